@@ -1,0 +1,1 @@
+//! The bpf(2) system call.

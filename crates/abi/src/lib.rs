@@ -1,0 +1,15 @@
+//! The floor of tapline: what the kernel's headers define and what only `unsafe` can reach.
+//!
+//! Everything here is mechanism: uapi structs with their layouts, system calls that have no safe
+//! wrapper elsewhere, memory shared with the kernel, descriptors and clocks. It knows nothing of
+//! packets' contents and has no policy. Each `unsafe` block names the check, the owner or the
+//! kernel rule that makes it sound; the rooms above build on safe functions only, but for `ring`,
+//! which walks memory that the kernel writes.
+
+pub mod bpf;
+pub mod clock;
+pub mod file;
+pub mod namespace;
+pub mod packet;
+pub mod region;
+pub mod socket;

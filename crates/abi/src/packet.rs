@@ -1,0 +1,1 @@
+//! The uapi of AF_PACKET.

@@ -1,0 +1,1 @@
+//! Memory shared with the kernel.

@@ -1,0 +1,2 @@
+//! The program `tapline`.
+fn main() {}

@@ -1,0 +1,3 @@
+//! Packet filters: classic BPF programs, read, checked and run
+
+#![forbid(unsafe_code)]

@@ -1,0 +1,3 @@
+//! Links, addresses and namespaces over rtnetlink
+
+#![forbid(unsafe_code)]

@@ -1,0 +1,1 @@
+//! Receive rings across the kernel border, and their loss account

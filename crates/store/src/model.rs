@@ -1,0 +1,173 @@
+//! What a capture file speaks about, independent of its format.
+
+/// A link-layer header type as registered for capture files (`LINKTYPE_*`).
+///
+/// # Source
+/// draft-ietf-opsawg-pcaplinktype; <https://www.tcpdump.org/linktypes.html>.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct LinkType(pub u16);
+
+impl LinkType {
+    /// BSD loopback: a 4-byte protocol family, in the byte order of the machine that captured.
+    pub const NULL: Self = Self(0);
+    /// Ethernet.
+    pub const ETHERNET: Self = Self(1);
+    /// IPv4 or IPv6 without a link-layer header.
+    pub const RAW: Self = Self(101);
+    /// Linux "cooked" capture, version 1.
+    pub const LINUX_SLL: Self = Self(113);
+    /// Linux "cooked" capture, version 2.
+    pub const LINUX_SLL2: Self = Self(276);
+}
+
+/// Which way a packet crossed its interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// Received by the interface.
+    In,
+    /// Sent by the interface.
+    Out,
+}
+
+/// How a packet was addressed at the link layer (bits 2–4 of `epb_flags`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Reception {
+    /// To this host.
+    Unicast,
+    /// To a group.
+    Multicast,
+    /// To all.
+    Broadcast,
+    /// To another host, seen because the interface is promiscuous.
+    Promiscuous,
+}
+
+/// What is known of a packet's transport checksum (bits 9 and 10 of `epb_flags`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Checksum {
+    /// Nothing is known.
+    #[default]
+    Unknown,
+    /// The sender left it to the hardware: the bytes in the packet are not yet the checksum.
+    NotReady,
+    /// Checked by the receiver and found right.
+    Valid,
+}
+
+/// A packet, borrowed from whoever holds its bytes.
+///
+/// `bytes` is what was kept (at most the snaplen), `original_len` the length on the wire in bytes.
+/// The optional fields are the options of pcapng's Enhanced Packet Block; pcap files carry none of
+/// them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packet<'a> {
+    /// Place of the packet's interface in the list of the file's (or section's) interfaces.
+    pub interface: u32,
+    /// Nanoseconds since 1970-01-01 00:00 UTC; `None` where the file has no time (a Simple Packet Block).
+    pub timestamp_ns: Option<u64>,
+    /// The captured bytes, beginning with the link-layer header.
+    pub bytes: &'a [u8],
+    /// Length on the wire, in bytes.
+    pub original_len: u32,
+    /// Which way it went (`epb_flags` bits 0–1).
+    pub direction: Option<Direction>,
+    /// How it was addressed (`epb_flags` bits 2–4).
+    pub reception: Option<Reception>,
+    /// Its checksum's state (`epb_flags` bits 9–10).
+    pub checksum: Checksum,
+    /// Receive queue (`epb_queue`).
+    pub queue: Option<u32>,
+    /// Packets lost on this interface between the packet before and this one (`epb_dropcount`).
+    pub drop_count: Option<u64>,
+    /// Identifier of the packet within its file (`epb_packetid`).
+    pub packet_id: Option<u64>,
+}
+
+impl<'a> Packet<'a> {
+    /// A whole packet on interface 0 with nothing known but its time and bytes.
+    pub fn new(timestamp_ns: u64, bytes: &'a [u8]) -> Self {
+        Self {
+            interface: 0,
+            timestamp_ns: Some(timestamp_ns),
+            bytes,
+            original_len: u32::try_from(bytes.len()).unwrap_or(u32::MAX),
+            direction: None,
+            reception: None,
+            checksum: Checksum::Unknown,
+            queue: None,
+            drop_count: None,
+            packet_id: None,
+        }
+    }
+}
+
+/// An interface as a capture file describes it (pcapng's Interface Description Block).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Interface {
+    /// Link-layer header type of its packets.
+    pub link_type: LinkType,
+    /// Bytes kept of a packet at most; 0 means no limit.
+    pub snaplen: u32,
+    /// `if_name`: its name on the capturing machine.
+    pub name: Option<String>,
+    /// `if_description`: words for people.
+    pub description: Option<String>,
+    /// `if_filter`: the filter in force while capturing.
+    pub filter: Option<String>,
+    /// `if_os`: the capturing machine's operating system.
+    pub os: Option<String>,
+    /// `if_hardware`: the interface's hardware and driver.
+    pub hardware: Option<String>,
+    /// `if_speed`: bits per second.
+    pub speed_bps: Option<u64>,
+    /// `if_MACaddr`: its hardware address.
+    pub mac: Option<[u8; 6]>,
+    /// `if_tsresol`: ticks per second of its time stamps.
+    pub ticks_per_second: u64,
+    /// `if_tsoffset`: seconds to add to every time stamp; readers have added it already.
+    pub offset_s: i64,
+}
+
+impl Interface {
+    /// An interface of `link_type` with time stamps in nanoseconds and nothing else known.
+    pub fn new(link_type: LinkType, snaplen: u32) -> Self {
+        Self {
+            link_type,
+            snaplen,
+            name: None,
+            description: None,
+            filter: None,
+            os: None,
+            hardware: None,
+            speed_bps: None,
+            mac: None,
+            ticks_per_second: 1_000_000_000,
+            offset_s: 0,
+        }
+    }
+}
+
+/// Counters of one interface (pcapng's Interface Statistics Block); what is not known is `None`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Statistics {
+    /// The interface they are of.
+    pub interface: u32,
+    /// When they were read, nanoseconds since 1970 UTC.
+    pub timestamp_ns: Option<u64>,
+    /// `isb_starttime`: when the capture began, nanoseconds since 1970 UTC.
+    pub start_ns: Option<u64>,
+    /// `isb_endtime`: when it ended, nanoseconds since 1970 UTC.
+    pub end_ns: Option<u64>,
+    /// `isb_ifrecv`: packets the interface received.
+    pub received: Option<u64>,
+    /// `isb_ifdrop`: packets the interface (hardware and driver) dropped for want of room.
+    pub interface_dropped: Option<u64>,
+    /// `isb_filteraccept`: packets the filter accepted.
+    pub filter_accepted: Option<u64>,
+    /// `isb_osdrop`: packets the operating system dropped (ring full, program).
+    pub os_dropped: Option<u64>,
+    /// `isb_usrdeliv`: packets delivered to the user.
+    pub delivered: Option<u64>,
+    /// `opt_comment`: words for people.
+    pub comment: Option<String>,
+}

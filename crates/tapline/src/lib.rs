@@ -1,0 +1,3 @@
+//! The jobs of tapline put together from its rooms
+
+#![forbid(unsafe_code)]

@@ -1,0 +1,3 @@
+//! Views of packet headers and their checksums
+
+#![forbid(unsafe_code)]
