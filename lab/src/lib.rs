@@ -1,3 +1,14 @@
-//! Test hosts in namespaces, traffic and reference engines for the tests of tapline
+//! Test hosts in namespaces, traffic, skips that are counted and the tools to compare with, for the
+//! tests of tapline. Never shipped.
+//!
+//! Everything here serves tests: what goes wrong panics, so that the test's line is shown.
 
 #![forbid(unsafe_code)]
+#![expect(clippy::missing_panics_doc, reason = "said above, for all of it")]
+
+pub mod generator;
+pub mod net;
+pub mod skip;
+pub mod tool;
+
+pub use net::{Host, Interface, Net};

@@ -1,1 +1,22 @@
-//! The bpf(2) system call.
+//! The bpf(2) system call: programs, maps and links, and classic filters for sockets.
+//!
+//! Each command has a struct of its own with only the fields it uses, laid out as that command's
+//! part of `union bpf_attr` (`linux/bpf.h`); the kernel takes what is missing at the end as zero.
+//! `tests/bpf_layout.rs` compares sizes and offsets with the C header.
+
+mod attr;
+mod instruction;
+mod link;
+mod map;
+mod program;
+mod socket;
+
+pub use attr::{LinkCreate, MapCreate, MapElement, ObjectInfo, ProgramLoad, ProgramTestRun};
+pub use instruction::{Instruction, SockFilter};
+pub use link::{XDP_FLAGS_DRV_MODE, XDP_FLAGS_SKB_MODE, create_xdp_link};
+pub use map::{Map, MapLayout, MapType};
+pub use program::{
+    BPF_F_TEST_XDP_LIVE_FRAMES, PROG_TYPE_SOCKET_FILTER, PROG_TYPE_XDP, ProgramSource, TestRun,
+    TestRunResult, load_program, program_id, test_run,
+};
+pub use socket::attach_classic;

@@ -8,8 +8,11 @@
 
 pub mod bpf;
 pub mod clock;
+pub mod ethtool;
 pub mod file;
 pub mod namespace;
 pub mod packet;
+pub mod process;
 pub mod region;
 pub mod socket;
+pub mod timestamp;

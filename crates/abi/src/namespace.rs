@@ -1,1 +1,229 @@
-//! Network namespaces.
+//! Network namespaces without names.
+//!
+//! A namespace lives as long as something refers to it: a process or thread inside, a descriptor, a
+//! mount. [`NetNamespace`] is the descriptor, so a namespace made here is gone with its process,
+//! however that ends; nothing has to be cleaned up.
+//!
+//! Membership belongs to a thread. Work inside a namespace is therefore done on a thread of its own
+//! that ends with the work: no thread of the caller is ever left in the wrong place. What was opened
+//! there (sockets, children) stays in the namespace.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{fmt, io, thread};
+
+use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space, unshare_unsafe};
+
+/// A network namespace, alive as long as this value or anything inside.
+#[derive(Debug)]
+pub struct NetNamespace {
+    descriptor: OwnedFd,
+}
+
+/// What tells two namespaces apart: device and inode of their descriptors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct NamespaceId {
+    /// Device of the kernel's namespace file system.
+    pub device: u64,
+    /// Inode; what `readlink /proc/self/ns/net` shows in brackets.
+    pub inode: u64,
+}
+
+/// What was being done to a namespace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Step {
+    /// Starting the thread that is to be inside.
+    StartThread,
+    /// Making the namespace.
+    Create,
+    /// Opening it at this path.
+    Open(PathBuf),
+    /// Entering it.
+    Enter,
+    /// Asking which one it is.
+    Identify,
+    /// Holding it for a child process.
+    Share,
+}
+
+/// Why a namespace was not made, found or entered.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct NamespaceError {
+    /// What was being done.
+    pub step: Step,
+    /// What the kernel answered.
+    pub source: io::Error,
+}
+
+impl NetNamespace {
+    /// Makes a new network namespace: a loopback interface, down, and nothing else.
+    ///
+    /// Equals `ip netns add`, without the name: no other process can find it but through `/proc`.
+    ///
+    /// # Errors
+    /// `Step::Create` with EPERM without the privilege, ENOSPC at the limit of namespaces.
+    /// # Privileges
+    /// `CAP_SYS_ADMIN`.
+    /// # Source
+    /// unshare(2), `CLONE_NEWNET`.
+    pub fn create() -> Result<Self, NamespaceError> {
+        on_own_thread(|| {
+            // SAFETY: `NEWNET` alone is passed: the descriptor table stays shared with all threads.
+            let made = unsafe { unshare_unsafe(UnshareFlags::NEWNET) };
+            made.map_err(|errno| NamespaceError::new(Step::Create, errno))?;
+            Self::current()
+        })
+    }
+
+    /// The namespace of the calling thread.
+    ///
+    /// # Errors
+    /// `Step::Open` when `/proc` is not mounted.
+    pub fn current() -> Result<Self, NamespaceError> {
+        Self::open(Path::new("/proc/thread-self/ns/net"))
+    }
+
+    /// The namespace that `ip netns` calls `name`: `/run/netns/NAME`.
+    ///
+    /// # Errors
+    /// `Step::Open` with ENOENT when there is none, EINVAL when `name` is not one path component.
+    pub fn named(name: &str) -> Result<Self, NamespaceError> {
+        let path = Path::new("/run/netns").join(name);
+        if name.is_empty() || name == "." || name == ".." || name.contains('/') {
+            return Err(NamespaceError::new(
+                Step::Open(path),
+                io::ErrorKind::InvalidInput,
+            ));
+        }
+        Self::open(&path)
+    }
+
+    /// The namespace behind `path`: `/proc/PID/ns/net` or a bind mount of such a link.
+    ///
+    /// What `path` leads to is checked when it is entered, not here.
+    ///
+    /// # Errors
+    /// `Step::Open` with what open(2) says.
+    pub fn open(path: &Path) -> Result<Self, NamespaceError> {
+        match File::open(path) {
+            Ok(file) => Ok(Self {
+                descriptor: file.into(),
+            }),
+            Err(source) => Err(NamespaceError::new(Step::Open(path.into()), source)),
+        }
+    }
+
+    /// Which namespace this is.
+    ///
+    /// # Errors
+    /// `Step::Identify` with what fstat(2) says.
+    pub fn id(&self) -> Result<NamespaceId, NamespaceError> {
+        let stat = rustix::fs::fstat(&self.descriptor)
+            .map_err(|errno| NamespaceError::new(Step::Identify, errno))?;
+        Ok(NamespaceId {
+            device: stat.st_dev,
+            inode: stat.st_ino,
+        })
+    }
+
+    /// Runs `job` inside, on a thread that ends with it, and returns what it returns.
+    ///
+    /// Sockets opened and processes spawned by `job` belong to the namespace for good; `/proc/sys/net`
+    /// and `/proc/net` read there are the namespace's. Blocks until `job` is done. A panic of `job`
+    /// goes on in the caller.
+    ///
+    /// # Errors
+    /// `Step::StartThread`, or `Step::Enter`: EPERM without the privilege, EINVAL when this is no
+    /// network namespace. `job` has not run then.
+    /// # Privileges
+    /// `CAP_SYS_ADMIN` in the user namespaces of the caller and of the namespace.
+    /// # Source
+    /// setns(2).
+    pub fn run<T: Send>(&self, job: impl FnOnce() -> T + Send) -> Result<T, NamespaceError> {
+        on_own_thread(|| {
+            enter(self.descriptor.as_fd())
+                .map_err(|source| NamespaceError::new(Step::Enter, source))?;
+            Ok(job())
+        })
+    }
+
+    /// A command whose process will be inside, whichever thread spawns it.
+    ///
+    /// Equals `ip -n` or `nsenter --net`: only the network is the namespace's. Entering happens in the
+    /// child, so its failure is the error of `spawn`.
+    ///
+    /// # Errors
+    /// `Step::Share` when no further descriptor is to be had.
+    /// # Privileges
+    /// As for [`run`](Self::run).
+    pub fn command(&self, program: impl AsRef<OsStr>) -> Result<Command, NamespaceError> {
+        let own = self.descriptor.try_clone();
+        let own = own.map_err(|source| NamespaceError::new(Step::Share, source))?;
+        let mut command = Command::new(program);
+        // SAFETY: between fork and exec the closure makes one system call on a descriptor it owns; it
+        // neither allocates nor locks, and an error is made of the bare errno.
+        unsafe { command.pre_exec(move || enter(own.as_fd())) };
+        Ok(command)
+    }
+}
+
+impl AsFd for NetNamespace {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.descriptor.as_fd()
+    }
+}
+
+fn enter(namespace: BorrowedFd<'_>) -> io::Result<()> {
+    move_into_link_name_space(namespace, Some(LinkNameSpaceType::Network)).map_err(Into::into)
+}
+
+/// Runs `job` on a thread named like the caller's, so that a panic says where it comes from.
+fn on_own_thread<T: Send>(
+    job: impl FnOnce() -> Result<T, NamespaceError> + Send,
+) -> Result<T, NamespaceError> {
+    let mut builder = thread::Builder::new();
+    if let Some(name) = thread::current().name() {
+        builder = builder.name(name.into());
+    }
+    thread::scope(|scope| {
+        let started = builder.spawn_scoped(scope, job);
+        let started = started.map_err(|source| NamespaceError::new(Step::StartThread, source))?;
+        started
+            .join()
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+impl NamespaceError {
+    fn new(step: Step, source: impl Into<io::Error>) -> Self {
+        Self {
+            step,
+            source: source.into(),
+        }
+    }
+}
+
+impl fmt::Display for NamespaceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.step {
+            Step::StartThread => f.write_str("cannot start a thread for a network namespace"),
+            Step::Create => f.write_str("cannot create a network namespace"),
+            Step::Open(path) => write!(f, "cannot open network namespace {}", path.display()),
+            Step::Enter => f.write_str("cannot enter the network namespace"),
+            Step::Identify => f.write_str("cannot identify the network namespace"),
+            Step::Share => f.write_str("cannot hold the network namespace for a child"),
+        }
+    }
+}
+
+impl std::error::Error for NamespaceError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.source)
+    }
+}

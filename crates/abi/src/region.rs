@@ -1,1 +1,76 @@
 //! Memory shared with the kernel.
+
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::ptr::NonNull;
+use std::sync::atomic::AtomicU32;
+
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+
+/// A descriptor's memory, mapped readable, writable and shared, for as long as this value lives.
+///
+/// The kernel writes to it at any time, so no `&[u8]` of it exists here: words that change hands
+/// are reached as atomics, everything else through [`Region::pointer`] by code that knows what the
+/// kernel has handed over.
+#[derive(Debug)]
+pub struct Region {
+    base: NonNull<u8>,
+    bytes: usize,
+}
+
+// SAFETY: the mapping belongs to the process, not to a thread, and is unmapped once, by the owner.
+unsafe impl Send for Region {}
+
+impl Region {
+    /// Maps the first `bytes` bytes behind `fd`.
+    ///
+    /// # Errors
+    /// What mmap(2) says; EINVAL when `bytes` is 0.
+    pub fn map(fd: BorrowedFd<'_>, bytes: usize) -> io::Result<Self> {
+        let (protection, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED);
+        // SAFETY: a null hint lets the kernel choose an address that nothing else uses.
+        let base = unsafe { mmap(std::ptr::null_mut(), bytes, protection, flags, fd, 0) }?;
+        let base = NonNull::new(base.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
+        Ok(Self { base, bytes })
+    }
+
+    /// Size of the mapping, bytes.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// The address of byte `offset`, of which at least `need` bytes lie in the mapping.
+    ///
+    /// # Panics
+    /// When they do not: the caller computes offsets from the geometry it asked the kernel for.
+    #[inline]
+    pub fn pointer(&self, offset: usize, need: usize) -> NonNull<u8> {
+        assert!(
+            offset <= self.bytes && need <= self.bytes - offset,
+            "offset lies outside the mapping"
+        );
+        // SAFETY: the offset was just checked to lie within the mapping.
+        unsafe { self.base.add(offset) }
+    }
+
+    /// The word at byte `offset`, shared with the kernel.
+    ///
+    /// # Panics
+    /// When the word is not aligned or not within the mapping.
+    #[inline]
+    pub fn word(&self, offset: usize) -> &AtomicU32 {
+        let at = self.pointer(offset, size_of::<u32>()).cast::<AtomicU32>();
+        assert!(at.is_aligned(), "word is not aligned");
+        // SAFETY: within the mapping and aligned (both checked); it lives as long as `self`; all
+        // access from this process goes through the atomic.
+        unsafe { at.as_ref() }
+    }
+}
+
+impl Drop for Region {
+    fn drop(&mut self) {
+        // SAFETY: the pair is what mmap returned; references into it borrow `self` and are gone.
+        // munmap of a valid mapping does not fail.
+        let _ = unsafe { munmap(self.base.as_ptr().cast(), self.bytes) };
+    }
+}

@@ -1,1 +1,131 @@
 //! Packet sockets and their options.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+
+use crate::packet::{ETH_P_ALL, SockaddrLl};
+
+/// A plain value that crosses the system-call border byte for byte.
+///
+/// # Safety
+/// The type has no padding and every bit pattern is a valid value.
+pub unsafe trait Uapi: Copy + Default {}
+
+// SAFETY: integers have no padding and no invalid values.
+unsafe impl Uapi for i32 {}
+// SAFETY: as above.
+unsafe impl Uapi for u32 {}
+
+/// Opens a packet socket (`SOCK_RAW`) that receives nothing yet: it is bound to no protocol.
+///
+/// # Errors
+/// EPERM without the privilege.
+/// # Privileges
+/// `CAP_NET_RAW` in the user namespace that owns the network namespace.
+pub fn packet_socket() -> io::Result<OwnedFd> {
+    let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
+    // SAFETY: no pointers are passed.
+    let fd = check(unsafe { libc::socket(libc::AF_PACKET, kind, 0) })?;
+    // SAFETY: the descriptor was just opened and nobody else knows it.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// Binds a packet socket to all protocols of interface `ifindex`: from here on packets arrive.
+///
+/// # Errors
+/// ENODEV when there is no such interface, ENETDOWN when it is down.
+pub fn bind_link(socket: BorrowedFd<'_>, ifindex: u32) -> io::Result<()> {
+    let address = SockaddrLl {
+        family: libc::AF_PACKET as u16,
+        protocol: ETH_P_ALL.to_be(),
+        ifindex: ifindex.cast_signed(),
+        ..SockaddrLl::default()
+    };
+    let bytes = size_of::<SockaddrLl>() as libc::socklen_t;
+    // SAFETY: the address outlives the call and its size is the one passed.
+    check(unsafe { libc::bind(socket.as_raw_fd(), (&raw const address).cast(), bytes) })?;
+    Ok(())
+}
+
+/// The address a packet socket is bound to: its `hatype` tells the interface's kind.
+///
+/// # Errors
+/// What getsockname(2) says.
+pub fn bound_link(socket: BorrowedFd<'_>) -> io::Result<SockaddrLl> {
+    let mut address = SockaddrLl::default();
+    let mut bytes = size_of::<SockaddrLl>() as libc::socklen_t;
+    let place = (&raw mut address).cast();
+    // SAFETY: the kernel writes at most `bytes` bytes, the size of the place, and any are valid.
+    check(unsafe { libc::getsockname(socket.as_raw_fd(), place, &raw mut bytes) })?;
+    Ok(address)
+}
+
+/// Index of the interface called `name`, in the network namespace of the socket.
+///
+/// # Errors
+/// ENODEV when there is none.
+pub fn link_index(socket: BorrowedFd<'_>, name: &str) -> io::Result<u32> {
+    rustix::net::netdevice::name_to_index(socket, name).map_err(Into::into)
+}
+
+/// Sets a socket option.
+///
+/// # Errors
+/// What setsockopt(2) says.
+pub fn set_option<T: Uapi>(
+    socket: BorrowedFd<'_>,
+    level: i32,
+    name: i32,
+    value: &T,
+) -> io::Result<()> {
+    let place = std::ptr::from_ref(value).cast();
+    let bytes = size_of::<T>() as libc::socklen_t;
+    // SAFETY: `value` outlives the call, its size is the one passed, and `Uapi` has no padding.
+    check(unsafe { libc::setsockopt(socket.as_raw_fd(), level, name, place, bytes) })?;
+    Ok(())
+}
+
+/// Reads a socket option; bytes that the kernel does not fill are 0.
+///
+/// # Errors
+/// What getsockopt(2) says.
+pub fn option<T: Uapi>(socket: BorrowedFd<'_>, level: i32, name: i32) -> io::Result<T> {
+    let mut value = T::default();
+    let mut bytes = size_of::<T>() as libc::socklen_t;
+    let place = (&raw mut value).cast();
+    // SAFETY: the kernel writes at most `bytes` bytes, the size of the place, and `Uapi` takes any.
+    check(unsafe { libc::getsockopt(socket.as_raw_fd(), level, name, place, &raw mut bytes) })?;
+    Ok(value)
+}
+
+/// Takes the pending error of a socket (`SO_ERROR`): ENETDOWN when its interface went away.
+///
+/// # Errors
+/// The pending error itself, or what getsockopt(2) says.
+pub fn take_error(socket: BorrowedFd<'_>) -> io::Result<()> {
+    match option::<i32>(socket, libc::SOL_SOCKET, libc::SO_ERROR)? {
+        0 => Ok(()),
+        code => Err(io::Error::from_raw_os_error(code)),
+    }
+}
+
+/// Attaches an eBPF program of type `BPF_PROG_TYPE_SOCKET_FILTER`.
+///
+/// # Errors
+/// EINVAL when the descriptor is not such a program.
+pub fn attach_program(socket: BorrowedFd<'_>, program: BorrowedFd<'_>) -> io::Result<()> {
+    set_option(
+        socket.as_fd(),
+        libc::SOL_SOCKET,
+        libc::SO_ATTACH_BPF,
+        &program.as_raw_fd(),
+    )
+}
+
+fn check(result: i32) -> io::Result<i32> {
+    if result < 0 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(result)
+    }
+}

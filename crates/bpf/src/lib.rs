@@ -1,3 +1,31 @@
-//! eBPF: a typed assembler, loading, maps and the programs tapline attaches
+//! eBPF at run time: programs are put together from typed instructions, loaded, and attached.
+//!
+//! ```text
+//! [Insn] ──assemble──▶ slots ──Program::load──▶ Program ──XdpLink::attach──▶ XdpLink
+//!    ▲                                            ▲
+//!    └── Map (descriptor borrowed by the Insn)    └── CountingFilter (classic program + counters)
+//! ```
+//!
+//! - [`Insn`] is one instruction; jumps name a [`Label`], which [`assemble`] resolves.
+//! - [`Program`] is a loaded program; a refusal keeps the verifier's log ([`LoadError`]).
+//! - [`Map`] is memory that a program and this process share.
+//! - [`XdpLink`] ties a program to an interface for as long as it lives.
+//! - [`socket_filter`] makes a classic filter count what it is offered and what it accepts.
+//!
+//! Nothing is pinned: what a program attached is gone with its process, also after a crash.
+//! Everything here asks for `CAP_BPF` (XDP for `CAP_NET_ADMIN` too) and Linux 5.9 or later.
 
 #![forbid(unsafe_code)]
+
+mod assemble;
+mod insn;
+mod map;
+mod program;
+pub mod socket_filter;
+mod xdp;
+
+pub use assemble::{AssembleError, assemble};
+pub use insn::{Alu, Condition, Helper, Insn, Label, Operand, Reg, Size, Width};
+pub use map::{Counters, Map, MapError};
+pub use program::{LoadError, Program, ProgramKind, VerifierLog};
+pub use xdp::{XdpAttachError, XdpLink, XdpMode, XdpPlace};

@@ -1,3 +1,48 @@
-//! Links, addresses and namespaces over rtnetlink
+//! The network configuration of the kernel, typed: links, their counters and changes, addresses,
+//! routes as they change, neighbours and ethtool basics.
+//!
+//! [`Netlink`] asks and tells, [`LinkWatch`] and [`RouteWatch`] listen; all belong to the namespace in which they were
+//! opened, for good. Calls block until the kernel has answered, which it does while it takes the
+//! request. A list says whether it is whole ([`Listing::interrupted`]), a refusal carries the kernel's
+//! words ([`Refusal::text`]), and what this room does not know of (attributes, messages, longer
+//! structs) does not disturb it. Each change quotes the `ip(8)` line it equals.
+//!
+//! The codec underneath is public where it reads ([`codec`]): pure functions over any bytes.
+//!
+//! ```
+//! use tapline_netlink::{IfIndex, Netlink};
+//!
+//! let mut netlink = Netlink::open()?;
+//! let loopback = netlink.link(IfIndex(1))?;
+//! assert!(loopback.flags.is_loopback());
+//! # Ok::<(), tapline_netlink::NetlinkError>(())
+//! ```
+//!
+//! # Kernel
+//! Linux 4.20 (`NETLINK_GET_STRICT_CHK`).
 
 #![forbid(unsafe_code)]
+
+mod address;
+pub mod codec;
+mod error;
+mod ethtool;
+mod handle;
+mod interface;
+mod link;
+mod neighbour;
+mod route;
+mod socket;
+mod uapi;
+mod watch;
+
+pub use address::{Address, DuplicateDetection, InterfaceAddress};
+pub use codec::{Malformed, Refusal};
+pub use error::{Action, Cause, NetlinkError, Object, Step};
+pub use ethtool::{Driver, Gro};
+pub use handle::{Listing, Netlink};
+pub use interface::{IfIndex, IfName, InvalidName, MacAddress};
+pub use link::{Link, LinkChange, LinkFlags, LinkStatistics, OperState, Veth, VethEnd};
+pub use neighbour::Neighbour;
+pub use route::{Route, RouteEvent, RouteWatch};
+pub use watch::{LinkEvent, LinkWatch};

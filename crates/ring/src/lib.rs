@@ -1,1 +1,29 @@
-//! Receive rings across the kernel border, and their loss account
+//! Receive rings across the kernel border, and their loss account.
+//!
+//! A [`PacketRing`] is memory shared with the kernel's packet socket: TPACKET_V3, whose blocks
+//! gather many packets for one wake-up, or TPACKET_V2, a frame and a wake-up per packet. A
+//! [`Batch`] lends what the kernel has handed over, without a copy or a system call; dropping it
+//! hands the memory back. [`Account`] says what became of every packet the ring was offered.
+//!
+//! The ring sleeps and wakes for nobody: its descriptor ([`std::os::fd::AsFd`]) becomes readable
+//! when there is work, in whatever event loop its owner has. It knows nothing of files or screens.
+
+mod account;
+mod batch;
+mod error;
+mod filter;
+mod geometry;
+mod options;
+mod packet;
+mod ring;
+mod setup;
+
+pub use account::Account;
+pub use batch::{Batch, Packets};
+pub use error::{OpenError, OptionError, SetupError, Step};
+pub use options::{
+    Backend, DEFAULT_SNAPLEN, Delivery, DirectionFilter, Fanout, FanoutMode, Filter, Options,
+    TimestampSource,
+};
+pub use packet::Packet;
+pub use ring::{Link, PacketRing};

@@ -7,3 +7,5 @@
 #![forbid(unsafe_code)]
 
 pub mod model;
+pub mod read;
+pub mod write;

@@ -1,5 +1,7 @@
 //! What a capture file speaks about, independent of its format.
 
+pub use wire::metadata::{Checksum, Direction, Reception};
+
 /// A link-layer header type as registered for capture files (`LINKTYPE_*`).
 ///
 /// # Source
@@ -20,40 +22,6 @@ impl LinkType {
     pub const LINUX_SLL2: Self = Self(276);
 }
 
-/// Which way a packet crossed its interface.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Direction {
-    /// Received by the interface.
-    In,
-    /// Sent by the interface.
-    Out,
-}
-
-/// How a packet was addressed at the link layer (bits 2–4 of `epb_flags`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Reception {
-    /// To this host.
-    Unicast,
-    /// To a group.
-    Multicast,
-    /// To all.
-    Broadcast,
-    /// To another host, seen because the interface is promiscuous.
-    Promiscuous,
-}
-
-/// What is known of a packet's transport checksum (bits 9 and 10 of `epb_flags`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Checksum {
-    /// Nothing is known.
-    #[default]
-    Unknown,
-    /// The sender left it to the hardware: the bytes in the packet are not yet the checksum.
-    NotReady,
-    /// Checked by the receiver and found right.
-    Valid,
-}
-
 /// A packet, borrowed from whoever holds its bytes.
 ///
 /// `bytes` is what was kept (at most the snaplen), `original_len` the length on the wire in bytes.
@@ -63,7 +31,8 @@ pub enum Checksum {
 pub struct Packet<'a> {
     /// Place of the packet's interface in the list of the file's (or section's) interfaces.
     pub interface: u32,
-    /// Nanoseconds since 1970-01-01 00:00 UTC; `None` where the file has no time (a Simple Packet Block).
+    /// Nanoseconds since 1970-01-01 00:00 UTC; `None` where the file has no time (a Simple Packet
+    /// Block) or one outside of 1970 to 2554.
     pub timestamp_ns: Option<u64>,
     /// The captured bytes, beginning with the link-layer header.
     pub bytes: &'a [u8],
@@ -168,6 +137,19 @@ pub struct Statistics {
     pub os_dropped: Option<u64>,
     /// `isb_usrdeliv`: packets delivered to the user.
     pub delivered: Option<u64>,
+    /// `opt_comment`: words for people.
+    pub comment: Option<String>,
+}
+
+/// What a capture file says of the machine and program that wrote it (pcapng's Section Header Block).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Section {
+    /// `shb_hardware`: the capturing machine's hardware.
+    pub hardware: Option<String>,
+    /// `shb_os`: its operating system.
+    pub os: Option<String>,
+    /// `shb_userappl`: the program that wrote the file.
+    pub application: Option<String>,
     /// `opt_comment`: words for people.
     pub comment: Option<String>,
 }

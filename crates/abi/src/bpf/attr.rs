@@ -1,0 +1,193 @@
+//! What each command of bpf(2) takes, and the call itself.
+
+use std::ffi::{c_int, c_long};
+use std::io;
+
+pub(super) const BPF_MAP_CREATE: c_int = 0;
+pub(super) const BPF_MAP_LOOKUP_ELEM: c_int = 1;
+pub(super) const BPF_MAP_UPDATE_ELEM: c_int = 2;
+pub(super) const BPF_PROG_LOAD: c_int = 5;
+pub(super) const BPF_PROG_TEST_RUN: c_int = 10;
+pub(super) const BPF_OBJ_GET_INFO_BY_FD: c_int = 15;
+pub(super) const BPF_LINK_CREATE: c_int = 28;
+
+/// `BPF_OBJ_NAME_LEN`: bytes of a name, its final zero included.
+pub(super) const NAME_BYTES: usize = 16;
+
+/// Arguments of `BPF_MAP_CREATE`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct MapCreate {
+    /// `BPF_MAP_TYPE_*`.
+    pub map_type: u32,
+    /// Bytes of a key.
+    pub key_size: u32,
+    /// Bytes of a value.
+    pub value_size: u32,
+    /// Number of entries.
+    pub max_entries: u32,
+    /// `BPF_F_*` of maps.
+    pub map_flags: u32,
+    /// Template of the inner maps; 0 for a map of values.
+    pub inner_map_fd: u32,
+    /// NUMA node, if the flags say so.
+    pub numa_node: u32,
+    /// Name, ended by a zero.
+    pub map_name: [u8; NAME_BYTES],
+}
+
+/// Arguments of the `BPF_MAP_*_ELEM` commands.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct MapElement {
+    /// Descriptor of the map.
+    pub map_fd: u32,
+    /// Zero.
+    pub padding: u32,
+    /// Address of the key.
+    pub key: u64,
+    /// Address of the value.
+    pub value: u64,
+    /// `BPF_ANY` and its kin.
+    pub flags: u64,
+}
+
+/// Arguments of `BPF_PROG_LOAD`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ProgramLoad {
+    /// `BPF_PROG_TYPE_*`.
+    pub prog_type: u32,
+    /// Number of slots.
+    pub insn_cnt: u32,
+    /// Address of the slots.
+    pub insns: u64,
+    /// Address of the licence, ended by a zero.
+    pub license: u64,
+    /// How much the verifier tells; 0 is nothing.
+    pub log_level: u32,
+    /// Bytes of the log.
+    pub log_size: u32,
+    /// Address of the log.
+    pub log_buf: u64,
+    /// Zero.
+    pub kern_version: u32,
+    /// `BPF_F_*` of programs.
+    pub prog_flags: u32,
+    /// Name, ended by a zero.
+    pub prog_name: [u8; NAME_BYTES],
+    /// Device the program is bound to; 0 for none.
+    pub prog_ifindex: u32,
+    /// Place the program is meant for, where its type leaves that open.
+    pub expected_attach_type: u32,
+}
+
+/// Arguments and answers of `BPF_PROG_TEST_RUN`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ProgramTestRun {
+    /// Descriptor of the program.
+    pub prog_fd: u32,
+    /// Answer: what the last run returned.
+    pub retval: u32,
+    /// Bytes of the packet.
+    pub data_size_in: u32,
+    /// Room for the packet afterwards; answer: its bytes.
+    pub data_size_out: u32,
+    /// Address of the packet.
+    pub data_in: u64,
+    /// Address of the room for the packet afterwards.
+    pub data_out: u64,
+    /// Number of runs.
+    pub repeat: u32,
+    /// Answer: mean nanoseconds of a run.
+    pub duration: u32,
+    /// Bytes of the context.
+    pub ctx_size_in: u32,
+    /// Room for the context afterwards.
+    pub ctx_size_out: u32,
+    /// Address of the context.
+    pub ctx_in: u64,
+    /// Address of the room for the context afterwards.
+    pub ctx_out: u64,
+    /// `BPF_F_TEST_*`.
+    pub flags: u32,
+    /// CPU to run on, if the flags say so.
+    pub cpu: u32,
+    /// Live frames: number handed on together.
+    pub batch_size: u32,
+    /// Zero.
+    pub padding: u32,
+}
+
+/// Arguments of `BPF_OBJ_GET_INFO_BY_FD`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ObjectInfo {
+    /// Descriptor asked about.
+    pub bpf_fd: u32,
+    /// Room for the answer, bytes.
+    pub info_len: u32,
+    /// Address of the room.
+    pub info: u64,
+}
+
+/// Arguments of `BPF_LINK_CREATE`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LinkCreate {
+    /// Descriptor of the program.
+    pub prog_fd: u32,
+    /// Interface index.
+    pub target_ifindex: u32,
+    /// `enum bpf_attach_type`.
+    pub attach_type: u32,
+    /// `XDP_FLAGS_*` for XDP.
+    pub flags: u32,
+}
+
+/// Argument of one command: its part of `union bpf_attr`.
+///
+/// # Safety
+/// `repr(C)` without padding, so that every byte the kernel reads is one that was set.
+pub(super) unsafe trait Attr {}
+
+// SAFETY: u32 and bytes only, 44 bytes: no padding.
+unsafe impl Attr for MapCreate {}
+// SAFETY: the pad before `key` is a field; the u64s start at multiples of 8.
+unsafe impl Attr for MapElement {}
+// SAFETY: the u64s start at 8, 16 and 32, and 72 is a multiple of 8: no padding.
+unsafe impl Attr for ProgramLoad {}
+// SAFETY: the u64s start at 16, 24, 48 and 56; the pad at the end is a field.
+unsafe impl Attr for ProgramTestRun {}
+// SAFETY: two u32 before a u64: no padding.
+unsafe impl Attr for ObjectInfo {}
+// SAFETY: u32 only: no padding.
+unsafe impl Attr for LinkCreate {}
+
+/// Calls bpf(2); the kernel may write answers into `attr`.
+///
+/// # Safety
+/// Every address in `attr` is valid for what `command` reads or writes through it.
+pub(super) unsafe fn bpf<T: Attr>(command: c_int, attr: &mut T) -> io::Result<c_int> {
+    let bytes = size_of::<T>() as libc::c_ulong;
+    let place: *mut T = attr;
+    // SAFETY: the kernel reads `bytes` bytes of `attr`, all set (`Attr`), and writes back only
+    // inside the fields of the command, which `T` has; the addresses are the caller's promise.
+    let result: c_long = unsafe { libc::syscall(libc::SYS_bpf, command, place, bytes) };
+    if result < 0 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(result as c_int)
+    }
+}
+
+/// A name as the kernel takes it: at most 15 letters, digits, `_` and `.`; others become `_`.
+pub(super) fn object_name(name: &str) -> [u8; NAME_BYTES] {
+    let mut out = [0; NAME_BYTES];
+    for (to, byte) in out[..NAME_BYTES - 1].iter_mut().zip(name.bytes()) {
+        let allowed = byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'.';
+        *to = if allowed { byte } else { b'_' };
+    }
+    out
+}

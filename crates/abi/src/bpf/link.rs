@@ -1,0 +1,55 @@
+//! Links: an attachment that ends when its descriptor is closed.
+
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+
+use super::attr::{BPF_LINK_CREATE, LinkCreate, bpf};
+
+/// Run the program in the network stack, after the driver ("generic XDP").
+pub const XDP_FLAGS_SKB_MODE: u32 = 1 << 1;
+/// Run the program in the driver ("native XDP").
+pub const XDP_FLAGS_DRV_MODE: u32 = 1 << 2;
+
+/// `BPF_XDP` of `enum bpf_attach_type`.
+const ATTACH_TYPE_XDP: u32 = 37;
+
+/// Attaches an XDP program to interface `ifindex` of the calling thread's network namespace.
+///
+/// `flags` is one of the `XDP_FLAGS_*_MODE`. The program stays until the descriptor is closed.
+///
+/// # Errors
+/// EBUSY when another program is attached, EOPNOTSUPP when the driver has no XDP of that mode,
+/// ENODEV, EPERM; drivers also refuse with EINVAL, ENOMEM or ERANGE what they cannot do with the
+/// interface's present MTU, features or queues.
+/// # Privileges
+/// `CAP_NET_ADMIN` in the user namespace that owns the network namespace.
+/// # Kernel
+/// Linux 5.9.
+pub fn create_xdp_link(program: BorrowedFd<'_>, ifindex: u32, flags: u32) -> io::Result<OwnedFd> {
+    let mut attr = LinkCreate {
+        prog_fd: program.as_raw_fd().cast_unsigned(),
+        target_ifindex: ifindex,
+        attach_type: ATTACH_TYPE_XDP,
+        flags,
+    };
+    // SAFETY: `LinkCreate` holds no address.
+    let fd =
+        unsafe { bpf(BPF_LINK_CREATE, &mut attr) }.map_err(|error| name_missing(error, ifindex))?;
+    // SAFETY: the descriptor was just opened and nobody else knows it.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// The kernel's EINVAL for an interface that does not exist becomes ENODEV.
+fn name_missing(error: io::Error, ifindex: u32) -> io::Error {
+    let mut name = [0; libc::IF_NAMESIZE];
+    if error.raw_os_error() != Some(libc::EINVAL) {
+        return error;
+    }
+    // SAFETY: `name` has the `IF_NAMESIZE` bytes that the function may write.
+    let found = unsafe { libc::if_indextoname(ifindex, name.as_mut_ptr()) };
+    if found.is_null() {
+        io::Error::from_raw_os_error(libc::ENODEV)
+    } else {
+        error
+    }
+}

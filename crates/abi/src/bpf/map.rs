@@ -1,0 +1,143 @@
+//! Maps: memory that programs and user space share by key.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+
+use super::attr::{
+    BPF_MAP_CREATE, BPF_MAP_LOOKUP_ELEM, BPF_MAP_UPDATE_ELEM, MapCreate, MapElement, bpf,
+    object_name,
+};
+
+/// Kinds of maps whose copies [`Map`] knows the size of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum MapType {
+    /// Array of values, one for all CPUs.
+    #[doc(alias = "BPF_MAP_TYPE_ARRAY")]
+    Array = 2,
+    /// Array of values, each once per possible CPU.
+    #[doc(alias = "BPF_MAP_TYPE_PERCPU_ARRAY")]
+    PerCpuArray = 6,
+}
+
+/// What a map is made of.
+#[derive(Clone, Copy, Debug)]
+pub struct MapLayout {
+    /// Its kind.
+    pub map_type: MapType,
+    /// Bytes of a key.
+    pub key_bytes: u32,
+    /// Bytes of a value.
+    pub value_bytes: u32,
+    /// Number of entries.
+    pub max_entries: u32,
+}
+
+/// A map this process made, with its layout: what the kernel reads and writes is known to fit.
+#[derive(Debug)]
+pub struct Map {
+    fd: OwnedFd,
+    key_bytes: usize,
+    area_bytes: usize,
+}
+
+impl Map {
+    /// Creates a map.
+    ///
+    /// # Errors
+    /// EPERM without the privilege, EINVAL for a layout the type does not allow, ENOMEM; for a
+    /// per-CPU map also what reading `/sys/devices/system/cpu/possible` says.
+    /// # Privileges
+    /// `CAP_BPF` where `kernel.unprivileged_bpf_disabled` is set.
+    pub fn create(layout: &MapLayout, name: &str) -> io::Result<Self> {
+        let mut attr = MapCreate {
+            map_type: layout.map_type as u32,
+            key_size: layout.key_bytes,
+            value_size: layout.value_bytes,
+            max_entries: layout.max_entries,
+            map_name: object_name(name),
+            ..MapCreate::default()
+        };
+        let value_bytes = layout.value_bytes as usize;
+        let area_bytes = match layout.map_type {
+            MapType::Array => value_bytes,
+            // The kernel copies each value rounded up to 8 bytes (`bpf_map_value_size`).
+            MapType::PerCpuArray => value_bytes.next_multiple_of(8) * possible_cpus()?,
+        };
+        // SAFETY: `MapCreate` holds no address.
+        let fd = unsafe { bpf(BPF_MAP_CREATE, &mut attr) }?;
+        // SAFETY: the descriptor was just opened and nobody else knows it.
+        let fd = unsafe { OwnedFd::from_raw_fd(fd) };
+        Ok(Self {
+            fd,
+            key_bytes: layout.key_bytes as usize,
+            area_bytes,
+        })
+    }
+
+    /// Bytes that [`Map::lookup`] fills: the value, or for a per-CPU map the values of all CPUs,
+    /// each rounded up to 8 bytes.
+    pub fn area_bytes(&self) -> usize {
+        self.area_bytes
+    }
+
+    /// Copies the value of `key` into `area`, in the machine's byte order.
+    ///
+    /// # Errors
+    /// ENOENT when there is no such key; EINVAL when `key` or `area` has not the map's size.
+    pub fn lookup(&self, key: &[u8], area: &mut [u8]) -> io::Result<()> {
+        self.check_sizes(key, area)?;
+        let mut attr = self.element(key, area.as_mut_ptr() as u64);
+        // SAFETY: the kernel reads the map's key size and writes its value area; the slices have
+        // those sizes (checked above) and live until the call returns.
+        unsafe { bpf(BPF_MAP_LOOKUP_ELEM, &mut attr) }?;
+        Ok(())
+    }
+
+    /// Sets the value of `key` from `area`.
+    ///
+    /// # Errors
+    /// E2BIG when the key is outside an array; EINVAL when `key` or `area` has not the map's size.
+    pub fn update(&self, key: &[u8], area: &[u8]) -> io::Result<()> {
+        self.check_sizes(key, area)?;
+        let mut attr = self.element(key, area.as_ptr() as u64);
+        // SAFETY: the kernel reads the map's key size and its value area; the slices have those
+        // sizes (checked above) and live until the call returns.
+        unsafe { bpf(BPF_MAP_UPDATE_ELEM, &mut attr) }?;
+        Ok(())
+    }
+
+    fn element(&self, key: &[u8], value: u64) -> MapElement {
+        MapElement {
+            map_fd: self.fd.as_raw_fd().cast_unsigned(),
+            key: key.as_ptr() as u64,
+            value,
+            ..MapElement::default()
+        }
+    }
+
+    fn check_sizes(&self, key: &[u8], area: &[u8]) -> io::Result<()> {
+        if key.len() != self.key_bytes || area.len() != self.area_bytes {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        Ok(())
+    }
+}
+
+impl AsFd for Map {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+/// An upper bound of the number of CPUs this kernel can ever have: the highest possible, plus 1.
+fn possible_cpus() -> io::Result<usize> {
+    let list = std::fs::read_to_string("/sys/devices/system/cpu/possible")?;
+    // The list is ascending, such as `0-3` or `0,2-5`: its last number is the highest.
+    list.trim()
+        .rsplit(['-', ','])
+        .next()
+        .and_then(|highest| highest.parse::<usize>().ok())
+        .and_then(|highest| highest.checked_add(1))
+        .ok_or_else(|| io::Error::from(io::ErrorKind::InvalidData))
+}

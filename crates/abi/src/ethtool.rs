@@ -1,0 +1,167 @@
+//! What only the `SIOCETHTOOL` ioctl tells: driver, speed, and the receive-offload switch.
+//!
+//! Any socket of the interface's network namespace will do as the descriptor. An interface is named
+//! by the 16 bytes of `ifr_name`, ended by a NUL.
+
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+use crate::socket::Uapi;
+
+/// Which driver serves an interface (`struct ethtool_drvinfo`); texts end at their first NUL.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct DriverInfo {
+    command: u32,
+    /// Name of the driver.
+    pub driver: [u8; 32],
+    /// Its version.
+    pub version: [u8; 32],
+    /// Version of the device's firmware.
+    pub firmware_version: [u8; 32],
+    /// Where the device is on its bus, e.g. a PCI address.
+    pub bus_info: [u8; 32],
+    expansion_rom_version: [u8; 32],
+    reserved: [u8; 12],
+    /// How many private flags, counters, tests' results the driver has, and bytes of EEPROM and
+    /// registers to dump.
+    counts: [u32; 5],
+}
+
+/// Link settings (`struct ethtool_cmd`), of which the speed is read.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct Settings {
+    command: u32,
+    supported: u32,
+    advertising: u32,
+    speed_low: u16,
+    duplex_to_mdio: [u8; 6],
+    max_packets: [u32; 2],
+    speed_high: u16,
+    crossover: [u8; 2],
+    partner: u32,
+    reserved: [u32; 2],
+}
+
+/// A command with one value (`struct ethtool_value`).
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct Value {
+    command: u32,
+    value: u32,
+}
+
+// SAFETY: 4 + 5·32 + 12 + 5·4 = 196 bytes of integers, a multiple of 4: no padding.
+unsafe impl Uapi for DriverInfo {}
+// SAFETY: 3·4 + 2 + 6 + 2·4 + 2 + 2 + 4 + 2·4 = 44 bytes of integers, each on its alignment.
+unsafe impl Uapi for Settings {}
+// SAFETY: two integers of one width.
+unsafe impl Uapi for Value {}
+
+const _: () = assert!(size_of::<DriverInfo>() == 196);
+const _: () = assert!(size_of::<Settings>() == 44);
+
+const ETHTOOL_GSET: u32 = 0x01;
+const ETHTOOL_GDRVINFO: u32 = 0x03;
+const ETHTOOL_GGRO: u32 = 0x2b;
+const ETHTOOL_SGRO: u32 = 0x2c;
+const SPEED_UNKNOWN: u32 = u32::MAX;
+
+/// Asks which driver serves the interface.
+///
+/// # Errors
+/// ENODEV when there is no such interface, EOPNOTSUPP when nothing is known of its driver.
+/// # Source
+/// `ethtool_get_drvinfo`, net/ethtool/ioctl.c.
+#[doc(alias = "ETHTOOL_GDRVINFO")]
+pub fn driver(socket: BorrowedFd<'_>, name: [u8; 16]) -> io::Result<DriverInfo> {
+    let mut answer = DriverInfo {
+        command: ETHTOOL_GDRVINFO,
+        ..DriverInfo::default()
+    };
+    // SAFETY: GDRVINFO fills one `ethtool_drvinfo`, which is what `answer` is.
+    unsafe { request(socket, name, &mut answer) }?;
+    Ok(answer)
+}
+
+/// Asks for the speed of the link, in Mbit/s; `None` when the driver does not know it.
+///
+/// # Errors
+/// ENODEV when there is no such interface, EOPNOTSUPP when it has no speed.
+/// # Source
+/// `ethtool_get_settings`, net/ethtool/ioctl.c.
+#[doc(alias = "ETHTOOL_GSET")]
+pub fn speed_mbps(socket: BorrowedFd<'_>, name: [u8; 16]) -> io::Result<Option<u32>> {
+    let mut answer = Settings {
+        command: ETHTOOL_GSET,
+        ..Settings::default()
+    };
+    // SAFETY: GSET fills one `ethtool_cmd`, which is what `answer` is.
+    unsafe { request(socket, name, &mut answer) }?;
+    let speed = u32::from(answer.speed_low) | u32::from(answer.speed_high) << 16;
+    Ok((speed != SPEED_UNKNOWN).then_some(speed))
+}
+
+/// Whether the interface joins received packets (generic receive offload).
+///
+/// # Errors
+/// ENODEV when there is no such interface.
+/// # Source
+/// `ethtool_get_one_feature`, net/ethtool/ioctl.c.
+#[doc(alias = "ETHTOOL_GGRO")]
+pub fn gro(socket: BorrowedFd<'_>, name: [u8; 16]) -> io::Result<bool> {
+    let mut answer = Value {
+        command: ETHTOOL_GGRO,
+        value: 0,
+    };
+    // SAFETY: GGRO fills one `ethtool_value`, which is what `answer` is.
+    unsafe { request(socket, name, &mut answer) }?;
+    Ok(answer.value != 0)
+}
+
+/// Switches generic receive offload of the interface on or off.
+///
+/// # Errors
+/// ENODEV when there is no such interface, EOPNOTSUPP when it cannot be switched.
+/// # Privileges
+/// `CAP_NET_ADMIN`.
+/// # Source
+/// `ethtool_set_one_feature`, net/ethtool/ioctl.c.
+#[doc(alias = "ETHTOOL_SGRO")]
+pub fn set_gro(socket: BorrowedFd<'_>, name: [u8; 16], on: bool) -> io::Result<()> {
+    let mut wish = Value {
+        command: ETHTOOL_SGRO,
+        value: u32::from(on),
+    };
+    // SAFETY: SGRO reads one `ethtool_value`, which is what `wish` is, and writes nothing.
+    unsafe { request(socket, name, &mut wish) }
+}
+
+/// Hands `argument` to the kernel, which reads it and may fill it.
+///
+/// # Safety
+/// `T` is the struct that the command in its first field reads and writes, and not shorter.
+unsafe fn request<T: Uapi>(
+    socket: BorrowedFd<'_>,
+    name: [u8; 16],
+    argument: &mut T,
+) -> io::Result<()> {
+    let mut name = name.map(|byte| libc::c_char::from_ne_bytes([byte]));
+    name[15] = 0;
+    let data = std::ptr::from_mut(argument).cast();
+    let ifr_ifru = libc::__c_anonymous_ifr_ifru { ifru_data: data };
+    let mut ifreq = libc::ifreq {
+        ifr_name: name,
+        ifr_ifru,
+    };
+    let place = &raw mut ifreq;
+    // SAFETY: the kernel reads one `ifreq` from `place` and follows `ifru_data` to `argument`, which
+    // is borrowed for the call and long enough by the promise of the caller.
+    let result = unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCETHTOOL as _, place) };
+    if result < 0 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(())
+    }
+}

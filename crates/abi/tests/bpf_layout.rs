@@ -1,0 +1,140 @@
+//! The structs of bpf(2) against `linux/bpf.h` and `linux/filter.h`, as a C compiler lays them out.
+
+use std::fmt::Write as _;
+use std::mem::offset_of;
+use std::process::Command;
+
+use abi::bpf::{
+    Instruction, LinkCreate, MapCreate, MapElement, ObjectInfo, ProgramLoad, ProgramTestRun,
+    SockFilter,
+};
+use tapline_abi as abi;
+
+/// What the C compiler says of each expression.
+fn c_values(expressions: &[&str]) -> Vec<usize> {
+    let dir = tempfile::tempdir().unwrap();
+    let (source, program) = (dir.path().join("layout.c"), dir.path().join("layout"));
+    let mut text = String::from(
+        "#include <linux/bpf.h>\n#include <linux/filter.h>\n#include <stddef.h>\n\
+         #include <stdio.h>\n#define at(f) offsetof(union bpf_attr, f)\nint main(void) {\n",
+    );
+    for expression in expressions {
+        writeln!(text, "printf(\"%zu\\n\", (size_t)({expression}));").unwrap();
+    }
+    text.push_str("}\n");
+    std::fs::write(&source, text).unwrap();
+    let compiled = Command::new("cc")
+        .arg(&source)
+        .arg("-o")
+        .arg(&program)
+        .status()
+        .unwrap();
+    assert!(compiled.success());
+    let output = Command::new(&program).output().unwrap();
+    String::from_utf8(output.stdout)
+        .unwrap()
+        .lines()
+        .map(|line| line.parse().unwrap())
+        .collect()
+}
+
+#[test]
+fn structs_lie_as_in_the_kernels_headers() {
+    let pairs = [
+        ("at(map_type)", offset_of!(MapCreate, map_type)),
+        ("at(key_size)", offset_of!(MapCreate, key_size)),
+        ("at(value_size)", offset_of!(MapCreate, value_size)),
+        ("at(max_entries)", offset_of!(MapCreate, max_entries)),
+        ("at(map_flags)", offset_of!(MapCreate, map_flags)),
+        ("at(inner_map_fd)", offset_of!(MapCreate, inner_map_fd)),
+        ("at(numa_node)", offset_of!(MapCreate, numa_node)),
+        ("at(map_name)", offset_of!(MapCreate, map_name)),
+        ("at(map_ifindex)", size_of::<MapCreate>()),
+        ("at(map_fd)", offset_of!(MapElement, map_fd)),
+        ("at(key)", offset_of!(MapElement, key)),
+        ("at(value)", offset_of!(MapElement, value)),
+        ("at(flags)", offset_of!(MapElement, flags)),
+        ("at(prog_type)", offset_of!(ProgramLoad, prog_type)),
+        ("at(insn_cnt)", offset_of!(ProgramLoad, insn_cnt)),
+        ("at(insns)", offset_of!(ProgramLoad, insns)),
+        ("at(license)", offset_of!(ProgramLoad, license)),
+        ("at(log_level)", offset_of!(ProgramLoad, log_level)),
+        ("at(log_size)", offset_of!(ProgramLoad, log_size)),
+        ("at(log_buf)", offset_of!(ProgramLoad, log_buf)),
+        ("at(kern_version)", offset_of!(ProgramLoad, kern_version)),
+        ("at(prog_flags)", offset_of!(ProgramLoad, prog_flags)),
+        ("at(prog_name)", offset_of!(ProgramLoad, prog_name)),
+        ("at(prog_ifindex)", offset_of!(ProgramLoad, prog_ifindex)),
+        (
+            "at(expected_attach_type)",
+            offset_of!(ProgramLoad, expected_attach_type),
+        ),
+        ("at(prog_btf_fd)", size_of::<ProgramLoad>()),
+        ("at(test.prog_fd)", offset_of!(ProgramTestRun, prog_fd)),
+        ("at(test.retval)", offset_of!(ProgramTestRun, retval)),
+        (
+            "at(test.data_size_in)",
+            offset_of!(ProgramTestRun, data_size_in),
+        ),
+        (
+            "at(test.data_size_out)",
+            offset_of!(ProgramTestRun, data_size_out),
+        ),
+        ("at(test.data_in)", offset_of!(ProgramTestRun, data_in)),
+        ("at(test.data_out)", offset_of!(ProgramTestRun, data_out)),
+        ("at(test.repeat)", offset_of!(ProgramTestRun, repeat)),
+        ("at(test.duration)", offset_of!(ProgramTestRun, duration)),
+        (
+            "at(test.ctx_size_in)",
+            offset_of!(ProgramTestRun, ctx_size_in),
+        ),
+        (
+            "at(test.ctx_size_out)",
+            offset_of!(ProgramTestRun, ctx_size_out),
+        ),
+        ("at(test.ctx_in)", offset_of!(ProgramTestRun, ctx_in)),
+        ("at(test.ctx_out)", offset_of!(ProgramTestRun, ctx_out)),
+        ("at(test.flags)", offset_of!(ProgramTestRun, flags)),
+        ("at(test.cpu)", offset_of!(ProgramTestRun, cpu)),
+        (
+            "at(test.batch_size)",
+            offset_of!(ProgramTestRun, batch_size),
+        ),
+        (
+            "sizeof(((union bpf_attr *)0)->test)",
+            size_of::<ProgramTestRun>(),
+        ),
+        ("at(info.bpf_fd)", offset_of!(ObjectInfo, bpf_fd)),
+        ("at(info.info_len)", offset_of!(ObjectInfo, info_len)),
+        ("at(info.info)", offset_of!(ObjectInfo, info)),
+        (
+            "sizeof(((union bpf_attr *)0)->info)",
+            size_of::<ObjectInfo>(),
+        ),
+        ("at(link_create.prog_fd)", offset_of!(LinkCreate, prog_fd)),
+        (
+            "at(link_create.target_ifindex)",
+            offset_of!(LinkCreate, target_ifindex),
+        ),
+        (
+            "at(link_create.attach_type)",
+            offset_of!(LinkCreate, attach_type),
+        ),
+        ("at(link_create.flags)", offset_of!(LinkCreate, flags)),
+        ("sizeof(struct bpf_insn)", size_of::<Instruction>()),
+        ("sizeof(struct sock_filter)", size_of::<SockFilter>()),
+        (
+            "offsetof(struct sock_filter, jt)",
+            offset_of!(SockFilter, jt),
+        ),
+        (
+            "offsetof(struct sock_filter, jf)",
+            offset_of!(SockFilter, jf),
+        ),
+        ("offsetof(struct sock_filter, k)", offset_of!(SockFilter, k)),
+    ];
+    let expressions: Vec<&str> = pairs.iter().map(|(expression, _)| *expression).collect();
+    for ((expression, ours), c) in pairs.iter().zip(c_values(&expressions)) {
+        assert_eq!(*ours, c, "{expression}");
+    }
+}

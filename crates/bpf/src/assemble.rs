@@ -1,0 +1,231 @@
+//! From typed instructions to slots: encodes each, and turns labels into distances.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+use abi::bpf::Instruction;
+
+use crate::insn::{Insn, Label, Operand, Reg, Size, Width};
+
+// Classes (low three bits of the operation).
+const LD: u8 = 0x00;
+const LDX: u8 = 0x01;
+const ST: u8 = 0x02;
+const STX: u8 = 0x03;
+const ALU32: u8 = 0x04;
+const JMP: u8 = 0x05;
+const JMP32: u8 = 0x06;
+const ALU64: u8 = 0x07;
+// The second operand is a register.
+const X: u8 = 0x08;
+// Modes of loads and stores.
+const IMM: u8 = 0x00;
+const ABS: u8 = 0x20;
+const IND: u8 = 0x40;
+const MEM: u8 = 0x60;
+const ATOMIC: u8 = 0xc0;
+// Operations without an enum of their own.
+const NEG: u8 = 0x80;
+const END_TO_BE: u8 = 0xd8;
+const JA: u8 = 0x00;
+const CALL: u8 = 0x80;
+const EXIT: u8 = 0x90;
+// `src` of a 64-bit constant: what the constant stands for.
+const PSEUDO_MAP_FD: u8 = 1;
+const PSEUDO_MAP_VALUE: u8 = 2;
+
+/// Why instructions do not make a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum AssembleError {
+    /// A jump names a label that has no place.
+    NoPlace {
+        /// The label.
+        label: Label,
+    },
+    /// A label has two places.
+    TwoPlaces {
+        /// The label.
+        label: Label,
+    },
+    /// A jump is longer than 32767 slots.
+    TooFar {
+        /// The label it names.
+        label: Label,
+        /// Distance, slots.
+        slots: isize,
+    },
+}
+
+impl fmt::Display for AssembleError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoPlace { label } => write!(f, "label {} has no place", label.0),
+            Self::TwoPlaces { label } => write!(f, "label {} has two places", label.0),
+            Self::TooFar { label, slots } => {
+                write!(
+                    f,
+                    "jump to label {} spans {slots} slots, more than 32767",
+                    label.0
+                )
+            }
+        }
+    }
+}
+
+impl std::error::Error for AssembleError {}
+
+/// Encodes `code` and resolves its labels.
+///
+/// The slots hold the numbers of the maps' descriptors: load them while the maps are open.
+///
+/// # Errors
+/// [`AssembleError`] names the label that cannot be resolved.
+pub fn assemble(code: &[Insn<'_>]) -> Result<Vec<Instruction>, AssembleError> {
+    let places = find_places(code)?;
+    let mut slots = Vec::with_capacity(code.len());
+    for insn in code {
+        encode(insn, &places, &mut slots)?;
+    }
+    Ok(slots)
+}
+
+fn find_places(code: &[Insn<'_>]) -> Result<HashMap<Label, usize>, AssembleError> {
+    let mut places = HashMap::new();
+    let mut slot = 0;
+    for insn in code {
+        match *insn {
+            Insn::Place(label) => {
+                if places.insert(label, slot).is_some() {
+                    return Err(AssembleError::TwoPlaces { label });
+                }
+            }
+            Insn::LoadMap { .. } | Insn::LoadMapValue { .. } => slot += 2,
+            _ => slot += 1,
+        }
+    }
+    Ok(places)
+}
+
+/// Distance from the slot after `from` to the place of `label`.
+fn distance(
+    places: &HashMap<Label, usize>,
+    from: usize,
+    label: Label,
+) -> Result<i16, AssembleError> {
+    let to = *places.get(&label).ok_or(AssembleError::NoPlace { label })?;
+    let slots = to.cast_signed() - from.cast_signed() - 1;
+    i16::try_from(slots).map_err(|_| AssembleError::TooFar { label, slots })
+}
+
+fn encode(
+    insn: &Insn<'_>,
+    places: &HashMap<Label, usize>,
+    slots: &mut Vec<Instruction>,
+) -> Result<(), AssembleError> {
+    let at = slots.len();
+    let slot = match *insn {
+        Insn::Alu {
+            op,
+            width,
+            dst,
+            src,
+        } => operands(alu_class(width) | op as u8, dst, src, 0),
+        Insn::Negate { width, dst } => plain(alu_class(width) | NEG, dst, Reg::R0, 0, 0),
+        Insn::Be16ToHost { dst } => plain(ALU32 | END_TO_BE, dst, Reg::R0, 0, 16),
+        Insn::HostToBe64 { dst } => plain(ALU32 | END_TO_BE, dst, Reg::R0, 0, 64),
+        Insn::Load {
+            size,
+            dst,
+            base,
+            offset,
+        } => plain(LDX | MEM | size as u8, dst, base, offset, 0),
+        Insn::Store {
+            size,
+            base,
+            offset,
+            src: Operand::Reg(src),
+        } => plain(STX | MEM | size as u8, base, src, offset, 0),
+        Insn::Store {
+            size,
+            base,
+            offset,
+            src: Operand::Imm(value),
+        } => plain(ST | MEM | size as u8, base, Reg::R0, offset, value),
+        Insn::AtomicAdd { base, offset, src } => {
+            plain(STX | ATOMIC | Size::Double as u8, base, src, offset, 0)
+        }
+        Insn::LoadMap { dst, map } => {
+            slots.push(map_slot(dst, PSEUDO_MAP_FD, map));
+            Instruction::default()
+        }
+        Insn::LoadMapValue { dst, map } => {
+            slots.push(map_slot(dst, PSEUDO_MAP_VALUE, map));
+            Instruction::default()
+        }
+        Insn::LoadPacket { size, offset } => {
+            plain(LD | ABS | size as u8, Reg::R0, Reg::R0, 0, offset)
+        }
+        Insn::LoadPacketAt {
+            size,
+            index,
+            offset,
+        } => plain(LD | IND | size as u8, Reg::R0, index, 0, offset),
+        Insn::Jump { target } => {
+            plain(JMP | JA, Reg::R0, Reg::R0, distance(places, at, target)?, 0)
+        }
+        Insn::JumpIf {
+            condition,
+            width,
+            dst,
+            src,
+            target,
+        } => {
+            let class = if width == Width::W32 { JMP32 } else { JMP };
+            operands(
+                class | condition as u8,
+                dst,
+                src,
+                distance(places, at, target)?,
+            )
+        }
+        Insn::Call(helper) => plain(JMP | CALL, Reg::R0, Reg::R0, 0, helper as i32),
+        Insn::Exit => plain(JMP | EXIT, Reg::R0, Reg::R0, 0, 0),
+        Insn::Place(_) => return Ok(()),
+    };
+    slots.push(slot);
+    Ok(())
+}
+
+fn alu_class(width: Width) -> u8 {
+    match width {
+        Width::W32 => ALU32,
+        Width::W64 => ALU64,
+    }
+}
+
+fn plain(code: u8, dst: Reg, src: Reg, offset: i16, immediate: i32) -> Instruction {
+    Instruction::new(code, dst as u8, src as u8, offset, immediate)
+}
+
+fn operands(code: u8, dst: Reg, src: Operand, offset: i16) -> Instruction {
+    match src {
+        Operand::Reg(src) => plain(code | X, dst, src, offset, 0),
+        Operand::Imm(value) => plain(code, dst, Reg::R0, offset, value),
+    }
+}
+
+/// The first slot of a 64-bit constant; the second holds an offset, which is 0.
+fn map_slot(dst: Reg, kind: u8, map: BorrowedFd<'_>) -> Instruction {
+    Instruction::new(
+        LD | IMM | Size::Double as u8,
+        dst as u8,
+        kind,
+        0,
+        map.as_raw_fd(),
+    )
+}
+
+#[cfg(test)]
+mod tests;

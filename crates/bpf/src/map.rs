@@ -1,0 +1,140 @@
+//! Maps, and the counters kept in one.
+
+use std::fmt;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+
+use abi::bpf::{MapLayout, MapType};
+
+/// Memory that programs and this process share: an array of values of one size.
+#[derive(Debug)]
+pub struct Map(abi::bpf::Map);
+
+/// The kernel did not make a map.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct MapError {
+    /// Name of the map.
+    pub name: String,
+    /// What the kernel answered; EPERM: needs `CAP_BPF`, before Linux 5.11 also a larger
+    /// `RLIMIT_MEMLOCK`.
+    pub source: io::Error,
+}
+
+impl fmt::Display for MapError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "cannot create BPF map {}", self.name)?;
+        if self.source.kind() == io::ErrorKind::PermissionDenied {
+            f.write_str(" (needs CAP_BPF)")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for MapError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.source)
+    }
+}
+
+impl Map {
+    /// Makes an array of one value of `value_bytes` bytes, zeroed, for [`Insn::LoadMapValue`].
+    ///
+    /// # Errors
+    /// [`MapError`], e.g. EPERM.
+    /// # Privileges
+    /// `CAP_BPF` where `kernel.unprivileged_bpf_disabled` is set.
+    ///
+    /// [`Insn::LoadMapValue`]: crate::Insn::LoadMapValue
+    pub fn value(name: &str, value_bytes: u32) -> Result<Self, MapError> {
+        let layout = MapLayout {
+            map_type: MapType::Array,
+            key_bytes: 4,
+            value_bytes,
+            max_entries: 1,
+        };
+        Self::create(name, &layout)
+    }
+
+    /// Copies value 0 into `value`, in the machine's byte order.
+    ///
+    /// # Errors
+    /// EINVAL when `value` has not the size of the map's values.
+    pub fn read(&self, value: &mut [u8]) -> io::Result<()> {
+        self.0.lookup(&0u32.to_ne_bytes(), value)
+    }
+
+    /// Sets value 0.
+    ///
+    /// # Errors
+    /// EINVAL when `value` has not the size of the map's values.
+    pub fn write(&self, value: &[u8]) -> io::Result<()> {
+        self.0.update(&0u32.to_ne_bytes(), value)
+    }
+
+    fn create(name: &str, layout: &MapLayout) -> Result<Self, MapError> {
+        abi::bpf::Map::create(layout, name)
+            .map(Self)
+            .map_err(|source| MapError {
+                name: name.to_owned(),
+                source,
+            })
+    }
+}
+
+impl AsFd for Map {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+/// `N` counters of 64 bits, kept once per CPU: each CPU counts in memory of its own.
+///
+/// A program finds its CPU's array of `N` under key 0 with [`Helper::MapLookupElem`].
+///
+/// [`Helper::MapLookupElem`]: crate::Helper::MapLookupElem
+#[derive(Debug)]
+pub struct Counters<const N: usize>(Map);
+
+impl<const N: usize> Counters<N> {
+    /// Makes the counters, all 0.
+    ///
+    /// # Errors
+    /// [`MapError`], e.g. EPERM.
+    /// # Privileges
+    /// `CAP_BPF` where `kernel.unprivileged_bpf_disabled` is set.
+    pub fn create(name: &str) -> Result<Self, MapError> {
+        let layout = MapLayout {
+            map_type: MapType::PerCpuArray,
+            key_bytes: 4,
+            value_bytes: 8 * N as u32,
+            max_entries: 1,
+        };
+        Map::create(name, &layout).map(Self)
+    }
+
+    /// The counters, summed over all CPUs.
+    ///
+    /// Each is read whole, but one after another: two counters of one instant are only to be had
+    /// when nobody counts.
+    ///
+    /// # Errors
+    /// What the kernel answers to `BPF_MAP_LOOKUP_ELEM`; none is known for a map of this kind.
+    pub fn read(&self) -> io::Result<[u64; N]> {
+        let mut area = vec![0; self.0.0.area_bytes()];
+        self.0.read(&mut area)?;
+        let mut sums = [0u64; N];
+        for cpu in area.chunks_exact(8 * N) {
+            for (sum, value) in sums.iter_mut().zip(cpu.as_chunks().0) {
+                *sum = sum.wrapping_add(u64::from_ne_bytes(*value));
+            }
+        }
+        Ok(sums)
+    }
+}
+
+impl<const N: usize> AsFd for Counters<N> {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}

@@ -1,0 +1,22 @@
+//! Classic filters that count: what was offered, what was accepted.
+//!
+//! A classic filter leaves no trace of the packets it refuses, so a capture cannot tell how many
+//! it never saw. [`CountingFilter`] runs the same filter as eBPF, with two counters around it:
+//!
+//! ```text
+//! packet ─▶ direction wrong? ─yes─▶ 0 (not counted)
+//!               │ no
+//!           offered += 1 ─▶ classic filter ─▶ 0
+//!                               │ n > 0
+//!                           accepted += 1 ─▶ min(n, snaplen)
+//! ```
+
+mod counting;
+mod instruction;
+mod opcode;
+mod translate;
+mod untranslatable;
+
+pub use counting::{CountingFilter, CountingFilterError, Counts};
+pub use translate::{Direction, Options, translate};
+pub use untranslatable::Untranslatable;

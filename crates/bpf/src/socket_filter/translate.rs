@@ -1,0 +1,171 @@
+//! From classic BPF to eBPF for a socket.
+//!
+//! The rules are those by which the kernel itself runs classic programs (`bpf_convert_filter`,
+//! net/core/filter.c), so that verdicts are the same:
+//!
+//! - A is `R0`, X is `R7`, both 32 bits wide and 0 at the start; the context is in `R6`, where
+//!   packet loads expect it; M\[k\] is on the stack.
+//! - A load outside the packet and a division by zero end the program with 0.
+//! - Properties of the packet are read from the context (`struct __sk_buff`).
+//! - What no jump reaches is left out: the verifier refuses dead code, classic BPF allows it.
+//!
+//! `R8` is a second scratch register, `R9` the address of this CPU's counters.
+
+use std::num::NonZeroU32;
+use std::os::fd::BorrowedFd;
+
+use abi::bpf::SockFilter;
+
+use super::untranslatable::Untranslatable;
+use crate::insn::{Condition, Helper, Insn, Label, Reg, Size};
+
+pub(super) const A: Reg = Reg::R0;
+pub(super) const X: Reg = Reg::R7;
+pub(super) const CONTEXT: Reg = Reg::R6;
+pub(super) const SAVED: Reg = Reg::R8;
+const COUNTERS: Reg = Reg::R9;
+
+/// Displacements in the counters. The kernel copies them out in ascending order, so what is read
+/// as accepted was counted as offered before.
+const ACCEPTED: i16 = 0;
+const OFFERED: i16 = 8;
+
+/// Which packets are offered to the filter.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Direction {
+    /// All.
+    #[default]
+    Both,
+    /// Those this host sends (`PACKET_OUTGOING`); others are refused and not counted.
+    Outgoing,
+}
+
+/// What is done around the classic filter.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Bytes kept of an accepted packet, if the filter does not say fewer.
+    pub snaplen: NonZeroU32,
+    /// Which packets are offered.
+    pub direction: Direction,
+}
+
+/// Translates `classic`, with counting around it; the program's counters are in `counters`, a
+/// per-CPU array whose first value holds two u64: accepted, offered.
+///
+/// # Errors
+/// [`Untranslatable`] names the instruction.
+pub fn translate<'map>(
+    classic: &[SockFilter],
+    options: &Options,
+    counters: BorrowedFd<'map>,
+) -> Result<Vec<Insn<'map>>, Untranslatable> {
+    if classic.is_empty() {
+        return Err(Untranslatable::Empty);
+    }
+    // Labels 0 to n-1 are the places of the classic instructions.
+    let label = |number: usize| Label((classic.len() + number) as u32);
+    let mut translation = Translation {
+        code: Vec::with_capacity(classic.len() * 2 + 24),
+        reached: vec![false; classic.len()],
+        verdict: label(0),
+        refuse: label(1),
+        end: label(2),
+        accepts: false,
+    };
+    translation.prologue(options.direction, counters);
+    translation.reached[0] = true;
+    // Jumps only go forward: when an instruction's turn comes, all that lead to it were seen.
+    for (at, instruction) in classic.iter().enumerate() {
+        if translation.reached[at] {
+            translation.code.push(Insn::Place(Label(at as u32)));
+            translation.instruction(at, *instruction)?;
+        }
+    }
+    translation.epilogue(options.snaplen);
+    Ok(translation.code)
+}
+
+pub(super) struct Translation<'map> {
+    code: Vec<Insn<'map>>,
+    /// Which classic instructions a path leads to.
+    pub(super) reached: Vec<bool>,
+    /// Where a return goes, its value in A.
+    pub(super) verdict: Label,
+    /// Returns 0.
+    pub(super) refuse: Label,
+    /// Returns R0.
+    end: Label,
+    /// Whether something goes to `verdict`.
+    pub(super) accepts: bool,
+}
+
+impl<'map> Translation<'map> {
+    pub(super) fn push(&mut self, insn: Insn<'map>) {
+        self.code.push(insn);
+    }
+
+    fn prologue(&mut self, direction: Direction, counters: BorrowedFd<'map>) {
+        const PACKET_OUTGOING: i32 = 4;
+        // Its place in `struct __sk_buff`.
+        const PKT_TYPE: i16 = 4;
+        // The key is below the 16 words of M.
+        const KEY: i16 = -68;
+        self.push(Insn::mov(CONTEXT, Reg::R1));
+        if direction == Direction::Outgoing {
+            self.push(Insn::load(Size::Word, Reg::R1, CONTEXT, PKT_TYPE));
+            let other = self.refuse;
+            self.push(Insn::jump_if32(
+                Condition::NotEqual,
+                Reg::R1,
+                PACKET_OUTGOING,
+                other,
+            ));
+        }
+        self.push(Insn::store(Size::Word, Reg::R10, KEY, 0));
+        self.push(Insn::mov(Reg::R2, Reg::R10));
+        self.push(Insn::add(Reg::R2, i32::from(KEY)));
+        self.push(Insn::LoadMap {
+            dst: Reg::R1,
+            map: counters,
+        });
+        self.push(Insn::Call(Helper::MapLookupElem));
+        // Key 0 always exists; the verifier does not know.
+        self.push(Insn::jump_if(Condition::Equal, Reg::R0, 0, self.refuse));
+        self.push(Insn::mov(COUNTERS, Reg::R0));
+        self.count(OFFERED);
+        self.push(Insn::mov32(A, 0));
+        self.push(Insn::mov32(X, 0));
+    }
+
+    /// Adds 1 to a counter of this CPU. The add is indivisible because a task that sends may be
+    /// preempted here by another one of the same CPU (local sockets, PREEMPT_RT).
+    fn count(&mut self, counter: i16) {
+        self.push(Insn::mov(Reg::R1, 1));
+        self.push(Insn::AtomicAdd {
+            base: COUNTERS,
+            offset: counter,
+            src: Reg::R1,
+        });
+    }
+
+    fn epilogue(&mut self, snaplen: NonZeroU32) {
+        if self.accepts {
+            let snaplen = snaplen.get().cast_signed();
+            self.push(Insn::Place(self.verdict));
+            self.push(Insn::jump_if32(Condition::Equal, A, 0, self.refuse));
+            self.count(ACCEPTED);
+            self.push(Insn::jump_if32(
+                Condition::LessOrEqual,
+                A,
+                snaplen,
+                self.end,
+            ));
+            self.push(Insn::mov32(A, snaplen));
+            self.push(Insn::Place(self.end));
+            self.push(Insn::Exit);
+        }
+        self.push(Insn::Place(self.refuse));
+        self.push(Insn::mov32(A, 0));
+        self.push(Insn::Exit);
+    }
+}

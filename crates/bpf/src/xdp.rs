@@ -1,0 +1,153 @@
+//! XDP programs on interfaces.
+
+use std::fmt;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use abi::bpf::{XDP_FLAGS_DRV_MODE, XDP_FLAGS_SKB_MODE, create_xdp_link};
+
+use crate::program::Program;
+
+/// Where an XDP program may run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum XdpPlace {
+    /// In the driver, or not at all.
+    #[default]
+    Native,
+    /// In the stack, with any driver: slower, as each packet already has its socket buffer.
+    Generic,
+    /// In the driver; in the stack if the driver refuses.
+    NativeOrGeneric,
+}
+
+/// Where an XDP program runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum XdpMode {
+    /// In the driver, before the packet has a socket buffer.
+    Native,
+    /// In the stack.
+    Generic,
+}
+
+impl fmt::Display for XdpMode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Native => "native",
+            Self::Generic => "generic",
+        })
+    }
+}
+
+/// An XDP program on an interface; detached when this is dropped or the process ends.
+#[derive(Debug)]
+pub struct XdpLink {
+    fd: OwnedFd,
+    mode: XdpMode,
+    native_refusal: Option<io::Error>,
+}
+
+/// The kernel did not attach an XDP program.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct XdpAttachError {
+    /// Interface asked for.
+    pub ifindex: u32,
+    /// Mode asked for (the last one, if there were two).
+    pub mode: XdpMode,
+    /// What the kernel answered; EBUSY: another program is attached.
+    pub source: io::Error,
+}
+
+impl fmt::Display for XdpAttachError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "cannot attach {} XDP program to interface {}",
+            self.mode, self.ifindex
+        )?;
+        if self.source.kind() == io::ErrorKind::PermissionDenied {
+            f.write_str(" (needs CAP_BPF and CAP_NET_ADMIN)")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for XdpAttachError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.source)
+    }
+}
+
+impl XdpLink {
+    /// Attaches `program` to interface `ifindex` of the calling thread's network namespace.
+    ///
+    /// # Errors
+    /// [`XdpAttachError`], e.g. EBUSY when another program is attached, EOPNOTSUPP when the driver
+    /// has no XDP, ENODEV.
+    /// # Privileges
+    /// `CAP_NET_ADMIN` in the user namespace that owns the network namespace.
+    /// # Kernel
+    /// Linux 5.9.
+    pub fn attach(
+        program: &Program,
+        ifindex: u32,
+        place: XdpPlace,
+    ) -> Result<Self, XdpAttachError> {
+        let attach = |mode| {
+            let flags = match mode {
+                XdpMode::Native => XDP_FLAGS_DRV_MODE,
+                XdpMode::Generic => XDP_FLAGS_SKB_MODE,
+            };
+            create_xdp_link(program.as_fd(), ifindex, flags)
+                .map(|fd| Self {
+                    fd,
+                    mode,
+                    native_refusal: None,
+                })
+                .map_err(|source| XdpAttachError {
+                    ifindex,
+                    mode,
+                    source,
+                })
+        };
+        match place {
+            XdpPlace::Native => attach(XdpMode::Native),
+            XdpPlace::Generic => attach(XdpMode::Generic),
+            XdpPlace::NativeOrGeneric => match attach(XdpMode::Native) {
+                Err(refusal) if is_the_drivers(&refusal.source) => {
+                    let mut link = attach(XdpMode::Generic)?;
+                    link.native_refusal = Some(refusal.source);
+                    Ok(link)
+                }
+                answer => answer,
+            },
+        }
+    }
+
+    /// Where the program runs.
+    pub fn mode(&self) -> XdpMode {
+        self.mode
+    }
+
+    /// Why it does not run in the driver, if that was tried first.
+    pub fn native_refusal(&self) -> Option<&io::Error> {
+        self.native_refusal.as_ref()
+    }
+}
+
+impl AsFd for XdpLink {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+/// Whether a refusal is about what the driver can do, so that the generic mode may still work.
+fn is_the_drivers(refusal: &io::Error) -> bool {
+    use io::ErrorKind::{AlreadyExists, NotFound, PermissionDenied, ResourceBusy};
+    const ENODEV: i32 = 19;
+    refusal.raw_os_error() != Some(ENODEV)
+        && !matches!(
+            refusal.kind(),
+            NotFound | PermissionDenied | ResourceBusy | AlreadyExists
+        )
+}

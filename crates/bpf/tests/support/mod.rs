@@ -1,0 +1,187 @@
+//! What the tests of this crate share: socket pairs as test beds for filters, and random numbers.
+
+#![allow(dead_code, reason = "each test file uses a part")]
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::process::Command;
+
+use abi::bpf::SockFilter;
+use rustix::net::{
+    AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socketpair,
+};
+use tapline_bpf::socket_filter::{CountingFilter, Direction, Options};
+
+/// A datagram socket pair: the receiving end has a filter, which sees the payload as the packet.
+pub struct Bed {
+    sender: OwnedFd,
+    receiver: OwnedFd,
+}
+
+impl Bed {
+    pub fn new() -> Self {
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        let (sender, receiver) =
+            socketpair(AddressFamily::UNIX, SocketType::DGRAM, flags, None).unwrap();
+        Self { sender, receiver }
+    }
+
+    /// A pair with the classic program; `None` when the kernel refuses it.
+    pub fn classic(filter: &[SockFilter]) -> Option<Self> {
+        let bed = Self::new();
+        abi::bpf::attach_classic(bed.receiver.as_fd(), filter).ok()?;
+        Some(bed)
+    }
+
+    /// A pair with the translated program.
+    pub fn counting(filter: &CountingFilter) -> Self {
+        let bed = Self::new();
+        abi::socket::attach_program(bed.receiver.as_fd(), filter.as_fd()).unwrap();
+        bed
+    }
+
+    /// What of `packet` passes the filter.
+    pub fn pass(&self, packet: &[u8]) -> Option<Vec<u8>> {
+        assert_eq!(
+            send(&self.sender, packet, SendFlags::empty()),
+            Ok(packet.len())
+        );
+        let mut kept = vec![0; packet.len() + 1];
+        match recv(&self.receiver, &mut kept[..], RecvFlags::empty()) {
+            Ok((bytes, _)) => {
+                kept.truncate(bytes);
+                Some(kept)
+            }
+            Err(rustix::io::Errno::AGAIN) => None,
+            Err(error) => panic!("recv: {error}"),
+        }
+    }
+}
+
+pub fn options(snaplen: u32) -> Options {
+    Options {
+        snaplen: snaplen.try_into().unwrap(),
+        direction: Direction::Both,
+    }
+}
+
+/// Sends every packet through the kernel's classic filter and the translated one and compares:
+/// what arrives is equal, and the counters say how much that was.
+pub fn compare(name: &str, classic: &[SockFilter], packets: &[Vec<u8>]) {
+    let counting = CountingFilter::load(classic, &options(u32::MAX))
+        .unwrap_or_else(|error| panic!("{name}: {}", whole(&error)));
+    let (kernel, ours) = (Bed::classic(classic).expect(name), Bed::counting(&counting));
+    let mut accepted = 0;
+    for packet in packets {
+        let expected = kernel.pass(packet);
+        assert_eq!(ours.pass(packet), expected, "{name}: {packet:02x?}");
+        accepted += u64::from(expected.is_some());
+    }
+    let counts = counting.counts().unwrap();
+    assert_eq!(
+        (counts.offered, counts.accepted),
+        (packets.len() as u64, accepted),
+        "{name}"
+    );
+}
+
+/// An error with all it stems from.
+pub fn whole(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(error) = source {
+        text = format!("{text}: {error}");
+        source = error.source();
+    }
+    text
+}
+
+/// What libpcap makes of `expression` for Ethernet, by way of `tcpdump -ddd`.
+pub fn libpcap(expression: &str) -> Vec<SockFilter> {
+    let output = Command::new("tcpdump")
+        .args(["-y", "EN10MB", "-ddd", expression])
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{expression}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let text = String::from_utf8(output.stdout).unwrap();
+    text.lines()
+        .skip(1)
+        .map(|line| {
+            let numbers: Vec<u32> = line.split(' ').map(|n| n.parse().unwrap()).collect();
+            let [code, jt, jf, k] = numbers[..] else {
+                panic!("{line}")
+            };
+            SockFilter {
+                code: code as u16,
+                jt: jt as u8,
+                jf: jf as u8,
+                k,
+            }
+        })
+        .collect()
+}
+
+/// Marsaglia's xorshift64: the same numbers in every run.
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn next(&mut self) -> u32 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 32) as u32
+    }
+
+    pub fn below(&mut self, end: u32) -> u32 {
+        self.next() % end
+    }
+
+    pub fn choose<T: Copy>(&mut self, from: &[T]) -> T {
+        from[self.below(from.len() as u32) as usize]
+    }
+
+    pub fn bytes(&mut self, len: usize) -> Vec<u8> {
+        (0..len).map(|_| self.next() as u8).collect()
+    }
+}
+
+/// Runs test `name` of this file again inside a new network namespace and is done there; returns
+/// `true` in that second run, where nothing of the machine's network is in reach.
+pub fn in_own_namespace(name: &str) -> bool {
+    const OUTSIDE: &str = "TAPLINE_TEST_OUTSIDE_NAMESPACE";
+    let here = std::fs::read_link("/proc/self/ns/net").unwrap();
+    if let Some(outside) = std::env::var_os(OUTSIDE) {
+        assert_ne!(
+            here,
+            std::path::Path::new(&outside),
+            "not in a namespace of its own"
+        );
+        return true;
+    }
+    let status = Command::new("unshare")
+        .arg("--net")
+        .arg(std::env::current_exe().unwrap())
+        .args(["--exact", name, "--nocapture"])
+        .env(OUTSIDE, here)
+        .status()
+        .unwrap();
+    assert!(status.success(), "{name} failed in its namespace");
+    false
+}
+
+/// Runs ip(8) and gives what it prints.
+pub fn ip(arguments: &str) -> String {
+    let output = Command::new("ip")
+        .args(arguments.split(' '))
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{arguments}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    String::from_utf8(output.stdout).unwrap()
+}

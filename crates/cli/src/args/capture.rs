@@ -1,0 +1,254 @@
+//! Flags of `tapline capture`.
+
+use std::num::{NonZeroU64, NonZeroUsize};
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use ring::{Backend, DirectionFilter, TimestampSource};
+use store::write::Compression;
+
+use crate::units;
+
+/// Takes packets from interfaces and accounts for every one: in a file, in a pipe, or a line each.
+#[derive(Args, Debug)]
+pub struct CaptureArgs {
+    /// Interface to capture from; may be given more than once
+    #[arg(short, long, value_name = "IF", required = true)]
+    pub interface: Vec<String>,
+
+    /// Write packets to FILE, or with - to standard output, instead of printing them
+    #[arg(short, long, value_name = "FILE")]
+    pub write: Option<PathBuf>,
+
+    /// File format [default: pcapng, or pcap-ns for a name that ends in .pcap]
+    #[arg(long, value_enum, requires = "write")]
+    pub format: Option<FileFormat>,
+
+    /// Bytes kept of a packet
+    #[arg(short, long, value_name = "BYTES", default_value_t = ring::DEFAULT_SNAPLEN)]
+    pub snaplen: u32,
+
+    /// End after N packets
+    #[arg(short, long, value_name = "N")]
+    pub count: Option<NonZeroU64>,
+
+    /// End after this time
+    #[arg(long, value_name = "TIME", value_parser = units::time)]
+    pub duration: Option<Duration>,
+
+    /// Which way the packets go, as the interface sees it
+    #[arg(long, value_name = "in|out|both", default_value = "both", value_parser = direction)]
+    pub direction: DirectionFilter,
+
+    /// How packets cross the kernel border: packet-v2, packet-v3 or auto
+    #[arg(long, value_name = "RING", default_value = "auto", value_parser = backend)]
+    pub backend: BackendChoice,
+
+    /// How soon a packet is delivered: at once, or when a batch has gathered
+    #[arg(long, value_enum, default_value_t = Delivery::Batch)]
+    pub delivery: Delivery,
+
+    /// Size of a batch
+    #[arg(long, value_name = "SIZE", default_value = "256k", value_parser = units::size)]
+    pub min_bytes: u64,
+
+    /// Time after which a batch is delivered though not full; whole milliseconds
+    #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = units::time)]
+    pub timeout: Duration,
+
+    /// Size of the ring of each interface
+    #[arg(long, value_name = "SIZE", default_value = "32M", value_parser = units::size)]
+    pub buffer: u64,
+
+    /// See only packets to this host, to groups and to all
+    #[arg(long)]
+    pub no_promisc: bool,
+
+    /// Who stamps the time of a packet: kernel or hardware
+    #[arg(long, value_name = "kernel|hardware", default_value = "kernel", value_parser = timestamps)]
+    pub timestamp: TimestampSource,
+
+    /// Filter: a file with the decimal program that 'tcpdump -i IF -ddd EXPRESSION' prints
+    #[arg(long, value_name = "FILE")]
+    pub bpf: Option<PathBuf>,
+
+    /// Begin a new file when one has this size
+    #[arg(long, value_name = "SIZE", requires = "write", value_parser = nonzero_size)]
+    pub rotate_size: Option<NonZeroU64>,
+
+    /// Begin a new file at every multiple of this time by the clock
+    #[arg(long, value_name = "TIME", requires = "write", value_parser = nonzero_time)]
+    pub rotate_interval: Option<Duration>,
+
+    /// Begin a new file after N packets
+    #[arg(long, value_name = "N", requires = "write")]
+    pub rotate_packets: Option<NonZeroU64>,
+
+    /// Keep only the last N files
+    #[arg(long, value_name = "N", requires = "write")]
+    pub keep: Option<NonZeroUsize>,
+
+    /// Compress the file: zstd, or zstd:LEVEL with a level from 1 to 22
+    #[arg(long, value_name = "zstd[:N]", requires = "write", value_parser = compression)]
+    pub compress: Option<Compression>,
+
+    /// Tell the counters at this interval
+    #[arg(long, value_name = "TIME", value_parser = nonzero_time)]
+    pub stats_interval: Option<Duration>,
+
+    /// Exit with status 1 if more packets than this were lost: a number, or a share such as 0.1%
+    #[arg(long, value_name = "N|P%")]
+    pub fail_loss: Option<LossLimit>,
+
+    /// JSON Lines instead of text
+    #[arg(long)]
+    pub json: bool,
+
+    /// No status line, no summary
+    #[arg(short, long)]
+    pub quiet: bool,
+
+    /// Print numbers, not names; tapline always does
+    #[arg(short)]
+    pub numeric: bool,
+
+    /// Filter expression: not understood by this build, use --bpf
+    #[arg(value_name = "FILTER", hide = true)]
+    pub filter: Vec<String>,
+}
+
+/// When packets are delivered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Delivery {
+    /// Wake for every packet
+    Immediate,
+    /// Wake for a batch
+    Batch,
+    /// Not supported by this build
+    #[value(hide = true)]
+    Adaptive,
+}
+
+/// Format of a capture file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FileFormat {
+    /// pcapng, nanoseconds
+    Pcapng,
+    /// pcap, microseconds
+    Pcap,
+    /// pcap, nanoseconds
+    PcapNs,
+}
+
+/// A ring, as asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BackendChoice {
+    Auto,
+    Ring(Backend),
+    /// Named by the grammar and not in this build.
+    Unsupported(&'static str),
+}
+
+fn backend(text: &str) -> Result<BackendChoice, String> {
+    match text {
+        "auto" => Ok(BackendChoice::Auto),
+        "packet-v2" => Ok(BackendChoice::Ring(Backend::PacketV2)),
+        "packet-v3" => Ok(BackendChoice::Ring(Backend::PacketV3)),
+        "xdp" => Ok(BackendChoice::Unsupported("xdp")),
+        "xdp-ringbuf" => Ok(BackendChoice::Unsupported("xdp-ringbuf")),
+        _ => Err("use packet-v2, packet-v3 or auto".into()),
+    }
+}
+
+fn direction(text: &str) -> Result<DirectionFilter, String> {
+    match text {
+        "in" => Ok(DirectionFilter::In),
+        "out" => Ok(DirectionFilter::Out),
+        "both" => Ok(DirectionFilter::Both),
+        _ => Err("use in, out or both".into()),
+    }
+}
+
+fn timestamps(text: &str) -> Result<TimestampSource, String> {
+    match text {
+        "kernel" => Ok(TimestampSource::Kernel),
+        "hardware" => Ok(TimestampSource::Hardware),
+        _ => Err("use kernel or hardware".into()),
+    }
+}
+
+fn compression(text: &str) -> Result<Compression, String> {
+    let (name, level) = text.split_once(':').unwrap_or((text, "3"));
+    if name != "zstd" {
+        return Err("use zstd or zstd:LEVEL".into());
+    }
+    match level.parse() {
+        Ok(level @ 1..=22) => Ok(Compression::Zstd { level }),
+        _ => Err("the level is a number from 1 to 22".into()),
+    }
+}
+
+fn nonzero_size(text: &str) -> Result<NonZeroU64, String> {
+    NonZeroU64::new(units::size(text)?).ok_or_else(|| "must not be 0".into())
+}
+
+fn nonzero_time(text: &str) -> Result<Duration, String> {
+    match units::time(text)? {
+        Duration::ZERO => Err("must not be 0".into()),
+        time => Ok(time),
+    }
+}
+
+/// How much loss is tolerated.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum LossLimit {
+    /// As many packets.
+    Packets(u64),
+    /// This share of all packets, in percent.
+    Percent(f64),
+}
+
+impl LossLimit {
+    /// Whether `lost` of `all` packets are more than tolerated.
+    pub fn is_exceeded(self, lost: u64, all: u64) -> bool {
+        match self {
+            Self::Packets(limit) => lost > limit,
+            Self::Percent(limit) => lost as f64 * 100.0 > limit * all as f64,
+        }
+    }
+}
+
+impl FromStr for LossLimit {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || "use a number of packets, or a share such as 0.1%".to_owned();
+        match text.strip_suffix('%') {
+            None => text.parse().map(Self::Packets).map_err(|_| wrong()),
+            Some(share) => match share.parse() {
+                Ok(share) if (0.0..=100.0).contains(&share) => Ok(Self::Percent(share)),
+                _ => Err(wrong()),
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loss_limits() {
+        let limit = |text: &str| text.parse::<LossLimit>();
+        assert_eq!(limit("0"), Ok(LossLimit::Packets(0)));
+        assert!(limit("0").unwrap().is_exceeded(1, 10));
+        assert!(!limit("1").unwrap().is_exceeded(1, 10));
+        assert!(!limit("10%").unwrap().is_exceeded(1, 10));
+        assert!(limit("9.9%").unwrap().is_exceeded(1, 10));
+        for wrong in ["", "x", "-1", "101%", "%"] {
+            assert!(limit(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! The flags, as typed.
+
+mod capture;
+
+use clap::{Parser, Subcommand};
+
+pub use capture::{BackendChoice, CaptureArgs, Delivery, FileFormat};
+
+/// See every packet of the Linux network path, and account for each.
+#[derive(Debug, Parser)]
+#[command(name = "tapline", version, about, max_term_width = 100)]
+#[command(after_help = EXIT_STATUS)]
+pub struct Args {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Packets from interfaces to a pcapng file, a pipe or the screen
+    Capture(Box<CaptureArgs>),
+}
+
+const EXIT_STATUS: &str = "Exit status: 0 done, 1 the job failed, 2 wrong usage, 3 missing \
+privilege, 4 not supported by this kernel, driver or build.";

@@ -1,0 +1,89 @@
+//! `tapline capture`.
+
+mod printer;
+mod progress;
+mod setup;
+mod summary;
+
+use std::time::Duration;
+
+use tapline::capture::{Capture, Ended, FileConsumer, Outcome};
+
+use crate::args::{BackendChoice, CaptureArgs, Delivery};
+use crate::failure::{Exit, Failure, chain};
+use crate::signals;
+use printer::Printer;
+use progress::Progress;
+use summary::{Summary, Written};
+
+pub fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
+    refuse_unsupported(args)?;
+    let options = setup::options(args)?;
+    let stop = signals::stop()?;
+    let capture = Capture::open(options)?;
+    let backend = capture.rings().next().map_or("", |ring| ring.backend().name());
+    let progress = Progress::new(args, &capture);
+
+    let mut written = Written::default();
+    let outcome = match &args.write {
+        Some(path) => {
+            let file = setup::file(args, path, &capture)?;
+            let to_pipe = setup::is_stdout(path);
+            let flush = if to_pipe { Duration::ZERO } else { Duration::from_secs(1) };
+            let mut consumer = progress.around(FileConsumer::new(file, flush));
+            let outcome = capture.run(&mut consumer, &stop);
+            written = Written::from(consumer.inner());
+            outcome
+        }
+        None => {
+            let mut consumer = progress.around(Printer::new(args.json, capture.interfaces()));
+            capture.run(&mut consumer, &stop)
+        }
+    };
+    let summary = Summary { outcome: &outcome, written: &written, backend };
+    summary.show(args).map_err(|error| Failure::job_on("cannot print the summary", &error))?;
+    finish(args, &outcome)
+}
+
+/// Exit status, and the line for a capture that did not end by itself.
+fn finish(args: &CaptureArgs, outcome: &Outcome) -> Result<Exit, Failure> {
+    let failed = |line: String| Err(Failure::new(Exit::Failed, line));
+    match &outcome.ended {
+        Ended::LinkDown { link } => return failed(format!("interface {link} went down")),
+        Ended::LinkRemoved { link } => return failed(format!("interface {link} was removed")),
+        Ended::Consumer(error) => return failed(chain(&**error)),
+        Ended::Wait(error) => return Err(Failure::job_on("cannot wait for packets", error)),
+        _ => {}
+    }
+    let lost = outcome.account.lost.total();
+    let all = outcome.account.delivered + outcome.account.filtered.unwrap_or(0) + lost;
+    match args.fail_loss {
+        Some(limit) if limit.is_exceeded(lost, all) => {
+            failed(format!("lost {lost} of {all} packets, more than --fail-loss allows"))
+        }
+        _ => Ok(Exit::Done),
+    }
+}
+
+fn refuse_unsupported(args: &CaptureArgs) -> Result<(), Failure> {
+    let unsupported = |line: String| Err(Failure::new(Exit::Unsupported, line));
+    if let BackendChoice::Unsupported(name) = args.backend {
+        return unsupported(format!(
+            "backend {name} is not supported by this build (use packet-v2, packet-v3 or auto)"
+        ));
+    }
+    if args.delivery == Delivery::Adaptive {
+        return unsupported(
+            "adaptive delivery is not supported by this build (use immediate or batch)".into(),
+        );
+    }
+    if !args.filter.is_empty() {
+        let expression = args.filter.join(" ");
+        return unsupported(format!(
+            "filter expressions are not supported by this build (use \
+             'tcpdump -i {} -ddd \"{expression}\" > FILE' and --bpf FILE)",
+            args.interface[0]
+        ));
+    }
+    Ok(())
+}

@@ -1,0 +1,154 @@
+//! How a capture is getting on: a live line on a terminal, counters at an interval.
+
+use std::io::{IsTerminal, Write};
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use store::model::{Packet, Statistics};
+use tapline::capture::{Account, Capture, Consumer, ConsumerError};
+
+use super::summary::lost_json;
+use crate::args::CaptureArgs;
+use crate::units::{amount, grouped, span};
+
+/// How progress is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Telling {
+    /// Not at all.
+    Nothing,
+    /// A line on standard error that is written over and over.
+    Live,
+    /// A line on standard error each time.
+    Lines,
+    /// A JSON object on standard output each time.
+    Json,
+}
+
+pub struct Progress {
+    telling: Telling,
+}
+
+impl Progress {
+    /// Chooses by the flags and the terminal, and says what is being captured.
+    pub fn new(args: &CaptureArgs, capture: &Capture) -> Self {
+        let terminal = std::io::stderr().is_terminal();
+        let telling = match (args.stats_interval, &args.write) {
+            (Some(_), _) if args.json => Telling::Json,
+            (Some(_), _) => Telling::Lines,
+            (None, Some(_)) if terminal && !args.quiet => Telling::Live,
+            _ => Telling::Nothing,
+        };
+        if terminal && !args.quiet {
+            for ring in capture.rings() {
+                let (name, backend) = (&ring.link().name, ring.backend().name());
+                let mebibytes = ring.buffer_bytes() >> 20;
+                eprintln!("capturing on {name} ({backend}, {mebibytes} MiB ring), Ctrl-C ends");
+            }
+        }
+        Self { telling }
+    }
+
+    /// Counts and tells what passes to `inner`.
+    pub fn around<C>(self, inner: C) -> Observed<C> {
+        let now = Instant::now();
+        let telling = self.telling;
+        Observed { inner, telling, start: now, last: now, packets: 0, bytes: 0, told: (0, 0) }
+    }
+}
+
+/// A consumer whose progress is told.
+pub struct Observed<C> {
+    inner: C,
+    telling: Telling,
+    start: Instant,
+    last: Instant,
+    packets: u64,
+    /// Bytes on the wire.
+    bytes: u64,
+    /// `packets` and `bytes` when they were told last.
+    told: (u64, u64),
+}
+
+impl<C> Observed<C> {
+    pub fn inner(&self) -> &C {
+        &self.inner
+    }
+
+    fn tell(&mut self, account: &Account) -> std::io::Result<()> {
+        let now = Instant::now();
+        let since = now.duration_since(self.last);
+        let (packets, bytes) = (self.packets - self.told.0, self.bytes - self.told.1);
+        (self.last, self.told) = (now, (self.packets, self.bytes));
+        match self.telling {
+            Telling::Nothing => Ok(()),
+            Telling::Json => {
+                let event = json!({
+                    "event": "stats",
+                    "at_ns": abi::clock::realtime_ns(),
+                    "span_ns": since.as_nanos() as u64,
+                    "packets": packets,
+                    "bytes": bytes,
+                    "received": account.received(),
+                    "delivered": account.delivered,
+                    "filtered": account.filtered,
+                    "lost": lost_json(&account.lost),
+                });
+                let mut out = std::io::stdout().lock();
+                writeln!(out, "{event}")?;
+                out.flush()
+            }
+            Telling::Live | Telling::Lines => {
+                let line = self.line(since, packets, bytes, account);
+                let mut out = std::io::stderr().lock();
+                if self.telling == Telling::Live {
+                    write!(out, "\r\x1b[K{line}")?;
+                } else {
+                    writeln!(out, "{line}")?;
+                }
+                out.flush()
+            }
+        }
+    }
+
+    fn line(&self, since: Duration, packets: u64, bytes: u64, account: &Account) -> String {
+        let rate = |count: u64| amount(count as f64 / since.as_secs_f64().max(1e-9));
+        format!(
+            "{}  {} packets  {}pps  {}bps  lost {}",
+            span(self.start.elapsed()),
+            grouped(self.packets),
+            rate(packets),
+            rate(bytes * 8),
+            grouped(account.lost.total()),
+        )
+    }
+}
+
+impl<C: Consumer> Consumer for Observed<C> {
+    #[inline]
+    fn packet(&mut self, packet: &Packet<'_>) -> Result<(), ConsumerError> {
+        self.packets += 1;
+        self.bytes += u64::from(packet.original_len);
+        self.inner.packet(packet)
+    }
+
+    fn idle(&mut self, now_ns: u64) -> Result<(), ConsumerError> {
+        self.inner.idle(now_ns)
+    }
+
+    fn tick(&mut self, now_ns: u64, account: &Account) -> Result<(), ConsumerError> {
+        self.tell(account)?;
+        self.inner.tick(now_ns, account)
+    }
+
+    fn finish(&mut self, statistics: &[Statistics]) -> Result<(), ConsumerError> {
+        if self.telling == Telling::Live {
+            // The summary takes the place of the live line; a closed standard error ends nothing.
+            let _ = write!(std::io::stderr(), "\r\x1b[K");
+        }
+        self.inner.finish(statistics)
+    }
+
+    fn lost(&self) -> u64 {
+        self.inner.lost()
+    }
+}

@@ -1,0 +1,172 @@
+//! What a capture says at its end.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+use tapline::capture::{Account, FileConsumer, Lost, Outcome};
+
+use super::setup::is_stdout;
+use crate::args::CaptureArgs;
+use crate::units::{grouped, span};
+
+/// What was written; nothing, if packets were printed.
+#[derive(Debug, Default)]
+pub struct Written {
+    packets: u64,
+    bytes: u64,
+    files: Vec<PathBuf>,
+}
+
+impl From<&FileConsumer> for Written {
+    fn from(consumer: &FileConsumer) -> Self {
+        Self {
+            packets: consumer.packets_written(),
+            bytes: consumer.bytes_written(),
+            files: consumer.paths(),
+        }
+    }
+}
+
+pub struct Summary<'a> {
+    pub outcome: &'a Outcome,
+    pub written: &'a Written,
+    pub backend: &'static str,
+}
+
+impl Summary<'_> {
+    /// Prints it: JSON always, text unless told to be quiet; text on standard error where standard
+    /// output carries packets.
+    pub fn show(&self, args: &CaptureArgs) -> io::Result<()> {
+        if args.json {
+            return writeln!(io::stdout(), "{}", self.json());
+        }
+        if args.quiet {
+            return Ok(());
+        }
+        match &args.write {
+            Some(path) if !is_stdout(path) => self.text(&mut io::stdout().lock()),
+            _ => self.text(&mut io::stderr().lock()),
+        }
+    }
+
+    fn json(&self) -> Value {
+        let Outcome { account, links, duration, timestamp_source, .. } = self.outcome;
+        let files: Vec<_> = self.written.files.iter().map(|path| path.to_string_lossy()).collect();
+        let interfaces: Vec<_> = links
+            .iter()
+            .map(|link| {
+                json!({
+                    "name": link.name,
+                    "received": link.account.received(),
+                    "delivered": link.account.delivered,
+                    "filtered": link.account.filtered,
+                    "lost": lost_json(&link.account.lost),
+                })
+            })
+            .collect();
+        json!({
+            "event": "summary",
+            "received": account.received(),
+            "delivered": account.delivered,
+            "filtered": account.filtered,
+            "written": self.written.packets,
+            "bytes_written": self.written.bytes,
+            "lost": lost_json(&account.lost),
+            "duration_ns": duration.as_nanos() as u64,
+            "backend": self.backend,
+            "mode": "mirror",
+            "queues": links.len(),
+            "timestamp_source": timestamp_source.name(),
+            "files": files,
+            "interfaces": interfaces,
+        })
+    }
+
+    fn text(&self, out: &mut dyn Write) -> io::Result<()> {
+        let Outcome { account, links, duration, timestamp_source, .. } = self.outcome;
+        account_line(out, None, account)?;
+        if links.len() > 1 {
+            for link in links {
+                account_line(out, Some(&link.name), &link.account)?;
+            }
+        }
+        writeln!(
+            out,
+            "{} with {} ring, time stamps by {}",
+            span(*duration),
+            self.backend,
+            timestamp_source.name()
+        )?;
+        let Written { packets, bytes, files } = self.written;
+        match files.as_slice() {
+            [] => Ok(()),
+            [file] => writeln!(
+                out,
+                "{} packets, {} bytes written to {}",
+                grouped(*packets),
+                grouped(*bytes),
+                file.display()
+            ),
+            [first, .., last] => writeln!(
+                out,
+                "{} packets, {} bytes written; kept are {} files, {} to {}",
+                grouped(*packets),
+                grouped(*bytes),
+                files.len(),
+                first.display(),
+                last.display()
+            ),
+        }
+    }
+}
+
+/// `received = delivered + filtered + lost`, in words.
+fn account_line(out: &mut dyn Write, link: Option<&str>, account: &Account) -> io::Result<()> {
+    if let Some(link) = link {
+        write!(out, "  {link}: ")?;
+    }
+    let number = |value: Option<u64>| value.map_or("unknown".to_owned(), grouped);
+    writeln!(
+        out,
+        "{} packets received = {} delivered + {} filtered + {} lost{}",
+        number(account.received()),
+        grouped(account.delivered),
+        number(account.filtered),
+        grouped(account.lost.total()),
+        places(&account.lost),
+    )
+}
+
+/// Where packets were lost, if they were, and which places cannot be known.
+fn places(lost: &Lost) -> String {
+    let places = [
+        ("nic", lost.nic),
+        ("driver", lost.driver),
+        ("ring", Some(lost.ring)),
+        ("program", Some(lost.program)),
+        ("reader", Some(lost.reader)),
+        ("writer", Some(lost.writer)),
+    ];
+    let told: Vec<_> = places
+        .into_iter()
+        .filter_map(|(place, count)| match count {
+            Some(0) => None,
+            Some(count) => Some(format!("{place} {}", grouped(count))),
+            None => Some(format!("{place} unknown")),
+        })
+        .collect();
+    if told.is_empty() { String::new() } else { format!(" ({})", told.join(", ")) }
+}
+
+/// The losses by place; what cannot be known is null.
+pub fn lost_json(lost: &Lost) -> Value {
+    json!({
+        "nic": lost.nic,
+        "driver": lost.driver,
+        "ring": lost.ring,
+        "program": lost.program,
+        "reader": lost.reader,
+        "writer": lost.writer,
+    })
+}

@@ -1,0 +1,125 @@
+//! How the program fails: one line, and an exit status.
+
+use std::error::Error;
+use std::io;
+
+use netlink::NetlinkError;
+use ring::{OpenError, SetupError, Step};
+use tapline::capture::CaptureError;
+
+/// Exit statuses of the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// Done.
+    Done = 0,
+    /// The job failed, or found what it was asked to find failing.
+    Failed = 1,
+    /// Wrong usage.
+    Usage = 2,
+    /// A privilege is missing.
+    Privilege = 3,
+    /// Not supported by this kernel, driver or build.
+    Unsupported = 4,
+}
+
+/// What is printed behind `tapline: `, and how the program ends.
+#[derive(Debug)]
+pub struct Failure {
+    pub exit: Exit,
+    pub line: String,
+}
+
+impl Failure {
+    pub fn new(exit: Exit, line: impl Into<String>) -> Self {
+        Self { exit, line: line.into() }
+    }
+
+    /// A failed job, in the words of its error and all its sources.
+    pub fn job(error: &dyn Error) -> Self {
+        Self::new(Exit::Failed, chain(error))
+    }
+
+    /// As [`Failure::job`], about `what`.
+    pub fn job_on(what: impl std::fmt::Display, error: &dyn Error) -> Self {
+        Self::new(Exit::Failed, format!("{what}: {}", chain(error)))
+    }
+}
+
+/// An error and its sources in one line; the number that Rust appends to the system's words is left out.
+pub fn chain(error: &dyn Error) -> String {
+    let mut line = words(error);
+    let mut next = error.source();
+    while let Some(source) = next {
+        let text = words(source);
+        if !line.ends_with(&text) {
+            line = format!("{line}: {text}");
+        }
+        next = source.source();
+    }
+    line
+}
+
+fn words(error: &dyn Error) -> String {
+    let text = error.to_string();
+    match text.rfind(" (os error ") {
+        Some(end) if text.ends_with(')') => text[..end].to_owned(),
+        _ => text,
+    }
+}
+
+impl From<CaptureError> for Failure {
+    fn from(error: CaptureError) -> Self {
+        let (exit, advice) = match &error {
+            CaptureError::Ring(OpenError::Option(_))
+            | CaptureError::NoLink
+            | CaptureError::LinkTwice { .. } => (Exit::Usage, None),
+            CaptureError::Ring(OpenError::Setup(error)) => setup(error),
+            CaptureError::Ring(_) => (Exit::Unsupported, None),
+            _ => (Exit::Failed, None),
+        };
+        let line = chain(&error);
+        let line = match advice {
+            Some(advice) => format!("{line} ({advice})"),
+            None => line,
+        };
+        Self::new(exit, line)
+    }
+}
+
+/// Exit status and advice for a step of the set-up that the kernel refused.
+fn setup(error: &SetupError) -> (Exit, Option<String>) {
+    let errno = error.source.raw_os_error().unwrap_or(0);
+    let advice = |text: &str| Some(text.to_owned());
+    match (error.step, errno) {
+        (Step::Timestamps, libc::EPERM | libc::EACCES) => {
+            (Exit::Privilege, advice("needs CAP_NET_ADMIN; run with sudo or setcap"))
+        }
+        (_, libc::EPERM | libc::EACCES) => {
+            (Exit::Privilege, advice("needs CAP_NET_RAW; run with sudo or setcap"))
+        }
+        (Step::Link, libc::ENODEV) => (Exit::Failed, advice("'ip link' lists the interfaces")),
+        (Step::Bind, libc::ENETDOWN) => {
+            (Exit::Failed, Some(format!("bring it up with 'ip link set {} up'", error.link)))
+        }
+        (Step::Ring, libc::ENOMEM) => (Exit::Failed, advice("try a smaller --buffer")),
+        (Step::Timestamps, libc::EOPNOTSUPP | libc::ERANGE | libc::ENOTTY) => {
+            (Exit::Unsupported, advice("use --timestamp kernel"))
+        }
+        (Step::Direction | Step::Version, libc::ENOPROTOOPT | libc::EINVAL) => {
+            (Exit::Unsupported, advice("needs Linux 4.20"))
+        }
+        _ => (Exit::Failed, None),
+    }
+}
+
+impl From<NetlinkError> for Failure {
+    fn from(error: NetlinkError) -> Self {
+        Self::job(&error)
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self::job(&error)
+    }
+}

@@ -1,0 +1,26 @@
+//! Signals end a job in order; a second one ends the program at once.
+
+use std::io;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::{flag, low_level};
+use tapline::Stop;
+
+/// Exit status of a program that a second SIGINT ends, as shells know it.
+const INTERRUPTED: i32 = 130;
+
+/// A stop that SIGINT, SIGTERM and SIGHUP ask for.
+pub fn stop() -> io::Result<Stop> {
+    let stop = Stop::new()?;
+    let again = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        // The order matters: the first signal finds the flag unset, sets it and wakes the job.
+        flag::register_conditional_shutdown(signal, INTERRUPTED, Arc::clone(&again))?;
+        flag::register(signal, Arc::clone(&again))?;
+        low_level::pipe::register(signal, stop.stopper().as_fd().try_clone_to_owned()?)?;
+    }
+    Ok(stop)
+}

@@ -1,0 +1,126 @@
+//! Sizes, times and amounts as they are typed and shown.
+
+use std::time::Duration;
+
+/// Reads a size: a number of bytes, or with `k`, `M`, `G`, in powers of 1024.
+pub fn size(text: &str) -> Result<u64, String> {
+    let (number, unit) = split(text);
+    let factor: u64 = match unit {
+        "" | "B" => 1,
+        "k" | "K" | "KiB" => 1 << 10,
+        "M" | "MiB" => 1 << 20,
+        "G" | "GiB" => 1 << 30,
+        _ => return Err(format!("unknown unit '{unit}', use k, M or G")),
+    };
+    scaled(number, factor).ok_or_else(|| format!("'{number}' is not a size"))
+}
+
+/// Reads a time: a number with `ns`, `us`, `ms`, `s`, `m` or `h`.
+pub fn time(text: &str) -> Result<Duration, String> {
+    let (number, unit) = split(text);
+    let factor: u64 = match unit {
+        "ns" => 1,
+        "us" => 1_000,
+        "ms" => 1_000_000,
+        "s" => 1_000_000_000,
+        "m" => 60_000_000_000,
+        "h" => 3_600_000_000_000,
+        "" => return Err("a time needs a unit: ns, us, ms, s, m or h".into()),
+        _ => return Err(format!("unknown unit '{unit}', use ns, us, ms, s, m or h")),
+    };
+    let ns = scaled(number, factor).ok_or_else(|| format!("'{number}' is not a time"))?;
+    Ok(Duration::from_nanos(ns))
+}
+
+/// The number at the beginning, and what follows.
+fn split(text: &str) -> (&str, &str) {
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    text.split_at(end)
+}
+
+/// A decimal number times `factor`, without losing digits.
+fn scaled(number: &str, factor: u64) -> Option<u64> {
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    if whole.is_empty() || (number.contains('.') && fraction.is_empty()) || fraction.len() > 18 {
+        return None;
+    }
+    let whole = u128::from(whole.parse::<u64>().ok()?) * u128::from(factor);
+    let mut part = 0;
+    if !fraction.is_empty() {
+        let digits = u128::from(fraction.parse::<u64>().ok()?);
+        part = digits * u128::from(factor) / 10_u128.pow(fraction.len() as u32);
+    }
+    u64::try_from(whole + part).ok()
+}
+
+/// An amount with a decimal prefix and three digits or so: `1.23 M`.
+pub fn amount(value: f64) -> String {
+    let mut value = value;
+    for prefix in ["", "k", "M", "G"] {
+        if value < 999.5 {
+            let digits = if prefix.is_empty() || value >= 99.95 { 0 } else { 1 };
+            return format!("{value:.digits$} {prefix}");
+        }
+        value /= 1000.0;
+    }
+    format!("{value:.1} T")
+}
+
+/// A number with its digits in groups of three.
+pub fn grouped(value: u64) -> String {
+    let digits = value.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place) % 3 == 0 {
+            out.push(' ');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// A time for people: `1:02:03`, `12.3 s`.
+pub fn span(duration: Duration) -> String {
+    let seconds = duration.as_secs();
+    match seconds {
+        0..60 => format!("{:.1} s", duration.as_secs_f64()),
+        60..3600 => format!("{}:{:02}", seconds / 60, seconds % 60),
+        _ => format!("{}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_powers_of_1024() {
+        assert_eq!(size("1514"), Ok(1514));
+        assert_eq!(size("64k"), Ok(65_536));
+        assert_eq!(size("1.5M"), Ok(1_572_864));
+        assert_eq!(size("2G"), Ok(2 << 30));
+        for wrong in ["", "k", "1x", "-1", "1.M", "99999999999G", "1.2.3"] {
+            assert!(size(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn times_need_a_unit() {
+        assert_eq!(time("10ms"), Ok(Duration::from_millis(10)));
+        assert_eq!(time("1.5s"), Ok(Duration::from_millis(1500)));
+        assert_eq!(time("2h"), Ok(Duration::from_secs(7200)));
+        for wrong in ["5", "ms", "1d", "1e9s"] {
+            assert!(time(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn numbers_for_people() {
+        assert_eq!(grouped(0), "0");
+        assert_eq!(grouped(1_234_567), "1 234 567");
+        assert_eq!(amount(0.0), "0 ");
+        assert_eq!(amount(1_234_567.0), "1.2 M");
+        assert_eq!(amount(999_700.0), "1.0 M");
+        assert_eq!(span(Duration::from_secs(3723)), "1:02:03");
+    }
+}

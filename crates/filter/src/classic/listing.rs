@@ -1,0 +1,125 @@
+use super::{Instruction, Program, opcode};
+use std::fmt;
+
+/// A program in the words of `tcpdump -d`, one instruction a line; made by [`Program::listing`].
+#[derive(Clone, Copy, Debug)]
+pub struct Listing<'a>(&'a Program);
+
+impl Program {
+    /// The program for people: `(000) ldh      [12]` and so on, with jump targets as line numbers.
+    pub fn listing(&self) -> Listing<'_> {
+        Listing(self)
+    }
+}
+
+impl fmt::Display for Listing<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, instruction) in self.0.instructions().iter().copied().enumerate() {
+            let Instruction { code, jt, jf, .. } = instruction;
+            let (name, operand) = words(instruction);
+            write!(f, "({index:03}) {name:<8} ")?;
+            let width = if opcode::is_conditional_jump(code) {
+                16
+            } else {
+                0
+            };
+            operand.write(f, instruction.k, index, width)?;
+            if opcode::is_conditional_jump(code) {
+                let target = |skip: u8| index + 1 + usize::from(skip);
+                write!(f, " jt {}\tjf {}", target(jt), target(jf))?;
+            }
+            writeln!(f)?;
+        }
+        Ok(())
+    }
+}
+
+/// How an instruction's operand is written.
+#[derive(Clone, Copy)]
+enum Operand {
+    None,
+    Decimal,
+    Hexadecimal,
+    Absolute,
+    Indirect,
+    Memory,
+    HeaderLength,
+    Length,
+    X,
+    Target,
+}
+
+impl Operand {
+    fn write(self, f: &mut fmt::Formatter<'_>, k: u32, index: usize, width: usize) -> fmt::Result {
+        let signed = k.cast_signed();
+        let text = match self {
+            Self::None => String::new(),
+            Self::Decimal => format!("#{signed}"),
+            Self::Hexadecimal => format!("#{k:#x}"),
+            Self::Absolute => format!("[{signed}]"),
+            Self::Indirect => format!("[x + {signed}]"),
+            Self::Memory => format!("M[{k}]"),
+            Self::HeaderLength => format!("4*([{signed}]&0xf)"),
+            Self::Length => "#pktlen".to_owned(),
+            Self::X => "x".to_owned(),
+            Self::Target => format!("{}", index + 1 + k as usize),
+        };
+        write!(f, "{text:<width$}")
+    }
+}
+
+fn words(instruction: Instruction) -> (&'static str, Operand) {
+    match instruction.code {
+        opcode::LD_IMM => ("ld", Operand::Hexadecimal),
+        opcode::LD_W_ABS => ("ld", Operand::Absolute),
+        opcode::LD_H_ABS => ("ldh", Operand::Absolute),
+        opcode::LD_B_ABS => ("ldb", Operand::Absolute),
+        opcode::LD_W_IND => ("ld", Operand::Indirect),
+        opcode::LD_H_IND => ("ldh", Operand::Indirect),
+        opcode::LD_B_IND => ("ldb", Operand::Indirect),
+        opcode::LD_MEM => ("ld", Operand::Memory),
+        opcode::LD_LEN => ("ld", Operand::Length),
+        opcode::LDX_IMM => ("ldx", Operand::Hexadecimal),
+        opcode::LDX_MEM => ("ldx", Operand::Memory),
+        opcode::LDX_LEN => ("ldx", Operand::Length),
+        opcode::LDX_MSH => ("ldxb", Operand::HeaderLength),
+        opcode::ST => ("st", Operand::Memory),
+        opcode::STX => ("stx", Operand::Memory),
+        opcode::ADD_K => ("add", Operand::Decimal),
+        opcode::ADD_X => ("add", Operand::X),
+        opcode::SUB_K => ("sub", Operand::Decimal),
+        opcode::SUB_X => ("sub", Operand::X),
+        opcode::MUL_K => ("mul", Operand::Decimal),
+        opcode::MUL_X => ("mul", Operand::X),
+        opcode::DIV_K => ("div", Operand::Decimal),
+        opcode::DIV_X => ("div", Operand::X),
+        opcode::MOD_K => ("mod", Operand::Decimal),
+        opcode::MOD_X => ("mod", Operand::X),
+        opcode::OR_K => ("or", Operand::Hexadecimal),
+        opcode::OR_X => ("or", Operand::X),
+        opcode::AND_K => ("and", Operand::Hexadecimal),
+        opcode::AND_X => ("and", Operand::X),
+        opcode::XOR_K => ("xor", Operand::Hexadecimal),
+        opcode::XOR_X => ("xor", Operand::X),
+        opcode::LSH_K => ("lsh", Operand::Decimal),
+        opcode::LSH_X => ("lsh", Operand::X),
+        opcode::RSH_K => ("rsh", Operand::Decimal),
+        opcode::RSH_X => ("rsh", Operand::X),
+        opcode::NEG => ("neg", Operand::None),
+        opcode::JA => ("ja", Operand::Target),
+        opcode::JEQ_K => ("jeq", Operand::Hexadecimal),
+        opcode::JEQ_X => ("jeq", Operand::X),
+        opcode::JGT_K => ("jgt", Operand::Hexadecimal),
+        opcode::JGT_X => ("jgt", Operand::X),
+        opcode::JGE_K => ("jge", Operand::Hexadecimal),
+        opcode::JGE_X => ("jge", Operand::X),
+        opcode::JSET_K => ("jset", Operand::Hexadecimal),
+        opcode::JSET_X => ("jset", Operand::X),
+        opcode::RET_K => ("ret", Operand::Decimal),
+        opcode::RET_A => ("ret", Operand::None),
+        opcode::TAX => ("tax", Operand::None),
+        opcode::TXA => ("txa", Operand::None),
+        // A checked program has no other operation.
+        _ => ("", Operand::Hexadecimal),
+    }
+}

@@ -1,0 +1,171 @@
+//! The rules and the verdicts, held against the running kernel.
+
+#[path = "programs/mod.rs"]
+mod programs;
+
+use proptest::prelude::*;
+use socket2::{SockFilter, SockRef};
+use std::os::unix::net::UnixDatagram;
+use tapline_filter::classic::{Ancillary, Instruction, MAX_INSTRUCTIONS, Program, Rule, opcode};
+
+/// Two joined sockets; a filter on the second sees what the first sends.
+fn pair() -> (UnixDatagram, UnixDatagram) {
+    let (sender, receiver) = UnixDatagram::pair().unwrap();
+    receiver.set_nonblocking(true).unwrap();
+    (sender, receiver)
+}
+
+fn kernel_accepts(receiver: &UnixDatagram, list: &[Instruction]) -> bool {
+    let list: Vec<_> = list
+        .iter()
+        .map(|i| SockFilter::new(i.code, i.jt, i.jf, i.k))
+        .collect();
+    match SockRef::from(receiver).attach_filter(&list) {
+        Ok(()) => true,
+        Err(error) => {
+            assert_eq!(error.kind(), std::io::ErrorKind::InvalidInput, "{error}");
+            false
+        }
+    }
+}
+
+/// Bytes of `packet` that the kernel lets through.
+fn kernel_keeps((sender, receiver): &(UnixDatagram, UnixDatagram), packet: &[u8]) -> usize {
+    sender.send(packet).unwrap();
+    match receiver.recv(&mut [0; 256]) {
+        Ok(count) => count,
+        Err(error) => {
+            assert_eq!(error.kind(), std::io::ErrorKind::WouldBlock, "{error}");
+            0
+        }
+    }
+}
+
+fn assert_same_rules(list: &[Instruction]) -> Option<Rule> {
+    let (_sender, receiver) = pair();
+    let ours = Program::new(list.to_vec());
+    assert_eq!(
+        ours.is_ok(),
+        kernel_accepts(&receiver, list),
+        "{ours:?} {list:?}"
+    );
+    ours.err().map(|error| error.rule)
+}
+
+#[test]
+fn each_rule_is_the_kernels() {
+    let ret = Instruction::new(opcode::RET_K, 1);
+    let broken = |instruction| assert_same_rules(&[instruction, ret]);
+    let with = Instruction::new;
+    assert_eq!(assert_same_rules(&[]), Some(Rule::Empty));
+    assert_eq!(broken(with(0xff, 0)), Some(Rule::Opcode(0xff)));
+    // BPF_RET|BPF_X stands in the header and is refused all the same.
+    assert_eq!(broken(with(0x0e, 0)), Some(Rule::Opcode(0x0e)));
+    assert_eq!(broken(with(opcode::DIV_K, 0)), Some(Rule::DivisionByZero));
+    assert_eq!(broken(with(opcode::MOD_K, 0)), Some(Rule::DivisionByZero));
+    assert_eq!(broken(with(opcode::LSH_K, 32)), Some(Rule::Shift(32)));
+    assert_eq!(broken(with(opcode::RSH_K, 31)), None);
+    assert_eq!(broken(with(opcode::ST, 16)), Some(Rule::Memory(16)));
+    assert_eq!(
+        broken(with(opcode::LD_MEM, 3)),
+        Some(Rule::Uninitialised(3))
+    );
+    assert_eq!(broken(with(opcode::JA, 1)), Some(Rule::Jump));
+    assert_eq!(broken(with(opcode::JA, u32::MAX)), Some(Rule::Jump));
+    assert_eq!(broken(with(opcode::JA, 0)), None);
+    assert_eq!(
+        broken(Instruction::jump(opcode::JEQ_K, 0, 0, 1)),
+        Some(Rule::Jump)
+    );
+    let unknown = Ancillary::BASE + 64;
+    assert_eq!(
+        broken(with(opcode::LD_W_ABS, unknown)),
+        Some(Rule::Ancillary(unknown))
+    );
+    assert_eq!(
+        assert_same_rules(&[with(opcode::TAX, 0)]),
+        Some(Rule::NoReturn)
+    );
+}
+
+#[test]
+fn memory_written_on_one_of_two_ways_is_uninitialised() {
+    let list = [
+        Instruction::jump(opcode::JEQ_K, 0, 1, 0),
+        Instruction::new(opcode::ST, 5),
+        Instruction::new(opcode::LD_MEM, 5),
+        Instruction::new(opcode::RET_A, 0),
+    ];
+    assert_eq!(assert_same_rules(&list), Some(Rule::Uninitialised(5)));
+}
+
+#[test]
+fn the_longest_program_is_the_kernels() {
+    let mut list = vec![Instruction::new(opcode::RET_K, 1); MAX_INSTRUCTIONS];
+    assert_eq!(assert_same_rules(&list), None);
+    list.push(Instruction::new(opcode::RET_K, 1));
+    assert_eq!(assert_same_rules(&list), Some(Rule::TooLong));
+}
+
+/// The verdict of ours on `packet`, cut to what the kernel can show of its own.
+fn ours_keeps(program: &Program, packet: &[u8]) -> usize {
+    (program.run(packet, packet.len() as u32) as usize).min(packet.len())
+}
+
+#[test]
+fn shifts_and_offsets_wrap_as_in_the_kernel() {
+    let program = |body: &[Instruction]| {
+        let mut list = body.to_vec();
+        list.push(Instruction::new(opcode::RET_A, 0));
+        list
+    };
+    let with = Instruction::new;
+    let cases = [
+        program(&[
+            with(opcode::LD_IMM, 1),
+            with(opcode::LDX_IMM, 33),
+            with(opcode::LSH_X, 0),
+        ]),
+        program(&[
+            with(opcode::LD_IMM, 8),
+            with(opcode::LDX_IMM, 32),
+            with(opcode::RSH_X, 0),
+        ]),
+        program(&[with(opcode::LDX_IMM, 1), with(opcode::LD_B_IND, u32::MAX)]),
+        program(&[with(opcode::LDX_IMM, u32::MAX), with(opcode::LD_B_IND, 1)]),
+        program(&[
+            with(opcode::LD_IMM, 9),
+            with(opcode::LDX_IMM, 12),
+            with(opcode::LD_W_ABS, Ancillary::BASE + 40),
+        ]),
+    ];
+    let packet = [7; 64];
+    for (list, expected) in cases.into_iter().zip([2, 8, 7, 7, 5]) {
+        let sockets = pair();
+        assert!(kernel_accepts(&sockets.1, &list));
+        assert_eq!(kernel_keeps(&sockets, &packet), expected);
+        assert_eq!(ours_keeps(&Program::new(list).unwrap(), &packet), expected);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(3000))]
+
+    #[test]
+    fn any_program_is_accepted_or_refused_as_by_the_kernel(list in programs::any_instructions()) {
+        assert_same_rules(&list);
+    }
+
+    #[test]
+    fn every_verdict_is_the_kernels(
+        list in programs::valid_instructions(),
+        packets in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 1..70), 1..8),
+    ) {
+        let sockets = pair();
+        prop_assert!(kernel_accepts(&sockets.1, &list));
+        let program = Program::new(list).unwrap();
+        for packet in packets {
+            prop_assert_eq!(ours_keeps(&program, &packet), kernel_keeps(&sockets, &packet));
+        }
+    }
+}

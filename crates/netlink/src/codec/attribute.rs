@@ -1,0 +1,121 @@
+use super::Malformed;
+use super::malformed::split;
+use crate::uapi::{NLA_F_NESTED, NLA_F_NET_BYTEORDER};
+
+const HEADER_BYTES: usize = 4;
+
+/// An attribute, borrowed from its message.
+///
+/// A number may be followed by more bytes than its type has: kernels append.
+#[doc(alias = "nlattr")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Attribute<'a> {
+    /// Its type, without the flags.
+    pub kind: u16,
+    /// Where its payload begins: bytes from the beginning of the message's body.
+    pub at: usize,
+    /// Its payload.
+    pub bytes: &'a [u8],
+}
+
+/// The attributes of a message or of an attribute, in order; see [`attributes`].
+#[derive(Clone, Debug)]
+pub struct Attributes<'a> {
+    rest: &'a [u8],
+    at: usize,
+}
+
+/// Reads the attributes in `bytes`, which begin `at` bytes into the message's body.
+///
+/// The last one need not be filled up; up to three bytes after it are ignored, as the kernel does.
+/// After an error there is nothing more.
+///
+/// # Source
+/// `nla_ok` and `nla_next`, include/net/netlink.h.
+pub fn attributes(bytes: &[u8], at: usize) -> Attributes<'_> {
+    Attributes { rest: bytes, at }
+}
+
+impl<'a> Iterator for Attributes<'a> {
+    type Item = Result<Attribute<'a>, Malformed>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.rest.len() < HEADER_BYTES {
+            return None;
+        }
+        let attribute = self.attribute();
+        if attribute.is_err() {
+            self.rest = &[];
+        }
+        Some(attribute)
+    }
+}
+
+impl<'a> Attributes<'a> {
+    /// Takes one attribute; the rest is shorter by at least a header.
+    fn attribute(&mut self) -> Result<Attribute<'a>, Malformed> {
+        let (at, have) = (self.at, self.rest.len());
+        let ([l0, l1, k0, k1], _) = split("attribute header", at, self.rest)?;
+        let length = usize::from(u16::from_ne_bytes([*l0, *l1]));
+        let malformed = Malformed {
+            layer: "attribute",
+            at,
+            need: length.max(HEADER_BYTES),
+            have,
+        };
+        let bytes = self.rest.get(HEADER_BYTES..length).ok_or(malformed)?;
+        let step = length.next_multiple_of(4).min(have);
+        self.rest = &self.rest[step..];
+        self.at += step;
+        let kind = u16::from_ne_bytes([*k0, *k1]) & !(NLA_F_NESTED | NLA_F_NET_BYTEORDER);
+        Ok(Attribute {
+            kind,
+            at: at + HEADER_BYTES,
+            bytes,
+        })
+    }
+}
+
+impl<'a> Attribute<'a> {
+    /// The attributes inside this one.
+    pub fn attributes(&self) -> Attributes<'a> {
+        attributes(self.bytes, self.at)
+    }
+
+    /// The payload as a `u8`.
+    ///
+    /// # Errors
+    /// [`Malformed`] when it is empty.
+    pub fn u8(&self) -> Result<u8, Malformed> {
+        self.array().map(|[byte]| byte)
+    }
+
+    /// The payload as a `u32`.
+    ///
+    /// # Errors
+    /// [`Malformed`] when it is shorter.
+    pub fn u32(&self) -> Result<u32, Malformed> {
+        self.array().map(u32::from_ne_bytes)
+    }
+
+    /// The first `N` bytes of the payload.
+    ///
+    /// # Errors
+    /// [`Malformed`] when it is shorter.
+    pub fn array<const N: usize>(&self) -> Result<[u8; N], Malformed> {
+        split("attribute payload", self.at, self.bytes).map(|(array, _)| *array)
+    }
+
+    /// The payload up to its first NUL, or all of it.
+    pub fn c_string(&self) -> &'a [u8] {
+        self.bytes
+            .split(|byte| *byte == 0)
+            .next()
+            .unwrap_or_default()
+    }
+
+    /// [`c_string`](Self::c_string) for people: what is not UTF-8 becomes U+FFFD.
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(self.c_string()).into_owned()
+    }
+}

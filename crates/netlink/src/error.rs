@@ -1,0 +1,239 @@
+//! Why a request had no success: what was asked, on what, and what was answered.
+
+use std::net::IpAddr;
+use std::{fmt, io};
+
+use crate::codec::{Malformed, Refusal};
+use crate::interface::{IfIndex, IfName};
+
+/// What was being done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Action {
+    /// Opening a socket.
+    Open,
+    /// Listing.
+    List,
+    /// Asking about one object.
+    Get,
+    /// Adding an object.
+    Add,
+    /// Changing an object.
+    Set,
+    /// Removing an object.
+    Remove,
+    /// Following changes.
+    Watch,
+}
+
+/// What it was being done to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Object {
+    /// The socket itself.
+    Socket,
+    /// All links.
+    Links,
+    /// The link of this name or alternative name.
+    LinkNamed(String),
+    /// The link with this index.
+    Link(IfIndex),
+    /// All addresses.
+    Addresses,
+    /// This address of an interface.
+    Address(IpAddr, IfIndex),
+    /// All routes.
+    Routes,
+    /// This neighbour on an interface.
+    Neighbour(IpAddr, IfIndex),
+    /// The driver behind a link.
+    Driver(IfName),
+    /// The speed of a link.
+    Speed(IfName),
+    /// Generic receive offload of a link.
+    Gro(IfName),
+}
+
+/// The system call that failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Step {
+    /// socket(2).
+    Socket,
+    /// bind(2).
+    Bind,
+    /// setsockopt(2).
+    Option,
+    /// sendto(2).
+    Send,
+    /// recvfrom(2); `TimedOut` when the kernel owed an answer for too long.
+    Receive,
+    /// ioctl(2), `SIOCETHTOOL`.
+    Ioctl,
+}
+
+/// What stood in the way.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Cause {
+    /// The kernel read the request and refused it.
+    Refused(Refusal),
+    /// A system call failed.
+    System {
+        /// Which.
+        step: Step,
+        /// What it said.
+        source: io::Error,
+    },
+    /// The answer could not be read.
+    Malformed(Malformed),
+    /// The kernel said yes and gave no object.
+    Unanswered,
+    /// The namespace was not reached.
+    Namespace(abi::namespace::NamespaceError),
+}
+
+/// A request without success.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct NetlinkError {
+    /// What was being done.
+    pub action: Action,
+    /// To what.
+    pub object: Object,
+    /// What stood in the way.
+    pub cause: Cause,
+}
+
+impl NetlinkError {
+    /// For `map_err`: what was being done to `object`, around a cause.
+    pub(crate) fn about(action: Action, object: Object) -> impl FnOnce(Cause) -> Self {
+        move |cause| Self {
+            action,
+            object,
+            cause,
+        }
+    }
+
+    /// The error number, where the operating system gave one.
+    pub fn errno(&self) -> Option<i32> {
+        match &self.cause {
+            Cause::Refused(Refusal { source, .. }) | Cause::System { source, .. } => {
+                source.raw_os_error()
+            }
+            Cause::Namespace(error) => error.source.raw_os_error(),
+            Cause::Malformed(_) | Cause::Unanswered => None,
+        }
+    }
+}
+
+impl Cause {
+    pub(crate) fn system(step: Step) -> impl FnOnce(rustix::io::Errno) -> Self {
+        move |errno| Self::System {
+            step,
+            source: errno.into(),
+        }
+    }
+}
+
+impl From<Malformed> for Cause {
+    fn from(malformed: Malformed) -> Self {
+        Self::Malformed(malformed)
+    }
+}
+
+impl fmt::Display for NetlinkError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            action,
+            object,
+            cause,
+        } = self;
+        write!(f, "cannot {action} {object}")?;
+        if let Cause::Refused(Refusal {
+            text: Some(text), ..
+        }) = cause
+        {
+            write!(f, " ({text})")?;
+        }
+        let changes = matches!(action, Action::Add | Action::Set | Action::Remove);
+        if changes && self.errno() == Some(rustix::io::Errno::PERM.raw_os_error()) {
+            f.write_str(" (needs CAP_NET_ADMIN)")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for NetlinkError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &self.cause {
+            Cause::Refused(Refusal { source, .. }) | Cause::System { source, .. } => Some(source),
+            Cause::Malformed(malformed) => Some(malformed),
+            Cause::Namespace(error) => Some(error),
+            Cause::Unanswered => None,
+        }
+    }
+}
+
+impl fmt::Display for Action {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Open => "open",
+            Self::List => "list",
+            Self::Get => "get",
+            Self::Add => "add",
+            Self::Set => "set",
+            Self::Remove => "remove",
+            Self::Watch => "watch",
+        })
+    }
+}
+
+impl fmt::Display for Object {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Socket => f.write_str("a netlink socket"),
+            Self::Links => f.write_str("links"),
+            Self::LinkNamed(name) => write!(f, "link {name}"),
+            Self::Link(index) => write!(f, "link {index}"),
+            Self::Addresses => f.write_str("addresses"),
+            Self::Routes => f.write_str("routes"),
+            Self::Address(ip, index) => write!(f, "address {ip} of link {index}"),
+            Self::Neighbour(ip, index) => write!(f, "neighbour {ip} on link {index}"),
+            Self::Driver(name) => write!(f, "driver of link {name}"),
+            Self::Speed(name) => write!(f, "speed of link {name}"),
+            Self::Gro(name) => write!(f, "receive offload of link {name}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::error::Error;
+
+    use super::*;
+
+    #[test]
+    fn a_refusal_for_want_of_privilege_says_what_is_needed() {
+        let refused = |action| {
+            let source = io::Error::from(rustix::io::Errno::PERM);
+            let refusal = Refusal {
+                source,
+                text: None,
+                offset: None,
+                missing: None,
+            };
+            NetlinkError::about(action, Object::Link(IfIndex(3)))(Cause::Refused(refusal))
+        };
+        assert_eq!(
+            refused(Action::Set).to_string(),
+            "cannot set link 3 (needs CAP_NET_ADMIN)"
+        );
+        assert_eq!(refused(Action::Get).to_string(), "cannot get link 3");
+        let source = refused(Action::Set).source().map(ToString::to_string);
+        assert_eq!(
+            source.as_deref(),
+            Some("Operation not permitted (os error 1)")
+        );
+    }
+}

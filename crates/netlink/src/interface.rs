@@ -1,0 +1,142 @@
+//! How an interface is called: by number, by name, by hardware address.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// Index of an interface in its network namespace; 0 is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct IfIndex(pub u32);
+
+impl fmt::Display for IfIndex {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Name of an interface: 1 to 15 bytes, without `/`, `:` or white space, and neither `.` nor `..`.
+///
+/// # Source
+/// `dev_valid_name`, net/core/dev.c.
+#[doc(alias = "IFNAMSIZ")]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct IfName([u8; 16]);
+
+/// A text that cannot be the name of an interface.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct InvalidName {
+    /// The text, as far as it is UTF-8.
+    pub text: String,
+}
+
+impl IfName {
+    /// In place of a name until it is read; no valid name.
+    pub(crate) const UNKNOWN: Self = Self([0; 16]);
+
+    /// Checks `name` as the kernel does.
+    ///
+    /// # Errors
+    /// [`InvalidName`] when it cannot be a name.
+    pub fn new(name: impl AsRef<[u8]>) -> Result<Self, InvalidName> {
+        let name = name.as_ref();
+        // The kernel's isspace() knows the vertical tab and, in Latin-1, the no-break space.
+        let misplaced =
+            |byte: &u8| matches!(byte, b'/' | b':' | 0 | 0x0b | 0xa0) || byte.is_ascii_whitespace();
+        let bad = name.is_empty() || name == b"." || name == b".." || name.iter().any(misplaced);
+        let mut bytes = [0; 16];
+        match bytes[..15].get_mut(..name.len()) {
+            Some(place) if !bad => place.copy_from_slice(name),
+            _ => {
+                return Err(InvalidName {
+                    text: String::from_utf8_lossy(name).into_owned(),
+                });
+            }
+        }
+        Ok(Self(bytes))
+    }
+
+    /// The name, without the NUL.
+    pub fn as_bytes(&self) -> &[u8] {
+        self.0.split(|byte| *byte == 0).next().unwrap_or_default()
+    }
+
+    /// The name as `ifr_name`: filled up with NULs, at least one.
+    pub(crate) fn padded(&self) -> [u8; 16] {
+        self.0
+    }
+}
+
+impl FromStr for IfName {
+    type Err = InvalidName;
+
+    fn from_str(text: &str) -> Result<Self, InvalidName> {
+        Self::new(text)
+    }
+}
+
+impl fmt::Display for IfName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&String::from_utf8_lossy(self.as_bytes()))
+    }
+}
+
+impl fmt::Debug for IfName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&String::from_utf8_lossy(self.as_bytes()), f)
+    }
+}
+
+impl fmt::Display for InvalidName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} cannot be the name of an interface", self.text)
+    }
+}
+
+impl std::error::Error for InvalidName {}
+
+/// Hardware address of an Ethernet interface.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct MacAddress(pub [u8; 6]);
+
+impl fmt::Display for MacAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [first, rest @ ..] = self.0;
+        write!(f, "{first:02x}")?;
+        rest.iter().try_for_each(|byte| write!(f, ":{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for MacAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_what_the_kernel_takes() {
+        for good in ["a", "eth0", "fifteen-bytes-x", "...", "é", "v-0@1"] {
+            assert_eq!(
+                IfName::new(good).map(|name| name.to_string()),
+                Ok(good.to_owned())
+            );
+        }
+        for bad in [
+            "",
+            ".",
+            "..",
+            "sixteen-bytes-xx",
+            "a/b",
+            "a:b",
+            "a b",
+            "a\n",
+            "a\u{b}",
+            "a\0",
+        ] {
+            assert!(IfName::new(bad).is_err(), "{bad:?}");
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! The layout of a ring's memory, from what its reader asked for.
+
+use std::time::Duration;
+
+use crate::error::OptionError;
+use crate::options::{Backend, Delivery, Options};
+
+/// Free bytes before each packet, room for a VLAN tag to be put back.
+pub(crate) const RESERVE_BYTES: u32 = 4;
+
+/// Headers before a packet's bytes, at most: ring header, address, alignment and [`RESERVE_BYTES`].
+const HEADROOM_BYTES: usize = 128;
+
+/// The largest packet a driver hands over unless "BIG TCP" is set up: 64 KiB and an Ethernet header.
+const LARGEST_PACKET_BYTES: usize = 65_536 + 18;
+
+const PAGE_BYTES: usize = 4096;
+
+/// Blocks that a ring has at least: one with the reader, one with the kernel.
+const MIN_BLOCKS: usize = 2;
+
+/// Memory of a ring: `count` equal slots, which are frames in V2 and blocks in V3.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Geometry {
+    pub backend: Backend,
+    /// Bytes of a slot. Slots are contiguous.
+    pub slot_bytes: usize,
+    pub count: usize,
+    /// Bytes of a block as the kernel allocates them: one slot in V3, several frames in V2.
+    pub block_bytes: usize,
+    /// V3: milliseconds after which a block is handed over though not full.
+    pub retire_ms: u32,
+}
+
+impl Geometry {
+    pub fn new(options: &Options) -> Result<Self, OptionError> {
+        if options.snaplen == 0 {
+            return Err(OptionError::SnaplenZero);
+        }
+        let backend = match (options.backend, options.delivery) {
+            (Some(Backend::PacketV3), Delivery::Immediate) => {
+                return Err(OptionError::ImmediateNeedsV2);
+            }
+            (Some(backend), _) => backend,
+            (None, Delivery::Immediate) => Backend::PacketV2,
+            (None, Delivery::Batch { .. }) => Backend::PacketV3,
+        };
+        let packet_bytes = HEADROOM_BYTES + (options.snaplen as usize).min(LARGEST_PACKET_BYTES);
+        let geometry = match backend {
+            Backend::PacketV2 => Self::frames(packet_bytes, options.buffer_bytes),
+            Backend::PacketV3 => Self::blocks(packet_bytes, options)?,
+        };
+        if u32::try_from(geometry.bytes()).is_err() {
+            return Err(OptionError::BufferTooLarge {
+                bytes: options.buffer_bytes,
+            });
+        }
+        Ok(geometry)
+    }
+
+    /// Small frames share a block; a large one is a block, so that slots are contiguous always.
+    fn frames(packet_bytes: usize, buffer_bytes: usize) -> Self {
+        let slot_bytes = if packet_bytes <= PAGE_BYTES {
+            packet_bytes.next_power_of_two()
+        } else {
+            packet_bytes.next_multiple_of(PAGE_BYTES)
+        };
+        let block_bytes = slot_bytes.next_multiple_of(PAGE_BYTES).max(slot_bytes);
+        let blocks = buffer_bytes.div_ceil(block_bytes).max(MIN_BLOCKS);
+        let count = blocks * (block_bytes / slot_bytes);
+        Self {
+            backend: Backend::PacketV2,
+            slot_bytes,
+            count,
+            block_bytes,
+            retire_ms: 0,
+        }
+    }
+
+    fn blocks(packet_bytes: usize, options: &Options) -> Result<Self, OptionError> {
+        let Delivery::Batch { min_bytes, timeout } = options.delivery else {
+            return Err(OptionError::ImmediateNeedsV2);
+        };
+        let largest = options.buffer_bytes / MIN_BLOCKS;
+        let slot_bytes = min_bytes.clamp(PAGE_BYTES, largest.max(PAGE_BYTES));
+        let slot_bytes = slot_bytes.max(packet_bytes).next_power_of_two();
+        let count = options.buffer_bytes.div_ceil(slot_bytes).max(MIN_BLOCKS);
+        let backend = Backend::PacketV3;
+        Ok(Self {
+            backend,
+            slot_bytes,
+            count,
+            block_bytes: slot_bytes,
+            retire_ms: whole_ms(timeout)?,
+        })
+    }
+
+    pub fn bytes(&self) -> usize {
+        self.slot_bytes * self.count
+    }
+
+    pub fn block_count(&self) -> usize {
+        self.bytes() / self.block_bytes
+    }
+}
+
+/// The kernel's timer counts whole milliseconds, and 0 would mean a time of its own choice.
+fn whole_ms(timeout: Duration) -> Result<u32, OptionError> {
+    let ms = timeout.as_nanos().div_ceil(1_000_000);
+    match u32::try_from(ms) {
+        Ok(ms @ 1..=3_600_000) => Ok(ms),
+        _ => Err(OptionError::Timeout { timeout }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn geometry(backend: Backend, snaplen: u32, buffer_bytes: usize) -> Geometry {
+        let options = Options {
+            backend: Some(backend),
+            snaplen,
+            buffer_bytes,
+            ..Options::default()
+        };
+        Geometry::new(&options).unwrap()
+    }
+
+    #[test]
+    fn the_kernel_rules_hold_for_every_size() {
+        for backend in [Backend::PacketV2, Backend::PacketV3] {
+            for snaplen in [1, 64, 96, 1514, 1518, 4000, 9018, 65_535, 262_144] {
+                for buffer in [1, 4096, 2 << 20, 32 << 20] {
+                    let g = geometry(backend, snaplen, buffer);
+                    // packet_set_ring, net/packet/af_packet.c.
+                    assert_eq!(g.block_bytes % PAGE_BYTES, 0);
+                    assert_eq!(g.slot_bytes % abi::packet::TPACKET_ALIGNMENT, 0);
+                    assert_eq!(g.block_bytes % g.slot_bytes, 0);
+                    assert_eq!(g.block_count() * g.block_bytes, g.bytes());
+                    assert!(g.bytes() >= buffer && g.block_count() >= MIN_BLOCKS);
+                    assert!(g.slot_bytes > (snaplen as usize).min(LARGEST_PACKET_BYTES));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn small_frames_are_packed() {
+        assert_eq!(geometry(Backend::PacketV2, 96, 2 << 20).slot_bytes, 256);
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused() {
+        let options = |f: fn(&mut Options)| {
+            let mut options = Options::default();
+            f(&mut options);
+            Geometry::new(&options).unwrap_err()
+        };
+        assert_eq!(options(|o| o.snaplen = 0), OptionError::SnaplenZero);
+        let zero = Delivery::Batch {
+            min_bytes: 1,
+            timeout: Duration::ZERO,
+        };
+        assert_eq!(
+            options(|o| o.delivery = Delivery::Batch {
+                min_bytes: 1,
+                timeout: Duration::ZERO
+            }),
+            OptionError::Timeout {
+                timeout: Duration::ZERO
+            },
+            "{zero:?}"
+        );
+        assert_eq!(
+            options(|o| {
+                o.backend = Some(Backend::PacketV3);
+                o.delivery = Delivery::Immediate;
+            }),
+            OptionError::ImmediateNeedsV2
+        );
+        assert_eq!(
+            options(|o| o.buffer_bytes = 1 << 33),
+            OptionError::BufferTooLarge { bytes: 1 << 33 }
+        );
+    }
+}

@@ -1,0 +1,164 @@
+//! What a reader may ask of a ring.
+
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+use abi::bpf::SockFilter;
+
+/// Bytes kept of a packet when nothing else is asked for: every packet that Linux knows fits.
+pub const DEFAULT_SNAPLEN: u32 = 262_144;
+
+/// What to receive and how to hand it over.
+#[derive(Debug)]
+pub struct Options {
+    /// Ring version; `None` takes the one that suits `delivery`.
+    pub backend: Option<Backend>,
+    /// See packets addressed to others too.
+    pub promiscuous: bool,
+    /// Which way the packets go that are offered to the reader.
+    pub direction: DirectionFilter,
+    /// Bytes kept of a packet at most, as counted on the wire (with its VLAN tag).
+    pub snaplen: u32,
+    /// Size of the ring; rounded up to whole blocks.
+    pub buffer_bytes: usize,
+    /// How soon packets reach the reader.
+    pub delivery: Delivery,
+    /// Shares the interface's packets with other rings.
+    pub fanout: Option<Fanout>,
+    /// Who stamps the time.
+    pub timestamps: TimestampSource,
+    /// Which packets are wanted.
+    pub filter: Filter,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            backend: None,
+            promiscuous: true,
+            direction: DirectionFilter::Both,
+            snaplen: DEFAULT_SNAPLEN,
+            buffer_bytes: 32 << 20,
+            delivery: Delivery::default(),
+            fanout: None,
+            timestamps: TimestampSource::Kernel,
+            filter: Filter::All,
+        }
+    }
+}
+
+/// Version of the packet ring.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Backend {
+    /// A frame per packet and a wake-up per packet: lowest delay.
+    #[doc(alias = "TPACKET_V2")]
+    PacketV2,
+    /// Packets gathered in blocks: least work per packet.
+    #[doc(alias = "TPACKET_V3")]
+    PacketV3,
+}
+
+impl Backend {
+    /// Its name in summaries and on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::PacketV2 => "packet-v2",
+            Self::PacketV3 => "packet-v3",
+        }
+    }
+}
+
+/// How soon a packet reaches its reader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Delivery {
+    /// The reader wakes for each packet.
+    Immediate,
+    /// The reader wakes when this much has gathered or the time is over.
+    Batch {
+        /// Bytes that end the wait: the size of a block, rounded up to a power of two.
+        min_bytes: usize,
+        /// Longest wait; counted in whole milliseconds, at least one.
+        timeout: Duration,
+    },
+}
+
+impl Default for Delivery {
+    /// A quarter of a megabyte or ten milliseconds.
+    fn default() -> Self {
+        Self::Batch {
+            min_bytes: 256 << 10,
+            timeout: Duration::from_millis(10),
+        }
+    }
+}
+
+/// Which way the packets go that a ring offers to its reader; the others are no part of its account.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DirectionFilter {
+    /// Received by the interface.
+    In,
+    /// Sent by the interface.
+    Out,
+    /// Both; on a loopback interface, where each packet passes twice, only as it is received.
+    Both,
+}
+
+/// Who stamps the time of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TimestampSource {
+    /// The kernel, when its driver hands the packet over (`CLOCK_REALTIME`).
+    Kernel,
+    /// The interface's own clock.
+    Hardware,
+}
+
+impl TimestampSource {
+    /// Its name in summaries and on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Kernel => "kernel",
+            Self::Hardware => "hardware",
+        }
+    }
+}
+
+/// A group of rings among which the kernel divides an interface's packets.
+#[doc(alias = "PACKET_FANOUT")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fanout {
+    /// Number of the group, within the network namespace.
+    pub group: u16,
+    /// How packets are divided.
+    pub mode: FanoutMode,
+}
+
+/// How a fanout group divides packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FanoutMode {
+    /// By flow.
+    #[doc(alias = "PACKET_FANOUT_HASH")]
+    Hash,
+    /// In turn.
+    #[doc(alias = "PACKET_FANOUT_LB")]
+    RoundRobin,
+    /// By the processor that received the packet.
+    #[doc(alias = "PACKET_FANOUT_CPU")]
+    Cpu,
+    /// By the interface's receive queue.
+    #[doc(alias = "PACKET_FANOUT_QM")]
+    Queue,
+}
+
+/// Which packets a ring takes; evaluated in the kernel.
+#[derive(Debug)]
+pub enum Filter {
+    /// Every one.
+    All,
+    /// Those for which this classic program returns a length; the direction and the snaplen of the
+    /// options are added to it.
+    Classic(Vec<SockFilter>),
+    /// Those for which this eBPF socket filter returns a length. It has to respect the direction
+    /// and the snaplen of the options itself.
+    Program(OwnedFd),
+}

@@ -1,0 +1,205 @@
+//! A packet in a ring, as its reader sees it.
+
+use std::ptr::NonNull;
+
+use abi::packet::{
+    PACKET_BROADCAST, PACKET_MULTICAST, PACKET_OTHERHOST, PACKET_OUTGOING, SockaddrLl,
+    TP_STATUS_CSUM_VALID, TP_STATUS_CSUMNOTREADY, TP_STATUS_TS_RAW_HARDWARE,
+    TP_STATUS_VLAN_TPID_VALID, TP_STATUS_VLAN_VALID, TPACKET_ALIGNMENT, Tpacket2Hdr, Tpacket3Hdr,
+};
+use wire::metadata::{Checksum, Direction, Reception};
+
+use crate::options::TimestampSource;
+
+const VLAN_TAG_BYTES: usize = 4;
+const MAC_ADDRESSES_BYTES: usize = 12;
+const ETHERTYPE_VLAN: u16 = 0x8100;
+
+/// A packet lent by a ring, byte for byte as it was on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packet<'a> {
+    /// What was kept of it, from the link-layer header on, VLAN tags included.
+    pub bytes: &'a [u8],
+    /// Its length on the wire, bytes, VLAN tags included. A packet merged by GRO or not yet split
+    /// by GSO counts as one, with the length of all.
+    pub original_len: u32,
+    /// Nanoseconds since 1970-01-01 00:00 UTC, by the clock of `timestamp_source`.
+    pub timestamp_ns: u64,
+    /// Who stamped it.
+    pub timestamp_source: TimestampSource,
+    /// Which way it went.
+    pub direction: Direction,
+    /// How it was addressed; the kernel does not say this of a packet that it sends.
+    pub reception: Option<Reception>,
+    /// What is known of its transport checksum.
+    pub checksum: Checksum,
+    /// Index of its interface.
+    pub link: u32,
+}
+
+/// The ring header before a packet, of either version.
+pub(crate) trait Header: Copy {
+    fn status(&self) -> u32;
+    fn timestamp_ns(&self) -> u64;
+    fn len(&self) -> u32;
+    fn kept(&self) -> usize;
+    fn start(&self) -> usize;
+    fn vlan(&self) -> (u16, u16);
+    /// Notes that the VLAN tag is back among the bytes, `kept_more` of which are readable.
+    fn put_back(&mut self, kept_more: usize);
+}
+
+macro_rules! header {
+    ($kind:ty) => {
+        impl Header for $kind {
+            #[inline]
+            fn status(&self) -> u32 {
+                self.status
+            }
+            #[inline]
+            fn timestamp_ns(&self) -> u64 {
+                self.sec as u64 * 1_000_000_000 + self.nsec as u64
+            }
+            #[inline]
+            fn len(&self) -> u32 {
+                self.len
+            }
+            #[inline]
+            fn kept(&self) -> usize {
+                self.snaplen as usize
+            }
+            #[inline]
+            fn start(&self) -> usize {
+                self.mac as usize
+            }
+            #[inline]
+            fn vlan(&self) -> (u16, u16) {
+                (self.vlan_tpid, self.vlan_tci as u16)
+            }
+            #[inline]
+            fn put_back(&mut self, kept_more: usize) {
+                self.status &= !TP_STATUS_VLAN_VALID;
+                self.mac -= kept_more as u16;
+                self.snaplen += kept_more as u32;
+                self.len += VLAN_TAG_BYTES as u32;
+            }
+        }
+    };
+}
+header!(Tpacket2Hdr);
+header!(Tpacket3Hdr);
+
+/// Lends the packet whose header is at `at`, at most `snaplen` bytes of it; `None` if the header
+/// points outside the `room` bytes that begin there.
+///
+/// # Safety
+/// `at` is aligned to 8 and the `room` bytes there are mapped and have been handed over by the
+/// kernel until `'a` ends. No slice lent before overlaps this header or packet, but for slices of
+/// this very packet made after its VLAN tag was put back.
+#[inline]
+pub(crate) unsafe fn lend<'a, H: Header>(
+    at: NonNull<u8>,
+    room: usize,
+    snaplen: u32,
+) -> Option<(Packet<'a>, H)> {
+    // The kernel puts the address behind the header, aligned (packet_set_ring, TPACKET3_HDRLEN).
+    let address_at = size_of::<H>().next_multiple_of(TPACKET_ALIGNMENT);
+    if room < address_at + size_of::<SockaddrLl>() {
+        return None;
+    }
+    // SAFETY: within `room` (checked), aligned and handed over (the caller's promise).
+    let mut header = unsafe { at.cast::<H>().read() };
+    // SAFETY: within `room`, checked above.
+    let address = unsafe { at.add(address_at) }.cast::<SockaddrLl>();
+    // SAFETY: as for the header; the address' alignment of 4 follows from that of `at`.
+    let address = unsafe { address.read() };
+
+    let first_byte = address_at + size_of::<SockaddrLl>();
+    let fits = |h: &H| h.start() >= first_byte && h.start() + h.kept() <= room;
+    if !fits(&header) {
+        return None;
+    }
+    if header.status() & TP_STATUS_VLAN_VALID != 0 {
+        if header.start() < first_byte + VLAN_TAG_BYTES {
+            return None;
+        }
+        // SAFETY: the packet lies in `room` with the tag's bytes free before it (checked), and no
+        // slice of it exists, since its tag is still in the metadata.
+        unsafe { put_vlan_back(at, &mut header) };
+    }
+    // SAFETY: `start` is within `room`, checked.
+    let bytes = unsafe { at.add(header.start()) };
+    let kept = header.kept().min(snaplen as usize);
+    // SAFETY: `start + kept` is within `room`; the bytes are the reader's for `'a` and nothing
+    // writes them while they are lent.
+    let bytes = unsafe { std::slice::from_raw_parts(bytes.as_ptr(), kept) };
+    Some((describe(bytes, &header, &address), header))
+}
+
+fn describe<'a, H: Header>(bytes: &'a [u8], header: &H, address: &SockaddrLl) -> Packet<'a> {
+    let status = header.status();
+    let (direction, reception) = match address.pkttype {
+        PACKET_OUTGOING => (Direction::Out, None),
+        PACKET_BROADCAST => (Direction::In, Some(Reception::Broadcast)),
+        PACKET_MULTICAST => (Direction::In, Some(Reception::Multicast)),
+        PACKET_OTHERHOST => (Direction::In, Some(Reception::Promiscuous)),
+        _ => (Direction::In, Some(Reception::Unicast)),
+    };
+    Packet {
+        bytes,
+        original_len: header.len(),
+        timestamp_ns: header.timestamp_ns(),
+        timestamp_source: if status & TP_STATUS_TS_RAW_HARDWARE != 0 {
+            TimestampSource::Hardware
+        } else {
+            TimestampSource::Kernel
+        },
+        direction,
+        reception,
+        checksum: if status & TP_STATUS_CSUMNOTREADY != 0 {
+            Checksum::NotReady
+        } else if status & TP_STATUS_CSUM_VALID != 0 {
+            Checksum::Valid
+        } else {
+            Checksum::Unknown
+        },
+        link: address.ifindex.cast_unsigned(),
+    }
+}
+
+/// Moves the MAC addresses forward and writes the tag behind them, as it was on the wire.
+///
+/// The header is changed along, so that a second walk over the batch finds the tag in its place.
+///
+/// # Safety
+/// As for [`lend`]; [`VLAN_TAG_BYTES`] bytes before the packet belong to it (`PACKET_RESERVE`), and
+/// no slice of the packet exists.
+#[cold]
+unsafe fn put_vlan_back<H: Header>(at: NonNull<u8>, header: &mut H) {
+    let (start, kept) = (header.start(), header.kept());
+    let moved = if kept < MAC_ADDRESSES_BYTES {
+        0
+    } else {
+        VLAN_TAG_BYTES
+    };
+    if moved > 0 {
+        let (tpid, tci) = header.vlan();
+        let tagged = header.status() & TP_STATUS_VLAN_TPID_VALID != 0;
+        let tpid = if tagged { tpid } else { ETHERTYPE_VLAN };
+        // SAFETY: the place of the packet, by the caller's promise.
+        let packet = unsafe { at.add(start) };
+        // SAFETY: the reserved bytes before it.
+        let front = unsafe { packet.sub(moved) };
+        // SAFETY: both are within the room; `copy_to` allows the overlap.
+        unsafe { packet.copy_to(front, MAC_ADDRESSES_BYTES) };
+        let tag = ((tpid as u32) << 16 | tci as u32).to_be_bytes();
+        // SAFETY: the place behind the addresses' new place: old bytes 8 to 12 of the packet.
+        let place = unsafe { front.add(MAC_ADDRESSES_BYTES) }.cast::<[u8; VLAN_TAG_BYTES]>();
+        // SAFETY: within the packet; bytes need no alignment.
+        unsafe { place.write(tag) };
+    }
+    header.put_back(moved);
+    // SAFETY: the header's own place, aligned, the reader's until the batch is given back. In V2 its
+    // first word is the atomic status, which the kernel does not touch while it says "user".
+    unsafe { at.cast::<H>().write(*header) };
+}

@@ -1,0 +1,200 @@
+//! Opening a ring, step by step.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use abi::bpf::attach_classic;
+use abi::packet::{
+    PACKET_ADD_MEMBERSHIP, PACKET_FANOUT, PACKET_IGNORE_OUTGOING, PACKET_MR_PROMISC,
+    PACKET_RESERVE, PACKET_RX_RING, PACKET_TIMESTAMP, PACKET_VERSION, PacketMreq,
+    SOF_TIMESTAMPING_RAW_HARDWARE, SOL_PACKET, TPACKET_V2, TPACKET_V3, TpacketReq, TpacketReq3,
+};
+use abi::region::Region;
+use abi::socket::{self, set_option};
+use abi::timestamp::stamp_all_received;
+
+use crate::account::Account;
+use crate::error::{OpenError, SetupError, Step};
+use crate::filter;
+use crate::geometry::{Geometry, RESERVE_BYTES};
+use crate::options::{
+    Backend, DirectionFilter, Fanout, FanoutMode, Filter, Options, TimestampSource,
+};
+use crate::ring::{Link, PacketRing};
+
+/// The socket is bound with a filter that refuses everything and gets the one asked for as the last
+/// step, so that no packet enters before direction, snaplen and fanout hold.
+pub(crate) fn open(name: &str, options: &Options) -> Result<PacketRing, OpenError> {
+    let geometry = Geometry::new(options)?;
+    let at = |step: Step| {
+        move |source| SetupError {
+            step,
+            link: name.to_owned(),
+            source,
+        }
+    };
+
+    let socket = socket::packet_socket().map_err(at(Step::Socket))?;
+    let fd = socket.as_fd();
+    let index = socket::link_index(fd, name).map_err(at(Step::Link))?;
+    attach_classic(fd, &filter::nothing()).map_err(at(Step::Filter))?;
+    select_version(fd, geometry.backend).map_err(at(Step::Version))?;
+    if options.timestamps == TimestampSource::Hardware {
+        stamp_in_hardware(fd, name).map_err(at(Step::Timestamps))?;
+    }
+    request_ring(fd, &geometry).map_err(at(Step::Ring))?;
+    let region = Region::map(fd, geometry.bytes()).map_err(at(Step::Map))?;
+    socket::bind_link(fd, index).map_err(at(Step::Bind))?;
+    socket::take_error(fd).map_err(at(Step::Bind))?;
+    let link = describe(fd, name, index).map_err(at(Step::Link))??;
+    if options.promiscuous {
+        promiscuous(fd, index).map_err(at(Step::Promiscuous))?;
+    }
+    ignore_outgoing(fd, options.direction, &link).map_err(at(Step::Direction))?;
+    if let Some(fanout) = options.fanout {
+        join(fd, fanout).map_err(at(Step::Fanout))?;
+    }
+    attach(fd, options).map_err(at(Step::Filter))?;
+
+    let account = Account::default();
+    let snaplen = options.snaplen;
+    Ok(PacketRing {
+        region,
+        socket,
+        geometry,
+        head: 0,
+        snaplen,
+        account,
+        unreported: 0,
+        link,
+    })
+}
+
+fn select_version(fd: BorrowedFd<'_>, backend: Backend) -> io::Result<()> {
+    let version = match backend {
+        Backend::PacketV2 => TPACKET_V2,
+        Backend::PacketV3 => TPACKET_V3,
+    };
+    set_option(fd, SOL_PACKET, PACKET_VERSION, &version)?;
+    set_option(fd, SOL_PACKET, PACKET_RESERVE, &RESERVE_BYTES)
+}
+
+fn stamp_in_hardware(fd: BorrowedFd<'_>, name: &str) -> io::Result<()> {
+    stamp_all_received(fd, name)?;
+    set_option(
+        fd,
+        SOL_PACKET,
+        PACKET_TIMESTAMP,
+        &SOF_TIMESTAMPING_RAW_HARDWARE,
+    )
+}
+
+fn request_ring(fd: BorrowedFd<'_>, geometry: &Geometry) -> io::Result<()> {
+    let block_size = geometry.block_bytes as u32;
+    let block_nr = geometry.block_count() as u32;
+    match geometry.backend {
+        Backend::PacketV2 => {
+            let frame_size = geometry.slot_bytes as u32;
+            let frame_nr = geometry.count as u32;
+            let request = TpacketReq {
+                block_size,
+                block_nr,
+                frame_size,
+                frame_nr,
+            };
+            set_option(fd, SOL_PACKET, PACKET_RX_RING, &request)
+        }
+        Backend::PacketV3 => {
+            // V3 packs packets by their own length; the nominal frame only has to divide the block.
+            let request = TpacketReq3 {
+                block_size,
+                block_nr,
+                frame_size: block_size,
+                frame_nr: block_nr,
+                retire_blk_tov: geometry.retire_ms,
+                sizeof_priv: 0,
+                feature_req_word: 0,
+            };
+            set_option(fd, SOL_PACKET, PACKET_RX_RING, &request)
+        }
+    }
+}
+
+fn promiscuous(fd: BorrowedFd<'_>, index: u32) -> io::Result<()> {
+    let membership = PacketMreq {
+        ifindex: index.cast_signed(),
+        kind: PACKET_MR_PROMISC,
+        ..PacketMreq::default()
+    };
+    set_option(fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &membership)
+}
+
+/// On loopback each packet is seen going out and coming in; the latter stands for both.
+fn ignore_outgoing(fd: BorrowedFd<'_>, direction: DirectionFilter, link: &Link) -> io::Result<()> {
+    let ignore = match direction {
+        DirectionFilter::In => true,
+        DirectionFilter::Both => link.loopback,
+        DirectionFilter::Out => false,
+    };
+    set_option(fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, &i32::from(ignore))
+}
+
+fn join(fd: BorrowedFd<'_>, fanout: Fanout) -> io::Result<()> {
+    let mode: u32 = match fanout.mode {
+        FanoutMode::Hash => 0,
+        FanoutMode::RoundRobin => 1,
+        FanoutMode::Cpu => 2,
+        FanoutMode::Queue => 5,
+    };
+    set_option(
+        fd,
+        SOL_PACKET,
+        PACKET_FANOUT,
+        &(mode << 16 | fanout.group as u32),
+    )
+}
+
+fn attach(fd: BorrowedFd<'_>, options: &Options) -> io::Result<()> {
+    let classic = |program| {
+        attach_classic(
+            fd,
+            &filter::classic(options.direction, options.snaplen, program),
+        )
+    };
+    match &options.filter {
+        Filter::All => classic(None),
+        Filter::Classic(program) => classic(Some(program)),
+        Filter::Program(program) => socket::attach_program(fd, OwnedFd::as_fd(program)),
+    }
+}
+
+// Hardware types of `net/if_arp.h`.
+const ARPHRD_ETHER: u16 = 1;
+const ARPHRD_RAWIP: u16 = 519;
+const ARPHRD_LOOPBACK: u16 = 772;
+const ARPHRD_IEEE80211: u16 = 801;
+const ARPHRD_IEEE80211_RADIOTAP: u16 = 803;
+const ARPHRD_NONE: u16 = 65_534;
+
+fn describe(fd: BorrowedFd<'_>, name: &str, index: u32) -> io::Result<Result<Link, OpenError>> {
+    let hatype = socket::bound_link(fd)?.hatype;
+    let link_type = match hatype {
+        ARPHRD_ETHER | ARPHRD_LOOPBACK => 1,
+        ARPHRD_NONE | ARPHRD_RAWIP => 101,
+        ARPHRD_IEEE80211 => 105,
+        ARPHRD_IEEE80211_RADIOTAP => 127,
+        _ => {
+            return Ok(Err(OpenError::LinkLayer {
+                link: name.to_owned(),
+                hatype,
+            }));
+        }
+    };
+    let loopback = hatype == ARPHRD_LOOPBACK;
+    Ok(Ok(Link {
+        name: name.to_owned(),
+        index,
+        link_type,
+        loopback,
+    }))
+}

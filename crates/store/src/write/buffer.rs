@@ -1,0 +1,84 @@
+//! The memory in which blocks gather.
+
+/// Start of the buffer's memory: a page, so that the kernel copies whole aligned pages.
+const ALIGN: usize = 4096;
+
+/// A page-aligned buffer that is filled from its start and emptied at once.
+#[derive(Debug)]
+pub(super) struct Buffer {
+    memory: Box<[u8]>,
+    /// First aligned octet of `memory`.
+    start: usize,
+    /// End of what is filled, as a place in `memory`.
+    end: usize,
+}
+
+impl Buffer {
+    /// Room for `capacity` octets. All of it is allocated and zeroed here.
+    pub(super) fn new(capacity: usize) -> Self {
+        let memory = vec![0; capacity + ALIGN].into_boxed_slice();
+        let start = memory.as_ptr().align_offset(ALIGN).min(ALIGN);
+        Self {
+            memory,
+            start,
+            end: start,
+        }
+    }
+
+    pub(super) fn filled(&self) -> &[u8] {
+        &self.memory[self.start..self.end]
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.end = self.start;
+    }
+
+    /// Octets that can still be claimed.
+    #[inline]
+    pub(super) fn room(&self) -> usize {
+        self.memory.len() - self.end
+    }
+
+    /// The next `bytes` octets, now part of the buffer, to be overwritten by the caller.
+    ///
+    /// # Panics
+    /// There is no [`room`](Self::room) for them.
+    #[inline]
+    pub(super) fn claim(&mut self, bytes: usize) -> &mut [u8] {
+        let claimed = &mut self.memory[self.end..][..bytes];
+        self.end += bytes;
+        claimed
+    }
+
+    /// Makes an empty buffer large enough for `bytes`.
+    pub(super) fn grow(&mut self, bytes: usize) {
+        debug_assert_eq!(self.end, self.start, "growing keeps nothing");
+        if self.room() < bytes {
+            *self = Self::new(bytes);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_buffer_starts_at_a_page_and_holds_its_capacity() {
+        let mut buffer = Buffer::new(10_000);
+        assert_eq!(buffer.filled().as_ptr().align_offset(ALIGN), 0);
+        assert_eq!(buffer.claim(10_000).len(), 10_000);
+        assert_eq!(buffer.filled().len(), 10_000);
+        assert!(buffer.room() <= ALIGN);
+    }
+
+    #[test]
+    fn growing_keeps_what_suffices() {
+        let mut buffer = Buffer::new(64);
+        buffer.grow(10);
+        assert!(buffer.room() <= 64 + ALIGN);
+        buffer.grow(100_000);
+        assert!(buffer.room() >= 100_000);
+        assert_eq!(buffer.filled().as_ptr().align_offset(ALIGN), 0);
+    }
+}

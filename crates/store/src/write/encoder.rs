@@ -1,0 +1,176 @@
+//! One format's view of a file: what it begins with, how long a packet gets, where records end.
+
+use super::options::Format;
+use super::{WriteError, pcap, pcapng};
+use crate::model::{Interface, LinkType, Packet, Section, Statistics};
+
+/// The longest packet written, in octets: with it a block stays below 16 MiB, the longest that
+/// libpcap reads.
+const MOST: usize = (16 << 20) - 128;
+
+/// What is the same in all files of a capture.
+#[derive(Debug)]
+pub(super) struct Encoder {
+    format: Format,
+    section: Section,
+    interfaces: Vec<Interface>,
+    /// Octets kept of a packet, by interface.
+    kept: Vec<usize>,
+}
+
+impl Encoder {
+    /// An Interface Statistics Block with everything but a comment, in octets.
+    pub(super) const STATISTICS_BYTES: u64 = 112;
+
+    pub(super) fn new(
+        format: Format,
+        section: Section,
+        interfaces: Vec<Interface>,
+    ) -> Result<Self, WriteError> {
+        let mut encoder = Self {
+            format,
+            section,
+            interfaces: Vec::with_capacity(interfaces.len()),
+            kept: Vec::with_capacity(interfaces.len()),
+        };
+        for interface in interfaces {
+            encoder.describe(&interface)?;
+            encoder.add(interface);
+        }
+        Ok(encoder)
+    }
+
+    /// The block that says that there is another interface; empty for a pcap file.
+    pub(super) fn describe(&self, interface: &Interface) -> Result<Vec<u8>, WriteError> {
+        if self.unit().is_none() {
+            return Ok(pcapng::interface(interface));
+        }
+        match self.interfaces.first() {
+            Some(first) if first.link_type != interface.link_type => {
+                Err(WriteError::LinkTypeDiffers {
+                    file: first.link_type,
+                    interface: interface.link_type,
+                })
+            }
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    /// Adds an interface that [`describe`](Self::describe) did not refuse; gives its number.
+    pub(super) fn add(&mut self, interface: Interface) -> u32 {
+        let number = self.interface_count();
+        self.kept.push(match interface.snaplen {
+            0 => usize::MAX,
+            snaplen => snaplen as usize,
+        });
+        self.interfaces.push(interface);
+        number
+    }
+
+    /// The unit of time stamps if this is a pcap file.
+    #[inline]
+    pub(super) fn unit(&self) -> Option<pcap::Unit> {
+        match self.format {
+            Format::Pcapng => None,
+            Format::PcapMicros => Some(pcap::Unit::Micros),
+            Format::PcapNanos => Some(pcap::Unit::Nanos),
+        }
+    }
+
+    pub(super) fn interface_count(&self) -> u32 {
+        self.interfaces.len() as u32
+    }
+
+    fn link_type(&self) -> LinkType {
+        self.interfaces
+            .first()
+            .map_or(LinkType::ETHERNET, |first| first.link_type)
+    }
+
+    /// What a file begins with.
+    pub(super) fn preamble(&self) -> Vec<u8> {
+        let Some(unit) = self.unit() else {
+            let mut blocks = pcapng::section(&self.section);
+            for interface in &self.interfaces {
+                blocks.extend(pcapng::interface(interface));
+            }
+            return blocks;
+        };
+        let snaplens = self.interfaces.iter().map(|interface| interface.snaplen);
+        let unlimited = snaplens.clone().any(|snaplen| snaplen == 0);
+        let snaplen = if unlimited {
+            0
+        } else {
+            snaplens.max().unwrap_or(0)
+        };
+        pcap::header(unit, self.link_type(), snaplen)
+    }
+
+    /// What a file ends with: the statistics of its interfaces. pcap has no place for them.
+    pub(super) fn epilogue(&self, statistics: &[Statistics]) -> Vec<u8> {
+        let mut blocks = Vec::new();
+        if self.unit().is_none() {
+            let known = |counters: &&Statistics| counters.interface < self.interface_count();
+            for counters in statistics.iter().filter(known) {
+                blocks.extend(pcapng::statistics(counters));
+            }
+        }
+        blocks
+    }
+
+    /// Octets to leave in a file for its end.
+    pub(super) fn epilogue_bytes(&self) -> u64 {
+        if self.unit().is_some() {
+            0
+        } else {
+            u64::from(self.interface_count()) * Self::STATISTICS_BYTES
+        }
+    }
+
+    /// The octets of `packet` that go to the file: at most its interface's snaplen.
+    #[inline]
+    pub(super) fn kept<'a>(&self, packet: &Packet<'a>) -> Result<&'a [u8], WriteError> {
+        let Some(&most) = self.kept.get(packet.interface as usize) else {
+            return Err(self.unknown_interface(packet.interface));
+        };
+        let bytes = packet.bytes.get(..most).unwrap_or(packet.bytes);
+        if bytes.len() > MOST {
+            return Err(WriteError::PacketTooLong {
+                bytes: bytes.len(),
+                most: MOST,
+            });
+        }
+        Ok(bytes)
+    }
+
+    #[cold]
+    fn unknown_interface(&self, interface: u32) -> WriteError {
+        WriteError::UnknownInterface {
+            interface,
+            count: self.interface_count(),
+        }
+    }
+
+    /// Whether a block without a time says all there is to say of `packet`.
+    #[cold]
+    pub(super) fn is_simple(&self, packet: &Packet<'_>, bytes: &[u8]) -> bool {
+        let most = self.kept.first().copied().unwrap_or(usize::MAX);
+        pcapng::simple_fits(packet, bytes, most)
+    }
+
+    /// How much of `bytes`, which begins at a record, is whole records, and how many packets
+    /// these hold.
+    pub(super) fn whole_records(&self, bytes: &[u8]) -> (usize, u64) {
+        let (mut end, mut packets) = (0, 0);
+        let next = |rest| match self.unit() {
+            None => pcapng::first_block(rest),
+            Some(_) => pcap::first_record(rest).map(|length| (length, true)),
+        };
+        // Bound: every record has at least 12 octets.
+        while let Some((length, is_packet)) = next(&bytes[end..]) {
+            end += length;
+            packets += u64::from(is_packet);
+        }
+        (end, packets)
+    }
+}

@@ -1,0 +1,132 @@
+//! The blocks a file has few of: section, interfaces, statistics.
+
+use super::{INTERFACE, SECTION, STATISTICS, option_head};
+use crate::model::{Interface, Section, Statistics};
+
+/// `opt_comment`, in every block.
+const COMMENT: u16 = 1;
+
+/// A block in the making, with its options.
+struct Block {
+    bytes: Vec<u8>,
+    has_options: bool,
+}
+
+impl Block {
+    fn new(kind: u32) -> Self {
+        // The length goes to the second word when it is known.
+        let bytes = [kind.to_ne_bytes(), [0; 4]].concat();
+        Self {
+            bytes,
+            has_options: false,
+        }
+    }
+
+    fn word(&mut self, word: u32) {
+        self.bytes.extend(word.to_ne_bytes());
+    }
+
+    /// A time stamp: its upper half first, whatever the byte order.
+    fn time(&mut self, timestamp_ns: u64) {
+        self.word((timestamp_ns >> 32) as u32);
+        self.word(timestamp_ns as u32);
+    }
+
+    fn option(&mut self, code: u16, value: &[u8]) {
+        self.has_options = true;
+        self.word(option_head(code, value.len() as u16));
+        self.bytes.extend(value);
+        self.bytes.resize(self.bytes.len().next_multiple_of(4), 0);
+    }
+
+    fn text(&mut self, code: u16, text: Option<&String>) {
+        if let Some(text) = text {
+            self.option(
+                code,
+                &text.as_bytes()[..text.floor_char_boundary(LONGEST_TEXT)],
+            );
+        }
+    }
+
+    fn counter(&mut self, code: u16, value: Option<u64>) {
+        if let Some(value) = value {
+            self.option(code, &value.to_ne_bytes());
+        }
+    }
+
+    fn option_time(&mut self, code: u16, timestamp_ns: Option<u64>) {
+        if let Some(time) = timestamp_ns {
+            self.has_options = true;
+            self.word(option_head(code, 8));
+            self.time(time);
+        }
+    }
+
+    fn finish(mut self) -> Vec<u8> {
+        if self.has_options {
+            self.word(0);
+        }
+        let length = (self.bytes.len() + 4) as u32;
+        self.word(length);
+        self.bytes[4..8].copy_from_slice(&length.to_ne_bytes());
+        self.bytes
+    }
+}
+
+/// The longest text an option takes; a longer one is cut, at a whole character. One less than
+/// the field allows, for the octet that goes before a filter.
+const LONGEST_TEXT: usize = u16::MAX as usize - 1;
+
+/// The Section Header Block. The section's length is not known beforehand and says so.
+pub(in super::super) fn section(section: &Section) -> Vec<u8> {
+    let mut block = Block::new(SECTION);
+    block.word(0x1A2B_3C4D);
+    block.word(option_head(1, 0)); // version 1.0, laid out as a code and a length are
+    block.bytes.extend((-1_i64).to_ne_bytes());
+    block.text(COMMENT, section.comment.as_ref());
+    block.text(2, section.hardware.as_ref());
+    block.text(3, section.os.as_ref());
+    block.text(4, section.application.as_ref());
+    block.finish()
+}
+
+/// An Interface Description Block.
+///
+/// Its time stamps are in nanoseconds without an offset whatever `interface` says of ticks and
+/// offset: [`Packet`](crate::model::Packet) has its time in nanoseconds since 1970 already.
+pub(in super::super) fn interface(interface: &Interface) -> Vec<u8> {
+    let mut block = Block::new(INTERFACE);
+    block.word(option_head(interface.link_type.0, 0));
+    block.word(interface.snaplen);
+    block.text(2, interface.name.as_ref());
+    block.text(3, interface.description.as_ref());
+    if let Some(mac) = interface.mac {
+        block.option(6, &mac);
+    }
+    block.counter(8, interface.speed_bps);
+    block.option(9, &[9]); // if_tsresol: 10^-9 s
+    if let Some(filter) = &interface.filter {
+        // The leading 0 says that a filter expression follows.
+        let text = &filter[..filter.floor_char_boundary(LONGEST_TEXT)];
+        block.option(11, &[&[0], text.as_bytes()].concat());
+    }
+    block.text(12, interface.os.as_ref());
+    block.text(15, interface.hardware.as_ref());
+    block.finish()
+}
+
+/// An Interface Statistics Block. Its own time, if not known, is that of the end of the capture.
+pub(in super::super) fn statistics(statistics: &Statistics) -> Vec<u8> {
+    let mut block = Block::new(STATISTICS);
+    block.word(statistics.interface);
+    block.time(statistics.timestamp_ns.or(statistics.end_ns).unwrap_or(0));
+    block.text(COMMENT, statistics.comment.as_ref());
+    block.option_time(2, statistics.start_ns);
+    block.option_time(3, statistics.end_ns);
+    block.counter(4, statistics.received);
+    block.counter(5, statistics.interface_dropped);
+    block.counter(6, statistics.filter_accepted);
+    block.counter(7, statistics.os_dropped);
+    block.counter(8, statistics.delivered);
+    block.finish()
+}

@@ -1,0 +1,166 @@
+//! Packet blocks: what is encoded once per packet.
+
+use super::{ENHANCED_PACKET, SIMPLE_PACKET, option_head};
+use crate::model::{Checksum, Direction, Packet, Reception};
+
+/// Octets of an Enhanced Packet Block before its packet.
+const HEADER: usize = 28;
+const FLAGS: u32 = option_head(2, 4);
+const DROP_COUNT: u32 = option_head(4, 8);
+const PACKET_ID: u32 = option_head(5, 8);
+const QUEUE: u32 = option_head(6, 4);
+
+/// An Enhanced Packet Block, measured: its layout is known, its octets are not yet written.
+pub(in super::super) struct Enhanced<'a> {
+    packet: &'a Packet<'a>,
+    bytes: &'a [u8],
+    flags: u32,
+    length: usize,
+}
+
+impl<'a> Enhanced<'a> {
+    /// The block of `packet`, of which `bytes` is what is kept.
+    #[inline]
+    pub(in super::super) fn new(packet: &'a Packet<'a>, bytes: &'a [u8]) -> Self {
+        let flags = flags(packet);
+        let mut options = 0;
+        if flags != 0 {
+            options += 8;
+        }
+        if packet.drop_count.is_some() {
+            options += 12;
+        }
+        if packet.packet_id.is_some() {
+            options += 12;
+        }
+        if packet.queue.is_some() {
+            options += 8;
+        }
+        if options != 0 {
+            options += 4;
+        }
+        let length = HEADER + bytes.len().next_multiple_of(4) + options + 4;
+        Self {
+            packet,
+            bytes,
+            flags,
+            length,
+        }
+    }
+
+    /// Its length, in octets.
+    #[inline]
+    pub(in super::super) fn length(&self) -> usize {
+        self.length
+    }
+
+    /// Writes it to `out`, which has its length.
+    #[inline]
+    pub(in super::super) fn encode(&self, out: &mut [u8]) {
+        let packet = self.packet;
+        let time = packet.timestamp_ns.unwrap_or(0);
+        let header = [
+            ENHANCED_PACKET,
+            self.length as u32,
+            packet.interface,
+            (time >> 32) as u32,
+            time as u32,
+            self.bytes.len() as u32,
+            packet.original_len,
+        ];
+        let (head, rest) = out.split_at_mut(HEADER);
+        head.copy_from_slice(header.map(u32::to_ne_bytes).as_flattened());
+        let (body, mut tail) = rest.split_at_mut(self.bytes.len().next_multiple_of(4));
+        // The padding is cleared with the word it is in, before the packet's end goes there.
+        if let Some(last) = body.last_chunk_mut::<4>() {
+            *last = [0; 4];
+        }
+        body[..self.bytes.len()].copy_from_slice(self.bytes);
+
+        let any = tail.len() > 4;
+        if self.flags != 0 {
+            tail = put(tail, [FLAGS, self.flags]);
+        }
+        if let Some(count) = packet.drop_count {
+            tail = put(put(tail, [DROP_COUNT]), halves(count));
+        }
+        if let Some(id) = packet.packet_id {
+            tail = put(put(tail, [PACKET_ID]), halves(id));
+        }
+        if let Some(queue) = packet.queue {
+            tail = put(tail, [QUEUE, queue]);
+        }
+        if any {
+            tail = put(tail, [0]);
+        }
+        put(tail, [self.length as u32]);
+    }
+}
+
+/// Writes `words` at the beginning of `out` and gives the rest.
+#[inline]
+fn put<const N: usize>(out: &mut [u8], words: [u32; N]) -> &mut [u8] {
+    let (here, rest) = out.split_at_mut(4 * N);
+    here.copy_from_slice(words.map(u32::to_ne_bytes).as_flattened());
+    rest
+}
+
+/// A 64-bit number as two words, as it lies in memory.
+#[inline]
+fn halves(value: u64) -> [u32; 2] {
+    let (low, high) = (value as u32, (value >> 32) as u32);
+    if cfg!(target_endian = "little") {
+        [low, high]
+    } else {
+        [high, low]
+    }
+}
+
+/// `epb_flags`; 0 means that nothing is known.
+#[inline]
+fn flags(packet: &Packet<'_>) -> u32 {
+    let direction = match packet.direction {
+        None => 0,
+        Some(Direction::In) => 1,
+        Some(Direction::Out) => 2,
+    };
+    let reception = match packet.reception {
+        None => 0,
+        Some(Reception::Unicast) => 1,
+        Some(Reception::Multicast) => 2,
+        Some(Reception::Broadcast) => 3,
+        Some(Reception::Promiscuous) => 4,
+    };
+    let checksum = match packet.checksum {
+        Checksum::Unknown => 0,
+        Checksum::NotReady => 1,
+        Checksum::Valid => 2,
+    };
+    direction | reception << 2 | checksum << 9
+}
+
+/// Whether a Simple Packet Block says all there is to say of a packet without a time.
+pub(in super::super) fn simple_fits(packet: &Packet<'_>, bytes: &[u8], snaplen: usize) -> bool {
+    packet.interface == 0
+        && bytes.len() == snaplen.min(packet.original_len as usize)
+        && flags(packet) == 0
+        && packet.drop_count.is_none()
+        && packet.packet_id.is_none()
+        && packet.queue.is_none()
+}
+
+/// The Simple Packet Block of `bytes`.
+pub(in super::super) fn simple(bytes: &[u8], original_len: u32) -> Vec<u8> {
+    let padded = bytes.len().next_multiple_of(4);
+    let length = (16 + padded) as u32;
+    let mut block = Vec::with_capacity(length as usize);
+    block.extend(
+        [SIMPLE_PACKET, length, original_len]
+            .map(u32::to_ne_bytes)
+            .as_flattened(),
+    );
+    block.extend(bytes);
+    block.resize(12 + padded, 0);
+    block.extend(length.to_ne_bytes());
+    block
+}

@@ -1,0 +1,170 @@
+//! From the rings to the consumer.
+
+use ring::{Batch, Packets};
+use store::model;
+
+use super::consumer::{Consumer, ConsumerError};
+use super::lane::{Counters, Lane};
+
+/// Batches taken from one ring in a round at most: between rounds the capture looks at its limits.
+const ROUND_BATCHES: usize = 16;
+
+/// Hands packets to the consumer as long as it takes them and they are wanted.
+pub(super) struct Delivery<'c, C> {
+    pub consumer: &'c mut C,
+    /// Packets still wanted.
+    pub wanted: u64,
+    pub failure: Option<ConsumerError>,
+}
+
+/// What became of a packet that was read.
+enum Fate {
+    Delivered,
+    Surplus,
+    Unwritten,
+}
+
+impl<C: Consumer> Delivery<'_, C> {
+    /// Calls the consumer, unless it has failed before, and keeps its failure.
+    pub fn try_to(&mut self, call: impl FnOnce(&mut C) -> Result<(), ConsumerError>) {
+        if self.failure.is_none() {
+            self.failure = call(self.consumer).err();
+        }
+    }
+
+    /// Hands on what lies ready in the rings; tells whether there was anything.
+    pub fn round(&mut self, lanes: &mut [Lane]) -> bool {
+        match lanes {
+            [lane] => self.drain(lane),
+            lanes => self.merge(lanes),
+        }
+    }
+
+    /// One ring: its packets as they come.
+    fn drain(&mut self, lane: &mut Lane) -> bool {
+        for batch_number in 0..ROUND_BATCHES {
+            let Some(mut batch) = lane.ring.next_batch() else { return batch_number > 0 };
+            let mut lost_before = lost_before(&batch);
+            for packet in batch.packets() {
+                match self.hand_on(&packet, 0, lost_before.take(), &lane.counters) {
+                    Fate::Delivered => {}
+                    Fate::Surplus => lane.surplus += 1,
+                    Fate::Unwritten => lane.unwritten += 1,
+                }
+            }
+        }
+        true
+    }
+
+    /// Several rings: a batch of each, by time stamp.
+    ///
+    /// Order holds within what lies ready together; a packet that its ring hands over later than
+    /// another's younger one comes after that.
+    fn merge(&mut self, lanes: &mut [Lane]) -> bool {
+        let mut taken: Vec<Taken<'_>> = Vec::with_capacity(lanes.len());
+        for (interface, lane) in (0..).zip(lanes) {
+            let Lane { ring, counters, surplus, unwritten, .. } = lane;
+            if let Some(batch) = ring.next_batch() {
+                taken.push(Taken { interface, batch, counters, surplus, unwritten });
+            }
+        }
+        let mut heads: Vec<Head<'_>> = taken.iter_mut().map(Head::new).collect();
+        while let Some(head) = oldest(&mut heads) {
+            let Some(packet) = head.next.take() else { break };
+            head.next = head.packets.next();
+            let lost_before = head.lost_before.take();
+            match self.hand_on(&packet, head.interface, lost_before, head.counters) {
+                Fate::Delivered => {}
+                Fate::Surplus => *head.surplus += 1,
+                Fate::Unwritten => *head.unwritten += 1,
+            }
+        }
+        drop(heads);
+        !taken.is_empty()
+    }
+
+    #[inline]
+    fn hand_on(
+        &mut self,
+        packet: &ring::Packet<'_>,
+        interface: u32,
+        drop_count: Option<u64>,
+        counters: &Counters,
+    ) -> Fate {
+        if self.failure.is_some() {
+            return Fate::Unwritten;
+        }
+        if self.wanted == 0 {
+            return Fate::Surplus;
+        }
+        let packet = model::Packet {
+            interface,
+            timestamp_ns: Some(packet.timestamp_ns),
+            bytes: packet.bytes,
+            original_len: packet.original_len,
+            direction: Some(packet.direction),
+            reception: packet.reception,
+            checksum: packet.checksum,
+            queue: None,
+            drop_count,
+            packet_id: None,
+        };
+        match self.consumer.packet(&packet) {
+            Ok(()) => {
+                self.wanted -= 1;
+                counters.deliver();
+                Fate::Delivered
+            }
+            Err(failure) => {
+                self.failure = Some(failure);
+                Fate::Unwritten
+            }
+        }
+    }
+}
+
+fn lost_before(batch: &Batch<'_>) -> Option<u64> {
+    Some(batch.lost_before()).filter(|&lost| lost > 0)
+}
+
+/// A batch of one lane, and where its packets are counted.
+struct Taken<'l> {
+    interface: u32,
+    batch: Batch<'l>,
+    counters: &'l Counters,
+    surplus: &'l mut u64,
+    unwritten: &'l mut u64,
+}
+
+/// The next packet of a batch, and the others behind it.
+struct Head<'b> {
+    interface: u32,
+    next: Option<ring::Packet<'b>>,
+    packets: Packets<'b>,
+    lost_before: Option<u64>,
+    counters: &'b Counters,
+    surplus: &'b mut u64,
+    unwritten: &'b mut u64,
+}
+
+impl<'b> Head<'b> {
+    fn new(taken: &'b mut Taken<'_>) -> Self {
+        let lost_before = lost_before(&taken.batch);
+        let mut packets = taken.batch.packets();
+        Self {
+            interface: taken.interface,
+            next: packets.next(),
+            packets,
+            lost_before,
+            counters: taken.counters,
+            surplus: taken.surplus,
+            unwritten: taken.unwritten,
+        }
+    }
+}
+
+/// The head whose packet is the oldest; of equally old ones, the interface named first.
+fn oldest<'h, 'b>(heads: &'h mut [Head<'b>]) -> Option<&'h mut Head<'b>> {
+    let time = |head: &Head<'_>| head.next.as_ref().map_or(u64::MAX, |p| p.timestamp_ns);
+    heads.iter_mut().filter(|head| head.next.is_some()).min_by_key(|head| time(head))
+}

@@ -1,0 +1,213 @@
+//! One interface of a capture: its ring, its filter and its counters.
+
+use std::io;
+use std::num::NonZeroU32;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use abi::bpf::SockFilter;
+use bpf::socket_filter::{self, CountingFilter};
+use filter::classic::Program;
+use netlink::{IfIndex, LinkStatistics, Netlink};
+use ring::{DirectionFilter, Filter, PacketRing};
+use store::model::Statistics;
+
+use super::account::{Account, Lost};
+use super::error::CaptureError;
+use super::options::Options;
+
+/// Stands in a counter for "cannot be known".
+const UNKNOWN: u64 = u64::MAX;
+
+/// Counters of a lane, written by the capture's thread and read by whoever closes a file.
+///
+/// Each is a number of its own; nothing else is published through them, so `Relaxed` is enough.
+#[derive(Debug, Default)]
+pub(super) struct Counters {
+    delivered: AtomicU64,
+    filtered: AtomicU64,
+    nic: AtomicU64,
+    driver: AtomicU64,
+    ring: AtomicU64,
+    reader: AtomicU64,
+    start_ns: AtomicU64,
+}
+
+impl Counters {
+    /// Counts a packet that the consumer took. Only the capture's thread writes.
+    #[inline]
+    pub fn deliver(&self) {
+        let delivered = self.delivered.load(Ordering::Relaxed);
+        self.delivered.store(delivered + 1, Ordering::Relaxed);
+    }
+
+    /// The lane's account, as of its last measurement but for `delivered`.
+    pub fn account(&self) -> Account {
+        let known = |counter: &AtomicU64| {
+            let value = counter.load(Ordering::Relaxed);
+            (value != UNKNOWN).then_some(value)
+        };
+        Account {
+            delivered: self.delivered.load(Ordering::Relaxed),
+            filtered: known(&self.filtered),
+            lost: Lost {
+                nic: known(&self.nic),
+                driver: known(&self.driver),
+                ring: self.ring.load(Ordering::Relaxed),
+                program: 0,
+                reader: self.reader.load(Ordering::Relaxed),
+                writer: 0,
+            },
+        }
+    }
+
+    /// The account as a capture file tells it.
+    pub fn statistics(&self, interface: u32) -> Statistics {
+        let now_ns = abi::clock::realtime_ns();
+        let account = self.account();
+        let lost = account.lost;
+        Statistics {
+            interface,
+            timestamp_ns: Some(now_ns),
+            start_ns: Some(self.start_ns.load(Ordering::Relaxed)),
+            end_ns: Some(now_ns),
+            received: account.received(),
+            interface_dropped: lost.nic.zip(lost.driver).map(|(nic, driver)| nic + driver),
+            filter_accepted: Some(account.delivered + lost.ring + lost.reader),
+            os_dropped: Some(lost.ring),
+            delivered: Some(account.delivered),
+            comment: None,
+        }
+    }
+}
+
+/// How it is known what the filter refuses.
+enum Refused {
+    /// There is no filter.
+    Nothing,
+    /// The filter counts.
+    Counted(CountingFilter),
+    /// The filter does not count.
+    Unknown,
+}
+
+pub(super) struct Lane {
+    pub ring: PacketRing,
+    pub counters: Arc<Counters>,
+    refused: Refused,
+    at_start: LinkStatistics,
+    /// Packets read after the last one that was wanted.
+    pub surplus: u64,
+    /// Packets read after the consumer had failed.
+    pub unwritten: u64,
+}
+
+impl Lane {
+    pub fn open(
+        link: &str,
+        options: &Options,
+        netlink: &mut Netlink,
+    ) -> Result<Self, CaptureError> {
+        let (filter, refused) = prepare_filter(options);
+        let at_start = netlink.link_named(link).ok().and_then(|link| link.statistics);
+        let ring_options = ring::Options {
+            backend: options.backend,
+            promiscuous: options.promiscuous,
+            direction: options.direction,
+            snaplen: options.snaplen,
+            buffer_bytes: options.buffer_bytes,
+            delivery: options.delivery,
+            fanout: None,
+            timestamps: options.timestamps,
+            filter,
+        };
+        let ring = PacketRing::open(link, &ring_options)?;
+        let counters = Arc::new(Counters::default());
+        counters.start_ns.store(abi::clock::realtime_ns(), Ordering::Relaxed);
+        let at_start = at_start.unwrap_or_default();
+        Ok(Self { ring, counters, refused, at_start, surplus: 0, unwritten: 0 })
+    }
+
+    /// Brings the counters up to date. What cannot be asked any more, as of an interface that is
+    /// gone, becomes unknown.
+    pub fn measure(&mut self, netlink: &mut Netlink) {
+        let store = |counter: &AtomicU64, value: Option<u64>| {
+            counter.store(value.unwrap_or(UNKNOWN), Ordering::Relaxed);
+        };
+        // A packet socket's counters can always be read; a failure leaves the numbers as they were.
+        let _ = self.ring.refresh();
+        let counters = &*self.counters;
+        store(&counters.ring, Some(self.ring.account().dropped));
+        let refused = match &self.refused {
+            Refused::Nothing => Some(0),
+            Refused::Counted(filter) => {
+                filter.counts().ok().map(|counts| counts.offered - counts.accepted)
+            }
+            Refused::Unknown => None,
+        };
+        store(&counters.filtered, refused.map(|refused| refused + self.surplus));
+        let now = netlink.link(IfIndex(self.ring.link().index)).ok().and_then(|l| l.statistics);
+        let since = |pick: fn(&LinkStatistics) -> u64| {
+            now.as_ref().map(|now| pick(now).saturating_sub(pick(&self.at_start)))
+        };
+        store(&counters.nic, since(|s| s.rx_missed_errors));
+        store(&counters.driver, since(|s| s.rx_dropped));
+    }
+
+    /// Whether every packet that the filter let through has arrived in the ring and been read.
+    pub fn is_settled(&self) -> bool {
+        let account = self.ring.account();
+        let arrived = match &self.refused {
+            Refused::Counted(filter) => {
+                filter.counts().is_ok_and(|counts| counts.accepted == account.accepted)
+            }
+            Refused::Nothing | Refused::Unknown => true,
+        };
+        arrived && account.waiting() == 0
+    }
+
+    /// Counts what is still in the ring as left behind.
+    pub fn abandon(&mut self) {
+        let account = self.ring.account();
+        let left = account.waiting() + account.unreadable;
+        self.counters.reader.store(left, Ordering::Relaxed);
+    }
+}
+
+/// The filter in the form the ring attaches, and how its refusals are counted.
+///
+/// Without the privilege for eBPF, or for a program that eBPF cannot express, the classic program
+/// itself does the work and its refusals stay unknown.
+fn prepare_filter(options: &Options) -> (Filter, Refused) {
+    let Some(program) = &options.filter else {
+        return (Filter::All, Refused::Nothing);
+    };
+    let classic = sock_filter(program);
+    match counting(&classic, options) {
+        Some((filter, refused)) => (filter, refused),
+        None => (Filter::Classic(classic), Refused::Unknown),
+    }
+}
+
+fn counting(classic: &[SockFilter], options: &Options) -> Option<(Filter, Refused)> {
+    let direction = match options.direction {
+        DirectionFilter::Out => socket_filter::Direction::Outgoing,
+        DirectionFilter::In | DirectionFilter::Both => socket_filter::Direction::Both,
+    };
+    let snaplen = NonZeroU32::new(options.snaplen)?;
+    let counting_options = socket_filter::Options { snaplen, direction };
+    let filter = CountingFilter::load(classic, &counting_options).ok()?;
+    let descriptor: io::Result<_> = filter.as_fd().try_clone_to_owned();
+    Some((Filter::Program(descriptor.ok()?), Refused::Counted(filter)))
+}
+
+fn sock_filter(program: &Program) -> Vec<SockFilter> {
+    let plain = |i: &filter::classic::Instruction| SockFilter {
+        code: i.code,
+        jt: i.jt,
+        jf: i.jf,
+        k: i.k,
+    };
+    program.instructions().iter().map(plain).collect()
+}

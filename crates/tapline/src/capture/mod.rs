@@ -1,0 +1,30 @@
+//! Capture: packets from interfaces to a consumer, every one accounted for.
+//!
+//! ```text
+//! interface ─▶ filter ─▶ ring ─▶ Capture::run ─▶ Consumer: FileConsumer (a capture file) or yours
+//!    nic, driver  filtered  ring        reader       writer          ◀─ where a packet may end
+//! ```
+//!
+//! [`Capture::open`] opens a lane for each interface; [`Capture::run`] hands packets to a
+//! [`Consumer`] until a limit, a [`Stopper`](crate::Stopper), the interface or the consumer ends
+//! it. It then closes the lanes to new packets, empties them, and answers with an [`Outcome`],
+//! whose [`Account`] adds up: `received = delivered + filtered + Σ lost`.
+
+mod account;
+mod consumer;
+mod delivery;
+mod describe;
+mod error;
+mod file;
+mod job;
+mod lane;
+mod options;
+mod outcome;
+
+pub use account::{Account, Lost};
+pub use consumer::{Consumer, ConsumerError};
+pub use error::CaptureError;
+pub use file::FileConsumer;
+pub use job::Capture;
+pub use options::{Limits, Options};
+pub use outcome::{Ended, LinkAccount, Outcome};

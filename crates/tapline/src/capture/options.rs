@@ -1,0 +1,64 @@
+//! What a capture is asked to do.
+
+use std::time::Duration;
+
+use filter::classic::Program;
+use ring::{Backend, Delivery, DirectionFilter, TimestampSource};
+
+/// From where and what to capture.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Names of the interfaces, in the network namespace of the thread that opens the capture.
+    pub links: Vec<String>,
+    /// Which packets are wanted, evaluated in the kernel on each interface.
+    pub filter: Option<Program>,
+    /// What the filter is called in a capture file.
+    pub filter_text: Option<String>,
+    /// Ring version; `None` takes the one that suits `delivery`.
+    pub backend: Option<Backend>,
+    /// See packets addressed to others too.
+    pub promiscuous: bool,
+    /// Which way the packets go that are captured.
+    pub direction: DirectionFilter,
+    /// Bytes kept of a packet at most.
+    pub snaplen: u32,
+    /// Bytes of each interface's ring.
+    pub buffer_bytes: usize,
+    /// How soon packets reach the consumer.
+    pub delivery: Delivery,
+    /// Who stamps the time.
+    pub timestamps: TimestampSource,
+    /// When it ends by itself.
+    pub limits: Limits,
+    /// Time between two calls of [`Consumer::tick`](super::Consumer::tick).
+    pub tick: Duration,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        let ring = ring::Options::default();
+        Self {
+            links: Vec::new(),
+            filter: None,
+            filter_text: None,
+            backend: ring.backend,
+            promiscuous: ring.promiscuous,
+            direction: ring.direction,
+            snaplen: ring.snaplen,
+            buffer_bytes: ring.buffer_bytes,
+            delivery: ring.delivery,
+            timestamps: ring.timestamps,
+            limits: Limits::default(),
+            tick: Duration::from_secs(1),
+        }
+    }
+}
+
+/// When a capture ends by itself; the first that is reached.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Limits {
+    /// Packets delivered. What is in the rings beyond them counts as filtered.
+    pub packets: Option<u64>,
+    /// Time since the capture was run.
+    pub duration: Option<Duration>,
+}

@@ -1,0 +1,60 @@
+//! How a capture ended.
+
+use std::time::Duration;
+
+use ring::TimestampSource;
+
+use super::account::Account;
+use super::consumer::ConsumerError;
+
+/// What ended a capture.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Ended {
+    /// It was asked to stop.
+    Stopped,
+    /// As many packets as asked for were delivered.
+    Packets,
+    /// The time was over.
+    Duration,
+    /// An interface went down.
+    LinkDown {
+        /// Its name.
+        link: String,
+    },
+    /// An interface was removed.
+    LinkRemoved {
+        /// Its name.
+        link: String,
+    },
+    /// The consumer failed.
+    Consumer(ConsumerError),
+    /// The kernel refused to let it wait for packets.
+    Wait(std::io::Error),
+}
+
+/// The account of one interface; what its packets' consumer lost is known for all together only.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LinkAccount {
+    /// Its name.
+    pub name: String,
+    /// What became of its packets.
+    pub account: Account,
+}
+
+/// How a capture ended and what it saw.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Outcome {
+    /// What ended it.
+    pub ended: Ended,
+    /// What became of the packets.
+    pub account: Account,
+    /// The same by interface.
+    pub links: Vec<LinkAccount>,
+    /// From the first moment packets were taken to the moment they no longer were.
+    pub duration: Duration,
+    /// Who stamped the packets' time.
+    pub timestamp_source: TimestampSource,
+}

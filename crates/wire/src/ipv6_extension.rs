@@ -1,0 +1,178 @@
+use crate::error::{HeaderError, Truncated, split_header};
+use crate::protocol::ip;
+
+/// Most extension headers that [`Extensions::walk`] follows.
+pub const MAX_EXTENSIONS: usize = 8;
+
+/// Where the extension headers of an IPv6 packet lead.
+///
+/// Hop-by-hop options, routing, fragment and destination options are followed. They share their front:
+///
+/// ```text
+///  0                   1                   2                   3
+///  0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
+/// +---------------+---------------+-------------------------------+
+/// |  next header  | length / 8 - 1|  options or routing data ...  |
+/// +---------------+---------------+-------------------------------+
+/// ```
+///
+/// # Source
+/// RFC 8200, 4.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extensions<'frame> {
+    /// Headers walked over.
+    pub count: usize,
+    /// The protocol of `payload`. After [`MAX_EXTENSIONS`] headers it may be another of them.
+    pub protocol: u8,
+    /// The fragment header, where there is one.
+    pub fragment: Option<Fragment<'frame>>,
+    /// What follows the last header; of a fragment that is not the first, its piece of the payload.
+    pub payload: &'frame [u8],
+    /// Where `payload` begins in the frame, in bytes.
+    pub at: usize,
+}
+
+impl<'frame> Extensions<'frame> {
+    /// Walks from the header of kind `next_header` at the front of `bytes`, which begin at byte `at`
+    /// of the frame. The walk ends at another protocol, behind the header of a fragment that is not
+    /// the first, or after [`MAX_EXTENSIONS`] headers.
+    ///
+    /// # Errors
+    /// The bytes end inside a header. What was reached before comes with the error.
+    pub fn walk(
+        next_header: u8,
+        bytes: &'frame [u8],
+        at: usize,
+    ) -> Result<Self, (Self, HeaderError)> {
+        let mut walked = Self {
+            count: 0,
+            protocol: next_header,
+            fragment: None,
+            payload: bytes,
+            at,
+        };
+        while walked.count < MAX_EXTENSIONS && walked.follow().map_err(|error| (walked, error))? {
+            walked.count += 1;
+        }
+        Ok(walked)
+    }
+
+    /// Takes one header off the payload; `false` where there is none to follow.
+    fn follow(&mut self) -> Result<bool, HeaderError> {
+        let (layer, is_fragment) = match self.protocol {
+            ip::HOP_BY_HOP => ("IPv6 hop-by-hop", false),
+            ip::ROUTING => ("IPv6 routing", false),
+            ip::FRAGMENT => ("IPv6 fragment", true),
+            ip::DESTINATION => ("IPv6 destination", false),
+            _ => return Ok(false),
+        };
+        if self.fragment.is_some_and(|fragment| fragment.offset() != 0) {
+            return Ok(false);
+        }
+        let ([next_header, length, ..], _) = split_header::<8>(layer, self.payload, self.at)?;
+        let need = if is_fragment {
+            self.fragment = Some(Fragment::split(self.payload, self.at)?.0);
+            Fragment::LEN
+        } else {
+            (usize::from(*length) + 1) * 8
+        };
+        let have = self.payload.len();
+        let at = self.at;
+        self.payload = self.payload.get(need..).ok_or(Truncated {
+            layer,
+            at,
+            need,
+            have,
+        })?;
+        self.at += need;
+        self.protocol = *next_header;
+        Ok(true)
+    }
+}
+
+/// A fragment header of IPv6.
+///
+/// ```text
+///  0                   1                   2                   3
+///  0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
+/// +---------------+---------------+-------------------------+---+-+
+/// |  next header  |       0       |  fragment offset (8 B)  | 0 |M|
+/// +---------------+---------------+-------------------------+---+-+
+/// |                        identification                         |
+/// +---------------------------------------------------------------+
+/// ```
+///
+/// # Source
+/// RFC 8200, 4.5.
+#[doc(alias = "frag_hdr")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fragment<'frame>(&'frame [u8; 8]);
+
+impl<'frame> Fragment<'frame> {
+    /// Length of the header.
+    pub const LEN: usize = 8;
+
+    /// The header at the front of `bytes`, which begin at byte `at` of the frame, and what follows.
+    ///
+    /// # Errors
+    /// [`Truncated`] where `bytes` are too few.
+    pub fn split(bytes: &'frame [u8], at: usize) -> Result<(Self, &'frame [u8]), Truncated> {
+        let (header, rest) = split_header("IPv6 fragment", bytes, at)?;
+        Ok((Self(header), rest))
+    }
+
+    /// What the first fragment's payload begins with, of [`protocol::ip`](crate::protocol::ip).
+    pub fn next_header(&self) -> u8 {
+        self.0[0]
+    }
+
+    /// Where in the payload of the whole packet this fragment's begins, in bytes.
+    pub fn offset(&self) -> u16 {
+        u16::from_be_bytes([self.0[2], self.0[3]]) & !7
+    }
+
+    /// Whether fragments follow this one.
+    pub fn more(&self) -> bool {
+        self.0[3] & 1 != 0
+    }
+
+    /// Which packet the fragment is of.
+    pub fn identification(&self) -> u32 {
+        u32::from_be_bytes([self.0[4], self.0[5], self.0[6], self.0[7]])
+    }
+
+    /// The header's fields.
+    pub fn fields(&self) -> FragmentFields {
+        FragmentFields {
+            next_header: self.next_header(),
+            offset: self.offset(),
+            more: self.more(),
+            identification: self.identification(),
+        }
+    }
+}
+
+/// The fields of a [`Fragment`] header.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FragmentFields {
+    /// What the first fragment's payload begins with.
+    pub next_header: u8,
+    /// Where in the payload of the whole packet this fragment's begins, in bytes; a multiple of 8.
+    pub offset: u16,
+    /// Whether fragments follow this one.
+    pub more: bool,
+    /// Which packet the fragment is of.
+    pub identification: u32,
+}
+
+impl FragmentFields {
+    /// The header with these fields.
+    pub fn bytes(&self) -> [u8; Fragment::LEN] {
+        let place = self.offset & !7 | u16::from(self.more);
+        let mut bytes = [0; Fragment::LEN];
+        bytes[0] = self.next_header;
+        bytes[2..4].copy_from_slice(&place.to_be_bytes());
+        bytes[4..].copy_from_slice(&self.identification.to_be_bytes());
+        bytes
+    }
+}

@@ -1,0 +1,91 @@
+use crate::error::{Truncated, split_header};
+
+/// A VLAN tag, from behind the `EtherType` that announces it (0x8100 or 0x88a8).
+///
+/// ```text
+///  0                   1                   2                   3
+///  0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
+/// +-----+-+-----------------------+-------------------------------+
+/// | PCP |D|        VLAN ID        |           EtherType           |
+/// +-----+-+-----------------------+-------------------------------+
+///        DEI
+/// ```
+///
+/// # Source
+/// IEEE 802.1Q-2022, 9.6.
+#[doc(alias = "vlan_hdr")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Vlan<'frame>(&'frame [u8; 4]);
+
+impl<'frame> Vlan<'frame> {
+    /// Length of the tag.
+    pub const LEN: usize = 4;
+
+    /// The tag at the front of `bytes`, which begin at byte `at` of the frame, and what follows.
+    ///
+    /// # Errors
+    /// [`Truncated`] where `bytes` are too few.
+    pub fn split(bytes: &'frame [u8], at: usize) -> Result<(Self, &'frame [u8]), Truncated> {
+        let (header, rest) = split_header("VLAN", bytes, at)?;
+        Ok((Self(header), rest))
+    }
+
+    /// The tag control information: priority, DEI and VLAN.
+    pub fn control(&self) -> u16 {
+        u16::from_be_bytes([self.0[0], self.0[1]])
+    }
+
+    /// Which VLAN, 0 to 4095; 0 is a mere priority tag.
+    pub fn id(&self) -> u16 {
+        self.control() & 0xfff
+    }
+
+    /// Priority code point, 0 to 7.
+    pub fn priority(&self) -> u8 {
+        self.0[0] >> 5
+    }
+
+    /// Drop eligible indicator.
+    pub fn drop_eligible(&self) -> bool {
+        self.0[0] & 0x10 != 0
+    }
+
+    /// What follows, of [`protocol::ethertype`](crate::protocol::ethertype).
+    pub fn ethertype(&self) -> u16 {
+        u16::from_be_bytes([self.0[2], self.0[3]])
+    }
+
+    /// The tag's fields.
+    pub fn fields(&self) -> VlanFields {
+        VlanFields {
+            id: self.id(),
+            priority: self.priority(),
+            drop_eligible: self.drop_eligible(),
+            ethertype: self.ethertype(),
+        }
+    }
+}
+
+/// The fields of a [`Vlan`] tag.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct VlanFields {
+    /// Which VLAN; the low 12 bits are used.
+    pub id: u16,
+    /// Priority code point; the low 3 bits are used.
+    pub priority: u8,
+    /// Drop eligible indicator.
+    pub drop_eligible: bool,
+    /// What follows.
+    pub ethertype: u16,
+}
+
+impl VlanFields {
+    /// The tag with these fields.
+    pub fn bytes(&self) -> [u8; Vlan::LEN] {
+        let drop_eligible = u16::from(self.drop_eligible) << 12;
+        let control = u16::from(self.priority) << 13 | drop_eligible | self.id & 0xfff;
+        let [a, b] = control.to_be_bytes();
+        let [c, d] = self.ethertype.to_be_bytes();
+        [a, b, c, d]
+    }
+}

@@ -1,0 +1,31 @@
+#![no_main]
+
+use wire::HeaderError;
+use wire::dissect::{MAX_VLANS, dissect};
+use wire::protocol::link_type;
+
+const LINK_TYPES: [u16; 8] = [
+    link_type::ETHERNET,
+    link_type::NULL,
+    link_type::RAW,
+    link_type::LOOP,
+    link_type::LINUX_SLL,
+    link_type::LINUX_SLL2,
+    link_type::IPV4,
+    link_type::IPV6,
+];
+
+// The first byte chooses the link type, the rest is the packet.
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    let Some((choice, packet)) = bytes.split_first() else {
+        return;
+    };
+    let summary = dissect(LINK_TYPES[usize::from(*choice) % LINK_TYPES.len()], packet);
+    assert!(summary.at + summary.payload.len() <= packet.len());
+    assert!(summary.vlans().count() <= MAX_VLANS);
+    if let Some(HeaderError::Truncated(error)) = summary.error {
+        assert!(error.need > error.have);
+    }
+    let _ = (summary.addresses(), summary.ports(), summary.source_mac());
+    let _ = format!("{summary:?}");
+});

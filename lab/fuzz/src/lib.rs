@@ -1,0 +1,136 @@
+//! What the fuzz targets do with their bytes.
+//!
+//! The seeds are the files of `lab/corpus`. In `lab`, with a nightly toolchain and cargo-fuzz:
+//!
+//! ```text
+//! mkdir -p fuzz/corpus/read
+//! cargo +nightly fuzz run read fuzz/corpus/read corpus/captures corpus/made -- -max_len=6000
+//! ```
+//!
+//! and so for the targets `read_stream` and `merge`.
+
+#![forbid(unsafe_code)]
+
+use std::io::{self, Cursor, Read};
+
+use store::read::{Item, Merge, ReadError, Reader};
+
+/// What a reader gave.
+#[derive(Debug, Default)]
+pub struct Sum {
+    /// Packets.
+    pub packets: u64,
+    /// Captured bytes of the packets.
+    pub bytes: u64,
+    /// Interfaces and statistics.
+    pub others: u64,
+    /// What ended the reading before its end.
+    pub error: Option<ReadError>,
+}
+
+/// Reads to the end and adds up what was given.
+///
+/// # Panics
+/// If more bytes are given than went in, or an interface is used before it was described.
+pub fn read(reader: Result<Reader, ReadError>) -> Sum {
+    let mut sum = Sum::default();
+    let mut reader = match reader {
+        Ok(reader) => reader,
+        Err(error) => {
+            return Sum {
+                error: Some(error),
+                ..sum
+            };
+        }
+    };
+    loop {
+        match reader.next_item() {
+            Ok(Some(Item::Packet(packet))) => {
+                sum.packets += 1;
+                sum.bytes += packet.bytes.len() as u64;
+                let interface = packet.interface as usize;
+                assert!(interface < reader.interfaces().len());
+                assert!(sum.bytes <= reader.offset());
+            }
+            Ok(Some(_)) => sum.others += 1,
+            Ok(None) => return sum,
+            Err(error) => {
+                assert!(!error.to_string().is_empty());
+                return Sum {
+                    error: Some(error),
+                    ..sum
+                };
+            }
+        }
+    }
+}
+
+/// Reads the same bytes from memory and from a stream that gives a few at a time.
+///
+/// # Panics
+/// If the two differ, but for a damaged compression, which gives out more or less before the damage.
+pub fn read_both_ways(input: &[u8]) {
+    let Some((&chunk, capture)) = input.split_first() else {
+        return;
+    };
+    let stream = Trickle {
+        from: Cursor::new(capture.to_vec()),
+        chunk: usize::from(chunk) + 1,
+    };
+    let sums = [
+        Reader::from_bytes(capture.to_vec()),
+        Reader::from_stream(stream),
+    ]
+    .map(read);
+    let [whole, parts] = &sums;
+    if sums.iter().any(|sum| {
+        sum.error
+            .as_ref()
+            .is_some_and(|error| error.source.is_some())
+    }) {
+        assert!(whole.error.is_some() && parts.error.is_some());
+        return;
+    }
+    assert_eq!(format!("{whole:?}"), format!("{parts:?}"));
+}
+
+/// Merges the input's two halves.
+///
+/// # Panics
+/// If the merge gives more or fewer packets than its inputs.
+pub fn merge(input: &[u8]) {
+    let halves = input.split_at(input.len() / 2);
+    let readers = || {
+        let captures = [halves.0, halves.1, halves.0];
+        captures
+            .into_iter()
+            .filter_map(|half| Reader::from_bytes(half.to_vec()).ok())
+    };
+    let apart: u64 = readers().map(|reader| read(Ok(reader)).packets).sum();
+    let mut merge = Merge::new(readers().collect());
+    let mut together = 0;
+    loop {
+        match merge.next_item() {
+            Ok(Some(Item::Packet(packet))) => {
+                together += 1;
+                let interface = packet.interface as usize;
+                assert!(interface < merge.interfaces().len());
+            }
+            Ok(Some(_)) | Err(_) => {}
+            Ok(None) => break,
+        }
+    }
+    assert_eq!(together, apart);
+}
+
+struct Trickle {
+    from: Cursor<Vec<u8>>,
+    chunk: usize,
+}
+
+impl Read for Trickle {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let bytes = into.len().min(self.chunk);
+        self.from.read(&mut into[..bytes])
+    }
+}

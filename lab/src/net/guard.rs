@@ -1,0 +1,32 @@
+use std::io::ErrorKind;
+use std::path::Path;
+
+use abi::namespace::{NamespaceError, NamespaceId, NetNamespace};
+
+/// Panics when `namespace` is the machine's (that of process 1) or the test process's own.
+///
+/// # Panics
+/// Then, and when it cannot be told.
+#[track_caller]
+pub fn refuse_the_machine(namespace: &NetNamespace) {
+    let id = namespace.id().expect("the namespace can be identified");
+    let own = id_at("/proc/self/ns/net").expect("the process can tell where it is");
+    assert!(
+        id != own,
+        "lab does not act in the network namespace of the test process"
+    );
+    match id_at("/proc/1/ns/net") {
+        Ok(machine) => assert!(
+            id != machine,
+            "lab does not act in the machine's own namespace"
+        ),
+        // A container may not look at process 1. Then the only way to the machine's namespace is to
+        // have been born in it, and that is ruled out.
+        Err(error) if error.source.kind() == ErrorKind::PermissionDenied => {}
+        Err(error) => panic!("lab cannot tell which namespace is the machine's: {error}"),
+    }
+}
+
+fn id_at(path: &str) -> Result<NamespaceId, NamespaceError> {
+    NetNamespace::open(Path::new(path))?.id()
+}

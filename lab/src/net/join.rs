@@ -1,0 +1,142 @@
+use std::cell::Cell;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::os::fd::AsFd;
+
+use netlink::{
+    Address, DuplicateDetection, IfIndex, IfName, LinkChange, MacAddress, Neighbour, Netlink,
+    RouteWatch, Veth, VethEnd,
+};
+
+use super::host::{Host, Interface};
+use super::wait;
+
+/// A network under construction: it numbers the links between hosts.
+#[derive(Debug, Default)]
+pub struct Net {
+    links: Cell<u8>,
+}
+
+impl Net {
+    /// A network without hosts.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Two hosts, `left` and `right`, joined by a link that is up.
+    ///
+    /// # Panics
+    /// Without root.
+    #[track_caller]
+    pub fn pair(&self) -> [Host; 2] {
+        let [mut left, mut right] = ["left", "right"].map(Host::new);
+        self.join(&mut left, &mut right);
+        [left, right]
+    }
+
+    /// Joins two hosts by a veth pair, with addresses and neighbours on both ends, and returns when
+    /// it can carry packets. Nothing has been sent on it then.
+    ///
+    /// # Panics
+    /// When the kernel refuses, or at the 255th link.
+    #[track_caller]
+    pub fn join(&self, near: &mut Host, far: &mut Host) {
+        let number = self
+            .links
+            .get()
+            .checked_add(1)
+            .expect("a network of at most 254 links");
+        self.links.set(number);
+        let hosts = [near, far];
+        let ends = [0, 1].map(|end| Plan::of(hosts[end], number, end as u8 + 1));
+        let mut handles = [hosts[0].netlink(), hosts[1].netlink()];
+
+        let link = handles[0]
+            .add_veth(&Veth {
+                near: ends[0].end,
+                far: ends[1].end,
+                far_namespace: Some(hosts[1].namespace().as_fd()),
+            })
+            .expect("a veth pair is made");
+        let indices = [link.index, link.lower.expect("a veth has another end")];
+        for (netlink, index) in handles.iter_mut().zip(indices) {
+            let change = LinkChange {
+                up: Some(true),
+                arp: Some(false),
+                ..LinkChange::default()
+            };
+            netlink.set_link(index, change).expect("the link is set up");
+        }
+        for (end, (host, netlink)) in hosts.into_iter().zip(&mut handles).enumerate() {
+            wait::until_up(host, netlink, indices[end]);
+            let interface = ends[end].interface(indices[end]);
+            let mut routes = host.run(RouteWatch::open).expect("a watch of routes");
+            address(netlink, &interface);
+            // An IPv4 address is in force at once.
+            wait::until_received_for(interface.v6.into(), &mut routes);
+            introduce(
+                netlink,
+                &interface,
+                &ends[1 - end].interface(indices[1 - end]),
+            );
+            host.interfaces.push(interface);
+        }
+    }
+}
+
+/// What an end of a link is to be.
+struct Plan {
+    end: VethEnd,
+    mac: MacAddress,
+    v4: Ipv4Addr,
+    v6: Ipv6Addr,
+}
+
+impl Plan {
+    fn of(host: &Host, link: u8, end: u8) -> Self {
+        let name = format!("{}{}", host.name(), host.interfaces.len());
+        let name = IfName::new(name).expect("a host's name has at most 12 letters");
+        let mac = MacAddress([2, 0, 0, 0, link, end]);
+        Self {
+            end: VethEnd {
+                mac: Some(mac),
+                ..VethEnd::named(name)
+            },
+            mac,
+            v4: Ipv4Addr::new(10, link, 0, end),
+            v6: Ipv6Addr::new(0xfd00, link.into(), 0, 0, 0, 0, 0, end.into()),
+        }
+    }
+
+    fn interface(&self, index: IfIndex) -> Interface {
+        Interface {
+            name: self.end.name,
+            index,
+            mac: self.mac,
+            v4: self.v4,
+            v6: self.v6,
+        }
+    }
+}
+
+fn address(netlink: &mut Netlink, interface: &Interface) {
+    for (ip, prefix_len) in [(IpAddr::from(interface.v4), 24), (interface.v6.into(), 64)] {
+        let address = Address { ip, prefix_len };
+        netlink
+            .add_address(interface.index, address, DuplicateDetection::Off)
+            .expect("the interface gets its address");
+    }
+}
+
+/// Tells an interface who is at the other end, so that it need not ask.
+fn introduce(netlink: &mut Netlink, own: &Interface, other: &Interface) {
+    for ip in [IpAddr::from(other.v4), other.v6.into()] {
+        let neighbour = Neighbour {
+            index: own.index,
+            ip,
+            mac: other.mac,
+        };
+        netlink
+            .set_neighbour(neighbour)
+            .expect("the interface gets its neighbour");
+    }
+}

@@ -1,0 +1,21 @@
+use std::fs;
+
+/// What a host would otherwise send of its own accord on an interface that comes up. Multicast
+/// reports have no switch: they are kept away by `arp off`, which also spares IPv6 its solicited-node
+/// groups (`addrconf_join_solict`, net/ipv6/addrconf.c).
+const SETTINGS: [(&str, &str); 5] = [
+    ("accept_ra", "0"),
+    ("router_solicitations", "0"),
+    ("accept_dad", "0"),
+    ("dad_transmits", "0"),
+    // No link-local address.
+    ("addr_gen_mode", "1"),
+];
+
+/// Silences the interfaces that are yet to come to the namespace of the calling thread.
+pub(super) fn keep_quiet() {
+    for (name, value) in SETTINGS {
+        let path = format!("/proc/sys/net/ipv6/conf/default/{name}");
+        fs::write(&path, value).unwrap_or_else(|error| panic!("{path}: {error}"));
+    }
+}

@@ -1,0 +1,56 @@
+use std::net::IpAddr;
+use std::os::fd::AsFd;
+use std::time::{Duration, Instant};
+
+use netlink::{IfIndex, Link, LinkEvent, LinkWatch, Netlink, OperState, RouteEvent, RouteWatch};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use super::host::Host;
+
+/// How long the kernel may take before the test fails.
+const DEADLINE: Duration = Duration::from_secs(10);
+
+/// Returns when the link can carry packets.
+#[track_caller]
+pub(super) fn until_up(host: &Host, netlink: &mut Netlink, index: IfIndex) {
+    let is_up = |link: &Link| link.index == index && link.state == Some(OperState::Up);
+    // Left alone, the kernel may take a second to note that a carrier has come; asking for the link
+    // makes recent ones note it at once (`linkwatch_sync_dev`, net/core/link_watch.c).
+    if is_up(&netlink.link(index).expect("the link that was made")) {
+        return;
+    }
+    let tells = |watch: &mut LinkWatch| match watch.next_event().expect("link events")? {
+        LinkEvent::Added(link) | LinkEvent::Changed(link) => Some(is_up(&link)),
+        _ => Some(false),
+    };
+    until(&mut host.watch(), tells, "the link is not up");
+}
+
+/// Returns when the host of `watch` receives for `ip`.
+#[track_caller]
+pub(super) fn until_received_for(ip: IpAddr, watch: &mut RouteWatch) {
+    let tells = |watch: &mut RouteWatch| match watch.next_event().expect("route events")? {
+        RouteEvent::Added(route) => Some(route.is_local() && route.destination.ip == ip),
+        _ => Some(false),
+    };
+    until(watch, tells, "the address is not in force");
+}
+
+/// Takes events off `watch` until `tells` says that one is it; `None` is none now.
+#[track_caller]
+fn until<W: AsFd>(watch: &mut W, tells: impl Fn(&mut W) -> Option<bool>, complaint: &str) {
+    let deadline = Instant::now() + DEADLINE;
+    loop {
+        match tells(watch) {
+            Some(true) => return,
+            Some(false) => {}
+            None => {
+                let left = deadline.saturating_duration_since(Instant::now());
+                let timeout = Timespec::try_from(left).expect("a short time");
+                let mut descriptors = [PollFd::new(watch, PollFlags::IN)];
+                let ready = poll(&mut descriptors, Some(&timeout)).expect("waiting for events");
+                assert!(ready == 1, "{complaint} after {DEADLINE:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! The other programs that tests compare with. A missing one is a failure, not a skip.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Tool and the Debian package it comes in.
+const PACKAGES: [(&str, &str); 25] = [
+    ("bpftool", "bpftool"),
+    ("bridge", "iproute2"),
+    ("capinfos", "wireshark-common"),
+    ("cc", "gcc"),
+    ("dumpcap", "wireshark-common"),
+    ("editcap", "wireshark-common"),
+    ("ethtool", "ethtool"),
+    ("gzip", "gzip"),
+    ("ip", "iproute2"),
+    ("iperf3", "iperf3"),
+    ("mausezahn", "netsniff-ng"),
+    ("mergecap", "wireshark-common"),
+    ("netsniff-ng", "netsniff-ng"),
+    ("ping", "iputils-ping"),
+    ("prlimit", "util-linux"),
+    ("setpriv", "util-linux"),
+    ("ss", "iproute2"),
+    ("strace", "strace"),
+    ("tc", "iproute2"),
+    ("tcpdump", "tcpdump"),
+    ("tcpreplay", "tcpreplay"),
+    ("text2pcap", "wireshark-common"),
+    ("tshark", "tshark"),
+    ("unshare", "util-linux"),
+    ("zstd", "zstd"),
+];
+
+/// Where `tool` is: in a folder of `PATH`, or where Debian keeps what is root's.
+///
+/// # Panics
+/// When it is not installed: the message names the Debian package. When it is none of those listed
+/// here: it is to be listed, so that the message can.
+#[track_caller]
+pub fn path(tool: &str) -> PathBuf {
+    let packages = PACKAGES.iter().find(|(name, _)| *name == tool);
+    let (_, package) = packages.unwrap_or_else(|| panic!("{tool} is not among the tools of lab"));
+    let folders = env::var_os("PATH").unwrap_or_default();
+    let folders = env::split_paths(&folders).chain([Path::new("/usr/sbin").into()]);
+    let mut places = folders.map(|folder| folder.join(tool));
+    places
+        .find(|place| place.is_file())
+        .unwrap_or_else(|| panic!("{tool} is missing: apt-get install {package}"))
+}
+
+/// A command that runs `tool` here; [`Host::command`](crate::Host::command) runs it on a test host.
+///
+/// # Panics
+/// As [`path`].
+#[track_caller]
+pub fn command(tool: &str) -> Command {
+    Command::new(path(tool))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tool_is_found_outside_path_too() {
+        assert!(path("ip").is_file());
+    }
+
+    #[test]
+    #[should_panic(expected = "not among the tools of lab")]
+    fn an_unlisted_tool_is_refused() {
+        path("no-such-tool");
+    }
+}

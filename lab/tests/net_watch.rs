@@ -1,0 +1,253 @@
+//! The watch tells of every link, in order. Compared with: what the test does through iproute2, and
+//! the kernel's own list at the end.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::process::Command;
+
+use netlink::{
+    Address, IfIndex, IfName, Link, LinkChange, LinkEvent, LinkWatch, RouteEvent, RouteWatch,
+};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use tapline_lab::{Host, Net};
+
+const DEADLINE: Timespec = Timespec {
+    tv_sec: 10,
+    tv_nsec: 0,
+};
+
+#[track_caller]
+fn ip(host: &Host, line: &str) {
+    let mut command: Command = host.command("ip");
+    assert!(
+        command
+            .args(line.split(' '))
+            .status()
+            .expect("ip runs")
+            .success(),
+        "{line}"
+    );
+}
+
+fn is_readable(watch: &LinkWatch, timeout: Timespec) -> bool {
+    let mut descriptors = [PollFd::new(watch, PollFlags::IN)];
+    poll(&mut descriptors, Some(&timeout)).expect("polled") == 1
+}
+
+/// The first event that `wanted` takes, by the deadline.
+#[track_caller]
+fn wait_for<T>(watch: &mut LinkWatch, wanted: impl Fn(LinkEvent) -> Option<T>) -> T {
+    loop {
+        while let Some(event) = watch.next_event().expect("link events") {
+            if let Some(found) = wanted(event) {
+                return found;
+            }
+        }
+        assert!(is_readable(watch, DEADLINE), "no such event");
+    }
+}
+
+fn added(event: LinkEvent) -> Option<IfName> {
+    match event {
+        LinkEvent::Added(link) => Some(link.name),
+        _ => None,
+    }
+}
+
+/// All that is there now.
+fn drain(watch: &mut LinkWatch) -> Vec<LinkEvent> {
+    std::iter::from_fn(|| watch.next_event().expect("link events")).collect()
+}
+
+#[test]
+fn the_links_that_are_there_come_first() {
+    let [left, _right] = Net::new().pair();
+    let names: Vec<_> = drain(&mut left.watch())
+        .into_iter()
+        .filter_map(added)
+        .collect();
+    assert_eq!(
+        names.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        ["lo", "left0"]
+    );
+}
+
+#[test]
+fn a_quiet_watch_has_nothing_and_does_not_block() {
+    let [left, _right] = Net::new().pair();
+    let mut watch = left.watch();
+    drain(&mut watch);
+    assert_eq!(watch.next_event().expect("no event"), None);
+    assert!(!is_readable(&watch, Timespec::default()));
+}
+
+#[test]
+fn a_link_comes_changes_and_goes() {
+    let host = Host::new("host");
+    let mut watch = host.watch();
+    drain(&mut watch);
+    ip(&host, "link add one type veth peer name two");
+    let mut names =
+        [wait_for(&mut watch, added), wait_for(&mut watch, added)].map(|name| name.to_string());
+    names.sort();
+    assert_eq!(names, ["one", "two"]);
+
+    ip(&host, "link set one mtu 1234 up");
+    wait_for(&mut watch, |event| match event {
+        LinkEvent::Changed(link) => {
+            (link.mtu == Some(1234) && link.flags.is_up() && link.name.to_string() == "one")
+                .then_some(())
+        }
+        other => panic!("{other:?}"),
+    });
+
+    ip(&host, "link set one name three");
+    wait_for(&mut watch, |event| match event {
+        LinkEvent::Changed(link) => (link.name.to_string() == "three").then_some(()),
+        other => panic!("{other:?}"),
+    });
+
+    ip(&host, "link del two");
+    let removed = |event| match event {
+        LinkEvent::Removed(link) => Some(link.name.to_string()),
+        _ => None,
+    };
+    let mut names = [wait_for(&mut watch, removed), wait_for(&mut watch, removed)];
+    names.sort();
+    assert_eq!(names, ["three", "two"]);
+}
+
+#[test]
+fn a_link_that_is_moved_away_is_removed_here_and_added_there() {
+    let (here, there) = (Host::new("here"), Host::new("there"));
+    ip(&here, "link add one type veth peer name two");
+    let mut leaves = here.watch();
+    let mut comes = LinkWatch::open_in(there.namespace()).expect("a watch");
+    drain(&mut leaves);
+    drain(&mut comes);
+    let link = here.netlink().link_named("one").expect("the link");
+    let namespace = Some(std::os::fd::AsFd::as_fd(there.namespace()));
+    let change = LinkChange {
+        namespace,
+        ..LinkChange::default()
+    };
+    here.netlink().set_link(link.index, change).expect("moved");
+    let left = wait_for(&mut leaves, |event| match event {
+        LinkEvent::Removed(link) => Some(link.name),
+        _ => None,
+    });
+    assert_eq!(wait_for(&mut comes, added), left);
+}
+
+/// A bridge says in its own family that a port has left; the link stays.
+#[test]
+fn leaving_a_bridge_is_not_leaving_the_host() {
+    let host = Host::new("host");
+    ip(&host, "link add one type veth peer name two");
+    ip(&host, "link add bridge type bridge");
+    let mut watch = host.watch();
+    drain(&mut watch);
+    ip(&host, "link set one master bridge");
+    ip(&host, "link set one nomaster");
+    ip(&host, "link add last type bridge");
+    let mut masters = Vec::new();
+    let last = loop {
+        let event = wait_for(&mut watch, Some);
+        match event {
+            LinkEvent::Changed(link) if link.name.to_string() == "one" => masters.push(link.master),
+            LinkEvent::Changed(_) => {}
+            LinkEvent::Added(link) => break link,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(last.name.to_string(), "last");
+    assert!(masters.iter().any(Option::is_some), "{masters:?}");
+    assert_eq!(masters.last(), Some(&None));
+}
+
+/// Follows events to the state they amount to.
+fn replay(events: Vec<LinkEvent>) -> BTreeMap<IfIndex, Link> {
+    let mut links = BTreeMap::new();
+    for event in events {
+        match event {
+            LinkEvent::Added(link) | LinkEvent::Changed(link) => {
+                links.insert(link.index, link);
+            }
+            LinkEvent::Removed(link) => {
+                links.remove(&link.index);
+            }
+            LinkEvent::Overrun => {}
+            other => panic!("{other:?}"),
+        }
+    }
+    links
+}
+
+#[test]
+fn an_overrun_is_told_and_made_good() {
+    let host = Host::new("host");
+    let mut watch = host.watch();
+    ip(&host, "link add goes type bridge");
+    let mut netlink = host.netlink();
+    let loopback = netlink.link_named("lo").expect("a loopback").index;
+    // More than fit the watch's buffer: it stays unread meanwhile.
+    for number in 0..20_000 {
+        let change = LinkChange {
+            mtu: Some(2000 + number % 2),
+            ..LinkChange::default()
+        };
+        netlink.set_link(loopback, change).expect("changed");
+    }
+    ip(&host, "link del goes");
+    ip(&host, "link add comes type bridge");
+    let events = drain(&mut watch);
+    assert_eq!(
+        events
+            .iter()
+            .filter(|event| **event == LinkEvent::Overrun)
+            .count(),
+        1
+    );
+
+    let known = replay(events);
+    let there = netlink.links().expect("links").items;
+    assert_eq!(known.into_values().collect::<Vec<_>>(), there);
+}
+
+#[test]
+fn routes_come_and_go_as_ip_makes_them() {
+    let [left, right] = Net::new().pair();
+    let mut watch = left.run(RouteWatch::open).expect("a watch");
+    assert_eq!(watch.next_event().expect("route events"), None);
+    let (there, output) = (right.interface(), left.interface().index);
+    let routes: [(&str, IpAddr, u8, IpAddr); 2] = [
+        ("192.0.2.0", [192, 0, 2, 0].into(), 24, there.v4.into()),
+        (
+            "2001:db8::",
+            [0x2001, 0xdb8, 0, 0, 0, 0, 0, 0].into(),
+            32,
+            there.v6.into(),
+        ),
+    ];
+    for (text, ip_address, prefix_len, gateway) in routes {
+        let line = format!("{text}/{prefix_len} via {gateway} table 77");
+        let mut next = |verb: &str| {
+            ip(&left, &format!("route {verb} {line}"));
+            assert!(poll(&mut [PollFd::new(&watch, PollFlags::IN)], Some(&DEADLINE)) == Ok(1));
+            watch.next_event().expect("route events").expect("an event")
+        };
+        let RouteEvent::Added(route) = next("add") else {
+            panic!("not added")
+        };
+        assert_eq!(
+            route.destination,
+            Address {
+                ip: ip_address,
+                prefix_len
+            }
+        );
+        assert_eq!((route.gateway, route.output), (Some(gateway), Some(output)));
+        assert_eq!((route.table, route.is_local()), (77, false));
+        assert_eq!(next("del"), RouteEvent::Removed(route));
+    }
+}
