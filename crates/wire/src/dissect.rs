@@ -13,8 +13,8 @@ pub const MAX_VLANS: usize = 4;
 
 /// The headers of `bytes`, a packet of a capture with this link-layer header type (`LINKTYPE_*`).
 ///
-/// Walks as far as it can; [`Summary::error`] says what stopped it early. Does not look into tunnels
-/// and not behind a first fragment.
+/// Walks as far as it can; [`Summary::error`] says what stopped it early. Does not look into
+/// tunnels, nor into fragments but the first.
 ///
 /// ```
 /// use tapline_wire::{MacAddress, build::Frame, dissect, protocol::link_type};

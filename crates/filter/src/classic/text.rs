@@ -75,8 +75,11 @@ impl FromStr for Program {
 
     /// Reads the decimal form of `tcpdump -ddd`: the number of instructions, then `code jt jf k` a line.
     ///
-    /// Fields are separated by blanks; empty lines may follow the last instruction. At most
-    /// [`MAX_INSTRUCTIONS`] lines are read, whatever the text's length.
+    /// Fields are separated by blanks; empty lines may follow the last instruction. No more
+    /// than [`MAX_INSTRUCTIONS`] are kept, whatever the text's length.
+    ///
+    /// # Errors
+    /// [`ParseError`] names the first line that is wrong, and why.
     fn from_str(text: &str) -> Result<Self, ParseError> {
         let mut lines = text.lines().zip(1..);
         let (first, _) = lines.next().unwrap_or(("", 1));
