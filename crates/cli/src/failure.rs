@@ -31,7 +31,10 @@ pub struct Failure {
 
 impl Failure {
     pub fn new(exit: Exit, line: impl Into<String>) -> Self {
-        Self { exit, line: line.into() }
+        Self {
+            exit,
+            line: line.into(),
+        }
     }
 
     /// A failed job, in the words of its error and all its sources.
@@ -91,16 +94,19 @@ fn setup(error: &SetupError) -> (Exit, Option<String>) {
     let errno = error.source.raw_os_error().unwrap_or(0);
     let advice = |text: &str| Some(text.to_owned());
     match (error.step, errno) {
-        (Step::Timestamps, libc::EPERM | libc::EACCES) => {
-            (Exit::Privilege, advice("needs CAP_NET_ADMIN; run with sudo or setcap"))
-        }
-        (_, libc::EPERM | libc::EACCES) => {
-            (Exit::Privilege, advice("needs CAP_NET_RAW; run with sudo or setcap"))
-        }
+        (Step::Timestamps, libc::EPERM | libc::EACCES) => (
+            Exit::Privilege,
+            advice("needs CAP_NET_ADMIN; run with sudo or setcap"),
+        ),
+        (_, libc::EPERM | libc::EACCES) => (
+            Exit::Privilege,
+            advice("needs CAP_NET_RAW; run with sudo or setcap"),
+        ),
         (Step::Link, libc::ENODEV) => (Exit::Failed, advice("'ip link' lists the interfaces")),
-        (Step::Bind, libc::ENETDOWN) => {
-            (Exit::Failed, Some(format!("bring it up with 'ip link set {} up'", error.link)))
-        }
+        (Step::Bind, libc::ENETDOWN) => (
+            Exit::Failed,
+            Some(format!("bring it up with 'ip link set {} up'", error.link)),
+        ),
         (Step::Ring, libc::ENOMEM) => (Exit::Failed, advice("try a smaller --buffer")),
         (Step::Timestamps, libc::EOPNOTSUPP | libc::ERANGE | libc::ENOTTY) => {
             (Exit::Unsupported, advice("use --timestamp kernel"))

@@ -5,7 +5,9 @@
 mod args;
 mod capture;
 mod failure;
+mod generate;
 mod line;
+mod privilege;
 mod signals;
 mod units;
 
@@ -19,6 +21,7 @@ use failure::Failure;
 fn main() -> ExitCode {
     let result = match Args::parse().command {
         Command::Capture(args) => capture::run(&args),
+        Command::Generate { directory } => generate::run(&directory),
     };
     let exit = result.unwrap_or_else(|Failure { exit, line }| {
         eprintln!("tapline: {line}");

@@ -34,7 +34,9 @@ pub fn time(text: &str) -> Result<Duration, String> {
 
 /// The number at the beginning, and what follows.
 fn split(text: &str) -> (&str, &str) {
-    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let end = text
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(text.len());
     text.split_at(end)
 }
 
@@ -58,7 +60,7 @@ pub fn amount(value: f64) -> String {
     let mut value = value;
     for prefix in ["", "k", "M", "G"] {
         if value < 999.5 {
-            let digits = if prefix.is_empty() || value >= 99.95 { 0 } else { 1 };
+            let digits = usize::from(!prefix.is_empty() && value < 99.95);
             return format!("{value:.digits$} {prefix}");
         }
         value /= 1000.0;
@@ -71,7 +73,7 @@ pub fn grouped(value: u64) -> String {
     let digits = value.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
     for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place) % 3 == 0 {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
             out.push(' ');
         }
         out.push(digit);
@@ -85,7 +87,12 @@ pub fn span(duration: Duration) -> String {
     match seconds {
         0..60 => format!("{:.1} s", duration.as_secs_f64()),
         60..3600 => format!("{}:{:02}", seconds / 60, seconds % 60),
-        _ => format!("{}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60),
+        _ => format!(
+            "{}:{:02}:{:02}",
+            seconds / 3600,
+            seconds / 60 % 60,
+            seconds % 60
+        ),
     }
 }
 
@@ -108,7 +115,7 @@ mod tests {
     fn times_need_a_unit() {
         assert_eq!(time("10ms"), Ok(Duration::from_millis(10)));
         assert_eq!(time("1.5s"), Ok(Duration::from_millis(1500)));
-        assert_eq!(time("2h"), Ok(Duration::from_secs(7200)));
+        assert_eq!(time("2h"), Ok(Duration::from_hours(2)));
         for wrong in ["5", "ms", "1d", "1e9s"] {
             assert!(time(wrong).is_err(), "{wrong}");
         }

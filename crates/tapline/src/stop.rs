@@ -26,7 +26,12 @@ impl Stop {
     /// What pipe2(2) says.
     pub fn new() -> io::Result<Self> {
         let (reader, writer) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
-        Ok(Self { reader, stopper: Stopper { writer: Arc::new(writer) } })
+        Ok(Self {
+            reader,
+            stopper: Stopper {
+                writer: Arc::new(writer),
+            },
+        })
     }
 
     /// The other end.

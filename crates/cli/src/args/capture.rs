@@ -13,6 +13,7 @@ use crate::units;
 
 /// Takes packets from interfaces and accounts for every one: in a file, in a pipe, or a line each.
 #[derive(Args, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub struct CaptureArgs {
     /// Interface to capture from; may be given more than once
     #[arg(short, long, value_name = "IF", required = true)]

@@ -2,6 +2,8 @@
 
 mod capture;
 
+use std::path::PathBuf;
+
 use clap::{Parser, Subcommand};
 
 pub use capture::{BackendChoice, CaptureArgs, Delivery, FileFormat};
@@ -19,6 +21,13 @@ pub struct Args {
 pub enum Command {
     /// Packets from interfaces to a pcapng file, a pipe or the screen
     Capture(Box<CaptureArgs>),
+
+    /// Manual pages and shell completions, written below a directory
+    #[command(hide = true)]
+    Generate {
+        /// Where to write them
+        directory: PathBuf,
+    },
 }
 
 const EXIT_STATUS: &str = "Exit status: 0 done, 1 the job failed, 2 wrong usage, 3 missing \

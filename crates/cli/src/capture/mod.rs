@@ -11,7 +11,7 @@ use tapline::capture::{Capture, Ended, FileConsumer, Outcome};
 
 use crate::args::{BackendChoice, CaptureArgs, Delivery};
 use crate::failure::{Exit, Failure, chain};
-use crate::signals;
+use crate::{privilege, signals};
 use printer::Printer;
 use progress::Progress;
 use summary::{Summary, Written};
@@ -21,27 +21,39 @@ pub fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
     let options = setup::options(args)?;
     let stop = signals::stop()?;
     let capture = Capture::open(options)?;
-    let backend = capture.rings().next().map_or("", |ring| ring.backend().name());
+    let backend = capture
+        .rings()
+        .next()
+        .map_or("", |ring| ring.backend().name());
     let progress = Progress::new(args, &capture);
 
     let mut written = Written::default();
-    let outcome = match &args.write {
-        Some(path) => {
-            let file = setup::file(args, path, &capture)?;
-            let to_pipe = setup::is_stdout(path);
-            let flush = if to_pipe { Duration::ZERO } else { Duration::from_secs(1) };
-            let mut consumer = progress.around(FileConsumer::new(file, flush));
-            let outcome = capture.run(&mut consumer, &stop);
-            written = Written::from(consumer.inner());
-            outcome
-        }
-        None => {
-            let mut consumer = progress.around(Printer::new(args.json, capture.interfaces()));
-            capture.run(&mut consumer, &stop)
-        }
+    let outcome = if let Some(path) = &args.write {
+        let file = setup::file(args, path, &capture)?;
+        privilege::drop_all_but_files()?;
+        let to_pipe = setup::is_stdout(path);
+        let flush = if to_pipe {
+            Duration::ZERO
+        } else {
+            Duration::from_secs(1)
+        };
+        let mut consumer = progress.around(FileConsumer::new(file, flush));
+        let outcome = capture.run(&mut consumer, &stop);
+        written = Written::from(consumer.inner());
+        outcome
+    } else {
+        privilege::drop_all_but_files()?;
+        let mut consumer = progress.around(Printer::new(args.json, capture.interfaces()));
+        capture.run(&mut consumer, &stop)
     };
-    let summary = Summary { outcome: &outcome, written: &written, backend };
-    summary.show(args).map_err(|error| Failure::job_on("cannot print the summary", &error))?;
+    let summary = Summary {
+        outcome: &outcome,
+        written: &written,
+        backend,
+    };
+    summary
+        .show(args)
+        .map_err(|error| Failure::job_on("cannot print the summary", &error))?;
     finish(args, &outcome)
 }
 
@@ -58,9 +70,9 @@ fn finish(args: &CaptureArgs, outcome: &Outcome) -> Result<Exit, Failure> {
     let lost = outcome.account.lost.total();
     let all = outcome.account.delivered + outcome.account.filtered.unwrap_or(0) + lost;
     match args.fail_loss {
-        Some(limit) if limit.is_exceeded(lost, all) => {
-            failed(format!("lost {lost} of {all} packets, more than --fail-loss allows"))
-        }
+        Some(limit) if limit.is_exceeded(lost, all) => failed(format!(
+            "lost {lost} of {all} packets, more than --fail-loss allows"
+        )),
         _ => Ok(Exit::Done),
     }
 }

@@ -24,7 +24,10 @@ pub struct Printer {
 impl Printer {
     pub fn new(json: bool, interfaces: &[Interface]) -> Self {
         let named = |interface: &Interface| {
-            (interface.link_type, interface.name.clone().unwrap_or_default())
+            (
+                interface.link_type,
+                interface.name.clone().unwrap_or_default(),
+            )
         };
         Self {
             text: String::with_capacity(2 * GATHER_BYTES),
@@ -38,14 +41,19 @@ impl Printer {
 
     fn write(&mut self) -> io::Result<()> {
         let mut out = io::stdout().lock();
-        let result = out.write_all(self.text.as_bytes()).and_then(|()| out.flush());
+        let result = out
+            .write_all(self.text.as_bytes())
+            .and_then(|()| out.flush());
         self.text.clear();
         let waiting = std::mem::take(&mut self.waiting);
         if result.is_err() {
             self.lost += waiting;
         }
         result.map_err(|source| {
-            io::Error::new(source.kind(), format!("cannot write to standard output: {source}"))
+            io::Error::new(
+                source.kind(),
+                format!("cannot write to standard output: {source}"),
+            )
         })
     }
 }

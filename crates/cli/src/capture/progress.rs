@@ -52,7 +52,15 @@ impl Progress {
     pub fn around<C>(self, inner: C) -> Observed<C> {
         let now = Instant::now();
         let telling = self.telling;
-        Observed { inner, telling, start: now, last: now, packets: 0, bytes: 0, told: (0, 0) }
+        Observed {
+            inner,
+            telling,
+            start: now,
+            last: now,
+            packets: 0,
+            bytes: 0,
+            told: (0, 0),
+        }
     }
 }
 

@@ -23,7 +23,10 @@ pub fn options(args: &CaptureArgs) -> Result<Options, Failure> {
     };
     Ok(Options {
         links: args.interface.clone(),
-        filter_text: args.bpf.as_ref().map(|path| format!("classic BPF, {}", path.display())),
+        filter_text: args
+            .bpf
+            .as_ref()
+            .map(|path| format!("classic BPF, {}", path.display())),
         filter,
         backend: match args.backend {
             BackendChoice::Ring(backend) => Some(backend),
@@ -37,11 +40,17 @@ pub fn options(args: &CaptureArgs) -> Result<Options, Failure> {
             Delivery::Immediate => ring::Delivery::Immediate,
             Delivery::Batch | Delivery::Adaptive => {
                 let min_bytes = bytes(args.min_bytes);
-                ring::Delivery::Batch { min_bytes, timeout: args.timeout }
+                ring::Delivery::Batch {
+                    min_bytes,
+                    timeout: args.timeout,
+                }
             }
         },
         timestamps: args.timestamp,
-        limits: Limits { packets: args.count.map(Into::into), duration: args.duration },
+        limits: Limits {
+            packets: args.count.map(Into::into),
+            duration: args.duration,
+        },
         tick: args.stats_interval.unwrap_or(Duration::from_secs(1)),
     })
 }
@@ -69,7 +78,10 @@ pub fn is_stdout(path: &Path) -> bool {
 pub fn file(args: &CaptureArgs, path: &Path, capture: &Capture) -> Result<CaptureFile, Failure> {
     let output = if is_stdout(path) {
         let descriptor = std::io::stdout().as_fd().try_clone_to_owned()?;
-        Output::Descriptor { file: File::from(descriptor), name: "standard output".into() }
+        Output::Descriptor {
+            file: File::from(descriptor),
+            name: "standard output".into(),
+        }
     } else {
         Output::Path(path.to_owned())
     };
@@ -92,12 +104,13 @@ pub fn file(args: &CaptureArgs, path: &Path, capture: &Capture) -> Result<Captur
 
 /// The format asked for; a name that says pcap means it, in nanoseconds so that no time is cut.
 fn format(args: &CaptureArgs, path: &Path) -> Format {
-    let named_pcap = path.extension().is_some_and(|extension| extension == "pcap");
+    let named_pcap = path
+        .extension()
+        .is_some_and(|extension| extension == "pcap");
     match args.format {
-        Some(FileFormat::Pcapng) => Format::Pcapng,
         Some(FileFormat::Pcap) => Format::PcapMicros,
         Some(FileFormat::PcapNs) => Format::PcapNanos,
         None if named_pcap => Format::PcapNanos,
-        None => Format::Pcapng,
+        Some(FileFormat::Pcapng) | None => Format::Pcapng,
     }
 }

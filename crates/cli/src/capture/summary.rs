@@ -51,8 +51,19 @@ impl Summary<'_> {
     }
 
     fn json(&self) -> Value {
-        let Outcome { account, links, duration, timestamp_source, .. } = self.outcome;
-        let files: Vec<_> = self.written.files.iter().map(|path| path.to_string_lossy()).collect();
+        let Outcome {
+            account,
+            links,
+            duration,
+            timestamp_source,
+            ..
+        } = self.outcome;
+        let files: Vec<_> = self
+            .written
+            .files
+            .iter()
+            .map(|path| path.to_string_lossy())
+            .collect();
         let interfaces: Vec<_> = links
             .iter()
             .map(|link| {
@@ -84,7 +95,13 @@ impl Summary<'_> {
     }
 
     fn text(&self, out: &mut dyn Write) -> io::Result<()> {
-        let Outcome { account, links, duration, timestamp_source, .. } = self.outcome;
+        let Outcome {
+            account,
+            links,
+            duration,
+            timestamp_source,
+            ..
+        } = self.outcome;
         account_line(out, None, account)?;
         if links.len() > 1 {
             for link in links {
@@ -98,7 +115,11 @@ impl Summary<'_> {
             self.backend,
             timestamp_source.name()
         )?;
-        let Written { packets, bytes, files } = self.written;
+        let Written {
+            packets,
+            bytes,
+            files,
+        } = self.written;
         match files.as_slice() {
             [] => Ok(()),
             [file] => writeln!(
@@ -156,7 +177,11 @@ fn places(lost: &Lost) -> String {
             None => Some(format!("{place} unknown")),
         })
         .collect();
-    if told.is_empty() { String::new() } else { format!(" ({})", told.join(", ")) }
+    if told.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", told.join(", "))
+    }
 }
 
 /// The losses by place; what cannot be known is null.

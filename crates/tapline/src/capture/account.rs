@@ -40,14 +40,19 @@ pub struct Account {
 impl Account {
     /// Packets that the interface offered; `None` where `filtered` is.
     pub fn received(&self) -> Option<u64> {
-        self.filtered.map(|filtered| self.delivered + filtered + self.lost.total())
+        self.filtered
+            .map(|filtered| self.delivered + filtered + self.lost.total())
     }
 }
 
 /// The account of several interfaces together.
 impl std::iter::Sum for Account {
     fn sum<I: Iterator<Item = Self>>(accounts: I) -> Self {
-        let none = Self { delivered: 0, filtered: Some(0), lost: NOTHING };
+        let none = Self {
+            delivered: 0,
+            filtered: Some(0),
+            lost: NOTHING,
+        };
         accounts.fold(none, |a, b| Self {
             delivered: a.delivered + b.delivered,
             filtered: both(a.filtered, b.filtered),
@@ -63,8 +68,14 @@ impl std::iter::Sum for Account {
     }
 }
 
-const NOTHING: Lost =
-    Lost { nic: Some(0), driver: Some(0), ring: 0, program: 0, reader: 0, writer: 0 };
+const NOTHING: Lost = Lost {
+    nic: Some(0),
+    driver: Some(0),
+    ring: 0,
+    program: 0,
+    reader: 0,
+    writer: 0,
+};
 
 /// A sum with an unknown part is unknown.
 fn both(a: Option<u64>, b: Option<u64>) -> Option<u64> {
@@ -77,11 +88,29 @@ mod tests {
 
     #[test]
     fn an_unknown_part_makes_the_sum_unknown() {
-        let lost = Lost { nic: Some(1), driver: None, ring: 2, program: 0, reader: 3, writer: 4 };
-        let one = Account { delivered: 10, filtered: Some(5), lost };
-        let other = Account { delivered: 1, filtered: None, lost: NOTHING };
+        let lost = Lost {
+            nic: Some(1),
+            driver: None,
+            ring: 2,
+            program: 0,
+            reader: 3,
+            writer: 4,
+        };
+        let one = Account {
+            delivered: 10,
+            filtered: Some(5),
+            lost,
+        };
+        let other = Account {
+            delivered: 1,
+            filtered: None,
+            lost: NOTHING,
+        };
         let sum: Account = [one, other].into_iter().sum();
-        assert_eq!((sum.delivered, sum.filtered, sum.received()), (11, None, None));
+        assert_eq!(
+            (sum.delivered, sum.filtered, sum.received()),
+            (11, None, None)
+        );
         assert_eq!((sum.lost.nic, sum.lost.driver), (Some(1), None));
         assert_eq!(one.received(), Some(25));
     }

@@ -43,7 +43,9 @@ impl<C: Consumer> Delivery<'_, C> {
     /// One ring: its packets as they come.
     fn drain(&mut self, lane: &mut Lane) -> bool {
         for batch_number in 0..ROUND_BATCHES {
-            let Some(mut batch) = lane.ring.next_batch() else { return batch_number > 0 };
+            let Some(mut batch) = lane.ring.next_batch() else {
+                return batch_number > 0;
+            };
             let mut lost_before = lost_before(&batch);
             for packet in batch.packets() {
                 match self.hand_on(&packet, 0, lost_before.take(), &lane.counters) {
@@ -63,14 +65,28 @@ impl<C: Consumer> Delivery<'_, C> {
     fn merge(&mut self, lanes: &mut [Lane]) -> bool {
         let mut taken: Vec<Taken<'_>> = Vec::with_capacity(lanes.len());
         for (interface, lane) in (0..).zip(lanes) {
-            let Lane { ring, counters, surplus, unwritten, .. } = lane;
+            let Lane {
+                ring,
+                counters,
+                surplus,
+                unwritten,
+                ..
+            } = lane;
             if let Some(batch) = ring.next_batch() {
-                taken.push(Taken { interface, batch, counters, surplus, unwritten });
+                taken.push(Taken {
+                    interface,
+                    batch,
+                    counters,
+                    surplus,
+                    unwritten,
+                });
             }
         }
         let mut heads: Vec<Head<'_>> = taken.iter_mut().map(Head::new).collect();
         while let Some(head) = oldest(&mut heads) {
-            let Some(packet) = head.next.take() else { break };
+            let Some(packet) = head.next.take() else {
+                break;
+            };
             head.next = head.packets.next();
             let lost_before = head.lost_before.take();
             match self.hand_on(&packet, head.interface, lost_before, head.counters) {
@@ -166,5 +182,8 @@ impl<'b> Head<'b> {
 /// The head whose packet is the oldest; of equally old ones, the interface named first.
 fn oldest<'h, 'b>(heads: &'h mut [Head<'b>]) -> Option<&'h mut Head<'b>> {
     let time = |head: &Head<'_>| head.next.as_ref().map_or(u64::MAX, |p| p.timestamp_ns);
-    heads.iter_mut().filter(|head| head.next.is_some()).min_by_key(|head| time(head))
+    heads
+        .iter_mut()
+        .filter(|head| head.next.is_some())
+        .min_by_key(|head| time(head))
 }

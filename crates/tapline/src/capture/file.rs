@@ -21,7 +21,11 @@ impl FileConsumer {
     /// rings and `flush_after` has passed; zero suits a pipe, whose reader wants them at once.
     pub fn new(file: CaptureFile, flush_after: Duration) -> Self {
         let flush_after_ns = u64::try_from(flush_after.as_nanos()).unwrap_or(u64::MAX);
-        Self { file, flush_after_ns, flushed_ns: abi::clock::realtime_ns() }
+        Self {
+            file,
+            flush_after_ns,
+            flushed_ns: abi::clock::realtime_ns(),
+        }
     }
 
     /// Packets that are written in whole.

@@ -57,19 +57,34 @@ impl Capture {
         check(&options.links)?;
         let wait = |source| CaptureError::Wait { source };
         let mut netlink = Netlink::open()?;
-        let epoll =
-            epoll::create(CreateFlags::CLOEXEC).map_err(|errno| wait(errno.into()))?;
+        let epoll = epoll::create(CreateFlags::CLOEXEC).map_err(|errno| wait(errno.into()))?;
         let mut lanes = Vec::with_capacity(options.links.len());
         let mut interfaces = Vec::with_capacity(options.links.len());
         for (number, link) in (0..).zip(&options.links) {
             let lane = Lane::open(link, &options, &mut netlink)?;
-            epoll::add(&epoll, &lane.ring, EventData::new_u64(number), EventFlags::IN)
-                .map_err(|errno| wait(errno.into()))?;
-            interfaces.push(describe::interface(&mut netlink, lane.ring.link(), &options)?);
+            epoll::add(
+                &epoll,
+                &lane.ring,
+                EventData::new_u64(number),
+                EventFlags::IN,
+            )
+            .map_err(|errno| wait(errno.into()))?;
+            interfaces.push(describe::interface(
+                &mut netlink,
+                lane.ring.link(),
+                &options,
+            )?);
             lanes.push(lane);
         }
         let start_ns = monotonic_ns();
-        Ok(Self { lanes, interfaces, netlink, epoll, options, start_ns })
+        Ok(Self {
+            lanes,
+            interfaces,
+            netlink,
+            epoll,
+            options,
+            start_ns,
+        })
     }
 
     /// The interfaces, as a capture file describes them; packets name them by their place here.
@@ -90,9 +105,16 @@ impl Capture {
     /// Counters of the interfaces for files that end while the capture goes on: packets delivered up
     /// to that moment, the rest as of the last tick.
     pub fn statistics_source(&self) -> StatisticsSource {
-        let counters: Vec<_> = self.lanes.iter().map(|lane| lane.counters.clone()).collect();
+        let counters: Vec<_> = self
+            .lanes
+            .iter()
+            .map(|lane| lane.counters.clone())
+            .collect();
         Box::new(move || {
-            (0..).zip(&counters).map(|(number, lane)| lane.statistics(number)).collect()
+            (0..)
+                .zip(&counters)
+                .map(|(number, lane)| lane.statistics(number))
+                .collect()
         })
     }
 
@@ -102,11 +124,17 @@ impl Capture {
     /// is closed. Blocks; sleeps while there is nothing to do.
     pub fn run<C: Consumer>(mut self, consumer: &mut C, stop: &Stop) -> Outcome {
         let wanted = self.options.limits.packets.unwrap_or(u64::MAX);
-        let mut delivery = Delivery { consumer, wanted, failure: None };
+        let mut delivery = Delivery {
+            consumer,
+            wanted,
+            failure: None,
+        };
         let ended = self.work(&mut delivery, stop).unwrap_or_else(Ended::Wait);
         let duration = Duration::from_nanos(monotonic_ns().saturating_sub(self.start_ns));
         self.settle(&mut delivery, stop);
-        let Delivery { failure, consumer, .. } = delivery;
+        let Delivery {
+            failure, consumer, ..
+        } = delivery;
         let unfinished = consumer.finish(&self.statistics()).err();
         let ended = failure.or(unfinished).map_or(ended, Ended::Consumer);
         self.outcome(ended, duration, consumer.lost())
@@ -140,7 +168,11 @@ impl Capture {
             if now_ns >= end_ns || delivery.failure.is_some() {
                 return Ok(Ended::Duration);
             }
-            let until_ns = if busy { now_ns } else { next_tick_ns.min(end_ns) };
+            let until_ns = if busy {
+                now_ns
+            } else {
+                next_tick_ns.min(end_ns)
+            };
             if let Some(ended) = self.wait(until_ns - now_ns)? {
                 return Ok(ended);
             }
@@ -165,14 +197,19 @@ impl Capture {
             if data == STOP {
                 return Ok(Some(Ended::Stopped));
             }
-            let Some(lane) = self.lanes.get(data as usize) else { continue };
+            let Some(lane) = self.lanes.get(data as usize) else {
+                continue;
+            };
             if flags.intersects(EventFlags::ERR | EventFlags::HUP)
                 && lane.ring.take_error().is_err()
             {
                 let (link, index) = (lane.ring.link().name.clone(), lane.ring.link().index);
                 let is_there = self.netlink.link(IfIndex(index)).is_ok();
-                let ended =
-                    if is_there { Ended::LinkDown { link } } else { Ended::LinkRemoved { link } };
+                let ended = if is_there {
+                    Ended::LinkDown { link }
+                } else {
+                    Ended::LinkRemoved { link }
+                };
                 return Ok(Some(ended));
             }
         }
@@ -242,7 +279,10 @@ impl Capture {
     }
 
     fn statistics(&self) -> Vec<Statistics> {
-        (0..).zip(&self.lanes).map(|(number, lane)| lane.counters.statistics(number)).collect()
+        (0..)
+            .zip(&self.lanes)
+            .map(|(number, lane)| lane.counters.statistics(number))
+            .collect()
     }
 
     fn outcome(&self, ended: Ended, duration: Duration, writer: u64) -> Outcome {

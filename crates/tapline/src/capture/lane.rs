@@ -110,7 +110,10 @@ impl Lane {
         netlink: &mut Netlink,
     ) -> Result<Self, CaptureError> {
         let (filter, refused) = prepare_filter(options);
-        let at_start = netlink.link_named(link).ok().and_then(|link| link.statistics);
+        let at_start = netlink
+            .link_named(link)
+            .ok()
+            .and_then(|link| link.statistics);
         let ring_options = ring::Options {
             backend: options.backend,
             promiscuous: options.promiscuous,
@@ -124,9 +127,18 @@ impl Lane {
         };
         let ring = PacketRing::open(link, &ring_options)?;
         let counters = Arc::new(Counters::default());
-        counters.start_ns.store(abi::clock::realtime_ns(), Ordering::Relaxed);
+        counters
+            .start_ns
+            .store(abi::clock::realtime_ns(), Ordering::Relaxed);
         let at_start = at_start.unwrap_or_default();
-        Ok(Self { ring, counters, refused, at_start, surplus: 0, unwritten: 0 })
+        Ok(Self {
+            ring,
+            counters,
+            refused,
+            at_start,
+            surplus: 0,
+            unwritten: 0,
+        })
     }
 
     /// Brings the counters up to date. What cannot be asked any more, as of an interface that is
@@ -141,15 +153,23 @@ impl Lane {
         store(&counters.ring, Some(self.ring.account().dropped));
         let refused = match &self.refused {
             Refused::Nothing => Some(0),
-            Refused::Counted(filter) => {
-                filter.counts().ok().map(|counts| counts.offered - counts.accepted)
-            }
+            Refused::Counted(filter) => filter
+                .counts()
+                .ok()
+                .map(|counts| counts.offered - counts.accepted),
             Refused::Unknown => None,
         };
-        store(&counters.filtered, refused.map(|refused| refused + self.surplus));
-        let now = netlink.link(IfIndex(self.ring.link().index)).ok().and_then(|l| l.statistics);
+        store(
+            &counters.filtered,
+            refused.map(|refused| refused + self.surplus),
+        );
+        let now = netlink
+            .link(IfIndex(self.ring.link().index))
+            .ok()
+            .and_then(|l| l.statistics);
         let since = |pick: fn(&LinkStatistics) -> u64| {
-            now.as_ref().map(|now| pick(now).saturating_sub(pick(&self.at_start)))
+            now.as_ref()
+                .map(|now| pick(now).saturating_sub(pick(&self.at_start)))
         };
         store(&counters.nic, since(|s| s.rx_missed_errors));
         store(&counters.driver, since(|s| s.rx_dropped));
@@ -159,9 +179,9 @@ impl Lane {
     pub fn is_settled(&self) -> bool {
         let account = self.ring.account();
         let arrived = match &self.refused {
-            Refused::Counted(filter) => {
-                filter.counts().is_ok_and(|counts| counts.accepted == account.accepted)
-            }
+            Refused::Counted(filter) => filter
+                .counts()
+                .is_ok_and(|counts| counts.accepted == account.accepted),
             Refused::Nothing | Refused::Unknown => true,
         };
         arrived && account.waiting() == 0

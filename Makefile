@@ -1,0 +1,56 @@
+# The two commands of the README are `make demo` and `make test`; each sees to what it needs.
+SHELL := /bin/bash
+PREFIX ?= /usr/local
+BINARY := target/release/tapline
+MANUAL := target/manual
+
+.PHONY: help demo test bench lint deny install fuzz clean
+
+help:
+	@echo "make demo     build the program and show it: two test hosts, real traffic, a capture (root)"
+	@echo "make test     run every test (root)"
+	@echo "make bench    measure beside tcpdump, dumpcap and netsniff-ng (root)"
+	@echo "make lint     formatting, clippy, rustdoc"
+	@echo "make deny     licences and sources of the dependencies; advisories where they can be fetched"
+	@echo "make fuzz     each fuzz target for FUZZ_SECONDS (60); needs a nightly toolchain"
+	@echo "make install  program, manual pages and completions below PREFIX ($(PREFIX))"
+
+demo: build
+	$(BINARY) demo
+
+.PHONY: build
+build:
+	@packaging/need.sh build
+	cargo build --release --locked -p tapline-cli
+
+test:
+	@packaging/need.sh test
+	@packaging/test.sh
+
+bench: build
+	@packaging/need.sh bench
+	cargo bench --locked -p tapline-lab --bench capture -- $(BENCH_FLAGS)
+
+lint:
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked -- --deny warnings
+	RUSTDOCFLAGS="--deny warnings" cargo doc --workspace --no-deps --locked
+
+deny:
+	@packaging/deny.sh
+
+FUZZ_SECONDS ?= 60
+fuzz:
+	@packaging/fuzz.sh $(FUZZ_SECONDS)
+
+install: build
+	$(BINARY) generate $(MANUAL)
+	install -D -m 755 $(BINARY) $(DESTDIR)$(PREFIX)/bin/tapline
+	install -d $(DESTDIR)$(PREFIX)/share/man/man1
+	install -m 644 $(MANUAL)/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1/
+	install -D -m 644 $(MANUAL)/completions/tapline.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/tapline
+	install -D -m 644 $(MANUAL)/completions/_tapline $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_tapline
+	install -D -m 644 $(MANUAL)/completions/tapline.fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/tapline.fish
+
+clean:
+	cargo clean

@@ -1,0 +1,31 @@
+//! `tapline generate`: manual pages and completions, from the flags themselves.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use clap::{CommandFactory, ValueEnum};
+use clap_complete::Shell;
+
+use crate::args::Args;
+use crate::failure::{Exit, Failure};
+
+/// Writes `man/*.1` and `completions/*` below `directory`.
+pub fn run(directory: &Path) -> Result<Exit, Failure> {
+    write(directory).map_err(|error| {
+        Failure::job_on(format!("cannot write to {}", directory.display()), &error)
+    })?;
+    Ok(Exit::Done)
+}
+
+fn write(directory: &Path) -> io::Result<()> {
+    let manual = directory.join("man");
+    fs::create_dir_all(&manual)?;
+    clap_mangen::generate_to(Args::command(), &manual)?;
+    let completions = directory.join("completions");
+    fs::create_dir_all(&completions)?;
+    for &shell in Shell::value_variants() {
+        clap_complete::generate_to(shell, &mut Args::command(), "tapline", &completions)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# Runs each fuzz target for a number of seconds: fuzz.sh SECONDS.
+set -euo pipefail
+
+seconds=${1:-60}
+command -v cargo-fuzz >/dev/null || cargo install cargo-fuzz --locked --quiet --root target/tools
+PATH=$PATH:$PWD/target/tools/bin
+cd lab/fuzz
+for target in $(cargo +nightly fuzz list); do
+    echo "== $target for $seconds s"
+    mkdir -p "corpus/$target"
+    cargo +nightly fuzz run "$target" "corpus/$target" ../corpus/captures ../corpus/made -- \
+        -max_total_time="$seconds" -max_len=6000
+done

@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# Sees to the programs that a make target needs: need.sh build|test|bench.
+# Missing ones are installed from Debian's packages by root; anybody else is told the command.
+set -euo pipefail
+
+build=(gcc:gcc make:make)
+test=("${build[@]}" tcpdump:tcpdump tshark:tshark dumpcap:wireshark-common ip:iproute2
+    ethtool:ethtool zstd:zstd gzip:gzip unshare:util-linux setpriv:util-linux)
+bench=("${build[@]}" tcpdump:tcpdump dumpcap:wireshark-common netsniff-ng:netsniff-ng ip:iproute2)
+
+case ${1:-} in
+    build) needed=("${build[@]}") ;;
+    test) needed=("${test[@]}") ;;
+    bench) needed=("${bench[@]}") ;;
+    *) echo "usage: need.sh build|test|bench" >&2; exit 2 ;;
+esac
+
+# A user's path often lacks the system's directories, where ip and tcpdump are.
+PATH=$PATH:/usr/sbin:/sbin
+missing=()
+for pair in "${needed[@]}"; do
+    command -v "${pair%%:*}" >/dev/null || missing+=("${pair##*:}")
+done
+# The headers of the C library and the kernel, which have no command.
+[ -e /usr/include/linux/if_packet.h ] || missing+=(linux-libc-dev)
+[ -e /usr/include/stdio.h ] || missing+=(libc6-dev)
+
+if ! command -v cargo >/dev/null; then
+    echo "a Rust toolchain is needed: see https://rustup.rs" >&2
+    exit 1
+fi
+[ ${#missing[@]} -eq 0 ] && exit 0
+
+mapfile -t missing < <(printf '%s\n' "${missing[@]}" | sort -u)
+if [ "$(id -u)" -ne 0 ]; then
+    echo "missing packages; install them with:" >&2
+    echo "  sudo apt-get install --no-install-recommends ${missing[*]}" >&2
+    exit 1
+fi
+echo "installing Debian packages: ${missing[*]}"
+apt-get update -qq
+DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
