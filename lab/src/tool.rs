@@ -40,14 +40,32 @@ const PACKAGES: [(&str, &str); 25] = [
 /// here: it is to be listed, so that the message can.
 #[track_caller]
 pub fn path(tool: &str) -> PathBuf {
-    let packages = PACKAGES.iter().find(|(name, _)| *name == tool);
-    let (_, package) = packages.unwrap_or_else(|| panic!("{tool} is not among the tools of lab"));
+    let package = package(tool);
+    find(tool).unwrap_or_else(|| panic!("{tool} is missing: apt-get install {package}"))
+}
+
+/// Where `tool` is, as for [`path`], for who can do without it.
+///
+/// # Panics
+/// When it is none of those listed here.
+#[track_caller]
+pub fn find(tool: &str) -> Option<PathBuf> {
+    package(tool);
     let folders = env::var_os("PATH").unwrap_or_default();
     let folders = env::split_paths(&folders).chain([Path::new("/usr/sbin").into()]);
     let mut places = folders.map(|folder| folder.join(tool));
-    places
-        .find(|place| place.is_file())
-        .unwrap_or_else(|| panic!("{tool} is missing: apt-get install {package}"))
+    places.find(|place| place.is_file())
+}
+
+/// The Debian package that `tool` comes in.
+///
+/// # Panics
+/// When it is none of those listed here.
+#[track_caller]
+pub fn package(tool: &str) -> &'static str {
+    let entry = PACKAGES.iter().find(|(name, _)| *name == tool);
+    let (_, package) = entry.unwrap_or_else(|| panic!("{tool} is not among the tools of lab"));
+    package
 }
 
 /// A command that runs `tool` here; [`Host::command`](crate::Host::command) runs it on a test host.

@@ -1,7 +1,7 @@
 //! The uapi of AF_PACKET: ring headers, requests and option numbers.
 //!
-//! Structs mirror `linux/if_packet.h` byte for byte; `tests/layout.rs` compares every size and
-//! offset with what a C compiler makes of the header.
+//! Structs mirror `linux/if_packet.h` byte for byte; `tests/packet_layout.rs` compares every size,
+//! offset and number with what a C compiler makes of the header.
 
 use crate::socket::Uapi;
 

@@ -1,8 +1,10 @@
 //! Child processes.
 
-use std::io;
-use std::os::unix::process::CommandExt;
-use std::process::Command;
+use std::io::{self, ErrorKind};
+use std::mem::MaybeUninit;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, ExitStatus};
+use std::time::Duration;
 
 use rustix::process::{Signal, set_parent_process_death_signal};
 
@@ -19,4 +21,69 @@ pub fn end_with_thread(command: &mut Command) {
     // SAFETY: between fork and exec the closure makes one system call with plain arguments; it neither
     // allocates nor locks, and an error is made of the bare errno.
     unsafe { command.pre_exec(ask) };
+}
+
+/// How a process ended and what it had used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// Its exit status, or the signal that ended it.
+    pub status: ExitStatus,
+    /// Processor time of all its threads, in user space and in the kernel, from its start to its end.
+    pub cpu: Duration,
+    /// Times it gave up a processor to wait for something: its wake-ups.
+    pub waits: u64,
+}
+
+/// Waits for the end of `child`, whose standard input is closed first.
+///
+/// Blocks. Pipes that are to be read are taken out of `child` before.
+///
+/// # Errors
+/// What wait4(2) says: ECHILD when the caller ignores SIGCHLD.
+/// # Source
+/// wait4(2), getrusage(2).
+#[doc(alias("wait4", "rusage"))]
+pub fn wait(mut child: Child) -> io::Result<Ended> {
+    drop(child.stdin.take());
+    let id = child.id().cast_signed();
+    let mut status = 0;
+    let mut usage = MaybeUninit::<libc::rusage>::zeroed();
+    // Bound: each further round follows a signal that the caller handled.
+    loop {
+        // SAFETY: both places are valid for the call. Nobody can wait for this process later, when
+        // its number may be another's: `Child` is owned, and dropped here.
+        let ended = unsafe { libc::wait4(id, &raw mut status, 0, usage.as_mut_ptr()) };
+        if ended == id {
+            break;
+        }
+        let error = io::Error::last_os_error();
+        if error.kind() != ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+    // SAFETY: zeroes, a valid value of this struct of numbers, and then what the kernel wrote.
+    let usage = unsafe { usage.assume_init() };
+    let span = |time: libc::timeval| {
+        let micros = time.tv_sec.cast_unsigned() * 1_000_000 + time.tv_usec.cast_unsigned();
+        Duration::from_micros(micros)
+    };
+    Ok(Ended {
+        status: ExitStatus::from_raw(status),
+        cpu: span(usage.ru_utime) + span(usage.ru_stime),
+        waits: usage.ru_nvcsw.cast_unsigned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_child_that_worked_has_used_the_processor() {
+        let loops = "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; exit 7";
+        let child = Command::new("sh").args(["-c", loops]).spawn().unwrap();
+        let ended = wait(child).unwrap();
+        assert_eq!(ended.status.code(), Some(7));
+        assert!(ended.cpu > Duration::ZERO);
+    }
 }

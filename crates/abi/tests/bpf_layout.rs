@@ -1,42 +1,18 @@
 //! The structs of bpf(2) against `linux/bpf.h` and `linux/filter.h`, as a C compiler lays them out.
 
-use std::fmt::Write as _;
+mod c_layout;
+
 use std::mem::offset_of;
-use std::process::Command;
 
 use abi::bpf::{
     Instruction, LinkCreate, MapCreate, MapElement, ObjectInfo, ProgramLoad, ProgramTestRun,
     SockFilter,
 };
+use c_layout::assert_as_in_c;
 use tapline_abi as abi;
 
-/// What the C compiler says of each expression.
-fn c_values(expressions: &[&str]) -> Vec<usize> {
-    let dir = tempfile::tempdir().unwrap();
-    let (source, program) = (dir.path().join("layout.c"), dir.path().join("layout"));
-    let mut text = String::from(
-        "#include <linux/bpf.h>\n#include <linux/filter.h>\n#include <stddef.h>\n\
-         #include <stdio.h>\n#define at(f) offsetof(union bpf_attr, f)\nint main(void) {\n",
-    );
-    for expression in expressions {
-        writeln!(text, "printf(\"%zu\\n\", (size_t)({expression}));").unwrap();
-    }
-    text.push_str("}\n");
-    std::fs::write(&source, text).unwrap();
-    let compiled = Command::new("cc")
-        .arg(&source)
-        .arg("-o")
-        .arg(&program)
-        .status()
-        .unwrap();
-    assert!(compiled.success());
-    let output = Command::new(&program).output().unwrap();
-    String::from_utf8(output.stdout)
-        .unwrap()
-        .lines()
-        .map(|line| line.parse().unwrap())
-        .collect()
-}
+const HEADERS: &str = "#include <linux/bpf.h>\n#include <linux/filter.h>\n\
+                       #define at(f) offsetof(union bpf_attr, f)";
 
 #[test]
 fn structs_lie_as_in_the_kernels_headers() {
@@ -133,8 +109,5 @@ fn structs_lie_as_in_the_kernels_headers() {
         ),
         ("offsetof(struct sock_filter, k)", offset_of!(SockFilter, k)),
     ];
-    let expressions: Vec<&str> = pairs.iter().map(|(expression, _)| *expression).collect();
-    for ((expression, ours), c) in pairs.iter().zip(c_values(&expressions)) {
-        assert_eq!(*ours, c, "{expression}");
-    }
+    assert_as_in_c(HEADERS, &pairs);
 }

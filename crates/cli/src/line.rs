@@ -5,6 +5,7 @@
 //! to the length of a line.
 
 mod json;
+mod printer;
 mod text;
 mod words;
 
@@ -12,4 +13,5 @@ mod words;
 mod tests;
 
 pub use json::write_json;
+pub use printer::Printer;
 pub use text::{LineOptions, write_line};

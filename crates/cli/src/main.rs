@@ -6,26 +6,42 @@ mod args;
 mod capture;
 mod failure;
 mod generate;
+mod json;
 mod line;
+mod moment;
+mod output;
 mod privilege;
+mod program;
+mod read;
 mod signals;
 mod units;
+mod usage;
 
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
 
 use args::{Args, Command};
-use failure::Failure;
+use failure::{Exit, Failure};
 
 fn main() -> ExitCode {
-    let result = match Args::parse().command {
-        Command::Capture(args) => capture::run(&args),
-        Command::Generate { directory } => generate::run(&directory),
-    };
+    let result = Args::try_parse()
+        .map_err(usage::failure)
+        .and_then(|args| run(args.command));
     let exit = result.unwrap_or_else(|Failure { exit, line }| {
-        eprintln!("tapline: {line}");
+        let line = line.replace(char::is_control, "?");
+        // A closed standard error leaves nobody to tell.
+        let _ = writeln!(io::stderr(), "tapline: {line}");
         exit
     });
     ExitCode::from(exit as u8)
+}
+
+fn run(command: Command) -> Result<Exit, Failure> {
+    match command {
+        Command::Capture(args) => capture::run(&args),
+        Command::Read(args) => read::run(&args),
+        Command::Generate { directory } => generate::run(&directory),
+    }
 }

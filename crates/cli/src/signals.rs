@@ -12,8 +12,21 @@ use tapline::Stop;
 /// Exit status of a program that a second SIGINT ends, as shells know it.
 const INTERRUPTED: i32 = 130;
 
+/// What SIGINT, SIGTERM and SIGHUP ask for, in two forms.
+pub struct Signals {
+    /// For those who wait.
+    pub stop: Stop,
+    /// For those who work: cheap to look at.
+    pub flag: Arc<AtomicBool>,
+}
+
 /// A stop that SIGINT, SIGTERM and SIGHUP ask for.
 pub fn stop() -> io::Result<Stop> {
+    Ok(watch()?.stop)
+}
+
+/// As [`stop`], with the flag.
+pub fn watch() -> io::Result<Signals> {
     let stop = Stop::new()?;
     let again = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
@@ -22,5 +35,5 @@ pub fn stop() -> io::Result<Stop> {
         flag::register(signal, Arc::clone(&again))?;
         low_level::pipe::register(signal, stop.stopper().as_fd().try_clone_to_owned()?)?;
     }
-    Ok(stop)
+    Ok(Signals { stop, flag: again })
 }

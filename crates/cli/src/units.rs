@@ -1,5 +1,6 @@
 //! Sizes, times and amounts as they are typed and shown.
 
+use std::num::NonZeroU64;
 use std::time::Duration;
 
 /// Reads a size: a number of bytes, or with `k`, `M`, `G`, in powers of 1024.
@@ -30,6 +31,19 @@ pub fn time(text: &str) -> Result<Duration, String> {
     };
     let ns = scaled(number, factor).ok_or_else(|| format!("'{number}' is not a time"))?;
     Ok(Duration::from_nanos(ns))
+}
+
+/// As [`size`], without 0.
+pub fn nonzero_size(text: &str) -> Result<NonZeroU64, String> {
+    NonZeroU64::new(size(text)?).ok_or_else(|| "must not be 0".into())
+}
+
+/// As [`time`], without 0.
+pub fn nonzero_time(text: &str) -> Result<Duration, String> {
+    match time(text)? {
+        Duration::ZERO => Err("must not be 0".into()),
+        time => Ok(time),
+    }
 }
 
 /// The number at the beginning, and what follows.
@@ -66,6 +80,16 @@ pub fn amount(value: f64) -> String {
         value /= 1000.0;
     }
     format!("{value:.1} T")
+}
+
+/// A size with a binary prefix, in whole numbers of the largest that is not above it: `32 MiB`.
+pub fn binary(bytes: usize) -> String {
+    match bytes {
+        0..1024 => format!("{bytes} B"),
+        1024..0x10_0000 => format!("{} KiB", bytes >> 10),
+        0x10_0000..0x4000_0000 => format!("{} MiB", bytes >> 20),
+        _ => format!("{} GiB", bytes >> 30),
+    }
 }
 
 /// A number with its digits in groups of three.
@@ -123,6 +147,8 @@ mod tests {
 
     #[test]
     fn numbers_for_people() {
+        assert_eq!(binary(8192), "8 KiB");
+        assert_eq!(binary(32 << 20), "32 MiB");
         assert_eq!(grouped(0), "0");
         assert_eq!(grouped(1_234_567), "1 234 567");
         assert_eq!(amount(0.0), "0 ");

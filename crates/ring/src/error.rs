@@ -105,7 +105,7 @@ impl fmt::Display for OptionError {
             Self::Timeout { timeout } => {
                 write!(
                     f,
-                    "a batch timeout of {timeout:?} is not between 1 ms and 1 h"
+                    "a batch timeout of {timeout:?} is not between 1 ms and 65535 ms"
                 )
             }
             Self::BufferTooLarge { bytes } => {

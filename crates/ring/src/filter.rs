@@ -3,7 +3,15 @@
 use abi::bpf::SockFilter;
 use abi::packet::PACKET_OUTGOING;
 
-use crate::options::DirectionFilter;
+/// What a filter refuses by direction, because nothing before it does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Refused {
+    Nothing,
+    /// What the interface received.
+    Incoming,
+    /// What the interface sent.
+    Outgoing,
+}
 
 // Operations of classic BPF (linux/bpf_common.h).
 const LD_W_ABS: u16 = 0x20;
@@ -28,22 +36,23 @@ pub(crate) fn nothing() -> Vec<SockFilter> {
     vec![op(RET_K, 0)]
 }
 
-/// Takes `snaplen` bytes of what `program` takes (everything, if there is none), if it goes the right way.
+/// Takes `snaplen` bytes of what `program` takes (everything, if there is none), unless it is
+/// `refused`.
 ///
 /// Jumps are relative, so a program stays right when others are put before it. A program's constant
 /// return values are cut to the snaplen; one that returns its accumulator is cut by the reader.
 pub(crate) fn classic(
-    direction: DirectionFilter,
+    refused: Refused,
     snaplen: u32,
     program: Option<&[SockFilter]>,
 ) -> Vec<SockFilter> {
     let mut code = Vec::new();
-    if direction == DirectionFilter::Out {
+    if refused != Refused::Nothing {
         code.push(op(LD_W_ABS, PACKET_TYPE));
         code.push(SockFilter {
             code: JEQ_K,
-            jt: 1,
-            jf: 0,
+            jt: u8::from(refused == Refused::Incoming),
+            jf: u8::from(refused == Refused::Outgoing),
             k: PACKET_OUTGOING as u32,
         });
         code.push(op(RET_K, 0));

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use abi::packet::BlockDesc;
+
 use crate::error::OptionError;
 use crate::options::{Backend, Delivery, Options};
 
@@ -45,15 +47,20 @@ impl Geometry {
             (None, Delivery::Immediate) => Backend::PacketV2,
             (None, Delivery::Batch { .. }) => Backend::PacketV3,
         };
+        let too_large = OptionError::BufferTooLarge {
+            bytes: options.buffer_bytes,
+        };
+        if u32::try_from(options.buffer_bytes).is_err() {
+            return Err(too_large);
+        }
         let packet_bytes = HEADROOM_BYTES + (options.snaplen as usize).min(LARGEST_PACKET_BYTES);
         let geometry = match backend {
             Backend::PacketV2 => Self::frames(packet_bytes, options.buffer_bytes),
             Backend::PacketV3 => Self::blocks(packet_bytes, options)?,
         };
+        // Rounding up to whole blocks may have gone over the limit.
         if u32::try_from(geometry.bytes()).is_err() {
-            return Err(OptionError::BufferTooLarge {
-                bytes: options.buffer_bytes,
-            });
+            return Err(too_large);
         }
         Ok(geometry)
     }
@@ -83,7 +90,8 @@ impl Geometry {
         };
         let largest = options.buffer_bytes / MIN_BLOCKS;
         let slot_bytes = min_bytes.clamp(PAGE_BYTES, largest.max(PAGE_BYTES));
-        let slot_bytes = slot_bytes.max(packet_bytes).next_power_of_two();
+        let slot_bytes = slot_bytes.max(size_of::<BlockDesc>() + packet_bytes);
+        let slot_bytes = slot_bytes.next_power_of_two();
         let count = options.buffer_bytes.div_ceil(slot_bytes).max(MIN_BLOCKS);
         let backend = Backend::PacketV3;
         Ok(Self {
@@ -104,11 +112,12 @@ impl Geometry {
     }
 }
 
-/// The kernel's timer counts whole milliseconds, and 0 would mean a time of its own choice.
+/// The kernel's timer counts whole milliseconds in 16 bits (`struct tpacket_kbdq_core`, before Linux
+/// 6.18), and 0 would mean a time of its own choice.
 fn whole_ms(timeout: Duration) -> Result<u32, OptionError> {
     let ms = timeout.as_nanos().div_ceil(1_000_000);
     match u32::try_from(ms) {
-        Ok(ms @ 1..=3_600_000) => Ok(ms),
+        Ok(ms @ 1..=65_535) => Ok(ms),
         _ => Err(OptionError::Timeout { timeout }),
     }
 }
@@ -139,7 +148,8 @@ mod tests {
                     assert_eq!(g.block_bytes % g.slot_bytes, 0);
                     assert_eq!(g.block_count() * g.block_bytes, g.bytes());
                     assert!(g.bytes() >= buffer && g.block_count() >= MIN_BLOCKS);
-                    assert!(g.slot_bytes > (snaplen as usize).min(LARGEST_PACKET_BYTES));
+                    let kept = (snaplen as usize).min(LARGEST_PACKET_BYTES);
+                    assert!(g.slot_bytes >= kept + HEADROOM_BYTES);
                 }
             }
         }
@@ -179,9 +189,22 @@ mod tests {
             }),
             OptionError::ImmediateNeedsV2
         );
-        assert_eq!(
-            options(|o| o.buffer_bytes = 1 << 33),
-            OptionError::BufferTooLarge { bytes: 1 << 33 }
-        );
+        for bytes in [u32::MAX as usize, 1 << 33, usize::MAX] {
+            let mut o = Options {
+                buffer_bytes: bytes,
+                ..Options::default()
+            };
+            for min_bytes in [0, usize::MAX] {
+                let timeout = Duration::from_millis(1);
+                o.delivery = Delivery::Batch { min_bytes, timeout };
+                for backend in [Backend::PacketV2, Backend::PacketV3] {
+                    o.backend = Some(backend);
+                    assert_eq!(
+                        Geometry::new(&o),
+                        Err(OptionError::BufferTooLarge { bytes })
+                    );
+                }
+            }
+        }
     }
 }

@@ -78,7 +78,7 @@ pub enum Delivery {
     Batch {
         /// Bytes that end the wait: the size of a block, rounded up to a power of two.
         min_bytes: usize,
-        /// Longest wait; counted in whole milliseconds, at least one.
+        /// Longest wait; counted in whole milliseconds, 1 to 65535.
         timeout: Duration,
     },
 }

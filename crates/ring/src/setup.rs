@@ -15,7 +15,7 @@ use abi::timestamp::stamp_all_received;
 
 use crate::account::Account;
 use crate::error::{OpenError, SetupError, Step};
-use crate::filter;
+use crate::filter::{self, Refused};
 use crate::geometry::{Geometry, RESERVE_BYTES};
 use crate::options::{
     Backend, DirectionFilter, Fanout, FanoutMode, Filter, Options, TimestampSource,
@@ -50,11 +50,12 @@ pub(crate) fn open(name: &str, options: &Options) -> Result<PacketRing, OpenErro
     if options.promiscuous {
         promiscuous(fd, index).map_err(at(Step::Promiscuous))?;
     }
-    ignore_outgoing(fd, options.direction, &link).map_err(at(Step::Direction))?;
+    let is_unwanted = outgoing_is_unwanted(options.direction, &link);
+    ignore_outgoing(fd, is_unwanted).map_err(at(Step::Direction))?;
     if let Some(fanout) = options.fanout {
         join(fd, fanout).map_err(at(Step::Fanout))?;
     }
-    attach(fd, options).map_err(at(Step::Filter))?;
+    attach(fd, options, is_unwanted).map_err(at(Step::Filter))?;
 
     let account = Account::default();
     let snaplen = options.snaplen;
@@ -130,12 +131,15 @@ fn promiscuous(fd: BorrowedFd<'_>, index: u32) -> io::Result<()> {
 }
 
 /// On loopback each packet is seen going out and coming in; the latter stands for both.
-fn ignore_outgoing(fd: BorrowedFd<'_>, direction: DirectionFilter, link: &Link) -> io::Result<()> {
-    let ignore = match direction {
+fn outgoing_is_unwanted(direction: DirectionFilter, link: &Link) -> bool {
+    match direction {
         DirectionFilter::In => true,
         DirectionFilter::Both => link.loopback,
         DirectionFilter::Out => false,
-    };
+    }
+}
+
+fn ignore_outgoing(fd: BorrowedFd<'_>, ignore: bool) -> io::Result<()> {
     set_option(fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, &i32::from(ignore))
 }
 
@@ -154,13 +158,15 @@ fn join(fd: BorrowedFd<'_>, fanout: Fanout) -> io::Result<()> {
     )
 }
 
-fn attach(fd: BorrowedFd<'_>, options: &Options) -> io::Result<()> {
-    let classic = |program| {
-        attach_classic(
-            fd,
-            &filter::classic(options.direction, options.snaplen, program),
-        )
+/// A fanout group takes packets in place of its members and knows nothing of their
+/// `PACKET_IGNORE_OUTGOING` (`fanout_add`, net/packet/af_packet.c), so there the filter does it.
+fn attach(fd: BorrowedFd<'_>, options: &Options, outgoing_is_unwanted: bool) -> io::Result<()> {
+    let refused = match options.direction {
+        DirectionFilter::Out => Refused::Incoming,
+        _ if outgoing_is_unwanted && options.fanout.is_some() => Refused::Outgoing,
+        _ => Refused::Nothing,
     };
+    let classic = |program| attach_classic(fd, &filter::classic(refused, options.snaplen, program));
     match &options.filter {
         Filter::All => classic(None),
         Filter::Classic(program) => classic(Some(program)),

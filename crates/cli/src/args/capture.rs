@@ -1,14 +1,14 @@
 //! Flags of `tapline capture`.
 
-use std::num::{NonZeroU64, NonZeroUsize};
+use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use ring::{Backend, DirectionFilter, TimestampSource};
-use store::write::Compression;
 
+use super::OutputArgs;
 use crate::units;
 
 /// Takes packets from interfaces and accounts for every one: in a file, in a pipe, or a line each.
@@ -19,13 +19,8 @@ pub struct CaptureArgs {
     #[arg(short, long, value_name = "IF", required = true)]
     pub interface: Vec<String>,
 
-    /// Write packets to FILE, or with - to standard output, instead of printing them
-    #[arg(short, long, value_name = "FILE")]
-    pub write: Option<PathBuf>,
-
-    /// File format [default: pcapng, or pcap-ns for a name that ends in .pcap]
-    #[arg(long, value_enum, requires = "write")]
-    pub format: Option<FileFormat>,
+    #[command(flatten)]
+    pub output: OutputArgs,
 
     /// Bytes kept of a packet
     #[arg(short, long, value_name = "BYTES", default_value_t = ring::DEFAULT_SNAPLEN)]
@@ -75,28 +70,8 @@ pub struct CaptureArgs {
     #[arg(long, value_name = "FILE")]
     pub bpf: Option<PathBuf>,
 
-    /// Begin a new file when one has this size
-    #[arg(long, value_name = "SIZE", requires = "write", value_parser = nonzero_size)]
-    pub rotate_size: Option<NonZeroU64>,
-
-    /// Begin a new file at every multiple of this time by the clock
-    #[arg(long, value_name = "TIME", requires = "write", value_parser = nonzero_time)]
-    pub rotate_interval: Option<Duration>,
-
-    /// Begin a new file after N packets
-    #[arg(long, value_name = "N", requires = "write")]
-    pub rotate_packets: Option<NonZeroU64>,
-
-    /// Keep only the last N files
-    #[arg(long, value_name = "N", requires = "write")]
-    pub keep: Option<NonZeroUsize>,
-
-    /// Compress the file: zstd, or zstd:LEVEL with a level from 1 to 22
-    #[arg(long, value_name = "zstd[:N]", requires = "write", value_parser = compression)]
-    pub compress: Option<Compression>,
-
     /// Tell the counters at this interval
-    #[arg(long, value_name = "TIME", value_parser = nonzero_time)]
+    #[arg(long, value_name = "TIME", value_parser = units::nonzero_time)]
     pub stats_interval: Option<Duration>,
 
     /// Exit with status 1 if more packets than this were lost: a number, or a share such as 0.1%
@@ -130,17 +105,6 @@ pub enum Delivery {
     /// Not supported by this build
     #[value(hide = true)]
     Adaptive,
-}
-
-/// Format of a capture file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum FileFormat {
-    /// pcapng, nanoseconds
-    Pcapng,
-    /// pcap, microseconds
-    Pcap,
-    /// pcap, nanoseconds
-    PcapNs,
 }
 
 /// A ring, as asked for.
@@ -177,28 +141,6 @@ fn timestamps(text: &str) -> Result<TimestampSource, String> {
         "kernel" => Ok(TimestampSource::Kernel),
         "hardware" => Ok(TimestampSource::Hardware),
         _ => Err("use kernel or hardware".into()),
-    }
-}
-
-fn compression(text: &str) -> Result<Compression, String> {
-    let (name, level) = text.split_once(':').unwrap_or((text, "3"));
-    if name != "zstd" {
-        return Err("use zstd or zstd:LEVEL".into());
-    }
-    match level.parse() {
-        Ok(level @ 1..=22) => Ok(Compression::Zstd { level }),
-        _ => Err("the level is a number from 1 to 22".into()),
-    }
-}
-
-fn nonzero_size(text: &str) -> Result<NonZeroU64, String> {
-    NonZeroU64::new(units::size(text)?).ok_or_else(|| "must not be 0".into())
-}
-
-fn nonzero_time(text: &str) -> Result<Duration, String> {
-    match units::time(text)? {
-        Duration::ZERO => Err("must not be 0".into()),
-        time => Ok(time),
     }
 }
 

@@ -1,12 +1,16 @@
 //! The flags, as typed.
 
 mod capture;
+mod output;
+mod read;
 
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
-pub use capture::{BackendChoice, CaptureArgs, Delivery, FileFormat};
+pub use capture::{BackendChoice, CaptureArgs, Delivery};
+pub use output::{FileFormat, OutputArgs};
+pub use read::ReadArgs;
 
 /// See every packet of the Linux network path, and account for each.
 #[derive(Debug, Parser)]
@@ -21,6 +25,9 @@ pub struct Args {
 pub enum Command {
     /// Packets from interfaces to a pcapng file, a pipe or the screen
     Capture(Box<CaptureArgs>),
+
+    /// Print, filter, merge, convert and summarise capture files
+    Read(Box<ReadArgs>),
 
     /// Manual pages and shell completions, written below a directory
     #[command(hide = true)]

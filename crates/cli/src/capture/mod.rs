@@ -3,6 +3,7 @@
 mod printer;
 mod progress;
 mod setup;
+mod start;
 mod summary;
 
 use std::time::Duration;
@@ -11,10 +12,11 @@ use tapline::capture::{Capture, Ended, FileConsumer, Outcome};
 
 use crate::args::{BackendChoice, CaptureArgs, Delivery};
 use crate::failure::{Exit, Failure, chain};
+use crate::line::Printer;
+use crate::output::{self, Written};
 use crate::{privilege, signals};
-use printer::Printer;
 use progress::Progress;
-use summary::{Summary, Written};
+use summary::Summary;
 
 pub fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
     refuse_unsupported(args)?;
@@ -25,13 +27,13 @@ pub fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
         .rings()
         .next()
         .map_or("", |ring| ring.backend().name());
-    let progress = Progress::new(args, &capture);
+    let progress = Progress::new(args);
 
     let mut written = Written::default();
-    let outcome = if let Some(path) = &args.write {
+    let outcome = if let Some(path) = &args.output.write {
         let file = setup::file(args, path, &capture)?;
-        privilege::drop_all_but_files()?;
-        let to_pipe = setup::is_stdout(path);
+        begin(args, &capture, &Written::from(&file))?;
+        let to_pipe = output::is_stdout(path);
         let flush = if to_pipe {
             Duration::ZERO
         } else {
@@ -39,11 +41,20 @@ pub fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
         };
         let mut consumer = progress.around(FileConsumer::new(file, flush));
         let outcome = capture.run(&mut consumer, &stop);
-        written = Written::from(consumer.inner());
+        let file = consumer.inner();
+        written = Written {
+            packets: file.packets_written(),
+            bytes: file.bytes_written(),
+            files: file.paths(),
+        };
         outcome
     } else {
-        privilege::drop_all_but_files()?;
-        let mut consumer = progress.around(Printer::new(args.json, capture.interfaces()));
+        begin(args, &capture, &written)?;
+        let mut printer = Printer::new(args.json);
+        for interface in capture.interfaces() {
+            printer.add_interface(interface);
+        }
+        let mut consumer = progress.around(printer);
         capture.run(&mut consumer, &stop)
     };
     let summary = Summary {
@@ -51,10 +62,18 @@ pub fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
         written: &written,
         backend,
     };
-    summary
-        .show(args)
-        .map_err(|error| Failure::job_on("cannot print the summary", &error))?;
-    finish(args, &outcome)
+    let shown = summary.show(args);
+    // Why the capture failed comes before that it could not be told.
+    let exit = finish(args, &outcome)?;
+    shown.map_err(|error| Failure::job_on("cannot print the summary", &error))?;
+    Ok(exit)
+}
+
+/// The last steps before packets are handled: no privilege is needed any more, and all is ready.
+fn begin(args: &CaptureArgs, capture: &Capture, written: &Written) -> Result<(), Failure> {
+    privilege::drop_all_but_files()?;
+    start::show(args, capture, written)
+        .map_err(|error| Failure::job_on("cannot write to standard output", &error))
 }
 
 /// Exit status, and the line for a capture that did not end by itself.

@@ -1,14 +1,14 @@
 //! How a capture is getting on: a live line on a terminal, counters at an interval.
 
-use std::io::{IsTerminal, Write};
+use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
-use serde_json::json;
 use store::model::{Packet, Statistics};
-use tapline::capture::{Account, Capture, Consumer, ConsumerError};
+use tapline::capture::{Account, Consumer, ConsumerError};
 
 use super::summary::lost_json;
 use crate::args::CaptureArgs;
+use crate::json;
 use crate::units::{amount, grouped, span};
 
 /// How progress is told.
@@ -29,22 +29,15 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Chooses by the flags and the terminal, and says what is being captured.
-    pub fn new(args: &CaptureArgs, capture: &Capture) -> Self {
-        let terminal = std::io::stderr().is_terminal();
-        let telling = match (args.stats_interval, &args.write) {
+    /// Chooses by the flags and the terminal.
+    pub fn new(args: &CaptureArgs) -> Self {
+        let terminal = io::stderr().is_terminal();
+        let telling = match (args.stats_interval, &args.output.write) {
             (Some(_), _) if args.json => Telling::Json,
             (Some(_), _) => Telling::Lines,
             (None, Some(_)) if terminal && !args.quiet => Telling::Live,
             _ => Telling::Nothing,
         };
-        if terminal && !args.quiet {
-            for ring in capture.rings() {
-                let (name, backend) = (&ring.link().name, ring.backend().name());
-                let mebibytes = ring.buffer_bytes() >> 20;
-                eprintln!("capturing on {name} ({backend}, {mebibytes} MiB ring), Ctrl-C ends");
-            }
-        }
         Self { telling }
     }
 
@@ -82,7 +75,7 @@ impl<C> Observed<C> {
         &self.inner
     }
 
-    fn tell(&mut self, account: &Account) -> std::io::Result<()> {
+    fn tell(&mut self, account: &Account) -> io::Result<()> {
         let now = Instant::now();
         let since = now.duration_since(self.last);
         let (packets, bytes) = (self.packets - self.told.0, self.bytes - self.told.1);
@@ -90,7 +83,7 @@ impl<C> Observed<C> {
         match self.telling {
             Telling::Nothing => Ok(()),
             Telling::Json => {
-                let event = json!({
+                let event = serde_json::json!({
                     "event": "stats",
                     "at_ns": abi::clock::realtime_ns(),
                     "span_ns": since.as_nanos() as u64,
@@ -101,19 +94,17 @@ impl<C> Observed<C> {
                     "filtered": account.filtered,
                     "lost": lost_json(&account.lost),
                 });
-                let mut out = std::io::stdout().lock();
-                writeln!(out, "{event}")?;
-                out.flush()
+                json::print(&event)
             }
             Telling::Live | Telling::Lines => {
                 let line = self.line(since, packets, bytes, account);
-                let mut out = std::io::stderr().lock();
-                if self.telling == Telling::Live {
-                    write!(out, "\r\x1b[K{line}")?;
+                // A closed standard error ends nothing.
+                let _ = if self.telling == Telling::Live {
+                    write!(io::stderr(), "\r\x1b[K{line}")
                 } else {
-                    writeln!(out, "{line}")?;
-                }
-                out.flush()
+                    writeln!(io::stderr(), "{line}")
+                };
+                Ok(())
             }
         }
     }
@@ -144,14 +135,15 @@ impl<C: Consumer> Consumer for Observed<C> {
     }
 
     fn tick(&mut self, now_ns: u64, account: &Account) -> Result<(), ConsumerError> {
-        self.tell(account)?;
+        self.tell(account)
+            .map_err(|error| format!("cannot write to standard output: {error}"))?;
         self.inner.tick(now_ns, account)
     }
 
     fn finish(&mut self, statistics: &[Statistics]) -> Result<(), ConsumerError> {
         if self.telling == Telling::Live {
             // The summary takes the place of the live line; a closed standard error ends nothing.
-            let _ = write!(std::io::stderr(), "\r\x1b[K");
+            let _ = write!(io::stderr(), "\r\x1b[K");
         }
         self.inner.finish(statistics)
     }

@@ -1,32 +1,14 @@
 //! What a capture says at its end.
 
 use std::io::{self, Write};
-use std::path::PathBuf;
 
-use serde_json::{Value, json};
-use tapline::capture::{Account, FileConsumer, Lost, Outcome};
+use serde_json::Value;
+use tapline::capture::{Account, Lost, Outcome};
 
-use super::setup::is_stdout;
 use crate::args::CaptureArgs;
+use crate::json;
+use crate::output::{self, Written};
 use crate::units::{grouped, span};
-
-/// What was written; nothing, if packets were printed.
-#[derive(Debug, Default)]
-pub struct Written {
-    packets: u64,
-    bytes: u64,
-    files: Vec<PathBuf>,
-}
-
-impl From<&FileConsumer> for Written {
-    fn from(consumer: &FileConsumer) -> Self {
-        Self {
-            packets: consumer.packets_written(),
-            bytes: consumer.bytes_written(),
-            files: consumer.paths(),
-        }
-    }
-}
 
 pub struct Summary<'a> {
     pub outcome: &'a Outcome,
@@ -39,14 +21,18 @@ impl Summary<'_> {
     /// output carries packets.
     pub fn show(&self, args: &CaptureArgs) -> io::Result<()> {
         if args.json {
-            return writeln!(io::stdout(), "{}", self.json());
+            return json::print(&self.json());
         }
         if args.quiet {
             return Ok(());
         }
-        match &args.write {
-            Some(path) if !is_stdout(path) => self.text(&mut io::stdout().lock()),
-            _ => self.text(&mut io::stderr().lock()),
+        match &args.output.write {
+            Some(path) if !output::is_stdout(path) => self.text(&mut io::stdout()),
+            _ => {
+                // A closed standard error ends nothing.
+                let _ = self.text(&mut io::stderr());
+                Ok(())
+            }
         }
     }
 
@@ -58,16 +44,10 @@ impl Summary<'_> {
             timestamp_source,
             ..
         } = self.outcome;
-        let files: Vec<_> = self
-            .written
-            .files
-            .iter()
-            .map(|path| path.to_string_lossy())
-            .collect();
         let interfaces: Vec<_> = links
             .iter()
             .map(|link| {
-                json!({
+                serde_json::json!({
                     "name": link.name,
                     "received": link.account.received(),
                     "delivered": link.account.delivered,
@@ -76,7 +56,7 @@ impl Summary<'_> {
                 })
             })
             .collect();
-        json!({
+        serde_json::json!({
             "event": "summary",
             "received": account.received(),
             "delivered": account.delivered,
@@ -89,7 +69,7 @@ impl Summary<'_> {
             "mode": "mirror",
             "queues": links.len(),
             "timestamp_source": timestamp_source.name(),
-            "files": files,
+            "files": self.written.names(),
             "interfaces": interfaces,
         })
     }
@@ -115,30 +95,7 @@ impl Summary<'_> {
             self.backend,
             timestamp_source.name()
         )?;
-        let Written {
-            packets,
-            bytes,
-            files,
-        } = self.written;
-        match files.as_slice() {
-            [] => Ok(()),
-            [file] => writeln!(
-                out,
-                "{} packets, {} bytes written to {}",
-                grouped(*packets),
-                grouped(*bytes),
-                file.display()
-            ),
-            [first, .., last] => writeln!(
-                out,
-                "{} packets, {} bytes written; kept are {} files, {} to {}",
-                grouped(*packets),
-                grouped(*bytes),
-                files.len(),
-                first.display(),
-                last.display()
-            ),
-        }
+        self.written.tell(out)
     }
 }
 
@@ -186,7 +143,7 @@ fn places(lost: &Lost) -> String {
 
 /// The losses by place; what cannot be known is null.
 pub fn lost_json(lost: &Lost) -> Value {
-    json!({
+    serde_json::json!({
         "nic": lost.nic,
         "driver": lost.driver,
         "ring": lost.ring,

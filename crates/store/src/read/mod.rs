@@ -37,6 +37,7 @@ mod reader;
 mod source;
 mod time;
 
+pub use compressed::Compression;
 pub use error::{ErrorKind, ReadError};
 pub use limits::{BLOCK_BYTES_MAX, INTERFACES_MAX, packet_bytes_max};
 pub use merge::{Merge, MergeError};

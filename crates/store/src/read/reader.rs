@@ -6,7 +6,7 @@ use std::path::Path;
 
 use abi::file::Mapping;
 
-use super::compressed;
+use super::compressed::{self, Compression};
 use super::error::{ErrorKind, Place, ReadError};
 use super::event::{Event, Found, Reached};
 use super::order::ByteOrder;
@@ -91,6 +91,7 @@ pub enum Item<'a> {
 /// one interface, number 0. `Send`.
 pub struct Reader {
     source: Source,
+    compression: Compression,
     format: State,
     reached: Reached,
     end: Option<End>,
@@ -149,7 +150,7 @@ impl Reader {
     }
 
     fn from_source(source: Source) -> Result<Self, ReadError> {
-        let mut source = compressed::unwrap(source, Place::INPUT)?;
+        let (mut source, compression) = compressed::unwrap(source, Place::INPUT)?;
         let available = source.fill_for(MAGIC_BYTES, Place::INPUT)?;
         let mut reached = Reached::nothing();
         let format = if let Some(pcapng) = Pcapng::open(&mut source, &mut reached)? {
@@ -166,6 +167,7 @@ impl Reader {
         };
         Ok(Self {
             source,
+            compression,
             format,
             reached,
             end: None,
@@ -221,6 +223,11 @@ impl Reader {
     /// What the file, or the section that is being read, says at its beginning.
     pub fn header(&self) -> &Header {
         &self.reached.header
+    }
+
+    /// How the file is compressed.
+    pub fn compression(&self) -> Compression {
+        self.compression
     }
 
     /// How the capture ended; `None` while there may be more.

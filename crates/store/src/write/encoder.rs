@@ -14,6 +14,7 @@ pub(super) struct Encoder {
     format: Format,
     section: Section,
     interfaces: Vec<Interface>,
+    cut_to_snaplen: bool,
     /// Octets kept of a packet, by interface.
     kept: Vec<usize>,
 }
@@ -26,11 +27,13 @@ impl Encoder {
         format: Format,
         section: Section,
         interfaces: Vec<Interface>,
+        cut_to_snaplen: bool,
     ) -> Result<Self, WriteError> {
         let mut encoder = Self {
             format,
             section,
             interfaces: Vec::with_capacity(interfaces.len()),
+            cut_to_snaplen,
             kept: Vec::with_capacity(interfaces.len()),
         };
         for interface in interfaces {
@@ -59,10 +62,12 @@ impl Encoder {
     /// Adds an interface that [`describe`](Self::describe) did not refuse; gives its number.
     pub(super) fn add(&mut self, interface: Interface) -> u32 {
         let number = self.interface_count();
-        self.kept.push(match interface.snaplen {
-            0 => usize::MAX,
-            snaplen => snaplen as usize,
-        });
+        let most = if self.cut_to_snaplen {
+            limit(&interface)
+        } else {
+            usize::MAX
+        };
+        self.kept.push(most);
         self.interfaces.push(interface);
         number
     }
@@ -154,8 +159,8 @@ impl Encoder {
     /// Whether a block without a time says all there is to say of `packet`.
     #[cold]
     pub(super) fn is_simple(&self, packet: &Packet<'_>, bytes: &[u8]) -> bool {
-        let most = self.kept.first().copied().unwrap_or(usize::MAX);
-        pcapng::simple_fits(packet, bytes, most)
+        let snaplen = self.interfaces.first().map_or(usize::MAX, limit);
+        pcapng::simple_fits(packet, bytes, snaplen)
     }
 
     /// How much of `bytes`, which begins at a record, is whole records, and how many packets
@@ -172,5 +177,13 @@ impl Encoder {
             packets += u64::from(is_packet);
         }
         (end, packets)
+    }
+}
+
+/// The interface's snaplen, in octets.
+fn limit(interface: &Interface) -> usize {
+    match interface.snaplen {
+        0 => usize::MAX,
+        snaplen => snaplen as usize,
     }
 }

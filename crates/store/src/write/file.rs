@@ -83,11 +83,12 @@ impl CaptureFile {
             format,
             section,
             interfaces,
+            cut_to_snaplen,
             compression,
             rotation,
             ..
         } = options;
-        let encoder = Encoder::new(format, section, interfaces)?;
+        let encoder = Encoder::new(format, section, interfaces, cut_to_snaplen)?;
         let buffer = Buffer::new(options.buffer_bytes.min(1 << 30));
         let frames = match compression {
             Compression::None => None,
@@ -149,7 +150,7 @@ impl CaptureFile {
         Ok(self.encoder.add(interface))
     }
 
-    /// Adds a packet to the file, cut to its interface's snaplen.
+    /// Adds a packet to the file, cut to its interface's snaplen unless the options say otherwise.
     ///
     /// pcapng keeps all that [`Packet`] says; pcap keeps time, bytes and length. A packet
     /// without a time becomes a Simple Packet Block if that can say the rest, otherwise its time

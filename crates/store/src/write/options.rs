@@ -111,6 +111,9 @@ pub struct Options {
     pub section: Section,
     /// Its interfaces; packets name them by their place here.
     pub interfaces: Vec<Interface>,
+    /// Whether packets are cut to their interface's snaplen. A copy of a file keeps also those that
+    /// break what the file says.
+    pub cut_to_snaplen: bool,
     /// How it is compressed.
     pub compression: Compression,
     /// When a new file is begun.
@@ -133,6 +136,7 @@ impl Options {
                 ..Section::default()
             },
             interfaces,
+            cut_to_snaplen: true,
             compression: Compression::default(),
             rotation: Rotation::default(),
             statistics: Box::new(Vec::new),
@@ -148,6 +152,7 @@ impl fmt::Debug for Options {
             .field("format", &self.format)
             .field("section", &self.section)
             .field("interfaces", &self.interfaces)
+            .field("cut_to_snaplen", &self.cut_to_snaplen)
             .field("compression", &self.compression)
             .field("rotation", &self.rotation)
             .field("buffer_bytes", &self.buffer_bytes)

@@ -9,6 +9,9 @@ use super::lane::{Counters, Lane};
 /// Batches taken from one ring in a round at most: between rounds the capture looks at its limits.
 const ROUND_BATCHES: usize = 16;
 
+/// Rings whose packets are put in order together at most.
+const MERGED: usize = 16;
+
 /// Hands packets to the consumer as long as it takes them and they are wanted.
 pub(super) struct Delivery<'c, C> {
     pub consumer: &'c mut C,
@@ -34,10 +37,14 @@ impl<C: Consumer> Delivery<'_, C> {
 
     /// Hands on what lies ready in the rings; tells whether there was anything.
     pub fn round(&mut self, lanes: &mut [Lane]) -> bool {
-        match lanes {
-            [lane] => self.drain(lane),
-            lanes => self.merge(lanes),
+        if let [lane] = lanes {
+            return self.drain(lane);
         }
+        let mut busy = false;
+        for (chunk, lanes) in (0..).zip(lanes.chunks_mut(MERGED)) {
+            busy |= self.merge(chunk * MERGED as u32, lanes);
+        }
+        busy
     }
 
     /// One ring: its packets as they come.
@@ -58,32 +65,25 @@ impl<C: Consumer> Delivery<'_, C> {
         true
     }
 
-    /// Several rings: a batch of each, by time stamp.
+    /// At most [`MERGED`] rings, of which `first` is the number of the first: a batch of each, by
+    /// time stamp.
     ///
     /// Order holds within what lies ready together; a packet that its ring hands over later than
     /// another's younger one comes after that.
-    fn merge(&mut self, lanes: &mut [Lane]) -> bool {
-        let mut taken: Vec<Taken<'_>> = Vec::with_capacity(lanes.len());
-        for (interface, lane) in (0..).zip(lanes) {
-            let Lane {
-                ring,
-                counters,
-                surplus,
-                unwritten,
-                ..
-            } = lane;
-            if let Some(batch) = ring.next_batch() {
-                taken.push(Taken {
-                    interface,
-                    batch,
-                    counters,
-                    surplus,
-                    unwritten,
-                });
+    fn merge(&mut self, first: u32, lanes: &mut [Lane]) -> bool {
+        let mut taken = [const { None }; MERGED];
+        let mut count = 0;
+        for (interface, lane) in (first..).zip(lanes) {
+            if let Some(one) = Taken::next(interface, lane) {
+                taken[count] = Some(one);
+                count += 1;
             }
         }
-        let mut heads: Vec<Head<'_>> = taken.iter_mut().map(Head::new).collect();
-        while let Some(head) = oldest(&mut heads) {
+        let mut heads = [const { None }; MERGED];
+        for (head, taken) in heads.iter_mut().zip(taken.iter_mut().flatten()) {
+            *head = Some(Head::new(taken));
+        }
+        while let Some(head) = oldest(&mut heads[..count]) {
             let Some(packet) = head.next.take() else {
                 break;
             };
@@ -95,8 +95,7 @@ impl<C: Consumer> Delivery<'_, C> {
                 Fate::Unwritten => *head.unwritten += 1,
             }
         }
-        drop(heads);
-        !taken.is_empty()
+        count > 0
     }
 
     #[inline]
@@ -152,6 +151,26 @@ struct Taken<'l> {
     unwritten: &'l mut u64,
 }
 
+impl<'l> Taken<'l> {
+    /// What lies ready in the ring of `lane`.
+    fn next(interface: u32, lane: &'l mut Lane) -> Option<Self> {
+        let Lane {
+            ring,
+            counters,
+            surplus,
+            unwritten,
+            ..
+        } = lane;
+        Some(Self {
+            interface,
+            batch: ring.next_batch()?,
+            counters,
+            surplus,
+            unwritten,
+        })
+    }
+}
+
 /// The next packet of a batch, and the others behind it.
 struct Head<'b> {
     interface: u32,
@@ -180,10 +199,10 @@ impl<'b> Head<'b> {
 }
 
 /// The head whose packet is the oldest; of equally old ones, the interface named first.
-fn oldest<'h, 'b>(heads: &'h mut [Head<'b>]) -> Option<&'h mut Head<'b>> {
+fn oldest<'h, 'b>(heads: &'h mut [Option<Head<'b>>]) -> Option<&'h mut Head<'b>> {
     let time = |head: &Head<'_>| head.next.as_ref().map_or(u64::MAX, |p| p.timestamp_ns);
+    let heads = heads.iter_mut().flatten();
     heads
-        .iter_mut()
         .filter(|head| head.next.is_some())
         .min_by_key(|head| time(head))
 }

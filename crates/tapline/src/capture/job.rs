@@ -177,7 +177,7 @@ impl Capture {
                 return Ok(ended);
             }
             if !busy {
-                self.gather(stop)?;
+                self.gather(stop, next_tick_ns.min(end_ns))?;
             }
         }
     }
@@ -217,13 +217,14 @@ impl Capture {
     }
 
     /// Lets packets gather where the ring itself does not: TPACKET_V2 wakes for the first one, and
-    /// batch delivery then waits its time for others. Ends early for `stop`.
-    fn gather(&self, stop: &Stop) -> io::Result<()> {
+    /// batch delivery then waits its time for others. Ends early at `until_ns` and for `stop`.
+    fn gather(&self, stop: &Stop, until_ns: u64) -> io::Result<()> {
         let is_v2 = |lane: &Lane| lane.ring.backend() == Backend::PacketV2;
         if let Policy::Batch { timeout, .. } = self.options.delivery
             && self.lanes.iter().any(is_v2)
         {
-            let timeout = timespec(nanoseconds(timeout));
+            let left_ns = until_ns.saturating_sub(monotonic_ns());
+            let timeout = timespec(nanoseconds(timeout).min(left_ns));
             match poll(&mut [PollFd::new(stop, PollFlags::IN)], Some(&timeout)) {
                 Ok(_) | Err(Errno::INTR) => {}
                 Err(error) => return Err(error.into()),
@@ -286,9 +287,13 @@ impl Capture {
     }
 
     fn outcome(&self, ended: Ended, duration: Duration, writer: u64) -> Outcome {
-        let link = |lane: &Lane| LinkAccount {
-            name: lane.ring.link().name.clone(),
-            account: lane.counters.account(),
+        let link = |lane: &Lane| {
+            let mut account = lane.counters.account();
+            account.lost.writer = lane.unwritten;
+            LinkAccount {
+                name: lane.ring.link().name.clone(),
+                account,
+            }
         };
         Outcome {
             ended,

@@ -96,7 +96,9 @@ pub(super) struct Lane {
     pub ring: PacketRing,
     pub counters: Arc<Counters>,
     refused: Refused,
-    at_start: LinkStatistics,
+    direction: DirectionFilter,
+    /// `None` where the interface does not tell.
+    at_start: Option<LinkStatistics>,
     /// Packets read after the last one that was wanted.
     pub surplus: u64,
     /// Packets read after the consumer had failed.
@@ -130,11 +132,11 @@ impl Lane {
         counters
             .start_ns
             .store(abi::clock::realtime_ns(), Ordering::Relaxed);
-        let at_start = at_start.unwrap_or_default();
         Ok(Self {
             ring,
             counters,
             refused,
+            direction: options.direction,
             at_start,
             surplus: 0,
             unwritten: 0,
@@ -167,12 +169,20 @@ impl Lane {
             .link(IfIndex(self.ring.link().index))
             .ok()
             .and_then(|l| l.statistics);
-        let since = |pick: fn(&LinkStatistics) -> u64| {
-            now.as_ref()
-                .map(|now| pick(now).saturating_sub(pick(&self.at_start)))
+        let since = |pick: fn(&LinkStatistics) -> u64| match self.direction {
+            // What is lost on the way in was not on offer.
+            DirectionFilter::Out => Some(0),
+            DirectionFilter::In | DirectionFilter::Both => {
+                let (now, start) = (now.as_ref()?, self.at_start.as_ref()?);
+                Some(pick(now).saturating_sub(pick(start)))
+            }
         };
         store(&counters.nic, since(|s| s.rx_missed_errors));
-        store(&counters.driver, since(|s| s.rx_dropped));
+        // The kernel counts here also what the ring has seen and no protocol wanted, such as tags of
+        // VLANs that are not set up (`__netif_receive_skb_core`, net/core/dev.c). So this can tell that
+        // there was no loss, not how much there was.
+        let driver = since(|s| s.rx_dropped).filter(|&dropped| dropped == 0);
+        store(&counters.driver, driver);
     }
 
     /// Whether every packet that the filter let through has arrived in the ring and been read.

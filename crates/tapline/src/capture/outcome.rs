@@ -33,7 +33,8 @@ pub enum Ended {
     Wait(std::io::Error),
 }
 
-/// The account of one interface; what its packets' consumer lost is known for all together only.
+/// The account of one interface. What the consumer took and lost later is known for all interfaces
+/// together only; here it counts as delivered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LinkAccount {

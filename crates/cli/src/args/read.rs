@@ -1,0 +1,65 @@
+//! Flags of `tapline read`.
+
+use std::num::NonZeroU64;
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::OutputArgs;
+use crate::moment::Moment;
+
+/// Prints, filters, converts, merges and summarises capture files.
+#[derive(Args, Debug)]
+#[command(
+    after_help = "A time is RFC 3339, or YYYY-MM-DD HH:MM:SS[.fraction] by the local clock, \
+                  or @SECONDS[.fraction] since 1970 UTC."
+)]
+pub struct ReadArgs {
+    /// Capture file: pcapng or pcap, also in gzip or zstd; with - standard input. Several are merged
+    /// in time order
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub output: OutputArgs,
+
+    /// Cut packets to so many bytes
+    #[arg(short, long, value_name = "BYTES")]
+    pub snaplen: Option<u32>,
+
+    /// End after N packets that pass
+    #[arg(short, long, value_name = "N")]
+    pub count: Option<NonZeroU64>,
+
+    /// Only packets of this time or later
+    #[arg(long, value_name = "TIME")]
+    pub from: Option<Moment>,
+
+    /// Only packets before this time
+    #[arg(long, value_name = "TIME")]
+    pub to: Option<Moment>,
+
+    /// Only packets of the interface of this name; may be given more than once
+    #[arg(short, long, value_name = "IF")]
+    pub interface: Vec<String>,
+
+    /// Filter: a file with the decimal program that 'tcpdump -r FILE -ddd EXPRESSION' prints
+    #[arg(long, value_name = "FILE")]
+    pub bpf: Option<PathBuf>,
+
+    /// Say of each file what it is and what is in it, instead of printing packets
+    #[arg(long, conflicts_with_all = ["write", "count", "snaplen"])]
+    pub summary: bool,
+
+    /// JSON Lines instead of text
+    #[arg(long)]
+    pub json: bool,
+
+    /// No summary at the end
+    #[arg(short, long)]
+    pub quiet: bool,
+
+    /// Print numbers, not names; tapline always does
+    #[arg(short)]
+    pub numeric: bool,
+}

@@ -1,0 +1,49 @@
+//! JSON Lines on standard output.
+
+use std::fmt::Write as _;
+use std::io::{self, Write as _};
+
+use serde_json::Value;
+
+/// Prints `value` on a line of its own, in printable ASCII: whatever a file or an interface calls
+/// itself, no control character reaches the terminal.
+pub fn print(value: &Value) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(line(value).as_bytes())?;
+    out.flush()
+}
+
+fn line(value: &Value) -> String {
+    let text = value.to_string();
+    let mut line = String::with_capacity(text.len() + 1);
+    // Outside of strings JSON is ASCII, so an escape is always inside of one.
+    for c in text.chars() {
+        if c.is_ascii() && !c.is_ascii_control() {
+            line.push(c);
+            continue;
+        }
+        for unit in c.encode_utf16(&mut [0; 2]) {
+            // A String takes whatever is written to it.
+            let _ = write!(line, "\\u{unit:04x}");
+        }
+    }
+    line.push('\n');
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_ascii_and_the_same_value() {
+        let value = serde_json::json!({ "name": "e\u{1b}[2Jth\u{9b}0\u{7f}\"\\ größe 😀" });
+        let line = line(&value);
+        let text = line.strip_suffix('\n').expect("a line");
+        assert!(
+            text.bytes().all(|byte| (0x20..0x7f).contains(&byte)),
+            "{text}"
+        );
+        assert_eq!(serde_json::from_str::<Value>(text).expect("JSON"), value);
+    }
+}

@@ -1,0 +1,125 @@
+//! Points in time as they are typed and shown.
+
+use std::str::FromStr;
+
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, Zoned};
+
+/// A point in time, nanoseconds since 1970 UTC; earlier ones are taken as 1970.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Moment(pub u64);
+
+impl FromStr for Moment {
+    type Err = String;
+
+    /// Reads `@SECONDS[.fraction]` since 1970, RFC 3339, or a date and time by the local clock.
+    fn from_str(text: &str) -> Result<Self, String> {
+        Self::read(text, &TimeZone::system())
+    }
+}
+
+impl Moment {
+    fn read(text: &str, local: &TimeZone) -> Result<Self, String> {
+        if let Some(seconds) = text.strip_prefix('@') {
+            return since_1970(seconds).ok_or_else(|| wrong(text));
+        }
+        // A zone in brackets would be passed over by the other two.
+        let timestamp = text
+            .parse::<Zoned>()
+            .map(|zoned| zoned.timestamp())
+            .or_else(|_| text.parse::<Timestamp>());
+        let timestamp = timestamp.or_else(|_| {
+            let civil = text.parse::<DateTime>()?;
+            Ok::<_, jiff::Error>(local.to_zoned(civil)?.timestamp())
+        });
+        let timestamp = timestamp.map_err(|_| wrong(text))?;
+        let ns = timestamp.as_nanosecond().max(0);
+        u64::try_from(ns).map(Self).map_err(|_| wrong(text))
+    }
+}
+
+fn wrong(text: &str) -> String {
+    format!(
+        "'{text}' is not a time, use 2026-11-21T08:30:00Z, '2026-11-21 08:30:00' or @1795249800"
+    )
+}
+
+fn since_1970(text: &str) -> Option<Moment> {
+    let (seconds, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let is_number = |digits: &str| digits.bytes().all(|byte| byte.is_ascii_digit());
+    if seconds.is_empty() || !is_number(seconds) || !is_number(fraction) || fraction.len() > 9 {
+        return None;
+    }
+    let seconds: u64 = seconds.parse().ok()?;
+    let nanoseconds: u64 = format!("{fraction:0<9}").parse().ok()?;
+    let ns = seconds
+        .checked_mul(1_000_000_000)?
+        .checked_add(nanoseconds)?;
+    Some(Moment(ns))
+}
+
+/// Date and time by the clock of `zone`, with the nanoseconds and the distance from UTC.
+pub fn date_time(time_ns: u64, zone: &TimeZone) -> String {
+    // Any u64 of nanoseconds is before the year 2555, well inside of what a Timestamp holds.
+    let time = Timestamp::from_nanosecond(i128::from(time_ns)).unwrap_or_default();
+    let zoned = time.to_zoned(zone.clone());
+    zoned.strftime("%Y-%m-%d %H:%M:%S.%9f %:z").to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Seconds of 2026-11-21 08:30:00 UTC, as `date -d '2026-11-21 08:30 UTC' +%s` prints them.
+    const SECONDS: u64 = 1_795_249_800;
+
+    #[test]
+    fn times_are_read_in_every_form() {
+        let kolkata = TimeZone::fixed(
+            jiff::tz::offset(5).saturating_add(jiff::SignedDuration::from_mins(30)),
+        );
+        let at = |seconds: u64, ns: u64| Ok(Moment(seconds * 1_000_000_000 + ns));
+        for (text, expected) in [
+            ("@1795249800", at(SECONDS, 0)),
+            ("@1795249800.5", at(SECONDS, 500_000_000)),
+            ("@0.000000001", at(0, 1)),
+            ("2026-11-21T08:30:00Z", at(SECONDS, 0)),
+            ("2026-11-21T09:30:00.25+01:00", at(SECONDS, 250_000_000)),
+            ("2026-11-21 14:00:00", at(SECONDS, 0)),
+            ("2026-11-21 14:00:00.123456789", at(SECONDS, 123_456_789)),
+            ("1969-12-31T23:59:59Z", at(0, 0)),
+        ] {
+            assert_eq!(Moment::read(text, &kolkata), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_time_is_refused() {
+        for text in [
+            "",
+            "@",
+            "@-1",
+            "@1.",
+            "@+1",
+            "@1.0000000001",
+            "@18446744074",
+            "yesterday",
+            "12:00",
+            "2026-13-01T00:00:00Z",
+        ] {
+            let result = Moment::read(text, &TimeZone::UTC);
+            // A point without digits behind it is harmless.
+            assert_eq!(result.is_err(), text != "@1.", "{text}");
+        }
+    }
+
+    #[test]
+    fn times_are_shown_with_their_zone() {
+        let zone = TimeZone::fixed(jiff::tz::offset(-3));
+        assert_eq!(
+            date_time(SECONDS * 1_000_000_000 + 1, &zone),
+            "2026-11-21 05:30:00.000000001 -03:00"
+        );
+    }
+}

@@ -1,0 +1,121 @@
+//! `--summary`: what each file is and what is in it.
+
+mod json;
+mod text;
+
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::Ordering;
+
+use serde_json::json;
+use store::read::Item;
+
+use super::digest::Digest;
+use super::input::Input;
+use super::selection::Selection;
+use crate::args::ReadArgs;
+use crate::failure::{Exit, Failure, chain};
+use crate::json::print;
+use crate::privilege;
+use crate::signals::Signals;
+
+/// Reports file after file; one that fails does not keep the others from it.
+pub fn run(args: &ReadArgs, mut selection: Selection, signals: &Signals) -> Result<Exit, Failure> {
+    privilege::drop_all_but_files()?;
+    let mut failures = Vec::new();
+    let mut total = Total::default();
+    for (place, path) in args.files.iter().enumerate() {
+        if signals.flag.load(Ordering::Relaxed) {
+            break;
+        }
+        let digest = match digest(path, &mut selection, signals) {
+            Ok(digest) => digest,
+            Err(failure) => {
+                failures.push(failure.line);
+                continue;
+            }
+        };
+        let shown = if args.json {
+            print(&json::of(&digest))
+        } else {
+            text::print(&digest, place > 0)
+        };
+        shown.map_err(|error| Failure::job_on("cannot write to standard output", &error))?;
+        total.add(&digest);
+        let line = |error: &String| format!("{}: {error}", digest.name);
+        failures.extend(digest.error.as_ref().map(line));
+    }
+    if args.json {
+        print(&total.json())
+            .map_err(|error| Failure::job_on("cannot write to standard output", &error))?;
+    }
+    selection.check_names()?;
+    let Some(last) = failures.pop() else {
+        return Ok(Exit::Done);
+    };
+    for line in failures {
+        eprintln!("tapline: {line}");
+    }
+    Err(Failure::new(Exit::Failed, last))
+}
+
+/// Reads one file to its end, to its damage or to the stop.
+fn digest(path: &Path, selection: &mut Selection, signals: &Signals) -> Result<Digest, Failure> {
+    let Input {
+        name,
+        mut reader,
+        arrived,
+    } = Input::open(path, &signals.stop)?;
+    selection.begin_file();
+    let mut digest = Digest::new(name, &reader);
+    while !signals.flag.load(Ordering::Relaxed) {
+        match reader.next_item() {
+            Ok(Some(Item::Packet(packet))) => {
+                if selection.passes(&packet) {
+                    digest.packet(&packet);
+                }
+            }
+            Ok(Some(Item::Interface { interface, .. })) => {
+                selection.add_interface(interface)?;
+                digest.add_interface(interface);
+            }
+            Ok(Some(Item::Statistics(statistics))) => digest.statistics(statistics),
+            Ok(Some(_)) => {}
+            Ok(None) => break,
+            Err(error) => digest.error = Some(chain(&error)),
+        }
+    }
+    digest.size_bytes = match arrived {
+        Some(arrived) => arrived.load(Ordering::Relaxed),
+        None => fs::metadata(path).map_or(0, |file| file.len()),
+    };
+    Ok(digest)
+}
+
+/// All files together.
+#[derive(Default)]
+struct Total {
+    files: u64,
+    packets: u64,
+    bytes: u64,
+    original_bytes: u64,
+}
+
+impl Total {
+    fn add(&mut self, digest: &Digest) {
+        self.files += 1;
+        self.packets += digest.traffic.packets;
+        self.bytes += digest.traffic.bytes;
+        self.original_bytes += digest.traffic.original_bytes;
+    }
+
+    fn json(&self) -> serde_json::Value {
+        json!({
+            "event": "summary",
+            "files": self.files,
+            "packets": self.packets,
+            "bytes": self.bytes,
+            "original_bytes": self.original_bytes,
+        })
+    }
+}

@@ -1,0 +1,306 @@
+//! Running the program, and waiting for what it says.
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::Duration;
+
+use lab::Host;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+use super::{PROGRAM, name};
+
+/// How long the program may be silent before the test fails.
+const DEADLINE: Duration = Duration::from_secs(60);
+
+/// `tapline capture -i` with the host's first interface and `arguments`, on `host`.
+pub fn command(host: &Host, arguments: &[&str]) -> Command {
+    let mut command = host.command(PROGRAM);
+    command.args(["capture", "-i", &name(host)]).args(arguments);
+    command
+}
+
+/// Starts it with `--json` and returns when it is ready.
+pub fn start(host: &Host, arguments: &[&str]) -> Running {
+    let mut command = command(host, arguments);
+    command.arg("--json");
+    let mut running = spawn(command);
+    running.ready();
+    running
+}
+
+/// Starts it for text and returns when it is ready.
+pub fn start_text(host: &Host, arguments: &[&str]) -> Running {
+    let mut running = spawn(command(host, arguments));
+    running.ready_text();
+    running
+}
+
+/// Runs it to its end.
+pub fn run(host: &Host, arguments: &[&str]) -> Ended {
+    spawn(command(host, arguments)).finish()
+}
+
+/// Starts `command` with both outputs piped.
+pub fn spawn(mut command: Command) -> Running {
+    command.stdout(Stdio::piped());
+    spawn_into(command)
+}
+
+/// Starts `command`, whose standard error goes where the caller has said.
+pub fn spawn_silent(mut command: Command) -> Running {
+    command.stdin(Stdio::null()).stdout(Stdio::piped());
+    begin(command)
+}
+
+/// Starts a program that reads what another writes.
+pub fn spawn_with_input(mut command: Command) -> Running {
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    begin(command)
+}
+
+/// Starts `command`, whose standard output goes where the caller has said.
+pub fn spawn_into(mut command: Command) -> Running {
+    command.stdin(Stdio::null()).stderr(Stdio::piped());
+    begin(command)
+}
+
+fn begin(mut command: Command) -> Running {
+    let mut child = command.spawn().expect("the program starts");
+    let stdout = Lines::of(child.stdout.take());
+    let stderr = Lines::of(child.stderr.take());
+    Running {
+        child,
+        stdout,
+        stderr,
+    }
+}
+
+/// A running program; killed when dropped.
+pub struct Running {
+    child: Child,
+    stdout: Lines,
+    stderr: Lines,
+}
+
+impl Running {
+    /// Waits for the start event.
+    pub fn ready(&mut self) -> Value {
+        self.event(|event| event["event"] == "start")
+    }
+
+    /// Waits for the line that says it captures.
+    pub fn ready_text(&mut self) {
+        while !self.error_line().starts_with("capturing on ") {}
+    }
+
+    /// The next line of standard output.
+    pub fn line(&mut self) -> String {
+        match self.stdout.next() {
+            Some(line) => line,
+            None => panic!("it ended: {:?}", self.stdout.seen),
+        }
+    }
+
+    /// The next line of standard error.
+    pub fn error_line(&mut self) -> String {
+        match self.stderr.next() {
+            Some(line) => line,
+            None => panic!("it ended: {:?}", self.stderr.seen),
+        }
+    }
+
+    /// Takes events off standard output until one is what is waited for.
+    pub fn event(&mut self, is_it: impl Fn(&Value) -> bool) -> Value {
+        while let Some(line) = self.stdout.next() {
+            let event = serde_json::from_str(&line).expect("a line of JSON");
+            if is_it(&event) {
+                return event;
+            }
+        }
+        while self.stderr.next().is_some() {}
+        panic!("it ended: {:?} {:?}", self.stdout.seen, self.stderr.seen);
+    }
+
+    /// Waits until it has accounted for `count` packets; for that it needs `--stats-interval`.
+    pub fn received(&mut self, count: u64) {
+        self.event(|event| event["received"].as_u64() == Some(count));
+    }
+
+    /// Waits until a child of `--stats-interval` has seen at least `count` packets delivered.
+    pub fn delivered(&mut self, count: u64) {
+        self.event(|event| {
+            event["delivered"]
+                .as_u64()
+                .is_some_and(|value| value >= count)
+        });
+    }
+
+    pub fn pid(&self) -> Pid {
+        Pid::from_child(&self.child)
+    }
+
+    pub fn signal(&self, signal: Signal) {
+        kill_process(self.pid(), signal).expect("it takes signals");
+    }
+
+    /// Asks it to end and waits for that.
+    pub fn stop(self) -> Ended {
+        self.signal(Signal::INT);
+        self.finish()
+    }
+
+    /// Waits for its end.
+    pub fn finish(mut self) -> Ended {
+        while self.stdout.next().is_some() {}
+        while self.stderr.next().is_some() {}
+        Ended {
+            status: self.child.wait().expect("its status"),
+            stdout: std::mem::take(&mut self.stdout.seen),
+            stderr: std::mem::take(&mut self.stderr.seen),
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It may have ended; what counts is that it does.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Lines of a stream, as they come.
+struct Lines {
+    coming: Option<Receiver<String>>,
+    seen: Vec<String>,
+}
+
+impl Lines {
+    fn of(stream: Option<impl Read + Send + 'static>) -> Self {
+        let coming = stream.map(|stream| {
+            let (sender, receiver) = channel();
+            thread::spawn(move || {
+                // Ends with the stream, or when nobody listens any more.
+                BufReader::new(stream)
+                    .lines()
+                    .map_while(Result::ok)
+                    .try_for_each(|line| sender.send(line))
+            });
+            receiver
+        });
+        Self {
+            coming,
+            seen: Vec::new(),
+        }
+    }
+
+    /// The next line; `None` at the end.
+    fn next(&mut self) -> Option<String> {
+        use std::sync::mpsc::RecvTimeoutError::{Disconnected, Timeout};
+        match self.coming.as_ref()?.recv_timeout(DEADLINE) {
+            Ok(line) => {
+                self.seen.push(line.clone());
+                Some(line)
+            }
+            Err(Disconnected) => None,
+            Err(Timeout) => panic!("nothing for {DEADLINE:?} after {:?}", self.seen),
+        }
+    }
+}
+
+/// How it ended and what it said.
+#[derive(Debug)]
+pub struct Ended {
+    pub status: ExitStatus,
+    pub stdout: Vec<String>,
+    pub stderr: Vec<String>,
+}
+
+impl Ended {
+    /// Checks that it ended with exit status `code`, and that it complained in one line if that is
+    /// not 0 and not at all if it is; gives the complaint without the program's name.
+    #[track_caller]
+    pub fn exit(&self, code: i32) -> &str {
+        assert_eq!(self.status.code(), Some(code), "{self:?}");
+        let complaints: Vec<&str> = self
+            .stderr
+            .iter()
+            .filter_map(|line| line.strip_prefix("tapline: "))
+            .collect();
+        match complaints[..] {
+            [] if code == 0 => "",
+            [complaint] if code != 0 => complaint,
+            _ => panic!("{self:?}"),
+        }
+    }
+
+    /// As [`exit`](Self::exit), of a program that says nothing else on standard error.
+    #[track_caller]
+    pub fn refusal(&self, code: i32) -> &str {
+        let complaint = self.exit(code);
+        assert!(self.stderr.len() == 1 && self.stdout.is_empty(), "{self:?}");
+        complaint
+    }
+
+    /// Every line of standard output as JSON.
+    #[track_caller]
+    pub fn events(&self) -> Vec<Value> {
+        let parse = |line: &String| serde_json::from_str(line);
+        let events: Result<_, _> = self.stdout.iter().map(parse).collect();
+        events.unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+
+    /// The last event, checked to be a summary that adds up.
+    #[track_caller]
+    pub fn summary(&self) -> Summary {
+        let last = self.events().pop();
+        let summary = last.unwrap_or_else(|| panic!("no summary: {self:?}"));
+        assert_eq!(summary["event"], "summary", "{self:?}");
+        Summary(summary)
+    }
+}
+
+/// The last event of a capture.
+#[derive(Debug)]
+pub struct Summary(pub Value);
+
+impl Summary {
+    #[track_caller]
+    pub fn number(&self, key: &str) -> u64 {
+        let value = self.0[key].as_u64();
+        value.unwrap_or_else(|| panic!("{key} in {}", self.0))
+    }
+
+    #[track_caller]
+    pub fn lost(&self, place: &str) -> u64 {
+        let value = self.0["lost"][place].as_u64();
+        value.unwrap_or_else(|| panic!("lost at {place} in {}", self.0))
+    }
+
+    #[track_caller]
+    pub fn all_lost(&self) -> u64 {
+        let places = ["nic", "ring", "program", "reader", "writer"];
+        // What the kernel cannot tell of the driver is null.
+        let driver = self.0["lost"]["driver"].as_u64().unwrap_or(0);
+        places.iter().map(|place| self.lost(place)).sum::<u64>() + driver
+    }
+
+    /// Checks that the `sent` packets are all accounted for, in sum and by interface.
+    #[track_caller]
+    pub fn conserves(&self, sent: u64) {
+        let sum = self.number("delivered") + self.number("filtered") + self.all_lost();
+        assert_eq!((self.number("received"), sum), (sent, sent), "{}", self.0);
+    }
+
+    /// The names of the files.
+    pub fn files(&self) -> Vec<String> {
+        let files = self.0["files"].as_array().expect("a list of files");
+        files
+            .iter()
+            .map(|file| file.as_str().expect("a name").to_owned())
+            .collect()
+    }
+}

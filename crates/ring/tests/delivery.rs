@@ -1,0 +1,151 @@
+//! When packets are handed over, and that a ring goes round without losing its place.
+
+mod support;
+
+use std::time::Duration;
+
+use lab::Net;
+use support::{BACKENDS, BROADCAST, bytes_of, collect, frame, open, options, read, send, wait};
+use tapline_ring::{Backend, Delivery, Options};
+
+fn with_delivery(delivery: Delivery) -> Options {
+    Options {
+        backend: None,
+        delivery,
+        ..options(Backend::PacketV3)
+    }
+}
+
+fn batch(min_bytes: usize, timeout: Duration) -> Options {
+    with_delivery(Delivery::Batch { min_bytes, timeout })
+}
+
+/// Frames of `bytes` bytes that are numbered from `first` on.
+fn numbered(first: u32, count: u32, bytes: usize) -> Vec<Vec<u8>> {
+    let one = |number: u32| {
+        let mut frame = frame(BROADCAST, bytes);
+        frame[14..18].copy_from_slice(&number.to_be_bytes());
+        frame
+    };
+    (first..first + count).map(one).collect()
+}
+
+#[test]
+fn the_delivery_chooses_the_ring() {
+    let [left, _right] = Net::new().pair();
+    let immediate = open(&left, &with_delivery(Delivery::Immediate));
+    assert_eq!(immediate.backend(), Backend::PacketV2);
+    let batch = open(&left, &with_delivery(Delivery::default()));
+    assert_eq!(batch.backend(), Backend::PacketV3);
+}
+
+#[test]
+fn immediate_delivery_wakes_for_each_packet() {
+    let [left, right] = Net::new().pair();
+    let mut ring = open(&right, &with_delivery(Delivery::Immediate));
+    for frame in numbered(0, 100, 60) {
+        send(&left, std::slice::from_ref(&frame));
+        wait(&ring);
+        let mut batch = ring.next_batch().expect("the ring polled readable");
+        let packets: Vec<Vec<u8>> = batch
+            .packets()
+            .map(|packet| packet.bytes.to_vec())
+            .collect();
+        assert_eq!(packets, [frame]);
+    }
+}
+
+#[test]
+fn a_block_is_handed_over_when_it_is_full() {
+    let [left, right] = Net::new().pair();
+    // The youngest ring is offered a packet first (`dev_add_pack` puts it at the head of the list).
+    let mut witness = open(&right, &with_delivery(Delivery::Immediate));
+    let mut ring = open(&right, &batch(64 << 10, Duration::from_mins(1)));
+    // 64 KiB hold 40 frames of 1514 bytes with their headers.
+    send(&left, &numbered(0, 30, 1514));
+    collect(&mut witness, 30);
+    assert!(ring.next_batch().is_none());
+    ring.refresh().unwrap();
+    assert_eq!(
+        (ring.account().accepted, ring.account().waiting()),
+        (30, 30)
+    );
+
+    send(&left, &numbered(30, 20, 1514));
+    wait(&ring);
+    let mut batch = ring.next_batch().expect("the ring polled readable");
+    let packets: Vec<Vec<u8>> = batch
+        .packets()
+        .map(|packet| packet.bytes.to_vec())
+        .collect();
+    assert_eq!(packets, numbered(0, 40, 1514));
+    drop(batch);
+    assert!(ring.next_batch().is_none());
+}
+
+#[test]
+fn a_block_is_handed_over_when_its_time_is_up() {
+    let [left, right] = Net::new().pair();
+    let mut ring = open(&right, &batch(256 << 10, Duration::from_millis(1)));
+    for frame in numbered(0, 10, 60) {
+        send(&left, std::slice::from_ref(&frame));
+        assert_eq!(bytes_of(collect(&mut ring, 1)), [frame]);
+    }
+}
+
+#[test]
+fn a_ring_that_wraps_keeps_every_packet_and_their_order() {
+    for backend in BACKENDS {
+        let [left, right] = Net::new().pair();
+        let small = Options {
+            snaplen: 120,
+            buffer_bytes: 1,
+            delivery: Delivery::Batch {
+                min_bytes: 1,
+                timeout: Duration::from_millis(1),
+            },
+            ..options(backend)
+        };
+        let mut ring = open(&right, &small);
+        // Two blocks of a page each: 32 frames of 256 bytes, or as many packets as fit.
+        assert_eq!(ring.buffer_bytes(), 8192);
+        for round in 0..100 {
+            // Unequal steps, so that batches begin and end at every place of the ring.
+            let count = 1 + round % 13;
+            let frames = numbered(round * 100, count, 110);
+            send(&left, &frames);
+            assert_eq!(bytes_of(collect(&mut ring, count as usize)), frames);
+        }
+        ring.refresh().unwrap();
+        let account = *ring.account();
+        assert_eq!(account.accepted, account.delivered);
+        assert_eq!(
+            (account.dropped, account.unreadable, account.waiting()),
+            (0, 0, 0)
+        );
+        assert!(account.delivered > 600);
+    }
+}
+
+/// A batch of V2 does not reach over the end of the ring, nor over 256 frames.
+#[test]
+fn a_full_ring_is_read_to_its_end() {
+    let [left, right] = Net::new().pair();
+    let options = Options {
+        snaplen: 120,
+        buffer_bytes: 256 * 600,
+        ..options(Backend::PacketV2)
+    };
+    let mut ring = open(&right, &options);
+    send(&left, &numbered(0, 300, 60));
+    assert_eq!(bytes_of(collect(&mut ring, 300)), numbered(0, 300, 60));
+    send(&left, &numbered(300, 600, 60));
+    let (mut seen, mut lengths) = (Vec::new(), Vec::new());
+    read(&mut ring, |batch| {
+        lengths.push(batch.len());
+        seen.extend(batch.packets().map(|packet| packet.bytes.to_vec()));
+        seen.len() == 600
+    });
+    assert_eq!(seen, numbered(300, 600, 60));
+    assert!(lengths.iter().all(|&length| length <= 256), "{lengths:?}");
+}

@@ -1,0 +1,132 @@
+//! Rings that share an interface, against the number of frames that arrived.
+
+mod support;
+
+use std::time::Duration;
+
+use lab::generator::{Generator, GeneratorOptions, udp_frame};
+use lab::{Host, Net};
+use support::{
+    BACKENDS, BROADCAST, bytes_of, collect, frame, open, options, read, send, until_accepted,
+};
+use tapline_ring::{
+    Backend, Delivery, DirectionFilter, Fanout, FanoutMode, OpenError, Options, PacketRing, Step,
+};
+
+fn member(backend: Backend, mode: FanoutMode) -> Options {
+    Options {
+        fanout: Some(Fanout { group: 7, mode }),
+        // Room for all that is sent here.
+        snaplen: 100,
+        buffer_bytes: 8 << 20,
+        ..options(backend)
+    }
+}
+
+fn deliver(left: &Host, right: &Host, count: u64) {
+    let options = GeneratorOptions::new(left.interface().index, udp_frame(80));
+    let mut generator = left.run(|| Generator::new(options));
+    right.run(|| generator.attach_peer(right.interface().index));
+    assert_eq!(left.run(|| generator.deliver(count, None)).delivered, count);
+}
+
+/// Packets that the ring was given.
+fn accepted(ring: &mut PacketRing) -> u64 {
+    ring.refresh().unwrap();
+    assert_eq!(ring.account().dropped, 0);
+    ring.account().accepted
+}
+
+#[test]
+fn two_rings_share_every_packet() {
+    for backend in BACKENDS {
+        for mode in [
+            FanoutMode::RoundRobin,
+            FanoutMode::Hash,
+            FanoutMode::Cpu,
+            FanoutMode::Queue,
+        ] {
+            let [left, right] = Net::new().pair();
+            let mut rings = [(); 2].map(|()| open(&right, &member(backend, mode)));
+            deliver(&left, &right, 10_000);
+            until_accepted(&mut rings, 10_000);
+            let shares = [0, 1].map(|number| rings[number].account().accepted);
+            match mode {
+                FanoutMode::RoundRobin => assert_eq!(shares, [5000, 5000]),
+                // All are of one flow, and the interface has one queue.
+                FanoutMode::Hash | FanoutMode::Queue => assert!(shares.contains(&0), "{shares:?}"),
+                FanoutMode::Cpu => {}
+            }
+            for (ring, share) in rings.iter_mut().zip(shares) {
+                let mut packets = 0;
+                while packets < share {
+                    read(ring, |batch| {
+                        packets += batch.packets().count() as u64;
+                        true
+                    });
+                }
+                assert_eq!(ring.account().delivered, share);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_direction_holds_in_a_group_too() {
+    for backend in BACKENDS {
+        for direction in [
+            DirectionFilter::In,
+            DirectionFilter::Out,
+            DirectionFilter::Both,
+        ] {
+            let [left, right] = Net::new().pair();
+            let options = Options {
+                direction,
+                ..member(backend, FanoutMode::RoundRobin)
+            };
+            let mut ring = open(&left, &options);
+            let [sent, answered] = [90, 91].map(|bytes| frame(BROADCAST, bytes));
+            send(&left, std::slice::from_ref(&sent));
+            send(&right, std::slice::from_ref(&answered));
+            let expected = match direction {
+                DirectionFilter::In => vec![answered],
+                DirectionFilter::Out => vec![sent],
+                DirectionFilter::Both => vec![sent, answered],
+            };
+            let mut seen = bytes_of(collect(&mut ring, expected.len()));
+            seen.sort_by_key(Vec::len);
+            assert_eq!(seen, expected, "{backend:?} {direction:?}");
+            assert_eq!(accepted(&mut ring), expected.len() as u64);
+        }
+    }
+}
+
+#[test]
+fn a_group_has_one_mode() {
+    let [left, _right] = Net::new().pair();
+    let first = member(Backend::PacketV3, FanoutMode::Hash);
+    let _ring = open(&left, &first);
+    let second = member(Backend::PacketV3, FanoutMode::Cpu);
+    let name = left.interface().name.to_string();
+    match left.run(|| PacketRing::open(&name, &second)) {
+        Err(OpenError::Setup(error)) => assert_eq!(error.step, Step::Fanout),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_member_that_leaves_gives_its_share_to_the_others() {
+    let [left, right] = Net::new().pair();
+    let options = Options {
+        delivery: Delivery::Batch {
+            min_bytes: 1,
+            timeout: Duration::from_millis(1),
+        },
+        ..member(Backend::PacketV3, FanoutMode::RoundRobin)
+    };
+    let mut stays = open(&right, &options);
+    drop(open(&right, &options));
+    let frames = [60, 61, 62, 63].map(|bytes| frame(BROADCAST, bytes));
+    send(&left, &frames);
+    assert_eq!(bytes_of(collect(&mut stays, 4)), frames);
+}

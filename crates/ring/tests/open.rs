@@ -1,0 +1,219 @@
+//! What keeps a ring from being opened, and what ends it, as the kernel says it.
+
+mod support;
+
+use std::os::fd::AsFd;
+use std::time::Duration;
+
+use lab::{Host, Net};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::thread::{CapabilitySet, capabilities, set_capabilities};
+use support::{BACKENDS, BROADCAST, DEADLINE, bytes_of, collect, frame, open, options, send};
+use tapline_ring::{
+    Backend, Delivery, OpenError, OptionError, Options, PacketRing, Step, TimestampSource,
+};
+
+/// The step that is refused, and the kernel's answer.
+#[track_caller]
+fn refusal(host: &Host, link: &str, options: &Options) -> (Step, Option<i32>) {
+    match host.run(|| PacketRing::open(link, options)) {
+        Err(OpenError::Setup(error)) => {
+            assert_eq!(error.link, link);
+            (error.step, error.source.raw_os_error())
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+fn ip(host: &Host, arguments: &str) {
+    let output = host
+        .command("ip")
+        .args(arguments.split(' '))
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
+
+#[test]
+fn an_unknown_interface_is_not_found() {
+    let host = Host::new("alone");
+    for backend in BACKENDS {
+        for link in [
+            "nowhere0",
+            "",
+            "a-name-of-more-than-15-letters",
+            "lo ",
+            "LO",
+        ] {
+            let answer = refusal(&host, link, &options(backend));
+            assert_eq!(answer, (Step::Link, Some(libc::ENODEV)), "{link:?}");
+        }
+    }
+}
+
+#[test]
+fn without_the_privilege_there_is_no_socket() {
+    let host = Host::new("alone");
+    for backend in BACKENDS {
+        // The thread ends with the job, and its privileges with it.
+        let opened = host.run(|| {
+            let mut sets = capabilities(None).unwrap();
+            sets.effective.remove(CapabilitySet::NET_RAW);
+            set_capabilities(None, sets).unwrap();
+            PacketRing::open("lo", &options(backend))
+        });
+        match opened {
+            Err(OpenError::Setup(error)) => {
+                assert_eq!(error.step, Step::Socket);
+                assert_eq!(error.source.raw_os_error(), Some(libc::EPERM));
+                assert_eq!(error.to_string(), "cannot open a packet socket for lo");
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn an_interface_that_is_down_cannot_be_received_from() {
+    for backend in BACKENDS {
+        let [left, _right] = Net::new().pair();
+        let name = left.interface().name.to_string();
+        ip(&left, &format!("link set {name} down"));
+        let answer = refusal(&left, &name, &options(backend));
+        assert_eq!(answer, (Step::Bind, Some(libc::ENETDOWN)));
+    }
+}
+
+#[test]
+fn an_interface_without_a_clock_gives_no_hardware_time_stamps() {
+    for backend in BACKENDS {
+        let [left, _right] = Net::new().pair();
+        let name = left.interface().name.to_string();
+        let timestamps = TimestampSource::Hardware;
+        let answer = refusal(
+            &left,
+            &name,
+            &Options {
+                timestamps,
+                ..options(backend)
+            },
+        );
+        assert_eq!(answer, (Step::Timestamps, Some(libc::EOPNOTSUPP)));
+    }
+}
+
+#[test]
+fn options_that_cannot_be_are_refused_before_the_kernel_is_asked() {
+    let refused = |options: Options| match PacketRing::open("nowhere0", &options) {
+        Err(OpenError::Option(error)) => error,
+        other => panic!("{other:?}"),
+    };
+    let batch = |timeout| Delivery::Batch {
+        min_bytes: 1,
+        timeout,
+    };
+    for backend in BACKENDS {
+        let snaplen = 0;
+        assert_eq!(
+            refused(Options {
+                snaplen,
+                ..options(backend)
+            }),
+            OptionError::SnaplenZero
+        );
+        let buffer_bytes = usize::MAX;
+        assert_eq!(
+            refused(Options {
+                buffer_bytes,
+                ..options(backend)
+            }),
+            OptionError::BufferTooLarge { bytes: usize::MAX }
+        );
+    }
+    let v3 = options(Backend::PacketV3);
+    let delivery = Delivery::Immediate;
+    assert_eq!(
+        refused(Options { delivery, ..v3 }),
+        OptionError::ImmediateNeedsV2
+    );
+    for timeout in [
+        Duration::ZERO,
+        Duration::from_micros(65_535_001),
+        Duration::MAX,
+    ] {
+        let delivery = batch(timeout);
+        assert_eq!(
+            refused(Options {
+                delivery,
+                ..options(Backend::PacketV3)
+            }),
+            OptionError::Timeout { timeout }
+        );
+    }
+    let [left, _right] = Net::new().pair();
+    for timeout in [Duration::from_nanos(1), Duration::from_millis(65_535)] {
+        open(
+            &left,
+            &Options {
+                delivery: batch(timeout),
+                ..options(Backend::PacketV3)
+            },
+        );
+    }
+}
+
+/// Waits until the descriptor tells of an error.
+#[track_caller]
+fn until_broken(ring: &PacketRing) {
+    let timeout = Timespec::try_from(DEADLINE).unwrap();
+    // No flag asks for errors: they are always told.
+    let mut descriptors = [PollFd::from_borrowed_fd(ring.as_fd(), PollFlags::empty())];
+    assert_eq!(poll(&mut descriptors, Some(&timeout)).unwrap(), 1);
+    assert!(descriptors[0].revents().contains(PollFlags::ERR));
+}
+
+#[test]
+fn an_interface_that_goes_down_is_told_once_and_what_came_before_stays() {
+    for backend in BACKENDS {
+        let [left, right] = Net::new().pair();
+        let mut ring = open(&right, &options(backend));
+        assert!(ring.take_error().is_ok());
+        send(&left, &[frame(BROADCAST, 60)]);
+        support::wait(&ring);
+        ip(&right, &format!("link set {} down", right.interface().name));
+        until_broken(&ring);
+        let error = ring.take_error().unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(libc::ENETDOWN));
+        assert!(ring.take_error().is_ok());
+        assert_eq!(bytes_of(collect(&mut ring, 1)), [frame(BROADCAST, 60)]);
+        assert!(ring.refresh().is_ok());
+        assert_eq!((ring.account().accepted, ring.account().waiting()), (1, 0));
+
+        // The socket stays bound: packets come again when the interface is up again.
+        ip(&right, &format!("link set {} up", right.interface().name));
+        send(&left, &[frame(BROADCAST, 61)]);
+        assert_eq!(bytes_of(collect(&mut ring, 1)), [frame(BROADCAST, 61)]);
+    }
+}
+
+#[test]
+fn an_interface_that_is_removed_is_told_and_what_came_before_stays() {
+    for backend in BACKENDS {
+        let [left, right] = Net::new().pair();
+        let mut ring = open(&right, &options(backend));
+        send(&left, &[frame(BROADCAST, 60)]);
+        support::wait(&ring);
+        ip(&right, &format!("link del {}", right.interface().name));
+        until_broken(&ring);
+        let error = ring.take_error().unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(libc::ENETDOWN));
+        assert_eq!(bytes_of(collect(&mut ring, 1)), [frame(BROADCAST, 60)]);
+        assert!(ring.refresh().is_ok());
+        assert!(ring.stop().is_ok());
+        assert!(ring.next_batch().is_none());
+    }
+}

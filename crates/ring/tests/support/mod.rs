@@ -1,0 +1,190 @@
+//! What the tests of this crate share: rings on test hosts, frames, and what was received.
+
+#![allow(dead_code, reason = "each test file uses a part")]
+
+use std::os::fd::AsFd;
+use std::time::{Duration, Instant};
+
+use lab::Host;
+use lab::generator::{pin_to_cpu, send_frames};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use tapline_ring::{Backend, Batch, Delivery, Options, Packet, PacketRing, TimestampSource};
+use wire::metadata::{Checksum, Direction, Reception};
+
+pub const BACKENDS: [Backend; 2] = [Backend::PacketV2, Backend::PacketV3];
+
+/// How long anything may take before a test fails.
+pub const DEADLINE: Duration = Duration::from_secs(10);
+
+/// A private EtherType (IEEE 802, local experimental), in which no stack takes an interest.
+pub const PRIVATE: [u8; 2] = [0x88, 0xb5];
+
+pub const BROADCAST: [u8; 6] = [0xff; 6];
+pub const GROUP: [u8; 6] = [0x01, 0x00, 0x5e, 0x00, 0x00, 0x05];
+pub const STRANGER: [u8; 6] = [2, 0, 0, 0, 9, 9];
+
+/// A ring of a megabyte, which is 512 packets in V2, whose blocks are handed over after a
+/// millisecond.
+pub fn options(backend: Backend) -> Options {
+    Options {
+        backend: Some(backend),
+        snaplen: 1800,
+        buffer_bytes: 1 << 20,
+        delivery: Delivery::Batch {
+            min_bytes: 64 << 10,
+            timeout: Duration::from_millis(1),
+        },
+        ..Options::default()
+    }
+}
+
+/// A ring on the host's first interface.
+#[track_caller]
+pub fn open(host: &Host, options: &Options) -> PacketRing {
+    open_on(host, &host.interface().name.to_string(), options)
+}
+
+#[track_caller]
+pub fn open_on(host: &Host, link: &str, options: &Options) -> PacketRing {
+    let ring = host.run(|| PacketRing::open(link, options));
+    ring.unwrap_or_else(|error| panic!("{error}: {error:?}"))
+}
+
+/// An Ethernet frame of `bytes` bytes to `destination`; each byte of its payload tells its place.
+pub fn frame(destination: [u8; 6], bytes: usize) -> Vec<u8> {
+    let header = [&destination[..], &[2, 0, 0, 0, 0, 7], &PRIVATE].concat();
+    let payload = (header.len()..bytes).map(|place| (place % 251) as u8);
+    header.iter().copied().chain(payload).collect()
+}
+
+/// The frame by which [`until_end`] knows that all before it have been seen.
+pub fn end_frame() -> Vec<u8> {
+    let mut end = frame(BROADCAST, 60);
+    end[14..].fill(0xee);
+    end
+}
+
+/// Sends `frames` in order out of the host's first interface, from one processor: another would
+/// have a queue of its own.
+#[track_caller]
+pub fn send<F: AsRef<[u8]> + Send + Sync>(host: &Host, frames: &[F]) {
+    let sent = host.run(|| {
+        pin_to_cpu(0).unwrap();
+        send_frames(host.interface().index, frames).unwrap()
+    });
+    assert_eq!(sent, frames.len() as u64);
+}
+
+/// Sends `frames` and the end of them.
+#[track_caller]
+pub fn send_and_end(host: &Host, frames: &[Vec<u8>]) {
+    send(host, &[frames, &[end_frame()]].concat());
+}
+
+/// A packet that outlives its batch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seen {
+    pub bytes: Vec<u8>,
+    pub original_len: u32,
+    pub timestamp_ns: u64,
+    pub timestamp_source: TimestampSource,
+    pub direction: Direction,
+    pub reception: Option<Reception>,
+    pub checksum: Checksum,
+    pub link: u32,
+}
+
+impl From<Packet<'_>> for Seen {
+    fn from(packet: Packet<'_>) -> Self {
+        Self {
+            bytes: packet.bytes.to_vec(),
+            original_len: packet.original_len,
+            timestamp_ns: packet.timestamp_ns,
+            timestamp_source: packet.timestamp_source,
+            direction: packet.direction,
+            reception: packet.reception,
+            checksum: packet.checksum,
+            link: packet.link,
+        }
+    }
+}
+
+/// Waits until the ring has work.
+#[track_caller]
+pub fn wait(ring: &PacketRing) {
+    assert!(poll_until(ring, Instant::now() + DEADLINE), "no work came");
+}
+
+/// Waits until the ring polls readable or broken; `false` at the deadline.
+#[track_caller]
+fn poll_until(ring: &PacketRing, deadline: Instant) -> bool {
+    let left = deadline.saturating_duration_since(Instant::now());
+    let timeout = Timespec::try_from(left).unwrap();
+    let mut descriptors = [PollFd::from_borrowed_fd(ring.as_fd(), PollFlags::IN)];
+    poll(&mut descriptors, Some(&timeout)).unwrap() == 1
+}
+
+/// Hands every batch to `take` until it answers that it has enough.
+#[track_caller]
+pub fn read(ring: &mut PacketRing, mut take: impl FnMut(&mut Batch<'_>) -> bool) {
+    let deadline = Instant::now() + DEADLINE;
+    loop {
+        while let Some(mut batch) = ring.next_batch() {
+            if take(&mut batch) {
+                return;
+            }
+        }
+        if !poll_until(ring, deadline) {
+            ring.refresh().unwrap();
+            panic!("not all came: {ring:?}");
+        }
+    }
+}
+
+/// The next `count` packets.
+#[track_caller]
+pub fn collect(ring: &mut PacketRing, count: usize) -> Vec<Seen> {
+    let mut seen = Vec::new();
+    read(ring, |batch| {
+        seen.extend(batch.packets().map(Seen::from));
+        seen.len() >= count
+    });
+    assert_eq!(seen.len(), count);
+    seen
+}
+
+/// The packets before the [`end_frame`]. More than that frame's 60 bytes must be kept of each.
+#[track_caller]
+pub fn until_end(ring: &mut PacketRing) -> Vec<Seen> {
+    let end = end_frame();
+    let mut seen: Vec<Seen> = Vec::new();
+    read(ring, |batch| {
+        seen.extend(batch.packets().map(Seen::from));
+        seen.last().is_some_and(|last| last.bytes == end)
+    });
+    seen.pop();
+    seen
+}
+
+pub fn bytes_of(seen: Vec<Seen>) -> Vec<Vec<u8>> {
+    seen.into_iter().map(|packet| packet.bytes).collect()
+}
+
+/// Asks for the rings' account until all of `count` packets are in it.
+///
+/// A ring that drops what it is offered has no event to wait for, so the processor is offered
+/// between two looks.
+#[track_caller]
+pub fn until_accepted(rings: &mut [PacketRing], count: u64) {
+    let deadline = Instant::now() + DEADLINE;
+    let mut accepted = 0;
+    while accepted < count {
+        assert!(Instant::now() < deadline, "{accepted} of {count} came");
+        std::thread::yield_now();
+        for ring in &mut *rings {
+            ring.refresh().unwrap();
+        }
+        accepted = rings.iter().map(|ring| ring.account().accepted).sum();
+    }
+    assert_eq!(accepted, count);
+}

@@ -1,0 +1,119 @@
+//! A capture to a file allocates nothing per packet.
+
+mod support;
+
+use std::fs::File;
+use std::thread;
+use std::time::Duration;
+
+use allocation_counter::{AllocationInfo, measure};
+use lab::Net;
+use support::{BACKENDS, Witness, deliver, frames, generator, ipv4_only, options, send};
+use tapline::Stop;
+use tapline::capture::{Capture, Consumer, ConsumerError, Ended, FileConsumer, Options};
+use tapline::ring::{Backend, Delivery};
+use tapline::store::model::Packet;
+use tapline::store::write::{self, CaptureFile, Output};
+
+/// What the thread of a capture of `packets` packets allocates, from its start to its end.
+fn allocations(backend: Backend, is_filtered: bool, packets: u64) -> AllocationInfo {
+    let [left, right] = Net::new().pair();
+    let mut witness = Witness::on(&right);
+    let mut generator = generator(&left, &right);
+    // Bringing the counters up to date asks the kernel, which allocates, once a tick.
+    let quiet = Options {
+        filter: is_filtered.then(ipv4_only),
+        buffer_bytes: 64 << 20,
+        tick: Duration::MAX,
+        ..options(&right, backend)
+    };
+    let capture = right.run(|| Capture::open(quiet)).unwrap();
+    let output = Output::Descriptor {
+        file: File::options().write(true).open("/dev/null").unwrap(),
+        name: "/dev/null".into(),
+    };
+    let mut file = write::Options::new(output, capture.interfaces().to_vec());
+    file.statistics = capture.statistics_source();
+    let file = CaptureFile::create(file, 0).unwrap();
+    let mut consumer = FileConsumer::new(file, Duration::from_millis(1));
+    let stop = Stop::new().unwrap();
+    let stopper = stop.stopper();
+    let (outcome, info) = thread::scope(|scope| {
+        let running = scope.spawn(|| {
+            let mut outcome = None;
+            let info = measure(|| outcome = Some(capture.run(&mut consumer, &stop)));
+            (outcome.unwrap(), info)
+        });
+        deliver(&left, &mut generator, packets);
+        witness.until(packets);
+        stopper.stop();
+        running.join().unwrap()
+    });
+    assert!(matches!(outcome.ended, Ended::Stopped), "{outcome:?}");
+    assert_eq!(outcome.account.received(), Some(packets));
+    assert_eq!(outcome.account.delivered, packets);
+    assert_eq!(consumer.packets_written(), packets);
+    info
+}
+
+/// Rounds in which the end of a capture asks for the counters: one a millisecond, for a second and
+/// the time of a block at most, until the last block of TPACKET_V3 has come.
+const LAST_ROUNDS: u64 = 1002;
+
+#[test]
+fn nothing_is_allocated_per_packet() {
+    for backend in BACKENDS {
+        for is_filtered in [false, true] {
+            let few = allocations(backend, is_filtered, 20_000).count_total;
+            let many = allocations(backend, is_filtered, 200_000).count_total;
+            match backend {
+                Backend::PacketV2 => assert_eq!(few, many),
+                Backend::PacketV3 => {
+                    let each = [few, many].map(|count| count.saturating_sub(20) / LAST_ROUNDS);
+                    assert!(each.iter().all(|&each| each <= 5), "{few} {many}");
+                }
+            }
+        }
+    }
+}
+
+/// Packets of several interfaces are put in order without gathering them.
+#[test]
+fn nothing_is_allocated_to_merge_interfaces() {
+    let merging = |packets: u32| {
+        let net = Net::new();
+        let [mut left, mut right] = net.pair();
+        net.join(&mut left, &mut right);
+        let mut witness = Witness::on(&right);
+        let links = right.interfaces().iter().map(|link| link.name.to_string());
+        let quiet = Options {
+            links: links.collect(),
+            tick: Duration::MAX,
+            delivery: Delivery::Immediate,
+            ..options(&right, Backend::PacketV2)
+        };
+        let capture = right.run(|| Capture::open(quiet)).unwrap();
+        let stop = Stop::new().unwrap();
+        let stopper = stop.stopper();
+        let mut counter = Counter(0);
+        let info = thread::scope(|scope| {
+            let running = scope.spawn(|| measure(|| drop(capture.run(&mut counter, &stop))));
+            send(&left, &frames(0, packets));
+            witness.until(packets.into());
+            stopper.stop();
+            running.join().unwrap()
+        });
+        assert_eq!(counter.0, packets);
+        info.count_total
+    };
+    assert_eq!(merging(10), merging(5000));
+}
+
+struct Counter(u32);
+
+impl Consumer for Counter {
+    fn packet(&mut self, _packet: &Packet<'_>) -> Result<(), ConsumerError> {
+        self.0 += 1;
+        Ok(())
+    }
+}

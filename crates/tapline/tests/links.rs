@@ -1,0 +1,246 @@
+//! Captures from several interfaces, and what keeps a capture from being opened.
+
+mod support;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use lab::generator::{pin_to_cpu, send_frames};
+use lab::{Host, Net};
+use support::{
+    BACKENDS, Teller, Told, Witness, frames, number, options, run, run_open, until_told,
+};
+use tapline::Stop;
+use tapline::capture::{Capture, CaptureError, Options};
+use tapline::ring::{Backend, Delivery, DirectionFilter, OpenError, Step};
+use tapline::store::model::LinkType;
+
+/// Two hosts with two links between them.
+fn two_links() -> [Host; 2] {
+    let net = Net::new();
+    let [mut left, mut right] = net.pair();
+    net.join(&mut left, &mut right);
+    [left, right]
+}
+
+fn both(right: &Host, backend: Backend) -> Options {
+    let links = right
+        .interfaces()
+        .iter()
+        .map(|link| link.name.to_string())
+        .collect();
+    Options {
+        links,
+        ..options(right, backend)
+    }
+}
+
+/// Sends frames 0 to 99 by turns over both links.
+fn send_by_turns(left: &Host) {
+    left.run(|| {
+        pin_to_cpu(0).unwrap();
+        for (turn, frame) in frames(0, 100).iter().enumerate() {
+            send_frames(left.interfaces()[turn % 2].index, [frame]).unwrap();
+        }
+    });
+}
+
+#[test]
+fn packets_that_lie_ready_together_are_merged_by_their_time() {
+    for backend in BACKENDS {
+        let [left, right] = two_links();
+        let mut witnesses = [0, 1].map(|number| Witness::of_link(&right, number));
+        let capture = right.run(|| Capture::open(both(&right, backend))).unwrap();
+        // They gather in the rings before anybody reads.
+        send_by_turns(&left);
+        for witness in &mut witnesses {
+            witness.until(50);
+        }
+        let (mut teller, release, told) = Teller::stalling();
+        let (outcome, ()) = run_open(capture, &mut teller, |stopper| {
+            until_told(&told, Told::Holding);
+            release.send(()).unwrap();
+            until_told(&told, Told::Idle);
+            stopper.stop();
+        });
+        assert_eq!(outcome.account.received(), Some(100));
+        let counts: Vec<u64> = outcome
+            .links
+            .iter()
+            .map(|link| link.account.delivered)
+            .collect();
+        assert_eq!(counts, [50, 50]);
+        for (link, interface) in outcome.links.iter().zip(right.interfaces()) {
+            assert_eq!(link.name, interface.name.to_string());
+        }
+
+        let mut by_link: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+        for (link, _, bytes) in &teller.kept {
+            by_link.entry(*link).or_default().push(number(bytes));
+        }
+        assert_eq!(by_link[&0], (0..100).step_by(2).collect::<Vec<_>>());
+        assert_eq!(by_link[&1], (1..100).step_by(2).collect::<Vec<_>>());
+        if backend == Backend::PacketV2 {
+            // All lay ready together. The blocks of V3 may have been cut apart by their timer.
+            assert!(teller.kept.is_sorted_by_key(|(_, time_ns, _)| *time_ns));
+        }
+        let statistics = teller.finished.unwrap();
+        let received: Vec<_> = statistics
+            .iter()
+            .map(|one| (one.interface, one.received))
+            .collect();
+        assert_eq!(received, [(0, Some(50)), (1, Some(50))]);
+    }
+}
+
+#[test]
+fn the_limit_of_packets_is_that_of_all_interfaces_together() {
+    for backend in BACKENDS {
+        let [left, right] = two_links();
+        let mut witnesses = [0, 1].map(|number| Witness::of_link(&right, number));
+        let mut limited = both(&right, backend);
+        limited.limits.packets = Some(31);
+        let capture = right.run(|| Capture::open(limited)).unwrap();
+        send_by_turns(&left);
+        for witness in &mut witnesses {
+            witness.until(50);
+        }
+        let mut teller = Teller::new();
+        let (outcome, ()) = run_open(capture, &mut teller, |_| ());
+        assert_eq!((teller.taken, outcome.account.delivered), (31, 31));
+        assert_eq!(outcome.account.filtered, Some(69));
+        let links = outcome.links.iter().map(|link| link.account.received());
+        assert!(links.eq([Some(50), Some(50)]));
+    }
+}
+
+/// More interfaces than are put in order together keep their numbers.
+#[test]
+fn many_interfaces_are_told_apart() {
+    let host = Host::new("alone");
+    let links: Vec<String> = (0..9)
+        .flat_map(|n| [format!("near{n}"), format!("far{n}")])
+        .collect();
+    let ip = |arguments: &str| {
+        let words = arguments.split(' ');
+        assert!(host.command("ip").args(words).status().unwrap().success());
+    };
+    for n in 0..9 {
+        ip(&format!("link add near{n} type veth peer name far{n}"));
+    }
+    for link in &links {
+        ip(&format!("link set {link} arp off up"));
+    }
+    let options = Options {
+        links: links.clone(),
+        backend: Some(Backend::PacketV2),
+        snaplen: 100,
+        buffer_bytes: 1 << 20,
+        direction: DirectionFilter::Out,
+        ..Options::default()
+    };
+    let capture = host.run(|| Capture::open(options)).unwrap();
+    let mut netlink = host.netlink();
+    for (number, link) in (0..).zip(&links) {
+        let index = netlink.link_named(link).unwrap().index;
+        host.run(|| send_frames(index, frames(number, 1)).unwrap());
+    }
+    // Each was in its ring when it had been sent.
+    let stop = Stop::new().unwrap();
+    stop.stopper().stop();
+    let mut teller = Teller::new();
+    let outcome = capture.run(&mut teller, &stop);
+    let seen = teller
+        .kept
+        .iter()
+        .map(|(link, _, bytes)| (*link, number(bytes)));
+    let mut seen: Vec<(u32, u32)> = seen.collect();
+    seen.sort_unstable();
+    assert!(seen.into_iter().eq((0..18).map(|number| (number, number))));
+    for (link, name) in outcome.links.iter().zip(&links) {
+        assert_eq!((&link.name, link.account.delivered), (name, 1));
+    }
+}
+
+#[test]
+fn interfaces_are_described_as_the_kernel_knows_them() {
+    let [_left, right] = two_links();
+    let alias = "the way to the left";
+    let name = right.interface().name.to_string();
+    let words = ["link", "set", &name, "alias", alias];
+    assert!(right.command("ip").args(words).status().unwrap().success());
+    let described = Options {
+        filter_text: Some("all of it".into()),
+        links: vec![name.clone(), "lo".into()],
+        ..options(&right, Backend::PacketV3)
+    };
+    let capture = right.run(|| Capture::open(described)).unwrap();
+    let [link, loopback] = capture.interfaces() else {
+        panic!("{:?}", capture.interfaces());
+    };
+    assert_eq!((link.link_type, link.snaplen), (LinkType::ETHERNET, 100));
+    assert_eq!(link.name.as_ref(), Some(&name));
+    assert_eq!(link.description.as_deref(), Some(alias));
+    assert_eq!(link.filter.as_deref(), Some("all of it"));
+    assert_eq!(link.hardware.as_deref(), Some("veth"));
+    assert_eq!(link.mac, Some(right.interface().mac.0));
+    // What a veth says of its speed, as ethtool(8) shows.
+    let shown = right.command("ethtool").arg(&name).output().unwrap().stdout;
+    let shown = String::from_utf8(shown).unwrap();
+    assert!(shown.contains("Speed: 10000Mb/s"), "{shown}");
+    assert_eq!(link.speed_bps, Some(10_000_000_000));
+    let uname = std::process::Command::new("uname")
+        .arg("-srm")
+        .output()
+        .unwrap()
+        .stdout;
+    let uname = String::from_utf8(uname).unwrap();
+    assert_eq!(link.os.as_deref(), Some(uname.trim_end()));
+    assert_eq!(Capture::operating_system(), uname.trim_end());
+    assert_eq!((loopback.name.as_deref(), loopback.mac), (Some("lo"), None));
+    let rings: Vec<&str> = capture
+        .rings()
+        .map(|ring| ring.link().name.as_str())
+        .collect();
+    assert_eq!(rings, [name.as_str(), "lo"]);
+}
+
+#[test]
+fn a_capture_that_cannot_be_says_why() {
+    let [_left, right] = two_links();
+    let refused = |options: Options| match right.run(|| Capture::open(options)) {
+        Err(error) => error,
+        Ok(_) => panic!("it was opened"),
+    };
+    let good = || both(&right, Backend::PacketV3);
+    let of = |links: &[&str]| {
+        let links = links.iter().map(|&link| link.to_owned()).collect();
+        Options { links, ..good() }
+    };
+    assert!(matches!(refused(of(&[])), CaptureError::NoLink));
+    match refused(of(&["right0", "lo", "right0"])) {
+        CaptureError::LinkTwice { link } => assert_eq!(link, "right0"),
+        other => panic!("{other:?}"),
+    }
+    match refused(of(&["right0", "nowhere0"])) {
+        CaptureError::Ring(OpenError::Setup(error)) => {
+            assert_eq!((error.step, error.link.as_str()), (Step::Link, "nowhere0"));
+        }
+        other => panic!("{other:?}"),
+    }
+    let contradiction = Options {
+        delivery: Delivery::Immediate,
+        ..good()
+    };
+    assert!(matches!(
+        refused(contradiction),
+        CaptureError::Ring(OpenError::Option(_))
+    ));
+    for tick in [Duration::ZERO, Duration::MAX] {
+        // Neither is an error: the shortest and the longest time there is.
+        let mut few = Options { tick, ..good() };
+        few.limits.packets = Some(0);
+        let (outcome, ()) = run(&right, few, &mut Teller::new(), |_| ());
+        assert_eq!(outcome.account.received(), Some(0));
+    }
+}

@@ -1,0 +1,103 @@
+//! A capture into files that rotate: each is whole, and says what became of the packets so far.
+
+mod support;
+
+use std::num::NonZeroU64;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use lab::{Net, tool};
+use support::{BACKENDS, Witness, frames, number, options, run_open, send};
+use tapline::capture::{Capture, Ended, FileConsumer};
+use tapline::store::model::{Direction, Statistics};
+use tapline::store::read::{Item, Reader};
+use tapline::store::write::{self, CaptureFile, Output, Rotation};
+
+/// The first words of the frames' payloads, as tshark reads them from a file.
+fn numbers_by_tshark(path: &Path) -> Vec<u32> {
+    let mut command: Command = tool::command("tshark");
+    command
+        .args(["-n", "-T", "fields", "-e", "data.data", "-r"])
+        .arg(path);
+    let output = command.output().unwrap();
+    assert!(output.status.success());
+    let text = String::from_utf8(output.stdout).unwrap();
+    text.lines()
+        .map(|line| u32::from_str_radix(&line[..8], 16).unwrap())
+        .collect()
+}
+
+/// The numbers of a file's packets, and its statistics, which come after them.
+fn contents(path: &Path) -> (Vec<u32>, Vec<Statistics>) {
+    let (mut numbers, mut statistics) = (Vec::new(), Vec::new());
+    let mut reader = Reader::open(path).unwrap();
+    while let Some(item) = reader.next_item().unwrap() {
+        match item {
+            Item::Packet(packet) => {
+                assert!(statistics.is_empty(), "statistics end the file");
+                assert_eq!(packet.direction, Some(Direction::In));
+                numbers.push(number(packet.bytes));
+            }
+            Item::Statistics(one) => statistics.push(one.clone()),
+            _ => {}
+        }
+    }
+    (numbers, statistics)
+}
+
+#[test]
+fn each_file_of_a_rotation_is_whole_and_ends_with_the_account_so_far() {
+    for backend in BACKENDS {
+        let [left, right] = Net::new().pair();
+        let folder = tempfile::tempdir().unwrap();
+        let mut witness = Witness::on(&right);
+        let capture = right
+            .run(|| Capture::open(options(&right, backend)))
+            .unwrap();
+        let output = Output::Path(folder.path().join("capture.pcapng"));
+        let mut file = write::Options::new(output, capture.interfaces().to_vec());
+        file.statistics = capture.statistics_source();
+        file.rotation = Rotation {
+            packets: NonZeroU64::new(300),
+            ..Rotation::default()
+        };
+        let file = CaptureFile::create(file, 0).unwrap();
+        let mut consumer = FileConsumer::new(file, Duration::from_secs(1));
+        let (outcome, ()) = run_open(capture, &mut consumer, |stopper| {
+            send(&left, &frames(0, 1000));
+            witness.until(1000);
+            stopper.stop();
+        });
+        assert!(matches!(outcome.ended, Ended::Stopped), "{outcome:?}");
+        assert_eq!(outcome.account.received(), Some(1000));
+        assert_eq!(
+            (outcome.account.delivered, consumer.packets_written()),
+            (1000, 1000)
+        );
+
+        let paths = consumer.paths();
+        assert_eq!(paths.len(), 4);
+        assert_eq!(consumer.files().len(), 4);
+        for (part, path) in (0..).zip(&paths) {
+            let expected: Vec<u32> = (part * 300..1000.min(part * 300 + 300)).collect();
+            assert_eq!(numbers_by_tshark(path), expected);
+            let (numbers, statistics) = contents(path);
+            assert_eq!(numbers, expected);
+            let [statistics] = &statistics[..] else {
+                panic!("{statistics:?}")
+            };
+            let so_far = numbers.last().map(|&last| u64::from(last) + 1);
+            assert_eq!((statistics.interface, statistics.delivered), (0, so_far));
+            assert_eq!(statistics.os_dropped, Some(0));
+            assert!(statistics.start_ns <= statistics.end_ns);
+        }
+        let (_, last) = contents(&paths[3]);
+        let counted = (
+            last[0].received,
+            last[0].filter_accepted,
+            last[0].interface_dropped,
+        );
+        assert_eq!(counted, (Some(1000), Some(1000), Some(0)));
+    }
+}

@@ -1,0 +1,311 @@
+//! What the tests of this crate share: captures on test hosts, traffic, and a consumer that tells.
+
+#![allow(dead_code, reason = "each test file uses a part")]
+
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use lab::Host;
+use lab::generator::{Generator, GeneratorOptions, pin_to_cpu, send_frames, udp_frame};
+use tapline::capture::{Capture, Consumer, ConsumerError, Limits, Options, Outcome};
+use tapline::filter::classic::{Instruction, Program};
+use tapline::ring::{self, Backend, Delivery, PacketRing};
+use tapline::store::model::{Packet, Statistics};
+use tapline::{Stop, Stopper};
+
+pub const BACKENDS: [Backend; 2] = [Backend::PacketV2, Backend::PacketV3];
+
+/// How long anything may take before a test fails.
+pub const DEADLINE: Duration = Duration::from_secs(20);
+
+/// A capture on the first interface of `host`, with 128 bytes a packet and room for thousands.
+pub fn options(host: &Host, backend: Backend) -> Options {
+    Options {
+        links: vec![host.interface().name.to_string()],
+        backend: Some(backend),
+        snaplen: 100,
+        buffer_bytes: 8 << 20,
+        delivery: Delivery::Batch {
+            min_bytes: 64 << 10,
+            timeout: Duration::from_millis(1),
+        },
+        // A capture that ought to have ended otherwise ends after all.
+        limits: Limits {
+            packets: None,
+            duration: Some(DEADLINE),
+        },
+        ..Options::default()
+    }
+}
+
+/// Opens a capture on `host`, runs it in a thread of its own, and `drive` in this one.
+#[track_caller]
+pub fn run<C: Consumer + Send, T>(
+    host: &Host,
+    options: Options,
+    consumer: &mut C,
+    drive: impl FnOnce(&Stopper) -> T,
+) -> (Outcome, T) {
+    let capture = host.run(|| Capture::open(options));
+    let capture = capture.unwrap_or_else(|error| panic!("{error}: {error:?}"));
+    run_open(capture, consumer, drive)
+}
+
+/// As [`run`], with a capture that is open already.
+pub fn run_open<C: Consumer + Send, T>(
+    capture: Capture,
+    consumer: &mut C,
+    drive: impl FnOnce(&Stopper) -> T,
+) -> (Outcome, T) {
+    let stop = Stop::new().unwrap();
+    let guard = EndWithTest(stop.stopper());
+    thread::scope(|scope| {
+        let running = scope.spawn(|| capture.run(consumer, &stop));
+        let driven = drive(&guard.0);
+        (running.join().unwrap(), driven)
+    })
+}
+
+/// Ends the capture when the test fails, which would wait for it otherwise.
+struct EndWithTest(Stopper);
+
+impl Drop for EndWithTest {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.stop();
+        }
+    }
+}
+
+/// Counts what an interface hands to packet sockets.
+///
+/// It is to be opened before the capture: the youngest socket is offered a packet first
+/// (`dev_add_pack`, net/core/dev.c), so what the witness has counted the capture has been offered.
+pub struct Witness(PacketRing);
+
+impl Witness {
+    #[track_caller]
+    pub fn on(host: &Host) -> Self {
+        Self::of_link(host, 0)
+    }
+
+    #[track_caller]
+    pub fn of_link(host: &Host, number: usize) -> Self {
+        let options = ring::Options {
+            snaplen: 1,
+            buffer_bytes: 1,
+            ..ring::Options::default()
+        };
+        let name = host.interfaces()[number].name.to_string();
+        Self(host.run(|| PacketRing::open(&name, &options)).unwrap())
+    }
+
+    /// Returns when `count` packets have come. There is no event to wait for, so the processor is
+    /// offered between two looks.
+    #[track_caller]
+    pub fn until(&mut self, count: u64) {
+        let deadline = Instant::now() + DEADLINE;
+        while self.0.account().accepted < count {
+            assert!(
+                Instant::now() < deadline,
+                "not all came: {:?}",
+                self.0.account()
+            );
+            thread::yield_now();
+            self.0.refresh().unwrap();
+        }
+        assert_eq!(self.0.account().accepted, count);
+    }
+}
+
+/// A generator of UDP datagrams of 80 bytes between the hosts' first interfaces, numbered.
+#[track_caller]
+pub fn generator(left: &Host, right: &Host) -> Generator {
+    let mut options = GeneratorOptions::new(left.interface().index, udp_frame(80));
+    options.sequence_at = Some(lab::generator::SEQUENCE_AT);
+    let mut generator = left.run(|| Generator::new(options));
+    right.run(|| generator.attach_peer(right.interface().index));
+    generator
+}
+
+#[track_caller]
+pub fn deliver(host: &Host, generator: &mut Generator, count: u64) {
+    assert_eq!(host.run(|| generator.deliver(count, None)).delivered, count);
+}
+
+/// `count` broadcast frames of a private EtherType, numbered from `first` on.
+pub fn frames(first: u32, count: u32) -> Vec<Vec<u8>> {
+    let one = |number: u32| {
+        let mut frame = vec![0xff; 12];
+        frame.extend([0x88, 0xb5]);
+        frame.extend(number.to_be_bytes());
+        frame.resize(60, 0x5a);
+        frame
+    };
+    (first..first + count).map(one).collect()
+}
+
+/// The number that [`frames`] gave a frame.
+pub fn number(frame: &[u8]) -> u32 {
+    u32::from_be_bytes(frame[14..18].try_into().unwrap())
+}
+
+/// Sends in order, from one processor: another would have a queue of its own.
+#[track_caller]
+pub fn send(host: &Host, frames: &[Vec<u8>]) {
+    let sent = host.run(|| {
+        pin_to_cpu(0).unwrap();
+        send_frames(host.interface().index, frames).unwrap()
+    });
+    assert_eq!(sent, frames.len() as u64);
+}
+
+/// `ether proto 0x0800`: the generator's frames, not those of [`frames`].
+pub fn ipv4_only() -> Program {
+    let code = vec![
+        Instruction::new(0x28, 12),
+        Instruction::jump(0x15, 0x0800, 0, 1),
+        Instruction::new(0x06, 262_144),
+        Instruction::new(0x06, 0),
+    ];
+    Program::new(code).unwrap()
+}
+
+/// The same, with a load that eBPF does not know: the offset of the payload.
+pub fn ipv4_only_untranslatable() -> Program {
+    let mut code = vec![Instruction::new(0x20, 0xffff_f000 + 52)];
+    code.extend(ipv4_only().instructions());
+    Program::new(code).unwrap()
+}
+
+/// What a [`Teller`] tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Told {
+    /// The first packet came; the consumer now waits to be released.
+    Holding,
+    /// No packet is waiting.
+    Idle,
+}
+
+/// Calls of a consumer beside that with a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Call {
+    Idle,
+    Tick,
+    Finish,
+}
+
+/// Counts packets and keeps the first bytes of some.
+pub struct Teller {
+    pub taken: u64,
+    /// Sum of the losses told with packets.
+    pub lost_before: u64,
+    /// Interface, time and bytes of the first thousand packets.
+    pub kept: Vec<(u32, u64, Vec<u8>)>,
+    pub ticks: u64,
+    pub finished: Option<Vec<Statistics>>,
+    /// Number of the packet that is not taken, from 0.
+    pub fails_at: Option<u64>,
+    /// Which other call fails.
+    pub fails_to: Option<Call>,
+    /// What it claims to have lost of those it took.
+    pub loses: u64,
+    hold: Option<Receiver<()>>,
+    told: Option<Sender<Told>>,
+}
+
+impl Teller {
+    pub fn new() -> Self {
+        Self {
+            taken: 0,
+            lost_before: 0,
+            kept: Vec::new(),
+            ticks: 0,
+            finished: None,
+            fails_at: None,
+            fails_to: None,
+            loses: 0,
+            hold: None,
+            told: None,
+        }
+    }
+
+    /// One that stalls on the first packet until it is sent `()`, and tells what it does.
+    pub fn stalling() -> (Self, Sender<()>, Receiver<Told>) {
+        let (release, hold) = channel();
+        let (tell, told) = channel();
+        let teller = Self {
+            hold: Some(hold),
+            told: Some(tell),
+            ..Self::new()
+        };
+        (teller, release, told)
+    }
+
+    fn fail_if_asked_to(&self, call: Call) -> Result<(), ConsumerError> {
+        if self.fails_to == Some(call) {
+            return Err(format!("{call:?}, as asked").into());
+        }
+        Ok(())
+    }
+
+    fn tell(&self, what: Told) {
+        if let Some(told) = &self.told {
+            // A test that has heard enough has gone.
+            let _ = told.send(what);
+        }
+    }
+}
+
+/// Waits until the teller tells `what`.
+#[track_caller]
+pub fn until_told(told: &Receiver<Told>, what: Told) {
+    while told.recv_timeout(DEADLINE).expect("the consumer tells") != what {}
+}
+
+impl Consumer for Teller {
+    fn packet(&mut self, packet: &Packet<'_>) -> Result<(), ConsumerError> {
+        if self.fails_at == Some(self.taken) {
+            return Err("as asked".into());
+        }
+        self.taken += 1;
+        self.lost_before += packet.drop_count.unwrap_or(0);
+        if self.kept.len() < 1000 {
+            let time_ns = packet.timestamp_ns.unwrap();
+            self.kept
+                .push((packet.interface, time_ns, packet.bytes.to_vec()));
+        }
+        if let Some(hold) = self.hold.take() {
+            self.tell(Told::Holding);
+            hold.recv_timeout(DEADLINE)?;
+        }
+        Ok(())
+    }
+
+    fn idle(&mut self, _now_ns: u64) -> Result<(), ConsumerError> {
+        if self.hold.is_none() {
+            self.tell(Told::Idle);
+        }
+        self.fail_if_asked_to(Call::Idle)
+    }
+
+    fn tick(
+        &mut self,
+        _now_ns: u64,
+        _account: &tapline::capture::Account,
+    ) -> Result<(), ConsumerError> {
+        self.ticks += 1;
+        self.fail_if_asked_to(Call::Tick)
+    }
+
+    fn finish(&mut self, statistics: &[Statistics]) -> Result<(), ConsumerError> {
+        assert!(self.finished.is_none());
+        self.finished = Some(statistics.to_vec());
+        self.fail_if_asked_to(Call::Finish)
+    }
+
+    fn lost(&self) -> u64 {
+        self.loses
+    }
+}

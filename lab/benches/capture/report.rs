@@ -1,0 +1,245 @@
+//! The figures of all rounds, for people and for programs.
+
+use serde_json::json;
+
+use crate::machine::Machine;
+use crate::rig::{FRAME_BYTES, READER_CPU, RING_MIB, Rig, SENDER_CPU, SNAPLEN};
+use crate::round::{PACED_PPS, Result, Round, Sink, Trial};
+use crate::spread::Spread;
+use crate::tool::Tool;
+
+pub struct Report {
+    machine: Machine,
+    tools: Vec<ToolLines>,
+    results: Vec<Result>,
+    rounds: u32,
+}
+
+/// What is told of a tool beside its figures.
+struct ToolLines {
+    tool: Tool,
+    version: Option<String>,
+    command: String,
+}
+
+/// The figures of one tool and one sink.
+struct Figures {
+    paced_ns: Spread,
+    full_ns: Spread,
+    lost_percent: Spread,
+    offered_pps: Spread,
+    loss_free_pps: Spread,
+    wakeups: Spread,
+}
+
+impl Report {
+    pub fn new(machine: Machine, tools: &[Tool], rig: &Rig) -> Self {
+        let lines = |tool: &Tool| {
+            let arguments = tool.arguments(rig, "FILE".as_ref(), 0);
+            let arguments: Vec<_> = arguments
+                .iter()
+                .map(|word| word.to_string_lossy())
+                .collect();
+            let program = match &tool.program {
+                Some(path) if !tool.is_peer() => path.display().to_string(),
+                _ => tool.name.clone(),
+            };
+            ToolLines {
+                version: tool.version(),
+                command: format!("{program} {}", arguments.join(" ")),
+                tool: tool.clone(),
+            }
+        };
+        Self {
+            machine,
+            tools: tools.iter().map(lines).collect(),
+            results: Vec::new(),
+            rounds: 0,
+        }
+    }
+
+    pub fn add(&mut self, round: Round) {
+        self.rounds += 1;
+        self.results.extend(round.results);
+    }
+
+    /// Whether every file of tapline holds as many packets as it says.
+    pub fn tapline_counts_right(&self) -> bool {
+        let own = |result: &&Result| !self.tools[result.tool].tool.is_peer();
+        self.results
+            .iter()
+            .filter(own)
+            .all(|result| result.miscounted().next().is_none())
+    }
+
+    /// `None` for a tool that is not installed.
+    fn figures(&self, tool: usize, sink: Sink) -> Option<Figures> {
+        let results = self
+            .results
+            .iter()
+            .filter(|r| r.tool == tool && r.sink == sink);
+        let spread = |pick: &dyn Fn(&Result) -> f64| Spread::of(results.clone().map(pick));
+        let lost = |trial: &Trial| trial.lost() as f64 * 100.0 / trial.offered as f64;
+        Some(Figures {
+            paced_ns: spread(&|result| result.paced.cost_ns())?,
+            full_ns: spread(&|result| result.full.cost_ns())?,
+            lost_percent: spread(&|result| lost(&result.full))?,
+            offered_pps: spread(&|result| result.full.offered_pps)?,
+            loss_free_pps: spread(&Result::loss_free_pps)?,
+            wakeups: spread(&|r| r.paced.reader.waits as f64 / r.paced.seconds)?,
+        })
+    }
+
+    /// The best peer's median of a figure, by `better`.
+    fn best_peer(
+        &self,
+        sink: Sink,
+        pick: fn(&Figures) -> Spread,
+        better: fn(f64, f64) -> f64,
+    ) -> Option<f64> {
+        let peers = self
+            .tools
+            .iter()
+            .enumerate()
+            .filter(|(_, lines)| lines.tool.is_peer());
+        let medians =
+            peers.filter_map(|(number, _)| Some(pick(&self.figures(number, sink)?).median));
+        medians.reduce(better)
+    }
+
+    pub fn print_markdown(&self) {
+        println!("{}", self.machine.line());
+        println!(
+            "\nCapture of {FRAME_BYTES}-byte frames, {SNAPLEN} bytes kept of each, over veth; ring \
+             {RING_MIB} MiB; sender on processor {SENDER_CPU}, reader on processor {READER_CPU}. \
+             {} rounds; median (least–most); × is the ratio to the best peer's median.",
+            self.rounds
+        );
+        for sink in Sink::ALL {
+            self.print_table(sink);
+        }
+        println!();
+        for lines in &self.tools {
+            let ToolLines {
+                tool,
+                version,
+                command,
+            } = lines;
+            match version {
+                Some(version) => println!("- {}: {version}; `{command}`", tool.name),
+                None => println!(
+                    "- {}: not installed (apt-get install {})",
+                    tool.name, tool.package
+                ),
+            }
+        }
+        self.print_notes();
+    }
+
+    fn print_table(&self, sink: Sink) {
+        println!(
+            "\n| to {} | reader CPU at {} kpps, ns/packet | × | reader CPU at full speed, ns/packet \
+             | × | lost at full speed, % | of kpps | loss-free, kpps | × |",
+            sink.name(),
+            PACED_PPS / 1000
+        );
+        println!("|---|--:|--:|--:|--:|--:|--:|--:|--:|");
+        let best_paced = self.best_peer(sink, |f| f.paced_ns, f64::min);
+        let best_full = self.best_peer(sink, |f| f.full_ns, f64::min);
+        let best_rate = self.best_peer(sink, |f| f.loss_free_pps, f64::max);
+        let ratio = |spread: Spread, best: Option<f64>| {
+            best.map_or("–".into(), |best| format!("{:.2}", spread.median / best))
+        };
+        for (number, lines) in self.tools.iter().enumerate() {
+            let name = &lines.tool.name;
+            let Some(figures) = self.figures(number, sink) else {
+                println!("| {name} | not installed | | | | | | | |");
+                continue;
+            };
+            println!(
+                "| {name} | {} | {} | {} | {} | {} | {} | {} | {} |",
+                figures.paced_ns.show(1.0, 0),
+                ratio(figures.paced_ns, best_paced),
+                figures.full_ns.show(1.0, 0),
+                ratio(figures.full_ns, best_full),
+                figures.lost_percent.show(1.0, 2),
+                figures.offered_pps.show(1e3, 0),
+                figures.loss_free_pps.show(1e3, 0),
+                ratio(figures.loss_free_pps, best_rate),
+            );
+        }
+    }
+
+    fn print_notes(&self) {
+        println!(
+            "\nCPU is the reader's user and system time from its first wait for packets to its end, \
+             by captured packets. Full speed is as fast as the sender goes beside this reader. A \
+             loss-free rate equal to it was limited by the sender. N of a command is the number of \
+             frames of a trial."
+        );
+        let mut all_right = true;
+        for result in &self.results {
+            for trial in result.miscounted() {
+                all_right = false;
+                println!(
+                    "- {} counted {} packets and its file holds {}.",
+                    result.name,
+                    trial.reader.counted.captured,
+                    trial.in_file.unwrap_or_default()
+                );
+            }
+        }
+        if all_right {
+            println!("Every file on tmpfs held as many packets as its writer counted.");
+        }
+    }
+
+    pub fn print_json(&self) {
+        let figures = |number: usize, sink: Sink| {
+            let figures = self.figures(number, sink)?;
+            let spread = |s: Spread| json!({"median": s.median, "least": s.least, "most": s.most});
+            Some(json!({
+                "tool": self.tools[number].tool.name,
+                "sink": sink.name(),
+                "reader_cpu_ns_per_packet_paced": spread(figures.paced_ns),
+                "reader_cpu_ns_per_packet_full": spread(figures.full_ns),
+                "lost_percent_full": spread(figures.lost_percent),
+                "offered_pps_full": spread(figures.offered_pps),
+                "loss_free_pps": spread(figures.loss_free_pps),
+                "wakeups_per_s_paced": spread(figures.wakeups),
+            }))
+        };
+        let numbers = 0..self.tools.len();
+        let rows: Vec<_> = Sink::ALL
+            .into_iter()
+            .flat_map(|sink| {
+                numbers
+                    .clone()
+                    .filter_map(move |number| figures(number, sink))
+            })
+            .collect();
+        let tools: Vec<_> = self
+            .tools
+            .iter()
+            .map(|ToolLines { tool, version, command }| {
+                json!({"name": tool.name, "version": version, "command": command, "package": tool.package})
+            })
+            .collect();
+        let summary = json!({
+            "event": "summary",
+            "machine": self.machine.processor,
+            "processors": self.machine.processors,
+            "virtual_machine": self.machine.virtual_machine,
+            "kernel": self.machine.kernel,
+            "time": self.machine.time,
+            "frame_bytes": FRAME_BYTES,
+            "snaplen": SNAPLEN,
+            "ring_mib": RING_MIB,
+            "paced_pps": PACED_PPS,
+            "rounds": self.rounds,
+            "tools": tools,
+            "figures": rows,
+        });
+        println!("{summary}");
+    }
+}

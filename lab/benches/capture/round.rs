@@ -1,0 +1,229 @@
+//! A round: every reader at every task, taking turns.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::json;
+use store::read::Reader as FileReader;
+
+use crate::reader::{Finished, Reader};
+use crate::rig::{MOST_FRAMES, Rig};
+use crate::tool::Tool;
+
+/// A rate that every reader sustains.
+pub const PACED_PPS: u64 = 500_000;
+const PACED_FRAMES: u64 = 1_000_000;
+/// Halvings of the interval in which the loss-free rate lies.
+const HALVINGS: u32 = 5;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sink {
+    Null,
+    Tmpfs,
+}
+
+impl Sink {
+    pub const ALL: [Self; 2] = [Self::Null, Self::Tmpfs];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Null => "/dev/null",
+            Self::Tmpfs => "tmpfs",
+        }
+    }
+}
+
+/// One start of a reader.
+#[derive(Clone, Copy, Debug)]
+pub struct Trial {
+    /// Frames that arrived at its interface.
+    pub offered: u64,
+    pub offered_pps: f64,
+    pub seconds: f64,
+    pub reader: Finished,
+    /// Packets in its file, if that can be read.
+    pub in_file: Option<u64>,
+}
+
+impl Trial {
+    /// Packets that were offered and not captured.
+    pub fn lost(&self) -> u64 {
+        let captured = self.reader.counted.captured;
+        let kept = self
+            .in_file
+            .map_or(captured, |packets| packets.min(captured));
+        self.offered.saturating_sub(kept)
+    }
+
+    /// Reader's processor time, nanoseconds a packet.
+    pub fn cost_ns(&self) -> f64 {
+        self.reader.cpu.as_nanos() as f64 / self.reader.counted.captured.max(1) as f64
+    }
+
+    fn counts_right(&self) -> bool {
+        self.in_file
+            .is_none_or(|packets| packets == self.reader.counted.captured)
+    }
+
+    fn json(&self) -> serde_json::Value {
+        json!({
+            "offered": self.offered,
+            "offered_pps": self.offered_pps,
+            "captured": self.reader.counted.captured,
+            "in_file": self.in_file,
+            "lost": self.lost(),
+            "lost_by_own_count": self.reader.counted.lost,
+            "reader_cpu_ns": self.reader.cpu.as_nanos() as u64,
+            "reader_cpu_ns_per_packet": self.cost_ns(),
+            "wakeups_per_s": self.reader.waits as f64 / self.seconds,
+        })
+    }
+}
+
+/// What one reader did in a round.
+#[derive(Clone, Debug)]
+pub struct Result {
+    /// Place in the list of tools.
+    pub tool: usize,
+    pub name: String,
+    pub sink: Sink,
+    pub paced: Trial,
+    pub full: Trial,
+    /// Trials between the two.
+    pub between: Vec<Trial>,
+}
+
+impl Result {
+    fn trials(&self) -> impl Iterator<Item = &Trial> {
+        [&self.paced, &self.full].into_iter().chain(&self.between)
+    }
+
+    /// The highest rate without a loss; 0 when there was none.
+    pub fn loss_free_pps(&self) -> f64 {
+        let clean = self.trials().filter(|trial| trial.lost() == 0);
+        clean.map(|trial| trial.offered_pps).fold(0.0, f64::max)
+    }
+
+    /// Trials in which the file holds another number of packets than the reader counted.
+    pub fn miscounted(&self) -> impl Iterator<Item = &Trial> {
+        self.trials().filter(|trial| !trial.counts_right())
+    }
+}
+
+#[derive(Debug)]
+pub struct Round {
+    pub results: Vec<Result>,
+}
+
+impl Round {
+    pub fn print_json(&self, number: u32) {
+        for result in &self.results {
+            let line = json!({
+                "event": "result",
+                "round": number,
+                "tool": result.name,
+                "sink": result.sink.name(),
+                "paced": result.paced.json(),
+                "full": result.full.json(),
+                "between": result.between.iter().map(Trial::json).collect::<Vec<_>>(),
+                "loss_free_pps": result.loss_free_pps(),
+            });
+            println!("{line}");
+        }
+    }
+}
+
+/// Has every installed tool do everything once.
+pub fn run(rig: &Rig, tools: &[Tool]) -> Round {
+    let tools: Vec<_> = tools
+        .iter()
+        .enumerate()
+        .filter(|(_, tool)| tool.program.is_some())
+        .collect();
+    let mut results = Vec::new();
+    for sink in Sink::ALL {
+        let each = |count, rate| -> Vec<_> {
+            tools
+                .iter()
+                .map(|(_, tool)| trial(rig, tool, sink, count, rate))
+                .collect()
+        };
+        let paced = each(PACED_FRAMES, Some(PACED_PPS));
+        let full = each(MOST_FRAMES, None);
+        for ((&(number, tool), paced), full) in tools.iter().zip(paced).zip(full) {
+            let between = search(&paced, &full, |rate| {
+                trial(rig, tool, sink, rate, Some(rate))
+            });
+            let name = tool.name.clone();
+            results.push(Result {
+                tool: number,
+                name,
+                sink,
+                paced,
+                full,
+                between,
+            });
+        }
+    }
+    Round { results }
+}
+
+/// Looks for the highest rate without a loss between two trials, a second at each rate.
+fn search(paced: &Trial, full: &Trial, mut at_rate: impl FnMut(u64) -> Trial) -> Vec<Trial> {
+    let mut trials = Vec::new();
+    if full.lost() == 0 {
+        return trials;
+    }
+    let mut low = if paced.lost() == 0 {
+        paced.offered_pps
+    } else {
+        0.0
+    };
+    let mut high = full.offered_pps;
+    for _ in 0..HALVINGS {
+        let middle = f64::midpoint(low, high);
+        let trial = at_rate(middle as u64);
+        if trial.lost() == 0 {
+            low = middle;
+        } else {
+            high = middle;
+        }
+        trials.push(trial);
+    }
+    trials
+}
+
+fn trial(rig: &Rig, tool: &Tool, sink: Sink, count: u64, rate_pps: Option<u64>) -> Trial {
+    let path = match sink {
+        Sink::Null => "/dev/null".into(),
+        Sink::Tmpfs => rig.folder.path().join("capture"),
+    };
+    let reader = Reader::start(tool, rig, &path, count);
+    let sent = rig.deliver(count, rate_pps);
+    let reader = reader.finish();
+    let in_file = (sink == Sink::Tmpfs).then(|| {
+        let packets = packets_in(&path);
+        fs::remove_file(&path).expect("the file is removed");
+        packets
+    });
+    Trial {
+        offered: sent.delivered,
+        offered_pps: sent.delivered_pps(),
+        seconds: sent.duration.as_secs_f64(),
+        reader,
+        in_file,
+    }
+}
+
+/// Counts the packets of a file.
+fn packets_in(path: &Path) -> u64 {
+    let mut reader = FileReader::open(path).unwrap_or_else(|error| panic!("{error}"));
+    let mut packets = 0;
+    while let Some(_packet) = reader
+        .next_packet()
+        .unwrap_or_else(|error| panic!("{error}"))
+    {
+        packets += 1;
+    }
+    packets
+}

@@ -1,0 +1,180 @@
+//! The readers: how each is told to do the same, and how each tells what it counted.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use tapline_lab::tool;
+
+use crate::rig::{RING_MIB, Rig, SNAPLEN};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Tapline,
+    Tcpdump,
+    Dumpcap,
+    NetsniffNg,
+}
+
+#[derive(Clone, Debug)]
+pub struct Tool {
+    pub kind: Kind,
+    /// As the table names it.
+    pub name: String,
+    /// `None` when it is not installed.
+    pub program: Option<PathBuf>,
+    /// Debian package it comes in.
+    pub package: &'static str,
+}
+
+/// What a reader says at its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counted {
+    pub captured: u64,
+    /// Packets it says it lost.
+    pub lost: u64,
+}
+
+impl Tool {
+    /// tapline in the builds given, then the others.
+    pub fn all(tapline: &[PathBuf]) -> Vec<Self> {
+        let own = tapline.iter().enumerate().map(|(number, path)| {
+            assert!(
+                path.is_file(),
+                "{} is missing: cargo build --release -p tapline-cli",
+                path.display()
+            );
+            Self {
+                kind: Kind::Tapline,
+                name: match number {
+                    0 => "tapline".into(),
+                    _ => format!("tapline ({})", path.display()),
+                },
+                program: Some(path.clone()),
+                package: "",
+            }
+        });
+        let peer = |kind, name: &str| Self {
+            kind,
+            name: name.into(),
+            program: tool::find(name),
+            package: tool::package(name),
+        };
+        let peers = [
+            peer(Kind::Tcpdump, "tcpdump"),
+            peer(Kind::Dumpcap, "dumpcap"),
+            peer(Kind::NetsniffNg, "netsniff-ng"),
+        ];
+        own.chain(peers).collect()
+    }
+
+    pub fn is_peer(&self) -> bool {
+        self.kind != Kind::Tapline
+    }
+
+    /// What its `--version` says, in short.
+    pub fn version(&self) -> Option<String> {
+        let output = Command::new(self.program.as_ref()?)
+            .arg("--version")
+            .output()
+            .ok()?;
+        let text = [output.stdout, output.stderr].concat();
+        let text = String::from_utf8_lossy(&text);
+        let lines = match self.kind {
+            // libpcap does its work.
+            Kind::Tcpdump => 2,
+            _ => 1,
+        };
+        let lines: Vec<_> = text.lines().take(lines).map(str::trim).collect();
+        Some(lines.join(", "))
+    }
+
+    /// Its arguments to capture `count` packets from the rig into `file`.
+    pub fn arguments(&self, rig: &Rig, file: &Path, count: u64) -> Vec<OsString> {
+        let (interface, count) = (rig.interface(), count.to_string());
+        let text = match self.kind {
+            Kind::Tapline => format!(
+                "capture -i {interface} -s {SNAPLEN} -c {count} --backend packet-v3 \
+                 --buffer {RING_MIB}M --json -w"
+            ),
+            // -Z: it would otherwise become a user who may not write here.
+            Kind::Tcpdump => {
+                let kib = RING_MIB * 1024;
+                format!("-i {interface} -n -s {SNAPLEN} -c {count} -B {kib} -Z root -w")
+            }
+            Kind::Dumpcap => {
+                format!("-i {interface} -q -s {SNAPLEN} -c {count} -B {RING_MIB} -w")
+            }
+            // It has no flag for the bytes to keep; its filter does that. -T: nanoseconds, as the
+            // others. -N, -A, -Q: it would otherwise set time stamps, memory limits and interrupts
+            // of the machine.
+            Kind::NetsniffNg => format!(
+                "--in {interface} --num {count} --ring-size {RING_MIB}MiB --filter {} --silent \
+                 -T 0xa1b23c4d -N -A -Q --out",
+                rig.snaplen_filter().display()
+            ),
+        };
+        let mut arguments: Vec<OsString> = text.split_whitespace().map(Into::into).collect();
+        arguments.push(file.into());
+        arguments
+    }
+
+    /// How long it may still be silent when the last packet has come, beside its work: the time
+    /// after which the kernel hands its reader a block that is not full.
+    pub fn block_timeout(&self) -> Duration {
+        Duration::from_millis(match self.kind {
+            Kind::Tapline => 10,
+            Kind::Tcpdump => 1000,
+            Kind::Dumpcap => 250,
+            Kind::NetsniffNg => 100,
+        })
+    }
+
+    /// Finds the counts in what it printed.
+    pub fn counted(&self, printed: &str) -> Option<Counted> {
+        match self.kind {
+            Kind::Tapline => {
+                let summary: serde_json::Value =
+                    serde_json::from_str(printed.lines().last()?).ok()?;
+                let lost = summary["lost"].as_object()?.values();
+                Some(Counted {
+                    captured: summary["delivered"].as_u64()?,
+                    lost: lost.filter_map(serde_json::Value::as_u64).sum(),
+                })
+            }
+            Kind::Tcpdump => Some(Counted {
+                captured: number_before(printed, " packets captured")?,
+                lost: number_before(printed, " packets dropped by kernel")?,
+            }),
+            Kind::Dumpcap => {
+                // Packets received/dropped on interface 'right0': 10/0 (pcap:0/dumpcap:0/…
+                let (_, counts) = printed.split_once("Packets received/dropped on interface")?;
+                let (_, counts) = counts.split_once("': ")?;
+                let (captured, rest) = counts.split_once('/')?;
+                Some(Counted {
+                    captured: captured.parse().ok()?,
+                    lost: rest.split_once(' ')?.0.parse().ok()?,
+                })
+            }
+            Kind::NetsniffNg => {
+                // What it read is what came in less what it left unread, lost packets among them.
+                let (_, unread) = printed.split_once("packets incoming (")?;
+                let unread: u64 = unread.split_once(' ')?.0.parse().ok()?;
+                Some(Counted {
+                    captured: number_before(printed, "  packets incoming")? - unread,
+                    lost: number_before(printed, "  packets failed filter")?,
+                })
+            }
+        }
+    }
+}
+
+/// The number that stands before `words`.
+fn number_before(text: &str, words: &str) -> Option<u64> {
+    let (before, _) = text.split_once(words)?;
+    let digits = before
+        .rsplit(|letter: char| !letter.is_ascii_digit())
+        .next()?;
+    digits.parse().ok()
+}
