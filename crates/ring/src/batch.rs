@@ -8,6 +8,7 @@ use abi::packet::{BlockDesc, TP_STATUS_KERNEL, Tpacket2Hdr, Tpacket3Hdr};
 
 use crate::options::Backend;
 use crate::packet::{Packet, lend};
+use crate::prefetch;
 use crate::ring::PacketRing;
 
 /// Offset of the shared status word in a slot: V2's header begins with it, V3's block has it third.
@@ -158,7 +159,9 @@ impl<'b> Packets<'b> {
         // borrowed; packets of a block do not overlap, each is walked once per call of `packets`,
         // which borrows the batch mutably.
         let (packet, header) = unsafe { lend::<Tpacket3Hdr>(at, room, self.snaplen) }?;
-        self.offset += header.next_offset as usize;
+        let step = header.next_offset as usize;
+        prefetch::ahead(at, step);
+        self.offset += step;
         Some(packet)
     }
 

@@ -16,8 +16,6 @@ const HEADROOM_BYTES: usize = 128;
 /// The largest packet a driver hands over unless "BIG TCP" is set up: 64 KiB and an Ethernet header.
 const LARGEST_PACKET_BYTES: usize = 65_536 + 18;
 
-const PAGE_BYTES: usize = 4096;
-
 /// Blocks that a ring has at least: one with the reader, one with the kernel.
 const MIN_BLOCKS: usize = 2;
 
@@ -36,6 +34,10 @@ pub(crate) struct Geometry {
 
 impl Geometry {
     pub fn new(options: &Options) -> Result<Self, OptionError> {
+        Self::in_pages(options, rustix::param::page_size())
+    }
+
+    fn in_pages(options: &Options, page_bytes: usize) -> Result<Self, OptionError> {
         if options.snaplen == 0 {
             return Err(OptionError::SnaplenZero);
         }
@@ -55,8 +57,8 @@ impl Geometry {
         }
         let packet_bytes = HEADROOM_BYTES + (options.snaplen as usize).min(LARGEST_PACKET_BYTES);
         let geometry = match backend {
-            Backend::PacketV2 => Self::frames(packet_bytes, options.buffer_bytes),
-            Backend::PacketV3 => Self::blocks(packet_bytes, options)?,
+            Backend::PacketV2 => Self::frames(packet_bytes, options.buffer_bytes, page_bytes),
+            Backend::PacketV3 => Self::blocks(packet_bytes, options, page_bytes)?,
         };
         // Rounding up to whole blocks may have gone over the limit.
         if u32::try_from(geometry.bytes()).is_err() {
@@ -66,13 +68,13 @@ impl Geometry {
     }
 
     /// Small frames share a block; a large one is a block, so that slots are contiguous always.
-    fn frames(packet_bytes: usize, buffer_bytes: usize) -> Self {
-        let slot_bytes = if packet_bytes <= PAGE_BYTES {
+    fn frames(packet_bytes: usize, buffer_bytes: usize, page_bytes: usize) -> Self {
+        let slot_bytes = if packet_bytes <= page_bytes {
             packet_bytes.next_power_of_two()
         } else {
-            packet_bytes.next_multiple_of(PAGE_BYTES)
+            packet_bytes.next_multiple_of(page_bytes)
         };
-        let block_bytes = slot_bytes.next_multiple_of(PAGE_BYTES).max(slot_bytes);
+        let block_bytes = slot_bytes.next_multiple_of(page_bytes).max(slot_bytes);
         let blocks = buffer_bytes.div_ceil(block_bytes).max(MIN_BLOCKS);
         let count = blocks * (block_bytes / slot_bytes);
         Self {
@@ -84,12 +86,12 @@ impl Geometry {
         }
     }
 
-    fn blocks(packet_bytes: usize, options: &Options) -> Result<Self, OptionError> {
+    fn blocks(packet_bytes: usize, options: &Options, page_bytes: usize) -> Result<Self, OptionError> {
         let Delivery::Batch { min_bytes, timeout } = options.delivery else {
             return Err(OptionError::ImmediateNeedsV2);
         };
         let largest = options.buffer_bytes / MIN_BLOCKS;
-        let slot_bytes = min_bytes.clamp(PAGE_BYTES, largest.max(PAGE_BYTES));
+        let slot_bytes = min_bytes.clamp(page_bytes, largest.max(page_bytes));
         let slot_bytes = slot_bytes.max(size_of::<BlockDesc>() + packet_bytes);
         let slot_bytes = slot_bytes.next_power_of_two();
         let count = options.buffer_bytes.div_ceil(slot_bytes).max(MIN_BLOCKS);
@@ -126,24 +128,34 @@ fn whole_ms(timeout: Duration) -> Result<u32, OptionError> {
 mod tests {
     use super::*;
 
-    fn geometry(backend: Backend, snaplen: u32, buffer_bytes: usize) -> Geometry {
+    fn geometry(
+        backend: Backend,
+        snaplen: u32,
+        buffer_bytes: usize,
+        page_bytes: usize,
+    ) -> Geometry {
         let options = Options {
             backend: Some(backend),
             snaplen,
             buffer_bytes,
             ..Options::default()
         };
-        Geometry::new(&options).unwrap()
+        Geometry::in_pages(&options, page_bytes).unwrap()
     }
 
     #[test]
     fn the_kernel_rules_hold_for_every_size() {
-        for backend in [Backend::PacketV2, Backend::PacketV3] {
+        for (backend, page_bytes) in [
+            (Backend::PacketV2, 4096),
+            (Backend::PacketV3, 4096),
+            (Backend::PacketV2, 65_536),
+            (Backend::PacketV3, 65_536),
+        ] {
             for snaplen in [1, 64, 96, 1514, 1518, 4000, 9018, 65_535, 262_144] {
                 for buffer in [1, 4096, 2 << 20, 32 << 20] {
-                    let g = geometry(backend, snaplen, buffer);
+                    let g = geometry(backend, snaplen, buffer, page_bytes);
                     // packet_set_ring, net/packet/af_packet.c.
-                    assert_eq!(g.block_bytes % PAGE_BYTES, 0);
+                    assert_eq!(g.block_bytes % page_bytes, 0);
                     assert_eq!(g.slot_bytes % abi::packet::TPACKET_ALIGNMENT, 0);
                     assert_eq!(g.block_bytes % g.slot_bytes, 0);
                     assert_eq!(g.block_count() * g.block_bytes, g.bytes());
@@ -157,7 +169,7 @@ mod tests {
 
     #[test]
     fn small_frames_are_packed() {
-        assert_eq!(geometry(Backend::PacketV2, 96, 2 << 20).slot_bytes, 256);
+        assert_eq!(geometry(Backend::PacketV2, 96, 2 << 20, 4096).slot_bytes, 256);
     }
 
     #[test]

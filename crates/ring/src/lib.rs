@@ -15,6 +15,7 @@ mod filter;
 mod geometry;
 mod options;
 mod packet;
+mod prefetch;
 mod ring;
 mod setup;
 

@@ -99,7 +99,7 @@ fn a_ring_that_wraps_keeps_every_packet_and_their_order() {
         let [left, right] = Net::new().pair();
         let small = Options {
             snaplen: 120,
-            buffer_bytes: 1,
+            buffer_bytes: 64 << 10,
             delivery: Delivery::Batch {
                 min_bytes: 1,
                 timeout: Duration::from_millis(1),
@@ -107,8 +107,8 @@ fn a_ring_that_wraps_keeps_every_packet_and_their_order() {
             ..options(backend)
         };
         let mut ring = open(&right, &small);
-        // Two blocks of a page each: 32 frames of 256 bytes, or as many packets as fit.
-        assert_eq!(ring.buffer_bytes(), 8192);
+        // 256 frames of V2, or 16 blocks of V3 with a packet or more in each.
+        assert_eq!(ring.buffer_bytes(), 64 << 10);
         for round in 0..100 {
             // Unequal steps, so that batches begin and end at every place of the ring.
             let count = 1 + round % 13;

@@ -51,10 +51,10 @@ fn data(ring: &mut PacketRing, direction: Direction) -> Vec<Seen> {
 }
 
 fn large(backend: Backend) -> Options {
-    // 481 packets in V2.
+    // 963 packets in V2, 512 blocks in V3.
     Options {
         snaplen: DEFAULT_SNAPLEN,
-        buffer_bytes: 32 << 20,
+        buffer_bytes: 64 << 20,
         ..options(backend)
     }
 }

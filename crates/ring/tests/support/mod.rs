@@ -23,15 +23,15 @@ pub const BROADCAST: [u8; 6] = [0xff; 6];
 pub const GROUP: [u8; 6] = [0x01, 0x00, 0x5e, 0x00, 0x00, 0x05];
 pub const STRANGER: [u8; 6] = [2, 0, 0, 0, 9, 9];
 
-/// A ring of a megabyte, which is 512 packets in V2, whose blocks are handed over after a
-/// millisecond.
+/// A ring that has room for 256 packets however slowly they come: V3 hands over a block, which has
+/// one packet at least, once a millisecond.
 pub fn options(backend: Backend) -> Options {
     Options {
         backend: Some(backend),
         snaplen: 1800,
         buffer_bytes: 1 << 20,
         delivery: Delivery::Batch {
-            min_bytes: 64 << 10,
+            min_bytes: 4096,
             timeout: Duration::from_millis(1),
         },
         ..Options::default()

@@ -59,6 +59,6 @@ impl Default for Options {
 pub struct Limits {
     /// Packets delivered. What is in the rings beyond them counts as filtered.
     pub packets: Option<u64>,
-    /// Time since the capture was run.
+    /// Time since the capture was opened.
     pub duration: Option<Duration>,
 }
