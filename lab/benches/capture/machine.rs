@@ -8,7 +8,7 @@ use jiff::Timestamp;
 pub struct Machine {
     pub processor: String,
     pub processors: usize,
-    pub virtual_machine: bool,
+    pub is_virtual: bool,
     pub kernel: String,
     /// Day and minute, UTC.
     pub time: String,
@@ -25,7 +25,7 @@ impl Machine {
         Self {
             processor: field("model name").unwrap_or_else(|| std::env::consts::ARCH.into()),
             processors: std::thread::available_parallelism().map_or(1, usize::from),
-            virtual_machine: flags.split(' ').any(|flag| flag == "hypervisor"),
+            is_virtual: flags.split(' ').any(|flag| flag == "hypervisor"),
             kernel: read("/proc/sys/kernel/osrelease").trim().into(),
             time: Timestamp::now().strftime("%Y-%m-%d %H:%M UTC").to_string(),
         }
@@ -33,7 +33,7 @@ impl Machine {
 
     /// One line about it.
     pub fn line(&self) -> String {
-        let kind = if self.virtual_machine {
+        let kind = if self.is_virtual {
             ", virtual machine"
         } else {
             ""

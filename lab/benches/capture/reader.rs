@@ -54,7 +54,7 @@ impl<'t> Reader<'t> {
         let printed = rig.folder.path().join("printed");
         let output = File::create(&printed).expect("a file for what it prints");
         let mut command = rig.receiver.command(program);
-        command.args(tool.arguments(rig, file, count));
+        command.args(tool.arguments(rig, file, &count.to_string()));
         command
             .stdin(Stdio::null())
             .stdout(output.try_clone().expect("a second descriptor"))

@@ -3,15 +3,15 @@
 use serde_json::json;
 
 use crate::machine::Machine;
-use crate::rig::{FRAME_BYTES, READER_CPU, RING_MIB, Rig, SENDER_CPU, SNAPLEN};
-use crate::round::{PACED_PPS, Result, Round, Sink, Trial};
+use crate::rig::{FRAME_BYTES, READER_CPU, RING_MIB, Rig, SENDER_CPU, SNAPLEN, snaplen_program};
+use crate::round::{Outcome, PACED_PPS, Round, Sink, Trial};
 use crate::spread::Spread;
 use crate::tool::Tool;
 
 pub struct Report {
     machine: Machine,
     tools: Vec<ToolLines>,
-    results: Vec<Result>,
+    results: Vec<Outcome>,
     rounds: u32,
 }
 
@@ -35,7 +35,7 @@ struct Figures {
 impl Report {
     pub fn new(machine: Machine, tools: &[Tool], rig: &Rig) -> Self {
         let lines = |tool: &Tool| {
-            let arguments = tool.arguments(rig, "FILE".as_ref(), 0);
+            let arguments = tool.arguments(rig, "FILE".as_ref(), "N");
             let arguments: Vec<_> = arguments
                 .iter()
                 .map(|word| word.to_string_lossy())
@@ -65,7 +65,7 @@ impl Report {
 
     /// Whether every file of tapline holds as many packets as it says.
     pub fn tapline_counts_right(&self) -> bool {
-        let own = |result: &&Result| !self.tools[result.tool].tool.is_peer();
+        let own = |result: &&Outcome| !self.tools[result.tool].tool.is_peer();
         self.results
             .iter()
             .filter(own)
@@ -78,14 +78,14 @@ impl Report {
             .results
             .iter()
             .filter(|r| r.tool == tool && r.sink == sink);
-        let spread = |pick: &dyn Fn(&Result) -> f64| Spread::of(results.clone().map(pick));
+        let spread = |pick: &dyn Fn(&Outcome) -> f64| Spread::of(results.clone().map(pick));
         let lost = |trial: &Trial| trial.lost() as f64 * 100.0 / trial.offered as f64;
         Some(Figures {
             paced_ns: spread(&|result| result.paced.cost_ns())?,
             full_ns: spread(&|result| result.full.cost_ns())?,
             lost_percent: spread(&|result| lost(&result.full))?,
-            offered_pps: spread(&|result| result.full.offered_pps)?,
-            loss_free_pps: spread(&Result::loss_free_pps)?,
+            offered_pps: spread(&|result| result.full.offered_pps as f64)?,
+            loss_free_pps: spread(&|result| result.loss_free_pps() as f64)?,
             wakeups: spread(&|r| r.paced.reader.waits as f64 / r.paced.seconds)?,
         })
     }
@@ -174,8 +174,10 @@ impl Report {
         println!(
             "\nCPU is the reader's user and system time from its first wait for packets to its end, \
              by captured packets. Full speed is as fast as the sender goes beside this reader. A \
-             loss-free rate equal to it was limited by the sender. N of a command is the number of \
-             frames of a trial."
+             loss-free rate equal to it was limited by the sender. N is the number of frames of a trial. \
+             netsniff-ng has no flag for the bytes to keep: its filter, `{}`, does that; it hands ring memory \
+             to the kernel, so to /dev/null it touches no packet.",
+            snaplen_program().trim_end()
         );
         let mut all_right = true;
         for result in &self.results {
@@ -229,7 +231,7 @@ impl Report {
             "event": "summary",
             "machine": self.machine.processor,
             "processors": self.machine.processors,
-            "virtual_machine": self.machine.virtual_machine,
+            "virtual_machine": self.machine.is_virtual,
             "kernel": self.machine.kernel,
             "time": self.machine.time,
             "frame_bytes": FRAME_BYTES,

@@ -80,11 +80,15 @@ impl Rig {
         })
     }
 
-    /// A classic BPF program that keeps [`SNAPLEN`] bytes of every packet, as bpfc(8) writes it.
+    /// A file with [`snaplen_program`].
     pub fn snaplen_filter(&self) -> PathBuf {
         let path = self.folder.path().join("snaplen.bpf");
-        let program = format!("{{ 0x6, 0, 0, 0x{SNAPLEN:08x} }},\n");
-        fs::write(&path, program).expect("the filter is written");
+        fs::write(&path, snaplen_program()).expect("the filter is written");
         path
     }
+}
+
+/// A classic BPF program that keeps [`SNAPLEN`] bytes of every packet, as bpfc(8) writes it.
+pub fn snaplen_program() -> String {
+    format!("{{ 0x6, 0, 0, 0x{SNAPLEN:08x} }},\n")
 }

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
 use serde_json::json;
 use store::read::Reader as FileReader;
@@ -38,7 +39,7 @@ impl Sink {
 pub struct Trial {
     /// Frames that arrived at its interface.
     pub offered: u64,
-    pub offered_pps: f64,
+    pub offered_pps: u64,
     pub seconds: f64,
     pub reader: Finished,
     /// Packets in its file, if that can be read.
@@ -82,7 +83,7 @@ impl Trial {
 
 /// What one reader did in a round.
 #[derive(Clone, Debug)]
-pub struct Result {
+pub struct Outcome {
     /// Place in the list of tools.
     pub tool: usize,
     pub name: String,
@@ -93,15 +94,15 @@ pub struct Result {
     pub between: Vec<Trial>,
 }
 
-impl Result {
+impl Outcome {
     fn trials(&self) -> impl Iterator<Item = &Trial> {
         [&self.paced, &self.full].into_iter().chain(&self.between)
     }
 
     /// The highest rate without a loss; 0 when there was none.
-    pub fn loss_free_pps(&self) -> f64 {
+    pub fn loss_free_pps(&self) -> u64 {
         let clean = self.trials().filter(|trial| trial.lost() == 0);
-        clean.map(|trial| trial.offered_pps).fold(0.0, f64::max)
+        clean.map(|trial| trial.offered_pps).max().unwrap_or(0)
     }
 
     /// Trials in which the file holds another number of packets than the reader counted.
@@ -112,7 +113,7 @@ impl Result {
 
 #[derive(Debug)]
 pub struct Round {
-    pub results: Vec<Result>,
+    pub results: Vec<Outcome>,
 }
 
 impl Round {
@@ -152,10 +153,10 @@ pub fn run(rig: &Rig, tools: &[Tool]) -> Round {
         let full = each(MOST_FRAMES, None);
         for ((&(number, tool), paced), full) in tools.iter().zip(paced).zip(full) {
             let between = search(&paced, &full, |rate| {
-                trial(rig, tool, sink, rate, Some(rate))
+                trial(rig, tool, sink, rate.min(MOST_FRAMES), Some(rate))
             });
             let name = tool.name.clone();
-            results.push(Result {
+            results.push(Outcome {
                 tool: number,
                 name,
                 sink,
@@ -168,7 +169,8 @@ pub fn run(rig: &Rig, tools: &[Tool]) -> Round {
     Round { results }
 }
 
-/// Looks for the highest rate without a loss between two trials, a second at each rate.
+/// Looks for the highest rate without a loss between two trials, a second at each rate
+/// unless that is too much for a file.
 fn search(paced: &Trial, full: &Trial, mut at_rate: impl FnMut(u64) -> Trial) -> Vec<Trial> {
     let mut trials = Vec::new();
     if full.lost() == 0 {
@@ -177,12 +179,12 @@ fn search(paced: &Trial, full: &Trial, mut at_rate: impl FnMut(u64) -> Trial) ->
     let mut low = if paced.lost() == 0 {
         paced.offered_pps
     } else {
-        0.0
+        0
     };
     let mut high = full.offered_pps;
     for _ in 0..HALVINGS {
-        let middle = f64::midpoint(low, high);
-        let trial = at_rate(middle as u64);
+        let middle = u64::midpoint(low, high);
+        let trial = at_rate(middle);
         if trial.lost() == 0 {
             low = middle;
         } else {
@@ -208,11 +210,15 @@ fn trial(rig: &Rig, tool: &Tool, sink: Sink, count: u64, rate_pps: Option<u64>) 
     });
     Trial {
         offered: sent.delivered,
-        offered_pps: sent.delivered_pps(),
+        offered_pps: per_second(sent.delivered, sent.duration),
         seconds: sent.duration.as_secs_f64(),
         reader,
         in_file,
     }
+}
+
+fn per_second(count: u64, time: Duration) -> u64 {
+    (u128::from(count) * 1_000_000_000 / time.as_nanos().max(1)) as u64
 }
 
 /// Counts the packets of a file.

@@ -90,9 +90,10 @@ impl Tool {
         Some(lines.join(", "))
     }
 
-    /// Its arguments to capture `count` packets from the rig into `file`.
-    pub fn arguments(&self, rig: &Rig, file: &Path, count: u64) -> Vec<OsString> {
-        let (interface, count) = (rig.interface(), count.to_string());
+    /// Its arguments to capture `count` packets from the rig into `file`; the table shows them
+    /// with letters for both.
+    pub fn arguments(&self, rig: &Rig, file: &Path, count: &str) -> Vec<OsString> {
+        let interface = rig.interface();
         let text = match self.kind {
             Kind::Tapline => format!(
                 "capture -i {interface} -s {SNAPLEN} -c {count} --backend packet-v3 \
@@ -106,7 +107,8 @@ impl Tool {
             Kind::Dumpcap => {
                 format!("-i {interface} -q -s {SNAPLEN} -c {count} -B {RING_MIB} -w")
             }
-            // It has no flag for the bytes to keep; its filter does that. -T: nanoseconds, as the
+            // It has no flag for the bytes to keep; its filter does that. It gathers its output from
+            // the ring itself, so to /dev/null it never touches the bytes of a packet. -T: nanoseconds, as the
             // others. -N, -A, -Q: it would otherwise set time stamps, memory limits and interrupts
             // of the machine.
             Kind::NetsniffNg => format!(
