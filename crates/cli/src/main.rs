@@ -4,6 +4,7 @@
 
 mod args;
 mod capture;
+mod demo;
 mod failure;
 mod generate;
 mod json;
@@ -27,7 +28,7 @@ use failure::{Exit, Failure};
 
 fn main() -> ExitCode {
     let result = Args::try_parse()
-        .map_err(usage::failure)
+        .map_err(|error| usage::failure(&error))
         .and_then(|args| run(args.command));
     let exit = result.unwrap_or_else(|Failure { exit, line }| {
         let line = line.replace(char::is_control, "?");
@@ -42,6 +43,7 @@ fn run(command: Command) -> Result<Exit, Failure> {
     match command {
         Command::Capture(args) => capture::run(&args),
         Command::Read(args) => read::run(&args),
+        Command::Demo(args) => demo::run(&args),
         Command::Generate { directory } => generate::run(&directory),
     }
 }

@@ -31,6 +31,15 @@ pub fn refuse_two_on_stdout(args: &OutputArgs, json: bool) -> Result<(), Failure
     Err(Failure::new(Exit::Usage, line))
 }
 
+/// What is to be kept is a row of files.
+pub fn refuse_keep_alone(args: &OutputArgs) -> Result<(), Failure> {
+    if args.keep.is_some() && !rotation(args).is_any() {
+        let line = "--keep needs --rotate-size, --rotate-interval or --rotate-packets";
+        return Err(Failure::new(Exit::Usage, line));
+    }
+    Ok(())
+}
+
 /// Where text for people goes: standard error where standard output carries packets or their lines.
 pub fn screen(args: &OutputArgs) -> Box<dyn Write> {
     match &args.write {

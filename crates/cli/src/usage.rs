@@ -8,7 +8,7 @@ use crate::failure::{Exit, Failure};
 
 /// What is wrong with the arguments. Where help or the version is the answer, prints it and ends
 /// the program.
-pub fn failure(error: clap::Error) -> Failure {
+pub fn failure(error: &clap::Error) -> Failure {
     let is_help = error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
     if !error.use_stderr() || is_help {
         error.exit();

@@ -4,8 +4,11 @@
 mod support;
 
 use std::fs;
-use std::io;
+use std::io::{BufRead, BufReader};
+use std::net::Shutdown;
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixStream;
 use std::process::Command;
 
 use lab::Host;
@@ -23,102 +26,16 @@ fn unprivileged(host: &Host, kept: &str, arguments: &[&str]) -> Command {
 }
 
 #[test]
-fn wrong_usage_is_one_line_and_status_2() {
-    let scene = Scene::new();
-    let file = scene.file("file");
-    for (arguments, said) in [
-        (&["--no-such-flag"][..], "unexpected argument '--no-such-flag'"),
-        (&["--directoin", "in"], "did you mean '--direction'?"),
-        (&["--direction", "up"], "use in, out or both"),
-        (&["--delivery", "slow"], "possible values: immediate, batch"),
-        (&["--backend", "pcap"], "use packet-v2, packet-v3 or auto"),
-        (&["--timestamp", "sundial"], "use kernel or hardware"),
-        (&["-c", "0"], "-c"),
-        (&["-c", "many"], "-c"),
-        (&["-c"], "a value is required"),
-        (&["-s", "-1"], "-1"),
-        (&["-s", "0"], "snaplen"),
-        (&["--duration", "5"], "a time needs a unit"),
-        (&["--timeout", "0s"], "timeout"),
-        (&["--timeout", "2h"], "timeout"),
-        (&["--buffer", "5G"], "4 GiB"),
-        (&["--buffer", "1x"], "unknown unit 'x'"),
-        (&["--stats-interval", "0s"], "must not be 0"),
-        (&["--fail-loss", "101%"], "--fail-loss"),
-        (&["--compress", "gzip", "-w", &file], "use zstd or zstd:LEVEL"),
-        (&["--compress", "zstd:99", "-w", &file], "1 to 22"),
-        (&["--rotate-packets", "5"], "--write"),
-        (&["--rotate-size", "0", "-w", &file], "must not be 0"),
-        (&["--delivery", "immediate", "--backend", "packet-v3"], "packet-v2"),
-        (&["--json", "-w", "-"], "standard output"),
-        (&["-i", &name(&scene.right)], "named twice"),
-        (&["-w", "-", "--rotate-packets", "5"], "rotat"),
-    ] {
-        let ended = run(&scene.right, arguments);
-        let complaint = ended.refusal(2);
-        assert!(complaint.contains(said), "{arguments:?}: {complaint}");
-    }
-    let mut without_interface = scene.right.command(PROGRAM);
-    without_interface.arg("capture");
-    let ended = spawn(without_interface).finish();
-    assert!(ended.refusal(2).contains("--interface <IF>"));
-    let mut unknown = scene.right.command(PROGRAM);
-    unknown.arg("juggle");
-    assert!(spawn(unknown).finish().refusal(2).contains("'juggle'"));
-    assert!(!fs::exists(&file).expect("it can be told"), "no file was made");
-}
-
-#[test]
-fn what_this_build_has_not_is_status_4() {
-    let scene = Scene::new();
-    for arguments in [
-        &["--backend", "xdp"][..],
-        &["--backend", "xdp-ringbuf"],
-        &["--delivery", "adaptive"],
-        &["tcp", "port", "80"],
-    ] {
-        let ended = run(&scene.right, arguments);
-        let complaint = ended.refusal(4);
-        assert!(complaint.contains("not supported by this build"), "{complaint}");
-    }
-}
-
-#[test]
-fn filter_files_are_checked_before_anything_is_captured() {
-    let scene = Scene::new();
-    let filter = scene.file("filter");
-    let file = scene.file("file");
-    let arguments = ["--bpf", &filter, "-w", &file];
-    let ended = run(&scene.right, &arguments);
-    let expected = format!("cannot read filter file {filter}: No such file or directory");
-    assert_eq!(ended.refusal(1), expected);
-    for (program, place) in [
-        ("", "line"),
-        ("this is not a program\n", "line 1"),
-        ("2\n6 0 0 1\n", "2"),
-        // A jump beyond the end, and one that never returns: the kernel takes neither.
-        ("2\n21 9 0 1\n6 0 0 1\n", "instruction 0"),
-        ("1\n0 0 0 1\n", "instruction"),
-        ("1\n255 0 0 1\n", "instruction 0"),
-    ] {
-        fs::write(&filter, program).expect("a file");
-        let ended = run(&scene.right, &arguments);
-        let complaint = ended.refusal(2);
-        let start = format!("filter file {filter} is wrong: ");
-        assert!(complaint.starts_with(&start), "{complaint}");
-        assert!(complaint.contains(place), "{program:?}: {complaint}");
-    }
-    assert!(!fs::exists(&file).expect("it can be told"));
-}
-
-#[test]
 fn an_unknown_interface_is_named() {
     let scene = Scene::new();
     let mut command = scene.right.command(PROGRAM);
     command.args(["capture", "-i", "nowhere0", "-w", &scene.file("file")]);
     let ended = spawn(command).finish();
     let complaint = ended.refusal(1);
-    assert!(complaint.contains("nowhere0: No such device"), "{complaint}");
+    assert!(
+        complaint.contains("nowhere0: No such device"),
+        "{complaint}"
+    );
     assert!(complaint.contains("'ip link'"), "{complaint}");
     // Longer than any name, and none.
     for wrong in ["an-interface-of-too-many-letters", ""] {
@@ -139,7 +56,10 @@ fn an_interface_that_is_down_is_said_to_be() {
     let ended = run(&scene.right, &["-w", &scene.file("file")]);
     let complaint = ended.refusal(1);
     assert!(complaint.contains("Network is down"), "{complaint}");
-    assert!(complaint.contains(&format!("ip link set {interface} up")), "{complaint}");
+    assert!(
+        complaint.contains(&format!("ip link set {interface} up")),
+        "{complaint}"
+    );
     assert!(scene.listed().is_empty());
 }
 
@@ -156,7 +76,11 @@ fn interrupted_by(scene: &Scene, flags: &[&str], change: &[&str]) -> (Ended, Str
 
 #[test]
 fn an_interface_that_goes_down_ends_the_capture_in_order() {
-    for flags in [&[][..], &["--backend", "packet-v2"], &["--delivery", "immediate"]] {
+    for flags in [
+        &[][..],
+        &["--backend", "packet-v2"],
+        &["--delivery", "immediate"],
+    ] {
         let scene = Scene::new();
         let interface = name(&scene.right);
         let (ended, file) = interrupted_by(&scene, flags, &["link", "set", &interface, "down"]);
@@ -169,13 +93,20 @@ fn an_interface_that_goes_down_ends_the_capture_in_order() {
 
 #[test]
 fn an_interface_that_is_removed_ends_the_capture_in_order() {
-    for flags in [&[][..], &["--backend", "packet-v2"], &["--delivery", "immediate"]] {
+    for flags in [
+        &[][..],
+        &["--backend", "packet-v2"],
+        &["--delivery", "immediate"],
+    ] {
         let scene = Scene::new();
         let interface = name(&scene.right);
         let (ended, file) = interrupted_by(&scene, flags, &["link", "delete", &interface]);
         assert_eq!(ended.exit(1), format!("interface {interface} was removed"));
         let summary = ended.summary();
-        assert_eq!((summary.number("received"), summary.number("written")), (40, 40));
+        assert_eq!(
+            (summary.number("received"), summary.number("written")),
+            (40, 40)
+        );
         // Nobody can tell any more.
         assert!(summary.0["lost"]["nic"].is_null(), "{summary:?}");
         assert_eq!(count(&file), 40);
@@ -199,7 +130,11 @@ fn one_privilege_is_enough() {
     let scene = Scene::new();
     fs::set_permissions(scene.folder.path(), fs::Permissions::from_mode(0o777)).expect("a folder");
     let filter = scene.file("filter");
-    fs::write(&filter, "4\n40 0 0 12\n21 0 1 34997\n6 0 0 262144\n6 0 0 0\n").expect("a filter");
+    fs::write(
+        &filter,
+        "4\n40 0 0 12\n21 0 1 34997\n6 0 0 262144\n6 0 0 0\n",
+    )
+    .expect("a filter");
     let file = scene.file("file.pcapng");
     let arguments = ["-w", &file, "-c", "10", "--json", "--bpf", &filter];
     let mut running = spawn(unprivileged(&scene.right, ",+net_raw", &arguments));
@@ -210,7 +145,10 @@ fn one_privilege_is_enough() {
     ended.exit(0);
     let summary = ended.summary();
     assert_eq!(summary.number("delivered"), 10);
-    assert!(summary.0["filtered"].is_null() && summary.0["received"].is_null(), "{summary:?}");
+    assert!(
+        summary.0["filtered"].is_null() && summary.0["received"].is_null(),
+        "{summary:?}"
+    );
     assert_eq!(count(&file), 10);
 }
 
@@ -234,7 +172,10 @@ fn a_file_that_cannot_be_made_is_named() {
     let expected = format!("cannot create {file}: Permission denied");
     assert_eq!(ended.refusal(1), expected);
     let ended = run(&scene.right, &["-w", "/dev/full"]);
-    assert!(ended.exit(1).contains("No space left on device"), "{ended:?}");
+    assert!(
+        ended.exit(1).contains("No space left on device"),
+        "{ended:?}"
+    );
 }
 
 /// On a file system of 64 KiB in a mount namespace of its own; the file is copied out of it.
@@ -278,26 +219,41 @@ fn a_full_disk_keeps_what_was_written() {
     }
 }
 
+/// Both ends of a stream; unlike a pipe's, its reader can be closed for good while a process that
+/// is just being started has a copy of it.
+fn stream() -> (UnixStream, OwnedFd) {
+    let (read, write) = UnixStream::pair().expect("a stream");
+    (read, write.into())
+}
+
 #[test]
-fn a_pipe_that_is_closed_ends_the_capture() {
+fn a_reader_that_goes_away_ends_the_capture() {
     let scene = Scene::new();
-    for flags in [&["-w", "-"][..], &[], &["--json"], &["--json", "--stats-interval", "5ms"]] {
-        let (read, write) = io::pipe().expect("a pipe");
+    for flags in [
+        &["-w", "-"][..],
+        &[],
+        &["--json"],
+        &["--json", "--stats-interval", "5ms"],
+    ] {
+        let (read, write) = stream();
         let mut command = command(&scene.right, flags);
         command.stdout(write);
         let mut running = spawn_into(command);
         if flags.contains(&"--json") {
             // The first line is the start event.
-            io::BufRead::read_line(&mut io::BufReader::new(&read), &mut String::new())
-                .expect("a line");
+            let line = BufReader::new(&read).lines().next();
+            line.expect("a line").expect("text");
         } else {
             running.ready_text();
         }
-        drop(read);
+        read.shutdown(Shutdown::Both).expect("the reader goes");
         scene.send(&frames(3, 100));
         let ended = running.finish();
         let complaint = ended.exit(1);
-        assert!(complaint.contains("standard output"), "{flags:?}: {complaint}");
+        assert!(
+            complaint.contains("standard output"),
+            "{flags:?}: {complaint}"
+        );
         assert!(complaint.contains("Broken pipe"), "{flags:?}: {complaint}");
     }
 }
@@ -306,28 +262,23 @@ fn a_pipe_that_is_closed_ends_the_capture() {
 fn a_closed_standard_error_ends_nothing() {
     let scene = Scene::new();
     let file = scene.file("file.pcapng");
-    let mut command = command(
-        &scene.right,
-        &["-w", &file, "--json", "-c", "5", "--stats-interval", "1ms"],
-    );
-    let (read, write) = io::pipe().expect("a pipe");
-    drop(read);
-    command.stderr(write);
-    let mut running = spawn_silent(command);
-    running.ready();
-    scene.send(&frames(5, 100));
-    let ended = running.finish();
-    assert_eq!(ended.status.code(), Some(0));
-    ended.summary().conserves(5);
-
-    // Nor does it turn an error into a crash.
-    let (read, write) = io::pipe().expect("a pipe");
-    drop(read);
-    let mut command = scene.right.command(PROGRAM);
-    command.args(["capture", "-i", "nowhere0"]);
-    command.stderr(write);
-    let ended = spawn_silent(command).finish();
-    assert_eq!(ended.status.code(), Some(1));
+    for (flags, code) in [
+        (&["-c", "5", "--stats-interval", "1ms"][..], 0),
+        (&["-i", "nowhere0"], 1),
+    ] {
+        let (read, write) = stream();
+        read.shutdown(Shutdown::Both).expect("the reader goes");
+        let mut command = command(&scene.right, &["-w", &file, "--json"]);
+        command.args(flags).stderr(write);
+        let mut running = spawn_silent(command);
+        if code == 0 {
+            running.ready();
+            scene.send(&frames(5, 100));
+        }
+        let ended = running.finish();
+        assert_eq!(ended.status.code(), Some(code), "{ended:?}");
+    }
+    assert_eq!(count(&file), 5);
 }
 
 /// Text that would steer a terminal, or make two lines of one, is not passed on.

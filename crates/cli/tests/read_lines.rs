@@ -189,63 +189,6 @@ fn interfaces_are_selected_by_name() {
 }
 
 #[test]
-fn packets_that_have_arrived_are_printed_before_more_are_waited_for() {
-    use std::io::{BufRead, BufReader, Write};
-    let mut child = command(["-"])
-        .stdin(std::process::Stdio::piped())
-        .stdout(std::process::Stdio::piped())
-        .stderr(std::process::Stdio::piped())
-        .spawn()
-        .expect("tapline runs");
-    let mut stdin = child.stdin.take().expect("a pipe");
-    let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
-    let bytes = pcap(&[1_000_000_000, 2_000_000_000]);
-    let (first, second) = bytes.split_at(24 + 76);
-    stdin.write_all(first).expect("written");
-    let line = lines.next().expect("a line").expect("text");
-    assert!(line.starts_with("00:00:01.000000000"), "{line}");
-    stdin.write_all(second).expect("written");
-    let line = lines.next().expect("a line").expect("text");
-    assert!(line.starts_with("00:00:02.000000000"), "{line}");
-    // SIGINT while it waits for more: an orderly end with the summary.
-    let pid = rustix::process::Pid::from_child(&child);
-    rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("it runs");
-    let output = child.wait_with_output().expect("it ends");
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    assert_eq!(
-        text(&output.stderr),
-        "2 packets read = 2 delivered + 0 filtered + 0 lost\n"
-    );
-    drop(stdin);
-}
-
-#[test]
-fn a_closed_pipe_is_one_line() {
-    let path = tempfile::NamedTempFile::new().expect("a file");
-    std::fs::write(path.path(), pcap(&vec![0; 100_000])).expect("written");
-    for args in [&["-q"][..], &["-q", "--json"], &["-q", "-w", "-"]] {
-        let mut child = command(args.iter().copied().chain([name(path.path())]));
-        let mut child = child
-            .stdout(std::process::Stdio::piped())
-            .stderr(std::process::Stdio::piped())
-            .spawn()
-            .expect("tapline runs");
-        drop(child.stdout.take());
-        let output = child.wait_with_output().expect("it ends");
-        assert_eq!(output.status.code(), Some(1));
-        let line = text(&output.stderr);
-        assert!(
-            line.starts_with("tapline: cannot write to standard output"),
-            "{line}"
-        );
-        assert!(
-            line.ends_with("Broken pipe\n") && line.lines().count() == 1,
-            "{line}"
-        );
-    }
-}
-
-#[test]
 fn many_files_need_few_descriptors() {
     let folder = tempfile::tempdir().expect("a folder");
     let files: Vec<_> = (0..200_u64)

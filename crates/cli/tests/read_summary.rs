@@ -4,7 +4,9 @@ mod read_support;
 
 use std::path::PathBuf;
 
-use read_support::{capinfos, capture, corpus, json, made, name, read, read_from, read_well, text};
+use read_support::{
+    capinfos, capture, corpus, json, made, name, read, read_from, read_well, text, tshark,
+};
 use serde_json::Value;
 
 /// A time or a span in nanoseconds as capinfos shows it: seconds with six digits, the rest cut.
@@ -54,6 +56,13 @@ fn counts_sizes_times_rates_and_order_are_capinfos() {
             continue;
         }
         same("File size (bytes)", ours["size_bytes"].to_string());
+        // capinfos compares times in 32 bits of seconds, and cuts the nanoseconds to 32 bits of a
+        // file whose fractions are more than a second.
+        if ours["duration_ns"].as_u64() >= Some(1_000_000_000 << 31)
+            || path.ends_with("timestamp_invalid_micro.pcap")
+        {
+            continue;
+        }
         let order = if ours["in_time_order"] == true {
             "True"
         } else {
@@ -192,4 +201,21 @@ fn a_pipe_is_summarised_with_what_arrived() {
         object.as_object_mut().expect("an object").remove("file");
     }
     assert_eq!(piped, file);
+}
+
+#[test]
+fn compression_is_named() {
+    for (file, compression) in [
+        ("sections.pcapng", None),
+        ("sections.pcapng.gz", Some("gzip")),
+        ("sections.pcapng.zst", Some("zstd")),
+    ] {
+        let told = json(&["--summary", name(&made(file))]).swap_remove(0);
+        assert_eq!(told["compression"].as_str(), compression, "{file}");
+        assert_eq!(
+            told["packets"],
+            tshark(&made(file), &["frame.number"]).len(),
+            "{file}"
+        );
+    }
 }

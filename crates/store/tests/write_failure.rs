@@ -6,7 +6,9 @@ use std::error::Error;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::net::Shutdown;
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -188,7 +190,8 @@ fn a_file_is_made_for_its_owner_alone() {
 
 #[test]
 fn a_reader_that_goes_away_is_an_error_every_time() {
-    let (mut reader, writer) = io::pipe().unwrap();
+    // A stream, since a process that another test is just starting may have a copy of a pipe's end.
+    let (mut reader, writer) = UnixStream::pair().unwrap();
     let mut options = options(Path::new("unused"));
     let file = File::from(std::os::fd::OwnedFd::from(writer));
     options.output = Output::Descriptor {
@@ -201,7 +204,7 @@ fn a_reader_that_goes_away_is_an_error_every_time() {
     // The pipe has all of it before the buffer is full.
     let mut begun = vec![0; file.bytes_written() as usize];
     reader.read_exact(&mut begun).unwrap();
-    drop(reader);
+    reader.shutdown(Shutdown::Both).unwrap();
     for written in [10, 10] {
         write_frames(&mut file, QUARTER_PAST, 5, 60);
         let error = file.flush().unwrap_err();

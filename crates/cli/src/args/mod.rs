@@ -1,6 +1,7 @@
 //! The flags, as typed.
 
 mod capture;
+mod demo;
 mod output;
 mod read;
 
@@ -9,12 +10,13 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 pub use capture::{BackendChoice, CaptureArgs, Delivery};
+pub use demo::DemoArgs;
 pub use output::{FileFormat, OutputArgs};
 pub use read::ReadArgs;
 
 /// See every packet of the Linux network path, and account for each.
 #[derive(Debug, Parser)]
-#[command(name = "tapline", version, about, max_term_width = 100)]
+#[command(name = "tapline", version, max_term_width = 100)]
 #[command(after_help = EXIT_STATUS)]
 pub struct Args {
     #[command(subcommand)]
@@ -28,6 +30,8 @@ pub enum Command {
 
     /// Print, filter, merge, convert and summarise capture files
     Read(Box<ReadArgs>),
+
+    Demo(DemoArgs),
 
     /// Manual pages and shell completions, written below a directory
     #[command(hide = true)]

@@ -14,6 +14,7 @@ use crate::moment::Moment;
     after_help = "A time is RFC 3339, or YYYY-MM-DD HH:MM:SS[.fraction] by the local clock, \
                   or @SECONDS[.fraction] since 1970 UTC."
 )]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub struct ReadArgs {
     /// Capture file: pcapng or pcap, also in gzip or zstd; with - standard input. Several are merged
     /// in time order

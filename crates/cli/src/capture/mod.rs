@@ -18,6 +18,8 @@ use crate::{privilege, signals};
 use progress::Progress;
 use summary::Summary;
 
+pub use summary::{account_line, lost_json};
+
 pub fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
     refuse_unsupported(args)?;
     let options = setup::options(args)?;

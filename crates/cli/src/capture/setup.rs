@@ -4,15 +4,16 @@ use std::path::Path;
 use std::time::Duration;
 
 use store::model::Section;
-use store::write::CaptureFile;
+use store::write::{CaptureFile, WriteError};
 use tapline::capture::{Capture, Limits, Options};
 
 use crate::args::{BackendChoice, CaptureArgs, Delivery};
-use crate::failure::Failure;
+use crate::failure::{Exit, Failure, chain};
 use crate::{output, program};
 
 pub fn options(args: &CaptureArgs) -> Result<Options, Failure> {
     output::refuse_two_on_stdout(&args.output, args.json)?;
+    output::refuse_keep_alone(&args.output)?;
     let filter = match &args.bpf {
         Some(path) => Some(program::read(path)?),
         None => None,
@@ -64,5 +65,10 @@ pub fn file(args: &CaptureArgs, path: &Path, capture: &Capture) -> Result<Captur
     };
     let mut options = output::options(&args.output, path, section, capture.interfaces().to_vec())?;
     options.statistics = capture.statistics_source();
-    CaptureFile::create(options, abi::clock::realtime_ns()).map_err(|error| Failure::job(&error))
+    CaptureFile::create(options, abi::clock::realtime_ns()).map_err(|error| match error {
+        WriteError::CannotRotate | WriteError::LinkTypeDiffers { .. } => {
+            Failure::new(Exit::Usage, chain(&error))
+        }
+        error => Failure::job(&error),
+    })
 }

@@ -100,7 +100,7 @@ impl Summary<'_> {
 }
 
 /// `received = delivered + filtered + lost`, in words.
-fn account_line(out: &mut dyn Write, link: Option<&str>, account: &Account) -> io::Result<()> {
+pub fn account_line(out: &mut dyn Write, link: Option<&str>, account: &Account) -> io::Result<()> {
     if let Some(link) = link {
         write!(out, "  {link}: ")?;
     }

@@ -49,7 +49,8 @@ impl<'a> FileCopy<'a> {
     /// Packets name it by the number of interfaces added before.
     pub fn add_interface(&mut self, interface: Interface) -> Result<(), Failure> {
         if let (Some(file), None) = (&mut self.file, self.plan.only) {
-            file.add_interface(interface.clone()).map_err(failure)?;
+            file.add_interface(interface.clone())
+                .map_err(|error| failure(&error))?;
         }
         self.plan.interfaces.push(interface);
         Ok(())
@@ -62,7 +63,7 @@ impl<'a> FileCopy<'a> {
             none => none.insert(self.plan.make(Some(packet))?),
         };
         let Some(link_type) = self.plan.only else {
-            return file.write(packet).map_err(failure);
+            return file.write(packet).map_err(|error| failure(&error));
         };
         let found = self.plan.interfaces[packet.interface as usize].link_type;
         if found != link_type {
@@ -72,7 +73,7 @@ impl<'a> FileCopy<'a> {
             interface: 0,
             ..*packet
         };
-        file.write(&packet).map_err(failure)
+        file.write(&packet).map_err(|error| failure(&error))
     }
 
     pub fn statistics(&mut self, statistics: &Statistics) {
@@ -82,7 +83,7 @@ impl<'a> FileCopy<'a> {
 
     pub fn flush(&mut self) -> Result<(), Failure> {
         match &mut self.file {
-            Some(file) => file.flush().map_err(failure),
+            Some(file) => file.flush().map_err(|error| failure(&error)),
             None => Ok(()),
         }
     }
@@ -95,7 +96,7 @@ impl<'a> FileCopy<'a> {
             none => none.insert(self.plan.make(None)?),
         };
         let statistics: Vec<_> = self.statistics.values().cloned().collect();
-        file.close(&statistics).map_err(failure)
+        file.close(&statistics).map_err(|error| failure(&error))
     }
 
     pub fn written(&self) -> Written {
@@ -125,7 +126,7 @@ impl Plan<'_> {
         let mut options = output::options(self.args, &self.path, section, interfaces)?;
         options.cut_to_snaplen = false;
         let time_ns = first.and_then(|packet| packet.timestamp_ns).unwrap_or(0);
-        CaptureFile::create(options, time_ns).map_err(failure)
+        CaptureFile::create(options, time_ns).map_err(|error| failure(&error))
     }
 }
 
@@ -158,8 +159,8 @@ fn section(inputs: &[Input]) -> Section {
 }
 
 #[cold]
-fn failure(error: WriteError) -> Failure {
-    let mut failure = Failure::job(&error);
+fn failure(error: &WriteError) -> Failure {
+    let mut failure = Failure::job(error);
     if let WriteError::TimeOutOfRange { .. } = error {
         failure.line.push_str(" (use --format pcapng)");
     }

@@ -19,7 +19,7 @@ impl Cut {
 
     /// The packet with at most so many bytes; its original length stays.
     #[inline]
-    pub fn packet<'a>(self, packet: Packet<'a>) -> Packet<'a> {
+    pub fn packet(self, packet: Packet<'_>) -> Packet<'_> {
         let most = self.most.map_or(usize::MAX, |bytes| bytes as usize);
         Packet {
             bytes: packet.bytes.get(..most).unwrap_or(packet.bytes),

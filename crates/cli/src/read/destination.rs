@@ -13,13 +13,16 @@ pub enum Destination<'a> {
     /// A line for each.
     Screen(Printer),
     /// A capture file.
-    File(FileCopy<'a>),
+    File(Box<FileCopy<'a>>),
 }
 
 impl<'a> Destination<'a> {
     pub fn new(args: &'a ReadArgs, inputs: &[Input]) -> Self {
         match &args.output.write {
-            Some(path) => Self::File(FileCopy::new(&args.output, path.clone(), inputs)),
+            Some(path) => {
+                let copy = FileCopy::new(&args.output, path.clone(), inputs);
+                Self::File(Box::new(copy))
+            }
             None => Self::Screen(Printer::new(args.json)),
         }
     }

@@ -85,33 +85,22 @@ pub struct Broken {
 }
 
 /// All files, read as one in time order.
-pub struct Inputs {
-    source: Source,
-    /// Bytes that have arrived of the streams among them, and the places of these.
-    streams: Vec<(usize, Arc<AtomicU64>)>,
-}
-
-enum Source {
-    One(Box<Reader>),
+pub enum Inputs {
+    One(Box<Input>),
+    /// The readers of several, in the order they were given.
     Several(Box<Merge>),
 }
 
 impl Inputs {
-    pub fn new(inputs: Vec<Input>) -> Self {
-        let streams = inputs
-            .iter()
-            .enumerate()
-            .filter_map(|(place, input)| Some((place, Arc::clone(input.arrived.as_ref()?))))
-            .collect();
-        let mut readers: Vec<_> = inputs.into_iter().map(|input| input.reader).collect();
-        let source = match (readers.pop(), readers.is_empty()) {
-            (Some(reader), true) => Source::One(Box::new(reader)),
+    pub fn new(mut inputs: Vec<Input>) -> Self {
+        match (inputs.pop(), inputs.is_empty()) {
+            (Some(input), true) => Self::One(Box::new(input)),
             (last, _) => {
-                readers.extend(last);
-                Source::Several(Box::new(Merge::new(readers)))
+                let inputs = inputs.into_iter().chain(last);
+                let readers = inputs.map(|input| input.reader).collect();
+                Self::Several(Box::new(Merge::new(readers)))
             }
-        };
-        Self { source, streams }
+        }
     }
 
     /// Lends the next packet, interface or statistics; `None` at the end of all files.
@@ -119,27 +108,29 @@ impl Inputs {
     /// After an error the other files go on.
     #[inline]
     pub fn next_item(&mut self) -> Result<Option<Item<'_>>, Broken> {
-        match &mut self.source {
-            Source::One(reader) => reader
+        match self {
+            Self::One(input) => input
+                .reader
                 .next_item()
                 .map_err(|error| Broken { input: 0, error }),
-            Source::Several(merge) => merge.next_item().map_err(|error| Broken {
+            Self::Several(merge) => merge.next_item().map_err(|error| Broken {
                 input: error.input,
                 error: error.source,
             }),
         }
     }
 
-    /// Whether all that has arrived of a stream has been read, so that the next item may have to be
-    /// waited for. Of a compressed stream it is not known.
+    /// Whether all that has arrived has been read, so that the next item has to be waited for.
+    ///
+    /// It is known of a single stream that is not compressed.
     #[inline]
-    pub fn may_wait(&self) -> bool {
-        self.streams.iter().any(|(place, arrived)| {
-            let offset = match &self.source {
-                Source::One(reader) => reader.offset(),
-                Source::Several(merge) => merge.readers().nth(*place).map_or(0, Reader::offset),
-            };
-            offset == arrived.load(Ordering::Relaxed)
-        })
+    pub fn must_wait(&self) -> bool {
+        match self {
+            Self::One(input) => input
+                .arrived
+                .as_ref()
+                .is_some_and(|arrived| arrived.load(Ordering::Relaxed) == input.reader.offset()),
+            Self::Several(_) => false,
+        }
     }
 }

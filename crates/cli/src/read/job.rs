@@ -18,6 +18,7 @@ use crate::{output, privilege};
 
 pub fn run(args: &ReadArgs) -> Result<Exit, Failure> {
     output::refuse_two_on_stdout(&args.output, args.json)?;
+    output::refuse_keep_alone(&args.output)?;
     input::refuse_twice_stdin(&args.files)?;
     overwrite::refuse(&args.output, &args.files)?;
     let selection = Selection::new(args)?;
@@ -27,16 +28,7 @@ pub fn run(args: &ReadArgs) -> Result<Exit, Failure> {
     }
     let inputs = open(&args.files, &signals)?;
     privilege::drop_all_but_files()?;
-    let mut job = Job {
-        args,
-        stop: &signals.flag,
-        destination: Destination::new(args, &inputs),
-        names: inputs.iter().map(|input| input.name.clone()).collect(),
-        broken: Vec::new(),
-        tally: Tally::default(),
-        inputs: Inputs::new(inputs),
-        selection,
-    };
+    let mut job = Job::new(args, &signals.flag, inputs, selection);
     let result = job.work();
     job.finish(result)
 }
@@ -77,14 +69,32 @@ struct Job<'a> {
     tally: Tally,
 }
 
-impl Job<'_> {
+impl<'a> Job<'a> {
+    fn new(
+        args: &'a ReadArgs,
+        stop: &'a AtomicBool,
+        inputs: Vec<Input>,
+        selection: Selection,
+    ) -> Self {
+        Self {
+            args,
+            stop,
+            destination: Destination::new(args, &inputs),
+            names: inputs.iter().map(|input| input.name.clone()).collect(),
+            broken: Vec::new(),
+            tally: Tally::default(),
+            inputs: Inputs::new(inputs),
+            selection,
+        }
+    }
+
     /// Reads to the end of all files, to the last packet wanted, or until it is asked to stop.
     fn work(&mut self) -> Result<(), Failure> {
         let wanted = self.args.count.map_or(u64::MAX, u64::from);
         let cut = Cut::new(self.args.snaplen);
         // Relaxed: the flag stands for itself alone.
         while !self.stop.load(Ordering::Relaxed) {
-            if self.inputs.may_wait() {
+            if self.inputs.must_wait() {
                 self.destination.flush()?;
             }
             match self.inputs.next_item() {
@@ -151,3 +161,6 @@ impl Job<'_> {
         self.tally.tell(&mut output::screen(&self.args.output))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -118,12 +118,11 @@ impl Selection {
 fn ancillary(packet: &Packet<'_>) -> Ancillary {
     let packet_type = match (packet.direction, packet.reception) {
         (Some(Direction::Out), _) => Some(PACKET_OUTGOING),
-        (_, Some(Reception::Unicast)) => Some(PACKET_HOST),
         (_, Some(Reception::Broadcast)) => Some(PACKET_BROADCAST),
         (_, Some(Reception::Multicast)) => Some(PACKET_MULTICAST),
         (_, Some(Reception::Promiscuous)) => Some(PACKET_OTHERHOST),
-        // To whom is not known, but that it came in decides "inbound" and "outbound".
-        (Some(Direction::In), None) => Some(PACKET_HOST),
+        // Where it is not known to whom: that it came in decides "inbound" and "outbound".
+        (_, Some(Reception::Unicast)) | (Some(Direction::In), None) => Some(PACKET_HOST),
         (None, None) => None,
     };
     Ancillary {

@@ -150,7 +150,8 @@ pub fn tshark(path: &Path, fields: &[&str]) -> Vec<String> {
         .expect("tshark runs");
     assert!(
         output.status.success(),
-        "{path:?}: {}",
+        "{}: {}",
+        path.display(),
         text(&output.stderr)
     );
     String::from_utf8_lossy(&output.stdout)

@@ -18,19 +18,16 @@ pub fn tshark(file: &str, fields: &[&str]) -> Vec<Vec<String>> {
 
 /// One field of each packet, by tshark.
 pub fn column<T: std::str::FromStr>(file: &str, field: &str) -> Vec<T> {
-    let parse = |row: Vec<String>| match row[0].parse() {
-        Ok(value) => value,
-        Err(_) => panic!("{field}: {row:?}"),
+    let parse = |row: Vec<String>| {
+        let value = row[0].parse().ok();
+        value.unwrap_or_else(|| panic!("{field}: {row:?}"))
     };
     tshark(file, &[field]).into_iter().map(parse).collect()
 }
 
 /// Every packet's octets, by tshark.
 pub fn bytes(file: &str) -> Vec<Vec<u8>> {
-    let text = tool(
-        "tshark",
-        ["-n", "-T", "jsonraw", "-j", "frame", "-r", file],
-    );
+    let text = tool("tshark", ["-n", "-T", "jsonraw", "-j", "frame", "-r", file]);
     let frames = text.split("\"frame_raw\"").skip(1);
     frames
         .map(|rest| from_hex(rest.split('"').nth(1).expect("hexadecimal digits")))
@@ -47,9 +44,18 @@ fn from_hex(text: &str) -> Vec<u8> {
 
 /// The options of the file's blocks as `NAME = VALUE`, by Wireshark's dissector of capture files.
 pub fn options(file: &str) -> Vec<String> {
-    let arguments = ["-n", "-X", "read_format:MIME Files Format", "-V", "-r", file];
+    let arguments = [
+        "-n",
+        "-X",
+        "read_format:MIME Files Format",
+        "-V",
+        "-r",
+        file,
+    ];
     let text = tool("tshark", arguments);
-    let lines = text.lines().filter_map(|line| line.trim().strip_prefix("Option: "));
+    let lines = text
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("Option: "));
     lines.map(str::to_owned).collect()
 }
 

@@ -46,7 +46,7 @@ pub fn trunk() -> Vec<Vec<u8>> {
         .collect();
     let plain = frame(100, 200);
     all.push(tagged(&plain, &[(0x8100, 7)]));
-    all.push(tagged(&plain, &[(0x8100, 0xe000 | 4094)]));
+    all.push(tagged(&plain, &[(0x8100, 0xeffe)]));
     // A priority tag: no VLAN.
     all.push(tagged(&plain, &[(0x8100, 5 << 13)]));
     all.push(tagged(&plain, &[(0x88a8, 30), (0x8100, 40)]));

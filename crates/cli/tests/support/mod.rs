@@ -107,7 +107,9 @@ pub fn ip(host: &Host, arguments: &[&str]) {
 /// Packets that the host's interface received, as ip(8) says.
 pub fn arrived(host: &Host) -> u64 {
     let shown = ip_json(host, &["link", "show", &name(host)]);
-    shown[0]["stats64"]["rx"]["packets"].as_u64().expect("a counter")
+    shown[0]["stats64"]["rx"]["packets"]
+        .as_u64()
+        .expect("a counter")
 }
 
 /// Runs a tool that must succeed without a complaint; gives what it prints.

@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::{PROGRAM, name};
 
 /// How long the program may be silent before the test fails.
-const DEADLINE: Duration = Duration::from_secs(60);
+const DEADLINE: Duration = Duration::from_mins(1);
 
 /// `tapline capture -i` with the host's first interface and `arguments`, on `host`.
 pub fn command(host: &Host, arguments: &[&str]) -> Command {
@@ -102,6 +102,11 @@ impl Running {
             Some(line) => line,
             None => panic!("it ended: {:?}", self.stdout.seen),
         }
+    }
+
+    /// The next line of standard output, if there is one already.
+    pub fn line_now(&mut self) -> Option<String> {
+        self.stdout.next_now()
     }
 
     /// The next line of standard error.
@@ -208,6 +213,13 @@ impl Lines {
             Err(Disconnected) => None,
             Err(Timeout) => panic!("nothing for {DEADLINE:?} after {:?}", self.seen),
         }
+    }
+
+    /// As [`next`](Self::next), without waiting.
+    fn next_now(&mut self) -> Option<String> {
+        let line = self.coming.as_ref()?.try_recv().ok()?;
+        self.seen.push(line.clone());
+        Some(line)
     }
 }
 

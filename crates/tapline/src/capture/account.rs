@@ -5,9 +5,9 @@
 pub struct Lost {
     /// By the interface, which had no buffer for them (`rx_missed_errors`).
     pub nic: Option<u64>,
-    /// By its driver, or by the kernel before any ring: `Some(0)` as long as `rx_dropped` stands still.
-    /// When it moves, the number cannot be known, since it also counts packets that a ring has seen and
-    /// that no protocol wanted.
+    /// By its driver, or by the kernel before any ring: `Some(0)` as long as `rx_dropped` stands
+    /// still. When it moves, the number cannot be known, since it also counts packets that a ring
+    /// has seen and that no protocol wanted.
     pub driver: Option<u64>,
     /// Because the ring was full: the reader did not keep up.
     pub ring: u64,

@@ -178,9 +178,9 @@ impl Lane {
             }
         };
         store(&counters.nic, since(|s| s.rx_missed_errors));
-        // The kernel counts here also what the ring has seen and no protocol wanted, such as tags of
-        // VLANs that are not set up (`__netif_receive_skb_core`, net/core/dev.c). So this can tell that
-        // there was no loss, not how much there was.
+        // The kernel counts here also what the ring has seen and no protocol wanted, such as tags
+        // of VLANs that are not set up (`__netif_receive_skb_core`, net/core/dev.c). So this can
+        // tell that there was no loss, not how much there was.
         let driver = since(|s| s.rx_dropped).filter(|&dropped| dropped == 0);
         store(&counters.driver, driver);
     }

@@ -37,8 +37,12 @@ impl CaptureFile {
         self.sink = Some(sink);
         // Written at once: whoever waits for the file finds a valid one, and errors show early.
         if let Err(error) = self.append(&preamble).and_then(|()| self.flush()) {
-            self.sink = None;
-            self.files.pop_back();
+            let is_empty = self.sink.take().is_some_and(|sink| sink.bytes() == 0);
+            let made = self.files.pop_back();
+            if let Some(made) = made.filter(|_| is_empty && rules.is_any()) {
+                // The name is new, and a reader of the row would stumble over an empty file.
+                let _ = std::fs::remove_file(&made.path);
+            }
             return Err(error);
         }
         self.files_made = number;

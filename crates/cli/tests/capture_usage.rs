@@ -1,0 +1,116 @@
+//! Wrong usage, and what this build has not: refused in one line before anything is captured.
+
+mod support;
+
+use std::fs;
+
+use support::run::{run, spawn};
+use support::{PROGRAM, Scene, name};
+
+#[test]
+fn wrong_usage_is_one_line_and_status_2() {
+    let scene = Scene::new();
+    let file = scene.file("file");
+    for (arguments, said) in [
+        (
+            &["--no-such-flag"][..],
+            "unexpected argument '--no-such-flag'",
+        ),
+        (&["--directoin", "in"], "did you mean '--direction'?"),
+        (&["--direction", "up"], "use in, out or both"),
+        (&["--delivery", "slow"], "possible values: immediate, batch"),
+        (&["--backend", "pcap"], "use packet-v2, packet-v3 or auto"),
+        (&["--timestamp", "sundial"], "use kernel or hardware"),
+        (&["-c", "0"], "-c"),
+        (&["-c", "many"], "-c"),
+        (&["-c"], "a value is required"),
+        (&["-s", "-1"], "-1"),
+        (&["-s", "0"], "snaplen"),
+        (&["--duration", "5"], "a time needs a unit"),
+        (&["--timeout", "0s"], "timeout"),
+        (&["--timeout", "2h"], "timeout"),
+        (&["--buffer", "5G"], "4 GiB"),
+        (&["--buffer", "1x"], "unknown unit 'x'"),
+        (&["--stats-interval", "0s"], "must not be 0"),
+        (&["--fail-loss", "101%"], "--fail-loss"),
+        (
+            &["--compress", "gzip", "-w", &file],
+            "use zstd or zstd:LEVEL",
+        ),
+        (&["--compress", "zstd:99", "-w", &file], "1 to 22"),
+        (&["--rotate-packets", "5"], "--write"),
+        (&["--rotate-size", "0", "-w", &file], "must not be 0"),
+        (
+            &["--delivery", "immediate", "--backend", "packet-v3"],
+            "packet-v2",
+        ),
+        (&["--json", "-w", "-"], "standard output"),
+        (&["-i", &name(&scene.right)], "named twice"),
+        (
+            &["-w", "-", "--rotate-packets", "5"],
+            "rotation needs a file name",
+        ),
+        (&["-w", &file, "--keep", "5"], "--keep needs --rotate-size"),
+    ] {
+        let ended = run(&scene.right, arguments);
+        let complaint = ended.refusal(2);
+        assert!(complaint.contains(said), "{arguments:?}: {complaint}");
+    }
+    let mut without_interface = scene.right.command(PROGRAM);
+    without_interface.arg("capture");
+    let ended = spawn(without_interface).finish();
+    assert!(ended.refusal(2).contains("--interface <IF>"));
+    let mut unknown = scene.right.command(PROGRAM);
+    unknown.arg("juggle");
+    assert!(spawn(unknown).finish().refusal(2).contains("'juggle'"));
+    assert!(
+        !fs::exists(&file).expect("it can be told"),
+        "no file was made"
+    );
+}
+
+#[test]
+fn what_this_build_has_not_is_status_4() {
+    let scene = Scene::new();
+    for arguments in [
+        &["--backend", "xdp"][..],
+        &["--backend", "xdp-ringbuf"],
+        &["--delivery", "adaptive"],
+        &["tcp", "port", "80"],
+    ] {
+        let ended = run(&scene.right, arguments);
+        let complaint = ended.refusal(4);
+        assert!(
+            complaint.contains("not supported by this build"),
+            "{complaint}"
+        );
+    }
+}
+
+#[test]
+fn filter_files_are_checked_before_anything_is_captured() {
+    let scene = Scene::new();
+    let filter = scene.file("filter");
+    let file = scene.file("file");
+    let arguments = ["--bpf", &filter, "-w", &file];
+    let ended = run(&scene.right, &arguments);
+    let expected = format!("cannot read filter file {filter}: No such file or directory");
+    assert_eq!(ended.refusal(1), expected);
+    for (program, place) in [
+        ("", "line"),
+        ("this is not a program\n", "line 1"),
+        ("2\n6 0 0 1\n", "2"),
+        // A jump beyond the end, and one that never returns: the kernel takes neither.
+        ("2\n21 9 0 1\n6 0 0 1\n", "instruction 0"),
+        ("1\n0 0 0 1\n", "instruction"),
+        ("1\n255 0 0 1\n", "instruction 0"),
+    ] {
+        fs::write(&filter, program).expect("a file");
+        let ended = run(&scene.right, &arguments);
+        let complaint = ended.refusal(2);
+        let start = format!("filter file {filter} is wrong: ");
+        assert!(complaint.starts_with(&start), "{complaint}");
+        assert!(complaint.contains(place), "{program:?}: {complaint}");
+    }
+    assert!(!fs::exists(&file).expect("it can be told"));
+}
