@@ -67,6 +67,14 @@ impl Region {
     }
 }
 
+/// Size of a page of memory, bytes: what mappings and ring blocks are multiples of.
+pub fn page_bytes() -> usize {
+    // SAFETY: sysconf takes no pointers.
+    let bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    // Every Linux has a page size; POSIX lets the call answer -1 for what a system does not have.
+    usize::try_from(bytes).unwrap_or(4096)
+}
+
 impl Drop for Region {
     fn drop(&mut self) {
         // SAFETY: the pair is what mmap returned; references into it borrow `self` and are gone.

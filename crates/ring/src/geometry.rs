@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use abi::packet::BlockDesc;
+use abi::region::page_bytes;
 
 use crate::error::OptionError;
 use crate::options::{Backend, Delivery, Options};
@@ -34,7 +35,7 @@ pub(crate) struct Geometry {
 
 impl Geometry {
     pub fn new(options: &Options) -> Result<Self, OptionError> {
-        Self::in_pages(options, rustix::param::page_size())
+        Self::in_pages(options, page_bytes())
     }
 
     fn in_pages(options: &Options, page_bytes: usize) -> Result<Self, OptionError> {

@@ -20,7 +20,7 @@ use crate::args::DemoArgs;
 use crate::failure::{Exit, Failure};
 
 /// How long everything but `--keep` may take.
-const PATIENCE: Duration = Duration::from_secs(40);
+const PATIENCE: Duration = Duration::from_secs(30);
 
 pub fn run(args: &DemoArgs) -> Result<Exit, Failure> {
     privileges::check()?;

@@ -49,9 +49,10 @@ impl<'a> Patience<'a> {
         descriptors: &[(BorrowedFd<'_>, PollFlags)],
     ) -> Result<(), Failure> {
         match self.poll(descriptors, self.left())? {
-            Woken::Ready => Ok(()),
             Woken::Stopped => Err(interrupted()),
-            Woken::Late => Err(late(what)),
+            // Late is late, even if there is something to do: it may not be what is waited for.
+            Woken::Ready if self.left() != Some(Duration::ZERO) => Ok(()),
+            Woken::Ready | Woken::Late => Err(late(what)),
         }
     }
 

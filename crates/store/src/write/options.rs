@@ -140,7 +140,7 @@ impl Options {
             compression: Compression::default(),
             rotation: Rotation::default(),
             statistics: Box::new(Vec::new),
-            buffer_bytes: 1 << 20,
+            buffer_bytes: 256 << 10,
         }
     }
 }
