@@ -87,7 +87,11 @@ impl Geometry {
         }
     }
 
-    fn blocks(packet_bytes: usize, options: &Options, page_bytes: usize) -> Result<Self, OptionError> {
+    fn blocks(
+        packet_bytes: usize,
+        options: &Options,
+        page_bytes: usize,
+    ) -> Result<Self, OptionError> {
         let Delivery::Batch { min_bytes, timeout } = options.delivery else {
             return Err(OptionError::ImmediateNeedsV2);
         };
@@ -170,7 +174,10 @@ mod tests {
 
     #[test]
     fn small_frames_are_packed() {
-        assert_eq!(geometry(Backend::PacketV2, 96, 2 << 20, 4096).slot_bytes, 256);
+        assert_eq!(
+            geometry(Backend::PacketV2, 96, 2 << 20, 4096).slot_bytes,
+            256
+        );
     }
 
     #[test]

@@ -84,10 +84,10 @@ pub enum Delivery {
 }
 
 impl Default for Delivery {
-    /// A quarter of a megabyte or ten milliseconds.
+    /// A megabyte or ten milliseconds.
     fn default() -> Self {
         Self::Batch {
-            min_bytes: 256 << 10,
+            min_bytes: 1 << 20,
             timeout: Duration::from_millis(10),
         }
     }

@@ -166,6 +166,12 @@ impl PacketRing {
         })
     }
 
+    /// Whether a quarter of the ring or more waits to be read.
+    pub fn is_filling(&self) -> bool {
+        let slot = (self.head + self.geometry.count / 4) % self.geometry.count;
+        self.status(slot) & TP_STATUS_USER != 0
+    }
+
     /// What became of the packets so far; [`PacketRing::refresh`] brings the kernel's part up to date.
     pub fn account(&self) -> &Account {
         &self.account

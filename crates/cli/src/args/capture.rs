@@ -47,12 +47,13 @@ pub struct CaptureArgs {
     pub delivery: Delivery,
 
     /// Size of a batch
-    #[arg(long, value_name = "SIZE", default_value = "256k", value_parser = units::size)]
+    #[arg(long, value_name = "SIZE", default_value = "1M", value_parser = units::size)]
     pub min_bytes: u64,
 
-    /// Time after which a batch is delivered though not full; whole milliseconds
-    #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = units::time)]
-    pub timeout: Duration,
+    /// Time after which a batch is delivered though not full, in whole milliseconds [default: 100ms
+    /// into a file, 10ms to a pipe or the screen]
+    #[arg(long, value_name = "TIME", value_parser = units::time)]
+    pub timeout: Option<Duration>,
 
     /// Size of the ring of each interface
     #[arg(long, value_name = "SIZE", default_value = "32M", value_parser = units::size)]

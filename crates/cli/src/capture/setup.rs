@@ -39,7 +39,7 @@ pub fn options(args: &CaptureArgs) -> Result<Options, Failure> {
                 let min_bytes = bytes(args.min_bytes);
                 ring::Delivery::Batch {
                     min_bytes,
-                    timeout: args.timeout,
+                    timeout: args.timeout.unwrap_or_else(|| default_timeout(args)),
                 }
             }
         },
@@ -50,6 +50,15 @@ pub fn options(args: &CaptureArgs) -> Result<Options, Failure> {
         },
         tick: args.stats_interval.unwrap_or(Duration::from_secs(1)),
     })
+}
+
+/// Somebody watches a pipe or a screen. A file can wait; a longer time then means that each block of
+/// the ring holds more of sparse traffic, and the ring more of a pause of the disk.
+fn default_timeout(args: &CaptureArgs) -> Duration {
+    match &args.output.write {
+        Some(path) if !output::is_stdout(path) => Duration::from_millis(100),
+        _ => Duration::from_millis(10),
+    }
 }
 
 fn bytes(size: u64) -> usize {

@@ -30,6 +30,9 @@ const STOP: u64 = u64::MAX;
 /// Events fetched at once.
 const EVENTS: usize = 16;
 
+/// Time between two looks at how full a TPACKET_V2 ring is while packets gather in it.
+const GATHER_NS: u64 = 1_000_000;
+
 /// Longest time the end waits for packets that are on their way into the rings, beside the time
 /// after which the kernel hands over a block.
 const SETTLE: Duration = Duration::from_secs(1);
@@ -217,16 +220,28 @@ impl Capture {
     }
 
     /// Lets packets gather where the ring itself does not: TPACKET_V2 wakes for the first one, and
-    /// batch delivery then waits its time for others. Ends early at `until_ns` and for `stop`.
+    /// batch delivery then waits its time for others, or until a ring fills. Ends early at `until_ns`
+    /// and for `stop`.
     fn gather(&self, stop: &Stop, until_ns: u64) -> io::Result<()> {
-        let is_v2 = |lane: &Lane| lane.ring.backend() == Backend::PacketV2;
-        if let Policy::Batch { timeout, .. } = self.options.delivery
-            && self.lanes.iter().any(is_v2)
+        let v2 = |lane: &&Lane| lane.ring.backend() == Backend::PacketV2;
+        let Policy::Batch { timeout, .. } = self.options.delivery else {
+            return Ok(());
+        };
+        if !self.lanes.iter().any(|lane| v2(&lane)) {
+            return Ok(());
+        }
+        let until_ns = until_ns.min(monotonic_ns().saturating_add(nanoseconds(timeout)));
+        while !self
+            .lanes
+            .iter()
+            .filter(v2)
+            .any(|lane| lane.ring.is_filling())
         {
             let left_ns = until_ns.saturating_sub(monotonic_ns());
-            let timeout = timespec(nanoseconds(timeout).min(left_ns));
+            let timeout = timespec(left_ns.min(GATHER_NS));
             match poll(&mut [PollFd::new(stop, PollFlags::IN)], Some(&timeout)) {
-                Ok(_) | Err(Errno::INTR) => {}
+                Ok(0) if left_ns > GATHER_NS => {}
+                Ok(_) | Err(Errno::INTR) => break,
                 Err(error) => return Err(error.into()),
             }
         }
