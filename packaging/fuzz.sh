@@ -3,8 +3,8 @@
 set -euo pipefail
 
 seconds=${1:-60}
-command -v cargo-fuzz >/dev/null || cargo install cargo-fuzz --locked --quiet --root target/tools
 PATH=$PATH:$PWD/target/tools/bin
+command -v cargo-fuzz >/dev/null || cargo install cargo-fuzz --locked --quiet --root target/tools
 cd lab/fuzz
 for target in $(cargo +nightly fuzz list); do
     echo "== $target for $seconds s"
