@@ -1,7 +1,7 @@
 use crate::classic::Program;
 use crate::error::{FilterError, Reason};
 use crate::graph::nodes::Graph;
-use crate::graph::{settle, thread};
+use crate::graph::{group, settle, thread};
 use crate::language::{Parser, lex};
 use crate::lower::Lowering;
 use crate::names::Names;
@@ -44,7 +44,8 @@ pub fn compile(
     let tokens = lex(text)?;
     let tree = Parser::new(text, tokens).parse()?;
     let (condition, mut values) = Lowering::new(options, names).lower(&tree)?;
-    let graph = Graph::of(&condition);
+    let condition = group(condition, &values);
+    let graph = Graph::of(&condition, &mut values);
     let graph = thread(graph, &values);
     let graph = settle(&graph, &mut values);
     if graph.root == Graph::REJECT {

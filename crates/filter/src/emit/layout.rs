@@ -7,7 +7,8 @@ const REACH: usize = 255;
 /// Puts the blocks that `root` leads to into one program.
 ///
 /// The program is written from its end, so that every jump knows how far it goes; jumps that are too
-/// far for their eight bits go by way of a `ja` or a `ret` near by, shared where possible.
+/// far for their eight bits go by way of a `ja` near by, shared where possible. Returns are last: the
+/// kernel takes what follows one as reached from it (`check_load_and_stores`, net/core/filter.c).
 pub(super) fn lay_out(blocks: &[Block], root: usize) -> Vec<Instruction> {
     let mut writer = Writer {
         reversed: Vec::new(),
@@ -23,12 +24,17 @@ pub(super) fn lay_out(blocks: &[Block], root: usize) -> Vec<Instruction> {
 
 /// The blocks to write, last one first: each after all it leads to.
 fn order(blocks: &[Block], root: usize) -> Vec<usize> {
-    let mut order = Vec::new();
+    let is_return = |block: &Block| matches!(block.end, End::Return(_));
+    let mut order: Vec<usize> = (0..blocks.len())
+        .filter(|&index| is_return(&blocks[index]))
+        .collect();
     let mut visited = vec![false; blocks.len()];
     let mut stack = vec![(root, false)];
     while let Some((index, is_done)) = stack.pop() {
         if is_done {
-            order.push(index);
+            if !is_return(&blocks[index]) {
+                order.push(index);
+            }
             continue;
         }
         if std::mem::replace(&mut visited[index], true) {
@@ -56,14 +62,14 @@ impl Writer {
             End::Return(verdict) => self.reversed.push(plain(opcode::RET_K, verdict)),
             End::Goto(next) => {
                 if self.starts[next] != self.reversed.len() {
-                    self.jump(blocks, next);
+                    self.jump(next);
                 }
             }
             End::Branch { code, k, yes, no } => {
                 for target in [yes, no] {
                     // Two less, because a jump may be added for the other way.
                     if self.reversed.len() - self.near[target] > REACH - 2 {
-                        self.jump(blocks, target);
+                        self.jump(target);
                         self.near[target] = self.reversed.len();
                     }
                 }
@@ -81,18 +87,9 @@ impl Writer {
         self.near[index] = self.reversed.len();
     }
 
-    /// Writes what leads to `target` from anywhere.
-    fn jump(&mut self, blocks: &[Block], target: usize) {
-        let instruction = match &blocks[target] {
-            Block {
-                code,
-                end: End::Return(verdict),
-            } if code.is_empty() => plain(opcode::RET_K, *verdict),
-            _ => {
-                let distance = self.reversed.len() - self.starts[target];
-                plain(opcode::JA, distance as u32)
-            }
-        };
-        self.reversed.push(instruction);
+    /// Writes a jump that reaches `target` from anywhere.
+    fn jump(&mut self, target: usize) {
+        let distance = self.reversed.len() - self.starts[target];
+        self.reversed.push(plain(opcode::JA, distance as u32));
     }
 }

@@ -27,6 +27,8 @@ pub(crate) enum Condition {
     Not(Box<Condition>),
     All(Vec<Condition>),
     Any(Vec<Condition>),
+    /// The value is one of the constants, which are sorted, and what goes with it holds.
+    Choice(ValueId, Vec<(u32, Condition)>),
 }
 
 impl Condition {
@@ -81,6 +83,7 @@ impl Condition {
             Self::Let(..) => true,
             Self::Not(inner) => inner.sets_variables(),
             Self::All(inner) | Self::Any(inner) => inner.iter().any(Self::sets_variables),
+            Self::Choice(_, cases) => cases.iter().any(|case| case.1.sets_variables()),
         }
     }
 }
@@ -165,10 +168,12 @@ impl Values {
             Comparison::AtLeast if right == 0 => return Condition::Constant(true),
             Comparison::AtLeast if ones < right => return Condition::Constant(false),
             Comparison::AtLeast if right == 1 => return self.equal(left, 0).negate(),
-            Comparison::AnyBit if right & ones == 0 => return Condition::Constant(false),
+            Comparison::AnyBit if right == 0 => return Condition::Constant(false),
             Comparison::AnyBit => match masked {
                 Some((operand, mask)) => return self.any_bit(operand, mask & right),
                 None if right & ones == ones => return self.equal(left, 0).negate(),
+                // Bits that are never set still need the value's bytes to be there.
+                None if right & ones == 0 => (comparison, left, right),
                 None => (comparison, left, right & ones),
             },
             _ => (comparison, left, right),

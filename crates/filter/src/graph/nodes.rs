@@ -1,5 +1,5 @@
-use super::condition::{Condition, Test};
-use super::values::{ValueId, Variable};
+use super::condition::{Comparison, Condition, Test};
+use super::values::{ValueId, Values, Variable};
 use std::collections::HashMap;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -20,6 +20,9 @@ pub(crate) enum Node {
         next: NodeId,
     },
 }
+
+/// Cases that are compared one after the other; more are halved first.
+const MOST_IN_A_ROW: usize = 8;
 
 /// The control-flow graph of a filter.
 ///
@@ -47,9 +50,9 @@ impl Graph {
         graph
     }
 
-    pub(crate) fn of(condition: &Condition) -> Self {
+    pub(crate) fn of(condition: &Condition, values: &mut Values) -> Self {
         let mut graph = Self::empty();
-        graph.root = graph.build(condition, Self::ACCEPT, Self::REJECT);
+        graph.root = graph.build(condition, Self::ACCEPT, Self::REJECT, values);
         graph
     }
 
@@ -105,7 +108,13 @@ impl Graph {
         order
     }
 
-    fn build(&mut self, condition: &Condition, yes: NodeId, no: NodeId) -> NodeId {
+    fn build(
+        &mut self,
+        condition: &Condition,
+        yes: NodeId,
+        no: NodeId,
+        values: &mut Values,
+    ) -> NodeId {
         match condition {
             Condition::Constant(true) => yes,
             Condition::Constant(false) => no,
@@ -119,15 +128,58 @@ impl Graph {
                 value: *value,
                 next: yes,
             }),
-            Condition::Not(inner) => self.build(inner, no, yes),
+            Condition::Not(inner) => self.build(inner, no, yes, values),
             Condition::All(terms) => terms
                 .iter()
                 .rev()
-                .fold(yes, |next, term| self.build(term, next, no)),
+                .fold(yes, |next, term| self.build(term, next, no, values)),
             Condition::Any(terms) => terms
                 .iter()
                 .rev()
-                .fold(no, |next, term| self.build(term, yes, next)),
+                .fold(no, |next, term| self.build(term, yes, next, values)),
+            Condition::Choice(value, cases) => self.choose(*value, cases, yes, no, values),
         }
+    }
+
+    /// Compares a few constants in a row, and halves many.
+    fn choose(
+        &mut self,
+        value: ValueId,
+        cases: &[(u32, Condition)],
+        yes: NodeId,
+        no: NodeId,
+        values: &mut Values,
+    ) -> NodeId {
+        if cases.len() > MOST_IN_A_ROW {
+            let (low, high) = cases.split_at(cases.len() / 2);
+            let low_node = self.choose(value, low, yes, no, values);
+            let high_node = self.choose(value, high, yes, no, values);
+            let last = low.last().map_or(0, |case| case.0);
+            let test = Test {
+                comparison: Comparison::Greater,
+                left: value,
+                right: values.constant(last),
+            };
+            return self.add(Node::Test {
+                test,
+                yes: high_node,
+                no: low_node,
+            });
+        }
+        let mut next = no;
+        for (constant, rest) in cases.iter().rev() {
+            let found = self.build(rest, yes, no, values);
+            let test = Test {
+                comparison: Comparison::Equal,
+                left: value,
+                right: values.constant(*constant),
+            };
+            next = self.add(Node::Test {
+                test,
+                yes: found,
+                no: next,
+            });
+        }
+        next
     }
 }

@@ -192,12 +192,15 @@ impl Values {
                 return left;
             }
             (Multiply | And, 0) | (Modulo, 1) => return self.constant(0),
-            (And, mask) if mask & ones == 0 => return self.constant(0),
             (And, mask) if mask & ones == ones => return left,
             _ => {}
         }
-        // Masks are kept to the bits that can be set, so that equal tests look equal.
-        let right = if operator == And { right & ones } else { right };
+        // Masks are kept to the bits that can be set, so that equal tests look equal. A mask of others
+        // stays: the value's bytes have to be there.
+        let right = match right & ones {
+            kept if operator == And && kept != 0 => kept,
+            _ => right,
+        };
         if let Value::Binary(inner, operand, constant) = self.get(left)
             && let Some(constant) = self.as_constant(constant)
             && inner == operator

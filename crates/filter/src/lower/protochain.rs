@@ -6,8 +6,8 @@ use crate::graph::condition::Condition;
 use crate::graph::values::{ValueId, Variable, Width};
 use crate::language::tree::{Operator, Protocol};
 
-/// Headers that are followed; a chain that is longer does not match.
-const MOST_HEADERS: usize = 6;
+/// Headers that are followed at most, whatever the options say: more than a program can hold.
+const MOST_HEADERS: u32 = 500;
 
 const HOP_BY_HOP: u32 = 0;
 const ROUTING: u32 = 43;
@@ -58,7 +58,7 @@ impl Lowering<'_> {
             (first, self.values.header_length(None, network))
         };
         let mut rest = Condition::Constant(false);
-        for _ in 0..MOST_HEADERS {
+        for _ in 0..self.options.chain_headers.min(MOST_HEADERS) {
             rest = self.header(&chain, rest)?;
         }
         Ok(Condition::all([

@@ -209,5 +209,10 @@ fn used_variables(condition: &Condition, values: &Values) -> u16 {
         Condition::All(terms) | Condition::Any(terms) => terms
             .iter()
             .fold(0, |used, term| used | used_variables(term, values)),
+        Condition::Choice(value, cases) => cases
+            .iter()
+            .fold(values.variables(*value), |used, case| {
+                used | used_variables(&case.1, values)
+            }),
     }
 }
