@@ -32,11 +32,7 @@ pub const MAX_TEXT: usize = 1 << 20;
 /// [`FilterError`] has the place in `text`, the reason and, where one is near, the word meant.
 /// # Source
 /// pcap-filter(7).
-pub fn compile(
-    text: &str,
-    options: &Options,
-    names: &dyn Names,
-) -> Result<Program, FilterError> {
+pub fn compile(text: &str, options: &Options, names: &dyn Names) -> Result<Program, FilterError> {
     let whole = |reason| FilterError::new(0..text.len(), reason);
     if text.len() > MAX_TEXT {
         return Err(whole(Reason::TooLong));

@@ -140,7 +140,10 @@ impl fmt::Display for Reason {
             }
             Self::NotSupported { what, link } => write!(f, "'{what}' not supported on DLT_{link}"),
             Self::NotLive { what, link } => {
-                write!(f, "not a live capture, '{what}' not supported on DLT_{link}")
+                write!(
+                    f,
+                    "not a live capture, '{what}' not supported on DLT_{link}"
+                )
             }
             Self::NoNetmask => f.write_str("netmask not known, so 'ip broadcast' not supported"),
             Self::LoadSize => f.write_str("data size must be 1, 2, or 4"),
@@ -198,7 +201,7 @@ impl FilterError {
         let before = text[line_start..start].chars().count();
         let wrong = text.get(start..self.span.end).unwrap_or("");
         let width = wrong.chars().count().clamp(1, line.chars().count().max(1));
-        format!("{clean}\n{:before$}{}", "", "^".repeat(width))
+        format!("{clean}\n{}{}", " ".repeat(before), "^".repeat(width))
     }
 }
 

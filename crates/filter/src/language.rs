@@ -2,6 +2,7 @@
 
 mod arithmetic;
 mod groups;
+mod ids;
 mod lexer;
 mod names;
 mod parser;
@@ -12,3 +13,4 @@ mod words;
 
 pub(crate) use lexer::{lex, parse_number};
 pub(crate) use parser::Parser;
+pub(crate) use words::nearest;

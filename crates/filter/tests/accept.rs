@@ -55,7 +55,12 @@ fn every_filter_compiles_and_is_short() {
         }
     }
     println!("{ours} instructions, libpcap {theirs}");
-    assert!(failures.is_empty(), "{}\n{}", failures.len(), failures.join("\n"));
+    assert!(
+        failures.is_empty(),
+        "{}\n{}",
+        failures.len(),
+        failures.join("\n")
+    );
     assert!(ours * 100 <= theirs * MOST_LENGTH_PERCENT);
 }
 
@@ -95,20 +100,29 @@ fn every_program_gives_what_the_listed_one_gives() {
         .collect();
     println!("{} packets", packets.len());
     assert!(packets.len() > 10_000);
-    let tagged = Ancillary { vlan_tag: Some(10), packet_type: Some(4), ..Ancillary::default() };
-    let other = Ancillary { packet_type: Some(0), ..Ancillary::default() };
+    let tagged = Ancillary {
+        vlan_tag: Some(10),
+        packet_type: Some(4),
+        ..Ancillary::default()
+    };
+    let other = Ancillary {
+        packet_type: Some(0),
+        ..Ancillary::default()
+    };
     let mut failures = Vec::new();
     let mut runs = 0u64;
     for entry in entries("accept.json") {
         let (Some(listing), options) = (entry["program"].as_str(), options_of(&entry)) else {
             continue;
         };
-        let Ok(program) = program_of(&entry, &options) else { continue };
+        let Ok(program) = program_of(&entry, &options) else {
+            continue;
+        };
         let listed = Listed::parse(listing);
         let (mut differ, mut last) = (0, String::new());
         for packet in &packets {
             // A sample of packets of other link types is as good as any random bytes.
-            if packet.link != options.link.number() && random(&mut seed) % 8 != 0 {
+            if packet.link != options.link.number() && !random(&mut seed).is_multiple_of(8) {
                 continue;
             }
             for ancillary in [&tagged, &other] {
@@ -125,9 +139,18 @@ fn every_program_gives_what_the_listed_one_gives() {
             }
         }
         if differ > 0 {
-            failures.push(format!("{}: {differ} {last}\n{}", text(&entry, "name"), program.listing()));
+            failures.push(format!(
+                "{}: {differ} {last}\n{}",
+                text(&entry, "name"),
+                program.listing()
+            ));
         }
     }
     println!("{runs} runs");
-    assert!(failures.is_empty(), "{}\n{}", failures.len(), failures.join("\n"));
+    assert!(
+        failures.is_empty(),
+        "{}\n{}",
+        failures.len(),
+        failures.join("\n")
+    );
 }

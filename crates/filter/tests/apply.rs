@@ -47,5 +47,10 @@ fn every_filter_gives_the_values_listed() {
             }
         }
     }
-    assert!(failures.is_empty(), "{}\n{}", failures.len(), failures.join("\n"));
+    assert!(
+        failures.is_empty(),
+        "{}\n{}",
+        failures.len(),
+        failures.join("\n")
+    );
 }

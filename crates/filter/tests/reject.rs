@@ -36,6 +36,11 @@ fn every_text_is_refused_for_its_reason() {
             }
         }
     }
-    assert!(failures.is_empty(), "{} of {count}\n{}", failures.len(), failures.join("\n"));
+    assert!(
+        failures.is_empty(),
+        "{} of {count}\n{}",
+        failures.len(),
+        failures.join("\n")
+    );
     assert_eq!(count, 84);
 }

@@ -131,14 +131,14 @@ impl Machine<'_> {
         match self.values.get(value) {
             Value::Constant(constant) => self.push(opcode::LD_IMM, constant),
             Value::Length => self.push(opcode::LD_LEN, 0),
-            Value::Ancillary(width, offset) => self.push(super::opcodes::absolute(width), offset),
             Value::Variable(variable) => self.push(opcode::LD_MEM, u32::from(variable.0)),
             Value::HeaderLength(offset) => {
                 self.push(opcode::LDX_MSH, offset);
                 self.registers.x = Some(value);
                 self.push(opcode::TXA, 0);
             }
-            Value::Load {
+            Value::Ancillary(width, offset)
+            | Value::Load {
                 width,
                 base: None,
                 offset,

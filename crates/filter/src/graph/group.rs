@@ -22,7 +22,8 @@ enum Group {
 /// asked together, and comparisons of one value with many constants become one choice.
 ///
 /// Alternatives change places, which nobody can see but in packets cut short: there, one may
-/// match before another misses its bytes. What sets variables keeps its place.
+/// match before another misses its bytes. What sets variables keeps its place, and so does what
+/// looks at offsets that the filter gives, because whole packets may be too short for them.
 pub(crate) fn group(condition: Condition, values: &Values) -> Condition {
     match condition {
         Condition::Not(inner) => group(*inner, values).negate(),
@@ -35,11 +36,11 @@ pub(crate) fn group(condition: Condition, values: &Values) -> Condition {
 /// Refusals among terms that all have to hold are one refusal of alternatives.
 fn all(terms: Vec<Condition>, values: &Values) -> Condition {
     let is_refusal = |term: &Condition| match term {
-        Condition::Not(inner) => !inner.sets_variables(),
+        Condition::Not(inner) => !matches!(**inner, Condition::Test(_)),
         _ => false,
     };
     if terms.iter().filter(|term| is_refusal(term)).count() < 2
-        || terms.iter().any(Condition::sets_variables)
+        || terms.iter().any(|term| keeps_place(term, values))
     {
         return Condition::all(terms.into_iter().map(|term| group(term, values)));
     }
@@ -48,7 +49,7 @@ fn all(terms: Vec<Condition>, values: &Values) -> Condition {
     let mut refused = Vec::new();
     for term in terms {
         match term {
-            Condition::Not(inner) => refused.push(*inner),
+            Condition::Not(inner) if !matches!(*inner, Condition::Test(_)) => refused.push(*inner),
             other => kept.push(group(other, values)),
         }
     }
@@ -58,9 +59,35 @@ fn all(terms: Vec<Condition>, values: &Values) -> Condition {
 }
 
 fn any(terms: Vec<Condition>, values: &Values) -> Condition {
-    if terms.iter().any(Condition::sets_variables) {
-        return Condition::any(terms.into_iter().map(|term| group(term, values)));
+    let mut done = Vec::new();
+    let mut run = Vec::new();
+    for term in terms {
+        if keeps_place(&term, values) {
+            done.push(gather(std::mem::take(&mut run), values));
+            done.push(group(term, values));
+        } else {
+            run.push(term);
+        }
     }
+    done.push(gather(run, values));
+    Condition::any(done)
+}
+
+fn keeps_place(condition: &Condition, values: &Values) -> bool {
+    match condition {
+        Condition::Constant(_) => false,
+        Condition::Let(..) => true,
+        Condition::Test(test) => values.is_remote(test.left) || values.is_remote(test.right),
+        Condition::Not(inner) => keeps_place(inner, values),
+        Condition::All(terms) | Condition::Any(terms) => {
+            terms.iter().any(|term| keeps_place(term, values))
+        }
+        Condition::Choice(_, cases) => cases.iter().any(|case| keeps_place(&case.1, values)),
+    }
+}
+
+/// Gathers alternatives that may change places.
+fn gather(terms: Vec<Condition>, values: &Values) -> Condition {
     let mut groups: Vec<Group> = Vec::new();
     let mut places: HashMap<Key, usize> = HashMap::new();
     for term in terms {
@@ -68,16 +95,14 @@ fn any(terms: Vec<Condition>, values: &Values) -> Condition {
             groups.push(Group::Other(term));
             continue;
         };
-        let (key, new) = match compared(&guard, values) {
-            Some((value, _)) => (Key::Value(value), Group::Value(value, Vec::new())),
-            None => {
-                let group = Group::Guard(guard.clone(), Vec::new());
-                (Key::Guard(guard.clone()), group)
-            }
-        };
+        let value = compared(&guard, values).map(|(value, _)| value);
+        let key = value.map_or_else(|| Key::Guard(guard.clone()), Key::Value);
         let place = *places.entry(key).or_insert(groups.len());
         if place == groups.len() {
-            groups.push(new);
+            groups.push(match value {
+                Some(value) => Group::Value(value, Vec::new()),
+                None => Group::Guard(guard.clone(), Vec::new()),
+            });
         }
         match &mut groups[place] {
             Group::Value(_, cases) => {
@@ -94,9 +119,7 @@ fn any(terms: Vec<Condition>, values: &Values) -> Condition {
 fn finish(gathered: Group, values: &Values) -> Condition {
     match gathered {
         Group::Other(term) => group(term, values),
-        Group::Guard(guard, rests) => {
-            Condition::all([guard, group(Condition::any(rests), values)])
-        }
+        Group::Guard(guard, rests) => Condition::all([guard, group(Condition::any(rests), values)]),
         Group::Value(value, mut cases) => {
             cases.sort_by_key(|case| case.0);
             let mut merged: Vec<(u32, Vec<Condition>)> = Vec::new();
@@ -117,12 +140,16 @@ fn finish(gathered: Group, values: &Values) -> Condition {
 
 /// A term as its first test and what has to hold behind it.
 fn split(term: Condition) -> Option<(Condition, Condition)> {
+    let is_test = |term: &Condition| match term {
+        Condition::Not(inner) => matches!(**inner, Condition::Test(_)),
+        other => matches!(other, Condition::Test(_)),
+    };
     match term {
-        Condition::Test(_) => Some((term, Condition::Constant(true))),
-        Condition::All(mut terms) if matches!(terms.first(), Some(Condition::Test(_))) => {
+        Condition::All(mut terms) if terms.first().is_some_and(is_test) => {
             let guard = terms.remove(0);
             Some((guard, Condition::all(terms)))
         }
+        term if is_test(&term) => Some((term, Condition::Constant(true))),
         _ => None,
     }
 }

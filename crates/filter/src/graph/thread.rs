@@ -10,9 +10,11 @@ pub(crate) fn thread(mut graph: Graph, values: &Values) -> Graph {
     for _ in 0..MOST_ROUNDS {
         let next = round(&graph, values);
         let is_still = next.reachable().len() == graph.reachable().len()
-            && next.reachable().iter().zip(graph.reachable()).all(
-                |(&new, old)| next.node(new) == graph.node(old),
-            );
+            && next
+                .reachable()
+                .iter()
+                .zip(graph.reachable())
+                .all(|(&new, old)| next.node(new) == graph.node(old));
         graph = next;
         if is_still {
             break;

@@ -47,6 +47,8 @@ struct Facts {
     needs_index: bool,
     /// Computing it can refuse the packet.
     can_fail: bool,
+    /// Computing it can refuse packets that are whole.
+    is_remote: bool,
 }
 
 /// All values of a filter, each once, folded as they are made.
@@ -86,6 +88,16 @@ impl Values {
 
     pub(crate) fn can_fail(&self, id: ValueId) -> bool {
         self.facts[id.0 as usize].can_fail
+    }
+
+    /// Whether whole packets may lack the value's bytes.
+    pub(crate) fn is_remote(&self, id: ValueId) -> bool {
+        self.facts[id.0 as usize].is_remote
+    }
+
+    /// Says that whole packets may lack the value's bytes, because a filter gave its offset.
+    pub(crate) fn mark_remote(&mut self, id: ValueId) {
+        self.facts[id.0 as usize].is_remote = true;
     }
 
     pub(crate) fn constant(&mut self, constant: u32) -> ValueId {
@@ -237,12 +249,22 @@ impl Values {
             variables: 0,
             needs_index: false,
             can_fail: false,
+            is_remote: false,
         };
         match value {
-            Value::Constant(constant) => Facts { ones: constant, ..plain },
+            Value::Constant(constant) => Facts {
+                ones: constant,
+                ..plain
+            },
             Value::Length => plain,
-            Value::Ancillary(..) => Facts { can_fail: true, ..plain },
-            Value::Variable(variable) => Facts { variables: 1 << variable.0, ..plain },
+            Value::Ancillary(..) => Facts {
+                can_fail: true,
+                ..plain
+            },
+            Value::Variable(variable) => Facts {
+                variables: 1 << variable.0,
+                ..plain
+            },
             Value::HeaderLength(_) => Facts {
                 ones: 0x3c,
                 needs_index: true,
@@ -260,6 +282,7 @@ impl Values {
                 variables: of(operand).variables,
                 needs_index: of(operand).needs_index,
                 can_fail: of(operand).can_fail,
+                is_remote: of(operand).is_remote,
                 ..plain
             },
             Value::Binary(operator, left, right) => {
@@ -272,6 +295,9 @@ impl Values {
                     can_fail: of(left).can_fail
                         || of(right).can_fail
                         || (divides && constant.is_none_or(|divisor| divisor == 0)),
+                    is_remote: of(left).is_remote
+                        || of(right).is_remote
+                        || (divides && constant.is_none()),
                     ..plain
                 }
             }

@@ -51,13 +51,16 @@ pub(crate) fn settle(graph: &Graph, values: &mut Values) -> Graph {
 
 /// The variables that something reads, a bit each.
 pub(crate) fn read_variables(graph: &Graph, values: &Values) -> u16 {
-    let read = graph.reachable().into_iter().map(|id| match graph.node(id) {
-        Node::Test { test, .. } => values.variables(test.left) | values.variables(test.right),
-        Node::Let {
-            variable, value, ..
-        } => values.variables(value) & !(1 << variable.0),
-        Node::Reject | Node::Accept => 0,
-    });
+    let read = graph
+        .reachable()
+        .into_iter()
+        .map(|id| match graph.node(id) {
+            Node::Test { test, .. } => values.variables(test.left) | values.variables(test.right),
+            Node::Let {
+                variable, value, ..
+            } => values.variables(value) & !(1 << variable.0),
+            Node::Reject | Node::Accept => 0,
+        });
     read.fold(0, |all, some| all | some)
 }
 

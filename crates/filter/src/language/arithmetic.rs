@@ -39,15 +39,14 @@ impl Parser<'_> {
             self.advance();
             count += 1;
             if count > MAX_OPERATORS {
-                return self.fail(span, Reason::TooDeep);
+                return Self::fail(span, Reason::TooDeep);
             }
             let right = self.deeper(|parser| parser.arithmetic(next))?;
-            left = Arithmetic::Binary(operator, span, Box::new(left), Box::new(right));
+            left = Arithmetic::Binary(operator, Box::new(left), Box::new(right));
         }
     }
 
     fn operand(&mut self) -> Parsed<Arithmetic> {
-        let span = self.span();
         match *self.peek() {
             Token::Number(number) => {
                 self.advance();
@@ -77,13 +76,12 @@ impl Parser<'_> {
                     let size = self.span();
                     bytes = self.number("a size of 1, 2 or 4")?;
                     if !matches!(bytes, 1 | 2 | 4) {
-                        return self.fail(size, Reason::LoadSize);
+                        return Self::fail(size, Reason::LoadSize);
                     }
                 }
                 self.expect(Symbol::CloseIndex, "an operator, \":\" or \"]\"")?;
                 Ok(Arithmetic::Load {
                     protocol,
-                    span,
                     index,
                     bytes,
                 })

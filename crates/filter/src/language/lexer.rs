@@ -165,7 +165,10 @@ fn mac_length(bytes: &[u8]) -> usize {
         .into_iter()
         .map(|separator| groups(bytes, 6, 1, 2, Some(separator)));
     pairs
-        .chain([groups(bytes, 3, 4, 4, Some(b'.')), groups(bytes, 3, 4, 4, None)])
+        .chain([
+            groups(bytes, 3, 4, 4, Some(b'.')),
+            groups(bytes, 3, 4, 4, None),
+        ])
         .max()
         .unwrap_or(0)
 }
@@ -200,9 +203,14 @@ fn mac_bytes(text: &str) -> [u8; 6] {
             *byte = u8::from_str_radix(part, 16).unwrap_or(0);
         }
     } else {
-        let digits: Vec<u32> = text.chars().filter_map(|digit| digit.to_digit(16)).collect();
+        let digits: Vec<u32> = text
+            .chars()
+            .filter_map(|digit| digit.to_digit(16))
+            .collect();
         for (byte, pair) in mac.iter_mut().zip(digits.chunks(2)) {
-            *byte = pair.iter().fold(0, |value, &digit| value << 4 | digit as u8);
+            *byte = pair
+                .iter()
+                .fold(0, |value, &digit| value << 4 | digit as u8);
         }
     }
     mac
@@ -213,11 +221,14 @@ fn broken_mac_length(bytes: &[u8]) -> usize {
     let (mut at, mut groups) = (0, 0);
     loop {
         let digits = hex_digits(&bytes[at..], 2);
+        if digits == 0 {
+            return if groups >= 2 { at } else { 0 };
+        }
         let colons = bytes[at + digits..]
             .iter()
             .take_while(|byte| **byte == b':')
             .count();
-        if digits == 0 || colons == 0 {
+        if colons == 0 {
             return if groups >= 2 { at } else { 0 };
         }
         at += digits + colons;
@@ -232,6 +243,10 @@ fn ipv6_length(bytes: &[u8]) -> usize {
         .take(IPV6_TEXT)
         .take_while(|byte| byte.is_ascii_hexdigit() || matches!(byte, b':' | b'.'))
         .count();
+    let run = bytes[..run]
+        .windows(3)
+        .position(|three| three == b":::")
+        .map_or(run, |at| at + 2);
     if !bytes[..run].contains(&b':') {
         return 0;
     }
@@ -303,10 +318,13 @@ pub(crate) fn parse_number(text: &str) -> Result<u32, Reason> {
     if radix == 8 && digits.contains(['8', '9']) {
         return Err(Reason::NotOctal(text.into()));
     }
-    let value = digits
-        .chars()
-        .try_fold(0u32, |value, digit| {
-            value.checked_mul(radix)?.checked_add(digit.to_digit(radix)?)
-        });
-    value.ok_or_else(|| Reason::Overflow { base, text: text.into() })
+    let value = digits.chars().try_fold(0u32, |value, digit| {
+        value
+            .checked_mul(radix)?
+            .checked_add(digit.to_digit(radix)?)
+    });
+    value.ok_or_else(|| Reason::Overflow {
+        base,
+        text: text.into(),
+    })
 }

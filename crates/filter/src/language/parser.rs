@@ -1,6 +1,6 @@
 use super::groups::{Group, groups};
 use super::token::{Span, Symbol, Token};
-use super::tree::{Direction, Expression, Id, Kind, Protocol, Qualifiers, Term};
+use super::tree::{Direction, Expression, Kind, Protocol, Qualifiers, Term};
 use super::words::{Word, nearest};
 use crate::error::{FilterError, Reason};
 
@@ -100,14 +100,21 @@ impl<'a> Parser<'a> {
         Ok(number)
     }
 
-    pub(super) fn fail<T>(&self, span: Span, reason: Reason) -> Parsed<T> {
+    pub(super) fn fail<T>(span: Span, reason: Reason) -> Parsed<T> {
         Err(FilterError::new(span, reason))
     }
 
     pub(super) fn unexpected(&self, expected: &'static str) -> FilterError {
-        let span = self.span();
+        // A name before an address was perhaps meant to be a qualifier.
+        let before = self.at.checked_sub(1).map(|at| &self.tokens[at]);
+        let (token, span) = match before {
+            Some((token @ Token::Name(name), span)) if self.starts_id() && is_near(name) => {
+                (token, span.clone())
+            }
+            _ => (self.peek(), self.span()),
+        };
         let found = self.text[span.clone()].to_owned();
-        let suggestion = match self.peek() {
+        let suggestion = match token {
             Token::Name(name) => nearest(&name.to_ascii_lowercase()),
             _ => None,
         };
@@ -119,7 +126,7 @@ impl<'a> Parser<'a> {
 
     pub(super) fn deeper<T>(&mut self, read: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
         if self.depth == MAX_DEPTH {
-            return self.fail(self.span(), Reason::TooDeep);
+            return Self::fail(self.span(), Reason::TooDeep);
         }
         self.depth += 1;
         let result = read(self);
@@ -165,7 +172,7 @@ impl<'a> Parser<'a> {
                 (joins_all, left) => {
                     alternations += 1;
                     if alternations > MAX_DEPTH {
-                        return self.fail(start, Reason::TooDeep);
+                        return Self::fail(start, Reason::TooDeep);
                     }
                     let terms = vec![left, right];
                     if joins_all {
@@ -283,10 +290,7 @@ impl<'a> Parser<'a> {
             Token::Word(Word::Gateway) => Some(Kind::Gateway),
             _ => None,
         };
-        let has_no_direction = matches!(
-            kind,
-            Some(Kind::Proto | Kind::ProtoChain | Kind::Gateway)
-        );
+        let has_no_direction = matches!(kind, Some(Kind::Proto | Kind::ProtoChain | Kind::Gateway));
         if direction.is_some() && has_no_direction {
             return Err(self.unexpected("\"host\", \"net\", \"port\" or an address"));
         }
@@ -344,47 +348,10 @@ impl<'a> Parser<'a> {
         let term = Term::Match(qualifiers, id);
         Ok((Expression::Term(self.since(start), term), Some(qualifiers)))
     }
+}
 
-    fn id(&mut self) -> Parsed<Id> {
-        let id = match self.peek().clone() {
-            Token::Number(number) => Id::Number(number),
-            Token::Name(name) => Id::Name(name),
-            Token::Mac(address) => Id::Mac(address),
-            Token::ShortMac(address) => Id::ShortMac(address),
-            Token::Dotted(address) => {
-                self.advance();
-                return self.dotted(address);
-            }
-            Token::Ipv6(address) => {
-                self.advance();
-                let prefix = match self.take_symbol(Symbol::Divide) {
-                    true => Some(self.number("a prefix length")?),
-                    false => None,
-                };
-                return Ok(Id::Ipv6(address, prefix));
-            }
-            _ => return Err(self.unexpected("an address, a name or a number")),
-        };
-        self.advance();
-        Ok(id)
-    }
-
-    fn dotted(&mut self, address: String) -> Parsed<Id> {
-        if self.take_symbol(Symbol::Divide) {
-            let prefix = self.number("a prefix length")?;
-            return Ok(Id::DottedPrefix(address, prefix));
-        }
-        if !self.take_word(Word::Mask) {
-            return Ok(Id::Dotted(address));
-        }
-        match self.peek().clone() {
-            Token::Dotted(mask) => {
-                self.advance();
-                Ok(Id::DottedMask(address, mask))
-            }
-            _ => Err(self.unexpected("a mask with dots")),
-        }
-    }
+fn is_near(name: &str) -> bool {
+    nearest(&name.to_ascii_lowercase()).is_some()
 }
 
 /// Whether `token` makes arithmetic of what stands before it.

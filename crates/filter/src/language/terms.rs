@@ -56,7 +56,7 @@ impl Parser<'_> {
             Word::SignallingLink => self.signal(SignalField::LinkSelection)?,
             Word::Unsupported => {
                 let what = "a word for link types that filters can look into";
-                return Err(self.unexpected(what)).or_else(|error| self.fail(span, error.reason));
+                return Err(self.unexpected(what)).or_else(|error| Self::fail(span, error.reason));
             }
             _ => return Ok(None),
         };
@@ -134,7 +134,7 @@ impl Parser<'_> {
         let value = self.number("a number")?;
         if value > 255 {
             let (what, most) = ("byte argument", 255);
-            return self.fail(span, Reason::TooLarge { what, value, most });
+            return Self::fail(span, Reason::TooLarge { what, value, most });
         }
         Ok(Term::Byte(index, operator, value))
     }
@@ -151,7 +151,7 @@ impl Parser<'_> {
             _ => return Err(self.unexpected(what)),
         };
         self.advance();
-        found.or_else(|value| self.fail(span, Reason::InvalidValue { what, value }))
+        found.or_else(|value| Self::fail(span, Reason::InvalidValue { what, value }))
     }
 
     fn wlan_type(&mut self) -> Parsed<Term> {
@@ -207,7 +207,7 @@ impl Parser<'_> {
             "u" => Ok(Llc::Unnumbered(None)),
             _ if supervisory.is_some() => Ok(Llc::Supervisory(supervisory)),
             _ if unnumbered.is_some() => Ok(Llc::Unnumbered(unnumbered)),
-            _ => self.fail(
+            _ => Self::fail(
                 span,
                 Reason::Unknown {
                     what: "LLC type name",
@@ -232,7 +232,7 @@ impl Parser<'_> {
             SignalField::LinkSelection => ("sls", 15),
         };
         if value > most {
-            return self.fail(span, Reason::TooLarge { what, value, most });
+            return Self::fail(span, Reason::TooLarge { what, value, most });
         }
         let relation = relation.unwrap_or(Relation::Equal);
         Ok(Term::Signal(Signal::Field(field, relation, value)))

@@ -183,12 +183,11 @@ pub(crate) enum Arithmetic {
     Length,
     Load {
         protocol: Protocol,
-        span: Span,
         index: Box<Arithmetic>,
         bytes: u32,
     },
     Negate(Box<Arithmetic>),
-    Binary(Operator, Span, Box<Arithmetic>, Box<Arithmetic>),
+    Binary(Operator, Box<Arithmetic>, Box<Arithmetic>),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -252,7 +252,6 @@ pub(crate) const CONSTANTS: &[(&str, u32)] = &[
 /// The reserved word or constant most like `name`, if one is near.
 pub(crate) fn nearest(name: &str) -> Option<&'static str> {
     let allowed = match name.len() {
-        0..=2 => return None,
         3..=5 => 1,
         6..=40 => 2,
         _ => return None,

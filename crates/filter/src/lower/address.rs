@@ -7,9 +7,7 @@ pub(super) fn dotted(text: &str) -> Result<(u32, u32), Reason> {
     let mut address = 0;
     let mut bits = 0;
     for part in text.split('.') {
-        let part: u8 = part
-            .parse()
-            .map_err(|_| Reason::InvalidIpv4(text.into()))?;
+        let part: u8 = part.parse().map_err(|_| Reason::InvalidIpv4(text.into()))?;
         address = address << 8 | u32::from(part);
         bits += 8;
     }

@@ -55,7 +55,7 @@ impl Lowering<'_> {
                 let operand = self.arithmetic(operand, guards)?;
                 Ok(self.values.negate(operand))
             }
-            Arithmetic::Binary(operator, _, left, right) => {
+            Arithmetic::Binary(operator, left, right) => {
                 let left = self.arithmetic(left, guards)?;
                 let right = self.arithmetic(right, guards)?;
                 match (operator, self.values.as_constant(right)) {
@@ -71,7 +71,6 @@ impl Lowering<'_> {
                 protocol,
                 index,
                 bytes,
-                ..
             } => {
                 let index = self.arithmetic(index, guards)?;
                 let width = match bytes {
@@ -79,7 +78,9 @@ impl Lowering<'_> {
                     2 => Width::Half,
                     _ => Width::Word,
                 };
-                self.indexed(*protocol, index, width, guards)
+                let value = self.indexed(*protocol, index, width, guards)?;
+                self.values.mark_remote(value);
+                Ok(value)
             }
         }
     }

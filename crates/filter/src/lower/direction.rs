@@ -34,11 +34,19 @@ impl Lowering<'_> {
                 }
                 let kind = self.values.ancillary(Width::Half, PACKET_TYPE);
                 let outgoing = self.values.equal(kind, OUTGOING);
-                return Ok(if is_outbound { outgoing } else { outgoing.negate() });
+                return Ok(if is_outbound {
+                    outgoing
+                } else {
+                    outgoing.negate()
+                });
             }
         };
         let outgoing = self.equal(Place::Header, offset, width, OUTGOING)?;
-        Ok(if is_outbound { outgoing } else { outgoing.negate() })
+        Ok(if is_outbound {
+            outgoing
+        } else {
+            outgoing.negate()
+        })
     }
 
     pub(super) fn interface_index(&mut self, index: u32) -> Lowered {

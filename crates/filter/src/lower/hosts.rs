@@ -156,7 +156,8 @@ impl Lowering<'_> {
                 } else {
                     lowering.masked(Place::Network, 2, Width::Byte, 0x07, flags)?
                 };
-                let field = lowering.equal(Place::Network, 2 + padding + at, Width::Half, address)?;
+                let field =
+                    lowering.equal(Place::Network, 2 + padding + at, Width::Half, address)?;
                 Ok(Condition::all([flags, field]))
             };
             let forms = [

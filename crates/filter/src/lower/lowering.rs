@@ -3,6 +3,7 @@ use crate::Names;
 use crate::error::{FilterError, Reason};
 use crate::graph::condition::Condition;
 use crate::graph::values::{ValueId, Values, Variable, Width};
+use crate::language::nearest;
 use crate::language::token::Span;
 use crate::language::tree::{Expression, Term};
 use crate::options::Options;
@@ -75,8 +76,16 @@ impl<'a> Lowering<'a> {
     }
 
     fn spanned(&mut self, span: &Span, term: &Term) -> Result<Condition, FilterError> {
-        self.term(term)
-            .map_err(|reason| FilterError::new(span.clone(), reason))
+        self.term(term).map_err(|reason| {
+            let suggestion = match &reason {
+                Reason::Unknown { name, .. } => nearest(&name.to_ascii_lowercase()),
+                _ => None,
+            };
+            FilterError {
+                suggestion,
+                ..FilterError::new(span.clone(), reason)
+            }
+        })
     }
 
     pub(super) fn new_variable(&mut self) -> Result<Variable, Reason> {
@@ -139,13 +148,7 @@ impl<'a> Lowering<'a> {
         Ok(self.values.load(width, base, constant.wrapping_add(offset)))
     }
 
-    pub(super) fn equal(
-        &mut self,
-        place: Place,
-        offset: u32,
-        width: Width,
-        value: u32,
-    ) -> Lowered {
+    pub(super) fn equal(&mut self, place: Place, offset: u32, width: Width, value: u32) -> Lowered {
         let field = self.load(place, offset, width)?;
         Ok(self.values.equal(field, value))
     }

@@ -51,7 +51,10 @@ impl Lowering<'_> {
                 (Some(Protocol::Link), None | Some(Kind::Host)) => {
                     self.mac(*mac, qualifiers.direction, "link host XX:XX:XX:XX:XX:XX")
                 }
-                (_, kind) => Err(wrong(kind.map_or("host", Kind::word), "an Ethernet address")),
+                (_, kind) => Err(wrong(
+                    kind.map_or("host", Kind::word),
+                    "an Ethernet address",
+                )),
             },
             Id::ShortMac(mac) => {
                 no_wlan_direction(qualifiers.direction)?;
@@ -87,7 +90,7 @@ impl Lowering<'_> {
                 self.address(qualifiers, address, mask, &number.to_string())
             }
             Some(Kind::Port | Kind::PortRange) => {
-                let transport = self.transport_of(qualifiers)?;
+                let transport = super::ports::transport_of(qualifiers)?;
                 let port = at_most("port number", number, 0xffff)?;
                 self.ports(port, port, transport, qualifiers.direction)
             }
@@ -98,13 +101,7 @@ impl Lowering<'_> {
     }
 
     /// A written IPv4 address, whole or its beginning.
-    fn address(
-        &mut self,
-        qualifiers: Qualifiers,
-        address: u32,
-        mask: u32,
-        text: &str,
-    ) -> Lowered {
+    fn address(&mut self, qualifiers: Qualifiers, address: u32, mask: u32, text: &str) -> Lowered {
         match qualifiers.kind {
             None | Some(Kind::Host | Kind::Net) => {}
             Some(kind) => return Err(wrong(kind.word(), text)),

@@ -60,37 +60,16 @@ impl Lowering<'_> {
         Ok(Condition::any(tests))
     }
 
-    /// The transport protocol that qualifies a port.
-    pub(super) fn transport_of(
-        &self,
-        qualifiers: Qualifiers,
-    ) -> Result<Option<Transport>, Reason> {
-        match qualifiers.protocol {
-            None => Ok(None),
-            Some(Protocol::Tcp) => Ok(Some(Transport::Tcp)),
-            Some(Protocol::Udp) => Ok(Some(Transport::Udp)),
-            Some(Protocol::Sctp) => Ok(Some(Transport::Sctp)),
-            Some(protocol) => {
-                let kind = qualifiers.kind.unwrap_or(Kind::Port);
-                Err(wrong(protocol.word(), kind.word()))
-            }
-        }
-    }
-
     pub(super) fn named_ports(&mut self, qualifiers: Qualifiers, name: &str) -> Lowered {
-        let wanted = self.transport_of(qualifiers)?;
+        let wanted = transport_of(qualifiers)?;
         let is_range = qualifiers.kind == Some(Kind::PortRange);
-        let (least, most, found) = match name.split_once('-').filter(|_| is_range) {
-            Some((first, last)) => {
-                let (least, first) = self.port(first)?;
-                let (most, last) = self.port(last)?;
-                (least, most, first.filter(|_| first == last))
-            }
-            None => {
-                let (port, transport) = self.port(name)?;
-                (port, port, transport)
-            }
-        };
+        let (first, last) = name
+            .split_once('-')
+            .filter(|_| is_range)
+            .unwrap_or((name, name));
+        let (least, of_first) = self.port(first)?;
+        let (most, of_last) = self.port(last)?;
+        let found = of_first.filter(|_| of_first == of_last);
         let transport = match (wanted, found) {
             (Some(wanted), Some(found)) if wanted != found => {
                 return Err(unknown("port", name));
@@ -103,7 +82,10 @@ impl Lowering<'_> {
 
     /// The port called `name`, and its protocol if only one has it.
     fn port(&self, name: &str) -> Result<(u32, Option<Transport>), Reason> {
-        if name.bytes().next().is_some_and(|byte| byte.is_ascii_digit())
+        if name
+            .bytes()
+            .next()
+            .is_some_and(|byte| byte.is_ascii_digit())
             && let Ok(port) = parse_number(name)
         {
             return Ok((at_most("port number", port, 0xffff)?, None));
@@ -120,5 +102,19 @@ impl Lowering<'_> {
             },
         };
         Ok((u32::from(port), transport))
+    }
+}
+
+/// The transport protocol that qualifies a port.
+pub(super) fn transport_of(qualifiers: Qualifiers) -> Result<Option<Transport>, Reason> {
+    match qualifiers.protocol {
+        None => Ok(None),
+        Some(Protocol::Tcp) => Ok(Some(Transport::Tcp)),
+        Some(Protocol::Udp) => Ok(Some(Transport::Udp)),
+        Some(Protocol::Sctp) => Ok(Some(Transport::Sctp)),
+        Some(protocol) => {
+            let kind = qualifiers.kind.unwrap_or(Kind::Port);
+            Err(wrong(protocol.word(), kind.word()))
+        }
     }
 }

@@ -39,7 +39,11 @@ impl Lowering<'_> {
             Some(protocol) => return Err(wrong(protocol.word(), what)),
         };
         at_most("protocol number", number, 255)?;
-        if self.frame.payload.is_some_and(|payload| payload.base.is_some()) {
+        if self
+            .frame
+            .payload
+            .is_some_and(|payload| payload.base.is_some())
+        {
             return Err(Reason::VariableHeaders { what });
         }
         let is_protocol = self.link_protocol(link_number)?;

@@ -91,7 +91,10 @@ impl Lowering<'_> {
                     return Err(Reason::NotSupported { what, link });
                 }
                 let has_header = self.has_inner_header();
-                Ok(Condition::all([has_header, self.any_bit(Place::Header, 0, 1)?]))
+                Ok(Condition::all([
+                    has_header,
+                    self.any_bit(Place::Header, 0, 1)?,
+                ]))
             }
             Some(Protocol::Ip) => {
                 let is_ip = self.link_protocol(IPV4)?;

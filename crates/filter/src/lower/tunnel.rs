@@ -31,7 +31,13 @@ impl Lowering<'_> {
             Some(label) => {
                 at_most("MPLS label", label, 0xf_ffff)?;
                 let offset = self.frame.network;
-                self.masked(Place::Payload, offset, Width::Word, 0xffff_f000, label << 12)?
+                self.masked(
+                    Place::Payload,
+                    offset,
+                    Width::Word,
+                    0xffff_f000,
+                    label << 12,
+                )?
             }
             None => Condition::Constant(true),
         };
@@ -83,7 +89,9 @@ impl Lowering<'_> {
 
     /// A VXLAN packet; what follows is in the Ethernet frame inside.
     pub(super) fn vxlan(&mut self, network: Option<u32>) -> Lowered {
-        let network = network.map(|id| at_most("VXLAN VNI", id, MOST_VNI)).transpose()?;
+        let network = network
+            .map(|id| at_most("VXLAN VNI", id, MOST_VNI))
+            .transpose()?;
         let header = self.new_variable()?;
         let flags = (0xff, 0x08);
         let found = self.over_udp(VXLAN_PORT, flags, network, header, 16)?;
@@ -97,7 +105,9 @@ impl Lowering<'_> {
 
     /// A Geneve packet; what follows is inside, in an Ethernet frame or without one.
     pub(super) fn geneve(&mut self, network: Option<u32>) -> Lowered {
-        let network = network.map(|id| at_most("Geneve VNI", id, MOST_VNI)).transpose()?;
+        let network = network
+            .map(|id| at_most("Geneve VNI", id, MOST_VNI))
+            .transpose()?;
         let [geneve, header, link_type, payload] = [
             self.new_variable()?,
             self.new_variable()?,

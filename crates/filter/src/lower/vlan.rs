@@ -33,7 +33,10 @@ impl Lowering<'_> {
             self.outermost_tag(id)?
         } else {
             let types = [VLAN, VLAN_SERVICE, VLAN_OLD_SERVICE];
-            let types: Result<Vec<_>, _> = types.map(|kind| self.link_protocol(kind)).into_iter().collect();
+            let types: Result<Vec<_>, _> = types
+                .map(|kind| self.link_protocol(kind))
+                .into_iter()
+                .collect();
             let tag = Condition::any(types?);
             let found = Condition::all([tag, self.tag_id(id)?]);
             let behind = |offset: Option<Offset>| offset.map(|offset| offset.plus(TAG_BYTES));
@@ -59,7 +62,10 @@ impl Lowering<'_> {
         let present = self.values.ancillary(Width::Byte, TAG_PRESENT);
         let present = self.values.equal(present, 1);
         let types = [VLAN, VLAN_SERVICE, VLAN_OLD_SERVICE];
-        let types: Result<Vec<_>, _> = types.map(|kind| self.link_protocol(kind)).into_iter().collect();
+        let types: Result<Vec<_>, _> = types
+            .map(|kind| self.link_protocol(kind))
+            .into_iter()
+            .collect();
         let in_bytes = self.tag_id(id)?;
         let in_metadata = match id {
             Some(id) => {
@@ -70,7 +76,9 @@ impl Lowering<'_> {
         };
         let shift = self.new_variable()?;
         let before = self.values.variable(shift);
-        let behind = self.values.binary_constant(Operator::Add, before, TAG_BYTES);
+        let behind = self
+            .values
+            .binary_constant(Operator::Add, before, TAG_BYTES);
         let shifted = |offset: Option<Offset>| {
             offset.map(|offset| Offset {
                 base: Some(shift),
@@ -81,7 +89,11 @@ impl Lowering<'_> {
         self.frame.link_type = shifted(self.frame.link_type);
         Ok(Condition::any([
             Condition::all([present, in_metadata]),
-            Condition::all([Condition::Let(shift, behind), Condition::any(types?), in_bytes]),
+            Condition::all([
+                Condition::Let(shift, behind),
+                Condition::any(types?),
+                in_bytes,
+            ]),
         ]))
     }
 }

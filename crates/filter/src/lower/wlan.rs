@@ -56,7 +56,8 @@ impl Lowering<'_> {
                 Ok(Condition::all([has, self.bytes(Place::Header, 10, &mac)?]))
             }
             Direction::Address3 => {
-                let control = self.masked(Place::Header, 0, Width::Byte, TYPE_MASK, TYPE_CONTROL)?;
+                let control =
+                    self.masked(Place::Header, 0, Width::Byte, TYPE_MASK, TYPE_CONTROL)?;
                 let address = self.bytes(Place::Header, 16, &mac)?;
                 Ok(Condition::all([control.negate(), address]))
             }
@@ -194,10 +195,7 @@ fn choose(condition: Condition, yes: Condition, no: Condition) -> Condition {
 
 /// Does `then` where `condition` holds; true in any case.
 fn when(condition: Condition, then: Condition) -> Condition {
-    Condition::any([
-        Condition::all([condition, then]),
-        Condition::Constant(true),
-    ])
+    Condition::any([Condition::all([condition, then]), Condition::Constant(true)])
 }
 
 fn used_variables(condition: &Condition, values: &Values) -> u16 {
@@ -209,10 +207,10 @@ fn used_variables(condition: &Condition, values: &Values) -> u16 {
         Condition::All(terms) | Condition::Any(terms) => terms
             .iter()
             .fold(0, |used, term| used | used_variables(term, values)),
-        Condition::Choice(value, cases) => cases
-            .iter()
-            .fold(values.variables(*value), |used, case| {
+        Condition::Choice(value, cases) => {
+            cases.iter().fold(values.variables(*value), |used, case| {
                 used | used_variables(&case.1, values)
-            }),
+            })
+        }
     }
 }

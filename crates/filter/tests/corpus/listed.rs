@@ -13,7 +13,12 @@ impl Listed {
     pub fn parse(listing: &str) -> Self {
         let instructions: Vec<_> = listing.lines().enumerate().map(instruction).collect();
         // libpcap reads words that no way has written; its interpreter gives 0 there.
-        let zeros = (0..16).map(|k| Instruction { code: opcode::ST, jt: 0, jf: 0, k });
+        let zeros = (0..16).map(|k| Instruction {
+            code: opcode::ST,
+            jt: 0,
+            jf: 0,
+            k,
+        });
         let program = Program::new(instructions.clone())
             .or_else(|_| Program::new(zeros.chain(instructions.clone()).collect()))
             .ok();
@@ -76,7 +81,7 @@ impl Listed {
     }
 }
 
-/// Reads `(012) jeq      #0x800           jt 3	jf 7`, the line at `index`.
+/// Reads `(012) jeq      #0x800           jt 3 jf 7`, the line at `index`.
 fn instruction((index, line): (usize, &str)) -> Instruction {
     let words: Vec<&str> = line.split_whitespace().collect();
     let (name, operand) = (words[1], words[2..].join(" "));
@@ -93,7 +98,10 @@ fn instruction((index, line): (usize, &str)) -> Instruction {
     let (mut jt, mut jf) = (0, 0);
     let (code, k) = match name {
         "ld" | "ldh" | "ldb" | "ldx" => load(name, &operand, special),
-        "ldxb" => (opcode::LDX_MSH, number(&bracket(&operand[2..operand.find('&').unwrap()]).replace(['(', '['], ""))),
+        "ldxb" => (
+            opcode::LDX_MSH,
+            number(&bracket(&operand[2..operand.find('&').unwrap()]).replace(['(', '['], "")),
+        ),
         "st" => (opcode::ST, number(&bracket(&operand[1..]))),
         "stx" => (opcode::STX, number(&bracket(&operand[1..]))),
         "tax" => (opcode::TAX, 0),
@@ -101,7 +109,10 @@ fn instruction((index, line): (usize, &str)) -> Instruction {
         "ret" => (opcode::RET_K, number(&operand)),
         "ja" => {
             let to = operand.parse::<i32>().unwrap();
-            (opcode::JA, (to - index as i32 - 1).cast_unsigned())
+            (
+                opcode::JA,
+                (to - i32::try_from(index).unwrap() - 1).cast_unsigned(),
+            )
         }
         "jeq" | "jgt" | "jge" | "jset" => {
             (jt, jf) = (target(4), target(6));
@@ -139,14 +150,29 @@ fn with_operand((constant, index): (u16, u16), operand: &str) -> (u16, u32) {
 fn load(name: &str, operand: &str, special: impl Fn(&str) -> Option<u32>) -> (u16, u32) {
     let is_index = name == "ldx";
     if operand == "#pktlen" {
-        return (if is_index { opcode::LDX_LEN } else { opcode::LD_LEN }, 0);
+        return (
+            if is_index {
+                opcode::LDX_LEN
+            } else {
+                opcode::LD_LEN
+            },
+            0,
+        );
     }
     if operand.starts_with('#') {
-        let code = if is_index { opcode::LDX_IMM } else { opcode::LD_IMM };
+        let code = if is_index {
+            opcode::LDX_IMM
+        } else {
+            opcode::LD_IMM
+        };
         return (code, number(operand));
     }
     if let Some(word) = operand.strip_prefix('M') {
-        let code = if is_index { opcode::LDX_MEM } else { opcode::LD_MEM };
+        let code = if is_index {
+            opcode::LDX_MEM
+        } else {
+            opcode::LD_MEM
+        };
         return (code, number(word.trim_matches(['[', ']'])));
     }
     let inner = operand.trim_matches(['[', ']']);

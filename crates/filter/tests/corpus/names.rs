@@ -8,7 +8,12 @@ impl Names for Table {
     fn host(&self, name: &str) -> Vec<IpAddr> {
         let name = name.to_ascii_lowercase();
         let mut addresses = Vec::new();
-        let four = ["192.168.241.3", "192.168.242.4", "192.168.243.1", "192.168.244.2"];
+        let four = [
+            "192.168.241.3",
+            "192.168.242.4",
+            "192.168.243.1",
+            "192.168.244.2",
+        ];
         let two = [
             "fd00:a1b2:c3d4:0:a0b0:c0d0:e0f0:1278",
             "fd00:a1b2:c3d4:0:a0b0:c0d0:e0f0:3456",

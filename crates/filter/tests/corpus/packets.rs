@@ -12,7 +12,9 @@ pub struct Packet {
 }
 
 pub fn folder(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../lab/corpus").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../lab/corpus")
+        .join(name)
 }
 
 /// The packets of one capture, as far as it can be read.
