@@ -123,6 +123,11 @@ fn libpcap(link: LinkType, filter: &str) -> Option<Program> {
     String::from_utf8(output.stdout).unwrap().parse().ok()
 }
 
+fn takes(program: &Program, packet: &Packet) -> bool {
+    let none = Ancillary::default();
+    program.run_with(&packet.bytes, packet.original_len, &none) != 0
+}
+
 fn compare(link: LinkType, terms: &[&str], mut seed: u64) {
     let packets: Vec<Packet> = all_packets()
         .into_iter()
@@ -140,13 +145,9 @@ fn compare(link: LinkType, terms: &[&str], mut seed: u64) {
         let (theirs, ours) = match (theirs, ours) {
             (Some(theirs), Ok(ours)) => (theirs, ours),
             (None, Err(_)) => continue,
-            // Ours sees more contradictions.
+            // Contradictions are seen sometimes here and sometimes there.
             (Some(theirs), Err(error)) if error.reason == Reason::RejectsAll => {
-                let none = Ancillary::default();
-                let takes = |packet: &&Packet| {
-                    theirs.run_with(&packet.bytes, packet.original_len, &none) != 0
-                };
-                if let Some(packet) = packets.iter().find(takes) {
+                if let Some(packet) = packets.iter().find(|packet| takes(&theirs, packet)) {
                     failures.push(format!("{filter}: {error}: {:02x?}", packet.bytes));
                 }
                 continue;
@@ -155,8 +156,11 @@ fn compare(link: LinkType, terms: &[&str], mut seed: u64) {
                 failures.push(format!("{filter}: {error}\n{}", theirs.listing()));
                 continue;
             }
+            // It has seen that nothing can match.
             (None, Ok(ours)) => {
-                failures.push(format!("{filter}: libpcap refuses\n{}", ours.listing()));
+                if let Some(packet) = packets.iter().find(|packet| takes(&ours, packet)) {
+                    failures.push(format!("{filter}: libpcap refuses: {:02x?}", packet.bytes));
+                }
                 continue;
             }
         };
