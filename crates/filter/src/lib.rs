@@ -4,8 +4,26 @@
 //! checked by the kernel's rules, run on packets, listed for people. A [`classic::Program`] is
 //! always one that the kernel accepts, so nothing downstream checks again.
 //!
+//! [`compile`] makes such a program of a filter in the language of pcap-filter(7), for the packets
+//! of one [`LinkType`].
+//!
 //! No I/O: text and packet bytes are passed in.
 
 #![forbid(unsafe_code)]
 
 pub mod classic;
+mod compile;
+mod emit;
+mod error;
+mod graph;
+mod language;
+mod link;
+mod lower;
+mod names;
+mod options;
+
+pub use compile::{MAX_TEXT, compile};
+pub use error::{FilterError, Reason};
+pub use link::LinkType;
+pub use names::{Names, NoNames, Transport};
+pub use options::{At, Families, Options};

@@ -1,0 +1,167 @@
+use super::condition::{Comparison, Condition, Test};
+use super::values::{ValueId, Values};
+use std::collections::HashMap;
+
+/// What alternatives are gathered by: a value compared with constants, or one and the same guard.
+#[derive(PartialEq, Eq, Hash)]
+enum Key {
+    Value(ValueId),
+    Guard(Condition),
+}
+
+/// Alternatives that begin alike.
+enum Group {
+    /// The value is one of these, and what goes with it holds.
+    Value(ValueId, Vec<(u32, Condition)>),
+    /// The guard holds, and one of these.
+    Guard(Condition, Vec<Condition>),
+    Other(Condition),
+}
+
+/// Turns lists of hosts, networks and ports into sets: alternatives that ask the same first are
+/// asked together, and comparisons of one value with many constants become one choice.
+///
+/// Alternatives change places, which nobody can see but in packets cut short: there, one may
+/// match before another misses its bytes. What sets variables keeps its place, and so does what
+/// looks at offsets that the filter gives, because whole packets may be too short for them.
+pub(crate) fn group(condition: Condition, values: &Values) -> Condition {
+    match condition {
+        Condition::Not(inner) => group(*inner, values).negate(),
+        Condition::Any(terms) => any(terms, values),
+        Condition::All(terms) => all(terms, values),
+        other => other,
+    }
+}
+
+/// Refusals among terms that all have to hold are one refusal of alternatives.
+fn all(terms: Vec<Condition>, values: &Values) -> Condition {
+    let is_refusal = |term: &Condition| match term {
+        Condition::Not(inner) => !matches!(**inner, Condition::Test(_)),
+        _ => false,
+    };
+    if terms.iter().filter(|term| is_refusal(term)).count() < 2
+        || terms.iter().any(|term| keeps_place(term, values))
+    {
+        return Condition::all(terms.into_iter().map(|term| group(term, values)));
+    }
+    let first = terms.iter().position(is_refusal).unwrap_or(0);
+    let mut kept = Vec::new();
+    let mut refused = Vec::new();
+    for term in terms {
+        match term {
+            Condition::Not(inner) if !matches!(*inner, Condition::Test(_)) => refused.push(*inner),
+            other => kept.push(group(other, values)),
+        }
+    }
+    let refusal = group(Condition::any(refused), values).negate();
+    kept.insert(first.min(kept.len()), refusal);
+    Condition::all(kept)
+}
+
+fn any(terms: Vec<Condition>, values: &Values) -> Condition {
+    let mut done = Vec::new();
+    let mut run = Vec::new();
+    for term in terms {
+        if keeps_place(&term, values) {
+            done.push(gather(std::mem::take(&mut run), values));
+            done.push(group(term, values));
+        } else {
+            run.push(term);
+        }
+    }
+    done.push(gather(run, values));
+    Condition::any(done)
+}
+
+fn keeps_place(condition: &Condition, values: &Values) -> bool {
+    match condition {
+        Condition::Constant(_) => false,
+        Condition::Let(..) => true,
+        Condition::Test(test) => values.is_remote(test.left) || values.is_remote(test.right),
+        Condition::Not(inner) => keeps_place(inner, values),
+        Condition::All(terms) | Condition::Any(terms) => {
+            terms.iter().any(|term| keeps_place(term, values))
+        }
+        Condition::Choice(_, cases) => cases.iter().any(|case| keeps_place(&case.1, values)),
+    }
+}
+
+/// Gathers alternatives that may change places.
+fn gather(terms: Vec<Condition>, values: &Values) -> Condition {
+    let mut groups: Vec<Group> = Vec::new();
+    let mut places: HashMap<Key, usize> = HashMap::new();
+    for term in terms {
+        let Some((guard, rest)) = split(term.clone()) else {
+            groups.push(Group::Other(term));
+            continue;
+        };
+        let value = compared(&guard, values).map(|(value, _)| value);
+        let key = value.map_or_else(|| Key::Guard(guard.clone()), Key::Value);
+        let place = *places.entry(key).or_insert(groups.len());
+        if place == groups.len() {
+            groups.push(match value {
+                Some(value) => Group::Value(value, Vec::new()),
+                None => Group::Guard(guard.clone(), Vec::new()),
+            });
+        }
+        match &mut groups[place] {
+            Group::Value(_, cases) => {
+                let constant = compared(&guard, values).map_or(0, |(_, constant)| constant);
+                cases.push((constant, rest));
+            }
+            Group::Guard(_, rests) => rests.push(rest),
+            Group::Other(_) => {}
+        }
+    }
+    Condition::any(groups.into_iter().map(|group| finish(group, values)))
+}
+
+fn finish(gathered: Group, values: &Values) -> Condition {
+    match gathered {
+        Group::Other(term) => group(term, values),
+        Group::Guard(guard, rests) => Condition::all([guard, group(Condition::any(rests), values)]),
+        Group::Value(value, mut cases) => {
+            cases.sort_by_key(|case| case.0);
+            let mut merged: Vec<(u32, Vec<Condition>)> = Vec::new();
+            for (constant, rest) in cases {
+                match merged.last_mut() {
+                    Some(last) if last.0 == constant => last.1.push(rest),
+                    _ => merged.push((constant, vec![rest])),
+                }
+            }
+            let cases = merged.into_iter().map(|(constant, rests)| {
+                let rest = group(Condition::any(rests), values);
+                (constant, rest)
+            });
+            Condition::Choice(value, cases.collect())
+        }
+    }
+}
+
+/// A term as its first test and what has to hold behind it.
+fn split(term: Condition) -> Option<(Condition, Condition)> {
+    let is_test = |term: &Condition| match term {
+        Condition::Not(inner) => matches!(**inner, Condition::Test(_)),
+        other => matches!(other, Condition::Test(_)),
+    };
+    match term {
+        Condition::All(mut terms) if terms.first().is_some_and(is_test) => {
+            let guard = terms.remove(0);
+            Some((guard, Condition::all(terms)))
+        }
+        term if is_test(&term) => Some((term, Condition::Constant(true))),
+        _ => None,
+    }
+}
+
+/// The value that `guard` compares with a constant.
+fn compared(guard: &Condition, values: &Values) -> Option<(ValueId, u32)> {
+    match guard {
+        Condition::Test(Test {
+            comparison: Comparison::Equal,
+            left,
+            right,
+        }) => Some((*left, values.as_constant(*right)?)),
+        _ => None,
+    }
+}

@@ -1,0 +1,169 @@
+use super::condition::{Comparison, Test};
+use super::values::{Value, ValueId, Values, Variable};
+use crate::language::tree::Operator;
+use std::collections::BTreeMap;
+
+/// Values that something is remembered of at one place.
+const MOST_VALUES: usize = 32;
+/// Numbers remembered that a value is not.
+const MOST_EXCLUDED: usize = 16;
+
+/// What is known of one value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Known {
+    /// Bits that are known, and what they are.
+    mask: u32,
+    bits: u32,
+    least: u32,
+    most: u32,
+    /// `value & .0` is not `.1`.
+    excluded: Vec<(u32, u32)>,
+}
+
+/// What is known at one place of the graph, whichever way led there.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Knowledge {
+    of: BTreeMap<ValueId, Known>,
+}
+
+impl Knowledge {
+    /// The outcome of `test`, if what is known decides it.
+    pub(super) fn decide(&self, values: &Values, test: Test) -> Option<bool> {
+        let constant = values.as_constant(test.right)?;
+        let (value, mask) = strip(values, test.left);
+        let known = self.of.get(&value)?;
+        match test.comparison {
+            Comparison::Equal => known.is_equal(mask, constant),
+            Comparison::AnyBit => {
+                let bits = constant & mask;
+                if known.bits & known.mask & bits != 0 {
+                    return Some(true);
+                }
+                (known.mask & bits == bits).then_some(false)
+            }
+            Comparison::Greater | Comparison::AtLeast if mask != u32::MAX => None,
+            Comparison::Greater if known.least > constant => Some(true),
+            Comparison::Greater if known.most <= constant => Some(false),
+            Comparison::AtLeast if known.least >= constant => Some(true),
+            Comparison::AtLeast if known.most < constant => Some(false),
+            Comparison::Greater | Comparison::AtLeast => None,
+        }
+    }
+
+    /// Remembers that `test` came out as `outcome`.
+    pub(super) fn learn(&mut self, values: &Values, test: Test, outcome: bool) {
+        let Some(constant) = values.as_constant(test.right) else {
+            return;
+        };
+        let (value, mask) = strip(values, test.left);
+        if !self.of.contains_key(&value) && self.of.len() >= MOST_VALUES {
+            return;
+        }
+        let ones = values.ones(value);
+        let known = self.of.entry(value).or_insert_with(|| Known::nothing(ones));
+        match (test.comparison, outcome) {
+            (Comparison::Equal, true) => known.set(mask, constant),
+            (Comparison::Equal, false) => known.exclude(mask, constant),
+            (Comparison::AnyBit, true) => {
+                let bits = constant & mask;
+                if bits.is_power_of_two() {
+                    known.set(bits, bits);
+                } else {
+                    known.exclude(bits, 0);
+                }
+            }
+            (Comparison::AnyBit, false) => known.set(constant & mask, 0),
+            (Comparison::Greater | Comparison::AtLeast, _) if mask != u32::MAX => {}
+            (Comparison::Greater, true) => {
+                known.least = known.least.max(constant.saturating_add(1));
+            }
+            (Comparison::Greater, false) => known.most = known.most.min(constant),
+            (Comparison::AtLeast, true) => known.least = known.least.max(constant),
+            (Comparison::AtLeast, false) => {
+                known.most = known.most.min(constant.saturating_sub(1));
+            }
+        }
+    }
+
+    /// Forgets what was known of values made of `variable`, which has changed.
+    pub(super) fn forget(&mut self, values: &Values, variable: Variable) {
+        self.of
+            .retain(|&value, _| !values.depends_on(value, variable));
+    }
+
+    /// Keeps what is known on both ways.
+    pub(super) fn meet(&mut self, other: &Self) {
+        self.of.retain(|value, known| match other.of.get(value) {
+            Some(other) => {
+                known.meet(other);
+                true
+            }
+            None => false,
+        });
+    }
+}
+
+/// `id` as a value and the mask that is applied to it.
+fn strip(values: &Values, id: ValueId) -> (ValueId, u32) {
+    match values.get(id) {
+        Value::Binary(Operator::And, operand, mask) => match values.as_constant(mask) {
+            Some(mask) => (operand, mask),
+            None => (id, u32::MAX),
+        },
+        _ => (id, u32::MAX),
+    }
+}
+
+impl Known {
+    fn nothing(ones: u32) -> Self {
+        Self {
+            mask: !ones,
+            bits: 0,
+            least: 0,
+            most: ones,
+            excluded: Vec::new(),
+        }
+    }
+
+    fn is_equal(&self, mask: u32, constant: u32) -> Option<bool> {
+        let both = self.mask & mask;
+        if self.bits & both != constant & both {
+            return Some(false);
+        }
+        if both == mask {
+            return Some(true);
+        }
+        if mask == u32::MAX && !(self.least..=self.most).contains(&constant) {
+            return Some(false);
+        }
+        // A value that is not `bits` under a smaller mask is none that has these bits.
+        let excluded = self
+            .excluded
+            .iter()
+            .any(|&(inner, bits)| inner & !mask == 0 && constant & inner == bits);
+        excluded.then_some(false)
+    }
+
+    fn set(&mut self, mask: u32, bits: u32) {
+        self.mask |= mask;
+        self.bits = self.bits & !mask | bits & mask;
+        if self.mask == u32::MAX {
+            self.least = self.bits;
+            self.most = self.bits;
+        }
+    }
+
+    fn exclude(&mut self, mask: u32, bits: u32) {
+        if self.excluded.len() < MOST_EXCLUDED {
+            self.excluded.push((mask, bits));
+        }
+    }
+
+    fn meet(&mut self, other: &Self) {
+        self.mask &= other.mask & !(self.bits ^ other.bits);
+        self.bits &= self.mask;
+        self.least = self.least.min(other.least);
+        self.most = self.most.max(other.most);
+        self.excluded.retain(|pair| other.excluded.contains(pair));
+    }
+}

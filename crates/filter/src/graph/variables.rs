@@ -1,0 +1,92 @@
+use super::nodes::{Graph, Node, NodeId};
+use super::values::{Values, Variable};
+
+/// Drops what is written and never read, and gives 0 to what may be read before it is written.
+///
+/// A value that can refuse the packet is computed all the same.
+pub(crate) fn settle(graph: &Graph, values: &mut Values) -> Graph {
+    let read = read_variables(graph, values);
+    let unset = read_unset(graph, values);
+    let mut new = Graph::empty();
+    let mut ids = vec![Graph::REJECT; graph.len()];
+    let order = graph.reachable();
+    for &id in order.iter().rev() {
+        let to = |id: NodeId| ids[id.0 as usize];
+        ids[id.0 as usize] = match graph.node(id) {
+            Node::Test { test, yes, no } => new.add(Node::Test {
+                test,
+                yes: to(yes),
+                no: to(no),
+            }),
+            Node::Let {
+                variable,
+                value,
+                next,
+            } => {
+                if read & 1 << variable.0 == 0 && !values.can_fail(value) {
+                    to(next)
+                } else {
+                    new.add(Node::Let {
+                        variable,
+                        value,
+                        next: to(next),
+                    })
+                }
+            }
+            end => new.add(end),
+        };
+    }
+    new.root = ids[graph.root.0 as usize];
+    for variable in (0..16).filter(|bit| unset & 1 << bit != 0).map(Variable) {
+        let value = values.constant(0);
+        let next = new.root;
+        new.root = new.add(Node::Let {
+            variable,
+            value,
+            next,
+        });
+    }
+    new
+}
+
+/// The variables that something reads, a bit each.
+pub(crate) fn read_variables(graph: &Graph, values: &Values) -> u16 {
+    let read = graph
+        .reachable()
+        .into_iter()
+        .map(|id| match graph.node(id) {
+            Node::Test { test, .. } => values.variables(test.left) | values.variables(test.right),
+            Node::Let {
+                variable, value, ..
+            } => values.variables(value) & !(1 << variable.0),
+            Node::Reject | Node::Accept => 0,
+        });
+    read.fold(0, |all, some| all | some)
+}
+
+/// The variables that are read on a way that has not written them.
+fn read_unset(graph: &Graph, values: &Values) -> u16 {
+    let mut set = vec![u16::MAX; graph.len()];
+    set[graph.root.0 as usize] = 0;
+    let mut unset = 0;
+    for id in graph.reachable() {
+        let here = set[id.0 as usize];
+        match graph.node(id) {
+            Node::Test { test, yes, no } => {
+                unset |= (values.variables(test.left) | values.variables(test.right)) & !here;
+                set[yes.0 as usize] &= here;
+                set[no.0 as usize] &= here;
+            }
+            Node::Let {
+                variable,
+                value,
+                next,
+            } => {
+                unset |= values.variables(value) & !here;
+                set[next.0 as usize] &= here | 1 << variable.0;
+            }
+            Node::Reject | Node::Accept => {}
+        }
+    }
+    unset
+}

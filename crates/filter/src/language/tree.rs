@@ -1,0 +1,257 @@
+//! What a filter says, before it is known on which packets.
+
+use super::token::Span;
+use std::net::Ipv6Addr;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Protocol {
+    Link,
+    Ip,
+    Ip6,
+    Arp,
+    Rarp,
+    Tcp,
+    Udp,
+    Sctp,
+    Icmp,
+    Icmp6,
+    Igmp,
+    Igrp,
+    Pim,
+    Vrrp,
+    Carp,
+    Ah,
+    Esp,
+    Radio,
+    AppleTalk,
+    Aarp,
+    Decnet,
+    Lat,
+    Sca,
+    Moprc,
+    Mopdl,
+    Iso,
+    Esis,
+    Isis,
+    IsisL1,
+    IsisL2,
+    IsisHello,
+    IsisLsp,
+    IsisSnp,
+    IsisCsnp,
+    IsisPsnp,
+    Clnp,
+    Stp,
+    Ipx,
+    Netbeui,
+}
+
+impl Protocol {
+    /// The word it is written as.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Link => "link",
+            Self::Ip => "ip",
+            Self::Ip6 => "ip6",
+            Self::Arp => "arp",
+            Self::Rarp => "rarp",
+            Self::Tcp => "tcp",
+            Self::Udp => "udp",
+            Self::Sctp => "sctp",
+            Self::Icmp => "icmp",
+            Self::Icmp6 => "icmp6",
+            Self::Igmp => "igmp",
+            Self::Igrp => "igrp",
+            Self::Pim => "pim",
+            Self::Vrrp => "vrrp",
+            Self::Carp => "carp",
+            Self::Ah => "ah",
+            Self::Esp => "esp",
+            Self::Radio => "radio",
+            Self::AppleTalk => "atalk",
+            Self::Aarp => "aarp",
+            Self::Decnet => "decnet",
+            Self::Lat => "lat",
+            Self::Sca => "sca",
+            Self::Moprc => "moprc",
+            Self::Mopdl => "mopdl",
+            Self::Iso => "iso",
+            Self::Esis => "esis",
+            Self::Isis => "isis",
+            Self::IsisL1 => "l1",
+            Self::IsisL2 => "l2",
+            Self::IsisHello => "iih",
+            Self::IsisLsp => "lsp",
+            Self::IsisSnp => "snp",
+            Self::IsisCsnp => "csnp",
+            Self::IsisPsnp => "psnp",
+            Self::Clnp => "clnp",
+            Self::Stp => "stp",
+            Self::Ipx => "ipx",
+            Self::Netbeui => "netbeui",
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Direction {
+    Source,
+    Destination,
+    Either,
+    Both,
+    Address1,
+    Address2,
+    Address3,
+    Address4,
+    Receiver,
+    Transmitter,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Host,
+    Net,
+    Port,
+    PortRange,
+    Proto,
+    ProtoChain,
+    Gateway,
+}
+
+impl Kind {
+    /// The word it is written as.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Host => "host",
+            Self::Net => "net",
+            Self::Port => "port",
+            Self::PortRange => "portrange",
+            Self::Proto => "proto",
+            Self::ProtoChain => "protochain",
+            Self::Gateway => "gateway",
+        }
+    }
+}
+
+/// What stands before an address, a name or a number and says how to take it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Qualifiers {
+    pub protocol: Option<Protocol>,
+    pub direction: Option<Direction>,
+    pub kind: Option<Kind>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Id {
+    Number(u32),
+    Name(String),
+    Dotted(String),
+    DottedPrefix(String, u32),
+    DottedMask(String, String),
+    Ipv6(Ipv6Addr, Option<u32>),
+    Mac([u8; 6]),
+    ShortMac(u8),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Relation {
+    Equal,
+    NotEqual,
+    Less,
+    LessEqual,
+    Greater,
+    GreaterEqual,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Operator {
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    Modulo,
+    And,
+    Or,
+    Xor,
+    ShiftLeft,
+    ShiftRight,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Arithmetic {
+    Number(u32),
+    Length,
+    Load {
+        protocol: Protocol,
+        index: Box<Arithmetic>,
+        bytes: u32,
+    },
+    Negate(Box<Arithmetic>),
+    Binary(Operator, Box<Arithmetic>, Box<Arithmetic>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ByteOperator {
+    Equal,
+    Less,
+    Greater,
+    And,
+    Or,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Llc {
+    Any,
+    Information,
+    Supervisory(Option<u8>),
+    Unnumbered(Option<u8>),
+}
+
+/// Signal units and fields of SS7.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Signal {
+    FillIn,
+    LinkStatus,
+    Message,
+    Field(SignalField, Relation, u32),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SignalField {
+    ServiceIndicator,
+    OriginCode,
+    DestinationCode,
+    LinkSelection,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Term {
+    Match(Qualifiers, Id),
+    Protocol(Protocol),
+    Broadcast(Option<Protocol>),
+    Multicast(Option<Protocol>),
+    Less(u32),
+    Greater(u32),
+    Byte(u32, ByteOperator, u32),
+    Direction { outbound: bool },
+    InterfaceIndex(u32),
+    Vlan(Option<u32>),
+    Mpls(Option<u32>),
+    Pppoed,
+    Pppoes(Option<u32>),
+    Geneve(Option<u32>),
+    Vxlan(Option<u32>),
+    WlanType { value: u8, mask: u8 },
+    WlanDirection(u8),
+    Llc(Llc),
+    Signal(Signal),
+    Relation(Relation, Arithmetic, Arithmetic),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Expression {
+    Term(Span, Term),
+    Not(Box<Expression>),
+    All(Vec<Expression>),
+    Any(Vec<Expression>),
+}

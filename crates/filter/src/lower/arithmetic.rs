@@ -1,0 +1,139 @@
+use super::lowering::{Lowered, Lowering, Place};
+use super::matching::wrong;
+use super::numbers::{ICMP6, IPV4, IPV6, internet_number, link_number};
+use crate::LinkType;
+use crate::error::Reason;
+use crate::graph::condition::{Comparison, Condition};
+use crate::graph::values::{ValueId, Width};
+use crate::language::tree::{Arithmetic, Operator, Protocol, Relation};
+
+impl Lowering<'_> {
+    /// `left relation right`, where the protocols of all loads are there.
+    pub(super) fn relation(
+        &mut self,
+        relation: Relation,
+        left: &Arithmetic,
+        right: &Arithmetic,
+    ) -> Lowered {
+        let mut guards = Vec::new();
+        let left = self.arithmetic(left, &mut guards)?;
+        // The guards of the right side are asked first.
+        let mut right_guards = Vec::new();
+        let right = self.arithmetic(right, &mut right_guards)?;
+        right_guards.append(&mut guards);
+        right_guards.push(self.compare(relation, left, right));
+        Ok(Condition::all(right_guards))
+    }
+
+    pub(super) fn compare(
+        &mut self,
+        relation: Relation,
+        left: ValueId,
+        right: ValueId,
+    ) -> Condition {
+        let (comparison, holds) = match relation {
+            Relation::Equal => (Comparison::Equal, true),
+            Relation::NotEqual => (Comparison::Equal, false),
+            Relation::Greater => (Comparison::Greater, true),
+            Relation::LessEqual => (Comparison::Greater, false),
+            Relation::GreaterEqual => (Comparison::AtLeast, true),
+            Relation::Less => (Comparison::AtLeast, false),
+        };
+        let test = self.values.test(comparison, left, right);
+        if holds { test } else { test.negate() }
+    }
+
+    fn arithmetic(
+        &mut self,
+        arithmetic: &Arithmetic,
+        guards: &mut Vec<Condition>,
+    ) -> Result<ValueId, Reason> {
+        match arithmetic {
+            Arithmetic::Number(number) => Ok(self.values.constant(*number)),
+            Arithmetic::Length => Ok(self.values.length()),
+            Arithmetic::Negate(operand) => {
+                let operand = self.arithmetic(operand, guards)?;
+                Ok(self.values.negate(operand))
+            }
+            Arithmetic::Binary(operator, left, right) => {
+                let left = self.arithmetic(left, guards)?;
+                let right = self.arithmetic(right, guards)?;
+                match (operator, self.values.as_constant(right)) {
+                    (Operator::Divide, Some(0)) => Err(Reason::Arithmetic("division by zero")),
+                    (Operator::Modulo, Some(0)) => Err(Reason::Arithmetic("modulus by zero")),
+                    (Operator::ShiftLeft | Operator::ShiftRight, Some(32..)) => {
+                        Err(Reason::Arithmetic("shift by more than 31 bits"))
+                    }
+                    _ => Ok(self.values.binary(*operator, left, right)),
+                }
+            }
+            Arithmetic::Load {
+                protocol,
+                index,
+                bytes,
+            } => {
+                let index = self.arithmetic(index, guards)?;
+                let width = match bytes {
+                    1 => Width::Byte,
+                    2 => Width::Half,
+                    _ => Width::Word,
+                };
+                let value = self.indexed(*protocol, index, width, guards)?;
+                self.values.mark_remote(value);
+                Ok(value)
+            }
+        }
+    }
+
+    /// `protocol[index:width]`
+    fn indexed(
+        &mut self,
+        protocol: Protocol,
+        index: ValueId,
+        width: Width,
+        guards: &mut Vec<Condition>,
+    ) -> Result<ValueId, Reason> {
+        let place = match protocol {
+            Protocol::Radio if self.options.link == LinkType::Radiotap => {
+                return Ok(self.values.load(width, Some(index), 0));
+            }
+            Protocol::Link => Place::Header,
+            Protocol::Icmp6 => {
+                guards.push(self.link_protocol(IPV6)?);
+                guards.push(self.equal(Place::Network, 6, Width::Byte, ICMP6)?);
+                Place::Transport6
+            }
+            Protocol::Ip
+            | Protocol::Ip6
+            | Protocol::Arp
+            | Protocol::Rarp
+            | Protocol::AppleTalk
+            | Protocol::Decnet
+            | Protocol::Sca
+            | Protocol::Lat
+            | Protocol::Moprc
+            | Protocol::Mopdl => {
+                if let Some(number) = link_number(protocol) {
+                    guards.push(self.link_protocol(number)?);
+                }
+                Place::Network
+            }
+            Protocol::Ah | Protocol::Esp => return Err(wrong(protocol.word(), "[offset]")),
+            _ => {
+                let Some(number) = internet_number(protocol) else {
+                    return Err(wrong(protocol.word(), "[offset]"));
+                };
+                guards.push(self.link_protocol(IPV4)?);
+                guards.push(self.equal(Place::Network, 9, Width::Byte, number)?);
+                guards.push(self.is_first_fragment()?);
+                Place::Transport4
+            }
+        };
+        let (base, constant) = self.place(place)?;
+        let base = match base {
+            Some(base) => self.values.binary(Operator::Add, index, base),
+            None => index,
+        };
+        Ok(self.values.load(width, Some(base), constant))
+    }
+}

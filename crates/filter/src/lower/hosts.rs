@@ -1,0 +1,196 @@
+use super::lowering::{Lowered, Lowering, Place};
+use super::numbers::{ARP, DECNET, IPV4, IPV6, RARP};
+use crate::LinkType;
+use crate::error::Reason;
+use crate::graph::condition::Condition;
+use crate::graph::values::Width;
+use crate::language::tree::{Direction, Protocol};
+
+/// IPv4 addresses with their masks.
+pub(super) type Networks = [(u32, u32)];
+/// IPv6 addresses with their masks.
+pub(super) type Networks6 = [(u128, u128)];
+
+impl Lowering<'_> {
+    /// One of `networks` is an address of the packet; with `is_negated`, none is.
+    pub(super) fn hosts(
+        &mut self,
+        networks: &Networks,
+        protocol: Option<Protocol>,
+        direction: Option<Direction>,
+        is_negated: bool,
+    ) -> Lowered {
+        no_wlan_direction(direction)?;
+        let (number, source, destination) = match protocol {
+            None => {
+                let mut protocols = vec![Protocol::Ip];
+                if self.frame.labels == 0 {
+                    protocols.extend([Protocol::Arp, Protocol::Rarp]);
+                }
+                let parts: Result<Vec<_>, _> = protocols
+                    .into_iter()
+                    .map(|protocol| self.hosts(networks, Some(protocol), direction, is_negated))
+                    .collect();
+                return Ok(Condition::any(parts?));
+            }
+            Some(Protocol::Ip) => (IPV4, 12, 16),
+            Some(Protocol::Arp) => (ARP, 14, 24),
+            Some(Protocol::Rarp) => (RARP, 14, 24),
+            Some(protocol) => return Err(wrong(protocol, "host <IPv4 address>")),
+        };
+        let is_protocol = self.link_protocol(number)?;
+        if is_protocol == Condition::Constant(false) {
+            return Ok(is_protocol);
+        }
+        let mut parts = Vec::new();
+        for &(address, mask) in networks {
+            parts.push(self.ends(direction, |lowering, is_source| {
+                let offset = if is_source { source } else { destination };
+                lowering.masked(Place::Network, offset, Width::Word, mask, address)
+            })?);
+        }
+        let any = Condition::any(parts);
+        let any = if is_negated { any.negate() } else { any };
+        Ok(Condition::all([is_protocol, any]))
+    }
+
+    /// As [`Self::hosts`], for IPv6.
+    pub(super) fn hosts6(
+        &mut self,
+        networks: &Networks6,
+        protocol: Option<Protocol>,
+        direction: Option<Direction>,
+    ) -> Lowered {
+        no_wlan_direction(direction)?;
+        if let Some(protocol) = protocol.filter(|protocol| *protocol != Protocol::Ip6) {
+            return Err(wrong(protocol, "host <IPv6 address>"));
+        }
+        let is_ip6 = self.link_protocol(IPV6)?;
+        let mut parts = Vec::new();
+        for &(address, mask) in networks {
+            parts.push(self.ends(direction, |lowering, is_source| {
+                let start = if is_source { 8 } else { 24 };
+                let words = (0..4u32).map(|word| {
+                    let shift = 96 - 32 * word;
+                    let (address, mask) = ((address >> shift) as u32, (mask >> shift) as u32);
+                    let offset = start + 4 * word;
+                    lowering.masked(Place::Network, offset, Width::Word, mask, address)
+                });
+                let words: Result<Vec<_>, _> = words.collect();
+                Ok(Condition::all(words?))
+            })?);
+        }
+        Ok(Condition::all([is_ip6, Condition::any(parts)]))
+    }
+
+    /// What `test` says of the source, the destination, or both, as `direction` wants it.
+    pub(super) fn ends(
+        &mut self,
+        direction: Option<Direction>,
+        mut test: impl FnMut(&mut Self, bool) -> Lowered,
+    ) -> Lowered {
+        match direction {
+            Some(Direction::Source) => test(self, true),
+            Some(Direction::Destination) => test(self, false),
+            Some(Direction::Both) => {
+                let source = test(self, true)?;
+                Ok(Condition::all([source, test(self, false)?]))
+            }
+            _ => {
+                let source = test(self, true)?;
+                Ok(Condition::any([source, test(self, false)?]))
+            }
+        }
+    }
+
+    pub(super) fn mac(
+        &mut self,
+        mac: [u8; 6],
+        direction: Option<Direction>,
+        what: &'static str,
+    ) -> Lowered {
+        let link = self.frame.link;
+        if link.is_wlan() {
+            return self.wlan_host(mac, direction.unwrap_or(Direction::Either));
+        }
+        if !link.is_ethernet() {
+            return Err(Reason::NotSupported { what, link });
+        }
+        no_wlan_direction(direction)?;
+        let has_header = self.has_inner_header();
+        let ends = self.ends(direction, |lowering, is_source| {
+            lowering.bytes(Place::Header, if is_source { 6 } else { 0 }, &mac)
+        })?;
+        Ok(Condition::all([has_header, ends]))
+    }
+
+    pub(super) fn short_mac(
+        &mut self,
+        mac: u8,
+        direction: Option<Direction>,
+        what: &'static str,
+    ) -> Lowered {
+        let link = self.frame.link;
+        let (source, destination) = match link {
+            LinkType::ArcnetLinux => (0, 1),
+            LinkType::BacnetMsTp => (4, 3),
+            _ => return Err(Reason::NotSupported { what, link }),
+        };
+        no_wlan_direction(direction)?;
+        self.ends(direction, |lowering, is_source| {
+            let offset = if is_source { source } else { destination };
+            lowering.equal(Place::Header, offset, Width::Byte, u32::from(mac))
+        })
+    }
+
+    /// DECnet addresses are little-endian; long and short headers, with and without padding.
+    pub(super) fn decnet(&mut self, address: u16, direction: Option<Direction>) -> Lowered {
+        no_wlan_direction(direction)?;
+        let is_decnet = self.link_protocol(DECNET)?;
+        let address = u32::from(address.swap_bytes());
+        let ends = self.ends(direction, |lowering, is_source| {
+            let (short, long) = if is_source { (3, 15) } else { (1, 7) };
+            let mut form = |padding: u32, flags: u32, at: u32| {
+                let flags = if padding == 1 {
+                    lowering.masked(Place::Network, 2, Width::Half, 0xff07, 0x8100 | flags)?
+                } else {
+                    lowering.masked(Place::Network, 2, Width::Byte, 0x07, flags)?
+                };
+                let field =
+                    lowering.equal(Place::Network, 2 + padding + at, Width::Half, address)?;
+                Ok(Condition::all([flags, field]))
+            };
+            let forms = [
+                form(0, 0x02, short)?,
+                form(1, 0x02, short)?,
+                form(0, 0x06, long)?,
+                form(1, 0x06, long)?,
+            ];
+            Ok(Condition::any(forms))
+        })?;
+        Ok(Condition::all([is_decnet, ends]))
+    }
+}
+
+pub(super) fn no_wlan_direction(direction: Option<Direction>) -> Result<(), Reason> {
+    let qualifier = match direction {
+        Some(Direction::Address1) => "addr1",
+        Some(Direction::Address2) => "addr2",
+        Some(Direction::Address3) => "addr3",
+        Some(Direction::Address4) => "addr4",
+        Some(Direction::Receiver) => "ra",
+        Some(Direction::Transmitter) => "ta",
+        _ => return Ok(()),
+    };
+    Err(Reason::Qualifier {
+        qualifier,
+        subject: "frames other than 802.11".into(),
+    })
+}
+
+fn wrong(protocol: Protocol, subject: &str) -> Reason {
+    Reason::Qualifier {
+        qualifier: protocol.word(),
+        subject: subject.into(),
+    }
+}

@@ -1,0 +1,120 @@
+use super::lowering::{Lowered, Lowering, Place, at_most};
+use super::matching::{unknown, wrong};
+use super::numbers::{IPV4, IPV6, SCTP, TCP, UDP};
+use crate::error::Reason;
+use crate::graph::condition::Condition;
+use crate::graph::values::Width;
+use crate::language::parse_number;
+use crate::language::tree::{Direction, Kind, Protocol, Qualifiers};
+use crate::names::Transport;
+
+impl Lowering<'_> {
+    /// A port of the packet is in the range; without `transport`, of TCP, UDP or SCTP.
+    ///
+    /// Fragments but the first have no ports.
+    pub(super) fn ports(
+        &mut self,
+        least: u32,
+        most: u32,
+        transport: Option<Transport>,
+        direction: Option<Direction>,
+    ) -> Lowered {
+        super::hosts::no_wlan_direction(direction)?;
+        let (least, most) = (least.min(most), least.max(most));
+        let at = |lowering: &mut Self, place| {
+            lowering.ends(direction, |lowering, is_source| {
+                let field = lowering.load(place, if is_source { 0 } else { 2 }, Width::Half)?;
+                Ok(lowering.values.between(field, least, most))
+            })
+        };
+        let is_ip6 = self.link_protocol(IPV6)?;
+        let protocol6 = self.transport(Place::Network, 6, transport)?;
+        let ports6 = at(self, Place::Transport6)?;
+        let is_ip = self.link_protocol(IPV4)?;
+        let protocol = self.transport(Place::Network, 9, transport)?;
+        let is_first = self.is_first_fragment()?;
+        let ports = at(self, Place::Transport4)?;
+        Ok(Condition::any([
+            Condition::all([is_ip6, protocol6, ports6]),
+            Condition::all([is_ip, protocol, is_first, ports]),
+        ]))
+    }
+
+    pub(super) fn is_first_fragment(&mut self) -> Lowered {
+        let field = self.load(Place::Network, 6, Width::Half)?;
+        Ok(self.values.any_bit(field, 0x1fff).negate())
+    }
+
+    fn transport(&mut self, place: Place, offset: u32, transport: Option<Transport>) -> Lowered {
+        let numbers: &[u32] = match transport {
+            Some(Transport::Tcp) => &[TCP],
+            Some(Transport::Udp) => &[UDP],
+            Some(Transport::Sctp) => &[SCTP],
+            None => &[TCP, UDP, SCTP],
+        };
+        let field = self.load(place, offset, Width::Byte)?;
+        let tests: Vec<_> = numbers
+            .iter()
+            .map(|&number| self.values.equal(field, number))
+            .collect();
+        Ok(Condition::any(tests))
+    }
+
+    pub(super) fn named_ports(&mut self, qualifiers: Qualifiers, name: &str) -> Lowered {
+        let wanted = transport_of(qualifiers)?;
+        let is_range = qualifiers.kind == Some(Kind::PortRange);
+        let (first, last) = name
+            .split_once('-')
+            .filter(|_| is_range)
+            .unwrap_or((name, name));
+        let (least, of_first) = self.port(first)?;
+        let (most, of_last) = self.port(last)?;
+        let found = of_first.filter(|_| of_first == of_last);
+        let transport = match (wanted, found) {
+            (Some(wanted), Some(found)) if wanted != found => {
+                return Err(unknown("port", name));
+            }
+            (Some(wanted), _) => Some(wanted),
+            (None, found) => found,
+        };
+        self.ports(least, most, transport, qualifiers.direction)
+    }
+
+    /// The port called `name`, and its protocol if only one has it.
+    fn port(&self, name: &str) -> Result<(u32, Option<Transport>), Reason> {
+        if name
+            .bytes()
+            .next()
+            .is_some_and(|byte| byte.is_ascii_digit())
+            && let Ok(port) = parse_number(name)
+        {
+            return Ok((at_most("port number", port, 0xffff)?, None));
+        }
+        let tcp = self.names.port(name, Transport::Tcp);
+        let udp = self.names.port(name, Transport::Udp);
+        let (port, transport) = match (tcp, udp) {
+            (Some(tcp), Some(udp)) if tcp == udp => (tcp, None),
+            (Some(tcp), _) => (tcp, Some(Transport::Tcp)),
+            (None, Some(udp)) => (udp, Some(Transport::Udp)),
+            (None, None) => match self.names.port(name, Transport::Sctp) {
+                Some(sctp) => (sctp, Some(Transport::Sctp)),
+                None => return Err(unknown("port", name)),
+            },
+        };
+        Ok((u32::from(port), transport))
+    }
+}
+
+/// The transport protocol that qualifies a port.
+pub(super) fn transport_of(qualifiers: Qualifiers) -> Result<Option<Transport>, Reason> {
+    match qualifiers.protocol {
+        None => Ok(None),
+        Some(Protocol::Tcp) => Ok(Some(Transport::Tcp)),
+        Some(Protocol::Udp) => Ok(Some(Transport::Udp)),
+        Some(Protocol::Sctp) => Ok(Some(Transport::Sctp)),
+        Some(protocol) => {
+            let kind = qualifiers.kind.unwrap_or(Kind::Port);
+            Err(wrong(protocol.word(), kind.word()))
+        }
+    }
+}

@@ -1,0 +1,216 @@
+use super::frame::{WLAN_HEADER, WLAN_PAYLOAD};
+use super::lowering::{Lowered, Lowering, Place};
+use crate::LinkType;
+use crate::error::Reason;
+use crate::graph::condition::Condition;
+use crate::graph::values::{ValueId, Values, Variable, Width};
+use crate::language::tree::{Direction, Operator};
+
+const TYPE_CONTROL: u32 = 0x04;
+const TYPE_DATA: u32 = 0x08;
+const TYPE_MASK: u32 = 0x0c;
+const QUALITY_OF_SERVICE: u32 = 0x80;
+const TO_DISTRIBUTION: u32 = 0x01;
+const FROM_DISTRIBUTION: u32 = 0x02;
+
+impl Lowering<'_> {
+    pub(super) fn is_data_frame(&mut self) -> Lowered {
+        self.masked(Place::Header, 0, Width::Byte, TYPE_MASK, TYPE_DATA)
+    }
+
+    pub(super) fn wlan_type(&mut self, value: u8, mask: u8) -> Lowered {
+        self.needs_wlan("type/subtype")?;
+        let (value, mask) = (u32::from(value), u32::from(mask));
+        self.masked(Place::Header, 0, Width::Byte, mask, value)
+    }
+
+    pub(super) fn wlan_direction(&mut self, value: u8) -> Lowered {
+        self.needs_wlan("dir")?;
+        self.masked(Place::Header, 1, Width::Byte, 0x03, u32::from(value))
+    }
+
+    fn needs_wlan(&self, what: &'static str) -> Result<(), Reason> {
+        if self.frame.link.is_wlan() {
+            return Ok(());
+        }
+        let link = self.frame.link;
+        Err(Reason::NotSupported { what, link })
+    }
+
+    /// `Either` and `Both` are taken apart before.
+    pub(super) fn wlan_host(&mut self, mac: [u8; 6], direction: Direction) -> Lowered {
+        match direction {
+            Direction::Source => self.wlan_end(mac, true),
+            Direction::Destination => self.wlan_end(mac, false),
+            Direction::Either => {
+                let source = self.wlan_end(mac, true)?;
+                Ok(Condition::any([source, self.wlan_end(mac, false)?]))
+            }
+            Direction::Both => {
+                let source = self.wlan_end(mac, true)?;
+                Ok(Condition::all([source, self.wlan_end(mac, false)?]))
+            }
+            Direction::Address1 => self.bytes(Place::Header, 4, &mac),
+            Direction::Address2 => {
+                let has = self.has_transmitter()?;
+                Ok(Condition::all([has, self.bytes(Place::Header, 10, &mac)?]))
+            }
+            Direction::Address3 => {
+                let control =
+                    self.masked(Place::Header, 0, Width::Byte, TYPE_MASK, TYPE_CONTROL)?;
+                let address = self.bytes(Place::Header, 16, &mac)?;
+                Ok(Condition::all([control.negate(), address]))
+            }
+            Direction::Address4 => {
+                let both = self.masked(Place::Header, 1, Width::Byte, 0x03, 0x03)?;
+                Ok(Condition::all([both, self.bytes(Place::Header, 24, &mac)?]))
+            }
+            Direction::Receiver => {
+                let data = self.any_bit(Place::Header, 0, TYPE_DATA)?;
+                Ok(Condition::all([data, self.bytes(Place::Header, 4, &mac)?]))
+            }
+            Direction::Transmitter => {
+                let data = self.any_bit(Place::Header, 0, TYPE_DATA)?;
+                let has = self.has_transmitter()?;
+                let address = self.bytes(Place::Header, 10, &mac)?;
+                Ok(Condition::all([data, has, address]))
+            }
+        }
+    }
+
+    /// Every frame has a second address but two of the control frames: CTS and ACK.
+    fn has_transmitter(&mut self) -> Lowered {
+        let control = self.masked(Place::Header, 0, Width::Byte, TYPE_MASK, TYPE_CONTROL)?;
+        let clear = self.masked(Place::Header, 0, Width::Byte, 0xf0, 0xc0)?;
+        let acknowledge = self.masked(Place::Header, 0, Width::Byte, 0xf0, 0xd0)?;
+        let neither = Condition::all([clear.negate(), acknowledge.negate()]);
+        Ok(Condition::any([control.negate(), neither]))
+    }
+
+    /// The source or destination address: which of the four it is depends on the frame.
+    fn wlan_end(&mut self, mac: [u8; 6], is_source: bool) -> Lowered {
+        let no_control = self.any_bit(Place::Header, 0, TYPE_CONTROL)?.negate();
+        let data = self.any_bit(Place::Header, 0, TYPE_DATA)?;
+        let to = self.any_bit(Place::Header, 1, TO_DISTRIBUTION)?;
+        let from = self.any_bit(Place::Header, 1, FROM_DISTRIBUTION)?;
+        let mut at = |offset| self.bytes(Place::Header, offset, &mac);
+        let (management, in_data) = if is_source {
+            let relayed = choose(to, at(24)?, at(16)?);
+            (at(10)?, choose(from, relayed, at(10)?))
+        } else {
+            (at(4)?, choose(to, at(16)?, at(4)?))
+        };
+        Ok(Condition::all([
+            no_control,
+            choose(data, in_data, management),
+        ]))
+    }
+
+    /// The destination address is one of a group.
+    pub(super) fn wlan_multicast(&mut self) -> Lowered {
+        let no_control = self.any_bit(Place::Header, 0, TYPE_CONTROL)?.negate();
+        let data = self.any_bit(Place::Header, 0, TYPE_DATA)?;
+        let to = self.any_bit(Place::Header, 1, TO_DISTRIBUTION)?;
+        let third = self.any_bit(Place::Header, 16, 1)?;
+        let first = self.any_bit(Place::Header, 4, 1)?;
+        let in_data = choose(to, third, first.clone());
+        Ok(Condition::all([no_control, choose(data, in_data, first)]))
+    }
+
+    /// What has to be known before the first term: where frame and payload start.
+    pub(super) fn header_offsets(&mut self, condition: &Condition) -> Vec<Condition> {
+        let used = used_variables(condition, &self.values);
+        let uses = |variable: Variable| used & 1 << variable.0 != 0;
+        if !self.options.link.is_wlan() || !(uses(WLAN_HEADER) || uses(WLAN_PAYLOAD)) {
+            return Vec::new();
+        }
+        let mut terms = Vec::new();
+        if self.has_header_variable() {
+            let high = self.values.load(Width::Byte, None, 3);
+            let high = self.values.binary_constant(Operator::ShiftLeft, high, 8);
+            let low = self.values.load(Width::Byte, None, 2);
+            let length = self.values.binary(Operator::Or, high, low);
+            terms.push(Condition::Let(WLAN_HEADER, length));
+        }
+        if uses(WLAN_PAYLOAD) {
+            terms.extend(self.payload_offset());
+        }
+        terms
+    }
+
+    /// 24 bytes of header; two more in frames of a quality of service, then perhaps padding.
+    fn payload_offset(&mut self) -> Vec<Condition> {
+        let header = self.has_header_variable();
+        let header = header.then(|| self.values.variable(WLAN_HEADER));
+        let control = self.values.load(Width::Byte, header, 0);
+        let start = match header {
+            Some(header) => self.values.binary_constant(Operator::Add, header, 24),
+            None => self.values.constant(24),
+        };
+        let payload = self.values.variable(WLAN_PAYLOAD);
+        let longer = self.values.binary_constant(Operator::Add, payload, 2);
+        let quality = self.values.any_bit(control, QUALITY_OF_SERVICE);
+        let mut steps = vec![
+            self.values.any_bit(control, TYPE_DATA),
+            self.values.any_bit(control, TYPE_CONTROL).negate(),
+            when(quality, Condition::Let(WLAN_PAYLOAD, longer)),
+        ];
+        if self.options.link == LinkType::Radiotap {
+            steps.push(self.padding(payload));
+        }
+        // The first byte is needed even if the payload is not.
+        let touch = Condition::Let(WLAN_PAYLOAD, control);
+        vec![
+            touch,
+            Condition::Let(WLAN_PAYLOAD, start),
+            Condition::any([Condition::all(steps), Condition::Constant(true)]),
+        ]
+    }
+
+    /// A radiotap header may say that the 802.11 header is padded to 32 bits.
+    fn padding(&mut self, payload: ValueId) -> Condition {
+        let values = &mut self.values;
+        let present = values.load(Width::Word, None, 4);
+        let late_flags = values.load(Width::Byte, None, 16);
+        let early_flags = values.load(Width::Byte, None, 8);
+        let has_flags = values.any_bit(present, 0x0200_0000);
+        let has_more = values.any_bit(present, 0x0000_0080);
+        let has_time = values.any_bit(present, 0x0100_0000);
+        let late = values.any_bit(late_flags, 0x20);
+        let early = values.any_bit(early_flags, 0x20);
+        let padded = values.binary_constant(Operator::Add, payload, 3);
+        let padded = values.binary_constant(Operator::And, padded, !3);
+        when(
+            Condition::all([has_flags, has_more.negate(), choose(has_time, late, early)]),
+            Condition::Let(WLAN_PAYLOAD, padded),
+        )
+    }
+}
+
+/// `condition ? yes : no`
+fn choose(condition: Condition, yes: Condition, no: Condition) -> Condition {
+    let otherwise = Condition::all([condition.clone().negate(), no]);
+    Condition::any([otherwise, Condition::all([condition, yes])])
+}
+
+/// Does `then` where `condition` holds; true in any case.
+fn when(condition: Condition, then: Condition) -> Condition {
+    Condition::any([Condition::all([condition, then]), Condition::Constant(true)])
+}
+
+fn used_variables(condition: &Condition, values: &Values) -> u16 {
+    match condition {
+        Condition::Constant(_) => 0,
+        Condition::Test(test) => values.variables(test.left) | values.variables(test.right),
+        Condition::Let(_, value) => values.variables(*value),
+        Condition::Not(inner) => used_variables(inner, values),
+        Condition::All(terms) | Condition::Any(terms) => terms
+            .iter()
+            .fold(0, |used, term| used | used_variables(term, values)),
+        Condition::Choice(value, cases) => {
+            cases.iter().fold(values.variables(*value), |used, case| {
+                used | used_variables(&case.1, values)
+            })
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! What a person sees of a filter that is wrong, and what hostile text costs.
+
+use std::fmt::Write as _;
+use tapline_filter::{FilterError, LinkType, MAX_TEXT, NoNames, Options, Reason, compile};
+
+fn error(text: &str) -> FilterError {
+    compile(text, &Options::new(LinkType::Ethernet), &NoNames).expect_err(text)
+}
+
+#[test]
+fn errors_point_at_the_place() {
+    for (text, carets) in [
+        ("udp prot 53", "    ^^^^"),
+        ("port 80 and", "           ^"),
+        ("tcp and port 70000", "        ^^^^^^^^^^"),
+        ("ip[0:3] = 1", "     ^"),
+        ("ip host 256.1.1.1 or arp", "^^^^^^^^^^^^^^^^^"),
+        ("ip or 0x100000000 = 1", "      ^^^^^^^^^^^"),
+        ("ether host 1:2:3:", "           ^^^^^^"),
+        ("ip ; arp", "   ^"),
+        ("ip and inbound", "       ^^^^^^^"),
+        ("(ip or arp", "          ^"),
+        ("ip = \u{e9}", "     ^"),
+    ] {
+        let error = error(text);
+        assert_eq!(error.caret(text), format!("{text}\n{carets}"), "{error}");
+    }
+}
+
+#[test]
+fn carets_stay_on_their_line() {
+    let text = "tcp and\n\tprot 53 and\nudp";
+    assert_eq!(error(text).caret(text), " prot 53 and\n ^^^^");
+}
+
+#[test]
+fn near_words_are_suggested() {
+    for (text, word) in [
+        ("udp prot 53", Some("port")),
+        ("hsot 10.0.0.1", Some("host")),
+        ("tcp[tcpflags] = tcp-sym", Some("tcp-syn")),
+        ("brodcast", Some("broadcast")),
+        ("ip host vlam", Some("vlan")),
+        ("xyzzy", None),
+    ] {
+        assert_eq!(error(text).suggestion, word, "{text}");
+    }
+}
+
+#[test]
+fn an_error_is_one_line_with_its_column() {
+    assert_eq!(
+        error("udp prot 53").to_string(),
+        "column 5: expected \"and\", \"or\" or the end, found \"prot\" (did you mean \"port\"?)"
+    );
+    assert_eq!(
+        error("port 70000").to_string(),
+        "column 1: port number 70000 greater than maximum 65535"
+    );
+}
+
+#[test]
+fn hostile_text_is_refused() {
+    // Each is as long as a filter may be: anything worse than linear would not come to an end.
+    let long = |part: &str| part.repeat(MAX_TEXT / part.len());
+    for text in [
+        long("("),
+        long("not "),
+        long("- "),
+        long("ip["),
+        long("1+"),
+        format!("{}1 = 1", long("1+").trim_end_matches('+')),
+        long("((ip[0]) or "),
+        long("a and b or "),
+        long("9"),
+        long(":"),
+        long("1:"),
+        long("1."),
+        long("\\"),
+        long("\u{e9}"),
+        long(" "),
+        format!("{}x", long("ip or ")),
+        "x".repeat(MAX_TEXT + 1),
+    ] {
+        let result = compile(&text, &Options::new(LinkType::Ethernet), &NoNames);
+        if text.trim().is_empty() {
+            assert!(result.is_ok(), "nothing but blanks is the empty filter");
+        } else {
+            let error = result.unwrap_err();
+            assert!(error.caret(&text).len() <= 3 * MAX_TEXT);
+        }
+    }
+}
+
+#[test]
+fn long_lists_compile_or_say_how_long_they_are() {
+    let list = |count: u32| {
+        let mut text = String::from("ip host 10.0.0.0");
+        for host in 1..count {
+            let [_, high, low, last] = (host * 7).to_be_bytes();
+            write!(text, " or 10.{high}.{low}.{last}").unwrap();
+        }
+        text
+    };
+    let options = Options::new(LinkType::Ethernet);
+    let program = compile(&list(1000), &options, &NoNames).unwrap();
+    assert!(program.instructions().len() < 2400);
+    let error = compile(&list(10_000), &options, &NoNames).unwrap_err();
+    assert!(matches!(
+        error.reason,
+        Reason::TooManyInstructions { count: 20_000.. }
+    ));
+}
+
+proptest::proptest! {
+    #[test]
+    fn no_text_panics(text in "[ -~\n]{0,80}") {
+        let options = Options::new(LinkType::Ethernet);
+        if let Err(error) = compile(&text, &options, &NoNames) {
+            let _ = (error.to_string(), error.caret(&text));
+        }
+    }
+
+    #[test]
+    fn no_sequence_of_words_panics(
+        words in proptest::collection::vec(0usize..WORDS.len(), 0..12),
+        link in 0usize..LINKS.len(),
+    ) {
+        let text: Vec<&str> = words.iter().map(|&word| WORDS[word]).collect();
+        let text = text.join(" ");
+        if let Err(error) = compile(&text, &Options::new(LINKS[link]), &NoNames) {
+            let _ = (error.to_string(), error.caret(&text));
+        }
+    }
+}
+
+const LINKS: &[LinkType] = &[
+    LinkType::Ethernet,
+    LinkType::Raw,
+    LinkType::Radiotap,
+    LinkType::Null,
+    LinkType::LinuxSll2,
+    LinkType::Mtp2,
+    LinkType::BacnetMsTp,
+];
+
+const WORDS: &[&str] = &[
+    "ip",
+    "ip6",
+    "tcp",
+    "udp",
+    "ether",
+    "arp",
+    "host",
+    "net",
+    "port",
+    "src",
+    "dst",
+    "and",
+    "or",
+    "not",
+    "(",
+    ")",
+    "[",
+    "]",
+    ":",
+    "1",
+    "0x800",
+    "10.0.0.1",
+    "10.0.0.0/8",
+    "::1",
+    "vlan",
+    "mpls",
+    "pppoes",
+    "geneve",
+    "vxlan",
+    "len",
+    "-",
+    "+",
+    "*",
+    "/",
+    "%",
+    "&",
+    "|",
+    "<<",
+    ">>",
+    "=",
+    "<",
+    "proto",
+    "protochain",
+    "multicast",
+    "broadcast",
+    "1:2:3:4:5:6",
+    "$7",
+    "wlan",
+    "type",
+    "mgt",
+    "llc",
+    "isis",
+    "decnet",
+    "1.1",
+    "opc",
+    "mask",
+    "255.0",
+    "less",
+    "byte",
+    "inbound",
+    "icmp6",
+];
