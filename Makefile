@@ -32,15 +32,19 @@ bench: build
 	cargo bench --locked -p tapline-lab --bench capture -- $(BENCH_FLAGS)
 
 lint:
+	@packaging/need.sh build
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- --deny warnings
 	RUSTDOCFLAGS="--deny warnings" cargo doc --workspace --no-deps --locked
+	cargo check --locked --manifest-path lab/fuzz/Cargo.toml
 
 deny:
+	@packaging/need.sh build
 	@packaging/deny.sh
 
 FUZZ_SECONDS ?= 60
 fuzz:
+	@packaging/need.sh build
 	@packaging/fuzz.sh $(FUZZ_SECONDS)
 
 install: build

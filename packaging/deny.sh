@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Checks the dependencies with cargo-deny: licences, sources, duplicates, and advisories where their
-# database can be fetched. Installs cargo-deny into target/tools if it is not there.
+# database can be fetched. Installs cargo-deny into target/tools if it is not there; where that fails it
+# says so, and exits with DENY_REQUIRED (0).
 set -uo pipefail
 
 deny=$(command -v cargo-deny || true)

@@ -3,7 +3,7 @@
 # Missing ones are installed from Debian's packages by root; anybody else is told the command.
 set -euo pipefail
 
-build=(gcc:gcc make:make)
+build=(gcc:gcc g++:g++)
 test=("${build[@]}" tcpdump:tcpdump tshark:tshark dumpcap:wireshark-common ip:iproute2
     ethtool:ethtool zstd:zstd gzip:gzip unshare:util-linux setpriv:util-linux)
 bench=("${build[@]}" tcpdump:tcpdump dumpcap:wireshark-common netsniff-ng:netsniff-ng ip:iproute2)
@@ -26,9 +26,14 @@ done
 [ -e /usr/include/stdio.h ] || missing+=(libc6-dev)
 
 if ! command -v cargo >/dev/null; then
-    echo "a Rust toolchain is needed: see https://rustup.rs" >&2
+    echo "a Rust toolchain is needed in the PATH: see https://rustup.rs; with sudo, keep yours:" >&2
+    echo "  sudo --preserve-env=PATH,HOME make ..." >&2
     exit 1
 fi
+for component in fmt clippy; do
+    cargo "$component" --version >/dev/null 2>&1 ||
+        echo "cargo $component is missing: rustup component add rustfmt clippy" >&2
+done
 [ ${#missing[@]} -eq 0 ] && exit 0
 
 mapfile -t missing < <(printf '%s\n' "${missing[@]}" | sort -u)

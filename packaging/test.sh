@@ -4,7 +4,7 @@ set -uo pipefail
 
 if [ "$(id -u)" -ne 0 ]; then
     echo "the tests make network namespaces and need root; run them with:" >&2
-    echo "  sudo --preserve-env=PATH make test" >&2
+    echo "  sudo --preserve-env=PATH,HOME make test" >&2
     exit 1
 fi
 log=$(mktemp)

@@ -70,9 +70,18 @@ pub fn options(
         application: options.section.application,
         ..section
     };
-    options.compression = args.compress.unwrap_or_default();
+    options.compression = args.compress.unwrap_or_else(|| named_compression(path));
     options.rotation = rotation(args);
     Ok(options)
+}
+
+/// A name that says zstd means it.
+fn named_compression(path: &Path) -> Compression {
+    if path.extension().is_some_and(|extension| extension == "zst") {
+        Compression::Zstd { level: 3 }
+    } else {
+        Compression::None
+    }
 }
 
 pub fn rotation(args: &OutputArgs) -> Rotation {
@@ -89,8 +98,7 @@ pub fn rotation(args: &OutputArgs) -> Rotation {
 /// The format asked for; a name that says pcap means it, in nanoseconds so that no time is cut.
 pub fn format(args: &OutputArgs, path: &Path) -> Format {
     let has_suffix = |path: &Path, suffix| path.extension().is_some_and(|text| text == suffix);
-    let is_compressed = args.compress.unwrap_or_default() != Compression::None;
-    let named_pcap = if is_compressed && has_suffix(path, "zst") {
+    let named_pcap = if has_suffix(path, "zst") {
         has_suffix(&path.with_extension(""), "pcap")
     } else {
         has_suffix(path, "pcap")

@@ -4,15 +4,18 @@ use std::io;
 
 use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, set_capabilities};
 
-/// Gives up every capability but the one that lets root write files anywhere, which files made by
-/// rotation may need. Open sockets and maps go on to work.
+/// Gives up every capability but two: `CAP_DAC_OVERRIDE`, with which root writes files anywhere, as
+/// files made by rotation may need, and, if a `filter` counts, `CAP_BPF`, without which its counters
+/// cannot be read before Linux 5.19. Open sockets go on to work.
 ///
 /// It concerns the calling thread, so it is to be called while there is no other.
 ///
 /// # Source
 /// capabilities(7).
-pub fn drop_all_but_files() -> io::Result<()> {
-    let kept = capabilities(None)?.permitted & CapabilitySet::DAC_OVERRIDE;
+pub fn drop_unneeded(filter: bool) -> io::Result<()> {
+    let mut needed = CapabilitySet::DAC_OVERRIDE;
+    needed.set(CapabilitySet::BPF, filter);
+    let kept = capabilities(None)?.permitted & needed;
     let sets = CapabilitySets {
         effective: kept,
         permitted: kept,

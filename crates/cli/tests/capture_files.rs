@@ -47,6 +47,7 @@ fn every_format_holds_what_was_sent() {
         ("nano", &["--format", "pcap-ns"], 1),
         ("micro.pcap", &["--format", "pcap"], 1000),
         ("packed.pcapng.zst", &["--compress", "zstd"], 1),
+        ("named.pcap.zst", &[], 1),
         ("packed.pcap.zst", &["--compress", "zstd:9"], 1),
         ("v2.pcapng", &["--backend", "packet-v2"], 1),
         ("now.pcapng", &["--delivery", "immediate"], 1),

@@ -25,7 +25,7 @@ fn wrong_usage_is_one_line_and_status_2() {
         (&["-c", "many"], "-c"),
         (&["-c"], "a value is required"),
         (&["-s", "-1"], "-1"),
-        (&["-s", "0"], "snaplen"),
+        (&["-s", "x"], "snaplen"),
         (&["--duration", "5"], "a time needs a unit"),
         (&["--timeout", "0s"], "timeout"),
         (&["--timeout", "2h"], "timeout"),

@@ -156,10 +156,14 @@ impl<'b> Packets<'b> {
         let at = unsafe { self.slot.add(self.offset) };
         let room = self.room - self.offset;
         // SAFETY: aligned (checked; blocks are page-aligned), handed over while the batch is
-        // borrowed; packets of a block do not overlap, each is walked once per call of `packets`,
-        // which borrows the batch mutably.
+        // borrowed. It overlaps no packet lent before: each step goes beyond the one it leaves
+        // (checked below), and `packets`, which begins anew, borrows the batch mutably.
         let (packet, header) = unsafe { lend::<Tpacket3Hdr>(at, room, self.snaplen) }?;
         let step = header.next_offset as usize;
+        // The last packet of a block has no next one.
+        if step < header.mac as usize + header.snaplen as usize && self.left > 1 {
+            return None;
+        }
         prefetch::ahead(at, step);
         self.offset += step;
         Some(packet)
@@ -167,7 +171,7 @@ impl<'b> Packets<'b> {
 
     #[inline]
     fn next_frame(&mut self) -> Option<Packet<'b>> {
-        // SAFETY: the batch covers `left` whole frames from here.
+        // SAFETY: the batch covers `left` whole frames from here (counted by `ready_frames`).
         let at = unsafe { self.slot.add(self.offset) };
         // SAFETY: frames are aligned to 16 and do not overlap; the status of each was seen to be
         // "user" when the batch was made.

@@ -174,7 +174,6 @@ fn describe<'a, H: Header>(bytes: &'a [u8], header: &H, address: &SockaddrLl) ->
 /// # Safety
 /// As for [`lend`]; [`VLAN_TAG_BYTES`] bytes before the packet belong to it (`PACKET_RESERVE`), and
 /// no slice of the packet exists.
-#[cold]
 unsafe fn put_vlan_back<H: Header>(at: NonNull<u8>, header: &mut H) {
     let (start, kept) = (header.start(), header.kept());
     let moved = if kept < MAC_ADDRESSES_BYTES {

@@ -126,10 +126,9 @@ impl Tool {
     /// after which the kernel hands its reader a block that is not full.
     pub fn block_timeout(&self) -> Duration {
         Duration::from_millis(match self.kind {
-            Kind::Tapline => 10,
             Kind::Tcpdump => 1000,
             Kind::Dumpcap => 250,
-            Kind::NetsniffNg => 100,
+            Kind::Tapline | Kind::NetsniffNg => 100,
         })
     }
 

@@ -13,6 +13,7 @@ use crate::units;
 
 /// Takes packets from interfaces and accounts for every one: in a file, in a pipe, or a line each.
 #[derive(Args, Debug)]
+#[command(after_help = super::UNITS)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub struct CaptureArgs {
     /// Interface to capture from; may be given more than once
@@ -22,7 +23,7 @@ pub struct CaptureArgs {
     #[command(flatten)]
     pub output: OutputArgs,
 
-    /// Bytes kept of a packet
+    /// Bytes kept of a packet; 0 keeps as many as the default
     #[arg(short, long, value_name = "BYTES", default_value_t = ring::DEFAULT_SNAPLEN)]
     pub snaplen: u32,
 
@@ -83,7 +84,7 @@ pub struct CaptureArgs {
     #[arg(long)]
     pub json: bool,
 
-    /// No status line, no summary
+    /// No status line, no summary; the events of --json stay
     #[arg(short, long)]
     pub quiet: bool,
 

@@ -23,6 +23,9 @@ pub struct Args {
     pub command: Command,
 }
 
+/// How sizes and times are typed.
+const UNITS: &str = "Sizes take k, M or G (powers of 1024); times take ns, us, ms, s, m or h.";
+
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Packets from interfaces to a pcapng file, a pipe or the screen

@@ -31,11 +31,12 @@ pub struct OutputArgs {
     #[arg(long, value_name = "N", requires = "write")]
     pub rotate_packets: Option<NonZeroU64>,
 
-    /// Keep only the last N files
+    /// Keep only the last N files of this run
     #[arg(long, value_name = "N", requires = "write")]
     pub keep: Option<NonZeroUsize>,
 
-    /// Compress the file: zstd, or zstd:LEVEL with a level from 1 to 22
+    /// Compress the file: zstd, or zstd:LEVEL with a level from 1 to 22 [default: zstd for a name that
+    /// ends in .zst]
     #[arg(long, value_name = "zstd[:N]", requires = "write", value_parser = compression)]
     pub compress: Option<Compression>,
 }

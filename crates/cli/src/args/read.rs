@@ -12,7 +12,7 @@ use crate::moment::Moment;
 #[derive(Args, Debug)]
 #[command(
     after_help = "A time is RFC 3339, or YYYY-MM-DD HH:MM:SS[.fraction] by the local clock, \
-                  or @SECONDS[.fraction] since 1970 UTC."
+                  or @SECONDS[.fraction] since 1970 UTC. Sizes take k, M or G (powers of 1024)."
 )]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub struct ReadArgs {
@@ -24,7 +24,7 @@ pub struct ReadArgs {
     #[command(flatten)]
     pub output: OutputArgs,
 
-    /// Cut packets to so many bytes
+    /// Cut packets to so many bytes; 0 cuts none
     #[arg(short, long, value_name = "BYTES")]
     pub snaplen: Option<u32>,
 

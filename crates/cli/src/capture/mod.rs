@@ -73,7 +73,7 @@ pub fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
 
 /// The last steps before packets are handled: no privilege is needed any more, and all is ready.
 fn begin(args: &CaptureArgs, capture: &Capture, written: &Written) -> Result<(), Failure> {
-    privilege::drop_all_but_files()?;
+    privilege::drop_unneeded(args.bpf.is_some())?;
     start::show(args, capture, written)
         .map_err(|error| Failure::job_on("cannot write to standard output", &error))
 }

@@ -31,7 +31,11 @@ pub fn options(args: &CaptureArgs) -> Result<Options, Failure> {
         },
         promiscuous: !args.no_promisc,
         direction: args.direction,
-        snaplen: args.snaplen,
+        // As in tcpdump, 0 stands for the default.
+        snaplen: match args.snaplen {
+            0 => ring::DEFAULT_SNAPLEN,
+            bytes => bytes,
+        },
         buffer_bytes: bytes(args.buffer),
         delivery: match args.delivery {
             Delivery::Immediate => ring::Delivery::Immediate,

@@ -27,7 +27,7 @@ pub fn run(args: &ReadArgs) -> Result<Exit, Failure> {
         return report::run(args, selection, &signals);
     }
     let inputs = open(&args.files, &signals)?;
-    privilege::drop_all_but_files()?;
+    privilege::drop_unneeded(false)?;
     let mut job = Job::new(args, &signals.flag, inputs, selection);
     let result = job.work();
     job.finish(result)

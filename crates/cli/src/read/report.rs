@@ -21,7 +21,7 @@ use crate::signals::Signals;
 
 /// Reports file after file; one that fails does not keep the others from it.
 pub fn run(args: &ReadArgs, mut selection: Selection, signals: &Signals) -> Result<Exit, Failure> {
-    privilege::drop_all_but_files()?;
+    privilege::drop_unneeded(false)?;
     let mut failures = Vec::new();
     let mut total = Total::default();
     for (place, path) in args.files.iter().enumerate() {

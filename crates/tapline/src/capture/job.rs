@@ -116,7 +116,7 @@ impl Capture {
         Box::new(move || {
             (0..)
                 .zip(&counters)
-                .map(|(number, lane)| lane.statistics(number))
+                .map(|(number, lane)| lane.statistics(number, 0))
                 .collect()
         })
     }
@@ -297,7 +297,10 @@ impl Capture {
     fn statistics(&self) -> Vec<Statistics> {
         (0..)
             .zip(&self.lanes)
-            .map(|(number, lane)| lane.counters.statistics(number))
+            .map(|(number, lane)| {
+                let beyond = lane.surplus + lane.unwritten;
+                lane.counters.statistics(number, beyond)
+            })
             .collect()
     }
 
@@ -305,6 +308,9 @@ impl Capture {
         let link = |lane: &Lane| {
             let mut account = lane.counters.account();
             account.lost.writer = lane.unwritten;
+            if self.lanes.len() == 1 {
+                account = self.account(writer);
+            }
             LinkAccount {
                 name: lane.ring.link().name.clone(),
                 account,

@@ -62,8 +62,9 @@ impl Counters {
         }
     }
 
-    /// The account as a capture file tells it.
-    pub fn statistics(&self, interface: u32) -> Statistics {
+    /// The account as a capture file tells it; `beyond` is how many packets the filter accepted and
+    /// nobody took.
+    pub fn statistics(&self, interface: u32, beyond: u64) -> Statistics {
         let now_ns = abi::clock::realtime_ns();
         let account = self.account();
         let lost = account.lost;
@@ -74,7 +75,7 @@ impl Counters {
             end_ns: Some(now_ns),
             received: account.received(),
             interface_dropped: lost.nic.zip(lost.driver).map(|(nic, driver)| nic + driver),
-            filter_accepted: Some(account.delivered + lost.ring + lost.reader),
+            filter_accepted: Some(account.delivered + lost.ring + lost.reader + beyond),
             os_dropped: Some(lost.ring),
             delivered: Some(account.delivered),
             comment: None,
@@ -191,7 +192,7 @@ impl Lane {
         let arrived = match &self.refused {
             Refused::Counted(filter) => filter
                 .counts()
-                .is_ok_and(|counts| counts.accepted == account.accepted),
+                .map_or(true, |counts| counts.accepted == account.accepted),
             Refused::Nothing | Refused::Unknown => true,
         };
         arrived && account.waiting() == 0

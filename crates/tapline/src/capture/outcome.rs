@@ -34,7 +34,7 @@ pub enum Ended {
 }
 
 /// The account of one interface. What the consumer took and lost later is known for all interfaces
-/// together only; here it counts as delivered.
+/// together only; if there are several, it counts here as delivered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LinkAccount {
