@@ -83,11 +83,10 @@ impl Display for WriteError {
             Self::Write {
                 file,
                 bytes_written,
-                packets_lost,
                 ..
             } => write!(
                 f,
-                "cannot write to {} after {bytes_written} bytes, {packets_lost} packets lost",
+                "cannot write to {} after {bytes_written} bytes",
                 file.display()
             ),
             Self::Remove { file, .. } => write!(f, "cannot remove {}", file.display()),

@@ -40,7 +40,7 @@ impl CaptureFile {
             let is_empty = self.sink.take().is_some_and(|sink| sink.bytes() == 0);
             let made = self.files.pop_back();
             if let Some(made) = made.filter(|_| is_empty && rules.is_any()) {
-                // The name is new, and a reader of the row would stumble over an empty file.
+                // It was made for this row, whose readers would stumble over an empty file.
                 let _ = std::fs::remove_file(&made.path);
             }
             return Err(error);
