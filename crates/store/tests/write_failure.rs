@@ -154,10 +154,7 @@ fn a_device_that_is_full_from_the_start_says_so_at_once() {
             ..
         }
     ));
-    assert_eq!(
-        error.to_string(),
-        "cannot write to /dev/full after 0 bytes"
-    );
+    assert_eq!(error.to_string(), "cannot write to /dev/full after 0 bytes");
     assert_eq!(
         error.source().unwrap().to_string(),
         "No space left on device (os error 28)"
