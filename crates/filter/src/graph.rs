@@ -1,13 +1,18 @@
 //! What a filter asks, as values, conditions and a control-flow graph, and the passes over it.
 
 pub(crate) mod condition;
+mod fold;
 mod group;
 mod knowledge;
 pub(crate) mod nodes;
+mod run;
+pub mod sets;
 mod thread;
 pub(crate) mod values;
 mod variables;
 
+pub(crate) use fold::fold;
 pub(crate) use group::group;
+pub(crate) use run::run;
 pub(crate) use thread::thread;
 pub(crate) use variables::settle;

@@ -4,8 +4,8 @@
 //! checked by the kernel's rules, run on packets, listed for people. A [`classic::Program`] is
 //! always one that the kernel accepts, so nothing downstream checks again.
 //!
-//! [`compile`] makes such a program of a filter in the language of pcap-filter(7), for the packets
-//! of one [`LinkType`].
+//! A [`Filter`] is a text in the language of pcap-filter(7), understood for the packets of one
+//! [`LinkType`]; its back ends make programs of it.
 //!
 //! No I/O: text and packet bytes are passed in.
 
@@ -15,6 +15,7 @@ pub mod classic;
 mod compile;
 mod emit;
 mod error;
+mod filter;
 mod graph;
 mod language;
 mod link;
@@ -22,8 +23,10 @@ mod lower;
 mod names;
 mod options;
 
-pub use compile::{MAX_TEXT, compile};
+pub use compile::compile;
 pub use error::{FilterError, Reason};
+pub use filter::{Filter, MAX_TEXT};
+pub use graph::sets::{MOST_WORDS, Set, SetId};
 pub use link::LinkType;
 pub use names::{Names, NoNames, Transport};
 pub use options::{At, Families, Options};

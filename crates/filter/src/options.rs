@@ -10,6 +10,19 @@ pub enum At {
     /// On a packet socket: VLAN tag, direction and interface are known beside the bytes, and a
     /// tag is taken out of them.
     Socket,
+    /// In an XDP program: packets that come in, with their VLAN tags in the bytes.
+    Xdp,
+    /// In a tc program on the way in: the kernel has taken the outermost VLAN tag out of the bytes.
+    TcIngress,
+    /// In a tc program on the way out: a VLAN tag may be in the bytes or beside them.
+    TcEgress,
+}
+
+impl At {
+    /// Whether a VLAN tag may be beside the bytes.
+    pub(crate) fn has_tag_beside(self) -> bool {
+        matches!(self, Self::Socket | Self::TcIngress | Self::TcEgress)
+    }
 }
 
 /// The protocol families that stand in front of packets of a BSD loopback.

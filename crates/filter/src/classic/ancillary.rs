@@ -12,6 +12,8 @@ pub struct Ancillary {
     /// `PACKET_HOST` (0), `PACKET_BROADCAST` (1), `PACKET_MULTICAST` (2), `PACKET_OTHERHOST` (3) or
     /// `PACKET_OUTGOING` (4).
     pub packet_type: Option<u8>,
+    /// Index of the interface.
+    pub interface_index: Option<u32>,
     /// Index of the receive queue.
     pub queue: Option<u32>,
     /// Tag control information of a VLAN tag that was taken out of the bytes.
@@ -62,9 +64,10 @@ impl Ancillary {
     }
 
     /// The value `A` takes from a load at offset `k`; `None` refuses the packet.
-    pub(super) fn load(&self, k: u32, a: u32, x: u32) -> Option<u32> {
+    pub(crate) fn load(&self, k: u32, a: u32, x: u32) -> Option<u32> {
         match k {
             Self::PACKET_TYPE => self.packet_type.map(u32::from),
+            Self::INTERFACE_INDEX => self.interface_index,
             Self::QUEUE => self.queue,
             Self::XOR_X => Some(a ^ x),
             Self::VLAN_TAG => Some(u32::from(self.vlan_tag.unwrap_or(0))),

@@ -1,6 +1,6 @@
 use super::block::{Block, End, plain};
 use super::registers::{Machine, Registers};
-use crate::classic::opcode;
+use crate::classic::{MAX_INSTRUCTIONS, opcode};
 use crate::error::Reason;
 use crate::graph::condition::{Comparison, Test};
 use crate::graph::nodes::{Graph, Node, NodeId};
@@ -48,6 +48,11 @@ pub(super) fn select(
                     yes: to(yes),
                     no: to(no),
                 }
+            }
+            // Sets have no form here; the graphs for classic programs are made without.
+            Node::Member { .. } => {
+                let count = MAX_INSTRUCTIONS + 1;
+                return Err(Reason::TooManyInstructions { count });
             }
             Node::Let {
                 variable,

@@ -1,3 +1,4 @@
+use super::sets::{MOST_WORDS, SetId};
 use super::values::{Value, ValueId, Values, Variable};
 use crate::language::tree::Operator;
 
@@ -17,6 +18,21 @@ pub(crate) struct Test {
     pub right: ValueId,
 }
 
+/// Whether values, taken together, are in a set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Member {
+    /// The words of the key; those behind `count` mean nothing.
+    pub words: [ValueId; MOST_WORDS],
+    pub count: u8,
+    pub set: SetId,
+}
+
+impl Member {
+    pub(crate) fn words(&self) -> &[ValueId] {
+        &self.words[..self.count as usize]
+    }
+}
+
 /// What a filter asks, term by term from left to right.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Condition {
@@ -29,6 +45,7 @@ pub(crate) enum Condition {
     Any(Vec<Condition>),
     /// The value is one of the constants, which are sorted, and what goes with it holds.
     Choice(ValueId, Vec<(u32, Condition)>),
+    Member(Member),
 }
 
 impl Condition {
@@ -79,7 +96,7 @@ impl Condition {
     /// Whether a variable may get a value while it is asked.
     pub(crate) fn sets_variables(&self) -> bool {
         match self {
-            Self::Constant(_) | Self::Test(_) => false,
+            Self::Constant(_) | Self::Test(_) | Self::Member(_) => false,
             Self::Let(..) => true,
             Self::Not(inner) => inner.sets_variables(),
             Self::All(inner) | Self::Any(inner) => inner.iter().any(Self::sets_variables),

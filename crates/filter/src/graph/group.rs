@@ -82,6 +82,7 @@ fn keeps_place(condition: &Condition, values: &Values) -> bool {
         Condition::All(terms) | Condition::Any(terms) => {
             terms.iter().any(|term| keeps_place(term, values))
         }
+        Condition::Member(member) => member.words().iter().any(|&word| values.is_remote(word)),
         Condition::Choice(_, cases) => cases.iter().any(|case| keeps_place(&case.1, values)),
     }
 }
@@ -113,7 +114,35 @@ fn gather(terms: Vec<Condition>, values: &Values) -> Condition {
             Group::Other(_) => {}
         }
     }
+    let groups = side_by_side(groups, values);
     Condition::any(groups.into_iter().map(|group| finish(group, values)))
+}
+
+/// Brings groups together that look at one value, under whatever mask, so that they can be one set.
+fn side_by_side(groups: Vec<Group>, values: &Values) -> Vec<Group> {
+    let mut places: HashMap<ValueId, usize> = HashMap::new();
+    let keyed = groups.into_iter().enumerate().map(|(place, group)| {
+        let value = match &group {
+            Group::Value(value, _) => Some(*value),
+            Group::Guard(guard, _) => tested(guard),
+            Group::Other(_) => None,
+        };
+        let value = value.map(|value| values.strip(value).0);
+        let place = value.map_or(place, |value| *places.entry(value).or_insert(place));
+        (place, group)
+    });
+    let mut keyed: Vec<(usize, Group)> = keyed.collect();
+    keyed.sort_by_key(|(place, _)| *place);
+    keyed.into_iter().map(|(_, group)| group).collect()
+}
+
+/// The value that a guard looks at.
+fn tested(guard: &Condition) -> Option<ValueId> {
+    match guard {
+        Condition::Test(test) => Some(test.left),
+        Condition::Not(inner) => tested(inner),
+        _ => None,
+    }
 }
 
 fn finish(gathered: Group, values: &Values) -> Condition {

@@ -1,6 +1,5 @@
 use super::condition::{Comparison, Test};
-use super::values::{Value, ValueId, Values, Variable};
-use crate::language::tree::Operator;
+use super::values::{ValueId, Values, Variable};
 use std::collections::BTreeMap;
 
 /// Values that something is remembered of at one place.
@@ -30,7 +29,7 @@ impl Knowledge {
     /// The outcome of `test`, if what is known decides it.
     pub(super) fn decide(&self, values: &Values, test: Test) -> Option<bool> {
         let constant = values.as_constant(test.right)?;
-        let (value, mask) = strip(values, test.left);
+        let (value, mask) = values.strip(test.left);
         let known = self.of.get(&value)?;
         match test.comparison {
             Comparison::Equal => known.is_equal(mask, constant),
@@ -55,7 +54,7 @@ impl Knowledge {
         let Some(constant) = values.as_constant(test.right) else {
             return;
         };
-        let (value, mask) = strip(values, test.left);
+        let (value, mask) = values.strip(test.left);
         if !self.of.contains_key(&value) && self.of.len() >= MOST_VALUES {
             return;
         }
@@ -100,17 +99,6 @@ impl Knowledge {
             }
             None => false,
         });
-    }
-}
-
-/// `id` as a value and the mask that is applied to it.
-fn strip(values: &Values, id: ValueId) -> (ValueId, u32) {
-    match values.get(id) {
-        Value::Binary(Operator::And, operand, mask) => match values.as_constant(mask) {
-            Some(mask) => (operand, mask),
-            None => (id, u32::MAX),
-        },
-        _ => (id, u32::MAX),
     }
 }
 

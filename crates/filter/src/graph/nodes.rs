@@ -1,4 +1,4 @@
-use super::condition::{Comparison, Condition, Test};
+use super::condition::{Comparison, Condition, Member, Test};
 use super::values::{ValueId, Values, Variable};
 use std::collections::HashMap;
 
@@ -14,11 +14,57 @@ pub(crate) enum Node {
         yes: NodeId,
         no: NodeId,
     },
+    Member {
+        member: Member,
+        yes: NodeId,
+        no: NodeId,
+    },
     Let {
         variable: Variable,
         value: ValueId,
         next: NodeId,
     },
+}
+
+impl Node {
+    /// The node with `to` applied to where it leads.
+    pub(crate) fn map(self, mut to: impl FnMut(NodeId) -> NodeId) -> Self {
+        match self {
+            Self::Test { test, yes, no } => Self::Test {
+                test,
+                yes: to(yes),
+                no: to(no),
+            },
+            Self::Member { member, yes, no } => Self::Member {
+                member,
+                yes: to(yes),
+                no: to(no),
+            },
+            Self::Let {
+                variable,
+                value,
+                next,
+            } => Self::Let {
+                variable,
+                value,
+                next: to(next),
+            },
+            end => end,
+        }
+    }
+
+    /// The variables that are read here.
+    pub(crate) fn variables(self, values: &Values) -> u16 {
+        match self {
+            Self::Test { test, .. } => values.variables(test.left) | values.variables(test.right),
+            Self::Member { member, .. } => {
+                let words = member.words().iter();
+                words.fold(0, |all, &word| all | values.variables(word))
+            }
+            Self::Let { value, .. } => values.variables(value),
+            Self::Reject | Self::Accept => 0,
+        }
+    }
 }
 
 /// Cases that are compared one after the other; more are halved first.
@@ -73,7 +119,7 @@ impl Graph {
         {
             return Self::REJECT;
         }
-        if let Node::Test { yes, no, .. } = node
+        if let Node::Test { yes, no, .. } | Node::Member { yes, no, .. } = node
             && yes == no
         {
             return yes;
@@ -98,7 +144,7 @@ impl Graph {
             order.push(NodeId(at as u32));
             match self.nodes[at] {
                 Node::Reject | Node::Accept => {}
-                Node::Test { yes, no, .. } => {
+                Node::Test { yes, no, .. } | Node::Member { yes, no, .. } => {
                     seen[yes.0 as usize] = true;
                     seen[no.0 as usize] = true;
                 }
@@ -120,6 +166,11 @@ impl Graph {
             Condition::Constant(false) => no,
             Condition::Test(test) => self.add(Node::Test {
                 test: *test,
+                yes,
+                no,
+            }),
+            Condition::Member(member) => self.add(Node::Member {
+                member: *member,
                 yes,
                 no,
             }),

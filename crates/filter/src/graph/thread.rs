@@ -43,6 +43,11 @@ fn round(graph: &Graph, values: &Values) -> Graph {
                 let (yes, no) = (lead(yes, true), lead(no, false));
                 Node::Test { test, yes, no }
             }
+            node @ Node::Member { .. } => node.map(|to| {
+                let to = past_known(graph, values, &here, to);
+                arrive(&mut known, to, here.clone());
+                to
+            }),
             Node::Let {
                 variable,
                 value,
@@ -89,24 +94,7 @@ fn rebuild(graph: &Graph, nodes: &[(NodeId, Node)]) -> Graph {
     let mut ids = vec![Graph::REJECT; graph.len()];
     for &(old, node) in nodes.iter().rev() {
         let to = |id: NodeId| ids[id.0 as usize];
-        let node = match node {
-            Node::Test { test, yes, no } => Node::Test {
-                test,
-                yes: to(yes),
-                no: to(no),
-            },
-            Node::Let {
-                variable,
-                value,
-                next,
-            } => Node::Let {
-                variable,
-                value,
-                next: to(next),
-            },
-            end => end,
-        };
-        ids[old.0 as usize] = new.add(node);
+        ids[old.0 as usize] = new.add(node.map(to));
     }
     new.root = ids[graph.root.0 as usize];
     new

@@ -37,6 +37,7 @@ pub(crate) enum Value {
     Binary(Operator, ValueId, ValueId),
 }
 
+#[derive(Clone)]
 struct Facts {
     value: Value,
     /// Bits that can be set.
@@ -52,7 +53,7 @@ struct Facts {
 }
 
 /// All values of a filter, each once, folded as they are made.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Values {
     facts: Vec<Facts>,
     ids: HashMap<Value, ValueId>,
@@ -68,6 +69,16 @@ impl Values {
             Value::Constant(constant) => Some(constant),
             _ => None,
         }
+    }
+
+    /// The value as another and the constant mask that is applied to it.
+    pub(crate) fn strip(&self, id: ValueId) -> (ValueId, u32) {
+        if let Value::Binary(Operator::And, operand, mask) = self.get(id)
+            && let Some(mask) = self.as_constant(mask)
+        {
+            return (operand, mask);
+        }
+        (id, u32::MAX)
     }
 
     pub(crate) fn ones(&self, id: ValueId) -> u32 {
@@ -317,7 +328,7 @@ fn result_ones(operator: Operator, left: u32, right: u32, constant: Option<u32>)
 }
 
 /// The machine's result; `None` where it has none or the kernel refuses the constant.
-fn compute(operator: Operator, left: u32, right: u32) -> Option<u32> {
+pub(super) fn compute(operator: Operator, left: u32, right: u32) -> Option<u32> {
     match operator {
         Operator::Add => Some(left.wrapping_add(right)),
         Operator::Subtract => Some(left.wrapping_sub(right)),

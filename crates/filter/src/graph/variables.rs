@@ -13,11 +13,6 @@ pub(crate) fn settle(graph: &Graph, values: &mut Values) -> Graph {
     for &id in order.iter().rev() {
         let to = |id: NodeId| ids[id.0 as usize];
         ids[id.0 as usize] = match graph.node(id) {
-            Node::Test { test, yes, no } => new.add(Node::Test {
-                test,
-                yes: to(yes),
-                no: to(no),
-            }),
             Node::Let {
                 variable,
                 value,
@@ -33,7 +28,7 @@ pub(crate) fn settle(graph: &Graph, values: &mut Values) -> Graph {
                     })
                 }
             }
-            end => new.add(end),
+            other => new.add(other.map(to)),
         };
     }
     new.root = ids[graph.root.0 as usize];
@@ -55,11 +50,8 @@ pub(crate) fn read_variables(graph: &Graph, values: &Values) -> u16 {
         .reachable()
         .into_iter()
         .map(|id| match graph.node(id) {
-            Node::Test { test, .. } => values.variables(test.left) | values.variables(test.right),
-            Node::Let {
-                variable, value, ..
-            } => values.variables(value) & !(1 << variable.0),
-            Node::Reject | Node::Accept => 0,
+            node @ Node::Let { variable, .. } => node.variables(values) & !(1 << variable.0),
+            node => node.variables(values),
         });
     read.fold(0, |all, some| all | some)
 }
@@ -71,18 +63,13 @@ fn read_unset(graph: &Graph, values: &Values) -> u16 {
     let mut unset = 0;
     for id in graph.reachable() {
         let here = set[id.0 as usize];
+        unset |= graph.node(id).variables(values) & !here;
         match graph.node(id) {
-            Node::Test { test, yes, no } => {
-                unset |= (values.variables(test.left) | values.variables(test.right)) & !here;
+            Node::Test { yes, no, .. } | Node::Member { yes, no, .. } => {
                 set[yes.0 as usize] &= here;
                 set[no.0 as usize] &= here;
             }
-            Node::Let {
-                variable,
-                value,
-                next,
-            } => {
-                unset |= values.variables(value) & !here;
+            Node::Let { variable, next, .. } => {
                 set[next.0 as usize] &= here | 1 << variable.0;
             }
             Node::Reject | Node::Accept => {}

@@ -1,6 +1,7 @@
 use super::lowering::{Lowered, Lowering, Place};
 use crate::LinkType;
 use crate::error::Reason;
+use crate::graph::condition::Condition;
 use crate::graph::values::Width;
 use crate::options::At;
 
@@ -29,8 +30,11 @@ impl Lowering<'_> {
             }
             link => {
                 let what = if is_outbound { "outbound" } else { "inbound" };
-                if self.options.at != At::Socket {
-                    return Err(Reason::NotLive { what, link });
+                match self.options.at {
+                    At::File => return Err(Reason::NotLive { what, link }),
+                    At::Xdp | At::TcIngress => return Ok(Condition::Constant(!is_outbound)),
+                    At::TcEgress => return Ok(Condition::Constant(is_outbound)),
+                    At::Socket => {}
                 }
                 let kind = self.values.ancillary(Width::Half, PACKET_TYPE);
                 let outgoing = self.values.equal(kind, OUTGOING);
@@ -54,7 +58,7 @@ impl Lowering<'_> {
         if link == LinkType::LinuxSll2 {
             return self.equal(Place::Header, 4, Width::Word, index);
         }
-        if self.options.at != At::Socket {
+        if self.options.at == At::File {
             let what = "ifindex";
             return Err(Reason::NotLive { what, link });
         }

@@ -6,7 +6,6 @@ use crate::error::Reason;
 use crate::graph::condition::Condition;
 use crate::graph::values::Width;
 use crate::language::tree::Operator;
-use crate::options::At;
 
 const TAG_BYTES: u32 = 4;
 const ID_MASK: u32 = 0x0fff;
@@ -28,7 +27,7 @@ impl Lowering<'_> {
             return Err(Reason::NotSupported { what, link });
         }
         let is_outermost = self.frame.vlans == 0 && self.frame.header == Offset::fixed(0);
-        let has_metadata = link == LinkType::Ethernet && self.options.at == At::Socket;
+        let has_metadata = link == LinkType::Ethernet && self.options.at.has_tag_beside();
         let found = if is_outermost && has_metadata {
             self.outermost_tag(id)?
         } else {

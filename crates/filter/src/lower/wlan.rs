@@ -207,6 +207,8 @@ fn used_variables(condition: &Condition, values: &Values) -> u16 {
         Condition::All(terms) | Condition::Any(terms) => terms
             .iter()
             .fold(0, |used, term| used | used_variables(term, values)),
+        // Sets are made of conditions that are whole.
+        Condition::Member(_) => 0,
         Condition::Choice(value, cases) => {
             cases.iter().fold(values.variables(*value), |used, case| {
                 used | used_variables(&case.1, values)

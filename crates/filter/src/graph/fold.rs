@@ -1,0 +1,299 @@
+use super::condition::{Comparison, Condition, Member, Test};
+use super::sets::{MOST_WORDS, Set, Sets};
+use super::values::{ValueId, Values};
+
+/// Turns long lists of constants that one value is compared with into sets.
+///
+/// `least` is how many constants make a list long. A list keeps its place, and asks for the same
+/// bytes in the same order as the comparisons it stands for, so that packets cut short come out alike.
+pub(crate) fn fold(
+    condition: Condition,
+    values: &Values,
+    sets: &mut Sets,
+    least: usize,
+) -> Condition {
+    let mut fold = Fold {
+        values,
+        sets,
+        least,
+    };
+    fold.condition(condition)
+}
+
+struct Fold<'a> {
+    values: &'a Values,
+    sets: &'a mut Sets,
+    least: usize,
+}
+
+/// Ranges that one value may be in, gathered from neighbouring alternatives.
+struct Run {
+    value: ValueId,
+    ranges: Vec<(u32, u32)>,
+    /// The alternatives they came from, which stay as they are if the list is short.
+    terms: Vec<Condition>,
+}
+
+impl Fold<'_> {
+    fn condition(&mut self, condition: Condition) -> Condition {
+        match condition {
+            Condition::Not(inner) => self.condition(*inner).negate(),
+            Condition::All(terms) => {
+                Condition::all(terms.into_iter().map(|term| self.condition(term)))
+            }
+            Condition::Any(terms) => self.any(terms),
+            Condition::Choice(..) => self.any(vec![condition]),
+            other => other,
+        }
+    }
+
+    fn any(&mut self, terms: Vec<Condition>) -> Condition {
+        let mut done = Vec::new();
+        let mut run: Option<Run> = None;
+        for term in terms {
+            let Some((value, ranges)) = self.ranges(&term) else {
+                done.extend(run.take().map(|run| self.finish(run)));
+                done.push(match term {
+                    Condition::Choice(value, cases) => self.choice(value, cases),
+                    other => self.condition(other),
+                });
+                continue;
+            };
+            match &mut run {
+                Some(run) if run.value == value => {
+                    run.ranges.extend(ranges);
+                    run.terms.push(term);
+                }
+                _ => {
+                    done.extend(run.take().map(|run| self.finish(run)));
+                    run = Some(Run {
+                        value,
+                        ranges,
+                        terms: vec![term],
+                    });
+                }
+            }
+        }
+        done.extend(run.map(|run| self.finish(run)));
+        Condition::any(done)
+    }
+
+    fn finish(&mut self, run: Run) -> Condition {
+        if run.ranges.len() >= self.least
+            && let Some(member) = self.member(&[run.value], Set::of_ranges(run.ranges))
+        {
+            return member;
+        }
+        Condition::any(run.terms)
+    }
+
+    fn member(&mut self, words: &[ValueId], set: Set) -> Option<Condition> {
+        let mut all = [words[0]; MOST_WORDS];
+        all[..words.len()].copy_from_slice(words);
+        let set = self.sets.add(set)?;
+        Some(Condition::Member(Member {
+            words: all,
+            count: words.len() as u8,
+            set,
+        }))
+    }
+
+    /// A condition that says no more than where one value lies: the value and the ranges.
+    fn ranges(&self, condition: &Condition) -> Option<(ValueId, Vec<(u32, u32)>)> {
+        match condition {
+            Condition::Test(test) => self
+                .range(*test, true)
+                .map(|(value, range)| (value, vec![range])),
+            Condition::Not(inner) => match **inner {
+                Condition::Test(test) => self
+                    .range(test, false)
+                    .map(|(value, range)| (value, vec![range])),
+                _ => None,
+            },
+            Condition::All(terms) => {
+                let [low, high] = terms.as_slice() else {
+                    return None;
+                };
+                let (value, low) = self.ranges(low)?;
+                let (other, high) = self.ranges(high)?;
+                let both = (low[0].0.max(high[0].0), low[0].1.min(high[0].1));
+                (value == other && low.len() == 1 && high.len() == 1 && both.0 <= both.1)
+                    .then(|| (value, vec![both]))
+            }
+            Condition::Choice(value, cases) => {
+                let mut ranges = Vec::with_capacity(cases.len());
+                let (value, mask) = self.values.strip(*value);
+                for (constant, rest) in cases {
+                    if *rest != Condition::Constant(true) {
+                        return None;
+                    }
+                    ranges.push(self.masked(value, mask, *constant)?);
+                }
+                Some((value, ranges))
+            }
+            _ => None,
+        }
+    }
+
+    /// Where the value of `test` lies when it comes out as `outcome`, if that is one range.
+    fn range(&self, test: Test, outcome: bool) -> Option<(ValueId, (u32, u32))> {
+        let constant = self.values.as_constant(test.right)?;
+        let ones = self.values.ones(test.left);
+        let range = match (test.comparison, outcome) {
+            (Comparison::Equal, true) => {
+                let (value, mask) = self.values.strip(test.left);
+                return Some((value, self.masked(value, mask, constant)?));
+            }
+            (Comparison::AnyBit, false) => {
+                return Some((test.left, self.masked(test.left, constant, 0)?));
+            }
+            (Comparison::Greater, true) => (constant.checked_add(1)?, ones),
+            (Comparison::Greater, false) => (0, constant),
+            (Comparison::AtLeast, true) => (constant, ones),
+            (Comparison::AtLeast, false) => (0, constant.checked_sub(1)?),
+            _ => return None,
+        };
+        Some((test.left, range))
+    }
+
+    /// The numbers that are `constant` under `mask`, if they follow one another.
+    fn masked(&self, value: ValueId, mask: u32, constant: u32) -> Option<(u32, u32)> {
+        let free = self.values.ones(value) & !mask;
+        (free & free.wrapping_add(1) == 0).then_some((constant, constant | free))
+    }
+
+    /// A choice some of whose cases ask for more: keys of several words become a set of their own.
+    fn choice(&mut self, value: ValueId, cases: Vec<(u32, Condition)>) -> Condition {
+        let mut shape: Option<Vec<ValueId>> = None;
+        let mut keys = Vec::new();
+        let (mut alone, mut longer, mut others) = (Vec::new(), Vec::new(), Vec::new());
+        for (constant, rest) in cases {
+            if rest == Condition::Constant(true) {
+                alone.push((constant, rest));
+                continue;
+            }
+            let mut found = Vec::new();
+            let mut key = vec![(value, constant)];
+            if follow(&rest, self.values, &mut key, &mut found) && same_shape(&mut shape, &found) {
+                keys.extend(found.iter().map(|key| constants(key)));
+                longer.push((constant, rest));
+            } else {
+                others.push((constant, self.condition(rest)));
+            }
+        }
+        let mut terms = Vec::new();
+        let alone = Condition::Choice(value, alone);
+        if let Condition::Choice(_, cases) = &alone
+            && !cases.is_empty()
+        {
+            terms.push(self.any(vec![alone]));
+        }
+        match shape {
+            Some(shape) if keys.len() >= self.least => match self.keys(&shape, &keys) {
+                Some(chain) => terms.push(chain),
+                None => others.extend(longer),
+            },
+            _ => others.extend(longer),
+        }
+        if !others.is_empty() {
+            others.sort_by_key(|case| case.0);
+            terms.push(Condition::Choice(value, others));
+        }
+        Condition::any(terms)
+    }
+
+    /// One set for each number of words: words are looked at only if those before them fit.
+    fn keys(&mut self, shape: &[ValueId], keys: &[[u32; MOST_WORDS]]) -> Option<Condition> {
+        let mut chain = Vec::new();
+        for count in 1..=shape.len() {
+            let beginnings = keys.iter().map(|key| {
+                let mut beginning = [0; MOST_WORDS];
+                beginning[..count].copy_from_slice(&key[..count]);
+                beginning
+            });
+            let set = match count {
+                1 => Set::of_ranges(beginnings.map(|key| (key[0], key[0])).collect()),
+                _ => Set::of_keys(count, beginnings.collect()),
+            };
+            chain.push(self.member(&shape[..count], set)?);
+        }
+        Some(Condition::all(chain))
+    }
+}
+
+type Key = Vec<(ValueId, u32)>;
+
+/// Adds to `found` every way through `condition` as a list of values and what each has to be;
+/// false if there are other ways.
+fn follow(condition: &Condition, values: &Values, key: &mut Key, found: &mut Vec<Key>) -> bool {
+    let length = key.len();
+    let is_whole = match condition {
+        Condition::Test(test) => match equality(values, *test) {
+            Some(pair) => {
+                key.push(pair);
+                found.push(key.clone());
+                true
+            }
+            None => false,
+        },
+        Condition::All(terms) => match terms.split_last() {
+            Some((last, first)) => {
+                first.iter().all(|term| match term {
+                    Condition::Test(test) => equality(values, *test).is_some_and(|pair| {
+                        key.push(pair);
+                        true
+                    }),
+                    _ => false,
+                }) && follow(last, values, key, found)
+            }
+            None => false,
+        },
+        Condition::Choice(value, cases) => cases.iter().all(|(constant, rest)| {
+            key.push((*value, *constant));
+            let is_whole = match rest {
+                Condition::Constant(true) => {
+                    found.push(key.clone());
+                    true
+                }
+                rest => follow(rest, values, key, found),
+            };
+            key.pop();
+            is_whole
+        }),
+        _ => false,
+    };
+    key.truncate(length);
+    is_whole
+}
+
+fn equality(values: &Values, test: Test) -> Option<(ValueId, u32)> {
+    match test.comparison {
+        Comparison::Equal => Some((test.left, values.as_constant(test.right)?)),
+        _ => None,
+    }
+}
+
+/// Whether all of `found` look at the same few values, those of `shape` if it has been seen.
+fn same_shape(shape: &mut Option<Vec<ValueId>>, found: &[Key]) -> bool {
+    let fits = |shape: &[ValueId], key: &Key| {
+        key.len() == shape.len() && key.iter().zip(shape).all(|(pair, value)| pair.0 == *value)
+    };
+    let first: Vec<ValueId> = match (shape.as_ref(), found.first()) {
+        (Some(shape), _) => shape.clone(),
+        (None, Some(key)) => key.iter().map(|pair| pair.0).collect(),
+        (None, None) => return false,
+    };
+    let is_same = first.len() <= MOST_WORDS && found.iter().all(|key| fits(&first, key));
+    if is_same {
+        *shape = Some(first);
+    }
+    is_same
+}
+
+fn constants(key: &Key) -> [u32; MOST_WORDS] {
+    let mut constants = [0; MOST_WORDS];
+    for (constant, pair) in constants.iter_mut().zip(key) {
+        *constant = pair.1;
+    }
+    constants
+}

@@ -1,0 +1,95 @@
+use std::collections::HashMap;
+
+/// A set of a filter; equal sets have equal ids.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SetId(pub u16);
+
+/// Words of the longest key: an IPv6 address.
+pub const MOST_WORDS: usize = 4;
+
+/// What a list of hosts, networks or ports was folded into.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Set {
+    /// Numbers from the first to the second of a pair, both included; sorted, with gaps between.
+    Ranges(Vec<(u32, u32)>),
+    /// Keys of as many words, 2 to [`MOST_WORDS`]; sorted, each once. Words behind are 0.
+    Keys(usize, Vec<[u32; MOST_WORDS]>),
+}
+
+impl Set {
+    /// The set of numbers in `ranges`, in any order.
+    pub(crate) fn of_ranges(mut ranges: Vec<(u32, u32)>) -> Self {
+        ranges.sort_unstable();
+        let mut merged: Vec<(u32, u32)> = Vec::with_capacity(ranges.len());
+        for (least, most) in ranges {
+            match merged.last_mut() {
+                Some(last) if least <= last.1.saturating_add(1) => last.1 = last.1.max(most),
+                _ => merged.push((least, most)),
+            }
+        }
+        Self::Ranges(merged)
+    }
+
+    /// The set of keys of `words` words, in any order.
+    pub(crate) fn of_keys(words: usize, mut keys: Vec<[u32; MOST_WORDS]>) -> Self {
+        keys.sort_unstable();
+        keys.dedup();
+        Self::Keys(words, keys)
+    }
+
+    /// How many ranges or keys the set has.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Ranges(ranges) => ranges.len(),
+            Self::Keys(_, keys) => keys.len(),
+        }
+    }
+
+    /// Whether nothing is in the set.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Words of a key.
+    pub fn words(&self) -> usize {
+        match self {
+            Self::Ranges(_) => 1,
+            Self::Keys(words, _) => *words,
+        }
+    }
+
+    /// Whether `key` is in the set; words behind [`Set::words`] are 0.
+    pub fn contains(&self, key: &[u32; MOST_WORDS]) -> bool {
+        match self {
+            Self::Ranges(ranges) => {
+                let behind = ranges.partition_point(|range| range.0 <= key[0]);
+                behind > 0 && key[0] <= ranges[behind - 1].1
+            }
+            Self::Keys(_, keys) => keys.binary_search(key).is_ok(),
+        }
+    }
+}
+
+/// All sets of a filter, each once.
+#[derive(Default)]
+pub(crate) struct Sets {
+    sets: Vec<Set>,
+    ids: HashMap<Set, SetId>,
+}
+
+impl Sets {
+    /// The set's id; `None` when there are too many sets.
+    pub(crate) fn add(&mut self, set: Set) -> Option<SetId> {
+        if let Some(&id) = self.ids.get(&set) {
+            return Some(id);
+        }
+        let id = SetId(u16::try_from(self.sets.len()).ok()?);
+        self.sets.push(set.clone());
+        self.ids.insert(set, id);
+        Some(id)
+    }
+
+    pub(crate) fn into_vec(self) -> Vec<Set> {
+        self.sets
+    }
+}

@@ -1,0 +1,186 @@
+//! Lists that are folded into sets beside their classic programs, which have none.
+
+mod corpus;
+
+use corpus::names::Table;
+use corpus::packets::{Packet, all_packets};
+use corpus::{entries, options_of};
+use tapline_filter::classic::Ancillary;
+use tapline_filter::{Filter, LinkType, NoNames, Options};
+
+fn random(seed: &mut u64) -> u64 {
+    *seed ^= *seed << 13;
+    *seed ^= *seed >> 7;
+    *seed ^= *seed << 17;
+    *seed
+}
+
+/// Asserts that the walked graph gives what the classic program gives, on all beginnings of `packets`.
+fn assert_alike(filter: &Filter, text: &str, packets: &[Vec<u8>]) -> (u32, u32) {
+    let program = filter.classic().unwrap();
+    let ancillary = Ancillary {
+        packet_type: Some(0),
+        ..Ancillary::default()
+    };
+    let (mut accepted, mut refused) = (0, 0);
+    for packet in packets {
+        for end in 0..=packet.len().min(90) {
+            let (bytes, length) = (&packet[..end], packet.len() as u32);
+            let walked = filter.run(bytes, length, &ancillary);
+            let run = program.run_with(bytes, length, &ancillary);
+            assert_eq!(walked, run, "{text}: {bytes:02x?}\n{}", program.listing());
+            *(if run == 0 {
+                &mut refused
+            } else {
+                &mut accepted
+            }) += 1;
+        }
+    }
+    (accepted, refused)
+}
+
+fn ethernet4(source: u32, destination: u32, ports: (u16, u16)) -> Vec<u8> {
+    let mut frame = vec![0; 64];
+    frame[12..15].copy_from_slice(&[8, 0, 0x45]);
+    frame[23] = 6;
+    frame[26..30].copy_from_slice(&source.to_be_bytes());
+    frame[30..34].copy_from_slice(&destination.to_be_bytes());
+    frame[34..36].copy_from_slice(&ports.0.to_be_bytes());
+    frame[36..38].copy_from_slice(&ports.1.to_be_bytes());
+    frame
+}
+
+fn ethernet6(source: u128, destination: u128) -> Vec<u8> {
+    let mut frame = vec![0; 64];
+    frame[12..15].copy_from_slice(&[0x86, 0xdd, 0x60]);
+    frame[22..38].copy_from_slice(&source.to_be_bytes());
+    frame[38..54].copy_from_slice(&destination.to_be_bytes());
+    frame
+}
+
+fn joined(terms: impl IntoIterator<Item = String>) -> String {
+    terms.into_iter().collect::<Vec<_>>().join(" or ")
+}
+
+#[test]
+fn lists_of_ipv4_hosts_nets_and_ports() {
+    let mut seed = 7;
+    let mut texts = Vec::new();
+    let hosts: Vec<u32> = (0..120)
+        .map(|_| 0x0a00_0000 | random(&mut seed) as u32 & 0xfff)
+        .collect();
+    let address = |host: u32| std::net::Ipv4Addr::from(host);
+    let host = |host: &u32| format!("host {}", address(*host));
+    texts.push(joined(hosts.iter().map(host)));
+    texts.push(joined(hosts[..3].iter().map(host)));
+    texts.push(format!("not ({})", joined(hosts.iter().map(host))));
+    texts.push(joined(hosts.iter().map(|host| {
+        format!(
+            "src host {} or dst net 10.0.{}.0/24",
+            address(*host),
+            host & 15
+        )
+    })));
+    texts.push(joined(hosts.iter().enumerate().map(|(at, host)| {
+        let bits = 20 + at as u32 % 13;
+        let net = host & (u32::MAX << (32 - bits));
+        format!("ip src net {}/{bits}", address(net))
+    })));
+    texts.push(joined((0..40u32).map(|at| format!("tcp port {}", at * 3))));
+    texts.push(joined(
+        (0..40u32).map(|at| format!("portrange {}-{}", at * 5, at * 5 + at % 4)),
+    ));
+    texts.push(joined((0..30u32).map(|at| {
+        format!(
+            "(src host {} and tcp port {at})",
+            address(hosts[at as usize])
+        )
+    })));
+    let mut packets = Vec::new();
+    for _ in 0..400 {
+        let pick = |seed: &mut u64| match random(seed) % 3 {
+            0 => random(seed) as u32,
+            1 => 0x0a00_0000 | random(seed) as u32 & 0xfff,
+            _ => hosts[random(seed) as usize % hosts.len()],
+        };
+        let ports = (
+            random(&mut seed) as u16 & 0xff,
+            random(&mut seed) as u16 & 0x1ff,
+        );
+        packets.push(ethernet4(pick(&mut seed), pick(&mut seed), ports));
+    }
+    for text in &texts {
+        let filter = Filter::new(text, &Options::new(LinkType::Ethernet), &NoNames).unwrap();
+        let (accepted, refused) = assert_alike(&filter, text, &packets);
+        assert!(accepted > 0 && refused > 0, "{text}: {accepted}, {refused}");
+    }
+}
+
+#[test]
+fn lists_of_ipv6_hosts_and_nets() {
+    let mut seed = 11;
+    let address = |host: u128| std::net::Ipv6Addr::from(host);
+    let hosts: Vec<u128> = (0..90u128)
+        .map(|_| {
+            let low = u128::from(random(&mut seed) & 0x3_0000_0007);
+            0x2001_0db8_u128 << 96 | u128::from(random(&mut seed) & 1) << 64 | low
+        })
+        .collect();
+    let host = |host: &u128| format!("host {}", address(*host));
+    let texts = [
+        joined(hosts.iter().map(host)),
+        format!("not ({})", joined(hosts.iter().map(host))),
+        joined(hosts.iter().enumerate().map(|(at, host)| {
+            let bits = [32, 48, 64, 100, 128][at % 5];
+            format!(
+                "src net {}/{bits}",
+                address(host & u128::MAX << (128 - bits))
+            )
+        })),
+        joined((0..50u128).map(|at| format!("dst host {}", address(at << 96 | 1)))),
+    ];
+    let mut packets = Vec::new();
+    for _ in 0..300 {
+        let pick = |seed: &mut u64| match random(seed) % 4 {
+            0 => hosts[random(seed) as usize % hosts.len()] ^ 1 << 33,
+            1 => u128::from(random(seed) % 60) << 96 | 1,
+            _ => hosts[random(seed) as usize % hosts.len()],
+        };
+        packets.push(ethernet6(pick(&mut seed), pick(&mut seed)));
+    }
+    for text in &texts {
+        let filter = Filter::new(text, &Options::new(LinkType::Ethernet), &NoNames).unwrap();
+        let (accepted, refused) = assert_alike(&filter, text, &packets);
+        assert!(accepted > 0 && refused > 0, "{text}: {accepted}, {refused}");
+    }
+}
+
+#[test]
+fn every_filter_of_the_corpus_walks_like_its_program() {
+    let packets = all_packets();
+    let mut seed = 0x9e37_79b9_7f4a_7c15;
+    let mut filters = 0;
+    for entry in entries("accept.json") {
+        let options = options_of(&entry);
+        let Some(text) = entry["expressions"][0].as_str() else {
+            continue;
+        };
+        let filter = Filter::new(text, &options, &Table).unwrap();
+        let is_wanted = |packet: &Packet, seed: &mut u64| {
+            let one_in = if packet.link == options.link.number() {
+                16
+            } else {
+                1024
+            };
+            random(seed).is_multiple_of(one_in)
+        };
+        let some: Vec<Vec<u8>> = packets
+            .iter()
+            .filter(|packet| is_wanted(packet, &mut seed))
+            .map(|packet| packet.bytes.clone())
+            .collect();
+        assert_alike(&filter, text, &some);
+        filters += 1;
+    }
+    assert!(filters > 200);
+}
