@@ -6,6 +6,7 @@ use ring::TimestampSource;
 
 use super::account::Account;
 use super::consumer::ConsumerError;
+use super::filter::FilterPlace;
 
 /// What ended a capture.
 #[derive(Debug)]
@@ -42,6 +43,8 @@ pub struct LinkAccount {
     pub name: String,
     /// What became of its packets.
     pub account: Account,
+    /// Where its filter ran; `None` without one.
+    pub filter: Option<FilterPlace>,
 }
 
 /// How a capture ended and what it saw.
