@@ -182,11 +182,16 @@ impl Fold<'_> {
             }
         }
         let mut terms = Vec::new();
-        let alone = Condition::Choice(value, alone);
-        if let Condition::Choice(_, cases) = &alone
-            && !cases.is_empty()
-        {
-            terms.push(self.any(vec![alone]));
+        if !alone.is_empty() {
+            let alone = Condition::Choice(value, alone);
+            terms.push(match self.ranges(&alone) {
+                Some((value, ranges)) => self.finish(Run {
+                    value,
+                    ranges,
+                    terms: vec![alone],
+                }),
+                None => alone,
+            });
         }
         match shape {
             Some(shape) if keys.len() >= self.least => match self.keys(&shape, &keys) {

@@ -148,7 +148,10 @@ fn tested(guard: &Condition) -> Option<ValueId> {
 fn finish(gathered: Group, values: &Values) -> Condition {
     match gathered {
         Group::Other(term) => group(term, values),
-        Group::Guard(guard, rests) => Condition::all([guard, group(Condition::any(rests), values)]),
+        Group::Guard(guard, rests) => {
+            let rest = group(Condition::any(rests), values);
+            Condition::all([group(guard, values), rest])
+        }
         Group::Value(value, mut cases) => {
             cases.sort_by_key(|case| case.0);
             let mut merged: Vec<(u32, Vec<Condition>)> = Vec::new();
@@ -167,18 +170,17 @@ fn finish(gathered: Group, values: &Values) -> Condition {
     }
 }
 
-/// A term as its first test and what has to hold behind it.
+/// A term as what has to hold first and what has to hold behind it.
 fn split(term: Condition) -> Option<(Condition, Condition)> {
-    let is_test = |term: &Condition| match term {
-        Condition::Not(inner) => matches!(**inner, Condition::Test(_)),
-        other => matches!(other, Condition::Test(_)),
-    };
     match term {
-        Condition::All(mut terms) if terms.first().is_some_and(is_test) => {
+        Condition::All(mut terms) if !terms.is_empty() => {
             let guard = terms.remove(0);
             Some((guard, Condition::all(terms)))
         }
-        term if is_test(&term) => Some((term, Condition::Constant(true))),
+        Condition::Test(_) => Some((term, Condition::Constant(true))),
+        Condition::Not(inner) if matches!(*inner, Condition::Test(_)) => {
+            Some((Condition::Not(inner), Condition::Constant(true)))
+        }
         _ => None,
     }
 }
