@@ -31,7 +31,7 @@ impl System {
 
     /// With the files in `folder`.
     fn below(folder: PathBuf) -> Self {
-        fn table<T>(path: PathBuf, parse: fn(&str) -> T) -> Table<T> {
+        fn table<T: 'static>(path: PathBuf, parse: fn(&str) -> T) -> Table<T> {
             LazyLock::new(Box::new(move || parse(&files::text(&path))))
         }
         Self {

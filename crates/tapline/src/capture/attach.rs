@@ -87,19 +87,13 @@ impl Attached {
             snaplen: ring::DEFAULT_SNAPLEN.max(options.snaplen),
             ..options.clone()
         };
-        let attached = Self::with_program(link, &coarse(&filter), &whole)?;
+        let attached = Self::with_program(link, &filter.coarse(), &whole)?;
         Ok(Self {
             exact: Some(Exact::new(filter, options.snaplen)),
             place: Some(FilterPlace::Split),
             ..attached
         })
     }
-}
-
-/// A short program that accepts whatever `filter` does.
-fn coarse(_filter: &filter::Filter) -> Program {
-    let everything = filter::classic::Instruction::new(6, ring::DEFAULT_SNAPLEN);
-    Program::new(vec![everything]).unwrap()
 }
 
 /// `sk_filter_charge`, net/core/filter.c, answers ENOMEM.

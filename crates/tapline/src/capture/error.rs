@@ -49,7 +49,7 @@ impl fmt::Display for CaptureError {
         match self {
             Self::NoLink => write!(f, "no interface to capture from"),
             Self::LinkTwice { link } => write!(f, "interface {link} is named twice"),
-            Self::Filter { link, .. } => write!(f, "no filter for {link}"),
+            Self::Filter { link, .. } => write!(f, "filter for {link} is wrong"),
             Self::LinkReplaced { link } => {
                 write!(f, "interface {link} was replaced by another")
             }

@@ -303,7 +303,12 @@ impl Capture {
     fn account(&self, writer: u64) -> Account {
         let mut account: Account = self.lanes.iter().map(|lane| lane.counters.account()).sum();
         account.delivered = account.delivered.saturating_sub(writer);
-        account.lost.writer = writer + self.lanes.iter().map(|lane| lane.reading.unwritten).sum::<u64>();
+        account.lost.writer = writer
+            + self
+                .lanes
+                .iter()
+                .map(|lane| lane.reading.unwritten)
+                .sum::<u64>();
         account
     }
 

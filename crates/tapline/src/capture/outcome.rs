@@ -62,3 +62,17 @@ pub struct Outcome {
     /// Who stamped the packets' time.
     pub timestamp_source: TimestampSource,
 }
+
+impl Outcome {
+    /// Where the filter ran: split if it was on any interface, `None` without one.
+    pub fn filter(&self) -> Option<FilterPlace> {
+        let mut places = self.links.iter().filter_map(|link| link.filter);
+        let first = places.next()?;
+        let is_split = |place| place == FilterPlace::Split;
+        Some(if is_split(first) || places.any(is_split) {
+            FilterPlace::Split
+        } else {
+            FilterPlace::Kernel
+        })
+    }
+}
