@@ -56,7 +56,7 @@ impl Filter {
         let (condition, mut values) = Lowering::new(options, names).lower(&tree)?;
         let condition = group(condition, &values);
         let mut sets = Sets::default();
-        let folded = fold(condition.clone(), &values, &mut sets, LEAST_IN_SET);
+        let folded = fold(&condition, &values, &mut sets, LEAST_IN_SET);
         let graph = graph_of(&folded, &mut values);
         if graph.root == Graph::REJECT {
             return Err(whole(Reason::RejectsAll));
@@ -110,7 +110,7 @@ impl Filter {
     pub fn coarse(&self) -> Program {
         let mut values = self.values.clone();
         let mut sets = Sets::default();
-        let folded = fold(self.condition.clone(), &values, &mut sets, LEAST_IN_SET);
+        let folded = fold(&self.condition, &values, &mut sets, LEAST_IN_SET);
         let graph = graph_of(&widen(folded), &mut values);
         let program = crate::emit::emit(&graph, &mut values, self.options.snaplen);
         program.unwrap_or_else(|_| Program::keep(self.options.snaplen))

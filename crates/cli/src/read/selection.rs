@@ -129,7 +129,7 @@ fn ancillary(packet: &Packet<'_>) -> Ancillary {
         packet_type,
         interface_index: None,
         queue: packet.queue,
-        vlan_tag: None,
+        ..Ancillary::default()
     }
 }
 
