@@ -2,7 +2,8 @@
 
 use std::io::{self, Write};
 
-use filter::{Filter, FilterError, LinkType, Options};
+use filter::classic::Program;
+use filter::{Filter, LinkType, Options};
 use serde_json::{Map, Value, json};
 
 use super::packets;
@@ -55,17 +56,28 @@ struct Shown<'a> {
 
 impl Shown<'_> {
     fn text(&self) -> Result<io::Result<()>, Failure> {
+        let text = match self.args.emit {
+            Some(emit) => self.form(emit)?,
+            None => self.overview()?,
+        };
         let mut out = io::stdout().lock();
-        if let Some(emit) = self.args.emit {
-            let form = self.form(emit)?;
-            return Ok(out.write_all(form.as_bytes()).and_then(|()| out.flush()));
-        }
-        let program = self.form(Emit::Classic)?;
-        let count = program.lines().count();
+        Ok(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
+    }
+
+    /// What is shown where no form is asked for.
+    fn overview(&self) -> Result<String, Failure> {
         let (link, at) = (self.args.link_type, self.args.at);
-        Ok(writeln!(
-            out,
-            "for packets of {link} at {at}, {count} instructions of classic BPF:\n{program}",
+        let (what, program) = match self.filter.classic() {
+            Ok(program) => (String::new(), program),
+            Err(error) => (
+                format!("{}; a coarse one lets through more: ", error.reason),
+                self.filter.coarse(),
+            ),
+        };
+        Ok(format!(
+            "classic BPF for packets of {link} at {at}: {what}{} instructions\n{}",
+            program.instructions().len(),
+            program.listing()
         ))
     }
 
@@ -75,32 +87,27 @@ impl Shown<'_> {
         summary.insert("filter".into(), self.text.into());
         summary.insert("link_type".into(), self.args.link_type.name().into());
         summary.insert("at".into(), self.args.at.to_string().into());
-        let forms = match self.args.emit {
-            Some(emit) => vec![emit],
-            None => vec![Emit::Classic],
-        };
-        for emit in forms {
-            let form = self.form(emit)?;
-            let lines: Vec<&str> = form.lines().collect();
-            summary.insert(name(emit).into(), json!(lines));
-        }
+        let emit = self.args.emit.unwrap_or(Emit::Classic);
+        let form = self.form(emit)?;
+        let lines: Vec<&str> = form.lines().collect();
+        summary.insert(name(emit).into(), json!(lines));
         Ok(json::print(&Value::Object(summary)))
     }
 
     /// The lines of one form.
     fn form(&self, emit: Emit) -> Result<String, Failure> {
         refuse_elsewhere(emit, self.args.at)?;
-        let refused = |error: FilterError| refused(self.text, &error);
         match emit {
-            Emit::Classic => {
-                let program = self.filter.classic().map_err(refused)?;
-                Ok(program.listing().to_string())
-            }
-            Emit::ClassicDecimal => {
-                let program = self.filter.classic().map_err(refused)?;
-                Ok(program.to_string())
-            }
+            Emit::Classic => Ok(self.classic()?.listing().to_string()),
+            Emit::ClassicDecimal => Ok(self.classic()?.to_string()),
         }
+    }
+
+    fn classic(&self) -> Result<Program, Failure> {
+        self.filter.classic().map_err(|error| {
+            let line = format!("no classic BPF for this filter: {}", error.reason);
+            Failure::new(Exit::Unsupported, line)
+        })
     }
 }
 

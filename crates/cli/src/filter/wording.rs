@@ -4,8 +4,9 @@ use filter::FilterError;
 
 use crate::failure::{Exit, Failure, chain};
 
-/// Characters shown before and after a place in a long filter.
+/// Characters shown of a long filter: before the place, and in all.
 const AROUND: usize = 60;
+const SHOWN: usize = 160;
 
 /// A text that is no filter, with the wrong part shown below.
 pub fn refused(text: &str, error: &FilterError) -> Failure {
@@ -17,26 +18,16 @@ pub fn refused(text: &str, error: &FilterError) -> Failure {
 
 /// The wrong part of `text` with carets below it, and of a long text only what is near.
 pub fn shown(text: &str, error: &FilterError) -> String {
-    let from = back(text, error.span.start);
-    let to = forward(text, error.span.end.min(from + 4 * AROUND));
+    // A place is a boundary of characters; whatever it is, this does not panic.
+    let start = text.floor_char_boundary(error.span.start);
+    let before = text[..start].char_indices().rev().take(AROUND).last();
+    let from = before.map_or(start, |(at, _)| at);
+    let behind = text[from..].char_indices().nth(SHOWN);
+    let to = behind.map_or(text.len(), |(at, _)| from + at);
+    let end = text.floor_char_boundary(error.span.end).clamp(start, to);
     let mut near = error.clone();
-    near.span = error.span.start.saturating_sub(from)..error.span.end.min(to).saturating_sub(from);
+    near.span = start - from..end - from;
     near.caret(&text[from..to])
-}
-
-/// The place [`AROUND`] characters before `at`, or the beginning.
-fn back(text: &str, at: usize) -> usize {
-    let before = text.get(..at).unwrap_or(text);
-    let mut starts = before.char_indices().rev().map(|(start, _)| start);
-    starts.nth(AROUND).unwrap_or(0)
-}
-
-/// The place [`AROUND`] characters after `at`, or the end.
-fn forward(text: &str, at: usize) -> usize {
-    let at = (at..=text.len()).find(|&at| text.is_char_boundary(at));
-    let at = at.unwrap_or(text.len());
-    let mut starts = text[at..].char_indices().map(|(start, _)| at + start);
-    starts.nth(AROUND).unwrap_or(text.len())
 }
 
 #[cfg(test)]
