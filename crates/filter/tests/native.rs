@@ -74,7 +74,7 @@ fn every_filter_of_the_corpus_runs_as_it_is_walked() {
         let Some(text) = entry["expressions"][0].as_str() else {
             continue;
         };
-        let filter = Filter::new(text, &options, &Table).unwrap();
+        let filter = Filter::new(text, &options, &Table).unwrap_or_else(|error| panic!("{text}: {error}"));
         let is_wanted = |packet: &Packet, seed: &mut u64| {
             let one_in = if packet.link == options.link.number() {
                 16
