@@ -249,6 +249,11 @@ pub(crate) const CONSTANTS: &[(&str, u32)] = &[
     ("tcp-cwr", 0x80),
 ];
 
+/// Whether `name` means something of its own where a name could stand.
+pub(crate) fn is_reserved(name: &str) -> bool {
+    WORDS.iter().any(|row| row.0 == name) || CONSTANTS.iter().any(|row| row.0 == name)
+}
+
 /// The reserved word or constant most like `name`, if one is near.
 pub(crate) fn nearest(name: &str) -> Option<&'static str> {
     let allowed = match name.len() {
