@@ -20,6 +20,7 @@ mod filter;
 mod graph;
 mod language;
 mod link;
+mod listing;
 mod lower;
 mod names;
 #[allow(unsafe_code, reason = "what Cranelift wrote is called by its address")]
@@ -31,5 +32,6 @@ pub use error::{FilterError, Reason};
 pub use filter::{Filter, MAX_TEXT};
 pub use graph::sets::{MOST_WORDS, Set, SetId};
 pub use link::LinkType;
+pub use listing::{DotListing, GraphListing, TreeListing};
 pub use names::{Names, NoNames, Transport};
 pub use options::{At, Families, Options};
