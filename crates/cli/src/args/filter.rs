@@ -59,10 +59,18 @@ pub struct FilterArgs {
 /// A form in which a filter can be shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Emit {
+    /// The terms as they were understood, with what was left out
+    Tree,
+    /// What is asked of a packet and where each answer leads
+    Graph,
+    /// The graph for Graphviz
+    Dot,
     /// Classic BPF, as 'tcpdump -d' prints it
     Classic,
     /// Classic BPF in numbers, as 'tcpdump -ddd' prints it and --bpf takes it
     ClassicDecimal,
+    /// Code of this machine's processor
+    Native,
 }
 
 /// Where a filter runs.

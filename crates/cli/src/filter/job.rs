@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::packets;
 use super::wording::refused;
 use crate::args::{Emit, FilterArgs, Place};
-use crate::failure::{Exit, Failure};
+use crate::failure::{Exit, Failure, chain};
 use crate::json;
 use crate::names::System;
 
@@ -75,7 +75,8 @@ impl Shown<'_> {
             ),
         };
         Ok(format!(
-            "classic BPF for packets of {link} at {at}: {what}{} instructions\n{}",
+            "{}\nclassic BPF for packets of {link} at {at}: {what}{} instructions\n{}",
+            self.filter.tree(),
             program.instructions().len(),
             program.listing()
         ))
@@ -87,10 +88,15 @@ impl Shown<'_> {
         summary.insert("filter".into(), self.text.into());
         summary.insert("link_type".into(), self.args.link_type.name().into());
         summary.insert("at".into(), self.args.at.to_string().into());
-        let emit = self.args.emit.unwrap_or(Emit::Classic);
-        let form = self.form(emit)?;
-        let lines: Vec<&str> = form.lines().collect();
-        summary.insert(name(emit).into(), json!(lines));
+        let forms = match self.args.emit {
+            Some(emit) => vec![emit],
+            None => vec![Emit::Tree, Emit::Classic],
+        };
+        for emit in forms {
+            let form = self.form(emit)?;
+            let lines: Vec<&str> = form.lines().collect();
+            summary.insert(name(emit).into(), json!(lines));
+        }
         Ok(json::print(&Value::Object(summary)))
     }
 
@@ -98,8 +104,19 @@ impl Shown<'_> {
     fn form(&self, emit: Emit) -> Result<String, Failure> {
         refuse_elsewhere(emit, self.args.at)?;
         match emit {
+            Emit::Tree => Ok(self.filter.tree().to_string()),
+            Emit::Graph => Ok(self.filter.graph().to_string()),
+            Emit::Dot => Ok(self.filter.dot().to_string()),
+            Emit::Native => self.native(),
             Emit::Classic => Ok(self.classic()?.listing().to_string()),
             Emit::ClassicDecimal => Ok(self.classic()?.to_string()),
+        }
+    }
+
+    fn native(&self) -> Result<String, Failure> {
+        match self.filter.native() {
+            Ok(program) => Ok(program.listing()),
+            Err(error) => Err(Failure::new(Exit::Unsupported, chain(&error))),
         }
     }
 
@@ -113,6 +130,10 @@ impl Shown<'_> {
 
 fn name(emit: Emit) -> &'static str {
     match emit {
+        Emit::Tree => "tree",
+        Emit::Graph => "graph",
+        Emit::Dot => "dot",
+        Emit::Native => "native",
         Emit::Classic => "classic",
         Emit::ClassicDecimal => "classic_decimal",
     }
@@ -122,7 +143,10 @@ fn name(emit: Emit) -> &'static str {
 fn refuse_elsewhere(emit: Emit, at: Place) -> Result<(), Failure> {
     let line = match (emit, at) {
         (Emit::Classic | Emit::ClassicDecimal, Place::Xdp) => {
-            "classic BPF does not run at xdp (use --emit ebpf)"
+            "classic BPF does not run at xdp".to_owned()
+        }
+        (Emit::Native, Place::Xdp | Place::Tc | Place::TcEgress) => {
+            format!("native code runs in a reader, not at {at}")
         }
         _ => return Ok(()),
     };
