@@ -7,12 +7,15 @@
 //! A [`Filter`] is a text in the language of pcap-filter(7), understood for the packets of one
 //! [`LinkType`]; its back ends make programs of it.
 //!
+//! [`ebpf`] holds typed eBPF instructions, and writes filters in them for XDP and tc.
+//!
 //! No I/O: text and packet bytes are passed in.
 
 #![forbid(unsafe_code)]
 
 pub mod classic;
 mod compile;
+pub mod ebpf;
 mod emit;
 mod error;
 mod filter;
