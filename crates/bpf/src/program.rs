@@ -6,11 +6,12 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use abi::bpf::{
-    Instruction, PROG_TYPE_SCHED_CLS, PROG_TYPE_SOCKET_FILTER, PROG_TYPE_XDP, ProgramSource, TestRun, TestRunResult,
+    Instruction, PROG_TYPE_SCHED_CLS, PROG_TYPE_SOCKET_FILTER, PROG_TYPE_XDP, ProgramSource,
+    TestRun, TestRunResult,
 };
 
-use crate::assemble::{AssembleError, assemble};
 use crate::Insn;
+use crate::assemble::{AssembleError, assemble};
 
 const LICENSE: &CStr = c"MIT OR Apache-2.0";
 /// How often a load is tried that signals interrupt.
@@ -166,9 +167,9 @@ impl VerifierLog {
     pub fn tail(&self, lines: usize) -> &str {
         let log = self.0.trim_end();
         let mut ends = log.rmatch_indices('\n').map(|(at, _)| at + 1);
-        let start = lines.checked_sub(1).map_or(log.len(), |skipped| {
-            ends.nth(skipped).unwrap_or(0)
-        });
+        let start = lines
+            .checked_sub(1)
+            .map_or(log.len(), |skipped| ends.nth(skipped).unwrap_or(0));
         &log[start..]
     }
 

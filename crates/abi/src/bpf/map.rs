@@ -4,8 +4,8 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 use super::attr::{
-    BPF_MAP_CREATE, BPF_MAP_FREEZE, BPF_MAP_LOOKUP_ELEM, BPF_MAP_UPDATE_BATCH,
-    BPF_MAP_UPDATE_ELEM, MapBatch, MapCreate, MapElement, bpf, object_name,
+    BPF_MAP_CREATE, BPF_MAP_FREEZE, BPF_MAP_LOOKUP_ELEM, BPF_MAP_UPDATE_BATCH, BPF_MAP_UPDATE_ELEM,
+    MapBatch, MapCreate, MapElement, bpf, object_name,
 };
 
 const BPF_F_NO_PREALLOC: u32 = 1;

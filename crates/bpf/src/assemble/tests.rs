@@ -75,7 +75,10 @@ fn a_jump_of_more_than_32767_slots_is_one_of_32_bits() {
         assemble(&code).unwrap()
     };
     let jump = Insn::Jump { target };
-    assert_eq!(program(jump, 32767)[0], Instruction::new(0x05, 0, 0, 32767, 0));
+    assert_eq!(
+        program(jump, 32767)[0],
+        Instruction::new(0x05, 0, 0, 32767, 0)
+    );
     let far = program(jump, 32768);
     assert_eq!(far[0], Instruction::new(0x06, 0, 0, 0, 32768));
     assert_eq!(far.len(), 32770);

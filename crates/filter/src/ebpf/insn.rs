@@ -226,8 +226,9 @@ impl<M> Insn<M> {
     /// The same with `to` applied to the label it names.
     #[must_use]
     pub fn with_label(mut self, to: impl FnOnce(Label) -> Label) -> Self {
-        if let Self::Jump { target: label } | Self::JumpIf { target: label, .. } | Self::Place(label) =
-            &mut self
+        if let Self::Jump { target: label }
+        | Self::JumpIf { target: label, .. }
+        | Self::Place(label) = &mut self
         {
             *label = to(*label);
         }

@@ -121,14 +121,18 @@ impl Writer {
         self.unpin(dst);
         self.state.pointer = None;
         let (call, done) = (self.new_label(), self.new_label());
-        let most = MOST_OFFSET.cast_signed();
-        self.push(Insn::jump_if(Condition::Greater, dst, most, call));
-        self.push(Insn::mov(POINTER, DATA));
-        self.push(Insn::alu64(Alu::Add, POINTER, dst));
-        self.push(Insn::mov(end, POINTER));
-        self.push(Insn::add(end, width_bytes(width).cast_signed()));
-        self.push(Insn::jump_if(Condition::Greater, end, DATA_END, call));
-        self.push(Insn::load(size(width), dst, POINTER, 0));
+        if self.forgets {
+            self.push(Insn::Jump { target: call });
+        } else {
+            let most = MOST_OFFSET.cast_signed();
+            self.push(Insn::jump_if(Condition::Greater, dst, most, call));
+            self.push(Insn::mov(POINTER, DATA));
+            self.push(Insn::alu64(Alu::Add, POINTER, dst));
+            self.push(Insn::mov(end, POINTER));
+            self.push(Insn::add(end, width_bytes(width).cast_signed()));
+            self.push(Insn::jump_if(Condition::Greater, end, DATA_END, call));
+            self.push(Insn::load(size(width), dst, POINTER, 0));
+        }
         self.push(Insn::Place(done));
         self.to_host(width, dst);
         self.call_aside(width, dst, [call, done]);
@@ -147,9 +151,8 @@ impl Writer {
             .map(|(at, &register)| (register, self.stack.saved + 8 * at as i16))
             .collect();
         let mut code: Vec<Insn<SetId>> = vec![Insn::Place(call)];
-        let save = |&(register, slot): &(Reg, i16)| {
-            Insn::store(Size::Double, Reg::R10, slot, register)
-        };
+        let save =
+            |&(register, slot): &(Reg, i16)| Insn::store(Size::Double, Reg::R10, slot, register);
         code.extend(live.iter().map(save));
         code.extend([
             Insn::mov(Reg::R2, dst),

@@ -103,7 +103,9 @@ impl Survey {
                 both.clamp(3, u8::MAX - 1)
             }
             Value::Binary(_, operand, _) | Value::Negate(operand) => of(operand).max(2),
-            Value::Load { base: Some(base), .. } => of(base).max(2),
+            Value::Load {
+                base: Some(base), ..
+            } => of(base).max(2),
             // At tc an offset may have to be in a register.
             Value::Load { base: None, .. } | Value::HeaderLength(_) if self.at != At::Xdp => 2,
             _ => 1,

@@ -70,7 +70,13 @@ impl Writer {
 
     /// Gives `variable` the value.
     pub(super) fn set(&mut self, variable: Variable, value: ValueId) -> Result<(), Reason> {
-        let register = self.compute(value)?;
+        let mut register = self.compute(value)?;
+        if self.forgets && self.at == At::Xdp && self.values.as_constant(value).is_none() {
+            register = self.own(value, register)?;
+            // Twice the other byte order is the same value, of which the verifier knows nothing.
+            self.push(Insn::Be32ToHost { dst: register });
+            self.push(Insn::Be32ToHost { dst: register });
+        }
         let slot = slot_of(variable);
         self.push(Insn::store(Size::Double, Reg::R10, slot, register));
         self.state.forget(&self.values, variable);
@@ -126,12 +132,7 @@ impl Writer {
         Ok(dst)
     }
 
-    fn binary(
-        &mut self,
-        operator: Operator,
-        left: ValueId,
-        right: ValueId,
-    ) -> Result<Reg, Reason> {
+    fn binary(&mut self, operator: Operator, left: ValueId, right: ValueId) -> Result<Reg, Reason> {
         let alu = alu(operator);
         if let Some(constant) = self.values.as_constant(right) {
             // As the kernel does: a shift uses the low five bits.

@@ -16,6 +16,9 @@ const MOST_STACK: u16 = 384;
 /// until the first has ended, of 8192 at most (`BPF_COMPLEXITY_LIMIT_JMP_SEQ`).
 const MOST_OPEN: u32 = 4000;
 
+/// Places where variables get their values whose ways the verifier can follow.
+const MOST_FOLLOWED: usize = 32;
+
 /// A filter's code.
 pub(in crate::ebpf) struct Written {
     pub code: Vec<Insn<SetId>>,
@@ -122,6 +125,9 @@ pub(super) struct Writer {
     /// What is rarely needed, and comes behind all else.
     pub aside: Vec<Insn<SetId>>,
     pub stack: Stack,
+    /// Whether the verifier is kept from following what each way gives to variables: it would look
+    /// at what comes behind them once for each of many ways.
+    pub forgets: bool,
     labels: u32,
     branches: u32,
 }
@@ -175,7 +181,8 @@ impl Stack {
 impl Writer {
     fn new(filter: &Filter) -> Self {
         let (graph, values) = (&filter.graph, filter.values.clone());
-        let variables = graph.reachable().into_iter().filter_map(|id| match graph.node(id) {
+        let order = graph.reachable();
+        let variables = order.iter().filter_map(|&id| match graph.node(id) {
             Node::Let { variable, .. } => Some(u16::from(variable.0) + 1),
             _ => None,
         });
@@ -188,7 +195,8 @@ impl Writer {
             pinned: 0,
             code: Vec::new(),
             aside: Vec::new(),
-            stack: Stack::new(variables.max().unwrap_or(0)),
+            stack: Stack::new(variables.clone().max().unwrap_or(0)),
+            forgets: variables.count() > MOST_FOLLOWED,
             labels: graph.len() as u32,
             branches: 0,
         }
@@ -282,9 +290,8 @@ impl Writer {
         let unpinned = |at: &usize| self.pinned & 1 << at == 0;
         let all = || (0..REGISTERS.len()).filter(unpinned);
         // Of those that hold something, the one whose value nothing else asks for.
-        let is_spent = |at: usize| {
-            self.state.held[at].is_some_and(|value| self.survey.is_used_once(value))
-        };
+        let is_spent =
+            |at: usize| self.state.held[at].is_some_and(|value| self.survey.is_used_once(value));
         let at = all()
             .find(|&at| self.state.held[at].is_none())
             .or_else(|| all().find(|&at| is_spent(at)))
