@@ -31,9 +31,8 @@ impl Writer {
         let key = self.stack.key;
         match MapKind::of(set) {
             MapKind::Hash => {
-                for (at, &word) in member.words().iter().enumerate() {
+                for (slot, &word) in (key..).step_by(4).zip(member.words()) {
                     let word_in = self.compute(word)?;
-                    let slot = key + 4 * at as i16;
                     self.push(Insn::store(Size::Word, Reg::R10, slot, word_in));
                 }
             }

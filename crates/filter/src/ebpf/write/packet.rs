@@ -1,6 +1,6 @@
 use super::registers::{Pointer, REGISTERS};
 use super::survey::{MOST_REACH, end, width_bytes};
-use super::writer::Writer;
+use super::writer::{REFUSE, Writer};
 use crate::ebpf::insn::{Insn, Label};
 use crate::ebpf::operand::{Alu, Condition, Helper, Reg, Size};
 use crate::ebpf::program::{CONTEXT, DATA, DATA_END};
@@ -88,9 +88,8 @@ impl Writer {
             0
         } else {
             let sum = self.sum(base, offset)?;
-            let refuse = self.refuse();
             let most = MOST_OFFSET.cast_signed();
-            self.push(Insn::jump_if(Condition::Greater, sum, most, refuse));
+            self.push(Insn::jump_if(Condition::Greater, sum, most, REFUSE));
             self.push(Insn::mov(POINTER, DATA));
             self.push(Insn::alu64(Alu::Add, POINTER, sum));
             offset
@@ -134,7 +133,7 @@ impl Writer {
             self.push(Insn::load(size(width), dst, POINTER, 0));
         }
         self.push(Insn::Place(done));
-        self.to_host(width, dst);
+        self.swap(width, dst);
         self.call_aside(width, dst, [call, done]);
         Ok(dst)
     }
@@ -143,12 +142,13 @@ impl Writer {
     fn call_aside(&mut self, width: Width, dst: Reg, [call, done]: [Label; 2]) {
         let buffer = self.stack.buffer;
         // Pinned registers need not hold a value that has a name.
-        let live: Vec<(Reg, i16)> = (REGISTERS.iter().enumerate())
-            .filter(|&(at, &register)| {
+        let slots = (self.stack.saved..).step_by(8);
+        let live: Vec<(Reg, i16)> = (REGISTERS.iter().enumerate().zip(slots))
+            .filter(|&((at, &register), _)| {
                 let is_in_use = self.state.held[at].is_some() || self.pinned & 1 << at != 0;
                 is_in_use && register != dst
             })
-            .map(|(at, &register)| (register, self.stack.saved + 8 * at as i16))
+            .map(|((_, &register), slot)| (register, slot))
             .collect();
         let mut code: Vec<Insn<SetId>> = vec![Insn::Place(call)];
         let save =
@@ -161,7 +161,7 @@ impl Writer {
             Insn::add(Reg::R3, i32::from(buffer)),
             Insn::mov32(Reg::R4, width_bytes(width).cast_signed()),
             Insn::Call(Helper::SkbLoadBytes),
-            Insn::jump_if(Condition::NotEqual, Reg::R0, 0, self.refuse()),
+            Insn::jump_if(Condition::NotEqual, Reg::R0, 0, REFUSE),
             Insn::load(size(width), dst, Reg::R10, buffer),
         ]);
         let restore =
@@ -173,18 +173,17 @@ impl Writer {
 
     /// Refuses the packet if it has no `bytes` bytes from `pointer` on.
     fn check(&mut self, scratch: Reg, pointer: Reg, bytes: u32) {
-        let refuse = self.refuse();
         self.push(Insn::mov(scratch, pointer));
         self.push(Insn::add(scratch, bytes.cast_signed()));
-        self.push(Insn::jump_if(Condition::Greater, scratch, DATA_END, refuse));
+        self.push(Insn::jump_if(Condition::Greater, scratch, DATA_END, REFUSE));
     }
 
     fn read(&mut self, width: Width, dst: Reg, pointer: Reg, displacement: i16) {
         self.push(Insn::load(size(width), dst, pointer, displacement));
-        self.to_host(width, dst);
+        self.swap(width, dst);
     }
 
-    fn to_host(&mut self, width: Width, dst: Reg) {
+    fn swap(&mut self, width: Width, dst: Reg) {
         match width {
             Width::Byte => {}
             Width::Half => self.push(Insn::Be16ToHost { dst }),

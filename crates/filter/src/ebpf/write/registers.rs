@@ -29,6 +29,9 @@ pub(super) struct State {
     pub pointer: Option<Pointer>,
     /// Bytes at the packet's beginning that have been found to be there.
     pub proven: u32,
+    /// Whether several ways lead here, and whether they differ in those bytes.
+    pub is_join: bool,
+    pub is_mixed: bool,
 }
 
 impl State {
@@ -36,6 +39,8 @@ impl State {
         for (mine, other) in self.held.iter_mut().zip(other.held) {
             *mine = mine.filter(|_| *mine == other);
         }
+        self.is_join = true;
+        self.is_mixed |= other.is_mixed || self.proven != other.proven;
         self.pointer = match (self.pointer, other.pointer) {
             (Some(mine), Some(other)) if (mine.base, mine.origin) == (other.base, other.origin) => {
                 Some(Pointer {

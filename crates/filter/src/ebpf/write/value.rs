@@ -1,5 +1,5 @@
 use super::registers::place;
-use super::writer::Writer;
+use super::writer::{REFUSE, Writer};
 use crate::classic::Ancillary;
 use crate::ebpf::insn::Insn;
 use crate::ebpf::operand::{Alu, Condition, Reg, Size};
@@ -151,8 +151,7 @@ impl Writer {
         let dst = self.own(left, left_in)?;
         self.pinned = was_pinned;
         if matches!(operator, Operator::Divide | Operator::Modulo) {
-            let refuse = self.refuse();
-            self.push(Insn::jump_if32(Condition::Equal, right_in, 0, refuse));
+            self.push(Insn::jump_if32(Condition::Equal, right_in, 0, REFUSE));
         }
         self.push(Insn::alu32(alu, dst, right_in));
         Ok(dst)

@@ -1,7 +1,8 @@
 use super::registers::{REGISTERS, State, place};
 use super::survey::Survey;
 use crate::ebpf::insn::{Insn, Label};
-use crate::ebpf::operand::{Condition, Operand, Reg, Width};
+use crate::ebpf::operand::{Condition, Operand, Reg, Size, Width};
+use crate::ebpf::program::{CONTEXT, DATA, skb, xdp};
 use crate::error::Reason;
 use crate::filter::Filter;
 use crate::graph::condition::{Comparison, Test};
@@ -18,6 +19,9 @@ const MOST_OPEN: u32 = 4000;
 
 /// Places where variables get their values whose ways the verifier can follow.
 const MOST_FOLLOWED: usize = 32;
+
+/// Nodes that the verifier can look at many times.
+const MOST_NODES: usize = 128;
 
 /// A filter's code.
 pub(in crate::ebpf) struct Written {
@@ -41,13 +45,10 @@ pub(in crate::ebpf) fn write(filter: &Filter) -> Result<Written, Reason> {
         };
         writer.push(Insn::Place(label(id)));
         if writer.survey.refuses(id, node) {
-            writer.push(Insn::Jump {
-                target: label(Graph::REJECT),
-            });
+            writer.push(Insn::Jump { target: REFUSE });
             continue;
         }
-        writer.state = entry;
-        writer.needed = writer.survey.needed(id);
+        writer.enter(entry, writer.survey.needed(id));
         let exits = match node {
             Node::Test { test, yes, no } => {
                 let compared = writer.compare(test)?;
@@ -99,6 +100,9 @@ fn is_end(id: NodeId) -> bool {
     id == Graph::REJECT || id == Graph::ACCEPT
 }
 
+/// Where packets go that are refused.
+pub(super) const REFUSE: Label = Label(Graph::REJECT.0);
+
 pub(super) fn label(id: NodeId) -> Label {
     Label(id.0)
 }
@@ -128,6 +132,8 @@ pub(super) struct Writer {
     /// Whether the verifier is kept from following what each way gives to variables: it would look
     /// at what comes behind them once for each of many ways.
     pub forgets: bool,
+    /// Whether the graph is so large that the verifier can look at each node a few times only.
+    is_large: bool,
     labels: u32,
     branches: u32,
 }
@@ -197,6 +203,7 @@ impl Writer {
             aside: Vec::new(),
             stack: Stack::new(variables.clone().max().unwrap_or(0)),
             forgets: variables.count() > MOST_FOLLOWED,
+            is_large: order.len() > MOST_NODES,
             labels: graph.len() as u32,
             branches: 0,
         }
@@ -222,6 +229,29 @@ impl Writer {
         label
     }
 
+    fn enter(&mut self, entry: State, needed: u32) {
+        self.state = entry;
+        self.needed = needed;
+        let is_join = std::mem::take(&mut self.state.is_join);
+        let is_mixed = std::mem::take(&mut self.state.is_mixed);
+        if !self.is_large || !is_join {
+            return;
+        }
+        // The verifier knows more of what registers hold than that they hold it, other things on
+        // other ways, and would look at the rest with each combination of those.
+        self.state.held = State::default().held;
+        self.state.pointer = None;
+        if is_mixed {
+            // A new address of the packet's beginning, of which nothing is known on any way.
+            let field = match self.at {
+                At::Xdp => xdp::DATA,
+                _ => skb::DATA,
+            };
+            self.push(Insn::load(Size::Word, DATA, CONTEXT, field));
+            self.state.proven = 0;
+        }
+    }
+
     fn leave(&self, entries: &mut [Option<State>], to: [NodeId; 2]) {
         for id in to {
             match &mut entries[id.0 as usize] {
@@ -238,15 +268,12 @@ impl Writer {
             Comparison::AtLeast => Condition::GreaterOrEqual,
             Comparison::AnyBit => Condition::AnyBitSet,
         };
-        let (dst, src) = match self.values.as_constant(test.right) {
-            Some(constant) => (
-                self.compute(test.left)?,
-                Operand::Imm(constant.cast_signed()),
-            ),
-            None => {
-                let (left, right) = self.pair(test.left, test.right)?;
-                (left, Operand::Reg(right))
-            }
+        let (dst, src) = if let Some(constant) = self.values.as_constant(test.right) {
+            let left = self.compute(test.left)?;
+            (left, Operand::Imm(constant.cast_signed()))
+        } else {
+            let (left, right) = self.pair(test.left, test.right)?;
+            (left, Operand::Reg(right))
         };
         Ok(Compared {
             condition,
@@ -316,9 +343,5 @@ impl Writer {
 
     pub(super) fn hold(&mut self, register: Reg, value: ValueId) {
         self.state.held[place(register)] = Some(value);
-    }
-
-    pub(super) fn refuse(&self) -> Label {
-        label(Graph::REJECT)
     }
 }
