@@ -30,7 +30,7 @@ const LEAST_IN_SET: usize = 16;
 /// # Ok::<(), tapline_filter::FilterError>(())
 /// ```
 pub struct Filter {
-    text_bytes: usize,
+    pub(crate) text_bytes: usize,
     pub(crate) tree: Expression,
     pub(crate) options: Options,
     pub(crate) condition: Condition,

@@ -7,6 +7,8 @@
 //! A [`Filter`] is a text in the language of pcap-filter(7), understood for the packets of one
 //! [`LinkType`]; its back ends make programs of it.
 //!
+//! [`ebpf`] holds typed eBPF instructions, and writes filters in them for XDP and tc.
+//!
 //! No I/O: text and packet bytes are passed in.
 
 // `native` alone calls code that it made.
@@ -14,6 +16,7 @@
 
 pub mod classic;
 mod compile;
+pub mod ebpf;
 mod emit;
 mod error;
 mod filter;
