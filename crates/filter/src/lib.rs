@@ -11,6 +11,7 @@
 
 #![forbid(unsafe_code)]
 
+mod caret;
 pub mod classic;
 mod compile;
 mod emit;
@@ -23,6 +24,7 @@ mod listing;
 mod lower;
 mod names;
 mod options;
+mod warnings;
 
 pub use compile::compile;
 pub use error::{FilterError, Reason};
@@ -32,3 +34,4 @@ pub use link::LinkType;
 pub use listing::{DotListing, GraphListing, TreeListing};
 pub use names::{Names, NoNames, Transport};
 pub use options::{At, Families, Options};
+pub use warnings::Warning;

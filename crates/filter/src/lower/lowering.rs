@@ -34,7 +34,7 @@ pub(super) enum Place {
 pub(crate) struct Lowering<'a> {
     pub(super) options: &'a Options,
     pub(super) names: &'a dyn Names,
-    pub(super) values: Values,
+    pub(crate) values: Values,
     pub(super) frame: Frame,
     next_variable: u8,
 }
@@ -60,6 +60,27 @@ impl<'a> Lowering<'a> {
         let mut terms = prefix;
         terms.push(condition);
         Ok((Condition::all(terms), self.values))
+    }
+
+    /// The condition of one term where the headers are as in `frame`, which becomes what it is for
+    /// the terms behind; the term's own variables are numbered from `variables` on, which moves too.
+    pub(crate) fn term_in(
+        &mut self,
+        frame: &mut Frame,
+        variables: &mut u8,
+        term: &Term,
+    ) -> Result<Condition, Reason> {
+        self.frame = frame.clone();
+        self.next_variable = *variables;
+        let condition = self.term(term)?;
+        *frame = self.frame.clone();
+        *variables = self.next_variable;
+        Ok(condition)
+    }
+
+    /// The first variable that terms may take.
+    pub(crate) fn first_variable(&self) -> u8 {
+        if self.options.link.is_wlan() { 2 } else { 0 }
     }
 
     fn expression(&mut self, expression: &Expression) -> Result<Condition, FilterError> {
