@@ -116,17 +116,17 @@ pub enum Reason {
 impl Reason {
     /// Whether an address, a name or a number is wrong, and not the words before it.
     pub(crate) fn is_of_operand(&self) -> bool {
-        match self {
+        matches!(
+            self,
             Self::InvalidMac(_)
-            | Self::InvalidIpv4(_)
-            | Self::InvalidIpv6(_)
-            | Self::InvalidDecnet(_)
-            | Self::HostBits(_)
-            | Self::TooLarge { .. }
-            | Self::InvalidValue { .. }
-            | Self::Unknown { .. } => true,
-            _ => false,
-        }
+                | Self::InvalidIpv4(_)
+                | Self::InvalidIpv6(_)
+                | Self::InvalidDecnet(_)
+                | Self::HostBits(_)
+                | Self::TooLarge { .. }
+                | Self::InvalidValue { .. }
+                | Self::Unknown { .. }
+        )
     }
 }
 

@@ -16,6 +16,7 @@ pub mod classic;
 mod compile;
 mod emit;
 mod error;
+mod explain;
 mod filter;
 mod graph;
 mod language;
@@ -28,6 +29,7 @@ mod warnings;
 
 pub use compile::compile;
 pub use error::{FilterError, Reason};
+pub use explain::{Explanation, Outcome, TermOutcome};
 pub use filter::{Filter, MAX_TEXT};
 pub use graph::sets::{MOST_WORDS, Set, SetId};
 pub use link::LinkType;

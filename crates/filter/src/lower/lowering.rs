@@ -39,6 +39,14 @@ pub(crate) struct Lowering<'a> {
     next_variable: u8,
 }
 
+/// The conditions of a filter's terms, which share variables.
+pub(crate) struct LoweredTerms {
+    /// What has to be computed before the first term.
+    pub prefix: Condition,
+    pub terms: Vec<Condition>,
+    pub values: Values,
+}
+
 impl<'a> Lowering<'a> {
     pub(crate) fn new(options: &'a Options, names: &'a dyn Names) -> Self {
         Self {
@@ -60,6 +68,38 @@ impl<'a> Lowering<'a> {
         let mut terms = prefix;
         terms.push(condition);
         Ok((Condition::all(terms), self.values))
+    }
+
+    /// The conditions of the terms one by one, from left to right, of a filter that was lowered before.
+    pub(crate) fn lower_terms(mut self, expression: &Expression) -> LoweredTerms {
+        let mut terms = Vec::new();
+        self.gather(expression, &mut terms);
+        let whole = Condition::All(terms);
+        let prefix = Condition::all(self.header_offsets(&whole));
+        let terms = match whole {
+            Condition::All(terms) => terms,
+            _ => Vec::new(),
+        };
+        LoweredTerms {
+            prefix,
+            terms,
+            values: self.values,
+        }
+    }
+
+    fn gather(&mut self, expression: &Expression, terms: &mut Vec<Condition>) {
+        match expression {
+            // What was lowered once can be lowered again.
+            Expression::Term(_, term) => {
+                terms.push(self.term(term).unwrap_or(Condition::Constant(false)));
+            }
+            Expression::Not(inner) => self.gather(inner, terms),
+            Expression::All(inner) | Expression::Any(inner) => {
+                for inner in inner {
+                    self.gather(inner, terms);
+                }
+            }
+        }
     }
 
     /// The condition of one term where the headers are as in `frame`, which becomes what it is for
