@@ -127,6 +127,7 @@ fn ancillary(packet: &Packet<'_>) -> Ancillary {
     };
     Ancillary {
         packet_type,
+        interface_index: None,
         queue: packet.queue,
         ..Ancillary::default()
     }
