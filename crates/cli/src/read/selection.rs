@@ -128,7 +128,7 @@ fn ancillary(packet: &Packet<'_>) -> Ancillary {
     Ancillary {
         packet_type,
         queue: packet.queue,
-        vlan_tag: None,
+        ..Ancillary::default()
     }
 }
 
