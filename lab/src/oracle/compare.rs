@@ -1,16 +1,16 @@
 use std::fmt;
 use std::net::Ipv4Addr;
 
-use filter::classic::{Ancillary, Instruction, Program, opcode};
+use filter::classic::{Instruction, Program, opcode};
 use filter::{At, Families, Filter, FilterError, LinkType, NoNames, Options, Reason};
 
 use super::engine::Engine;
 use super::libpcap::{Libpcap, SNAPLEN};
-use super::machine::{End, Outcome, Rules, trace};
+use super::machine::{End, Missing, Outcome, Rules, trace, trace_with};
 use super::packet::Packet;
 
-/// Bytes that packets cut short are made longer by.
-const MORE_BYTES: usize = 512;
+/// How many things are put in the place of what a packet lacks.
+const FILLS: u32 = 8;
 
 /// Differences from libpcap that are decided; `crates/filter/DIFFERENCES.md` explains each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -18,11 +18,15 @@ pub enum Class {
     /// A shift by 32 or more, or an offset beyond 32 bits: under the kernel's rules libpcap's program
     /// gives what ours gives.
     Rules,
-    /// libpcap's program refused at a byte that the packet lacks, before it came to what matches;
-    /// with the missing bytes, whatever they are, both accept.
+    /// libpcap's program refused the packet for a byte that it lacks, or a division by zero, before
+    /// it came to what matches; whatever were there instead, it would accept as ours does.
     CutForThem,
     /// The same the other way round.
     CutForUs,
+    /// libpcap's program reads where an inner header starts though no tunnel was found.
+    Unset,
+    /// libpcap's `protochain` follows the packet's headers in a circle.
+    Endless,
     /// libpcap's optimised program gives another value than its unoptimised one, and ours is the
     /// latter's.
     Optimiser,
@@ -30,10 +34,12 @@ pub enum Class {
 
 impl Class {
     /// All of them.
-    pub const ALL: [Self; 4] = [
+    pub const ALL: [Self; 6] = [
         Self::Rules,
         Self::CutForThem,
         Self::CutForUs,
+        Self::Unset,
+        Self::Endless,
         Self::Optimiser,
     ];
 }
@@ -112,7 +118,7 @@ impl Subject {
     /// is in the bytes.
     pub fn compile(text: &str, options: &Options) -> Compiled {
         let ours = ours(text, options);
-        let is_asked = options.at == At::File;
+        let is_asked = options.at == At::File && !Libpcap::is_faulty(text);
         let theirs: Result<Vec<_>, _> = [false, true]
             .into_iter()
             .filter(|_| is_asked)
@@ -197,34 +203,38 @@ impl Subject {
         packet: &Packet,
         ours: u32,
     ) -> Result<Option<Class>, Box<Difference>> {
-        let mut found = None;
-        for place in 0..self.theirs.len() {
-            let engine = &mut self.theirs[place];
-            let traced = trace(engine.instructions(), packet, Rules::Libpcap).value;
-            let differ = |engine, value| {
-                Box::new(Difference {
-                    engine,
-                    value,
+        let mut values = [ours; 2];
+        for (engine, place) in self.theirs.iter_mut().zip(0..) {
+            let outcome = trace(engine.instructions(), packet, Rules::Libpcap);
+            if outcome.end == End::Lost {
+                return Ok(Some(Class::Endless));
+            }
+            values[place] = outcome.value;
+            // Words that were not written hold anything before libpcap 1.11.
+            let is_sure = engine.answers(packet) && !outcome.reads_unset;
+            if is_sure && engine.value(packet) != values[place] {
+                return Err(Box::new(Difference {
+                    engine: "the traced run of libpcap's program",
+                    value: values[place],
                     ours,
                     packet: packet.clone(),
-                })
-            };
-            if engine.answers(packet) && engine.value(packet) != traced {
-                return Err(differ("the traced run of libpcap's program", traced));
-            }
-            if traced == ours {
-                continue;
-            }
-            let name = engine.name();
-            let class = self.reason(place, packet, ours);
-            // The first program is the reference: where only the second differs, it is to blame.
-            let class = class.or((place == 1 && found.is_none()).then_some(Class::Optimiser));
-            match class {
-                Some(class) => found = found.or(Some(class)),
-                None => return Err(differ(name, traced)),
+                }));
             }
         }
-        Ok(found)
+        let Some(place) = values.iter().position(|&value| value != ours) else {
+            return Ok(None);
+        };
+        // Where only the optimised program differs and has no other reason, its making is to blame.
+        let class = self.reason(place, packet, ours);
+        match class.or((place == 1).then_some(Class::Optimiser)) {
+            Some(class) => Ok(Some(class)),
+            None => Err(Box::new(Difference {
+                engine: self.theirs[place].name(),
+                value: values[place],
+                ours,
+                packet: packet.clone(),
+            })),
+        }
     }
 
     /// Why libpcap's program at `place` gives another value than `ours`.
@@ -234,13 +244,17 @@ impl Subject {
         if outcome.value == ours {
             return outcome.depends_on_rules.then_some(Class::Rules);
         }
+        if outcome.reads_unset {
+            return Some(Class::Unset);
+        }
         let mine = self.classic.instructions();
+        let was_refused = |end| matches!(end, End::Missing | End::Divided);
         match (trace(mine, packet, Rules::Kernel), outcome) {
-            (Outcome { value: 1.., .. }, refused) if refused.end == End::Missing => {
-                accepts_with_more(theirs, mine, packet).then_some(Class::CutForThem)
+            (Outcome { value: 1.., .. }, refused) if was_refused(refused.end) => {
+                accepts_anyway(theirs, packet).then_some(Class::CutForThem)
             }
-            (refused, Outcome { value: 1.., .. }) if refused.end == End::Missing => {
-                accepts_with_more(mine, theirs, packet).then_some(Class::CutForUs)
+            (refused, Outcome { value: 1.., .. }) if was_refused(refused.end) => {
+                accepts_anyway(mine, packet).then_some(Class::CutForUs)
             }
             _ => None,
         }
@@ -267,17 +281,10 @@ fn ours(text: &str, options: &Options) -> Result<Ours, FilterError> {
     }
 }
 
-/// Whether a program that lacked bytes of `packet` accepts it once they are there, whatever they
-/// are, as `other` does; or lacks bytes further on.
-fn accepts_with_more(refuser: &[Instruction], other: &[Instruction], packet: &Packet) -> bool {
-    let fills = [0x00, 0xff, 0x45, 0x06].map(|byte| vec![byte; MORE_BYTES]);
-    let mixed = (0..MORE_BYTES).map(|at| (at * 37 % 251) as u8).collect();
-    fills.into_iter().chain([mixed]).all(|fill| {
-        let mut longer = packet.clone();
-        longer.bytes.extend(fill);
-        longer.ancillary = Ancillary::default();
-        let outcome = trace(refuser, &longer, Rules::Kernel);
-        let accepts = outcome.value != 0 || outcome.end == End::Missing;
-        accepts && trace(other, &longer, Rules::Kernel).value != 0
+/// Whether a program that lacked something accepts the packet whatever it is that it lacked.
+fn accepts_anyway(refuser: &[Instruction], packet: &Packet) -> bool {
+    (0..FILLS).all(|seed| {
+        let missing = Missing::Anything(seed.wrapping_mul(0x0101_4561));
+        trace_with(refuser, packet, Rules::Kernel, missing).value != 0
     })
 }

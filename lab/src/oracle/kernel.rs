@@ -77,11 +77,7 @@ impl Engine for KernelSocket {
     /// The value, but at most the packet's length.
     fn value(&mut self, packet: &Packet) -> u32 {
         send(&self.sender, &packet.bytes, SendFlags::DONTWAIT).expect("a place in the queue");
-        match recv(
-            &self.receiver,
-            &mut self.buffer[..],
-            RecvFlags::DONTWAIT,
-        ) {
+        match recv(&self.receiver, &mut self.buffer[..], RecvFlags::DONTWAIT) {
             Ok((bytes, _)) => bytes as u32,
             Err(Errno::AGAIN) => 0,
             Err(error) => panic!("receiving: {error}"),

@@ -1,3 +1,5 @@
+use std::sync::OnceLock;
+
 use filter::LinkType;
 use filter::classic::Instruction;
 use pcap::{BpfProgram, Capture, Linktype};
@@ -41,6 +43,29 @@ impl Libpcap {
             instructions,
             is_optimised,
         })
+    }
+
+    /// Whether `text` has a term that this libpcap gets wrong, found by trying it out.
+    ///
+    /// Before libpcap 1.11, `byte 0 & 1` does not load the byte, and `ip multicast` takes the
+    /// addresses above 240.0.0.0 too.
+    pub fn is_faulty(text: &str) -> bool {
+        static FAULTS: OnceLock<Vec<&str>> = OnceLock::new();
+        let takes = |text, packet: &[u8]| {
+            let program = Self::new(text, LinkType::Ipv4, false).expect("a filter");
+            program.program.filter(packet)
+        };
+        let faults = FAULTS.get_or_init(|| {
+            let mut faults = Vec::new();
+            if takes("byte 0 & 1", &[0]) || !takes("byte 0 & 1", &[1]) {
+                faults.push("byte ");
+            }
+            if takes("ip multicast", &[0xf0; 20]) {
+                faults.push("ip multicast");
+            }
+            faults
+        });
+        faults.iter().any(|&fault| text.contains(fault))
     }
 
     /// The program; its jumps may lead back.

@@ -7,6 +7,7 @@ use super::compare::{Class, Compiled, Difference, Subject};
 use super::corpus::{Corpus, expressions};
 use super::engine::Engine;
 use super::kernel::KernelSocket;
+use super::minimise::{differs, minimise};
 use super::packet::Packet;
 use super::packets;
 use super::random::Random;
@@ -114,10 +115,14 @@ struct Run {
 
 impl Run {
     fn filter(&mut self, text: &str, link: LinkType, at: At) {
-        if std::env::var_os("SAY").is_some() { eprintln!("{link}: {text}"); }
+        if std::env::var_os("SAY").is_some() {
+            eprintln!("{link}: {text}");
+        }
         let note = |notes: &mut BTreeMap<String, (u64, String)>, said: String| {
             let digits = said.replace(|letter: char| letter.is_ascii_digit(), "#");
-            let row = notes.entry(digits).or_insert((0, format!("{link}: {text}")));
+            let row = notes
+                .entry(digits)
+                .or_insert((0, format!("{link}: {text}")));
             row.0 += 1;
             if row.1.len() > link.name().len() + 2 + text.len() {
                 row.1 = format!("{link}: {text}");
@@ -154,7 +159,10 @@ impl Run {
                 self.tally.unexplained += 1;
                 // One of a filter is enough.
                 if self.tally.shown.len() < MOST_SHOWN {
-                    self.tally.shown.push((link, text.to_owned(), difference));
+                    let options = Subject::options(link, at);
+                    let (text, packet) = minimise(text, &options, &difference.packet);
+                    let difference = differs(&text, &options, &packet).unwrap_or(difference);
+                    self.tally.shown.push((link, text, difference));
                 }
                 return;
             }
@@ -233,7 +241,11 @@ impl fmt::Display for Tally {
             writeln!(f, "engine {name}: {count}")?;
         }
         for (class, count) in &self.classes {
-            writeln!(f, "class {class:?}: {count}, such as {}", self.examples[class])?;
+            writeln!(
+                f,
+                "class {class:?}: {count}, such as {}",
+                self.examples[class]
+            )?;
         }
         for (said, (count, text)) in &self.only_ours {
             writeln!(f, "only ours, {count}: {said}: {text}")?;

@@ -96,7 +96,15 @@ impl Expansion<'_> {
             if least == most {
                 return self.test(Comparison::Equal, value, least, (yes, next));
             }
-            let inside = self.test(Comparison::Greater, value, most, (next, yes));
+            // A side that no value is on needs no comparison; but one has to ask for the bytes.
+            let ends_all = self.values.ones(value) <= most;
+            if least == 0 {
+                return self.test(Comparison::Greater, value, most, (next, yes));
+            }
+            let inside = match ends_all {
+                true => yes,
+                false => self.test(Comparison::Greater, value, most, (next, yes)),
+            };
             // Below this range is above none of the others.
             self.test(Comparison::AtLeast, value, least, (inside, no))
         })
@@ -142,12 +150,6 @@ impl Expansion<'_> {
         constant: u32,
         (yes, no): Ways,
     ) -> NodeId {
-        // What no value reaches needs no comparison.
-        match comparison {
-            Comparison::Greater if self.values.ones(left) <= constant => return no,
-            Comparison::AtLeast if constant == 0 => return yes,
-            _ => {}
-        }
         let right = self.values.constant(constant);
         let test = Test {
             comparison,

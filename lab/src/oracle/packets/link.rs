@@ -50,7 +50,9 @@ impl Frame<'_> {
             0..=5 => self.internet(),
             6 => *self.random.pick(&[0x0806, 0x8035]),
             7 => *self.random.pick(&pool::ETHER_TYPES),
-            _ => *self.random.pick(&[0x8100, 0x8100, 0x88a8, 0x9100, MPLS, 0x8864]),
+            _ => *self
+                .random
+                .pick(&[0x8100, 0x8100, 0x88a8, 0x9100, MPLS, 0x8864]),
         }
     }
 
@@ -103,9 +105,10 @@ impl Frame<'_> {
         self.put(&[0x11, 0]);
         self.half(session);
         self.half(40);
-        let (protocol, kind) = *self
-            .random
-            .pick(&[(0x0021, IPV4), (0x0057, IPV6), (0x0281, MPLS), (0xc021, 0)]);
+        let (protocol, kind) =
+            *self
+                .random
+                .pick(&[(0x0021, IPV4), (0x0057, IPV6), (0x0281, MPLS), (0xc021, 0)]);
         self.half(protocol);
         self.payload_of(kind);
     }

@@ -8,7 +8,9 @@ const PADDED: u8 = 0x20;
 impl Frame<'_> {
     /// An 802.11 frame; `padding` bytes are between a data frame's header and its payload.
     pub(super) fn wlan(&mut self, padding: usize) {
-        let kind = *self.random.pick(&[0, TYPE_CONTROL, TYPE_DATA, TYPE_DATA, TYPE_DATA]);
+        let kind = *self
+            .random
+            .pick(&[0, TYPE_CONTROL, TYPE_DATA, TYPE_DATA, TYPE_DATA]);
         let subtype = match self.random.below(2) {
             0 => *self.random.pick(&[0, 4, 8, 11, 12, 13]),
             _ => self.random.below(16) as u8,

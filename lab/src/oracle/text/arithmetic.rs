@@ -28,12 +28,25 @@ impl Writer<'_> {
             let operator = self.random.word(&["=", "<", ">", "&", "|"]);
             return format!("byte {index} {operator} {}", self.random.below(256));
         }
+        self.loaded.clear();
         let relation = self.random.word(&RELATIONS);
         let depth = self.random.below(3);
         let left = self.arithmetic(depth);
         let depth = self.random.below(2);
         let right = self.arithmetic(depth);
-        format!("{left} {relation} {right}")
+        // libpcap forgets the protocols of some loads (see DIFFERENCES.md), so they are said again.
+        let mut said: Vec<String> = Vec::new();
+        for protocol in &self.loaded {
+            let guard = format!("{protocol}[0] >= 0");
+            if !said.contains(&guard) {
+                said.push(guard);
+            }
+        }
+        said.push(format!("{left} {relation} {right}"));
+        match said.len() {
+            1 => said.remove(0),
+            _ => format!("({})", said.join(" and ")),
+        }
     }
 
     fn arithmetic(&mut self, depth: u32) -> String {
@@ -80,6 +93,7 @@ impl Writer<'_> {
         } else {
             self.random.word(&LOADS)
         };
+        self.loaded.push(protocol);
         let size = self.random.word(&["", "", ":1", ":2", ":4"]);
         format!("{protocol}[{index}{size}]")
     }

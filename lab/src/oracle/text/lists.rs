@@ -35,10 +35,21 @@ impl Writer<'_> {
         let mixes = self.random.one_in(3);
         let turns = self.random.one_in(3);
         let direction = self.direction();
-        let field = self.random.word(&["ip[8]", "ip[2:2]", "udp[4:2]", "tcp[13]", "len", "ip[12:4] & 0xffffff0f"]);
+        let field = self.random.word(&[
+            "ip[8]",
+            "ip[2:2]",
+            "udp[4:2]",
+            "tcp[13]",
+            "len",
+            "ip[12:4] & 0xffffff0f",
+        ]);
         let mut entries = Vec::new();
         for _ in 0..count {
-            let kind = if mixes && self.random.one_in(4) { other } else { kind };
+            let kind = if mixes && self.random.one_in(4) {
+                other
+            } else {
+                kind
+            };
             let direction = if turns { self.direction() } else { direction };
             entries.push(self.entry(kind, direction, field));
         }

@@ -12,7 +12,12 @@ use super::random::Random;
 pub fn expression(random: &mut Random, link: LinkType, at: At) -> String {
     let mut writer = Writer::new(random, link, at);
     let depth = writer.random.below(4);
-    writer.expression(depth)
+    let text = writer.expression(depth);
+    if writer.is_wlan() && text.contains("len") {
+        // So libpcap lays the words for header offsets aside first (see DIFFERENCES.md).
+        return format!("(ip or not ip) and ({text})");
+    }
+    text
 }
 
 /// What the text so far has said of the headers that the next term asks about.
@@ -30,6 +35,8 @@ struct Writer<'a> {
     random: &'a mut Random,
     at: At,
     place: Place,
+    /// The protocols that the arithmetic being written has loads of.
+    loaded: Vec<&'static str>,
 }
 
 impl<'a> Writer<'a> {
@@ -42,7 +49,12 @@ impl<'a> Writer<'a> {
             tunnels: 0,
             has_chain: false,
         };
-        Self { random, at, place }
+        Self {
+            random,
+            at,
+            place,
+            loaded: Vec::new(),
+        }
     }
 
     fn expression(&mut self, depth: u32) -> String {

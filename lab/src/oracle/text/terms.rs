@@ -17,16 +17,49 @@ const ABBREVIATIONS: [&str; 22] = [
     "vrrp", "carp", "ah", "esp", "ip", "ip6", "tcp", "udp", "icmp", "tcp",
 ];
 const LINK_ABBREVIATIONS: [&str; 24] = [
-    "atalk", "aarp", "decnet", "lat", "sca", "moprc", "mopdl", "iso", "esis", "isis", "l1", "l2",
-    "iih", "lsp", "snp", "csnp", "psnp", "clnp", "stp", "ipx", "netbeui", "iso proto 0x83",
-    "isis proto 17", "decnet host 1.5",
+    "atalk",
+    "aarp",
+    "decnet",
+    "lat",
+    "sca",
+    "moprc",
+    "mopdl",
+    "iso",
+    "esis",
+    "isis",
+    "l1",
+    "l2",
+    "iih",
+    "lsp",
+    "snp",
+    "csnp",
+    "psnp",
+    "clnp",
+    "stp",
+    "ipx",
+    "netbeui",
+    "iso proto 0x83",
+    "isis proto 17",
+    "decnet host 1.5",
 ];
 const WLAN_TYPES: [&str; 3] = ["mgt", "ctl", "data"];
 const WLAN_SUBTYPES: [&str; 12] = [
-    "beacon", "probe-req", "assoc-resp", "auth", "rts", "cts", "ack", "ps-poll", "data", "null",
-    "qos-data", "cf-end",
+    "beacon",
+    "probe-req",
+    "assoc-resp",
+    "auth",
+    "rts",
+    "cts",
+    "ack",
+    "ps-poll",
+    "data",
+    "null",
+    "qos-data",
+    "cf-end",
 ];
-const LLC: [&str; 8] = ["llc", "llc i", "llc s", "llc u", "llc rr", "llc rnr", "llc ui", "llc xid"];
+const LLC: [&str; 8] = [
+    "llc", "llc i", "llc s", "llc u", "llc rr", "llc rnr", "llc ui", "llc xid",
+];
 
 impl Writer<'_> {
     pub(super) fn term(&mut self) -> String {
@@ -89,7 +122,9 @@ impl Writer<'_> {
     /// A network without bits behind its mask.
     pub(super) fn network(&mut self) -> String {
         if self.random.one_in(3) {
-            let bits = *self.random.pick(&[0, 10, 32, 44, 48, 64, 100, 122, 127, 128]);
+            let bits = *self
+                .random
+                .pick(&[0, 10, 32, 44, 48, 64, 100, 122, 127, 128]);
             let mask = u128::MAX.checked_shl(128 - bits).unwrap_or(0);
             let address = u128::from(pool::address6(self.random)) & mask;
             return format!("{}/{bits}", std::net::Ipv6Addr::from(address));
@@ -133,15 +168,24 @@ impl Writer<'_> {
     }
 
     fn length(&mut self) -> String {
-        let length = *self.random.pick(&[0, 20, 40, 54, 60, 64, 90, 128, 256, 1500]);
-        let word = self.random.word(&["less", "greater", "len ==", "len <=", "len !=", "len >"]);
+        let length = *self
+            .random
+            .pick(&[0, 20, 40, 54, 60, 64, 90, 128, 256, 1500]);
+        let word = self
+            .random
+            .word(&["less", "greater", "len ==", "len <=", "len !=", "len >"]);
         format!("{word} {length}")
     }
 
     fn group(&mut self) -> String {
         let mut words = vec!["ip multicast", "ip6 multicast", "ip broadcast"];
         if self.has_macs() && !self.place.has_labels {
-            words.extend(["broadcast", "multicast", "ether broadcast", "ether multicast"]);
+            words.extend([
+                "broadcast",
+                "multicast",
+                "ether broadcast",
+                "ether multicast",
+            ]);
         }
         self.random.word(&words).into()
     }
@@ -163,8 +207,13 @@ impl Writer<'_> {
             return self.host();
         }
         if self.is_wlan() {
-            let (kind, subtype) = (self.random.word(&WLAN_TYPES), self.random.word(&WLAN_SUBTYPES));
-            let direction = self.random.word(&["nods", "tods", "fromds", "dstods", "1", "3"]);
+            let (kind, subtype) = (
+                self.random.word(&WLAN_TYPES),
+                self.random.word(&WLAN_SUBTYPES),
+            );
+            let direction = self
+                .random
+                .word(&["nods", "tods", "fromds", "dstods", "1", "3"]);
             return match self.random.below(5) {
                 0 => format!("type {kind}"),
                 1 => format!("subtype {subtype}"),
