@@ -113,6 +113,23 @@ pub enum Reason {
     RejectsAll,
 }
 
+impl Reason {
+    /// Whether an address, a name or a number is wrong, and not the words before it.
+    pub(crate) fn is_of_operand(&self) -> bool {
+        match self {
+            Self::InvalidMac(_)
+            | Self::InvalidIpv4(_)
+            | Self::InvalidIpv6(_)
+            | Self::InvalidDecnet(_)
+            | Self::HostBits(_)
+            | Self::TooLarge { .. }
+            | Self::InvalidValue { .. }
+            | Self::Unknown { .. } => true,
+            _ => false,
+        }
+    }
+}
+
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -9,7 +9,8 @@
 //!
 //! No I/O: text and packet bytes are passed in.
 
-#![forbid(unsafe_code)]
+// `native` alone calls code that it made.
+#![deny(unsafe_code)]
 
 pub mod classic;
 mod compile;
@@ -19,8 +20,11 @@ mod filter;
 mod graph;
 mod language;
 mod link;
+mod listing;
 mod lower;
 mod names;
+#[allow(unsafe_code, reason = "what Cranelift wrote is called by its address")]
+pub mod native;
 mod options;
 
 pub use compile::compile;
@@ -28,5 +32,6 @@ pub use error::{FilterError, Reason};
 pub use filter::{Filter, MAX_TEXT};
 pub use graph::sets::{MOST_WORDS, Set, SetId};
 pub use link::LinkType;
+pub use listing::{DotListing, GraphListing, TreeListing};
 pub use names::{Names, NoNames, Transport};
 pub use options::{At, Families, Options};

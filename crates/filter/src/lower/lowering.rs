@@ -4,7 +4,7 @@ use crate::error::{FilterError, Reason};
 use crate::graph::condition::Condition;
 use crate::graph::values::{ValueId, Values, Variable, Width};
 use crate::language::nearest;
-use crate::language::token::Span;
+use crate::language::token::TermSpan;
 use crate::language::tree::{Expression, Term};
 use crate::options::Options;
 
@@ -75,8 +75,13 @@ impl<'a> Lowering<'a> {
         inner.iter().map(|term| self.expression(term)).collect()
     }
 
-    fn spanned(&mut self, span: &Span, term: &Term) -> Result<Condition, FilterError> {
+    fn spanned(&mut self, span: &TermSpan, term: &Term) -> Result<Condition, FilterError> {
         self.term(term).map_err(|reason| {
+            let span = if reason.is_of_operand() {
+                &span.operand
+            } else {
+                &span.whole
+            };
             let suggestion = match &reason {
                 Reason::Unknown { name, .. } => nearest(&name.to_ascii_lowercase()),
                 _ => None,
