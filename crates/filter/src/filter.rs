@@ -4,7 +4,7 @@ use crate::graph::condition::Condition;
 use crate::graph::nodes::Graph;
 use crate::graph::sets::{Set, Sets};
 use crate::graph::values::Values;
-use crate::graph::{fold, group, run, settle, thread, widen};
+use crate::graph::{expand, fold, group, run, settle, thread, widen};
 use crate::language::tree::Expression;
 use crate::language::{Parser, lex};
 use crate::lower::Lowering;
@@ -108,7 +108,7 @@ impl Filter {
     /// ([`Reason::TooManyInstructions`]) or needs more registers ([`Reason::TooManyRegisters`]).
     pub fn classic(&self) -> Result<Program, FilterError> {
         let mut values = self.values.clone();
-        let graph = graph_of(&self.condition, &mut values);
+        let graph = expand(&self.graph, &self.sets, &mut values);
         crate::emit::emit(&graph, &mut values, self.options.snaplen)
             .map_err(|reason| FilterError::new(0..self.text.len(), reason))
     }
