@@ -34,12 +34,12 @@ pub struct FilterArgs {
     #[arg(short, long, value_name = "BYTES", default_value_t = ring::DEFAULT_SNAPLEN)]
     pub snaplen: u32,
 
-    /// Say of each packet of this capture file whether it passes and what decided; with - of standard
-    /// input. What the packets begin with the file says
+    /// Say of each packet of this capture file whether it passes and which term decided; with - of
+    /// standard input. What the packets begin with the file says
     #[arg(long, value_name = "FILE", conflicts_with_all = ["emit", "link_type"])]
     pub packet: Option<PathBuf>,
 
-    /// Only the packet of this number, from 1 on
+    /// Only the packet of this number, from 1 on, with what became of each term
     #[arg(long, value_name = "N", requires = "packet", conflicts_with = "count")]
     pub number: Option<NonZeroU64>,
 
@@ -69,7 +69,9 @@ pub enum Emit {
     Classic,
     /// Classic BPF in numbers, as 'tcpdump -ddd' prints it and --bpf takes it
     ClassicDecimal,
-    /// Code of this machine's processor
+    /// Typed eBPF instructions, for --at xdp, tc or tc-egress
+    Ebpf,
+    /// Code of this machine's processor, in hexadecimal
     Native,
 }
 
