@@ -14,6 +14,9 @@ use crate::failure::{Exit, Failure, chain};
 use crate::json;
 use crate::names::System;
 
+/// Lines of a tree that are shown beside a program.
+const TREE_LINES: usize = 40;
+
 pub fn run(args: &FilterArgs) -> Result<Exit, Failure> {
     let text = args.filter.join(" ");
     let names = System::new();
@@ -77,7 +80,7 @@ impl Shown<'_> {
                 ("eBPF", format!("{count} instructions\n{program}"))
             }
         };
-        let tree = self.filter.tree();
+        let tree = beginning(&self.filter.tree().to_string());
         Ok(format!(
             "{tree}\n{kind} for packets of {link} at {at}: {program}"
         ))
@@ -160,6 +163,18 @@ impl Shown<'_> {
             Failure::new(Exit::Unsupported, line)
         })
     }
+}
+
+/// The first lines of a tree, of which a long list makes thousands.
+fn beginning(tree: &str) -> String {
+    let count = tree.lines().count();
+    if count <= TREE_LINES {
+        return tree.to_owned();
+    }
+    let mut lines: Vec<&str> = tree.lines().take(TREE_LINES).collect();
+    let rest = format!("… {} more lines, with --emit tree", count - TREE_LINES);
+    lines.push(&rest);
+    lines.join("\n") + "\n"
 }
 
 fn name(emit: Emit) -> &'static str {
