@@ -141,6 +141,10 @@ impl Parts {
 /// A reader of one part.
 struct Cursor<'a> {
     parts: &'a Parts,
+    /// Reads what is not plain.
+    source: Source,
+    state: State,
+    reached: Reached,
     /// Bytes of the file before the block that comes next.
     at: usize,
     bound: u64,
@@ -151,6 +155,9 @@ impl<'a> Cursor<'a> {
     fn new(parts: &'a Parts, start: u64, bound: u64) -> Self {
         Self {
             parts,
+            source: Source::mapped(Arc::clone(&parts.mapping)),
+            state: parts.state.clone(),
+            reached: Reached::nothing(),
             at: usize::try_from(start).unwrap_or(usize::MAX),
             bound,
             part: Part {
@@ -187,23 +194,21 @@ impl<'a> Cursor<'a> {
     }
 
     /// As [`Self::step`], for what is not plain, in the way of [`Reader`].
-    #[cold]
     fn step_slowly(&mut self, see: impl FnOnce(u64, &Packet<'_>)) -> bool {
-        let mut source = Source::mapped(Arc::clone(&self.parts.mapping));
-        source.seek(self.part.end);
-        let mut state = self.parts.state.clone();
-        let blocks_before = *state.blocks();
-        let mut reached = Reached::nothing();
-        let Ok(Event::Packet) = state.advance(&mut source, &mut reached) else {
+        let blocks_before = *self.state.blocks();
+        self.source.seek(self.part.end);
+        let event = self.state.advance(&mut self.source, &mut self.reached);
+        let Ok(Event::Packet) = event else {
             // Also where the file ends: the reader is to find out.
             self.part.is_cut = true;
             return false;
         };
-        see(self.part.end, &reached.found.lend(&source));
+        self.at = self.source.mark();
+        self.prefetch();
+        see(self.part.end, &self.reached.found.lend(&self.source));
         self.part.packets += 1;
-        self.part.blocks += *state.blocks() - blocks_before;
-        self.part.end = source.offset();
-        self.at = source.mark();
+        self.part.blocks += *self.state.blocks() - blocks_before;
+        self.part.end = self.source.offset();
         true
     }
 

@@ -203,7 +203,7 @@ impl Pcap {
         let [seconds, fraction, first, second] = self.order.words(record)?;
         let (captured, original_len) = self.lengths.of(first, second);
         let captured = captured as usize;
-        if captured > self.captured_max {
+        if captured > self.captured_max || !self.announced {
             return None;
         }
         let packet = Packet {
