@@ -4,7 +4,7 @@ use crate::graph::condition::Condition;
 use crate::graph::nodes::Graph;
 use crate::graph::sets::{Set, Sets};
 use crate::graph::values::Values;
-use crate::graph::{fold, group, run, settle, thread};
+use crate::graph::{fold, group, run, settle, thread, widen};
 use crate::language::tree::Expression;
 use crate::language::{Parser, lex};
 use crate::lower::Lowering;
@@ -56,7 +56,7 @@ impl Filter {
         let (condition, mut values) = Lowering::new(options, names).lower(&tree)?;
         let condition = group(condition, &values);
         let mut sets = Sets::default();
-        let folded = fold(condition.clone(), &values, &mut sets, LEAST_IN_SET);
+        let folded = fold(&condition, &values, &mut sets, LEAST_IN_SET);
         let graph = graph_of(&folded, &mut values);
         if graph.root == Graph::REJECT {
             return Err(whole(Reason::RejectsAll));
@@ -75,6 +75,11 @@ impl Filter {
     /// For which packets the filter was read.
     pub fn options(&self) -> &Options {
         &self.options
+    }
+
+    /// What long lists of hosts, networks and ports became; [`Filter::classic`] has no sets.
+    pub fn sets(&self) -> &[Set] {
+        &self.sets
     }
 
     /// How many bytes of `packet` to keep; 0 refuses it. The reference of the other back ends: it
@@ -98,6 +103,17 @@ impl Filter {
         let graph = graph_of(&self.condition, &mut values);
         crate::emit::emit(&graph, &mut values, self.options.snaplen)
             .map_err(|reason| FilterError::new(0..self.text_bytes, reason))
+    }
+
+    /// A classic program for where [`Filter::classic`] is too long: it lets through all that the
+    /// filter accepts and, as it asks no long list, more than that.
+    pub fn coarse(&self) -> Program {
+        let mut values = self.values.clone();
+        let mut sets = Sets::default();
+        let folded = fold(&self.condition, &values, &mut sets, LEAST_IN_SET);
+        let graph = graph_of(&widen(folded), &mut values);
+        let program = crate::emit::emit(&graph, &mut values, self.options.snaplen);
+        program.unwrap_or_else(|_| Program::keep(self.options.snaplen))
     }
 }
 

@@ -10,9 +10,11 @@ pub mod sets;
 mod thread;
 pub(crate) mod values;
 mod variables;
+mod widen;
 
 pub(crate) use fold::fold;
 pub(crate) use group::group;
 pub(crate) use run::run;
 pub(crate) use thread::thread;
 pub(crate) use variables::settle;
+pub(crate) use widen::widen;

@@ -1,19 +1,19 @@
 //! A filter that is run on packets.
 
 use filter::Filter;
-use filter::classic::Program;
+use filter::native::Program;
 
 /// The fastest form in which a filter can be run here.
 pub enum Matcher {
-    Classic(Program),
-    /// Lists that are too long for a program.
+    Native(Program),
+    /// Where there is no native code.
     Graph(Box<Filter>),
 }
 
 impl Matcher {
     pub fn new(filter: Filter) -> Self {
-        match filter.classic() {
-            Ok(program) => Self::Classic(program),
+        match filter.native() {
+            Ok(program) => Self::Native(program),
             Err(_) => Self::Graph(Box::new(filter)),
         }
     }
@@ -21,8 +21,8 @@ impl Matcher {
     #[inline]
     pub fn matches(&self, bytes: &[u8], original_len: u32) -> bool {
         let kept = match self {
-            Self::Classic(program) => program.run(bytes, original_len),
-            Self::Graph(filter) => filter.run(bytes, original_len, &filter::classic::Ancillary::default()),
+            Self::Native(program) => program.run(bytes, original_len),
+            Self::Graph(filter) => filter.run(bytes, original_len, &Default::default()),
         };
         kept != 0
     }

@@ -1,4 +1,4 @@
-use super::{Instruction, RuleError, check};
+use super::{Instruction, RuleError, check, opcode};
 use std::fmt;
 
 /// Most instructions in a program (`BPF_MAXINSNS`).
@@ -24,6 +24,15 @@ impl Program {
     pub fn new(instructions: Vec<Instruction>) -> Result<Self, RuleError> {
         check::check(&instructions)?;
         Ok(Self { instructions })
+    }
+
+    /// Keeps `snaplen` bytes of every packet.
+    pub(crate) fn keep(snaplen: u32) -> Self {
+        let code = opcode::RET_K;
+        let (jt, jf, k) = (0, 0, snaplen);
+        Self {
+            instructions: vec![Instruction { code, jt, jf, k }],
+        }
     }
 
     /// The instructions in order; there is at least one, and the last is a return.

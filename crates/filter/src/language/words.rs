@@ -1,6 +1,8 @@
 //! The reserved words, and the names that stand for numbers.
 
 use super::tree::Protocol;
+use std::collections::HashMap;
+use std::sync::OnceLock;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Word {
@@ -248,6 +250,13 @@ pub(crate) const CONSTANTS: &[(&str, u32)] = &[
     ("tcp-ece", 0x40),
     ("tcp-cwr", 0x80),
 ];
+
+/// The reserved word that `text` is.
+pub(super) fn reserved(text: &str) -> Option<Word> {
+    static BY_TEXT: OnceLock<HashMap<&'static str, Word>> = OnceLock::new();
+    let by_text = BY_TEXT.get_or_init(|| WORDS.iter().copied().collect());
+    by_text.get(text).copied()
+}
 
 /// The reserved word or constant most like `name`, if one is near.
 pub(crate) fn nearest(name: &str) -> Option<&'static str> {
