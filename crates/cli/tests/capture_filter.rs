@@ -334,9 +334,8 @@ fn a_split_filter_counts_to_the_last_packet_wanted() {
     ended.exit(0);
     let summary = ended.summary();
     assert_eq!(summary.number("delivered"), 30);
-    let received = summary.number("received");
-    summary.conserves(received);
-    assert!((129..=130).contains(&received), "{summary:?}");
+    // The last one wanted was the last one sent.
+    summary.conserves(130);
     assert_eq!(packets(&file).len(), 30);
 }
 
