@@ -1,7 +1,8 @@
 //! What a person sees of a filter that is wrong, and what hostile text costs.
 
 use std::fmt::Write as _;
-use tapline_filter::{FilterError, LinkType, MAX_TEXT, NoNames, Options, Reason, compile};
+use tapline_filter::classic::Ancillary;
+use tapline_filter::{Filter, FilterError, LinkType, MAX_TEXT, NoNames, Options, Reason, compile};
 
 fn error(text: &str) -> FilterError {
     compile(text, &Options::new(LinkType::Ethernet), &NoNames).expect_err(text)
@@ -125,6 +126,53 @@ fn nesting_is_bounded_in_the_tree_too() {
         format!("{sum})").repeat(150)
     );
     assert_eq!(error(&text).reason, Reason::TooDeep);
+}
+
+#[test]
+fn long_filters_that_are_well_come_to_an_end() {
+    let terms = |form: &dyn Fn(u32) -> String, joint: &str| {
+        let mut text = form(0);
+        for at in 1.. {
+            let next = form(at);
+            if text.len() + joint.len() + next.len() > MAX_TEXT / 8 {
+                break;
+            }
+            text = text + joint + &next;
+        }
+        text
+    };
+    let host = |at: u32| format!("10.{}.{}.{}", at >> 14, at >> 7 & 127, at & 127);
+    for text in [
+        terms(
+            &|at| format!("(host {} and port {})", host(at), at & 0xffff),
+            " or ",
+        ),
+        terms(
+            &|at| format!("(host {} or port {})", host(at), at & 0xffff),
+            " and ",
+        ),
+        terms(&|at| format!("ip[{at}] = {}", at & 255), " and "),
+        terms(&|at| format!("vlan {}", at & 4095), " or "),
+        terms(
+            &|at| format!("(vlan {} and host {})", at & 4095, host(at)),
+            " or ",
+        ),
+        terms(&|at| format!("len{} = {at}", "+len".repeat(900)), " or "),
+        terms(&|at| format!("ip6 host fe80::{at:x}"), " or "),
+        format!(
+            "ip and {}",
+            terms(&|at| format!("not port {}", at & 0xffff), " and ")
+        ),
+    ] {
+        let filter = Filter::new(&text, &Options::new(LinkType::Ethernet), &NoNames).unwrap();
+        assert_eq!(
+            filter.run(&[0; 60], 60, &Ancillary::default()),
+            0,
+            "{}",
+            &text[..60]
+        );
+        assert!(filter.warnings().len() <= 16);
+    }
 }
 
 #[test]

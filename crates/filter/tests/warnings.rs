@@ -257,7 +257,7 @@ fn a_long_filter_has_few_and_short_warnings() {
         "vlan or ip or ",
         "ip or vlan 7 or ether[0] = 1 or ",
     ] {
-        let text = format!("{}ip", part.repeat(MAX_TEXT / part.len() - 1));
+        let text = format!("{}ip", part.repeat(MAX_TEXT / 8 / part.len()));
         let warnings = warnings(&text);
         assert!((1..=16).contains(&warnings.len()));
         for warning in warnings {
