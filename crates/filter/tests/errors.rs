@@ -54,6 +54,9 @@ fn near_words_are_suggested() {
         ("vlna 10 and ip", Some("vlan")),
         ("tcp dst prot 80", Some("port")),
         ("ip and desthost 10.0.0.1", None),
+        ("tcp and ip 10.0.0.1", Some("host")),
+        ("ether 1:2:3:4:5:6", Some("host")),
+        ("ip 80", None),
         ("tcp[tcpflag] = 2", Some("tcpflags")),
         ("xyzzy", None),
     ] {
@@ -176,13 +179,14 @@ fn long_filters_that_are_well_come_to_an_end() {
 }
 
 #[test]
-fn parentheses_behind_qualifiers_hold_addresses_only() {
+fn parentheses_that_begin_with_an_address_hold_addresses_only() {
     let options = Options::new(LinkType::Ethernet);
     for text in [
         "host (10.0.0.1 or tcp)",
         "port (80 or ip[0] = 1)",
         "host (10.0.0.1 and (vlan))",
         "net not tcp",
+        "host 10.0.0.1 or (10.0.0.2 and tcp)",
     ] {
         let error = error(text);
         assert!(
@@ -195,6 +199,7 @@ fn parentheses_behind_qualifiers_hold_addresses_only() {
         "port (80 or (81 and 82)) or ip[0] = 1",
         "net not 10.0.0.0/8 and tcp",
         "port (80) and (len > 3 or tcp)",
+        "port 80 and ((5) < len or tcp)",
     ] {
         let result = compile(text, &options, &NoNames);
         assert!(result.is_ok(), "{text}: {result:?}");
