@@ -1,4 +1,4 @@
-use crate::LinkType;
+use crate::{At, LinkType};
 use std::fmt;
 use std::ops::Range;
 
@@ -77,6 +77,13 @@ pub enum Reason {
         what: &'static str,
         /// The link type.
         link: LinkType,
+    },
+    /// Programs at this place do not know such a thing.
+    NotAt {
+        /// What was asked for.
+        what: &'static str,
+        /// The place.
+        at: At,
     },
     /// `ip broadcast` without the network's mask.
     NoNetmask,
@@ -162,6 +169,7 @@ impl fmt::Display for Reason {
                     "not a live capture, '{what}' not supported on DLT_{link}"
                 )
             }
+            Self::NotAt { what, at } => write!(f, "'{what}' not known {at}"),
             Self::NoNetmask => f.write_str("netmask not known, so 'ip broadcast' not supported"),
             Self::LoadSize => f.write_str("data size must be 1, 2, or 4"),
             Self::Arithmetic(what) => f.write_str(what),

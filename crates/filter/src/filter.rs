@@ -4,7 +4,7 @@ use crate::graph::condition::Condition;
 use crate::graph::nodes::Graph;
 use crate::graph::sets::{Set, Sets};
 use crate::graph::values::Values;
-use crate::graph::{fold, group, run, settle, thread, widen};
+use crate::graph::{expand, fold, group, run, settle, thread, widen};
 use crate::language::tree::Expression;
 use crate::language::{Parser, lex};
 use crate::lower::Lowering;
@@ -62,7 +62,7 @@ impl Filter {
         let (condition, mut values) = Lowering::new(options, &names).lower(&tree)?;
         let condition = group(condition, &values);
         let mut sets = Sets::default();
-        let folded = fold(condition.clone(), &values, &mut sets, LEAST_IN_SET);
+        let folded = fold(&condition, &values, &mut sets, LEAST_IN_SET);
         let graph = graph_of(&folded, &mut values);
         if graph.root == Graph::REJECT {
             return Err(whole(Reason::RejectsAll));
@@ -108,7 +108,7 @@ impl Filter {
     /// ([`Reason::TooManyInstructions`]) or needs more registers ([`Reason::TooManyRegisters`]).
     pub fn classic(&self) -> Result<Program, FilterError> {
         let mut values = self.values.clone();
-        let graph = graph_of(&self.condition, &mut values);
+        let graph = expand(&self.graph, &self.sets, &mut values);
         crate::emit::emit(&graph, &mut values, self.options.snaplen)
             .map_err(|reason| FilterError::new(0..self.text.len(), reason))
     }
@@ -118,7 +118,7 @@ impl Filter {
     pub fn coarse(&self) -> Program {
         let mut values = self.values.clone();
         let mut sets = Sets::default();
-        let folded = fold(self.condition.clone(), &values, &mut sets, LEAST_IN_SET);
+        let folded = fold(&self.condition, &values, &mut sets, LEAST_IN_SET);
         let graph = graph_of(&widen(folded), &mut values);
         let program = crate::emit::emit(&graph, &mut values, self.options.snaplen);
         program.unwrap_or_else(|_| Program::keep(self.options.snaplen))

@@ -7,13 +7,17 @@
 //! A [`Filter`] is a text in the language of pcap-filter(7), understood for the packets of one
 //! [`LinkType`]; its back ends make programs of it.
 //!
+//! [`ebpf`] holds typed eBPF instructions, and writes filters in them for XDP and tc.
+//!
 //! No I/O: text and packet bytes are passed in.
 
-#![forbid(unsafe_code)]
+// `native` alone calls code that it made.
+#![deny(unsafe_code)]
 
 mod caret;
 pub mod classic;
 mod compile;
+pub mod ebpf;
 mod emit;
 mod error;
 mod explain;
@@ -24,6 +28,8 @@ mod link;
 mod listing;
 mod lower;
 mod names;
+#[allow(unsafe_code, reason = "what Cranelift wrote is called by its address")]
+pub mod native;
 mod options;
 mod warnings;
 

@@ -7,6 +7,7 @@ mod frame;
 mod hosts;
 mod isis;
 mod link;
+mod lists;
 mod llc;
 mod lowering;
 mod matching;

@@ -7,7 +7,7 @@ use super::values::{ValueId, Values};
 /// `least` is how many constants make a list long. A list keeps its place, and asks for the same
 /// bytes in the same order as the comparisons it stands for, so that packets cut short come out alike.
 pub(crate) fn fold(
-    condition: Condition,
+    condition: &Condition,
     values: &Values,
     sets: &mut Sets,
     least: usize,
@@ -27,34 +27,32 @@ struct Fold<'a> {
 }
 
 /// Ranges that one value may be in, gathered from neighbouring alternatives.
-struct Run {
+struct Run<'c> {
     value: ValueId,
     ranges: Vec<(u32, u32)>,
     /// The alternatives they came from, which stay as they are if the list is short.
-    terms: Vec<Condition>,
+    terms: Vec<&'c Condition>,
 }
 
 impl Fold<'_> {
-    fn condition(&mut self, condition: Condition) -> Condition {
+    fn condition(&mut self, condition: &Condition) -> Condition {
         match condition {
-            Condition::Not(inner) => self.condition(*inner).negate(),
-            Condition::All(terms) => {
-                Condition::all(terms.into_iter().map(|term| self.condition(term)))
-            }
+            Condition::Not(inner) => self.condition(inner).negate(),
+            Condition::All(terms) => Condition::all(terms.iter().map(|term| self.condition(term))),
             Condition::Any(terms) => self.any(terms),
-            Condition::Choice(..) => self.any(vec![condition]),
-            other => other,
+            Condition::Choice(..) => self.any(std::slice::from_ref(condition)),
+            other => other.clone(),
         }
     }
 
-    fn any(&mut self, terms: Vec<Condition>) -> Condition {
+    fn any(&mut self, terms: &[Condition]) -> Condition {
         let mut done = Vec::new();
         let mut run: Option<Run> = None;
         for term in terms {
-            let Some((value, ranges)) = self.ranges(&term) else {
+            let Some((value, ranges)) = self.ranges(term) else {
                 done.extend(run.take().map(|run| self.finish(run)));
                 done.push(match term {
-                    Condition::Choice(value, cases) => self.choice(value, cases),
+                    Condition::Choice(value, cases) => self.choice(*value, cases),
                     other => self.condition(other),
                 });
                 continue;
@@ -78,13 +76,13 @@ impl Fold<'_> {
         Condition::any(done)
     }
 
-    fn finish(&mut self, run: Run) -> Condition {
+    fn finish(&mut self, run: Run<'_>) -> Condition {
         if run.ranges.len() >= self.least
             && let Some(member) = self.member(&[run.value], Set::of_ranges(run.ranges))
         {
             return member;
         }
-        Condition::any(run.terms)
+        Condition::any(run.terms.into_iter().cloned())
     }
 
     fn member(&mut self, words: &[ValueId], set: Set) -> Option<Condition> {
@@ -163,22 +161,22 @@ impl Fold<'_> {
     }
 
     /// A choice some of whose cases ask for more: keys of several words become a set of their own.
-    fn choice(&mut self, value: ValueId, cases: Vec<(u32, Condition)>) -> Condition {
+    fn choice(&mut self, value: ValueId, cases: &[(u32, Condition)]) -> Condition {
         let mut shape: Option<Vec<ValueId>> = None;
         let mut keys = Vec::new();
         let (mut alone, mut longer, mut others) = (Vec::new(), Vec::new(), Vec::new());
         for (constant, rest) in cases {
-            if rest == Condition::Constant(true) {
-                alone.push((constant, rest));
+            if *rest == Condition::Constant(true) {
+                alone.push((*constant, Condition::Constant(true)));
                 continue;
             }
             let mut found = Vec::new();
-            let mut key = vec![(value, constant)];
-            if follow(&rest, self.values, &mut key, &mut found) && same_shape(&mut shape, &found) {
+            let mut key = vec![(value, *constant)];
+            if follow(rest, self.values, &mut key, &mut found) && same_shape(&mut shape, &found) {
                 keys.extend(found.iter().map(|key| constants(key)));
-                longer.push((constant, rest));
+                longer.push((*constant, rest));
             } else {
-                others.push((constant, self.condition(rest)));
+                others.push((*constant, self.condition(rest)));
             }
         }
         let mut terms = Vec::new();
@@ -188,17 +186,19 @@ impl Fold<'_> {
                 Some((value, ranges)) => self.finish(Run {
                     value,
                     ranges,
-                    terms: vec![alone],
+                    terms: vec![&alone],
                 }),
                 None => alone,
             });
         }
-        match shape {
-            Some(shape) if keys.len() >= self.least => match self.keys(&shape, &keys) {
-                Some(chain) => terms.push(chain),
-                None => others.extend(longer),
-            },
-            _ => others.extend(longer),
+        let chain = shape.filter(|_| keys.len() >= self.least);
+        match chain.and_then(|shape| self.keys(&shape, &keys)) {
+            Some(chain) => terms.push(chain),
+            None => others.extend(
+                longer
+                    .iter()
+                    .map(|(constant, rest)| (*constant, (*rest).clone())),
+            ),
         }
         if !others.is_empty() {
             others.sort_by_key(|case| case.0);

@@ -92,26 +92,23 @@ fn gather(terms: Vec<Condition>, values: &Values) -> Condition {
     let mut groups: Vec<Group> = Vec::new();
     let mut places: HashMap<Key, usize> = HashMap::new();
     for term in terms {
-        let Some((guard, rest)) = split(term.clone()) else {
-            groups.push(Group::Other(term));
-            continue;
-        };
-        let value = compared(&guard, values).map(|(value, _)| value);
-        let key = value.map_or_else(|| Key::Guard(guard.clone()), Key::Value);
-        let place = *places.entry(key).or_insert(groups.len());
-        if place == groups.len() {
-            groups.push(match value {
-                Some(value) => Group::Value(value, Vec::new()),
-                None => Group::Guard(guard.clone(), Vec::new()),
-            });
-        }
-        match &mut groups[place] {
-            Group::Value(_, cases) => {
-                let constant = compared(&guard, values).map_or(0, |(_, constant)| constant);
-                cases.push((constant, rest));
+        let first = match split(term, values) {
+            Ok(first) => first,
+            Err(term) => {
+                groups.push(Group::Other(term));
+                continue;
             }
-            Group::Guard(_, rests) => rests.push(rest),
-            Group::Other(_) => {}
+        };
+        let key = match &first {
+            First::Value(value, _) => Key::Value(*value),
+            First::Guard(guard, _) => Key::Guard(guard.clone()),
+        };
+        let place = *places.entry(key).or_insert(groups.len());
+        match (first, groups.get_mut(place)) {
+            (First::Value(_, new), Some(Group::Value(_, cases))) => cases.extend(new),
+            (First::Guard(_, rest), Some(Group::Guard(_, rests))) => rests.push(rest),
+            (First::Value(value, cases), _) => groups.push(Group::Value(value, cases)),
+            (First::Guard(guard, rest), _) => groups.push(Group::Guard(guard, vec![rest])),
         }
     }
     let groups = side_by_side(groups, values);
@@ -154,35 +151,50 @@ fn finish(gathered: Group, values: &Values) -> Condition {
         }
         Group::Value(value, mut cases) => {
             cases.sort_by_key(|case| case.0);
-            let mut merged: Vec<(u32, Vec<Condition>)> = Vec::new();
-            for (constant, rest) in cases {
-                match merged.last_mut() {
-                    Some(last) if last.0 == constant => last.1.push(rest),
-                    _ => merged.push((constant, vec![rest])),
+            let mut merged: Vec<(u32, Condition)> = Vec::with_capacity(cases.len());
+            let mut cases = cases.into_iter().peekable();
+            while let Some((constant, first)) = cases.next() {
+                let is_alone = cases.peek().is_none_or(|next| next.0 != constant);
+                if is_alone && first == Condition::Constant(true) {
+                    merged.push((constant, first));
+                    continue;
                 }
+                let mut rests = vec![first];
+                while let Some((_, rest)) = cases.next_if(|case| case.0 == constant) {
+                    rests.push(rest);
+                }
+                merged.push((constant, group(Condition::any(rests), values)));
             }
-            let cases = merged.into_iter().map(|(constant, rests)| {
-                let rest = group(Condition::any(rests), values);
-                (constant, rest)
-            });
-            Condition::Choice(value, cases.collect())
+            Condition::Choice(value, merged)
         }
     }
 }
 
-/// A term as what has to hold first and what has to hold behind it.
-fn split(term: Condition) -> Option<(Condition, Condition)> {
-    match term {
+/// What an alternative asks first, and what has to hold behind it.
+enum First {
+    /// The value is one of these.
+    Value(ValueId, Vec<(u32, Condition)>),
+    Guard(Condition, Condition),
+}
+
+/// A term by what it asks first; the term again if it has no first.
+fn split(term: Condition, values: &Values) -> Result<First, Condition> {
+    let (guard, rest) = match term {
+        Condition::Choice(value, cases) => return Ok(First::Value(value, cases)),
         Condition::All(mut terms) if !terms.is_empty() => {
             let guard = terms.remove(0);
-            Some((guard, Condition::all(terms)))
+            (guard, Condition::all(terms))
         }
-        Condition::Test(_) => Some((term, Condition::Constant(true))),
-        Condition::Not(inner) if matches!(*inner, Condition::Test(_)) => {
-            Some((Condition::Not(inner), Condition::Constant(true)))
+        Condition::Test(_) => (term, Condition::Constant(true)),
+        Condition::Not(ref inner) if matches!(**inner, Condition::Test(_)) => {
+            (term, Condition::Constant(true))
         }
-        _ => None,
-    }
+        other => return Err(other),
+    };
+    Ok(match compared(&guard, values) {
+        Some((value, constant)) => First::Value(value, vec![(constant, rest)]),
+        None => First::Guard(guard, rest),
+    })
 }
 
 /// The value that `guard` compares with a constant.

@@ -1,10 +1,13 @@
 use super::token::{Span, Symbol, Token};
-use super::words::{CONSTANTS, WORDS};
+use super::words::{CONSTANTS, reserved};
 use crate::error::{FilterError, Reason};
 use std::net::Ipv6Addr;
 
 /// Longest text of an IPv6 address that is looked at; anything longer is a name.
 const IPV6_TEXT: usize = 64;
+
+/// Length of the shortest Ethernet address: `1.2.3.4.5.6`.
+const SHORTEST_MAC: usize = 11;
 
 /// Cuts `text` into tokens; the last one is [`Token::End`].
 ///
@@ -43,9 +46,16 @@ fn token_at(rest: &str) -> Found {
         return Ok((Token::Symbol(symbol), length));
     }
     let word = word_length(bytes);
-    let mac = mac_length(bytes);
-    let broken_mac = broken_mac_length(bytes);
-    let ipv6 = ipv6_length(bytes);
+    // Most words are no address: the shortest Ethernet address is long, the others have a colon.
+    let has_colon = bytes.get(word) == Some(&b':') || bytes[0] == b':';
+    let (broken_mac, ipv6) = match has_colon {
+        true => (broken_mac_length(bytes), ipv6_length(bytes)),
+        false => (0, 0),
+    };
+    let mac = match has_colon || word >= SHORTEST_MAC {
+        true => mac_length(bytes),
+        false => 0,
+    };
     let longest = word.max(mac).max(ipv6).max(broken_mac);
     if longest == 0 {
         let length = rest.chars().next().map_or(1, char::len_utf8);
@@ -53,7 +63,7 @@ fn token_at(rest: &str) -> Found {
     }
     let text = &rest[..longest];
     if word == longest
-        && let Some(&(_, word)) = WORDS.iter().find(|row| row.0 == text)
+        && let Some(word) = reserved(text)
     {
         return Ok((Token::Word(word), longest));
     }

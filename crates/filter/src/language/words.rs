@@ -1,6 +1,8 @@
 //! The reserved words, and the names that stand for numbers.
 
 use super::tree::Protocol;
+use std::collections::HashMap;
+use std::sync::OnceLock;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Word {
@@ -249,9 +251,16 @@ pub(crate) const CONSTANTS: &[(&str, u32)] = &[
     ("tcp-cwr", 0x80),
 ];
 
+/// The reserved word that `text` is.
+pub(super) fn reserved(text: &str) -> Option<Word> {
+    static BY_TEXT: OnceLock<HashMap<&'static str, Word>> = OnceLock::new();
+    let by_text = BY_TEXT.get_or_init(|| WORDS.iter().copied().collect());
+    by_text.get(text).copied()
+}
+
 /// Whether `name` means something of its own where a name could stand.
 pub(crate) fn is_reserved(name: &str) -> bool {
-    WORDS.iter().any(|row| row.0 == name) || CONSTANTS.iter().any(|row| row.0 == name)
+    reserved(name).is_some() || CONSTANTS.iter().any(|row| row.0 == name)
 }
 
 /// The reserved word or constant most like `name`, if one is near.

@@ -3,7 +3,7 @@ use super::numbers::{ARP, DECNET, IPV4, IPV6, RARP};
 use crate::LinkType;
 use crate::error::Reason;
 use crate::graph::condition::Condition;
-use crate::graph::values::Width;
+use crate::graph::values::{Values, Width};
 use crate::language::tree::{Direction, Protocol};
 
 /// IPv4 addresses with their masks.
@@ -42,11 +42,17 @@ impl Lowering<'_> {
         if is_protocol == Condition::Constant(false) {
             return Ok(is_protocol);
         }
+        // With both ends, one and the same address has to be at both.
+        let lists = match direction {
+            Some(Direction::Both) => networks.chunks(1),
+            _ => networks.chunks(networks.len().max(1)),
+        };
         let mut parts = Vec::new();
-        for &(address, mask) in networks {
+        for networks in lists {
             parts.push(self.ends(direction, |lowering, is_source| {
                 let offset = if is_source { source } else { destination };
-                lowering.masked(Place::Network, offset, Width::Word, mask, address)
+                let field = lowering.load(Place::Network, offset, Width::Word)?;
+                Ok(lowering.values.one_of(field, networks))
             })?);
         }
         let any = Condition::any(parts);
@@ -67,7 +73,21 @@ impl Lowering<'_> {
         }
         let is_ip6 = self.link_protocol(IPV6)?;
         let mut parts = Vec::new();
-        for &(address, mask) in networks {
+        let is_many = networks.len() > 1 && direction != Some(Direction::Both);
+        let is_whole = |network: &&(u128, u128)| is_many && network.1 == u128::MAX;
+        let mut keys: Vec<u128> = networks.iter().filter(is_whole).map(|net| net.0).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        if !keys.is_empty() {
+            parts.push(self.ends(direction, |lowering, is_source| {
+                let start = if is_source { 8 } else { 24 };
+                let words = [0, 4, 8, 12]
+                    .map(|word| lowering.load(Place::Network, start + word, Width::Word));
+                let words: Result<Vec<_>, _> = words.into_iter().collect();
+                Ok(Values::one_of_keys(&words?, &keys))
+            })?);
+        }
+        for (address, mask) in networks.iter().filter(|network| !is_whole(network)) {
             parts.push(self.ends(direction, |lowering, is_source| {
                 let start = if is_source { 8 } else { 24 };
                 let words = (0..4u32).map(|word| {

@@ -92,7 +92,7 @@ impl Lowering<'_> {
             Some(Kind::Port | Kind::PortRange) => {
                 let transport = super::ports::transport_of(qualifiers)?;
                 let port = at_most("port number", number, 0xffff)?;
-                self.ports(port, port, transport, qualifiers.direction)
+                self.ports(&[(port, port)], transport, qualifiers.direction)
             }
             Some(Kind::Proto) => self.proto(number, protocol),
             Some(Kind::ProtoChain) => self.protochain(number, protocol),

@@ -9,23 +9,32 @@ use crate::language::tree::{Direction, Kind, Protocol, Qualifiers};
 use crate::names::Transport;
 
 impl Lowering<'_> {
-    /// A port of the packet is in the range; without `transport`, of TCP, UDP or SCTP.
+    /// A port of the packet is in one of `ranges`; without `transport`, of TCP, UDP or SCTP.
     ///
     /// Fragments but the first have no ports.
     pub(super) fn ports(
         &mut self,
-        least: u32,
-        most: u32,
+        ranges: &[(u32, u32)],
         transport: Option<Transport>,
         direction: Option<Direction>,
     ) -> Lowered {
         super::hosts::no_wlan_direction(direction)?;
-        let (least, most) = (least.min(most), least.max(most));
+        // With both ends, both have to be in one and the same range.
+        let lists = || match direction {
+            Some(Direction::Both) => ranges.chunks(1),
+            _ => ranges.chunks(ranges.len().max(1)),
+        };
         let at = |lowering: &mut Self, place| {
-            lowering.ends(direction, |lowering, is_source| {
-                let field = lowering.load(place, if is_source { 0 } else { 2 }, Width::Half)?;
-                Ok(lowering.values.between(field, least, most))
-            })
+            let parts: Result<Vec<_>, _> = lists()
+                .map(|ranges| {
+                    lowering.ends(direction, |lowering, is_source| {
+                        let offset = if is_source { 0 } else { 2 };
+                        let field = lowering.load(place, offset, Width::Half)?;
+                        Ok(lowering.values.in_ranges(field, ranges))
+                    })
+                })
+                .collect();
+            parts.map(Condition::any)
         };
         let is_ip6 = self.link_protocol(IPV6)?;
         let protocol6 = self.transport(Place::Network, 6, transport)?;
@@ -77,7 +86,8 @@ impl Lowering<'_> {
             (Some(wanted), _) => Some(wanted),
             (None, found) => found,
         };
-        self.ports(least, most, transport, qualifiers.direction)
+        let range = (least.min(most), least.max(most));
+        self.ports(&[range], transport, qualifiers.direction)
     }
 
     /// The port called `name`, and its protocol if only one has it.
