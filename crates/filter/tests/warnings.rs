@@ -224,6 +224,11 @@ fn tags_beside_the_bytes_are_taken_into_account() {
         |_| true,
     );
     assert!(expressions > 100, "{expressions}");
+    let warning = filter("vlan or ip", &options).warnings()[0].clone();
+    assert_eq!(warning.explicit, "vlan or ether[16:2] == 0x800");
+    // A tag of another number may be beside the bytes, and then nothing is moved.
+    let warning = filter("vlan 7 or ip", &options).warnings()[0].clone();
+    assert_eq!(warning.explicit, "vlan 7 or vlan 7▸ip");
 }
 
 #[test]
