@@ -1,9 +1,8 @@
 //! How long it takes to make a program of a text.
 
 use std::hint::black_box;
-use std::time::{Duration, Instant};
 
-use crate::engine;
+use crate::{clock, engine};
 use crate::rows::Row;
 
 /// Microseconds of one round.
@@ -17,8 +16,8 @@ pub struct Times {
     pub libpcap_us: Option<f64>,
 }
 
-/// Least time for one figure; what is faster is repeated.
-const LEAST: Duration = Duration::from_millis(5);
+/// Least time for one figure, nanoseconds; what is faster is repeated.
+const LEAST_NS: u64 = 5_000_000;
 const MOST_REPEATS: u32 = 1000;
 
 pub fn measure(row: &Row, rounds: u32) -> Vec<Times> {
@@ -32,12 +31,12 @@ pub fn measure(row: &Row, rounds: u32) -> Vec<Times> {
 }
 
 fn time<T>(mut make: impl FnMut() -> T) -> f64 {
-    let start = Instant::now();
+    let start = clock::now_ns();
     for repeats in 1..=MOST_REPEATS {
         black_box(make());
-        let passed = start.elapsed();
-        if passed >= LEAST || repeats == MOST_REPEATS {
-            return passed.as_nanos() as f64 / 1e3 / f64::from(repeats);
+        let passed_ns = clock::now_ns() - start;
+        if passed_ns >= LEAST_NS || repeats == MOST_REPEATS {
+            return passed_ns as f64 / 1e3 / f64::from(repeats);
         }
     }
     unreachable!("the last repeat returns")

@@ -13,6 +13,7 @@
 
 #![forbid(unsafe_code)]
 
+mod clock;
 mod compile;
 mod engine;
 #[path = "../capture/machine.rs"]
@@ -41,7 +42,9 @@ fn main() -> ExitCode {
         }
     };
     let mut report = Report::new(machine::Machine::find(), &options);
+    let only = std::env::var("ONLY").unwrap_or_default();
     for trace in [Trace::mixed_web(), Trace::ping_flood()] {
+        if !trace.name.starts_with(&only) { continue; }
         for row in rows::rows(&trace) {
             eprintln!("bench: {}, {}", trace.name, row.name);
             let engines = engine::engines(&row, &options.without);
@@ -49,6 +52,7 @@ fn main() -> ExitCode {
         }
     }
     for row in rows::to_compile() {
+        if row.text.len() > 5000 && std::env::var("ONLY").is_ok() { continue; }
         eprintln!("bench: compile {}", row.name);
         report.add_compile(&row, compile::measure(&row, options.rounds));
     }
