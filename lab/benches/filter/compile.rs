@@ -2,8 +2,8 @@
 
 use std::hint::black_box;
 
-use crate::{clock, engine};
 use crate::rows::Row;
+use crate::{clock, engine};
 
 /// Microseconds of one round.
 #[derive(Clone, Copy, Debug)]

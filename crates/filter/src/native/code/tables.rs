@@ -4,8 +4,7 @@ use crate::graph::sets::{MOST_WORDS, Set};
 /// A part of a set in the form that code searches, all of it words in memory of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Table {
-    /// A bit for each of the numbers from `least` on; one more, which is 0, stands for all others.
-    Bits { least: u32, count: u32, words: Words },
+    Bits(Bits),
     Hash(Hash),
     Index(Index),
     Keys(Keys),
@@ -14,6 +13,14 @@ pub(super) enum Table {
 /// Place of a table among those of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Words(pub usize);
+
+/// A bit for each of `count` numbers from `least` on; one more, which is 0, stands for all others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Bits {
+    pub least: u32,
+    pub count: u32,
+    pub words: Words,
+}
 
 /// Numbers by a multiplied hash, open addressing; a bit for each hash stands in front.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -149,11 +156,11 @@ impl Tables {
                 set_bit(&mut words, number);
             }
         }
-        Table::Bits {
+        Table::Bits(Bits {
             least,
             count,
             words: self.add(words),
-        }
+        })
     }
 
     /// `None` when too many hashes are alike.
