@@ -213,7 +213,7 @@ fn lists_of_ipv4_hosts_nets_and_ports() {
     let packets: Vec<_> = (0..300u32)
         .map(|at| {
             ethernet4(
-                0x0a00_0000 | at % 40,
+                0x0a00_0000 + at % 40,
                 at,
                 (at as u16 % 90, (at as u16).wrapping_mul(500)),
             )

@@ -7,25 +7,25 @@ use crate::{clock, engine};
 
 /// Microseconds of one round.
 #[derive(Clone, Copy, Debug)]
-pub struct Times {
+pub struct Microseconds {
     /// From text to graph.
-    pub front_us: f64,
+    pub front: f64,
     /// From graph to native code.
-    pub native_us: f64,
+    pub native: f64,
     /// libpcap, from text to program.
-    pub libpcap_us: Option<f64>,
+    pub libpcap: Option<f64>,
 }
 
 /// Least time for one figure, nanoseconds; what is faster is repeated.
 const LEAST_NS: u64 = 5_000_000;
 const MOST_REPEATS: u32 = 1000;
 
-pub fn measure(row: &Row, rounds: u32) -> Vec<Times> {
+pub fn measure(row: &Row, rounds: u32) -> Vec<Microseconds> {
     let filter = engine::ours(row);
-    let round = |_| Times {
-        front_us: time(|| engine::ours(row)),
-        native_us: time(|| filter.native().expect("code")),
-        libpcap_us: row.is_for_libpcap.then(|| time(|| engine::libpcap(row))),
+    let round = |_| Microseconds {
+        front: time(|| engine::ours(row)),
+        native: time(|| filter.native().expect("code")),
+        libpcap: row.is_for_libpcap.then(|| time(|| engine::libpcap(row))),
     };
     (0..rounds).map(round).collect()
 }

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::compile::Times;
+use crate::compile::Microseconds;
 use crate::engine::{NAMES, Round};
 use crate::machine::Machine;
 use crate::options::Options;
@@ -14,7 +14,7 @@ pub struct Report {
     machine: Machine,
     rounds: u32,
     lines: Vec<Line>,
-    compiled: Vec<(String, Vec<Times>)>,
+    compiled: Vec<(String, Vec<Microseconds>)>,
 }
 
 /// One filter on one trace.
@@ -58,7 +58,7 @@ impl Report {
         });
     }
 
-    pub fn add_compile(&mut self, row: &Row, times: Vec<Times>) {
+    pub fn add_compile(&mut self, row: &Row, times: Vec<Microseconds>) {
         self.compiled.push((row.name.clone(), times));
     }
 
@@ -134,10 +134,10 @@ impl Report {
     }
 }
 
-fn spreads(times: &[Times]) -> [Option<Spread>; 3] {
+fn spreads(times: &[Microseconds]) -> [Option<Spread>; 3] {
     [
-        Spread::of(times.iter().map(|times| times.front_us)),
-        Spread::of(times.iter().map(|times| times.native_us)),
-        Spread::of(times.iter().filter_map(|times| times.libpcap_us)),
+        Spread::of(times.iter().map(|times| times.front)),
+        Spread::of(times.iter().map(|times| times.native)),
+        Spread::of(times.iter().filter_map(|times| times.libpcap)),
     ]
 }

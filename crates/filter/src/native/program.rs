@@ -12,6 +12,9 @@ type One = unsafe extern "C" fn(*const u8, usize, u32, *const Beside) -> u32;
 /// Code for many: the first packet, how many, the first verdict.
 type Many = unsafe extern "C" fn(*const Packet<'_>, usize, *mut u32);
 
+/// What is beside a packet from a file.
+pub(super) static NOTHING: Beside = Beside::NOTHING;
+
 /// A packet as [`Program::run_batch`] takes it: where its bytes are, and its length on the wire.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
@@ -30,9 +33,9 @@ unsafe impl Sync for Packet<'_> {}
 impl<'packet> Packet<'packet> {
     /// Where its fields are: the first byte's address, the captured bytes, the length on the wire.
     pub(super) const OFFSETS: [i32; 3] = [
-        offset_of!(Packet<'static>, start) as i32,
-        offset_of!(Packet<'static>, bytes) as i32,
-        offset_of!(Packet<'static>, original_len) as i32,
+        offset_of!(Packet<'static>, start).cast_signed() as i32,
+        offset_of!(Packet<'static>, bytes).cast_signed() as i32,
+        offset_of!(Packet<'static>, original_len).cast_signed() as i32,
     ];
 
     /// `bytes` is what was captured, `original_len` the packet's length on the wire in bytes.
@@ -156,7 +159,7 @@ impl Program {
                 packet.as_ptr(),
                 packet.len(),
                 original_len,
-                &Beside::NOTHING,
+                &raw const NOTHING,
             )
         }
     }
@@ -166,7 +169,14 @@ impl Program {
     pub fn run_with(&self, packet: &[u8], original_len: u32, ancillary: &Ancillary) -> u32 {
         let beside = Beside::of(ancillary);
         // SAFETY: as in `run`; `beside` lives during the call.
-        unsafe { (self.one)(packet.as_ptr(), packet.len(), original_len, &beside) }
+        unsafe {
+            (self.one)(
+                packet.as_ptr(),
+                packet.len(),
+                original_len,
+                &raw const beside,
+            )
+        }
     }
 
     /// What [`Program::run`] gives for each of `packets`, written to the same place of `verdicts`.

@@ -1,5 +1,4 @@
 use super::super::NativeError;
-use super::super::beside::Beside;
 use super::super::program::{self, Code};
 use super::footprint::{Footprint, Footprints};
 use super::need::Need;
@@ -166,7 +165,6 @@ fn one(facts: &Facts, builder: &mut FunctionBuilder) {
 
 /// The function that takes packets and writes a verdict for each.
 fn many(facts: &Facts, builder: &mut FunctionBuilder) {
-    static NOTHING: Beside = Beside::NOTHING;
     let [entry, each, next, out] = std::array::from_fn(|_| builder.create_block());
     builder.append_block_params_for_function_params(entry);
     builder.switch_to_block(entry);
@@ -174,7 +172,7 @@ fn many(facts: &Facts, builder: &mut FunctionBuilder) {
     let &[packets, count, verdicts] = builder.block_params(entry) else {
         unreachable!("the signature has three parameters");
     };
-    let size = size_of::<program::Packet>() as i64;
+    let size = size_of::<program::Packet>().cast_signed() as i64;
     let bytes = builder.ins().imul_imm_u(count, size);
     let end = builder.ins().iadd(packets, bytes);
     let is_none = builder.ins().icmp_imm_u(IntCC::Equal, count, 0);
@@ -185,13 +183,14 @@ fn many(facts: &Facts, builder: &mut FunctionBuilder) {
     let at = builder.append_block_param(each, types::I64);
     let verdict_at = builder.append_block_param(each, types::I64);
     let [start, bytes, original_len] = program::Packet::OFFSETS;
+    let nothing = (&raw const program::NOTHING)
+        .expose_provenance()
+        .cast_signed();
     let packet = Packet {
         start: builder.ins().load(types::I64, plain(), at, start),
         bytes: builder.ins().load(types::I64, plain(), at, bytes),
         original_len: builder.ins().load(types::I32, plain(), at, original_len),
-        beside: builder
-            .ins()
-            .iconst(types::I64, (&raw const NOTHING).expose_provenance() as i64),
+        beside: builder.ins().iconst(types::I64, nothing as i64),
     };
     let verdict = builder.append_block_param(next, types::I32);
     Writer::new(facts, builder, packet, Finish::Block(next)).walk();
@@ -201,9 +200,7 @@ fn many(facts: &Facts, builder: &mut FunctionBuilder) {
     let flags = MemFlagsData::trusted();
     builder.ins().store(flags, verdict, verdict_at, 0);
     let at_next = builder.ins().iadd_imm_u(at, size);
-    let verdict_next = builder
-        .ins()
-        .iadd_imm_u(verdict_at, size_of::<u32>() as i64);
+    let verdict_next = builder.ins().iadd_imm_u(verdict_at, 4);
     let is_last = builder.ins().icmp(IntCC::Equal, at_next, end);
     let again = [at_next.into(), verdict_next.into()];
     builder.ins().brif(is_last, out, &[], each, &again);

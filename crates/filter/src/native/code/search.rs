@@ -55,7 +55,9 @@ impl Writer<'_, '_> {
 
     fn address(&mut self, words: Words) -> ir::Value {
         let address = self.facts.tables.address(words).expose_provenance();
-        self.builder.ins().iconst(types::I64, address as i64)
+        self.builder
+            .ins()
+            .iconst(types::I64, address.cast_signed() as i64)
     }
 
     /// The word at `index` of a table, and `further` words on.
@@ -165,10 +167,11 @@ impl Writer<'_, '_> {
         let (other, next) = (self.builder.create_block(), self.builder.create_block());
         self.builder.ins().jump(look, &[BlockArg::from(first)]);
         self.builder.switch_to_block(look);
-        let held: Vec<_> = (0..key.len())
-            .map(|at| {
+        let offsets = (0..).step_by(4).take(key.len());
+        let held: Vec<_> = offsets
+            .map(|offset: i32| {
                 let ins = self.builder.ins();
-                ins.load(types::I32, plain(), slot, at as i32 * 4)
+                ins.load(types::I32, plain(), slot, offset)
             })
             .collect();
         let is_key = self.differences(&held, key);

@@ -212,6 +212,6 @@ impl Writer<'_, '_> {
     fn field(&mut self, offset: usize) -> ir::Value {
         let beside = self.packet.beside;
         let ins = self.builder.ins();
-        ins.load(types::I32, plain(), beside, offset as i32)
+        ins.load(types::I32, plain(), beside, offset.cast_signed() as i32)
     }
 }
