@@ -73,7 +73,10 @@ impl Writer<'_, '_> {
                 let base = self.number(base);
                 let at = self.builder.ins().iadd_imm_u(base, i64::from(offset));
                 let at = self.builder.ins().uextend(types::I64, at);
-                let end = self.builder.ins().iadd_imm_u(at, bytes(width).cast_signed());
+                let end = self
+                    .builder
+                    .ins()
+                    .iadd_imm_u(at, bytes(width).cast_signed());
                 self.reject_behind(end);
                 let address = self.builder.ins().iadd(self.packet.start, at);
                 self.at(width, address, 0)
@@ -209,6 +212,6 @@ impl Writer<'_, '_> {
     fn field(&mut self, offset: usize) -> ir::Value {
         let beside = self.packet.beside;
         let ins = self.builder.ins();
-        ins.load(types::I32, plain(), beside, offset as i32)
+        ins.load(types::I32, plain(), beside, offset.cast_signed() as i32)
     }
 }
