@@ -33,7 +33,7 @@ impl Ancillary {
     pub(super) const HARDWARE_TYPE: u32 = Self::BASE + 28;
     pub(super) const RECEIVE_HASH: u32 = Self::BASE + 32;
     pub(super) const CPU: u32 = Self::BASE + 36;
-    pub(super) const XOR_X: u32 = Self::BASE + 40;
+    pub(crate) const XOR_X: u32 = Self::BASE + 40;
     pub(crate) const VLAN_TAG: u32 = Self::BASE + 44;
     pub(crate) const VLAN_TAG_PRESENT: u32 = Self::BASE + 48;
     pub(super) const PAYLOAD_OFFSET: u32 = Self::BASE + 52;
@@ -61,6 +61,29 @@ impl Ancillary {
                 | Self::RANDOM
                 | Self::VLAN_TPID
         )
+    }
+
+    /// What tcpdump calls the ancillary value at offset `k`.
+    pub(super) const fn name(k: u32) -> Option<&'static str> {
+        Some(match k {
+            Self::PROTOCOL => "proto",
+            Self::PACKET_TYPE => "type",
+            Self::INTERFACE_INDEX => "ifidx",
+            Self::NETLINK_ATTRIBUTE => "nla",
+            Self::NESTED_ATTRIBUTE => "nlan",
+            Self::MARK => "mark",
+            Self::QUEUE => "queue",
+            Self::HARDWARE_TYPE => "hatype",
+            Self::RECEIVE_HASH => "rxhash",
+            Self::CPU => "cpu",
+            Self::XOR_X => "xor_x",
+            Self::VLAN_TAG => "vlan_tci",
+            Self::VLAN_TAG_PRESENT => "vlanp",
+            Self::PAYLOAD_OFFSET => "poff",
+            Self::RANDOM => "random",
+            Self::VLAN_TPID => "vlan_tpid",
+            _ => return None,
+        })
     }
 
     /// The value `A` takes from a load at offset `k`; `None` refuses the packet.

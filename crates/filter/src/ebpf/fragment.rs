@@ -71,7 +71,7 @@ impl Filter {
     /// # Kernel
     /// Linux 5.1 (32-bit jumps).
     pub fn ebpf(&self) -> Result<Fragment, FilterError> {
-        let whole = |reason| FilterError::new(0..self.text_bytes, reason);
+        let whole = |reason| FilterError::new(0..self.text.len(), reason);
         let at = self.options.at;
         if !matches!(at, At::Xdp | At::TcIngress | At::TcEgress) {
             return Err(whole(Reason::NotAt { what: "eBPF", at }));

@@ -78,7 +78,7 @@ impl Node {
 }
 
 /// Cases that are compared one after the other; more are halved first.
-const MOST_IN_A_ROW: usize = 8;
+pub(super) const MOST_IN_A_ROW: usize = 8;
 
 /// The control-flow graph of a filter.
 ///

@@ -353,7 +353,7 @@ fn result_ones(operator: Operator, left: u32, right: u32, constant: Option<u32>)
 }
 
 /// The machine's result; `None` where it has none or the kernel refuses the constant.
-pub(super) fn compute(operator: Operator, left: u32, right: u32) -> Option<u32> {
+pub(crate) fn compute(operator: Operator, left: u32, right: u32) -> Option<u32> {
     match operator {
         Operator::Add => Some(left.wrapping_add(right)),
         Operator::Subtract => Some(left.wrapping_sub(right)),
