@@ -30,6 +30,7 @@ test:
 bench: build
 	@packaging/need.sh bench
 	cargo bench --locked -p tapline-lab --bench capture -- $(BENCH_FLAGS)
+	cargo bench --locked -p tapline-lab --bench read
 
 lint:
 	@packaging/need.sh build

@@ -143,8 +143,8 @@ fn a_place_found_leads_to_its_packet() {
             continue;
         };
         let mut found = Vec::new();
-        parts.walk_from(reader.offset(), u64::MAX, |offset, packet| {
-            found.push((offset, told_packet(packet)));
+        parts.walk_from(reader.offset(), u64::MAX, |spot, packet| {
+            found.push((spot.offset, told_packet(packet)));
         });
         for (offset, expected) in found {
             reader.return_to(Mark { offset, blocks: 1 });
