@@ -26,7 +26,7 @@ impl Plan {
         let threads = thread::available_parallelism().map_or(1, usize::from);
         Self {
             part_bytes: 256 << 10,
-            parts_in_turn: 8,
+            parts_in_turn: 16,
             threads: threads.min(64) as u64,
         }
     }
