@@ -54,15 +54,24 @@ fn every_filter_selects_what_tcpdump_selects() {
             }
             if !output.status.success() {
                 let line = text(&output.stderr);
-                assert!(line.contains("not in the range"), "{path:?} {filter}: {line}");
+                assert!(
+                    line.contains("not in the range"),
+                    "{path:?} {filter}: {line}"
+                );
                 continue;
             }
             assert_eq!(tcpdump(&ours), Some(expected.clone()), "{path:?} {filter}");
             compared += 1;
-            packets += expected.lines().filter(|line| line.contains("0x0000:")).count();
+            packets += expected
+                .lines()
+                .filter(|line| line.contains("0x0000:"))
+                .count();
         }
     }
-    assert!(compared > 600 && packets > 2000, "{compared} files, {packets} packets");
+    assert!(
+        compared > 600 && packets > 2000,
+        "{compared} files, {packets} packets"
+    );
 }
 
 #[test]
@@ -74,11 +83,20 @@ fn counts_summaries_and_lines_are_of_the_packets_that_match() {
     let all = json(&[file, "tcp[tcpflags] & tcp-push != 0"]);
     let (summary, packets) = all.split_last().expect("a summary");
     let count = packets.len() as u64;
-    assert!(count > 1 && summary["filtered"].as_u64() > Some(0), "{summary}");
+    assert!(
+        count > 1 && summary["filtered"].as_u64() > Some(0),
+        "{summary}"
+    );
     assert_eq!(summary["delivered"], count);
     let digest = &json(&["--summary", file, "tcp[tcpflags] & tcp-push != 0"])[0];
     assert_eq!(digest["packets"], count);
-    read_well(["-q", "-w", name(&copy), file, "tcp[tcpflags] & tcp-push != 0"]);
+    read_well([
+        "-q",
+        "-w",
+        name(&copy),
+        file,
+        "tcp[tcpflags] & tcp-push != 0",
+    ]);
     let known = capinfos(&[copy.clone()]);
     assert_eq!(known[&copy]["Number of packets"], count.to_string());
     let first = json(&["-c", "1", file, "tcp[tcpflags] & tcp-push != 0"]);
@@ -94,7 +112,15 @@ fn several_files_are_filtered_as_one() {
     let (a, b) = (folder.path().join("a.pcap"), folder.path().join("b.pcap"));
     std::fs::write(&a, pcap(&[1, 3])).expect("written");
     std::fs::write(&b, pcap(&[2, 4])).expect("written");
-    let found = json(&[name(&a), name(&b), "ether", "proto", "0x88b5", "and", "ether[17]=1"]);
+    let found = json(&[
+        name(&a),
+        name(&b),
+        "ether",
+        "proto",
+        "0x88b5",
+        "and",
+        "ether[17]=1",
+    ]);
     assert_eq!(found.len(), 3, "the second packet of each, and the summary");
     assert_eq!(found[2]["received"], 4);
 }
@@ -126,7 +152,10 @@ fn a_folder_may_be_called_like_a_word_of_the_filter() {
     std::fs::create_dir(folder.path().join("ip6")).expect("made");
     let path = std::fs::canonicalize(capture("icmpv6.pcap")).expect("a path");
     let mut command = read_support::command(["-q", name(&path), "ip6"]);
-    let output = command.current_dir(folder.path()).output().expect("it runs");
+    let output = command
+        .current_dir(folder.path())
+        .output()
+        .expect("it runs");
     assert!(output.status.success(), "{}", text(&output.stderr));
     assert_eq!(text(&output.stdout), read_well(["-q", name(&path)]));
 }
@@ -146,7 +175,10 @@ fn a_misspelt_file_is_no_filter() {
         let line = text(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{line}");
         let begin = format!("tapline: cannot open {missing}: ");
-        assert!(line.starts_with(&begin) && line.lines().count() == 1, "{line}");
+        assert!(
+            line.starts_with(&begin) && line.lines().count() == 1,
+            "{line}"
+        );
     }
 }
 
@@ -185,7 +217,10 @@ fn each_interface_has_the_filter_for_its_link_type() {
     let path = made("sections.pcapng");
     let types = json(&["--summary", name(&path)]);
     let interfaces = types[0]["interfaces"].as_array().expect("interfaces");
-    let mut known: Vec<_> = interfaces.iter().map(|one| one["link_type"].to_string()).collect();
+    let mut known: Vec<_> = interfaces
+        .iter()
+        .map(|one| one["link_type"].to_string())
+        .collect();
     known.dedup();
     assert!(known.len() > 1, "several link types: {known:?}");
     let all = json(&[name(&path)]);
@@ -219,14 +254,23 @@ fn long_file(path: &Path) {
 fn a_long_file_is_copied_byte_for_byte_and_filtered_as_tcpdump_does() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = |name: &str| folder.path().join(name);
-    let (long, whole, same) = (path("long.pcapng"), path("whole.pcapng"), path("same.pcapng"));
+    let (long, whole, same) = (
+        path("long.pcapng"),
+        path("whole.pcapng"),
+        path("same.pcapng"),
+    );
     long_file(&long);
     assert!(std::fs::metadata(&long).expect("made").len() > 4 << 20);
     read_well(["-q", "-w", name(&whole), name(&long)]);
     read_well(["-q", "-w", name(&same), name(&long), "len >= 0"]);
     let bytes = |path: &Path| std::fs::read(path).expect("a file");
     assert!(bytes(&whole) == bytes(&same), "with and without a filter");
-    for filter in ["ether[21] & 1 = 0", "ether[21] = 5", "greater 1000", "ether[20] & 3 != 1"] {
+    for filter in [
+        "ether[21] & 1 = 0",
+        "ether[21] = 5",
+        "greater 1000",
+        "ether[20] & 3 != 1",
+    ] {
         let expected = selected_by_tcpdump(&long, filter, &path("a.pcap"));
         for to in ["b.pcapng", "b.pcap"] {
             read_well(["-q", "-w", name(&path(to)), name(&long), filter]);
@@ -237,9 +281,16 @@ fn a_long_file_is_copied_byte_for_byte_and_filtered_as_tcpdump_does() {
             let args = ["-q", "-c", count, "-w", name(&some), name(&long), filter];
             read_well(args);
             let found = tcpdump(&some).expect("a file");
-            assert!(expected.as_ref().expect("tcpdump").starts_with(&found), "{filter} {count}");
+            assert!(
+                expected.as_ref().expect("tcpdump").starts_with(&found),
+                "{filter} {count}"
+            );
             let packets = found.matches("0x0000:").count();
-            let most = expected.as_ref().expect("tcpdump").matches("0x0000:").count();
+            let most = expected
+                .as_ref()
+                .expect("tcpdump")
+                .matches("0x0000:")
+                .count();
             assert_eq!(packets, most.min(count.parse().expect("a number")));
         }
     }

@@ -77,7 +77,10 @@ fn main() -> ExitCode {
         }
         for (spent_here, reader) in spent.iter().zip([&peer].into_iter().chain(&ours)) {
             let row = row(&spent[0], spent_here);
-            println!("| `{filter}` | {share} | {packets} | {} | {row} |", reader.name);
+            println!(
+                "| `{filter}` | {share} | {packets} | {} | {row} |",
+                reader.name
+            );
         }
     }
     ExitCode::SUCCESS

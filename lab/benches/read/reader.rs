@@ -28,7 +28,12 @@ pub struct Spent {
 impl Reader {
     pub fn tcpdump(trace: &Path, folder: &Path) -> Self {
         let output = folder.join("tcpdump.pcap");
-        let arguments = ["-r".into(), trace.into(), "-w".into(), output.clone().into()];
+        let arguments = [
+            "-r".into(),
+            trace.into(),
+            "-w".into(),
+            output.clone().into(),
+        ];
         Self {
             name: "tcpdump".into(),
             program: tapline_lab::tool::path("tcpdump"),
@@ -47,7 +52,11 @@ impl Reader {
             trace.into(),
         ];
         Self {
-            name: program.file_name().unwrap_or_default().display().to_string(),
+            name: program
+                .file_name()
+                .unwrap_or_default()
+                .display()
+                .to_string(),
             program: program.to_owned(),
             arguments: arguments.into(),
             output,
@@ -83,6 +92,8 @@ fn cpu_of_children() -> Duration {
     // The name, in brackets, may contain anything; fields 16 and 17 are the 14th and 15th behind it.
     let fields = stat.rsplit_once(')').expect("a name").1;
     let ticks = fields.split_whitespace().skip(13).take(2);
-    let ticks: u64 = ticks.map(|field| field.parse::<u64>().expect("ticks")).sum();
+    let ticks: u64 = ticks
+        .map(|field| field.parse::<u64>().expect("ticks"))
+        .sum();
     Duration::from_millis(ticks * 1000 / TICKS)
 }

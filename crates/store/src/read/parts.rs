@@ -113,7 +113,9 @@ impl Parts {
     /// ends before.
     pub fn slice(&self, range: Range<u64>) -> &[u8] {
         let end = range.end.min(self.bytes()) as usize;
-        self.mapping.get(range.start as usize..end).unwrap_or_default()
+        self.mapping
+            .get(range.start as usize..end)
+            .unwrap_or_default()
     }
 
     /// Reads neighbouring parts in turns, a packet of each: part `n` begins at the first place in
@@ -122,11 +124,7 @@ impl Parts {
     ///
     /// `see` is given the part's number, the packet and where it is. In turns, because then the memory that one part waits for arrives while the others
     /// are read. Never allocates for a packet.
-    pub fn walk(
-        &self,
-        bounds: &[u64],
-        mut see: impl FnMut(usize, Spot, &Packet<'_>),
-    ) -> Vec<Part> {
+    pub fn walk(&self, bounds: &[u64], mut see: impl FnMut(usize, Spot, &Packet<'_>)) -> Vec<Part> {
         let cursor = |bounds: &[u64; 2]| {
             let [from, to] = *bounds;
             let start = self.plausible(from, to).unwrap_or(to);
