@@ -2,6 +2,7 @@
 
 mod made;
 mod succession;
+mod whole;
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
