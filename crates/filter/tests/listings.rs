@@ -82,7 +82,7 @@ fn a_graph_is_read_from_top_to_bottom() {
 0: packet[12:2] == 0x800 ? 1 : 7
 1: packet[23] == 17 ? 2 : 7
 2: packet[20:2] & 0x1fff != 0 ? 7 : 3
-3: packet[(4 * (packet[14] & 15)) + 18:2] > 0x3e8 ? 4 : 7
+3: packet[(4 * (packet[14] & 0xf)) + 18:2] > 0x3e8 ? 4 : 7
 4: packet[16:2] == 0x800 ? 5 : 7
 5: packet[31] & 2 != 0 ? 6 : 7
 6: keep 262144 bytes

@@ -199,8 +199,11 @@ impl Display for Printed<'_, Id> {
             Id::DottedMask(text, mask) => write!(f, "{text} mask {mask}"),
             Id::Ipv6(address, None) => write!(f, "{address}"),
             Id::Ipv6(address, Some(bits)) => write!(f, "{address}/{bits}"),
-            Id::Mac([a, b, c, d, e, g]) => {
-                write!(f, "{a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{g:02x}")
+            Id::Mac(mac) => {
+                write!(f, "{:02x}", mac[0])?;
+                mac[1..]
+                    .iter()
+                    .try_for_each(|byte| write!(f, ":{byte:02x}"))
             }
             Id::ShortMac(mac) => write!(f, "${mac:02x}"),
         }

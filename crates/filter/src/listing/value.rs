@@ -3,10 +3,12 @@
 use crate::graph::condition::{Comparison, Test};
 use crate::graph::values::{Value, ValueId, Values, Width};
 use crate::language::sign;
+use crate::language::tree::Operator;
 use std::fmt::{self, Display};
 
-/// Numbers from this on are written in hexadecimal.
+/// Numbers from this on are written in hexadecimal; masks and what is under them, from 10 on.
 const LEAST_HEX: u32 = 256;
+const LEAST_HEX_MASK: u32 = 10;
 
 /// How values are written: loads are from the start of the packet, which is called `packet`.
 #[derive(Clone, Copy)]
@@ -33,18 +35,30 @@ impl Notation<'_> {
                 (Comparison::AtLeast, false) => "<",
                 (Comparison::AnyBit, _) => {
                     f.write_str(" & ")?;
-                    self.write(f, test.right, true)?;
+                    self.write_mask(f, test.right)?;
                     return f.write_str(if holds { " != 0" } else { " == 0" });
                 }
             };
             write!(f, " {relation} ")?;
-            self.write(f, test.right, false)
+            let left = self.values.get(test.left);
+            if matches!(left, Value::Binary(Operator::And, ..)) {
+                self.write_mask(f, test.right)
+            } else {
+                self.write(f, test.right, false)
+            }
         })
+    }
+
+    fn write_mask(self, f: &mut fmt::Formatter<'_>, id: ValueId) -> fmt::Result {
+        match self.values.get(id) {
+            Value::Constant(mask) => write_number(f, mask, LEAST_HEX_MASK),
+            _ => self.write(f, id, true),
+        }
     }
 
     fn write(self, f: &mut fmt::Formatter<'_>, id: ValueId, is_operand: bool) -> fmt::Result {
         match self.values.get(id) {
-            Value::Constant(number) => write_number(f, number),
+            Value::Constant(number) => write_number(f, number, LEAST_HEX),
             Value::Length => f.write_str("len"),
             Value::Load {
                 width,
@@ -69,7 +83,7 @@ impl Notation<'_> {
             Value::Ancillary(_, offset) => write_ancillary(f, offset),
             Value::HeaderLength(offset) => {
                 let (open, close) = if is_operand { ("(", ")") } else { ("", "") };
-                write!(f, "{open}4 * ({}[{offset}] & 15){close}", self.packet)
+                write!(f, "{open}4 * ({}[{offset}] & 0xf){close}", self.packet)
             }
             Value::Variable(variable) => write!(f, "v{}", variable.0),
             Value::Negate(operand) => {
@@ -81,15 +95,18 @@ impl Notation<'_> {
                 f.write_str(open)?;
                 self.write(f, left, true)?;
                 write!(f, " {} ", sign(operator))?;
-                self.write(f, right, true)?;
+                match operator {
+                    Operator::And => self.write_mask(f, right)?,
+                    _ => self.write(f, right, true)?,
+                }
                 f.write_str(close)
             }
         }
     }
 }
 
-pub(crate) fn write_number(f: &mut fmt::Formatter<'_>, number: u32) -> fmt::Result {
-    if number < LEAST_HEX {
+fn write_number(f: &mut fmt::Formatter<'_>, number: u32, least_hex: u32) -> fmt::Result {
+    if number < least_hex {
         write!(f, "{number}")
     } else {
         write!(f, "{number:#x}")
