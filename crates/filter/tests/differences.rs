@@ -64,7 +64,9 @@ fn ranges_of_a_list_are_found_at_their_ends() {
         value(LinkType::Ipv4, &text, &packet) != 0
     };
     let listed = |port: u16| {
-        (3..60).contains(&port) && port.is_multiple_of(3) || (100..=200).contains(&port) || port >= 65_000
+        (3..60).contains(&port) && port.is_multiple_of(3)
+            || (100..=200).contains(&port)
+            || port >= 65_000
     };
     for port in (0..400).chain(64_990..=65_535) {
         assert_eq!(takes(port), listed(port), "{port}");
