@@ -9,7 +9,7 @@ MANUAL := target/manual
 help:
 	@echo "make demo     build the program and show it: two test hosts, real traffic, a capture (root)"
 	@echo "make test     run every test (root)"
-	@echo "make bench    measure beside tcpdump, dumpcap and netsniff-ng, libpcap and bpfjit (root)"
+	@echo "make bench    measure beside tcpdump, dumpcap, netsniff-ng, libpcap and bpfjit (root)"
 	@echo "make lint     formatting, clippy, rustdoc"
 	@echo "make deny     licences and sources of the dependencies; advisories where they can be fetched"
 	@echo "make fuzz     each fuzz target for FUZZ_SECONDS (60); needs a nightly toolchain"
@@ -31,6 +31,7 @@ bench: build
 	@packaging/need.sh bench
 	cargo bench --locked -p tapline-lab --bench capture -- $(BENCH_FLAGS)
 	cargo bench --locked -p tapline-lab --bench filter -- $(BENCH_FLAGS)
+	cargo bench --locked -p tapline-lab --bench filter_kernel -- $(BENCH_FLAGS)
 
 lint:
 	@packaging/need.sh lint

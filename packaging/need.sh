@@ -25,7 +25,7 @@ done
 [ -e /usr/include/linux/if_packet.h ] || missing+=(linux-libc-dev)
 [ -e /usr/include/stdio.h ] || missing+=(libc6-dev)
 # The lab compares with libpcap; the program does without.
-[ "$1" = build ] || [ -e /usr/include/pcap/pcap.h ] || missing+=(libpcap-dev)
+[ "${1:-}" = build ] || [ -e /usr/include/pcap/pcap.h ] || missing+=(libpcap-dev)
 
 if ! command -v cargo >/dev/null; then
     echo "a Rust toolchain is needed in the PATH: see https://rustup.rs; with sudo, keep yours:" >&2

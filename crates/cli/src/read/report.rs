@@ -4,7 +4,7 @@ mod json;
 mod text;
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
 use serde_json::json;
@@ -20,11 +20,16 @@ use crate::privilege;
 use crate::signals::Signals;
 
 /// Reports file after file; one that fails does not keep the others from it.
-pub fn run(args: &ReadArgs, mut selection: Selection, signals: &Signals) -> Result<Exit, Failure> {
+pub fn run(
+    args: &ReadArgs,
+    files: &[PathBuf],
+    mut selection: Selection,
+    signals: &Signals,
+) -> Result<Exit, Failure> {
     privilege::drop_unneeded(false)?;
     let mut failures = Vec::new();
     let mut total = Total::default();
-    for (place, path) in args.files.iter().enumerate() {
+    for (place, path) in files.iter().enumerate() {
         if signals.flag.load(Ordering::Relaxed) {
             break;
         }
@@ -49,7 +54,7 @@ pub fn run(args: &ReadArgs, mut selection: Selection, signals: &Signals) -> Resu
         print(&total.json())
             .map_err(|error| Failure::job_on("cannot write to standard output", &error))?;
     }
-    selection.check_names()?;
+    selection.check()?;
     let Some(last) = failures.pop() else {
         return Ok(Exit::Done);
     };

@@ -12,6 +12,7 @@ mod options;
 mod packet;
 mod section;
 mod statistics;
+mod plausible;
 mod walk;
 
 pub(in crate::read) use walk::Pcapng;
