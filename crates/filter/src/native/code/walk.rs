@@ -82,15 +82,17 @@ impl Writer<'_, '_> {
             self.part(is_shorter, need >= fixed);
             self.state.bytes = fixed.max(need);
         }
-        if let Some((base, bytes)) = decision.footprint.based
-            && !self.state.has_based(base, bytes)
-        {
-            let need = self.facts.need.based(id, base);
-            let end = self.end_of(base, bytes.max(need));
-            let compare = IntCC::UnsignedGreaterThan;
-            let is_behind = self.builder.ins().icmp(compare, end, self.packet.bytes);
-            self.part(is_behind, need >= bytes);
-            self.state.learn_based(base, bytes.max(need));
+        if let Some((base, bytes)) = decision.footprint.based {
+            let wide = self.wide(base);
+            if !self.state.has_based(wide, bytes) {
+                let need = self.facts.need.based(id, base);
+                let most = bytes.max(need);
+                let end = self.builder.ins().iadd_imm_u(wide, most.cast_signed());
+                let compare = IntCC::UnsignedGreaterThan;
+                let is_behind = self.builder.ins().icmp(compare, end, self.packet.bytes);
+                self.part(is_behind, need >= bytes);
+                self.state.learn_based(wide, most);
+            }
         }
         let condition = self.truth(&decision.formula, true);
         self.split(condition, decision.yes, decision.no, None);
