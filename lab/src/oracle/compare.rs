@@ -79,8 +79,7 @@ impl fmt::Display for Difference {
 
 /// One text in every engine that has no need of anything but bytes.
 pub struct Subject {
-    ours: Vec<Box<dyn Engine>>,
-    classic: Program,
+    ours: Ours,
     theirs: Vec<Libpcap>,
 }
 
@@ -132,26 +131,14 @@ impl Subject {
             other => other,
         };
         match (ours, theirs) {
-            (Ok((ours, classic)), Ok(theirs)) => {
+            (Ok(ours), Ok(theirs)) if is_asked => Compiled::Both(Self { ours, theirs }),
+            (Ok(ours), theirs) => {
+                let theirs = theirs.err();
                 let subject = Self {
                     ours,
-                    classic,
-                    theirs,
+                    theirs: Vec::new(),
                 };
-                if is_asked {
-                    Compiled::Both(subject)
-                } else {
-                    Compiled::Ours(subject, None)
-                }
-            }
-            (Ok((ours, classic)), Err(said)) => {
-                let theirs = Vec::new();
-                let subject = Self {
-                    ours,
-                    classic,
-                    theirs,
-                };
-                Compiled::Ours(subject, Some(said))
+                Compiled::Ours(subject, theirs)
             }
             (Err(error), Ok(_)) if is_asked => Compiled::Theirs(error),
             _ => Compiled::Neither,
@@ -160,7 +147,7 @@ impl Subject {
 
     /// The classic program.
     pub fn classic(&self) -> &Program {
-        &self.classic
+        &self.ours.classic
     }
 
     /// libpcap's programs: as it is first, then optimised.
@@ -173,25 +160,32 @@ impl Subject {
     /// # Errors
     /// The first that differs from the interpreter.
     pub fn ours(&mut self, packet: &Packet) -> Result<u32, Box<Difference>> {
-        let mut engines = self.ours.iter_mut();
+        let mut engines = self.ours.engines.iter_mut();
         let ours = engines.next().map_or(0, |engine| engine.value(packet));
+        let differ = |engine, value| {
+            Box::new(Difference {
+                engine,
+                value,
+                ours,
+                packet: packet.clone(),
+            })
+        };
         for engine in engines.filter(|engine| engine.answers(packet)) {
             let value = engine.value(packet);
             if value != ours {
-                return Err(Box::new(Difference {
-                    engine: engine.name(),
-                    value,
-                    ours,
-                    packet: packet.clone(),
-                }));
+                return Err(differ(engine.name(), value));
             }
+        }
+        let coarse = self.ours.coarse.value(packet);
+        if coarse < ours {
+            return Err(differ("the coarse program", coarse));
         }
         Ok(ours)
     }
 
     /// The names of our engines.
     pub fn names(&self) -> impl Iterator<Item = &'static str> {
-        self.ours.iter().map(|engine| engine.name())
+        self.ours.engines.iter().map(|engine| engine.name())
     }
 
     /// Compares libpcap's value with `ours`: the same, or different for a known reason.
@@ -247,7 +241,7 @@ impl Subject {
         if outcome.reads_unset {
             return Some(Class::Unset);
         }
-        let mine = self.classic.instructions();
+        let mine = self.ours.classic.instructions();
         let was_refused = |end| matches!(end, End::Missing | End::Divided);
         match (trace(mine, packet, Rules::Kernel), outcome) {
             (Outcome { value: 1.., .. }, refused) if was_refused(refused.end) => {
@@ -261,13 +255,30 @@ impl Subject {
     }
 }
 
-type Ours = (Vec<Box<dyn Engine>>, Program);
+/// One text in our engines.
+struct Ours {
+    engines: Vec<Box<dyn Engine>>,
+    classic: Program,
+    /// Lets through at least what the others do.
+    coarse: Program,
+}
 
 fn ours(text: &str, options: &Options) -> Result<Ours, FilterError> {
     match Filter::new(text, options, &NoNames) {
         Ok(filter) => {
             let classic = filter.classic()?;
-            Ok((vec![Box::new(filter), Box::new(classic.clone())], classic))
+            let native = filter.native().expect("native code of every filter");
+            let coarse = filter.coarse();
+            let engines: [Box<dyn Engine>; 3] = [
+                Box::new(filter),
+                Box::new(classic.clone()),
+                Box::new(native),
+            ];
+            Ok(Ours {
+                engines: engines.into(),
+                classic,
+                coarse,
+            })
         }
         Err(FilterError {
             reason: Reason::RejectsAll,
@@ -275,7 +286,11 @@ fn ours(text: &str, options: &Options) -> Result<Ours, FilterError> {
         }) => {
             let classic = Program::new(vec![Instruction::new(opcode::RET_K, 0)]);
             let classic = classic.expect("a return is a program");
-            Ok((vec![Box::new(classic.clone())], classic))
+            Ok(Ours {
+                engines: vec![Box::new(classic.clone())],
+                coarse: classic.clone(),
+                classic,
+            })
         }
         Err(error) => Err(error),
     }

@@ -1,5 +1,6 @@
 use filter::Filter;
 use filter::classic::Program;
+use filter::native;
 
 use super::packet::Packet;
 
@@ -32,6 +33,17 @@ impl Engine for Filter {
 impl Engine for Program {
     fn name(&self) -> &'static str {
         "classic"
+    }
+
+    fn value(&mut self, packet: &Packet) -> u32 {
+        self.run_with(&packet.bytes, packet.original_len, &packet.ancillary)
+    }
+}
+
+/// Our native code.
+impl Engine for native::Program {
+    fn name(&self) -> &'static str {
+        "native"
     }
 
     fn value(&mut self, packet: &Packet) -> u32 {

@@ -55,7 +55,7 @@ pub fn differs(text: &str, options: &Options, packet: &Packet) -> Option<Box<Dif
 }
 
 fn shrink(text: &str, options: &Options, packet: &mut Packet) {
-    let mut attempt = |smaller: Packet, packet: &mut Packet| {
+    let attempt = |smaller: Packet, packet: &mut Packet| {
         if differs(text, options, &smaller).is_some() {
             *packet = smaller;
         }

@@ -151,10 +151,9 @@ impl Shown<'_> {
     }
 
     fn native(&self) -> Result<String, Failure> {
-        match self.filter.native() {
-            Ok(program) => Ok(program.listing()),
-            Err(error) => Err(Failure::new(Exit::Unsupported, chain(&error))),
-        }
+        self.filter
+            .native_listing()
+            .map_err(|error| Failure::new(Exit::Unsupported, chain(&error)))
     }
 
     fn classic(&self) -> Result<Program, Failure> {

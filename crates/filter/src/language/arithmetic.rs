@@ -7,6 +7,9 @@ use crate::error::Reason;
 /// Operators in one comparison.
 const MAX_OPERATORS: usize = 1000;
 
+/// The rank of `*` and `/`. A minus before an operand binds more strongly, but not than `%` and `^`.
+const MOST_RANK: u8 = 5;
+
 impl Parser<'_> {
     /// Reads `arithmetic relation arithmetic`.
     pub(super) fn comparison(&mut self) -> Parsed<Term> {
@@ -58,7 +61,7 @@ impl Parser<'_> {
             }
             Token::Symbol(Symbol::Minus) => {
                 self.advance();
-                let operand = self.deeper(Self::operand)?;
+                let operand = self.deeper(|parser| parser.arithmetic(MOST_RANK + 1))?;
                 Ok(Arithmetic::Negate(Box::new(operand)))
             }
             Token::Symbol(Symbol::Open) => {
@@ -118,8 +121,8 @@ fn operator(token: &Token) -> Option<(Operator, Option<u8>)> {
         Symbol::ShiftRight => (Operator::ShiftRight, Some(3)),
         Symbol::Plus => (Operator::Add, Some(4)),
         Symbol::Minus => (Operator::Subtract, Some(4)),
-        Symbol::Times => (Operator::Multiply, Some(5)),
-        Symbol::Divide => (Operator::Divide, Some(5)),
+        Symbol::Times => (Operator::Multiply, Some(MOST_RANK)),
+        Symbol::Divide => (Operator::Divide, Some(MOST_RANK)),
         Symbol::Modulo => (Operator::Modulo, None),
         Symbol::Xor => (Operator::Xor, None),
         _ => return None,
