@@ -246,9 +246,10 @@ fn every_form_is_the_librarys() {
         assert_eq!(text_of(place, "graph"), whole.graph().to_string());
         assert_eq!(text_of(place, "dot"), whole.dot().to_string());
         if matches!(at, At::File | At::Socket) {
-            let native = whole.native().expect("native code").listing();
-            // Where constants lie in memory is another matter in each process.
-            assert_eq!(text_of(place, "native").len(), native.len());
+            let native = whole.native_listing().expect("native code");
+            // Addresses are those of each process.
+            let lines = text_of(place, "native").lines().count();
+            assert_eq!(lines, native.lines().count());
         } else {
             let fragment = whole.ebpf().expect("eBPF");
             let program = fragment.program(fragment.values());

@@ -71,7 +71,7 @@ pub enum Emit {
     ClassicDecimal,
     /// Typed eBPF instructions, for --at xdp, tc or tc-egress
     Ebpf,
-    /// Code of this machine's processor, in hexadecimal
+    /// Code of this machine's processor
     Native,
 }
 
