@@ -248,7 +248,7 @@ fn every_form_is_the_librarys() {
         assert_eq!(text_of(place, "graph"), whole.graph().to_string());
         assert_eq!(text_of(place, "dot"), whole.dot().to_string());
         if matches!(at, At::File | At::Socket) {
-            let native = whole.native().expect("native code").listing();
+            let native = whole.native_listing().expect("native code");
             // Where constants lie in memory is another matter in each process.
             assert_eq!(text_of(place, "native").len(), native.len());
         } else {
