@@ -117,6 +117,7 @@ impl fmt::Display for Place {
 fn link_type(text: &str) -> Result<LinkType, String> {
     let known = match text.parse() {
         Ok(number) => LinkType::from_number(number),
+        Err(_) if text.eq_ignore_ascii_case("ethernet") => Some(LinkType::Ethernet),
         Err(_) => LinkType::from_name(text),
     };
     known.ok_or_else(|| format!("known are {}", names()))

@@ -146,7 +146,7 @@ impl<'a> Told<'a> {
         let ancillary = ancillary(self.args.at, packet);
         let explanation = filter.explain(packet.bytes, packet.original_len, &ancillary);
         self.accepted += u64::from(explanation.verdict > 0);
-        self.tell(&explanation).map_err(unwritable)
+        self.tell(&explanation).map_err(|error| unwritable(&error))
     }
 
     fn tell(&mut self, explanation: &Explanation<'_>) -> io::Result<()> {
@@ -181,9 +181,9 @@ impl<'a> Told<'a> {
                 self.packets
             };
             let event = json!({ "event": "summary", "packets": of, "accepted": self.accepted });
-            writeln!(self.out, "{}", json::line(&event)).map_err(unwritable)?;
+            writeln!(self.out, "{}", json::line(&event)).map_err(|error| unwritable(&error))?;
         }
-        self.out.flush().map_err(unwritable)
+        self.out.flush().map_err(|error| unwritable(&error))
     }
 }
 
@@ -237,8 +237,8 @@ fn words(explanation: &Explanation<'_>, term: &TermOutcome) -> String {
     words.replace(char::is_control, " ")
 }
 
-fn unwritable(error: io::Error) -> Failure {
-    Failure::job_on("cannot write to standard output", &error)
+fn unwritable(error: &io::Error) -> Failure {
+    Failure::job_on("cannot write to standard output", error)
 }
 
 /// What the file knows of a packet beside its bytes. Whatever the place, its VLAN tags are in them.

@@ -175,7 +175,7 @@ mod tests {
         let text = "default 0.0.0.0\nloopback 127.0.0.0\nlocal 10\nlab 192.168.7 lab-net\n\
             whole 10.1.2.3\nmuch 1.2.3.4.5\nlarge 256\nzero-inside 10.0.1";
         let networks = networks(text);
-        let number = |name: &str| networks.get(name).map(|number| number.octets());
+        let number = |name: &str| networks.get(name).map(Ipv4Addr::octets);
         assert_eq!(number("default"), None);
         assert_eq!(number("loopback"), Some([0, 0, 0, 127]));
         assert_eq!(number("local"), Some([0, 0, 0, 10]));

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, ToSocketAddrs};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 use filter::{Names, Transport};
@@ -26,11 +26,11 @@ pub struct System {
 
 impl System {
     pub fn new() -> Self {
-        Self::below("/etc".into())
+        Self::below(Path::new("/etc"))
     }
 
     /// With the files in `folder`.
-    fn below(folder: PathBuf) -> Self {
+    fn below(folder: &Path) -> Self {
         fn table<T: 'static>(path: PathBuf, parse: fn(&str) -> T) -> Table<T> {
             LazyLock::new(Box::new(move || parse(&files::text(&path))))
         }
@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn a_bare_machine_knows_the_commonest_names() {
-        let system = System::below("/nonexistent".into());
+        let system = System::below(Path::new("/nonexistent"));
         assert_eq!(system.port("http", Transport::Tcp), Some(80));
         assert_eq!(system.port("http", Transport::Udp), None);
         assert_eq!(system.port("domain", Transport::Udp), Some(53));
@@ -126,7 +126,7 @@ mod tests {
             "ethers",
             "2:0:0:0:0:1 printer\n2:0:0:0:0:2 127.0.0.1\n2:0:0:0:0:3 ::1\n",
         );
-        let system = System::below(folder.path().into());
+        let system = System::below(folder.path());
         assert_eq!(system.port("http", Transport::Tcp), Some(8000));
         assert_eq!(system.port("metrics", Transport::Sctp), Some(9100));
         assert_eq!(system.port("https", Transport::Udp), Some(443));

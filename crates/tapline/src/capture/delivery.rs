@@ -104,15 +104,13 @@ impl<C: Consumer> Delivery<'_, C> {
         counters: &Counters,
         reading: &mut Reading,
     ) {
-        let bytes = match &mut reading.exact {
-            None => packet.bytes,
-            Some(exact) => match exact.kept(packet) {
-                Some(bytes) => bytes,
-                None => {
-                    reading.refused += 1;
-                    return;
-                }
-            },
+        let kept = match &mut reading.exact {
+            None => Some(packet.bytes),
+            Some(exact) => exact.kept(packet),
+        };
+        let Some(bytes) = kept else {
+            reading.refused += 1;
+            return;
         };
         if self.failure.is_some() {
             reading.unwritten += 1;
