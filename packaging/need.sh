@@ -24,6 +24,8 @@ done
 # The headers of the C library and the kernel, which have no command.
 [ -e /usr/include/linux/if_packet.h ] || missing+=(linux-libc-dev)
 [ -e /usr/include/stdio.h ] || missing+=(libc6-dev)
+# The tests compare filters with libpcap's.
+[ "${1:-}" = build ] || [ -e /usr/include/pcap/pcap.h ] || missing+=(libpcap-dev)
 
 if ! command -v cargo >/dev/null; then
     echo "a Rust toolchain is needed in the PATH: see https://rustup.rs; with sudo, keep yours:" >&2

@@ -11,12 +11,14 @@ mod map;
 mod program;
 mod socket;
 
-pub use attr::{LinkCreate, MapCreate, MapElement, ObjectInfo, ProgramLoad, ProgramTestRun};
+pub use attr::{
+    LinkCreate, MapBatch, MapCreate, MapElement, ObjectInfo, ProgramLoad, ProgramTestRun,
+};
 pub use instruction::{Instruction, SockFilter};
 pub use link::{XDP_FLAGS_DRV_MODE, XDP_FLAGS_SKB_MODE, create_xdp_link};
 pub use map::{Map, MapLayout, MapType};
 pub use program::{
-    BPF_F_TEST_XDP_LIVE_FRAMES, PROG_TYPE_SOCKET_FILTER, PROG_TYPE_XDP, ProgramSource, TestRun,
-    TestRunResult, load_program, program_id, test_run,
+    BPF_F_TEST_XDP_LIVE_FRAMES, PROG_TYPE_SCHED_CLS, PROG_TYPE_SOCKET_FILTER, PROG_TYPE_XDP,
+    ProgramSource, TestRun, TestRunResult, load_program, program_id, test_run,
 };
 pub use socket::attach_classic;

@@ -18,14 +18,19 @@
 #![forbid(unsafe_code)]
 
 mod assemble;
-mod insn;
+mod filter_map;
 mod map;
 mod program;
 pub mod socket_filter;
 mod xdp;
 
 pub use assemble::{AssembleError, assemble};
-pub use insn::{Alu, Condition, Helper, Insn, Label, Operand, Reg, Size, Width};
+pub use filter::ebpf::{Alu, Condition, Helper, Label, Operand, Reg, Size, Width};
+pub use filter_map::FilterMaps;
 pub use map::{Counters, Map, MapError};
 pub use program::{LoadError, Program, ProgramKind, VerifierLog};
+/// One instruction, or the mark of a place; a map is named by its borrowed descriptor, so it is open
+/// when the program is loaded.
+pub type Insn<'map> = filter::ebpf::Insn<std::os::fd::BorrowedFd<'map>>;
+
 pub use xdp::{XdpAttachError, XdpLink, XdpMode, XdpPlace};

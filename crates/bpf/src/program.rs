@@ -6,11 +6,12 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use abi::bpf::{
-    Instruction, PROG_TYPE_SOCKET_FILTER, PROG_TYPE_XDP, ProgramSource, TestRun, TestRunResult,
+    Instruction, PROG_TYPE_SCHED_CLS, PROG_TYPE_SOCKET_FILTER, PROG_TYPE_XDP, ProgramSource,
+    TestRun, TestRunResult,
 };
 
+use crate::Insn;
 use crate::assemble::{AssembleError, assemble};
-use crate::insn::Insn;
 
 const LICENSE: &CStr = c"MIT OR Apache-2.0";
 /// How often a load is tried that signals interrupt.
@@ -30,6 +31,10 @@ pub enum ProgramKind {
     /// Decides where a frame goes before the stack sees it; the context is `struct xdp_md`.
     #[doc(alias = "BPF_PROG_TYPE_XDP")]
     Xdp,
+    /// Decides at the traffic control of an interface, after the stack's entry or before its exit; the
+    /// context is `struct __sk_buff`.
+    #[doc(alias = "BPF_PROG_TYPE_SCHED_CLS")]
+    Tc,
 }
 
 impl fmt::Display for ProgramKind {
@@ -37,6 +42,7 @@ impl fmt::Display for ProgramKind {
         f.write_str(match self {
             Self::SocketFilter => "socket filter",
             Self::Xdp => "XDP",
+            Self::Tc => "tc",
         })
     }
 }
@@ -56,7 +62,8 @@ impl Program {
     /// # Errors
     /// [`LoadError`]: a label that cannot be resolved, or the kernel's refusal with its log.
     /// # Privileges
-    /// `CAP_BPF` where `kernel.unprivileged_bpf_disabled` is set; for XDP `CAP_NET_ADMIN` too.
+    /// `CAP_BPF` where `kernel.unprivileged_bpf_disabled` is set; for XDP and tc `CAP_NET_ADMIN` too;
+    /// some code asks for `CAP_PERFMON`.
     pub fn load(kind: ProgramKind, name: &str, code: &[Insn<'_>]) -> Result<Self, LoadError> {
         let slots = assemble(code).map_err(LoadError::Assemble)?;
         let source = program_source(kind, name, &slots);
@@ -106,6 +113,7 @@ fn program_source<'a>(
     let program_type = match kind {
         ProgramKind::SocketFilter => PROG_TYPE_SOCKET_FILTER,
         ProgramKind::Xdp => PROG_TYPE_XDP,
+        ProgramKind::Tc => PROG_TYPE_SCHED_CLS,
     };
     ProgramSource {
         program_type,
@@ -155,6 +163,16 @@ impl VerifierLog {
         &self.0
     }
 
+    /// Its last `lines` lines: what the verifier made of the last instructions it looked at.
+    pub fn tail(&self, lines: usize) -> &str {
+        let log = self.0.trim_end();
+        let mut ends = log.rmatch_indices('\n').map(|(at, _)| at + 1);
+        let start = lines
+            .checked_sub(1)
+            .map_or(log.len(), |skipped| ends.nth(skipped).unwrap_or(0));
+        &log[start..]
+    }
+
     /// The line that tells why: the last one that is not bookkeeping.
     pub fn telling_line(&self) -> Option<&str> {
         const BOOKKEEPING: [&str; 3] = ["processed ", "verification time ", "stack depth "];
@@ -191,7 +209,7 @@ impl fmt::Display for LoadError {
                 match log.telling_line() {
                     Some(line) => write!(f, ": {line}"),
                     None if source.kind() == io::ErrorKind::PermissionDenied => {
-                        f.write_str(" (needs CAP_BPF, for XDP CAP_NET_ADMIN too)")
+                        f.write_str(" (needs CAP_BPF, for XDP and tc CAP_NET_ADMIN too)")
                     }
                     None => Ok(()),
                 }

@@ -28,3 +28,4 @@ pub use options::{
 };
 pub use packet::Packet;
 pub use ring::{Link, PacketRing};
+pub use setup::link_type;

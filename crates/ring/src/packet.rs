@@ -15,6 +15,10 @@ const VLAN_TAG_BYTES: usize = 4;
 const MAC_ADDRESSES_BYTES: usize = 12;
 const ETHERTYPE_VLAN: u16 = 0x8100;
 
+/// Our mark in a packet's status: its VLAN tag has been put back. No `TP_STATUS_*` has this bit, and
+/// the kernel writes the whole word anew with the next packet.
+const VLAN_IS_BACK: u32 = 1 << 24;
+
 /// A packet lent by a ring, byte for byte as it was on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet<'a> {
@@ -33,6 +37,9 @@ pub struct Packet<'a> {
     pub reception: Option<Reception>,
     /// What is known of its transport checksum.
     pub checksum: Checksum,
+    /// Tag control information of the VLAN tag that the kernel kept beside the bytes, and that is back
+    /// among them; a socket filter sees the packet without it.
+    pub vlan_tag: Option<u16>,
     /// Index of its interface.
     pub link: u32,
 }
@@ -78,7 +85,7 @@ macro_rules! header {
             }
             #[inline]
             fn put_back(&mut self, kept_more: usize) {
-                self.status &= !TP_STATUS_VLAN_VALID;
+                self.status = self.status & !TP_STATUS_VLAN_VALID | VLAN_IS_BACK;
                 self.mac -= kept_more as u16;
                 self.snaplen += kept_more as u32;
                 self.len += VLAN_TAG_BYTES as u32;
@@ -163,6 +170,7 @@ fn describe<'a, H: Header>(bytes: &'a [u8], header: &H, address: &SockaddrLl) ->
         } else {
             Checksum::Unknown
         },
+        vlan_tag: (status & VLAN_IS_BACK != 0).then(|| header.vlan().1),
         link: address.ifindex.cast_unsigned(),
     }
 }

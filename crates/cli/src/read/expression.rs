@@ -1,20 +1,22 @@
 //! The filter as a text, and what it makes of the packets of an interface.
 
 use std::fmt;
-use std::fmt::Write;
 use std::sync::Arc;
 
-use filter::{Filter, FilterError, NoNames, Options, Reason};
+use filter::{Filter, FilterError, Options, Reason};
 use store::model::{Interface, LinkType};
 
 use super::matcher::Matcher;
 use crate::failure::{Exit, Failure};
+use crate::filter::shown;
+use crate::names::System;
 
 /// A filter in the language of pcap-filter(7), compiled for each link type that there are packets of.
 pub struct Expression {
     text: String,
     /// The word with which it begins, if that may be a misspelt file, and whether a file follows it.
     file_meant: Option<(String, bool)>,
+    names: System,
     /// No matcher for link types no packet of which can match.
     compiled: Vec<(LinkType, Option<Arc<Matcher>>)>,
 }
@@ -24,6 +26,7 @@ impl Expression {
         Self {
             text,
             file_meant,
+            names: System::new(),
             compiled: Vec::new(),
         }
     }
@@ -48,7 +51,7 @@ impl Expression {
             );
             return Err(Failure::new(Exit::Usage, line));
         };
-        let matcher = match Filter::new(&self.text, &Options::new(link), &NoNames) {
+        let matcher = match Filter::new(&self.text, &Options::new(link), &self.names) {
             Ok(filter) => Some(Arc::new(Matcher::new(filter))),
             Err(error) if error.reason == Reason::RejectsAll => None,
             Err(error) => return Err(self.failure(&error, link, interface)),
@@ -79,17 +82,14 @@ impl Expression {
                 format!("cannot open {word}: no such file, and it begins no filter: {error}");
             return Failure::new(Exit::Failed, line);
         }
-        let mut caret = String::new();
-        for line in error.caret(&self.text).lines() {
-            // A String takes whatever is written to it.
-            let _ = writeln!(caret, "  {line}");
-        }
-        eprint!("{caret}");
         let line = format!(
-            "the filter does not fit packets of {} (link type {link}): {error}",
+            "filter is wrong for {} (link type {link}): {error}",
             Named(interface)
         );
-        Failure::new(Exit::Usage, line)
+        Failure {
+            below: shown(&self.text, error),
+            ..Failure::new(Exit::Usage, line)
+        }
     }
 }
 

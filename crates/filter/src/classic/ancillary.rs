@@ -63,6 +63,29 @@ impl Ancillary {
         )
     }
 
+    /// What tcpdump calls the ancillary value at offset `k`.
+    pub(super) const fn name(k: u32) -> Option<&'static str> {
+        Some(match k {
+            Self::PROTOCOL => "proto",
+            Self::PACKET_TYPE => "type",
+            Self::INTERFACE_INDEX => "ifidx",
+            Self::NETLINK_ATTRIBUTE => "nla",
+            Self::NESTED_ATTRIBUTE => "nlan",
+            Self::MARK => "mark",
+            Self::QUEUE => "queue",
+            Self::HARDWARE_TYPE => "hatype",
+            Self::RECEIVE_HASH => "rxhash",
+            Self::CPU => "cpu",
+            Self::XOR_X => "xor_x",
+            Self::VLAN_TAG => "vlan_tci",
+            Self::VLAN_TAG_PRESENT => "vlanp",
+            Self::PAYLOAD_OFFSET => "poff",
+            Self::RANDOM => "random",
+            Self::VLAN_TPID => "vlan_tpid",
+            _ => return None,
+        })
+    }
+
     /// The value `A` takes from a load at offset `k`; `None` refuses the packet.
     pub(crate) fn load(&self, k: u32, a: u32, x: u32) -> Option<u32> {
         match k {

@@ -4,12 +4,13 @@ use super::tree::{Arithmetic, Operator, Relation, Term};
 use super::words::Word;
 use crate::error::Reason;
 
-/// Operators in one piece of arithmetic.
+/// Operators in one comparison.
 const MAX_OPERATORS: usize = 1000;
 
 impl Parser<'_> {
     /// Reads `arithmetic relation arithmetic`.
     pub(super) fn comparison(&mut self) -> Parsed<Term> {
+        self.operators = 0;
         let left = self.arithmetic(0)?;
         let Some(relation) = relation(self.peek()) else {
             return Err(self.unexpected("a comparison"));
@@ -25,7 +26,6 @@ impl Parser<'_> {
     /// everything behind them.
     fn arithmetic(&mut self, least: u8) -> Parsed<Arithmetic> {
         let mut left = self.deeper(Self::operand)?;
-        let mut count = 0;
         loop {
             let span = self.span();
             let Some((operator, rank)) = operator(self.peek()) else {
@@ -37,8 +37,8 @@ impl Parser<'_> {
                 None => 0,
             };
             self.advance();
-            count += 1;
-            if count > MAX_OPERATORS {
+            self.operators += 1;
+            if self.operators > MAX_OPERATORS {
                 return Self::fail(span, Reason::TooDeep);
             }
             let right = self.deeper(|parser| parser.arithmetic(next))?;

@@ -19,9 +19,11 @@ use super::consumer::Consumer;
 use super::delivery::Delivery;
 use super::describe;
 use super::error::CaptureError;
+use super::filter::FilterPlace;
 use super::lane::Lane;
 use super::options::Options;
 use super::outcome::{Ended, LinkAccount, Outcome};
+use super::wanted::Wanted;
 use crate::stop::Stop;
 
 /// Marks the stop among the events, which otherwise name a lane.
@@ -50,6 +52,8 @@ pub struct Capture {
 impl Capture {
     /// Opens a ring on every interface of `options`.
     ///
+    /// A filter expression is compiled for each of them before any is opened.
+    ///
     /// # Errors
     /// [`CaptureError`] says which interface and which step.
     /// # Privileges
@@ -60,11 +64,15 @@ impl Capture {
         check(&options.links)?;
         let wait = |source| CaptureError::Wait { source };
         let mut netlink = Netlink::open()?;
+        let wanted: Result<Vec<Wanted>, CaptureError> = (options.links.iter())
+            .map(|link| Wanted::of(link, &options, &mut netlink))
+            .collect();
+        let wanted = wanted?;
         let epoll = epoll::create(CreateFlags::CLOEXEC).map_err(|errno| wait(errno.into()))?;
         let mut lanes = Vec::with_capacity(options.links.len());
         let mut interfaces = Vec::with_capacity(options.links.len());
-        for (number, link) in (0..).zip(&options.links) {
-            let lane = Lane::open(link, &options, &mut netlink)?;
+        for (number, (link, wanted)) in (0..).zip(options.links.iter().zip(wanted)) {
+            let lane = Lane::open(link, wanted, &options, &mut netlink)?;
             epoll::add(
                 &epoll,
                 &lane.ring,
@@ -93,6 +101,11 @@ impl Capture {
     /// The interfaces, as a capture file describes them; packets name them by their place here.
     pub fn interfaces(&self) -> &[Interface] {
         &self.interfaces
+    }
+
+    /// Where the filter runs on each interface, in their order; `None` without a filter.
+    pub fn filter_places(&self) -> impl Iterator<Item = Option<FilterPlace>> {
+        self.lanes.iter().map(|lane| lane.place)
     }
 
     /// The operating system that captures, as a capture file names it.
@@ -290,30 +303,33 @@ impl Capture {
     fn account(&self, writer: u64) -> Account {
         let mut account: Account = self.lanes.iter().map(|lane| lane.counters.account()).sum();
         account.delivered = account.delivered.saturating_sub(writer);
-        account.lost.writer = writer + self.lanes.iter().map(|lane| lane.unwritten).sum::<u64>();
+        account.lost.writer = writer
+            + self
+                .lanes
+                .iter()
+                .map(|lane| lane.reading.unwritten)
+                .sum::<u64>();
         account
     }
 
     fn statistics(&self) -> Vec<Statistics> {
         (0..)
             .zip(&self.lanes)
-            .map(|(number, lane)| {
-                let beyond = lane.surplus + lane.unwritten;
-                lane.counters.statistics(number, beyond)
-            })
+            .map(|(number, lane)| lane.counters.statistics(number, lane.beyond()))
             .collect()
     }
 
     fn outcome(&self, ended: Ended, duration: Duration, writer: u64) -> Outcome {
         let link = |lane: &Lane| {
             let mut account = lane.counters.account();
-            account.lost.writer = lane.unwritten;
+            account.lost.writer = lane.reading.unwritten;
             if self.lanes.len() == 1 {
                 account = self.account(writer);
             }
             LinkAccount {
                 name: lane.ring.link().name.clone(),
                 account,
+                filter: lane.place,
             }
         };
         Outcome {
