@@ -203,7 +203,10 @@ fn a_wrong_filter_is_wrong_usage_and_its_place_is_shown() {
                 && first.contains("(link type EN10MB): column "),
             "{first}"
         );
-        assert!(below.starts_with(&format!("  {filter}\n")) && below.ends_with(place), "{lines}");
+        assert!(
+            below.starts_with(&format!("  {filter}\n")) && below.ends_with(place),
+            "{lines}"
+        );
         assert!(!copy.exists());
     }
     let output = read(["-q", file, "ip and arp"]);

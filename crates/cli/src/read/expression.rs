@@ -1,9 +1,10 @@
 //! The filter as a text, and what it makes of the packets of an interface.
 
 use std::fmt;
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
-use filter::{Filter, FilterError, Options, Reason};
+use filter::{Filter, FilterError, Names, Options, Reason, Transport};
 use store::model::{Interface, LinkType};
 
 use super::matcher::Matcher;
@@ -51,13 +52,21 @@ impl Expression {
             );
             return Err(Failure::new(Exit::Usage, line));
         };
-        let matcher = match Filter::new(&self.text, &Options::new(link), &self.names) {
+        let matcher = match Filter::new(&self.text, &Options::new(link), &self.names()) {
             Ok(filter) => Some(Arc::new(Matcher::new(filter))),
             Err(error) if error.reason == Reason::RejectsAll => None,
             Err(error) => return Err(self.failure(&error, link, interface)),
         };
         self.compiled.push((link_type, matcher.clone()));
         Ok(matcher)
+    }
+
+    fn names(&self) -> Guarded<'_> {
+        let word = self.file_meant.as_ref().map(|(word, _)| word.as_str());
+        Guarded {
+            names: &self.names,
+            word,
+        }
     }
 
     /// Fails if it matches no packet whatever, of none of the interfaces: nobody asks for that.
@@ -76,6 +85,7 @@ impl Expression {
     ) -> Failure {
         if let Some((word, has_files)) = &self.file_meant
             && error.suggestion.is_none()
+            && is_of_words(&error.reason)
             && (error.span.start < word.len() || *has_files)
         {
             let line =
@@ -90,6 +100,51 @@ impl Expression {
             below: shown(&self.text, error),
             ..Failure::new(Exit::Usage, line)
         }
+    }
+}
+
+/// Whether the words are no filter, whatever the packets are.
+fn is_of_words(reason: &Reason) -> bool {
+    matches!(
+        reason,
+        Reason::Unknown { .. }
+            | Reason::Unexpected { .. }
+            | Reason::Character
+            | Reason::InvalidIpv4(_)
+            | Reason::InvalidIpv6(_)
+            | Reason::InvalidMac(_)
+    )
+}
+
+/// The names of this machine, but for the word that may be a misspelt file: no server is asked for
+/// that. Who means a host writes `host NAME`.
+struct Guarded<'a> {
+    names: &'a System,
+    word: Option<&'a str>,
+}
+
+impl Names for Guarded<'_> {
+    fn host(&self, name: &str) -> Vec<IpAddr> {
+        if self.word == Some(name) {
+            return Vec::new();
+        }
+        self.names.host(name)
+    }
+
+    fn network(&self, name: &str) -> Option<Ipv4Addr> {
+        self.names.network(name)
+    }
+
+    fn ethernet(&self, name: &str) -> Option<[u8; 6]> {
+        self.names.ethernet(name)
+    }
+
+    fn port(&self, name: &str, transport: Transport) -> Option<u16> {
+        self.names.port(name, transport)
+    }
+
+    fn protocol(&self, name: &str) -> Option<u8> {
+        self.names.protocol(name)
     }
 }
 
