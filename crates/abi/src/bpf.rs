@@ -15,7 +15,10 @@ pub use attr::{
     LinkCreate, MapBatch, MapCreate, MapElement, ObjectInfo, ProgramLoad, ProgramTestRun,
 };
 pub use instruction::{Instruction, SockFilter};
-pub use link::{XDP_FLAGS_DRV_MODE, XDP_FLAGS_SKB_MODE, create_xdp_link};
+pub use link::{
+    BPF_TCX_EGRESS, BPF_TCX_INGRESS, XDP_FLAGS_DRV_MODE, XDP_FLAGS_SKB_MODE, create_tcx_link,
+    create_xdp_link,
+};
 pub use map::{Map, MapLayout, MapType};
 pub use program::{
     BPF_F_TEST_XDP_LIVE_FRAMES, PROG_TYPE_SCHED_CLS, PROG_TYPE_SOCKET_FILTER, PROG_TYPE_XDP,

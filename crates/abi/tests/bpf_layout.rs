@@ -5,8 +5,8 @@ mod c_layout;
 use std::mem::offset_of;
 
 use abi::bpf::{
-    Instruction, LinkCreate, MapCreate, MapElement, ObjectInfo, ProgramLoad, ProgramTestRun,
-    SockFilter,
+    Instruction, LinkCreate, MapBatch, MapCreate, MapElement, ObjectInfo, ProgramLoad,
+    ProgramTestRun, SockFilter,
 };
 use c_layout::assert_as_in_c;
 use tapline_abi as abi;
@@ -30,6 +30,14 @@ fn structs_lie_as_in_the_kernels_headers() {
         ("at(key)", offset_of!(MapElement, key)),
         ("at(value)", offset_of!(MapElement, value)),
         ("at(flags)", offset_of!(MapElement, flags)),
+        ("at(batch.in_batch)", offset_of!(MapBatch, in_batch)),
+        ("at(batch.out_batch)", offset_of!(MapBatch, out_batch)),
+        ("at(batch.keys)", offset_of!(MapBatch, keys)),
+        ("at(batch.values)", offset_of!(MapBatch, values)),
+        ("at(batch.count)", offset_of!(MapBatch, count)),
+        ("at(batch.map_fd)", offset_of!(MapBatch, map_fd)),
+        ("at(batch.elem_flags)", offset_of!(MapBatch, elem_flags)),
+        ("at(batch.flags)", offset_of!(MapBatch, flags)),
         ("at(prog_type)", offset_of!(ProgramLoad, prog_type)),
         ("at(insn_cnt)", offset_of!(ProgramLoad, insn_cnt)),
         ("at(insns)", offset_of!(ProgramLoad, insns)),

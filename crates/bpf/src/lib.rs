@@ -9,7 +9,8 @@
 //! - [`Insn`] is one instruction; jumps name a [`Label`], which [`assemble`] resolves.
 //! - [`Program`] is a loaded program; a refusal keeps the verifier's log ([`LoadError`]).
 //! - [`Map`] is memory that a program and this process share.
-//! - [`XdpLink`] ties a program to an interface for as long as it lives.
+//! - [`FilterMaps`] are the sets of a filter's code (`filter::ebpf`), which becomes [`Insn`]s with them.
+//! - [`XdpLink`] and [`TcLink`] tie a program to an interface for as long as they live.
 //! - [`socket_filter`] makes a classic filter count what it is offered and what it accepts.
 //!
 //! Nothing is pinned: what a program attached is gone with its process, also after a crash.
@@ -22,6 +23,7 @@ mod filter_map;
 mod map;
 mod program;
 pub mod socket_filter;
+mod tc;
 mod xdp;
 
 pub use assemble::{AssembleError, assemble};
@@ -33,4 +35,5 @@ pub use program::{LoadError, Program, ProgramKind, VerifierLog};
 /// when the program is loaded.
 pub type Insn<'map> = filter::ebpf::Insn<std::os::fd::BorrowedFd<'map>>;
 
+pub use tc::{TcAttachError, TcLink, TcPlace};
 pub use xdp::{XdpAttachError, XdpLink, XdpMode, XdpPlace};

@@ -3,10 +3,10 @@
 //!
 //! `cargo bench -p tapline-lab --bench filter_kernel -- [--rounds N]` needs root.
 //!
-//! Each trial runs one program a million times on one frame in memory that is in the cache, and divides
-//! the time of the call by the runs. Trials of the programs take turns, so that whatever else the
-//! machine does falls on all of them. **Cost** is a program's median less that of the empty program
-//! (`return XDP_DROP`) on the same frame.
+//! A trial runs one program a million times on one frame, in ten calls, and keeps the processor time of
+//! the fastest call, divided by its runs. Frame, program and maps are in the processor's cache. Trials
+//! of the programs take turns, so that whatever else the machine does falls on all of them. **Cost** is
+//! a program's median less that of the empty program (`return XDP_DROP`) on the same frame.
 
 #![forbid(unsafe_code)]
 
