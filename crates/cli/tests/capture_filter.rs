@@ -305,7 +305,7 @@ fn a_filter_beyond_the_memory_of_the_socket_is_split() {
     let small = || fs::write("/proc/sys/net/core/optmem_max", "20480");
     scene.right.run(small).expect("the host's own limit");
     let hosts: Vec<String> = (0..1000)
-        .map(|n: u32| format!("10.0.{}.{}", n / 250, n % 250))
+        .map(|n: u32| format!("10.{}.{}.1", n / 250, n % 250))
         .collect();
     let list = format!("host {} or 198.18.0.1", hosts.join(" or "));
     let file = scene.file("file");
@@ -336,4 +336,27 @@ fn a_split_filter_counts_to_the_last_packet_wanted() {
     summary.conserves(received);
     assert!((129..=130).contains(&received), "{summary:?}");
     assert_eq!(packets(&file).len(), 30);
+}
+
+/// Once, on standard error, also for two interfaces and for those who want to be left alone.
+#[test]
+fn what_a_reader_may_not_expect_is_warned_of() {
+    let scene = Scene::new();
+    let file = scene.file("file");
+    let running = start(
+        &scene.right,
+        &["-i", "lo", "-q", "-w", &file, "-c", "1", "vlan or ip"],
+    );
+    scene.send(&[udp(b"one")]);
+    scene.send(&[tagged(&udp(b"two"), &[(0x8100, 10)])]);
+    let ended = running.finish();
+    ended.exit(0);
+    let [warning, line, carets] = &ended.stderr[..] else {
+        panic!("{ended:?}");
+    };
+    assert!(
+        warning.starts_with("warning: column 1: \"vlan\" "),
+        "{warning}"
+    );
+    assert_eq!((&line[..], &carets[..]), ("  vlan or ip", "  ^^^^"));
 }

@@ -6,6 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Output;
 
+use filter::ebpf::Listing;
 use filter::{At, Filter, LinkType, NoNames, Options};
 use lab::Host;
 use serde_json::Value;
@@ -186,6 +187,8 @@ fn without_a_form_it_tells_what_becomes_of_the_filter() {
         "{output:?}"
     );
     assert!(text(&output).ends_with(text(&program)), "{output:?}");
+    let tree = filter(&host, &["--emit", "tree", "tcp port 80"]);
+    assert!(text(&output).starts_with(text(&tree)), "{output:?}");
     let output = filter(&host, &["--json", "tcp", "port", "80"]);
     let summary: Value = serde_json::from_str(text(&output)).expect("one line of JSON");
     assert_eq!(summary["event"], "summary");
@@ -202,7 +205,7 @@ fn without_a_form_it_tells_what_becomes_of_the_filter() {
 fn a_list_that_is_too_long_is_said_to_be_split() {
     let host = Host::new("alone");
     let hosts: Vec<String> = (0..2000)
-        .map(|n: u32| format!("10.0.{}.{}", n / 250, n % 250))
+        .map(|n: u32| format!("10.{}.{}.1", n / 250, n % 250))
         .collect();
     let list = format!("host {}", hosts.join(" or "));
     let output = filter(&host, &[&list]);
@@ -214,8 +217,71 @@ fn a_list_that_is_too_long_is_said_to_be_split() {
         text(&output).contains("(000)"),
         "the coarse program: {output:?}"
     );
+    assert!(text(&output).contains("more lines"), "of the tree");
+    assert!(text(&output).lines().count() < 100);
     let output = filter(&host, &["--emit", "classic", &list]);
     assert!(complaint(&output, 4).contains("more than the kernel takes"));
+}
+
+#[test]
+fn every_form_is_the_librarys() {
+    let host = Host::new("alone");
+    let text_of = |place: &str, emit: &str| {
+        let output = filter(
+            &host,
+            &["--at", place, "--emit", emit, "vlan 10 and tcp port 80"],
+        );
+        text(&output).to_owned()
+    };
+    let places = [
+        ("file", At::File),
+        ("socket", At::Socket),
+        ("xdp", At::Xdp),
+        ("tc", At::TcIngress),
+        ("tc-egress", At::TcEgress),
+    ];
+    for (place, at) in places {
+        let mut options = Options::new(LinkType::Ethernet);
+        options.at = at;
+        let whole = Filter::new("vlan 10 and tcp port 80", &options, &NoNames).expect("a filter");
+        assert_eq!(text_of(place, "tree"), whole.tree().to_string());
+        assert_eq!(text_of(place, "graph"), whole.graph().to_string());
+        assert_eq!(text_of(place, "dot"), whole.dot().to_string());
+        if matches!(at, At::File | At::Socket) {
+            let native = whole.native_listing().expect("native code");
+            // Where constants lie in memory is another matter in each process.
+            assert_eq!(text_of(place, "native").len(), native.len());
+        } else {
+            let fragment = whole.ebpf().expect("eBPF");
+            let program = fragment.program(fragment.values());
+            assert_eq!(text_of(place, "ebpf"), Listing(&program).to_string());
+        }
+        let overview = filter(&host, &["--at", place, "vlan 10 and tcp port 80"]);
+        assert!(text(&overview).starts_with(&whole.tree().to_string()));
+    }
+}
+
+#[test]
+fn what_a_reader_may_not_expect_is_warned_of() {
+    let host = Host::new("alone");
+    let output = filter(&host, &["--json", "ip6 or vlan 10 or ip"]);
+    let summary: Value = serde_json::from_str(text(&output)).expect("JSON");
+    let said = std::str::from_utf8(&output.stderr).expect("text");
+    let warning = summary["warnings"][0].as_str().expect("a warning");
+    assert_eq!(
+        said,
+        format!("warning: {warning}\n  ip6 or vlan 10 or ip\n         ^^^^^^^\n")
+    );
+    assert!(warning.starts_with("column 8: "), "{warning}");
+    let output = filter(&host, &["--json", "vlan 10 and ip"]);
+    let summary: Value = serde_json::from_str(text(&output)).expect("JSON");
+    assert_eq!(
+        (
+            summary["warnings"].as_array().map(Vec::len),
+            output.stderr.len()
+        ),
+        (Some(0), 0)
+    );
 }
 
 #[test]

@@ -74,15 +74,37 @@ fn every_packet_has_its_verdict() {
     }
 }
 
-/// The text says the same, a packet a line or more.
+/// A packet a line, with the term that decided; one packet with all its terms.
 #[test]
 fn people_read_the_same() {
     let file = capture("ISAKMP_sa_setup.pcap");
-    let output = filter(&["--packet", &file, "udp port 500"]);
-    assert!(output.status.success(), "{output:?}");
-    let text = String::from_utf8(output.stdout).expect("text");
-    let passes = text.lines().filter(|line| line.contains(" passes")).count();
-    assert_eq!(passes as u64, tcpdumps(&file, "udp port 500"));
+    let said = |arguments: &[&str]| {
+        let output = filter(&[&["--packet", &file], arguments].concat());
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).expect("text")
+    };
+    let text = said(&["tcp or udp port 500"]);
+    let line = "1: accepted, column 8, udp port 500: true";
+    assert_eq!(text.lines().next(), Some(line));
+    let accepted = text.lines().filter(|line| line.contains(": accepted,"));
+    let expected = tcpdumps(&file, "tcp or udp port 500");
+    assert_eq!(accepted.count() as u64, expected);
+    assert_eq!(
+        said(&["-c", "1", "not udp"]),
+        "1: refused, column 5, udp: true\n"
+    );
+    assert_eq!(said(&["-c", "1", ""]), "1: accepted\n");
+    let whole = said(&["--number", "1", "tcp or udp port 500 or arp"]);
+    assert_eq!(
+        whole.lines().map(str::trim_end).collect::<Vec<_>>(),
+        [
+            "tcp or udp port 500 or arp",
+            "^^^                         false",
+            "       ^^^^^^^^^^^^         true, which decides",
+            "                       ^^^  not asked",
+            "accepted, keeps 262144 bytes",
+        ]
+    );
 }
 
 #[test]
@@ -91,7 +113,14 @@ fn one_packet_or_some_are_chosen() {
     let (all, _) = events(&["--packet", &file, "udp"]);
     let (some, summary) = events(&["--packet", &file, "-c", "3", "udp"]);
     assert_eq!((&some[..], &summary["packets"]), (&all[..3], &3.into()));
-    let (one, summary) = events(&["--packet", &file, "--number", "2", "udp"]);
+    let (mut one, summary) = events(&["--packet", &file, "--number", "2", "udp"]);
+    // Of one packet every term is told.
+    let terms = one[0].as_object_mut().expect("an object").remove("terms");
+    let term = serde_json::json!({ "column": 1, "term": "udp", "outcome": "true" });
+    assert_eq!(
+        (&one[0]["decided_by"], terms),
+        (&term, Some(Value::from(vec![term.clone()])))
+    );
     assert_eq!((&one[..], &summary["packets"]), (&all[1..2], &1.into()));
     let output = filter(&["--packet", &file, "--number", "100000", "udp"]);
     assert_eq!(output.status.code(), Some(1));

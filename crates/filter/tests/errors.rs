@@ -1,7 +1,8 @@
 //! What a person sees of a filter that is wrong, and what hostile text costs.
 
 use std::fmt::Write as _;
-use tapline_filter::{FilterError, LinkType, MAX_TEXT, NoNames, Options, Reason, compile};
+use tapline_filter::classic::Ancillary;
+use tapline_filter::{Filter, FilterError, LinkType, MAX_TEXT, NoNames, Options, Reason, compile};
 
 fn error(text: &str) -> FilterError {
     compile(text, &Options::new(LinkType::Ethernet), &NoNames).expect_err(text)
@@ -53,6 +54,9 @@ fn near_words_are_suggested() {
         ("vlna 10 and ip", Some("vlan")),
         ("tcp dst prot 80", Some("port")),
         ("ip and desthost 10.0.0.1", None),
+        ("tcp and ip 10.0.0.1", Some("host")),
+        ("ether 1:2:3:4:5:6", Some("host")),
+        ("ip 80", None),
         ("tcp[tcpflag] = 2", Some("tcpflags")),
         ("xyzzy", None),
     ] {
@@ -128,13 +132,61 @@ fn nesting_is_bounded_in_the_tree_too() {
 }
 
 #[test]
-fn parentheses_behind_qualifiers_hold_addresses_only() {
+fn long_filters_that_are_well_come_to_an_end() {
+    let terms = |form: &dyn Fn(u32) -> String, joint: &str| {
+        let mut text = form(0);
+        for at in 1.. {
+            let next = form(at);
+            if text.len() + joint.len() + next.len() > MAX_TEXT / 8 {
+                break;
+            }
+            text = text + joint + &next;
+        }
+        text
+    };
+    let host = |at: u32| format!("10.{}.{}.{}", at >> 14, at >> 7 & 127, at & 127);
+    for text in [
+        terms(
+            &|at| format!("(host {} and port {})", host(at), at & 0xffff),
+            " or ",
+        ),
+        terms(
+            &|at| format!("(host {} or port {})", host(at), at & 0xffff),
+            " and ",
+        ),
+        terms(&|at| format!("ip[{at}] = {}", at & 255), " and "),
+        terms(&|at| format!("vlan {}", at & 4095), " or "),
+        terms(
+            &|at| format!("(vlan {} and host {})", at & 4095, host(at)),
+            " or ",
+        ),
+        terms(&|at| format!("len{} = {at}", "+len".repeat(900)), " or "),
+        terms(&|at| format!("ip6 host fe80::{at:x}"), " or "),
+        format!(
+            "ip and {}",
+            terms(&|at| format!("not port {}", at & 0xffff), " and ")
+        ),
+    ] {
+        let filter = Filter::new(&text, &Options::new(LinkType::Ethernet), &NoNames).unwrap();
+        assert_eq!(
+            filter.run(&[0; 60], 60, &Ancillary::default()),
+            0,
+            "{}",
+            &text[..60]
+        );
+        assert!(filter.warnings().len() <= 16);
+    }
+}
+
+#[test]
+fn parentheses_that_begin_with_an_address_hold_addresses_only() {
     let options = Options::new(LinkType::Ethernet);
     for text in [
         "host (10.0.0.1 or tcp)",
         "port (80 or ip[0] = 1)",
         "host (10.0.0.1 and (vlan))",
         "net not tcp",
+        "host 10.0.0.1 or (10.0.0.2 and tcp)",
     ] {
         let error = error(text);
         assert!(
@@ -147,6 +199,7 @@ fn parentheses_behind_qualifiers_hold_addresses_only() {
         "port (80 or (81 and 82)) or ip[0] = 1",
         "net not 10.0.0.0/8 and tcp",
         "port (80) and (len > 3 or tcp)",
+        "port 80 and ((5) < len or tcp)",
     ] {
         let result = compile(text, &options, &NoNames);
         assert!(result.is_ok(), "{text}: {result:?}");

@@ -224,6 +224,11 @@ fn tags_beside_the_bytes_are_taken_into_account() {
         |_| true,
     );
     assert!(expressions > 100, "{expressions}");
+    let warning = filter("vlan or ip", &options).warnings()[0].clone();
+    assert_eq!(warning.explicit, "vlan or ether[16:2] == 0x800");
+    // A tag of another number may be beside the bytes, and then nothing is moved.
+    let warning = filter("vlan 7 or ip", &options).warnings()[0].clone();
+    assert_eq!(warning.explicit, "vlan 7 or vlan 7▸ip");
 }
 
 #[test]
@@ -250,6 +255,80 @@ fn what_no_expression_says_shows_the_layers() {
     );
 }
 
+/// A filter of `depth` levels, in which words for tunnels stand anywhere.
+fn random_text(seed: &mut u64, depth: u32) -> String {
+    const TERMS: &[&str] = &[
+        "vlan",
+        "vlan 10",
+        "vlan 20",
+        "mpls",
+        "mpls 5",
+        "pppoes",
+        "vxlan",
+        "geneve 100",
+        "ip",
+        "arp",
+        "ip6",
+        "tcp port 80",
+        "host 10.0.0.1",
+        "ether host 2:0:0:0:0:1",
+        "greater 60",
+        "ip[8:2] & 0xff = 17",
+    ];
+    let mut pick = |below: usize| {
+        *seed ^= *seed << 13;
+        *seed ^= *seed >> 7;
+        *seed ^= *seed << 17;
+        (*seed >> 20) as usize % below
+    };
+    let kind = pick(if depth == 0 { 4 } else { 12 });
+    match kind {
+        0..4 => TERMS[pick(TERMS.len())].to_owned(),
+        4 | 5 => format!("not ({})", random_text(seed, depth - 1)),
+        _ => {
+            let word = if kind < 9 { "and" } else { "or" };
+            let (left, right) = (random_text(seed, depth - 1), random_text(seed, depth - 1));
+            format!("({left}) {word} ({right})")
+        }
+    }
+}
+
+#[test]
+fn what_is_written_out_of_random_filters_matches_the_same_packets() {
+    let (frames, mut seed) = (frames(), 0x1234_5678_9abc_def1);
+    let (mut warned, mut expressions, mut matched) = (0, 0, 0);
+    let options = Options::new(LinkType::Ethernet);
+    for _ in 0..4000 {
+        let text = random_text(&mut seed, 4);
+        let Ok(original) = Filter::new(&text, &options, &NoNames) else {
+            continue;
+        };
+        let Some(warning) = original.warnings().first() else {
+            continue;
+        };
+        warned += 1;
+        if !warning.is_expression {
+            continue;
+        }
+        expressions += 1;
+        let explicit = filter(&warning.explicit, &options);
+        for frame in &frames {
+            let run =
+                |filter: &Filter| filter.run(frame, frame.len() as u32, &Ancillary::default());
+            let verdict = run(&original);
+            assert_eq!(
+                verdict,
+                run(&explicit),
+                "{text}: {}: {frame:02x?}",
+                warning.explicit
+            );
+            matched += u32::from(verdict != 0);
+        }
+    }
+    println!("{warned} filters with warnings, {expressions} expressions, {matched} matches");
+    assert!(expressions > 300 && matched > 1000);
+}
+
 #[test]
 fn a_long_filter_has_few_and_short_warnings() {
     for part in [
@@ -257,7 +336,7 @@ fn a_long_filter_has_few_and_short_warnings() {
         "vlan or ip or ",
         "ip or vlan 7 or ether[0] = 1 or ",
     ] {
-        let text = format!("{}ip", part.repeat(MAX_TEXT / part.len() - 1));
+        let text = format!("{}ip", part.repeat(MAX_TEXT / 8 / part.len()));
         let warnings = warnings(&text);
         assert!((1..=16).contains(&warnings.len()));
         for warning in warnings {

@@ -123,7 +123,11 @@ pub struct Packets<'b> {
 impl<'b> Iterator for Packets<'b> {
     type Item = Packet<'b>;
 
-    #[inline]
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "called for every packet: what its caller does not read is not made"
+    )]
     fn next(&mut self) -> Option<Packet<'b>> {
         if self.left == 0 {
             return None;
@@ -147,7 +151,11 @@ impl<'b> Iterator for Packets<'b> {
 }
 
 impl<'b> Packets<'b> {
-    #[inline]
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "called for every packet: what its caller does not read is not made"
+    )]
     fn next_in_block(&mut self) -> Option<Packet<'b>> {
         if self.offset > self.room || !self.offset.is_multiple_of(8) {
             return None;

@@ -143,8 +143,8 @@ fn a_place_found_leads_to_its_packet() {
             continue;
         };
         let mut found = Vec::new();
-        parts.walk_from(reader.offset(), u64::MAX, |offset, packet| {
-            found.push((offset, told_packet(packet)));
+        parts.walk_from(reader.offset(), u64::MAX, |spot, packet| {
+            found.push((spot.offset, told_packet(packet)));
         });
         for (offset, expected) in found {
             reader.return_to(Mark { offset, blocks: 1 });
@@ -182,7 +182,9 @@ fn a_capture_within_a_capture_misleads_nobody() {
 #[test]
 fn streams_and_compressed_files_have_no_parts() {
     let none = |reader: Result<Reader, ReadError>| reader.expect("a capture").parts().is_none();
-    let path = made().into_iter().find(|path| path.ends_with("sections.pcapng.zst"));
+    let path = made()
+        .into_iter()
+        .find(|path| path.ends_with("sections.pcapng.zst"));
     assert!(none(Reader::open(&path.expect("the file"))));
     let bytes = std::fs::read(&made()[0]).expect("a file");
     assert!(none(Reader::from_stream(std::io::Cursor::new(bytes))));

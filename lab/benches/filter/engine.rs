@@ -1,12 +1,12 @@
 //! What answers.
 
 use std::hint::black_box;
-use std::time::Instant;
 
 use bpfjit_sys::{BpfJit, Opcode};
 use filter::{Filter, LinkType, NoNames, Options, native};
 use pcap::{BpfProgram, Capture, Linktype};
 
+use crate::clock;
 use crate::rows::Row;
 use crate::trace::Trace;
 
@@ -68,7 +68,7 @@ pub fn measure(engines: &[(usize, Engine)], trace: &Trace, rounds: u32) -> Vec<R
     // The first round warms up and is not counted.
     for round in 0..=rounds {
         for (number, engine) in engines {
-            let start = Instant::now();
+            let start = clock::now_ns();
             let mut matches = 0;
             for _ in 0..trace.passes {
                 matches += engine.walk(trace);
@@ -77,7 +77,7 @@ pub fn measure(engines: &[(usize, Engine)], trace: &Trace, rounds: u32) -> Vec<R
             if round > 0 {
                 results.push(Round {
                     engine: *number,
-                    ns: start.elapsed().as_nanos() as f64 / packets,
+                    ns: (clock::now_ns() - start) as f64 / packets,
                     matches: matches / u64::from(trace.passes),
                 });
             }
@@ -102,7 +102,10 @@ impl Engine {
 
 #[inline]
 fn count(trace: &Trace, matches: impl Fn(&[u8]) -> bool) -> u64 {
-    trace.frames().map(|frame| u64::from(matches(black_box(frame)))).sum()
+    trace
+        .frames()
+        .map(|frame| u64::from(matches(black_box(frame))))
+        .sum()
 }
 
 /// Gathers frames and asks about them together; the gathering is part of the time.

@@ -30,6 +30,8 @@ impl Options {
                 "--json" => options.json = true,
                 "--quick" => options.rounds = 1,
                 "--rounds" => options.rounds = rounds(&value()?)?,
+                // `make bench` hands its flags to both benches; this one is of the capture's.
+                "--tapline" => drop(value()?),
                 "--without" => options.without.push(value()?),
                 _ => return Err(format!("{argument} is not understood")),
             }

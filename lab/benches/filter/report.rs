@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::compile::Times;
+use crate::compile::Microseconds;
 use crate::engine::{NAMES, Round};
 use crate::machine::Machine;
 use crate::options::Options;
@@ -14,7 +14,7 @@ pub struct Report {
     machine: Machine,
     rounds: u32,
     lines: Vec<Line>,
-    compiled: Vec<(String, Vec<Times>)>,
+    compiled: Vec<(String, Vec<Microseconds>)>,
 }
 
 /// One filter on one trace.
@@ -58,7 +58,7 @@ impl Report {
         });
     }
 
-    pub fn add_compile(&mut self, row: &Row, times: Vec<Times>) {
+    pub fn add_compile(&mut self, row: &Row, times: Vec<Microseconds>) {
         self.compiled.push((row.name.clone(), times));
     }
 
@@ -69,7 +69,7 @@ impl Report {
     pub fn print_markdown(&self) {
         println!("{}", self.machine.line());
         println!(
-            "\nOne thread, traces in memory, ns per packet; {} rounds, engines by turns; median \
+            "\nOne thread, traces in memory, ns of its processor time per packet; {} rounds, engines by turns; median \
              (least–most). All engines found the same number of matches: {}.",
             self.rounds,
             if self.engines_agree() { "yes" } else { "NO" }
@@ -78,7 +78,11 @@ impl Report {
         for line in &self.lines {
             if line.trace != trace {
                 trace = line.trace;
-                println!("\n| {trace}, {} frames | matches | {} |", line.frames, NAMES.join(" | "));
+                println!(
+                    "\n| {trace}, {} frames | matches | {} |",
+                    line.frames,
+                    NAMES.join(" | ")
+                );
                 println!("|---|--:|{}", "--:|".repeat(NAMES.len()));
             }
             let figures = (0..NAMES.len()).map(|engine| {
@@ -86,14 +90,17 @@ impl Report {
                 spread.map_or("–".into(), |spread| spread.show(1.0, 2))
             });
             let figures: Vec<String> = figures.collect();
-            let matches = line.matches().map_or("differ".into(), |count| count.to_string());
+            let matches = line
+                .matches()
+                .map_or("differ".into(), |count| count.to_string());
             println!("| {} | {matches} | {} |", line.filter, figures.join(" | "));
         }
-        println!("\n| compiling, µs | text to graph | graph to native code | libpcap |\n|---|--:|--:|--:|");
+        println!(
+            "\n| compiling, µs | text to graph | graph to native code | libpcap |\n|---|--:|--:|--:|"
+        );
         for (filter, times) in &self.compiled {
-            let [front, native, libpcap] = spreads(times).map(|spread| {
-                spread.map_or("–".into(), |spread| spread.show(1.0, 0))
-            });
+            let [front, native, libpcap] = spreads(times)
+                .map(|spread| spread.map_or("–".into(), |spread| spread.show(1.0, 0)));
             println!("| {filter} | {front} | {native} | {libpcap} |");
         }
     }
@@ -127,10 +134,10 @@ impl Report {
     }
 }
 
-fn spreads(times: &[Times]) -> [Option<Spread>; 3] {
+fn spreads(times: &[Microseconds]) -> [Option<Spread>; 3] {
     [
-        Spread::of(times.iter().map(|times| times.front_us)),
-        Spread::of(times.iter().map(|times| times.native_us)),
-        Spread::of(times.iter().filter_map(|times| times.libpcap_us)),
+        Spread::of(times.iter().map(|times| times.front)),
+        Spread::of(times.iter().map(|times| times.native)),
+        Spread::of(times.iter().filter_map(|times| times.libpcap)),
     ]
 }

@@ -34,12 +34,12 @@ pub struct FilterArgs {
     #[arg(short, long, value_name = "BYTES", default_value_t = ring::DEFAULT_SNAPLEN)]
     pub snaplen: u32,
 
-    /// Say of each packet of this capture file whether it passes and what decided; with - of standard
-    /// input. What the packets begin with the file says
+    /// Say of each packet of this capture file whether it passes and which term decided; with - of
+    /// standard input. What the packets begin with the file says
     #[arg(long, value_name = "FILE", conflicts_with_all = ["emit", "link_type"])]
     pub packet: Option<PathBuf>,
 
-    /// Only the packet of this number, from 1 on
+    /// Only the packet of this number, from 1 on, with what became of each term
     #[arg(long, value_name = "N", requires = "packet", conflicts_with = "count")]
     pub number: Option<NonZeroU64>,
 
@@ -59,10 +59,20 @@ pub struct FilterArgs {
 /// A form in which a filter can be shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Emit {
+    /// The terms as they were understood, with what was left out
+    Tree,
+    /// What is asked of a packet and where each answer leads
+    Graph,
+    /// The graph for Graphviz
+    Dot,
     /// Classic BPF, as 'tcpdump -d' prints it
     Classic,
     /// Classic BPF in numbers, as 'tcpdump -ddd' prints it and --bpf takes it
     ClassicDecimal,
+    /// Typed eBPF instructions, for --at xdp, tc or tc-egress
+    Ebpf,
+    /// Code of this machine's processor, in hexadecimal
+    Native,
 }
 
 /// Where a filter runs.

@@ -1,7 +1,7 @@
 //! Flags of `tapline read`.
 
-use std::num::NonZeroU64;
 use std::ffi::OsString;
+use std::num::NonZeroU64;
 use std::path::PathBuf;
 
 use clap::Args;

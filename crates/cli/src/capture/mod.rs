@@ -71,13 +71,13 @@ pub fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-/// Where the filter is wrong, its place is shown.
+/// Where the filter is wrong, or means what its reader may not expect, its place is shown.
 fn open(options: Options) -> Result<Capture, Failure> {
     let text = match &options.filter {
         Some(Filter::Expression(expression)) => expression.text.clone(),
         _ => String::new(),
     };
-    Capture::open(options).map_err(|error| {
+    let capture = Capture::open(options).map_err(|error| {
         let below = match &error {
             CaptureError::Filter { error, .. } => crate::filter::shown(&text, error),
             _ => String::new(),
@@ -86,7 +86,9 @@ fn open(options: Options) -> Result<Capture, Failure> {
             below,
             ..error.into()
         }
-    })
+    })?;
+    crate::filter::warn(&text, capture.filter_warnings());
+    Ok(capture)
 }
 
 /// The last steps before packets are handled: no privilege is needed any more, and all is ready.

@@ -5,4 +5,4 @@ mod packets;
 mod wording;
 
 pub use job::run;
-pub use wording::shown;
+pub use wording::{shown, warn};

@@ -8,12 +8,12 @@ use std::path::Path;
 use std::rc::Rc;
 
 use filter::classic::Ancillary;
-use filter::{Filter, FilterError, LinkType};
-use serde_json::json;
+use filter::{Explanation, Filter, FilterError, LinkType, TermOutcome};
+use serde_json::{Value, json};
 use store::model::{Direction, Packet, Reception};
 use store::read::{Item, Reader};
 
-use super::wording::refused;
+use super::wording::{refused, warn};
 use crate::args::{FilterArgs, Place};
 use crate::failure::{Exit, Failure, chain};
 use crate::json;
@@ -85,6 +85,9 @@ impl<'a> Filters<'a> {
         let known = LinkType::from_number(link_type.into());
         if let (Some(link), false) = (known, self.by_link_type.contains_key(&link_type)) {
             let filter = (self.read)(link).map_err(|error| refused(self.text, &error))?;
+            if self.by_link_type.is_empty() {
+                warn(self.text, filter.warnings());
+            }
             self.by_link_type.insert(link_type, Rc::new(filter));
         }
         let filter = self.by_link_type.get(&link_type).cloned();
@@ -141,19 +144,22 @@ impl<'a> Told<'a> {
         }
         let filter = filters.of(packet)?;
         let ancillary = ancillary(self.args.at, packet);
-        let verdict = filter.run(packet.bytes, packet.original_len, &ancillary);
-        self.accepted += u64::from(verdict > 0);
-        self.tell(verdict).map_err(unwritable)
+        let explanation = filter.explain(packet.bytes, packet.original_len, &ancillary);
+        self.accepted += u64::from(explanation.verdict > 0);
+        self.tell(&explanation).map_err(unwritable)
     }
 
-    fn tell(&mut self, verdict: u32) -> io::Result<()> {
+    fn tell(&mut self, explanation: &Explanation<'_>) -> io::Result<()> {
         let number = self.packets;
-        if self.args.json {
-            let event = json!({ "event": "packet", "number": number, "verdict": verdict });
-            return writeln!(self.out, "{}", json::line(&event));
+        let is_whole = self.args.number.is_some();
+        match (self.args.json, is_whole) {
+            (true, _) => {
+                let event = event(number, explanation, is_whole);
+                writeln!(self.out, "{}", json::line(&event))
+            }
+            (false, true) => write!(self.out, "{explanation}"),
+            (false, false) => writeln!(self.out, "{}", line(number, explanation)),
         }
-        let word = if verdict > 0 { "passes" } else { "refused" };
-        writeln!(self.out, "{number} {word}")
     }
 
     fn finish(mut self, name: &str) -> Result<(), Failure> {
@@ -179,6 +185,56 @@ impl<'a> Told<'a> {
         }
         self.out.flush().map_err(unwritable)
     }
+}
+
+/// Which term decided on the packet, in a line.
+fn line(number: u64, explanation: &Explanation<'_>) -> String {
+    let verdict = if explanation.verdict > 0 {
+        "accepted"
+    } else {
+        "refused"
+    };
+    let why = match (&explanation.no_header, explanation.decided_by) {
+        (Some(outcome), _) => format!(", the header before the frame has {outcome}"),
+        (None, Some(at)) => {
+            let term = &explanation.terms[at];
+            let (column, outcome) = (term.span.start + 1, term.outcome);
+            let words = words(explanation, term);
+            format!(", column {column}, {words}: {outcome}")
+        }
+        (None, None) => String::new(),
+    };
+    format!("{number}: {verdict}{why}")
+}
+
+fn event(number: u64, explanation: &Explanation<'_>, is_whole: bool) -> Value {
+    let told = |term: &TermOutcome| {
+        json!({
+            "column": term.span.start + 1,
+            "term": words(explanation, term),
+            "outcome": term.outcome.to_string(),
+        })
+    };
+    let decided_by = explanation
+        .decided_by
+        .map(|at| told(&explanation.terms[at]));
+    let mut event = json!({
+        "event": "packet",
+        "number": number,
+        "verdict": explanation.verdict,
+        "decided_by": decided_by,
+    });
+    if is_whole {
+        let terms: Vec<Value> = explanation.terms.iter().map(told).collect();
+        event["terms"] = terms.into();
+    }
+    event
+}
+
+/// The words of a term, on one line.
+fn words(explanation: &Explanation<'_>, term: &TermOutcome) -> String {
+    let words = explanation.text.get(term.span.clone()).unwrap_or_default();
+    words.replace(char::is_control, " ")
 }
 
 fn unwritable(error: io::Error) -> Failure {

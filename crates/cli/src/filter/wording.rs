@@ -1,12 +1,18 @@
 //! What is said of a text that is no filter.
 
-use filter::FilterError;
+use std::io::{self, Write};
+use std::ops::Range;
+
+use filter::{FilterError, Warning};
 
 use crate::failure::{Exit, Failure, chain};
 
 /// Characters shown of a long filter: before the place, and in all.
 const AROUND: usize = 60;
 const SHOWN: usize = 160;
+
+/// Characters of a warning, which writes the filter out.
+const MOST_SAID: usize = 1000;
 
 /// A text that is no filter, with the wrong part shown below.
 pub fn refused(text: &str, error: &FilterError) -> Failure {
@@ -18,16 +24,39 @@ pub fn refused(text: &str, error: &FilterError) -> Failure {
 
 /// The wrong part of `text` with carets below it, and of a long text only what is near.
 pub fn shown(text: &str, error: &FilterError) -> String {
+    let mut near = error.clone();
+    let text = near_part(text, &mut near.span);
+    near.caret(text)
+}
+
+/// Tells what a reader of `text` may not expect of it.
+pub fn warn(text: &str, warnings: &[Warning]) {
+    let mut out = io::stderr();
+    let printable = |line: &str| line.replace(char::is_control, "?");
+    for warning in warnings {
+        let said: String = warning.to_string().chars().take(MOST_SAID).collect();
+        let mut near = warning.clone();
+        let text = near_part(text, &mut near.span);
+        let caret = near.caret(text);
+        // A closed standard error ends nothing.
+        let _ = writeln!(out, "warning: {}", printable(&said));
+        for line in caret.lines() {
+            let _ = writeln!(out, "  {}", printable(line));
+        }
+    }
+}
+
+/// What of `text` is around `span`, which is moved along.
+fn near_part<'t>(text: &'t str, span: &mut Range<usize>) -> &'t str {
     // A place is a boundary of characters; whatever it is, this does not panic.
-    let start = text.floor_char_boundary(error.span.start);
+    let start = text.floor_char_boundary(span.start);
     let before = text[..start].char_indices().rev().take(AROUND).last();
     let from = before.map_or(start, |(at, _)| at);
     let behind = text[from..].char_indices().nth(SHOWN);
     let to = behind.map_or(text.len(), |(at, _)| from + at);
-    let end = text.floor_char_boundary(error.span.end).clamp(start, to);
-    let mut near = error.clone();
-    near.span = start - from..end - from;
-    near.caret(&text[from..to])
+    let end = text.floor_char_boundary(span.end).clamp(start, to);
+    *span = start - from..end - from;
+    &text[from..to]
 }
 
 #[cfg(test)]

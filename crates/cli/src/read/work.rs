@@ -60,6 +60,20 @@ impl Receiver for Work<'_> {
         self.destination.packet(&self.cut.packet(*packet))
     }
 
+    fn blocks_wanted(&self) -> u64 {
+        if self.destination.takes_blocks() && self.cut.is_none() {
+            self.wanted - self.tally.passed
+        } else {
+            0
+        }
+    }
+
+    fn pass_blocks(&mut self, blocks: &[u8], packets: u64) -> Result<(), Failure> {
+        self.tally.received += packets;
+        self.tally.passed += packets;
+        self.destination.blocks(blocks, packets)
+    }
+
     fn refuse(&mut self, packets: u64) {
         self.tally.received += packets;
     }

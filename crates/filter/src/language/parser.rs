@@ -18,7 +18,7 @@ pub(crate) struct Parser<'a> {
     groups: Vec<Group>,
     at: usize,
     depth: usize,
-    /// Inside of the parentheses behind qualifiers, where nothing but addresses may stand.
+    /// Inside of parentheses that begin with an address, where nothing but addresses may stand.
     takes_ids: bool,
     /// The last address, name or number that was read.
     operand: Span,
@@ -134,12 +134,22 @@ impl<'a> Parser<'a> {
         let found = self.text[span.clone()].to_owned();
         let suggestion = match token {
             Token::Name(name) => nearest(&name.to_ascii_lowercase()),
+            // `ip 10.0.0.1` lacks the word that says what the address is.
+            Token::Dotted(_) | Token::Ipv6(_) | Token::Mac(_) => {
+                self.lacks_kind().then_some("host")
+            }
             _ => None,
         };
         FilterError {
             suggestion,
             ..FilterError::new(span, Reason::Unexpected { found, expected })
         }
+    }
+
+    /// Whether a protocol is right before the token here.
+    fn lacks_kind(&self) -> bool {
+        let before = self.at.checked_sub(1).map(|at| &self.tokens[at].0);
+        matches!(before, Some(Token::Word(Word::Protocol(_))))
     }
 
     pub(super) fn deeper<T>(&mut self, read: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
@@ -152,9 +162,27 @@ impl<'a> Parser<'a> {
         result
     }
 
-    /// Whether the parenthesis here holds arithmetic, to be compared or computed with.
-    fn opens_arithmetic(&self) -> bool {
-        let group = self.groups[self.at];
+    /// Whether the first thing in the parenthesis here is an address, so that all others are.
+    fn opens_ids(&self) -> bool {
+        for at in self.at..self.tokens.len() {
+            match &self.tokens[at].0 {
+                Token::Symbol(Symbol::Open) if !self.is_arithmetic(at) => {}
+                Token::Symbol(Symbol::Not) | Token::Word(Word::Not) => {}
+                Token::Number(_) => return !is_operator(&self.tokens[at + 1].0),
+                Token::Dotted(_)
+                | Token::Ipv6(_)
+                | Token::Mac(_)
+                | Token::ShortMac(_)
+                | Token::Name(_) => return true,
+                _ => return false,
+            }
+        }
+        false
+    }
+
+    /// Whether the parenthesis at `at` holds arithmetic, to be compared or computed with.
+    fn is_arithmetic(&self, at: usize) -> bool {
+        let group = self.groups[at];
         group.is_arithmetic
             && self
                 .tokens
@@ -212,13 +240,16 @@ impl<'a> Parser<'a> {
                     qualifiers: inner.qualifiers,
                 })
             }
-            Token::Symbol(Symbol::Open) if !self.takes_ids && self.opens_arithmetic() => {
+            Token::Symbol(Symbol::Open) if !self.takes_ids && self.is_arithmetic(self.at) => {
                 self.relation(start)
             }
             Token::Symbol(Symbol::Open) => {
+                let outside = self.takes_ids;
+                self.takes_ids |= inherited.is_some() && self.opens_ids();
                 self.advance();
                 let inner = self.deeper(|parser| parser.expression(inherited))?;
                 self.expect(Symbol::Close, "\"and\", \"or\" or \")\"")?;
+                self.takes_ids = outside;
                 Ok(Item {
                     qualifiers: inherited,
                     ..inner
@@ -268,12 +299,10 @@ impl<'a> Parser<'a> {
         }
         let qualifiers = self.qualifiers(protocol)?;
         if qualifiers.direction.is_none() && qualifiers.kind.is_none() {
-            let Some(protocol) = protocol else {
-                return Err(self.unexpected("a filter term"));
+            return match protocol {
+                Some(protocol) => Ok(self.term(start, Term::Protocol(protocol), None)),
+                None => Err(self.unexpected("a filter term")),
             };
-            if !self.starts_id() {
-                return Ok(self.term(start, Term::Protocol(protocol), None));
-            }
         }
         self.after_qualifiers(start, qualifiers)
     }

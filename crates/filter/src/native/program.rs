@@ -12,6 +12,9 @@ type One = unsafe extern "C" fn(*const u8, usize, u32, *const Beside) -> u32;
 /// Code for many: the first packet, how many, the first verdict.
 type Many = unsafe extern "C" fn(*const Packet<'_>, usize, *mut u32);
 
+/// What is beside a packet from a file.
+pub(super) static NOTHING: Beside = Beside::NOTHING;
+
 /// A packet as [`Program::run_batch`] takes it: where its bytes are, and its length on the wire.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
@@ -30,9 +33,9 @@ unsafe impl Sync for Packet<'_> {}
 impl<'packet> Packet<'packet> {
     /// Where its fields are: the first byte's address, the captured bytes, the length on the wire.
     pub(super) const OFFSETS: [i32; 3] = [
-        offset_of!(Packet<'static>, start) as i32,
-        offset_of!(Packet<'static>, bytes) as i32,
-        offset_of!(Packet<'static>, original_len) as i32,
+        offset_of!(Packet<'static>, start).cast_signed() as i32,
+        offset_of!(Packet<'static>, bytes).cast_signed() as i32,
+        offset_of!(Packet<'static>, original_len).cast_signed() as i32,
     ];
 
     /// `bytes` is what was captured, `original_len` the packet's length on the wire in bytes.
@@ -70,7 +73,8 @@ impl<'packet> Packet<'packet> {
 pub struct Program {
     one: One,
     many: Many,
-    code: Executable,
+    /// Where the two are.
+    _code: Executable,
     /// What the code's addresses point to.
     _tables: Vec<Box<[u32]>>,
 }
@@ -82,6 +86,8 @@ pub(super) struct Code {
     pub many: usize,
     /// What addresses in `bytes` point to.
     pub tables: Vec<Box<[u32]>>,
+    /// The instructions, where they were asked for.
+    pub text: String,
 }
 
 impl Filter {
@@ -93,7 +99,29 @@ impl Filter {
     /// [`NativeError`] where there is no native code: the caller walks the graph or runs the classic
     /// program instead.
     pub fn native(&self) -> Result<Program, NativeError> {
-        Program::of(super::make(self)?)
+        Program::of(super::make(self, false)?)
+    }
+
+    /// The native code for people: its instructions, then its bytes in hex, 16 a line behind their
+    /// offset; first the code for one packet, then that of [`Program::run_batch`].
+    ///
+    /// Names of registers are the processor's; addresses of sets are those of this call.
+    ///
+    /// # Errors
+    /// Those of [`Filter::native`], but for memory.
+    pub fn native_listing(&self) -> Result<String, NativeError> {
+        let Code {
+            bytes, mut text, ..
+        } = super::make(self, true)?;
+        for (line, bytes) in bytes.chunks(16).enumerate() {
+            // Writing to a string does not fail.
+            let _ = write!(text, "{:04x}:", line * 16);
+            for byte in bytes {
+                let _ = write!(text, " {byte:02x}");
+            }
+            text.push('\n');
+        }
+        Ok(text)
     }
 }
 
@@ -103,6 +131,7 @@ impl Program {
             bytes,
             many,
             tables,
+            ..
         } = code;
         let code = Executable::new(&bytes).map_err(|source| NativeError::Memory { source })?;
         let (one, many) = (code.as_ptr(), code[many..].as_ptr());
@@ -112,7 +141,7 @@ impl Program {
             one: unsafe { std::mem::transmute::<*const u8, One>(one) },
             // SAFETY: as above, at the offset `many`.
             many: unsafe { std::mem::transmute::<*const u8, Many>(many) },
-            code,
+            _code: code,
             _tables: tables,
         })
     }
@@ -125,7 +154,14 @@ impl Program {
     pub fn run(&self, packet: &[u8], original_len: u32) -> u32 {
         // SAFETY: the code reads `packet` within its length, `NOTHING` and the tables, all of which
         // live during the call, and writes nothing.
-        unsafe { (self.one)(packet.as_ptr(), packet.len(), original_len, &Beside::NOTHING) }
+        unsafe {
+            (self.one)(
+                packet.as_ptr(),
+                packet.len(),
+                original_len,
+                &raw const NOTHING,
+            )
+        }
     }
 
     /// As [`Program::run`], with what is known of the packet beside its bytes.
@@ -133,7 +169,14 @@ impl Program {
     pub fn run_with(&self, packet: &[u8], original_len: u32, ancillary: &Ancillary) -> u32 {
         let beside = Beside::of(ancillary);
         // SAFETY: as in `run`; `beside` lives during the call.
-        unsafe { (self.one)(packet.as_ptr(), packet.len(), original_len, &beside) }
+        unsafe {
+            (self.one)(
+                packet.as_ptr(),
+                packet.len(),
+                original_len,
+                &raw const beside,
+            )
+        }
     }
 
     /// What [`Program::run`] gives for each of `packets`, written to the same place of `verdicts`.
@@ -148,20 +191,5 @@ impl Program {
         // of a slice that is borrowed as long as it lives), writes as many verdicts, which is their
         // number, and reads `NOTHING` and the tables.
         unsafe { (self.many)(packets.as_ptr(), packets.len(), verdicts.as_mut_ptr()) }
-    }
-
-    /// The machine code in hex, 16 bytes a line behind their offset: first the code for one packet,
-    /// then that of [`Program::run_batch`].
-    pub fn listing(&self) -> String {
-        let mut text = String::new();
-        for (line, bytes) in self.code.chunks(16).enumerate() {
-            // Writing to a string does not fail.
-            let _ = write!(text, "{:04x}:", line * 16);
-            for byte in bytes {
-                let _ = write!(text, " {byte:02x}");
-            }
-            text.push('\n');
-        }
-        text
     }
 }

@@ -5,6 +5,9 @@ use crate::graph::values::{Value, ValueId, Values, Width};
 use crate::language::tree::Operator;
 use crate::lower::Frame;
 
+/// Tests of one term that are remembered.
+const MOST_FACTS: usize = 16;
+
 /// What each variable is, where it is known.
 pub(super) type Known = [Option<u32>; 16];
 
@@ -65,53 +68,87 @@ pub(super) fn flow(
     known: Known,
     values: &mut Values,
 ) -> (Option<Known>, Option<Known>) {
-    match condition {
-        Condition::Constant(true) => (Some(known), None),
-        Condition::Constant(false) => (None, Some(known)),
-        Condition::Let(variable, value) => {
-            let value = substitute_value(*value, &known, values);
-            let mut behind = known;
-            behind[variable.0 as usize % known.len()] = values.as_constant(value);
-            (Some(behind), None)
-        }
-        Condition::Not(inner) => {
-            let (yes, no) = flow(inner, known, values);
-            (no, yes)
-        }
-        Condition::All(terms) => in_a_row(terms, known, values, true),
-        Condition::Any(terms) => {
-            let (no, yes) = in_a_row(terms, known, values, false);
-            (yes, no)
-        }
-        Condition::Test(_) | Condition::Choice(..) | Condition::Member(_) => {
-            (Some(known), Some(known))
-        }
-    }
+    let facts = &mut Vec::new();
+    Flowing { values, facts }.flow(condition, known)
 }
 
-/// Terms that are asked as long as they come out as `goes_on`: what is known behind the last one,
-/// and where one came out otherwise.
-fn in_a_row(
-    terms: &[Condition],
-    known: Known,
-    values: &mut Values,
-    goes_on: bool,
-) -> (Option<Known>, Option<Known>) {
-    let mut here = known;
-    let mut ended: Option<Known> = None;
-    for term in terms {
-        let (yes, no) = flow(term, here, values);
-        let (on, end) = if goes_on { (yes, no) } else { (no, yes) };
-        ended = match (ended, end) {
-            (Some(one), Some(other)) => Some(meet(one, other)),
-            (one, other) => one.or(other),
-        };
-        match on {
-            Some(on) => here = on,
-            None => return (None, ended),
+struct Flowing<'a> {
+    values: &'a mut Values,
+    /// How tests came out that were asked on the way here.
+    facts: &'a mut Vec<(Test, bool)>,
+}
+
+impl Flowing<'_> {
+    fn flow(&mut self, condition: &Condition, known: Known) -> (Option<Known>, Option<Known>) {
+        match condition {
+            Condition::Constant(true) => (Some(known), None),
+            Condition::Constant(false) => (None, Some(known)),
+            Condition::Let(variable, value) => {
+                let value = substitute_value(*value, &known, self.values);
+                let mut behind = known;
+                behind[variable.0 as usize % known.len()] = self.values.as_constant(value);
+                (Some(behind), None)
+            }
+            Condition::Not(inner) => {
+                let (yes, no) = self.flow(inner, known);
+                (no, yes)
+            }
+            Condition::All(terms) => self.in_a_row(terms, known, true),
+            Condition::Any(terms) => {
+                let (no, yes) = self.in_a_row(terms, known, false);
+                (yes, no)
+            }
+            Condition::Test(test) => match self.facts.iter().find(|fact| fact.0 == *test) {
+                Some((_, true)) => (Some(known), None),
+                Some((_, false)) => (None, Some(known)),
+                None => (Some(known), Some(known)),
+            },
+            Condition::Choice(..) | Condition::Member(_) => (Some(known), Some(known)),
         }
     }
-    (Some(here), ended)
+
+    /// Terms that are asked as long as they come out as `goes_on`: what is known behind the last one,
+    /// and where one came out otherwise.
+    fn in_a_row(
+        &mut self,
+        terms: &[Condition],
+        known: Known,
+        goes_on: bool,
+    ) -> (Option<Known>, Option<Known>) {
+        let facts_before = self.facts.len();
+        let mut here = Some(known);
+        let mut ended: Option<Known> = None;
+        for term in terms {
+            let Some(known) = here else {
+                break;
+            };
+            let (yes, no) = self.flow(term, known);
+            let (on, end) = if goes_on { (yes, no) } else { (no, yes) };
+            ended = match (ended, end) {
+                (Some(one), Some(other)) => Some(meet(one, other)),
+                (one, other) => one.or(other),
+            };
+            here = on;
+            self.learn(term, goes_on);
+        }
+        self.facts.truncate(facts_before);
+        (here, ended)
+    }
+
+    /// Remembers a test that no variable changes.
+    fn learn(&mut self, term: &Condition, outcome: bool) {
+        match term {
+            Condition::Test(test) => {
+                let variables =
+                    self.values.variables(test.left) | self.values.variables(test.right);
+                if variables == 0 && self.facts.len() < MOST_FACTS {
+                    self.facts.push((*test, outcome));
+                }
+            }
+            Condition::Not(inner) => self.learn(inner, !outcome),
+            _ => {}
+        }
+    }
 }
 
 /// `condition` with known variables replaced by what they are.

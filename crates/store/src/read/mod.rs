@@ -43,5 +43,5 @@ pub use error::{ErrorKind, ReadError};
 pub use limits::{BLOCK_BYTES_MAX, INTERFACES_MAX, packet_bytes_max};
 pub use merge::{Merge, MergeError};
 pub use order::ByteOrder;
-pub use parts::{Mark, Part, Parts};
+pub use parts::{Mark, Part, Parts, Spot};
 pub use reader::{End, Format, Header, Item, Reader};

@@ -1,5 +1,6 @@
 //! Parts of a mapped capture, read side by side.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use abi::file::Mapping;
@@ -11,6 +12,9 @@ use crate::model::Packet;
 
 /// A block's header and those of the packet in it span two of them.
 const CACHE_LINE_BYTES: usize = 64;
+
+/// Longer blocks are not written as they are: no reader takes the longest.
+const BLOCK_BYTES_AS_IS: usize = 1 << 20;
 
 /// A place in a capture, where a block or record begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,8 +54,25 @@ impl Reader {
         Some(Parts {
             mapping: Arc::clone(self.source.mapping()?),
             state: self.format.clone(),
+            has_native_blocks: match &self.format {
+                State::Pcap(_) => false,
+                State::Pcapng(pcapng) => pcapng.has_native_blocks(),
+            },
         })
     }
+}
+
+/// Where a packet is that was seen in a part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spot {
+    /// A place from which the [`Reader`] finds the packet next.
+    pub offset: u64,
+    /// If a pcapng file that has the same interfaces could have the packet's block as it is: how many
+    /// bytes that has, at `offset`. Otherwise 0.
+    ///
+    /// That is so for an Enhanced Packet Block without options, in this machine's byte order, of the
+    /// first section, where time stamps are nanoseconds.
+    pub block_bytes: u32,
 }
 
 /// Reads the packets of any part of a mapped capture; made by [`Reader::parts`].
@@ -63,6 +84,8 @@ impl Reader {
 pub struct Parts {
     mapping: Arc<Mapping>,
     state: State,
+    /// Whether plain blocks are as this machine would write them.
+    has_native_blocks: bool,
 }
 
 /// What was read of a part.
@@ -86,18 +109,22 @@ impl Parts {
         self.mapping.len() as u64
     }
 
+    /// The bytes of the file in `range`, e.g. of blocks that are written as they are; fewer where it
+    /// ends before.
+    pub fn slice(&self, range: Range<u64>) -> &[u8] {
+        let end = range.end.min(self.bytes()) as usize;
+        self.mapping
+            .get(range.start as usize..end)
+            .unwrap_or_default()
+    }
+
     /// Reads neighbouring parts in turns, a packet of each: part `n` begins at the first place in
     /// `bounds[n]..bounds[n + 1]` where a packet seems to begin, and ends with the block that reaches
     /// the second bound.
     ///
-    /// `see` is given the part's number, a place from which the [`Reader`] finds the packet next, and
-    /// the packet. In turns, because then the memory that one part waits for arrives while the others
+    /// `see` is given the part's number, the packet and where it is. In turns, because then the memory that one part waits for arrives while the others
     /// are read. Never allocates for a packet.
-    pub fn walk(
-        &self,
-        bounds: &[u64],
-        mut see: impl FnMut(usize, u64, &Packet<'_>),
-    ) -> Vec<Part> {
+    pub fn walk(&self, bounds: &[u64], mut see: impl FnMut(usize, Spot, &Packet<'_>)) -> Vec<Part> {
         let cursor = |bounds: &[u64; 2]| {
             let [from, to] = *bounds;
             let start = self.plausible(from, to).unwrap_or(to);
@@ -109,7 +136,7 @@ impl Parts {
             .iter_mut()
             .enumerate()
             .fold(false, |any, (number, cursor)| {
-                any | cursor.step(|offset, packet| see(number, offset, packet))
+                any | cursor.step(|spot, packet| see(number, spot, packet))
             })
         {}
         cursors.into_iter().map(|cursor| cursor.part).collect()
@@ -120,7 +147,7 @@ impl Parts {
         &self,
         start: u64,
         bound: u64,
-        mut see: impl FnMut(u64, &Packet<'_>),
+        mut see: impl FnMut(Spot, &Packet<'_>),
     ) -> Part {
         let mut cursor = Cursor::new(self, start, bound);
         while cursor.step(&mut see) {}
@@ -172,7 +199,7 @@ impl<'a> Cursor<'a> {
 
     /// Reads a packet; `false` at the end of the part.
     #[inline]
-    fn step(&mut self, see: impl FnOnce(u64, &Packet<'_>)) -> bool {
+    fn step(&mut self, see: impl FnOnce(Spot, &Packet<'_>)) -> bool {
         if self.part.end >= self.bound || self.part.is_cut {
             return false;
         }
@@ -186,7 +213,15 @@ impl<'a> Cursor<'a> {
         };
         self.at += length;
         self.prefetch();
-        see(self.part.end, &packet);
+        let spot = Spot {
+            offset: self.part.end,
+            block_bytes: if self.parts.has_native_blocks && length <= BLOCK_BYTES_AS_IS {
+                length as u32
+            } else {
+                0
+            },
+        };
+        see(spot, &packet);
         self.part.packets += 1;
         self.part.blocks += 1;
         self.part.end = self.at as u64;
@@ -194,7 +229,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// As [`Self::step`], for what is not plain, in the way of [`Reader`].
-    fn step_slowly(&mut self, see: impl FnOnce(u64, &Packet<'_>)) -> bool {
+    fn step_slowly(&mut self, see: impl FnOnce(Spot, &Packet<'_>)) -> bool {
         let blocks_before = *self.state.blocks();
         self.source.seek(self.part.end);
         let event = self.state.advance(&mut self.source, &mut self.reached);
@@ -205,7 +240,11 @@ impl<'a> Cursor<'a> {
         };
         self.at = self.source.mark();
         self.prefetch();
-        see(self.part.end, &self.reached.found.lend(&self.source));
+        let spot = Spot {
+            offset: self.part.end,
+            block_bytes: 0,
+        };
+        see(spot, &self.reached.found.lend(&self.source));
         self.part.packets += 1;
         self.part.blocks += *self.state.blocks() - blocks_before;
         self.part.end = self.source.offset();

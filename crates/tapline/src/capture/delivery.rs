@@ -91,7 +91,11 @@ impl<C: Consumer> Delivery<'_, C> {
         count > 0
     }
 
-    #[inline]
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "called for every packet, which then stays in registers from ring to file"
+    )]
     fn hand_on(
         &mut self,
         packet: &ring::Packet<'_>,

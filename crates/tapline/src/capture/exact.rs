@@ -1,7 +1,7 @@
 //! The part of a filter that the kernel cannot hold.
 
-use filter::Filter;
 use filter::classic::Ancillary;
+use filter::{Filter, native};
 use ring::Packet;
 use wire::metadata::{Direction, Reception};
 
@@ -17,7 +17,7 @@ const PACKET_OUTGOING: u8 = 4;
 
 /// Gives in the reader the verdict that the whole filter would have given in the kernel.
 pub(super) struct Exact {
-    filter: Filter,
+    verdict: Verdict,
     snaplen: usize,
     /// A packet without the VLAN tag that the ring put back.
     untagged: Vec<u8>,
@@ -27,7 +27,7 @@ impl Exact {
     /// `filter` is made for [`filter::At::Socket`]; `snaplen` bytes are kept of what it accepts.
     pub fn new(filter: Filter, snaplen: u32) -> Self {
         Self {
-            filter,
+            verdict: Verdict::of(filter),
             snaplen: snaplen as usize,
             untagged: Vec::new(),
         }
@@ -55,8 +55,32 @@ impl Exact {
                 bytes = &self.untagged;
             }
         }
-        let is_wanted = self.filter.run(bytes, original_len, &ancillary) > 0;
+        let is_wanted = self.verdict.accepts(bytes, original_len, &ancillary);
         is_wanted.then(|| &packet.bytes[..packet.bytes.len().min(self.snaplen)])
+    }
+}
+
+/// The fastest form of a filter that this machine has.
+enum Verdict {
+    Native(native::Program),
+    Walked(Box<Filter>),
+}
+
+impl Verdict {
+    fn of(filter: Filter) -> Self {
+        match filter.native() {
+            Ok(program) => Self::Native(program),
+            Err(_) => Self::Walked(Box::new(filter)),
+        }
+    }
+
+    #[inline]
+    fn accepts(&self, packet: &[u8], original_len: u32, ancillary: &Ancillary) -> bool {
+        let kept = match self {
+            Self::Native(program) => program.run_with(packet, original_len, ancillary),
+            Self::Walked(filter) => filter.run(packet, original_len, ancillary),
+        };
+        kept > 0
     }
 }
 

@@ -6,6 +6,7 @@ use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 use abi::clock::{monotonic_ns, realtime_ns};
+use filter::Warning;
 use netlink::{IfIndex, Netlink};
 use ring::{Backend, Delivery as Policy, PacketRing};
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
@@ -46,6 +47,7 @@ pub struct Capture {
     netlink: Netlink,
     epoll: OwnedFd,
     options: Options,
+    warnings: Vec<Warning>,
     start_ns: u64,
 }
 
@@ -68,6 +70,12 @@ impl Capture {
             .map(|link| Wanted::of(link, &options, &mut netlink))
             .collect();
         let wanted = wanted?;
+        let mut warnings: Vec<Warning> = Vec::new();
+        for warning in wanted.iter().flat_map(Wanted::warnings) {
+            if !warnings.contains(warning) {
+                warnings.push(warning.clone());
+            }
+        }
         let epoll = epoll::create(CreateFlags::CLOEXEC).map_err(|errno| wait(errno.into()))?;
         let mut lanes = Vec::with_capacity(options.links.len());
         let mut interfaces = Vec::with_capacity(options.links.len());
@@ -94,6 +102,7 @@ impl Capture {
             netlink,
             epoll,
             options,
+            warnings,
             start_ns,
         })
     }
@@ -106,6 +115,11 @@ impl Capture {
     /// Where the filter runs on each interface, in their order; `None` without a filter.
     pub fn filter_places(&self) -> impl Iterator<Item = Option<FilterPlace>> {
         self.lanes.iter().map(|lane| lane.place)
+    }
+
+    /// What a reader of the filter expression may not expect of it, on any of the interfaces.
+    pub fn filter_warnings(&self) -> &[Warning] {
+        &self.warnings
     }
 
     /// The operating system that captures, as a capture file names it.

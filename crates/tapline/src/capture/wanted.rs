@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use filter::classic::Program;
-use filter::{At, LinkType};
+use filter::{At, LinkType, Warning};
 use netlink::{Link, Netlink, NetlinkError};
 use ring::OpenError;
 
@@ -26,6 +26,14 @@ impl Wanted {
             None => Ok(Self::Everything),
             Some(Filter::Program(program)) => Ok(Self::Program(program.clone())),
             Some(Filter::Expression(expression)) => Self::compile(expression, link, netlink),
+        }
+    }
+
+    /// What a reader of the filter may not expect of it.
+    pub fn warnings(&self) -> &[Warning] {
+        match self {
+            Self::Filter(_, filter) => filter.warnings(),
+            Self::Everything | Self::Program(_) => &[],
         }
     }
 

@@ -4,7 +4,7 @@ use std::thread;
 
 use store::read::{Item, Mark, ReadError, Reader};
 
-use super::pool::{Judged, Plan, Pool, Rules};
+use super::pool::{Judged, Passing, Plan, Pool, Rules};
 use super::receiver::Receiver;
 use crate::failure::Failure;
 
@@ -104,14 +104,23 @@ impl<'a, R: Receiver> Sieve<'a, R> {
             judged = rules.judge_from(offset, judged.bound);
         }
         let mut taken = 0;
-        for passing in &judged.passing {
+        let mut rest = judged.passing.as_slice();
+        while let Some((passing, others)) = rest.split_first() {
             if self.receiver.must_end() {
                 return Ok(Reached::End(None));
             }
             self.receiver.refuse(passing.before - taken);
+            if let Some((end, packets)) = run(rest, self.receiver.blocks_wanted()) {
+                let bytes = rules.parts.slice(passing.spot.offset..end);
+                self.receiver.pass_blocks(bytes, packets as u64)?;
+                taken = passing.before + packets as u64;
+                rest = &rest[packets..];
+                continue;
+            }
             taken = passing.before + 1;
+            rest = others;
             self.reader.return_to(Mark {
-                offset: passing.offset,
+                offset: passing.spot.offset,
                 blocks,
             });
             match self.reader.next_item() {
@@ -134,4 +143,26 @@ impl<'a, R: Receiver> Sieve<'a, R> {
         }
         Ok(Reached::Bound)
     }
+}
+
+/// Bytes of blocks that are passed on at once: less than a file's buffer.
+const RUN_BYTES: u64 = 64 << 10;
+
+/// The packets at the beginning of `passing` whose blocks follow one another and may be written as they
+/// are: where they end, and how many they are.
+fn run(passing: &[Passing], wanted: u64) -> Option<(u64, usize)> {
+    let begin = passing.first()?.spot.offset;
+    let (mut end, mut packets) = (begin, 0);
+    for Passing { spot, .. } in passing {
+        if spot.block_bytes == 0
+            || spot.offset != end
+            || packets as u64 == wanted
+            || packets > 0 && end - begin >= RUN_BYTES
+        {
+            break;
+        }
+        end += u64::from(spot.block_bytes);
+        packets += 1;
+    }
+    (packets > 0).then_some((end, packets))
 }

@@ -5,7 +5,7 @@ use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, Scope};
 
-use store::read::{Part, Parts};
+use store::read::{Part, Parts, Spot};
 
 use crate::read::judge::Judge;
 
@@ -26,7 +26,7 @@ impl Plan {
         let threads = thread::available_parallelism().map_or(1, usize::from);
         Self {
             part_bytes: 256 << 10,
-            parts_in_turn: 8,
+            parts_in_turn: 16,
             threads: threads.min(64) as u64,
         }
     }
@@ -45,8 +45,7 @@ pub struct Rules {
 
 /// A packet that passes.
 pub struct Passing {
-    /// A place from which it is the next packet.
-    pub offset: u64,
+    pub spot: Spot,
     /// Packets of the part before it.
     pub before: u64,
 }
@@ -63,8 +62,8 @@ impl Rules {
     /// Judges the parts between `bounds`.
     pub fn judge(&self, bounds: &[u64]) -> Vec<Judged> {
         let mut seen: Vec<Seen> = bounds.iter().skip(1).map(|_| Seen::default()).collect();
-        let parts = self.parts.walk(bounds, |number, offset, packet| {
-            seen[number].note(offset, self.judge.passes(packet));
+        let parts = self.parts.walk(bounds, |number, spot, packet| {
+            seen[number].note(spot, self.judge.passes(packet));
         });
         let judged = parts.into_iter().zip(seen).zip(&bounds[1..]);
         judged
@@ -79,8 +78,8 @@ impl Rules {
     /// Judges the part that begins at `start`, for sure.
     pub fn judge_from(&self, start: u64, bound: u64) -> Judged {
         let mut seen = Seen::default();
-        let part = self.parts.walk_from(start, bound, |offset, packet| {
-            seen.note(offset, self.judge.passes(packet));
+        let part = self.parts.walk_from(start, bound, |spot, packet| {
+            seen.note(spot, self.judge.passes(packet));
         });
         Judged {
             part,
@@ -99,10 +98,10 @@ struct Seen {
 
 impl Seen {
     #[inline]
-    fn note(&mut self, offset: u64, passes: bool) {
+    fn note(&mut self, spot: Spot, passes: bool) {
         if passes {
             let before = self.packets;
-            self.passing.push(Passing { offset, before });
+            self.passing.push(Passing { spot, before });
         }
         self.packets += 1;
     }

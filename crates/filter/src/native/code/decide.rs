@@ -3,27 +3,23 @@ use super::writer::Writer;
 use crate::graph::condition::{Comparison, Test};
 use crate::graph::nodes::{Node, NodeId};
 use crate::graph::values::{Value, ValueId, Width};
-use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::condcodes::{CondCode, IntCC};
 use cranelift_codegen::ir::{self, InstBuilder};
 
-/// A word that is 0 exactly if a test comes out one way.
-struct Word {
-    word: ir::Value,
-    zero_means: bool,
-}
-
 impl Writer<'_, '_> {
-    /// Whether the test holds, as something to branch on.
-    pub(super) fn condition(&mut self, test: Test) -> ir::Value {
+    /// Whether the test comes out as `outcome`, as something to branch on.
+    pub(super) fn condition(&mut self, test: Test, outcome: bool) -> ir::Value {
         let code = match test.comparison {
             Comparison::Equal => IntCC::Equal,
             Comparison::Greater => IntCC::UnsignedGreaterThan,
             Comparison::AtLeast => IntCC::UnsignedGreaterThanOrEqual,
-            Comparison::AnyBit => {
-                let Word { word, .. } = self.word(test);
-                return self.builder.ins().icmp_imm_u(IntCC::NotEqual, word, 0);
-            }
+            Comparison::AnyBit => IntCC::NotEqual,
         };
+        let code = if outcome { code } else { code.complement() };
+        if test.comparison == Comparison::AnyBit {
+            let word = self.word(test);
+            return self.builder.ins().icmp_imm_u(code, word, 0);
+        }
         let (left, right) = match test.comparison {
             Comparison::Equal => self.sides(test),
             _ => (self.number(test.left), self.number(test.right)),
@@ -35,29 +31,20 @@ impl Writer<'_, '_> {
     pub(super) fn truth(&mut self, formula: &Formula, outcome: bool) -> ir::Value {
         match formula {
             Formula::Not(inner) => self.truth(inner, !outcome),
-            Formula::Leaf(id) => {
-                let condition = self.leaf(*id);
-                if outcome {
-                    return condition;
-                }
-                self.builder.ins().icmp_imm_u(IntCC::Equal, condition, 0)
-            }
+            Formula::Leaf(id) => self.leaf(*id, outcome),
             Formula::All(parts) => self.join(parts, outcome, true, outcome),
             Formula::Any(parts) => self.join(parts, outcome, false, outcome),
         }
     }
 
-    fn leaf(&mut self, id: NodeId) -> ir::Value {
+    fn leaf(&mut self, id: NodeId, outcome: bool) -> ir::Value {
         match self.facts.filter.graph.node(id) {
-            Node::Test { test, .. } => self.condition(test),
+            Node::Test { test, .. } => self.condition(test, outcome),
             Node::Member { member, .. } => {
                 let number = self.number(member.words[0]);
-                match self.bits_of(member.set) {
-                    Some((least, count, words)) => self.bit(number, least, count, words),
-                    None => number,
-                }
+                self.bit(number, self.bits_of(member.set), outcome)
             }
-            _ => self.constant(0),
+            _ => self.constant(u32::from(!outcome)),
         }
     }
 
@@ -72,7 +59,7 @@ impl Writer<'_, '_> {
                 && let Some(zero_means) = zero_means(test.comparison)
                 && (zero_means == wanted) == is_all
             {
-                let Word { word, .. } = self.word(test);
+                let word = self.word(test);
                 words = Some(match words {
                     Some(words) => self.builder.ins().bor(words, word),
                     None => word,
@@ -117,24 +104,15 @@ impl Writer<'_, '_> {
         }
     }
 
-    /// Of a test for equality or bits.
-    fn word(&mut self, test: Test) -> Word {
-        if test.comparison == Comparison::AnyBit {
-            let (left, right) = self.sides(test);
-            return Word {
-                word: self.builder.ins().band(left, right),
-                zero_means: false,
-            };
-        }
+    /// Of a test for equality or bits: a word that is 0 exactly if it comes out as [`zero_means`].
+    fn word(&mut self, test: Test) -> ir::Value {
         let (left, right) = self.sides(test);
-        let is_zero = self.facts.filter.values.as_constant(test.right) == Some(0);
-        Word {
-            word: if is_zero {
-                left
-            } else {
-                self.builder.ins().bxor(left, right)
-            },
-            zero_means: true,
+        if test.comparison == Comparison::AnyBit {
+            return self.builder.ins().band(left, right);
+        }
+        match self.facts.filter.values.as_constant(test.right) {
+            Some(0) => left,
+            _ => self.builder.ins().bxor(left, right),
         }
     }
 

@@ -1,5 +1,4 @@
 use super::super::NativeError;
-use super::super::beside::Beside;
 use super::super::program::{self, Code};
 use super::footprint::{Footprint, Footprints};
 use super::need::Need;
@@ -21,8 +20,8 @@ const MOST_NODES: usize = 20_000;
 /// Functions start at multiples of this many bytes.
 const ALIGNMENT: usize = 64;
 
-/// Makes code for one packet and for many.
-pub(in super::super) fn make(filter: &Filter) -> Result<Code, NativeError> {
+/// Makes code for one packet and for many; with the text of it, if `has_text`.
+pub(in super::super) fn make(filter: &Filter, has_text: bool) -> Result<Code, NativeError> {
     let isa = isa()?;
     let (graph, values) = (&filter.graph, &filter.values);
     let order = graph.reachable();
@@ -43,7 +42,6 @@ pub(in super::super) fn make(filter: &Filter) -> Result<Code, NativeError> {
     let facts = Facts {
         filter,
         order: &order,
-        footprints: &footprints,
         need: &need,
         plan: &plan,
         tables: &tables,
@@ -52,10 +50,16 @@ pub(in super::super) fn make(filter: &Filter) -> Result<Code, NativeError> {
         isa,
         context: Context::new(),
         parts: FunctionBuilderContext::new(),
+        has_text,
+        text: String::new(),
     };
-    let mut bytes = maker.function(&[types::I64, types::I64, types::I32, types::I64], true, |builder| {
-        one(&facts, builder);
-    })?;
+    let mut bytes = maker.function(
+        &[types::I64, types::I64, types::I32, types::I64],
+        true,
+        |builder| {
+            one(&facts, builder);
+        },
+    )?;
     bytes.resize(bytes.len().next_multiple_of(ALIGNMENT), 0);
     let start = bytes.len();
     bytes.extend(maker.function(&[types::I64; 3], false, |builder| many(&facts, builder))?);
@@ -63,6 +67,7 @@ pub(in super::super) fn make(filter: &Filter) -> Result<Code, NativeError> {
         bytes,
         many: start,
         tables: tables.into_words(),
+        text: maker.text,
     })
 }
 
@@ -71,15 +76,21 @@ fn isa() -> Result<&'static dyn TargetIsa, NativeError> {
     static ISA: OnceLock<Option<OwnedTargetIsa>> = OnceLock::new();
     let isa = ISA.get_or_init(|| {
         let mut flags = settings::builder();
+        let verify = if cfg!(debug_assertions) {
+            "true"
+        } else {
+            "false"
+        };
+        // Values are shared and folded before Cranelift sees them: its own passes would cost twice
+        // the time and gain nothing.
         let all = [
             ("opt_level", "none"),
             ("regalloc_algorithm", "backtracking"),
-            ("enable_verifier", if cfg!(debug_assertions) { "true" } else { "false" }),
+            ("enable_verifier", verify),
             ("unwind_info", "false"),
         ];
         for (name, value) in all {
-            let value = std::env::var(name).unwrap_or(value.to_string());
-            flags.set(name, &value).ok()?;
+            flags.set(name, value).ok()?;
         }
         let builder = cranelift_native::builder().ok()?;
         builder.finish(settings::Flags::new(flags)).ok()
@@ -93,6 +104,9 @@ struct Maker {
     isa: &'static dyn TargetIsa,
     context: Context,
     parts: FunctionBuilderContext,
+    has_text: bool,
+    /// The functions as Cranelift lists them.
+    text: String,
 }
 
 impl Maker {
@@ -106,8 +120,11 @@ impl Maker {
             source: text.into(),
         };
         self.context.clear();
+        self.context.set_disasm(self.has_text);
         let mut signature = ir::Signature::new(self.isa.default_call_conv());
-        signature.params.extend(parameters.iter().copied().map(AbiParam::new));
+        signature
+            .params
+            .extend(parameters.iter().copied().map(AbiParam::new));
         if gives_verdict {
             signature.returns.push(AbiParam::new(types::I32));
         }
@@ -115,12 +132,11 @@ impl Maker {
         let mut builder = FunctionBuilder::new(&mut self.context.func, &mut self.parts);
         write(&mut builder);
         builder.finalize(self.isa.frontend_config());
-        if std::env::var("CLIF").is_ok() { println!("{}", self.context.func.display()); self.context.set_disasm(true); }
         let compiled = self
             .context
             .compile(self.isa, &mut ControlPlane::default())
             .map_err(|failure| error(failure.inner.to_string()))?;
-        if std::env::var("CLIF").is_ok() { println!("{}", compiled.vcode.as_ref().unwrap()); }
+        self.text.extend(compiled.vcode.as_deref());
         // Nothing outside is called or named, so there is nothing to fill in.
         if !compiled.buffer.relocs().is_empty() {
             return Err(error("the code is not whole".into()));
@@ -149,7 +165,6 @@ fn one(facts: &Facts, builder: &mut FunctionBuilder) {
 
 /// The function that takes packets and writes a verdict for each.
 fn many(facts: &Facts, builder: &mut FunctionBuilder) {
-    static NOTHING: Beside = Beside::NOTHING;
     let [entry, each, next, out] = std::array::from_fn(|_| builder.create_block());
     builder.append_block_params_for_function_params(entry);
     builder.switch_to_block(entry);
@@ -157,7 +172,7 @@ fn many(facts: &Facts, builder: &mut FunctionBuilder) {
     let &[packets, count, verdicts] = builder.block_params(entry) else {
         unreachable!("the signature has three parameters");
     };
-    let size = size_of::<program::Packet>() as i64;
+    let size = size_of::<program::Packet>().cast_signed() as i64;
     let bytes = builder.ins().imul_imm_u(count, size);
     let end = builder.ins().iadd(packets, bytes);
     let is_none = builder.ins().icmp_imm_u(IntCC::Equal, count, 0);
@@ -168,11 +183,14 @@ fn many(facts: &Facts, builder: &mut FunctionBuilder) {
     let at = builder.append_block_param(each, types::I64);
     let verdict_at = builder.append_block_param(each, types::I64);
     let [start, bytes, original_len] = program::Packet::OFFSETS;
+    let nothing = (&raw const program::NOTHING)
+        .expose_provenance()
+        .cast_signed();
     let packet = Packet {
         start: builder.ins().load(types::I64, plain(), at, start),
         bytes: builder.ins().load(types::I64, plain(), at, bytes),
         original_len: builder.ins().load(types::I32, plain(), at, original_len),
-        beside: builder.ins().iconst(types::I64, (&raw const NOTHING).expose_provenance() as i64),
+        beside: builder.ins().iconst(types::I64, nothing as i64),
     };
     let verdict = builder.append_block_param(next, types::I32);
     Writer::new(facts, builder, packet, Finish::Block(next)).walk();
@@ -182,7 +200,7 @@ fn many(facts: &Facts, builder: &mut FunctionBuilder) {
     let flags = MemFlagsData::trusted();
     builder.ins().store(flags, verdict, verdict_at, 0);
     let at_next = builder.ins().iadd_imm_u(at, size);
-    let verdict_next = builder.ins().iadd_imm_u(verdict_at, size_of::<u32>() as i64);
+    let verdict_next = builder.ins().iadd_imm_u(verdict_at, 4);
     let is_last = builder.ins().icmp(IntCC::Equal, at_next, end);
     let again = [at_next.into(), verdict_next.into()];
     builder.ins().brif(is_last, out, &[], each, &again);

@@ -39,43 +39,65 @@ pub(super) fn plan(
     need: &Need,
     tables: &Tables,
 ) -> Vec<Option<Decision>> {
+    let single = |id: NodeId| single(graph, id, footprints, tables);
     let mut decisions: Vec<Option<Decision>> = vec![None; graph.len()];
     for &id in order.iter().rev() {
-        let (yes, no) = match graph.node(id) {
-            Node::Test { yes, no, .. } => (yes, no),
-            Node::Member { member, yes, no }
-                if matches!(
-                    tables.sets[member.set.0 as usize].as_slice(),
-                    [Table::Bits { .. }]
-                ) =>
-            {
-                (yes, no)
-            }
-            _ => continue,
-        };
-        let own = Decision {
-            formula: Formula::Leaf(id),
-            yes,
-            no,
-            nodes: vec![id],
-            footprint: footprints[id.0 as usize],
-        };
-        if !own.footprint.is_whole {
+        let Some(mut decision) = single(id) else {
             continue;
+        };
+        // Each round adds a test, and there may not be many.
+        loop {
+            let (yes, no) = (decision.yes, decision.no);
+            let whole = |to: NodeId| decisions[to.0 as usize].clone();
+            let merged = [whole(no), single(no)].into_iter().flatten();
+            let merged = merged.filter_map(|next| decision.behind_no(&next));
+            let others = [whole(yes), single(yes)].into_iter().flatten();
+            let others = others.filter_map(|next| decision.behind_yes(&next));
+            let found = merged
+                .chain(others)
+                .find(|merged| is_worth(id, &decision, merged, need));
+            match found {
+                Some(merged) => decision = merged,
+                None => break,
+            }
         }
-        let next = |to: NodeId| decisions[to.0 as usize].as_ref();
-        let merged = next(no)
-            .and_then(|next| own.behind_no(next))
-            .or_else(|| next(yes).and_then(|next| own.behind_yes(next)))
-            .filter(|merged| is_worth(id, &own, merged, need));
-        decisions[id.0 as usize] = Some(merged.unwrap_or(own));
+        decisions[id.0 as usize] = Some(decision);
     }
     for decision in &mut decisions {
-        if decision.as_ref().is_some_and(|decision| decision.nodes.len() < 2) {
+        if decision
+            .as_ref()
+            .is_some_and(|decision| decision.nodes.len() < 2)
+        {
             *decision = None;
         }
     }
     decisions
+}
+
+/// The test of one node, if it can stand beside others: it refuses packets for want of bytes only,
+/// and takes no search.
+fn single(
+    graph: &Graph,
+    id: NodeId,
+    footprints: &[Footprint],
+    tables: &Tables,
+) -> Option<Decision> {
+    let (yes, no) = match graph.node(id) {
+        Node::Test { yes, no, .. } => (yes, no),
+        Node::Member { member, yes, no } => match tables.sets[member.set.0 as usize].as_slice() {
+            [Table::Bits(_)] => (yes, no),
+            _ => return None,
+        },
+        _ => return None,
+    };
+    let footprint = footprints[id.0 as usize];
+    footprint.is_whole.then(|| Decision {
+        formula: Formula::Leaf(id),
+        yes,
+        no,
+        nodes: vec![id],
+        footprint,
+    })
 }
 
 fn is_worth(id: NodeId, own: &Decision, merged: &Decision, need: &Need) -> bool {

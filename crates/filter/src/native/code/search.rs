@@ -1,4 +1,4 @@
-use super::tables::{Hash, Index, Keys, Table, Words};
+use super::tables::{Bits, Hash, Index, Keys, Table, Words};
 use super::writer::{Writer, plain};
 use crate::graph::condition::Member;
 use crate::graph::nodes::NodeId;
@@ -8,52 +8,56 @@ use cranelift_codegen::ir::{self, BlockArg, InstBuilder, types};
 
 impl Writer<'_, '_> {
     /// The set, if it is a bit for each number.
-    pub(super) fn bits_of(&self, set: SetId) -> Option<(u32, u32, Words)> {
+    pub(super) fn bits_of(&self, set: SetId) -> Option<Bits> {
         match self.facts.tables.sets[set.0 as usize].as_slice() {
-            &[
-                Table::Bits {
-                    least,
-                    count,
-                    words,
-                },
-            ] => Some((least, count, words)),
+            &[Table::Bits(bits)] => Some(bits),
             _ => None,
         }
     }
 
-    /// Whether the bit of `number` is set; that of every number outside is bit `count`.
+    /// Whether the bit of `number` is set, or `outcome` is false and it is not; without `bits` no bit
+    /// is. That of every number outside is bit `count`.
     pub(super) fn bit(
         &mut self,
         number: ir::Value,
-        least: u32,
-        count: u32,
-        words: Words,
+        bits: Option<Bits>,
+        outcome: bool,
     ) -> ir::Value {
-        let number = match least {
+        let Some(bits) = bits else {
+            return self.constant(u32::from(!outcome));
+        };
+        let number = match bits.least {
             0 => number,
             least => {
                 let back = least.wrapping_neg();
                 self.builder.ins().iadd_imm_u(number, i64::from(back))
             }
         };
-        let outside = self.constant(count);
+        let outside = self.constant(bits.count);
         let at = self.builder.ins().umin(number, outside);
-        self.bit_at(words, at)
+        self.bit_at(bits.words, at, outcome)
     }
 
-    /// Bit `at` of a table.
-    fn bit_at(&mut self, words: Words, at: ir::Value) -> ir::Value {
+    /// Whether bit `at` of a table is `outcome`.
+    fn bit_at(&mut self, words: Words, at: ir::Value, outcome: bool) -> ir::Value {
         let index = self.builder.ins().ushr_imm_u(at, 5);
         let word = self.word_at(words, index, 0);
         // Shifts use the low five bits.
         let bit = self.builder.ins().ushr(word, at);
         let bit = self.builder.ins().band_imm_u(bit, 1);
-        self.builder.ins().icmp_imm_u(IntCC::NotEqual, bit, 0)
+        let code = if outcome {
+            IntCC::NotEqual
+        } else {
+            IntCC::Equal
+        };
+        self.builder.ins().icmp_imm_u(code, bit, 0)
     }
 
     fn address(&mut self, words: Words) -> ir::Value {
         let address = self.facts.tables.address(words).expose_provenance();
-        self.builder.ins().iconst(types::I64, address as i64)
+        self.builder
+            .ins()
+            .iconst(types::I64, address.cast_signed() as i64)
     }
 
     /// The word at `index` of a table, and `further` words on.
@@ -100,12 +104,8 @@ impl Writer<'_, '_> {
 
     fn look_up(&mut self, table: &Table, words: &[ir::Value], yes: ir::Block, no: ir::Block) {
         match table {
-            &Table::Bits {
-                least,
-                count,
-                words: bits,
-            } => {
-                let condition = self.bit(words[0], least, count, bits);
+            Table::Bits(bits) => {
+                let condition = self.bit(words[0], Some(*bits), true);
                 self.branch(condition, yes, no);
             }
             Table::Hash(hash) => self.look_up_hash(hash, words[0], yes, no),
@@ -119,7 +119,7 @@ impl Writer<'_, '_> {
         let hash = self.builder.ins().imul(number, multiplier);
         let shift = i64::from(table.filter_shift);
         let at = self.builder.ins().ushr_imm_u(hash, shift);
-        let may_be = self.bit_at(table.filter, at);
+        let may_be = self.bit_at(table.filter, at, true);
         let probe = self.builder.create_block();
         self.branch(may_be, probe, no);
         self.switch_to(probe);
@@ -167,10 +167,11 @@ impl Writer<'_, '_> {
         let (other, next) = (self.builder.create_block(), self.builder.create_block());
         self.builder.ins().jump(look, &[BlockArg::from(first)]);
         self.builder.switch_to_block(look);
-        let held: Vec<_> = (0..key.len())
-            .map(|at| {
+        let offsets = (0..).step_by(4).take(key.len());
+        let held: Vec<_> = offsets
+            .map(|offset: i32| {
                 let ins = self.builder.ins();
-                ins.load(types::I32, plain(), slot, at as i32 * 4)
+                ins.load(types::I32, plain(), slot, offset)
             })
             .collect();
         let is_key = self.differences(&held, key);
@@ -209,13 +210,16 @@ impl Writer<'_, '_> {
         let distance = self.builder.ins().isub(number, least);
         let compare = IntCC::UnsignedGreaterThan;
         let span = table.most - table.least;
-        let is_outside = self.builder.ins().icmp_imm_u(compare, distance, i64::from(span));
+        let is_outside = self
+            .builder
+            .ins()
+            .icmp_imm_u(compare, distance, i64::from(span));
         let inside = self.builder.create_block();
         self.branch(is_outside, no, inside);
         self.switch_to(inside);
         let shift = i64::from(table.filter_shift);
         let at = self.builder.ins().ushr_imm_u(distance, shift);
-        let may_be = self.bit_at(table.filter, at);
+        let may_be = self.bit_at(table.filter, at, true);
         let near = self.builder.create_block();
         self.branch(may_be, near, no);
         self.switch_to(near);
@@ -227,7 +231,10 @@ impl Writer<'_, '_> {
         // The first range starts at `least`, so one starts at or before the number.
         let last = self.builder.ins().iadd_imm_s(behind, -1);
         let end = self.word_at(table.lasts, last, 0);
-        let is_in = self.builder.ins().icmp(IntCC::UnsignedLessThanOrEqual, number, end);
+        let is_in = self
+            .builder
+            .ins()
+            .icmp(IntCC::UnsignedLessThanOrEqual, number, end);
         self.branch(is_in, yes, no);
     }
 
@@ -257,7 +264,10 @@ impl Writer<'_, '_> {
         let sum = self.builder.ins().iadd(from, to);
         let middle = self.builder.ins().ushr_imm_u(sum, 1);
         let first = self.word_at(firsts, middle, 0);
-        let is_before = self.builder.ins().icmp(IntCC::UnsignedLessThanOrEqual, first, number);
+        let is_before = self
+            .builder
+            .ins()
+            .icmp(IntCC::UnsignedLessThanOrEqual, first, number);
         let above = self.builder.ins().iadd_imm_u(middle, 1);
         let from_next = self.builder.ins().select(is_before, above, from);
         let to_next = self.builder.ins().select(is_before, to, middle);

@@ -20,8 +20,9 @@ pub(super) enum Form {
 pub(super) struct State {
     /// The packet has at least this many bytes.
     pub bytes: u64,
-    /// From these bases on it has at least this many bytes.
-    pub based: Vec<(ValueId, u64)>,
+    /// From these offsets on, 64 bits wide, it has at least this many bytes. What was checked is the
+    /// value at hand: bytes that are loaded again might be others, if somebody changes a mapped file.
+    based: Vec<(ir::Value, u64)>,
     kept: Vec<(ValueId, Form, ir::Value)>,
 }
 
@@ -39,13 +40,13 @@ impl State {
         self.kept.push((id, form, value));
     }
 
-    pub(super) fn has_based(&self, base: ValueId, bytes: u64) -> bool {
+    pub(super) fn has_based(&self, base: ir::Value, bytes: u64) -> bool {
         self.based
             .iter()
             .any(|known| known.0 == base && known.1 >= bytes)
     }
 
-    pub(super) fn learn_based(&mut self, base: ValueId, bytes: u64) {
+    pub(super) fn learn_based(&mut self, base: ir::Value, bytes: u64) {
         if let Some(known) = self.based.iter_mut().find(|known| known.0 == base) {
             known.1 = known.1.max(bytes);
         } else if self.based.len() < MOST_KEPT {
@@ -57,8 +58,6 @@ impl State {
     pub(super) fn forget(&mut self, values: &Values, variable: Variable) {
         self.kept
             .retain(|kept| !values.depends_on(kept.0, variable));
-        self.based
-            .retain(|known| !values.depends_on(known.0, variable));
     }
 
     /// Keeps what holds on both ways. A value at hand on both was computed before they parted.

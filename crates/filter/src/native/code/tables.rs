@@ -4,8 +4,7 @@ use crate::graph::sets::{MOST_WORDS, Set};
 /// A part of a set in the form that code searches, all of it words in memory of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Table {
-    /// A bit for each of the numbers from `least` on; one more, which is 0, stands for all others.
-    Bits { least: u32, count: u32, words: Words },
+    Bits(Bits),
     Hash(Hash),
     Index(Index),
     Keys(Keys),
@@ -14,6 +13,14 @@ pub(super) enum Table {
 /// Place of a table among those of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Words(pub usize);
+
+/// A bit for each of `count` numbers from `least` on; one more, which is 0, stands for all others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Bits {
+    pub least: u32,
+    pub count: u32,
+    pub words: Words,
+}
 
 /// Numbers by a multiplied hash, open addressing; a bit for each hash stands in front.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -149,11 +156,11 @@ impl Tables {
                 set_bit(&mut words, number);
             }
         }
-        Table::Bits {
+        Table::Bits(Bits {
             least,
             count,
             words: self.add(words),
-        }
+        })
     }
 
     /// `None` when too many hashes are alike.
@@ -263,4 +270,59 @@ fn hashed(words: usize, keys: &[[u32; MOST_WORDS]]) -> Option<(u32, u32, Vec<u32
         return Some((multiplier, shift, slots));
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn forms(set: Set) -> Vec<&'static str> {
+        let tables = Tables::of(&[set]).expect("tables");
+        let form = |table: &Table| match table {
+            Table::Bits(_) => "bits",
+            Table::Hash(_) => "hash",
+            Table::Index(_) => "index",
+            Table::Keys(_) => "keys",
+        };
+        tables.sets[0].iter().map(form).collect()
+    }
+
+    #[test]
+    fn a_set_takes_the_form_that_suits_it() {
+        let far = |count: u32, width: u32| {
+            let ranges = (0..count).map(|at| (at << 20, (at << 20) + width));
+            ranges.collect::<Vec<_>>()
+        };
+        assert_eq!(
+            forms(Set::of_ranges(vec![(80, 80), (60_000, 65_535)])),
+            ["bits"]
+        );
+        assert_eq!(forms(Set::of_ranges(far(100, 0))), ["hash"]);
+        assert_eq!(forms(Set::of_ranges(far(100, 255))), ["index"]);
+        let both = [far(100, 0), vec![(u32::MAX - 999, u32::MAX)]].concat();
+        assert_eq!(forms(Set::of_ranges(both)), ["hash", "index"]);
+        assert_eq!(
+            forms(Set::of_ranges(vec![(0, 0), (u32::MAX, u32::MAX)])),
+            ["index"]
+        );
+        assert_eq!(
+            forms(Set::of_keys(3, vec![[1, 2, 3, 0], [1, 2, 4, 0]])),
+            ["keys"]
+        );
+    }
+
+    /// Numbers whose hashes by the first multiplier are all alike.
+    #[test]
+    fn numbers_that_collide_are_hashed_otherwise() {
+        // The inverse of an odd number modulo 2³² by Newton's steps, each of which doubles the bits.
+        let first = MULTIPLIERS[0];
+        let step =
+            |inverse: u32| inverse.wrapping_mul(2u32.wrapping_sub(first.wrapping_mul(inverse)));
+        let inverse = (0..5).fold(first, |inverse, _| step(inverse));
+        let keys: Vec<_> = (0..1000u32)
+            .map(|low| [low.wrapping_mul(inverse), 0, 0, 0])
+            .collect();
+        let (multiplier, _, _) = hashed(1, &keys).expect("another multiplier");
+        assert_ne!(multiplier, first);
+    }
 }

@@ -73,14 +73,17 @@ impl Writer<'_, '_> {
                 let base = self.number(base);
                 let at = self.builder.ins().iadd_imm_u(base, i64::from(offset));
                 let at = self.builder.ins().uextend(types::I64, at);
-                let end = self.builder.ins().iadd_imm_u(at, bytes(width).cast_signed());
+                let end = self
+                    .builder
+                    .ins()
+                    .iadd_imm_u(at, bytes(width).cast_signed());
                 self.reject_behind(end);
                 let address = self.builder.ins().iadd(self.packet.start, at);
                 self.at(width, address, 0)
             }
             Some(base) => {
                 let wide = self.wide(base);
-                self.need_based(base, u64::from(offset) + bytes(width));
+                self.need_based(base, wide, u64::from(offset) + bytes(width));
                 let address = self.builder.ins().iadd(self.packet.start, wide);
                 self.at(width, address, offset)
             }
@@ -89,7 +92,7 @@ impl Writer<'_, '_> {
         loaded
     }
 
-    fn wide(&mut self, id: ValueId) -> ir::Value {
+    pub(super) fn wide(&mut self, id: ValueId) -> ir::Value {
         if let Some(kept) = self.state.kept(id, Form::Wide) {
             return kept;
         }
@@ -135,21 +138,15 @@ impl Writer<'_, '_> {
         self.state.bytes = bytes;
     }
 
-    /// As [`Writer::need_fixed`], for bytes from `base` on, which is at hand in its wide form.
-    fn need_based(&mut self, base: ValueId, bytes: u64) {
-        if self.state.has_based(base, bytes) {
+    /// As [`Writer::need_fixed`], for bytes from `base` on, whose wide form is `wide`.
+    fn need_based(&mut self, base: ValueId, wide: ir::Value, bytes: u64) {
+        if self.state.has_based(wide, bytes) {
             return;
         }
         let bytes = bytes.max(self.facts.need.based(self.node, base));
-        let end = self.end_of(base, bytes);
+        let end = self.builder.ins().iadd_imm_u(wide, bytes.cast_signed());
         self.reject_behind(end);
-        self.state.learn_based(base, bytes);
-    }
-
-    /// The place `bytes` behind `base`, which cannot wrap.
-    pub(super) fn end_of(&mut self, base: ValueId, bytes: u64) -> ir::Value {
-        let wide = self.wide(base);
-        self.builder.ins().iadd_imm_u(wide, bytes.cast_signed())
+        self.state.learn_based(wide, bytes);
     }
 
     fn reject_behind(&mut self, end: ir::Value) {
@@ -209,6 +206,6 @@ impl Writer<'_, '_> {
     fn field(&mut self, offset: usize) -> ir::Value {
         let beside = self.packet.beside;
         let ins = self.builder.ins();
-        ins.load(types::I32, plain(), beside, offset as i32)
+        ins.load(types::I32, plain(), beside, offset.cast_signed() as i32)
     }
 }

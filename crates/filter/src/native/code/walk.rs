@@ -8,7 +8,11 @@ use cranelift_codegen::ir::{self, InstBuilder, types};
 impl Writer<'_, '_> {
     /// Writes the code of all nodes, from here on to the verdicts.
     pub(super) fn walk(&mut self) {
-        let (root, order, plan) = (self.facts.filter.graph.root, self.facts.order, self.facts.plan);
+        let (root, order, plan) = (
+            self.facts.filter.graph.root,
+            self.facts.order,
+            self.facts.plan,
+        );
         let first = self.lead(root, None);
         self.builder.ins().jump(first, &[]);
         for &id in order {
@@ -37,13 +41,13 @@ impl Writer<'_, '_> {
     fn ask(&mut self, id: NodeId, part_of: Option<NodeId>) {
         match self.facts.filter.graph.node(id) {
             Node::Test { test, yes, no } => {
-                let condition = self.condition(test);
+                let condition = self.condition(test, true);
                 self.split(condition, yes, no, part_of);
             }
             Node::Member { member, yes, no } => {
-                if let Some((least, count, words)) = self.bits_of(member.set) {
+                if let Some(bits) = self.bits_of(member.set) {
                     let number = self.number(member.words[0]);
-                    let condition = self.bit(number, least, count, words);
+                    let condition = self.bit(number, Some(bits), true);
                     self.split(condition, yes, no, part_of);
                 } else {
                     self.search(&member, yes, no, part_of);
@@ -78,15 +82,17 @@ impl Writer<'_, '_> {
             self.part(is_shorter, need >= fixed);
             self.state.bytes = fixed.max(need);
         }
-        if let Some((base, bytes)) = decision.footprint.based
-            && !self.state.has_based(base, bytes)
-        {
-            let need = self.facts.need.based(id, base);
-            let end = self.end_of(base, bytes.max(need));
-            let compare = IntCC::UnsignedGreaterThan;
-            let is_behind = self.builder.ins().icmp(compare, end, self.packet.bytes);
-            self.part(is_behind, need >= bytes);
-            self.state.learn_based(base, bytes.max(need));
+        if let Some((base, bytes)) = decision.footprint.based {
+            let wide = self.wide(base);
+            if !self.state.has_based(wide, bytes) {
+                let need = self.facts.need.based(id, base);
+                let most = bytes.max(need);
+                let end = self.builder.ins().iadd_imm_u(wide, most.cast_signed());
+                let compare = IntCC::UnsignedGreaterThan;
+                let is_behind = self.builder.ins().icmp(compare, end, self.packet.bytes);
+                self.part(is_behind, need >= bytes);
+                self.state.learn_based(wide, most);
+            }
         }
         let condition = self.truth(&decision.formula, true);
         self.split(condition, decision.yes, decision.no, None);

@@ -1,4 +1,3 @@
-use super::footprint::Footprint;
 use super::need::Need;
 use super::plan::Decision;
 use super::state::State;
@@ -14,7 +13,6 @@ pub(super) struct Facts<'a> {
     pub filter: &'a Filter,
     /// Nodes, each before those it leads to.
     pub order: &'a [NodeId],
-    pub footprints: &'a [Footprint],
     pub need: &'a Need,
     pub plan: &'a [Option<Decision>],
     pub tables: &'a Tables,
@@ -110,7 +108,9 @@ impl<'a, 'b> Writer<'a, 'b> {
 
     /// The block that refuses the packet.
     pub(super) fn reject(&mut self) -> ir::Block {
-        *self.reject.get_or_insert_with(|| self.builder.create_block())
+        *self
+            .reject
+            .get_or_insert_with(|| self.builder.create_block())
     }
 
     /// Refuses the packet where `condition` holds; what follows is for others.
@@ -126,7 +126,9 @@ impl<'a, 'b> Writer<'a, 'b> {
         match to {
             Graph::REJECT => return self.reject(),
             Graph::ACCEPT => {
-                return *self.accept.get_or_insert_with(|| self.builder.create_block());
+                return *self
+                    .accept
+                    .get_or_insert_with(|| self.builder.create_block());
             }
             _ => {}
         }
@@ -136,7 +138,11 @@ impl<'a, 'b> Writer<'a, 'b> {
             decision.is_some_and(|decision| decision.nodes.contains(&to))
         });
         let is_alone = part_of.is_some() || plan[at].is_none();
-        let entries = if is_alone { &mut self.alone } else { &mut self.whole };
+        let entries = if is_alone {
+            &mut self.alone
+        } else {
+            &mut self.whole
+        };
         if let Some(entry) = &mut entries[at] {
             entry.state.meet(&self.state);
             return entry.block;

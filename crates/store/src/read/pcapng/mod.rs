@@ -10,9 +10,9 @@ mod block;
 mod interface;
 mod options;
 mod packet;
+mod plausible;
 mod section;
 mod statistics;
-mod plausible;
 mod walk;
 
 pub(in crate::read) use walk::Pcapng;

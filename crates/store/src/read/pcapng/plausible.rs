@@ -1,18 +1,35 @@
 //! Blocks in the middle of a file: where one may begin, and the plain ones that most are.
 
 use super::block::{BLOCK_BYTES_MIN, ENHANCED_PACKET, PACKET, SIMPLE_PACKET};
+use super::interface::Port;
 use super::walk::Pcapng;
 use crate::model::Packet;
 use crate::read::event::blank;
 use crate::read::limits::BLOCK_BYTES_MAX;
+use crate::read::order::ByteOrder;
+use crate::read::time::Clock;
 
 /// Bytes of an Enhanced Packet Block before its packet.
 const ENHANCED_HEADER_BYTES: usize = 28;
+
+/// The `if_tsresol` of nanoseconds.
+const NANOSECONDS: u8 = 9;
 
 /// Blocks in a row that have to look right.
 const CHAIN: usize = 4;
 
 impl Pcapng {
+    /// Whether plain blocks are as this machine would write them to a file with these interfaces.
+    pub(in crate::read) fn has_native_blocks(&self) -> bool {
+        let native = if cfg!(target_endian = "little") {
+            ByteOrder::Little
+        } else {
+            ByteOrder::Big
+        };
+        let counts_nanoseconds = |port: &Port| port.clock == Clock::from_resolution(NANOSECONDS);
+        self.order == native && self.earlier == 0 && self.ports.iter().all(counts_nanoseconds)
+    }
+
     /// The packet of the block at `at`, and the block's length, if it is an Enhanced Packet Block
     /// without options and all is well with it. Of anything else [`Self::advance`] knows what it is.
     #[inline]
