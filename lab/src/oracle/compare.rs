@@ -33,18 +33,6 @@ pub enum Class {
     Optimiser,
 }
 
-impl Class {
-    /// All of them.
-    pub const ALL: [Self; 6] = [
-        Self::Rules,
-        Self::CutForThem,
-        Self::CutForUs,
-        Self::Unset,
-        Self::Endless,
-        Self::Optimiser,
-    ];
-}
-
 /// Two engines that give one packet different values, for no reason known.
 #[derive(Clone, Debug)]
 pub struct Difference {

@@ -116,9 +116,6 @@ struct Run {
 
 impl Run {
     fn filter(&mut self, text: &str, link: LinkType, at: At) {
-        if std::env::var_os("SAY").is_some() {
-            eprintln!("{link}: {text}");
-        }
         let note = |notes: &mut BTreeMap<String, (u64, String)>, said: String| {
             let digits = said.replace(|letter: char| letter.is_ascii_digit(), "#");
             let row = notes
