@@ -190,20 +190,22 @@ fn a_wrong_filter_is_wrong_usage_and_its_place_is_shown() {
     let copy = folder.path().join("copy.pcapng");
     for (filter, place) in [
         ("tcp prot 80", "\n      ^^^^\n"),
-        ("tcp port 80 and (", "\n"),
+        ("tcp port 80 and (", "^\n"),
         ("port 70000", "^^^^^\n"),
         ("outbound", "^^^^^^^^\n"),
     ] {
         let output = read(["-w", name(&copy), file, filter]);
         let lines = text(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{filter}: {lines}");
-        assert!(lines.starts_with(&format!("  {filter}\n")), "{lines}");
-        assert!(lines.contains(place), "{lines}");
-        let last = lines.lines().last().expect("a line");
+        let (first, below) = lines.split_once('\n').expect("two lines");
         assert!(
-            last.starts_with("tapline: the filter does not fit packets of ")
-                && last.contains("(link type EN10MB)"),
-            "{last}"
+            first.starts_with("tapline: filter is wrong for ")
+                && first.contains("(link type EN10MB): column "),
+            "{first}"
+        );
+        assert!(
+            below.starts_with(&format!("  {filter}\n")) && below.ends_with(place),
+            "{lines}"
         );
         assert!(!copy.exists());
     }

@@ -8,6 +8,7 @@ use super::engine::Engine;
 use super::libpcap::{Libpcap, SNAPLEN};
 use super::machine::{End, Missing, Outcome, Rules, trace, trace_with};
 use super::packet::Packet;
+use super::test_run::KernelTestRun;
 
 /// How many things are put in the place of what a packet lacks.
 const FILLS: u32 = 8;
@@ -30,18 +31,6 @@ pub enum Class {
     /// libpcap's optimised program gives another value than its unoptimised one, and ours is the
     /// latter's.
     Optimiser,
-}
-
-impl Class {
-    /// All of them.
-    pub const ALL: [Self; 6] = [
-        Self::Rules,
-        Self::CutForThem,
-        Self::CutForUs,
-        Self::Unset,
-        Self::Endless,
-        Self::Optimiser,
-    ];
 }
 
 /// Two engines that give one packet different values, for no reason known.
@@ -148,6 +137,11 @@ impl Subject {
     /// The classic program.
     pub fn classic(&self) -> &Program {
         &self.ours.classic
+    }
+
+    /// The eBPF program in the kernel, at places that have one.
+    pub fn test_run(&mut self) -> Option<&mut KernelTestRun> {
+        self.ours.test_run.as_mut()
     }
 
     /// libpcap's programs: as it is first, then optimised.
@@ -261,6 +255,8 @@ struct Ours {
     classic: Program,
     /// Lets through at least what the others do.
     coarse: Program,
+    /// The eBPF program, at places that have one.
+    test_run: Option<KernelTestRun>,
 }
 
 fn ours(text: &str, options: &Options) -> Result<Ours, FilterError> {
@@ -269,6 +265,8 @@ fn ours(text: &str, options: &Options) -> Result<Ours, FilterError> {
             let classic = filter.classic()?;
             let native = filter.native().expect("native code of every filter");
             let coarse = filter.coarse();
+            let has_ebpf = matches!(options.at, At::Xdp | At::TcIngress | At::TcEgress);
+            let test_run = has_ebpf.then(|| KernelTestRun::load(&filter)).flatten();
             let engines: [Box<dyn Engine>; 3] = [
                 Box::new(filter),
                 Box::new(classic.clone()),
@@ -278,6 +276,7 @@ fn ours(text: &str, options: &Options) -> Result<Ours, FilterError> {
                 engines: engines.into(),
                 classic,
                 coarse,
+                test_run,
             })
         }
         Err(FilterError {
@@ -290,6 +289,7 @@ fn ours(text: &str, options: &Options) -> Result<Ours, FilterError> {
                 engines: vec![Box::new(classic.clone())],
                 coarse: classic.clone(),
                 classic,
+                test_run: None,
             })
         }
         Err(error) => Err(error),

@@ -106,7 +106,7 @@ fn data_link_type(link: LinkType) -> u32 {
 
 /// Reads the form `code jt jf k`, the only one that the crate gives.
 fn instruction(line: &str) -> Instruction {
-    let mut numbers = line.split(' ').map(|number| number.parse::<u32>());
+    let mut numbers = line.split(' ').map(str::parse::<u32>);
     let mut next = || numbers.next().expect("four numbers").expect("a number");
     let [code, jt, jf, k] = [next(), next(), next(), next()];
     Instruction {

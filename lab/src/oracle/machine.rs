@@ -90,7 +90,9 @@ pub fn trace_with(
         match machine.step(instruction) {
             Ok(skip) => {
                 machine.block += u32::from(is_jump(instruction.code));
-                at = at.wrapping_add(1).wrapping_add(skip as isize as usize);
+                at = at
+                    .wrapping_add(1)
+                    .wrapping_add((skip as isize).cast_unsigned());
             }
             Err((value, end)) => return machine.outcome(value, end),
         }

@@ -19,6 +19,7 @@ pub mod packets;
 mod pool;
 mod random;
 mod tally;
+mod test_run;
 pub mod text;
 
 pub use compare::{Class, Compiled, Difference, Subject};
@@ -31,3 +32,4 @@ pub use minimise::{differs, minimise};
 pub use packet::Packet;
 pub use random::Random;
 pub use tally::{Campaign, Tally};
+pub use test_run::KernelTestRun;

@@ -23,7 +23,7 @@ impl Random {
 
     /// A number below `end`, which is at least 1.
     pub fn below(&mut self, end: u32) -> u32 {
-        ((self.number() >> 32) * u64::from(end) >> 32) as u32
+        (((self.number() >> 32) * u64::from(end)) >> 32) as u32
     }
 
     /// A number from `first` to `last`.

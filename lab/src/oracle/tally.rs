@@ -11,6 +11,7 @@ use super::minimise::{differs, minimise};
 use super::packet::Packet;
 use super::packets;
 use super::random::Random;
+use super::test_run::KernelTestRun;
 use super::text;
 
 /// The link types that are compared.
@@ -115,9 +116,6 @@ struct Run {
 
 impl Run {
     fn filter(&mut self, text: &str, link: LinkType, at: At) {
-        if std::env::var_os("SAY").is_some() {
-            eprintln!("{link}: {text}");
-        }
         let note = |notes: &mut BTreeMap<String, (u64, String)>, said: String| {
             let digits = said.replace(|letter: char| letter.is_ascii_digit(), "#");
             let row = notes
@@ -183,7 +181,7 @@ impl Run {
         };
         if is_for_kernel {
             packet.original_len = packet.bytes.len() as u32;
-            packet.ancillary = KernelSocket::ancillary();
+            packet.ancillary = KernelTestRun::ancillary();
         } else if at != At::File {
             packets::know_beside(random, &mut packet);
         }
@@ -204,16 +202,26 @@ impl Run {
         for name in subject.names() {
             *tally.engines.entry(name).or_default() += 1;
         }
-        if asks_kernel && self.kernel.answers(packet) {
-            let value = self.kernel.value(packet);
-            *tally.engines.entry(self.kernel.name()).or_default() += 1;
-            if value != ours.min(packet.original_len) {
-                return Err(Box::new(Difference {
-                    engine: self.kernel.name(),
+        if asks_kernel {
+            let mut ask = |engine: &mut dyn Engine, expected: u32| {
+                if !engine.answers(packet) {
+                    return Ok(());
+                }
+                *tally.engines.entry(engine.name()).or_default() += 1;
+                let value = engine.value(packet);
+                if value == expected {
+                    return Ok(());
+                }
+                Err(Box::new(Difference {
+                    engine: engine.name(),
                     value,
                     ours,
                     packet: packet.clone(),
-                }));
+                }))
+            };
+            ask(&mut self.kernel, ours.min(packet.original_len))?;
+            if let Some(test_run) = subject.test_run() {
+                ask(test_run, ours)?;
             }
         }
         for engine in subject.theirs() {

@@ -101,9 +101,10 @@ impl Expansion<'_> {
             if least == 0 {
                 return self.test(Comparison::Greater, value, most, (next, yes));
             }
-            let inside = match ends_all {
-                true => yes,
-                false => self.test(Comparison::Greater, value, most, (next, yes)),
+            let inside = if ends_all {
+                yes
+            } else {
+                self.test(Comparison::Greater, value, most, (next, yes))
             };
             // Below this range is above none of the others.
             self.test(Comparison::AtLeast, value, least, (inside, no))

@@ -123,10 +123,11 @@ impl Frame<'_> {
             (30, IPV6),
             (7, 0),
         ]);
-        let turned = self.random.one_in(8);
-        self.put(&match is_big_endian != turned {
-            true => family.to_be_bytes(),
-            false => family.to_le_bytes(),
+        let is_turned = self.random.one_in(8);
+        self.put(&if is_big_endian == is_turned {
+            family.to_le_bytes()
+        } else {
+            family.to_be_bytes()
         });
         self.payload_of(kind);
     }

@@ -26,7 +26,6 @@ struct Place {
     link: LinkType,
     has_labels: bool,
     is_session: bool,
-    is_inside: bool,
     tunnels: u32,
     has_chain: bool,
 }
@@ -45,7 +44,6 @@ impl<'a> Writer<'a> {
             link,
             has_labels: false,
             is_session: false,
-            is_inside: false,
             tunnels: 0,
             has_chain: false,
         };

@@ -86,7 +86,7 @@ impl Writer<'_> {
     fn host(&mut self) -> String {
         let direction = self.direction();
         if self.has_macs() && !self.place.has_labels && self.random.one_in(3) {
-            let direction = if self.is_wlan() && !self.place.is_inside && self.random.one_in(2) {
+            let direction = if self.is_wlan() && self.place.tunnels == 0 && self.random.one_in(2) {
                 self.random
                     .word(&["addr1 ", "addr2 ", "addr3 ", "addr4 ", "ra ", "ta "])
             } else {
@@ -100,9 +100,10 @@ impl Writer<'_> {
             let address = pool::address6(self.random);
             return format!("{protocol}{direction}host {address}");
         }
-        let protocol = match self.place.has_labels {
-            true => self.random.word(&["", "ip "]),
-            false => self.random.word(&["", "", "ip ", "arp ", "rarp "]),
+        let protocol = if self.place.has_labels {
+            self.random.word(&["", "ip "])
+        } else {
+            self.random.word(&["", "", "ip ", "arp ", "rarp "])
         };
         let address = pool::address4(self.random);
         format!("{protocol}{direction}host {address}")
@@ -160,7 +161,7 @@ impl Writer<'_> {
     fn protocol(&mut self) -> String {
         let number = *self.random.pick(&pool::PROTOCOLS);
         let over = self.random.word(&["", "ip ", "ip6 "]);
-        if self.random.one_in(6) && !self.place.has_chain && !self.place.is_inside {
+        if self.random.one_in(6) && !self.place.has_chain && self.place.tunnels == 0 {
             self.place.has_chain = true;
             return format!("{over}protochain {number}");
         }
@@ -203,7 +204,7 @@ impl Writer<'_> {
 
     /// What only some link types have.
     fn link_term(&mut self) -> String {
-        if self.place.has_labels || self.place.is_session || self.place.is_inside {
+        if self.place.has_labels || self.place.is_session || self.place.tunnels > 0 {
             return self.host();
         }
         if self.is_wlan() {
@@ -233,7 +234,7 @@ impl Writer<'_> {
 
     /// What is known beside the bytes.
     fn beside(&mut self) -> String {
-        let has_index = self.place.link == LinkType::LinuxSll2 && !self.place.is_inside;
+        let has_index = self.place.link == LinkType::LinuxSll2 && self.place.tunnels == 0;
         if self.at == At::File && !has_index {
             return self.port();
         }
@@ -279,7 +280,6 @@ impl Writer<'_> {
     fn enter(&mut self) {
         self.place.link = LinkType::Ethernet;
         self.place.is_session = false;
-        self.place.is_inside = true;
         self.place.tunnels += 1;
     }
 }

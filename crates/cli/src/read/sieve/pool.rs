@@ -141,7 +141,12 @@ impl Pool {
         let waiting = Arc::new(Mutex::new(waiting));
         for _ in 0..plan.threads {
             let (waiting, sender) = (Arc::clone(&waiting), sender.clone());
-            scope.spawn(move || work(rules, &waiting, &sender));
+            let work = move || work(rules, &waiting, &sender);
+            let thread = thread::Builder::new().name("judge".into());
+            // Fewer threads do it too; without any, `next` has nothing to give.
+            if thread.spawn_scoped(scope, work).is_err() {
+                break;
+            }
         }
         Self {
             plan,
@@ -155,7 +160,8 @@ impl Pool {
         }
     }
 
-    /// The parts that come next, judged; `None` at the end of the file.
+    /// The parts that come next, judged; `None` at the end of the file, or where no thread could be
+    /// started.
     pub fn next(&mut self) -> Option<Vec<Judged>> {
         // Bound: `window` tasks, and as many answers.
         while self.given < self.taken + self.plan.window() && self.from < self.end {
