@@ -42,7 +42,10 @@ fn a_list_before_a_test_that_decides_nothing() {
 
 #[test]
 fn a_list_that_is_every_number_asks_for_it_all_the_same() {
-    let text = format!("{} or portrange 0-65535", ports(1..20));
+    let text = format!(
+        "{} or portrange 0-40000 or portrange 30000-65535",
+        ports(1..20)
+    );
     let mut packet = vec![0; 24];
     packet[..10].copy_from_slice(&[0x45, 0, 0, 24, 0, 0, 0, 0, 64, 17]);
     assert_ne!(value(LinkType::Ipv4, &text, &packet), 0);
@@ -71,4 +74,21 @@ fn ranges_of_a_list_are_found_at_their_ends() {
     for port in (0..400).chain(64_990..=65_535) {
         assert_eq!(takes(port), listed(port), "{port}");
     }
+}
+
+#[test]
+fn a_coarse_program_lets_through_what_a_tunnel_behind_a_list_holds() {
+    let protocols: Vec<String> = (100..117).map(|number| format!("proto {number}")).collect();
+    let text = format!("({} or geneve) and net 10.0.0.0/8", protocols.join(" or "));
+    let mut packet = vec![0; 64];
+    packet[0] = 0x45;
+    packet[9] = 17;
+    packet[22..24].copy_from_slice(&6081u16.to_be_bytes());
+    // Geneve with an IPv4 packet inside, from 10.0.0.0.
+    packet[30..32].copy_from_slice(&[8, 0]);
+    packet[36] = 0x45;
+    packet[48] = 10;
+    assert_ne!(value(LinkType::Ipv4, &text, &packet), 0);
+    let filter = Filter::new(&text, &Options::new(LinkType::Ipv4), &NoNames).unwrap();
+    assert_ne!(filter.coarse().run(&packet, 64), 0);
 }

@@ -3,8 +3,16 @@ use super::condition::Condition;
 /// `condition` without its sets: holds for every packet that `condition` holds for, and for more.
 ///
 /// Behind a set that is not asked, nothing is asked any more that could miss its bytes and refuse a
-/// packet that another alternative accepts.
+/// packet that another alternative accepts. Where a set decides whether a tunnel is looked for, what
+/// follows would look for its headers at places that nobody has found: then all packets are let through.
 pub(crate) fn widen(condition: Condition) -> Condition {
+    let decides = match &condition {
+        Condition::All(terms) => terms.iter().any(decides_variables),
+        other => decides_variables(other),
+    };
+    if decides {
+        return Condition::Constant(true);
+    }
     Widening {
         is_wider: true,
         is_last: true,
@@ -60,6 +68,20 @@ impl Widening {
             Self { is_last, ..self }.apply(term)
         });
         widened.collect()
+    }
+}
+
+/// Whether a set stands before something that writes variables, which is asked or not as the set says.
+fn decides_variables(condition: &Condition) -> bool {
+    match condition {
+        Condition::Not(inner) => decides_variables(inner),
+        Condition::All(terms) | Condition::Any(terms) => {
+            let behind = terms.iter().skip_while(|term| !has_set(term)).skip(1);
+            let writes = behind.into_iter().any(Condition::sets_variables);
+            writes || terms.iter().any(decides_variables)
+        }
+        Condition::Choice(_, cases) => cases.iter().any(|case| decides_variables(&case.1)),
+        _ => false,
     }
 }
 
