@@ -10,7 +10,9 @@
 //! * **Mixed web**: 19,589 frames, 40 % of 66 bytes, 48 % of 1514, the rest from 200 to 1399; 98 % TCP,
 //!   2 % UDP; between one host, 178.79.150.233, and 200 peers; its port is 80 (60 %) or 443.
 //! * **Ping flood**: 961,180 ICMP frames of 64 bytes, in slots of 80.
-//! * **Lists**: hosts that are not in the mixed trace.
+//! * **One frame**: a TCP frame of 64 bytes, 200,000 times.
+//!
+//! The lists are of hosts that no frame comes from or goes to.
 
 #![forbid(unsafe_code)]
 
@@ -43,7 +45,7 @@ fn main() -> ExitCode {
         }
     };
     let mut report = Report::new(machine::Machine::find(), &options);
-    for trace in [Trace::mixed_web(), Trace::ping_flood()] {
+    for trace in [Trace::mixed_web(), Trace::ping_flood(), Trace::one_frame()] {
         for row in rows::rows(&trace) {
             eprintln!("bench: {}, {}", trace.name, row.name);
             let engines = engine::engines(&row, &options.without);

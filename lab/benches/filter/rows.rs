@@ -36,11 +36,13 @@ const EXPRESSIONS: [(&str, &str); 11] = [
 const LISTS: [usize; 4] = [100, 400, 800, 10_000];
 
 pub fn rows(trace: &Trace) -> Vec<Row> {
-    let mut rows: Vec<_> = EXPRESSIONS.iter().map(|row| expression(*row)).collect();
-    if trace.name == "mixed web" {
-        rows.extend(LISTS.map(list));
+    let expressions = EXPRESSIONS.iter().map(|row| expression(*row));
+    let lists = LISTS.iter().map(|hosts| list(*hosts));
+    match trace.name {
+        "one frame" => lists.collect(),
+        "ping flood" => expressions.collect(),
+        _ => expressions.chain(lists).collect(),
     }
-    rows
 }
 
 /// What the time of compiling is told of.

@@ -15,6 +15,7 @@ const HOST: [u8; 4] = [178, 79, 150, 233];
 const MIXED_FRAMES: usize = 19_589;
 const PEERS: u64 = 200;
 const FLOOD_FRAMES: usize = 961_180;
+const ONE_FRAME_TIMES: usize = 200_000;
 
 /// A generator of numbers without pattern (xorshift64*), the same in every run.
 pub struct Random(pub u64);
@@ -56,6 +57,16 @@ impl Trace {
             frame[38..42].copy_from_slice(&number.to_be_bytes());
             trace.push(&frame, 80);
         }
+        trace
+    }
+
+    /// One frame again and again: what a search costs when nothing else is in its way.
+    pub fn one_frame() -> Self {
+        let mut trace = Self::new("one frame", 1);
+        let mut frame = ip_frame(64, 6, [10, 0, 0, 1], [10, 0, 0, 2]);
+        frame[34..38].copy_from_slice(&[0x80, 0, 0, 80]);
+        trace.push(&frame, 64);
+        trace.frames = vec![trace.frames[0]; ONE_FRAME_TIMES];
         trace
     }
 
