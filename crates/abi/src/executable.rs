@@ -84,7 +84,10 @@ mod tests {
     fn permissions(address: usize) -> String {
         let maps = std::fs::read_to_string("/proc/self/maps").expect("maps");
         let has = |line: &&str| {
-            let range = line.split(' ').next().and_then(|range| range.split_once('-'));
+            let range = line
+                .split(' ')
+                .next()
+                .and_then(|range| range.split_once('-'));
             range.is_some_and(|(start, end)| {
                 let number = |text| usize::from_str_radix(text, 16).expect("an address");
                 (number(start)..number(end)).contains(&address)

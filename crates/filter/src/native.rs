@@ -15,14 +15,20 @@
 
 mod beside;
 /// Where Cranelift writes code for the machine.
-#[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), target_endian = "little"))]
+#[cfg(all(
+    any(target_arch = "x86_64", target_arch = "aarch64"),
+    target_endian = "little"
+))]
+mod code;
+/// Elsewhere there is no native code.
+#[cfg(not(all(
+    any(target_arch = "x86_64", target_arch = "aarch64"),
+    target_endian = "little"
+)))]
+#[path = "native/none.rs"]
 mod code;
 mod error;
 mod program;
-/// Elsewhere there is no native code.
-#[cfg(not(all(any(target_arch = "x86_64", target_arch = "aarch64"), target_endian = "little")))]
-#[path = "native/none.rs"]
-mod code;
 
 use code::make;
 pub use error::NativeError;

@@ -1,5 +1,8 @@
 //! Native code beside the walked graph, on whole packets and on their beginnings.
-#![cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), target_endian = "little"))]
+#![cfg(all(
+    any(target_arch = "x86_64", target_arch = "aarch64"),
+    target_endian = "little"
+))]
 
 mod corpus;
 
@@ -118,9 +121,17 @@ fn every_filter_gives_the_values_listed() {
         let program = filter.native().unwrap();
         for (packet, expected) in packets.iter().zip(entry["results"].as_array().unwrap()) {
             let verdict = program.run(&packet.bytes, packet.original_len);
-            assert_eq!(u64::from(verdict), expected.as_u64().unwrap(), "{expression}");
+            assert_eq!(
+                u64::from(verdict),
+                expected.as_u64().unwrap(),
+                "{expression}"
+            );
         }
-        let some: Vec<_> = packets.iter().take(20).map(|packet| packet.bytes.clone()).collect();
+        let some: Vec<_> = packets
+            .iter()
+            .take(20)
+            .map(|packet| packet.bytes.clone())
+            .collect();
         assert_alike(&filter, expression, &some);
     }
 }

@@ -102,7 +102,10 @@ impl Engine {
 
 #[inline]
 fn count(trace: &Trace, matches: impl Fn(&[u8]) -> bool) -> u64 {
-    trace.frames().map(|frame| u64::from(matches(black_box(frame)))).sum()
+    trace
+        .frames()
+        .map(|frame| u64::from(matches(black_box(frame))))
+        .sum()
 }
 
 /// Gathers frames and asks about them together; the gathering is part of the time.

@@ -45,7 +45,11 @@ fn main() -> ExitCode {
         for row in rows::rows(&trace) {
             eprintln!("bench: {}, {}", trace.name, row.name);
             let engines = engine::engines(&row, &options.without);
-            report.add(&trace, &row, engine::measure(&engines, &trace, options.rounds));
+            report.add(
+                &trace,
+                &row,
+                engine::measure(&engines, &trace, options.rounds),
+            );
         }
     }
     for row in rows::to_compile() {

@@ -78,7 +78,11 @@ impl Report {
         for line in &self.lines {
             if line.trace != trace {
                 trace = line.trace;
-                println!("\n| {trace}, {} frames | matches | {} |", line.frames, NAMES.join(" | "));
+                println!(
+                    "\n| {trace}, {} frames | matches | {} |",
+                    line.frames,
+                    NAMES.join(" | ")
+                );
                 println!("|---|--:|{}", "--:|".repeat(NAMES.len()));
             }
             let figures = (0..NAMES.len()).map(|engine| {
@@ -86,14 +90,17 @@ impl Report {
                 spread.map_or("–".into(), |spread| spread.show(1.0, 2))
             });
             let figures: Vec<String> = figures.collect();
-            let matches = line.matches().map_or("differ".into(), |count| count.to_string());
+            let matches = line
+                .matches()
+                .map_or("differ".into(), |count| count.to_string());
             println!("| {} | {matches} | {} |", line.filter, figures.join(" | "));
         }
-        println!("\n| compiling, µs | text to graph | graph to native code | libpcap |\n|---|--:|--:|--:|");
+        println!(
+            "\n| compiling, µs | text to graph | graph to native code | libpcap |\n|---|--:|--:|--:|"
+        );
         for (filter, times) in &self.compiled {
-            let [front, native, libpcap] = spreads(times).map(|spread| {
-                spread.map_or("–".into(), |spread| spread.show(1.0, 0))
-            });
+            let [front, native, libpcap] = spreads(times)
+                .map(|spread| spread.map_or("–".into(), |spread| spread.show(1.0, 0)));
             println!("| {filter} | {front} | {native} | {libpcap} |");
         }
     }

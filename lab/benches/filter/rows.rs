@@ -14,8 +14,7 @@ pub struct Row {
 /// Hosts of the longest list that libpcap compiles in a few seconds.
 const MOST_FOR_LIBPCAP: usize = 400;
 
-const PAYLOAD: &str =
-    "tcp port 80 and (((ip[2:2] - ((ip[0]&0xf)<<2)) - ((tcp[12]&0xf0)>>2)) != 0)";
+const PAYLOAD: &str = "tcp port 80 and (((ip[2:2] - ((ip[0]&0xf)<<2)) - ((tcp[12]&0xf0)>>2)) != 0)";
 
 const EXPRESSIONS: [(&str, &str); 11] = [
     ("accept", ""),
@@ -28,7 +27,10 @@ const EXPRESSIONS: [(&str, &str); 11] = [
     ("host 178.79.150.233", "host 178.79.150.233"),
     ("portrange 0-6000", "portrange 0-6000"),
     ("TCP port 80 with payload", PAYLOAD),
-    ("udp port 53 or tcp port 443 or icmp", "udp port 53 or tcp port 443 or icmp"),
+    (
+        "udp port 53 or tcp port 443 or icmp",
+        "udp port 53 or tcp port 443 or icmp",
+    ),
 ];
 
 const LISTS: [usize; 4] = [100, 400, 800, 10_000];

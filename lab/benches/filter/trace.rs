@@ -104,7 +104,11 @@ fn web_frame(random: &mut Random, length: usize) -> Vec<u8> {
     let peer_port = (32_768 + random.next() % 28_000) as u16;
     let port = if random.percent() < 60 { 80u16 } else { 443 };
     let is_answer = random.percent() < 50;
-    let (source, destination) = if is_answer { (HOST, peer) } else { (peer, HOST) };
+    let (source, destination) = if is_answer {
+        (HOST, peer)
+    } else {
+        (peer, HOST)
+    };
     let ports = if is_answer {
         (port, peer_port)
     } else {

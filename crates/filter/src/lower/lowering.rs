@@ -123,10 +123,7 @@ impl<'a> Lowering<'a> {
         if self.options.link.is_wlan() { 2 } else { 0 }
     }
 
-    pub(super) fn expression(
-        &mut self,
-        expression: &Expression,
-    ) -> Result<Condition, FilterError> {
+    pub(super) fn expression(&mut self, expression: &Expression) -> Result<Condition, FilterError> {
         match expression {
             Expression::Term(span, term) => self.spanned(span, term),
             Expression::Not(inner) => Ok(self.expression(inner)?.negate()),

@@ -42,7 +42,10 @@ impl fmt::Display for NativeError {
                 write!(f, "no native code for this {architecture} processor")
             }
             Self::TooLarge { nodes, most } => {
-                write!(f, "a graph of {nodes} nodes is too large for native code, at most {most}")
+                write!(
+                    f,
+                    "a graph of {nodes} nodes is too large for native code, at most {most}"
+                )
             }
             Self::Set { keys } => write!(f, "a set of {keys} keys cannot be hashed"),
             Self::Code { .. } => f.write_str("native code could not be made"),

@@ -125,7 +125,14 @@ impl Program {
     pub fn run(&self, packet: &[u8], original_len: u32) -> u32 {
         // SAFETY: the code reads `packet` within its length, `NOTHING` and the tables, all of which
         // live during the call, and writes nothing.
-        unsafe { (self.one)(packet.as_ptr(), packet.len(), original_len, &Beside::NOTHING) }
+        unsafe {
+            (self.one)(
+                packet.as_ptr(),
+                packet.len(),
+                original_len,
+                &Beside::NOTHING,
+            )
+        }
     }
 
     /// As [`Program::run`], with what is known of the packet beside its bytes.

@@ -110,7 +110,10 @@ impl<'a> Footprints<'a> {
             Value::Binary(operator, left, right) => {
                 let both = self.of(left).and(self.of(right));
                 let divides = matches!(operator, Operator::Divide | Operator::Modulo);
-                let can_divide = self.values.as_constant(right).is_some_and(|right| right != 0);
+                let can_divide = self
+                    .values
+                    .as_constant(right)
+                    .is_some_and(|right| right != 0);
                 Footprint {
                     is_whole: both.is_whole && (!divides || can_divide),
                     ..both

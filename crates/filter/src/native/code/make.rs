@@ -53,9 +53,13 @@ pub(in super::super) fn make(filter: &Filter) -> Result<Code, NativeError> {
         context: Context::new(),
         parts: FunctionBuilderContext::new(),
     };
-    let mut bytes = maker.function(&[types::I64, types::I64, types::I32, types::I64], true, |builder| {
-        one(&facts, builder);
-    })?;
+    let mut bytes = maker.function(
+        &[types::I64, types::I64, types::I32, types::I64],
+        true,
+        |builder| {
+            one(&facts, builder);
+        },
+    )?;
     bytes.resize(bytes.len().next_multiple_of(ALIGNMENT), 0);
     let start = bytes.len();
     bytes.extend(maker.function(&[types::I64; 3], false, |builder| many(&facts, builder))?);
@@ -74,7 +78,14 @@ fn isa() -> Result<&'static dyn TargetIsa, NativeError> {
         let all = [
             ("opt_level", "none"),
             ("regalloc_algorithm", "backtracking"),
-            ("enable_verifier", if cfg!(debug_assertions) { "true" } else { "false" }),
+            (
+                "enable_verifier",
+                if cfg!(debug_assertions) {
+                    "true"
+                } else {
+                    "false"
+                },
+            ),
             ("unwind_info", "false"),
         ];
         for (name, value) in all {
@@ -107,7 +118,9 @@ impl Maker {
         };
         self.context.clear();
         let mut signature = ir::Signature::new(self.isa.default_call_conv());
-        signature.params.extend(parameters.iter().copied().map(AbiParam::new));
+        signature
+            .params
+            .extend(parameters.iter().copied().map(AbiParam::new));
         if gives_verdict {
             signature.returns.push(AbiParam::new(types::I32));
         }
@@ -115,12 +128,17 @@ impl Maker {
         let mut builder = FunctionBuilder::new(&mut self.context.func, &mut self.parts);
         write(&mut builder);
         builder.finalize(self.isa.frontend_config());
-        if std::env::var("CLIF").is_ok() { println!("{}", self.context.func.display()); self.context.set_disasm(true); }
+        if std::env::var("CLIF").is_ok() {
+            println!("{}", self.context.func.display());
+            self.context.set_disasm(true);
+        }
         let compiled = self
             .context
             .compile(self.isa, &mut ControlPlane::default())
             .map_err(|failure| error(failure.inner.to_string()))?;
-        if std::env::var("CLIF").is_ok() { println!("{}", compiled.vcode.as_ref().unwrap()); }
+        if std::env::var("CLIF").is_ok() {
+            println!("{}", compiled.vcode.as_ref().unwrap());
+        }
         // Nothing outside is called or named, so there is nothing to fill in.
         if !compiled.buffer.relocs().is_empty() {
             return Err(error("the code is not whole".into()));
@@ -172,7 +190,9 @@ fn many(facts: &Facts, builder: &mut FunctionBuilder) {
         start: builder.ins().load(types::I64, plain(), at, start),
         bytes: builder.ins().load(types::I64, plain(), at, bytes),
         original_len: builder.ins().load(types::I32, plain(), at, original_len),
-        beside: builder.ins().iconst(types::I64, (&raw const NOTHING).expose_provenance() as i64),
+        beside: builder
+            .ins()
+            .iconst(types::I64, (&raw const NOTHING).expose_provenance() as i64),
     };
     let verdict = builder.append_block_param(next, types::I32);
     Writer::new(facts, builder, packet, Finish::Block(next)).walk();
@@ -182,7 +202,9 @@ fn many(facts: &Facts, builder: &mut FunctionBuilder) {
     let flags = MemFlagsData::trusted();
     builder.ins().store(flags, verdict, verdict_at, 0);
     let at_next = builder.ins().iadd_imm_u(at, size);
-    let verdict_next = builder.ins().iadd_imm_u(verdict_at, size_of::<u32>() as i64);
+    let verdict_next = builder
+        .ins()
+        .iadd_imm_u(verdict_at, size_of::<u32>() as i64);
     let is_last = builder.ins().icmp(IntCC::Equal, at_next, end);
     let again = [at_next.into(), verdict_next.into()];
     builder.ins().brif(is_last, out, &[], each, &again);

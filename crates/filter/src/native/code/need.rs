@@ -30,9 +30,7 @@ impl Need {
                 bases.push(base);
             }
         }
-        let fixed = backwards(graph, order, |id| {
-            (footprints[id.0 as usize].fixed, true)
-        });
+        let fixed = backwards(graph, order, |id| (footprints[id.0 as usize].fixed, true));
         let based = bases.iter().map(|&base| {
             backwards(graph, order, |id| {
                 let own = match footprints[id.0 as usize].based {

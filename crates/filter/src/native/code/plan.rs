@@ -71,7 +71,10 @@ pub(super) fn plan(
         decisions[id.0 as usize] = Some(merged.unwrap_or(own));
     }
     for decision in &mut decisions {
-        if decision.as_ref().is_some_and(|decision| decision.nodes.len() < 2) {
+        if decision
+            .as_ref()
+            .is_some_and(|decision| decision.nodes.len() < 2)
+        {
             *decision = None;
         }
     }

@@ -209,7 +209,10 @@ impl Writer<'_, '_> {
         let distance = self.builder.ins().isub(number, least);
         let compare = IntCC::UnsignedGreaterThan;
         let span = table.most - table.least;
-        let is_outside = self.builder.ins().icmp_imm_u(compare, distance, i64::from(span));
+        let is_outside = self
+            .builder
+            .ins()
+            .icmp_imm_u(compare, distance, i64::from(span));
         let inside = self.builder.create_block();
         self.branch(is_outside, no, inside);
         self.switch_to(inside);
@@ -227,7 +230,10 @@ impl Writer<'_, '_> {
         // The first range starts at `least`, so one starts at or before the number.
         let last = self.builder.ins().iadd_imm_s(behind, -1);
         let end = self.word_at(table.lasts, last, 0);
-        let is_in = self.builder.ins().icmp(IntCC::UnsignedLessThanOrEqual, number, end);
+        let is_in = self
+            .builder
+            .ins()
+            .icmp(IntCC::UnsignedLessThanOrEqual, number, end);
         self.branch(is_in, yes, no);
     }
 
@@ -257,7 +263,10 @@ impl Writer<'_, '_> {
         let sum = self.builder.ins().iadd(from, to);
         let middle = self.builder.ins().ushr_imm_u(sum, 1);
         let first = self.word_at(firsts, middle, 0);
-        let is_before = self.builder.ins().icmp(IntCC::UnsignedLessThanOrEqual, first, number);
+        let is_before = self
+            .builder
+            .ins()
+            .icmp(IntCC::UnsignedLessThanOrEqual, first, number);
         let above = self.builder.ins().iadd_imm_u(middle, 1);
         let from_next = self.builder.ins().select(is_before, above, from);
         let to_next = self.builder.ins().select(is_before, to, middle);

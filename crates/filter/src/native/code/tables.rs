@@ -5,7 +5,11 @@ use crate::graph::sets::{MOST_WORDS, Set};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Table {
     /// A bit for each of the numbers from `least` on; one more, which is 0, stands for all others.
-    Bits { least: u32, count: u32, words: Words },
+    Bits {
+        least: u32,
+        count: u32,
+        words: Words,
+    },
     Hash(Hash),
     Index(Index),
     Keys(Keys),

@@ -73,7 +73,10 @@ impl Writer<'_, '_> {
                 let base = self.number(base);
                 let at = self.builder.ins().iadd_imm_u(base, i64::from(offset));
                 let at = self.builder.ins().uextend(types::I64, at);
-                let end = self.builder.ins().iadd_imm_u(at, bytes(width).cast_signed());
+                let end = self
+                    .builder
+                    .ins()
+                    .iadd_imm_u(at, bytes(width).cast_signed());
                 self.reject_behind(end);
                 let address = self.builder.ins().iadd(self.packet.start, at);
                 self.at(width, address, 0)

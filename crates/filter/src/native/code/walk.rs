@@ -8,7 +8,11 @@ use cranelift_codegen::ir::{self, InstBuilder, types};
 impl Writer<'_, '_> {
     /// Writes the code of all nodes, from here on to the verdicts.
     pub(super) fn walk(&mut self) {
-        let (root, order, plan) = (self.facts.filter.graph.root, self.facts.order, self.facts.plan);
+        let (root, order, plan) = (
+            self.facts.filter.graph.root,
+            self.facts.order,
+            self.facts.plan,
+        );
         let first = self.lead(root, None);
         self.builder.ins().jump(first, &[]);
         for &id in order {

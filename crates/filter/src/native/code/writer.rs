@@ -110,7 +110,9 @@ impl<'a, 'b> Writer<'a, 'b> {
 
     /// The block that refuses the packet.
     pub(super) fn reject(&mut self) -> ir::Block {
-        *self.reject.get_or_insert_with(|| self.builder.create_block())
+        *self
+            .reject
+            .get_or_insert_with(|| self.builder.create_block())
     }
 
     /// Refuses the packet where `condition` holds; what follows is for others.
@@ -126,7 +128,9 @@ impl<'a, 'b> Writer<'a, 'b> {
         match to {
             Graph::REJECT => return self.reject(),
             Graph::ACCEPT => {
-                return *self.accept.get_or_insert_with(|| self.builder.create_block());
+                return *self
+                    .accept
+                    .get_or_insert_with(|| self.builder.create_block());
             }
             _ => {}
         }
@@ -136,7 +140,11 @@ impl<'a, 'b> Writer<'a, 'b> {
             decision.is_some_and(|decision| decision.nodes.contains(&to))
         });
         let is_alone = part_of.is_some() || plan[at].is_none();
-        let entries = if is_alone { &mut self.alone } else { &mut self.whole };
+        let entries = if is_alone {
+            &mut self.alone
+        } else {
+            &mut self.whole
+        };
         if let Some(entry) = &mut entries[at] {
             entry.state.meet(&self.state);
             return entry.block;
