@@ -93,13 +93,22 @@ impl Writer {
             self.push(Insn::Place(high_half));
             return self.search(word, high, to, next);
         }
-        for &(least, most) in ranges {
+        for (at, &(least, most)) in ranges.iter().enumerate() {
             let (first, last) = (least.cast_signed(), most.cast_signed());
-            if least == most {
-                self.push(Insn::jump_if32(Condition::Equal, word, first, yes));
+            let (condition, bound) = if least == most {
+                (Condition::Equal, first)
             } else {
                 self.push(Insn::jump_if32(Condition::Less, word, first, no));
-                self.push(Insn::jump_if32(Condition::LessOrEqual, word, last, yes));
+                (Condition::LessOrEqual, last)
+            };
+            let is_last = at + 1 == ranges.len();
+            match condition.opposite() {
+                // What is not in the last one is in none, and what is goes on here.
+                Some(opposite) if is_last && next == Some(yes) => {
+                    self.push(Insn::jump_if32(opposite, word, bound, no));
+                    return;
+                }
+                _ => self.push(Insn::jump_if32(condition, word, bound, yes)),
             }
         }
         if next != Some(no) {
