@@ -97,7 +97,7 @@ fn counts_summaries_and_lines_are_of_the_packets_that_match() {
         file,
         "tcp[tcpflags] & tcp-push != 0",
     ]);
-    let known = capinfos(&[copy.clone()]);
+    let known = capinfos(std::slice::from_ref(&copy));
     assert_eq!(known[&copy]["Number of packets"], count.to_string());
     let first = json(&["-c", "1", file, "tcp[tcpflags] & tcp-push != 0"]);
     assert_eq!(first[0], packets[0]);

@@ -115,7 +115,12 @@ fn assert_same(path: &Path, part_bytes: u64, in_turn: usize) -> u32 {
         assert!(Reader::open(path).is_err());
         return 0;
     };
-    assert_eq!(Some(told), in_order(path), "{path:?} in {part_bytes}");
+    assert_eq!(
+        Some(told),
+        in_order(path),
+        "{} in {part_bytes}",
+        path.display()
+    );
     proven
 }
 

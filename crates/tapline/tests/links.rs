@@ -246,7 +246,7 @@ fn a_capture_that_cannot_be_says_why() {
     }
     match refused(asking(&["right0", "nowhere0"], "tcp")) {
         CaptureError::Link(error) => {
-            assert_eq!(error.errno(), Some(rustix::io::Errno::NODEV.raw_os_error()))
+            assert_eq!(error.errno(), Some(rustix::io::Errno::NODEV.raw_os_error()));
         }
         other => panic!("{other:?}"),
     }

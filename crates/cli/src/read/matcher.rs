@@ -1,6 +1,7 @@
 //! A filter that is run on packets.
 
 use filter::Filter;
+use filter::classic::Ancillary;
 use filter::native::Program;
 
 /// The fastest form in which a filter can be run here.
@@ -22,7 +23,7 @@ impl Matcher {
     pub fn matches(&self, bytes: &[u8], original_len: u32) -> bool {
         let kept = match self {
             Self::Native(program) => program.run(bytes, original_len),
-            Self::Graph(filter) => filter.run(bytes, original_len, &Default::default()),
+            Self::Graph(filter) => filter.run(bytes, original_len, &Ancillary::default()),
         };
         kept != 0
     }

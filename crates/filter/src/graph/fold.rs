@@ -173,7 +173,7 @@ impl Fold<'_> {
             let mut found = Vec::new();
             let mut key = vec![(value, *constant)];
             if follow(rest, self.values, &mut key, &mut found) && same_shape(&mut shape, &found) {
-                keys.extend(found.iter().map(|key| constants(key)));
+                keys.extend(found.iter().map(constants));
                 longer.push((*constant, rest));
             } else {
                 others.push((*constant, self.condition(rest)));
