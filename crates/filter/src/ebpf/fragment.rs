@@ -68,8 +68,12 @@ impl Filter {
     /// # Errors
     /// [`FilterError`]: [`Reason::NotAt`] for another place, and for what is not known there;
     /// [`Reason::TooManyRegisters`] when arithmetic is nested too deeply for the stack.
+    /// # Privileges
+    /// To load what is made of it: `CAP_BPF`, `CAP_NET_ADMIN`, and `CAP_PERFMON` where the code
+    /// computes with addresses of the packet: `len`, offsets that are values, and all of tc.
     /// # Kernel
-    /// Linux 5.1 (32-bit jumps).
+    /// Linux 5.1 (32-bit jumps). The verifier takes no program with more than 64 sets in maps, and
+    /// follows at most 8192 open branches: lists of more terms have to be such as become sets.
     pub fn ebpf(&self) -> Result<Fragment, FilterError> {
         let whole = |reason| FilterError::new(0..self.text.len(), reason);
         let at = self.options.at;

@@ -42,7 +42,7 @@ pub(super) mod skb {
 /// At tc, `direct_bytes` (the most that one of the fragments has) are made directly readable if the
 /// packet has them; `labels` are two that nothing else has a place for.
 ///
-/// # Kernel
+/// # Privileges
 /// At tc the verifier asks for `CAP_PERFMON`, because of the difference of two packet addresses.
 pub fn prologue<M>(at: At, direct_bytes: u16, labels: [Label; 2]) -> Vec<Insn<M>> {
     let mut code = vec![Insn::mov(CONTEXT, Reg::R1)];
