@@ -39,13 +39,17 @@ fn every_filter_selects_what_tcpdump_selects() {
     let folder = tempfile::tempdir().expect("a folder");
     let (theirs, ours) = (folder.path().join("a.pcap"), folder.path().join("b.pcap"));
     let (mut compared, mut packets) = (0, 0);
-    for (number, path) in corpus().iter().enumerate() {
+    // Its microseconds are more than a second, which tcpdump prints as they are.
+    let files = corpus()
+        .into_iter()
+        .filter(|path| !path.ends_with("timestamp_invalid_micro.pcap"));
+    for (number, path) in files.enumerate() {
         for turn in 0..3 {
             let filter = FILTERS[(number + 5 * turn) % FILTERS.len()];
-            let Some(expected) = selected_by_tcpdump(path, filter, &theirs) else {
+            let Some(expected) = selected_by_tcpdump(&path, filter, &theirs) else {
                 continue;
             };
-            let output = read(["-q", name(path), filter, "-w", name(&ours)]);
+            let output = read(["-q", name(&path), filter, "-w", name(&ours)]);
             if output.status.code() == Some(2) {
                 // tcpdump filters more link types.
                 let line = text(&output.stderr);

@@ -52,8 +52,13 @@ fn file_meant(words: &[&str]) -> Option<(String, bool)> {
         .then(|| ((*first).to_owned(), has_files))
 }
 
-/// Whether there is something to read by this name. A folder is none: `src` and `net` are words of
-/// filters.
+/// Whether there is something to read by this name, or it is a path that no filter begins with. A
+/// folder is none: `src` and `net` are words of filters.
 fn is_file(path: &Path) -> bool {
-    input::is_stdin(path) || path.metadata().is_ok_and(|found| !found.is_dir())
+    let is_path = ["/", "./", "../"].iter().any(|begin| {
+        path.as_os_str()
+            .as_encoded_bytes()
+            .starts_with(begin.as_bytes())
+    });
+    is_path || input::is_stdin(path) || path.metadata().is_ok_and(|found| !found.is_dir())
 }
