@@ -33,7 +33,7 @@ fn a_minus_takes_what_a_modulo_or_a_xor_takes() {
 fn a_list_before_a_test_that_decides_nothing() {
     let protocols: Vec<String> = (20..36).map(|number| format!("proto {number}")).collect();
     let text = format!("{} or not ether proto 0xf0", protocols.join(" or "));
-    let mut frame = vec![0; 60];
+    let mut frame = [0; 60];
     frame[12] = 8;
     for end in 0..frame.len() {
         value(LinkType::Ethernet, &text, &frame[..end]);
