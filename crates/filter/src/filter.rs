@@ -38,7 +38,6 @@ pub struct Filter {
     pub(crate) warnings: OnceLock<Vec<Warning>>,
     pub(crate) tree: Expression,
     pub(crate) options: Options,
-    pub(crate) condition: Condition,
     pub(crate) graph: Graph,
     pub(crate) values: Values,
     pub(crate) sets: Vec<Set>,
@@ -73,7 +72,6 @@ impl Filter {
             warnings: OnceLock::new(),
             tree,
             options: *options,
-            condition,
             graph,
             values,
             sets: sets.into_vec(),
@@ -117,9 +115,7 @@ impl Filter {
     /// filter accepts and, as it asks no long list, more than that.
     pub fn coarse(&self) -> Program {
         let mut values = self.values.clone();
-        let mut sets = Sets::default();
-        let folded = fold(&self.condition, &values, &mut sets, LEAST_IN_SET);
-        let graph = graph_of(&widen(folded), &mut values);
+        let graph = widen(&self.graph);
         let program = crate::emit::emit(&graph, &mut values, self.options.snaplen);
         program.unwrap_or_else(|_| Program::keep(self.options.snaplen))
     }

@@ -47,14 +47,15 @@ impl Libpcap {
 
     /// Whether `text` has a term that this libpcap gets wrong, found by trying it out.
     ///
-    /// Before libpcap 1.11, `byte 0 & 1` does not load the byte, and `ip multicast` takes the
-    /// addresses above 240.0.0.0 too.
+    /// Before libpcap 1.11, `byte 0 & 1` does not load the byte, `ip multicast` takes the addresses
+    /// above 240.0.0.0 too, and the type of an IS-IS packet has eight bits, three of them reserved.
     pub fn is_faulty(text: &str) -> bool {
         static FAULTS: OnceLock<Vec<&str>> = OnceLock::new();
-        let takes = |text, packet: &[u8]| {
-            let program = Self::new(text, LinkType::Ipv4, false).expect("a filter");
+        let takes_on = |link, text, packet: &[u8]| {
+            let program = Self::new(text, link, false).expect("a filter");
             program.program.filter(packet)
         };
+        let takes = |text, packet: &[u8]| takes_on(LinkType::Ipv4, text, packet);
         let faults = FAULTS.get_or_init(|| {
             let mut faults = Vec::new();
             if takes("byte 0 & 1", &[0]) || !takes("byte 0 & 1", &[1]) {
@@ -62,6 +63,12 @@ impl Libpcap {
             }
             if takes("ip multicast", &[0xf0; 20]) {
                 faults.push("ip multicast");
+            }
+            let mut frame = [0; 60];
+            frame[14..18].copy_from_slice(&[0xfe, 0xfe, 3, 0x83]);
+            frame[21] = 0xe0 | 17;
+            if !takes_on(LinkType::Ethernet, "isis proto 17", &frame) {
+                faults.extend(["isis proto", "l1", "l2", "iih", "lsp", "snp"]);
             }
             faults
         });
