@@ -61,7 +61,7 @@ impl Filter {
     /// options.at = At::Xdp;
     /// let fragment = Filter::new("ip", &options, &NoNames)?.ebpf()?;
     /// let program = fragment.program(fragment.values());
-    /// assert!(Listing(&program).to_string().contains("r0 = *(u16 *)(r7 + 12)"));
+    /// assert!(Listing(&program).to_string().contains("*(u16 *)(r7 + 12)"));
     /// # Ok::<(), tapline_filter::FilterError>(())
     /// ```
     ///
