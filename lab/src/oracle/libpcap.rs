@@ -66,7 +66,7 @@ impl Libpcap {
             }
             let mut frame = [0; 60];
             frame[14..18].copy_from_slice(&[0xfe, 0xfe, 3, 0x83]);
-            frame[21] = 0xe0 | 17;
+            frame[21] = 0xe0 | 0x11;
             if !takes_on(LinkType::Ethernet, "isis proto 17", &frame) {
                 faults.extend(["isis proto", "l1", "l2", "iih", "lsp", "snp"]);
             }
