@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io;
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 use std::ptr::NonNull;
 use std::slice;
 
@@ -74,6 +74,38 @@ impl Mapping {
         if let Some(byte) = self.get(at) {
             fetch_ahead(byte);
         }
+    }
+
+    /// Maps the pages of `range` that the kernel has, all at once instead of fault by fault.
+    ///
+    /// Advice: that it may be refused (before Linux 5.14) is harmless.
+    /// # Source
+    /// `MADV_POPULATE_READ`, madvise(2).
+    pub fn populate(&self, range: Range<usize>) {
+        self.advise(range, Advice::LinuxPopulateRead);
+    }
+
+    /// Unmaps the pages of `range`, which are mapped again when they are read again: the thread that
+    /// is done with them pays for it, not the one that drops the mapping.
+    ///
+    /// # Source
+    /// `MADV_DONTNEED`, madvise(2).
+    pub fn release(&self, range: Range<usize>) {
+        self.advise(range, Advice::LinuxDontNeed);
+    }
+
+    fn advise(&self, range: Range<usize>, advice: Advice) {
+        let page = rustix::param::page_size();
+        let start = range.start.next_multiple_of(page);
+        let end = range.end.min(self.bytes) / page * page;
+        if start >= end {
+            return;
+        }
+        // SAFETY: `start` is below `end`, which is within the mapping.
+        let from = unsafe { self.start.add(start) };
+        // SAFETY: whole pages of this mapping of a file, which are never written: whatever is given up
+        // is read from the file again, so no slice of them sees other contents than without.
+        let _ = unsafe { madvise(from.as_ptr().cast(), end - start, advice) };
     }
 }
 

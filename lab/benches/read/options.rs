@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 pub const USAGE: &str = "usage: cargo bench -p tapline-lab --bench read -- [--rounds N | --quick] \
-     [--tapline FILE]...";
+     [--trace-in FOLDER] [--tapline FILE]...";
 
 const ROUNDS: u32 = 9;
 const MOST_ROUNDS: u32 = 1000;
@@ -11,6 +11,8 @@ const MOST_ROUNDS: u32 = 1000;
 #[derive(Debug)]
 pub struct Options {
     pub rounds: u32,
+    /// Where the trace is made.
+    pub trace_in: PathBuf,
     /// Builds of tapline to measure.
     pub tapline: Vec<PathBuf>,
 }
@@ -20,6 +22,7 @@ impl Options {
     pub fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Self>, String> {
         let mut options = Self {
             rounds: ROUNDS,
+            trace_in: "/var/tmp".into(),
             tapline: Vec::new(),
         };
         let mut is_bench = false;
@@ -29,6 +32,7 @@ impl Options {
                 "--bench" => is_bench = true,
                 "--quick" => options.rounds = 1,
                 "--rounds" => options.rounds = rounds(&value()?)?,
+                "--trace-in" => options.trace_in = value()?.into(),
                 "--tapline" => options.tapline.push(value()?.into()),
                 _ => return Err(format!("{argument} is not understood")),
             }

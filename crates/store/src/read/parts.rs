@@ -118,12 +118,24 @@ impl Parts {
             .unwrap_or_default()
     }
 
+    /// Says that `range` is read soon, all of it.
+    pub fn expect(&self, range: Range<u64>) {
+        self.mapping
+            .populate(range.start as usize..range.end as usize);
+    }
+
+    /// Says that little of `range` is read again.
+    pub fn forget(&self, range: Range<u64>) {
+        self.mapping
+            .release(range.start as usize..range.end as usize);
+    }
+
     /// Reads neighbouring parts in turns, a packet of each: part `n` begins at the first place in
     /// `bounds[n]..bounds[n + 1]` where a packet seems to begin, and ends with the block that reaches
     /// the second bound.
     ///
-    /// `see` is given the part's number, the packet and where it is. In turns, because then the memory that one part waits for arrives while the others
-    /// are read. Never allocates for a packet.
+    /// `see` is given the part's number, the packet and where it is. In turns, because then the memory
+    /// that one part waits for arrives while the others are read. Never allocates for a packet.
     pub fn walk(&self, bounds: &[u64], mut see: impl FnMut(usize, Spot, &Packet<'_>)) -> Vec<Part> {
         let cursor = |bounds: &[u64; 2]| {
             let [from, to] = *bounds;

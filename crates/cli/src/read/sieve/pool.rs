@@ -113,6 +113,9 @@ struct Task {
     bounds: Vec<u64>,
 }
 
+/// Packets of a task that are so few that their pages may as well be mapped again to write them.
+const FEW_PASSING: usize = 64;
+
 /// Threads at work on everything from a place to the end of the file.
 pub struct Pool {
     plan: Plan,
@@ -205,7 +208,14 @@ fn work(rules: &Rules, tasks: &Mutex<Receiver<Task>>, answers: &Sender<(u64, Vec
         let Ok(Task { number, bounds }) = task else {
             return;
         };
-        if answers.send((number, rules.judge(&bounds))).is_err() {
+        let range = bounds[0]..bounds[bounds.len() - 1];
+        rules.parts.expect(range.clone());
+        let judged = rules.judge(&bounds);
+        let passing: usize = judged.iter().map(|part| part.passing.len()).sum();
+        if passing <= FEW_PASSING {
+            rules.parts.forget(range);
+        }
+        if answers.send((number, judged)).is_err() {
             return;
         }
     }
