@@ -78,6 +78,11 @@ impl Filter {
         })
     }
 
+    /// The filter as it was written.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
     /// For which packets the filter was read.
     pub fn options(&self) -> &Options {
         &self.options

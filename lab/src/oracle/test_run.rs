@@ -36,7 +36,10 @@ impl KernelTestRun {
         let code = maps.resolve(&code).expect("a map for each set");
         match Program::load(kind, "tapline_lab", &code) {
             Ok(program) => Some(Self { program, at }),
-            Err(LoadError::Refused { log, .. }) => panic!("refused: {}", log.tail(20)),
+            Err(LoadError::Refused { log, .. }) => {
+                let text = filter.text();
+                panic!("refused at {at}: {text}\n{}", log.tail(20))
+            }
             Err(error) => panic!("{error}"),
         }
     }

@@ -51,6 +51,7 @@ impl Writer {
                 let dst = self.free()?;
                 let slot = slot_of(variable);
                 self.push(Insn::load(Size::Double, dst, Reg::R10, slot));
+                self.obscure(dst);
                 dst
             }
             Value::Negate(operand) => {
@@ -71,11 +72,9 @@ impl Writer {
     /// Gives `variable` the value.
     pub(super) fn set(&mut self, variable: Variable, value: ValueId) -> Result<(), Reason> {
         let mut register = self.compute(value)?;
-        if self.forgets && self.at == At::Xdp && self.values.as_constant(value).is_none() {
+        if self.forgets {
             register = self.own(value, register)?;
-            // Twice the other byte order is the same value, of which the verifier knows nothing.
-            self.push(Insn::Be32ToHost { dst: register });
-            self.push(Insn::Be32ToHost { dst: register });
+            self.obscure(register);
         }
         let slot = slot_of(variable);
         self.push(Insn::store(Size::Double, Reg::R10, slot, register));
@@ -83,6 +82,17 @@ impl Writer {
         let variable = self.values.variable(variable);
         self.hold(register, variable);
         Ok(())
+    }
+
+    /// In a filter with many ways: has the verifier know nothing of the 32 bits in `register`, nor that
+    /// they are those of a variable. It would tie what each way finds out about them to the variable,
+    /// and look at the rest of the filter once for each of many ways.
+    fn obscure(&mut self, register: Reg) {
+        if self.forgets {
+            // Twice the other byte order is the same value.
+            self.push(Insn::Be32ToHost { dst: register });
+            self.push(Insn::Be32ToHost { dst: register });
+        }
     }
 
     /// Both values in registers, which are not to be written.

@@ -202,7 +202,7 @@ impl Writer {
             code: Vec::new(),
             aside: Vec::new(),
             stack: Stack::new(variables.clone().max().unwrap_or(0)),
-            forgets: variables.count() > MOST_FOLLOWED,
+            forgets: variables.count() > MOST_FOLLOWED || order.len() > MOST_NODES,
             is_large: order.len() > MOST_NODES,
             labels: graph.len() as u32,
             branches: 0,
