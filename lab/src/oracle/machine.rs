@@ -22,7 +22,8 @@ pub enum Rules {
 pub enum Missing {
     /// Nothing: they refuse the packet, as they do in truth.
     Refuses,
-    /// Some number that this seed decides, another each time.
+    /// Some number that this seed decides: one and the same for a byte of the packet, and another for
+    /// each division.
     Anything(u32),
 }
 
@@ -74,6 +75,10 @@ pub fn trace_with(
         packet,
         rules,
         missing,
+        fill: match missing {
+            Missing::Refuses => 0,
+            Missing::Anything(seed) => seed,
+        },
         a: 0,
         x: 0,
         memory: [0; WORDS],
@@ -108,6 +113,8 @@ struct Machine<'a> {
     packet: &'a Packet,
     rules: Rules,
     missing: Missing,
+    /// What missing bytes are made of.
+    fill: u32,
     a: u32,
     x: u32,
     memory: [u32; WORDS],
@@ -239,14 +246,20 @@ impl Machine<'_> {
 
     /// The big-endian number of `bytes` bytes at `at`.
     fn load(&mut self, at: u32, bytes: usize) -> Result<u32, (u32, End)> {
-        let rest = self.packet.bytes.get(at as usize..);
-        let field = rest.and_then(|rest| rest.get(..bytes));
-        match field.filter(|_| at < ANCILLARY) {
-            Some(field) => Ok(field
-                .iter()
-                .fold(0, |value, &byte| value << 8 | u32::from(byte))),
-            None => self.without(bytes, End::Missing),
+        if at >= ANCILLARY {
+            return self.without(bytes, End::Missing);
         }
+        let mut number = 0;
+        for at in (at as usize..).take(bytes) {
+            let byte = match (self.packet.bytes.get(at), &self.missing) {
+                (Some(&byte), _) => byte,
+                (None, Missing::Refuses) => return Err((0, End::Missing)),
+                // One and the same byte whichever load asks for it.
+                (None, Missing::Anything(_)) => missing_byte(self.fill, at),
+            };
+            number = number << 8 | u32::from(byte);
+        }
+        Ok(number)
     }
 
     /// What there is in the place of a number of `bytes` bytes that there is not.
@@ -259,4 +272,10 @@ impl Machine<'_> {
             }
         }
     }
+}
+
+/// The byte that stands for the missing one at `at`.
+fn missing_byte(fill: u32, at: usize) -> u8 {
+    let mixed = (fill ^ at as u32).wrapping_mul(0x9e37_79b1);
+    ((mixed ^ mixed >> 15).wrapping_mul(0x85eb_ca6b) >> 24) as u8
 }
