@@ -121,6 +121,9 @@ pub enum Helper {
     /// `R1` map, `R2` address of the key: address of the value, or 0.
     #[doc(alias = "bpf_map_lookup_elem")]
     MapLookupElem = 1,
+    /// `CLOCK_MONOTONIC`, nanoseconds (Linux 5.8 without the GPL).
+    #[doc(alias = "bpf_ktime_get_ns")]
+    KtimeGetNs = 5,
     /// A random u32.
     #[doc(alias = "bpf_get_prandom_u32")]
     GetPrandomU32 = 7,
@@ -130,6 +133,13 @@ pub enum Helper {
     /// `R1` interface index, `R2` 0: the XDP verdict that sends the frame out there.
     #[doc(alias = "bpf_redirect")]
     Redirect = 23,
+    /// `R1` map, `R2` key, `R3` the verdict if there is no such entry: the XDP verdict that sends the
+    /// frame to the entry.
+    #[doc(alias = "bpf_redirect_map")]
+    RedirectMap = 51,
+    /// `R1` context, `R2` bytes (negative: room in front of the frame): 0, or an error.
+    #[doc(alias = "bpf_xdp_adjust_meta")]
+    XdpAdjustMeta = 54,
 }
 
 /// A place in a program; any number will do as long as each place has its own.

@@ -10,6 +10,7 @@
 //! - [`Program`] is a loaded program; a refusal keeps the verifier's log ([`LoadError`]).
 //! - [`Map`] is memory that a program and this process share.
 //! - [`XdpLink`] ties a program to an interface for as long as it lives.
+//! - [`Redirect`] sends an interface's packets to AF_XDP sockets.
 //! - [`socket_filter`] makes a classic filter count what it is offered and what it accepts.
 //!
 //! Nothing is pinned: what a program attached is gone with its process, also after a crash.
@@ -23,9 +24,11 @@ mod map;
 mod program;
 pub mod socket_filter;
 mod xdp;
+mod xsk;
 
 pub use assemble::{AssembleError, assemble};
 pub use insn::{Alu, Condition, Helper, Insn, Label, Operand, Reg, Size, Width};
 pub use map::{Counters, Map, MapError};
 pub use program::{LoadError, Program, ProgramKind, VerifierLog};
 pub use xdp::{XdpAttachError, XdpLink, XdpMode, XdpPlace};
+pub use xsk::{Others, Redirect, RedirectCounts, RedirectError, RedirectOptions};

@@ -6,7 +6,8 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use abi::bpf::{
-    Instruction, PROG_TYPE_SOCKET_FILTER, PROG_TYPE_XDP, ProgramSource, TestRun, TestRunResult,
+    BPF_F_XDP_HAS_FRAGS, Instruction, PROG_TYPE_SOCKET_FILTER, PROG_TYPE_XDP, ProgramSource,
+    TestRun, TestRunResult,
 };
 
 use crate::assemble::{AssembleError, assemble};
@@ -30,13 +31,17 @@ pub enum ProgramKind {
     /// Decides where a frame goes before the stack sees it; the context is `struct xdp_md`.
     #[doc(alias = "BPF_PROG_TYPE_XDP")]
     Xdp,
+    /// As [`ProgramKind::Xdp`], also for frames of several buffers, as a large MTU makes them: what
+    /// the program reads directly is the first buffer (Linux 5.18).
+    #[doc(alias = "BPF_F_XDP_HAS_FRAGS")]
+    XdpFrags,
 }
 
 impl fmt::Display for ProgramKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::SocketFilter => "socket filter",
-            Self::Xdp => "XDP",
+            Self::Xdp | Self::XdpFrags => "XDP",
         })
     }
 }
@@ -103,12 +108,14 @@ fn program_source<'a>(
     name: &'a str,
     instructions: &'a [Instruction],
 ) -> ProgramSource<'a> {
-    let program_type = match kind {
-        ProgramKind::SocketFilter => PROG_TYPE_SOCKET_FILTER,
-        ProgramKind::Xdp => PROG_TYPE_XDP,
+    let (program_type, flags) = match kind {
+        ProgramKind::SocketFilter => (PROG_TYPE_SOCKET_FILTER, 0),
+        ProgramKind::Xdp => (PROG_TYPE_XDP, 0),
+        ProgramKind::XdpFrags => (PROG_TYPE_XDP, BPF_F_XDP_HAS_FRAGS),
     };
     ProgramSource {
         program_type,
+        flags,
         instructions,
         license: LICENSE,
         name,

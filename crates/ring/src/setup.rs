@@ -14,7 +14,7 @@ use abi::socket::{self, set_option};
 use abi::timestamp::stamp_all_received;
 
 use crate::account::Account;
-use crate::error::{OpenError, SetupError, Step};
+use crate::error::{OpenError, OptionError, SetupError, Step};
 use crate::filter::{self, Refused};
 use crate::geometry::{Geometry, RESERVE_BYTES};
 use crate::options::{
@@ -26,6 +26,9 @@ use crate::ring::{Link, PacketRing};
 /// step, so that no packet enters before direction, snaplen and fanout hold.
 pub(crate) fn open(name: &str, options: &Options) -> Result<PacketRing, OpenError> {
     let geometry = Geometry::new(options)?;
+    if options.timestamps == TimestampSource::Reader {
+        return Err(OptionError::ReaderStamps.into());
+    }
     let at = |step: Step| {
         move |source| SetupError {
             step,
@@ -121,7 +124,7 @@ fn request_ring(fd: BorrowedFd<'_>, geometry: &Geometry) -> io::Result<()> {
     }
 }
 
-fn promiscuous(fd: BorrowedFd<'_>, index: u32) -> io::Result<()> {
+pub(crate) fn promiscuous(fd: BorrowedFd<'_>, index: u32) -> io::Result<()> {
     let membership = PacketMreq {
         ifindex: index.cast_signed(),
         kind: PACKET_MR_PROMISC,
@@ -182,23 +185,26 @@ const ARPHRD_IEEE80211: u16 = 801;
 const ARPHRD_IEEE80211_RADIOTAP: u16 = 803;
 const ARPHRD_NONE: u16 = 65_534;
 
-fn describe(fd: BorrowedFd<'_>, name: &str, index: u32) -> io::Result<Result<Link, OpenError>> {
-    let hatype = socket::bound_link(fd)?.hatype;
+/// Type of link-layer header in capture files (`LINKTYPE_*`), and whether it is a loopback.
+pub(crate) fn link_type(hatype: u16) -> Option<(u16, bool)> {
     let link_type = match hatype {
         ARPHRD_ETHER | ARPHRD_LOOPBACK => 1,
         ARPHRD_NONE | ARPHRD_RAWIP => 101,
         ARPHRD_IEEE80211 => 105,
         ARPHRD_IEEE80211_RADIOTAP => 127,
-        _ => {
-            return Ok(Err(OpenError::LinkLayer {
-                link: name.to_owned(),
-                hatype,
-            }));
-        }
+        _ => return None,
     };
-    let loopback = hatype == ARPHRD_LOOPBACK;
+    Some((link_type, hatype == ARPHRD_LOOPBACK))
+}
+
+fn describe(fd: BorrowedFd<'_>, name: &str, index: u32) -> io::Result<Result<Link, OpenError>> {
+    let hatype = socket::bound_link(fd)?.hatype;
+    let name = name.to_owned();
+    let Some((link_type, loopback)) = link_type(hatype) else {
+        return Ok(Err(OpenError::LinkLayer { link: name, hatype }));
+    };
     Ok(Ok(Link {
-        name: name.to_owned(),
+        name,
         index,
         link_type,
         loopback,

@@ -18,6 +18,9 @@ pub enum MapType {
     /// Array of values, each once per possible CPU.
     #[doc(alias = "BPF_MAP_TYPE_PERCPU_ARRAY")]
     PerCpuArray = 6,
+    /// Array of AF_XDP sockets, set by descriptor; what is set cannot be read.
+    #[doc(alias = "BPF_MAP_TYPE_XSKMAP")]
+    XskMap = 17,
 }
 
 /// What a map is made of.
@@ -60,7 +63,7 @@ impl Map {
         };
         let value_bytes = layout.value_bytes as usize;
         let area_bytes = match layout.map_type {
-            MapType::Array => value_bytes,
+            MapType::Array | MapType::XskMap => value_bytes,
             // The kernel copies each value rounded up to 8 bytes (`bpf_map_value_size`).
             MapType::PerCpuArray => value_bytes.next_multiple_of(8) * possible_cpus()?,
         };
