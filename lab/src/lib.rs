@@ -11,4 +11,6 @@ pub mod net;
 pub mod skip;
 pub mod tool;
 
+/// For the tests of rooms that may not know it, such as those of the rings that its programs feed.
+pub use bpf;
 pub use net::{Host, Interface, Net};

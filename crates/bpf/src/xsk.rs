@@ -129,7 +129,7 @@ impl Redirect {
     /// # Errors
     /// [`RedirectError::Attach`], e.g. EBUSY, EOPNOTSUPP, ERANGE; its text says what to do.
     /// # Privileges
-    /// `CAP_NET_ADMIN` in the user namespace that owns the network namespace.
+    /// None beyond those for loading the program.
     pub fn attach(&self, ifindex: u32, place: XdpPlace) -> Result<XdpLink, RedirectError> {
         let multi_buffer = self.program.kind() == ProgramKind::XdpFrags;
         XdpLink::attach(&self.program, ifindex, place).map_err(|refusal| RedirectError::Attach {
@@ -195,6 +195,10 @@ impl RedirectError {
     /// What to do about it, where that is known.
     pub fn remedy(&self) -> Option<&'static str> {
         match self {
+            // A map of sockets asks for more than others do.
+            Self::Map(error) if error.source.kind() == io::ErrorKind::PermissionDenied => {
+                Some("needs CAP_BPF and CAP_NET_ADMIN")
+            }
             Self::Attach {
                 refusal,
                 multi_buffer,
@@ -232,7 +236,7 @@ fn attach_remedy(refusal: &XdpAttachError, multi_buffer: bool) -> Option<&'stati
 impl fmt::Display for RedirectError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Map(error) => error.fmt(f)?,
+            Self::Map(error) => write!(f, "cannot create BPF map {}", error.name)?,
             Self::Load(error) => error.fmt(f)?,
             Self::Socket { queue, .. } => {
                 write!(f, "cannot steer packets of queue {queue} to a socket")?;

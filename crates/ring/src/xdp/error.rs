@@ -56,7 +56,9 @@ impl XdpSetupError {
             (XdpStep::Memory | XdpStep::Rings, libc::ENOMEM) => "try a smaller buffer",
             (XdpStep::BusyPoll, libc::EPERM) => "busy polling needs CAP_NET_ADMIN",
             (XdpStep::BusyPoll, libc::ENOPROTOOPT) => "busy polling needs Linux 5.11",
-            (XdpStep::Bind, libc::EBUSY) => "another AF_XDP socket has this queue",
+            (XdpStep::Bind, libc::EBUSY) => {
+                "another AF_XDP socket has this queue, or had it a moment ago"
+            }
             (XdpStep::Bind, libc::EOPNOTSUPP | libc::EINVAL) if self.is_zero_copy => {
                 "its driver has no zero copy for this MTU: allow copying"
             }

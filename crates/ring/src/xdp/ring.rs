@@ -71,7 +71,7 @@ impl XdpRing {
     ///
     /// # Errors
     /// [`XdpOpenError`]: its text says what to do; e.g. `XdpStep::Bind` with EBUSY when another
-    /// socket has the queue.
+    /// socket has the queue. When one is closed, the kernel frees its queue some milliseconds later.
     /// # Privileges
     /// `CAP_NET_RAW` in the user namespace that owns the network namespace; `CAP_NET_ADMIN` for busy
     /// polling; `CAP_IPC_LOCK` for memory beyond the limit of locked memory.
@@ -282,7 +282,8 @@ impl XdpRing {
         (0..ready).filter(is_last).count() as u64
     }
 
-    /// Takes the pending error of the socket.
+    /// Takes the pending error of the socket. The descriptor does not poll as broken then
+    /// (`xsk_poll`, net/xdp/xsk.c), so ask now and again when nothing comes.
     ///
     /// # Errors
     /// ENETDOWN when the interface went away.
