@@ -141,10 +141,6 @@ pub const XDP_UMEM_FILL_RING: i32 = 5;
 pub const XDP_UMEM_COMPLETION_RING: i32 = 6;
 /// Reads [`Statistics`].
 pub const XDP_STATISTICS: i32 = 7;
-/// Reads `XDP_OPTIONS_*`.
-pub const XDP_OPTIONS: i32 = 8;
-/// The driver receives straight into the packet memory.
-pub const XDP_OPTIONS_ZEROCOPY: u32 = 1 << 0;
 /// Place of the receive ring's mapping.
 pub const XDP_PGOFF_RX_RING: u64 = 0;
 /// Place of the fill ring's mapping.

@@ -138,6 +138,11 @@ impl Redirect {
         })
     }
 
+    /// The program, e.g. for a test run or its number.
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+
     /// What became of the packets so far, over all queues and CPUs.
     ///
     /// # Errors

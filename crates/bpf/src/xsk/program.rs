@@ -43,9 +43,13 @@ const UNSTAMPED_HERE: Label = Label(u32::MAX - 1);
 const COUNT: Label = Label(u32::MAX - 2);
 const END: Label = Label(u32::MAX - 3);
 
-const METADATA_BYTES: i32 = size_of::<Metadata>() as i32;
-const MONOTONIC_AT: i16 = offset_of!(Metadata, monotonic_ns) as i16;
-const MARK_AT: i16 = offset_of!(Metadata, mark) as i16;
+// The layout of `Metadata`.
+const METADATA_BYTES: i32 = 16;
+const MONOTONIC_AT: i16 = 0;
+const MARK_AT: i16 = 8;
+const _: () = assert!(size_of::<Metadata>() == 16);
+const _: () = assert!(offset_of!(Metadata, monotonic_ns) == 0);
+const _: () = assert!(offset_of!(Metadata, mark) == 8);
 
 pub(super) fn code<'m>(
     options: &RedirectOptions<'m>,

@@ -4,13 +4,13 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use abi::socket;
-use abi::xdp::{self, SOL_XDP, Statistics, XDP_PKT_CONTD, XDP_STATISTICS};
+use abi::xdp::{self, Metadata, SOL_XDP, Statistics, XDP_PKT_CONTD, XDP_STATISTICS};
 
 use super::error::XdpOpenError;
 use super::memory::Memory;
 use super::options::XdpOptions;
 use super::queue::{Consumer, Producer};
-use super::setup;
+use super::setup::{self, Mode};
 use super::walk::{Descriptors, View};
 use crate::account::Account;
 use crate::batch::{Batch, Lender};
@@ -27,8 +27,8 @@ const MAX_DESCRIPTORS: u32 = 256;
 ///
 /// Time stamps: a packet with [`abi::xdp::Metadata`] in front of it has the kernel's, taken by the
 /// program as it ran ([`TimestampSource::Kernel`]; `CLOCK_MONOTONIC`, moved to the time of day by the
-/// offset of the two clocks, which is measured to some 50 ns). Other packets have that of their batch
-/// ([`TimestampSource::Reader`]).
+/// offset of the two clocks, which is known to some 50 ns; a clock that is set is followed within a
+/// millisecond). Other packets have that of their batch ([`TimestampSource::Reader`]).
 ///
 /// VLAN tags are where they were on the wire, unless the interface takes them off before
 /// (`ethtool -K IF rxvlan off` keeps it from that): XDP does not see such a tag. The checksum is never
@@ -54,8 +54,7 @@ pub struct XdpRing {
     /// The fill ring was seen empty since the kernel was last asked for its counters.
     pub(super) has_starved: bool,
     pub(super) is_busy_polling: bool,
-    pub(super) is_zero_copy: bool,
-    pub(super) takes_multi_buffer: bool,
+    pub(super) mode: Mode,
     pub(super) queue: u32,
     pub(super) link: Link,
     /// Keeps promiscuous mode on.
@@ -119,13 +118,13 @@ impl XdpRing {
 
     /// Whether the driver receives straight into the packet memory.
     pub fn is_zero_copy(&self) -> bool {
-        self.is_zero_copy
+        self.mode.is_zero_copy
     }
 
     /// Whether packets longer than a chunk can be received; the steering program must take frames of
     /// several buffers then. Otherwise such packets are dropped and counted.
     pub fn takes_multi_buffer(&self) -> bool {
-        self.takes_multi_buffer
+        self.mode.takes_multi_buffer
     }
 
     /// Size of the packet memory, bytes.
@@ -151,12 +150,12 @@ impl XdpRing {
             ready = self.rx.ready();
         }
         let (packets, descriptors) = self.whole_packets(ready.min(MAX_DESCRIPTORS))?;
-        self.view.arrival_ns = self.view.offset.follow();
+        self.look_at_the_clock();
         self.has_starved |= self.fill.is_empty();
         if self.has_starved {
             // Asking a socket for its counters fails only on a bad address, which it is not; should
             // it, the number is asked for again with the next batch.
-            let _ = self.refresh();
+            let _ = self.ask();
         }
         Some(Batch {
             packets,
@@ -169,13 +168,24 @@ impl XdpRing {
         })
     }
 
+    /// Reads the clocks, unless the oldest packet says that this was done a moment ago.
+    fn look_at_the_clock(&mut self) {
+        let oldest = self.rx.descriptor(0);
+        // SAFETY: the descriptor lies in the receive ring: there is at least one.
+        let stamp = unsafe { self.memory.metadata(&oldest) };
+        let is_recent = |stamp: Metadata| self.view.offset.is_recent(stamp.monotonic_ns);
+        if !stamp.is_some_and(is_recent) {
+            self.view.offset.follow();
+        }
+    }
+
     /// How many whole packets the oldest `ready` descriptors hold, and how many descriptors those
     /// take: no more than can be put together in the scratch memory.
     fn whole_packets(&self, ready: u32) -> Option<(u32, u32)> {
         if ready == 0 {
             return None;
         }
-        if !self.takes_multi_buffer {
+        if !self.mode.takes_multi_buffer {
             return Some((ready, ready));
         }
         let (mut packets, mut whole) = (0, 0);
@@ -260,22 +270,28 @@ impl XdpRing {
     /// # Errors
     /// What getsockopt(2) says.
     pub fn refresh(&mut self) -> io::Result<()> {
-        self.has_starved = false;
         // Counted before the kernel is asked: what comes between is in neither.
         let waiting = self.waiting();
+        self.ask()?;
+        let read = self.account.delivered + self.account.unreadable;
+        self.account.accepted = read + self.account.dropped + waiting;
+        Ok(())
+    }
+
+    /// Asks the kernel for its counters.
+    fn ask(&mut self) -> io::Result<()> {
         self.statistics = socket::option(self.socket.as_fd(), SOL_XDP, XDP_STATISTICS)?;
         let dropped = self.statistics.rx_dropped + self.statistics.rx_ring_full;
         self.unreported += dropped - self.account.dropped;
         self.account.dropped = dropped;
-        let read = self.account.delivered + self.account.unreadable;
-        self.account.accepted = read + dropped + waiting;
+        self.has_starved = false;
         Ok(())
     }
 
     /// Packets in the ring.
     fn waiting(&self) -> u64 {
         let ready = self.rx.ready();
-        if !self.takes_multi_buffer {
+        if !self.mode.takes_multi_buffer {
             return ready as u64;
         }
         let is_last = |ahead: &u32| self.rx.descriptor(*ahead).options & XDP_PKT_CONTD == 0;

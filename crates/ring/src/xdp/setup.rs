@@ -10,9 +10,8 @@ use abi::region::{Region, page_bytes};
 use abi::socket::{self, option, set_option};
 use abi::xdp::{
     self, MmapOffsets, RingOffset, SOL_XDP, SockaddrXdp, Statistics, XDP_COPY, XDP_MMAP_OFFSETS,
-    XDP_OPTIONS, XDP_OPTIONS_ZEROCOPY, XDP_PACKET_HEADROOM, XDP_PGOFF_RX_RING, XDP_RX_RING,
-    XDP_UMEM_COMPLETION_RING, XDP_UMEM_FILL_RING, XDP_UMEM_PGOFF_FILL_RING, XDP_USE_NEED_WAKEUP,
-    XDP_USE_SG, XDP_ZEROCOPY,
+    XDP_PACKET_HEADROOM, XDP_PGOFF_RX_RING, XDP_RX_RING, XDP_UMEM_COMPLETION_RING,
+    XDP_UMEM_FILL_RING, XDP_UMEM_PGOFF_FILL_RING, XDP_USE_NEED_WAKEUP, XDP_USE_SG, XDP_ZEROCOPY,
 };
 
 use super::clock::Offset;
@@ -56,11 +55,11 @@ struct Plan<'o> {
     mtu: u32,
 }
 
-/// How to bind.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Mode {
-    is_zero_copy: bool,
-    takes_multi_buffer: bool,
+/// How a socket is bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Mode {
+    pub is_zero_copy: bool,
+    pub takes_multi_buffer: bool,
 }
 
 const COPY_LONG: Mode = Mode {
@@ -104,30 +103,30 @@ pub(super) fn open(name: &str, options: &XdpOptions) -> Result<XdpRing, XdpOpenE
     }
     let bound = bind(name, &plan)?;
 
-    let flags: u32 =
-        option(bound.socket.as_fd(), SOL_XDP, XDP_OPTIONS).map_err(at(XdpStep::Bind))?;
-    let takes_multi_buffer = bound.mode.takes_multi_buffer;
+    let scratch_bytes = if bound.mode.takes_multi_buffer {
+        SCRATCH_BYTES
+    } else {
+        0
+    };
     Ok(XdpRing {
         attachment: None,
         socket: bound.socket,
         rx: bound.rx,
         fill: bound.fill,
         memory: bound.memory,
-        scratch: vec![0; if takes_multi_buffer { SCRATCH_BYTES } else { 0 }],
+        scratch: vec![0; scratch_bytes],
         view: View {
             snaplen: options.snaplen,
             link: index,
             mac: (link_type == 1).then_some(address.bytes),
             offset: Offset::measure(),
-            arrival_ns: 0,
         },
         statistics: Statistics::default(),
         account: Account::default(),
         unreported: 0,
         has_starved: false,
         is_busy_polling: options.busy_poll.is_some(),
-        is_zero_copy: flags & XDP_OPTIONS_ZEROCOPY != 0,
-        takes_multi_buffer,
+        mode: bound.mode,
         queue: options.queue,
         link: Link {
             name: name.to_owned(),
@@ -155,12 +154,12 @@ fn receive_queues(asked: BorrowedFd<'_>, name: &str) -> io::Result<u32> {
     }
 }
 
-fn on<'n>(
+fn on(
     step: XdpStep,
-    name: &'n str,
+    name: &str,
     queue: u32,
     is_zero_copy: bool,
-) -> impl Fn(io::Error) -> XdpSetupError + 'n {
+) -> impl Fn(io::Error) -> XdpSetupError {
     move |source| XdpSetupError {
         step,
         link: name.to_owned(),

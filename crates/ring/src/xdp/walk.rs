@@ -22,8 +22,6 @@ pub(super) struct View {
     /// Its hardware address; `None` where packets begin without one.
     pub mac: Option<[u8; 6]>,
     pub offset: Offset,
-    /// When the batch was taken.
-    pub arrival_ns: u64,
 }
 
 /// A walk over the descriptors of a batch, oldest first.
@@ -65,7 +63,7 @@ impl<'b> Descriptors<'b> {
                 let real_ns = self.view.offset.realtime_ns(stamp.monotonic_ns);
                 (real_ns, TimestampSource::Kernel)
             }
-            None => (self.view.arrival_ns, TimestampSource::Reader),
+            None => (self.view.offset.looked_at_ns(), TimestampSource::Reader),
         };
         Some(Packet {
             bytes,
