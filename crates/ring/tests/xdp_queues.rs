@@ -7,10 +7,20 @@ use std::time::Instant;
 
 use lab::bpf::XdpPlace;
 use lab::generator::{Generator, GeneratorOptions, SEQUENCE_AT, pin_to_cpu, udp_frame};
+use lab::skip::{Feature, without};
 use lab::{Host, Net};
 use support::steered::{Steered, Wanted, steer};
 use support::{BROADCAST, DEADLINE, Ring, bytes_of, collect, frame, read, send};
 use tapline_ring::{Backend, XdpOpenError, XdpOptions, XdpRing};
+
+/// A veth's receiving queue is that of the processor that sends.
+const TWO_PROCESSORS: Feature = Feature {
+    name: "two processors",
+    probe: || match std::thread::available_parallelism() {
+        Ok(count) if count.get() >= 2 => Ok(()),
+        other => Err(format!("available: {other:?}")),
+    },
+};
 
 fn set_queues(host: &Host, queues: u32) {
     let (name, queues) = (host.interface().name.to_string(), queues.to_string());
@@ -21,7 +31,7 @@ fn set_queues(host: &Host, queues: u32) {
     assert!(status.unwrap().success());
 }
 
-/// A veth's receiving queue is that of the processor which redirects a frame to it.
+/// Delivers `count` frames to the queue of `cpu`.
 fn deliver(host: &Host, generator: &mut Generator, cpu: usize, count: u64) {
     host.run(|| {
         pin_to_cpu(cpu).unwrap();
@@ -68,6 +78,9 @@ fn until_unsteered(steered: &Steered, count: u64) {
 
 #[test]
 fn each_queue_has_a_ring_and_each_ring_its_queues_packets() {
+    if without(&TWO_PROCESSORS) {
+        return;
+    }
     let [left, right] = Net::new().pair();
     set_queues(&right, 2);
     let name = right.interface().name.to_string();
@@ -102,6 +115,9 @@ fn each_queue_has_a_ring_and_each_ring_its_queues_packets() {
 
 #[test]
 fn packets_of_a_queue_without_a_ring_are_counted_and_go_on_into_the_stack() {
+    if without(&TWO_PROCESSORS) {
+        return;
+    }
     let [left, right] = Net::new().pair();
     set_queues(&right, 2);
     let mut steered = steer(&right, &Wanted::new(XdpPlace::Native, 1024));
@@ -117,6 +133,9 @@ fn packets_of_a_queue_without_a_ring_are_counted_and_go_on_into_the_stack() {
 
 #[test]
 fn a_ring_of_another_queue_joins_while_packets_come() {
+    if without(&TWO_PROCESSORS) {
+        return;
+    }
     let [left, right] = Net::new().pair();
     set_queues(&right, 2);
     let mut steered = steer(&right, &Wanted::new(XdpPlace::Native, 1024));

@@ -2,6 +2,9 @@
 
 mod support;
 
+use std::net::UdpSocket;
+use std::os::fd::AsFd;
+
 use lab::bpf::XdpPlace;
 use lab::{Host, Net};
 use support::steered::{PLACES, Steered, Wanted, steer};
@@ -177,6 +180,36 @@ fn packets_of_several_buffers_come_whole_or_cut() {
             );
         }
         assert_account(&mut steered, 20 * frames.len() as u64);
+    }
+}
+
+/// What a socket hands to its interface in one piece may be longer than the MTU: it comes as it
+/// passes the interface, and every byte is there.
+#[test]
+fn a_packet_that_the_driver_is_to_split_comes_with_every_byte() {
+    const UDP_SEGMENT: i32 = 103;
+    for place in PLACES {
+        let [left, right] = Net::new().pair();
+        let mut steered = steer(&right, &Wanted::new(place, 512));
+        let payload: Vec<u8> = (0..28_000).map(|at| (at % 251) as u8).collect();
+        left.run(|| {
+            let socket = UdpSocket::bind((left.interface().v4, 0)).unwrap();
+            abi::socket::set_option(socket.as_fd(), libc::SOL_UDP, UDP_SEGMENT, &1400).unwrap();
+            let sent = socket.send_to(&payload, (right.interface().v4, 9)).unwrap();
+            assert_eq!(sent, payload.len());
+        });
+        let mut seen = Vec::new();
+        support::read(steered.ring(), |batch| {
+            for packet in batch.packets() {
+                assert_eq!(packet.bytes.len(), packet.original_len as usize);
+                // The headers of Ethernet, IPv4 and UDP.
+                seen.extend_from_slice(&packet.bytes[14 + 20 + 8..]);
+            }
+            seen.len() >= payload.len()
+        });
+        assert_eq!(seen, payload);
+        let sent = steered.counts().redirected;
+        assert_account(&mut steered, sent);
     }
 }
 

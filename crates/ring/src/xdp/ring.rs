@@ -136,8 +136,11 @@ impl XdpRing {
     ///
     /// Packets of one buffer are not copied. No system call is made, except: with none there, to run
     /// the driver when the ring polls busily, and to wake it when it waits for memory; and to ask for
-    /// the number of packets lost when memory was short. To sleep until there is work, poll the
-    /// descriptor, which wakes the driver too.
+    /// the number of packets lost when memory was short.
+    ///
+    /// To sleep until there is work, poll the descriptor, which wakes the driver too. It becomes
+    /// readable at the end of each round of the driver, after 64 packets at most; where that is too
+    /// often, sleep for a time, and look whether the ring [is filling](XdpRing::is_filling).
     #[inline]
     pub fn next_batch(&mut self) -> Option<Batch<'_>> {
         let mut ready = self.rx.ready();
