@@ -239,7 +239,8 @@ impl XdpRing {
             // SAFETY: it lies in the receive ring until `release`, and the batch that lent its bytes
             // is being dropped.
             unsafe { self.memory.forget_metadata(&desc) };
-            // There is room for every chunk, so only one that the kernel invented is refused.
+            // There is room for every chunk (`setup::rings`), so only one that the kernel handed over
+            // twice can be refused.
             if let Some(chunk) = self.memory.chunk(&desc) {
                 self.fill.put(chunk);
             }

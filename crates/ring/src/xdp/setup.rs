@@ -286,21 +286,36 @@ fn bind_in(name: &str, plan: &Plan<'_>, mode: Mode) -> Result<Bound, XdpSetupErr
     })
 }
 
-/// Both rings have an entry for every chunk, so neither can be full: what the kernel lacks, when the
+/// The receive ring has an entry for every chunk, so it is never full: what the kernel lacks, when the
 /// reader is slow, is chunks.
+///
+/// The fill ring has two: the kernel hands packets over before it tells that it has read their
+/// entries (`xsk_flush`, net/xdp/xsk.c), so each chunk may be given back while its last entry still
+/// counts.
 fn rings(socket: BorrowedFd<'_>, plan: &Plan<'_>) -> io::Result<(Consumer, Producer)> {
-    let count = plan.chunks as u32;
-    set_option(socket, SOL_XDP, XDP_RX_RING, &count)?;
-    set_option(socket, SOL_XDP, XDP_UMEM_FILL_RING, &count)?;
+    let packets = plan.chunks as u32;
+    let places = packets * 2;
+    set_option(socket, SOL_XDP, XDP_RX_RING, &packets)?;
+    set_option(socket, SOL_XDP, XDP_UMEM_FILL_RING, &places)?;
     set_option(socket, SOL_XDP, XDP_UMEM_COMPLETION_RING, &COMPLETIONS)?;
     let offsets: MmapOffsets = option(socket, SOL_XDP, XDP_MMAP_OFFSETS)?;
-    let map = |place, at: &RingOffset, entry_bytes| {
+    let map = |place, at: &RingOffset, count, entry_bytes| {
         Region::map_at(socket, place, mapping_bytes(at, count, entry_bytes))
     };
-    let rx = map(XDP_PGOFF_RX_RING, &offsets.rx, Consumer::ENTRY_BYTES)?;
-    let fill = map(XDP_UMEM_PGOFF_FILL_RING, &offsets.fr, Producer::ENTRY_BYTES)?;
-    let rx = Consumer::new(rx, &offsets.rx, count);
-    let mut fill = Producer::new(fill, &offsets.fr, count);
+    let rx = map(
+        XDP_PGOFF_RX_RING,
+        &offsets.rx,
+        packets,
+        Consumer::ENTRY_BYTES,
+    )?;
+    let fill = map(
+        XDP_UMEM_PGOFF_FILL_RING,
+        &offsets.fr,
+        places,
+        Producer::ENTRY_BYTES,
+    )?;
+    let rx = Consumer::new(rx, &offsets.rx, packets);
+    let mut fill = Producer::new(fill, &offsets.fr, places);
     for chunk in 0..plan.chunks {
         fill.put((chunk * plan.chunk_bytes) as u64);
     }

@@ -156,3 +156,20 @@ fn a_full_fill_ring_takes_no_more_across_the_wrap() {
         }
     }
 }
+
+/// The kernel hands a packet over before it tells that it has read the entry of its chunk.
+#[test]
+fn twice_the_entries_take_every_chunk_back_before_the_kernel_tells() {
+    for start in starts() {
+        let chunks = 4;
+        let region = ring_at(start, 2 * chunks, Producer::ENTRY_BYTES);
+        let mut producer = Producer::new(region, &AT, 2 * chunks);
+        for round in 0..2 {
+            for chunk in 0..chunks {
+                assert!(producer.put(u64::from(round * chunks + chunk)));
+            }
+            producer.publish();
+        }
+        assert!(!producer.put(0));
+    }
+}
