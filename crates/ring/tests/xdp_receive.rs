@@ -191,7 +191,7 @@ fn a_packet_that_the_driver_is_to_split_comes_with_every_byte() {
     for place in PLACES {
         let [left, right] = Net::new().pair();
         let mut steered = steer(&right, &Wanted::new(place, 512));
-        let payload: Vec<u8> = (0..28_000).map(|at| (at % 251) as u8).collect();
+        let payload: Vec<u8> = (0..28_000_u32).map(|at| (at % 251) as u8).collect();
         left.run(|| {
             let socket = UdpSocket::bind((left.interface().v4, 0)).unwrap();
             abi::socket::set_option(socket.as_fd(), libc::SOL_UDP, UDP_SEGMENT, &1400).unwrap();

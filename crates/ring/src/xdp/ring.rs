@@ -286,7 +286,7 @@ impl XdpRing {
     fn ask(&mut self) -> io::Result<()> {
         self.statistics = socket::option(self.socket.as_fd(), SOL_XDP, XDP_STATISTICS)?;
         let dropped = self.statistics.rx_dropped + self.statistics.rx_ring_full;
-        self.unreported += dropped - self.account.dropped;
+        self.unreported += dropped.saturating_sub(self.account.dropped);
         self.account.dropped = dropped;
         self.has_starved = false;
         Ok(())

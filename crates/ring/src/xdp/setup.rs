@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use abi::ethtool;
 use abi::interface::{self, hardware_address, name_bytes};
-use abi::region::{Region, page_bytes};
+use abi::region::Region;
 use abi::socket::{self, option, set_option};
 use abi::xdp::{
     self, MmapOffsets, RingOffset, SOL_XDP, SockaddrXdp, Statistics, XDP_COPY, XDP_MMAP_OFFSETS,
@@ -29,7 +29,7 @@ use crate::setup::{link_type, promiscuous};
 /// The smallest chunk the kernel takes (`XDP_UMEM_MIN_CHUNK_SIZE`, include/net/xdp_sock.h).
 const LEAST_CHUNK_BYTES: usize = 2048;
 
-/// Beyond it a chunk would only hold longer parts of packets that take several anyway.
+/// The largest it takes everywhere: the smallest size of a page.
 const MOST_CHUNK_BYTES: usize = 4096;
 
 /// What may come before the MTU's bytes: an Ethernet header and two VLAN tags.
@@ -76,33 +76,41 @@ struct Bound {
     mode: Mode,
 }
 
+/// What the kernel tells of an interface, and the socket that was asked.
+struct Found {
+    asked: OwnedFd,
+    link: Link,
+    mac: [u8; 6],
+    mtu: u32,
+    queues: u32,
+}
+
 pub(super) fn open(name: &str, options: &XdpOptions) -> Result<XdpRing, XdpOpenError> {
-    let at = |step| on(step, name, options.queue, false);
-    let membership = socket::packet_socket().map_err(at(XdpStep::Socket))?;
-    let asked = membership.as_fd();
-    let index = socket::link_index(asked, name).map_err(at(XdpStep::Link))?;
-    let address = hardware_address(asked, name).map_err(at(XdpStep::Link))?;
-    let mtu = interface::mtu(asked, name).map_err(at(XdpStep::Link))?;
-    let Some((link_type, loopback)) = link_type(address.hatype) else {
-        return Err(XdpOpenError::LinkLayer {
-            link: name.to_owned(),
-            hatype: address.hatype,
-        });
-    };
-    let queues = receive_queues(asked, name).map_err(at(XdpStep::Link))?;
-    if options.queue >= queues {
+    let found = find(name, options.queue)?;
+    if options.queue >= found.queues {
         return Err(XdpOpenError::NoSuchQueue {
             link: name.to_owned(),
             queue: options.queue,
-            queues,
+            queues: found.queues,
         });
     }
-    let plan = Plan::new(options, index, mtu)?;
+    let plan = Plan::new(options, found.link.index, found.mtu)?;
     if options.promiscuous {
-        promiscuous(asked, index).map_err(at(XdpStep::Promiscuous))?;
+        promiscuous(found.asked.as_fd(), plan.index).map_err(on(
+            XdpStep::Promiscuous,
+            name,
+            options.queue,
+            false,
+        ))?;
     }
     let bound = bind(name, &plan)?;
 
+    let view = View {
+        snaplen: options.snaplen,
+        link: plan.index,
+        mac: (found.link.link_type == 1).then_some(found.mac),
+        offset: Offset::measure(),
+    };
     let scratch_bytes = if bound.mode.takes_multi_buffer {
         SCRATCH_BYTES
     } else {
@@ -115,12 +123,7 @@ pub(super) fn open(name: &str, options: &XdpOptions) -> Result<XdpRing, XdpOpenE
         fill: bound.fill,
         memory: bound.memory,
         scratch: vec![0; scratch_bytes],
-        view: View {
-            snaplen: options.snaplen,
-            link: index,
-            mac: (link_type == 1).then_some(address.bytes),
-            offset: Offset::measure(),
-        },
+        view,
         statistics: Statistics::default(),
         account: Account::default(),
         unreported: 0,
@@ -128,22 +131,42 @@ pub(super) fn open(name: &str, options: &XdpOptions) -> Result<XdpRing, XdpOpenE
         is_busy_polling: options.busy_poll.is_some(),
         mode: bound.mode,
         queue: options.queue,
-        link: Link {
-            name: name.to_owned(),
-            index,
-            link_type,
-            loopback,
-        },
-        _membership: membership,
+        link: found.link,
+        _membership: found.asked,
+    })
+}
+
+fn find(name: &str, queue: u32) -> Result<Found, XdpOpenError> {
+    let at = |step| on(step, name, queue, false);
+    let asked = socket::packet_socket().map_err(at(XdpStep::Socket))?;
+    let fd = asked.as_fd();
+    let index = socket::link_index(fd, name).map_err(at(XdpStep::Link))?;
+    let address = hardware_address(fd, name).map_err(at(XdpStep::Link))?;
+    let mtu = interface::mtu(fd, name).map_err(at(XdpStep::Link))?;
+    let queues = receive_queues(fd, name).map_err(at(XdpStep::Link))?;
+    let Some((link_type, loopback)) = link_type(address.hatype) else {
+        return Err(XdpOpenError::LinkLayer {
+            link: name.to_owned(),
+            hatype: address.hatype,
+        });
+    };
+    let link = Link {
+        name: name.to_owned(),
+        index,
+        link_type,
+        loopback,
+    };
+    Ok(Found {
+        asked,
+        link,
+        mac: address.bytes,
+        mtu,
+        queues,
     })
 }
 
 pub(super) fn queue_count(name: &str) -> Result<u32, XdpOpenError> {
-    let at = |step| on(step, name, 0, false);
-    let asked = socket::packet_socket().map_err(at(XdpStep::Socket))?;
-    socket::link_index(asked.as_fd(), name).map_err(at(XdpStep::Link))?;
-    let queues = receive_queues(asked.as_fd(), name).map_err(at(XdpStep::Link))?;
-    Ok(queues)
+    find(name, 0).map(|found| found.queues)
 }
 
 /// A driver that does not tell has one queue.
@@ -175,9 +198,8 @@ impl<'o> Plan<'o> {
             return Err(OptionError::SnaplenZero);
         }
         let longest = mtu as usize + LINK_HEADER_BYTES;
-        let largest = MOST_CHUNK_BYTES.min(page_bytes());
         let chunk_bytes = (longest + XDP_PACKET_HEADROOM).next_power_of_two();
-        let chunk_bytes = chunk_bytes.clamp(LEAST_CHUNK_BYTES, largest);
+        let chunk_bytes = chunk_bytes.clamp(LEAST_CHUNK_BYTES, MOST_CHUNK_BYTES);
         let too_large = OptionError::BufferTooLarge {
             bytes: options.buffer_bytes,
         };
