@@ -9,7 +9,7 @@ MANUAL := target/manual
 help:
 	@echo "make demo     build the program and show it: two test hosts, real traffic, a capture (root)"
 	@echo "make test     run every test (root)"
-	@echo "make bench    measure beside tcpdump, dumpcap and netsniff-ng (root)"
+	@echo "make bench    measure beside tcpdump, dumpcap, netsniff-ng, libpcap and bpfjit (root)"
 	@echo "make lint     formatting, clippy, rustdoc"
 	@echo "make deny     licences and sources of the dependencies; advisories where they can be fetched"
 	@echo "make fuzz     each fuzz target for FUZZ_SECONDS (60); needs a nightly toolchain"
@@ -30,9 +30,12 @@ test:
 bench: build
 	@packaging/need.sh bench
 	cargo bench --locked -p tapline-lab --bench capture -- $(BENCH_FLAGS)
+	cargo bench --locked -p tapline-lab --bench filter -- $(BENCH_FLAGS)
+	cargo bench --locked -p tapline-lab --bench filter_kernel -- $(BENCH_FLAGS)
+	cargo bench --locked -p tapline-lab --bench read -- $(BENCH_FLAGS)
 
 lint:
-	@packaging/need.sh build
+	@packaging/need.sh lint
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- --deny warnings
 	RUSTDOCFLAGS="--deny warnings" cargo doc --workspace --no-deps --locked

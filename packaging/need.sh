@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Sees to the programs that a make target needs: need.sh build|test|bench.
+# Sees to the programs that a make target needs: need.sh build|lint|test|bench.
 # Missing ones are installed from Debian's packages by root; anybody else is told the command.
 set -euo pipefail
 
@@ -9,10 +9,10 @@ test=("${build[@]}" tcpdump:tcpdump tshark:tshark dumpcap:wireshark-common ip:ip
 bench=("${build[@]}" tcpdump:tcpdump dumpcap:wireshark-common netsniff-ng:netsniff-ng ip:iproute2)
 
 case ${1:-} in
-    build) needed=("${build[@]}") ;;
+    build | lint) needed=("${build[@]}") ;;
     test) needed=("${test[@]}") ;;
     bench) needed=("${bench[@]}") ;;
-    *) echo "usage: need.sh build|test|bench" >&2; exit 2 ;;
+    *) echo "usage: need.sh build|lint|test|bench" >&2; exit 2 ;;
 esac
 
 # A user's path often lacks the system's directories, where ip and tcpdump are.
@@ -24,6 +24,8 @@ done
 # The headers of the C library and the kernel, which have no command.
 [ -e /usr/include/linux/if_packet.h ] || missing+=(linux-libc-dev)
 [ -e /usr/include/stdio.h ] || missing+=(libc6-dev)
+# The lab compares with libpcap; the program does without.
+[ "${1:-}" = build ] || [ -e /usr/include/pcap/pcap.h ] || missing+=(libpcap-dev)
 
 if ! command -v cargo >/dev/null; then
     echo "a Rust toolchain is needed in the PATH: see https://rustup.rs; with sudo, keep yours:" >&2

@@ -8,6 +8,7 @@
 
 pub mod generator;
 pub mod net;
+pub mod oracle;
 pub mod skip;
 pub mod tool;
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Tool and the Debian package it comes in.
-const PACKAGES: [(&str, &str); 25] = [
+const PACKAGES: [(&str, &str); 26] = [
     ("bpftool", "bpftool"),
     ("bridge", "iproute2"),
     ("capinfos", "wireshark-common"),
@@ -13,6 +13,7 @@ const PACKAGES: [(&str, &str); 25] = [
     ("dumpcap", "wireshark-common"),
     ("editcap", "wireshark-common"),
     ("ethtool", "ethtool"),
+    ("getent", "libc-bin"),
     ("gzip", "gzip"),
     ("ip", "iproute2"),
     ("iperf3", "iperf3"),

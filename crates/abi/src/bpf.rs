@@ -11,12 +11,17 @@ mod map;
 mod program;
 mod socket;
 
-pub use attr::{LinkCreate, MapCreate, MapElement, ObjectInfo, ProgramLoad, ProgramTestRun};
+pub use attr::{
+    LinkCreate, MapBatch, MapCreate, MapElement, ObjectInfo, ProgramLoad, ProgramTestRun,
+};
 pub use instruction::{Instruction, SockFilter};
-pub use link::{XDP_FLAGS_DRV_MODE, XDP_FLAGS_SKB_MODE, create_xdp_link};
+pub use link::{
+    BPF_TCX_EGRESS, BPF_TCX_INGRESS, XDP_FLAGS_DRV_MODE, XDP_FLAGS_SKB_MODE, create_tcx_link,
+    create_xdp_link,
+};
 pub use map::{Map, MapLayout, MapType};
 pub use program::{
-    BPF_F_TEST_XDP_LIVE_FRAMES, BPF_F_XDP_HAS_FRAGS, PROG_TYPE_SOCKET_FILTER, PROG_TYPE_XDP,
-    ProgramSource, TestRun, TestRunResult, load_program, program_id, test_run,
+    BPF_F_TEST_XDP_LIVE_FRAMES, BPF_F_XDP_HAS_FRAGS, PROG_TYPE_SCHED_CLS, PROG_TYPE_SOCKET_FILTER,
+    PROG_TYPE_XDP, ProgramSource, TestRun, TestRunResult, load_program, program_id, test_run,
 };
 pub use socket::attach_classic;

@@ -9,6 +9,7 @@
 pub mod bpf;
 pub mod clock;
 pub mod ethtool;
+pub mod executable;
 pub mod file;
 pub mod interface;
 pub mod namespace;

@@ -5,8 +5,8 @@ mod c_layout;
 use std::mem::offset_of;
 
 use abi::bpf::{
-    Instruction, LinkCreate, MapCreate, MapElement, ObjectInfo, ProgramLoad, ProgramTestRun,
-    SockFilter,
+    Instruction, LinkCreate, MapBatch, MapCreate, MapElement, ObjectInfo, ProgramLoad,
+    ProgramTestRun, SockFilter,
 };
 use c_layout::assert_as_in_c;
 use tapline_abi as abi;
@@ -108,6 +108,25 @@ fn structs_lie_as_in_the_kernels_headers() {
             offset_of!(SockFilter, jf),
         ),
         ("offsetof(struct sock_filter, k)", offset_of!(SockFilter, k)),
+    ];
+    assert_as_in_c(HEADERS, &pairs);
+}
+
+#[test]
+fn batches_of_map_entries_lie_as_in_the_kernels_headers() {
+    let pairs = [
+        ("at(batch.in_batch)", offset_of!(MapBatch, in_batch)),
+        ("at(batch.out_batch)", offset_of!(MapBatch, out_batch)),
+        ("at(batch.keys)", offset_of!(MapBatch, keys)),
+        ("at(batch.values)", offset_of!(MapBatch, values)),
+        ("at(batch.count)", offset_of!(MapBatch, count)),
+        ("at(batch.map_fd)", offset_of!(MapBatch, map_fd)),
+        ("at(batch.elem_flags)", offset_of!(MapBatch, elem_flags)),
+        ("at(batch.flags)", offset_of!(MapBatch, flags)),
+        (
+            "sizeof(((union bpf_attr *)0)->batch)",
+            size_of::<MapBatch>(),
+        ),
     ];
     assert_as_in_c(HEADERS, &pairs);
 }

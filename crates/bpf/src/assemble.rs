@@ -6,7 +6,7 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 
 use abi::bpf::Instruction;
 
-use crate::insn::{Insn, Label, Operand, Reg, Size, Width};
+use crate::{Insn, Label, Operand, Reg, Size, Width};
 
 // Classes (low three bits of the operation).
 const LD: u8 = 0x00;
@@ -49,7 +49,7 @@ pub enum AssembleError {
         /// The label.
         label: Label,
     },
-    /// A jump is longer than 32767 slots.
+    /// A jump is longer than 2147483647 slots.
     TooFar {
         /// The label it names.
         label: Label,
@@ -66,7 +66,7 @@ impl fmt::Display for AssembleError {
             Self::TooFar { label, slots } => {
                 write!(
                     f,
-                    "jump to label {} spans {slots} slots, more than 32767",
+                    "jump to label {} spans {slots} slots, more than 2147483647",
                     label.0
                 )
             }
@@ -78,34 +78,71 @@ impl std::error::Error for AssembleError {}
 
 /// Encodes `code` and resolves its labels.
 ///
-/// The slots hold the numbers of the maps' descriptors: load them while the maps are open.
+/// The slots hold the numbers of the maps' descriptors: load them while the maps are open. Jumps of
+/// more than 32767 slots become those of 32 bits (`gotol`, Linux 6.6).
 ///
 /// # Errors
 /// [`AssembleError`] names the label that cannot be resolved.
 pub fn assemble(code: &[Insn<'_>]) -> Result<Vec<Instruction>, AssembleError> {
-    let places = find_places(code)?;
+    let layout = Layout::of(code)?;
     let mut slots = Vec::with_capacity(code.len());
-    for insn in code {
-        encode(insn, &places, &mut slots)?;
+    for (insn, &is_far) in code.iter().zip(&layout.is_far) {
+        encode(insn, is_far, &layout.places, &mut slots)?;
     }
     Ok(slots)
 }
 
-fn find_places(code: &[Insn<'_>]) -> Result<HashMap<Label, usize>, AssembleError> {
-    let mut places = HashMap::new();
-    let mut slot = 0;
-    for insn in code {
-        match *insn {
-            Insn::Place(label) => {
-                if places.insert(label, slot).is_some() {
-                    return Err(AssembleError::TwoPlaces { label });
+/// Where everything is: the places of labels, and which instructions are jumps too far for 16 bits.
+struct Layout {
+    places: HashMap<Label, usize>,
+    is_far: Vec<bool>,
+}
+
+impl Layout {
+    fn of(code: &[Insn<'_>]) -> Result<Self, AssembleError> {
+        let mut layout = Self {
+            places: HashMap::new(),
+            is_far: vec![false; code.len()],
+        };
+        // A jump that becomes far makes others longer, none shorter: each round but the last makes one
+        // of them far.
+        while layout.round(code)? {}
+        Ok(layout)
+    }
+
+    /// Places all labels, and says whether jumps have become far.
+    fn round(&mut self, code: &[Insn<'_>]) -> Result<bool, AssembleError> {
+        self.places.clear();
+        let mut slot = 0;
+        for (insn, &is_far) in code.iter().zip(&self.is_far) {
+            if let Insn::Place(label) = *insn
+                && self.places.insert(label, slot).is_some()
+            {
+                return Err(AssembleError::TwoPlaces { label });
+            }
+            slot += slots_of(insn, is_far);
+        }
+        let (mut slot, mut has_changed) = (0, false);
+        for (insn, is_far) in code.iter().zip(&mut self.is_far) {
+            if let (Some(label), false) = (insn.target(), *is_far) {
+                let slots = distance(&self.places, slot, label)?;
+                if i16::try_from(slots).is_err() {
+                    *is_far = true;
+                    has_changed = true;
                 }
             }
-            Insn::LoadMap { .. } | Insn::LoadMapValue { .. } => slot += 2,
-            _ => slot += 1,
+            slot += slots_of(insn, *is_far);
         }
+        Ok(has_changed)
     }
-    Ok(places)
+}
+
+/// Slots of an instruction. A far jump takes one; if it has a condition, that chooses between two jumps.
+fn slots_of(insn: &Insn<'_>, is_far: bool) -> usize {
+    match insn {
+        Insn::JumpIf { .. } if is_far => 3,
+        insn => insn.slots(),
+    }
 }
 
 /// Distance from the slot after `from` to the place of `label`.
@@ -113,14 +150,15 @@ fn distance(
     places: &HashMap<Label, usize>,
     from: usize,
     label: Label,
-) -> Result<i16, AssembleError> {
+) -> Result<i32, AssembleError> {
     let to = *places.get(&label).ok_or(AssembleError::NoPlace { label })?;
     let slots = to.cast_signed() - from.cast_signed() - 1;
-    i16::try_from(slots).map_err(|_| AssembleError::TooFar { label, slots })
+    i32::try_from(slots).map_err(|_| AssembleError::TooFar { label, slots })
 }
 
 fn encode(
     insn: &Insn<'_>,
+    is_far: bool,
     places: &HashMap<Label, usize>,
     slots: &mut Vec<Instruction>,
 ) -> Result<(), AssembleError> {
@@ -134,6 +172,7 @@ fn encode(
         } => operands(alu_class(width) | op as u8, dst, src, 0),
         Insn::Negate { width, dst } => plain(alu_class(width) | NEG, dst, Reg::R0, 0, 0),
         Insn::Be16ToHost { dst } => plain(ALU32 | END_TO_BE, dst, Reg::R0, 0, 16),
+        Insn::Be32ToHost { dst } => plain(ALU32 | END_TO_BE, dst, Reg::R0, 0, 32),
         Insn::HostToBe64 { dst } => plain(ALU32 | END_TO_BE, dst, Reg::R0, 0, 64),
         Insn::Load {
             size,
@@ -172,8 +211,10 @@ fn encode(
             index,
             offset,
         } => plain(LD | IND | size as u8, Reg::R0, index, 0, offset),
+        Insn::Jump { target } if is_far => far(distance(places, at, target)?),
         Insn::Jump { target } => {
-            plain(JMP | JA, Reg::R0, Reg::R0, distance(places, at, target)?, 0)
+            let slots = distance(places, at, target)?;
+            plain(JMP | JA, Reg::R0, Reg::R0, slots as i16, 0)
         }
         Insn::JumpIf {
             condition,
@@ -183,12 +224,15 @@ fn encode(
             target,
         } => {
             let class = if width == Width::W32 { JMP32 } else { JMP };
-            operands(
-                class | condition as u8,
-                dst,
-                src,
-                distance(places, at, target)?,
-            )
+            let code = class | condition as u8;
+            if is_far {
+                // Over the jump that goes on, to the one that goes far.
+                slots.push(operands(code, dst, src, 1));
+                slots.push(plain(JMP | JA, Reg::R0, Reg::R0, 1, 0));
+                far(distance(places, at + 2, target)?)
+            } else {
+                operands(code, dst, src, distance(places, at, target)? as i16)
+            }
         }
         Insn::Call(helper) => plain(JMP | CALL, Reg::R0, Reg::R0, 0, helper as i32),
         Insn::Exit => plain(JMP | EXIT, Reg::R0, Reg::R0, 0, 0),
@@ -196,6 +240,11 @@ fn encode(
     };
     slots.push(slot);
     Ok(())
+}
+
+/// A jump of any length.
+fn far(slots: i32) -> Instruction {
+    plain(JMP32 | JA, Reg::R0, Reg::R0, 0, slots)
 }
 
 fn alu_class(width: Width) -> u8 {

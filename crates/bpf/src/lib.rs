@@ -9,7 +9,8 @@
 //! - [`Insn`] is one instruction; jumps name a [`Label`], which [`assemble`] resolves.
 //! - [`Program`] is a loaded program; a refusal keeps the verifier's log ([`LoadError`]).
 //! - [`Map`] is memory that a program and this process share.
-//! - [`XdpLink`] ties a program to an interface for as long as it lives.
+//! - [`FilterMaps`] are the sets of a filter's code (`filter::ebpf`), which becomes [`Insn`]s with them.
+//! - [`XdpLink`] and [`TcLink`] tie a program to an interface for as long as they live.
 //! - [`Redirect`] sends an interface's packets to AF_XDP sockets.
 //! - [`socket_filter`] makes a classic filter count what it is offered and what it accepts.
 //!
@@ -19,16 +20,23 @@
 #![forbid(unsafe_code)]
 
 mod assemble;
-mod insn;
+mod filter_map;
 mod map;
 mod program;
 pub mod socket_filter;
+mod tc;
 mod xdp;
 mod xsk;
 
 pub use assemble::{AssembleError, assemble};
-pub use insn::{Alu, Condition, Helper, Insn, Label, Operand, Reg, Size, Width};
+pub use filter::ebpf::{Alu, Condition, Helper, Label, Operand, Reg, Size, Width};
+pub use filter_map::FilterMaps;
 pub use map::{Counters, Map, MapError};
 pub use program::{LoadError, Program, ProgramKind, VerifierLog};
+/// One instruction, or the mark of a place; a map is named by its borrowed descriptor, so it is open
+/// when the program is loaded.
+pub type Insn<'map> = filter::ebpf::Insn<std::os::fd::BorrowedFd<'map>>;
+
+pub use tc::{TcAttachError, TcLink, TcPlace};
 pub use xdp::{XdpAttachError, XdpLink, XdpMode, XdpPlace};
 pub use xsk::{Others, Redirect, RedirectCounts, RedirectError, RedirectOptions};

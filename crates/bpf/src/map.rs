@@ -10,6 +10,20 @@ use abi::bpf::{MapLayout, MapType};
 #[derive(Debug)]
 pub struct Map(abi::bpf::Map);
 
+/// The value of a key that is in a set.
+const KEY_VALUE: [u8; 4] = [1, 0, 0, 0];
+
+/// Puts all keys in at once where the kernel can do that, else one by one.
+fn fill(map: &abi::bpf::Map, keys: &[u8], key_bytes: usize) -> io::Result<()> {
+    let values = KEY_VALUE.repeat(keys.len() / key_bytes.max(1));
+    if map.update_batch(keys, &values).is_err() {
+        for key in keys.chunks_exact(key_bytes.max(1)) {
+            map.update(key, &KEY_VALUE)?;
+        }
+    }
+    map.freeze()
+}
+
 /// The kernel did not make a map.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -70,6 +84,28 @@ impl Map {
     /// EINVAL when `value` has not the size of the map's values.
     pub fn write(&self, value: &[u8]) -> io::Result<()> {
         self.0.update(&0u32.to_ne_bytes(), value)
+    }
+
+    /// Makes a map of keys, `key_bytes` long each, whose values mean nothing, and lets nobody change it.
+    pub(crate) fn of_keys(
+        name: &str,
+        map_type: MapType,
+        keys: &[u8],
+        key_bytes: usize,
+    ) -> Result<Self, MapError> {
+        let count = keys.len() / key_bytes.max(1);
+        let layout = MapLayout {
+            map_type,
+            key_bytes: key_bytes as u32,
+            value_bytes: KEY_VALUE.len() as u32,
+            max_entries: count.max(1) as u32,
+        };
+        let map = Self::create(name, &layout)?;
+        fill(&map.0, keys, key_bytes).map_err(|source| MapError {
+            name: name.to_owned(),
+            source,
+        })?;
+        Ok(map)
     }
 
     fn create(name: &str, layout: &MapLayout) -> Result<Self, MapError> {

@@ -6,12 +6,12 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use abi::bpf::{
-    BPF_F_XDP_HAS_FRAGS, Instruction, PROG_TYPE_SOCKET_FILTER, PROG_TYPE_XDP, ProgramSource,
-    TestRun, TestRunResult,
+    BPF_F_XDP_HAS_FRAGS, Instruction, PROG_TYPE_SCHED_CLS, PROG_TYPE_SOCKET_FILTER, PROG_TYPE_XDP,
+    ProgramSource, TestRun, TestRunResult,
 };
 
+use crate::Insn;
 use crate::assemble::{AssembleError, assemble};
-use crate::insn::Insn;
 
 const LICENSE: &CStr = c"MIT OR Apache-2.0";
 /// How often a load is tried that signals interrupt.
@@ -35,6 +35,10 @@ pub enum ProgramKind {
     /// the program reads directly is the first buffer (Linux 5.18).
     #[doc(alias = "BPF_F_XDP_HAS_FRAGS")]
     XdpFrags,
+    /// Decides at the traffic control of an interface, after the stack's entry or before its exit; the
+    /// context is `struct __sk_buff`.
+    #[doc(alias = "BPF_PROG_TYPE_SCHED_CLS")]
+    Tc,
 }
 
 impl fmt::Display for ProgramKind {
@@ -42,6 +46,7 @@ impl fmt::Display for ProgramKind {
         f.write_str(match self {
             Self::SocketFilter => "socket filter",
             Self::Xdp | Self::XdpFrags => "XDP",
+            Self::Tc => "tc",
         })
     }
 }
@@ -61,7 +66,8 @@ impl Program {
     /// # Errors
     /// [`LoadError`]: a label that cannot be resolved, or the kernel's refusal with its log.
     /// # Privileges
-    /// `CAP_BPF` where `kernel.unprivileged_bpf_disabled` is set; for XDP `CAP_NET_ADMIN` too.
+    /// `CAP_BPF` where `kernel.unprivileged_bpf_disabled` is set; for XDP and tc `CAP_NET_ADMIN` too;
+    /// some code asks for `CAP_PERFMON`.
     pub fn load(kind: ProgramKind, name: &str, code: &[Insn<'_>]) -> Result<Self, LoadError> {
         let slots = assemble(code).map_err(LoadError::Assemble)?;
         let source = program_source(kind, name, &slots);
@@ -112,6 +118,7 @@ fn program_source<'a>(
         ProgramKind::SocketFilter => (PROG_TYPE_SOCKET_FILTER, 0),
         ProgramKind::Xdp => (PROG_TYPE_XDP, 0),
         ProgramKind::XdpFrags => (PROG_TYPE_XDP, BPF_F_XDP_HAS_FRAGS),
+        ProgramKind::Tc => (PROG_TYPE_SCHED_CLS, 0),
     };
     ProgramSource {
         program_type,
@@ -162,6 +169,16 @@ impl VerifierLog {
         &self.0
     }
 
+    /// Its last `lines` lines: what the verifier made of the last instructions it looked at.
+    pub fn tail(&self, lines: usize) -> &str {
+        let log = self.0.trim_end();
+        let mut ends = log.rmatch_indices('\n').map(|(at, _)| at + 1);
+        let start = lines
+            .checked_sub(1)
+            .map_or(log.len(), |skipped| ends.nth(skipped).unwrap_or(0));
+        &log[start..]
+    }
+
     /// The line that tells why: the last one that is not bookkeeping.
     pub fn telling_line(&self) -> Option<&str> {
         const BOOKKEEPING: [&str; 3] = ["processed ", "verification time ", "stack depth "];
@@ -198,7 +215,7 @@ impl fmt::Display for LoadError {
                 match log.telling_line() {
                     Some(line) => write!(f, ": {line}"),
                     None if source.kind() == io::ErrorKind::PermissionDenied => {
-                        f.write_str(" (needs CAP_BPF, for XDP CAP_NET_ADMIN too)")
+                        f.write_str(" (needs CAP_BPF, for XDP and tc CAP_NET_ADMIN too)")
                     }
                     None => Ok(()),
                 }

@@ -27,6 +27,8 @@ pub enum Exit {
 pub struct Failure {
     pub exit: Exit,
     pub line: String,
+    /// Lines that show the place, printed below; often none.
+    pub below: String,
 }
 
 impl Failure {
@@ -34,6 +36,7 @@ impl Failure {
         Self {
             exit,
             line: line.into(),
+            below: String::new(),
         }
     }
 
@@ -70,14 +73,21 @@ fn words(error: &dyn Error) -> String {
     }
 }
 
+/// What helps where there is no such interface.
+const NO_LINK: &str = "'ip link' lists the interfaces";
+
 impl From<CaptureError> for Failure {
     fn from(error: CaptureError) -> Self {
         let (exit, advice) = match &error {
             CaptureError::Ring(OpenError::Option(_))
+            | CaptureError::Filter { .. }
             | CaptureError::NoLink
             | CaptureError::LinkTwice { .. } => (Exit::Usage, None),
             CaptureError::Ring(OpenError::Setup(error)) => setup(error),
             CaptureError::Ring(_) => (Exit::Unsupported, None),
+            CaptureError::Link(error) if error.errno() == Some(libc::ENODEV) => {
+                (Exit::Failed, Some(NO_LINK.to_owned()))
+            }
             _ => (Exit::Failed, None),
         };
         let line = chain(&error);
@@ -102,7 +112,7 @@ fn setup(error: &SetupError) -> (Exit, Option<String>) {
             Exit::Privilege,
             advice("needs CAP_NET_RAW; run with sudo or setcap"),
         ),
-        (Step::Link, libc::ENODEV) => (Exit::Failed, advice("'ip link' lists the interfaces")),
+        (Step::Link, libc::ENODEV) => (Exit::Failed, advice(NO_LINK)),
         (Step::Bind, libc::ENETDOWN) => (
             Exit::Failed,
             Some(format!("bring it up with 'ip link set {} up'", error.link)),

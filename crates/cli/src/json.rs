@@ -9,13 +9,14 @@ use serde_json::Value;
 /// itself, no control character reaches the terminal.
 pub fn print(value: &Value) -> io::Result<()> {
     let mut out = io::stdout().lock();
-    out.write_all(line(value).as_bytes())?;
+    writeln!(out, "{}", line(value))?;
     out.flush()
 }
 
-fn line(value: &Value) -> String {
+/// `value` in a line without its end, in printable ASCII.
+pub fn line(value: &Value) -> String {
     let text = value.to_string();
-    let mut line = String::with_capacity(text.len() + 1);
+    let mut line = String::with_capacity(text.len());
     // Outside of strings JSON is ASCII, so an escape is always inside of one.
     for c in text.chars() {
         if c.is_ascii() && !c.is_ascii_control() {
@@ -27,7 +28,6 @@ fn line(value: &Value) -> String {
             let _ = write!(line, "\\u{unit:04x}");
         }
     }
-    line.push('\n');
     line
 }
 
@@ -39,7 +39,7 @@ mod tests {
     fn lines_are_ascii_and_the_same_value() {
         let value = serde_json::json!({ "name": "e\u{1b}[2Jth\u{9b}0\u{7f}\"\\ größe 😀" });
         let line = line(&value);
-        let text = line.strip_suffix('\n').expect("a line");
+        let text = &*line;
         assert!(
             text.bytes().all(|byte| (0x20..0x7f).contains(&byte)),
             "{text}"

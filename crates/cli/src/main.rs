@@ -6,10 +6,12 @@ mod args;
 mod capture;
 mod demo;
 mod failure;
+mod filter;
 mod generate;
 mod json;
 mod line;
 mod moment;
+mod names;
 mod output;
 mod privilege;
 mod program;
@@ -30,19 +32,27 @@ fn main() -> ExitCode {
     let result = Args::try_parse()
         .map_err(|error| usage::failure(&error))
         .and_then(|args| run(args.command));
-    let exit = result.unwrap_or_else(|Failure { exit, line }| {
-        let line = line.replace(char::is_control, "?");
+    let exit = result.unwrap_or_else(|failure| {
         // A closed standard error leaves nobody to tell.
-        let _ = writeln!(io::stderr(), "tapline: {line}");
-        exit
+        let _ = tell(&failure);
+        failure.exit
     });
     ExitCode::from(exit as u8)
+}
+
+fn tell(failure: &Failure) -> io::Result<()> {
+    let mut out = io::stderr();
+    let printable = |line: &str| line.replace(char::is_control, "?");
+    writeln!(out, "tapline: {}", printable(&failure.line))?;
+    let mut below = failure.below.lines();
+    below.try_for_each(|line| writeln!(out, "  {}", printable(line)))
 }
 
 fn run(command: Command) -> Result<Exit, Failure> {
     match command {
         Command::Capture(args) => capture::run(&args),
         Command::Read(args) => read::run(&args),
+        Command::Filter(args) => filter::run(&args),
         Command::Demo(args) => demo::run(&args),
         Command::Generate { directory } => generate::run(&directory),
     }

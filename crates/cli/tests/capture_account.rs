@@ -140,6 +140,45 @@ fn at_overload_every_loss_is_counted() {
     }
 }
 
+/// What the ring drops before the reader could decide on it is lost; what the reader refuses is not.
+#[test]
+fn at_overload_a_split_filter_is_accounted_for() {
+    let scene = Scene::new();
+    let stalled = Stalled::new(&scene);
+    let path = stalled.path.clone();
+    let file = scene.file("split.pcapng");
+    let hosts: Vec<String> = (0..2000)
+        .map(|n: u32| format!("10.{}.{}.1", n / 250, n % 250))
+        .collect();
+    // Among them the sender of the generator's frames.
+    let filter = format!("not src host ({} or 198.18.0.1)", hosts.join(" or "));
+    let flags = ["--buffer", "1M", "-s", "200", "--stats-interval", "5ms"];
+    let mut running = start(
+        &scene.right,
+        &[&["-w", &path], &flags[..], &[&filter]].concat(),
+    );
+    // These are wanted, and more than the pipe and the writer's buffer hold.
+    scene.send(&frames(15_000, 300));
+    scene.generate(40_000, None);
+    let drained = stalled.drain(file.clone());
+    running.received(55_000);
+    scene.generate(1000, Some(10_000));
+    running.received(56_000);
+    let ended = running.stop();
+    ended.exit(0);
+    drained.join().expect("the reader ends");
+    std::fs::remove_file(path).expect("the pipe is removed");
+    let summary = ended.summary();
+    summary.conserves(56_000);
+    assert_eq!(summary.0["filter"], "split");
+    let (delivered, filtered) = (summary.number("delivered"), summary.number("filtered"));
+    assert!(
+        delivered > 1000 && filtered > 500 && summary.lost("ring") > 1000,
+        "{summary:?}"
+    );
+    assert_eq!(count(&file), delivered);
+}
+
 #[test]
 fn with_a_count_the_surplus_is_filtered() {
     let scene = Scene::new();

@@ -28,15 +28,18 @@ fn unprivileged(host: &Host, kept: &str, arguments: &[&str]) -> Command {
 #[test]
 fn an_unknown_interface_is_named() {
     let scene = Scene::new();
-    let mut command = scene.right.command(PROGRAM);
-    command.args(["capture", "-i", "nowhere0", "-w", &scene.file("file")]);
-    let ended = spawn(command).finish();
-    let complaint = ended.refusal(1);
-    assert!(
-        complaint.contains("nowhere0: No such device"),
-        "{complaint}"
-    );
-    assert!(complaint.contains("'ip link'"), "{complaint}");
+    for filter in [&[][..], &["udp", "port", "53"]] {
+        let mut command = scene.right.command(PROGRAM);
+        command.args(["capture", "-i", "nowhere0", "-w", &scene.file("file")]);
+        command.args(filter);
+        let ended = spawn(command).finish();
+        let complaint = ended.refusal(1);
+        assert!(
+            complaint.contains("nowhere0: No such device"),
+            "{complaint}"
+        );
+        assert!(complaint.contains("'ip link'"), "{complaint}");
+    }
     // Longer than any name, and none.
     for wrong in ["an-interface-of-too-many-letters", ""] {
         let mut command = scene.right.command(PROGRAM);
@@ -117,10 +120,13 @@ fn an_interface_that_is_removed_ends_the_capture_in_order() {
 fn without_privilege_it_says_which_one_is_missing() {
     let scene = Scene::new();
     let file = scene.file("file");
-    let ended = spawn(unprivileged(&scene.right, "", &["-w", &file])).finish();
-    let complaint = ended.refusal(3);
-    assert!(complaint.contains("Operation not permitted"), "{complaint}");
-    assert!(complaint.contains("CAP_NET_RAW"), "{complaint}");
+    for filter in [&[][..], &["udp", "port", "53"]] {
+        let arguments = [&["-w", &file], filter].concat();
+        let ended = spawn(unprivileged(&scene.right, "", &arguments)).finish();
+        let complaint = ended.refusal(3);
+        assert!(complaint.contains("Operation not permitted"), "{complaint}");
+        assert!(complaint.contains("CAP_NET_RAW"), "{complaint}");
+    }
     assert!(scene.listed().is_empty());
 }
 
@@ -135,21 +141,35 @@ fn one_privilege_is_enough() {
         "4\n40 0 0 12\n21 0 1 34997\n6 0 0 262144\n6 0 0 0\n",
     )
     .expect("a filter");
-    let file = scene.file("file.pcapng");
-    let arguments = ["-w", &file, "-c", "10", "--json", "--bpf", &filter];
-    let mut running = spawn(unprivileged(&scene.right, ",+net_raw", &arguments));
-    running.ready();
-    scene.send(&[support::frames::udp(b"refused")]);
-    scene.send(&frames(10, 100));
-    let ended = running.finish();
-    ended.exit(0);
-    let summary = ended.summary();
-    assert_eq!(summary.number("delivered"), 10);
-    assert!(
-        summary.0["filtered"].is_null() && summary.0["received"].is_null(),
-        "{summary:?}"
+    // So many stations that the kernel cannot hold them.
+    let stations = (0..4000).map(|n: u32| format!("6:0:0:0:{:x}:{:x}", n / 251, n % 251));
+    let stations: Vec<String> = stations.collect();
+    let long = format!(
+        "ether proto 0x88b5 and not ether src ({})",
+        stations.join(" or ")
     );
-    assert_eq!(count(&file), 10);
+    for (filter, place) in [
+        (&["--bpf", &filter][..], "kernel"),
+        (&["ether", "proto", "0x88b5"], "kernel"),
+        (&[&long], "split"),
+    ] {
+        let file = scene.file("file.pcapng");
+        let arguments = [&["-w", &file, "-c", "10", "--json"], filter].concat();
+        let mut running = spawn(unprivileged(&scene.right, ",+net_raw", &arguments));
+        running.ready();
+        scene.send(&[support::frames::udp(b"refused")]);
+        scene.send(&frames(10, 100));
+        let ended = running.finish();
+        ended.exit(0);
+        let summary = ended.summary();
+        assert_eq!(summary.number("delivered"), 10);
+        assert!(
+            summary.0["filtered"].is_null() && summary.0["received"].is_null(),
+            "{summary:?}"
+        );
+        assert_eq!(summary.0["filter"], place);
+        assert_eq!(count(&file), 10);
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@ mod support;
 
 use std::fs;
 
-use support::run::{run, spawn};
+use support::run::{self, run, spawn};
 use support::{PROGRAM, Scene, name};
 
 #[test]
@@ -51,6 +51,7 @@ fn wrong_usage_is_one_line_and_status_2() {
             "rotation needs a file name",
         ),
         (&["-w", &file, "--keep", "5"], "--keep needs --rotate-size"),
+        (&["--bpf", &file, "tcp"], "cannot be used with"),
     ] {
         let ended = run(&scene.right, arguments);
         let complaint = ended.refusal(2);
@@ -76,7 +77,6 @@ fn what_this_build_has_not_is_status_4() {
         &["--backend", "xdp"][..],
         &["--backend", "xdp-ringbuf"],
         &["--delivery", "adaptive"],
-        &["tcp", "port", "80"],
     ] {
         let ended = run(&scene.right, arguments);
         let complaint = ended.refusal(4);
@@ -111,6 +111,47 @@ fn filter_files_are_checked_before_anything_is_captured() {
         let start = format!("filter file {filter} is wrong: ");
         assert!(complaint.starts_with(&start), "{complaint}");
         assert!(complaint.contains(place), "{program:?}: {complaint}");
+    }
+    assert!(!fs::exists(&file).expect("it can be told"));
+}
+
+/// Which is said before anything is opened, so also to who may not open anything.
+#[test]
+fn what_is_no_filter_is_shown_with_its_place() {
+    let scene = Scene::new();
+    let file = scene.file("file");
+    let link = name(&scene.right);
+    for (expression, said, below) in [
+        (
+            &["udp", "prot", "53"][..],
+            "column 5: expected \"and\", \"or\" or the end, found \"prot\" (did you mean \"port\"?)",
+            ["  udp prot 53", "      ^^^^"],
+        ),
+        (
+            &["type mgt or tcp"],
+            "not supported on DLT_EN10MB",
+            ["  type mgt or tcp", "  ^"],
+        ),
+        (
+            &["tcp", "port http and"],
+            "found the end",
+            ["  tcp port http and", "                   ^"],
+        ),
+    ] {
+        let mut command = scene.right.command("setpriv");
+        command.args(["--bounding-set", "-all", PROGRAM, "capture", "-i", &link]);
+        command.args(["-w", &file]).args(expression);
+        for command in [command, run::command(&scene.right, expression)] {
+            let ended = spawn(command).finish();
+            let complaint = ended.exit(2);
+            let start = format!("filter for {link} is wrong: ");
+            assert!(complaint.starts_with(&start), "{complaint}");
+            assert!(complaint.contains(said), "{complaint}");
+            assert_eq!(ended.stderr.len(), 3, "{ended:?}");
+            assert_eq!(ended.stderr[1], below[0]);
+            assert!(ended.stderr[2].starts_with(below[1]), "{ended:?}");
+            assert!(ended.stdout.is_empty());
+        }
     }
     assert!(!fs::exists(&file).expect("it can be told"));
 }

@@ -1,4 +1,4 @@
-use crate::LinkType;
+use crate::{At, LinkType};
 use std::fmt;
 use std::ops::Range;
 
@@ -78,6 +78,13 @@ pub enum Reason {
         /// The link type.
         link: LinkType,
     },
+    /// Programs at this place do not know such a thing.
+    NotAt {
+        /// What was asked for.
+        what: &'static str,
+        /// The place.
+        at: At,
+    },
     /// `ip broadcast` without the network's mask.
     NoNetmask,
     /// The size in `proto[offset:size]` is not 1, 2 or 4.
@@ -113,6 +120,23 @@ pub enum Reason {
     RejectsAll,
 }
 
+impl Reason {
+    /// Whether an address, a name or a number is wrong, and not the words before it.
+    pub(crate) fn is_of_operand(&self) -> bool {
+        matches!(
+            self,
+            Self::InvalidMac(_)
+                | Self::InvalidIpv4(_)
+                | Self::InvalidIpv6(_)
+                | Self::InvalidDecnet(_)
+                | Self::HostBits(_)
+                | Self::TooLarge { .. }
+                | Self::InvalidValue { .. }
+                | Self::Unknown { .. }
+        )
+    }
+}
+
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -145,6 +169,7 @@ impl fmt::Display for Reason {
                     "not a live capture, '{what}' not supported on DLT_{link}"
                 )
             }
+            Self::NotAt { what, at } => write!(f, "'{what}' not known {at}"),
             Self::NoNetmask => f.write_str("netmask not known, so 'ip broadcast' not supported"),
             Self::LoadSize => f.write_str("data size must be 1, 2, or 4"),
             Self::Arithmetic(what) => f.write_str(what),
@@ -189,19 +214,7 @@ impl FilterError {
     ///
     /// `text` is the text that was compiled. Control characters are shown as blanks.
     pub fn caret(&self, text: &str) -> String {
-        let start = self.span.start.min(text.len());
-        let start = (0..=start)
-            .rev()
-            .find(|&at| text.is_char_boundary(at))
-            .unwrap_or(0);
-        let line_start = text[..start].rfind('\n').map_or(0, |at| at + 1);
-        let rest = &text[line_start..];
-        let line = rest.split('\n').next().unwrap_or(rest);
-        let clean = line.replace(|letter: char| letter.is_control(), " ");
-        let before = text[line_start..start].chars().count();
-        let wrong = text.get(start..self.span.end).unwrap_or("");
-        let width = wrong.chars().count().clamp(1, line.chars().count().max(1));
-        format!("{clean}\n{}{}", " ".repeat(before), "^".repeat(width))
+        crate::caret::caret(text, &self.span)
     }
 }
 

@@ -4,12 +4,14 @@ use crate::graph::condition::Condition;
 use crate::graph::nodes::Graph;
 use crate::graph::sets::{Set, Sets};
 use crate::graph::values::Values;
-use crate::graph::{fold, group, run, settle, thread, widen};
+use crate::graph::{expand, fold, group, run, settle, thread, widen};
 use crate::language::tree::Expression;
 use crate::language::{Parser, lex};
 use crate::lower::Lowering;
-use crate::names::Names;
+use crate::names::{Answers, Asked, Names};
 use crate::options::Options;
+use crate::warnings::Warning;
+use std::sync::OnceLock;
 
 /// Longest filter, in bytes.
 pub const MAX_TEXT: usize = 1 << 20;
@@ -30,10 +32,12 @@ const LEAST_IN_SET: usize = 16;
 /// # Ok::<(), tapline_filter::FilterError>(())
 /// ```
 pub struct Filter {
-    text_bytes: usize,
+    pub(crate) text: String,
+    /// What the names in the text stood for.
+    pub(crate) names: Answers,
+    pub(crate) warnings: OnceLock<Vec<Warning>>,
     pub(crate) tree: Expression,
     pub(crate) options: Options,
-    pub(crate) condition: Condition,
     pub(crate) graph: Graph,
     pub(crate) values: Values,
     pub(crate) sets: Vec<Set>,
@@ -53,7 +57,8 @@ impl Filter {
         }
         let tokens = lex(text)?;
         let tree = Parser::new(text, tokens).parse()?;
-        let (condition, mut values) = Lowering::new(options, names).lower(&tree)?;
+        let names = Asked::new(names);
+        let (condition, mut values) = Lowering::new(options, &names).lower(&tree)?;
         let condition = group(condition, &values);
         let mut sets = Sets::default();
         let folded = fold(&condition, &values, &mut sets, LEAST_IN_SET);
@@ -62,10 +67,11 @@ impl Filter {
             return Err(whole(Reason::RejectsAll));
         }
         Ok(Self {
-            text_bytes: text.len(),
+            text: text.to_owned(),
+            names: names.into_answers(),
+            warnings: OnceLock::new(),
             tree,
             options: *options,
-            condition,
             graph,
             values,
             sets: sets.into_vec(),
@@ -100,18 +106,16 @@ impl Filter {
     /// ([`Reason::TooManyInstructions`]) or needs more registers ([`Reason::TooManyRegisters`]).
     pub fn classic(&self) -> Result<Program, FilterError> {
         let mut values = self.values.clone();
-        let graph = graph_of(&self.condition, &mut values);
+        let graph = expand(&self.graph, &self.sets, &mut values);
         crate::emit::emit(&graph, &mut values, self.options.snaplen)
-            .map_err(|reason| FilterError::new(0..self.text_bytes, reason))
+            .map_err(|reason| FilterError::new(0..self.text.len(), reason))
     }
 
     /// A classic program for where [`Filter::classic`] is too long: it lets through all that the
     /// filter accepts and, as it asks no long list, more than that.
     pub fn coarse(&self) -> Program {
         let mut values = self.values.clone();
-        let mut sets = Sets::default();
-        let folded = fold(&self.condition, &values, &mut sets, LEAST_IN_SET);
-        let graph = graph_of(&widen(folded), &mut values);
+        let graph = widen(&self.graph);
         let program = crate::emit::emit(&graph, &mut values, self.options.snaplen);
         program.unwrap_or_else(|_| Program::keep(self.options.snaplen))
     }

@@ -1,6 +1,7 @@
 //! What a filter asks, as values, conditions and a control-flow graph, and the passes over it.
 
 pub(crate) mod condition;
+mod expand;
 mod fold;
 mod group;
 mod knowledge;
@@ -12,6 +13,7 @@ pub(crate) mod values;
 mod variables;
 mod widen;
 
+pub(crate) use expand::expand;
 pub(crate) use fold::fold;
 pub(crate) use group::group;
 pub(crate) use run::run;

@@ -21,4 +21,5 @@ mod tunnel;
 mod vlan;
 mod wlan;
 
+pub(crate) use frame::Frame;
 pub(crate) use lowering::Lowering;

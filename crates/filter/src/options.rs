@@ -1,4 +1,5 @@
 use crate::LinkType;
+use std::fmt;
 use std::net::Ipv4Addr;
 
 /// Where a program will run, which decides what is known beside the packet's bytes.
@@ -22,6 +23,18 @@ impl At {
     /// Whether a VLAN tag may be beside the bytes.
     pub(crate) fn has_tag_beside(self) -> bool {
         matches!(self, Self::Socket | Self::TcIngress | Self::TcEgress)
+    }
+}
+
+impl fmt::Display for At {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::File => "in a file",
+            Self::Socket => "on a packet socket",
+            Self::Xdp => "in an XDP program",
+            Self::TcIngress => "in a tc program on the way in",
+            Self::TcEgress => "in a tc program on the way out",
+        })
     }
 }
 

@@ -1,7 +1,8 @@
 //! What a person sees of a filter that is wrong, and what hostile text costs.
 
 use std::fmt::Write as _;
-use tapline_filter::{FilterError, LinkType, MAX_TEXT, NoNames, Options, Reason, compile};
+use tapline_filter::classic::Ancillary;
+use tapline_filter::{Filter, FilterError, LinkType, MAX_TEXT, NoNames, Options, Reason, compile};
 
 fn error(text: &str) -> FilterError {
     compile(text, &Options::new(LinkType::Ethernet), &NoNames).expect_err(text)
@@ -12,9 +13,15 @@ fn errors_point_at_the_place() {
     for (text, carets) in [
         ("udp prot 53", "    ^^^^"),
         ("port 80 and", "           ^"),
-        ("tcp and port 70000", "        ^^^^^^^^^^"),
+        ("tcp and port 70000", "             ^^^^^"),
         ("ip[0:3] = 1", "     ^"),
-        ("ip host 256.1.1.1 or arp", "^^^^^^^^^^^^^^^^^"),
+        ("ip host 256.1.1.1 or arp", "        ^^^^^^^^^"),
+        ("arp or tcp dst port htttp", "                    ^^^^^"),
+        ("net 10.0.0.1/8 and arp", "    ^^^^^^^^^^"),
+        ("vlan (5000) and ip", "      ^^^^"),
+        ("host (nobody or 10.0.0.1)", "      ^^^^^^"),
+        ("tcp host 10.0.0.1", "^^^^^^^^^^^^^^^^^"),
+        ("arp or ip[0] / 0 = 1", "       ^^^^^^^^^^^^^"),
         ("ip or 0x100000000 = 1", "      ^^^^^^^^^^^"),
         ("ether host 1:2:3:", "           ^^^^^^"),
         ("ip ; arp", "   ^"),
@@ -41,6 +48,16 @@ fn near_words_are_suggested() {
         ("tcp[tcpflags] = tcp-sym", Some("tcp-syn")),
         ("brodcast", Some("broadcast")),
         ("ip host vlam", Some("vlan")),
+        ("hots 10.0.0.1", Some("host")),
+        ("prot 53", Some("port")),
+        ("tpc port 80", Some("tcp")),
+        ("vlna 10 and ip", Some("vlan")),
+        ("tcp dst prot 80", Some("port")),
+        ("ip and desthost 10.0.0.1", None),
+        ("tcp and ip 10.0.0.1", Some("host")),
+        ("ether 1:2:3:4:5:6", Some("host")),
+        ("ip 80", None),
+        ("tcp[tcpflag] = 2", Some("tcpflags")),
         ("xyzzy", None),
     ] {
         assert_eq!(error(text).suggestion, word, "{text}");
@@ -55,7 +72,7 @@ fn an_error_is_one_line_with_its_column() {
     );
     assert_eq!(
         error("port 70000").to_string(),
-        "column 1: port number 70000 greater than maximum 65535"
+        "column 6: port number 70000 greater than maximum 65535"
     );
 }
 
@@ -89,6 +106,103 @@ fn hostile_text_is_refused() {
             let error = result.unwrap_err();
             assert!(error.caret(&text).len() <= 3 * MAX_TEXT);
         }
+    }
+}
+
+#[test]
+fn nesting_is_bounded_in_the_tree_too() {
+    // Each parenthesis adds one level, and each change between `and` and `or` another.
+    let (alternating, depth) = (" or arp and ip".repeat(90), 100);
+    let text = format!(
+        "{}ip{}",
+        "(".repeat(depth),
+        format!("{alternating})").repeat(depth)
+    );
+    assert_eq!(error(&text).reason, Reason::TooDeep);
+    let text = format!("ip{alternating}");
+    assert!(compile(&text, &Options::new(LinkType::Ethernet), &NoNames).is_ok());
+    // The same of arithmetic: 150 levels of 100 operators that bind to the left.
+    let sum = "+len".repeat(100);
+    let text = format!(
+        "{}len{} = 1",
+        "(".repeat(150),
+        format!("{sum})").repeat(150)
+    );
+    assert_eq!(error(&text).reason, Reason::TooDeep);
+}
+
+#[test]
+fn long_filters_that_are_well_come_to_an_end() {
+    let terms = |form: &dyn Fn(u32) -> String, joint: &str| {
+        let mut text = form(0);
+        for at in 1.. {
+            let next = form(at);
+            if text.len() + joint.len() + next.len() > MAX_TEXT / 8 {
+                break;
+            }
+            text = text + joint + &next;
+        }
+        text
+    };
+    let host = |at: u32| format!("10.{}.{}.{}", at >> 14, at >> 7 & 127, at & 127);
+    for text in [
+        terms(
+            &|at| format!("(host {} and port {})", host(at), at & 0xffff),
+            " or ",
+        ),
+        terms(
+            &|at| format!("(host {} or port {})", host(at), at & 0xffff),
+            " and ",
+        ),
+        terms(&|at| format!("ip[{at}] = {}", at & 255), " and "),
+        terms(&|at| format!("vlan {}", at & 4095), " or "),
+        terms(
+            &|at| format!("(vlan {} and host {})", at & 4095, host(at)),
+            " or ",
+        ),
+        terms(&|at| format!("len{} = {at}", "+len".repeat(900)), " or "),
+        terms(&|at| format!("ip6 host fe80::{at:x}"), " or "),
+        format!(
+            "ip and {}",
+            terms(&|at| format!("not port {}", at & 0xffff), " and ")
+        ),
+    ] {
+        let filter = Filter::new(&text, &Options::new(LinkType::Ethernet), &NoNames).unwrap();
+        assert_eq!(
+            filter.run(&[0; 60], 60, &Ancillary::default()),
+            0,
+            "{}",
+            &text[..60]
+        );
+        assert!(filter.warnings().len() <= 16);
+    }
+}
+
+#[test]
+fn parentheses_that_begin_with_an_address_hold_addresses_only() {
+    let options = Options::new(LinkType::Ethernet);
+    for text in [
+        "host (10.0.0.1 or tcp)",
+        "port (80 or ip[0] = 1)",
+        "host (10.0.0.1 and (vlan))",
+        "net not tcp",
+        "host 10.0.0.1 or (10.0.0.2 and tcp)",
+    ] {
+        let error = error(text);
+        assert!(
+            matches!(error.reason, Reason::Unexpected { .. }),
+            "{text}: {error}"
+        );
+    }
+    for text in [
+        "host (10.0.0.1 or not 10.0.0.2) or tcp",
+        "port (80 or (81 and 82)) or ip[0] = 1",
+        "net not 10.0.0.0/8 and tcp",
+        "port (80) and (len > 3 or tcp)",
+        "port 80 and ((5) < len or tcp)",
+    ] {
+        let result = compile(text, &options, &NoNames);
+        assert!(result.is_ok(), "{text}: {result:?}");
     }
 }
 

@@ -108,7 +108,11 @@ enum Walk<'b> {
 impl<'b> Iterator for Packets<'b> {
     type Item = Packet<'b>;
 
-    #[inline]
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "called for every packet: what its caller does not read is not made"
+    )]
     fn next(&mut self) -> Option<Packet<'b>> {
         if self.left == 0 {
             return None;
@@ -164,7 +168,11 @@ impl<'b> Slots<'b> {
     }
 
     /// The next packet, when `left` are to come; `None` if the headers are not what they should be.
-    #[inline]
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "called for every packet: what its caller does not read is not made"
+    )]
     fn next(&mut self, left: u32) -> Option<Packet<'b>> {
         match self.backend {
             Backend::PacketV3 => self.next_in_block(left),
@@ -172,7 +180,11 @@ impl<'b> Slots<'b> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "called for every packet: what its caller does not read is not made"
+    )]
     fn next_in_block(&mut self, left: u32) -> Option<Packet<'b>> {
         if self.offset > self.room || !self.offset.is_multiple_of(8) {
             return None;

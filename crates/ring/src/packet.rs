@@ -15,6 +15,21 @@ const VLAN_TAG_BYTES: usize = 4;
 const MAC_ADDRESSES_BYTES: usize = 12;
 const ETHERTYPE_VLAN: u16 = 0x8100;
 
+/// Our mark in a packet's status: its VLAN tag has been put back. No `TP_STATUS_*` has this bit, and
+/// the kernel writes the whole word anew with the next packet.
+const VLAN_IS_BACK: u32 = 1 << 24;
+
+/// What the kernel's packet types say. A type has three bits (`struct sk_buff`); those without a
+/// name here do not reach packet sockets or are of packets to this host.
+static PACKET_TYPES: [(Direction, Option<Reception>); 8] = {
+    let mut types = [(Direction::In, Some(Reception::Unicast)); 8];
+    types[PACKET_BROADCAST as usize].1 = Some(Reception::Broadcast);
+    types[PACKET_MULTICAST as usize].1 = Some(Reception::Multicast);
+    types[PACKET_OTHERHOST as usize].1 = Some(Reception::Promiscuous);
+    types[PACKET_OUTGOING as usize] = (Direction::Out, None);
+    types
+};
+
 /// A packet lent by a ring, byte for byte as it was on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet<'a> {
@@ -33,6 +48,9 @@ pub struct Packet<'a> {
     pub reception: Option<Reception>,
     /// What is known of its transport checksum.
     pub checksum: Checksum,
+    /// Tag control information of the VLAN tag that the kernel kept beside the bytes, and that is back
+    /// among them; a socket filter sees the packet without it.
+    pub vlan_tag: Option<u16>,
     /// Index of its interface.
     pub link: u32,
 }
@@ -78,7 +96,7 @@ macro_rules! header {
             }
             #[inline]
             fn put_back(&mut self, kept_more: usize) {
-                self.status &= !TP_STATUS_VLAN_VALID;
+                self.status = self.status & !TP_STATUS_VLAN_VALID | VLAN_IS_BACK;
                 self.mac -= kept_more as u16;
                 self.snaplen += kept_more as u32;
                 self.len += VLAN_TAG_BYTES as u32;
@@ -96,7 +114,11 @@ header!(Tpacket3Hdr);
 /// `at` is aligned to 8 and the `room` bytes there are mapped and have been handed over by the
 /// kernel until `'a` ends. No slice lent before overlaps this header or packet, but for slices of
 /// this very packet made after its VLAN tag was put back.
-#[inline]
+#[inline(always)]
+#[expect(
+    clippy::inline_always,
+    reason = "called for every packet: what its caller does not read is not made"
+)]
 pub(crate) unsafe fn lend<'a, H: Header>(
     at: NonNull<u8>,
     room: usize,
@@ -125,7 +147,7 @@ pub(crate) unsafe fn lend<'a, H: Header>(
         }
         // SAFETY: the packet lies in `room` with the tag's bytes free before it (checked), and no
         // slice of it exists, since its tag is still in the metadata.
-        unsafe { put_vlan_back(at, &mut header) };
+        header = unsafe { put_vlan_back(at) };
     }
     // SAFETY: `start` is within `room`, checked.
     let bytes = unsafe { at.add(header.start()) };
@@ -138,13 +160,7 @@ pub(crate) unsafe fn lend<'a, H: Header>(
 
 fn describe<'a, H: Header>(bytes: &'a [u8], header: &H, address: &SockaddrLl) -> Packet<'a> {
     let status = header.status();
-    let (direction, reception) = match address.pkttype {
-        PACKET_OUTGOING => (Direction::Out, None),
-        PACKET_BROADCAST => (Direction::In, Some(Reception::Broadcast)),
-        PACKET_MULTICAST => (Direction::In, Some(Reception::Multicast)),
-        PACKET_OTHERHOST => (Direction::In, Some(Reception::Promiscuous)),
-        _ => (Direction::In, Some(Reception::Unicast)),
-    };
+    let (direction, reception) = PACKET_TYPES[(address.pkttype % 8) as usize];
     Packet {
         bytes,
         original_len: header.len(),
@@ -163,18 +179,24 @@ fn describe<'a, H: Header>(bytes: &'a [u8], header: &H, address: &SockaddrLl) ->
         } else {
             Checksum::Unknown
         },
+        vlan_tag: (status & VLAN_IS_BACK != 0).then(|| header.vlan().1),
         link: address.ifindex.cast_unsigned(),
     }
 }
 
 /// Moves the MAC addresses forward and writes the tag behind them, as it was on the wire.
 ///
-/// The header is changed along, so that a second walk over the batch finds the tag in its place.
+/// The header is changed along, so that a second walk over the batch finds the tag in its place. It
+/// is read again here: one that is never borrowed stays in registers where there is no tag.
 ///
 /// # Safety
-/// As for [`lend`]; [`VLAN_TAG_BYTES`] bytes before the packet belong to it (`PACKET_RESERVE`), and
-/// no slice of the packet exists.
-unsafe fn put_vlan_back<H: Header>(at: NonNull<u8>, header: &mut H) {
+/// As for [`lend`], and the header is known to be good; [`VLAN_TAG_BYTES`] bytes before the packet
+/// belong to it (`PACKET_RESERVE`), and no slice of the packet exists.
+#[cold]
+#[inline(never)]
+unsafe fn put_vlan_back<H: Header>(at: NonNull<u8>) -> H {
+    // SAFETY: aligned and handed over, by the caller's promise.
+    let mut header = unsafe { at.cast::<H>().read() };
     let (start, kept) = (header.start(), header.kept());
     let moved = if kept < MAC_ADDRESSES_BYTES {
         0
@@ -200,5 +222,6 @@ unsafe fn put_vlan_back<H: Header>(at: NonNull<u8>, header: &mut H) {
     header.put_back(moved);
     // SAFETY: the header's own place, aligned, the reader's until the batch is given back. In V2 its
     // first word is the atomic status, which the kernel does not touch while it says "user".
-    unsafe { at.cast::<H>().write(*header) };
+    unsafe { at.cast::<H>().write(header) };
+    header
 }

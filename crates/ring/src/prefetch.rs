@@ -14,13 +14,21 @@ pub(crate) fn ahead(at: NonNull<u8>, bytes: usize) {
     const AHEAD_BYTES: usize = 2048;
     /// Beyond it, long packets are read on and on, which the processor notices itself.
     const MOST_BYTES: usize = 512;
+    /// Fetched always: a loop whose length is known costs its work only.
+    const LEAST_BYTES: usize = 192;
     const LINE_BYTES: usize = 64;
 
-    for offset in (0..bytes.min(MOST_BYTES)).step_by(LINE_BYTES) {
+    let fetch = |offset| {
         let line = at.as_ptr().wrapping_add(AHEAD_BYTES + offset);
         // SAFETY: a prefetch is defined for every address, mapped or not, and changes nothing that
         // a program can see. SSE, which has it, is part of x86-64.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(line.cast()) };
+    };
+    (0..LEAST_BYTES).step_by(LINE_BYTES).for_each(fetch);
+    if bytes > LEAST_BYTES {
+        (LEAST_BYTES..bytes.min(MOST_BYTES))
+            .step_by(LINE_BYTES)
+            .for_each(fetch);
     }
 }
 

@@ -180,29 +180,30 @@ fn attach(fd: BorrowedFd<'_>, options: &Options, outgoing_is_unwanted: bool) -> 
 // Hardware types of `net/if_arp.h`.
 const ARPHRD_ETHER: u16 = 1;
 const ARPHRD_RAWIP: u16 = 519;
-const ARPHRD_LOOPBACK: u16 = 772;
+pub(crate) const ARPHRD_LOOPBACK: u16 = 772;
 const ARPHRD_IEEE80211: u16 = 801;
 const ARPHRD_IEEE80211_RADIOTAP: u16 = 803;
 const ARPHRD_NONE: u16 = 65_534;
 
-/// Type of link-layer header in capture files (`LINKTYPE_*`), and whether it is a loopback.
-pub(crate) fn link_type(hatype: u16) -> Option<(u16, bool)> {
-    let link_type = match hatype {
-        ARPHRD_ETHER | ARPHRD_LOOPBACK => 1,
-        ARPHRD_NONE | ARPHRD_RAWIP => 101,
-        ARPHRD_IEEE80211 => 105,
-        ARPHRD_IEEE80211_RADIOTAP => 127,
-        _ => return None,
-    };
-    Some((link_type, hatype == ARPHRD_LOOPBACK))
+/// How capture files number the link layer (`LINKTYPE_*`) of an interface of this hardware type
+/// (`ARPHRD_*`); `None` where no type is known.
+pub fn link_type(hatype: u16) -> Option<u16> {
+    match hatype {
+        ARPHRD_ETHER | ARPHRD_LOOPBACK => Some(1),
+        ARPHRD_NONE | ARPHRD_RAWIP => Some(101),
+        ARPHRD_IEEE80211 => Some(105),
+        ARPHRD_IEEE80211_RADIOTAP => Some(127),
+        _ => None,
+    }
 }
 
 fn describe(fd: BorrowedFd<'_>, name: &str, index: u32) -> io::Result<Result<Link, OpenError>> {
     let hatype = socket::bound_link(fd)?.hatype;
     let name = name.to_owned();
-    let Some((link_type, loopback)) = link_type(hatype) else {
+    let Some(link_type) = link_type(hatype) else {
         return Ok(Err(OpenError::LinkLayer { link: name, hatype }));
     };
+    let loopback = hatype == ARPHRD_LOOPBACK;
     Ok(Ok(Link {
         name,
         index,

@@ -3,7 +3,7 @@
 mod support;
 
 use lab::Net;
-use support::{BACKENDS, Seen, VLAN, collect, open, options, send, tagged, tagged_frames};
+use support::{BACKENDS, Seen, VLAN, collect, open, options, send, tagged, tagged_frames, tags};
 use tapline_ring::{Backend, Options, PacketRing};
 
 fn with_snaplen(backend: Backend, snaplen: u32) -> Options {
@@ -77,6 +77,28 @@ fn a_tag_is_put_back_once_however_often_a_batch_is_walked() {
             });
             assert_cut(&seen, &frames, snaplen as usize, backend);
         }
+    }
+}
+
+#[test]
+fn a_tag_that_was_kept_beside_the_bytes_is_told() {
+    for backend in BACKENDS {
+        let [left, right] = Net::new().pair();
+        let mut ring = open(&right, &with_snaplen(backend, 1514));
+        let expected: Vec<Option<u16>> = tags()
+            .iter()
+            .flat_map(|tags| [tags.first().map(|tag| tag[1]); 3])
+            .collect();
+        send(&left, &tagged_frames());
+        let mut told = Vec::new();
+        support::read(&mut ring, |batch| {
+            let first: Vec<_> = batch.packets().map(|packet| packet.vlan_tag).collect();
+            let second: Vec<_> = batch.packets().map(|packet| packet.vlan_tag).collect();
+            assert_eq!(first, second);
+            told.extend(second);
+            told.len() == expected.len()
+        });
+        assert_eq!(told, expected);
     }
 }
 

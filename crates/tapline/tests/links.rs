@@ -3,6 +3,7 @@
 mod support;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use lab::generator::{pin_to_cpu, send_frames};
@@ -11,7 +12,8 @@ use support::{
     BACKENDS, Teller, Told, Witness, frames, number, options, run, run_open, until_told,
 };
 use tapline::Stop;
-use tapline::capture::{Capture, CaptureError, Options};
+use tapline::capture::{Capture, CaptureError, Expression, Filter, Options};
+use tapline::filter::NoNames;
 use tapline::ring::{Backend, Delivery, DirectionFilter, OpenError, Step};
 use tapline::store::model::LinkType;
 
@@ -225,6 +227,26 @@ fn a_capture_that_cannot_be_says_why() {
     match refused(of(&["right0", "nowhere0"])) {
         CaptureError::Ring(OpenError::Setup(error)) => {
             assert_eq!((error.step, error.link.as_str()), (Step::Link, "nowhere0"));
+        }
+        other => panic!("{other:?}"),
+    }
+    let asking = |links: &[&str], text: &str| {
+        let names = Arc::new(NoNames);
+        let text = text.into();
+        Options {
+            filter: Some(Filter::Expression(Expression { text, names })),
+            ..of(links)
+        }
+    };
+    match refused(asking(&["lo", "right0"], "tcp prot 80")) {
+        CaptureError::Filter { link, error, .. } => {
+            assert_eq!((&link[..], error.span), ("lo", 4..8));
+        }
+        other => panic!("{other:?}"),
+    }
+    match refused(asking(&["right0", "nowhere0"], "tcp")) {
+        CaptureError::Link(error) => {
+            assert_eq!(error.errno(), Some(rustix::io::Errno::NODEV.raw_os_error()));
         }
         other => panic!("{other:?}"),
     }

@@ -9,6 +9,8 @@ pub(super) const BPF_MAP_UPDATE_ELEM: c_int = 2;
 pub(super) const BPF_PROG_LOAD: c_int = 5;
 pub(super) const BPF_PROG_TEST_RUN: c_int = 10;
 pub(super) const BPF_OBJ_GET_INFO_BY_FD: c_int = 15;
+pub(super) const BPF_MAP_FREEZE: c_int = 22;
+pub(super) const BPF_MAP_UPDATE_BATCH: c_int = 26;
 pub(super) const BPF_LINK_CREATE: c_int = 28;
 
 /// `BPF_OBJ_NAME_LEN`: bytes of a name, its final zero included.
@@ -49,6 +51,28 @@ pub struct MapElement {
     /// Address of the value.
     pub value: u64,
     /// `BPF_ANY` and its kin.
+    pub flags: u64,
+}
+
+/// Arguments of the `BPF_MAP_*_BATCH` commands.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct MapBatch {
+    /// Where a walk of the map goes on.
+    pub in_batch: u64,
+    /// Where it is told how to go on.
+    pub out_batch: u64,
+    /// Address of the keys.
+    pub keys: u64,
+    /// Address of the values.
+    pub values: u64,
+    /// Number of entries; answer: of those that were treated.
+    pub count: u32,
+    /// Descriptor of the map.
+    pub map_fd: u32,
+    /// `BPF_ANY` and its kin.
+    pub elem_flags: u64,
+    /// Zero.
     pub flags: u64,
 }
 
@@ -156,6 +180,8 @@ pub(super) unsafe trait Attr {}
 unsafe impl Attr for MapCreate {}
 // SAFETY: the pad before `key` is a field; the u64s start at multiples of 8.
 unsafe impl Attr for MapElement {}
+// SAFETY: two u32 between u64s: no padding.
+unsafe impl Attr for MapBatch {}
 // SAFETY: the u64s start at 8, 16 and 32, and 72 is a multiple of 8: no padding.
 unsafe impl Attr for ProgramLoad {}
 // SAFETY: the u64s start at 16, 24, 48 and 56; the pad at the end is a field.

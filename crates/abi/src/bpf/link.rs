@@ -13,6 +13,11 @@ pub const XDP_FLAGS_DRV_MODE: u32 = 1 << 2;
 /// `BPF_XDP` of `enum bpf_attach_type`.
 const ATTACH_TYPE_XDP: u32 = 37;
 
+/// Where a tc program runs: what comes in, before the stack.
+pub const BPF_TCX_INGRESS: u32 = 46;
+/// Where a tc program runs: what goes out, before the queueing discipline.
+pub const BPF_TCX_EGRESS: u32 = 47;
+
 /// Attaches an XDP program to interface `ifindex` of the calling thread's network namespace.
 ///
 /// `flags` is one of the `XDP_FLAGS_*_MODE`. The program stays until the descriptor is closed.
@@ -22,14 +27,39 @@ const ATTACH_TYPE_XDP: u32 = 37;
 /// ENODEV, EPERM; drivers also refuse with EINVAL, ENOMEM or ERANGE what they cannot do with the
 /// interface's present MTU, features or queues.
 /// # Privileges
-/// `CAP_NET_ADMIN` in the user namespace that owns the network namespace.
+/// None beyond those for loading the program (measured on Linux 6.18).
 /// # Kernel
 /// Linux 5.9.
 pub fn create_xdp_link(program: BorrowedFd<'_>, ifindex: u32, flags: u32) -> io::Result<OwnedFd> {
+    create_link(program, ifindex, ATTACH_TYPE_XDP, flags)
+}
+
+/// Attaches a tc program to interface `ifindex` of the calling thread's network namespace, after those
+/// that are attached; `place` is one of `BPF_TCX_*`.
+///
+/// The program stays until the descriptor is closed.
+///
+/// # Errors
+/// ENODEV, EPERM, EINVAL; ERANGE when 64 programs are attached.
+/// # Privileges
+/// `CAP_NET_ADMIN` in the user namespace that owns the network namespace.
+/// # Kernel
+/// Linux 6.6.
+#[doc(alias = "BPF_TCX_INGRESS")]
+pub fn create_tcx_link(program: BorrowedFd<'_>, ifindex: u32, place: u32) -> io::Result<OwnedFd> {
+    create_link(program, ifindex, place, 0)
+}
+
+fn create_link(
+    program: BorrowedFd<'_>,
+    ifindex: u32,
+    attach_type: u32,
+    flags: u32,
+) -> io::Result<OwnedFd> {
     let mut attr = LinkCreate {
         prog_fd: program.as_raw_fd().cast_unsigned(),
         target_ifindex: ifindex,
-        attach_type: ATTACH_TYPE_XDP,
+        attach_type,
         flags,
     };
     // SAFETY: `LinkCreate` holds no address.

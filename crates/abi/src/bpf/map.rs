@@ -4,20 +4,28 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 use super::attr::{
-    BPF_MAP_CREATE, BPF_MAP_LOOKUP_ELEM, BPF_MAP_UPDATE_ELEM, MapCreate, MapElement, bpf,
-    object_name,
+    BPF_MAP_CREATE, BPF_MAP_FREEZE, BPF_MAP_LOOKUP_ELEM, BPF_MAP_UPDATE_BATCH, BPF_MAP_UPDATE_ELEM,
+    MapBatch, MapCreate, MapElement, bpf, object_name,
 };
+
+const BPF_F_NO_PREALLOC: u32 = 1;
 
 /// Kinds of maps whose copies [`Map`] knows the size of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum MapType {
+    /// Hash table.
+    #[doc(alias = "BPF_MAP_TYPE_HASH")]
+    Hash = 1,
     /// Array of values, one for all CPUs.
     #[doc(alias = "BPF_MAP_TYPE_ARRAY")]
     Array = 2,
     /// Array of values, each once per possible CPU.
     #[doc(alias = "BPF_MAP_TYPE_PERCPU_ARRAY")]
     PerCpuArray = 6,
+    /// Prefixes, of which the longest that fits is found; a key is its length in bits and its bytes.
+    #[doc(alias = "BPF_MAP_TYPE_LPM_TRIE")]
+    LpmTrie = 11,
     /// Array of AF_XDP sockets, set by descriptor; what is set cannot be read.
     #[doc(alias = "BPF_MAP_TYPE_XSKMAP")]
     XskMap = 17,
@@ -58,12 +66,17 @@ impl Map {
             key_size: layout.key_bytes,
             value_size: layout.value_bytes,
             max_entries: layout.max_entries,
+            // A trie takes its memory entry by entry, and no other way.
+            map_flags: match layout.map_type {
+                MapType::LpmTrie => BPF_F_NO_PREALLOC,
+                _ => 0,
+            },
             map_name: object_name(name),
             ..MapCreate::default()
         };
         let value_bytes = layout.value_bytes as usize;
         let area_bytes = match layout.map_type {
-            MapType::Array | MapType::XskMap => value_bytes,
+            MapType::Array | MapType::Hash | MapType::LpmTrie | MapType::XskMap => value_bytes,
             // The kernel copies each value rounded up to 8 bytes (`bpf_map_value_size`).
             MapType::PerCpuArray => value_bytes.next_multiple_of(8) * possible_cpus()?,
         };
@@ -107,6 +120,51 @@ impl Map {
         // SAFETY: the kernel reads the map's key size and its value area; the slices have those
         // sizes (checked above) and live until the call returns.
         unsafe { bpf(BPF_MAP_UPDATE_ELEM, &mut attr) }?;
+        Ok(())
+    }
+
+    /// Sets the values of several keys, which follow one another in `keys`, from `areas`.
+    ///
+    /// # Errors
+    /// As [`Map::update`], and then a part of the entries may be set; EINVAL also when the number of
+    /// keys is not that of values, ENOTSUPP (524) for a type of map that cannot do this.
+    /// # Kernel
+    /// Linux 5.6; for tries Linux 5.13.
+    #[doc(alias = "BPF_MAP_UPDATE_BATCH")]
+    pub fn update_batch(&self, keys: &[u8], areas: &[u8]) -> io::Result<()> {
+        let count = keys.len() / self.key_bytes.max(1);
+        let is_whole =
+            keys.len() == count * self.key_bytes && areas.len() == count * self.area_bytes;
+        let (true, Ok(count)) = (is_whole, u32::try_from(count)) else {
+            return Err(io::ErrorKind::InvalidInput.into());
+        };
+        let mut attr = MapBatch {
+            keys: keys.as_ptr() as u64,
+            values: areas.as_ptr() as u64,
+            count,
+            map_fd: self.fd.as_raw_fd().cast_unsigned(),
+            ..MapBatch::default()
+        };
+        // SAFETY: the kernel reads `count` keys and values of the map's sizes; the slices are as long
+        // (checked above) and live until the call returns.
+        unsafe { bpf(BPF_MAP_UPDATE_BATCH, &mut attr) }?;
+        Ok(())
+    }
+
+    /// Lets nothing of user space change the map from now on.
+    ///
+    /// # Errors
+    /// EBUSY when the map is frozen or mapped writable.
+    /// # Kernel
+    /// Linux 5.2.
+    #[doc(alias = "BPF_MAP_FREEZE")]
+    pub fn freeze(&self) -> io::Result<()> {
+        let mut attr = MapElement {
+            map_fd: self.fd.as_raw_fd().cast_unsigned(),
+            ..MapElement::default()
+        };
+        // SAFETY: the command uses the descriptor only.
+        unsafe { bpf(BPF_MAP_FREEZE, &mut attr) }?;
         Ok(())
     }
 

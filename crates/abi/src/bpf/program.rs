@@ -13,6 +13,9 @@ use super::instruction::Instruction;
 /// Program that decides how much of a packet a socket gets.
 #[doc(alias = "BPF_PROG_TYPE_SOCKET_FILTER")]
 pub const PROG_TYPE_SOCKET_FILTER: u32 = 1;
+/// Program that decides at the traffic control of an interface.
+#[doc(alias = "BPF_PROG_TYPE_SCHED_CLS")]
+pub const PROG_TYPE_SCHED_CLS: u32 = 3;
 /// Program that sees a frame in the driver.
 #[doc(alias = "BPF_PROG_TYPE_XDP")]
 pub const PROG_TYPE_XDP: u32 = 6;

@@ -1,7 +1,7 @@
 //! Slots are compared with RFC 9669's encoding, written out by hand.
 
 use super::*;
-use crate::insn::Condition;
+use crate::Condition;
 
 #[test]
 fn instructions_have_the_standard_encoding() {
@@ -65,22 +65,48 @@ fn a_label_with_two_places_is_an_error() {
 }
 
 #[test]
-fn the_longest_jump_is_32767_slots() {
+fn a_jump_of_more_than_32767_slots_is_one_of_32_bits() {
     let target = Label(0);
-    let program = |slots: usize| {
-        let mut code = vec![Insn::Jump { target }];
+    let program = |jump: Insn<'static>, slots: usize| {
+        let mut code = vec![jump];
         code.resize(slots + 1, Insn::mov(Reg::R0, 0));
         code.push(Insn::Place(target));
         code.push(Insn::Exit);
-        assemble(&code)
+        assemble(&code).unwrap()
     };
-    assert_eq!(program(32767).unwrap()[0].offset(), 32767);
-    let error = program(32768).unwrap_err();
+    let jump = Insn::Jump { target };
     assert_eq!(
-        error,
-        AssembleError::TooFar {
-            label: target,
-            slots: 32768
-        }
+        program(jump, 32767)[0],
+        Instruction::new(0x05, 0, 0, 32767, 0)
     );
+    let far = program(jump, 32768);
+    assert_eq!(far[0], Instruction::new(0x06, 0, 0, 0, 32768));
+    assert_eq!(far.len(), 32770);
+    let jump = Insn::jump_if32(Condition::AnyBitSet, Reg::R1, 5, target);
+    let far = program(jump, 32768);
+    let expected = [
+        Instruction::new(0x46, 1, 0, 1, 5),
+        Instruction::new(0x05, 0, 0, 1, 0),
+        Instruction::new(0x06, 0, 0, 0, 32768),
+    ];
+    assert_eq!(far[..3], expected);
+    assert_eq!(far.len(), 32772);
+}
+
+#[test]
+fn a_far_jump_pushes_others_apart() {
+    // The first jump is near only as long as the second one takes one slot.
+    let (near, far) = (Label(0), Label(1));
+    let mut code = vec![
+        Insn::Jump { target: near },
+        Insn::jump_if32(Condition::Equal, Reg::R0, 1, far),
+    ];
+    code.resize(2 + 32766, Insn::mov(Reg::R0, 0));
+    code.push(Insn::Place(near));
+    code.extend([Insn::mov(Reg::R0, 0); 2]);
+    code.push(Insn::Place(far));
+    code.push(Insn::Exit);
+    let slots = assemble(&code).unwrap();
+    assert_eq!(slots[0], Instruction::new(0x06, 0, 0, 0, 32769));
+    assert_eq!(slots[3], Instruction::new(0x06, 0, 0, 0, 32768));
 }

@@ -5,7 +5,7 @@ use abi::bpf::SockFilter;
 use super::opcode as op;
 use super::translate::{A, CONTEXT, SAVED, Translation, X};
 use super::untranslatable::Untranslatable;
-use crate::insn::{Alu, Condition, Helper, Insn, Label, Reg, Size, Width};
+use crate::{Alu, Condition, Helper, Insn, Label, Reg, Size, Width};
 
 /// Displacements in `struct __sk_buff`.
 mod skb {

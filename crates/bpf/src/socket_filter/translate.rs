@@ -17,7 +17,7 @@ use std::os::fd::BorrowedFd;
 use abi::bpf::SockFilter;
 
 use super::untranslatable::Untranslatable;
-use crate::insn::{Condition, Helper, Insn, Label, Reg, Size};
+use crate::{Condition, Helper, Insn, Label, Reg, Size};
 
 pub(super) const A: Reg = Reg::R0;
 pub(super) const X: Reg = Reg::R7;

@@ -68,7 +68,8 @@ pub struct CaptureArgs {
     #[arg(long, value_name = "kernel|hardware", default_value = "kernel", value_parser = timestamps)]
     pub timestamp: TimestampSource,
 
-    /// Filter: a file with the decimal program that 'tcpdump -i IF -ddd EXPRESSION' prints
+    /// Instead of a filter expression: a file with the decimal program that 'tapline filter --at
+    /// socket --emit classic-decimal EXPRESSION' or 'tcpdump -i IF -ddd EXPRESSION' prints
     #[arg(long, value_name = "FILE")]
     pub bpf: Option<PathBuf>,
 
@@ -92,8 +93,8 @@ pub struct CaptureArgs {
     #[arg(short)]
     pub numeric: bool,
 
-    /// Filter expression: not understood by this build, use --bpf
-    #[arg(value_name = "FILTER", hide = true)]
+    /// Which packets: an expression as in pcap-filter(7), its words joined by blanks
+    #[arg(value_name = "FILTER", conflicts_with = "bpf")]
     pub filter: Vec<String>,
 }
 

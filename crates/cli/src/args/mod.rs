@@ -2,6 +2,7 @@
 
 mod capture;
 mod demo;
+mod filter;
 mod output;
 mod read;
 
@@ -11,6 +12,7 @@ use clap::{Parser, Subcommand};
 
 pub use capture::{BackendChoice, CaptureArgs, Delivery};
 pub use demo::DemoArgs;
+pub use filter::{Emit, FilterArgs, Place};
 pub use output::{FileFormat, OutputArgs};
 pub use read::ReadArgs;
 
@@ -33,6 +35,8 @@ pub enum Command {
 
     /// Print, filter, merge, convert and summarise capture files
     Read(Box<ReadArgs>),
+
+    Filter(FilterArgs),
 
     Demo(DemoArgs),
 

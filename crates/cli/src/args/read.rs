@@ -1,5 +1,6 @@
 //! Flags of `tapline read`.
 
+use std::ffi::OsString;
 use std::num::NonZeroU64;
 use std::path::PathBuf;
 
@@ -11,15 +12,22 @@ use crate::moment::Moment;
 /// Prints, filters, converts, merges and summarises capture files.
 #[derive(Args, Debug)]
 #[command(
-    after_help = "A time is RFC 3339, or YYYY-MM-DD HH:MM:SS[.fraction] by the local clock, \
+    override_usage = "tapline read [OPTIONS] FILE... [FILTER]\n       tapline read [OPTIONS] FILE... -- FILTER",
+    after_help = "The first word that names no file begins the filter; -- begins it whatever the words are. \
+                  Its language is that of pcap-filter(7).\n\n\
+                  A time is RFC 3339, or YYYY-MM-DD HH:MM:SS[.fraction] by the local clock, \
                   or @SECONDS[.fraction] since 1970 UTC. Sizes take k, M or G (powers of 1024)."
 )]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub struct ReadArgs {
     /// Capture file: pcapng or pcap, also in gzip or zstd; with - standard input. Several are merged
-    /// in time order
-    #[arg(value_name = "FILE", required = true)]
-    pub files: Vec<PathBuf>,
+    /// in time order. Behind them the filter: 'tcp port 443', or its words one by one
+    #[arg(value_name = "FILE... [FILTER]", required = true)]
+    pub words: Vec<OsString>,
+
+    /// Only packets that match
+    #[arg(value_name = "FILTER", last = true)]
+    pub filter: Vec<OsString>,
 
     #[command(flatten)]
     pub output: OutputArgs,
@@ -44,7 +52,7 @@ pub struct ReadArgs {
     #[arg(short, long, value_name = "IF")]
     pub interface: Vec<String>,
 
-    /// Filter: a file with the decimal program that 'tcpdump -r FILE -ddd EXPRESSION' prints
+    /// A file with a filter in decimal form, as 'tcpdump -r FILE -ddd FILTER' prints it
     #[arg(long, value_name = "FILE")]
     pub bpf: Option<PathBuf>,
 

@@ -8,7 +8,7 @@ mod summary;
 
 use std::time::Duration;
 
-use tapline::capture::{Capture, Ended, FileConsumer, Outcome};
+use tapline::capture::{Capture, CaptureError, Ended, FileConsumer, Filter, Options, Outcome};
 
 use crate::args::{BackendChoice, CaptureArgs, Delivery};
 use crate::failure::{Exit, Failure, chain};
@@ -24,7 +24,7 @@ pub fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
     refuse_unsupported(args)?;
     let options = setup::options(args)?;
     let stop = signals::stop()?;
-    let capture = Capture::open(options)?;
+    let capture = open(options)?;
     let backend = capture
         .rings()
         .next()
@@ -71,9 +71,29 @@ pub fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
+/// Where the filter is wrong, or means what its reader may not expect, its place is shown.
+fn open(options: Options) -> Result<Capture, Failure> {
+    let text = match &options.filter {
+        Some(Filter::Expression(expression)) => expression.text.clone(),
+        _ => String::new(),
+    };
+    let capture = Capture::open(options).map_err(|error| {
+        let below = match &error {
+            CaptureError::Filter { error, .. } => crate::filter::shown(&text, error),
+            _ => String::new(),
+        };
+        Failure {
+            below,
+            ..error.into()
+        }
+    })?;
+    crate::filter::warn(&text, capture.filter_warnings());
+    Ok(capture)
+}
+
 /// The last steps before packets are handled: no privilege is needed any more, and all is ready.
 fn begin(args: &CaptureArgs, capture: &Capture, written: &Written) -> Result<(), Failure> {
-    privilege::drop_unneeded(args.bpf.is_some())?;
+    privilege::drop_unneeded(capture.filter_places().any(|place| place.is_some()))?;
     start::show(args, capture, written)
         .map_err(|error| Failure::job_on("cannot write to standard output", &error))
 }
@@ -109,14 +129,6 @@ fn refuse_unsupported(args: &CaptureArgs) -> Result<(), Failure> {
         return unsupported(
             "adaptive delivery is not supported by this build (use immediate or batch)".into(),
         );
-    }
-    if !args.filter.is_empty() {
-        let expression = args.filter.join(" ");
-        return unsupported(format!(
-            "filter expressions are not supported by this build (use \
-             'tcpdump -i {} -ddd \"{expression}\" > FILE' and --bpf FILE)",
-            args.interface[0]
-        ));
     }
     Ok(())
 }

@@ -123,7 +123,11 @@ impl<C> Observed<C> {
 }
 
 impl<C: Consumer> Consumer for Observed<C> {
-    #[inline]
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "called for every packet, which then stays in registers from ring to file"
+    )]
     fn packet(&mut self, packet: &Packet<'_>) -> Result<(), ConsumerError> {
         self.packets += 1;
         self.bytes += u64::from(packet.original_len);

@@ -1,22 +1,28 @@
 //! From flags to the library's options.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use store::model::Section;
 use store::write::{CaptureFile, WriteError};
-use tapline::capture::{Capture, Limits, Options};
+use tapline::capture::{Capture, Expression, Filter, Limits, Options};
 
 use crate::args::{BackendChoice, CaptureArgs, Delivery};
 use crate::failure::{Exit, Failure, chain};
+use crate::names::System;
 use crate::{output, program};
 
 pub fn options(args: &CaptureArgs) -> Result<Options, Failure> {
     output::refuse_two_on_stdout(&args.output, args.json)?;
     output::refuse_keep_alone(&args.output)?;
     let filter = match &args.bpf {
-        Some(path) => Some(program::read(path)?),
-        None => None,
+        Some(path) => Some(program::read(path)?.into()),
+        None if args.filter.is_empty() => None,
+        None => Some(Filter::Expression(Expression {
+            text: args.filter.join(" "),
+            names: Arc::new(System::new()),
+        })),
     };
     Ok(Options {
         links: args.interface.clone(),

@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal, Write};
 
 use ring::PacketRing;
-use tapline::capture::Capture;
+use tapline::capture::{Capture, FilterPlace};
 
 use crate::args::CaptureArgs;
 use crate::json;
@@ -15,12 +15,14 @@ pub fn show(args: &CaptureArgs, capture: &Capture, written: &Written) -> io::Res
     if args.json {
         let interfaces: Vec<_> = capture
             .rings()
-            .map(|ring| {
+            .zip(capture.filter_places())
+            .map(|(ring, place)| {
                 serde_json::json!({
                     "name": ring.link().name,
                     "index": ring.link().index,
                     "backend": ring.backend().name(),
                     "buffer_bytes": ring.buffer_bytes(),
+                    "filter": place.map(FilterPlace::name),
                 })
             })
             .collect();

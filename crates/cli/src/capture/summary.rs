@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use serde_json::Value;
-use tapline::capture::{Account, Lost, Outcome};
+use tapline::capture::{Account, FilterPlace, Lost, Outcome};
 
 use crate::args::CaptureArgs;
 use crate::json;
@@ -53,6 +53,7 @@ impl Summary<'_> {
                     "delivered": link.account.delivered,
                     "filtered": link.account.filtered,
                     "lost": lost_json(&link.account.lost),
+                    "filter": link.filter.map(FilterPlace::name),
                 })
             })
             .collect();
@@ -67,6 +68,7 @@ impl Summary<'_> {
             "duration_ns": duration.as_nanos() as u64,
             "backend": self.backend,
             "mode": "mirror",
+            "filter": self.outcome.filter().map(FilterPlace::name),
             "queues": links.len(),
             "timestamp_source": timestamp_source.name(),
             "files": self.written.names(),
@@ -95,6 +97,13 @@ impl Summary<'_> {
             self.backend,
             timestamp_source.name()
         )?;
+        if self.outcome.filter() == Some(FilterPlace::Split) {
+            writeln!(
+                out,
+                "filter split: the kernel ran a coarse one, the reader the exact one (it is too \
+                 long for the kernel)"
+            )?;
+        }
         self.written.tell(out)
     }
 }

@@ -76,6 +76,21 @@ impl<'a> FileCopy<'a> {
         file.write(&packet).map_err(|error| failure(&error))
     }
 
+    /// Whether packets may come as blocks: the file is made, and numbers its interfaces as its only
+    /// input does.
+    pub fn takes_blocks(&self) -> bool {
+        self.file.as_ref().is_some_and(CaptureFile::takes_blocks)
+    }
+
+    pub fn blocks(&mut self, blocks: &[u8], packets: u64) -> Result<(), Failure> {
+        match &mut self.file {
+            Some(file) => file
+                .write_blocks(blocks, packets)
+                .map_err(|error| failure(&error)),
+            None => Ok(()),
+        }
+    }
+
     pub fn statistics(&mut self, statistics: &Statistics) {
         self.statistics
             .insert(statistics.interface, statistics.clone());

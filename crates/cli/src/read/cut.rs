@@ -17,6 +17,11 @@ impl Cut {
         }
     }
 
+    /// Whether packets stay whole.
+    pub fn is_none(self) -> bool {
+        self.most.is_none()
+    }
+
     /// The packet with at most so many bytes; its original length stays.
     #[inline]
     pub fn packet(self, packet: Packet<'_>) -> Packet<'_> {

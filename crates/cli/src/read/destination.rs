@@ -46,6 +46,22 @@ impl<'a> Destination<'a> {
         }
     }
 
+    /// Whether packets may come as blocks.
+    pub fn takes_blocks(&self) -> bool {
+        match self {
+            Self::Screen(_) => false,
+            Self::File(copy) => copy.takes_blocks(),
+        }
+    }
+
+    /// Packets as their blocks.
+    pub fn blocks(&mut self, blocks: &[u8], packets: u64) -> Result<(), Failure> {
+        match self {
+            Self::Screen(_) => Ok(()),
+            Self::File(copy) => copy.blocks(blocks, packets),
+        }
+    }
+
     pub fn statistics(&mut self, statistics: &Statistics) {
         match self {
             Self::Screen(_) => {}

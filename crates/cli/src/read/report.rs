@@ -4,15 +4,18 @@ mod json;
 mod text;
 
 use std::fs;
-use std::path::Path;
-use std::sync::atomic::Ordering;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::json;
-use store::read::Item;
+use store::model::Packet;
+use store::read::{Item, ReadError, Reader};
 
 use super::digest::Digest;
 use super::input::Input;
+use super::judge::Judge;
 use super::selection::Selection;
+use super::sieve::{Plan, Receiver, Sieve};
 use crate::args::ReadArgs;
 use crate::failure::{Exit, Failure, chain};
 use crate::json::print;
@@ -20,11 +23,16 @@ use crate::privilege;
 use crate::signals::Signals;
 
 /// Reports file after file; one that fails does not keep the others from it.
-pub fn run(args: &ReadArgs, mut selection: Selection, signals: &Signals) -> Result<Exit, Failure> {
+pub fn run(
+    args: &ReadArgs,
+    files: &[PathBuf],
+    mut selection: Selection,
+    signals: &Signals,
+) -> Result<Exit, Failure> {
     privilege::drop_unneeded(false)?;
     let mut failures = Vec::new();
     let mut total = Total::default();
-    for (place, path) in args.files.iter().enumerate() {
+    for (place, path) in files.iter().enumerate() {
         if signals.flag.load(Ordering::Relaxed) {
             break;
         }
@@ -49,7 +57,7 @@ pub fn run(args: &ReadArgs, mut selection: Selection, signals: &Signals) -> Resu
         print(&total.json())
             .map_err(|error| Failure::job_on("cannot write to standard output", &error))?;
     }
-    selection.check_names()?;
+    selection.check()?;
     let Some(last) = failures.pop() else {
         return Ok(Exit::Done);
     };
@@ -67,29 +75,75 @@ fn digest(path: &Path, selection: &mut Selection, signals: &Signals) -> Result<D
         arrived,
     } = Input::open(path, &signals.stop)?;
     selection.begin_file();
-    let mut digest = Digest::new(name, &reader);
-    while !signals.flag.load(Ordering::Relaxed) {
-        match reader.next_item() {
-            Ok(Some(Item::Packet(packet))) => {
-                if selection.passes(&packet) {
-                    digest.packet(&packet);
-                }
-            }
-            Ok(Some(Item::Interface { interface, .. })) => {
-                selection.add_interface(interface)?;
-                digest.add_interface(interface);
-            }
-            Ok(Some(Item::Statistics(statistics))) => digest.statistics(statistics),
-            Ok(Some(_)) => {}
-            Ok(None) => break,
-            Err(error) => digest.error = Some(chain(&error)),
-        }
-    }
+    let digest = Digest::new(name, &reader);
+    let mut counting = Counting {
+        stop: &signals.flag,
+        selection,
+        digest,
+    };
+    let error = if arrived.is_none() && counting.selection.is_any() {
+        Sieve::new(&mut reader, &mut counting, Plan::new()).run()?
+    } else {
+        counting.read_in_order(&mut reader)?
+    };
+    let mut digest = counting.digest;
+    digest.error = error.map(|error| chain(&error));
     digest.size_bytes = match arrived {
         Some(arrived) => arrived.load(Ordering::Relaxed),
         None => fs::metadata(path).map_or(0, |file| file.len()),
     };
     Ok(digest)
+}
+
+/// Counts what a file holds.
+struct Counting<'a> {
+    stop: &'a AtomicBool,
+    selection: &'a mut Selection,
+    digest: Digest,
+}
+
+impl Counting<'_> {
+    fn read_in_order(&mut self, reader: &mut Reader) -> Result<Option<ReadError>, Failure> {
+        while !self.must_end() {
+            match reader.next_item() {
+                Ok(Some(item)) => self.take(item)?,
+                Ok(None) => break,
+                Err(error) => return Ok(Some(error)),
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl Receiver for Counting<'_> {
+    fn must_end(&self) -> bool {
+        // Relaxed: the flag stands for itself alone.
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    fn judge(&self) -> &Judge {
+        self.selection.judge()
+    }
+
+    fn take(&mut self, item: Item<'_>) -> Result<(), Failure> {
+        match item {
+            Item::Packet(packet) if self.selection.passes(&packet) => self.pass(&packet)?,
+            Item::Interface { interface, .. } => {
+                self.selection.add_interface(interface)?;
+                self.digest.add_interface(interface);
+            }
+            Item::Statistics(statistics) => self.digest.statistics(statistics),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn pass(&mut self, packet: &Packet<'_>) -> Result<(), Failure> {
+        self.digest.packet(packet);
+        Ok(())
+    }
+
+    fn refuse(&mut self, _: u64) {}
 }
 
 /// All files together.

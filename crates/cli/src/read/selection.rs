@@ -2,29 +2,29 @@
 
 use std::fmt::Write;
 
-use filter::classic::{Ancillary, Program};
-use store::model::{Direction, Interface, LinkType, Packet, Reception};
+use std::sync::Arc;
 
+use store::model::{Interface, LinkType, Packet};
+
+use super::expression::Expression;
+use super::judge::{Judge, Verdict};
 use crate::args::ReadArgs;
 use crate::failure::{Exit, Failure};
 use crate::program;
 
-/// The conditions that a packet has to meet, all of them.
+/// What was asked for, and what it means for the interfaces seen so far.
 pub struct Selection {
-    /// From the first time on, before the second, nanoseconds since 1970 UTC.
-    times: Option<(u64, u64)>,
-    program: Option<Program>,
+    judge: Judge,
+    filter: Option<Expression>,
     /// The link type that the program is run on.
     link_type: Option<LinkType>,
     names: Vec<String>,
     /// Whether an interface has been seen, for each of `names`.
     seen: Vec<bool>,
-    /// Whether the interface's packets may pass, for each interface.
-    interfaces: Vec<bool>,
 }
 
 impl Selection {
-    pub fn new(args: &ReadArgs) -> Result<Self, Failure> {
+    pub fn new(args: &ReadArgs, filter: Option<Expression>) -> Result<Self, Failure> {
         let times = (args.from.is_some() || args.to.is_some()).then(|| {
             let from = args.from.map_or(0, |from| from.0);
             (from, args.to.map_or(u64::MAX, |to| to.0))
@@ -33,24 +33,33 @@ impl Selection {
             return Err(Failure::new(Exit::Usage, "--from is not before --to"));
         }
         Ok(Self {
-            times,
-            program: args.bpf.as_deref().map(program::read).transpose()?,
+            judge: Judge {
+                times,
+                program: args
+                    .bpf
+                    .as_deref()
+                    .map(program::read)
+                    .transpose()?
+                    .map(Arc::new),
+                interfaces: Vec::new(),
+            },
+            filter: filter.filter(|filter| !filter.is_blank()),
             link_type: None,
             names: args.interface.clone(),
             seen: vec![false; args.interface.len()],
-            interfaces: Vec::new(),
         })
     }
 
     /// Forgets the interfaces, for another file.
     pub fn begin_file(&mut self) {
-        self.interfaces.clear();
+        self.judge.interfaces.clear();
         self.link_type = None;
     }
 
     /// Packets name it by the number of interfaces added before.
     ///
-    /// Fails where the filter program would be run on packets of two link types: it was made for one.
+    /// Fails where the filter cannot be read for the interface's link type, and where the filter
+    /// program would be run on packets of two link types: it was made for one.
     pub fn add_interface(&mut self, interface: &Interface) -> Result<(), Failure> {
         let name = interface.name.as_deref().unwrap_or_default();
         let mut passes = self.names.is_empty();
@@ -59,8 +68,9 @@ impl Selection {
                 (*seen, passes) = (true, true);
             }
         }
-        self.interfaces.push(passes);
-        if self.program.is_none() || !passes {
+        let verdict = self.verdict(interface, passes)?;
+        self.judge.interfaces.push(verdict);
+        if self.judge.program.is_none() || !passes {
             return Ok(());
         }
         match self.link_type.replace(interface.link_type) {
@@ -76,27 +86,43 @@ impl Selection {
         }
     }
 
-    #[inline]
-    pub fn passes(&self, packet: &Packet<'_>) -> bool {
-        if let Some((from, to)) = self.times
-            && !packet.timestamp_ns.is_some_and(|ns| from <= ns && ns < to)
-        {
-            return false;
-        }
-        if !self.interfaces[packet.interface as usize] {
-            return false;
-        }
-        match &self.program {
-            None => true,
-            Some(program) => {
-                let known = ancillary(packet);
-                program.run_with(packet.bytes, packet.original_len, &known) != 0
-            }
-        }
+    fn verdict(&mut self, interface: &Interface, passes: bool) -> Result<Verdict, Failure> {
+        let Some(filter) = self.filter.as_mut().filter(|_| passes) else {
+            return Ok(if passes {
+                Verdict::Pass
+            } else {
+                Verdict::Refuse
+            });
+        };
+        let matcher = filter.compile(interface)?;
+        Ok(matcher.map_or(Verdict::Refuse, Verdict::Match))
     }
 
-    /// Fails where a file has no interface of a name asked for.
-    pub fn check_names(&self) -> Result<(), Failure> {
+    #[inline]
+    pub fn passes(&self, packet: &Packet<'_>) -> bool {
+        self.judge.passes(packet)
+    }
+
+    /// What [`Self::passes`] says, of packets of the interfaces added so far.
+    pub fn judge(&self) -> &Judge {
+        &self.judge
+    }
+
+    /// Whether it may refuse a packet.
+    pub fn is_any(&self) -> bool {
+        self.judge.times.is_some()
+            || self.judge.program.is_some()
+            || self.filter.is_some()
+            || !self.names.is_empty()
+    }
+
+    /// Fails where a file has no interface of a name asked for, or the filter rejects everything.
+    pub fn check(&self) -> Result<(), Failure> {
+        self.check_names()?;
+        self.filter.as_ref().map_or(Ok(()), Expression::check)
+    }
+
+    fn check_names(&self) -> Result<(), Failure> {
         let mut line = String::new();
         for (name, seen) in self.names.iter().zip(&self.seen) {
             if !seen {
@@ -112,29 +138,3 @@ impl Selection {
         Err(Failure::new(Exit::Failed, line))
     }
 }
-
-/// What the file knows of a packet beside its bytes, so that a program gives the verdict that it
-/// gave while capturing.
-fn ancillary(packet: &Packet<'_>) -> Ancillary {
-    let packet_type = match (packet.direction, packet.reception) {
-        (Some(Direction::Out), _) => Some(PACKET_OUTGOING),
-        (_, Some(Reception::Broadcast)) => Some(PACKET_BROADCAST),
-        (_, Some(Reception::Multicast)) => Some(PACKET_MULTICAST),
-        (_, Some(Reception::Promiscuous)) => Some(PACKET_OTHERHOST),
-        // Where it is not known to whom: that it came in decides "inbound" and "outbound".
-        (_, Some(Reception::Unicast)) | (Some(Direction::In), None) => Some(PACKET_HOST),
-        (None, None) => None,
-    };
-    Ancillary {
-        packet_type,
-        queue: packet.queue,
-        ..Ancillary::default()
-    }
-}
-
-// include/uapi/linux/if_packet.h
-const PACKET_HOST: u8 = 0;
-const PACKET_BROADCAST: u8 = 1;
-const PACKET_MULTICAST: u8 = 2;
-const PACKET_OTHERHOST: u8 = 3;
-const PACKET_OUTGOING: u8 = 4;

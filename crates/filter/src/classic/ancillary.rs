@@ -24,18 +24,18 @@ impl Ancillary {
     /// Offset of the first ancillary value (`SKF_AD_OFF`, -4096).
     pub const BASE: u32 = (-0x1000_i32).cast_unsigned();
     pub(super) const PROTOCOL: u32 = Self::BASE;
-    pub(super) const PACKET_TYPE: u32 = Self::BASE + 4;
-    pub(super) const INTERFACE_INDEX: u32 = Self::BASE + 8;
+    pub(crate) const PACKET_TYPE: u32 = Self::BASE + 4;
+    pub(crate) const INTERFACE_INDEX: u32 = Self::BASE + 8;
     pub(super) const NETLINK_ATTRIBUTE: u32 = Self::BASE + 12;
     pub(super) const NESTED_ATTRIBUTE: u32 = Self::BASE + 16;
     pub(super) const MARK: u32 = Self::BASE + 20;
-    pub(super) const QUEUE: u32 = Self::BASE + 24;
+    pub(crate) const QUEUE: u32 = Self::BASE + 24;
     pub(super) const HARDWARE_TYPE: u32 = Self::BASE + 28;
     pub(super) const RECEIVE_HASH: u32 = Self::BASE + 32;
     pub(super) const CPU: u32 = Self::BASE + 36;
-    pub(super) const XOR_X: u32 = Self::BASE + 40;
-    pub(super) const VLAN_TAG: u32 = Self::BASE + 44;
-    pub(super) const VLAN_TAG_PRESENT: u32 = Self::BASE + 48;
+    pub(crate) const XOR_X: u32 = Self::BASE + 40;
+    pub(crate) const VLAN_TAG: u32 = Self::BASE + 44;
+    pub(crate) const VLAN_TAG_PRESENT: u32 = Self::BASE + 48;
     pub(super) const PAYLOAD_OFFSET: u32 = Self::BASE + 52;
     pub(super) const RANDOM: u32 = Self::BASE + 56;
     pub(super) const VLAN_TPID: u32 = Self::BASE + 60;
@@ -61,6 +61,29 @@ impl Ancillary {
                 | Self::RANDOM
                 | Self::VLAN_TPID
         )
+    }
+
+    /// What tcpdump calls the ancillary value at offset `k`.
+    pub(super) const fn name(k: u32) -> Option<&'static str> {
+        Some(match k {
+            Self::PROTOCOL => "proto",
+            Self::PACKET_TYPE => "type",
+            Self::INTERFACE_INDEX => "ifidx",
+            Self::NETLINK_ATTRIBUTE => "nla",
+            Self::NESTED_ATTRIBUTE => "nlan",
+            Self::MARK => "mark",
+            Self::QUEUE => "queue",
+            Self::HARDWARE_TYPE => "hatype",
+            Self::RECEIVE_HASH => "rxhash",
+            Self::CPU => "cpu",
+            Self::XOR_X => "xor_x",
+            Self::VLAN_TAG => "vlan_tci",
+            Self::VLAN_TAG_PRESENT => "vlanp",
+            Self::PAYLOAD_OFFSET => "poff",
+            Self::RANDOM => "random",
+            Self::VLAN_TPID => "vlan_tpid",
+            _ => return None,
+        })
     }
 
     /// The value `A` takes from a load at offset `k`; `None` refuses the packet.

@@ -1,4 +1,4 @@
-use super::{Instruction, Program, opcode};
+use super::{Ancillary, Instruction, Program, opcode};
 use std::fmt;
 
 /// A program in the words of `tcpdump -d`, one instruction a line; made by [`Program::listing`].
@@ -56,7 +56,10 @@ impl Operand {
             Self::None => String::new(),
             Self::Decimal => format!("#{signed}"),
             Self::Hexadecimal => format!("#{k:#x}"),
-            Self::Absolute => format!("[{signed}]"),
+            Self::Absolute => match Ancillary::name(k) {
+                Some(name) => format!("[{name}]"),
+                None => format!("[{signed}]"),
+            },
             Self::Indirect => format!("[x + {signed}]"),
             Self::Memory => format!("M[{k}]"),
             Self::HeaderLength => format!("4*([{signed}]&0xf)"),

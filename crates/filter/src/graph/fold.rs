@@ -2,6 +2,10 @@ use super::condition::{Comparison, Condition, Member, Test};
 use super::sets::{MOST_WORDS, Set, Sets};
 use super::values::{ValueId, Values};
 
+/// First words of keys that are compared rather than made part of the keys: a protocol's number, or
+/// the prefix that a site's IPv6 addresses share.
+const FEW_BEGINNINGS: usize = 2;
+
 /// Turns long lists of constants that one value is compared with into sets.
 ///
 /// `least` is how many constants make a list long. A list keeps its place, and asks for the same
@@ -173,7 +177,7 @@ impl Fold<'_> {
             let mut found = Vec::new();
             let mut key = vec![(value, *constant)];
             if follow(rest, self.values, &mut key, &mut found) && same_shape(&mut shape, &found) {
-                keys.extend(found.iter().map(|key| constants(key)));
+                keys.extend(found.iter().map(constants));
                 longer.push((*constant, rest));
             } else {
                 others.push((*constant, self.condition(rest)));
@@ -191,14 +195,14 @@ impl Fold<'_> {
                 None => alone,
             });
         }
-        let chain = shape.filter(|_| keys.len() >= self.least);
+        let chain = shape.filter(|_| longer.len() > FEW_BEGINNINGS && keys.len() >= self.least);
         match chain.and_then(|shape| self.keys(&shape, &keys)) {
             Some(chain) => terms.push(chain),
-            None => others.extend(
-                longer
-                    .iter()
-                    .map(|(constant, rest)| (*constant, (*rest).clone())),
-            ),
+            None => {
+                for (constant, rest) in longer {
+                    others.push((constant, self.condition(rest)));
+                }
+            }
         }
         if !others.is_empty() {
             others.sort_by_key(|case| case.0);

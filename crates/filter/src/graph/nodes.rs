@@ -53,6 +53,16 @@ impl Node {
         }
     }
 
+    /// The values that are computed here.
+    pub(crate) fn values(&self) -> Vec<ValueId> {
+        match self {
+            Self::Test { test, .. } => vec![test.left, test.right],
+            Self::Member { member, .. } => member.words().to_vec(),
+            Self::Let { value, .. } => vec![*value],
+            Self::Reject | Self::Accept => Vec::new(),
+        }
+    }
+
     /// The variables that are read here.
     pub(crate) fn variables(self, values: &Values) -> u16 {
         match self {
@@ -68,7 +78,7 @@ impl Node {
 }
 
 /// Cases that are compared one after the other; more are halved first.
-const MOST_IN_A_ROW: usize = 8;
+pub(super) const MOST_IN_A_ROW: usize = 8;
 
 /// The control-flow graph of a filter.
 ///

@@ -4,6 +4,12 @@ use std::collections::HashMap;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SetId(pub u16);
 
+impl std::fmt::Display for SetId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "set {}", self.0)
+    }
+}
+
 /// Words of the longest key: an IPv6 address.
 pub const MOST_WORDS: usize = 4;
 

@@ -1,9 +1,14 @@
 use super::knowledge::Knowledge;
 use super::nodes::{Graph, Node, NodeId};
 use super::values::Values;
+use std::collections::HashMap;
+use std::rc::Rc;
 
 /// Rounds until the graph has to be still; each makes ways shorter, so few are needed.
 const MOST_ROUNDS: usize = 16;
+
+/// Known tests in a row from which on it is remembered where they lead.
+const LEAST_REMEMBERED: usize = 16;
 
 /// Leads every way past the tests whose outcome is known on it.
 pub(crate) fn thread(mut graph: Graph, values: &Values) -> Graph {
@@ -27,6 +32,7 @@ fn round(graph: &Graph, values: &Values) -> Graph {
     let mut known: Vec<Option<Knowledge>> = vec![None; graph.len()];
     known[graph.root.0 as usize] = Some(Knowledge::default());
     let mut nodes: Vec<(NodeId, Node)> = Vec::new();
+    let mut passed = Passed::default();
     for id in (0..=graph.root.0).rev().map(NodeId) {
         let Some(here) = known[id.0 as usize].take() else {
             continue;
@@ -36,7 +42,7 @@ fn round(graph: &Graph, values: &Values) -> Graph {
                 let mut lead = |to, outcome| {
                     let mut there = here.clone();
                     there.learn(values, test, outcome);
-                    let to = past_known(graph, values, &there, to);
+                    let to = passed.past_known(graph, values, &there, to);
                     arrive(&mut known, to, there);
                     to
                 };
@@ -44,7 +50,7 @@ fn round(graph: &Graph, values: &Values) -> Graph {
                 Node::Test { test, yes, no }
             }
             node @ Node::Member { .. } => node.map(|to| {
-                let to = past_known(graph, values, &here, to);
+                let to = passed.past_known(graph, values, &here, to);
                 arrive(&mut known, to, here.clone());
                 to
             }),
@@ -55,7 +61,7 @@ fn round(graph: &Graph, values: &Values) -> Graph {
             } => {
                 let mut there = here;
                 there.forget(values, variable);
-                let next = past_known(graph, values, &there, next);
+                let next = passed.past_known(graph, values, &there, next);
                 arrive(&mut known, next, there);
                 Node::Let {
                     variable,
@@ -70,15 +76,44 @@ fn round(graph: &Graph, values: &Values) -> Graph {
     rebuild(graph, &nodes)
 }
 
-fn past_known(graph: &Graph, values: &Values, known: &Knowledge, mut to: NodeId) -> NodeId {
-    while let Node::Test { test, yes, no } = graph.node(to) {
-        match known.decide(values, test) {
-            Some(true) => to = yes,
-            Some(false) => to = no,
-            None => break,
+/// Long ways past known tests, so that a list is not walked to its end from each of its terms.
+#[derive(Default)]
+struct Passed {
+    ends: HashMap<NodeId, (Rc<Knowledge>, NodeId)>,
+    way: Vec<NodeId>,
+}
+
+impl Passed {
+    fn past_known(
+        &mut self,
+        graph: &Graph,
+        values: &Values,
+        known: &Knowledge,
+        mut to: NodeId,
+    ) -> NodeId {
+        self.way.clear();
+        while let Node::Test { test, yes, no } = graph.node(to) {
+            if let Some((then, end)) = self.ends.get(&to)
+                && **then == *known
+            {
+                to = *end;
+                break;
+            }
+            let next = match known.decide(values, test) {
+                Some(true) => yes,
+                Some(false) => no,
+                None => break,
+            };
+            self.way.push(to);
+            to = next;
         }
+        if self.way.len() >= LEAST_REMEMBERED {
+            let known = Rc::new(known.clone());
+            let ends = self.way.iter().map(|&node| (node, (known.clone(), to)));
+            self.ends.extend(ends);
+        }
+        to
     }
-    to
 }
 
 fn arrive(known: &mut [Option<Knowledge>], at: NodeId, with: Knowledge) {

@@ -9,6 +9,13 @@ pub(crate) struct Variable(pub u8);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct ValueId(u32);
 
+impl ValueId {
+    /// The value's place among all: after those of the values it is made of.
+    pub(crate) fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Width {
     Byte,
@@ -59,9 +66,27 @@ pub(crate) struct Values {
     ids: HashMap<Value, ValueId>,
 }
 
+impl Value {
+    /// The values that it is made of.
+    pub(crate) fn operands(self) -> [Option<ValueId>; 2] {
+        match self {
+            Self::Load { base, .. } => [base, None],
+            Self::Negate(operand) => [Some(operand), None],
+            Self::Binary(_, left, right) => [Some(left), Some(right)],
+            _ => [None, None],
+        }
+    }
+}
+
 impl Values {
     pub(crate) fn get(&self, id: ValueId) -> Value {
         self.facts[id.0 as usize].value
+    }
+
+    /// All values, in the order of their places.
+    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = (ValueId, Value)> {
+        let facts = self.facts.iter().enumerate();
+        facts.map(|(at, facts)| (ValueId(at as u32), facts.value))
     }
 
     pub(crate) fn as_constant(&self, id: ValueId) -> Option<u32> {
@@ -328,7 +353,7 @@ fn result_ones(operator: Operator, left: u32, right: u32, constant: Option<u32>)
 }
 
 /// The machine's result; `None` where it has none or the kernel refuses the constant.
-pub(super) fn compute(operator: Operator, left: u32, right: u32) -> Option<u32> {
+pub(crate) fn compute(operator: Operator, left: u32, right: u32) -> Option<u32> {
     match operator {
         Operator::Add => Some(left.wrapping_add(right)),
         Operator::Subtract => Some(left.wrapping_sub(right)),

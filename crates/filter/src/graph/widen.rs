@@ -1,74 +1,47 @@
-use super::condition::Condition;
+use super::nodes::{Graph, Node, NodeId};
 
-/// `condition` without its sets: holds for every packet that `condition` holds for, and for more.
+/// `graph` without its sets: accepts every packet that `graph` accepts, and more.
 ///
-/// Behind a set that is not asked, nothing is asked any more that could miss its bytes and refuse a
-/// packet that another alternative accepts.
-pub(crate) fn widen(condition: Condition) -> Condition {
-    Widening {
-        is_wider: true,
-        is_last: true,
-    }
-    .apply(condition)
-}
-
-#[derive(Clone, Copy)]
-struct Widening {
-    /// The result is to hold more often; else, below a negation, less often.
-    is_wider: bool,
-    /// Where the result does not go the filter's way, the packet is refused: no alternative is left.
-    is_last: bool,
-}
-
-impl Widening {
-    fn apply(self, condition: Condition) -> Condition {
-        let otherwise = Self {
-            is_wider: !self.is_wider,
-            ..self
+/// What else is asked stays in its place, so no packet is refused for bytes that `graph` does not
+/// ask for. A set with two ways out that part becomes "accept".
+pub(crate) fn widen(graph: &Graph) -> Graph {
+    let mut new = Graph::empty();
+    let mut ids = vec![Graph::REJECT; graph.len()];
+    for &id in graph.reachable().iter().rev() {
+        let to = |id: NodeId| ids[id.0 as usize];
+        ids[id.0 as usize] = match graph.node(id) {
+            Node::Member { yes, no, .. } => either(&new, to(yes), to(no)),
+            other => new.add(other.map(to)),
         };
-        match condition {
-            Condition::Member(_) => Condition::Constant(self.is_wider),
-            Condition::Not(inner) => otherwise.apply(*inner).negate(),
-            Condition::All(terms) if self.is_wider => Condition::all(self.together(terms)),
-            Condition::All(terms) => Condition::all(self.alternatives(terms)),
-            Condition::Any(terms) if self.is_wider => Condition::any(self.alternatives(terms)),
-            Condition::Any(terms) => Condition::any(self.together(terms)),
-            Condition::Choice(value, cases) => {
-                let cases = cases.into_iter();
-                let cases = cases.map(|(constant, rest)| (constant, self.apply(rest)));
-                Condition::Choice(value, cases.collect())
-            }
-            other => other,
-        }
     }
+    new.root = ids[graph.root.0 as usize];
+    new
+}
 
-    /// Terms that all have to go the filter's way.
-    fn together(self, mut terms: Vec<Condition>) -> Vec<Condition> {
-        if !self.is_last
-            && let Some(first) = terms.iter().position(has_set)
-        {
-            terms.truncate(first + 1);
-        }
-        terms.into_iter().map(|term| self.apply(term)).collect()
-    }
-
-    /// Terms one of which has to go the filter's way.
-    fn alternatives(self, terms: Vec<Condition>) -> Vec<Condition> {
-        let last = terms.len().saturating_sub(1);
-        let widened = terms.into_iter().enumerate().map(|(place, term)| {
-            let is_last = self.is_last && place == last;
-            Self { is_last, ..self }.apply(term)
-        });
-        widened.collect()
+/// A node that accepts what one of the two accepts.
+fn either(graph: &Graph, one: NodeId, other: NodeId) -> NodeId {
+    if leads_only(graph, other, one) {
+        one
+    } else if leads_only(graph, one, other) {
+        other
+    } else {
+        Graph::ACCEPT
     }
 }
 
-fn has_set(condition: &Condition) -> bool {
-    match condition {
-        Condition::Member(_) => true,
-        Condition::Constant(_) | Condition::Test(_) | Condition::Let(..) => false,
-        Condition::Not(inner) => has_set(inner),
-        Condition::All(terms) | Condition::Any(terms) => terms.iter().any(has_set),
-        Condition::Choice(_, cases) => cases.iter().any(|case| has_set(&case.1)),
+/// Whether all ways from `from` end in a refusal or at `to`, with the variables as they were.
+fn leads_only(graph: &Graph, from: NodeId, to: NodeId) -> bool {
+    let mut seen = vec![false; from.0 as usize + 1];
+    let mut open = vec![from];
+    while let Some(at) = open.pop() {
+        if at == to || at == Graph::REJECT || std::mem::replace(&mut seen[at.0 as usize], true) {
+            continue;
+        }
+        match graph.node(at) {
+            Node::Test { yes, no, .. } | Node::Member { yes, no, .. } => open.extend([yes, no]),
+            Node::Let { .. } | Node::Accept => return false,
+            Node::Reject => {}
+        }
     }
+    true
 }

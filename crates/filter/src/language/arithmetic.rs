@@ -4,12 +4,16 @@ use super::tree::{Arithmetic, Operator, Relation, Term};
 use super::words::Word;
 use crate::error::Reason;
 
-/// Operators in one piece of arithmetic.
+/// Operators in one comparison.
 const MAX_OPERATORS: usize = 1000;
+
+/// The rank of `*` and `/`. A minus before an operand binds more strongly, but not than `%` and `^`.
+const MOST_RANK: u8 = 5;
 
 impl Parser<'_> {
     /// Reads `arithmetic relation arithmetic`.
     pub(super) fn comparison(&mut self) -> Parsed<Term> {
+        self.operators = 0;
         let left = self.arithmetic(0)?;
         let Some(relation) = relation(self.peek()) else {
             return Err(self.unexpected("a comparison"));
@@ -25,7 +29,6 @@ impl Parser<'_> {
     /// everything behind them.
     fn arithmetic(&mut self, least: u8) -> Parsed<Arithmetic> {
         let mut left = self.deeper(Self::operand)?;
-        let mut count = 0;
         loop {
             let span = self.span();
             let Some((operator, rank)) = operator(self.peek()) else {
@@ -37,8 +40,8 @@ impl Parser<'_> {
                 None => 0,
             };
             self.advance();
-            count += 1;
-            if count > MAX_OPERATORS {
+            self.operators += 1;
+            if self.operators > MAX_OPERATORS {
                 return Self::fail(span, Reason::TooDeep);
             }
             let right = self.deeper(|parser| parser.arithmetic(next))?;
@@ -58,7 +61,7 @@ impl Parser<'_> {
             }
             Token::Symbol(Symbol::Minus) => {
                 self.advance();
-                let operand = self.deeper(Self::operand)?;
+                let operand = self.deeper(|parser| parser.arithmetic(MOST_RANK + 1))?;
                 Ok(Arithmetic::Negate(Box::new(operand)))
             }
             Token::Symbol(Symbol::Open) => {
@@ -118,8 +121,8 @@ fn operator(token: &Token) -> Option<(Operator, Option<u8>)> {
         Symbol::ShiftRight => (Operator::ShiftRight, Some(3)),
         Symbol::Plus => (Operator::Add, Some(4)),
         Symbol::Minus => (Operator::Subtract, Some(4)),
-        Symbol::Times => (Operator::Multiply, Some(5)),
-        Symbol::Divide => (Operator::Divide, Some(5)),
+        Symbol::Times => (Operator::Multiply, Some(MOST_RANK)),
+        Symbol::Divide => (Operator::Divide, Some(MOST_RANK)),
         Symbol::Modulo => (Operator::Modulo, None),
         Symbol::Xor => (Operator::Xor, None),
         _ => return None,

@@ -48,13 +48,15 @@ fn token_at(rest: &str) -> Found {
     let word = word_length(bytes);
     // Most words are no address: the shortest Ethernet address is long, the others have a colon.
     let has_colon = bytes.get(word) == Some(&b':') || bytes[0] == b':';
-    let (broken_mac, ipv6) = match has_colon {
-        true => (broken_mac_length(bytes), ipv6_length(bytes)),
-        false => (0, 0),
+    let (broken_mac, ipv6) = if has_colon {
+        (broken_mac_length(bytes), ipv6_length(bytes))
+    } else {
+        (0, 0)
     };
-    let mac = match has_colon || word >= SHORTEST_MAC {
-        true => mac_length(bytes),
-        false => 0,
+    let mac = if has_colon || word >= SHORTEST_MAC {
+        mac_length(bytes)
+    } else {
+        0
     };
     let longest = word.max(mac).max(ipv6).max(broken_mac);
     if longest == 0 {

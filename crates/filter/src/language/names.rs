@@ -81,3 +81,9 @@ pub(super) fn value(table: &[(&str, u8)], name: &str) -> Option<u8> {
     let row = table.iter().find(|row| row.0.eq_ignore_ascii_case(name));
     row.map(|row| row.1)
 }
+
+/// The name of `value` in `table`.
+pub(super) fn name(table: &'static [(&str, u8)], value: u8) -> Option<&'static str> {
+    let row = table.iter().find(|row| row.1 == value);
+    row.map(|row| row.0)
+}

@@ -1,10 +1,11 @@
 use super::groups::{Group, groups};
-use super::token::{Span, Symbol, Token};
-use super::tree::{Direction, Expression, Kind, Protocol, Qualifiers, Term};
+use super::token::{Span, Symbol, TermSpan, Token};
+use super::tree::{Expression, Protocol, Qualifiers, Term};
 use super::words::{Word, nearest};
 use crate::error::{FilterError, Reason};
 
-/// Parentheses, negations and alternations of `and` and `or` that may be nested.
+/// Parentheses, negations and alternations of `and` and `or` that may be nested, in a filter and in
+/// the tree that is made of it.
 const MAX_DEPTH: usize = 200;
 
 pub(super) type Parsed<T> = Result<T, FilterError>;
@@ -17,6 +18,19 @@ pub(crate) struct Parser<'a> {
     groups: Vec<Group>,
     at: usize,
     depth: usize,
+    /// Inside of parentheses that begin with an address, where nothing but addresses may stand.
+    takes_ids: bool,
+    /// The last address, name or number that was read.
+    operand: Span,
+    /// Operators of the comparison that is being read.
+    pub(super) operators: usize,
+}
+
+/// What was read: a part of the tree, how deep it is, and the qualifiers for what follows.
+struct Item {
+    expression: Expression,
+    depth: usize,
+    qualifiers: Option<Qualifiers>,
 }
 
 impl<'a> Parser<'a> {
@@ -28,6 +42,9 @@ impl<'a> Parser<'a> {
             groups,
             at: 0,
             depth: 0,
+            takes_ids: false,
+            operand: 0..0,
+            operators: 0,
         }
     }
 
@@ -36,9 +53,9 @@ impl<'a> Parser<'a> {
         if *self.peek() == Token::End {
             return Ok(Expression::All(Vec::new()));
         }
-        let (expression, _) = self.expression(None)?;
+        let item = self.expression(None)?;
         match self.peek() {
-            Token::End => Ok(expression),
+            Token::End => Ok(item.expression),
             _ => Err(self.unexpected("\"and\", \"or\" or the end")),
         }
     }
@@ -96,6 +113,7 @@ impl<'a> Parser<'a> {
         let Token::Number(number) = *self.peek() else {
             return Err(self.unexpected(expected));
         };
+        self.operand = self.span();
         self.advance();
         Ok(number)
     }
@@ -116,12 +134,22 @@ impl<'a> Parser<'a> {
         let found = self.text[span.clone()].to_owned();
         let suggestion = match token {
             Token::Name(name) => nearest(&name.to_ascii_lowercase()),
+            // `ip 10.0.0.1` lacks the word that says what the address is.
+            Token::Dotted(_) | Token::Ipv6(_) | Token::Mac(_) => {
+                self.lacks_kind().then_some("host")
+            }
             _ => None,
         };
         FilterError {
             suggestion,
             ..FilterError::new(span, Reason::Unexpected { found, expected })
         }
+    }
+
+    /// Whether a protocol is right before the token here.
+    fn lacks_kind(&self) -> bool {
+        let before = self.at.checked_sub(1).map(|at| &self.tokens[at].0);
+        matches!(before, Some(Token::Word(Word::Protocol(_))))
     }
 
     pub(super) fn deeper<T>(&mut self, read: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
@@ -134,9 +162,27 @@ impl<'a> Parser<'a> {
         result
     }
 
-    /// Whether the parenthesis here holds arithmetic, to be compared or computed with.
-    fn opens_arithmetic(&self) -> bool {
-        let group = self.groups[self.at];
+    /// Whether the first thing in the parenthesis here is an address, so that all others are.
+    fn opens_ids(&self) -> bool {
+        for at in self.at..self.tokens.len() {
+            match &self.tokens[at].0 {
+                Token::Symbol(Symbol::Open) if !self.is_arithmetic(at) => {}
+                Token::Symbol(Symbol::Not) | Token::Word(Word::Not) => {}
+                Token::Number(_) => return !is_operator(&self.tokens[at + 1].0),
+                Token::Dotted(_)
+                | Token::Ipv6(_)
+                | Token::Mac(_)
+                | Token::ShortMac(_)
+                | Token::Name(_) => return true,
+                _ => return false,
+            }
+        }
+        false
+    }
+
+    /// Whether the parenthesis at `at` holds arithmetic, to be compared or computed with.
+    fn is_arithmetic(&self, at: usize) -> bool {
+        let group = self.groups[at];
         group.is_arithmetic
             && self
                 .tokens
@@ -144,37 +190,31 @@ impl<'a> Parser<'a> {
                 .is_some_and(|(token, _)| is_operator(token))
     }
 
-    fn expression(
-        &mut self,
-        inherited: Option<Qualifiers>,
-    ) -> Parsed<(Expression, Option<Qualifiers>)> {
-        let (mut expression, mut qualifiers) = self.item(inherited)?;
-        let mut alternations = 0;
+    fn expression(&mut self, inherited: Option<Qualifiers>) -> Parsed<Item> {
+        let mut read = self.item(inherited)?;
         loop {
             let start = self.span();
             let joins_all = match self.peek() {
                 Token::Word(Word::And) | Token::Symbol(Symbol::AndAlso) => true,
                 Token::Word(Word::Or) | Token::Symbol(Symbol::OrElse) => false,
-                _ => return Ok((expression, qualifiers)),
+                _ => return Ok(read),
             };
             self.advance();
-            let (right, next) = self.item(qualifiers)?;
-            qualifiers = next;
-            expression = match (joins_all, expression) {
+            let right = self.item(read.qualifiers)?;
+            read.qualifiers = right.qualifiers;
+            read.depth = read.depth.max(right.depth + 1);
+            read.expression = match (joins_all, read.expression) {
                 (true, Expression::All(mut terms)) if !terms.is_empty() => {
-                    terms.push(right);
+                    terms.push(right.expression);
                     Expression::All(terms)
                 }
                 (false, Expression::Any(mut terms)) => {
-                    terms.push(right);
+                    terms.push(right.expression);
                     Expression::Any(terms)
                 }
                 (joins_all, left) => {
-                    alternations += 1;
-                    if alternations > MAX_DEPTH {
-                        return Self::fail(start, Reason::TooDeep);
-                    }
-                    let terms = vec![left, right];
+                    read.depth += 1;
+                    let terms = vec![left, right.expression];
                     if joins_all {
                         Expression::All(terms)
                     } else {
@@ -182,24 +222,40 @@ impl<'a> Parser<'a> {
                     }
                 }
             };
+            if read.depth > MAX_DEPTH {
+                return Self::fail(start, Reason::TooDeep);
+            }
         }
     }
 
-    fn item(&mut self, inherited: Option<Qualifiers>) -> Parsed<(Expression, Option<Qualifiers>)> {
+    fn item(&mut self, inherited: Option<Qualifiers>) -> Parsed<Item> {
         let start = self.span().start;
         match self.peek().clone() {
             Token::Symbol(Symbol::Not) | Token::Word(Word::Not) => {
                 self.advance();
-                let (term, qualifiers) = self.deeper(|parser| parser.item(inherited))?;
-                Ok((Expression::Not(Box::new(term)), qualifiers))
+                let inner = self.deeper(|parser| parser.item(inherited))?;
+                Ok(Item {
+                    expression: Expression::Not(Box::new(inner.expression)),
+                    depth: inner.depth + 1,
+                    qualifiers: inner.qualifiers,
+                })
             }
-            Token::Symbol(Symbol::Open) if self.opens_arithmetic() => self.relation(start),
+            Token::Symbol(Symbol::Open) if !self.takes_ids && self.is_arithmetic(self.at) => {
+                self.relation(start)
+            }
             Token::Symbol(Symbol::Open) => {
+                let outside = self.takes_ids;
+                self.takes_ids |= inherited.is_some() && self.opens_ids();
                 self.advance();
-                let (inner, _) = self.deeper(|parser| parser.expression(inherited))?;
+                let inner = self.deeper(|parser| parser.expression(inherited))?;
                 self.expect(Symbol::Close, "\"and\", \"or\" or \")\"")?;
-                Ok((inner, inherited))
+                self.takes_ids = outside;
+                Ok(Item {
+                    qualifiers: inherited,
+                    ..inner
+                })
             }
+            _ if self.takes_ids => self.matching(start, inherited.unwrap_or_default()),
             Token::Symbol(Symbol::Minus) | Token::Word(Word::Length) => self.relation(start),
             Token::Number(_) if is_operator(self.peek_behind()) => self.relation(start),
             Token::Word(Word::Protocol(_))
@@ -215,42 +271,53 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn relation(&mut self, start: usize) -> Parsed<(Expression, Option<Qualifiers>)> {
-        let term = self.comparison()?;
-        Ok((Expression::Term(self.since(start), term), None))
+    /// The term read since `start`.
+    fn term(&self, start: usize, term: Term, qualifiers: Option<Qualifiers>) -> Item {
+        let whole = self.since(start);
+        let is_inside = start < self.operand.start && self.operand.end <= whole.end;
+        let operand = if is_inside { &self.operand } else { &whole };
+        let operand = operand.clone();
+        Item {
+            expression: Expression::Term(TermSpan { whole, operand }, term),
+            depth: 1,
+            qualifiers,
+        }
     }
 
-    fn primitive(&mut self, start: usize) -> Parsed<(Expression, Option<Qualifiers>)> {
+    fn relation(&mut self, start: usize) -> Parsed<Item> {
+        let term = self.comparison()?;
+        Ok(self.term(start, term, None))
+    }
+
+    fn primitive(&mut self, start: usize) -> Parsed<Item> {
         if let Some(term) = self.plain_term()? {
-            return Ok((Expression::Term(self.since(start), term), None));
+            return Ok(self.term(start, term, None));
         }
         let protocol = self.protocol();
         if let Some(term) = self.protocol_term(protocol)? {
-            return Ok((Expression::Term(self.since(start), term), None));
+            return Ok(self.term(start, term, None));
         }
         let qualifiers = self.qualifiers(protocol)?;
         if qualifiers.direction.is_none() && qualifiers.kind.is_none() {
-            let Some(protocol) = protocol else {
-                return Err(self.unexpected("a filter term"));
+            return match protocol {
+                Some(protocol) => Ok(self.term(start, Term::Protocol(protocol), None)),
+                None => Err(self.unexpected("a filter term")),
             };
-            if !self.starts_id() {
-                let term = Term::Protocol(protocol);
-                return Ok((Expression::Term(self.since(start), term), None));
-            }
         }
         self.after_qualifiers(start, qualifiers)
     }
 
     /// What follows qualifiers: an address, or several in parentheses, or a negated one.
-    fn after_qualifiers(
-        &mut self,
-        start: usize,
-        qualifiers: Qualifiers,
-    ) -> Parsed<(Expression, Option<Qualifiers>)> {
+    fn after_qualifiers(&mut self, start: usize, qualifiers: Qualifiers) -> Parsed<Item> {
         match self.peek() {
             Token::Symbol(Symbol::Open | Symbol::Not) | Token::Word(Word::Not) => {
-                let (expression, _) = self.item(Some(qualifiers))?;
-                Ok((expression, Some(qualifiers)))
+                self.takes_ids = true;
+                let item = self.item(Some(qualifiers));
+                self.takes_ids = false;
+                Ok(Item {
+                    qualifiers: Some(qualifiers),
+                    ..item?
+                })
             }
             _ => self.matching(start, qualifiers),
         }
@@ -278,75 +345,11 @@ impl<'a> Parser<'a> {
         Some(protocol)
     }
 
-    fn qualifiers(&mut self, protocol: Option<Protocol>) -> Parsed<Qualifiers> {
-        let direction = self.direction()?;
-        let kind = match self.peek() {
-            Token::Word(Word::Host) => Some(Kind::Host),
-            Token::Word(Word::Net) => Some(Kind::Net),
-            Token::Word(Word::Port) => Some(Kind::Port),
-            Token::Word(Word::PortRange) => Some(Kind::PortRange),
-            Token::Word(Word::Proto) => Some(Kind::Proto),
-            Token::Word(Word::ProtoChain) => Some(Kind::ProtoChain),
-            Token::Word(Word::Gateway) => Some(Kind::Gateway),
-            _ => None,
-        };
-        let has_no_direction = matches!(kind, Some(Kind::Proto | Kind::ProtoChain | Kind::Gateway));
-        if direction.is_some() && has_no_direction {
-            return Err(self.unexpected("\"host\", \"net\", \"port\" or an address"));
-        }
-        if kind.is_some() {
-            self.advance();
-        }
-        Ok(Qualifiers {
-            protocol,
-            direction,
-            kind,
-        })
-    }
-
-    fn direction(&mut self) -> Parsed<Option<Direction>> {
-        let Token::Word(word) = *self.peek() else {
-            return Ok(None);
-        };
-        let (direction, other) = match word {
-            Word::Source => (Direction::Source, Some(Word::Destination)),
-            Word::Destination => (Direction::Destination, Some(Word::Source)),
-            Word::Address1 => (Direction::Address1, None),
-            Word::Address2 => (Direction::Address2, None),
-            Word::Address3 => (Direction::Address3, None),
-            Word::Address4 => (Direction::Address4, None),
-            Word::Receiver => (Direction::Receiver, None),
-            Word::Transmitter => (Direction::Transmitter, None),
-            _ => return Ok(None),
-        };
-        self.advance();
-        let Some(other) = other else {
-            return Ok(Some(direction));
-        };
-        let joined = match self.peek() {
-            Token::Word(Word::And) | Token::Symbol(Symbol::AndAlso) => Direction::Both,
-            Token::Word(Word::Or) | Token::Symbol(Symbol::OrElse) => Direction::Either,
-            _ => return Ok(Some(direction)),
-        };
-        self.advance();
-        if self.take_word(other) {
-            return Ok(Some(joined));
-        }
-        Err(self.unexpected(if other == Word::Source {
-            "\"src\""
-        } else {
-            "\"dst\""
-        }))
-    }
-
-    fn matching(
-        &mut self,
-        start: usize,
-        qualifiers: Qualifiers,
-    ) -> Parsed<(Expression, Option<Qualifiers>)> {
+    fn matching(&mut self, start: usize, qualifiers: Qualifiers) -> Parsed<Item> {
+        let first = self.span().start;
         let id = self.id()?;
-        let term = Term::Match(qualifiers, id);
-        Ok((Expression::Term(self.since(start), term), Some(qualifiers)))
+        self.operand = self.since(first);
+        Ok(self.term(start, Term::Match(qualifiers, id), Some(qualifiers)))
     }
 }
 

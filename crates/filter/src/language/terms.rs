@@ -102,10 +102,7 @@ impl Parser<'_> {
 
     fn number_in_parentheses(&mut self) -> Parsed<Option<u32>> {
         match *self.peek() {
-            Token::Number(number) => {
-                self.advance();
-                Ok(Some(number))
-            }
+            Token::Number(_) => self.number("a number").map(Some),
             Token::Symbol(Symbol::Open) => {
                 self.advance();
                 let number = self.deeper(Self::number_in_parentheses)?;

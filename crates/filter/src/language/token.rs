@@ -7,6 +7,14 @@ use std::ops::Range;
 /// Bytes of the text a thing was read from.
 pub(crate) type Span = Range<usize>;
 
+/// Where a term stands, and what in it an error is about if the rest is well.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct TermSpan {
+    pub whole: Span,
+    /// The address, name or number it ends with; all of it if it has none.
+    pub operand: Span,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Token {
     Word(Word),

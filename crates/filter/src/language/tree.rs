@@ -1,6 +1,6 @@
 //! What a filter says, before it is known on which packets.
 
-use super::token::Span;
+use super::token::TermSpan;
 use std::net::Ipv6Addr;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -250,7 +250,7 @@ pub(crate) enum Term {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Expression {
-    Term(Span, Term),
+    Term(TermSpan, Term),
     Not(Box<Expression>),
     All(Vec<Expression>),
     Any(Vec<Expression>),

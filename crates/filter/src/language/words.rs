@@ -258,6 +258,11 @@ pub(super) fn reserved(text: &str) -> Option<Word> {
     by_text.get(text).copied()
 }
 
+/// Whether `name` means something of its own where a name could stand.
+pub(crate) fn is_reserved(name: &str) -> bool {
+    reserved(name).is_some() || CONSTANTS.iter().any(|row| row.0 == name)
+}
+
 /// The reserved word or constant most like `name`, if one is near.
 pub(crate) fn nearest(name: &str) -> Option<&'static str> {
     let allowed = match name.len() {

@@ -3,7 +3,7 @@ use crate::graph::values::Variable;
 
 /// A place in the packet: `constant` bytes behind a variable's, or behind the packet's start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Offset {
+pub(crate) struct Offset {
     pub base: Option<Variable>,
     pub constant: u32,
 }
@@ -26,7 +26,7 @@ impl Offset {
 
 /// A protocol that the rest of the filter looks inside of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Tunnel {
+pub(crate) enum Tunnel {
     /// Every packet has an Ethernet header.
     Vxlan,
     /// A packet has an Ethernet header or none: then header and payload start at one place.
@@ -36,8 +36,8 @@ pub(super) enum Tunnel {
 /// Where the headers are that the next term of the filter asks about.
 ///
 /// `vlan`, `mpls`, `pppoes`, `geneve` and `vxlan` change it for everything to their right.
-#[derive(Clone, Debug)]
-pub(super) struct Frame {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Frame {
     pub link: LinkType,
     pub header: Offset,
     pub link_type: Option<Offset>,
@@ -56,7 +56,16 @@ pub(super) const WLAN_HEADER: Variable = Variable(0);
 pub(super) const WLAN_PAYLOAD: Variable = Variable(1);
 
 impl Frame {
-    pub(super) fn of(link: LinkType) -> Self {
+    /// Where the link header is, if that is known once variables are `known`.
+    pub(crate) fn start(&self, known: &[Option<u32>; 16]) -> Option<u32> {
+        let base = match self.header.base {
+            Some(base) => known[base.0 as usize % known.len()]?,
+            None => 0,
+        };
+        Some(base.wrapping_add(self.header.constant))
+    }
+
+    pub(crate) fn of(link: LinkType) -> Self {
         let fixed = |at| Some(Offset::fixed(at));
         let (link_type, payload, network, network_nosnap) = match link {
             LinkType::Ethernet => (fixed(12), fixed(14), 0, 3),

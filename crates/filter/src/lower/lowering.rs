@@ -4,7 +4,7 @@ use crate::error::{FilterError, Reason};
 use crate::graph::condition::Condition;
 use crate::graph::values::{ValueId, Values, Variable, Width};
 use crate::language::nearest;
-use crate::language::token::Span;
+use crate::language::token::TermSpan;
 use crate::language::tree::{Expression, Term};
 use crate::options::Options;
 
@@ -34,9 +34,17 @@ pub(super) enum Place {
 pub(crate) struct Lowering<'a> {
     pub(super) options: &'a Options,
     pub(super) names: &'a dyn Names,
-    pub(super) values: Values,
+    pub(crate) values: Values,
     pub(super) frame: Frame,
     next_variable: u8,
+}
+
+/// The conditions of a filter's terms, which share variables.
+pub(crate) struct LoweredTerms {
+    /// What has to be computed before the first term.
+    pub prefix: Condition,
+    pub terms: Vec<Condition>,
+    pub values: Values,
 }
 
 impl<'a> Lowering<'a> {
@@ -62,6 +70,59 @@ impl<'a> Lowering<'a> {
         Ok((Condition::all(terms), self.values))
     }
 
+    /// The conditions of the terms one by one, from left to right, of a filter that was lowered before.
+    pub(crate) fn lower_terms(mut self, expression: &Expression) -> LoweredTerms {
+        let mut terms = Vec::new();
+        self.gather(expression, &mut terms);
+        let whole = Condition::All(terms);
+        let prefix = Condition::all(self.header_offsets(&whole));
+        let terms = match whole {
+            Condition::All(terms) => terms,
+            _ => Vec::new(),
+        };
+        LoweredTerms {
+            prefix,
+            terms,
+            values: self.values,
+        }
+    }
+
+    fn gather(&mut self, expression: &Expression, terms: &mut Vec<Condition>) {
+        match expression {
+            // What was lowered once can be lowered again.
+            Expression::Term(_, term) => {
+                terms.push(self.term(term).unwrap_or(Condition::Constant(false)));
+            }
+            Expression::Not(inner) => self.gather(inner, terms),
+            Expression::All(inner) | Expression::Any(inner) => {
+                for inner in inner {
+                    self.gather(inner, terms);
+                }
+            }
+        }
+    }
+
+    /// The condition of one term where the headers are as in `frame`, which becomes what it is for
+    /// the terms behind; the term's own variables are numbered from `variables` on, which moves too.
+    pub(crate) fn term_in(
+        &mut self,
+        frame: &mut Frame,
+        variables: &mut u8,
+        term: &Term,
+    ) -> Result<Condition, Reason> {
+        self.frame = frame.clone();
+        self.next_variable = *variables;
+        let condition = self.term(term)?;
+        *frame = self.frame.clone();
+        *variables = self.next_variable;
+        Ok(condition)
+    }
+
+    /// The first variable that terms may take.
+    pub(crate) fn first_variable(&self) -> u8 {
+        if self.options.link.is_wlan() { 2 } else { 0 }
+    }
+
     pub(super) fn expression(&mut self, expression: &Expression) -> Result<Condition, FilterError> {
         match expression {
             Expression::Term(span, term) => self.spanned(span, term),
@@ -75,8 +136,13 @@ impl<'a> Lowering<'a> {
         inner.iter().map(|term| self.expression(term)).collect()
     }
 
-    fn spanned(&mut self, span: &Span, term: &Term) -> Result<Condition, FilterError> {
+    fn spanned(&mut self, span: &TermSpan, term: &Term) -> Result<Condition, FilterError> {
         self.term(term).map_err(|reason| {
+            let span = if reason.is_of_operand() {
+                &span.operand
+            } else {
+                &span.whole
+            };
             let suggestion = match &reason {
                 Reason::Unknown { name, .. } => nearest(&name.to_ascii_lowercase()),
                 _ => None,

@@ -87,8 +87,10 @@ impl Lowering<'_> {
         self.frame.payload = shifted(self.frame.payload);
         self.frame.link_type = shifted(self.frame.link_type);
         Ok(Condition::any([
-            Condition::all([present, in_metadata]),
+            Condition::all([present.clone(), in_metadata]),
+            // A tag in the bytes of a packet that has one beside them is not the outermost.
             Condition::all([
+                present.negate(),
                 Condition::Let(shift, behind),
                 Condition::any(types?),
                 in_bytes,

@@ -200,15 +200,14 @@ fn when(condition: Condition, then: Condition) -> Condition {
 
 fn used_variables(condition: &Condition, values: &Values) -> u16 {
     match condition {
-        Condition::Constant(_) => 0,
+        // Sets are made of conditions that are whole.
+        Condition::Constant(_) | Condition::Member(_) => 0,
         Condition::Test(test) => values.variables(test.left) | values.variables(test.right),
         Condition::Let(_, value) => values.variables(*value),
         Condition::Not(inner) => used_variables(inner, values),
         Condition::All(terms) | Condition::Any(terms) => terms
             .iter()
             .fold(0, |used, term| used | used_variables(term, values)),
-        // Sets are made of conditions that are whole.
-        Condition::Member(_) => 0,
         Condition::Choice(value, cases) => {
             cases.iter().fold(values.variables(*value), |used, case| {
                 used | used_variables(&case.1, values)

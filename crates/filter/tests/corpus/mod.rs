@@ -5,6 +5,7 @@
 pub mod listed;
 pub mod names;
 pub mod packets;
+pub mod tunnels;
 
 use serde_json::Value;
 use tapline_filter::{At, Families, LinkType, Options};

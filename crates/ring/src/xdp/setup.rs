@@ -24,7 +24,7 @@ use super::walk::View;
 use crate::account::Account;
 use crate::error::OptionError;
 use crate::ring::Link;
-use crate::setup::{link_type, promiscuous};
+use crate::setup::{ARPHRD_LOOPBACK, link_type, promiscuous};
 
 /// The smallest chunk the kernel takes (`XDP_UMEM_MIN_CHUNK_SIZE`, include/net/xdp_sock.h).
 const LEAST_CHUNK_BYTES: usize = 2048;
@@ -144,7 +144,7 @@ fn find(name: &str, queue: u32) -> Result<Found, XdpOpenError> {
     let address = hardware_address(fd, name).map_err(at(XdpStep::Link))?;
     let mtu = interface::mtu(fd, name).map_err(at(XdpStep::Link))?;
     let queues = receive_queues(fd, name).map_err(at(XdpStep::Link))?;
-    let Some((link_type, loopback)) = link_type(address.hatype) else {
+    let Some(link_type) = link_type(address.hatype) else {
         return Err(XdpOpenError::LinkLayer {
             link: name.to_owned(),
             hatype: address.hatype,
@@ -154,7 +154,7 @@ fn find(name: &str, queue: u32) -> Result<Found, XdpOpenError> {
         name: name.to_owned(),
         index,
         link_type,
-        loopback,
+        loopback: address.hatype == ARPHRD_LOOPBACK,
     };
     Ok(Found {
         asked,

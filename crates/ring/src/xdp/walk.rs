@@ -73,6 +73,7 @@ impl<'b> Descriptors<'b> {
             direction: Direction::In,
             reception: self.view.mac.and_then(|own| reception(bytes, own)),
             checksum: Checksum::Unknown,
+            vlan_tag: None,
             link: self.view.link,
         })
     }

@@ -109,7 +109,7 @@ const SERVICE: u16 = 0x88a8;
 
 /// Untagged, 802.1Q with all bits of its fields in use, 802.1ad, the lowest and the highest VLAN, a
 /// priority tag that says nothing, two tags of one kind, of both kinds, and three.
-fn tags() -> Vec<Vec<[u16; 2]>> {
+pub fn tags() -> Vec<Vec<[u16; 2]>> {
     vec![
         vec![],
         vec![[VLAN, 0xffff]],

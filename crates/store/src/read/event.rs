@@ -1,6 +1,7 @@
 //! What a format's reader has reached, before it is lent out.
 
 use super::reader::Header;
+use super::source::Source;
 use crate::model::{Checksum, Interface, Packet, Statistics};
 
 /// What the next thing in a file is; its contents are in [`Reached`].
@@ -34,6 +35,17 @@ pub(super) struct Found {
     pub(super) mark: usize,
     /// How many they are.
     pub(super) captured: usize,
+}
+
+impl Found {
+    /// The packet with its bytes.
+    #[inline]
+    pub(super) fn lend<'a>(&self, source: &'a Source) -> Packet<'a> {
+        Packet {
+            bytes: source.slice(self.mark, self.captured),
+            ..self.packet
+        }
+    }
 }
 
 impl Reached {

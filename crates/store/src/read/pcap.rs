@@ -16,7 +16,7 @@ use super::limits::packet_bytes_max;
 use super::order::ByteOrder;
 use super::reader::{Format, Header};
 use super::source::Source;
-use crate::model::{Interface, LinkType, Section};
+use crate::model::{Interface, LinkType, Packet, Section};
 
 const MAGIC_MICROSECONDS: u32 = 0xa1b2_c3d4;
 const MAGIC_NANOSECONDS: u32 = 0xa1b2_3c4d;
@@ -29,6 +29,11 @@ const KUZNETZOV_HEADER_BYTES: usize = 24;
 /// Bits of the link-type field that must be zero; above them are those of the frame check sequence.
 const RESERVED_BITS: u32 = 0x03ff_0000;
 
+/// Records in a row that have to look right where one is looked for.
+const CHAIN: usize = 5;
+/// Seconds between two records in a row, at most, where one is looked for.
+const NEAR_S: u32 = 86_400;
+
 /// Which of a record's two lengths comes first.
 ///
 /// Writers before version 2.3 and the one that calls itself 543.0 put the original length first;
@@ -40,14 +45,27 @@ enum Lengths {
     SmallerIsCaptured,
 }
 
+impl Lengths {
+    /// The captured and the original length.
+    #[inline]
+    fn of(self, first: u32, second: u32) -> (u32, u32) {
+        match self {
+            Self::CapturedFirst => (first, second),
+            Self::OriginalFirst => (second, first),
+            Self::SmallerIsCaptured => (first.min(second), first.max(second)),
+        }
+    }
+}
+
 /// Reads records.
+#[derive(Clone)]
 pub(super) struct Pcap {
     order: ByteOrder,
     lengths: Lengths,
     header_bytes: usize,
     nanoseconds_per_tick: u64,
     captured_max: usize,
-    records: u64,
+    pub(super) records: u64,
     announced: bool,
 }
 
@@ -155,11 +173,7 @@ impl Pcap {
         let Some([seconds, fraction, first, second]) = self.order.words(window) else {
             return Err(self.place(source).cut(self.header_bytes, window.len()));
         };
-        let (captured, original_len) = match self.lengths {
-            Lengths::CapturedFirst => (first, second),
-            Lengths::OriginalFirst => (second, first),
-            Lengths::SmallerIsCaptured => (first.min(second), first.max(second)),
-        };
+        let (captured, original_len) = self.lengths.of(first, second);
         let captured = captured as usize;
         if captured > self.captured_max {
             let reason = "is larger than any packet of this link type";
@@ -172,16 +186,78 @@ impl Pcap {
                 return Err(self.place(source).cut(record_bytes, available));
             }
         }
-        let timestamp_ns =
-            u64::from(seconds) * 1_000_000_000 + u64::from(fraction) * self.nanoseconds_per_tick;
         reached.found = Found {
-            packet: blank(0, Some(timestamp_ns), original_len),
+            packet: blank(0, Some(self.time_ns(seconds, fraction)), original_len),
             mark: source.mark() + self.header_bytes,
             captured,
         };
         source.consume(record_bytes);
         self.records += 1;
         Ok(Event::Packet)
+    }
+
+    /// The packet of the record at `at`, and the record's length, if all is well with it.
+    #[inline]
+    pub(super) fn plain<'a>(&self, bytes: &'a [u8], at: usize) -> Option<(Packet<'a>, usize)> {
+        let record = bytes.get(at..)?;
+        let [seconds, fraction, first, second] = self.order.words(record)?;
+        let (captured, original_len) = self.lengths.of(first, second);
+        let captured = captured as usize;
+        if captured > self.captured_max || !self.announced {
+            return None;
+        }
+        let packet = Packet {
+            bytes: record.get(self.header_bytes..)?.get(..captured)?,
+            ..blank(0, Some(self.time_ns(seconds, fraction)), original_len)
+        };
+        Some((packet, self.header_bytes + captured))
+    }
+
+    fn time_ns(&self, seconds: u32, fraction: u32) -> u64 {
+        u64::from(seconds) * 1_000_000_000 + u64::from(fraction) * self.nanoseconds_per_tick
+    }
+
+    /// How far it is to the record behind the one that begins in `window`.
+    #[inline]
+    pub(super) fn next_record(&self, window: &[u8]) -> Option<usize> {
+        let [_, _, first, second] = self.order.words(window)?;
+        let (captured, _) = self.lengths.of(first, second);
+        self.header_bytes.checked_add(captured as usize)
+    }
+
+    /// The first place in `from..to` of `bytes`, a whole file, where a record seems to begin: it and
+    /// those behind it have lengths and times that make sense together.
+    ///
+    /// Bytes of a packet can look so too: who reads from there has to see that the reading of what
+    /// is before ends at this place.
+    pub(super) fn plausible(&self, bytes: &[u8], from: usize, to: usize) -> Option<usize> {
+        (from..to).find(|&at| self.begins_chain(bytes, at))
+    }
+
+    fn begins_chain(&self, bytes: &[u8], mut at: usize) -> bool {
+        let mut time_before = None;
+        for _ in 0..CHAIN {
+            if at == bytes.len() {
+                break;
+            }
+            let head = bytes.get(at..).and_then(|rest| self.order.words(rest));
+            let Some([seconds, fraction, first, second]) = head else {
+                return false;
+            };
+            let (captured, original_len) = self.lengths.of(first, second);
+            let is_near = time_before.is_none_or(|time: u32| time.abs_diff(seconds) <= NEAR_S);
+            if !is_near
+                || u64::from(fraction) * self.nanoseconds_per_tick >= 1_000_000_000
+                || captured == 0
+                || captured > original_len
+                || captured as usize > self.captured_max
+            {
+                return false;
+            }
+            time_before = Some(seconds);
+            at += self.header_bytes + captured as usize;
+        }
+        at <= bytes.len()
     }
 
     /// Where the record lies that comes next.

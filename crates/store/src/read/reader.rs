@@ -3,12 +3,13 @@
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
+use std::sync::Arc;
 
 use abi::file::Mapping;
 
 use super::compressed::{self, Compression};
 use super::error::{ErrorKind, Place, ReadError};
-use super::event::{Event, Found, Reached};
+use super::event::{Event, Reached};
 use super::order::ByteOrder;
 use super::pcap::Pcap;
 use super::pcapng::Pcapng;
@@ -90,16 +91,41 @@ pub enum Item<'a> {
 /// pcapng section continue the numbers of the first, in packets and statistics too. A pcap file has
 /// one interface, number 0. `Send`.
 pub struct Reader {
-    source: Source,
+    pub(super) source: Source,
     compression: Compression,
-    format: State,
+    pub(super) format: State,
     reached: Reached,
     end: Option<End>,
 }
 
-enum State {
+/// What a reader knows of the capture beside its bytes.
+#[derive(Clone)]
+pub(super) enum State {
     Pcap(Pcap),
     Pcapng(Pcapng),
+}
+
+impl State {
+    /// Reads from `source` into `reached` until there is something of interest.
+    #[inline]
+    pub(super) fn advance(
+        &mut self,
+        source: &mut Source,
+        reached: &mut Reached,
+    ) -> Result<Event, ReadError> {
+        match self {
+            Self::Pcap(pcap) => pcap.advance(source, reached),
+            Self::Pcapng(pcapng) => pcapng.advance(source, reached),
+        }
+    }
+
+    /// How many blocks or records have been read.
+    pub(super) fn blocks(&mut self) -> &mut u64 {
+        match self {
+            Self::Pcap(pcap) => &mut pcap.records,
+            Self::Pcapng(pcapng) => &mut pcapng.blocks,
+        }
+    }
 }
 
 impl Reader {
@@ -117,7 +143,7 @@ impl Reader {
             let file = File::open(path)?;
             let metadata = file.metadata()?;
             if metadata.is_file() && metadata.len() > 0 {
-                Mapping::new(&file).map(Source::mapped)
+                Ok(Source::mapped(Arc::new(Mapping::new(&file)?)))
             } else {
                 Ok(Source::stream(Box::new(file)))
             }
@@ -246,10 +272,7 @@ impl Reader {
         if self.end.is_some() {
             return Ok(Event::End);
         }
-        let event = match &mut self.format {
-            State::Pcap(pcap) => pcap.advance(&mut self.source, &mut self.reached),
-            State::Pcapng(pcapng) => pcapng.advance(&mut self.source, &mut self.reached),
-        };
+        let event = self.format.advance(&mut self.source, &mut self.reached);
         match &event {
             Ok(Event::End) => self.end = Some(End::Complete),
             Err(error) => self.end = Some(End::Failed(error.kind)),
@@ -261,15 +284,7 @@ impl Reader {
     /// Lends the packet found last.
     #[inline]
     pub(super) fn packet(&self) -> Packet<'_> {
-        let Found {
-            packet,
-            mark,
-            captured,
-        } = &self.reached.found;
-        Packet {
-            bytes: self.source.slice(*mark, *captured),
-            ..*packet
-        }
+        self.reached.found.lend(&self.source)
     }
 
     /// The statistics read last.

@@ -1,6 +1,7 @@
 //! Where the bytes of a capture come from: a mapped file, memory, or a stream.
 
 use std::io::{self, Read};
+use std::sync::Arc;
 
 use abi::file::Mapping;
 
@@ -25,7 +26,8 @@ pub(super) struct Source {
 }
 
 enum Input {
-    Mapped(Mapping),
+    /// Shared with those who read other parts of it.
+    Mapped(Arc<Mapping>),
     Memory(Vec<u8>),
     Stream(Stream),
 }
@@ -41,7 +43,7 @@ struct Stream {
 }
 
 impl Source {
-    pub(super) fn mapped(mapping: Mapping) -> Self {
+    pub(super) fn mapped(mapping: Arc<Mapping>) -> Self {
         Self::new(Input::Mapped(mapping))
     }
 
@@ -153,6 +155,22 @@ impl Source {
             .unwrap_or_default()
     }
 
+    /// The mapped file, if the input is one.
+    pub(super) fn mapping(&self) -> Option<&Arc<Mapping>> {
+        match &self.input {
+            Input::Mapped(mapping) => Some(mapping),
+            Input::Memory(_) | Input::Stream(_) => None,
+        }
+    }
+
+    /// Moves the window to `offset` of a mapped file, or to its end; other inputs stay.
+    #[inline]
+    pub(super) fn seek(&mut self, offset: u64) {
+        if let Input::Mapped(mapping) = &self.input {
+            self.start = usize::try_from(offset).map_or(mapping.len(), |at| at.min(mapping.len()));
+        }
+    }
+
     /// What is at and after the place reached, as a stream.
     pub(super) fn into_read(self) -> Box<dyn Read + Send> {
         match self.input {
@@ -212,7 +230,7 @@ impl Stream {
 
 /// A mapped file as a stream, for the decompressors.
 struct MappedRead {
-    mapping: Mapping,
+    mapping: Arc<Mapping>,
     at: usize,
 }
 

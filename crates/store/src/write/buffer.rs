@@ -50,6 +50,14 @@ impl Buffer {
         claimed
     }
 
+    /// As [`claim`](Self::claim); `None` if there is no room.
+    #[inline]
+    pub(super) fn try_claim(&mut self, bytes: usize) -> Option<&mut [u8]> {
+        let claimed = self.memory.get_mut(self.end..)?.get_mut(..bytes)?;
+        self.end += bytes;
+        Some(claimed)
+    }
+
     /// Makes an empty buffer large enough for `bytes`.
     pub(super) fn grow(&mut self, bytes: usize) {
         debug_assert_eq!(self.end, self.start, "growing keeps nothing");

@@ -135,24 +135,30 @@ impl Encoder {
     /// The octets of `packet` that go to the file: at most its interface's snaplen.
     #[inline]
     pub(super) fn kept<'a>(&self, packet: &Packet<'a>) -> Result<&'a [u8], WriteError> {
-        let Some(&most) = self.kept.get(packet.interface as usize) else {
-            return Err(self.unknown_interface(packet.interface));
-        };
-        let bytes = packet.bytes.get(..most).unwrap_or(packet.bytes);
-        if bytes.len() > MOST {
-            return Err(WriteError::PacketTooLong {
-                bytes: bytes.len(),
-                most: MOST,
-            });
-        }
-        Ok(bytes)
+        self.cut(packet).ok_or_else(|| self.refusal(packet))
     }
 
+    /// The same; `None` of a packet that cannot be written.
+    #[inline]
+    pub(super) fn cut<'a>(&self, packet: &Packet<'a>) -> Option<&'a [u8]> {
+        let &most = self.kept.get(packet.interface as usize)?;
+        let bytes = packet.bytes.get(..most).unwrap_or(packet.bytes);
+        (bytes.len() <= MOST).then_some(bytes)
+    }
+
+    /// Why a packet cannot be written.
     #[cold]
-    fn unknown_interface(&self, interface: u32) -> WriteError {
-        WriteError::UnknownInterface {
-            interface,
-            count: self.interface_count(),
+    fn refusal(&self, packet: &Packet<'_>) -> WriteError {
+        let interface = packet.interface;
+        match self.kept.get(interface as usize) {
+            None => WriteError::UnknownInterface {
+                interface,
+                count: self.interface_count(),
+            },
+            Some(&most) => WriteError::PacketTooLong {
+                bytes: packet.bytes.len().min(most),
+                most: MOST,
+            },
         }
     }
 

@@ -2,6 +2,7 @@
 
 mod made;
 mod succession;
+mod whole;
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -47,6 +48,8 @@ pub struct CaptureFile {
     /// The open file; `None` after `close`, and while the next one could not be made.
     sink: Option<Sink>,
     frames: Option<Frames>,
+    /// Whether a pcapng file is open and nothing but its buffer is ever full.
+    is_plain: bool,
     /// What names are made of; the name itself where there is but one file.
     path: PathBuf,
     zone: TimeZone,
@@ -110,6 +113,7 @@ impl CaptureFile {
             budget: Budget::new(rotation, frames.is_some(), now_ns, 0),
             sink: None,
             frames,
+            is_plain: false,
             path,
             zone: TimeZone::system(),
             statistics: options.statistics,
@@ -160,8 +164,36 @@ impl CaptureFile {
     /// The packet is then not accepted. `UnknownInterface`, `PacketTooLong` and `TimeOutOfRange`
     /// concern this packet alone; `Write`, `Create` and `Remove` come from making room for it and
     /// say what happened to others. After any of them the next packet may be tried.
-    #[inline]
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "called for every packet, which then stays in registers from ring to file"
+    )]
     pub fn write(&mut self, packet: &Packet<'_>) -> Result<(), WriteError> {
+        if self.is_plain && self.write_usual(packet).is_some() {
+            return Ok(());
+        }
+        // A copy, made here only: a packet whose address is taken would lie in memory always.
+        let packet = *packet;
+        self.write_any(&packet)
+    }
+
+    /// The short way to the same octets, of the packets that captures consist of. `None`: not one
+    /// of these, or no room for it; nothing is done.
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "called for every packet, which then stays in registers from ring to file"
+    )]
+    fn write_usual(&mut self, packet: &Packet<'_>) -> Option<()> {
+        let block = pcapng::Usual::new(packet, self.encoder.cut(packet)?)?;
+        block.encode(self.buffer.try_claim(block.length())?);
+        self.accepted += 1;
+        Some(())
+    }
+
+    #[inline(never)]
+    fn write_any(&mut self, packet: &Packet<'_>) -> Result<(), WriteError> {
         let bytes = self.encoder.kept(packet)?;
         let time_ns = packet.timestamp_ns.unwrap_or(0);
         if let Some(unit) = self.encoder.unit() {

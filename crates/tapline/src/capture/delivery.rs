@@ -5,6 +5,7 @@ use store::model;
 
 use super::consumer::{Consumer, ConsumerError};
 use super::lane::{Counters, Lane};
+use super::reading::Reading;
 
 /// Batches taken from one ring in a round at most: between rounds the capture looks at its limits.
 const ROUND_BATCHES: usize = 16;
@@ -18,13 +19,6 @@ pub(super) struct Delivery<'c, C> {
     /// Packets still wanted.
     pub wanted: u64,
     pub failure: Option<ConsumerError>,
-}
-
-/// What became of a packet that was read.
-enum Fate {
-    Delivered,
-    Surplus,
-    Unwritten,
 }
 
 impl<C: Consumer> Delivery<'_, C> {
@@ -55,11 +49,8 @@ impl<C: Consumer> Delivery<'_, C> {
             };
             let mut lost_before = lost_before(&batch);
             for packet in batch.packets() {
-                match self.hand_on(&packet, 0, lost_before.take(), &lane.counters) {
-                    Fate::Delivered => {}
-                    Fate::Surplus => lane.surplus += 1,
-                    Fate::Unwritten => lane.unwritten += 1,
-                }
+                let lost_before = lost_before.take();
+                self.hand_on(&packet, 0, lost_before, &lane.counters, &mut lane.reading);
             }
         }
         true
@@ -89,33 +80,50 @@ impl<C: Consumer> Delivery<'_, C> {
             };
             head.next = head.packets.next();
             let lost_before = head.lost_before.take();
-            match self.hand_on(&packet, head.interface, lost_before, head.counters) {
-                Fate::Delivered => {}
-                Fate::Surplus => *head.surplus += 1,
-                Fate::Unwritten => *head.unwritten += 1,
-            }
+            self.hand_on(
+                &packet,
+                head.interface,
+                lost_before,
+                head.counters,
+                head.reading,
+            );
         }
         count > 0
     }
 
-    #[inline]
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "called for every packet, which then stays in registers from ring to file"
+    )]
     fn hand_on(
         &mut self,
         packet: &ring::Packet<'_>,
         interface: u32,
         drop_count: Option<u64>,
         counters: &Counters,
-    ) -> Fate {
+        reading: &mut Reading,
+    ) {
+        let kept = match &mut reading.exact {
+            None => Some(packet.bytes),
+            Some(exact) => exact.kept(packet),
+        };
+        let Some(bytes) = kept else {
+            reading.refused += 1;
+            return;
+        };
         if self.failure.is_some() {
-            return Fate::Unwritten;
+            reading.unwritten += 1;
+            return;
         }
         if self.wanted == 0 {
-            return Fate::Surplus;
+            reading.surplus += 1;
+            return;
         }
         let packet = model::Packet {
             interface,
             timestamp_ns: Some(packet.timestamp_ns),
-            bytes: packet.bytes,
+            bytes,
             original_len: packet.original_len,
             direction: Some(packet.direction),
             reception: packet.reception,
@@ -128,11 +136,10 @@ impl<C: Consumer> Delivery<'_, C> {
             Ok(()) => {
                 self.wanted -= 1;
                 counters.deliver();
-                Fate::Delivered
             }
             Err(failure) => {
                 self.failure = Some(failure);
-                Fate::Unwritten
+                reading.unwritten += 1;
             }
         }
     }
@@ -147,8 +154,7 @@ struct Taken<'l> {
     interface: u32,
     batch: Batch<'l>,
     counters: &'l Counters,
-    surplus: &'l mut u64,
-    unwritten: &'l mut u64,
+    reading: &'l mut Reading,
 }
 
 impl<'l> Taken<'l> {
@@ -157,16 +163,14 @@ impl<'l> Taken<'l> {
         let Lane {
             ring,
             counters,
-            surplus,
-            unwritten,
+            reading,
             ..
         } = lane;
         Some(Self {
             interface,
             batch: ring.next_batch()?,
             counters,
-            surplus,
-            unwritten,
+            reading,
         })
     }
 }
@@ -178,8 +182,7 @@ struct Head<'b> {
     packets: Packets<'b>,
     lost_before: Option<u64>,
     counters: &'b Counters,
-    surplus: &'b mut u64,
-    unwritten: &'b mut u64,
+    reading: &'b mut Reading,
 }
 
 impl<'b> Head<'b> {
@@ -192,8 +195,7 @@ impl<'b> Head<'b> {
             packets,
             lost_before,
             counters: taken.counters,
-            surplus: taken.surplus,
-            unwritten: taken.unwritten,
+            reading: taken.reading,
         }
     }
 }

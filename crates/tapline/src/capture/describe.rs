@@ -3,6 +3,7 @@
 use netlink::{IfIndex, Netlink, NetlinkError};
 use store::model::{Interface, LinkType};
 
+use super::filter::Filter;
 use super::options::Options;
 
 /// Asks the kernel about the interface behind `link`; what it does not tell stays open.
@@ -16,7 +17,10 @@ pub(super) fn interface(
     let mut interface = Interface::new(LinkType(link.link_type), options.snaplen);
     interface.name = Some(link.name.clone());
     interface.description = known.alias;
-    interface.filter.clone_from(&options.filter_text);
+    interface.filter = options.filter_text.clone().or(match &options.filter {
+        Some(Filter::Expression(expression)) => Some(expression.text.clone()),
+        _ => None,
+    });
     interface.os = Some(operating_system());
     interface.hardware = driver.map(|driver| match driver.bus_info.as_str() {
         "" => driver.name,

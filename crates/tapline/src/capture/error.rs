@@ -4,6 +4,7 @@ use std::error::Error;
 use std::fmt;
 use std::io;
 
+use filter::{FilterError, LinkType};
 use netlink::NetlinkError;
 use ring::OpenError;
 
@@ -15,6 +16,20 @@ pub enum CaptureError {
     NoLink,
     /// An interface was named twice: each packet would count twice.
     LinkTwice {
+        /// Its name.
+        link: String,
+    },
+    /// The filter is none for the packets of an interface.
+    Filter {
+        /// The interface.
+        link: String,
+        /// What its packets begin with.
+        link_type: LinkType,
+        /// Why, and where in the text.
+        error: FilterError,
+    },
+    /// Another interface took the place of this one while the capture was being opened.
+    LinkReplaced {
         /// Its name.
         link: String,
     },
@@ -34,6 +49,10 @@ impl fmt::Display for CaptureError {
         match self {
             Self::NoLink => write!(f, "no interface to capture from"),
             Self::LinkTwice { link } => write!(f, "interface {link} is named twice"),
+            Self::Filter { link, .. } => write!(f, "filter for {link} is wrong"),
+            Self::LinkReplaced { link } => {
+                write!(f, "interface {link} was replaced by another")
+            }
             Self::Ring(error) => error.fmt(f),
             Self::Link(error) => error.fmt(f),
             Self::Wait { .. } => write!(f, "cannot wait for packets"),
@@ -44,7 +63,8 @@ impl fmt::Display for CaptureError {
 impl Error for CaptureError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
-            Self::NoLink | Self::LinkTwice { .. } => None,
+            Self::NoLink | Self::LinkTwice { .. } | Self::LinkReplaced { .. } => None,
+            Self::Filter { error, .. } => Some(error),
             Self::Ring(error) => error.source(),
             Self::Link(error) => error.source(),
             Self::Wait { source } => Some(source),

@@ -50,7 +50,11 @@ impl FileConsumer {
 }
 
 impl Consumer for FileConsumer {
-    #[inline]
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "called for every packet, which then stays in registers from ring to file"
+    )]
     fn packet(&mut self, packet: &Packet<'_>) -> Result<(), ConsumerError> {
         Ok(self.file.write(packet)?)
     }

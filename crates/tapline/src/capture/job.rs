@@ -6,6 +6,7 @@ use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 use abi::clock::{monotonic_ns, realtime_ns};
+use filter::Warning;
 use netlink::{IfIndex, Netlink};
 use ring::{Backend, Delivery as Policy, PacketRing};
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
@@ -19,9 +20,11 @@ use super::consumer::Consumer;
 use super::delivery::Delivery;
 use super::describe;
 use super::error::CaptureError;
+use super::filter::FilterPlace;
 use super::lane::Lane;
 use super::options::Options;
 use super::outcome::{Ended, LinkAccount, Outcome};
+use super::wanted::Wanted;
 use crate::stop::Stop;
 
 /// Marks the stop among the events, which otherwise name a lane.
@@ -44,11 +47,14 @@ pub struct Capture {
     netlink: Netlink,
     epoll: OwnedFd,
     options: Options,
+    warnings: Vec<Warning>,
     start_ns: u64,
 }
 
 impl Capture {
     /// Opens a ring on every interface of `options`.
+    ///
+    /// A filter expression is compiled for each of them before any is opened.
     ///
     /// # Errors
     /// [`CaptureError`] says which interface and which step.
@@ -60,11 +66,21 @@ impl Capture {
         check(&options.links)?;
         let wait = |source| CaptureError::Wait { source };
         let mut netlink = Netlink::open()?;
+        let wanted: Result<Vec<Wanted>, CaptureError> = (options.links.iter())
+            .map(|link| Wanted::of(link, &options, &mut netlink))
+            .collect();
+        let wanted = wanted?;
+        let mut warnings: Vec<Warning> = Vec::new();
+        for warning in wanted.iter().flat_map(Wanted::warnings) {
+            if !warnings.contains(warning) {
+                warnings.push(warning.clone());
+            }
+        }
         let epoll = epoll::create(CreateFlags::CLOEXEC).map_err(|errno| wait(errno.into()))?;
         let mut lanes = Vec::with_capacity(options.links.len());
         let mut interfaces = Vec::with_capacity(options.links.len());
-        for (number, link) in (0..).zip(&options.links) {
-            let lane = Lane::open(link, &options, &mut netlink)?;
+        for (number, (link, wanted)) in (0..).zip(options.links.iter().zip(wanted)) {
+            let lane = Lane::open(link, wanted, &options, &mut netlink)?;
             epoll::add(
                 &epoll,
                 &lane.ring,
@@ -86,6 +102,7 @@ impl Capture {
             netlink,
             epoll,
             options,
+            warnings,
             start_ns,
         })
     }
@@ -93,6 +110,16 @@ impl Capture {
     /// The interfaces, as a capture file describes them; packets name them by their place here.
     pub fn interfaces(&self) -> &[Interface] {
         &self.interfaces
+    }
+
+    /// Where the filter runs on each interface, in their order; `None` without a filter.
+    pub fn filter_places(&self) -> impl Iterator<Item = Option<FilterPlace>> {
+        self.lanes.iter().map(|lane| lane.place)
+    }
+
+    /// What a reader of the filter expression may not expect of it, on any of the interfaces.
+    pub fn filter_warnings(&self) -> &[Warning] {
+        &self.warnings
     }
 
     /// The operating system that captures, as a capture file names it.
@@ -290,30 +317,33 @@ impl Capture {
     fn account(&self, writer: u64) -> Account {
         let mut account: Account = self.lanes.iter().map(|lane| lane.counters.account()).sum();
         account.delivered = account.delivered.saturating_sub(writer);
-        account.lost.writer = writer + self.lanes.iter().map(|lane| lane.unwritten).sum::<u64>();
+        account.lost.writer = writer
+            + self
+                .lanes
+                .iter()
+                .map(|lane| lane.reading.unwritten)
+                .sum::<u64>();
         account
     }
 
     fn statistics(&self) -> Vec<Statistics> {
         (0..)
             .zip(&self.lanes)
-            .map(|(number, lane)| {
-                let beyond = lane.surplus + lane.unwritten;
-                lane.counters.statistics(number, beyond)
-            })
+            .map(|(number, lane)| lane.counters.statistics(number, lane.beyond()))
             .collect()
     }
 
     fn outcome(&self, ended: Ended, duration: Duration, writer: u64) -> Outcome {
         let link = |lane: &Lane| {
             let mut account = lane.counters.account();
-            account.lost.writer = lane.unwritten;
+            account.lost.writer = lane.reading.unwritten;
             if self.lanes.len() == 1 {
                 account = self.account(writer);
             }
             LinkAccount {
                 name: lane.ring.link().name.clone(),
                 account,
+                filter: lane.place,
             }
         };
         Outcome {

@@ -1,21 +1,19 @@
 //! One interface of a capture: its ring, its filter and its counters.
 
-use std::io;
-use std::num::NonZeroU32;
-use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use abi::bpf::SockFilter;
-use bpf::socket_filter::{self, CountingFilter};
-use filter::classic::Program;
 use netlink::{IfIndex, LinkStatistics, Netlink};
-use ring::{DirectionFilter, Filter, PacketRing};
+use ring::{DirectionFilter, PacketRing};
 use store::model::Statistics;
 
 use super::account::{Account, Lost};
+use super::attach::{Attached, Refused};
 use super::error::CaptureError;
+use super::filter::FilterPlace;
 use super::options::Options;
+use super::reading::Reading;
+use super::wanted::Wanted;
 
 /// Stands in a counter for "cannot be known".
 const UNKNOWN: u64 = u64::MAX;
@@ -83,65 +81,51 @@ impl Counters {
     }
 }
 
-/// How it is known what the filter refuses.
-enum Refused {
-    /// There is no filter.
-    Nothing,
-    /// The filter counts.
-    Counted(CountingFilter),
-    /// The filter does not count.
-    Unknown,
-}
-
 pub(super) struct Lane {
     pub ring: PacketRing,
     pub counters: Arc<Counters>,
+    pub reading: Reading,
+    /// Where the filter runs; `None` without one.
+    pub place: Option<FilterPlace>,
     refused: Refused,
     direction: DirectionFilter,
     /// `None` where the interface does not tell.
     at_start: Option<LinkStatistics>,
-    /// Packets read after the last one that was wanted.
-    pub surplus: u64,
-    /// Packets read after the consumer had failed.
-    pub unwritten: u64,
 }
 
 impl Lane {
     pub fn open(
         link: &str,
+        wanted: Wanted,
         options: &Options,
         netlink: &mut Netlink,
     ) -> Result<Self, CaptureError> {
-        let (filter, refused) = prepare_filter(options);
         let at_start = netlink
             .link_named(link)
             .ok()
             .and_then(|link| link.statistics);
-        let ring_options = ring::Options {
-            backend: options.backend,
-            promiscuous: options.promiscuous,
-            direction: options.direction,
-            snaplen: options.snaplen,
-            buffer_bytes: options.buffer_bytes,
-            delivery: options.delivery,
-            fanout: None,
-            timestamps: options.timestamps,
-            filter,
-        };
-        let ring = PacketRing::open(link, &ring_options)?;
+        let attached = Attached::open(link, wanted, options)?;
         let counters = Arc::new(Counters::default());
         counters
             .start_ns
             .store(abi::clock::realtime_ns(), Ordering::Relaxed);
         Ok(Self {
-            ring,
+            ring: attached.ring,
             counters,
-            refused,
+            reading: Reading {
+                exact: attached.exact,
+                ..Reading::default()
+            },
+            place: attached.place,
+            refused: attached.refused,
             direction: options.direction,
             at_start,
-            surplus: 0,
-            unwritten: 0,
         })
+    }
+
+    /// Packets that the filter accepted and nobody took.
+    pub fn beyond(&self) -> u64 {
+        self.reading.surplus + self.reading.unwritten
     }
 
     /// Brings the counters up to date. What cannot be asked any more, as of an interface that is
@@ -164,7 +148,7 @@ impl Lane {
         };
         store(
             &counters.filtered,
-            refused.map(|refused| refused + self.surplus),
+            refused.map(|refused| refused + self.reading.refused + self.reading.surplus),
         );
         let now = netlink
             .link(IfIndex(self.ring.link().index))
@@ -204,41 +188,4 @@ impl Lane {
         let left = account.waiting() + account.unreadable;
         self.counters.reader.store(left, Ordering::Relaxed);
     }
-}
-
-/// The filter in the form the ring attaches, and how its refusals are counted.
-///
-/// Without the privilege for eBPF, or for a program that eBPF cannot express, the classic program
-/// itself does the work and its refusals stay unknown.
-fn prepare_filter(options: &Options) -> (Filter, Refused) {
-    let Some(program) = &options.filter else {
-        return (Filter::All, Refused::Nothing);
-    };
-    let classic = sock_filter(program);
-    match counting(&classic, options) {
-        Some((filter, refused)) => (filter, refused),
-        None => (Filter::Classic(classic), Refused::Unknown),
-    }
-}
-
-fn counting(classic: &[SockFilter], options: &Options) -> Option<(Filter, Refused)> {
-    let direction = match options.direction {
-        DirectionFilter::Out => socket_filter::Direction::Outgoing,
-        DirectionFilter::In | DirectionFilter::Both => socket_filter::Direction::Both,
-    };
-    let snaplen = NonZeroU32::new(options.snaplen)?;
-    let counting_options = socket_filter::Options { snaplen, direction };
-    let filter = CountingFilter::load(classic, &counting_options).ok()?;
-    let descriptor: io::Result<_> = filter.as_fd().try_clone_to_owned();
-    Some((Filter::Program(descriptor.ok()?), Refused::Counted(filter)))
-}
-
-fn sock_filter(program: &Program) -> Vec<SockFilter> {
-    let plain = |i: &filter::classic::Instruction| SockFilter {
-        code: i.code,
-        jt: i.jt,
-        jf: i.jf,
-        k: i.k,
-    };
-    program.instructions().iter().map(plain).collect()
 }

@@ -9,22 +9,31 @@
 //! [`Consumer`] until a limit, a [`Stopper`](crate::Stopper), the interface or the consumer ends
 //! it. It then closes the lanes to new packets, empties them, and answers with an [`Outcome`],
 //! whose [`Account`] adds up: `received = delivered + filtered + Σ lost`.
+//!
+//! The kernel runs the [`Filter`]. What of an expression it cannot hold the reader decides
+//! ([`FilterPlace::Split`]), and what the reader refuses counts as filtered like the rest.
 
 mod account;
+mod attach;
 mod consumer;
 mod delivery;
 mod describe;
 mod error;
+mod exact;
 mod file;
+mod filter;
 mod job;
 mod lane;
 mod options;
 mod outcome;
+mod reading;
+mod wanted;
 
 pub use account::{Account, Lost};
 pub use consumer::{Consumer, ConsumerError};
 pub use error::CaptureError;
 pub use file::FileConsumer;
+pub use filter::{Expression, Filter, FilterPlace};
 pub use job::Capture;
 pub use options::{Limits, Options};
 pub use outcome::{Ended, LinkAccount, Outcome};

@@ -2,17 +2,18 @@
 
 use std::time::Duration;
 
-use filter::classic::Program;
 use ring::{Backend, Delivery, DirectionFilter, TimestampSource};
+
+use super::filter::Filter;
 
 /// From where and what to capture.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Names of the interfaces, in the network namespace of the thread that opens the capture.
     pub links: Vec<String>,
-    /// Which packets are wanted, evaluated in the kernel on each interface.
-    pub filter: Option<Program>,
-    /// What the filter is called in a capture file.
+    /// Which packets are wanted; `None` wants all.
+    pub filter: Option<Filter>,
+    /// What the filter is called in a capture file; an expression is called what it says.
     pub filter_text: Option<String>,
     /// Ring version; `None` takes the one that suits `delivery`.
     pub backend: Option<Backend>,

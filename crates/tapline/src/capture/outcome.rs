@@ -6,6 +6,7 @@ use ring::TimestampSource;
 
 use super::account::Account;
 use super::consumer::ConsumerError;
+use super::filter::FilterPlace;
 
 /// What ended a capture.
 #[derive(Debug)]
@@ -42,6 +43,8 @@ pub struct LinkAccount {
     pub name: String,
     /// What became of its packets.
     pub account: Account,
+    /// Where its filter ran; `None` without one.
+    pub filter: Option<FilterPlace>,
 }
 
 /// How a capture ended and what it saw.
@@ -58,4 +61,18 @@ pub struct Outcome {
     pub duration: Duration,
     /// Who stamped the packets' time.
     pub timestamp_source: TimestampSource,
+}
+
+impl Outcome {
+    /// Where the filter ran: split if it was on any interface, `None` without one.
+    pub fn filter(&self) -> Option<FilterPlace> {
+        let mut places = self.links.iter().filter_map(|link| link.filter);
+        let first = places.next()?;
+        let is_split = |place| place == FilterPlace::Split;
+        Some(if is_split(first) || places.any(is_split) {
+            FilterPlace::Split
+        } else {
+            FilterPlace::Kernel
+        })
+    }
 }

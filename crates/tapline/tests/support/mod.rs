@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use lab::Host;
 use lab::generator::{Generator, GeneratorOptions, pin_to_cpu, send_frames, udp_frame};
-use tapline::capture::{Capture, Consumer, ConsumerError, Limits, Options, Outcome};
+use tapline::capture::{Capture, Consumer, ConsumerError, Filter, Limits, Options, Outcome};
 use tapline::filter::classic::{Instruction, Program};
 use tapline::ring::{self, Backend, Delivery, PacketRing};
 use tapline::store::model::{Packet, Statistics};
@@ -163,21 +163,24 @@ pub fn send(host: &Host, frames: &[Vec<u8>]) {
 }
 
 /// `ether proto 0x0800`: the generator's frames, not those of [`frames`].
-pub fn ipv4_only() -> Program {
-    let code = vec![
+pub fn ipv4_only() -> Filter {
+    program_with(&[])
+}
+
+/// The same, with a load that eBPF does not know: the offset of the payload.
+pub fn ipv4_only_untranslatable() -> Filter {
+    program_with(&[Instruction::new(0x20, 0xffff_f000 + 52)])
+}
+
+fn program_with(start: &[Instruction]) -> Filter {
+    let mut code = start.to_vec();
+    code.extend([
         Instruction::new(0x28, 12),
         Instruction::jump(0x15, 0x0800, 0, 1),
         Instruction::new(0x06, 262_144),
         Instruction::new(0x06, 0),
-    ];
-    Program::new(code).unwrap()
-}
-
-/// The same, with a load that eBPF does not know: the offset of the payload.
-pub fn ipv4_only_untranslatable() -> Program {
-    let mut code = vec![Instruction::new(0x20, 0xffff_f000 + 52)];
-    code.extend(ipv4_only().instructions());
-    Program::new(code).unwrap()
+    ]);
+    Program::new(code).unwrap().into()
 }
 
 /// What a [`Teller`] tells.

@@ -33,14 +33,15 @@ fn allocations(packets: usize, filter: &str) -> u64 {
     };
     let stop = tapline::Stop::new().expect("a pipe");
     let open = |path: &PathBuf| Input::open(path, &stop).expect("a capture");
-    let inputs = args.files.iter().map(open).collect();
+    let Words { files, .. } = Words::new(&args).expect("files");
+    let inputs = files.iter().map(open).collect();
     let (flag, selection) = (
         AtomicBool::new(false),
-        Selection::new(&args).expect("a filter"),
+        Selection::new(&args, None).expect("a filter"),
     );
     let mut job = Job::new(&args, &flag, inputs, selection);
     let counted = allocation_counter::measure(|| job.work().expect("no failure"));
-    assert_eq!(job.tally.passed, 2 * packets as u64);
+    assert_eq!(job.work.tally.passed, 2 * packets as u64);
     counted.count_total
 }
 

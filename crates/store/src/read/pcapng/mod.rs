@@ -10,6 +10,7 @@ mod block;
 mod interface;
 mod options;
 mod packet;
+mod plausible;
 mod section;
 mod statistics;
 mod walk;

@@ -14,14 +14,15 @@ use crate::read::order::ByteOrder;
 use crate::read::source::Source;
 
 /// Reads blocks.
+#[derive(Clone)]
 pub(in crate::read) struct Pcapng {
-    order: ByteOrder,
+    pub(super) order: ByteOrder,
     /// Blocks read so far.
-    blocks: u64,
+    pub(in crate::read) blocks: u64,
     /// The interfaces of the present section.
-    ports: Vec<Port>,
+    pub(super) ports: Vec<Port>,
     /// Interfaces of the sections before.
-    earlier: u32,
+    pub(super) earlier: u32,
 }
 
 impl Pcapng {

@@ -46,6 +46,7 @@ impl CaptureFile {
             return Err(error);
         }
         self.files_made = number;
+        self.is_plain = self.encoder.unit().is_none() && !rules.is_any();
         Ok(())
     }
 
@@ -85,6 +86,7 @@ impl CaptureFile {
     }
 
     pub(super) fn end_file(&mut self) {
+        self.is_plain = false;
         if let Some(sink) = self.sink.take() {
             self.bytes_before += sink.bytes();
         }

@@ -2,9 +2,11 @@
 
 mod blocks;
 mod packet;
+mod usual;
 
 pub(super) use blocks::{interface, section, statistics};
 pub(super) use packet::{Enhanced, simple, simple_fits};
+pub(super) use usual::Usual;
 
 /// Section Header Block.
 const SECTION: u32 = 0x0A0D_0D0A;

@@ -4,8 +4,8 @@ use super::{ENHANCED_PACKET, SIMPLE_PACKET, option_head};
 use crate::model::{Checksum, Direction, Packet, Reception};
 
 /// Octets of an Enhanced Packet Block before its packet.
-const HEADER: usize = 28;
-const FLAGS: u32 = option_head(2, 4);
+pub(super) const HEADER: usize = 28;
+pub(super) const FLAGS: u32 = option_head(2, 4);
 const DROP_COUNT: u32 = option_head(4, 8);
 const PACKET_ID: u32 = option_head(5, 8);
 const QUEUE: u32 = option_head(6, 4);
@@ -99,7 +99,7 @@ impl<'a> Enhanced<'a> {
 
 /// Writes `words` at the beginning of `out` and gives the rest.
 #[inline]
-fn put<const N: usize>(out: &mut [u8], words: [u32; N]) -> &mut [u8] {
+pub(super) fn put<const N: usize>(out: &mut [u8], words: [u32; N]) -> &mut [u8] {
     let (here, rest) = out.split_at_mut(4 * N);
     here.copy_from_slice(words.map(u32::to_ne_bytes).as_flattened());
     rest
@@ -118,7 +118,7 @@ fn halves(value: u64) -> [u32; 2] {
 
 /// `epb_flags`; 0 means that nothing is known.
 #[inline]
-fn flags(packet: &Packet<'_>) -> u32 {
+pub(super) fn flags(packet: &Packet<'_>) -> u32 {
     let direction = match packet.direction {
         None => 0,
         Some(Direction::In) => 1,

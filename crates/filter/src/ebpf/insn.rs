@@ -1,146 +1,4 @@
-//! Instructions of eBPF, typed.
-//!
-//! Source: RFC 9669 (BPF ISA); the packet loads are in Documentation/bpf/standardization of the
-//! kernel under "legacy BPF packet access instructions".
-
-use std::os::fd::BorrowedFd;
-
-/// A register.
-///
-/// `R0` is the result of calls and of the program; `R1` to `R5` are arguments and lost in a call;
-/// `R6` to `R9` survive calls; `R10` is the end of the stack (512 bytes below it) and read-only.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-#[expect(
-    missing_docs,
-    reason = "the type's documentation tells what each is for"
-)]
-pub enum Reg {
-    R0,
-    R1,
-    R2,
-    R3,
-    R4,
-    R5,
-    R6,
-    R7,
-    R8,
-    R9,
-    R10,
-}
-
-/// How much of a register an operation uses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Width {
-    /// The low 32 bits; arithmetic clears the high ones.
-    W32,
-    /// All 64 bits; a constant operand is sign-extended.
-    W64,
-}
-
-/// How much of memory is read or written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Size {
-    /// 4 bytes.
-    Word = 0x00,
-    /// 2 bytes.
-    Half = 0x08,
-    /// 1 byte.
-    Byte = 0x10,
-    /// 8 bytes.
-    Double = 0x18,
-}
-
-/// Second operand: a register or a constant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Operand {
-    /// Content of a register.
-    Reg(Reg),
-    /// Constant.
-    Imm(i32),
-}
-
-impl From<Reg> for Operand {
-    fn from(reg: Reg) -> Self {
-        Self::Reg(reg)
-    }
-}
-
-impl From<i32> for Operand {
-    fn from(value: i32) -> Self {
-        Self::Imm(value)
-    }
-}
-
-/// Arithmetic of two operands; division by zero gives 0 and its remainder the dividend.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-#[expect(
-    missing_docs,
-    reason = "named as in the instruction set; all are unsigned"
-)]
-pub enum Alu {
-    Add = 0x00,
-    Sub = 0x10,
-    Mul = 0x20,
-    Div = 0x30,
-    Or = 0x40,
-    And = 0x50,
-    Lsh = 0x60,
-    Rsh = 0x70,
-    Mod = 0x90,
-    Xor = 0xa0,
-    Mov = 0xb0,
-}
-
-/// Condition of a jump; comparisons are unsigned.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Condition {
-    /// The operands are equal.
-    Equal = 0x10,
-    /// The first is greater.
-    Greater = 0x20,
-    /// The first is greater or equal.
-    GreaterOrEqual = 0x30,
-    /// A bit is set in both.
-    AnyBitSet = 0x40,
-    /// The operands differ.
-    NotEqual = 0x50,
-    /// The first is less.
-    Less = 0xa0,
-    /// The first is less or equal.
-    LessOrEqual = 0xb0,
-}
-
-/// Functions of the kernel that a program may call; arguments are in `R1`…, the result in `R0`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u32)]
-pub enum Helper {
-    /// `R1` map, `R2` address of the key: address of the value, or 0.
-    #[doc(alias = "bpf_map_lookup_elem")]
-    MapLookupElem = 1,
-    /// `CLOCK_MONOTONIC`, nanoseconds (Linux 5.8 without the GPL).
-    #[doc(alias = "bpf_ktime_get_ns")]
-    KtimeGetNs = 5,
-    /// A random u32.
-    #[doc(alias = "bpf_get_prandom_u32")]
-    GetPrandomU32 = 7,
-    /// Number of the CPU that runs the program.
-    #[doc(alias = "bpf_get_smp_processor_id")]
-    GetSmpProcessorId = 8,
-    /// `R1` interface index, `R2` 0: the XDP verdict that sends the frame out there.
-    #[doc(alias = "bpf_redirect")]
-    Redirect = 23,
-    /// `R1` map, `R2` key, `R3` the verdict if there is no such entry: the XDP verdict that sends the
-    /// frame to the entry.
-    #[doc(alias = "bpf_redirect_map")]
-    RedirectMap = 51,
-    /// `R1` context, `R2` bytes (negative: room in front of the frame): 0, or an error.
-    #[doc(alias = "bpf_xdp_adjust_meta")]
-    XdpAdjustMeta = 54,
-}
+use super::operand::{Alu, Condition, Helper, Operand, Reg, Size, Width};
 
 /// A place in a program; any number will do as long as each place has its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -148,10 +6,13 @@ pub struct Label(pub u32);
 
 /// One instruction, or the mark of a place.
 ///
-/// An instruction that names a map borrows its descriptor, so the map is open when the program
-/// is loaded.
-#[derive(Clone, Copy, Debug)]
-pub enum Insn<'map> {
+/// `M` is how a map is named: a [`SetId`](crate::SetId) as long as there is none, then its descriptor.
+///
+/// # Source
+/// RFC 9669 (BPF ISA); the packet loads are in Documentation/bpf/standardization of the kernel under
+/// "legacy BPF packet access instructions".
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Insn<M> {
     /// `dst = dst op src`, or `dst = src` for [`Alu::Mov`].
     Alu {
         /// What is done.
@@ -172,6 +33,11 @@ pub enum Insn<'map> {
     },
     /// Turns the low two bytes of `dst` from network byte order to the machine's, clears the rest.
     Be16ToHost {
+        /// Operand and result.
+        dst: Reg,
+    },
+    /// Turns the low four bytes of `dst` from network byte order to the machine's, clears the rest.
+    Be32ToHost {
         /// Operand and result.
         dst: Reg,
     },
@@ -216,14 +82,14 @@ pub enum Insn<'map> {
         /// Result.
         dst: Reg,
         /// The map.
-        map: BorrowedFd<'map>,
+        map: M,
     },
     /// `dst =` address of the first value of an array map (Linux 5.2).
     LoadMapValue {
         /// Result.
         dst: Reg,
         /// The map.
-        map: BorrowedFd<'map>,
+        map: M,
     },
     /// `R0 =` packet bytes at `offset`, from network byte order; the program returns 0 if there are
     /// none. Socket filters only; `R6` holds the context; `R1` to `R5` are lost.
@@ -270,7 +136,105 @@ pub enum Insn<'map> {
     Place(Label),
 }
 
-impl Insn<'_> {
+impl<M> Insn<M> {
+    /// The same with its map named by `name`; `None` if that has no name for it.
+    pub fn with_map<N>(self, name: impl FnOnce(M) -> Option<N>) -> Option<Insn<N>> {
+        Some(match self {
+            Self::LoadMap { dst, map } => Insn::LoadMap {
+                dst,
+                map: name(map)?,
+            },
+            Self::LoadMapValue { dst, map } => Insn::LoadMapValue {
+                dst,
+                map: name(map)?,
+            },
+            Self::Alu {
+                op,
+                width,
+                dst,
+                src,
+            } => Insn::Alu {
+                op,
+                width,
+                dst,
+                src,
+            },
+            Self::Negate { width, dst } => Insn::Negate { width, dst },
+            Self::Be16ToHost { dst } => Insn::Be16ToHost { dst },
+            Self::Be32ToHost { dst } => Insn::Be32ToHost { dst },
+            Self::HostToBe64 { dst } => Insn::HostToBe64 { dst },
+            Self::Load {
+                size,
+                dst,
+                base,
+                offset,
+            } => Insn::load(size, dst, base, offset),
+            Self::Store {
+                size,
+                base,
+                offset,
+                src,
+            } => Insn::store(size, base, offset, src),
+            Self::AtomicAdd { base, offset, src } => Insn::AtomicAdd { base, offset, src },
+            Self::LoadPacket { size, offset } => Insn::LoadPacket { size, offset },
+            Self::LoadPacketAt {
+                size,
+                index,
+                offset,
+            } => Insn::LoadPacketAt {
+                size,
+                index,
+                offset,
+            },
+            Self::Jump { target } => Insn::Jump { target },
+            Self::JumpIf {
+                condition,
+                width,
+                dst,
+                src,
+                target,
+            } => Insn::JumpIf {
+                condition,
+                width,
+                dst,
+                src,
+                target,
+            },
+            Self::Call(helper) => Insn::Call(helper),
+            Self::Exit => Insn::Exit,
+            Self::Place(label) => Insn::Place(label),
+        })
+    }
+
+    /// Slots that it takes in a program.
+    pub fn slots(&self) -> usize {
+        match self {
+            Self::Place(_) => 0,
+            Self::LoadMap { .. } | Self::LoadMapValue { .. } => 2,
+            _ => 1,
+        }
+    }
+
+    /// Where it may jump to.
+    pub fn target(&self) -> Option<Label> {
+        match self {
+            Self::Jump { target } | Self::JumpIf { target, .. } => Some(*target),
+            _ => None,
+        }
+    }
+
+    /// The same with `to` applied to the label it names.
+    #[must_use]
+    pub fn with_label(mut self, to: impl FnOnce(Label) -> Label) -> Self {
+        if let Self::Jump { target: label }
+        | Self::JumpIf { target: label, .. }
+        | Self::Place(label) = &mut self
+        {
+            *label = to(*label);
+        }
+        self
+    }
+
     /// `dst = src`, all 64 bits.
     pub fn mov(dst: Reg, src: impl Into<Operand>) -> Self {
         Self::Alu {
@@ -300,6 +264,16 @@ impl Insn<'_> {
     pub fn add(dst: Reg, src: impl Into<Operand>) -> Self {
         Self::Alu {
             op: Alu::Add,
+            width: Width::W64,
+            dst,
+            src: src.into(),
+        }
+    }
+
+    /// `dst = dst op src`, all 64 bits.
+    pub fn alu64(op: Alu, dst: Reg, src: impl Into<Operand>) -> Self {
+        Self::Alu {
+            op,
             width: Width::W64,
             dst,
             src: src.into(),

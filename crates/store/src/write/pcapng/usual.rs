@@ -1,0 +1,94 @@
+//! The packet block that captures consist of: a time, and of the options the flags alone.
+
+use super::ENHANCED_PACKET;
+use super::packet::{FLAGS, HEADER, flags};
+use crate::model::Packet;
+
+/// Octets behind the packet: flags, end of options, length.
+const TAIL: usize = 8 + 4 + 4;
+
+/// An Enhanced Packet Block whose layout hangs on the packet's length only, so that it is written
+/// in a few stores. Octet for octet what [`Enhanced`](super::Enhanced) makes of the same packet.
+pub(in super::super) struct Usual<'a> {
+    packet: &'a Packet<'a>,
+    bytes: &'a [u8],
+    timestamp_ns: u64,
+    flags: u32,
+    length: usize,
+}
+
+impl<'a> Usual<'a> {
+    /// The block of `packet`, of which `bytes` is what is kept; `None` if it has other options.
+    #[inline]
+    pub(in super::super) fn new(packet: &'a Packet<'a>, bytes: &'a [u8]) -> Option<Self> {
+        let timestamp_ns = packet.timestamp_ns?;
+        let flags = flags(packet);
+        let others =
+            packet.drop_count.is_some() || packet.packet_id.is_some() || packet.queue.is_some();
+        if flags == 0 || others {
+            return None;
+        }
+        Some(Self {
+            packet,
+            bytes,
+            timestamp_ns,
+            flags,
+            length: HEADER + padded(bytes.len()) + TAIL,
+        })
+    }
+
+    /// Its length, in octets.
+    #[inline]
+    pub(in super::super) fn length(&self) -> usize {
+        self.length
+    }
+
+    /// Writes it to `out`, which has its length.
+    #[inline]
+    pub(in super::super) fn encode(&self, out: &mut [u8]) {
+        let header = [
+            ENHANCED_PACKET,
+            self.length as u32,
+            self.packet.interface,
+            (self.timestamp_ns >> 32) as u32,
+            self.timestamp_ns as u32,
+            self.bytes.len() as u32,
+            self.packet.original_len,
+        ];
+        let tail = [FLAGS, self.flags, 0, self.length as u32];
+        let (head, rest) = out.split_at_mut(HEADER);
+        head.copy_from_slice(header.map(u32::to_ne_bytes).as_flattened());
+        let (body, end) = rest.split_at_mut(padded(self.bytes.len()));
+        end.copy_from_slice(tail.map(u32::to_ne_bytes).as_flattened());
+        // The padding is cleared with the word it is in, before the packet's end goes there.
+        if let Some(last) = body.last_chunk_mut::<4>() {
+            *last = [0; 4];
+        }
+        copy(&mut body[..self.bytes.len()], self.bytes);
+    }
+}
+
+/// A packet's length with its padding to whole words. Wraps for none that is written.
+#[inline]
+fn padded(length: usize) -> usize {
+    length.wrapping_add(3) & !3
+}
+
+/// Copies `bytes` to `out`, which is as long. Headers and short packets are two overlapping halves
+/// of a length known beforehand, which costs less than a call.
+#[inline]
+fn copy(out: &mut [u8], bytes: &[u8]) {
+    const HALF: usize = 64;
+    if bytes.len() <= 2 * HALF
+        && let (Some(first), Some(last)) = (bytes.first_chunk::<HALF>(), bytes.last_chunk::<HALF>())
+    {
+        if let Some(out) = out.first_chunk_mut() {
+            *out = *first;
+        }
+        if let Some(out) = out.last_chunk_mut() {
+            *out = *last;
+        }
+    } else {
+        out.copy_from_slice(bytes);
+    }
+}

@@ -1,0 +1,153 @@
+//! Opening a ring with its filter: all of it in the kernel, or as much as the kernel holds.
+
+use std::io;
+use std::num::NonZeroU32;
+use std::os::fd::AsFd;
+
+use abi::bpf::SockFilter;
+use bpf::socket_filter::{self, CountingFilter};
+use filter::classic::Program;
+use ring::{DirectionFilter, OpenError, PacketRing, SetupError, Step};
+use rustix::io::Errno;
+
+use super::error::CaptureError;
+use super::exact::Exact;
+use super::filter::FilterPlace;
+use super::options::Options;
+use super::wanted::Wanted;
+
+/// How it is known what the filter in the kernel refuses.
+pub(super) enum Refused {
+    /// There is no filter.
+    Nothing,
+    /// The filter counts.
+    Counted(CountingFilter),
+    /// The filter does not count.
+    Unknown,
+}
+
+/// A ring with its filter.
+pub(super) struct Attached {
+    pub ring: PacketRing,
+    pub refused: Refused,
+    /// What is left for the reader to decide.
+    pub exact: Option<Exact>,
+    /// `None` without a filter.
+    pub place: Option<FilterPlace>,
+}
+
+impl Attached {
+    pub fn open(link: &str, wanted: Wanted, options: &Options) -> Result<Self, CaptureError> {
+        match wanted {
+            Wanted::Everything => {
+                let ring = PacketRing::open(link, &ring_options(options, ring::Filter::All))?;
+                Ok(Self {
+                    ring,
+                    refused: Refused::Nothing,
+                    exact: None,
+                    place: None,
+                })
+            }
+            Wanted::Program(program) => Ok(Self::with_program(link, &program, options)?),
+            Wanted::Filter(link_type, filter) => {
+                let attached = Self::with_filter(link, *filter, options)?;
+                if attached.ring.link().link_type != link_type {
+                    let link = link.to_owned();
+                    return Err(CaptureError::LinkReplaced { link });
+                }
+                Ok(attached)
+            }
+        }
+    }
+
+    fn with_program(link: &str, program: &Program, options: &Options) -> Result<Self, OpenError> {
+        let (filter, refused) = prepare(program, options);
+        Ok(Self {
+            ring: PacketRing::open(link, &ring_options(options, filter))?,
+            refused,
+            exact: None,
+            place: Some(FilterPlace::Kernel),
+        })
+    }
+
+    /// The kernel has two limits: the instructions of a classic program, and the memory that a
+    /// socket's options may take (`net.core.optmem_max`).
+    fn with_filter(
+        link: &str,
+        filter: filter::Filter,
+        options: &Options,
+    ) -> Result<Self, CaptureError> {
+        if let Ok(program) = filter.classic() {
+            match Self::with_program(link, &program, options) {
+                Err(OpenError::Setup(error)) if is_too_large(&error) => {}
+                attached => return Ok(attached?),
+            }
+        }
+        let whole = Options {
+            snaplen: ring::DEFAULT_SNAPLEN.max(options.snaplen),
+            ..options.clone()
+        };
+        let attached = Self::with_program(link, &filter.coarse(), &whole)?;
+        Ok(Self {
+            exact: Some(Exact::new(filter, options.snaplen)),
+            place: Some(FilterPlace::Split),
+            ..attached
+        })
+    }
+}
+
+/// `sk_filter_charge`, net/core/filter.c, answers ENOMEM.
+fn is_too_large(error: &SetupError) -> bool {
+    error.step == Step::Filter && Errno::from_io_error(&error.source) == Some(Errno::NOMEM)
+}
+
+fn ring_options(options: &Options, filter: ring::Filter) -> ring::Options {
+    ring::Options {
+        backend: options.backend,
+        promiscuous: options.promiscuous,
+        direction: options.direction,
+        snaplen: options.snaplen,
+        buffer_bytes: options.buffer_bytes,
+        delivery: options.delivery,
+        fanout: None,
+        timestamps: options.timestamps,
+        filter,
+    }
+}
+
+/// The filter in the form the ring attaches, and how its refusals are counted.
+///
+/// Without the privilege for eBPF, or for a program that eBPF cannot express, the classic program
+/// itself does the work and its refusals stay unknown.
+fn prepare(program: &Program, options: &Options) -> (ring::Filter, Refused) {
+    let classic = sock_filter(program);
+    match counting(&classic, options) {
+        Some((filter, refused)) => (filter, refused),
+        None => (ring::Filter::Classic(classic), Refused::Unknown),
+    }
+}
+
+fn counting(classic: &[SockFilter], options: &Options) -> Option<(ring::Filter, Refused)> {
+    let direction = match options.direction {
+        DirectionFilter::Out => socket_filter::Direction::Outgoing,
+        DirectionFilter::In | DirectionFilter::Both => socket_filter::Direction::Both,
+    };
+    let snaplen = NonZeroU32::new(options.snaplen)?;
+    let counting_options = socket_filter::Options { snaplen, direction };
+    let filter = CountingFilter::load(classic, &counting_options).ok()?;
+    let descriptor: io::Result<_> = filter.as_fd().try_clone_to_owned();
+    Some((
+        ring::Filter::Program(descriptor.ok()?),
+        Refused::Counted(filter),
+    ))
+}
+
+fn sock_filter(program: &Program) -> Vec<SockFilter> {
+    let plain = |i: &filter::classic::Instruction| SockFilter {
+        code: i.code,
+        jt: i.jt,
+        jf: i.jf,
+        k: i.k,
+    };
+    program.instructions().iter().map(plain).collect()
+}

@@ -1,0 +1,80 @@
+//! The filter of a capture, made for each interface before any ring is opened.
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use filter::classic::Program;
+use filter::{At, LinkType, Warning};
+use netlink::{Link, Netlink, NetlinkError};
+use ring::OpenError;
+
+use super::error::CaptureError;
+use super::filter::{Expression, Filter};
+use super::options::Options;
+
+/// What is wanted of one interface's packets.
+pub(super) enum Wanted {
+    Everything,
+    Program(Program),
+    /// A filter for packets of this link type (`LINKTYPE_*`).
+    Filter(u16, Box<filter::Filter>),
+}
+
+impl Wanted {
+    /// What is wanted of the packets of `link`.
+    pub fn of(link: &str, options: &Options, netlink: &mut Netlink) -> Result<Self, CaptureError> {
+        match &options.filter {
+            None => Ok(Self::Everything),
+            Some(Filter::Program(program)) => Ok(Self::Program(program.clone())),
+            Some(Filter::Expression(expression)) => Self::compile(expression, link, netlink),
+        }
+    }
+
+    /// What a reader of the filter may not expect of it.
+    pub fn warnings(&self) -> &[Warning] {
+        match self {
+            Self::Filter(_, filter) => filter.warnings(),
+            Self::Everything | Self::Program(_) => &[],
+        }
+    }
+
+    fn compile(
+        expression: &Expression,
+        name: &str,
+        netlink: &mut Netlink,
+    ) -> Result<Self, CaptureError> {
+        let link = netlink.link_named(name)?;
+        let link_type = ring::link_type(link.hardware);
+        let known = link_type.and_then(|number| LinkType::from_number(number.into()));
+        let (Some(number), Some(known)) = (link_type, known) else {
+            return Err(CaptureError::Ring(OpenError::LinkLayer {
+                link: name.to_owned(),
+                hatype: link.hardware,
+            }));
+        };
+        let mut options = filter::Options::new(known);
+        options.at = At::Socket;
+        options.netmask = Some(netmask(&link, netlink)?);
+        match filter::Filter::new(&expression.text, &options, &*expression.names) {
+            Ok(filter) => Ok(Self::Filter(number, Box::new(filter))),
+            Err(error) => Err(CaptureError::Filter {
+                link: name.to_owned(),
+                link_type: known,
+                error,
+            }),
+        }
+    }
+}
+
+/// The mask of the network of the interface's first IPv4 address; 0.0.0.0 without one, as
+/// `pcap_lookupnet` has it for tcpdump.
+fn netmask(link: &Link, netlink: &mut Netlink) -> Result<Ipv4Addr, NetlinkError> {
+    let addresses = netlink.addresses()?;
+    let of_link = addresses.items.iter().filter(|a| a.index == link.index);
+    let mut lengths = of_link.filter_map(|known| match known.address.ip {
+        IpAddr::V4(_) => Some(u32::from(known.address.prefix_len)),
+        IpAddr::V6(_) => None,
+    });
+    let ones = lengths.next().unwrap_or(0);
+    let mask = u32::MAX.checked_shl(32 - ones.min(32)).unwrap_or(0);
+    Ok(Ipv4Addr::from_bits(mask))
+}

@@ -1,0 +1,137 @@
+//! Frames in memory.
+
+/// Frames one behind the other, each in a slot of its own.
+pub struct Trace {
+    pub name: &'static str,
+    bytes: Vec<u8>,
+    /// Offset and length of each frame.
+    frames: Vec<(usize, usize)>,
+    /// Times the trace is walked for one figure.
+    pub passes: u32,
+}
+
+/// The host that all of the mixed trace goes to or comes from: 178.79.150.233.
+const HOST: [u8; 4] = [178, 79, 150, 233];
+const MIXED_FRAMES: usize = 19_589;
+const PEERS: u64 = 200;
+const FLOOD_FRAMES: usize = 961_180;
+const ONE_FRAME_TIMES: usize = 200_000;
+
+/// A generator of numbers without pattern (xorshift64*), the same in every run.
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn next(&mut self) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 16
+    }
+
+    fn percent(&mut self) -> u64 {
+        self.next() % 100
+    }
+}
+
+impl Trace {
+    pub fn mixed_web() -> Self {
+        let mut trace = Self::new("mixed web", 10);
+        let mut random = Random(0x9e37_79b9_7f4a_7c15);
+        for _ in 0..MIXED_FRAMES {
+            let length = match random.percent() {
+                0..40 => 66,
+                40..88 => 1514,
+                _ => 200 + (random.next() % 1200) as usize,
+            };
+            let frame = web_frame(&mut random, length);
+            trace.push(&frame, length.next_multiple_of(16));
+        }
+        trace
+    }
+
+    pub fn ping_flood() -> Self {
+        let mut trace = Self::new("ping flood", 1);
+        let mut frame = ip_frame(64, 1, [10, 0, 0, 1], [10, 0, 0, 2]);
+        frame[34] = 8;
+        for number in 0..FLOOD_FRAMES as u32 {
+            frame[38..42].copy_from_slice(&number.to_be_bytes());
+            trace.push(&frame, 80);
+        }
+        trace
+    }
+
+    /// One frame again and again: what a search costs when nothing else is in its way.
+    pub fn one_frame() -> Self {
+        let mut trace = Self::new("one frame", 1);
+        let mut frame = ip_frame(64, 6, [10, 0, 0, 1], [10, 0, 0, 2]);
+        frame[34..38].copy_from_slice(&[0x80, 0, 0, 80]);
+        trace.push(&frame, 64);
+        trace.frames = vec![trace.frames[0]; ONE_FRAME_TIMES];
+        trace
+    }
+
+    fn new(name: &'static str, passes: u32) -> Self {
+        Self {
+            name,
+            bytes: Vec::new(),
+            frames: Vec::new(),
+            passes,
+        }
+    }
+
+    fn push(&mut self, frame: &[u8], slot: usize) {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(frame);
+        self.bytes.resize(start + slot, 0);
+        self.frames.push((start, frame.len()));
+    }
+
+    pub fn len(&self) -> usize {
+        self.frames.len()
+    }
+
+    pub fn frames(&self) -> impl Iterator<Item = &[u8]> {
+        let frame = |&(start, length): &(usize, usize)| &self.bytes[start..start + length];
+        self.frames.iter().map(frame)
+    }
+}
+
+/// A frame of `length` bytes with an IPv4 header without options.
+fn ip_frame(length: usize, protocol: u8, source: [u8; 4], destination: [u8; 4]) -> Vec<u8> {
+    let mut frame = vec![0; length];
+    frame[..12].copy_from_slice(&[2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2]);
+    frame[12..15].copy_from_slice(&[8, 0, 0x45]);
+    frame[16..18].copy_from_slice(&(length as u16 - 14).to_be_bytes());
+    frame[22..24].copy_from_slice(&[64, protocol]);
+    frame[26..30].copy_from_slice(&source);
+    frame[30..34].copy_from_slice(&destination);
+    frame
+}
+
+fn web_frame(random: &mut Random, length: usize) -> Vec<u8> {
+    let protocol = if random.percent() < 98 { 6 } else { 17 };
+    let peer = (random.next() % PEERS) as u8;
+    let peer = [93, 184, peer / 16, peer.wrapping_mul(37)];
+    let peer_port = (32_768 + random.next() % 28_000) as u16;
+    let port = if random.percent() < 60 { 80u16 } else { 443 };
+    let is_answer = random.percent() < 50;
+    let (source, destination) = if is_answer {
+        (HOST, peer)
+    } else {
+        (peer, HOST)
+    };
+    let ports = if is_answer {
+        (port, peer_port)
+    } else {
+        (peer_port, port)
+    };
+    let mut frame = ip_frame(length, protocol, source, destination);
+    frame[34..36].copy_from_slice(&ports.0.to_be_bytes());
+    frame[36..38].copy_from_slice(&ports.1.to_be_bytes());
+    if protocol == 6 {
+        // Twelve bytes of options, as time stamps take, and an acknowledgement.
+        frame[46] = 0x80;
+        frame[47] = 0x10;
+    }
+    frame
+}

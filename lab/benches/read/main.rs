@@ -1,0 +1,118 @@
+//! What filtering a large file costs: `tapline read` beside `tcpdump -r`, in one run.
+//!
+//! `cargo bench -p tapline-lab --bench read -- [--rounds N | --quick] [--tapline FILE]...` needs a
+//! release build of tapline, 1.1 GB of disk and 3 GiB of memory, and a machine that does nothing else.
+//!
+//! A capture of 1.1 GB is made in `--trace-in FOLDER` (/var/tmp if not said), synced and read once, so
+//! that it is in the page cache. For each filter the two programs take turns to write what matches to
+//! a new file in /dev/shm. A run is measured from the start of the process to its end. Before anything
+//! is measured the two files are compared, packet by packet.
+
+#![forbid(unsafe_code)]
+
+mod agreement;
+#[path = "../capture/machine.rs"]
+mod machine;
+mod options;
+mod reader;
+#[path = "../capture/spread.rs"]
+mod spread;
+mod trace;
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::process::ExitCode;
+
+use machine::Machine;
+use options::Options;
+use reader::{Reader, Spent};
+use spread::Spread;
+
+/// A filter and what it selects of the trace.
+const FILTERS: [(&str, &str); 4] = [
+    ("tcp port 22", "0.1 %"),
+    ("udp port 53", "2 %"),
+    ("tcp port 443", "half"),
+    ("ip", "all"),
+];
+
+const PACKETS: u64 = 2_000_000;
+
+fn main() -> ExitCode {
+    let options = match Options::parse(std::env::args().skip(1)) {
+        Ok(Some(options)) => options,
+        // `cargo test --benches` starts benches too; they are not tests.
+        Ok(None) => return ExitCode::SUCCESS,
+        Err(line) => {
+            eprintln!("bench: {line}\n{}", options::USAGE);
+            return ExitCode::from(2);
+        }
+    };
+    let folder = tempfile::tempdir_in("/dev/shm").expect("a folder in /dev/shm");
+    let trace_folder = tempfile::tempdir_in(&options.trace_in).expect("a folder for the trace");
+    let trace = trace_folder.path().join("trace.pcapng");
+    let bytes = trace::write(&trace, PACKETS).expect("room for the trace");
+    into_page_cache(&trace).expect("a trace that is whole");
+    let peer = Reader::tcpdump(&trace, folder.path());
+    let ours: Vec<_> = options
+        .tapline
+        .iter()
+        .map(|program| Reader::tapline(program, &trace, folder.path()))
+        .collect();
+
+    println!("{}", Machine::find().line());
+    println!(
+        "\n`tapline read trace.pcapng FILTER -w out.pcapng` and `tcpdump -r trace.pcapng FILTER -w \
+         out.pcap`: {PACKETS} packets, {} MB, in the page cache of {}, output in /dev/shm; median \
+         (least–most) of {} rounds, milliseconds\n",
+        bytes / 1_000_000,
+        options.trace_in.display(),
+        options.rounds
+    );
+    println!("| filter | selects | packets | program | wall | CPU | tcpdump's wall / this | CPU |");
+    println!("|---|---|---:|---|---:|---:|---:|---:|");
+    for (filter, share) in FILTERS {
+        let packets = agreement::assert(&peer, &ours, filter);
+        let mut spent = vec![Vec::new(); 1 + ours.len()];
+        for _ in 0..options.rounds {
+            for (spent, reader) in spent.iter_mut().zip([&peer].into_iter().chain(&ours)) {
+                spent.push(reader.run(filter));
+                reader.remove();
+            }
+        }
+        for (spent_here, reader) in spent.iter().zip([&peer].into_iter().chain(&ours)) {
+            let row = row(&spent[0], spent_here);
+            println!(
+                "| `{filter}` | {share} | {packets} | {} | {row} |",
+                reader.name
+            );
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+/// Writes the file out, so that nothing is left to write while others are measured, and reads it.
+fn into_page_cache(path: &Path) -> io::Result<()> {
+    File::open(path)?.sync_all()?;
+    io::copy(&mut File::open(path)?, &mut io::sink())?;
+    Ok(())
+}
+
+/// Wall, CPU, and how many times those of the peer, each round beside its own.
+fn row(peer: &[Spent], own: &[Spent]) -> String {
+    let spread = |values: Vec<f64>| Spread::of(values).expect("a round");
+    let ratio = |value: fn(&Spent) -> f64| {
+        let pairs = peer.iter().zip(own);
+        spread(pairs.map(|(peer, own)| value(peer) / value(own)).collect()).show(1.0, 1)
+    };
+    let wall: fn(&Spent) -> f64 = |spent| spent.wall.as_secs_f64();
+    let cpu: fn(&Spent) -> f64 = |spent| spent.cpu.as_secs_f64();
+    format!(
+        "{} | {} | {} | {}",
+        spread(own.iter().map(wall).collect()).show(1e-3, 0),
+        spread(own.iter().map(cpu).collect()).show(1e-3, 0),
+        ratio(wall),
+        ratio(cpu)
+    )
+}

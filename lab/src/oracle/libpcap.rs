@@ -1,0 +1,125 @@
+use std::sync::OnceLock;
+
+use filter::LinkType;
+use filter::classic::Instruction;
+use pcap::{BpfProgram, Capture, Linktype};
+
+use super::engine::Engine;
+use super::packet::Packet;
+
+/// What libpcap's programs return for packets that match: the crate `pcap` opens every handle so.
+pub const SNAPLEN: u32 = 65_535;
+
+/// A program of libpcap, run by libpcap's own interpreter.
+///
+/// It is given packets as whole ones, because the crate's call has no other length.
+pub struct Libpcap {
+    program: BpfProgram,
+    instructions: Vec<Instruction>,
+    is_optimised: bool,
+}
+
+impl Libpcap {
+    /// Compiles `text` for packets of `link` in a file.
+    ///
+    /// # Errors
+    /// What libpcap says.
+    pub fn new(text: &str, link: LinkType, is_optimised: bool) -> Result<Self, String> {
+        let number = i32::try_from(data_link_type(link)).expect("a small number");
+        let handle = Capture::dead(Linktype(number)).map_err(|error| error.to_string())?;
+        let program = handle
+            .compile(text, is_optimised)
+            .map_err(|error| match error {
+                pcap::Error::PcapError(said) => said,
+                other => other.to_string(),
+            })?;
+        let instructions = program
+            .get_instructions()
+            .iter()
+            .map(|line| instruction(&line.to_string()))
+            .collect();
+        Ok(Self {
+            program,
+            instructions,
+            is_optimised,
+        })
+    }
+
+    /// Whether `text` has a term that this libpcap gets wrong, found by trying it out.
+    ///
+    /// Before libpcap 1.11, `byte 0 & 1` does not load the byte, `ip multicast` takes the addresses
+    /// above 240.0.0.0 too, and the type of an IS-IS packet has eight bits, three of them reserved.
+    pub fn is_faulty(text: &str) -> bool {
+        static FAULTS: OnceLock<Vec<&str>> = OnceLock::new();
+        let takes_on = |link, text, packet: &[u8]| {
+            let program = Self::new(text, link, false).expect("a filter");
+            program.program.filter(packet)
+        };
+        let takes = |text, packet: &[u8]| takes_on(LinkType::Ipv4, text, packet);
+        let faults = FAULTS.get_or_init(|| {
+            let mut faults = Vec::new();
+            if takes("byte 0 & 1", &[0]) || !takes("byte 0 & 1", &[1]) {
+                faults.push("byte ");
+            }
+            if takes("ip multicast", &[0xf0; 20]) {
+                faults.push("ip multicast");
+            }
+            let mut frame = [0; 60];
+            frame[14..18].copy_from_slice(&[0xfe, 0xfe, 3, 0x83]);
+            frame[21] = 0xe0 | 0x11;
+            if !takes_on(LinkType::Ethernet, "isis proto 17", &frame) {
+                faults.extend(["isis proto", "l1", "l2", "iih", "lsp", "snp"]);
+            }
+            faults
+        });
+        faults.iter().any(|&fault| text.contains(fault))
+    }
+
+    /// The program; its jumps may lead back.
+    pub fn instructions(&self) -> &[Instruction] {
+        &self.instructions
+    }
+}
+
+impl Engine for Libpcap {
+    fn name(&self) -> &'static str {
+        if self.is_optimised {
+            "libpcap, optimised"
+        } else {
+            "libpcap"
+        }
+    }
+
+    fn answers(&self, packet: &Packet) -> bool {
+        packet.is_whole()
+    }
+
+    fn value(&mut self, packet: &Packet) -> u32 {
+        if self.program.filter(&packet.bytes) {
+            SNAPLEN
+        } else {
+            0
+        }
+    }
+}
+
+/// Numbers of capture files differ from those of libpcap's handles in a few types.
+fn data_link_type(link: LinkType) -> u32 {
+    match link {
+        LinkType::Raw => 12,
+        other => other.number(),
+    }
+}
+
+/// Reads the form `code jt jf k`, the only one that the crate gives.
+fn instruction(line: &str) -> Instruction {
+    let mut numbers = line.split(' ').map(str::parse::<u32>);
+    let mut next = || numbers.next().expect("four numbers").expect("a number");
+    let [code, jt, jf, k] = [next(), next(), next(), next()];
+    Instruction {
+        code: code as u16,
+        jt: jt as u8,
+        jf: jf as u8,
+        k,
+    }
+}

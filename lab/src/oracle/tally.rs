@@ -1,0 +1,270 @@
+use std::collections::BTreeMap;
+use std::fmt;
+
+use filter::{At, LinkType};
+
+use super::compare::{Class, Compiled, Difference, Subject};
+use super::corpus::{Corpus, expressions};
+use super::engine::Engine;
+use super::kernel::KernelSocket;
+use super::minimise::{differs, minimise};
+use super::packet::Packet;
+use super::packets;
+use super::random::Random;
+use super::test_run::KernelTestRun;
+use super::text;
+
+/// The link types that are compared.
+const LINKS: [LinkType; 10] = [
+    LinkType::Ethernet,
+    LinkType::Raw,
+    LinkType::Ipv4,
+    LinkType::Ipv6,
+    LinkType::Null,
+    LinkType::Loop,
+    LinkType::LinuxSll,
+    LinkType::LinuxSll2,
+    LinkType::Wlan,
+    LinkType::Radiotap,
+];
+const PLACES: [At; 4] = [At::Socket, At::Xdp, At::TcIngress, At::TcEgress];
+/// Differences that are kept to be shown.
+const MOST_SHOWN: usize = 40;
+
+/// What to compare, and how much of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Campaign {
+    /// Decides all that is random.
+    pub seed: u64,
+    /// Cases at least: a filter and a packet through all engines.
+    pub cases: u64,
+    /// Packets a filter is asked about.
+    pub packets: u32,
+    /// How many of them the kernel is asked about, which costs two system calls each.
+    pub kernel_packets: u32,
+}
+
+/// What a campaign found.
+#[derive(Clone, Debug, Default)]
+pub struct Tally {
+    /// Filters that both libpcap and we take.
+    pub both: u64,
+    /// Filters for a place where libpcap is not asked.
+    pub not_asked: u64,
+    /// Filters that nobody takes.
+    pub neither: u64,
+    /// What libpcap says of filters that only we take.
+    pub only_ours: BTreeMap<String, (u64, String)>,
+    /// What we say of filters that only libpcap takes.
+    pub only_theirs: BTreeMap<String, (u64, String)>,
+    /// Cases.
+    pub cases: u64,
+    /// Cases in which the packet matched.
+    pub matches: u64,
+    /// Values that each engine gave.
+    pub engines: BTreeMap<&'static str, u64>,
+    /// Differences of each class.
+    pub classes: BTreeMap<Class, u64>,
+    /// A filter of each class, with its packet.
+    pub examples: BTreeMap<Class, String>,
+    /// Differences for no reason known.
+    pub unexplained: u64,
+    /// The first of them: a filter for a link type each.
+    pub shown: Vec<(LinkType, String, Box<Difference>)>,
+}
+
+impl Campaign {
+    /// Runs it: first over the filters of the corpus, then over random ones.
+    pub fn run(&self) -> Tally {
+        let mut run = Run {
+            random: Random::new(self.seed),
+            corpus: Corpus::read(),
+            kernel: KernelSocket::new(),
+            tally: Tally::default(),
+            campaign: *self,
+        };
+        for (link, text) in expressions() {
+            run.filter(&text, link, At::File);
+            if run.tally.cases >= self.cases {
+                break;
+            }
+        }
+        while run.tally.cases < self.cases {
+            // Half of the filters are for the link type that most packets have.
+            let link = match run.random.below(2) {
+                0 => LinkType::Ethernet,
+                _ => *run.random.pick(&LINKS),
+            };
+            let at = match run.random.below(5) {
+                0 => *run.random.pick(&PLACES),
+                _ => At::File,
+            };
+            let text = text::expression(&mut run.random, link, at);
+            run.filter(&text, link, at);
+        }
+        run.tally
+    }
+}
+
+struct Run {
+    random: Random,
+    corpus: Corpus,
+    kernel: KernelSocket,
+    tally: Tally,
+    campaign: Campaign,
+}
+
+impl Run {
+    fn filter(&mut self, text: &str, link: LinkType, at: At) {
+        let note = |notes: &mut BTreeMap<String, (u64, String)>, said: String| {
+            let digits = said.replace(|letter: char| letter.is_ascii_digit(), "#");
+            let row = notes
+                .entry(digits)
+                .or_insert((0, format!("{link}: {text}")));
+            row.0 += 1;
+            if row.1.len() > link.name().len() + 2 + text.len() {
+                row.1 = format!("{link}: {text}");
+            }
+        };
+        let tally = &mut self.tally;
+        let mut subject = match Subject::compile(text, &Subject::options(link, at)) {
+            Compiled::Both(subject) => {
+                tally.both += 1;
+                subject
+            }
+            Compiled::Ours(subject, None) => {
+                tally.not_asked += 1;
+                subject
+            }
+            Compiled::Ours(subject, Some(said)) => {
+                note(&mut tally.only_ours, said);
+                subject
+            }
+            Compiled::Theirs(error) => {
+                return note(&mut tally.only_theirs, error.reason.to_string());
+            }
+            Compiled::Neither => {
+                tally.neither += 1;
+                return;
+            }
+        };
+        self.kernel.attach(subject.classic());
+        for number in 0..self.campaign.packets {
+            let asks_kernel = number < self.campaign.kernel_packets && !text.contains("ifindex");
+            let packet = self.packet(link, at, asks_kernel);
+            self.tally.cases += 1;
+            if let Err(difference) = self.case(&mut subject, &packet, asks_kernel, text, link) {
+                self.tally.unexplained += 1;
+                // One of a filter is enough.
+                if self.tally.shown.len() < MOST_SHOWN {
+                    let options = Subject::options(link, at);
+                    let (text, packet) = minimise(text, &options, &difference.packet);
+                    let difference = differs(&text, &options, &packet).unwrap_or(difference);
+                    self.tally.shown.push((link, text, difference));
+                }
+                return;
+            }
+        }
+    }
+
+    fn packet(&mut self, link: LinkType, at: At, is_for_kernel: bool) -> Packet {
+        let random = &mut self.random;
+        let corpus = self.corpus.of(link);
+        let mut packet = if corpus.is_empty() || random.one_in(2) {
+            packets::packet(random, link)
+        } else {
+            let mut packet = random.pick(corpus).clone();
+            if random.one_in(2) {
+                packets::damage(random, &mut packet);
+            }
+            packet
+        };
+        if is_for_kernel {
+            packet.original_len = packet.bytes.len() as u32;
+            packet.ancillary = KernelTestRun::ancillary();
+        } else if at != At::File {
+            packets::know_beside(random, &mut packet);
+        }
+        packet
+    }
+
+    fn case(
+        &mut self,
+        subject: &mut Subject,
+        packet: &Packet,
+        asks_kernel: bool,
+        text: &str,
+        link: LinkType,
+    ) -> Result<(), Box<Difference>> {
+        let ours = subject.ours(packet)?;
+        let tally = &mut self.tally;
+        tally.matches += u64::from(ours != 0);
+        for name in subject.names() {
+            *tally.engines.entry(name).or_default() += 1;
+        }
+        if asks_kernel {
+            let mut ask = |engine: &mut dyn Engine, expected: u32| {
+                if !engine.answers(packet) {
+                    return Ok(());
+                }
+                *tally.engines.entry(engine.name()).or_default() += 1;
+                let value = engine.value(packet);
+                if value == expected {
+                    return Ok(());
+                }
+                Err(Box::new(Difference {
+                    engine: engine.name(),
+                    value,
+                    ours,
+                    packet: packet.clone(),
+                }))
+            };
+            ask(&mut self.kernel, ours.min(packet.original_len))?;
+            if let Some(test_run) = subject.test_run() {
+                ask(test_run, ours)?;
+            }
+        }
+        for engine in subject.theirs() {
+            *tally.engines.entry(engine.name()).or_default() += 1;
+        }
+        if let Some(class) = subject.theirs_beside(packet, ours)? {
+            *tally.classes.entry(class).or_default() += 1;
+            let example = tally.examples.entry(class).or_default();
+            if example.is_empty() || example.len() > text.len() {
+                *example = format!("{link}: {text}");
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "{} cases, {} matches; filters: {} in both, {} without libpcap, {} in neither",
+            self.cases, self.matches, self.both, self.not_asked, self.neither
+        )?;
+        for (name, count) in &self.engines {
+            writeln!(f, "engine {name}: {count}")?;
+        }
+        for (class, count) in &self.classes {
+            writeln!(
+                f,
+                "class {class:?}: {count}, such as {}",
+                self.examples[class]
+            )?;
+        }
+        for (said, (count, text)) in &self.only_ours {
+            writeln!(f, "only ours, {count}: {said}: {text}")?;
+        }
+        for (said, (count, text)) in &self.only_theirs {
+            writeln!(f, "only libpcap, {count}: {said}: {text}")?;
+        }
+        writeln!(f, "unexplained: {}", self.unexplained)?;
+        for (link, text, difference) in &self.shown {
+            writeln!(f, "{link}: {text}\n  {difference}")?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,87 @@
+use abi::bpf::TestRun;
+use bpf::{FilterMaps, LoadError, Program, ProgramKind};
+use filter::classic::Ancillary;
+use filter::{At, Filter, Reason};
+
+use super::engine::Engine;
+use super::packet::Packet;
+
+/// Longest packet of a test-run: a page, less what the kernel keeps in it.
+const MOST_BYTES: usize = 3400;
+
+/// A filter as an XDP or tc program in the kernel, run on packets that are handed to it.
+pub struct KernelTestRun {
+    program: Program,
+    at: At,
+}
+
+impl KernelTestRun {
+    /// Loads the filter's eBPF; `None` for one whose arithmetic needs more stack than a program has.
+    ///
+    /// # Panics
+    /// If the verifier refuses the program, with the end of its log.
+    pub fn load(filter: &Filter) -> Option<Self> {
+        let fragment = match filter.ebpf() {
+            Ok(fragment) => fragment,
+            Err(error) if error.reason == Reason::TooManyRegisters => return None,
+            Err(error) => panic!("{error}"),
+        };
+        let at = filter.options().at;
+        let kind = match at {
+            At::Xdp => ProgramKind::Xdp,
+            _ => ProgramKind::Tc,
+        };
+        let maps = FilterMaps::create("tapline_lab", &fragment).expect("maps of the sets");
+        let code = fragment.program(fragment.values());
+        let code = maps.resolve(&code).expect("a map for each set");
+        match Program::load(kind, "tapline_lab", &code) {
+            Ok(program) => Some(Self { program, at }),
+            Err(LoadError::Refused { log, .. }) => panic!("refused: {}", log.tail(20)),
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    /// What is known of a packet of a test-run beside its bytes.
+    pub fn ancillary() -> Ancillary {
+        Ancillary {
+            packet_type: Some(0),
+            // The loopback's.
+            interface_index: Some(1),
+            queue: Some(0),
+            vlan_tag: None,
+        }
+    }
+}
+
+impl Engine for KernelTestRun {
+    fn name(&self) -> &'static str {
+        match self.at {
+            At::Xdp => "kernel, XDP",
+            _ => "kernel, tc",
+        }
+    }
+
+    /// The kernel wants an Ethernet header and, at tc, something behind it: for IP the whole fixed
+    /// header (`bpf_prog_test_run_skb`, net/bpf/test_run.c).
+    fn answers(&self, packet: &Packet) -> bool {
+        let least = match (self.at, packet.bytes.get(12..14)) {
+            (At::Xdp, _) => 14,
+            (_, Some([0x08, 0x00])) => 14 + 20,
+            (_, Some([0x86, 0xdd])) => 14 + 40,
+            _ => 15,
+        };
+        packet.is_whole()
+            && packet.ancillary == Self::ancillary()
+            && (least..=MOST_BYTES).contains(&packet.bytes.len())
+    }
+
+    fn value(&mut self, packet: &Packet) -> u32 {
+        let run = TestRun {
+            data: &packet.bytes,
+            ..TestRun::default()
+        };
+        let result = self.program.test_run(&run, &mut []);
+        let result = result.unwrap_or_else(|error| panic!("{} bytes: {error}", packet.bytes.len()));
+        result.return_value
+    }
+}
