@@ -12,4 +12,6 @@ pub mod oracle;
 pub mod skip;
 pub mod tool;
 
+/// For the tests of rooms that may not know it, such as those of the rings that its programs feed.
+pub use bpf;
 pub use net::{Host, Interface, Net};

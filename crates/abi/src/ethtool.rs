@@ -1,4 +1,4 @@
-//! What only the `SIOCETHTOOL` ioctl tells: driver, speed, and the receive-offload switch.
+//! What only the `SIOCETHTOOL` ioctl tells: driver, speed, queues, and the receive-offload switch.
 //!
 //! Any socket of the interface's network namespace will do as the descriptor. An interface is named
 //! by the 16 bytes of `ifr_name`, ended by a NUL.
@@ -52,6 +52,20 @@ struct Value {
     value: u32,
 }
 
+/// How many queues an interface has and may have (`struct ethtool_channels`).
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct Channels {
+    command: u32,
+    most: [u32; 4],
+    receive: u32,
+    transmit: u32,
+    other: u32,
+    combined: u32,
+}
+
+// SAFETY: integers of one width.
+unsafe impl Uapi for Channels {}
 // SAFETY: 4 + 5·32 + 12 + 5·4 = 196 bytes of integers, a multiple of 4: no padding.
 unsafe impl Uapi for DriverInfo {}
 // SAFETY: 3·4 + 2 + 6 + 2·4 + 2 + 2 + 4 + 2·4 = 44 bytes of integers, each on its alignment.
@@ -66,6 +80,7 @@ const ETHTOOL_GSET: u32 = 0x01;
 const ETHTOOL_GDRVINFO: u32 = 0x03;
 const ETHTOOL_GGRO: u32 = 0x2b;
 const ETHTOOL_SGRO: u32 = 0x2c;
+const ETHTOOL_GCHANNELS: u32 = 0x3c;
 const SPEED_UNKNOWN: u32 = u32::MAX;
 
 /// Asks which driver serves the interface.
@@ -136,6 +151,23 @@ pub fn set_gro(socket: BorrowedFd<'_>, name: [u8; 16], on: bool) -> io::Result<(
     };
     // SAFETY: SGRO reads one `ethtool_value`, which is what `wish` is, and writes nothing.
     unsafe { request(socket, name, &mut wish) }
+}
+
+/// Asks how many receive queues the interface has.
+///
+/// # Errors
+/// ENODEV when there is no such interface, EOPNOTSUPP when its driver does not tell.
+/// # Source
+/// `ethtool_get_channels`, net/ethtool/ioctl.c.
+#[doc(alias = "ETHTOOL_GCHANNELS")]
+pub fn receive_queues(socket: BorrowedFd<'_>, name: [u8; 16]) -> io::Result<u32> {
+    let mut answer = Channels {
+        command: ETHTOOL_GCHANNELS,
+        ..Channels::default()
+    };
+    // SAFETY: GCHANNELS fills one `ethtool_channels`, which is what `answer` is.
+    unsafe { request(socket, name, &mut answer) }?;
+    Ok(answer.receive.saturating_add(answer.combined))
 }
 
 /// Hands `argument` to the kernel, which reads it and may fill it.

@@ -3,11 +3,11 @@
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::ptr::NonNull;
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::{AtomicU32, AtomicU64};
 
-use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous, munmap};
 
-/// A descriptor's memory, mapped readable, writable and shared, for as long as this value lives.
+/// Memory shared with the kernel, mapped readable and writable for as long as this value lives.
 ///
 /// The kernel writes to it at any time, so no `&[u8]` of it exists here: words that change hands
 /// are reached as atomics, everything else through [`Region::pointer`] by code that knows what the
@@ -27,9 +27,32 @@ impl Region {
     /// # Errors
     /// What mmap(2) says; EINVAL when `bytes` is 0.
     pub fn map(fd: BorrowedFd<'_>, bytes: usize) -> io::Result<Self> {
+        Self::map_at(fd, 0, bytes)
+    }
+
+    /// Maps `bytes` bytes behind `fd`, from byte `offset` on, a multiple of the page size.
+    ///
+    /// # Errors
+    /// What mmap(2) says; EINVAL when `bytes` is 0.
+    pub fn map_at(fd: BorrowedFd<'_>, offset: u64, bytes: usize) -> io::Result<Self> {
         let (protection, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED);
         // SAFETY: a null hint lets the kernel choose an address that nothing else uses.
-        let base = unsafe { mmap(std::ptr::null_mut(), bytes, protection, flags, fd, 0) }?;
+        let base = unsafe { mmap(std::ptr::null_mut(), bytes, protection, flags, fd, offset) }?;
+        Self::new(base, bytes)
+    }
+
+    /// Maps `bytes` bytes of new memory, zeroed.
+    ///
+    /// # Errors
+    /// ENOMEM; EINVAL when `bytes` is 0.
+    pub fn anonymous(bytes: usize) -> io::Result<Self> {
+        let (protection, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE);
+        // SAFETY: a null hint lets the kernel choose an address that nothing else uses.
+        let base = unsafe { mmap_anonymous(std::ptr::null_mut(), bytes, protection, flags) }?;
+        Self::new(base, bytes)
+    }
+
+    fn new(base: *mut std::ffi::c_void, bytes: usize) -> io::Result<Self> {
         let base = NonNull::new(base.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
         Ok(Self { base, bytes })
     }
@@ -60,6 +83,19 @@ impl Region {
     #[inline]
     pub fn word(&self, offset: usize) -> &AtomicU32 {
         let at = self.pointer(offset, size_of::<u32>()).cast::<AtomicU32>();
+        assert!(at.is_aligned(), "word is not aligned");
+        // SAFETY: within the mapping and aligned (both checked); it lives as long as `self`; all
+        // access from this process goes through the atomic.
+        unsafe { at.as_ref() }
+    }
+
+    /// The double word at byte `offset`, shared with the kernel.
+    ///
+    /// # Panics
+    /// When it is not aligned or not within the mapping.
+    #[inline]
+    pub fn word64(&self, offset: usize) -> &AtomicU64 {
+        let at = self.pointer(offset, size_of::<u64>()).cast::<AtomicU64>();
         assert!(at.is_aligned(), "word is not aligned");
         // SAFETY: within the mapping and aligned (both checked); it lives as long as `self`; all
         // access from this process goes through the atomic.

@@ -122,7 +122,7 @@ pub fn attach_program(socket: BorrowedFd<'_>, program: BorrowedFd<'_>) -> io::Re
     )
 }
 
-fn check(result: i32) -> io::Result<i32> {
+pub(crate) fn check(result: i32) -> io::Result<i32> {
     if result < 0 {
         Err(io::Error::last_os_error())
     } else {

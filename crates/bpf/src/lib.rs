@@ -11,6 +11,7 @@
 //! - [`Map`] is memory that a program and this process share.
 //! - [`FilterMaps`] are the sets of a filter's code (`filter::ebpf`), which becomes [`Insn`]s with them.
 //! - [`XdpLink`] and [`TcLink`] tie a program to an interface for as long as they live.
+//! - [`Redirect`] sends an interface's packets to AF_XDP sockets.
 //! - [`socket_filter`] makes a classic filter count what it is offered and what it accepts.
 //!
 //! Nothing is pinned: what a program attached is gone with its process, also after a crash.
@@ -25,6 +26,7 @@ mod program;
 pub mod socket_filter;
 mod tc;
 mod xdp;
+mod xsk;
 
 pub use assemble::{AssembleError, assemble};
 pub use filter::ebpf::{Alu, Condition, Helper, Label, Operand, Reg, Size, Width};
@@ -37,3 +39,4 @@ pub type Insn<'map> = filter::ebpf::Insn<std::os::fd::BorrowedFd<'map>>;
 
 pub use tc::{TcAttachError, TcLink, TcPlace};
 pub use xdp::{XdpAttachError, XdpLink, XdpMode, XdpPlace};
+pub use xsk::{Others, Redirect, RedirectCounts, RedirectError, RedirectOptions};

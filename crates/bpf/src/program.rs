@@ -6,8 +6,8 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use abi::bpf::{
-    Instruction, PROG_TYPE_SCHED_CLS, PROG_TYPE_SOCKET_FILTER, PROG_TYPE_XDP, ProgramSource,
-    TestRun, TestRunResult,
+    BPF_F_XDP_HAS_FRAGS, Instruction, PROG_TYPE_SCHED_CLS, PROG_TYPE_SOCKET_FILTER, PROG_TYPE_XDP,
+    ProgramSource, TestRun, TestRunResult,
 };
 
 use crate::Insn;
@@ -31,6 +31,10 @@ pub enum ProgramKind {
     /// Decides where a frame goes before the stack sees it; the context is `struct xdp_md`.
     #[doc(alias = "BPF_PROG_TYPE_XDP")]
     Xdp,
+    /// As [`ProgramKind::Xdp`], also for frames of several buffers, as a large MTU makes them: what
+    /// the program reads directly is the first buffer (Linux 5.18).
+    #[doc(alias = "BPF_F_XDP_HAS_FRAGS")]
+    XdpFrags,
     /// Decides at the traffic control of an interface, after the stack's entry or before its exit; the
     /// context is `struct __sk_buff`.
     #[doc(alias = "BPF_PROG_TYPE_SCHED_CLS")]
@@ -41,7 +45,7 @@ impl fmt::Display for ProgramKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::SocketFilter => "socket filter",
-            Self::Xdp => "XDP",
+            Self::Xdp | Self::XdpFrags => "XDP",
             Self::Tc => "tc",
         })
     }
@@ -110,13 +114,15 @@ fn program_source<'a>(
     name: &'a str,
     instructions: &'a [Instruction],
 ) -> ProgramSource<'a> {
-    let program_type = match kind {
-        ProgramKind::SocketFilter => PROG_TYPE_SOCKET_FILTER,
-        ProgramKind::Xdp => PROG_TYPE_XDP,
-        ProgramKind::Tc => PROG_TYPE_SCHED_CLS,
+    let (program_type, flags) = match kind {
+        ProgramKind::SocketFilter => (PROG_TYPE_SOCKET_FILTER, 0),
+        ProgramKind::Xdp => (PROG_TYPE_XDP, 0),
+        ProgramKind::XdpFrags => (PROG_TYPE_XDP, BPF_F_XDP_HAS_FRAGS),
+        ProgramKind::Tc => (PROG_TYPE_SCHED_CLS, 0),
     };
     ProgramSource {
         program_type,
+        flags,
         instructions,
         license: LICENSE,
         name,

@@ -2,14 +2,14 @@
 
 use std::marker::PhantomData;
 use std::ptr::NonNull;
-use std::sync::atomic::Ordering;
 
-use abi::packet::{BlockDesc, TP_STATUS_KERNEL, Tpacket2Hdr, Tpacket3Hdr};
+use abi::packet::{BlockDesc, Tpacket2Hdr, Tpacket3Hdr};
 
 use crate::options::Backend;
 use crate::packet::{Packet, lend};
 use crate::prefetch;
 use crate::ring::PacketRing;
+use crate::xdp::{Descriptors, XdpRing};
 
 /// Offset of the shared status word in a slot: V2's header begins with it, V3's block has it third.
 pub(crate) const fn status_offset(backend: Backend) -> usize {
@@ -24,13 +24,25 @@ pub(crate) const fn status_offset(backend: Backend) -> usize {
 /// While it is held the kernel has that much less room, so hold it no longer than you need.
 #[derive(Debug)]
 pub struct Batch<'r> {
-    pub(crate) ring: &'r mut PacketRing,
-    /// Slots of the ring it covers: one block, or this many frames.
-    pub(crate) slots: usize,
+    pub(crate) lender: Lender<'r>,
     pub(crate) packets: u32,
-    /// Of those, not found where the block's headers point.
+    /// Of those, not found where the ring's headers or descriptors point.
     pub(crate) unreadable: u32,
     pub(crate) lost_before: u64,
+}
+
+/// The ring that a batch is borrowed from, and how much of it.
+#[derive(Debug)]
+pub(crate) enum Lender<'r> {
+    /// One block, or this many frames.
+    Packet {
+        ring: &'r mut PacketRing,
+        slots: usize,
+    },
+    Xdp {
+        ring: &'r mut XdpRing,
+        descriptors: u32,
+    },
 }
 
 impl Batch<'_> {
@@ -52,72 +64,45 @@ impl Batch<'_> {
         self.lost_before
     }
 
-    /// Walks over the packets. Nothing is copied, and no system call is made.
+    /// Walks over the packets. No system call is made, and nothing is copied but packets of several
+    /// buffers.
     pub fn packets(&mut self) -> Packets<'_> {
-        let geometry = self.ring.geometry;
-        let head = self.ring.head * geometry.slot_bytes;
-        let (first, room) = match geometry.backend {
-            Backend::PacketV2 => (0, geometry.slot_bytes * self.slots),
-            Backend::PacketV3 => (self.first_offset(head), geometry.slot_bytes),
+        let walk = match &mut self.lender {
+            Lender::Packet { ring, slots } => Walk::Slots(Slots::new(ring, *slots)),
+            Lender::Xdp { ring, descriptors } => Walk::Descriptors(ring.walk(*descriptors)),
         };
         Packets {
-            slot: self.ring.region.pointer(head, room),
-            offset: first.min(room),
-            room,
+            walk,
             left: self.packets,
-            snaplen: self.ring.snaplen,
-            frame_bytes: geometry.slot_bytes,
-            backend: geometry.backend,
             unreadable: &mut self.unreadable,
-            lent: PhantomData,
         }
-    }
-
-    fn first_offset(&self, head: usize) -> usize {
-        let block = self
-            .ring
-            .region
-            .pointer(head, size_of::<BlockDesc>())
-            .cast::<BlockDesc>();
-        // SAFETY: mapped (checked), page-aligned, and the reader's while the batch is held.
-        let first = unsafe { &raw const (*block.as_ptr()).offset_to_first_pkt };
-        // SAFETY: as above.
-        unsafe { first.read() as usize }
     }
 }
 
 impl Drop for Batch<'_> {
     fn drop(&mut self) {
-        let ring = &mut *self.ring;
-        let geometry = ring.geometry;
-        for slot in 0..self.slots {
-            let offset = (ring.head + slot) * geometry.slot_bytes + status_offset(geometry.backend);
-            // Release: every read of the slot's bytes is done before the kernel can see that it may
-            // fill it again (prb_dispatch_next_block and packet_lookup_frame, net/packet/af_packet.c);
-            // with a weaker store a packet could change under its reader.
-            ring.region
-                .word(offset)
-                .store(TP_STATUS_KERNEL, Ordering::Release);
+        let (packets, unreadable) = (self.packets, self.unreadable);
+        match &mut self.lender {
+            Lender::Packet { ring, slots } => ring.give_back(*slots, packets, unreadable),
+            Lender::Xdp { ring, descriptors } => {
+                ring.give_back(*descriptors, packets, unreadable);
+            }
         }
-        ring.head = (ring.head + self.slots) % geometry.count;
-        ring.account.delivered += (self.packets - self.unreadable) as u64;
-        ring.account.unreadable += self.unreadable as u64;
     }
 }
 
 /// The packets of a [`Batch`], oldest first.
 #[derive(Debug)]
 pub struct Packets<'b> {
-    slot: NonNull<u8>,
-    /// Where in the slot the next header is.
-    offset: usize,
-    room: usize,
+    walk: Walk<'b>,
     left: u32,
-    snaplen: u32,
-    frame_bytes: usize,
-    backend: Backend,
     unreadable: &'b mut u32,
-    lent: PhantomData<&'b [u8]>,
+}
+
+#[derive(Debug)]
+enum Walk<'b> {
+    Slots(Slots<'b>),
+    Descriptors(Descriptors<'b>),
 }
 
 impl<'b> Iterator for Packets<'b> {
@@ -132,9 +117,9 @@ impl<'b> Iterator for Packets<'b> {
         if self.left == 0 {
             return None;
         }
-        let packet = match self.backend {
-            Backend::PacketV3 => self.next_in_block(),
-            Backend::PacketV2 => self.next_frame(),
+        let packet = match &mut self.walk {
+            Walk::Slots(slots) => slots.next(self.left),
+            Walk::Descriptors(descriptors) => descriptors.next(),
         };
         if packet.is_none() {
             *self.unreadable = self.left;
@@ -150,13 +135,57 @@ impl<'b> Iterator for Packets<'b> {
     }
 }
 
-impl<'b> Packets<'b> {
+/// A walk over the slots of a packet ring.
+#[derive(Debug)]
+struct Slots<'b> {
+    slot: NonNull<u8>,
+    /// Where in the slot the next header is.
+    offset: usize,
+    room: usize,
+    snaplen: u32,
+    frame_bytes: usize,
+    backend: Backend,
+    lent: PhantomData<&'b [u8]>,
+}
+
+impl<'b> Slots<'b> {
+    fn new(ring: &'b PacketRing, slots: usize) -> Self {
+        let geometry = ring.geometry;
+        let head = ring.head * geometry.slot_bytes;
+        let (first, room) = match geometry.backend {
+            Backend::PacketV2 => (0, geometry.slot_bytes * slots),
+            Backend::PacketV3 => (first_offset(ring, head), geometry.slot_bytes),
+        };
+        Self {
+            slot: ring.region.pointer(head, room),
+            offset: first.min(room),
+            room,
+            snaplen: ring.snaplen,
+            frame_bytes: geometry.slot_bytes,
+            backend: geometry.backend,
+            lent: PhantomData,
+        }
+    }
+
+    /// The next packet, when `left` are to come; `None` if the headers are not what they should be.
     #[inline(always)]
     #[expect(
         clippy::inline_always,
         reason = "called for every packet: what its caller does not read is not made"
     )]
-    fn next_in_block(&mut self) -> Option<Packet<'b>> {
+    fn next(&mut self, left: u32) -> Option<Packet<'b>> {
+        match self.backend {
+            Backend::PacketV3 => self.next_in_block(left),
+            Backend::PacketV2 => self.next_frame(),
+        }
+    }
+
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "called for every packet: what its caller does not read is not made"
+    )]
+    fn next_in_block(&mut self, left: u32) -> Option<Packet<'b>> {
         if self.offset > self.room || !self.offset.is_multiple_of(8) {
             return None;
         }
@@ -169,7 +198,7 @@ impl<'b> Packets<'b> {
         let (packet, header) = unsafe { lend::<Tpacket3Hdr>(at, room, self.snaplen) }?;
         let step = header.next_offset as usize;
         // The last packet of a block has no next one.
-        if step < header.mac as usize + header.snaplen as usize && self.left > 1 {
+        if step < header.mac as usize + header.snaplen as usize && left > 1 {
             return None;
         }
         prefetch::ahead(at, step);
@@ -187,4 +216,14 @@ impl<'b> Packets<'b> {
         self.offset += self.frame_bytes;
         Some(packet)
     }
+}
+
+/// Where the first packet of the block at byte `head` is.
+fn first_offset(ring: &PacketRing, head: usize) -> usize {
+    let block = ring.region.pointer(head, size_of::<BlockDesc>());
+    let block = block.cast::<BlockDesc>();
+    // SAFETY: mapped (checked), page-aligned, and the reader's while the batch is held.
+    let first = unsafe { &raw const (*block.as_ptr()).offset_to_first_pkt };
+    // SAFETY: as above.
+    unsafe { first.read() as usize }
 }

@@ -83,6 +83,8 @@ pub enum OptionError {
     SnaplenZero,
     /// TPACKET_V3 wakes its reader once a millisecond at most.
     ImmediateNeedsV2,
+    /// Packet rings have time stamps of the kernel or of the interface.
+    ReaderStamps,
     /// The timeout of batches is out of range.
     Timeout {
         /// What was asked.
@@ -102,6 +104,7 @@ impl fmt::Display for OptionError {
             Self::ImmediateNeedsV2 => {
                 write!(f, "immediate delivery needs the backend packet-v2")
             }
+            Self::ReaderStamps => write!(f, "a packet ring has no time stamps of its reader"),
             Self::Timeout { timeout } => {
                 write!(
                     f,

@@ -1,9 +1,11 @@
 //! Receive rings across the kernel border, and their loss account.
 //!
 //! A [`PacketRing`] is memory shared with the kernel's packet socket: TPACKET_V3, whose blocks
-//! gather many packets for one wake-up, or TPACKET_V2, a frame and a wake-up per packet. A
-//! [`Batch`] lends what the kernel has handed over, without a copy or a system call; dropping it
-//! hands the memory back. [`Account`] says what became of every packet the ring was offered.
+//! gather many packets for one wake-up, or TPACKET_V2, a frame and a wake-up per packet. An
+//! [`XdpRing`] is memory shared with an AF_XDP socket, to which an XDP program sends packets. A
+//! [`Batch`] of either lends what the kernel has handed over, without a copy or a system call;
+//! dropping it hands the memory back. [`Account`] says what became of every packet the ring was
+//! offered.
 //!
 //! The ring sleeps and wakes for nobody: its descriptor ([`std::os::fd::AsFd`]) becomes readable
 //! when there is work, in whatever event loop its owner has. It knows nothing of files or screens.
@@ -18,6 +20,7 @@ mod packet;
 mod prefetch;
 mod ring;
 mod setup;
+mod xdp;
 
 pub use account::Account;
 pub use batch::{Batch, Packets};
@@ -29,3 +32,4 @@ pub use options::{
 pub use packet::Packet;
 pub use ring::{Link, PacketRing};
 pub use setup::link_type;
+pub use xdp::{BusyPoll, XdpOpenError, XdpOptions, XdpRing, XdpSetupError, XdpStep, ZeroCopy};

@@ -111,6 +111,9 @@ pub enum TimestampSource {
     Kernel,
     /// The interface's own clock.
     Hardware,
+    /// The reader, for packets that come without one ([`XdpRing`](crate::XdpRing)): when it took
+    /// their batch (`CLOCK_REALTIME`). Not to be asked of a packet ring.
+    Reader,
 }
 
 impl TimestampSource {
@@ -119,6 +122,7 @@ impl TimestampSource {
         match self {
             Self::Kernel => "kernel",
             Self::Hardware => "hardware",
+            Self::Reader => "reader",
         }
     }
 }

@@ -32,6 +32,22 @@ pub(crate) fn ahead(at: NonNull<u8>, bytes: usize) {
     }
 }
 
+/// Fetches the beginning of a packet, and what lies directly before it.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+pub(crate) fn headers(packet: *const u8) {
+    use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+    for offset in [-64, 0, 64] {
+        // SAFETY: as above.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(packet.wrapping_offset(offset).cast()) };
+    }
+}
+
+/// Nothing: the hint has no stable name on this architecture.
+#[cfg(not(target_arch = "x86_64"))]
+#[inline]
+pub(crate) fn headers(_packet: *const u8) {}
+
 /// Nothing: the hint has no stable name on this architecture.
 #[cfg(not(target_arch = "x86_64"))]
 #[inline]

@@ -6,13 +6,14 @@ use std::sync::atomic::Ordering;
 
 use abi::bpf::attach_classic;
 use abi::packet::{
-    BlockDesc, PACKET_STATISTICS, SOL_PACKET, TP_STATUS_LOSING, TP_STATUS_USER, TpacketStats,
+    BlockDesc, PACKET_STATISTICS, SOL_PACKET, TP_STATUS_KERNEL, TP_STATUS_LOSING, TP_STATUS_USER,
+    TpacketStats,
 };
 use abi::region::Region;
 use abi::socket;
 
 use crate::account::Account;
-use crate::batch::{Batch, status_offset};
+use crate::batch::{Batch, Lender, status_offset};
 use crate::error::OpenError;
 use crate::filter;
 use crate::geometry::Geometry;
@@ -103,12 +104,26 @@ impl PacketRing {
         let lost_before = std::mem::take(&mut self.unreported);
         let (slots, packets) = (ready.slots, ready.packets);
         Some(Batch {
-            ring: self,
-            slots,
+            lender: Lender::Packet { ring: self, slots },
             packets,
             unreadable: 0,
             lost_before,
         })
+    }
+
+    /// Gives the slots of a batch back, of whose packets `unreadable` were no good.
+    pub(crate) fn give_back(&mut self, slots: usize, packets: u32, unreadable: u32) {
+        for slot in self.head..self.head + slots {
+            let offset = slot * self.geometry.slot_bytes + status_offset(self.geometry.backend);
+            // Release: every read of the slot's bytes is done before the kernel can see that it may
+            // fill it again (prb_dispatch_next_block and packet_lookup_frame, net/packet/af_packet.c);
+            // with a weaker store a packet could change under its reader.
+            let status = self.region.word(offset);
+            status.store(TP_STATUS_KERNEL, Ordering::Release);
+        }
+        self.head = (self.head + slots) % self.geometry.count;
+        self.account.delivered += (packets - unreadable) as u64;
+        self.account.unreadable += unreadable as u64;
     }
 
     fn ready(&self) -> Option<Ready> {

@@ -14,7 +14,7 @@ use abi::socket::{self, set_option};
 use abi::timestamp::stamp_all_received;
 
 use crate::account::Account;
-use crate::error::{OpenError, SetupError, Step};
+use crate::error::{OpenError, OptionError, SetupError, Step};
 use crate::filter::{self, Refused};
 use crate::geometry::{Geometry, RESERVE_BYTES};
 use crate::options::{
@@ -26,6 +26,9 @@ use crate::ring::{Link, PacketRing};
 /// step, so that no packet enters before direction, snaplen and fanout hold.
 pub(crate) fn open(name: &str, options: &Options) -> Result<PacketRing, OpenError> {
     let geometry = Geometry::new(options)?;
+    if options.timestamps == TimestampSource::Reader {
+        return Err(OptionError::ReaderStamps.into());
+    }
     let at = |step: Step| {
         move |source| SetupError {
             step,
@@ -121,7 +124,7 @@ fn request_ring(fd: BorrowedFd<'_>, geometry: &Geometry) -> io::Result<()> {
     }
 }
 
-fn promiscuous(fd: BorrowedFd<'_>, index: u32) -> io::Result<()> {
+pub(crate) fn promiscuous(fd: BorrowedFd<'_>, index: u32) -> io::Result<()> {
     let membership = PacketMreq {
         ifindex: index.cast_signed(),
         kind: PACKET_MR_PROMISC,
@@ -177,7 +180,7 @@ fn attach(fd: BorrowedFd<'_>, options: &Options, outgoing_is_unwanted: bool) -> 
 // Hardware types of `net/if_arp.h`.
 const ARPHRD_ETHER: u16 = 1;
 const ARPHRD_RAWIP: u16 = 519;
-const ARPHRD_LOOPBACK: u16 = 772;
+pub(crate) const ARPHRD_LOOPBACK: u16 = 772;
 const ARPHRD_IEEE80211: u16 = 801;
 const ARPHRD_IEEE80211_RADIOTAP: u16 = 803;
 const ARPHRD_NONE: u16 = 65_534;

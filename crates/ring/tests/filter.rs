@@ -45,6 +45,7 @@ fn that_says(bytes: u8) -> Vec<u8> {
 fn program(bytes: i32) -> OwnedFd {
     let source = ProgramSource {
         program_type: PROG_TYPE_SOCKET_FILTER,
+        flags: 0,
         instructions: &[
             Instruction::new(0xb7, 0, 0, 0, bytes),
             Instruction::new(0x95, 0, 0, 0, 0),

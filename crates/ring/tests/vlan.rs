@@ -3,53 +3,8 @@
 mod support;
 
 use lab::Net;
-use support::{BACKENDS, BROADCAST, Seen, collect, frame, open, options, send};
+use support::{BACKENDS, Seen, VLAN, collect, open, options, send, tagged, tagged_frames, tags};
 use tapline_ring::{Backend, Options, PacketRing};
-
-/// A frame of `bytes` bytes with `tags` put in.
-fn tagged(tags: &[[u16; 2]], bytes: usize) -> Vec<u8> {
-    let plain = frame(BROADCAST, bytes - 4 * tags.len());
-    let tags = tags
-        .as_flattened()
-        .iter()
-        .flat_map(|word| word.to_be_bytes());
-    let (addresses, rest) = plain.split_at(12);
-    addresses
-        .iter()
-        .copied()
-        .chain(tags)
-        .chain(rest.iter().copied())
-        .collect()
-}
-
-const VLAN: u16 = 0x8100;
-const SERVICE: u16 = 0x88a8;
-
-/// Untagged, 802.1Q with all bits of its fields in use, 802.1ad, the lowest and the highest VLAN, a
-/// priority tag that says nothing, two tags of one kind, of both kinds, and three.
-fn tags() -> Vec<Vec<[u16; 2]>> {
-    vec![
-        vec![],
-        vec![[VLAN, 0xffff]],
-        vec![[SERVICE, 7]],
-        vec![[VLAN, 1]],
-        vec![[VLAN, 0x0fff]],
-        vec![[VLAN, 0xe000]],
-        vec![[VLAN, 0x0000]],
-        vec![[SERVICE, 0x0000]],
-        vec![[VLAN, 7], [VLAN, 8]],
-        vec![[SERVICE, 7], [VLAN, 8]],
-        vec![[VLAN, 0], [SERVICE, 0]],
-        vec![[SERVICE, 7], [SERVICE, 8], [VLAN, 9]],
-    ]
-}
-
-/// Frames with each combination of tags, short and long.
-fn frames() -> Vec<Vec<u8>> {
-    let lengths = [64, 100, 1514];
-    let of = |tags: Vec<[u16; 2]>| lengths.map(|bytes| tagged(&tags, bytes));
-    tags().into_iter().flat_map(of).collect()
-}
 
 fn with_snaplen(backend: Backend, snaplen: u32) -> Options {
     Options {
@@ -83,7 +38,7 @@ fn a_cut_packet_is_the_beginning_of_what_was_on_the_wire() {
         let ring = |host, snaplen| open(host, &with_snaplen(backend, snaplen));
         let rings = |host| snaplens.map(|snaplen| ring(host, snaplen));
         let (out, inward): ([PacketRing; 10], [PacketRing; 10]) = (rings(&left), rings(&right));
-        let frames = frames();
+        let frames = tagged_frames();
         // A ring of the largest snaplen has 16 frames in V2: each is emptied before the next.
         let mut rings: Vec<PacketRing> = out.into_iter().chain(inward).collect();
         for part in frames.chunks(8) {
@@ -107,7 +62,7 @@ fn a_tag_is_put_back_once_however_often_a_batch_is_walked() {
         let [left, right] = Net::new().pair();
         for snaplen in [4, 14, 96, 1514] {
             let mut ring = open(&right, &with_snaplen(backend, snaplen));
-            let frames = frames();
+            let frames = tagged_frames();
             send(&left, &frames);
             let mut seen = Vec::new();
             support::read(&mut ring, |batch| {
@@ -134,7 +89,7 @@ fn a_tag_that_was_kept_beside_the_bytes_is_told() {
             .iter()
             .flat_map(|tags| [tags.first().map(|tag| tag[1]); 3])
             .collect();
-        send(&left, &frames());
+        send(&left, &tagged_frames());
         let mut told = Vec::new();
         support::read(&mut ring, |batch| {
             let first: Vec<_> = batch.packets().map(|packet| packet.vlan_tag).collect();

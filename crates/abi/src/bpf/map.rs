@@ -26,6 +26,9 @@ pub enum MapType {
     /// Prefixes, of which the longest that fits is found; a key is its length in bits and its bytes.
     #[doc(alias = "BPF_MAP_TYPE_LPM_TRIE")]
     LpmTrie = 11,
+    /// Array of AF_XDP sockets, set by descriptor; what is set cannot be read.
+    #[doc(alias = "BPF_MAP_TYPE_XSKMAP")]
+    XskMap = 17,
 }
 
 /// What a map is made of.
@@ -73,7 +76,7 @@ impl Map {
         };
         let value_bytes = layout.value_bytes as usize;
         let area_bytes = match layout.map_type {
-            MapType::Array | MapType::Hash | MapType::LpmTrie => value_bytes,
+            MapType::Array | MapType::Hash | MapType::LpmTrie | MapType::XskMap => value_bytes,
             // The kernel copies each value rounded up to 8 bytes (`bpf_map_value_size`).
             MapType::PerCpuArray => value_bytes.next_multiple_of(8) * possible_cpus()?,
         };

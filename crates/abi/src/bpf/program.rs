@@ -20,6 +20,8 @@ pub const PROG_TYPE_SCHED_CLS: u32 = 3;
 #[doc(alias = "BPF_PROG_TYPE_XDP")]
 pub const PROG_TYPE_XDP: u32 = 6;
 
+/// Flag of an XDP program that takes frames of several buffers (Linux 5.18).
+pub const BPF_F_XDP_HAS_FRAGS: u32 = 1 << 5;
 /// Test run of an XDP program whose verdict is carried out on real frames (Linux 5.18).
 pub const BPF_F_TEST_XDP_LIVE_FRAMES: u32 = 1 << 1;
 
@@ -28,6 +30,8 @@ pub const BPF_F_TEST_XDP_LIVE_FRAMES: u32 = 1 << 1;
 pub struct ProgramSource<'a> {
     /// `BPF_PROG_TYPE_*`.
     pub program_type: u32,
+    /// `BPF_F_*` of programs.
+    pub flags: u32,
     /// The slots.
     pub instructions: &'a [Instruction],
     /// Licence; some helpers of the kernel ask for one compatible with the GPL.
@@ -48,6 +52,7 @@ pub fn load_program(source: &ProgramSource<'_>, log: &mut [u8]) -> io::Result<Ow
     let too_long = |_| io::Error::from_raw_os_error(libc::E2BIG);
     let mut attr = ProgramLoad {
         prog_type: source.program_type,
+        prog_flags: source.flags,
         insn_cnt: u32::try_from(source.instructions.len()).map_err(too_long)?,
         insns: source.instructions.as_ptr() as u64,
         license: source.license.as_ptr() as u64,

@@ -197,10 +197,13 @@ fn relation(condition: Condition) -> &'static str {
 fn helper_name(helper: Helper) -> &'static str {
     match helper {
         Helper::MapLookupElem => "bpf_map_lookup_elem",
+        Helper::KtimeGetNs => "bpf_ktime_get_ns",
         Helper::GetPrandomU32 => "bpf_get_prandom_u32",
         Helper::GetSmpProcessorId => "bpf_get_smp_processor_id",
         Helper::Redirect => "bpf_redirect",
         Helper::SkbLoadBytes => "bpf_skb_load_bytes",
         Helper::SkbPullData => "bpf_skb_pull_data",
+        Helper::RedirectMap => "bpf_redirect_map",
+        Helper::XdpAdjustMeta => "bpf_xdp_adjust_meta",
     }
 }

@@ -129,6 +129,9 @@ pub enum Helper {
     /// `R1` map, `R2` address of the key: address of the value, or 0.
     #[doc(alias = "bpf_map_lookup_elem")]
     MapLookupElem = 1,
+    /// `CLOCK_MONOTONIC`, nanoseconds (Linux 5.8 without the GPL).
+    #[doc(alias = "bpf_ktime_get_ns")]
+    KtimeGetNs = 5,
     /// A random u32.
     #[doc(alias = "bpf_get_prandom_u32")]
     GetPrandomU32 = 7,
@@ -146,4 +149,11 @@ pub enum Helper {
     /// error. Addresses in the packet are void afterwards.
     #[doc(alias = "bpf_skb_pull_data")]
     SkbPullData = 39,
+    /// `R1` map, `R2` key, `R3` the verdict if there is no such entry: the XDP verdict that sends the
+    /// frame to the entry.
+    #[doc(alias = "bpf_redirect_map")]
+    RedirectMap = 51,
+    /// `R1` context, `R2` bytes (negative: room in front of the frame): 0, or an error.
+    #[doc(alias = "bpf_xdp_adjust_meta")]
+    XdpAdjustMeta = 54,
 }

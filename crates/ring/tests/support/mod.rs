@@ -2,13 +2,19 @@
 
 #![allow(dead_code, reason = "each test file uses a part")]
 
+pub mod steered;
+
+use std::fmt::Debug;
+use std::io;
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 use lab::Host;
 use lab::generator::{pin_to_cpu, send_frames};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use tapline_ring::{Backend, Batch, Delivery, Options, Packet, PacketRing, TimestampSource};
+use tapline_ring::{
+    Account, Backend, Batch, Delivery, Options, Packet, PacketRing, TimestampSource, XdpRing,
+};
 use wire::metadata::{Checksum, Direction, Reception};
 
 pub const BACKENDS: [Backend; 2] = [Backend::PacketV2, Backend::PacketV3];
@@ -22,6 +28,31 @@ pub const PRIVATE: [u8; 2] = [0x88, 0xb5];
 pub const BROADCAST: [u8; 6] = [0xff; 6];
 pub const GROUP: [u8; 6] = [0x01, 0x00, 0x5e, 0x00, 0x00, 0x05];
 pub const STRANGER: [u8; 6] = [2, 0, 0, 0, 9, 9];
+
+/// What the rings of either kind have in common.
+pub trait Ring: AsFd + Debug {
+    fn next_batch(&mut self) -> Option<Batch<'_>>;
+    fn refresh(&mut self) -> io::Result<()>;
+    fn account(&self) -> &Account;
+}
+
+macro_rules! ring {
+    ($kind:ty) => {
+        impl Ring for $kind {
+            fn next_batch(&mut self) -> Option<Batch<'_>> {
+                <$kind>::next_batch(self)
+            }
+            fn refresh(&mut self) -> io::Result<()> {
+                <$kind>::refresh(self)
+            }
+            fn account(&self) -> &Account {
+                <$kind>::account(self)
+            }
+        }
+    };
+}
+ring!(PacketRing);
+ring!(XdpRing);
 
 /// A ring that has room for 256 packets however slowly they come: V3 hands over a block, which has
 /// one packet at least, once a millisecond.
@@ -55,6 +86,51 @@ pub fn frame(destination: [u8; 6], bytes: usize) -> Vec<u8> {
     let header = [&destination[..], &[2, 0, 0, 0, 0, 7], &PRIVATE].concat();
     let payload = (header.len()..bytes).map(|place| (place % 251) as u8);
     header.iter().copied().chain(payload).collect()
+}
+
+/// A frame of `bytes` bytes with `tags` put in.
+pub fn tagged(tags: &[[u16; 2]], bytes: usize) -> Vec<u8> {
+    let plain = frame(BROADCAST, bytes - 4 * tags.len());
+    let tags = tags
+        .as_flattened()
+        .iter()
+        .flat_map(|word| word.to_be_bytes());
+    let (addresses, rest) = plain.split_at(12);
+    addresses
+        .iter()
+        .copied()
+        .chain(tags)
+        .chain(rest.iter().copied())
+        .collect()
+}
+
+pub const VLAN: u16 = 0x8100;
+const SERVICE: u16 = 0x88a8;
+
+/// Untagged, 802.1Q with all bits of its fields in use, 802.1ad, the lowest and the highest VLAN, a
+/// priority tag that says nothing, two tags of one kind, of both kinds, and three.
+pub fn tags() -> Vec<Vec<[u16; 2]>> {
+    vec![
+        vec![],
+        vec![[VLAN, 0xffff]],
+        vec![[SERVICE, 7]],
+        vec![[VLAN, 1]],
+        vec![[VLAN, 0x0fff]],
+        vec![[VLAN, 0xe000]],
+        vec![[VLAN, 0x0000]],
+        vec![[SERVICE, 0x0000]],
+        vec![[VLAN, 7], [VLAN, 8]],
+        vec![[SERVICE, 7], [VLAN, 8]],
+        vec![[VLAN, 0], [SERVICE, 0]],
+        vec![[SERVICE, 7], [SERVICE, 8], [VLAN, 9]],
+    ]
+}
+
+/// Frames with each combination of tags, short and long.
+pub fn tagged_frames() -> Vec<Vec<u8>> {
+    let lengths = [64, 100, 1514];
+    let of = |tags: Vec<[u16; 2]>| lengths.map(|bytes| tagged(&tags, bytes));
+    tags().into_iter().flat_map(of).collect()
 }
 
 /// The frame by which [`until_end`] knows that all before it have been seen.
@@ -111,13 +187,13 @@ impl From<Packet<'_>> for Seen {
 
 /// Waits until the ring has work.
 #[track_caller]
-pub fn wait(ring: &PacketRing) {
+pub fn wait(ring: &impl Ring) {
     assert!(poll_until(ring, Instant::now() + DEADLINE), "no work came");
 }
 
 /// Waits until the ring polls readable or broken; `false` at the deadline.
 #[track_caller]
-fn poll_until(ring: &PacketRing, deadline: Instant) -> bool {
+fn poll_until(ring: &impl Ring, deadline: Instant) -> bool {
     let left = deadline.saturating_duration_since(Instant::now());
     let timeout = Timespec::try_from(left).unwrap();
     let mut descriptors = [PollFd::from_borrowed_fd(ring.as_fd(), PollFlags::IN)];
@@ -126,7 +202,7 @@ fn poll_until(ring: &PacketRing, deadline: Instant) -> bool {
 
 /// Hands every batch to `take` until it answers that it has enough.
 #[track_caller]
-pub fn read(ring: &mut PacketRing, mut take: impl FnMut(&mut Batch<'_>) -> bool) {
+pub fn read(ring: &mut impl Ring, mut take: impl FnMut(&mut Batch<'_>) -> bool) {
     let deadline = Instant::now() + DEADLINE;
     loop {
         while let Some(mut batch) = ring.next_batch() {
@@ -143,7 +219,7 @@ pub fn read(ring: &mut PacketRing, mut take: impl FnMut(&mut Batch<'_>) -> bool)
 
 /// The next `count` packets.
 #[track_caller]
-pub fn collect(ring: &mut PacketRing, count: usize) -> Vec<Seen> {
+pub fn collect(ring: &mut impl Ring, count: usize) -> Vec<Seen> {
     let mut seen = Vec::new();
     read(ring, |batch| {
         seen.extend(batch.packets().map(Seen::from));
@@ -155,7 +231,7 @@ pub fn collect(ring: &mut PacketRing, count: usize) -> Vec<Seen> {
 
 /// The packets before the [`end_frame`]. More than that frame's 60 bytes must be kept of each.
 #[track_caller]
-pub fn until_end(ring: &mut PacketRing) -> Vec<Seen> {
+pub fn until_end(ring: &mut impl Ring) -> Vec<Seen> {
     let end = end_frame();
     let mut seen: Vec<Seen> = Vec::new();
     read(ring, |batch| {
@@ -175,7 +251,7 @@ pub fn bytes_of(seen: Vec<Seen>) -> Vec<Vec<u8>> {
 /// A ring that drops what it is offered has no event to wait for, so the processor is offered
 /// between two looks.
 #[track_caller]
-pub fn until_accepted(rings: &mut [PacketRing], count: u64) {
+pub fn until_accepted(rings: &mut [impl Ring], count: u64) {
     let deadline = Instant::now() + DEADLINE;
     let mut accepted = 0;
     while accepted < count {

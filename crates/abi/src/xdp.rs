@@ -1,0 +1,230 @@
+//! AF_XDP sockets: the uapi of `linux/if_xdp.h`, and the calls of such a socket.
+//!
+//! Structs mirror the header byte for byte; `tests/xdp_layout.rs` compares every size, offset and
+//! number with what a C compiler makes of it.
+
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+
+use crate::region::Region;
+use crate::socket::{Uapi, check, set_option};
+
+/// Address of an AF_XDP socket (`struct sockaddr_xdp`).
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SockaddrXdp {
+    /// `AF_XDP`; [`bind`] sets it.
+    pub family: u16,
+    /// `XDP_COPY` and its kin.
+    pub flags: u16,
+    /// Interface index.
+    pub ifindex: u32,
+    /// Receive queue of the interface.
+    pub queue_id: u32,
+    /// Socket whose packet memory is shared, with `XDP_SHARED_UMEM`.
+    pub shared_umem_fd: u32,
+}
+
+/// Where the parts of a ring lie in its mapping, bytes (`struct xdp_ring_offset`).
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RingOffset {
+    /// Index of the next entry to be written.
+    pub producer: u64,
+    /// Index of the next entry to be read.
+    pub consumer: u64,
+    /// The entries.
+    pub desc: u64,
+    /// `XDP_RING_*`.
+    pub flags: u64,
+}
+
+/// Where the parts of all rings lie (`struct xdp_mmap_offsets`).
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct MmapOffsets {
+    /// Receive ring.
+    pub rx: RingOffset,
+    /// Transmit ring.
+    pub tx: RingOffset,
+    /// Fill ring.
+    pub fr: RingOffset,
+    /// Completion ring.
+    pub cr: RingOffset,
+}
+
+/// Hands packet memory to the kernel (`struct xdp_umem_reg`).
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct UmemReg {
+    /// Address of the memory, page-aligned.
+    pub addr: u64,
+    /// Its bytes: a multiple of `chunk_size`.
+    pub len: u64,
+    /// Bytes of a chunk: 2048, or a larger power of two up to the page size.
+    pub chunk_size: u32,
+    /// Bytes kept free in each chunk, beside the kernel's own 256.
+    pub headroom: u32,
+    /// `XDP_UMEM_*`.
+    pub flags: u32,
+    /// Metadata of sent packets (Linux 6.8); 0 for none.
+    pub tx_metadata_len: u32,
+}
+
+/// Counters of a socket since it was opened (`struct xdp_statistics`).
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Statistics {
+    /// Received packets dropped for want of a buffer, or because one was too small.
+    pub rx_dropped: u64,
+    /// Entries of the fill ring that the kernel refused.
+    pub rx_invalid_descs: u64,
+    /// Entries of the transmit ring that the kernel refused.
+    pub tx_invalid_descs: u64,
+    /// Received packets dropped because the receive ring was full (Linux 5.9).
+    pub rx_ring_full: u64,
+    /// Times the fill ring was found empty (Linux 5.9).
+    pub rx_fill_ring_empty_descs: u64,
+    /// Times the transmit ring was found empty (Linux 5.9).
+    pub tx_ring_empty_descs: u64,
+}
+
+/// Entry of the receive ring (`struct xdp_desc`).
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct XdpDesc {
+    /// Place of the first byte in the packet memory.
+    pub addr: u64,
+    /// Bytes there.
+    pub len: u32,
+    /// [`XDP_PKT_CONTD`].
+    pub options: u32,
+}
+
+/// What a steering program writes in front of a packet for the reader of its socket.
+///
+/// The kernel defines no such struct: this is an agreement between our programs and our rings.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Metadata {
+    /// `CLOCK_MONOTONIC` when the program saw the packet, nanoseconds.
+    pub monotonic_ns: u64,
+    /// [`METADATA_MARK`], which tells it from what else may lie there.
+    pub mark: u64,
+}
+
+/// Mark of [`Metadata`]: fits a sign-extended 32-bit constant, as eBPF stores it.
+pub const METADATA_MARK: u64 = 0x7461_706c;
+
+// SAFETY: `repr(C)`, integers only: 2·2 + 3·4 = 16 bytes, each on its alignment.
+unsafe impl Uapi for SockaddrXdp {}
+// SAFETY: integers of one width.
+unsafe impl Uapi for RingOffset {}
+// SAFETY: four structs of integers of one width.
+unsafe impl Uapi for MmapOffsets {}
+// SAFETY: 2·8 + 4·4 = 32 bytes of integers, a multiple of 8: no padding.
+unsafe impl Uapi for UmemReg {}
+// SAFETY: integers of one width.
+unsafe impl Uapi for Statistics {}
+
+/// Socket level of the options below.
+pub const SOL_XDP: i32 = 283;
+/// Reads [`MmapOffsets`].
+pub const XDP_MMAP_OFFSETS: i32 = 1;
+/// Sets the entries of the receive ring.
+pub const XDP_RX_RING: i32 = 2;
+/// Registers [`UmemReg`].
+pub const XDP_UMEM_REG: i32 = 4;
+/// Sets the entries of the fill ring.
+pub const XDP_UMEM_FILL_RING: i32 = 5;
+/// Sets the entries of the completion ring.
+pub const XDP_UMEM_COMPLETION_RING: i32 = 6;
+/// Reads [`Statistics`].
+pub const XDP_STATISTICS: i32 = 7;
+/// Place of the receive ring's mapping.
+pub const XDP_PGOFF_RX_RING: u64 = 0;
+/// Place of the fill ring's mapping.
+pub const XDP_UMEM_PGOFF_FILL_RING: u64 = 0x1_0000_0000;
+/// Bind: copy each packet into the packet memory.
+pub const XDP_COPY: u16 = 1 << 1;
+/// Bind: receive straight into the packet memory, or fail.
+pub const XDP_ZEROCOPY: u16 = 1 << 2;
+/// Bind: the kernel tells when it has to be woken (Linux 5.4).
+pub const XDP_USE_NEED_WAKEUP: u16 = 1 << 3;
+/// Bind: a packet may take several buffers (Linux 6.6).
+pub const XDP_USE_SG: u16 = 1 << 4;
+/// Flag of a ring: the kernel has to be woken.
+pub const XDP_RING_NEED_WAKEUP: u32 = 1 << 0;
+/// Option of a descriptor: the packet goes on in the next one.
+pub const XDP_PKT_CONTD: u32 = 1 << 0;
+/// Bytes that the kernel keeps in front of a packet (`XDP_PACKET_HEADROOM`, `linux/bpf.h`).
+pub const XDP_PACKET_HEADROOM: usize = 256;
+
+/// Opens an AF_XDP socket.
+///
+/// # Errors
+/// EPERM without the privilege, EAFNOSUPPORT when the kernel is built without them.
+/// # Privileges
+/// `CAP_NET_RAW` in the user namespace that owns the network namespace.
+/// # Kernel
+/// Linux 4.18.
+pub fn socket() -> io::Result<OwnedFd> {
+    let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC;
+    // SAFETY: no pointers are passed.
+    let fd = check(unsafe { libc::socket(libc::AF_XDP, kind, 0) })?;
+    // SAFETY: the descriptor was just opened and nobody else knows it.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// Gives the socket `memory` for its packets, in chunks of `chunk_bytes`.
+///
+/// The kernel pins the pages and keeps them until the socket is closed, also when `memory` is
+/// unmapped before.
+///
+/// # Errors
+/// EINVAL for a size it does not take, ENOBUFS at the limit of locked memory, ENOMEM.
+pub fn register_memory(
+    socket: BorrowedFd<'_>,
+    memory: &Region,
+    chunk_bytes: u32,
+) -> io::Result<()> {
+    let request = UmemReg {
+        addr: memory.pointer(0, memory.bytes()).as_ptr() as u64,
+        len: memory.bytes() as u64,
+        chunk_size: chunk_bytes,
+        ..UmemReg::default()
+    };
+    set_option(socket, SOL_XDP, XDP_UMEM_REG, &request)
+}
+
+/// Binds the socket to a queue of an interface.
+///
+/// # Errors
+/// EBUSY when another socket has the queue; EINVAL when there is no such queue, for flags the kernel
+/// does not know, and without rings or memory; ENODEV; EOPNOTSUPP and what the driver says when zero
+/// copy is asked for.
+pub fn bind(socket: BorrowedFd<'_>, address: &SockaddrXdp) -> io::Result<()> {
+    let address = SockaddrXdp {
+        family: libc::AF_XDP as u16,
+        ..*address
+    };
+    let bytes = size_of::<SockaddrXdp>() as libc::socklen_t;
+    // SAFETY: the address outlives the call and its size is the one passed.
+    check(unsafe { libc::bind(socket.as_raw_fd(), (&raw const address).cast(), bytes) })?;
+    Ok(())
+}
+
+/// Wakes the driver for the socket's fill ring; with busy polling, has it receive now.
+///
+/// # Errors
+/// ENETDOWN when the interface is down, ENXIO when the socket is not bound, EAGAIN, EBUSY.
+/// # Source
+/// `__xsk_recvmsg`, net/xdp/xsk.c.
+pub fn wake(socket: BorrowedFd<'_>) -> io::Result<()> {
+    let (nowhere, nobody) = (std::ptr::null_mut(), std::ptr::null_mut());
+    let (fd, flags) = (socket.as_raw_fd(), libc::MSG_DONTWAIT);
+    // SAFETY: with a length of 0 nothing is written; null asks for no address.
+    let result = unsafe { libc::recvfrom(fd, nowhere, 0, flags, nobody, std::ptr::null_mut()) };
+    check(result as i32)?;
+    Ok(())
+}

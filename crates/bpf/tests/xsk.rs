@@ -1,0 +1,107 @@
+//! The steering program on given packets, by the kernel's test runs: what it returns and counts.
+
+use std::os::fd::AsFd;
+
+use abi::bpf::TestRun;
+use abi::xdp::METADATA_MARK;
+use tapline_bpf::{Condition, Insn, Label, Others, Redirect, RedirectOptions, Reg, Size};
+
+const XDP_DROP: u32 = 1;
+const XDP_PASS: u32 = 2;
+
+/// What the program makes of a packet of 64 bytes that begins with `first`, `count` times; the
+/// verdict of the last, and what lies in front of the packet then.
+fn run(redirect: &Redirect, first: u8, count: u32) -> (u32, Vec<u8>) {
+    let packet: Vec<u8> = std::iter::once(first).chain(0..63).collect();
+    let run = TestRun {
+        data: &packet,
+        ..TestRun::default()
+    };
+    let mut last = (0, Vec::new());
+    for _ in 0..count {
+        let mut after = vec![0; 256];
+        let result = redirect.program().test_run(&run, &mut after).unwrap();
+        after.truncate(result.data_bytes as usize);
+        let begin = after.len() - packet.len();
+        assert_eq!(after.split_off(begin), packet, "the packet is as it was");
+        last = (result.return_value, after);
+    }
+    last
+}
+
+/// Takes packets whose first byte is 7.
+fn sevens() -> Vec<Insn<'static>> {
+    let short = Label(2);
+    vec![
+        Insn::mov(Reg::R6, Reg::R1),
+        Insn::load(Size::Word, Reg::R2, Reg::R6, 0),
+        Insn::load(Size::Word, Reg::R3, Reg::R6, 4),
+        Insn::mov(Reg::R4, Reg::R2),
+        Insn::add(Reg::R4, 1),
+        Insn::jump_if(Condition::Greater, Reg::R4, Reg::R3, short),
+        Insn::load(Size::Byte, Reg::R5, Reg::R2, 0),
+        Insn::jump_if32(Condition::Equal, Reg::R5, 7, Redirect::TAKE),
+        Insn::Place(short),
+        Insn::Jump {
+            target: Redirect::OTHERS,
+        },
+    ]
+}
+
+#[test]
+fn packets_of_a_queue_without_a_socket_go_on_and_are_counted() {
+    for (stamp, multi_buffer) in [(false, false), (true, false), (false, true), (true, true)] {
+        let options = RedirectOptions {
+            stamp,
+            multi_buffer,
+            ..RedirectOptions::new(1)
+        };
+        let redirect = Redirect::load(&options).unwrap();
+        let before_ns = abi::clock::monotonic_ns();
+        let (verdict, metadata) = run(&redirect, 7, 5);
+        let after_ns = abi::clock::monotonic_ns();
+        assert_eq!(verdict, XDP_PASS);
+        if stamp {
+            let (words, _) = metadata.as_chunks();
+            let [monotonic_ns, mark] = [0, 1].map(|at| u64::from_ne_bytes(words[at]));
+            assert_eq!((metadata.len(), mark), (16, METADATA_MARK));
+            assert!((before_ns..=after_ns).contains(&monotonic_ns));
+        } else {
+            assert!(metadata.is_empty());
+        }
+        let counts = redirect.counts().unwrap();
+        assert_eq!((counts.redirected, counts.unsteered), (0, 5));
+        assert_eq!((counts.others, counts.unstamped), (0, 0));
+    }
+}
+
+#[test]
+fn what_is_not_chosen_is_passed_or_dropped() {
+    for (others, expected) in [(Others::Pass, XDP_PASS), (Others::Drop, XDP_DROP)] {
+        let options = RedirectOptions {
+            select: &sevens(),
+            others,
+            ..RedirectOptions::new(1)
+        };
+        let redirect = Redirect::load(&options).unwrap();
+        assert_eq!(run(&redirect, 8, 3), (expected, vec![]));
+        assert_eq!(run(&redirect, 7, 4).0, XDP_PASS);
+        let counts = redirect.counts().unwrap();
+        assert_eq!((counts.others, counts.unsteered), (3, 4));
+    }
+}
+
+#[test]
+fn what_is_no_socket_or_beyond_the_queues_is_not_taken() {
+    let redirect = Redirect::load(&RedirectOptions::new(2)).unwrap();
+    let socket = abi::xdp::socket().unwrap();
+    let told = |queue, socket| redirect.insert(queue, socket).unwrap_err().to_string();
+    let file = std::fs::File::open("/dev/null").unwrap();
+    let file = file.as_fd();
+    assert_eq!(told(0, file), "cannot steer packets of queue 0 to a socket");
+    let socket = socket.as_fd();
+    assert_eq!(
+        told(2, socket),
+        "cannot steer packets of queue 2 to a socket"
+    );
+}

@@ -1,0 +1,198 @@
+//! The two ends of rings that are shared with the kernel.
+//!
+//! A ring has a power of two of entries and two indices, which count entries written and entries
+//! read and wrap at 2³². At every moment `0 ≤ produced − consumed ≤ entries`, in arithmetic modulo
+//! 2³²; the entry of an index is found by its low bits. Each index has one writer: of the receive
+//! ring we write the consumer's, of the fill ring the producer's.
+
+use std::sync::atomic::Ordering;
+
+use abi::region::Region;
+use abi::xdp::{RingOffset, XDP_RING_NEED_WAKEUP, XdpDesc};
+
+/// A ring in its mapping.
+#[derive(Debug)]
+struct Ring {
+    region: Region,
+    producer_at: usize,
+    consumer_at: usize,
+    flags_at: usize,
+    entries_at: usize,
+    count: u32,
+}
+
+impl Ring {
+    /// # Panics
+    /// When `count` is not a power of two: it is what the kernel was asked for.
+    fn new(region: Region, at: &RingOffset, count: u32) -> Self {
+        assert!(
+            count.is_power_of_two(),
+            "a ring has a power of two of entries"
+        );
+        Self {
+            region,
+            producer_at: at.producer as usize,
+            consumer_at: at.consumer as usize,
+            flags_at: at.flags as usize,
+            entries_at: at.desc as usize,
+            count,
+        }
+    }
+
+    /// Where the entry of `index` lies.
+    #[inline]
+    fn place(&self, index: u32, entry_bytes: usize) -> usize {
+        self.entries_at + (index & (self.count - 1)) as usize * entry_bytes
+    }
+}
+
+/// Bytes of a ring's mapping.
+pub(super) fn mapping_bytes(at: &RingOffset, count: u32, entry_bytes: usize) -> usize {
+    at.desc as usize + count as usize * entry_bytes
+}
+
+/// Our end of the receive ring: the kernel writes descriptors, we read them.
+#[derive(Debug)]
+pub(super) struct Consumer {
+    ring: Ring,
+    /// What we have written as the consumer's index.
+    consumed: u32,
+}
+
+impl Consumer {
+    pub const ENTRY_BYTES: usize = size_of::<XdpDesc>();
+
+    pub fn new(region: Region, at: &RingOffset, count: u32) -> Self {
+        let ring = Ring::new(region, at, count);
+        let consumed = ring.region.word(ring.consumer_at).load(Ordering::Relaxed);
+        Self { ring, consumed }
+    }
+
+    pub fn count(&self) -> u32 {
+        self.ring.count
+    }
+
+    /// Descriptors that wait to be read.
+    #[inline]
+    pub fn ready(&self) -> u32 {
+        // Acquire pairs with the store-release of the producer's index in __xskq_prod_submit,
+        // net/xdp/xsk_queue.h. With a weaker load a descriptor, or the packet behind it, could be
+        // read before it was written.
+        let produced = self
+            .ring
+            .region
+            .word(self.ring.producer_at)
+            .load(Ordering::Acquire);
+        produced.wrapping_sub(self.consumed).min(self.ring.count)
+    }
+
+    /// The descriptor `ahead` of the oldest one; below [`Consumer::ready`] it is the kernel's word,
+    /// beyond it any.
+    #[inline]
+    pub fn descriptor(&self, ahead: u32) -> XdpDesc {
+        let index = self.consumed.wrapping_add(ahead);
+        let place = self.ring.place(index, Self::ENTRY_BYTES);
+        let region = &self.ring.region;
+        // Relaxed: `ready` has synchronised with the writer, who does not touch it until `release`.
+        XdpDesc {
+            addr: region.word64(place).load(Ordering::Relaxed),
+            len: region.word(place + 8).load(Ordering::Relaxed),
+            options: region.word(place + 12).load(Ordering::Relaxed),
+        }
+    }
+
+    /// Gives the oldest `count` entries back to the kernel.
+    pub fn release(&mut self, count: u32) {
+        self.consumed = self.consumed.wrapping_add(count);
+        // Release: the entries were read before the kernel can see that it may write them again; it
+        // pairs with the control dependency on this index in xskq_prod_nb_free, net/xdp/xsk_queue.h.
+        let word = self.ring.region.word(self.ring.consumer_at);
+        word.store(self.consumed, Ordering::Release);
+    }
+}
+
+/// Our end of the fill ring: we write the places of free chunks, the kernel reads them.
+#[derive(Debug)]
+pub(super) struct Producer {
+    ring: Ring,
+    /// Entries written, published or not.
+    produced: u32,
+    /// The consumer's index as we last saw it.
+    consumed: u32,
+}
+
+impl Producer {
+    pub const ENTRY_BYTES: usize = size_of::<u64>();
+
+    pub fn new(region: Region, at: &RingOffset, count: u32) -> Self {
+        let ring = Ring::new(region, at, count);
+        let produced = ring.region.word(ring.producer_at).load(Ordering::Relaxed);
+        let consumed = ring.region.word(ring.consumer_at).load(Ordering::Acquire);
+        Self {
+            ring,
+            produced,
+            consumed,
+        }
+    }
+
+    /// Writes an entry; `false` when the ring is full.
+    #[inline]
+    pub fn put(&mut self, address: u64) -> bool {
+        if self.is_full() {
+            self.look();
+            if self.is_full() {
+                return false;
+            }
+        }
+        let place = self.ring.place(self.produced, Self::ENTRY_BYTES);
+        // Relaxed: `publish` comes before the kernel reads it.
+        let entry = self.ring.region.word64(place);
+        entry.store(address, Ordering::Relaxed);
+        self.produced = self.produced.wrapping_add(1);
+        true
+    }
+
+    /// Shows the kernel what was put.
+    pub fn publish(&mut self) {
+        // Release: entries, and the last reads and writes of the chunks they name, come before the
+        // kernel sees them; it pairs with the load-acquire in __xskq_cons_peek,
+        // net/xdp/xsk_queue.h. With a weaker store a packet could change under its reader.
+        let word = self.ring.region.word(self.ring.producer_at);
+        word.store(self.produced, Ordering::Release);
+    }
+
+    /// Whether the kernel has taken every entry.
+    pub fn is_empty(&mut self) -> bool {
+        self.look();
+        self.produced == self.consumed
+    }
+
+    /// Whether the kernel waits to be told of new entries.
+    #[inline]
+    pub fn needs_wakeup(&self) -> bool {
+        // Relaxed: a flag of its own; one that is seen late is seen at the next look.
+        let flags = self
+            .ring
+            .region
+            .word(self.ring.flags_at)
+            .load(Ordering::Relaxed);
+        flags & XDP_RING_NEED_WAKEUP != 0
+    }
+
+    fn is_full(&self) -> bool {
+        self.produced.wrapping_sub(self.consumed) >= self.ring.count
+    }
+
+    fn look(&mut self) {
+        // Acquire pairs with the store-release in __xskq_cons_release, net/xdp/xsk_queue.h: the
+        // kernel has read the entries that are overwritten now.
+        self.consumed = self
+            .ring
+            .region
+            .word(self.ring.consumer_at)
+            .load(Ordering::Acquire);
+    }
+}
+
+#[cfg(test)]
+mod tests;

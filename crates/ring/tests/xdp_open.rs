@@ -1,0 +1,264 @@
+//! What keeps a ring over AF_XDP from being opened, and what is to be done about it.
+
+mod support;
+
+use lab::bpf::{Redirect, RedirectError, RedirectOptions, XdpPlace};
+use lab::{Host, Net};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::thread::{CapabilitySet, capabilities, set_capabilities};
+use support::steered::{Wanted, attach, open, open_freed, steer};
+use tapline_ring::{
+    BusyPoll, OptionError, XdpOpenError, XdpOptions, XdpRing, XdpSetupError, XdpStep, ZeroCopy,
+};
+
+#[track_caller]
+fn refusal(host: &Host, link: &str, options: &XdpOptions) -> XdpSetupError {
+    match host.run(|| XdpRing::open(link, options)) {
+        Err(XdpOpenError::Setup(error)) => {
+            assert_eq!(error.link, link);
+            error
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Runs `job` on the host without a capability; the thread ends with it, and what it gave up.
+fn without<T: Send>(host: &Host, capability: CapabilitySet, job: impl FnOnce() -> T + Send) -> T {
+    host.run(|| {
+        let mut sets = capabilities(None).unwrap();
+        sets.effective.remove(capability);
+        set_capabilities(None, sets).unwrap();
+        job()
+    })
+}
+
+#[test]
+fn an_unknown_interface_is_not_found() {
+    let host = Host::new("alone");
+    for link in [
+        "nowhere0",
+        "",
+        "a-name-of-more-than-15-letters",
+        "lo ",
+        "LO",
+    ] {
+        let error = refusal(&host, link, &XdpOptions::default());
+        assert_eq!(
+            (error.step, error.source.raw_os_error()),
+            (XdpStep::Link, Some(libc::ENODEV))
+        );
+        let queues = host.run(|| XdpRing::queue_count(link));
+        assert!(matches!(queues, Err(XdpOpenError::Setup(error)) if error.step == XdpStep::Link));
+    }
+}
+
+#[test]
+fn without_a_privilege_it_is_named() {
+    let [_left, right] = Net::new().pair();
+    let name = right.interface().name.to_string();
+    let open = |options: XdpOptions| XdpRing::open(&name, &options).unwrap_err().to_string();
+    let told = without(&right, CapabilitySet::NET_RAW, || {
+        open(XdpOptions::default())
+    });
+    assert_eq!(
+        told,
+        "cannot open an AF_XDP socket for right0 (needs CAP_NET_RAW; run with sudo or setcap)"
+    );
+    let busy = XdpOptions {
+        busy_poll: Some(BusyPoll::default()),
+        ..XdpOptions::default()
+    };
+    let told = without(&right, CapabilitySet::NET_ADMIN, || open(busy));
+    assert_eq!(
+        told,
+        "cannot turn on busy polling on right0 (busy polling needs CAP_NET_ADMIN)"
+    );
+    let load = || {
+        Redirect::load(&RedirectOptions::new(1))
+            .unwrap_err()
+            .to_string()
+    };
+    for one in [CapabilitySet::BPF, CapabilitySet::NET_ADMIN] {
+        let told = without(&right, one | CapabilitySet::SYS_ADMIN, load);
+        assert_eq!(
+            told,
+            "cannot create BPF map tapline_xsk (needs CAP_BPF and CAP_NET_ADMIN)"
+        );
+    }
+}
+
+#[test]
+fn a_queue_is_for_one_ring() {
+    let [_left, right] = Net::new().pair();
+    let name = right.interface().name.to_string();
+    let options = Wanted::new(XdpPlace::Native, 256).ring;
+    let first = open(&right, &options);
+    assert!(!first.is_zero_copy());
+    let error = refusal(&right, &name, &options);
+    assert_eq!((error.step, error.queue), (XdpStep::Bind, 0));
+    assert_eq!(error.source.raw_os_error(), Some(libc::EBUSY));
+    assert_eq!(
+        error.to_string(),
+        "cannot receive from queue 0 of right0 (another AF_XDP socket has this queue, or had it \
+         a moment ago)"
+    );
+    drop(first);
+    open_freed(&right, &options);
+}
+
+#[test]
+fn a_driver_without_zero_copy_copies_unless_that_was_ruled_out() {
+    for (zero_copy, is_opened) in [
+        (ZeroCopy::IfOffered, true),
+        (ZeroCopy::Never, true),
+        (ZeroCopy::Required, false),
+    ] {
+        let [_left, right] = Net::new().pair();
+        let name = right.interface().name.to_string();
+        let options = XdpOptions {
+            zero_copy,
+            ..Wanted::new(XdpPlace::Native, 256).ring
+        };
+        if is_opened {
+            assert!(!open(&right, &options).is_zero_copy());
+        } else {
+            let error = refusal(&right, &name, &options);
+            assert_eq!(error.source.raw_os_error(), Some(libc::EOPNOTSUPP));
+            assert_eq!(
+                error.to_string(),
+                "cannot receive from queue 0 of right0 (its driver has no zero copy for this MTU: \
+                 allow copying)"
+            );
+        }
+    }
+}
+
+#[test]
+fn options_that_cannot_be_are_refused() {
+    let host = Host::new("alone");
+    let refused = |options: XdpOptions| match host.run(|| XdpRing::open("lo", &options)) {
+        Err(XdpOpenError::Option(error)) => error,
+        other => panic!("{other:?}"),
+    };
+    let snaplen = 0;
+    let options = XdpOptions {
+        snaplen,
+        ..XdpOptions::default()
+    };
+    assert_eq!(refused(options), OptionError::SnaplenZero);
+    for buffer_bytes in [usize::MAX, 1 << 32, (1 << 31) + 1] {
+        let options = XdpOptions {
+            buffer_bytes,
+            ..XdpOptions::default()
+        };
+        let too_large = OptionError::BufferTooLarge {
+            bytes: buffer_bytes,
+        };
+        assert_eq!(refused(options), too_large);
+    }
+}
+
+#[test]
+fn memory_beyond_the_limit_of_locked_memory_is_refused() {
+    let [_left, right] = Net::new().pair();
+    let name = right.interface().name.to_string();
+    let options = XdpOptions {
+        buffer_bytes: 1 << 20,
+        ..XdpOptions::default()
+    };
+    // The limit is the process'; only this test needs it, and a privileged thread is above it.
+    let before = getrlimit(Resource::Memlock);
+    let low = Rlimit {
+        current: Some(1 << 16),
+        ..before
+    };
+    setrlimit(Resource::Memlock, low).unwrap();
+    let told = without(&right, CapabilitySet::IPC_LOCK, || {
+        XdpRing::open(&name, &options).unwrap_err().to_string()
+    });
+    setrlimit(Resource::Memlock, before).unwrap();
+    assert_eq!(
+        told,
+        "cannot allocate the packet memory of right0 (the limit of locked memory is too low: \
+         'ulimit -l unlimited', a smaller buffer, or CAP_IPC_LOCK)"
+    );
+}
+
+#[track_caller]
+fn attach_refusal(host: &Host, index: u32, place: XdpPlace) -> (Option<i32>, String) {
+    let redirect = Redirect::load(&RedirectOptions::new(1)).unwrap();
+    match host.run(|| redirect.attach(index, place)) {
+        Err(error) => {
+            let text = error.to_string();
+            let RedirectError::Attach { refusal, .. } = error else {
+                panic!("{error:?}");
+            };
+            (refusal.source.raw_os_error(), text)
+        }
+        Ok(link) => panic!("{link:?}"),
+    }
+}
+
+#[test]
+fn a_program_that_cannot_be_attached_says_what_to_do() {
+    let [left, right] = Net::new().pair();
+    let index = right.interface().index.0;
+
+    let _steered = steer(&right, &Wanted::new(XdpPlace::Native, 256));
+    let (code, text) = attach_refusal(&right, index, XdpPlace::Native);
+    assert_eq!(code, Some(libc::EBUSY));
+    assert!(text.contains("another XDP program is attached"), "{text}");
+
+    let (code, text) = attach_refusal(&left, 1, XdpPlace::Native);
+    assert_eq!(code, Some(libc::EOPNOTSUPP));
+    assert!(
+        text.ends_with("(its driver has no XDP: take the generic place)"),
+        "{text}"
+    );
+
+    // The limit of a veth is that of its peer.
+    let name = right.interface().name.to_string();
+    let status = right
+        .command("ip")
+        .args(["link", "set", &name, "mtu", "9000"])
+        .status();
+    assert!(status.unwrap().success());
+    let (code, text) = attach_refusal(&left, left.interface().index.0, XdpPlace::Native);
+    assert_eq!(code, Some(libc::ERANGE));
+    assert!(
+        text.contains("its MTU may be too large for XDP: lower it"),
+        "{text}"
+    );
+    let redirect = Redirect::load(&RedirectOptions {
+        multi_buffer: true,
+        ..RedirectOptions::new(1)
+    });
+    drop(attach(&left, &redirect.unwrap(), XdpPlace::Native));
+}
+
+#[test]
+fn a_loopback_receives_in_the_generic_place() {
+    let host = Host::new("alone");
+    let mut ring = host
+        .run(|| XdpRing::open("lo", &XdpOptions::default()))
+        .unwrap();
+    assert!(ring.link().loopback);
+    let redirect = Redirect::load(&RedirectOptions {
+        multi_buffer: true,
+        ..RedirectOptions::new(1)
+    });
+    let redirect = redirect.unwrap();
+    redirect.insert(0, std::os::fd::AsFd::as_fd(&ring)).unwrap();
+    let link = host
+        .run(|| redirect.attach(1, XdpPlace::NativeOrGeneric))
+        .unwrap();
+    assert!(link.native_refusal().is_some());
+    host.run(|| {
+        let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+        socket
+            .send_to(b"to the ring", socket.local_addr().unwrap())
+            .unwrap();
+    });
+    let seen = support::collect(&mut ring, 1);
+    assert!(seen[0].bytes.ends_with(b"to the ring"));
+}

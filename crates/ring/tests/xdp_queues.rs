@@ -1,0 +1,186 @@
+//! A ring for each queue, and queues without one, against what was sent to each.
+
+mod support;
+
+use std::os::fd::AsFd;
+use std::time::Instant;
+
+use lab::bpf::XdpPlace;
+use lab::generator::{Generator, GeneratorOptions, SEQUENCE_AT, pin_to_cpu, udp_frame};
+use lab::skip::{Feature, without};
+use lab::{Host, Net};
+use support::steered::{Steered, Wanted, steer};
+use support::{BROADCAST, DEADLINE, Ring, bytes_of, collect, frame, read, send};
+use tapline_ring::{Backend, XdpOpenError, XdpOptions, XdpRing};
+
+/// A veth's receiving queue is that of the processor that sends.
+const TWO_PROCESSORS: Feature = Feature {
+    name: "two processors",
+    probe: || match std::thread::available_parallelism() {
+        Ok(count) if count.get() >= 2 => Ok(()),
+        other => Err(format!("available: {other:?}")),
+    },
+};
+
+fn set_queues(host: &Host, queues: u32) {
+    let (name, queues) = (host.interface().name.to_string(), queues.to_string());
+    let mut command = host.command("ethtool");
+    let status = command
+        .args(["-L", &name, "rx", &queues, "tx", &queues])
+        .status();
+    assert!(status.unwrap().success());
+}
+
+/// Delivers `count` frames to the queue of `cpu`.
+fn deliver(host: &Host, generator: &mut Generator, cpu: usize, count: u64) {
+    host.run(|| {
+        pin_to_cpu(cpu).unwrap();
+        generator.deliver(count, None);
+    });
+}
+
+fn generator(left: &Host, number: u8) -> Generator {
+    let mut frame = udp_frame(80);
+    frame[50] = number;
+    let options = GeneratorOptions {
+        sequence_at: Some(SEQUENCE_AT),
+        ..GeneratorOptions::new(left.interface().index, frame)
+    };
+    left.run(|| Generator::new(options))
+}
+
+/// The numbers of the next `count` packets, which are all of generator `number`.
+#[track_caller]
+fn sequence(ring: &mut impl Ring, count: usize, number: u8) -> Vec<u64> {
+    let mut seen = Vec::new();
+    read(ring, |batch| {
+        for packet in batch.packets() {
+            assert_eq!(packet.bytes[50], number);
+            let at = &packet.bytes[usize::from(SEQUENCE_AT)..];
+            seen.push(u64::from_be_bytes(*at.first_chunk().unwrap()));
+        }
+        seen.len() >= count
+    });
+    assert_eq!(seen.len(), count);
+    seen
+}
+
+/// Asks until `count` packets went past the rings: the program has no event to wait for.
+#[track_caller]
+fn until_unsteered(steered: &Steered, count: u64) {
+    let deadline = Instant::now() + DEADLINE;
+    while steered.counts().unsteered < count {
+        assert!(Instant::now() < deadline, "{:?}", steered.counts());
+        std::thread::yield_now();
+    }
+    assert_eq!(steered.counts().unsteered, count);
+}
+
+#[test]
+fn each_queue_has_a_ring_and_each_ring_its_queues_packets() {
+    if without(&TWO_PROCESSORS) {
+        return;
+    }
+    let [left, right] = Net::new().pair();
+    set_queues(&right, 2);
+    let name = right.interface().name.to_string();
+    assert_eq!(right.run(|| XdpRing::queue_count(&name)).unwrap(), 2);
+    let wanted = Wanted {
+        rings: 2,
+        ..Wanted::new(XdpPlace::Native, 4096)
+    };
+    let Steered {
+        mut rings,
+        redirect,
+    } = steer(&right, &wanted);
+    let counts = [1000, 3000];
+    for (cpu, count) in counts.into_iter().enumerate() {
+        let mut generator = generator(&left, cpu as u8 + 1);
+        deliver(&left, &mut generator, cpu, count);
+    }
+    for (queue, count) in counts.into_iter().enumerate() {
+        let ring = &mut rings[queue];
+        assert_eq!(ring.queue(), queue as u32);
+        let seen = sequence(ring, count as usize, queue as u8 + 1);
+        // The order is that of sending; a number is missing where the link dropped a frame.
+        assert!(seen.is_sorted_by(|a, b| a < b));
+        ring.refresh().unwrap();
+        assert_eq!(
+            (ring.account().accepted, ring.account().dropped),
+            (count, 0)
+        );
+    }
+    assert_eq!(redirect.counts().unwrap().redirected, 4000);
+}
+
+#[test]
+fn packets_of_a_queue_without_a_ring_are_counted_and_go_on_into_the_stack() {
+    if without(&TWO_PROCESSORS) {
+        return;
+    }
+    let [left, right] = Net::new().pair();
+    set_queues(&right, 2);
+    let mut steered = steer(&right, &Wanted::new(XdpPlace::Native, 1024));
+    let mut stack = support::open(&right, &support::options(Backend::PacketV3));
+    deliver(&left, &mut generator(&left, 1), 0, 100);
+    deliver(&left, &mut generator(&left, 2), 1, 200);
+    assert_eq!(sequence(steered.ring(), 100, 1).len(), 100);
+    // What the XDP program passes on, a packet socket sees.
+    assert_eq!(sequence(&mut stack, 200, 2).len(), 200);
+    let counts = steered.counts();
+    assert_eq!((counts.redirected, counts.unsteered), (100, 200));
+}
+
+#[test]
+fn a_ring_of_another_queue_joins_while_packets_come() {
+    if without(&TWO_PROCESSORS) {
+        return;
+    }
+    let [left, right] = Net::new().pair();
+    set_queues(&right, 2);
+    let mut steered = steer(&right, &Wanted::new(XdpPlace::Native, 1024));
+    deliver(&left, &mut generator(&left, 2), 1, 10);
+    let mut late = support::steered::open(
+        &right,
+        &XdpOptions {
+            queue: 1,
+            ..Wanted::new(XdpPlace::Native, 1024).ring
+        },
+    );
+    steered.redirect.insert(1, late.as_fd()).unwrap();
+    deliver(&left, &mut generator(&left, 2), 1, 20);
+    assert_eq!(sequence(&mut late, 20, 2).len(), 20);
+    until_unsteered(&steered, 10);
+    // A ring that is dropped leaves the program's map.
+    drop(late);
+    deliver(&left, &mut generator(&left, 2), 1, 30);
+    until_unsteered(&steered, 40);
+    send(&left, &[frame(BROADCAST, 60)]);
+    assert_eq!(bytes_of(collect(steered.ring(), 1)), [frame(BROADCAST, 60)]);
+}
+
+#[test]
+fn a_queue_that_is_not_there_is_refused_with_their_number() {
+    let [_left, right] = Net::new().pair();
+    let name = right.interface().name.to_string();
+    let options = XdpOptions {
+        queue: 1,
+        ..XdpOptions::default()
+    };
+    match right.run(|| XdpRing::open(&name, &options)) {
+        Err(
+            error @ XdpOpenError::NoSuchQueue {
+                queue: 1,
+                queues: 1,
+                ..
+            },
+        ) => {
+            assert_eq!(
+                error.to_string(),
+                "cannot receive from queue 1 of right0: it has 1, numbered from 0 ('ethtool -L' \
+                 sets their number)"
+            );
+        }
+        other => panic!("{other:?}"),
+    }
+}

@@ -1,0 +1,183 @@
+//! What is left on an interface when rings over AF_XDP are gone, as `ip` shows it.
+
+mod support;
+
+use std::io::{BufRead, BufReader};
+use std::os::fd::AsFd;
+use std::process::Stdio;
+
+use lab::bpf::{Redirect, RedirectOptions, XdpPlace};
+use lab::{Host, Net};
+use support::steered::{PLACES, Steered, Wanted, attach, duplicate, open, steer};
+use support::{BROADCAST, bytes_of, collect, frame, send};
+use tapline_ring::{Backend, XdpOptions, XdpRing};
+
+/// Whether `ip` shows an XDP program on the host's first interface.
+#[track_caller]
+fn has_program(host: &Host) -> bool {
+    let name = host.interface().name.to_string();
+    let mut command = host.command("ip");
+    let output = command
+        .args(["-json", "-d", "link", "show", &name])
+        .output();
+    let output = output.unwrap();
+    assert!(output.status.success());
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains(&name), "{text}");
+    text.contains("\"xdp\":")
+}
+
+/// Sends a frame and finds it in the stack.
+#[track_caller]
+fn assert_flows_into_the_stack(left: &Host, right: &Host) {
+    let mut stack = support::open(right, &support::options(Backend::PacketV3));
+    send(left, &[frame(BROADCAST, 77)]);
+    assert_eq!(bytes_of(collect(&mut stack, 1)), [frame(BROADCAST, 77)]);
+}
+
+#[test]
+fn a_dropped_ring_takes_its_program_along() {
+    for place in PLACES {
+        let [left, right] = Net::new().pair();
+        assert!(!has_program(&right));
+        let Steered {
+            mut rings,
+            redirect,
+        } = steer(&right, &Wanted::new(place, 256));
+        assert!(has_program(&right));
+        send(&left, &[frame(BROADCAST, 60)]);
+        assert_eq!(bytes_of(collect(&mut rings[0], 1)), [frame(BROADCAST, 60)]);
+        drop(rings);
+        assert!(!has_program(&right));
+        assert_flows_into_the_stack(&left, &right);
+        assert_eq!(redirect.counts().unwrap().redirected, 1);
+        // The queue is free again.
+        drop(steer(&right, &Wanted::new(place, 256)));
+        assert!(!has_program(&right));
+    }
+}
+
+#[test]
+fn a_stopped_ring_keeps_what_it_has() {
+    let [left, right] = Net::new().pair();
+    let mut steered = steer(&right, &Wanted::new(XdpPlace::Native, 256));
+    send(&left, &[frame(BROADCAST, 60)]);
+    support::wait(steered.ring());
+    steered.ring().stop();
+    assert!(!has_program(&right));
+    assert_flows_into_the_stack(&left, &right);
+    assert_eq!(bytes_of(collect(steered.ring(), 1)), [frame(BROADCAST, 60)]);
+    steered.ring().refresh().unwrap();
+    assert_eq!(steered.ring().account().accepted, 1);
+}
+
+#[test]
+fn the_last_of_several_rings_takes_the_program_along() {
+    let [_left, right] = Net::new().pair();
+    let redirect = Redirect::load(&RedirectOptions::new(2)).unwrap();
+    let link = attach(&right, &redirect, XdpPlace::Native);
+    let mut first = open(&right, &Wanted::new(XdpPlace::Native, 256).ring);
+    first.keep(duplicate(&link));
+    let second = duplicate(&link);
+    drop(link);
+    drop(first);
+    assert!(has_program(&right));
+    drop(second);
+    assert!(!has_program(&right));
+}
+
+/// Names the interface to the process that is to be killed.
+const VICTIM: &str = "TAPLINE_RING_VICTIM";
+
+/// Runs itself on the host as a process of its own, which is killed while packets come.
+#[test]
+fn a_killed_process_leaves_nothing_behind() {
+    if let Ok(link) = std::env::var(VICTIM) {
+        be_killed(&link);
+    }
+    for place in ["native", "generic"] {
+        let [left, right] = Net::new().pair();
+        let link = format!(
+            "{} {} {place}",
+            right.interface().name,
+            right.interface().index.0
+        );
+        let program = std::env::current_exe().unwrap();
+        let mut command = right.command(program.to_str().unwrap());
+        command
+            .args([
+                "--exact",
+                "--nocapture",
+                "a_killed_process_leaves_nothing_behind",
+            ])
+            .env(VICTIM, link)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        assert!(
+            lines.any(|line| line.unwrap().ends_with("ready")),
+            "the child is ready"
+        );
+        assert!(has_program(&right));
+        send(&left, &[frame(BROADCAST, 60)]);
+        assert!(lines.any(|line| line.unwrap().ends_with("received 60")));
+        // SIGKILL: the child can do nothing about it.
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(!has_program(&right));
+        assert_flows_into_the_stack(&left, &right);
+        drop(steer(&right, &Wanted::new(XdpPlace::Native, 256)));
+    }
+}
+
+/// Receives until it is killed, or until its standard input is closed.
+fn be_killed(link: &str) -> ! {
+    let [name, index, place] = *link.split(' ').collect::<Vec<_>>() else {
+        panic!("{link}");
+    };
+    let place = match place {
+        "native" => XdpPlace::Native,
+        _ => XdpPlace::Generic,
+    };
+    let mut ring = XdpRing::open(name, &XdpOptions::default()).unwrap();
+    let options = RedirectOptions {
+        multi_buffer: true,
+        ..RedirectOptions::new(1)
+    };
+    let redirect = Redirect::load(&options).unwrap();
+    redirect.insert(0, ring.as_fd()).unwrap();
+    let attached = redirect.attach(index.parse().unwrap(), place).unwrap();
+    ring.keep(duplicate(&attached));
+    println!("ready");
+    let [packet] = &collect(&mut ring, 1)[..] else {
+        panic!("one packet");
+    };
+    println!("received {}", packet.bytes.len());
+    std::io::stdin().lines().next();
+    std::process::exit(1);
+}
+
+#[test]
+fn an_interface_that_is_removed_is_told_to_who_asks_and_what_came_before_stays() {
+    let [left, right] = Net::new().pair();
+    let mut steered = steer(&right, &Wanted::new(XdpPlace::Native, 256));
+    send(&left, &[frame(BROADCAST, 60)]);
+    support::wait(steered.ring());
+    assert!(steered.ring().take_error().is_ok());
+    let name = right.interface().name.to_string();
+    let status = right.command("ip").args(["link", "del", &name]).status();
+    assert!(status.unwrap().success());
+    let error = steered.ring().take_error().unwrap_err();
+    assert_eq!(error.raw_os_error(), Some(libc::ENETDOWN));
+    assert_eq!(bytes_of(collect(steered.ring(), 1)), [frame(BROADCAST, 60)]);
+    steered.ring().refresh().unwrap();
+    assert_eq!(
+        (
+            steered.ring().account().accepted,
+            steered.ring().account().waiting()
+        ),
+        (1, 0)
+    );
+    assert!(steered.ring().next_batch().is_none());
+}
