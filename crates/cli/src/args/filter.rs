@@ -22,9 +22,10 @@ pub struct FilterArgs {
     #[arg(short = 'y', long, value_name = "TYPE", default_value = "EN10MB", value_parser = link_type)]
     pub link_type: LinkType,
 
-    /// Where the filter is to run, which decides what is known beside the bytes
-    #[arg(long, value_enum, value_name = "PLACE", default_value_t = Place::File)]
-    pub at: Place,
+    /// Where the filter is to run, which decides what is known beside the bytes [default: xdp with
+    /// --emit ebpf, else file]
+    #[arg(long, value_enum, value_name = "PLACE")]
+    pub at: Option<Place>,
 
     /// Mask of the network, for 'ip broadcast'
     #[arg(long, value_name = "MASK")]
@@ -54,6 +55,17 @@ pub struct FilterArgs {
     /// Filter expression; its words are joined by blanks
     #[arg(value_name = "FILTER", required = true)]
     pub filter: Vec<String>,
+}
+
+impl FilterArgs {
+    /// Where the filter is to run.
+    pub fn place(&self) -> Place {
+        let usual = match self.emit {
+            Some(Emit::Ebpf) => Place::Xdp,
+            _ => Place::File,
+        };
+        self.at.unwrap_or(usual)
+    }
 }
 
 /// A form in which a filter can be shown.

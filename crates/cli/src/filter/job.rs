@@ -1,6 +1,7 @@
 //! Showing a filter.
 
 use std::io::{self, Write};
+use std::net::Ipv4Addr;
 
 use filter::classic::Program;
 use filter::ebpf::Listing;
@@ -43,8 +44,10 @@ pub fn run(args: &FilterArgs) -> Result<Exit, Failure> {
 /// For which packets, at which place.
 pub fn options(args: &FilterArgs, link_type: LinkType) -> Options {
     let mut options = Options::new(link_type);
-    options.at = args.at.into();
-    options.netmask = args.netmask;
+    options.at = args.place().into();
+    // As tcpdump -r: a file does not tell the network's mask.
+    let of_file = args.packet.as_ref().map(|_| Ipv4Addr::UNSPECIFIED);
+    options.netmask = args.netmask.or(of_file);
     options.snaplen = match args.snaplen {
         // As in tcpdump, 0 stands for the default.
         0 => ring::DEFAULT_SNAPLEN,
@@ -71,7 +74,7 @@ impl Shown<'_> {
 
     /// What is shown where no form is asked for: the tree, and the program that runs at the place.
     fn overview(&self) -> Result<String, Failure> {
-        let (link, at) = (self.args.link_type, self.args.at);
+        let (link, at) = (self.args.link_type, self.args.place());
         let (kind, program) = match at {
             Place::File | Place::Socket => ("classic BPF", self.classic_or_coarse()),
             Place::Xdp | Place::Tc | Place::TcEgress => {
@@ -103,7 +106,7 @@ impl Shown<'_> {
         summary.insert("event".into(), "summary".into());
         summary.insert("filter".into(), self.text.into());
         summary.insert("link_type".into(), self.args.link_type.name().into());
-        summary.insert("at".into(), self.args.at.to_string().into());
+        summary.insert("at".into(), self.args.place().to_string().into());
         let warnings = self.filter.warnings().iter();
         let warnings: Vec<String> = warnings.map(ToString::to_string).collect();
         summary.insert("warnings".into(), json!(warnings));
@@ -117,7 +120,7 @@ impl Shown<'_> {
 
     /// The forms that an overview in JSON has; a program that there is not is left out.
     fn forms(&self) -> Vec<Emit> {
-        match (self.args.emit, self.args.at) {
+        match (self.args.emit, self.args.place()) {
             (Some(emit), _) => vec![emit],
             (None, Place::File | Place::Socket) if self.filter.classic().is_ok() => {
                 vec![Emit::Tree, Emit::Classic]
@@ -129,7 +132,7 @@ impl Shown<'_> {
 
     /// The lines of one form.
     fn form(&self, emit: Emit) -> Result<String, Failure> {
-        refuse_elsewhere(emit, self.args.at)?;
+        refuse_elsewhere(emit, self.args.place())?;
         match emit {
             Emit::Tree => Ok(self.filter.tree().to_string()),
             Emit::Graph => Ok(self.filter.graph().to_string()),

@@ -99,8 +99,8 @@ impl<'a> Filters<'a> {
         match self.interfaces.get(packet.interface as usize) {
             Some((_, Some(filter))) => Ok(filter),
             Some((link_type, None)) => Err(Failure::new(
-                Exit::Failed,
-                format!("filters cannot look into packets of link type {link_type}"),
+                Exit::Unsupported,
+                format!("filters are not supported on link type {link_type}"),
             )),
             None => Err(Failure::new(
                 Exit::Failed,
@@ -143,7 +143,7 @@ impl<'a> Told<'a> {
             return Ok(());
         }
         let filter = filters.of(packet)?;
-        let ancillary = ancillary(self.args.at, packet);
+        let ancillary = ancillary(self.args.place(), packet);
         let explanation = filter.explain(packet.bytes, packet.original_len, &ancillary);
         self.accepted += u64::from(explanation.verdict > 0);
         self.tell(&explanation).map_err(|error| unwritable(&error))

@@ -9,7 +9,7 @@ use store::model::{Interface, LinkType};
 
 use super::matcher::Matcher;
 use crate::failure::{Exit, Failure};
-use crate::filter::shown;
+use crate::filter::{shown, warn};
 use crate::names::System;
 
 /// A filter in the language of pcap-filter(7), compiled for each link type that there are packets of.
@@ -18,6 +18,7 @@ pub struct Expression {
     /// The word with which it begins, if that may be a misspelt file, and whether a file follows it.
     file_meant: Option<(String, bool)>,
     names: System,
+    has_warned: bool,
     /// No matcher for link types no packet of which can match.
     compiled: Vec<(LinkType, Option<Arc<Matcher>>)>,
 }
@@ -28,6 +29,7 @@ impl Expression {
             text,
             file_meant,
             names: System::new(),
+            has_warned: false,
             compiled: Vec::new(),
         }
     }
@@ -45,15 +47,23 @@ impl Expression {
         }
         let Some(link) = filter::LinkType::from_number(link_type.0.into()) else {
             let line = format!(
-                "no filter can look into packets of link type {}, as those of {} are (choose \
-                 interfaces with -i)",
+                "filters are not supported on link type {}, that of {} (choose interfaces with -i)",
                 link_type.0,
                 Named(interface)
             );
-            return Err(Failure::new(Exit::Usage, line));
+            return Err(Failure::new(Exit::Unsupported, line));
         };
-        let matcher = match Filter::new(&self.text, &Options::new(link), &self.names()) {
-            Ok(filter) => Some(Arc::new(Matcher::new(filter))),
+        let mut options = Options::new(link);
+        // As tcpdump -r: a file does not tell the network's mask.
+        options.netmask = Some(Ipv4Addr::UNSPECIFIED);
+        let matcher = match Filter::new(&self.text, &options, &self.names()) {
+            Ok(filter) => {
+                // Once: link types differ little in what words change.
+                if !std::mem::replace(&mut self.has_warned, true) {
+                    warn(&self.text, filter.warnings());
+                }
+                Some(Arc::new(Matcher::new(filter)))
+            }
             Err(error) if error.reason == Reason::RejectsAll => None,
             Err(error) => return Err(self.failure(&error, link, interface)),
         };

@@ -48,10 +48,15 @@ impl fmt::Display for Warning {
             "geneve" => "inside of a Geneve tunnel",
             _ => "inside of a VXLAN tunnel",
         };
+        let written = if self.is_expression {
+            "written out"
+        } else {
+            "in effect, with \u{25b8} for \"at the place behind\""
+        };
         write!(
             f,
             "column {}: \"{}\" has the term at column {} asked {behind}, of packets without one too; \
-             written out: {}",
+             {written}: {}",
             self.span.start + 1,
             self.word,
             self.changed.start + 1,

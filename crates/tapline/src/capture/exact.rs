@@ -45,7 +45,7 @@ impl Exact {
         };
         let (mut bytes, mut original_len) = (packet.bytes, packet.original_len);
         if packet.vlan_tag.is_some() {
-            original_len -= VLAN_TAG_BYTES as u32;
+            original_len = original_len.saturating_sub(VLAN_TAG_BYTES as u32);
             // A frame that ends before its tag's place is lent without it.
             if let Some(rest) = bytes.get(MAC_ADDRESSES_BYTES + VLAN_TAG_BYTES..) {
                 self.untagged.clear();

@@ -1,4 +1,4 @@
-use super::writer::{Compared, Writer, label};
+use super::writer::{Compared, REFUSE, Writer, label};
 use crate::ebpf::insn::{Insn, Label};
 use crate::ebpf::keys::MapKind;
 use crate::ebpf::operand::{Condition, Helper, Operand, Reg, Size, Width};
@@ -73,7 +73,8 @@ impl Writer {
             (LookedUp::In(word), Set::Ranges(ranges)) => {
                 self.search(word, ranges, to.map(label), next.map(label));
             }
-            (LookedUp::In(_), Set::Keys(..)) => {}
+            // Keys are looked up in maps.
+            (LookedUp::In(_), Set::Keys(..)) => self.push(Insn::Jump { target: REFUSE }),
         }
     }
 
