@@ -147,7 +147,7 @@ fn at_overload_a_split_filter_is_accounted_for() {
     let stalled = Stalled::new(&scene);
     let path = stalled.path.clone();
     let file = scene.file("split.pcapng");
-    let hosts: Vec<String> = (0..2000)
+    let hosts: Vec<String> = (0..3800)
         .map(|n: u32| format!("10.{}.{}.1", n / 250, n % 250))
         .collect();
     // Among them the sender of the generator's frames.
