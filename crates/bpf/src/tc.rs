@@ -69,7 +69,7 @@ impl TcLink {
     /// # Errors
     /// [`TcAttachError`], e.g. ENODEV.
     /// # Privileges
-    /// `CAP_NET_ADMIN` in the user namespace that owns the network namespace.
+    /// None beyond those for loading the program (measured on Linux 6.18).
     /// # Kernel
     /// Linux 6.6.
     #[doc(alias = "BPF_TCX_INGRESS")]

@@ -7,33 +7,11 @@ mod filters;
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use filters::{Loaded, random};
+use filters::Loaded;
+use filters::corpus::lists::{ethernet4, ethernet6, joined, random};
 use tapline_filter::At;
 
 const PLACES: [At; 2] = [At::Xdp, At::TcIngress];
-
-fn ethernet4(source: u32, destination: u32, ports: (u16, u16)) -> Vec<u8> {
-    let mut frame = vec![0; 64];
-    frame[12..15].copy_from_slice(&[8, 0, 0x45]);
-    frame[23] = 6;
-    frame[26..30].copy_from_slice(&source.to_be_bytes());
-    frame[30..34].copy_from_slice(&destination.to_be_bytes());
-    frame[34..36].copy_from_slice(&ports.0.to_be_bytes());
-    frame[36..38].copy_from_slice(&ports.1.to_be_bytes());
-    frame
-}
-
-fn ethernet6(source: u128, destination: u128) -> Vec<u8> {
-    let mut frame = vec![0; 64];
-    frame[12..15].copy_from_slice(&[0x86, 0xdd, 0x60]);
-    frame[22..38].copy_from_slice(&source.to_be_bytes());
-    frame[38..54].copy_from_slice(&destination.to_be_bytes());
-    frame
-}
-
-fn joined(terms: impl IntoIterator<Item = String>) -> String {
-    terms.into_iter().collect::<Vec<_>>().join(" or ")
-}
 
 /// Runs the filter at both places on beginnings of all packets; some must be accepted, some refused.
 fn assert_alike(name: &str, expression: &str, packets: &[Vec<u8>]) {

@@ -3,6 +3,7 @@
 mod corpus;
 
 use corpus::listed::Listed;
+use corpus::lists::random;
 use corpus::names::Table;
 use corpus::packets::{Packet, all_packets};
 use corpus::{entries, options_of, text};
@@ -82,13 +83,6 @@ fn variants(packet: &Packet, seed: &mut u64) -> Vec<Packet> {
         variants.push(variant);
     }
     variants
-}
-
-fn random(seed: &mut u64) -> u64 {
-    *seed ^= *seed << 13;
-    *seed ^= *seed >> 7;
-    *seed ^= *seed << 17;
-    *seed
 }
 
 #[test]

@@ -6,6 +6,7 @@
 
 mod corpus;
 
+use corpus::lists::{ethernet4, ethernet6, joined, random};
 use corpus::names::Table;
 use corpus::packets::{Packet, all_packets, folder, packets_of};
 use corpus::{entries, options_of, text};
@@ -13,13 +14,6 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use tapline_filter::classic::Ancillary;
 use tapline_filter::native;
 use tapline_filter::{Filter, LinkType, NoNames, Options, Reason};
-
-fn random(seed: &mut u64) -> u64 {
-    *seed ^= *seed << 13;
-    *seed ^= *seed >> 7;
-    *seed ^= *seed << 17;
-    *seed
-}
 
 /// What may be known beside a packet.
 fn ancillaries() -> [Ancillary; 3] {
@@ -134,29 +128,6 @@ fn every_filter_gives_the_values_listed() {
             .collect();
         assert_alike(&filter, expression, &some);
     }
-}
-
-fn ethernet4(source: u32, destination: u32, ports: (u16, u16)) -> Vec<u8> {
-    let mut frame = vec![0; 64];
-    frame[12..15].copy_from_slice(&[8, 0, 0x45]);
-    frame[23] = 6;
-    frame[26..30].copy_from_slice(&source.to_be_bytes());
-    frame[30..34].copy_from_slice(&destination.to_be_bytes());
-    frame[34..36].copy_from_slice(&ports.0.to_be_bytes());
-    frame[36..38].copy_from_slice(&ports.1.to_be_bytes());
-    frame
-}
-
-fn ethernet6(source: u128, destination: u128) -> Vec<u8> {
-    let mut frame = vec![0; 64];
-    frame[12..15].copy_from_slice(&[0x86, 0xdd, 0x60]);
-    frame[22..38].copy_from_slice(&source.to_be_bytes());
-    frame[38..54].copy_from_slice(&destination.to_be_bytes());
-    frame
-}
-
-fn joined(terms: impl IntoIterator<Item = String>) -> String {
-    terms.into_iter().collect::<Vec<_>>().join(" or ")
 }
 
 fn ethernet(text: &str) -> Filter {

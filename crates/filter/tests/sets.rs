@@ -2,18 +2,12 @@
 
 mod corpus;
 
+use corpus::lists::{ethernet4, ethernet6, joined, random};
 use corpus::names::Table;
 use corpus::packets::{Packet, all_packets};
 use corpus::{entries, options_of};
 use tapline_filter::classic::Ancillary;
 use tapline_filter::{Filter, LinkType, NoNames, Options, Reason};
-
-fn random(seed: &mut u64) -> u64 {
-    *seed ^= *seed << 13;
-    *seed ^= *seed >> 7;
-    *seed ^= *seed << 17;
-    *seed
-}
 
 /// Asserts that the walked graph gives what the classic program gives, on all beginnings of `packets`.
 fn assert_alike(filter: &Filter, text: &str, packets: &[Vec<u8>]) -> (u32, u32) {
@@ -44,29 +38,6 @@ fn assert_alike(filter: &Filter, text: &str, packets: &[Vec<u8>]) -> (u32, u32) 
         }
     }
     (accepted, refused)
-}
-
-fn ethernet4(source: u32, destination: u32, ports: (u16, u16)) -> Vec<u8> {
-    let mut frame = vec![0; 64];
-    frame[12..15].copy_from_slice(&[8, 0, 0x45]);
-    frame[23] = 6;
-    frame[26..30].copy_from_slice(&source.to_be_bytes());
-    frame[30..34].copy_from_slice(&destination.to_be_bytes());
-    frame[34..36].copy_from_slice(&ports.0.to_be_bytes());
-    frame[36..38].copy_from_slice(&ports.1.to_be_bytes());
-    frame
-}
-
-fn ethernet6(source: u128, destination: u128) -> Vec<u8> {
-    let mut frame = vec![0; 64];
-    frame[12..15].copy_from_slice(&[0x86, 0xdd, 0x60]);
-    frame[22..38].copy_from_slice(&source.to_be_bytes());
-    frame[38..54].copy_from_slice(&destination.to_be_bytes());
-    frame
-}
-
-fn joined(terms: impl IntoIterator<Item = String>) -> String {
-    terms.into_iter().collect::<Vec<_>>().join(" or ")
 }
 
 #[test]

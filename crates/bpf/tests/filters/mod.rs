@@ -5,6 +5,8 @@
 #[path = "../../../filter/tests/corpus/mod.rs"]
 pub mod corpus;
 
+pub use corpus::lists::random;
+
 use abi::bpf::TestRun;
 use corpus::packets::{Packet, all_packets};
 use corpus::{entries, options_of, text};
@@ -111,14 +113,6 @@ impl Loaded {
         }
         accepted
     }
-}
-
-/// Marsaglia's xorshift64: the same numbers in every run.
-pub fn random(seed: &mut u64) -> u64 {
-    *seed ^= *seed << 13;
-    *seed ^= *seed >> 7;
-    *seed ^= *seed << 17;
-    *seed
 }
 
 /// What is run of a packet: all of it, its first bytes, and beginnings of any length.

@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test uses a part")]
 
 pub mod listed;
+pub mod lists;
 pub mod names;
 pub mod packets;
 pub mod tunnels;
