@@ -6,7 +6,8 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use ring::{Backend, DirectionFilter, TimestampSource};
+use ring::{DirectionFilter, TimestampSource};
+use tapline::capture::Backend;
 
 use super::OutputArgs;
 use crate::units;

@@ -15,25 +15,35 @@
 
 mod account;
 mod attach;
+mod backend;
+mod close;
 mod consumer;
+mod counters;
 mod delivery;
 mod describe;
 mod error;
 mod exact;
 mod file;
 mod filter;
+mod gate;
 mod job;
 mod lane;
+mod opened;
 mod options;
 mod outcome;
+mod port;
 mod reading;
+mod source;
+mod wait;
 mod wanted;
 
 pub use account::{Account, Lost};
+pub use backend::Backend;
 pub use consumer::{Consumer, ConsumerError};
 pub use error::CaptureError;
 pub use file::FileConsumer;
 pub use filter::{Expression, Filter, FilterPlace};
 pub use job::Capture;
+pub use opened::OpenLink;
 pub use options::{Limits, Options};
 pub use outcome::{Ended, LinkAccount, Outcome};

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use ring::{Backend, Delivery, DirectionFilter, TimestampSource};
+use ring::{Delivery, DirectionFilter, TimestampSource};
 
+use super::backend::Backend;
 use super::filter::Filter;
 
 /// From where and what to capture.
@@ -15,7 +16,7 @@ pub struct Options {
     pub filter: Option<Filter>,
     /// What the filter is called in a capture file; an expression is called what it says.
     pub filter_text: Option<String>,
-    /// Ring version; `None` takes the one that suits `delivery`.
+    /// How packets cross the kernel border; `None` takes the way that suits `delivery`.
     pub backend: Option<Backend>,
     /// See packets addressed to others too.
     pub promiscuous: bool,
@@ -42,7 +43,7 @@ impl Default for Options {
             links: Vec::new(),
             filter: None,
             filter_text: None,
-            backend: ring.backend,
+            backend: None,
             promiscuous: ring.promiscuous,
             direction: ring.direction,
             snaplen: ring.snaplen,

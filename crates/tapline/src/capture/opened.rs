@@ -1,0 +1,22 @@
+//! What is known of an interface once a capture has opened it.
+
+use ring::Link;
+
+use super::backend::Backend;
+use super::filter::FilterPlace;
+
+/// An interface of an open capture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct OpenLink<'c> {
+    /// Its name, index and link layer.
+    pub link: &'c Link,
+    /// How its packets cross the kernel border.
+    pub backend: Backend,
+    /// Number of its rings.
+    pub rings: usize,
+    /// Size of their memory together, bytes.
+    pub buffer_bytes: usize,
+    /// Where its filter runs; `None` without one.
+    pub filter: Option<FilterPlace>,
+}
