@@ -15,8 +15,10 @@ use super::error::CaptureError;
 use super::exact::Exact;
 use super::filter::FilterPlace;
 use super::gate::Gate;
+use super::mode::Mode;
 use super::options::Options;
 use super::source::Source;
+use super::steer;
 use super::wanted::Wanted;
 
 /// The rings of an interface with their filter.
@@ -32,6 +34,9 @@ pub(super) struct Attached {
 
 impl Attached {
     pub fn open(link: &str, wanted: Wanted, options: &Options) -> Result<Self, CaptureError> {
+        if options.mode == Mode::Drop {
+            return steer::open(link, &wanted, options);
+        }
         match wanted {
             Wanted::Everything => {
                 let ring = PacketRing::open(link, &ring_options(options, ring::Filter::All))?;
@@ -98,7 +103,7 @@ fn is_too_large(error: &SetupError) -> bool {
 
 fn ring_options(options: &Options, filter: ring::Filter) -> ring::Options {
     ring::Options {
-        backend: options.backend.map(Backend::packet),
+        backend: options.backend.and_then(Backend::packet),
         promiscuous: options.promiscuous,
         direction: options.direction,
         snaplen: options.snaplen,

@@ -10,6 +10,9 @@ pub enum Backend {
     /// A packet socket; packets gathered in blocks: least work per packet.
     #[doc(alias = "TPACKET_V3")]
     PacketV3,
+    /// AF_XDP sockets: packets taken from the driver, in drop mode.
+    #[doc(alias = "AF_XDP")]
+    Xdp,
 }
 
 impl Backend {
@@ -18,14 +21,16 @@ impl Backend {
         match self {
             Self::PacketV2 => ring::Backend::PacketV2.name(),
             Self::PacketV3 => ring::Backend::PacketV3.name(),
+            Self::Xdp => "xdp",
         }
     }
 
-    /// The packet ring's version.
-    pub(super) fn packet(self) -> ring::Backend {
+    /// The version of a packet ring.
+    pub(super) fn packet(self) -> Option<ring::Backend> {
         match self {
-            Self::PacketV2 => ring::Backend::PacketV2,
-            Self::PacketV3 => ring::Backend::PacketV3,
+            Self::PacketV2 => Some(ring::Backend::PacketV2),
+            Self::PacketV3 => Some(ring::Backend::PacketV3),
+            Self::Xdp => None,
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use abi::clock::monotonic_ns;
-use ring::Delivery as Policy;
+use ring::{Delivery as Policy, TimestampSource};
 use store::model::Statistics;
 
 use super::account::Account;
@@ -22,8 +22,8 @@ const SETTLE: Duration = Duration::from_secs(1);
 impl Capture {
     /// Closes the rings to new packets and hands over those that are in them or on their way.
     pub(super) fn settle<C: Consumer>(&mut self, delivery: &mut Delivery<'_, C>, stop: &Stop) {
-        for lane in &mut self.lanes {
-            lane.source.stop();
+        for port in &mut self.ports {
+            port.stop(&mut self.lanes);
         }
         self.waiter.remove_stop(stop);
         let block_ns = match self.options.delivery {
@@ -83,14 +83,22 @@ impl Capture {
                 name: port.link.name.clone(),
                 account,
                 filter: port.place,
+                rings: port.rings(),
+                xdp_mode: port.xdp_mode,
             }
         };
+        let asked = self.options.timestamps;
+        let stamped = |port: &Port| port.timestamp_source(asked);
+        let by_reader = |&source: &TimestampSource| source == TimestampSource::Reader;
         Outcome {
             ended,
             account: self.account(writer),
             links: self.ports.iter().map(link).collect(),
             duration,
-            timestamp_source: self.options.timestamps,
+            timestamp_source: (self.ports.iter())
+                .map(stamped)
+                .find(by_reader)
+                .unwrap_or(asked),
         }
     }
 }

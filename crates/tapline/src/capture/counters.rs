@@ -52,9 +52,11 @@ impl Counters {
         store(&self.program, Some(lost.program));
     }
 
-    /// Counts `left` packets as left behind by the reader.
-    pub fn abandon(&self, left: u64) {
+    /// Counts `left` packets as left behind by the reader, and `missing` ones as lost on their way
+    /// into the rings.
+    pub fn abandon(&self, left: u64, missing: u64) {
         self.reader.store(left, Ordering::Relaxed);
+        self.program.fetch_add(missing, Ordering::Relaxed);
     }
 
     /// The interface's account, as of its last measurement but for `delivered`.

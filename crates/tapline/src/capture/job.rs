@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use abi::clock::{monotonic_ns, realtime_ns};
 use filter::Warning;
-use netlink::{IfIndex, Netlink};
+use netlink::{IfIndex, Netlink, NetlinkError};
 use ring::Delivery as Policy;
+use rustix::io::Errno;
 use store::model::Interface;
 use store::write::StatisticsSource;
 
@@ -15,6 +16,7 @@ use super::delivery::Delivery;
 use super::describe;
 use super::error::CaptureError;
 use super::lane::Lane;
+use super::mode;
 use super::opened::OpenLink;
 use super::options::Options;
 use super::outcome::{Ended, Outcome};
@@ -23,8 +25,12 @@ use super::wait::{Waiter, Woken, gather, nanoseconds};
 use super::wanted::Wanted;
 use crate::stop::Stop;
 
+/// Time between two looks after interfaces that end without a sign.
+const LOOK_NS: u64 = 250_000_000;
+
 /// An open capture: packets gather in its rings from here on.
 pub struct Capture {
+    /// Before the lanes: programs are detached before their sockets are closed.
     pub(super) ports: Vec<Port>,
     pub(super) lanes: Vec<Lane>,
     interfaces: Vec<Interface>,
@@ -36,18 +42,21 @@ pub struct Capture {
 }
 
 impl Capture {
-    /// Opens a ring on every interface of `options`.
+    /// Opens a ring on every interface of `options`; in drop mode one on each of its receive queues, and
+    /// waits up to half a second for queues that another socket is just leaving.
     ///
     /// A filter expression is compiled for each of them before any is opened.
     ///
     /// # Errors
     /// [`CaptureError`] says which interface and which step.
     /// # Privileges
-    /// `CAP_NET_RAW`; with `CAP_BPF` the filter counts what it refuses.
+    /// `CAP_NET_RAW`; with `CAP_BPF` the filter counts what it refuses. In drop mode `CAP_BPF` and
+    /// `CAP_NET_ADMIN` too, and `CAP_PERFMON` for a filter that computes with places in the packet.
     /// # Kernel
-    /// Linux 4.20.
+    /// Linux 4.20; 5.9 in drop mode.
     pub fn open(options: Options) -> Result<Self, CaptureError> {
         check(&options.links)?;
+        mode::check(&options)?;
         let wait = |source| CaptureError::Wait { source };
         let mut netlink = Netlink::open()?;
         let wanted: Result<Vec<Wanted>, CaptureError> = (options.links.iter())
@@ -152,6 +161,7 @@ impl Capture {
         let end_ns = self.start_ns.saturating_add(duration_ns);
         let tick_ns = nanoseconds(self.options.tick).max(1);
         let mut next_tick_ns = monotonic_ns().saturating_add(tick_ns);
+        let mut next_look_ns = self.next_look_ns();
         loop {
             let busy = delivery.round(&mut self.lanes);
             if delivery.wanted == 0 {
@@ -169,10 +179,16 @@ impl Capture {
             if now_ns >= end_ns || delivery.failure.is_some() {
                 return Ok(Ended::Duration);
             }
+            if now_ns >= next_look_ns {
+                if let Some(ended) = self.look() {
+                    return Ok(ended);
+                }
+                next_look_ns = self.next_look_ns();
+            }
             let until_ns = if busy {
                 now_ns
             } else {
-                next_tick_ns.min(end_ns)
+                next_tick_ns.min(end_ns).min(next_look_ns)
             };
             if let Some(ended) = self.wait(until_ns - now_ns)? {
                 return Ok(ended);
@@ -199,6 +215,29 @@ impl Capture {
         }))
     }
 
+    /// When to look after interfaces that end without a sign.
+    fn next_look_ns(&self) -> u64 {
+        if self.ports.iter().any(Port::ends_silently) {
+            monotonic_ns().saturating_add(LOOK_NS)
+        } else {
+            u64::MAX
+        }
+    }
+
+    /// Whether one of those went down or away.
+    fn look(&mut self) -> Option<Ended> {
+        for port in self.ports.iter().filter(|port| port.ends_silently()) {
+            let name = || port.link.name.clone();
+            match self.netlink.link(IfIndex(port.link.index)) {
+                Ok(link) if !link.flags.is_up() => return Some(Ended::LinkDown { link: name() }),
+                Err(error) if is_gone(&error) => return Some(Ended::LinkRemoved { link: name() }),
+                // Of an interface that cannot be asked for now nothing is known.
+                _ => {}
+            }
+        }
+        None
+    }
+
     /// Lets packets gather where delivery is in batches. Ends early at `until_ns` and for `stop`.
     fn gather(&self, stop: &Stop, until_ns: u64) -> io::Result<()> {
         let Policy::Batch { timeout, .. } = self.options.delivery else {
@@ -207,6 +246,10 @@ impl Capture {
         let until_ns = until_ns.min(monotonic_ns().saturating_add(nanoseconds(timeout)));
         gather(&self.lanes, stop, until_ns)
     }
+}
+
+fn is_gone(error: &NetlinkError) -> bool {
+    error.errno() == Some(Errno::NODEV.raw_os_error())
 }
 
 fn check(links: &[String]) -> Result<(), CaptureError> {

@@ -3,8 +3,9 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use bpf::{XdpLink, XdpMode};
 use netlink::{IfIndex, LinkStatistics, Netlink};
-use ring::{DirectionFilter, Link};
+use ring::{DirectionFilter, Link, TimestampSource};
 
 use super::account::Lost;
 use super::attach::Attached;
@@ -26,6 +27,8 @@ pub(super) struct Port {
     pub counters: Arc<Counters>,
     /// Where the filter runs; `None` without one.
     pub place: Option<FilterPlace>,
+    /// Where the program runs that takes packets from the driver, if one does.
+    pub xdp_mode: Option<XdpMode>,
     gate: Gate,
     direction: DirectionFilter,
     /// `None` where the interface does not tell.
@@ -64,6 +67,7 @@ impl Port {
             lanes: first..lanes.len(),
             counters,
             place: attached.place,
+            xdp_mode: attached.gate.xdp().map(XdpLink::mode),
             gate: attached.gate,
             direction: options.direction,
             at_start,
@@ -80,6 +84,27 @@ impl Port {
             rings: lanes.len(),
             buffer_bytes: lanes.iter().map(bytes).sum(),
             filter: self.place,
+            xdp_mode: self.xdp_mode,
+            native_refusal: self.gate.xdp().and_then(XdpLink::native_refusal),
+        }
+    }
+
+    /// Whether nothing wakes a sleeper when it goes down or away: an AF_XDP socket does not poll as
+    /// broken.
+    pub fn ends_silently(&self) -> bool {
+        self.xdp_mode.is_some()
+    }
+
+    /// Number of its rings.
+    pub fn rings(&self) -> usize {
+        self.lanes.len()
+    }
+
+    /// Lets no more packets in; what is in the rings stays there to be read.
+    pub fn stop(&mut self, lanes: &mut [Lane]) {
+        self.gate.stop();
+        for lane in self.own_mut(lanes) {
+            lane.source.stop();
         }
     }
 
@@ -145,23 +170,43 @@ impl Port {
     /// [`measure`](Self::measure).
     pub fn is_settled(&self, lanes: &[Lane]) -> bool {
         let lanes = self.own(lanes);
-        let accepted: u64 = (lanes.iter())
-            .map(|lane| lane.source.account().accepted)
-            .sum();
-        let arrived = (self.gate.passed().let_in).is_none_or(|let_in| let_in == accepted);
+        let let_in = self.gate.passed().let_in;
+        let arrived = let_in.is_none_or(|let_in| let_in == accepted(lanes));
         arrived
             && lanes
                 .iter()
                 .all(|lane| lane.source.account().waiting() == 0)
     }
 
-    /// Counts what is still in the rings as left behind.
+    /// Counts what is still in the rings as left behind, and what never came into them as lost by the
+    /// program.
     pub fn abandon(&mut self, lanes: &[Lane]) {
+        let lanes = self.own(lanes);
         let left = |lane: &Lane| {
             let account = lane.source.account();
             account.waiting() + account.unreadable
         };
-        let left = self.own(lanes).iter().map(left).sum();
-        self.counters.abandon(left);
+        let missing = if self.gate.is_apart() {
+            let let_in = self.gate.passed().let_in.unwrap_or(0);
+            let_in.saturating_sub(accepted(lanes))
+        } else {
+            0
+        };
+        self.counters.abandon(lanes.iter().map(left).sum(), missing);
     }
+
+    /// Who stamped the time, where `asked` was asked to.
+    pub fn timestamp_source(&self, asked: TimestampSource) -> TimestampSource {
+        if self.gate.has_unstamped() {
+            TimestampSource::Reader
+        } else {
+            asked
+        }
+    }
+}
+
+/// Packets that came into the rings of `lanes` or were dropped there.
+fn accepted(lanes: &[Lane]) -> u64 {
+    let accepted = |lane: &Lane| lane.source.account().accepted;
+    lanes.iter().map(accepted).sum()
 }

@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
-use ring::{Account, Batch, Link, PacketRing};
+use ring::{Account, Batch, Link, PacketRing, XdpRing};
 
 use super::backend::Backend;
 
@@ -11,6 +11,8 @@ use super::backend::Backend;
 pub(super) enum Source {
     /// Of a packet socket: all of the interface's queues.
     Packet(PacketRing),
+    /// Of an AF_XDP socket: one of the interface's queues.
+    Xdp(Box<XdpRing>),
 }
 
 impl Source {
@@ -19,6 +21,7 @@ impl Source {
     pub fn next_batch(&mut self) -> Option<Batch<'_>> {
         match self {
             Self::Packet(ring) => ring.next_batch(),
+            Self::Xdp(ring) => ring.next_batch(),
         }
     }
 
@@ -26,23 +29,27 @@ impl Source {
     pub fn account(&self) -> &Account {
         match self {
             Self::Packet(ring) => ring.account(),
+            Self::Xdp(ring) => ring.account(),
         }
     }
 
     /// Brings the kernel's part of the account up to date. A failure leaves it as it was.
     pub fn refresh(&mut self) {
         match self {
-            // A packet socket's counters can always be read.
+            // The counters of a socket can always be read.
             Self::Packet(ring) => drop(ring.refresh()),
+            Self::Xdp(ring) => drop(ring.refresh()),
         }
     }
 
-    /// Stops the flow; what is in the ring stays there to be read.
-    pub fn stop(&mut self) {
+    /// Stops the flow, where its own filter can; what is in the ring stays there to be read.
+    pub fn stop(&self) {
         match self {
             // Refused only for want of memory for one instruction; packets then go on to come in, and
             // the capture's end does not wait for the last of them for ever.
             Self::Packet(ring) => drop(ring.stop()),
+            // Its program is detached.
+            Self::Xdp(_) => {}
         }
     }
 
@@ -50,6 +57,7 @@ impl Source {
     pub fn take_error(&self) -> io::Result<()> {
         match self {
             Self::Packet(ring) => ring.take_error(),
+            Self::Xdp(ring) => ring.take_error(),
         }
     }
 
@@ -58,6 +66,7 @@ impl Source {
     pub fn wakes_early(&self) -> bool {
         match self {
             Self::Packet(ring) => ring.backend() == ring::Backend::PacketV2,
+            Self::Xdp(_) => true,
         }
     }
 
@@ -65,6 +74,7 @@ impl Source {
     pub fn is_filling(&self) -> bool {
         match self {
             Self::Packet(ring) => ring.is_filling(),
+            Self::Xdp(ring) => ring.is_filling(),
         }
     }
 
@@ -72,18 +82,21 @@ impl Source {
     pub fn queue(&self) -> Option<u32> {
         match self {
             Self::Packet(_) => None,
+            Self::Xdp(ring) => Some(ring.queue()),
         }
     }
 
     pub fn link(&self) -> &Link {
         match self {
             Self::Packet(ring) => ring.link(),
+            Self::Xdp(ring) => ring.link(),
         }
     }
 
     pub fn backend(&self) -> Backend {
         match self {
             Self::Packet(ring) => ring.backend().into(),
+            Self::Xdp(_) => Backend::Xdp,
         }
     }
 
@@ -91,6 +104,7 @@ impl Source {
     pub fn buffer_bytes(&self) -> usize {
         match self {
             Self::Packet(ring) => ring.buffer_bytes(),
+            Self::Xdp(ring) => ring.buffer_bytes(),
         }
     }
 }
@@ -100,6 +114,7 @@ impl AsFd for Source {
     fn as_fd(&self) -> BorrowedFd<'_> {
         match self {
             Self::Packet(ring) => ring.as_fd(),
+            Self::Xdp(ring) => ring.as_fd(),
         }
     }
 }
