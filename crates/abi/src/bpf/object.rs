@@ -64,7 +64,7 @@ pub fn next_id(kind: ObjectKind, id: u32) -> io::Result<Option<u32>> {
     }
 }
 
-/// A descriptor of an object, which keeps it in the kernel; `None` when it is gone.
+/// A descriptor of an object, which keeps it in the kernel; `None` when it is gone, or still being made.
 ///
 /// # Errors
 /// EPERM without the privilege.
@@ -82,8 +82,10 @@ pub fn open_id(kind: ObjectKind, id: u32) -> io::Result<Option<OwnedFd>> {
     match unsafe { bpf(kind.descriptor(), &mut attr) } {
         // SAFETY: the descriptor was just opened and nobody else knows it.
         Ok(fd) => Ok(Some(unsafe { OwnedFd::from_raw_fd(fd) })),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error),
+        Err(error) => match error.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::WouldBlock => Ok(None),
+            _ => Err(error),
+        },
     }
 }
 
