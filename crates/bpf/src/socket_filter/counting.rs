@@ -6,10 +6,11 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 use abi::bpf::SockFilter;
 
-use super::translate::{Options, translate};
+use super::translate::{COUNTER_COUNT, Options, translate};
 use super::untranslatable::Untranslatable;
 use crate::map::{Counters, MapError};
 use crate::program::{LoadError, Program, ProgramKind};
+use crate::sampling::Sampler;
 
 /// A classic filter in the kernel that counts; its descriptor is for `SO_ATTACH_BPF`.
 ///
@@ -18,7 +19,7 @@ use crate::program::{LoadError, Program, ProgramKind};
 #[derive(Debug)]
 pub struct CountingFilter {
     program: Program,
-    counters: Counters<2>,
+    counters: Counters<COUNTER_COUNT>,
 }
 
 /// What a filter saw; neither is ever reset.
@@ -26,8 +27,10 @@ pub struct CountingFilter {
 pub struct Counts {
     /// Packets of the right direction that reached the filter.
     pub offered: u64,
-    /// Those of them the filter let through, at least in part.
+    /// Those of them that were let through, at least in part.
     pub accepted: u64,
+    /// Those of them that the filter would have let through, and sampling left out.
+    pub sampled_out: u64,
 }
 
 /// Why there is no counting filter.
@@ -53,10 +56,16 @@ impl CountingFilter {
     /// # Privileges
     /// `CAP_BPF` where `kernel.unprivileged_bpf_disabled` is set.
     /// # Kernel
-    /// Linux 5.1 (32-bit jumps).
+    /// Linux 5.1 (32-bit jumps); as [`Sampler::code`] says with sampling.
     pub fn load(classic: &[SockFilter], options: &Options) -> Result<Self, CountingFilterError> {
         let counters = Counters::create("tapline_filter").map_err(CountingFilterError::Map)?;
-        let code = translate(classic, options, counters.as_fd())
+        let sampler = match options.sampling {
+            Some(sampling) => Some(
+                Sampler::create("tapline_sample", sampling).map_err(CountingFilterError::Map)?,
+            ),
+            None => None,
+        };
+        let code = translate(classic, options, counters.as_fd(), sampler.as_ref())
             .map_err(CountingFilterError::Untranslatable)?;
         let program = Program::load(ProgramKind::SocketFilter, "tapline_filter", &code)
             .map_err(CountingFilterError::Load)?;
@@ -65,14 +74,17 @@ impl CountingFilter {
 
     /// What the filter has seen, on all CPUs.
     ///
-    /// Each CPU's `accepted` is read before its `offered`: a packet under way may be in `offered`
-    /// only, never in `accepted` only.
+    /// Each CPU's `offered` is read last: a packet under way may be in it only, never only in another.
     ///
     /// # Errors
     /// As [`Counters::read`].
     pub fn counts(&self) -> io::Result<Counts> {
-        let [accepted, offered] = self.counters.read()?;
-        Ok(Counts { offered, accepted })
+        let [accepted, sampled_out, offered] = self.counters.read()?;
+        Ok(Counts {
+            offered,
+            accepted,
+            sampled_out,
+        })
     }
 }
 

@@ -1,8 +1,9 @@
 //! The steering program.
 //!
 //! ```text
-//! select ─TAKE─▶ stamp in front of the frame ─▶ socket of the queue ─▶ count ─▶ XDP_REDIRECT
-//!    └──OTHERS─▶ count ─▶ XDP_PASS or XDP_DROP        └ none ─▶ count ─▶ XDP_PASS
+//! select ─TAKE─▶ sample ─▶ stamp in front of the frame ─▶ socket of the queue ─▶ count ─▶ XDP_REDIRECT
+//!    │              └ left out ─┐                               └ none ─▶ count ─▶ XDP_PASS
+//!    └──OTHERS─▶ count ─────────┴▶ XDP_PASS or XDP_DROP
 //! ```
 
 use std::mem::offset_of;
@@ -11,16 +12,17 @@ use std::os::fd::BorrowedFd;
 use abi::xdp::{METADATA_MARK, Metadata};
 
 use super::{Others, Redirect, RedirectOptions};
-use crate::{Condition, Helper, Insn, Label, Reg, Size};
+use crate::{Condition, Helper, Insn, Label, Reg, Sampler, SamplerPlaces, Size};
 
 /// Number of counters.
-pub(super) const COUNTERS: usize = 4;
+pub(super) const COUNTERS: usize = 5;
 
 // Their places: 8 bytes each.
 const REDIRECTED: i32 = 0;
 const UNSTEERED: i32 = 8;
 const OTHER: i32 = 16;
 const UNSTAMPED: i16 = 24;
+const SAMPLED_OUT: i32 = 32;
 
 // Displacements in `struct xdp_md`.
 const DATA: i16 = 0;
@@ -42,6 +44,12 @@ const STEER: Label = Label(u32::MAX);
 const UNSTAMPED_HERE: Label = Label(u32::MAX - 1);
 const COUNT: Label = Label(u32::MAX - 2);
 const END: Label = Label(u32::MAX - 3);
+const LEFT_OUT: Label = Label(u32::MAX - 4);
+const SAMPLED: Label = Label(u32::MAX - 5);
+const KEEP: Label = Label(u32::MAX - 6);
+
+/// Below the key of the counters.
+const SAMPLER_STACK: i16 = -24;
 
 // The layout of `Metadata`.
 const METADATA_BYTES: i32 = 16;
@@ -51,28 +59,32 @@ const _: () = assert!(size_of::<Metadata>() == 16);
 const _: () = assert!(offset_of!(Metadata, monotonic_ns) == 0);
 const _: () = assert!(offset_of!(Metadata, mark) == 8);
 
-pub(super) fn code<'m>(
-    options: &RedirectOptions<'m>,
-    sockets: BorrowedFd<'m>,
-    counters: BorrowedFd<'m>,
-) -> Vec<Insn<'m>> {
+/// What the program looks into.
+#[derive(Clone, Copy)]
+pub(super) struct Maps<'m> {
+    pub sockets: BorrowedFd<'m>,
+    pub counters: BorrowedFd<'m>,
+    pub sampler: Option<&'m Sampler>,
+}
+
+pub(super) fn code<'m>(options: &RedirectOptions<'m>, maps: Maps<'m>) -> Vec<Insn<'m>> {
     let mut code = vec![Insn::mov(CONTEXT, Reg::R1)];
     if !options.select.is_empty() {
         code.extend(options.select);
-        code.extend([
-            Insn::Place(Redirect::OTHERS),
-            Insn::mov32(
-                VERDICT,
-                match options.others {
-                    Others::Pass => XDP_PASS,
-                    Others::Drop => XDP_DROP,
-                },
-            ),
-            Insn::mov32(COUNTER, OTHER),
-            Insn::mov32(IS_UNSTAMPED, 0),
-            Insn::Jump { target: COUNT },
-            Insn::Place(Redirect::TAKE),
-        ]);
+        code.push(Insn::Place(Redirect::OTHERS));
+        code.extend(not_taken(options.others, OTHER));
+        code.push(Insn::Place(Redirect::TAKE));
+    }
+    if let Some(sampler) = maps.sampler {
+        code.extend(sampler.code(SamplerPlaces {
+            left_out: LEFT_OUT,
+            own: KEEP,
+            stack: SAMPLER_STACK,
+        }));
+        code.push(Insn::Jump { target: SAMPLED });
+        code.push(Insn::Place(LEFT_OUT));
+        code.extend(not_taken(options.others, SAMPLED_OUT));
+        code.push(Insn::Place(SAMPLED));
     }
     code.push(Insn::mov32(IS_UNSTAMPED, 0));
     if options.stamp {
@@ -82,7 +94,7 @@ pub(super) fn code<'m>(
         Insn::Place(STEER),
         Insn::LoadMap {
             dst: Reg::R1,
-            map: sockets,
+            map: maps.sockets,
         },
         Insn::load(Size::Word, Reg::R2, CONTEXT, RX_QUEUE_INDEX),
         Insn::mov(Reg::R3, XDP_PASS),
@@ -94,8 +106,22 @@ pub(super) fn code<'m>(
         Insn::mov32(IS_UNSTAMPED, 0),
         Insn::Place(COUNT),
     ]);
-    count(&mut code, counters);
+    count(&mut code, maps.counters);
     code
+}
+
+/// What is done with a packet that no socket is to have, which `counter` counts.
+fn not_taken<'m>(others: Others, counter: i32) -> [Insn<'m>; 4] {
+    let verdict = match others {
+        Others::Pass => XDP_PASS,
+        Others::Drop => XDP_DROP,
+    };
+    [
+        Insn::mov32(VERDICT, verdict),
+        Insn::mov32(COUNTER, counter),
+        Insn::mov32(IS_UNSTAMPED, 0),
+        Insn::Jump { target: COUNT },
+    ]
 }
 
 /// Puts the time in front of the frame, where the copy into a socket's memory begins.

@@ -133,7 +133,11 @@ fn counting(classic: &[SockFilter], options: &Options) -> Option<(ring::Filter, 
         DirectionFilter::In | DirectionFilter::Both => socket_filter::Direction::Both,
     };
     let snaplen = NonZeroU32::new(options.snaplen)?;
-    let counting_options = socket_filter::Options { snaplen, direction };
+    let counting_options = socket_filter::Options {
+        snaplen,
+        direction,
+        sampling: None,
+    };
     let filter = CountingFilter::load(classic, &counting_options).ok()?;
     let descriptor: io::Result<_> = filter.as_fd().try_clone_to_owned();
     Some((
