@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use abi::bpf::SockFilter;
 
@@ -43,6 +43,8 @@ pub enum CountingFilterError {
     Map(MapError),
     /// The program could not be loaded.
     Load(LoadError),
+    /// The process has no room for another descriptor.
+    Descriptor(io::Error),
 }
 
 impl CountingFilter {
@@ -70,6 +72,15 @@ impl CountingFilter {
         let program = Program::load(ProgramKind::SocketFilter, "tapline_filter", &code)
             .map_err(CountingFilterError::Load)?;
         Ok(Self { program, counters })
+    }
+
+    /// Another descriptor of the program, for a socket that keeps one.
+    ///
+    /// # Errors
+    /// [`CountingFilterError::Descriptor`], e.g. EMFILE.
+    pub fn descriptor(&self) -> Result<OwnedFd, CountingFilterError> {
+        let descriptor = self.program.as_fd().try_clone_to_owned();
+        descriptor.map_err(CountingFilterError::Descriptor)
     }
 
     /// What the filter has seen, on all CPUs.
@@ -106,6 +117,7 @@ impl std::error::Error for CountingFilterError {
             Self::Untranslatable(error) => Some(error),
             Self::Map(error) => Some(error),
             Self::Load(error) => Some(error),
+            Self::Descriptor(error) => Some(error),
         }
     }
 }

@@ -127,6 +127,7 @@ fn load(
         multi_buffer: rings.iter().all(XdpRing::takes_multi_buffer),
         stamp: options.timestamps != TimestampSource::Reader,
         select: &select,
+        sampling: options.sampling,
         others: options.others,
         ..RedirectOptions::new(rings.len() as u32)
     })
