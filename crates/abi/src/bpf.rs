@@ -8,11 +8,13 @@ mod attr;
 mod instruction;
 mod link;
 mod map;
+mod object;
 mod program;
 mod socket;
+mod walk;
 
 pub use attr::{
-    LinkCreate, MapBatch, MapCreate, MapElement, ObjectInfo, ProgramLoad, ProgramTestRun,
+    LinkCreate, MapBatch, MapCreate, MapElement, ObjectId, ObjectInfo, ProgramLoad, ProgramTestRun,
 };
 pub use instruction::{Instruction, SockFilter};
 pub use link::{
@@ -20,8 +22,10 @@ pub use link::{
     create_xdp_link,
 };
 pub use map::{Map, MapLayout, MapType};
+pub use object::{MapInfo, ObjectKind, ProgramInfo, map_info, next_id, open_id, program_info};
 pub use program::{
     BPF_F_TEST_XDP_LIVE_FRAMES, BPF_F_XDP_HAS_FRAGS, PROG_TYPE_SCHED_CLS, PROG_TYPE_SOCKET_FILTER,
     PROG_TYPE_XDP, ProgramSource, TestRun, TestRunResult, load_program, program_id, test_run,
 };
 pub use socket::attach_classic;
+pub use walk::Cursor;

@@ -6,6 +6,7 @@ mod filter;
 mod mode;
 mod output;
 mod read;
+mod sample;
 
 use std::path::PathBuf;
 
