@@ -96,7 +96,7 @@ fn a_feature_that_is_switched_ethtool_tells_so() {
         .expect_err("there is none");
     assert_eq!(
         error.errno(),
-        Some(rustix::io::Errno::INVAL.raw_os_error()),
+        Some(rustix::io::Errno::OPNOTSUPP.raw_os_error()),
         "{error}"
     );
 }

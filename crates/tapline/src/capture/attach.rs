@@ -142,7 +142,8 @@ fn counting(classic: &[SockFilter], options: &Options) -> Option<(ring::Filter, 
     ))
 }
 
-fn sock_filter(program: &Program) -> Vec<SockFilter> {
+/// The program as a socket takes it.
+pub(crate) fn sock_filter(program: &Program) -> Vec<SockFilter> {
     let plain = |i: &filter::classic::Instruction| SockFilter {
         code: i.code,
         jt: i.jt,

@@ -29,6 +29,8 @@ mod outcome;
 mod reading;
 mod wanted;
 
+pub(crate) use attach::sock_filter;
+
 pub use account::{Account, Lost};
 pub use consumer::{Consumer, ConsumerError};
 pub use error::CaptureError;
