@@ -2,6 +2,7 @@
 
 mod capture;
 mod demo;
+mod doctor;
 mod filter;
 mod output;
 mod read;
@@ -12,6 +13,7 @@ use clap::{Parser, Subcommand};
 
 pub use capture::{BackendChoice, CaptureArgs, Delivery};
 pub use demo::DemoArgs;
+pub use doctor::DoctorArgs;
 pub use filter::{Emit, FilterArgs, Place};
 pub use output::{FileFormat, OutputArgs};
 pub use read::ReadArgs;
@@ -37,6 +39,8 @@ pub enum Command {
     Read(Box<ReadArgs>),
 
     Filter(FilterArgs),
+
+    Doctor(DoctorArgs),
 
     Demo(DemoArgs),
 

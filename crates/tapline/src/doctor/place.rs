@@ -59,6 +59,20 @@ impl Roots {
     }
 }
 
+impl Roots {
+    /// The command that sets a value of the whole machine, which other namespaces than its own show
+    /// read-only or not at all.
+    pub(super) fn set_for_all(&self, name: &str, value: u64) -> String {
+        let file = fs::metadata(self.sysctl_path(name));
+        let command = format!("sysctl -w {name}={value}");
+        if file.is_ok_and(|file| !file.permissions().readonly()) {
+            command
+        } else {
+            format!("nsenter --net=/proc/1/ns/net {command}")
+        }
+    }
+}
+
 /// The text of a small file without white space around it; `None` where there is no such file.
 pub(super) fn read(path: &Path) -> io::Result<Option<String>> {
     match fs::read_to_string(path) {

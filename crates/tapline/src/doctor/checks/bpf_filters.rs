@@ -35,7 +35,8 @@ pub(super) fn check(roots: &Roots, report: &mut Report) {
         ID,
         Severity::Warning,
         format!("a socket takes filters of {longest} instructions, not of {LONGEST}{limit}"),
-        "longer filters do not run in the kernel: every packet is copied to the reader, who decides",
+        "of longer filters the kernel runs a coarse part: more packets are copied to the reader, who \
+            decides",
     );
     let change = Change::Sysctl {
         name: SETTING.into(),

@@ -15,7 +15,7 @@ pub(super) fn check(place: &Place<'_>, report: &mut Report) {
     let told = Ethtool::open().and_then(|mut ethtool| ethtool.coalescing(name));
     match report.known(ID, told) {
         Some(Some(held)) => judge(&name.to_string(), &held, report),
-        Some(None) => report.can(ID, "the device has no interrupts to hold back"),
+        Some(None) => report.can(ID, "none"),
         None => {}
     }
 }

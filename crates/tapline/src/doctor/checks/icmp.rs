@@ -1,7 +1,5 @@
 //! ICMP of this host: what it answers, and how often, when it is probed or passes probes on.
 
-use std::io;
-
 use super::super::change::Change;
 use super::super::place::{Roots, is_of_namespace};
 use super::super::report::{Finding, Report, Severity};
@@ -58,18 +56,24 @@ const LIMITS: [Limit; 5] = [
 ];
 
 pub(super) fn check(roots: &Roots, report: &mut Report) {
+    let mut usual: [(&str, Vec<String>); 2] = [("icmp-echo", vec![]), ("icmp-rate", vec![])];
     for limit in &LIMITS {
         match roots.number(limit.name) {
             Ok(Some(value)) if (limit.is_tighter)(value) => report.found(tight(limit, value)),
-            Ok(Some(value)) => report.can(limit.id, format!("{} is {value}", limit.name)),
-            Ok(None) => {
-                report.unknown(
-                    limit.id,
-                    format!("{} is not shown in this namespace", limit.name),
-                );
+            Ok(Some(value)) => {
+                let of_it = usual.iter_mut().filter(|(id, _)| *id == limit.id);
+                let (_, file) = limit.name.rsplit_once("net.").unwrap_or_default();
+                of_it.for_each(|(_, shown)| shown.push(format!("{file} {value}")));
             }
-            Err(error) => report.failed(limit.id, &io::Error::other(error)),
+            Ok(None) => {
+                let why = format!("{} is not shown in this namespace", limit.name);
+                report.unknown(limit.id, why);
+            }
+            Err(error) => report.failed(limit.id, &error),
         }
+    }
+    for (id, shown) in usual.into_iter().filter(|(_, shown)| !shown.is_empty()) {
+        report.can(id, shown.join(", "));
     }
 }
 

@@ -43,7 +43,7 @@ pub(super) fn check(place: &Place<'_>, report: &mut Report) {
         .filter_map(|napi| napi.interrupt)
         .collect();
     if numbers.is_empty() {
-        return report.can(ID, "none: software hands its packets over");
+        return report.can(ID, "none");
     }
     let processors = numbers
         .iter()
@@ -125,7 +125,7 @@ fn judge_bound(name: &str, processors: &BTreeSet<usize>, bound: &[Bound], report
         .filter(|thread| processors.contains(&thread.processor))
         .collect();
     if there.is_empty() {
-        return report.can(READERS, "none where the interrupts go");
+        return report.can(READERS, "none");
     }
     let shown = there.iter().take(MAX_NAMED);
     let shown = shown.map(|thread| {

@@ -1,6 +1,6 @@
 //! The tables of neighbours, which bound how many hosts of the own network can be spoken to.
 
-use netlink::{NeighbourTable, Netlink};
+use netlink::Netlink;
 
 use super::super::place::Roots;
 use super::super::report::{Finding, Report, Severity};
@@ -11,54 +11,95 @@ const USUAL: u32 = 1024;
 /// Room for the hosts of a /18.
 const ENOUGH: u32 = 16_384;
 
+/// A table, as it is told.
+struct Table {
+    protocol: &'static str,
+    setting: String,
+    limit: u32,
+    entries: u32,
+}
+
+impl Table {
+    fn is_full(&self) -> bool {
+        u64::from(self.entries) * 10 >= u64::from(self.limit) * 9
+    }
+
+    fn is_small(&self) -> bool {
+        self.limit < ENOUGH || self.is_full()
+    }
+}
+
 pub(super) fn check(roots: &Roots, report: &mut Report) {
     let told = Netlink::open().and_then(|mut netlink| netlink.neighbour_tables());
-    let Some(tables) = report.known(ID, told) else {
+    let Some(listing) = report.known(ID, told) else {
         return;
     };
-    for (table, protocol, key) in [
+    let mut tables = Vec::new();
+    for (name, protocol, key) in [
         ("arp_cache", "IPv4", "ipv4"),
         ("ndisc_cache", "IPv6", "ipv6"),
     ] {
-        let Some(table) = tables.items.iter().find(|known| known.name == table) else {
-            report.unknown(ID, format!("the kernel has no {protocol} neighbour table"));
-            continue;
-        };
+        let found = listing.items.iter().find(|table| table.name == name);
         let setting = format!("net.{key}.neigh.default.gc_thresh");
         // Most namespaces do not show the file; all show the table.
         let limit = match roots.number(&format!("{setting}3")) {
             Ok(Some(limit)) => u32::try_from(limit).ok(),
-            _ => table.limit,
+            _ => found.and_then(|table| table.limit),
         };
-        match limit {
-            Some(limit) => judge(table, limit, protocol, &setting, report),
-            None => report.unknown(ID, format!("the {protocol} table does not tell its limit")),
+        match (limit, found.and_then(|table| table.entries)) {
+            (Some(limit), Some(entries)) => tables.push(Table {
+                protocol,
+                setting,
+                limit,
+                entries,
+            }),
+            _ => report.unknown(
+                ID,
+                format!("the kernel does not tell of {protocol} neighbours"),
+            ),
         }
     }
+    let shown = tables.iter().map(|table| {
+        let Table {
+            protocol,
+            limit,
+            entries,
+            ..
+        } = table;
+        format!("{protocol} {entries} of {limit}")
+    });
+    let shown = shown.collect::<Vec<_>>().join(", ");
+    if !shown.is_empty() {
+        report.can(ID, format!("{shown} in use, by all namespaces"));
+    }
+    tables.retain(Table::is_small);
+    judge(&tables, roots, report);
 }
 
-fn judge(table: &NeighbourTable, limit: u32, protocol: &str, setting: &str, report: &mut Report) {
-    let entries = table.entries.unwrap_or(0);
-    report.can(
-        ID,
-        format!("{protocol}: {entries} of {limit} in use, by all namespaces"),
-    );
-    let is_full = u64::from(entries) * 10 >= u64::from(limit) * 9;
-    if limit >= ENOUGH && !is_full {
+fn judge(small: &[Table], roots: &Roots, report: &mut Report) {
+    if small.is_empty() {
         return;
     }
-    let severity = if limit < USUAL || is_full {
+    let is_spoiled = |table: &Table| table.limit < USUAL || table.is_full();
+    let severity = if small.iter().any(is_spoiled) {
         Severity::Warning
     } else {
         Severity::Info
     };
-    let seen =
-        format!("the {protocol} neighbour table holds {limit} hosts, {entries} now ({setting}3)");
-    let spoils = "to more hosts than that on the own network nothing is sent: probes of a sweep are \
-        refused (ENOBUFS), which looks like absent hosts; hosts behind a router are not concerned";
+    let limits = small
+        .iter()
+        .map(|table| format!("{} {}", table.limit, table.protocol));
+    let limits = limits.collect::<Vec<_>>().join(" and ");
+    let seen = format!("the neighbour tables hold {limits} hosts of own networks");
+    let spoils = "to more than that nothing is sent: probes of a sweep are refused (ENOBUFS), which \
+        looks like absent hosts; hosts behind a router are not concerned";
     let mut finding = Finding::new(ID, severity, seen, spoils);
-    for (number, factor) in [(3, 4), (2, 2), (1, 1)] {
-        finding = finding.remedy(format!("sysctl -w {setting}{number}={}", ENOUGH * factor));
+    for table in small {
+        for (number, factor) in [(3, 4), (2, 2), (1, 1)] {
+            let name = format!("{}{number}", table.setting);
+            let command = roots.set_for_all(&name, u64::from(ENOUGH * factor));
+            finding = finding.remedy(command);
+        }
     }
     report.found(finding);
 }

@@ -29,7 +29,7 @@ pub(super) fn is_unsupported(errno: Option<i32>) -> bool {
 
 fn judge(name: &str, instances: &[NapiInstance], report: &mut Report) {
     if instances.is_empty() {
-        return report.can(ID, "none: packets are handed over as they come");
+        return report.can(ID, "none");
     }
     let told = instances
         .iter()
@@ -50,9 +50,9 @@ fn judge(name: &str, instances: &[NapiInstance], report: &mut Report) {
     report.can(
         ID,
         format!(
-            "{} instances, interrupts put off for {} us",
-            instances.len(),
-            wait_ns / 1000
+            "interrupts put off for {} us ({} polled)",
+            wait_ns / 1000,
+            instances.len()
         ),
     );
     if wait_ns > LONG_NS {

@@ -20,7 +20,7 @@ pub(super) fn check(place: &Place<'_>, report: &mut Report) {
     let name_text = name.to_string();
     match report.known(ROOM, ethtool.ring_sizes(name)) {
         Some(Some(sizes)) => judge_sizes(&name_text, &sizes, report),
-        Some(None) => report.can(ROOM, "the device has no rings"),
+        Some(None) => report.can(ROOM, "none"),
         None => {}
     }
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
