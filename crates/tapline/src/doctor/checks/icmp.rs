@@ -62,7 +62,7 @@ pub(super) fn check(roots: &Roots, report: &mut Report) {
             Ok(Some(value)) if (limit.is_tighter)(value) => report.found(tight(limit, value)),
             Ok(Some(value)) => {
                 let of_it = usual.iter_mut().filter(|(id, _)| *id == limit.id);
-                let (_, file) = limit.name.rsplit_once("net.").unwrap_or_default();
+                let file = limit.name.trim_start_matches("net.");
                 of_it.for_each(|(_, shown)| shown.push(format!("{file} {value}")));
             }
             Ok(None) => {
