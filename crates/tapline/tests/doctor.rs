@@ -90,6 +90,53 @@ fn packets_that_are_joined_are_found() {
     assert_eq!(finding.fix.len(), 1);
 }
 
+/// The loopback and a bridge have the feature on and join nothing.
+#[test]
+fn interfaces_that_join_nothing_are_not_accused() {
+    let host = Host::new("host");
+    let add = ["link", "add", "bridge0", "up", "type", "bridge"];
+    assert!(
+        host.command("ip")
+            .args(add)
+            .status()
+            .expect("ip runs")
+            .success()
+    );
+    for name in ["lo", "bridge0"] {
+        let report = host
+            .run(|| examine(Some(name), &Roots::default()))
+            .expect("it is there");
+        assert!(
+            report.findings.iter().all(|finding| finding.id != "gro"),
+            "{report:?}"
+        );
+        let gro = report.abilities.iter().find(|ability| ability.id == "gro");
+        assert!(gro.expect("it is looked at").value.starts_with("on, "));
+    }
+}
+
+#[test]
+fn without_a_loopback_rings_are_unknown() {
+    let host = Host::new("host");
+    let down = ["link", "set", "lo", "down"];
+    assert!(
+        host.command("ip")
+            .args(down)
+            .status()
+            .expect("ip runs")
+            .success()
+    );
+    let report = host
+        .run(|| examine(None, &Roots::default()))
+        .expect("no interface is named");
+    let unknown: Vec<_> = report.unknown.iter().map(|unknown| unknown.id).collect();
+    assert_eq!(unknown, ["ring", "block-timer"]);
+    assert!(
+        report.unknown[0].why.contains("ip link set lo up"),
+        "{report:?}"
+    );
+}
+
 #[test]
 fn an_interface_that_is_down_is_severe() {
     let [_left, right] = Net::new().pair();
@@ -297,16 +344,16 @@ fn changes_are_made_and_lead_back() {
             .iter()
             .map(|change| change.present(&roots).unwrap())
             .collect();
-        changes
-            .iter()
-            .for_each(|change| change.make(&roots).unwrap());
+        for change in &changes {
+            change.make(&roots).expect("it is made");
+        }
         former
     });
     assert_eq!(faults(&look(&right)), []);
     right.run(|| {
-        former
-            .iter()
-            .for_each(|change| change.make(&roots).unwrap())
+        for change in &former {
+            change.make(&roots).expect("it is made");
+        }
     });
     assert_eq!(faults(&look(&right)).len(), 2);
     assert_eq!(of_the_machine(), before, "the machine's own value stays");

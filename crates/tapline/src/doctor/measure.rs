@@ -12,6 +12,7 @@ use abi::clock::{monotonic_ns, realtime_ns};
 use filter::{At, LinkType, NoNames};
 use ring::{Backend, Delivery, DirectionFilter, OpenError, Options, PacketRing};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 
 use crate::capture::sock_filter;
 
@@ -38,7 +39,10 @@ pub(super) enum LoopError {
 impl fmt::Display for LoopError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Socket(_) => f.write_str("cannot send to the loopback (is lo up?)"),
+            Self::Socket(_) => f.write_str("cannot send on lo"),
+            Self::Ring(error) if is_down(error) => {
+                f.write_str("lo is down ('ip link set lo up' changes that)")
+            }
             Self::Ring(error) => error.fmt(f),
             Self::Silence => write!(f, "a packet on lo did not come within {PATIENCE:?}"),
         }
@@ -52,6 +56,13 @@ impl Error for LoopError {
             Self::Ring(error) => error.source(),
             Self::Silence => None,
         }
+    }
+}
+
+fn is_down(error: &OpenError) -> bool {
+    match error {
+        OpenError::Setup(error) => Errno::from_io_error(&error.source) == Some(Errno::NETDOWN),
+        _ => false,
     }
 }
 
@@ -92,7 +103,7 @@ impl Loop {
             let mut descriptors = [PollFd::from_borrowed_fd(self.ring.as_fd(), PollFlags::IN)];
             match poll(&mut descriptors, timeout.ok().as_ref()) {
                 Ok(0) => return Err(LoopError::Silence),
-                Ok(_) | Err(rustix::io::Errno::INTR) => {}
+                Ok(_) | Err(Errno::INTR) => {}
                 Err(errno) => return Err(LoopError::Socket(errno.into())),
             }
         }

@@ -60,11 +60,15 @@ impl Roots {
 }
 
 impl Roots {
-    /// The command that sets a value of the whole machine, which other namespaces than its own show
+    /// The command that sets values of the whole machine, which other namespaces than its own show
     /// read-only or not at all.
-    pub(super) fn set_for_all(&self, name: &str, value: u64) -> String {
-        let file = fs::metadata(self.sysctl_path(name));
-        let command = format!("sysctl -w {name}={value}");
+    pub(super) fn set_for_all(&self, values: &[(&str, u64)]) -> String {
+        let first = values.first().map_or("", |(name, _)| name);
+        let file = fs::metadata(self.sysctl_path(first));
+        let words = values
+            .iter()
+            .map(|(name, value)| format!(" {name}={value}"));
+        let command = format!("sysctl -w{}", words.collect::<String>());
         if file.is_ok_and(|file| !file.permissions().readonly()) {
             command
         } else {

@@ -139,12 +139,12 @@ impl Report {
 
     /// As [`unknown`](Self::unknown), in the words of an error and its sources.
     pub(super) fn failed(&mut self, id: &'static str, error: &(dyn Error + 'static)) {
-        let mut why = error.to_string();
+        let mut why = words(error);
         let mut needs_privilege = false;
         let mut next = Some(error);
         while let Some(cause) = next {
             needs_privilege |= is_refused(cause);
-            let words = cause.to_string();
+            let words = words(cause);
             if !why.ends_with(&words) {
                 why = format!("{why}: {words}");
             }
@@ -170,6 +170,15 @@ impl Report {
     pub(super) fn sort(&mut self) {
         self.findings
             .sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+    }
+}
+
+/// What an error says, without the number that Rust appends to the system's words.
+fn words(error: &dyn Error) -> String {
+    let text = error.to_string();
+    match text.split_once(" (os error ") {
+        Some((words, _)) => words.to_owned(),
+        None => text,
     }
 }
 

@@ -45,7 +45,7 @@ fn one(id: &'static str, name: &str, spoils: &str, roots: &Roots, report: &mut R
     };
     let seen = format!("{name} is {bytes}: a socket holds {packets} small packets{whom}");
     let finding = Finding::new(id, severity, seen, spoils);
-    report.found(finding.remedy(roots.set_for_all(name, ENOUGH_BYTES * 4)));
+    report.found(finding.remedy(roots.set_for_all(&[(name, ENOUGH_BYTES * 4)])));
 }
 
 /// Whether this process may go beyond the limit.

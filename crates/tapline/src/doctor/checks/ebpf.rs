@@ -14,14 +14,19 @@ pub(super) fn check(roots: &Roots, report: &mut Report) {
     let load = |kind| Program::load(kind, "tapline_doctor", &code);
     let mut kinds = Vec::new();
     let mut last = None;
+    let mut forbidden = None;
     for kind in [ProgramKind::SocketFilter, ProgramKind::Tc, ProgramKind::Xdp] {
         match load(kind) {
             Ok(program) => {
                 kinds.push(kind.to_string());
                 last = Some(program);
             }
-            Err(error) => refused(kind, &error, report),
+            Err(error) if is_forbidden(&error) => forbidden = forbidden.or(Some(error)),
+            Err(error) => report.found(refused(kind, &error)),
         }
+    }
+    if let Some(error) = forbidden {
+        report.failed(ID, &error);
     }
     if !kinds.is_empty() {
         report.can(ID, format!("{} programs load", kinds.join(", ")));
@@ -46,15 +51,12 @@ pub(super) fn check(roots: &Roots, report: &mut Report) {
     }
 }
 
-fn refused(kind: ProgramKind, error: &LoadError, report: &mut Report) {
-    let permitted = match error {
-        LoadError::Refused { source, .. } => source.kind() != std::io::ErrorKind::PermissionDenied,
-        _ => true,
-    };
-    if !permitted {
-        report.failed(ID, error);
-        return;
-    }
+fn is_forbidden(error: &LoadError) -> bool {
+    let denied = std::io::ErrorKind::PermissionDenied;
+    matches!(error, LoadError::Refused { source, .. } if source.kind() == denied)
+}
+
+fn refused(kind: ProgramKind, error: &LoadError) -> Finding {
     let seen = format!("the kernel does not load {kind} programs: {error}");
     let spoils = match kind {
         ProgramKind::SocketFilter => {
@@ -65,7 +67,7 @@ fn refused(kind: ProgramKind, error: &LoadError, report: &mut Report) {
             "nothing can be dropped or counted before the network stack, and AF_XDP is not to be had"
         }
     };
-    report.found(Finding::new(ID, Severity::Warning, seen, spoils));
+    Finding::new(ID, Severity::Warning, seen, spoils)
 }
 
 fn interpreted(seen: String) -> Finding {

@@ -95,11 +95,14 @@ fn judge(small: &[Table], roots: &Roots, report: &mut Report) {
         looks like absent hosts; hosts behind a router are not concerned";
     let mut finding = Finding::new(ID, severity, seen, spoils);
     for table in small {
-        for (number, factor) in [(3, 4), (2, 2), (1, 1)] {
+        let values = [(3, 4), (2, 2), (1, 1)].map(|(number, factor): (u8, u32)| {
             let name = format!("{}{number}", table.setting);
-            let command = roots.set_for_all(&name, u64::from(ENOUGH * factor));
-            finding = finding.remedy(command);
-        }
+            (name, u64::from(ENOUGH * factor))
+        });
+        let values = values
+            .each_ref()
+            .map(|(name, value)| (name.as_str(), *value));
+        finding = finding.remedy(roots.set_for_all(&values));
     }
     report.found(finding);
 }

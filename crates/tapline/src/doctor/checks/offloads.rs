@@ -42,19 +42,35 @@ const SPLITTING: [&str; 4] = [
     "tx-generic-segmentation",
 ];
 
+/// Kinds of interfaces that hand on what others have received: they join nothing themselves, though
+/// the feature is on.
+const PASSING: [&str; 9] = [
+    "bond", "bridge", "dummy", "ifb", "ipvlan", "macvlan", "team", "vlan", "vrf",
+];
+
 pub(super) fn check(place: &Place<'_>, report: &mut Report) {
     let name = place.link.name;
     let told = Ethtool::open().and_then(|mut ethtool| ethtool.features(name));
     if let Some(features) = report.known(ID, told) {
-        judge(name, &features, report);
+        let kind = place.link.kind.as_deref();
+        let joins =
+            !place.link.flags.is_loopback() && !kind.is_some_and(|it| PASSING.contains(&it));
+        judge(name, &features, joins, report);
     }
 }
 
-fn judge(name: IfName, features: &Features, report: &mut Report) {
+fn judge(name: IfName, features: &Features, joins: bool, report: &mut Report) {
     for (id, names, severity, spoils) in JOINING {
         // The two that refine it do nothing without it.
         if !features.is_active(names[0]) {
             report.can(id, "off");
+            continue;
+        }
+        if !joins {
+            report.can(
+                id,
+                "on, and nothing is joined here: ask the interfaces below it",
+            );
             continue;
         }
         let active: Vec<&str> = names
@@ -107,7 +123,7 @@ mod tests {
         features.active = active.iter().map(ToString::to_string).collect();
         features.changeable = changeable.iter().map(ToString::to_string).collect();
         let mut report = Report::default();
-        judge(IfName::new("eth0").unwrap(), &features, &mut report);
+        judge(IfName::new("eth0").unwrap(), &features, true, &mut report);
         report
     }
 

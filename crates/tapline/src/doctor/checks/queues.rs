@@ -29,7 +29,13 @@ pub(super) fn check(place: &Place<'_>, report: &mut Report) {
             let is_device = place.link.kind.is_none();
             judge_queues(&name_text, &channels, processors, is_device, report);
         }
-        Some(None) => report.can(QUEUES, "one, or the driver does not tell"),
+        Some(None) => match place.link.rx_queue_count {
+            Some(count) => report.can(
+                QUEUES,
+                format!("{count} to receive, as the driver has made"),
+            ),
+            None => report.unknown(QUEUES, "the driver does not tell"),
+        },
         None => {}
     }
 }

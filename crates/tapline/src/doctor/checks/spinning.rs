@@ -25,5 +25,5 @@ pub(super) fn check(roots: &Roots, report: &mut Report) {
     let seen = format!("sockets spin for {spin_us} us before they sleep (net.core.busy_read)");
     let spoils = "each reader takes a processor while it waits; delays are shorter for it";
     let finding = Finding::new(ID, Severity::Info, seen, spoils);
-    report.found(finding.remedy(roots.set_for_all("net.core.busy_read", 0)));
+    report.found(finding.remedy(roots.set_for_all(&[("net.core.busy_read", 0)])));
 }

@@ -8,7 +8,11 @@ const ID: &str = "link";
 
 pub(super) fn check(place: &Place<'_>, report: &mut Report) {
     let link = place.link;
-    let kind = link.kind.as_deref().unwrap_or("a device");
+    let kind = match link.kind.as_deref() {
+        Some(kind) => kind,
+        None if link.flags.is_loopback() => "loopback",
+        None => "a device",
+    };
     let mtu = link
         .mtu
         .map_or_else(String::new, |mtu| format!(", MTU {mtu}"));

@@ -21,12 +21,12 @@ const BROKEN_NS: u64 = 50_000_000;
 
 pub(super) fn check(_: &Roots, report: &mut Report) {
     match measure(FLOOR) {
-        Ok(median_ns) => {
+        Ok(wait_ns) => {
             report.can(
                 ID,
-                format!("{} for a packet when 1 ms is asked for", shown(median_ns)),
+                format!("{} for a packet when 1 ms is asked for", shown(wait_ns)),
             );
-            if let Some(finding) = judge(median_ns) {
+            if let Some(finding) = judge(wait_ns) {
                 report.found(finding);
             }
         }
@@ -40,9 +40,11 @@ pub(super) fn check(_: &Roots, report: &mut Report) {
     }
 }
 
-/// The time a lone packet waits in a ring whose timer is set to `timeout`: the median, nanoseconds.
+/// The time a lone packet waits in a ring whose timer is set to `timeout`, nanoseconds.
 ///
-/// Each packet is sent when the one before has come, so it waits for a whole turn of the timer.
+/// Each packet is sent when the one before has come, so it waits for a whole turn of the timer. Of all
+/// waits it is the first quartile: a reader that gets its processor late makes them longer, and that
+/// is not the timer's fault.
 pub(super) fn measure(timeout: Duration) -> Result<u64, LoopError> {
     let delivery = Delivery::Batch {
         min_bytes: 1 << 16,
@@ -57,20 +59,20 @@ pub(super) fn measure(timeout: Duration) -> Result<u64, LoopError> {
         waits_ns.push(wait_ns);
     }
     waits_ns.sort_unstable();
-    Ok(waits_ns[waits_ns.len() / 2])
+    Ok(waits_ns[waits_ns.len() / 4])
 }
 
-pub(super) fn judge(median_ns: u64) -> Option<Finding> {
-    let severity = if median_ns > BROKEN_NS {
+pub(super) fn judge(wait_ns: u64) -> Option<Finding> {
+    let severity = if wait_ns > BROKEN_NS {
         Severity::Severe
-    } else if median_ns > COARSE_NS {
+    } else if wait_ns > COARSE_NS {
         Severity::Warning
     } else {
         return None;
     };
     let seen = format!(
         "a packet-v3 ring with a timer of 1 ms hands a lone packet over after {}",
-        shown(median_ns)
+        shown(wait_ns)
     );
     let spoils = "packets reach their reader that late in batches, and so fast do blocks run out \
         of a reader that is held up; --delivery immediate is not concerned";
@@ -90,8 +92,8 @@ mod tests {
     #[test]
     fn a_timer_that_is_too_coarse_is_found() {
         let host = Host::new("host");
-        let median_ns = host.run(|| measure(Duration::from_millis(20))).unwrap();
-        let finding = judge(median_ns).expect("a timer of 20 ms is coarse");
+        let wait_ns = host.run(|| measure(Duration::from_millis(20))).unwrap();
+        let finding = judge(wait_ns).expect("a timer of 20 ms is coarse");
         assert_eq!(finding.id, "block-timer");
         assert!(finding.severity >= Severity::Warning);
     }
