@@ -22,7 +22,6 @@ pub use link::{
 pub use map::{Map, MapLayout, MapType};
 pub use program::{
     BPF_F_TEST_XDP_LIVE_FRAMES, BPF_F_XDP_HAS_FRAGS, PROG_TYPE_SCHED_CLS, PROG_TYPE_SOCKET_FILTER,
-    PROG_TYPE_XDP, ProgramSource, TestRun, TestRunResult, load_program, program_id,
-    program_native_bytes, test_run,
+    PROG_TYPE_XDP, ProgramSource, TestRun, TestRunResult, load_program, program_id, test_run,
 };
 pub use socket::attach_classic;

@@ -94,16 +94,6 @@ impl Program {
         abi::bpf::program_id(self.as_fd())
     }
 
-    /// Bytes of its native code; 0 when it is interpreted.
-    ///
-    /// # Errors
-    /// As [`abi::bpf::program_native_bytes`].
-    /// # Privileges
-    /// `CAP_BPF`; without it there is never more than 0.
-    pub fn native_bytes(&self) -> io::Result<u32> {
-        abi::bpf::program_native_bytes(self.as_fd())
-    }
-
     /// Runs the program on a given packet; see [`abi::bpf::test_run`].
     ///
     /// # Errors

@@ -89,30 +89,6 @@ pub fn program_id(program: BorrowedFd<'_>) -> io::Result<u32> {
     Ok(info[1])
 }
 
-/// Bytes of a program's native code; 0 when it is interpreted, and for who may not know.
-///
-/// # Errors
-/// EINVAL when the descriptor is not a program.
-/// # Privileges
-/// `CAP_BPF`.
-/// # Kernel
-/// Linux 4.13.
-/// # Source
-/// `bpf_prog_get_info_by_fd`, kernel/bpf/syscall.c.
-pub fn program_native_bytes(program: BorrowedFd<'_>) -> io::Result<u32> {
-    // The first fields of `struct bpf_prog_info`: type, id, a tag of 8 bytes, length of native code.
-    let mut info = [0u32; 5];
-    let mut attr = ObjectInfo {
-        bpf_fd: program.as_raw_fd().cast_unsigned(),
-        info_len: size_of_val(&info) as u32,
-        info: info.as_mut_ptr() as u64,
-    };
-    // SAFETY: the kernel reads and writes at most `info_len` bytes at `info`, which is that long
-    // and outlives the call; any value of a u32 is valid. A length of 0 asks for no code itself.
-    unsafe { bpf(BPF_OBJ_GET_INFO_BY_FD, &mut attr) }?;
-    Ok(info[4])
-}
-
 /// How a program is run on a given packet.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TestRun<'a> {

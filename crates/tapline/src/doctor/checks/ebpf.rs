@@ -1,5 +1,9 @@
 //! eBPF: whether programs load, and whether they are compiled.
 
+use std::fs;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd};
+
 use bpf::{Insn, LoadError, Program, ProgramKind, Reg};
 
 use super::super::place::Roots;
@@ -31,28 +35,44 @@ pub(super) fn check(roots: &Roots, report: &mut Report) {
     if !kinds.is_empty() {
         report.can(ID, format!("{} programs load", kinds.join(", ")));
     }
-    // The kernel tells the size of native code to those only who may load any kind of program.
-    let all = (kinds.len() == 3).then_some(last).flatten();
-    let native = all.map(|program| program.native_bytes());
-    let setting = roots.sysctl(JIT_SETTING);
-    let setting = match setting {
+    check_compiler(last.as_ref(), roots, report);
+}
+
+/// Whether `program`, if there is one, was compiled.
+fn check_compiler(program: Option<&Program>, roots: &Roots, report: &mut Report) {
+    let setting = match roots.sysctl(JIT_SETTING) {
         Ok(setting) => setting,
         Err(error) => return report.failed(JIT, &error),
     };
-    match (native, setting.as_deref()) {
+    let Some(compiled) = report.known(JIT, program.map(is_compiled).transpose()) else {
+        return;
+    };
+    match (compiled.flatten(), setting.as_deref()) {
         (_, Some("0")) => report.found(interpreted(format!("{JIT_SETTING} is 0"))),
-        (Some(Ok(0)), _) => {
+        (Some(false), _) => {
             report.found(interpreted("a program was loaded and not compiled".into()));
         }
-        (Some(Ok(_)), _) => report.can(JIT, "programs are compiled to native code"),
-        (Some(Err(error)), _) => report.failed(JIT, &error),
+        (Some(true), _) => report.can(JIT, "programs are compiled to native code"),
         (None, Some(_)) => report.can(JIT, "switched on"),
-        (None, None) => report.unknown(JIT, "needs CAP_BPF, or the machine's own namespace"),
+        (None, None) => report.unknown(JIT, "no program could be loaded to see"),
     }
 }
 
+/// Whether the kernel runs native code for a program; `None` when it does not tell.
+///
+/// # Source
+/// `bpf_prog_show_fdinfo`, kernel/bpf/syscall.c.
+fn is_compiled(program: &Program) -> io::Result<Option<bool>> {
+    let path = format!("/proc/self/fdinfo/{}", program.as_fd().as_raw_fd());
+    let text = fs::read_to_string(path)?;
+    let told = text
+        .lines()
+        .find_map(|line| line.strip_prefix("prog_jited:"));
+    Ok(told.map(|value| value.trim() != "0"))
+}
+
 fn is_forbidden(error: &LoadError) -> bool {
-    let denied = std::io::ErrorKind::PermissionDenied;
+    let denied = io::ErrorKind::PermissionDenied;
     matches!(error, LoadError::Refused { source, .. } if source.kind() == denied)
 }
 
