@@ -70,7 +70,10 @@ impl Record {
     /// Writes it, whole or not at all; without entries the file goes away.
     pub fn save(&self) -> Result<(), Failure> {
         self.write().map_err(|error| {
-            let what = format!("cannot record changes in {}", self.path.display());
+            let what = format!(
+                "cannot record changes in {} (XDG_STATE_HOME names another place)",
+                self.path.display()
+            );
             Failure::job_on(what, &error)
         })
     }
