@@ -169,7 +169,8 @@ fn counting(
     Ok((ring::Filter::Program(descriptor), Gate::Counted(filter)))
 }
 
-fn sock_filter(program: &Program) -> Vec<SockFilter> {
+/// The program as a socket takes it.
+pub(crate) fn sock_filter(program: &Program) -> Vec<SockFilter> {
     let plain = |i: &filter::classic::Instruction| SockFilter {
         code: i.code,
         jt: i.jt,

@@ -42,6 +42,8 @@ mod steer;
 mod wait;
 mod wanted;
 
+pub(crate) use attach::sock_filter;
+
 pub use account::{Account, Lost};
 pub use backend::Backend;
 pub use consumer::{Consumer, ConsumerError};
