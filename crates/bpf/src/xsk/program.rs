@@ -18,11 +18,14 @@ use crate::{Condition, Helper, Insn, Label, Reg, Sampler, SamplerPlaces, Size};
 pub(super) const COUNTERS: usize = 5;
 
 // Their places: 8 bytes each.
-const REDIRECTED: i32 = 0;
-const UNSTEERED: i32 = 8;
-const OTHER: i32 = 16;
+const REDIRECTED: i16 = 0;
+const UNSTEERED: i16 = 8;
+const OTHER: i16 = 16;
 const UNSTAMPED: i16 = 24;
-const SAMPLED_OUT: i32 = 32;
+const SAMPLED_OUT: i16 = 32;
+
+/// One of them counts a packet, the likeliest first.
+const PLACES: [i16; 4] = [REDIRECTED, OTHER, SAMPLED_OUT, UNSTEERED];
 
 // Displacements in `struct xdp_md`.
 const DATA: i16 = 0;
@@ -47,6 +50,9 @@ const END: Label = Label(u32::MAX - 3);
 const LEFT_OUT: Label = Label(u32::MAX - 4);
 const SAMPLED: Label = Label(u32::MAX - 5);
 const KEEP: Label = Label(u32::MAX - 6);
+const STAMPED: Label = Label(u32::MAX - 16);
+/// The first of as many as there are [`PLACES`], downwards.
+const NOT_THIS: Label = Label(u32::MAX - 17);
 
 /// Below the key of the counters.
 const SAMPLER_STACK: i16 = -24;
@@ -100,9 +106,9 @@ pub(super) fn code<'m>(options: &RedirectOptions<'m>, maps: Maps<'m>) -> Vec<Ins
         Insn::mov(Reg::R3, XDP_PASS),
         Insn::Call(Helper::RedirectMap),
         Insn::mov(VERDICT, Reg::R0),
-        Insn::mov32(COUNTER, REDIRECTED),
+        Insn::mov32(COUNTER, i32::from(REDIRECTED)),
         Insn::jump_if32(Condition::Equal, VERDICT, XDP_REDIRECT, COUNT),
-        Insn::mov32(COUNTER, UNSTEERED),
+        Insn::mov32(COUNTER, i32::from(UNSTEERED)),
         Insn::mov32(IS_UNSTAMPED, 0),
         Insn::Place(COUNT),
     ]);
@@ -111,14 +117,14 @@ pub(super) fn code<'m>(options: &RedirectOptions<'m>, maps: Maps<'m>) -> Vec<Ins
 }
 
 /// What is done with a packet that no socket is to have, which `counter` counts.
-fn not_taken<'m>(others: Others, counter: i32) -> [Insn<'m>; 4] {
+fn not_taken<'m>(others: Others, counter: i16) -> [Insn<'m>; 4] {
     let verdict = match others {
         Others::Pass => XDP_PASS,
         Others::Drop => XDP_DROP,
     };
     [
         Insn::mov32(VERDICT, verdict),
-        Insn::mov32(COUNTER, counter),
+        Insn::mov32(COUNTER, i32::from(counter)),
         Insn::mov32(IS_UNSTAMPED, 0),
         Insn::Jump { target: COUNT },
     ]
@@ -159,15 +165,23 @@ fn count<'m>(code: &mut Vec<Insn<'m>>, counters: BorrowedFd<'m>) {
         },
         Insn::Call(Helper::MapLookupElem),
         Insn::jump_if(Condition::Equal, Reg::R0, 0, END),
+        Insn::jump_if32(Condition::Equal, IS_UNSTAMPED, 0, STAMPED),
         Insn::load(Size::Double, Reg::R1, Reg::R0, UNSTAMPED),
-        Insn::add(Reg::R1, IS_UNSTAMPED),
-        Insn::store(Size::Double, Reg::R0, UNSTAMPED, Reg::R1),
-        Insn::add(Reg::R0, COUNTER),
-        Insn::load(Size::Double, Reg::R1, Reg::R0, 0),
         Insn::add(Reg::R1, 1),
-        Insn::store(Size::Double, Reg::R0, 0, Reg::R1),
-        Insn::Place(END),
-        Insn::mov(Reg::R0, VERDICT),
-        Insn::Exit,
+        Insn::store(Size::Double, Reg::R0, UNSTAMPED, Reg::R1),
+        Insn::Place(STAMPED),
     ]);
+    // To add a register to an address would take CAP_PERFMON.
+    for (number, place) in (0..).zip(PLACES) {
+        let next = Label(NOT_THIS.0 - number);
+        code.extend([
+            Insn::jump_if32(Condition::NotEqual, COUNTER, i32::from(place), next),
+            Insn::load(Size::Double, Reg::R1, Reg::R0, place),
+            Insn::add(Reg::R1, 1),
+            Insn::store(Size::Double, Reg::R0, place, Reg::R1),
+            Insn::Jump { target: END },
+            Insn::Place(next),
+        ]);
+    }
+    code.extend([Insn::Place(END), Insn::mov(Reg::R0, VERDICT), Insn::Exit]);
 }

@@ -71,5 +71,7 @@ fn line(opened: &OpenLink<'_>) -> String {
     let why = native_refusal.map_or_else(String::new, |refusal| {
         format!("; its driver refused native XDP: {}", chain(refusal))
     });
-    format!("taking packets from {name} ({mode} {backend}, {rings} queue{s}, {bytes} ring{s}{why})")
+    format!(
+        "capturing on {name}, drop mode ({mode} {backend}, {rings} queue{s}, {bytes} ring{s}{why})"
+    )
 }

@@ -37,6 +37,11 @@ pub enum CaptureError {
         /// Its name.
         link: String,
     },
+    /// The interface is down.
+    LinkDown {
+        /// Its name.
+        link: String,
+    },
     /// What was asked for cannot be had in this mode.
     Mode(ModeError),
     /// A ring could not be opened.
@@ -80,6 +85,7 @@ impl fmt::Display for CaptureError {
             Self::LinkReplaced { link } => {
                 write!(f, "interface {link} was replaced by another")
             }
+            Self::LinkDown { link } => write!(f, "interface {link} is down"),
             Self::Mode(error) => error.fmt(f),
             Self::Ring(error) => error.fmt(f),
             Self::Xdp(error) => error.fmt(f),
@@ -101,6 +107,7 @@ impl Error for CaptureError {
             Self::NoLink
             | Self::LinkTwice { .. }
             | Self::LinkReplaced { .. }
+            | Self::LinkDown { .. }
             | Self::SamplingSplit { .. }
             | Self::Mode(_) => None,
             Self::Sampling { error, .. } => Some(error),
