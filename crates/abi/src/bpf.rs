@@ -10,6 +10,7 @@ mod link;
 mod map;
 mod program;
 mod socket;
+mod walk;
 
 pub use attr::{
     LinkCreate, MapBatch, MapCreate, MapElement, ObjectInfo, ProgramLoad, ProgramTestRun,
@@ -25,3 +26,4 @@ pub use program::{
     PROG_TYPE_XDP, ProgramSource, TestRun, TestRunResult, load_program, program_id, test_run,
 };
 pub use socket::attach_classic;
+pub use walk::Cursor;

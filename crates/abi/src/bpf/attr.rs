@@ -6,10 +6,13 @@ use std::io;
 pub(super) const BPF_MAP_CREATE: c_int = 0;
 pub(super) const BPF_MAP_LOOKUP_ELEM: c_int = 1;
 pub(super) const BPF_MAP_UPDATE_ELEM: c_int = 2;
+pub(super) const BPF_MAP_DELETE_ELEM: c_int = 3;
+pub(super) const BPF_MAP_GET_NEXT_KEY: c_int = 4;
 pub(super) const BPF_PROG_LOAD: c_int = 5;
 pub(super) const BPF_PROG_TEST_RUN: c_int = 10;
 pub(super) const BPF_OBJ_GET_INFO_BY_FD: c_int = 15;
 pub(super) const BPF_MAP_FREEZE: c_int = 22;
+pub(super) const BPF_MAP_LOOKUP_BATCH: c_int = 24;
 pub(super) const BPF_MAP_UPDATE_BATCH: c_int = 26;
 pub(super) const BPF_LINK_CREATE: c_int = 28;
 
