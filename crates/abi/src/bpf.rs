@@ -13,12 +13,12 @@ mod socket;
 mod walk;
 
 pub use attr::{
-    LinkCreate, MapBatch, MapCreate, MapElement, ObjectInfo, ProgramLoad, ProgramTestRun,
+    LinkCreate, LinkUpdate, MapBatch, MapCreate, MapElement, ObjectInfo, ProgramLoad, ProgramTestRun,
 };
 pub use instruction::{Instruction, SockFilter};
 pub use link::{
     BPF_TCX_EGRESS, BPF_TCX_INGRESS, XDP_FLAGS_DRV_MODE, XDP_FLAGS_SKB_MODE, create_tcx_link,
-    create_xdp_link,
+    create_xdp_link, update_link, wait_for_programs,
 };
 pub use map::{Map, MapLayout, MapType};
 pub use program::{
