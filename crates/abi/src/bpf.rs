@@ -13,7 +13,8 @@ mod socket;
 mod walk;
 
 pub use attr::{
-    LinkCreate, LinkUpdate, MapBatch, MapCreate, MapElement, ObjectInfo, ProgramLoad, ProgramTestRun,
+    LinkCreate, LinkUpdate, MapBatch, MapCreate, MapElement, ObjectInfo, ProgramLoad,
+    ProgramTestRun,
 };
 pub use instruction::{Instruction, SockFilter};
 pub use link::{

@@ -25,7 +25,7 @@ mod section;
 mod size;
 mod tally;
 
-pub use class::CountedFilter;
+pub use class::{CountedFilter, WrittenFilter};
 pub use counters::CounterArray;
 pub use key::{GROUP_KEY_BYTES, KeyField};
 pub use program::{CountedClass, CountingOptions, CountingProgram};

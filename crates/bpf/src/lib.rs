@@ -13,6 +13,7 @@
 //! - [`FilterMaps`] are the sets of a filter's code (`filter::ebpf`), which becomes [`Insn`]s with them.
 //! - [`XdpLink`] and [`TcLink`] tie a program to an interface for as long as they live.
 //! - [`Redirect`] sends an interface's packets to AF_XDP sockets.
+//! - [`count`] makes the programs that count classes of packets.
 //! - [`socket_filter`] makes a classic filter count what it is offered and what it accepts.
 //!
 //! Nothing is pinned: what a program attached is gone with its process, also after a crash.
@@ -21,6 +22,7 @@
 #![forbid(unsafe_code)]
 
 mod assemble;
+pub mod count;
 mod filter_map;
 mod map;
 mod program;

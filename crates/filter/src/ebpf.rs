@@ -35,5 +35,5 @@ pub use keys::{MapKind, keys};
 pub use listing::Listing;
 pub use operand::{Alu, Condition, Helper, Operand, Reg, Size, Width};
 pub use program::{Verdicts, prologue};
-pub use shape::{Packet, Shape, Sorted, Tag, sort};
 pub(crate) use shape::ETHER_TYPE;
+pub use shape::{Packet, Shape, Sorted, Tag, sort};

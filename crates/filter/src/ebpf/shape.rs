@@ -87,8 +87,18 @@ impl Packet {
 
     /// What is known of its bytes, as they are without a tag.
     pub(crate) fn facts(self) -> &'static [Fact] {
-        const TCP4: &[Fact] = &[IS_IP, IS_PLAIN, IS_FIRST, fact(Size::Byte, PROTOCOL, 0xff, TCP)];
-        const UDP4: &[Fact] = &[IS_IP, IS_PLAIN, IS_FIRST, fact(Size::Byte, PROTOCOL, 0xff, UDP)];
+        const TCP4: &[Fact] = &[
+            IS_IP,
+            IS_PLAIN,
+            IS_FIRST,
+            fact(Size::Byte, PROTOCOL, 0xff, TCP),
+        ];
+        const UDP4: &[Fact] = &[
+            IS_IP,
+            IS_PLAIN,
+            IS_FIRST,
+            fact(Size::Byte, PROTOCOL, 0xff, UDP),
+        ];
         const TCP6: &[Fact] = &[IS_IPV6, fact(Size::Byte, NEXT_HEADER, 0xff, TCP)];
         const UDP6: &[Fact] = &[IS_IPV6, fact(Size::Byte, NEXT_HEADER, 0xff, UDP)];
         match self {
@@ -189,7 +199,12 @@ fn is_not<M>(fact: Fact, otherwise: Label) -> Vec<Insn<M>> {
         code.push(Insn::alu32(Alu::And, Reg::R0, mask));
     }
     let bits = in_memory(fact.size, fact.bits);
-    code.push(Insn::jump_if32(Condition::NotEqual, Reg::R0, bits, otherwise));
+    code.push(Insn::jump_if32(
+        Condition::NotEqual,
+        Reg::R0,
+        bits,
+        otherwise,
+    ));
     code
 }
 

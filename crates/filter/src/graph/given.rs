@@ -28,12 +28,15 @@ pub(crate) fn given(graph: &Graph, values: &Values, shape: Shape) -> (Graph, Val
 
 /// The variables that are given another value than 0, a bit each.
 fn written(graph: &Graph, values: &Values) -> u16 {
-    let written = graph.reachable().into_iter().map(|id| match graph.node(id) {
-        Node::Let {
-            variable, value, ..
-        } if values.as_constant(value) != Some(0) => 1 << variable.0,
-        _ => 0,
-    });
+    let written = graph
+        .reachable()
+        .into_iter()
+        .map(|id| match graph.node(id) {
+            Node::Let {
+                variable, value, ..
+            } if values.as_constant(value) != Some(0) => 1 << variable.0,
+            _ => 0,
+        });
     written.fold(0, |all, one| all | one)
 }
 
@@ -43,6 +46,9 @@ const PLAIN: Shape = Shape {
     tag: Tag::AsPlaced,
     packet: crate::ebpf::Packet::Any,
 };
+
+/// Larger offsets are negative, or behind every packet.
+const MOST_OFFSET: u32 = 1 << 16;
 
 struct Given {
     values: Values,
@@ -110,11 +116,7 @@ impl Given {
                 let base = self.of(base);
                 match self.values.as_constant(base) {
                     Some(base) => self.load(width, base.wrapping_add(offset)),
-                    // What is computed leads behind the addresses.
-                    None => {
-                        let offset = offset.wrapping_add(shape.tag.shift());
-                        self.values.load(width, Some(base), offset)
-                    }
+                    None => self.load_at(width, base, offset),
                 }
             }
             Value::HeaderLength(offset) => {
@@ -152,13 +154,64 @@ impl Given {
     /// The bytes at `offset` of the packet without a tag, or what they are known to be.
     fn load(&mut self, width: Width, offset: u32) -> ValueId {
         let facts = self.shape.packet.facts().iter();
-        let mut facts = facts.filter(|fact| fact.offset == offset && is_whole(fact.size, fact.mask));
+        let mut facts =
+            facts.filter(|fact| fact.offset == offset && is_whole(fact.size, fact.mask));
         match facts.find(|fact| self::width(fact.size) == width) {
             Some(fact) => self.values.constant(fact.bits),
+            None if self.shape.tag.shift() > 0
+                && offset < ETHER_TYPE
+                && offset + bytes(width) > ETHER_TYPE =>
+            {
+                self.load_around(offset, bytes(width))
+            }
             None => {
                 let offset = moved(offset, self.shape);
                 self.values.load(width, None, offset)
             }
+        }
+    }
+
+    /// Bytes that the tag lies between, put together.
+    fn load_around(&mut self, offset: u32, bytes: u32) -> ValueId {
+        let mut sum = self.values.constant(0);
+        for at in offset..offset + bytes {
+            let at = moved(at, self.shape);
+            let byte = self.values.load(Width::Byte, None, at);
+            sum = self.values.binary_constant(Operator::ShiftLeft, sum, 8);
+            sum = self.values.binary(Operator::Or, sum, byte);
+        }
+        sum
+    }
+
+    /// The bytes at `base + offset` of the packet without a tag. Of bytes that lie on both sides of the
+    /// tag those on this side are taken.
+    fn load_at(&mut self, width: Width, base: ValueId, offset: u32) -> ValueId {
+        use Operator::{Add, ShiftLeft, ShiftRight, Subtract};
+        let shift = self.shape.tag.shift();
+        if shift == 0 || (ETHER_TYPE..MOST_OFFSET).contains(&offset) && self.is_small(base) {
+            return self
+                .values
+                .load(width, Some(base), offset.wrapping_add(shift));
+        }
+        // As far behind as the tag is long if it is not in the addresses: less 1 or 0 times that.
+        let values = &mut self.values;
+        let place = values.binary_constant(Add, base, offset);
+        let before = values.binary_constant(Subtract, place, ETHER_TYPE);
+        let is_before = values.binary_constant(ShiftRight, before, 31);
+        let less = values.binary_constant(ShiftLeft, is_before, shift.ilog2());
+        let behind = values.binary_constant(Add, place, shift);
+        let place = values.binary(Subtract, behind, less);
+        values.load(width, Some(place), 0)
+    }
+
+    /// Whether the value is a length of headers, which no sum makes negative.
+    fn is_small(&self, value: ValueId) -> bool {
+        match self.values.get(value) {
+            Value::Variable(_) | Value::HeaderLength(_) => true,
+            Value::Binary(Operator::Add, left, right) => {
+                self.is_small(left) && self.is_small(right)
+            }
+            _ => self.values.ones(value) <= 0xffff,
         }
     }
 
@@ -229,6 +282,14 @@ fn moved(offset: u32, shape: Shape) -> u32 {
     offset.saturating_add(shape.tag.shift())
 }
 
+fn bytes(width: Width) -> u32 {
+    match width {
+        Width::Byte => 1,
+        Width::Half => 2,
+        Width::Word => 4,
+    }
+}
+
 fn is_whole(size: Size, mask: u32) -> bool {
     match size {
         Size::Byte => mask == 0xff,
@@ -243,4 +304,3 @@ fn width(size: Size) -> Width {
         Size::Word | Size::Double => Width::Word,
     }
 }
-
