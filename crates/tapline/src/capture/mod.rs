@@ -37,3 +37,4 @@ pub use filter::{Expression, Filter, FilterPlace};
 pub use job::Capture;
 pub use options::{Limits, Options};
 pub use outcome::{Ended, LinkAccount, Outcome};
+pub(crate) use wanted::netmask;
