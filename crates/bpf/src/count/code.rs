@@ -22,6 +22,9 @@ pub(super) const OFFSET: Reg = Reg::R9;
 /// The program's context, as fragments have it.
 pub(super) const CONTEXT: Reg = Reg::R6;
 
+/// Displacement in `struct __sk_buff`.
+pub(super) const VLAN_PRESENT: i16 = 20;
+
 /// A program under construction.
 pub(super) struct Code<'m> {
     pub insns: Vec<Insn<'m>>,

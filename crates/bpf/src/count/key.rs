@@ -2,7 +2,7 @@
 
 use filter::ebpf::{Alu, Condition, Insn as AnyInsn, Label, Reg, Size};
 
-use super::code::{CONTEXT, Code, KEY, OFFSET};
+use super::code::{CONTEXT, Code, KEY, OFFSET, VLAN_PRESENT};
 use super::decode::{self, WITH_PORTS};
 use super::section::Header;
 
@@ -20,8 +20,7 @@ const MAC: i32 = 2;
 const IPV4: i32 = 4;
 const IPV6: i32 = 6;
 
-/// Displacements in `struct __sk_buff`.
-const VLAN_PRESENT: i16 = 20;
+/// Displacement in `struct __sk_buff`.
 const VLAN_TCI: i16 = 24;
 
 /// A part of a packet by which packets are told apart.

@@ -8,7 +8,7 @@ use filter::ebpf::{
 };
 
 use super::class::CountedFilter;
-use super::code::{COUNTERS, Code};
+use super::code::{CONTEXT, COUNTERS, Code, VLAN_PRESENT};
 use super::decode;
 use super::key::{self, KeyField};
 use super::section::{CountingPlace, Header};
@@ -143,7 +143,7 @@ fn sections(
         return sections;
     }
     let tagged = code.label();
-    if place.is_xdp() {
+    if place.tags().contains(&Tag::InBytes) {
         find_tag(code, tagged);
     }
     for &tag in place.tags() {
@@ -166,9 +166,15 @@ fn sections(
     sections
 }
 
-/// Goes away if there is a whole tag behind the addresses.
+/// Goes away if there is a whole tag behind the addresses, and none beside the bytes.
 fn find_tag(code: &mut Code<'_>, tagged: Label) {
     let short = code.label();
+    if !code.place.is_xdp() {
+        code.extend([
+            AnyInsn::load(Size::Word, Reg::R0, CONTEXT, VLAN_PRESENT),
+            AnyInsn::jump_if(Condition::NotEqual, Reg::R0, 0, short),
+        ]);
+    }
     code.extend([
         AnyInsn::mov(Reg::R1, Reg::R7),
         AnyInsn::add(Reg::R1, 18),

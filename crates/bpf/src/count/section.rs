@@ -50,6 +50,8 @@ impl CountingPlace {
     pub(super) fn tags(self) -> &'static [Tag] {
         match (self.at, self.header) {
             (At::Xdp, Header::Ethernet) => &[Tag::Absent, Tag::InBytes],
+            // Beside the bytes, or in them where a program wrote the whole frame.
+            (At::TcEgress, Header::Ethernet) => &[Tag::AsPlaced, Tag::InBytes],
             _ => &[Tag::AsPlaced],
         }
     }

@@ -2,12 +2,11 @@
 
 use filter::ebpf::{Alu, Condition, Insn as AnyInsn, Label, Reg, Size};
 
-use super::code::{BYTES, CONTEXT, Code, OFFSET, PACKETS};
+use super::code::{BYTES, CONTEXT, Code, OFFSET, PACKETS, VLAN_PRESENT};
 use super::decode;
 
 /// Displacements in `struct __sk_buff`.
 const LEN: i16 = 0;
-const VLAN_PRESENT: i16 = 20;
 const WIRE_LEN: i16 = 160;
 const GSO_SEGS: i16 = 164;
 const GSO_SIZE: i16 = 176;

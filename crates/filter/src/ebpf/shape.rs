@@ -26,8 +26,8 @@ pub enum Tag {
     AsPlaced,
     /// In XDP: there is none of EtherType 0x8100 or 0x88a8.
     Absent,
-    /// In XDP: it follows the addresses, and the filter takes it to be beside the bytes, as it would be
-    /// at tc and on a socket.
+    /// It follows the addresses, and the filter takes it to be beside the bytes, where the kernel has
+    /// those of packets that came in.
     InBytes,
 }
 
