@@ -145,6 +145,15 @@ fn a_loopback_is_counted_at_tc_and_says_why() {
 }
 
 #[test]
+fn tags_that_xdp_does_not_see_are_asked_about_at_tc() {
+    let [_left, right] = Net::new().pair();
+    let count = open(&right, options(&right, Direction::In, &["vlan 7"]));
+    let places: Vec<_> = count.places().collect();
+    assert_eq!(places[0].hook, Hook::Tcx);
+    assert!(matches!(places[0].reason, Some(Reason::VlanStripped)));
+}
+
+#[test]
 fn xdp_is_taken_where_it_is_asked_for_or_refused() {
     let host = Host::new("alone");
     let of = |ingress, link: &str| Options {

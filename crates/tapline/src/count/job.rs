@@ -31,7 +31,7 @@ pub struct Count {
     groups: Option<GroupTable>,
     pub(super) watch: LinkWatch,
     pub(super) schedule: Schedule,
-    warnings: Vec<Warning>,
+    warnings: Vec<(String, Warning)>,
     /// The reading at the end of the last interval.
     last: Reading,
 }
@@ -98,9 +98,10 @@ impl Count {
         self.lanes.iter().map(|lane| &lane.place)
     }
 
-    /// What a reader of the filters may not expect of them.
-    pub fn warnings(&self) -> &[Warning] {
-        &self.warnings
+    /// What a reader of the filters may not expect of them, with the name of the class.
+    pub fn warnings(&self) -> impl ExactSizeIterator<Item = (&str, &Warning)> {
+        let warnings = self.warnings.iter();
+        warnings.map(|(class, warning)| (class.as_str(), warning))
     }
 
     /// The classes, in their order.
@@ -163,6 +164,7 @@ impl Count {
         let totals = totals.snapshot(std::slice::from_ref(&removed), self.schedule.start_ns);
         self.classes = classes;
         self.bases.remove(&removed.slot.serial);
+        self.warnings.retain(|(class, _)| class != name);
         if let Some(groups) = &mut self.groups {
             let removed = groups.remove(removed.slot.serial);
             removed.map_err(|source| CountError::Read { source })?;
@@ -219,9 +221,10 @@ impl Count {
     fn add_counted(&mut self, counted: Counted) -> Result<(), CountError> {
         let mut bases = Vec::with_capacity(self.lanes.len());
         let mut filters = Vec::with_capacity(self.lanes.len());
+        let mut warnings = Vec::new();
         for lane in &self.lanes {
             bases.push(lane.read()?.of(counted.slot));
-            filters.push(lane.compile(&counted)?);
+            filters.push(lane.compile(&counted, &mut warnings)?);
         }
         for (lane, filter) in self.lanes.iter_mut().zip(filters) {
             lane.prepared.filters.push(filter);
@@ -237,6 +240,7 @@ impl Count {
         }
         self.classes = classes;
         self.bases.insert(serial, bases);
+        note(&mut self.warnings, &warnings);
         Ok(())
     }
 
@@ -285,13 +289,20 @@ fn attach_all(plan: &Plan<'_>, netlink: &mut Netlink) -> Result<Vec<Lane>, Count
     Ok(lanes)
 }
 
-/// The warnings of all filters, each once.
-fn warnings(lanes: &[Lane]) -> Vec<Warning> {
-    let mut warnings: Vec<Warning> = Vec::new();
-    for warning in lanes.iter().flat_map(|lane| &lane.prepared.warnings) {
-        if !warnings.contains(warning) {
-            warnings.push(warning.clone());
+/// The warnings of all filters.
+fn warnings(lanes: &[Lane]) -> Vec<(String, Warning)> {
+    let mut all = Vec::new();
+    for lane in lanes {
+        note(&mut all, &lane.prepared.warnings);
+    }
+    all
+}
+
+/// Adds those that are new.
+fn note(all: &mut Vec<(String, Warning)>, more: &[(String, Warning)]) {
+    for warning in more {
+        if !all.contains(warning) {
+            all.push(warning.clone());
         }
     }
-    warnings
 }
