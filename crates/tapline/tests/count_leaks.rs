@@ -21,7 +21,7 @@ fn bpf_descriptors() -> usize {
 fn classes_and_counts_that_are_over_leave_no_descriptor() {
     let [left, _right] = Net::new().pair();
     assert_eq!(bpf_descriptors(), 0);
-    for _ in 0..20 {
+    for _ in 0..4 {
         let options = Options {
             by: Some(Key::Src),
             ..options(&left, Direction::Both, &["udp", "tcp port 1"])
@@ -33,7 +33,7 @@ fn classes_and_counts_that_are_over_leave_no_descriptor() {
         let list: Vec<String> = (0..100)
             .map(|number| format!("host 10.0.{number}.1"))
             .collect();
-        for _ in 0..5 {
+        for _ in 0..3 {
             count.add_class(class("ip6")).unwrap();
             count.add_class(named("list", &list.join(" or "))).unwrap();
             assert!(bpf_descriptors() > open, "the list is in maps");
