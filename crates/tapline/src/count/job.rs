@@ -40,7 +40,8 @@ impl Count {
     /// Puts a program on every interface and direction of `options`.
     ///
     /// Filters are compiled and programs loaded before any is attached to an interface; once all are,
-    /// they begin to count together.
+    /// they begin to count together. At tc the program comes before others, which may still drop a packet
+    /// or change it (by clsact: behind them).
     ///
     /// # Errors
     /// [`CountError`] says which interface, which class and which step.
