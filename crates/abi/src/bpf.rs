@@ -14,12 +14,13 @@ mod socket;
 mod walk;
 
 pub use attr::{
-    LinkCreate, MapBatch, MapCreate, MapElement, ObjectId, ObjectInfo, ProgramLoad, ProgramTestRun,
+    LinkCreate, LinkUpdate, MapBatch, MapCreate, MapElement, ObjectId, ObjectInfo, ProgramLoad,
+    ProgramTestRun,
 };
 pub use instruction::{Instruction, SockFilter};
 pub use link::{
-    BPF_TCX_EGRESS, BPF_TCX_INGRESS, XDP_FLAGS_DRV_MODE, XDP_FLAGS_SKB_MODE, create_tcx_link,
-    create_xdp_link,
+    BPF_F_BEFORE, BPF_TCX_EGRESS, BPF_TCX_INGRESS, XDP_FLAGS_DRV_MODE, XDP_FLAGS_SKB_MODE,
+    create_tcx_link, create_xdp_link, update_link, wait_for_programs,
 };
 pub use map::{Map, MapLayout, MapType};
 pub use object::{MapInfo, ObjectKind, ProgramInfo, map_info, next_id, open_id, program_info};

@@ -14,6 +14,7 @@
 //! - [`XdpLink`] and [`TcLink`] tie a program to an interface for as long as they live.
 //! - [`Redirect`] sends an interface's packets to AF_XDP sockets.
 //! - A [`Sampler`] keeps some of many packets, in programs of any kind.
+//! - [`count`] makes the programs that count classes of packets.
 //! - [`socket_filter`] makes a classic filter count what it is offered and what it accepts.
 //!
 //! Nothing is pinned: what a program attached is gone with its process, also after a crash. The one
@@ -23,6 +24,7 @@
 #![forbid(unsafe_code)]
 
 mod assemble;
+pub mod count;
 mod filter_map;
 mod map;
 mod program;

@@ -6,7 +6,7 @@ use std::fmt;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
-use abi::bpf::{BPF_TCX_EGRESS, BPF_TCX_INGRESS, create_tcx_link};
+use abi::bpf::{BPF_F_BEFORE, BPF_TCX_EGRESS, BPF_TCX_INGRESS, create_tcx_link, update_link};
 
 use self::clsact::Clsact;
 use crate::program::Program;
@@ -50,8 +50,8 @@ pub struct TcLink(Hold);
 
 #[derive(Debug)]
 enum Hold {
-    Tcx(#[expect(dead_code, reason = "closed on drop")] OwnedFd),
-    Clsact(#[expect(dead_code, reason = "removed on drop")] Clsact),
+    Tcx(OwnedFd),
+    Clsact(Clsact),
 }
 
 /// The kernel did not attach a tc program.
@@ -105,6 +105,19 @@ impl TcLink {
         Self::attach_by(TcAttach::default(), program, ifindex, place)
     }
 
+    /// As [`attach`](Self::attach), by tcx before the programs that are there: it meets packets that
+    /// they do not pass on.
+    ///
+    /// # Errors
+    /// As [`attach`](Self::attach).
+    pub fn attach_first(
+        program: &Program,
+        ifindex: u32,
+        place: TcPlace,
+    ) -> Result<Self, TcAttachError> {
+        Self::attach_in(TcAttach::default(), BPF_F_BEFORE, program, ifindex, place)
+    }
+
     /// As [`attach`](Self::attach), in a way of the caller's choice.
     ///
     /// # Errors
@@ -116,11 +129,21 @@ impl TcLink {
         ifindex: u32,
         place: TcPlace,
     ) -> Result<Self, TcAttachError> {
+        Self::attach_in(way, 0, program, ifindex, place)
+    }
+
+    fn attach_in(
+        way: TcAttach,
+        flags: u32,
+        program: &Program,
+        ifindex: u32,
+        place: TcPlace,
+    ) -> Result<Self, TcAttachError> {
         let number = match place {
             TcPlace::Ingress => BPF_TCX_INGRESS,
             TcPlace::Egress => BPF_TCX_EGRESS,
         };
-        let tcx = || create_tcx_link(program.as_fd(), ifindex, number).map(Hold::Tcx);
+        let tcx = || create_tcx_link(program.as_fd(), ifindex, number, flags).map(Hold::Tcx);
         let clsact = || Clsact::attach(program.as_fd(), ifindex, place).map(Hold::Clsact);
         let answer = match way {
             TcAttach::Tcx => tcx(),
@@ -135,6 +158,18 @@ impl TcLink {
             place,
             source,
         })
+    }
+
+    /// Puts `program` in the place of the attached one: every packet meets one of the two. CPUs may still
+    /// be in the old one when this returns.
+    ///
+    /// # Errors
+    /// ENOLINK (by clsact ENODEV) when the interface is gone; EINVAL for a program of another kind.
+    pub fn replace(&mut self, program: &Program) -> io::Result<()> {
+        match &mut self.0 {
+            Hold::Tcx(link) => update_link(link.as_fd(), program.as_fd()),
+            Hold::Clsact(filter) => filter.replace(program.as_fd()),
+        }
     }
 
     /// Whether it is held by a filter of clsact, not by tcx.

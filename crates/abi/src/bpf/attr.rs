@@ -19,6 +19,9 @@ pub(super) const BPF_MAP_FREEZE: c_int = 22;
 pub(super) const BPF_MAP_LOOKUP_BATCH: c_int = 24;
 pub(super) const BPF_MAP_UPDATE_BATCH: c_int = 26;
 pub(super) const BPF_LINK_CREATE: c_int = 28;
+pub(super) const BPF_LINK_UPDATE: c_int = 29;
+pub(super) const BPF_LINK_GET_FD_BY_ID: c_int = 30;
+pub(super) const BPF_LINK_GET_NEXT_ID: c_int = 31;
 
 /// `BPF_OBJ_NAME_LEN`: bytes of a name, its final zero included.
 pub(super) const NAME_BYTES: usize = 16;
@@ -189,6 +192,18 @@ pub struct LinkCreate {
     pub flags: u32,
 }
 
+/// Arguments of `BPF_LINK_UPDATE`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LinkUpdate {
+    /// Descriptor of the link.
+    pub link_fd: u32,
+    /// Descriptor of the program that takes the place of the present one.
+    pub new_prog_fd: u32,
+    /// `BPF_F_REPLACE` or nothing.
+    pub flags: u32,
+}
+
 /// Argument of one command: its part of `union bpf_attr`.
 ///
 /// # Safety
@@ -211,6 +226,8 @@ unsafe impl Attr for ObjectInfo {}
 unsafe impl Attr for ObjectId {}
 // SAFETY: u32 only: no padding.
 unsafe impl Attr for LinkCreate {}
+// SAFETY: u32 only: no padding.
+unsafe impl Attr for LinkUpdate {}
 
 /// Calls bpf(2); the kernel may write answers into `attr`.
 ///

@@ -102,6 +102,21 @@ impl Clsact {
             }
         }
     }
+
+    /// Puts `program` in the place of the attached one (`cls_bpf_change`, net/sched/cls_bpf.c).
+    pub(super) fn replace(&mut self, program: BorrowedFd<'_>) -> io::Result<()> {
+        let Filter {
+            ifindex,
+            handle,
+            parent,
+            info,
+            ref name,
+        } = self.filter;
+        let header = header(ifindex, handle, parent, info);
+        self.netlink
+            .exchange(filter_request(0, &header, program, name))
+            .map(drop)
+    }
 }
 
 impl Drop for Clsact {
@@ -210,19 +225,27 @@ fn add_filter(
     let info = last_priority(netlink, ifindex, place)? << 16 | u32::from(ETH_P_ALL.to_be());
     let header = header(ifindex, 0, parent(place), info);
     let flags = NLM_F_CREATE | NLM_F_EXCL | NLM_F_ECHO;
-    let request = Request::new(RTM_NEWTFILTER, flags, &header)
+    let answer = netlink.exchange(filter_request(flags, &header, program, name))?;
+    let mut echoed = answer.iter().filter_map(|message| Filter::parse(message));
+    echoed
+        .find(|filter| filter.name == name)
+        .ok_or(io::ErrorKind::InvalidData.into())
+}
+
+fn filter_request(
+    flags: u16,
+    header: &[u8; HEADER_BYTES],
+    program: BorrowedFd<'_>,
+    name: &str,
+) -> Request {
+    Request::new(RTM_NEWTFILTER, flags, header)
         .attribute(TCA_KIND, b"bpf\0")
         .nested(TCA_OPTIONS, |options| {
             options
                 .attribute(TCA_BPF_FD, &program.as_raw_fd().to_ne_bytes())
                 .attribute(TCA_BPF_NAME, format!("{name}\0").as_bytes())
                 .attribute(TCA_BPF_FLAGS, &TCA_BPF_FLAG_ACT_DIRECT.to_ne_bytes())
-        });
-    let answer = netlink.exchange(request)?;
-    let mut echoed = answer.iter().filter_map(|message| Filter::parse(message));
-    echoed
-        .find(|filter| filter.name == name)
-        .ok_or(io::ErrorKind::InvalidData.into())
+        })
 }
 
 /// A priority behind those of the filters that are there; 0 leaves it to the kernel.

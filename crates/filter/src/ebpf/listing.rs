@@ -206,5 +206,6 @@ fn helper_name(helper: Helper) -> &'static str {
         Helper::SkbPullData => "bpf_skb_pull_data",
         Helper::RedirectMap => "bpf_redirect_map",
         Helper::XdpAdjustMeta => "bpf_xdp_adjust_meta",
+        Helper::XdpLoadBytes => "bpf_xdp_load_bytes",
     }
 }

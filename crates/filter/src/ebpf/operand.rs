@@ -161,4 +161,8 @@ pub enum Helper {
     /// `R1` context, `R2` bytes (negative: room in front of the frame): 0, or an error.
     #[doc(alias = "bpf_xdp_adjust_meta")]
     XdpAdjustMeta = 54,
+    /// `R1` context, `R2` offset, `R3` address, `R4` bytes: copies them out of the frame, also of several
+    /// buffers; 0, or a negative error (Linux 5.18).
+    #[doc(alias = "bpf_xdp_load_bytes")]
+    XdpLoadBytes = 189,
 }
