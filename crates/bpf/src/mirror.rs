@@ -103,8 +103,7 @@ impl Mirror {
         let buffers = buffers(options.buffer_bytes).map_err(on(BUFFERS))?;
         let by_cpu = by_cpu(&buffers).map_err(on(BUFFERS))?;
         let scratch_bytes = program::record_bytes(snaplen);
-        let counters =
-            Counters::with_scratch(COUNTERS, scratch_bytes).map_err(MirrorError::Map)?;
+        let counters = Counters::with_scratch(COUNTERS, scratch_bytes).map_err(MirrorError::Map)?;
         let code = program::code(options, by_cpu.as_fd(), counters.as_fd());
         let kind = if options.multi_buffer {
             ProgramKind::XdpFrags

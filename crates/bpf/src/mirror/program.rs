@@ -84,11 +84,7 @@ pub(super) fn code<'m>(
     count(&mut code, MIRRORED);
     code.extend([Insn::Jump { target: END }, Insn::Place(NO_ROOM)]);
     count(&mut code, LOST);
-    code.extend([
-        Insn::Place(END),
-        Insn::mov32(Reg::R0, XDP_PASS),
-        Insn::Exit,
-    ]);
+    code.extend([Insn::Place(END), Insn::mov32(Reg::R0, XDP_PASS), Insn::Exit]);
     code
 }
 

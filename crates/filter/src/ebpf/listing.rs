@@ -206,9 +206,6 @@ fn helper_name(helper: Helper) -> &'static str {
         Helper::RedirectMap => "bpf_redirect_map",
         Helper::XdpAdjustMeta => "bpf_xdp_adjust_meta",
         Helper::RingbufOutput => "bpf_ringbuf_output",
-        Helper::RingbufReserve => "bpf_ringbuf_reserve",
-        Helper::RingbufSubmit => "bpf_ringbuf_submit",
-        Helper::RingbufDiscard => "bpf_ringbuf_discard",
         Helper::XdpGetBuffLen => "bpf_xdp_get_buff_len",
         Helper::XdpLoadBytes => "bpf_xdp_load_bytes",
     }

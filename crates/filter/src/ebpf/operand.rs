@@ -160,16 +160,6 @@ pub enum Helper {
     /// negative error when there is no room (Linux 5.8).
     #[doc(alias = "bpf_ringbuf_output")]
     RingbufOutput = 130,
-    /// `R1` ring buffer, `R2` bytes (a constant), `R3` 0: address of a new record, or 0 when there is no
-    /// room (Linux 5.8).
-    #[doc(alias = "bpf_ringbuf_reserve")]
-    RingbufReserve = 131,
-    /// `R1` address of the record, `R2` flags: lets its reader have it (Linux 5.8).
-    #[doc(alias = "bpf_ringbuf_submit")]
-    RingbufSubmit = 132,
-    /// `R1` address of the record, `R2` flags: its reader skips it (Linux 5.8).
-    #[doc(alias = "bpf_ringbuf_discard")]
-    RingbufDiscard = 133,
     /// `R1` context: bytes of the frame, in all its buffers (Linux 5.18).
     #[doc(alias = "bpf_xdp_get_buff_len")]
     XdpGetBuffLen = 188,

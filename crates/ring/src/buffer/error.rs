@@ -64,7 +64,10 @@ impl fmt::Display for BufferError {
                 }
             }
             Self::LinkLayer { link, hatype } => {
-                write!(f, "cannot tell the link layer of {link}: hardware type {hatype}")
+                write!(
+                    f,
+                    "cannot tell the link layer of {link}: hardware type {hatype}"
+                )
             }
         }
     }

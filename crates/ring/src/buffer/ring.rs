@@ -11,6 +11,7 @@ use super::walk::{Records, Span, Written};
 use crate::account::Account;
 use crate::batch::{Batch, Lender};
 use crate::options::DEFAULT_SNAPLEN;
+use crate::prefetch;
 use crate::ring::Link;
 use crate::setup::{ARPHRD_LOOPBACK, link_type, promiscuous};
 use crate::xdp::{Offset, View};
@@ -202,7 +203,13 @@ impl RingBuffer {
             // SAFETY: what waits has not been released, and is not in here.
             match unsafe { rest.look(&self.memory) } {
                 Written::Nothing => break,
-                Written::Packet { mirrored, next, .. } => {
+                Written::Packet {
+                    mirrored,
+                    bytes,
+                    kept,
+                    next,
+                } => {
+                    prefetch::ahead(bytes, kept);
                     let found = found.get_or_insert(Found {
                         span: Span {
                             end: waiting.at,
