@@ -26,9 +26,9 @@ pub fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
     let stop = signals::stop()?;
     let capture = open(options)?;
     let backend = capture
-        .rings()
+        .links()
         .next()
-        .map_or("", |ring| ring.backend().name());
+        .map_or("", |link| link.backend.name());
     let progress = Progress::new(args);
 
     let mut written = Written::default();
@@ -93,7 +93,7 @@ fn open(options: Options) -> Result<Capture, Failure> {
 
 /// The last steps before packets are handled: no privilege is needed any more, and all is ready.
 fn begin(args: &CaptureArgs, capture: &Capture, written: &Written) -> Result<(), Failure> {
-    privilege::drop_unneeded(capture.filter_places().any(|place| place.is_some()))?;
+    privilege::drop_unneeded(capture.links().any(|link| link.filter.is_some()))?;
     start::show(args, capture, written)
         .map_err(|error| Failure::job_on("cannot write to standard output", &error))
 }

@@ -2,8 +2,7 @@
 
 use std::io::{self, IsTerminal, Write};
 
-use ring::PacketRing;
-use tapline::capture::{Capture, FilterPlace};
+use tapline::capture::{Capture, FilterPlace, OpenLink};
 
 use crate::args::CaptureArgs;
 use crate::json;
@@ -14,15 +13,14 @@ use crate::units::binary;
 pub fn show(args: &CaptureArgs, capture: &Capture, written: &Written) -> io::Result<()> {
     if args.json {
         let interfaces: Vec<_> = capture
-            .rings()
-            .zip(capture.filter_places())
-            .map(|(ring, place)| {
+            .links()
+            .map(|opened| {
                 serde_json::json!({
-                    "name": ring.link().name,
-                    "index": ring.link().index,
-                    "backend": ring.backend().name(),
-                    "buffer_bytes": ring.buffer_bytes(),
-                    "filter": place.map(FilterPlace::name),
+                    "name": opened.link.name,
+                    "index": opened.link.index,
+                    "backend": opened.backend.name(),
+                    "buffer_bytes": opened.buffer_bytes,
+                    "filter": opened.filter.map(FilterPlace::name),
                 })
             })
             .collect();
@@ -41,18 +39,19 @@ pub fn show(args: &CaptureArgs, capture: &Capture, written: &Written) -> io::Res
         } else {
             ""
         };
-        for ring in capture.rings() {
+        for opened in capture.links() {
             // A closed standard error ends nothing.
-            let _ = writeln!(out, "{}{hint}", line(ring));
+            let _ = writeln!(out, "{}{hint}", line(&opened));
         }
     }
     Ok(())
 }
 
-fn line(ring: &PacketRing) -> String {
-    let (name, backend) = (&ring.link().name, ring.backend().name());
+fn line(opened: &OpenLink<'_>) -> String {
     format!(
-        "capturing on {name} ({backend}, {} ring)",
-        binary(ring.buffer_bytes())
+        "capturing on {} ({}, {} ring)",
+        opened.link.name,
+        opened.backend.name(),
+        binary(opened.buffer_bytes)
     )
 }
