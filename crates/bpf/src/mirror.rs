@@ -118,6 +118,15 @@ impl Mirror {
         })
     }
 
+    /// How many CPUs are switched on, each of which gets a buffer.
+    ///
+    /// # Errors
+    /// [`MirrorError::Map`] when the machine does not tell.
+    pub fn cpu_count() -> Result<usize, MirrorError> {
+        let cpus = online_cpus().map_err(on(BUFFERS))?;
+        Ok(cpus.len().max(1))
+    }
+
     /// The CPUs that have a buffer, and their buffers, for `ring::RingBuffer`.
     pub fn buffers(&self) -> impl ExactSizeIterator<Item = (u32, BorrowedFd<'_>)> {
         self.buffers.iter().map(|(cpu, map)| (*cpu, map.as_fd()))

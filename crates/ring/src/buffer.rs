@@ -5,8 +5,8 @@
 //!               └─ copies the beginning ─▶ ring buffer of the CPU ─▶ Batch
 //! ```
 //!
-//! A [`RingBuffer`] is our end of one `BPF_MAP_TYPE_RINGBUF`, which `bpf::Mirror` fills; it may
-//! [keep](RingBuffer::keep) the program's link, so that dropping it detaches the program.
+//! A [`RingBuffer`] is our end of one `BPF_MAP_TYPE_RINGBUF`, which `bpf::Mirror` fills. It
+//! is memory: it lives on when the program is gone, and what is in it can still be read.
 
 mod error;
 mod ring;

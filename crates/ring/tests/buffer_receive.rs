@@ -2,11 +2,10 @@
 
 mod support;
 
-use std::net::UdpSocket;
-use std::os::fd::AsFd;
-
 use lab::bpf::{Map, Mirror, MirrorOptions, XdpPlace};
 use lab::{Host, Net};
+use std::net::UdpSocket;
+use std::os::fd::AsFd;
 use support::mirrored::{Mirrored, mirror};
 use support::steered::PLACES;
 use support::{
@@ -174,26 +173,24 @@ fn the_stack_sees_every_packet_as_it_was() {
     }
 }
 
-/// With all buffers closed the program is gone: a second one finds the place free.
 #[test]
-fn the_program_goes_with_the_last_buffer() {
+fn what_is_in_a_buffer_can_be_read_when_the_program_is_gone() {
     let [left, right] = Net::new().pair();
     let Mirrored {
         mut buffers,
-        mirror: program,
+        mirror,
+        link,
     } = mirror(&right, XdpPlace::Native, &MirrorOptions::new(96));
-    let again = || right.run(|| program.attach(right.interface().index.0, XdpPlace::Native));
+    let again = || right.run(|| mirror.attach(right.interface().index.0, XdpPlace::Native));
+    let refused = again().unwrap_err().to_string();
     assert!(
-        again()
-            .unwrap_err()
-            .to_string()
-            .contains("another XDP program is attached"),
-        "the buffers keep it"
+        refused.contains("another XDP program is attached"),
+        "{refused}"
     );
     send_and_end(&left, &[frame(BROADCAST, 60)]);
-    buffers.iter_mut().for_each(RingBuffer::stop);
+    drop(link);
     drop(again().unwrap());
-    // What was in a buffer stays there to be read.
+    drop(mirror);
     assert_eq!(bytes_of(until_end(&mut buffers[0])), [frame(BROADCAST, 60)]);
 }
 

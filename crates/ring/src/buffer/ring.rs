@@ -50,12 +50,12 @@ impl Default for BufferOptions {
 #[doc(alias = "BPF_MAP_TYPE_RINGBUF")]
 #[derive(Debug)]
 pub struct RingBuffer {
-    /// Ends the flow before anything else goes.
-    attachment: Option<OwnedFd>,
     map: OwnedFd,
     memory: ring_buffer::RingBuffer,
     /// Up to where everything was given back.
     read: u64,
+    /// What the program had lost before the latest packet that was handed over.
+    lost: u64,
     account: Account,
     view: View,
     link: Link,
@@ -119,10 +119,10 @@ impl RingBuffer {
         let memory = ring_buffer::RingBuffer::map(map).map_err(at(BufferStep::Map))?;
         let map = map.try_clone_to_owned().map_err(at(BufferStep::Map))?;
         Ok(Self {
-            attachment: None,
             map,
             read: memory.read_up_to(),
             memory,
+            lost: 0,
             account: Account::default(),
             view: View {
                 snaplen: options.snaplen,
@@ -138,20 +138,6 @@ impl RingBuffer {
             },
             _membership: asked,
         })
-    }
-
-    /// Keeps `link`, an XDP link's descriptor or a duplicate of one, as long as the buffer is open.
-    ///
-    /// The program is detached when the last holder of its link is gone: when the last buffer that
-    /// keeps it is dropped, or [stopped](RingBuffer::stop), or the process ends, however it does.
-    pub fn keep(&mut self, link: OwnedFd) {
-        self.attachment = Some(link);
-    }
-
-    /// Lets go of the link that the buffer keeps; when the last one does, no more packets come. What is
-    /// in the buffer stays there to be read.
-    pub fn stop(&mut self) {
-        self.attachment = None;
     }
 
     /// The interface whose packets it holds.
@@ -180,8 +166,8 @@ impl RingBuffer {
         if !self.view.offset.is_recent(found.monotonic_ns) {
             self.view.offset.follow();
         }
-        let lost_before = found.lost.wrapping_sub(self.account.dropped);
-        self.account.dropped = found.lost;
+        let lost_before = found.lost.wrapping_sub(self.lost);
+        self.lost = found.lost;
         Some(Batch {
             packets: found.packets,
             unreadable: 0,
@@ -232,7 +218,7 @@ impl RingBuffer {
                     return found.or(Some(Found {
                         span: waiting,
                         packets: 1,
-                        lost: self.account.dropped,
+                        lost: self.lost,
                         monotonic_ns: 0,
                     }));
                 }
@@ -277,10 +263,10 @@ impl RingBuffer {
         waiting.end.wrapping_sub(waiting.at) > self.memory.bytes() / 4
     }
 
-    /// What became of the packets chosen for this buffer; [`RingBuffer::refresh`] counts those that wait.
+    /// What became of the packets in this buffer; [`RingBuffer::refresh`] counts those that wait.
     ///
-    /// `dropped` are those of which the program told in front of a packet that has been handed over: what
-    /// it lost since, it knows alone (`MirrorCounts::lost`). `freezes` is always 0.
+    /// `dropped` is always 0: packets that found no room are the program's loss (`MirrorCounts::lost`),
+    /// of which batches tell. `freezes` is always 0, too.
     pub fn account(&self) -> &Account {
         &self.account
     }
@@ -295,7 +281,7 @@ impl RingBuffer {
             waiting += 1;
         }
         let account = &mut self.account;
-        account.accepted = account.delivered + account.unreadable + account.dropped + waiting;
+        account.accepted = account.delivered + account.unreadable + waiting;
     }
 }
 

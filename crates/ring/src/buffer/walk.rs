@@ -106,6 +106,7 @@ impl<'b> Records<'b> {
             checksum: Checksum::Unknown,
             vlan_tag: None,
             link: self.view.link,
+            queue: Some(mirrored.queue),
         })
     }
 }

@@ -75,6 +75,7 @@ impl<'b> Descriptors<'b> {
             checksum: Checksum::Unknown,
             vlan_tag: None,
             link: self.view.link,
+            queue: None,
         })
     }
 

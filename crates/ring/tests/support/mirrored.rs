@@ -1,10 +1,9 @@
 //! Ring buffers with the program that fills them.
 
 use std::io;
-use std::os::fd::AsFd;
 
 use lab::Host;
-use lab::bpf::{Mirror, MirrorCounts, MirrorOptions, XdpPlace};
+use lab::bpf::{Mirror, MirrorCounts, MirrorOptions, XdpLink, XdpPlace};
 use tapline_ring::{Account, Batch, BufferOptions, RingBuffer};
 
 use super::Ring;
@@ -22,11 +21,12 @@ impl Ring for RingBuffer {
     }
 }
 
-/// A program on the host's first interface, and a buffer for each CPU, which keep it there.
+/// A program on the host's first interface, and a buffer for each CPU.
 #[derive(Debug)]
 pub struct Mirrored {
     pub buffers: Vec<RingBuffer>,
     pub mirror: Mirror,
+    pub link: XdpLink,
 }
 
 /// Mirrors what arrives at `host`.
@@ -38,12 +38,14 @@ pub fn mirror(host: &Host, place: XdpPlace, options: &MirrorOptions<'_>) -> Mirr
     let name = host.interface().name.to_string();
     let open = |(_, map)| {
         let buffer = host.run(|| RingBuffer::open(&name, map, &BufferOptions::default()));
-        let mut buffer = buffer.unwrap_or_else(|error| panic!("{error}: {error:?}"));
-        buffer.keep(link.as_fd().try_clone_to_owned().unwrap());
-        buffer
+        buffer.unwrap_or_else(|error| panic!("{error}: {error:?}"))
     };
     let buffers = mirror.buffers().map(open).collect();
-    Mirrored { buffers, mirror }
+    Mirrored {
+        buffers,
+        mirror,
+        link,
+    }
 }
 
 impl Mirrored {

@@ -13,6 +13,9 @@ pub enum Backend {
     /// AF_XDP sockets: packets taken from the driver, in drop mode.
     #[doc(alias = "AF_XDP")]
     Xdp,
+    /// BPF ring buffers: an XDP program copies the beginnings of packets that come in.
+    #[doc(alias = "BPF_MAP_TYPE_RINGBUF")]
+    XdpRingbuf,
 }
 
 impl Backend {
@@ -22,6 +25,7 @@ impl Backend {
             Self::PacketV2 => ring::Backend::PacketV2.name(),
             Self::PacketV3 => ring::Backend::PacketV3.name(),
             Self::Xdp => "xdp",
+            Self::XdpRingbuf => "xdp-ringbuf",
         }
     }
 
@@ -30,7 +34,7 @@ impl Backend {
         match self {
             Self::PacketV2 => Some(ring::Backend::PacketV2),
             Self::PacketV3 => Some(ring::Backend::PacketV3),
-            Self::Xdp => None,
+            Self::Xdp | Self::XdpRingbuf => None,
         }
     }
 }

@@ -135,7 +135,7 @@ impl<C: Consumer> Delivery<'_, C> {
             direction: Some(packet.direction),
             reception: packet.reception,
             checksum: packet.checksum,
-            queue: origin.queue,
+            queue: packet.queue.map(u32::from).or(origin.queue),
             drop_count,
             packet_id: None,
         };

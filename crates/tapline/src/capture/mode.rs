@@ -7,6 +7,7 @@ use ring::{DirectionFilter, TimestampSource};
 
 use super::backend::Backend;
 use super::filter::Filter;
+use super::mirror::{self, MirrorLimit};
 use super::options::Options;
 
 /// What a capture does to the packets it sees.
@@ -52,6 +53,8 @@ pub enum ModeError {
     HardwareTime,
     /// A classic program runs at a socket; XDP takes expressions.
     ClassicProgram,
+    /// The backend that copies packets cannot do it.
+    Mirror(MirrorLimit),
 }
 
 impl ModeError {
@@ -73,6 +76,7 @@ impl fmt::Display for ModeError {
             Self::ClassicProgram => {
                 f.write_str("drop mode takes a filter expression, not a classic program")
             }
+            Self::Mirror(limit) => limit.fmt(f),
         }
     }
 }
@@ -86,6 +90,9 @@ pub(super) fn check(options: &Options) -> Result<(), ModeError> {
         && (backend == Backend::Xdp) != (mode == Mode::Drop)
     {
         return Err(ModeError::Backend { backend, mode });
+    }
+    if options.backend == Some(Backend::XdpRingbuf) {
+        return mirror::check(options).map_err(ModeError::Mirror);
     }
     if mode == Mode::Mirror {
         return Ok(());
