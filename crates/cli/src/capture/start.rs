@@ -4,7 +4,9 @@ use std::io::{self, IsTerminal, Write};
 
 use tapline::capture::{Capture, FilterPlace, OpenLink};
 
+use super::summary::xdp_mode_json;
 use crate::args::CaptureArgs;
+use crate::failure::chain;
 use crate::json;
 use crate::output::Written;
 use crate::units::binary;
@@ -20,6 +22,9 @@ pub fn show(args: &CaptureArgs, capture: &Capture, written: &Written) -> io::Res
                     "index": opened.link.index,
                     "backend": opened.backend.name(),
                     "buffer_bytes": opened.buffer_bytes,
+                    "mode": args.mode.mode.name(),
+                    "queues": opened.rings,
+                    "xdp_mode": xdp_mode_json(opened.xdp_mode),
                     "filter": opened.filter.map(FilterPlace::name),
                 })
             })
@@ -47,11 +52,24 @@ pub fn show(args: &CaptureArgs, capture: &Capture, written: &Written) -> io::Res
     Ok(())
 }
 
+/// Says too why packets are not taken where that is fastest.
 fn line(opened: &OpenLink<'_>) -> String {
-    format!(
-        "capturing on {} ({}, {} ring)",
-        opened.link.name,
-        opened.backend.name(),
-        binary(opened.buffer_bytes)
-    )
+    let OpenLink {
+        link,
+        backend,
+        rings,
+        buffer_bytes,
+        xdp_mode,
+        native_refusal,
+        ..
+    } = *opened;
+    let (name, backend, bytes) = (&link.name, backend.name(), binary(buffer_bytes));
+    let Some(mode) = xdp_mode else {
+        return format!("capturing on {name} ({backend}, {bytes} ring)");
+    };
+    let s = if rings == 1 { "" } else { "s" };
+    let why = native_refusal.map_or_else(String::new, |refusal| {
+        format!("; its driver refused native XDP: {}", chain(refusal))
+    });
+    format!("taking packets from {name} ({mode} {backend}, {rings} queue{s}, {bytes} ring{s}{why})")
 }

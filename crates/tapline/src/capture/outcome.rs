@@ -80,4 +80,20 @@ impl Outcome {
             FilterPlace::Kernel
         })
     }
+
+    /// Number of rings, of all interfaces.
+    pub fn rings(&self) -> usize {
+        self.links.iter().map(|link| link.rings).sum()
+    }
+
+    /// Where the XDP programs ran: generic if one did, `None` if there were none.
+    pub fn xdp_mode(&self) -> Option<XdpMode> {
+        let mut modes = self.links.iter().filter_map(|link| link.xdp_mode);
+        let first = modes.next()?;
+        Some(if modes.any(|mode| mode == XdpMode::Generic) {
+            XdpMode::Generic
+        } else {
+            first
+        })
+    }
 }
