@@ -259,8 +259,13 @@ impl RingBuffer {
 
     /// Whether a quarter of the buffer or more waits to be read.
     pub fn is_filling(&self) -> bool {
+        self.waiting_bytes() > self.buffer_bytes() / 4
+    }
+
+    /// Bytes of it that wait to be read, with all headers.
+    pub fn waiting_bytes(&self) -> usize {
         let waiting = self.waiting();
-        waiting.end.wrapping_sub(waiting.at) > self.memory.bytes() / 4
+        waiting.end.wrapping_sub(waiting.at) as usize
     }
 
     /// What became of the packets in this buffer; [`RingBuffer::refresh`] counts those that wait.

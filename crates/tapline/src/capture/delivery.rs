@@ -77,6 +77,10 @@ impl<C: Consumer> Delivery<'_, C> {
                 count += 1;
             }
         }
+        if let [Some(only), None, ..] = &mut taken {
+            self.hand_on_alone(only);
+            return true;
+        }
         let mut heads = [const { None }; MERGED];
         for (head, taken) in heads.iter_mut().zip(taken.iter_mut().flatten()) {
             *head = Some(Head::new(taken));
@@ -96,6 +100,21 @@ impl<C: Consumer> Delivery<'_, C> {
             );
         }
         count > 0
+    }
+
+    /// A batch that there is nothing to put in order with.
+    fn hand_on_alone(&mut self, taken: &mut Taken<'_>) {
+        let mut lost_before = lost_before(&taken.batch);
+        for packet in taken.batch.packets() {
+            let lost_before = lost_before.take();
+            self.hand_on(
+                &packet,
+                taken.origin,
+                lost_before,
+                taken.counters,
+                taken.reading,
+            );
+        }
     }
 
     #[inline(always)]

@@ -86,6 +86,14 @@ impl Source {
         }
     }
 
+    /// Whether `min_bytes` wait to be read, where that can be told.
+    pub fn has_bytes(&self, min_bytes: usize) -> bool {
+        match self {
+            Self::Packet(_) | Self::Xdp(_) => false,
+            Self::Buffer(ring) => ring.waiting_bytes() >= min_bytes,
+        }
+    }
+
     /// The receive queue it belongs to; `None` if to all.
     pub fn queue(&self) -> Option<u32> {
         match self {
