@@ -88,6 +88,10 @@ impl From<CaptureError> for Failure {
             | CaptureError::LinkTwice { .. } => (Exit::Usage, None),
             CaptureError::Ring(OpenError::Setup(error)) => setup(error),
             CaptureError::Ring(_) => (Exit::Unsupported, None),
+            CaptureError::LinkDown { link } => (
+                Exit::Failed,
+                Some(format!("bring it up with 'ip link set {link} up'")),
+            ),
             CaptureError::Mode(error) => owned(drop_mode::mode(*error)),
             CaptureError::Xdp(error) => owned(drop_mode::ring(error)),
             CaptureError::Steer { error, .. } => owned(drop_mode::steering(error)),

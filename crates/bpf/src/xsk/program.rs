@@ -17,10 +17,13 @@ use crate::{Condition, Helper, Insn, Label, Reg, Size};
 pub(super) const COUNTERS: usize = 4;
 
 // Their places: 8 bytes each.
-const REDIRECTED: i32 = 0;
-const UNSTEERED: i32 = 8;
-const OTHER: i32 = 16;
+const REDIRECTED: i16 = 0;
+const UNSTEERED: i16 = 8;
+const OTHER: i16 = 16;
 const UNSTAMPED: i16 = 24;
+
+/// One of them counts a packet, the likeliest first.
+const PLACES: [i16; 3] = [REDIRECTED, OTHER, UNSTEERED];
 
 // Displacements in `struct xdp_md`.
 const DATA: i16 = 0;
@@ -42,6 +45,9 @@ const STEER: Label = Label(u32::MAX);
 const UNSTAMPED_HERE: Label = Label(u32::MAX - 1);
 const COUNT: Label = Label(u32::MAX - 2);
 const END: Label = Label(u32::MAX - 3);
+const STAMPED: Label = Label(u32::MAX - 16);
+/// The first of as many as there are [`PLACES`], downwards.
+const NOT_THIS: Label = Label(u32::MAX - 17);
 
 // The layout of `Metadata`.
 const METADATA_BYTES: i32 = 16;
@@ -68,7 +74,7 @@ pub(super) fn code<'m>(
                     Others::Drop => XDP_DROP,
                 },
             ),
-            Insn::mov32(COUNTER, OTHER),
+            Insn::mov32(COUNTER, i32::from(OTHER)),
             Insn::mov32(IS_UNSTAMPED, 0),
             Insn::Jump { target: COUNT },
             Insn::Place(Redirect::TAKE),
@@ -88,9 +94,9 @@ pub(super) fn code<'m>(
         Insn::mov(Reg::R3, XDP_PASS),
         Insn::Call(Helper::RedirectMap),
         Insn::mov(VERDICT, Reg::R0),
-        Insn::mov32(COUNTER, REDIRECTED),
+        Insn::mov32(COUNTER, i32::from(REDIRECTED)),
         Insn::jump_if32(Condition::Equal, VERDICT, XDP_REDIRECT, COUNT),
-        Insn::mov32(COUNTER, UNSTEERED),
+        Insn::mov32(COUNTER, i32::from(UNSTEERED)),
         Insn::mov32(IS_UNSTAMPED, 0),
         Insn::Place(COUNT),
     ]);
@@ -133,15 +139,23 @@ fn count<'m>(code: &mut Vec<Insn<'m>>, counters: BorrowedFd<'m>) {
         },
         Insn::Call(Helper::MapLookupElem),
         Insn::jump_if(Condition::Equal, Reg::R0, 0, END),
+        Insn::jump_if32(Condition::Equal, IS_UNSTAMPED, 0, STAMPED),
         Insn::load(Size::Double, Reg::R1, Reg::R0, UNSTAMPED),
-        Insn::add(Reg::R1, IS_UNSTAMPED),
-        Insn::store(Size::Double, Reg::R0, UNSTAMPED, Reg::R1),
-        Insn::add(Reg::R0, COUNTER),
-        Insn::load(Size::Double, Reg::R1, Reg::R0, 0),
         Insn::add(Reg::R1, 1),
-        Insn::store(Size::Double, Reg::R0, 0, Reg::R1),
-        Insn::Place(END),
-        Insn::mov(Reg::R0, VERDICT),
-        Insn::Exit,
+        Insn::store(Size::Double, Reg::R0, UNSTAMPED, Reg::R1),
+        Insn::Place(STAMPED),
     ]);
+    // To add a register to an address would take CAP_PERFMON.
+    for (number, place) in (0..).zip(PLACES) {
+        let next = Label(NOT_THIS.0 - number);
+        code.extend([
+            Insn::jump_if32(Condition::NotEqual, COUNTER, i32::from(place), next),
+            Insn::load(Size::Double, Reg::R1, Reg::R0, place),
+            Insn::add(Reg::R1, 1),
+            Insn::store(Size::Double, Reg::R0, place, Reg::R1),
+            Insn::Jump { target: END },
+            Insn::Place(next),
+        ]);
+    }
+    code.extend([Insn::Place(END), Insn::mov(Reg::R0, VERDICT), Insn::Exit]);
 }

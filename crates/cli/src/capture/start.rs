@@ -67,13 +67,15 @@ fn line(opened: &OpenLink<'_>) -> String {
     let Some(mode) = xdp_mode else {
         return format!("capturing on {name} ({backend}, {bytes} ring)");
     };
-    let (verb, places) = match opened.backend {
-        Backend::XdpRingbuf => ("copying packets that come in on", "processor"),
-        _ => ("taking packets from", "queue"),
+    let (what, places) = match opened.backend {
+        Backend::XdpRingbuf => ("incoming packets", "processor"),
+        _ => ("drop mode", "queue"),
     };
     let s = if rings == 1 { "" } else { "s" };
     let why = native_refusal.map_or_else(String::new, |refusal| {
         format!("; its driver refused native XDP: {}", chain(refusal))
     });
-    format!("{verb} {name} ({mode} {backend}, {rings} {places}{s}, {bytes} ring{s}{why})")
+    format!(
+        "capturing on {name}, {what} ({mode} {backend}, {rings} {places}{s}, {bytes} ring{s}{why})"
+    )
 }

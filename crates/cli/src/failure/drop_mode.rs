@@ -50,7 +50,6 @@ fn setup(error: &XdpSetupError) -> Answer {
             (Exit::Privilege, None)
         }
         (XdpStep::Link, libc::ENODEV) => (Exit::Failed, Some(NO_LINK)),
-        (XdpStep::Bind, libc::ENETDOWN) => (Exit::Failed, Some("'ip link set IF up' brings it up")),
         (XdpStep::Socket, libc::EAFNOSUPPORT) | (XdpStep::Bind, libc::EOPNOTSUPP) => {
             (Exit::Unsupported, Some("use --mode mirror"))
         }

@@ -249,6 +249,26 @@ impl RingBuffer {
         }
     }
 
+    /// The oldest `packets` of a batch.
+    pub(crate) fn first_of(&self, packets: u32, span: Span) -> Span {
+        let mut rest = span;
+        for _ in 0..packets {
+            // SAFETY: the span is a batch's, which is not released, and it is not in here.
+            if let Written::Packet { next, .. } = unsafe { rest.look(&self.memory) } {
+                rest.at = next;
+            }
+        }
+        Span {
+            end: rest.at,
+            ..span
+        }
+    }
+
+    /// Lets the next batch tell of `lost` packets that the present one will not.
+    pub(crate) fn report_again(&mut self, lost: u64) {
+        self.lost = self.lost.wrapping_sub(lost);
+    }
+
     /// Gives the records of a batch back, of whose `packets` packets `unreadable` were no good.
     pub(crate) fn give_back(&mut self, span: Span, packets: u32, unreadable: u32) {
         self.read = span.end;

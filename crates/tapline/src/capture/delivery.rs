@@ -64,7 +64,8 @@ impl<C: Consumer> Delivery<'_, C> {
         true
     }
 
-    /// At most [`MERGED`] rings: a batch of each, by time stamp.
+    /// At most [`MERGED`] rings: a batch of each, by time stamp, until one is at its end; what is left
+    /// of the others waits for that ring's next batch, where it can.
     ///
     /// Order holds within what lies ready together; a packet that its ring hands over later than
     /// another's younger one comes after that.
@@ -85,11 +86,14 @@ impl<C: Consumer> Delivery<'_, C> {
         for (head, taken) in heads.iter_mut().zip(taken.iter_mut().flatten()) {
             *head = Some(Head::new(taken));
         }
-        while let Some(head) = oldest(&mut heads[..count]) {
+        let mut is_first_at_end = false;
+        while let Some(head) = oldest(&mut heads[..count], is_first_at_end) {
             let Some(packet) = head.next.take() else {
                 break;
             };
             head.next = head.packets.next();
+            head.handed_on += 1;
+            is_first_at_end |= head.next.is_none() && head.may_wait;
             let lost_before = head.lost_before.take();
             self.hand_on(
                 &packet,
@@ -98,6 +102,10 @@ impl<C: Consumer> Delivery<'_, C> {
                 head.counters,
                 head.reading,
             );
+        }
+        let handed_on = heads.map(|head| head.map_or(0, |head: Head<'_>| head.handed_on));
+        for (taken, handed_on) in taken.iter_mut().flatten().zip(handed_on) {
+            taken.batch.end_after(handed_on);
         }
         count > 0
     }
@@ -222,6 +230,9 @@ impl<'l> Taken<'l> {
 struct Head<'b> {
     origin: Origin,
     next: Option<ring::Packet<'b>>,
+    handed_on: usize,
+    /// What is left of the batch can stay in its ring.
+    may_wait: bool,
     packets: Packets<'b>,
     lost_before: Option<u64>,
     counters: &'b Counters,
@@ -231,10 +242,13 @@ struct Head<'b> {
 impl<'b> Head<'b> {
     fn new(taken: &'b mut Taken<'_>) -> Self {
         let lost_before = lost_before(&taken.batch);
+        let may_wait = taken.batch.is_divisible();
         let mut packets = taken.batch.packets();
         Self {
             origin: taken.origin,
             next: packets.next(),
+            handed_on: 0,
+            may_wait,
             packets,
             lost_before,
             counters: taken.counters,
@@ -243,11 +257,15 @@ impl<'b> Head<'b> {
     }
 }
 
-/// The head whose packet is the oldest; of equally old ones, the one whose lane comes first.
-fn oldest<'h, 'b>(heads: &'h mut [Option<Head<'b>>]) -> Option<&'h mut Head<'b>> {
+/// The head whose packet is the oldest; of equally old ones, the one whose lane comes first. Only of
+/// those that must not wait, if `others_wait`.
+fn oldest<'h, 'b>(
+    heads: &'h mut [Option<Head<'b>>],
+    others_wait: bool,
+) -> Option<&'h mut Head<'b>> {
     let time = |head: &Head<'_>| head.next.as_ref().map_or(u64::MAX, |p| p.timestamp_ns);
     let heads = heads.iter_mut().flatten();
     heads
-        .filter(|head| head.next.is_some())
+        .filter(|head| head.next.is_some() && !(others_wait && head.may_wait))
         .min_by_key(|head| time(head))
 }

@@ -36,6 +36,11 @@ pub enum CaptureError {
         /// Its name.
         link: String,
     },
+    /// The interface is down.
+    LinkDown {
+        /// Its name.
+        link: String,
+    },
     /// What was asked for cannot be had in this mode.
     Mode(ModeError),
     /// A ring could not be opened.
@@ -76,6 +81,7 @@ impl fmt::Display for CaptureError {
             Self::LinkReplaced { link } => {
                 write!(f, "interface {link} was replaced by another")
             }
+            Self::LinkDown { link } => write!(f, "interface {link} is down"),
             Self::Mode(error) => error.fmt(f),
             Self::Ring(error) => error.fmt(f),
             Self::Xdp(error) => error.fmt(f),
@@ -91,9 +97,11 @@ impl fmt::Display for CaptureError {
 impl Error for CaptureError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
-            Self::NoLink | Self::LinkTwice { .. } | Self::LinkReplaced { .. } | Self::Mode(_) => {
-                None
-            }
+            Self::NoLink
+            | Self::LinkTwice { .. }
+            | Self::LinkReplaced { .. }
+            | Self::LinkDown { .. }
+            | Self::Mode(_) => None,
             Self::Filter { error, .. } => Some(error),
             Self::Ring(error) => error.source(),
             Self::Xdp(error) => error.source(),
