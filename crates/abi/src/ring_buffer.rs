@@ -25,7 +25,7 @@ use crate::region::{ReadOnlyRegion, Region, page_bytes};
 pub const HEADER_BYTES: u64 = 8;
 
 /// The record is not finished (`BPF_RINGBUF_BUSY_BIT`).
-const BUSY: u32 = 1 << 31;
+pub const BUSY: u32 = 1 << 31;
 /// What a mirroring program writes in front of a packet's bytes for the reader of its ring buffer.
 ///
 /// The kernel defines no such struct: this is an agreement between our programs and our rings.

@@ -26,7 +26,8 @@ pub struct MirrorOptions<'c> {
     /// Size of each CPU's buffer, bytes: a power of two and a multiple of the page size. A packet takes
     /// 32 bytes and what is copied of it, rounded up to 8.
     pub buffer_bytes: u32,
-    /// Take frames of several buffers too, for a large MTU and for packets merged by GRO.
+    /// Take frames of several buffers too, for a large MTU and for packets merged by GRO. What is copied
+    /// comes from all of them; code that chooses reads the first.
     pub multi_buffer: bool,
     /// Code that chooses: it finds the context (`struct xdp_md`) in `R1`, leaves it in `R6`, and goes
     /// to [`Mirror::TAKE`] or [`Mirror::OTHERS`], at its end too. Without code all are taken.
