@@ -230,11 +230,11 @@ impl AsFd for Map {
     }
 }
 
-/// The kind of a map (`BPF_MAP_TYPE_*`) and its `max_entries`.
+/// The kind of a map (`BPF_MAP_TYPE_*`), its number and its `max_entries`.
 ///
 /// # Errors
 /// EINVAL when the descriptor is nothing of BPF's; ENODATA when it is no map.
-pub(crate) fn kind_and_entries(map: BorrowedFd<'_>) -> io::Result<(u32, u32)> {
+pub(crate) fn map_info(map: BorrowedFd<'_>) -> io::Result<[u32; 3]> {
     // The first five fields of `struct bpf_map_info`: type, id, sizes of key and value, entries.
     let mut info = [0u32; 5];
     let mut attr = ObjectInfo {
@@ -245,7 +245,7 @@ pub(crate) fn kind_and_entries(map: BorrowedFd<'_>) -> io::Result<(u32, u32)> {
     // SAFETY: the kernel reads and writes at most `info_len` bytes at `info`, which is that long
     // and outlives the call; any value of a u32 is valid.
     unsafe { bpf(BPF_OBJ_GET_INFO_BY_FD, &mut attr) }?;
-    Ok((info[0], info[4]))
+    Ok([info[0], info[1], info[4]])
 }
 
 /// An upper bound of the number of CPUs this kernel can ever have: the highest possible, plus 1.

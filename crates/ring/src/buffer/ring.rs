@@ -81,7 +81,9 @@ impl RingBuffer {
     /// system calls here, none per packet. Does not block.
     ///
     /// # Errors
-    /// [`BufferError`]; its text says what to do. `BufferStep::Map` with EINVAL when `map` is none.
+    /// [`BufferError`]; its text says what to do. `BufferStep::Map` with EINVAL when `map` is none,
+    /// with `ResourceBusy` when this process reads it already: what one reader has lent another could
+    /// give back.
     /// # Privileges
     /// `CAP_NET_RAW` in the user namespace that owns the network namespace.
     /// # Kernel
