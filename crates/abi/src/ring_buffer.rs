@@ -20,7 +20,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::{Ordering, fence};
 use std::sync::{Mutex, PoisonError};
 
-use crate::bpf::{MapType, map_info};
+use crate::bpf::{MapInfo, MapType, map_info};
 use crate::region::{ReadOnlyRegion, Region, page_bytes};
 
 /// Bytes of a record's header (`BPF_RINGBUF_HDR_SZ`).
@@ -67,7 +67,12 @@ impl RingBuffer {
     /// # Kernel
     /// Linux 5.8, of 64 bits.
     pub fn map(map: BorrowedFd<'_>) -> io::Result<Self> {
-        let [kind, number, bytes] = map_info(map)?;
+        let MapInfo {
+            map_type: kind,
+            id: number,
+            unused: [_, _, bytes, _],
+            ..
+        } = map_info(map)?;
         let page_bytes = page_bytes();
         if kind != MapType::RingBuffer as u32 || !bytes.is_power_of_two() {
             return Err(io::ErrorKind::InvalidInput.into());

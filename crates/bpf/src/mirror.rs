@@ -7,7 +7,7 @@ use std::fmt;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
-use abi::bpf::{MapLayout, MapType, online_cpus, possible_cpus};
+use abi::bpf::{MapLayout, MapType, online_cpus};
 
 use crate::map::{Counters, MapError};
 use crate::program::{LoadError, Program, ProgramKind};
@@ -180,8 +180,8 @@ fn buffers(bytes: u32) -> io::Result<Vec<(u32, abi::bpf::Map)>> {
 
 /// The map in which the program finds the buffer of its CPU. The program keeps it.
 fn by_cpu(buffers: &[(u32, abi::bpf::Map)]) -> io::Result<abi::bpf::Map> {
-    let (_, first) = buffers.first().ok_or(io::ErrorKind::InvalidData)?;
-    let by_cpu = abi::bpf::Map::array_of(first.as_fd(), possible_cpus()? as u32, BUFFERS)?;
+    let (highest, last) = buffers.last().ok_or(io::ErrorKind::InvalidData)?;
+    let by_cpu = abi::bpf::Map::array_of(last.as_fd(), highest + 1, BUFFERS)?;
     for (cpu, buffer) in buffers {
         let descriptor = buffer.as_fd().as_raw_fd().to_ne_bytes();
         by_cpu.update(&cpu.to_ne_bytes(), &descriptor)?;

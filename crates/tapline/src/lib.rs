@@ -1,7 +1,7 @@
 //! The library people add: the jobs of tapline, put together from its rooms.
 //!
 //! [`capture`] takes packets from interfaces to a file or a function, with every packet accounted
-//! for. A job runs in the thread that calls it, sleeps in the kernel while nothing happens, and
+//! for, [`doctor`] says what spoils that on a machine. A job runs in the thread that calls it, sleeps in the kernel while nothing happens, and
 //! ends in order when its [`Stopper`] says so. Jobs return values; they never print, log or exit.
 //!
 //! The rooms are re-exported: their types are part of the jobs' options.
@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 pub mod capture;
+pub mod doctor;
 mod stop;
 
 pub use stop::{Stop, Stopper};

@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use ring::{DirectionFilter, TimestampSource};
-use tapline::capture::Backend;
+use tapline::capture::{Backend, Sampling};
 
+use super::sample::sample;
 use super::{ModeArgs, OutputArgs};
 use crate::units;
 
@@ -42,6 +43,12 @@ pub struct CaptureArgs {
 
     #[command(flatten)]
     pub mode: ModeArgs,
+
+    /// Keep only some of the packets that the filter accepts, decided in the kernel: on each CPU the
+    /// first and then every N-th; each with this probability; or on each CPU the first, and then the
+    /// first after this time
+    #[arg(long, value_name = "1/N|p=P|first/TIME", value_parser = sample)]
+    pub sample: Option<Sampling>,
 
     /// How packets cross the kernel border: packet-v2, packet-v3, xdp (--mode drop), xdp-ringbuf (copies
     /// of packets that come in, short ones; with --direction in and -s) or auto

@@ -2,10 +2,12 @@
 
 mod capture;
 mod demo;
+mod doctor;
 mod filter;
 mod mode;
 mod output;
 mod read;
+mod sample;
 
 use std::path::PathBuf;
 
@@ -13,6 +15,7 @@ use clap::{Parser, Subcommand};
 
 pub use capture::{BackendChoice, CaptureArgs, Delivery};
 pub use demo::DemoArgs;
+pub use doctor::DoctorArgs;
 pub use filter::{Emit, FilterArgs, Place};
 pub use mode::ModeArgs;
 pub use output::{FileFormat, OutputArgs};
@@ -39,6 +42,8 @@ pub enum Command {
     Read(Box<ReadArgs>),
 
     Filter(FilterArgs),
+
+    Doctor(DoctorArgs),
 
     Demo(DemoArgs),
 

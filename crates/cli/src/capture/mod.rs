@@ -96,7 +96,7 @@ fn open(options: Options) -> Result<Capture, Failure> {
 /// The last steps before packets are handled: no privilege is needed any more, and all is ready.
 fn begin(args: &CaptureArgs, capture: &Capture, written: &Written) -> Result<(), Failure> {
     let counts = |link: OpenLink<'_>| link.filter.is_some() || link.xdp_mode.is_some();
-    privilege::drop_unneeded(capture.links().any(counts))?;
+    privilege::drop_unneeded(args.sample.is_some() || capture.links().any(counts))?;
     start::show(args, capture, written)
         .map_err(|error| Failure::job_on("cannot write to standard output", &error))
 }

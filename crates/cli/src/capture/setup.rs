@@ -40,6 +40,7 @@ pub fn options(args: &CaptureArgs) -> Result<Options, Failure> {
             .as_ref()
             .map(|path| format!("classic BPF, {}", path.display())),
         filter,
+        sampling: args.sample,
         mode: args.mode.mode,
         others: args.mode.others.unwrap_or_default(),
         xdp: args.mode.xdp.unwrap_or(XdpPlace::NativeOrGeneric),

@@ -4,6 +4,7 @@ use std::error::Error;
 use std::fmt;
 use std::io;
 
+use bpf::socket_filter::CountingFilterError;
 use bpf::{MirrorError, RedirectError};
 use filter::{FilterError, LinkType};
 use netlink::NetlinkError;
@@ -52,7 +53,19 @@ pub enum CaptureError {
         /// The interface.
         link: String,
         /// What the kernel refused.
-        error: RedirectError,
+        error: Box<RedirectError>,
+    },
+    /// The kernel does not sample packets of an interface.
+    Sampling {
+        /// The interface.
+        link: String,
+        /// What it refused.
+        error: CountingFilterError,
+    },
+    /// The filter is too long for the kernel, which cannot sample what only the reader accepts.
+    SamplingSplit {
+        /// The interface.
+        link: String,
     },
     /// A ring buffer could not be opened.
     Buffer(BufferError),
@@ -88,6 +101,11 @@ impl fmt::Display for CaptureError {
             Self::Steer { link, .. } => write!(f, "cannot take packets from {link}"),
             Self::Buffer(error) => error.fmt(f),
             Self::Copy { link, .. } => write!(f, "cannot copy packets of {link}"),
+            Self::Sampling { link, .. } => write!(f, "cannot sample packets of {link}"),
+            Self::SamplingSplit { link } => write!(
+                f,
+                "cannot sample packets of {link} behind a filter that is too long for the kernel"
+            ),
             Self::Link(error) => error.fmt(f),
             Self::Wait { .. } => write!(f, "cannot wait for packets"),
         }
@@ -101,11 +119,13 @@ impl Error for CaptureError {
             | Self::LinkTwice { .. }
             | Self::LinkReplaced { .. }
             | Self::LinkDown { .. }
+            | Self::SamplingSplit { .. }
             | Self::Mode(_) => None,
+            Self::Sampling { error, .. } => Some(error),
             Self::Filter { error, .. } => Some(error),
             Self::Ring(error) => error.source(),
             Self::Xdp(error) => error.source(),
-            Self::Steer { error, .. } => Some(error),
+            Self::Steer { error, .. } => Some(&**error),
             Self::Buffer(error) => error.source(),
             Self::Copy { error, .. } => Some(error),
             Self::Link(error) => error.source(),

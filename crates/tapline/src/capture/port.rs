@@ -167,7 +167,7 @@ impl Port {
             ..Lost::default()
         };
         let filtered = passed.refused.map(|refused| refused + by_reader);
-        self.counters.store(filtered, &lost);
+        self.counters.store(filtered, passed.sampled_out, &lost);
     }
 
     /// Whether every packet that was let in has arrived in a ring and been read, as of the last
