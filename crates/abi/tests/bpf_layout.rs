@@ -5,8 +5,8 @@ mod c_layout;
 use std::mem::offset_of;
 
 use abi::bpf::{
-    Instruction, LinkCreate, LinkInfo, LinkUpdate, MapBatch, MapCreate, MapElement, MapInfo,
-    MapType, ObjectId, ObjectInfo, ProgramInfo, ProgramLoad, ProgramTestRun, SockFilter,
+    Instruction, LinkCreate, LinkUpdate, MapBatch, MapCreate, MapElement, MapInfo, MapType,
+    ObjectId, ObjectInfo, ProgramInfo, ProgramLoad, ProgramTestRun, SockFilter,
 };
 use abi::ring_buffer::{BUSY, HEADER_BYTES};
 use c_layout::assert_as_in_c;
