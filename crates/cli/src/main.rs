@@ -5,6 +5,7 @@
 mod args;
 mod capture;
 mod demo;
+mod doctor;
 mod failure;
 mod filter;
 mod filter_file;
@@ -53,6 +54,7 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Capture(args) => capture::run(&args),
         Command::Read(args) => read::run(&args),
         Command::Filter(args) => filter::run(&args),
+        Command::Doctor(args) => doctor::run(&args),
         Command::Demo(args) => demo::run(&args),
         Command::Generate { directory } => generate::run(&directory),
     }

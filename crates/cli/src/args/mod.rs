@@ -2,9 +2,12 @@
 
 mod capture;
 mod demo;
+mod doctor;
 mod filter;
+mod mode;
 mod output;
 mod read;
+mod sample;
 
 use std::path::PathBuf;
 
@@ -12,7 +15,9 @@ use clap::{Parser, Subcommand};
 
 pub use capture::{BackendChoice, CaptureArgs, Delivery};
 pub use demo::DemoArgs;
+pub use doctor::DoctorArgs;
 pub use filter::{Emit, FilterArgs, Place};
+pub use mode::ModeArgs;
 pub use output::{FileFormat, OutputArgs};
 pub use read::ReadArgs;
 
@@ -37,6 +42,8 @@ pub enum Command {
     Read(Box<ReadArgs>),
 
     Filter(FilterArgs),
+
+    Doctor(DoctorArgs),
 
     Demo(DemoArgs),
 
