@@ -22,7 +22,7 @@ pub use link::{
     BPF_F_BEFORE, BPF_TCX_EGRESS, BPF_TCX_INGRESS, XDP_FLAGS_DRV_MODE, XDP_FLAGS_SKB_MODE,
     create_tcx_link, create_xdp_link, update_link, wait_for_programs,
 };
-pub use map::{Map, MapLayout, MapType};
+pub use map::{Map, MapLayout, MapType, online_cpus};
 pub use object::{MapInfo, ObjectKind, ProgramInfo, map_info, next_id, open_id, program_info};
 pub use program::{
     BPF_F_TEST_XDP_LIVE_FRAMES, BPF_F_XDP_HAS_FRAGS, PROG_TYPE_SCHED_CLS, PROG_TYPE_SOCKET_FILTER,

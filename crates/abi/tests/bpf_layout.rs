@@ -5,9 +5,10 @@ mod c_layout;
 use std::mem::offset_of;
 
 use abi::bpf::{
-    Instruction, LinkCreate, LinkUpdate, MapBatch, MapCreate, MapElement, MapInfo, ObjectId,
-    ObjectInfo, ProgramInfo, ProgramLoad, ProgramTestRun, SockFilter,
+    Instruction, LinkCreate, LinkInfo, LinkUpdate, MapBatch, MapCreate, MapElement, MapInfo,
+    MapType, ObjectId, ObjectInfo, ProgramInfo, ProgramLoad, ProgramTestRun, SockFilter,
 };
+use abi::ring_buffer::{BUSY, HEADER_BYTES};
 use c_layout::assert_as_in_c;
 use tapline_abi as abi;
 
@@ -114,6 +115,17 @@ fn structs_lie_as_in_the_kernels_headers() {
             offset_of!(SockFilter, jf),
         ),
         ("offsetof(struct sock_filter, k)", offset_of!(SockFilter, k)),
+    ];
+    assert_as_in_c(HEADERS, &pairs);
+}
+
+#[test]
+fn ring_buffers_are_as_in_the_kernels_headers() {
+    let pairs = [
+        ("BPF_MAP_TYPE_ARRAY_OF_MAPS", MapType::ArrayOfMaps as usize),
+        ("BPF_MAP_TYPE_RINGBUF", MapType::RingBuffer as usize),
+        ("BPF_RINGBUF_HDR_SZ", HEADER_BYTES as usize),
+        ("BPF_RINGBUF_BUSY_BIT", BUSY as usize),
     ];
     assert_as_in_c(HEADERS, &pairs);
 }

@@ -12,9 +12,10 @@
 //! - [`Counters`] are kept once per CPU; a [`CounterTable`] keeps some for each of many keys.
 //! - [`FilterMaps`] are the sets of a filter's code (`filter::ebpf`), which becomes [`Insn`]s with them.
 //! - [`XdpLink`] and [`TcLink`] tie a program to an interface for as long as they live.
+//! - [`Mirror`] copies the beginnings of an interface's packets into ring buffers.
 //! - [`Redirect`] sends an interface's packets to AF_XDP sockets.
-//! - [`count`] makes the programs that count classes of packets.
 //! - A [`Sampler`] keeps some of many packets, in programs of any kind.
+//! - [`count`] makes the programs that count classes of packets.
 //! - [`socket_filter`] makes a classic filter count what it is offered and what it accepts.
 //!
 //! Nothing is pinned: what a program attached is gone with its process, also after a crash. The one
@@ -27,6 +28,7 @@ mod assemble;
 pub mod count;
 mod filter_map;
 mod map;
+mod mirror;
 mod program;
 mod rtnetlink;
 mod sampling;
@@ -40,6 +42,7 @@ pub use assemble::{AssembleError, assemble};
 pub use filter::ebpf::{Alu, Condition, Helper, Label, Operand, Reg, Size, Width};
 pub use filter_map::FilterMaps;
 pub use map::{Counters, Map, MapError};
+pub use mirror::{Mirror, MirrorCounts, MirrorError, MirrorOptions};
 pub use program::{LoadError, Program, ProgramKind, VerifierLog};
 /// One instruction, or the mark of a place; a map is named by its borrowed descriptor, so it is open
 /// when the program is loaded.

@@ -60,7 +60,7 @@ pub struct XdpAttachError {
     /// Name of the interface, if it could be asked for.
     pub link: Option<String>,
     /// The program that is in the way, if it is that.
-    pub holder: Option<XdpHolder>,
+    pub holder: Option<Box<XdpHolder>>,
     /// What the kernel answered; EBUSY or EEXIST: another program is attached.
     pub source: io::Error,
 }
@@ -101,7 +101,7 @@ impl XdpAttachError {
             ifindex,
             mode,
             link,
-            holder: holder.filter(|_| is_occupied),
+            holder: holder.filter(|_| is_occupied).map(Box::new),
             source,
         }
     }

@@ -5,6 +5,7 @@ use std::ptr::NonNull;
 
 use abi::packet::{BlockDesc, Tpacket2Hdr, Tpacket3Hdr};
 
+use crate::buffer::{Records, RingBuffer, Span};
 use crate::options::Backend;
 use crate::packet::{Packet, lend};
 use crate::prefetch;
@@ -43,6 +44,10 @@ pub(crate) enum Lender<'r> {
         ring: &'r mut XdpRing,
         descriptors: u32,
     },
+    Buffer {
+        ring: &'r mut RingBuffer,
+        span: Span,
+    },
 }
 
 impl Batch<'_> {
@@ -68,7 +73,7 @@ impl Batch<'_> {
     pub fn is_divisible(&self) -> bool {
         match &self.lender {
             Lender::Packet { ring, .. } => ring.geometry.backend == Backend::PacketV2,
-            Lender::Xdp { .. } => true,
+            Lender::Xdp { .. } | Lender::Buffer { .. } => true,
         }
     }
 
@@ -92,6 +97,10 @@ impl Batch<'_> {
                 *descriptors = ring.descriptors_of(packets, *descriptors);
                 ring.unreported += lost_before;
             }
+            Lender::Buffer { ring, span } => {
+                *span = ring.first_of(packets, *span);
+                ring.report_again(lost_before);
+            }
         }
         self.packets = packets;
     }
@@ -102,6 +111,7 @@ impl Batch<'_> {
         let walk = match &mut self.lender {
             Lender::Packet { ring, slots } => Walk::Slots(Slots::new(ring, *slots)),
             Lender::Xdp { ring, descriptors } => Walk::Descriptors(ring.walk(*descriptors)),
+            Lender::Buffer { ring, span } => Walk::Records(ring.walk(*span)),
         };
         Packets {
             walk,
@@ -119,6 +129,7 @@ impl Drop for Batch<'_> {
             Lender::Xdp { ring, descriptors } => {
                 ring.give_back(*descriptors, packets, unreadable);
             }
+            Lender::Buffer { ring, span } => ring.give_back(*span, packets, unreadable),
         }
     }
 }
@@ -135,6 +146,7 @@ pub struct Packets<'b> {
 enum Walk<'b> {
     Slots(Slots<'b>),
     Descriptors(Descriptors<'b>),
+    Records(Records<'b>),
 }
 
 impl<'b> Iterator for Packets<'b> {
@@ -152,6 +164,7 @@ impl<'b> Iterator for Packets<'b> {
         let packet = match &mut self.walk {
             Walk::Slots(slots) => slots.next(self.left),
             Walk::Descriptors(descriptors) => descriptors.next(),
+            Walk::Records(records) => records.next(),
         };
         if packet.is_none() {
             *self.unreadable = self.left;

@@ -99,7 +99,7 @@ impl<'t> Reader<'t> {
             let is_open = match self.tool.arrival() {
                 Arrival::Counted => read("net/packet").lines().any(runs),
                 // Its socket is in no such list; it says when its program is attached.
-                Arrival::Taken => self.printed().contains("\"start\""),
+                Arrival::Reader => self.printed().contains("\"start\""),
             };
             if is_open && read("wchan").contains("poll") {
                 break;

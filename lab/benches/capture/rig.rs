@@ -2,9 +2,11 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use bpf::{Insn, Program, ProgramKind, Reg, XdpLink, XdpPlace};
 use rustix::fs::statvfs;
+use rustix::time::{ClockId, clock_gettime};
 use tapline_lab::generator::{Generator, GeneratorOptions, Sent, pin_to_cpu, udp_frame};
 use tapline_lab::{Host, Net};
 use tempfile::TempDir;
@@ -39,8 +41,8 @@ pub struct Rig {
 pub enum Arrival {
     /// The generator's program, which counts and lets all pass.
     Counted,
-    /// The XDP program of a reader in drop mode, or [`Rig::drop_all`].
-    Taken,
+    /// The XDP program of a reader, or [`Rig::drop_all`].
+    Reader,
 }
 
 /// Frames to send, once a reader is ready for them.
@@ -87,7 +89,7 @@ impl Rig {
                 let peer = self.receiver.interface().index;
                 self.receiver.run(|| generator.attach_peer(peer));
             }
-            Arrival::Taken => self.sender.run(|| generator.attach_own()),
+            Arrival::Reader => self.sender.run(|| generator.attach_own()),
         }
         Traffic {
             rig: self,
@@ -116,8 +118,9 @@ impl Rig {
 }
 
 impl Traffic<'_> {
-    /// Sends until `count` frames have arrived at the receiver's interface.
-    pub fn deliver(&mut self, count: u64, rate_pps: Option<u64>) -> Sent {
+    /// Sends until `count` frames have arrived at the receiver's interface; also tells the processor time
+    /// that took, with all that driver, programs and stack of the receiver did with the frames.
+    pub fn deliver(&mut self, count: u64, rate_pps: Option<u64>) -> (Sent, Duration) {
         assert!(
             count <= MOST_FRAMES,
             "a file of {count} packets has no room"
@@ -125,9 +128,17 @@ impl Traffic<'_> {
         let generator = &mut self.generator;
         self.rig.sender.run(move || {
             pin_to_cpu(SENDER_CPU).expect("the sender's processor");
-            generator.deliver(count, rate_pps)
+            let before = thread_time();
+            let sent = generator.deliver(count, rate_pps);
+            (sent, thread_time().saturating_sub(before))
         })
     }
+}
+
+/// Processor time of this thread.
+fn thread_time() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::try_from(time).expect("no negative time")
 }
 
 /// A classic BPF program that keeps [`SNAPLEN`] bytes of every packet, as bpfc(8) writes it.

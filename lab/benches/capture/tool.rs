@@ -12,6 +12,7 @@ use crate::rig::{Arrival, DROP_RING_MIB, RING_MIB, Rig, SNAPLEN};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Tapline,
+    TaplineRingbuf,
     TaplineDrop,
     Tcpdump,
     Dumpcap,
@@ -46,7 +47,12 @@ impl Tool {
                 "{} is missing: cargo build --release -p tapline-cli",
                 path.display()
             );
-            [(Kind::Tapline, ""), (Kind::TaplineDrop, " --mode drop")].map(|(kind, flags)| Self {
+            [
+                (Kind::Tapline, ""),
+                (Kind::TaplineRingbuf, " --backend xdp-ringbuf"),
+                (Kind::TaplineDrop, " --mode drop"),
+            ]
+            .map(|(kind, flags)| Self {
                 kind,
                 name: match number {
                     0 => format!("tapline{flags}"),
@@ -71,13 +77,13 @@ impl Tool {
     }
 
     pub fn is_peer(&self) -> bool {
-        !matches!(self.kind, Kind::Tapline | Kind::TaplineDrop)
+        matches!(self.kind, Kind::Tcpdump | Kind::Dumpcap | Kind::NetsniffNg)
     }
 
-    /// Who takes the frames from the driver.
+    /// Whose program the frames come to first.
     pub fn arrival(&self) -> Arrival {
         match self.kind {
-            Kind::TaplineDrop => Arrival::Taken,
+            Kind::TaplineRingbuf | Kind::TaplineDrop => Arrival::Reader,
             _ => Arrival::Counted,
         }
     }
@@ -107,6 +113,10 @@ impl Tool {
             Kind::Tapline => format!(
                 "capture -i {interface} -s {SNAPLEN} -c {count} --backend packet-v3 \
                  --buffer {RING_MIB}M --json -w"
+            ),
+            Kind::TaplineRingbuf => format!(
+                "capture -i {interface} --direction in -s {SNAPLEN} -c {count} \
+                 --backend xdp-ringbuf --xdp native --buffer {RING_MIB}M --json -w"
             ),
             Kind::TaplineDrop => format!(
                 "capture -i {interface} -s {SNAPLEN} -c {count} --mode drop --xdp native \
@@ -141,14 +151,14 @@ impl Tool {
         Duration::from_millis(match self.kind {
             Kind::Tcpdump => 1000,
             Kind::Dumpcap => 250,
-            Kind::Tapline | Kind::TaplineDrop | Kind::NetsniffNg => 100,
+            Kind::Tapline | Kind::TaplineRingbuf | Kind::TaplineDrop | Kind::NetsniffNg => 100,
         })
     }
 
     /// Finds the counts in what it printed.
     pub fn counted(&self, printed: &str) -> Option<Counted> {
         match self.kind {
-            Kind::Tapline | Kind::TaplineDrop => {
+            Kind::Tapline | Kind::TaplineRingbuf | Kind::TaplineDrop => {
                 let summary: serde_json::Value =
                     serde_json::from_str(printed.lines().last()?).ok()?;
                 let lost = summary["lost"].as_object()?.values();

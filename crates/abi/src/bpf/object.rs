@@ -101,7 +101,7 @@ pub struct MapInfo {
     pub map_type: u32,
     /// Its number.
     pub id: u32,
-    /// Sizes and flags.
+    /// Bytes of a key, bytes of a value, number of entries, flags.
     pub unused: [u32; 4],
     /// Its name, ended by a zero.
     pub name: [u8; NAME_BYTES],

@@ -50,9 +50,9 @@ const END: Label = Label(u32::MAX - 3);
 const LEFT_OUT: Label = Label(u32::MAX - 4);
 const SAMPLED: Label = Label(u32::MAX - 5);
 const KEEP: Label = Label(u32::MAX - 6);
-const STAMPED: Label = Label(u32::MAX - 7);
+const STAMPED: Label = Label(u32::MAX - 16);
 /// The first of as many as there are [`PLACES`], downwards.
-const NOT_THIS: Label = Label(u32::MAX - 8);
+const NOT_THIS: Label = Label(u32::MAX - 17);
 
 /// Below the key of the counters.
 const SAMPLER_STACK: i16 = -24;

@@ -13,6 +13,7 @@ use super::error::CaptureError;
 use super::exact::Exact;
 use super::filter::FilterPlace;
 use super::gate::Gate;
+use super::mirror;
 use super::mode::Mode;
 use super::options::Options;
 use super::source::Source;
@@ -34,6 +35,9 @@ impl Attached {
     pub fn open(link: &str, wanted: Wanted, options: &Options) -> Result<Self, CaptureError> {
         if options.mode == Mode::Drop {
             return steer::open(link, &wanted, options);
+        }
+        if options.backend == Some(Backend::XdpRingbuf) {
+            return mirror::open(link, &wanted, options);
         }
         match wanted {
             // Only a program samples.

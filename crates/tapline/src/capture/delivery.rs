@@ -78,6 +78,10 @@ impl<C: Consumer> Delivery<'_, C> {
                 count += 1;
             }
         }
+        if let [Some(only), None, ..] = &mut taken {
+            self.hand_on_alone(only);
+            return true;
+        }
         let mut heads = [const { None }; MERGED];
         for (head, taken) in heads.iter_mut().zip(taken.iter_mut().flatten()) {
             *head = Some(Head::new(taken));
@@ -104,6 +108,21 @@ impl<C: Consumer> Delivery<'_, C> {
             taken.batch.end_after(handed_on);
         }
         count > 0
+    }
+
+    /// A batch that there is nothing to put in order with.
+    fn hand_on_alone(&mut self, taken: &mut Taken<'_>) {
+        let mut lost_before = lost_before(&taken.batch);
+        for packet in taken.batch.packets() {
+            let lost_before = lost_before.take();
+            self.hand_on(
+                &packet,
+                taken.origin,
+                lost_before,
+                taken.counters,
+                taken.reading,
+            );
+        }
     }
 
     #[inline(always)]
@@ -143,7 +162,7 @@ impl<C: Consumer> Delivery<'_, C> {
             direction: Some(packet.direction),
             reception: packet.reception,
             checksum: packet.checksum,
-            queue: origin.queue,
+            queue: packet.queue.map(u32::from).or(origin.queue),
             drop_count,
             packet_id: None,
         };

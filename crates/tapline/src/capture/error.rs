@@ -4,11 +4,11 @@ use std::error::Error;
 use std::fmt;
 use std::io;
 
-use bpf::RedirectError;
 use bpf::socket_filter::CountingFilterError;
+use bpf::{MirrorError, RedirectError};
 use filter::{FilterError, LinkType};
 use netlink::NetlinkError;
-use ring::{OpenError, XdpOpenError};
+use ring::{BufferError, OpenError, XdpOpenError};
 
 use super::mode::ModeError;
 
@@ -67,6 +67,15 @@ pub enum CaptureError {
         /// The interface.
         link: String,
     },
+    /// A ring buffer could not be opened.
+    Buffer(BufferError),
+    /// Packets of an interface could not be copied by a program.
+    Copy {
+        /// The interface.
+        link: String,
+        /// What the kernel refused.
+        error: MirrorError,
+    },
     /// The interface could not be looked up.
     Link(NetlinkError),
     /// The machinery to wait for packets could not be had.
@@ -90,6 +99,8 @@ impl fmt::Display for CaptureError {
             Self::Ring(error) => error.fmt(f),
             Self::Xdp(error) => error.fmt(f),
             Self::Steer { link, .. } => write!(f, "cannot take packets from {link}"),
+            Self::Buffer(error) => error.fmt(f),
+            Self::Copy { link, .. } => write!(f, "cannot copy packets of {link}"),
             Self::Sampling { link, .. } => write!(f, "cannot sample packets of {link}"),
             Self::SamplingSplit { link } => write!(
                 f,
@@ -115,6 +126,8 @@ impl Error for CaptureError {
             Self::Ring(error) => error.source(),
             Self::Xdp(error) => error.source(),
             Self::Steer { error, .. } => Some(&**error),
+            Self::Buffer(error) => error.source(),
+            Self::Copy { error, .. } => Some(error),
             Self::Link(error) => error.source(),
             Self::Wait { source } => Some(source),
         }
@@ -130,6 +143,12 @@ impl From<OpenError> for CaptureError {
 impl From<XdpOpenError> for CaptureError {
     fn from(error: XdpOpenError) -> Self {
         Self::Xdp(error)
+    }
+}
+
+impl From<BufferError> for CaptureError {
+    fn from(error: BufferError) -> Self {
+        Self::Buffer(error)
     }
 }
 

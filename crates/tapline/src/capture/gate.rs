@@ -1,7 +1,7 @@
 //! What decides in the kernel which packets of an interface come into its rings.
 
 use bpf::socket_filter::CountingFilter;
-use bpf::{Redirect, XdpLink};
+use bpf::{Mirror, Redirect, XdpLink};
 
 /// What lets packets in, and counts.
 pub(super) enum Gate {
@@ -13,6 +13,8 @@ pub(super) enum Gate {
     Uncounted,
     /// A program that takes packets from the driver, as long as it has its link.
     Steered(Redirect, Option<XdpLink>),
+    /// A program that copies packets, as long as it has its link.
+    Mirrored(Mirror, Option<XdpLink>),
 }
 
 /// What a gate counted; `None` where it does not or cannot tell.
@@ -55,12 +57,18 @@ impl Gate {
                 let_in: Some(counts.redirected),
                 lost: counts.unsteered,
             }),
+            Self::Mirrored(mirror, _) => mirror.counts().map_or(NOTHING, |counts| Passed {
+                refused: Some(counts.others),
+                sampled_out: Some(0),
+                let_in: Some(counts.mirrored),
+                lost: counts.lost,
+            }),
         }
     }
 
     /// Lets nothing in any more, where it is more than the filter of a ring.
     pub fn stop(&mut self) {
-        if let Self::Steered(_, link) = self {
+        if let Self::Steered(_, link) | Self::Mirrored(_, link) = self {
             *link = None;
         }
     }
@@ -68,7 +76,7 @@ impl Gate {
     /// What ties its program to the interface.
     pub fn xdp(&self) -> Option<&XdpLink> {
         match self {
-            Self::Steered(_, link) => link.as_ref(),
+            Self::Steered(_, link) | Self::Mirrored(_, link) => link.as_ref(),
             Self::Open | Self::Counted(_) | Self::Uncounted => None,
         }
     }
@@ -84,7 +92,7 @@ impl Gate {
             Self::Steered(redirect, _) => {
                 redirect.counts().is_ok_and(|counts| counts.unstamped > 0)
             }
-            Self::Open | Self::Counted(_) | Self::Uncounted => false,
+            Self::Open | Self::Counted(_) | Self::Uncounted | Self::Mirrored(..) => false,
         }
     }
 }

@@ -240,11 +240,11 @@ impl Capture {
 
     /// Lets packets gather where delivery is in batches. Ends early at `until_ns` and for `stop`.
     fn gather(&self, stop: &Stop, until_ns: u64) -> io::Result<()> {
-        let Policy::Batch { timeout, .. } = self.options.delivery else {
+        let Policy::Batch { min_bytes, timeout } = self.options.delivery else {
             return Ok(());
         };
         let until_ns = until_ns.min(monotonic_ns().saturating_add(nanoseconds(timeout)));
-        gather(&self.lanes, stop, until_ns)
+        gather(&self.lanes, stop, min_bytes, until_ns)
     }
 }
 

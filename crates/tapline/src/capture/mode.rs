@@ -7,6 +7,7 @@ use ring::{DirectionFilter, TimestampSource};
 
 use super::backend::Backend;
 use super::filter::Filter;
+use super::mirror::{self, MirrorLimit};
 use super::options::Options;
 
 /// What a capture does to the packets it sees.
@@ -52,12 +53,18 @@ pub enum ModeError {
     HardwareTime,
     /// A classic program runs at a socket; XDP takes expressions.
     ClassicProgram,
+    /// The backend that copies packets cannot do it.
+    Mirror(MirrorLimit),
 }
 
 impl ModeError {
     /// Whether the mode, and not the question, has to change for this to be had.
     pub fn is_unsupported(&self) -> bool {
-        !matches!(self, Self::Backend { .. })
+        use MirrorLimit::{Direction, Snaplen};
+        !matches!(
+            self,
+            Self::Backend { .. } | Self::Mirror(Direction | Snaplen { .. })
+        )
     }
 }
 
@@ -73,6 +80,7 @@ impl fmt::Display for ModeError {
             Self::ClassicProgram => {
                 f.write_str("drop mode takes a filter expression, not a classic program")
             }
+            Self::Mirror(limit) => limit.fmt(f),
         }
     }
 }
@@ -86,6 +94,9 @@ pub(super) fn check(options: &Options) -> Result<(), ModeError> {
         && (backend == Backend::Xdp) != (mode == Mode::Drop)
     {
         return Err(ModeError::Backend { backend, mode });
+    }
+    if options.backend == Some(Backend::XdpRingbuf) {
+        return mirror::check(options).map_err(ModeError::Mirror);
     }
     if mode == Mode::Mirror {
         return Ok(());

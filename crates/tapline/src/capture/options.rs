@@ -29,7 +29,7 @@ pub struct Options {
     pub mode: Mode,
     /// In drop mode: what becomes of packets that the filter refuses.
     pub others: Others,
-    /// In drop mode: where the program may run that takes the packets.
+    /// Where the XDP program may run that takes or copies packets, if there is one.
     pub xdp: XdpPlace,
     /// How packets cross the kernel border; `None` takes the way that suits `mode` and `delivery`.
     pub backend: Option<Backend>,

@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
-use ring::{Account, Batch, Link, PacketRing, XdpRing};
+use ring::{Account, Batch, Link, PacketRing, RingBuffer, XdpRing};
 
 use super::backend::Backend;
 
@@ -13,6 +13,8 @@ pub(super) enum Source {
     Packet(PacketRing),
     /// Of an AF_XDP socket: one of the interface's queues.
     Xdp(Box<XdpRing>),
+    /// A ring buffer: those of one processor.
+    Buffer(Box<RingBuffer>),
 }
 
 impl Source {
@@ -22,6 +24,7 @@ impl Source {
         match self {
             Self::Packet(ring) => ring.next_batch(),
             Self::Xdp(ring) => ring.next_batch(),
+            Self::Buffer(ring) => ring.next_batch(),
         }
     }
 
@@ -30,6 +33,7 @@ impl Source {
         match self {
             Self::Packet(ring) => ring.account(),
             Self::Xdp(ring) => ring.account(),
+            Self::Buffer(ring) => ring.account(),
         }
     }
 
@@ -39,6 +43,7 @@ impl Source {
             // The counters of a socket can always be read.
             Self::Packet(ring) => drop(ring.refresh()),
             Self::Xdp(ring) => drop(ring.refresh()),
+            Self::Buffer(ring) => ring.refresh(),
         }
     }
 
@@ -49,7 +54,7 @@ impl Source {
             // the capture's end does not wait for the last of them for ever.
             Self::Packet(ring) => drop(ring.stop()),
             // Its program is detached.
-            Self::Xdp(_) => {}
+            Self::Xdp(_) | Self::Buffer(_) => {}
         }
     }
 
@@ -58,6 +63,8 @@ impl Source {
         match self {
             Self::Packet(ring) => ring.take_error(),
             Self::Xdp(ring) => ring.take_error(),
+            // It is memory, and has no errors.
+            Self::Buffer(_) => Ok(()),
         }
     }
 
@@ -66,7 +73,7 @@ impl Source {
     pub fn wakes_early(&self) -> bool {
         match self {
             Self::Packet(ring) => ring.backend() == ring::Backend::PacketV2,
-            Self::Xdp(_) => true,
+            Self::Xdp(_) | Self::Buffer(_) => true,
         }
     }
 
@@ -75,13 +82,22 @@ impl Source {
         match self {
             Self::Packet(ring) => ring.is_filling(),
             Self::Xdp(ring) => ring.is_filling(),
+            Self::Buffer(ring) => ring.is_filling(),
+        }
+    }
+
+    /// Whether `min_bytes` wait to be read, where that can be told.
+    pub fn has_bytes(&self, min_bytes: usize) -> bool {
+        match self {
+            Self::Packet(_) | Self::Xdp(_) => false,
+            Self::Buffer(ring) => ring.waiting_bytes() >= min_bytes,
         }
     }
 
     /// The receive queue it belongs to; `None` if to all.
     pub fn queue(&self) -> Option<u32> {
         match self {
-            Self::Packet(_) => None,
+            Self::Packet(_) | Self::Buffer(_) => None,
             Self::Xdp(ring) => Some(ring.queue()),
         }
     }
@@ -90,6 +106,7 @@ impl Source {
         match self {
             Self::Packet(ring) => ring.link(),
             Self::Xdp(ring) => ring.link(),
+            Self::Buffer(ring) => ring.link(),
         }
     }
 
@@ -97,6 +114,7 @@ impl Source {
         match self {
             Self::Packet(ring) => ring.backend().into(),
             Self::Xdp(_) => Backend::Xdp,
+            Self::Buffer(_) => Backend::XdpRingbuf,
         }
     }
 
@@ -105,6 +123,7 @@ impl Source {
         match self {
             Self::Packet(ring) => ring.buffer_bytes(),
             Self::Xdp(ring) => ring.buffer_bytes(),
+            Self::Buffer(ring) => ring.buffer_bytes(),
         }
     }
 }
@@ -115,6 +134,7 @@ impl AsFd for Source {
         match self {
             Self::Packet(ring) => ring.as_fd(),
             Self::Xdp(ring) => ring.as_fd(),
+            Self::Buffer(ring) => ring.as_fd(),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::os::fd::AsFd;
 
 use abi::clock::monotonic_ns;
-use bpf::{FilterMaps, Insn, Redirect, RedirectError, RedirectOptions};
+use bpf::{FilterMaps, Insn, Mirror, Redirect, RedirectError, RedirectOptions};
 use filter::ebpf::{Fragment, prologue};
 use filter::{At, Filter};
 use ring::{TimestampSource, XdpOpenError, XdpOptions, XdpRing, XdpStep};
@@ -19,7 +19,7 @@ use super::source::Source;
 use super::wanted::Wanted;
 
 /// Name of the maps with a filter's sets.
-const SETS: &str = "tapline_filter";
+pub(super) const SETS: &str = "tapline_filter";
 
 /// How long a queue may be taken by a socket that is being closed. It was measured to take some
 /// milliseconds, and longer with much packet memory.
@@ -104,7 +104,8 @@ fn is_taken(error: &XdpOpenError) -> bool {
         && Errno::from_io_error(&error.source) == Some(Errno::BUSY))
 }
 
-fn fragment(link: &str, filter: &Filter) -> Result<Fragment, CaptureError> {
+/// The code of a filter for packets of `link`.
+pub(super) fn fragment(link: &str, filter: &Filter) -> Result<Fragment, CaptureError> {
     filter.ebpf().map_err(|error| CaptureError::Filter {
         link: link.to_owned(),
         link_type: filter.options().link,
@@ -133,10 +134,12 @@ fn load(
     })
 }
 
-/// The filter in front of the steering: what it accepts is taken.
-fn select<'m>(code: &Fragment, maps: &'m FilterMaps) -> Vec<Insn<'m>> {
+/// The filter in front of a program: what it accepts is taken.
+pub(super) fn select<'m>(code: &Fragment, maps: &'m FilterMaps) -> Vec<Insn<'m>> {
     const _: () = assert!(Fragment::ACCEPT.0 == Redirect::TAKE.0);
     const _: () = assert!(Fragment::REJECT.0 == Redirect::OTHERS.0);
+    const _: () = assert!(Fragment::ACCEPT.0 == Mirror::TAKE.0);
+    const _: () = assert!(Fragment::REJECT.0 == Mirror::OTHERS.0);
     // At XDP a prologue needs no labels.
     let mut select = prologue(At::Xdp, code.direct_bytes, [Redirect::TAKE; 2]);
     let resolved = maps.resolve(&code.code);

@@ -89,13 +89,21 @@ impl Waiter {
 }
 
 /// Lets packets gather where the rings themselves do not, until `until_ns` on the monotonic clock or
-/// until a ring fills. Ends early for `stop`.
-pub(super) fn gather(lanes: &[Lane], stop: &Stop, until_ns: u64) -> io::Result<()> {
-    let is_filling = |lane: &Lane| lane.source.wakes_early() && lane.source.is_filling();
+/// until a ring fills or has a batch of `min_bytes`. Ends early for `stop`.
+pub(super) fn gather(
+    lanes: &[Lane],
+    stop: &Stop,
+    min_bytes: usize,
+    until_ns: u64,
+) -> io::Result<()> {
+    let has_gathered = |lane: &Lane| {
+        let source = &lane.source;
+        source.wakes_early() && (source.is_filling() || source.has_bytes(min_bytes))
+    };
     if !lanes.iter().any(|lane| lane.source.wakes_early()) {
         return Ok(());
     }
-    while !lanes.iter().any(is_filling) {
+    while !lanes.iter().any(has_gathered) {
         let left_ns = until_ns.saturating_sub(monotonic_ns());
         let timeout = timespec(left_ns.min(GATHER_NS));
         match poll(&mut [PollFd::new(stop, PollFlags::IN)], Some(&timeout)) {

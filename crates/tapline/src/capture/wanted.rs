@@ -7,6 +7,7 @@ use filter::{At, LinkType, Warning};
 use netlink::{Link, Netlink, NetlinkError};
 use ring::OpenError;
 
+use super::backend::Backend;
 use super::error::CaptureError;
 use super::filter::{Expression, Filter};
 use super::mode::Mode;
@@ -27,9 +28,9 @@ impl Wanted {
             None => Ok(Self::Everything),
             Some(Filter::Program(program)) => Ok(Self::Program(program.clone())),
             Some(Filter::Expression(expression)) => {
-                let at = match options.mode {
-                    Mode::Mirror => At::Socket,
-                    Mode::Drop => At::Xdp,
+                let at = match (options.mode, options.backend) {
+                    (Mode::Drop, _) | (_, Some(Backend::XdpRingbuf)) => At::Xdp,
+                    (Mode::Mirror, _) => At::Socket,
                 };
                 Self::compile(expression, at, link, netlink)
             }
