@@ -25,6 +25,9 @@ use super::options::{Backend, Options};
 /// others.
 const SEND_BUFFER_BYTES: u32 = 8 << 20;
 
+/// Errors of earlier probes that are taken away at once: in between others may come.
+const MAX_KEPT_ERRORS: usize = 4;
+
 const SOL_RAW: i32 = 255;
 const ICMP_FILTER: i32 = 1;
 const ICMP6_FILTER: i32 = 1;
@@ -42,6 +45,8 @@ pub(super) struct Channel {
     sender: Option<OwnedFd>,
     pub message: EchoMessage,
     is_ipv6: bool,
+    /// The kernel tells when probes leave.
+    has_stamps: bool,
 }
 
 /// What a channel is opened for.
@@ -51,6 +56,8 @@ pub(super) struct Wanted<'a> {
     pub backend: Backend,
     pub identifier: u16,
     pub link: Option<u32>,
+    /// Ask the kernel when probes leave.
+    pub stamps: bool,
     pub options: &'a Options,
 }
 
@@ -69,11 +76,14 @@ impl Channel {
         };
         wanted.prepare_receiver(&receiver)?;
         wanted.prepare_sender(sender.as_ref().unwrap_or(&receiver))?;
+        let has_stamps =
+            wanted.stamps && wanted.ask_for_stamps(sender.as_ref().unwrap_or(&receiver));
         Ok(Self {
             receiver,
             sender,
             message: wanted.message(&[]),
             is_ipv6: wanted.is_ipv6,
+            has_stamps,
         })
     }
 
@@ -102,21 +112,32 @@ impl Channel {
         }
     }
 
-    /// Takes what has come next; `None` when there is nothing. Does not block.
-    pub fn receive(&self, buffer: &mut [u8]) -> Option<(Datagram, Queue)> {
-        let take =
-            |buffer: &mut [u8], queue| datagram::receive(self.receiver.as_fd(), buffer, queue);
-        match take(buffer, Queue::Data) {
-            Ok(datagram) => Some((datagram, Queue::Data)),
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock && self.sender.is_some() => {
-                None
-            }
-            // A ping socket gets the errors about its probes in the other queue.
-            Err(_) => {
-                let datagram = take(buffer, Queue::Errors).ok()?;
-                Some((datagram, Queue::Errors))
+    /// Takes the next datagram of a queue; `None` when there is none. Does not block.
+    ///
+    /// Errors that the kernel has kept for the socket are taken away: the queue of errors has them.
+    pub fn take(&self, queue: Queue, buffer: &mut [u8]) -> Option<Datagram> {
+        let socket = match queue {
+            Queue::Data => &self.receiver,
+            Queue::Errors => self.sender(),
+        };
+        let take = |buffer: &mut [u8]| datagram::receive(socket.as_fd(), buffer, queue);
+        for _ in 0..MAX_KEPT_ERRORS {
+            match take(buffer) {
+                Ok(datagram) => return Some(datagram),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return None,
+                Err(_) => {}
             }
         }
+        None
+    }
+
+    /// Whether the queue of errors tells something that nothing else tells.
+    pub fn has_news_of_errors(&self) -> bool {
+        self.sender.is_none() || self.has_stamps
+    }
+
+    fn sender(&self) -> &OwnedFd {
+        self.sender.as_ref().unwrap_or(&self.receiver)
     }
 
     /// Reads what was received.
@@ -127,7 +148,8 @@ impl Channel {
         bytes: &'a [u8],
     ) -> Option<Message<'a>> {
         if queue == Queue::Errors {
-            return queued(datagram, bytes);
+            // What a raw socket sent is told of by the messages themselves.
+            return self.sender.is_none().then(|| queued(datagram, bytes))?;
         }
         let source = datagram.address?;
         match source {
@@ -283,6 +305,13 @@ impl Wanted<'_> {
         )?;
         self.set_link(socket)?;
         self.set_source(socket)
+    }
+
+    /// Asks for the time at which the driver takes each probe; whether the kernel can tell.
+    fn ask_for_stamps(&self, socket: &OwnedFd) -> bool {
+        let flags = libc::SOF_TIMESTAMPING_TX_SOFTWARE | libc::SOF_TIMESTAMPING_SOFTWARE;
+        let (level, name) = (libc::SOL_SOCKET, libc::SO_TIMESTAMPING);
+        set_option(socket.as_fd(), level, name, &flags).is_ok()
     }
 
     /// Asks for room, beyond the system's limit where that is permitted.

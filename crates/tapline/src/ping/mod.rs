@@ -11,10 +11,14 @@
 //! for whoever has an event loop. What is to be known of the run is in its [`Prober`](probe::Prober);
 //! the [`Outcome`] adds what became of this host's part. [`ping_once`] asks one host once.
 //!
-//! A round trip is taken from this program's clock just before the probe is sent to the kernel's time
-//! stamp of the answer, so it holds the way of a packet through the kernel, and no waiting for a reader.
+//! A round trip ends with the kernel's time stamp of the answer, whenever that is read. Up to 20 000
+//! probes a second it begins when the driver takes the probe; above that, where asking would cost more
+//! than sending, by this program's clock just before the system call. [`Outcome`] has how many were
+//! timed in which way.
 
+mod answers;
 mod channel;
+mod departures;
 mod error;
 mod event;
 mod filter;

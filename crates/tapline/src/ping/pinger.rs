@@ -15,6 +15,7 @@ use rustix::rand::{GetRandomFlags, getrandom};
 use rustix::time::{TimerfdClockId, TimerfdFlags, timerfd_create};
 
 use super::channel::{Channel, Wanted};
+use super::departures::Departures;
 use super::error::{PingError, Step, at};
 use super::neighbours;
 use super::options::{Backend, Options};
@@ -22,6 +23,9 @@ use super::outcome::{Ended, LocalDrops, Outcome};
 
 /// Identifiers tried for ping sockets before one that nobody has is given up on.
 const MAX_IDENTIFIERS: usize = 16;
+
+/// Probes a second up to which the kernel is asked when each leaves: that takes a system call each.
+const MAX_STAMPED_PPS: u64 = 20_000;
 
 /// Whether there is more to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +51,9 @@ pub struct Pinger {
     pub(super) backend: Backend,
     pub(super) local_drops: LocalDrops,
     pub(super) buffer: Box<[u8]>,
+    /// Of the queue of errors, read while the other buffer holds an answer.
+    pub(super) side_buffer: Box<[u8]>,
+    pub(super) departures: Departures,
     pub(super) duration_ns: u64,
     pub(super) is_cut_short: bool,
     pub(super) tick_ns: Option<u64>,
@@ -65,12 +72,15 @@ impl Pinger {
     pub fn open(targets: Targets, options: &Options) -> Result<Self, PingError> {
         let (key, identifier) = secrets()?;
         let mut plan = plan(options, key, identifier);
-        plan.forecast(targets.len())?;
+        let forecast = plan.forecast(targets.len())?;
+        let pace_pps = (u64::from(targets.len()) * 1_000_000_000).checked_div(forecast.round_ns);
+        let stamps = pace_pps.is_some_and(|pace_pps| pace_pps <= MAX_STAMPED_PPS);
         let link = match &options.link {
             Some(name) => Some(index_of(name)?),
             None => None,
         };
-        let (channels, backend) = open_channels(&targets, options, link, &mut plan.identifier)?;
+        let (channels, backend) =
+            open_channels(&targets, options, link, stamps, &mut plan.identifier)?;
         let mut prober = Prober::new(&plan, targets)?;
         let NeighbourPace { most, .. } = options.neighbours;
         neighbours::mark(&mut prober, most)?;
@@ -103,6 +113,8 @@ impl Pinger {
             local_drops: LocalDrops::default(),
             // An IPv6 header, an ICMP header, and a probe quoted behind them, all as long as they can be.
             buffer: vec![0; options.payload_bytes + 256].into_boxed_slice(),
+            side_buffer: vec![0; options.payload_bytes + 256].into_boxed_slice(),
+            departures: Departures::new(stamps),
             duration_ns: options.duration.map_or(u64::MAX, nanoseconds),
             is_cut_short: false,
             tick_ns,
@@ -142,6 +154,8 @@ impl Pinger {
             overruns: overruns.sum(),
             clock_steps: self.clock.steps(),
             timestamp_source: "kernel",
+            departures_by_kernel: self.departures.by_kernel,
+            departures_by_program: self.departures.by_program,
             prober: self.prober,
         }
     }
@@ -226,17 +240,18 @@ fn open_channels<'a>(
     targets: &Targets,
     options: &'a Options,
     link: Option<u32>,
+    stamps: bool,
     identifier: &mut u16,
 ) -> Result<(Opened<'a>, Backend), PingError> {
     let families = [false, true].map(|is_ipv6| targets.has_family(is_ipv6));
     let mut open = |backend| {
         for _ in 1..MAX_IDENTIFIERS {
-            match open_families(families, backend, *identifier, link, options) {
+            match open_families(families, backend, *identifier, link, stamps, options) {
                 Err(error) if is_taken(&error) => *identifier = identifier.wrapping_add(1).max(1),
                 opened => return opened,
             }
         }
-        open_families(families, backend, *identifier, link, options)
+        open_families(families, backend, *identifier, link, stamps, options)
     };
     if let Some(backend) = options.backend {
         return Ok((open(backend)?, backend));
@@ -259,6 +274,7 @@ fn open_families(
     backend: Backend,
     identifier: u16,
     link: Option<u32>,
+    stamps: bool,
     options: &Options,
 ) -> Result<Opened<'_>, PingError> {
     let mut opened = Vec::new();
@@ -269,6 +285,7 @@ fn open_families(
                 backend,
                 identifier,
                 link,
+                stamps,
                 options,
             };
             opened.push((Channel::open(&wanted)?, wanted));

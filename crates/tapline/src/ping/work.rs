@@ -12,20 +12,14 @@ use abi::clock::monotonic_ns;
 
 use super::event::{Event, Observer};
 use super::outcome::{Ended, Outcome};
-use super::pinger::{Pinger, State, look};
+use super::pinger::{Pinger, State};
 use crate::stop::Stop;
 
 /// Probes sent in a round at most, and after how many of them answers are looked for.
 const MAX_SENDS: u32 = 256;
 const SENDS_BETWEEN_LOOKS: u32 = 8;
-/// Answers taken at once at most.
-const MAX_ANSWERS: u32 = 256;
 /// Shorter times are not slept: waking up takes longer.
 const SPIN_NS: u64 = 20_000;
-/// How far a time stamp may lie ahead of the look at the clock before it: what comes while answers are
-/// taken. Beyond, the clock was set.
-const MAX_AHEAD_NS: u64 = 1_000_000_000;
-
 /// What a round found.
 enum Found {
     /// There may be more to do now.
@@ -177,44 +171,5 @@ impl Pinger {
         self.local_drops.count(&error);
         let error = &error;
         observer.event(&Event::Dropped { probe, error }, &self.prober);
-    }
-
-    /// Takes answers while there are any, up to a bound for each family; how many came.
-    fn take_answers(&mut self, observer: &mut impl Observer) -> u32 {
-        let mut taken = 0;
-        // Of stamps taken around a step of the clock nobody can say by which clock they are.
-        let mut is_trusted = None;
-        for channel in &self.channels {
-            for _ in 0..MAX_ANSWERS {
-                let Some((datagram, queue)) = channel.receive(&mut self.buffer) else {
-                    break;
-                };
-                taken += 1;
-                let now_ns = monotonic_ns().saturating_sub(self.start_ns);
-                let is_trusted = *is_trusted.get_or_insert_with(|| {
-                    let step = self.clock.look(look());
-                    if let Some(by_ns) = step {
-                        observer.event(&Event::ClockStep { by_ns }, &self.prober);
-                    }
-                    step.is_none()
-                });
-                let Some(message) = channel.read(&datagram, queue, &self.buffer[..datagram.len])
-                else {
-                    continue;
-                };
-                let stamp_ns = datagram.stamp_ns.filter(|_| is_trusted);
-                let stamp_ns = stamp_ns
-                    .and_then(|wall| self.clock.monotonic_ns(wall).checked_sub(self.start_ns))
-                    .filter(|stamp_ns| *stamp_ns <= now_ns + MAX_AHEAD_NS);
-                let verdict = self.prober.received(&message, stamp_ns, now_ns);
-                let event = Event::Answer {
-                    verdict,
-                    message,
-                    wall_ns: datagram.stamp_ns,
-                };
-                observer.event(&event, &self.prober);
-            }
-        }
-        taken
     }
 }

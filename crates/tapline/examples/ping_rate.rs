@@ -1,0 +1,74 @@
+//! How many probes a second a run makes between two test hosts, and how long they take:
+//! `ping_rate BACKEND COUNT TARGET…`, with `raw` or `ping-socket`; hosts are 10.1.0.1 (this one),
+//! 10.1.0.2, fd00:1::2 and the loopbacks. Needs root.
+
+use std::env;
+use std::io;
+use std::net::IpAddr;
+use std::time::Duration;
+
+use lab::Net;
+use tapline::Stop;
+use tapline::ping::{Backend, Event, Options, Pinger};
+use tapline::probe::Prober;
+use tapline::probe::targets::{Builder, Resolver};
+
+struct NoNames;
+
+impl Resolver for NoNames {
+    fn addresses(&mut self, _: &str) -> io::Result<Vec<IpAddr>> {
+        Err(io::ErrorKind::NotFound.into())
+    }
+
+    fn interface(&mut self, _: &str) -> io::Result<u32> {
+        Err(io::ErrorKind::NotFound.into())
+    }
+}
+
+fn main() {
+    let words: Vec<String> = env::args().skip(1).collect();
+    let [backend, count, rate, targets @ ..] = &words[..] else {
+        panic!("ping_rate BACKEND COUNT RATE TARGET…");
+    };
+    let [left, _right] = Net::new().pair();
+    let range = "/proc/sys/net/ipv4/ping_group_range";
+    left.run(|| std::fs::write(range, "0 2147483647"))
+        .expect("root");
+    let mut builder = Builder::default();
+    for word in targets {
+        builder.add(word, &mut NoNames).expect("a target");
+    }
+    let backends = [Backend::Raw, Backend::PingSocket];
+    let options = Options {
+        count: Some(count.parse().expect("a count")),
+        interval: Duration::ZERO,
+        rate_pps: Some(rate.parse().expect("a rate")).filter(|rate| *rate > 0),
+        backend: backends.into_iter().find(|known| known.name() == backend),
+        payload_bytes: 16,
+        ..Options::default()
+    };
+    let targets = builder.build().expect("not too many");
+    let pinger = left
+        .run(|| Pinger::open(targets, &options))
+        .expect("it opens");
+    let stop = Stop::new().expect("a stop");
+    let outcome = pinger.run(&mut |_: &Event<'_>, _: &Prober| (), &stop);
+    let total = outcome.prober.total();
+    let seconds = outcome.duration.as_secs_f64();
+    println!(
+        "{} {:.3} s, {:.0} probes/s",
+        outcome.backend.name(),
+        seconds,
+        total.sent as f64 / seconds
+    );
+    println!("{total:?}\n{:?}", outcome.prober.others());
+    println!("overruns {:?}, {:?}", outcome.overruns, outcome.local_drops);
+    let histogram = outcome.prober.histogram();
+    for quantile in [0.0, 0.5, 0.99, 0.999, 1.0] {
+        println!(
+            "p{} {:?} ns",
+            quantile * 100.0,
+            histogram.quantile(quantile).unwrap_or(0)
+        );
+    }
+}
