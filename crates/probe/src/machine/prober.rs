@@ -153,6 +153,12 @@ impl Prober {
         }
     }
 
+    /// Whether [`Prober::expire`] has anything to do at `now_ns`: who takes answers before tells none lost
+    /// that has only not been read.
+    pub fn is_expiry_due(&self, now_ns: u64) -> bool {
+        self.expiry.next_ns().is_some_and(|at_ns| at_ns <= now_ns)
+    }
+
     /// Counts the probes lost whose time is over at `now_ns`, and tells each.
     pub fn expire(&mut self, now_ns: u64, mut lost: impl FnMut(Probe)) {
         self.expire_with(now_ns, |probe, _| lost(probe));

@@ -2,9 +2,10 @@
 
 use abi::clock::monotonic_ns;
 use abi::datagram::{Datagram, Queue, QueuedError};
-use probe::{COOKIE_BYTES, Message};
+use probe::{COOKIE_BYTES, Message, Reply};
 
 use super::channel::Channel;
+use super::departures::Departures;
 use super::event::{Event, Observer};
 use super::pinger::{Pinger, look};
 
@@ -52,29 +53,28 @@ impl Pinger {
             && let Some(datagram) = channel.take(Queue::Data, &mut buffer)
         {
             taken += 1;
-            // The probe left before its answer came, so what the kernel tells of it is there.
-            if self.departures.is_wanted() {
-                self.take_errors(channel, trust, observer);
-            }
-            self.judge(channel, (&datagram, Queue::Data), &buffer, trust, observer);
+            let bytes = &buffer[..datagram.len];
+            self.judge(channel, (&datagram, Queue::Data), bytes, trust, observer);
         }
         self.buffer = buffer;
-        if channel.has_news_of_errors() {
-            taken += self.take_errors(channel, trust, observer);
+        if taken == 0 && channel.has_news_of_errors() {
+            taken = self.take_errors(channel, |_| false, trust, observer);
         }
         taken
     }
 
-    /// Takes what the queue of errors tells: when probes left, and errors about them.
+    /// Takes what the queue of errors tells, until `is_enough`: when probes left, and errors about them.
     fn take_errors(
         &mut self,
         channel: &Channel,
+        is_enough: impl Fn(&Departures) -> bool,
         trust: &mut Trust,
         observer: &mut impl Observer,
     ) -> u32 {
         let mut buffer = std::mem::take(&mut self.side_buffer);
         let mut taken = 0;
         while taken < MAX_TAKEN
+            && !is_enough(&self.departures)
             && let Some(datagram) = channel.take(Queue::Errors, &mut buffer)
         {
             taken += 1;
@@ -84,12 +84,12 @@ impl Pinger {
                 .is_some_and(QueuedError::is_time_stamp)
             {
                 self.look_once(trust, observer);
-                self.note_departure(&datagram, &buffer, *trust);
+                self.note_departure(&datagram, &buffer[..datagram.len], *trust);
             } else {
                 self.judge(
                     channel,
                     (&datagram, Queue::Errors),
-                    &buffer,
+                    &buffer[..datagram.len],
                     trust,
                     observer,
                 );
@@ -100,8 +100,7 @@ impl Pinger {
     }
 
     /// Notes when a probe left: the kernel gives back the packet, which ends with the payload.
-    fn note_departure(&mut self, datagram: &Datagram, buffer: &[u8], trust: Trust) {
-        let packet = &buffer[..datagram.len];
+    fn note_departure(&mut self, datagram: &Datagram, packet: &[u8], trust: Trust) {
         let payload_bytes = COOKIE_BYTES + self.prober.filler().len();
         let Some((head, payload)) =
             (packet.len().checked_sub(payload_bytes)).and_then(|at| packet.split_at_checked(at))
@@ -127,20 +126,23 @@ impl Pinger {
         &mut self,
         channel: &Channel,
         (datagram, queue): (&Datagram, Queue),
-        buffer: &[u8],
+        bytes: &[u8],
         trust: &mut Trust,
         observer: &mut impl Observer,
     ) {
         self.look_once(trust, observer);
-        let Some(message) = channel.read(datagram, queue, &buffer[..datagram.len]) else {
+        let Some(message) = channel.read(datagram, queue, bytes) else {
             return;
+        };
+        let departure_ns = match &message {
+            Message::Reply(reply) => self.departure(channel, reply, trust, observer),
+            Message::Error(_) => 0,
         };
         let now_ns = monotonic_ns().saturating_sub(self.start_ns);
         let stamp_ns = (datagram.stamp_ns.filter(|_| !trust.is_lost))
             .and_then(|wall_ns| self.in_run(wall_ns))
             .filter(|stamp_ns| *stamp_ns <= now_ns + MAX_AHEAD_NS);
-        let late_ns = self.departure_delay(&message);
-        let stamp_ns = stamp_ns.map(|stamp_ns| stamp_ns.saturating_sub(late_ns));
+        let stamp_ns = stamp_ns.map(|stamp_ns| stamp_ns.saturating_sub(departure_ns));
         let verdict = self.prober.received(&message, stamp_ns, now_ns);
         let event = Event::Answer {
             verdict,
@@ -150,25 +152,28 @@ impl Pinger {
         observer.event(&event, &self.prober);
     }
 
-    /// How long after its own stamp the probe left that `message` answers; 0 where only that is known.
-    fn departure_delay(&mut self, message: &Message<'_>) -> u64 {
-        let Message::Reply(reply) = message else {
-            return 0;
-        };
-        let known = match self.departures.is_wanted() {
-            true => self.prober.identify(reply.sequence, reply.payload),
-            false => None,
-        };
-        match known.and_then(|(probe, _)| self.departures.delay(probe)) {
-            Some(delay_ns) => {
-                self.departures.by_kernel += 1;
-                delay_ns.into()
-            }
-            None => {
-                self.departures.by_program += 1;
-                0
-            }
+    /// How long after its own stamp the probe left that `reply` answers; 0 where only that is known.
+    fn departure(
+        &mut self,
+        channel: &Channel,
+        reply: &Reply<'_>,
+        trust: &mut Trust,
+        observer: &mut impl Observer,
+    ) -> u64 {
+        let mut known = None;
+        if self.departures.is_wanted()
+            && let Some((probe, _)) = self.prober.identify(reply.sequence, reply.payload)
+        {
+            // The probe left before its answer came, so what the kernel tells of that is in the queue.
+            let is_known = |departures: &Departures| departures.delay(probe).is_some();
+            self.take_errors(channel, is_known, trust, observer);
+            known = self.departures.delay(probe);
         }
+        match known {
+            Some(_) => self.departures.by_kernel += 1,
+            None => self.departures.by_program += 1,
+        }
+        known.unwrap_or(0).into()
     }
 
     /// Looks at the clocks, once for all that is taken at a time.

@@ -28,6 +28,9 @@ const SEND_BUFFER_BYTES: u32 = 8 << 20;
 /// Errors of earlier probes that are taken away at once: in between others may come.
 const MAX_KEPT_ERRORS: usize = 4;
 
+/// Datagrams that a socket takes before it has its filter, at most: it has little room then.
+const MAX_BEFORE_FILTER: usize = 4096;
+
 const SOL_RAW: i32 = 255;
 const ICMP_FILTER: i32 = 1;
 const ICMP6_FILTER: i32 = 1;
@@ -74,6 +77,7 @@ impl Channel {
             }
             Backend::PingSocket => None,
         };
+        empty(&receiver);
         wanted.prepare_receiver(&receiver)?;
         wanted.prepare_sender(sender.as_ref().unwrap_or(&receiver))?;
         let has_stamps =
@@ -168,6 +172,15 @@ impl Channel {
 
     pub fn is_for(&self, address: IpAddr) -> bool {
         address.is_ipv6() == self.is_ipv6
+    }
+}
+
+/// Throws away what came into a socket before it had its filter.
+fn empty(socket: &OwnedFd) {
+    for _ in 0..MAX_BEFORE_FILTER {
+        if datagram::receive(socket.as_fd(), &mut [], Queue::Data).is_err() {
+            return;
+        }
     }
 }
 

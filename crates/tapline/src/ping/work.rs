@@ -106,13 +106,16 @@ impl Pinger {
     }
 
     fn round(&mut self, observer: &mut impl Observer) -> Found {
-        self.take_answers(observer);
+        let mut has_taken = false;
         for sent in 1..=MAX_SENDS {
             let now_ns = self.now_ns();
             self.end_what_is_over(now_ns, observer);
             match self.prober.next(now_ns) {
-                Step::Send(probe) => self.send(probe, observer),
-                Step::Wait(until_ns) if self.take_answers(observer) == 0 => {
+                Step::Send(probe) => {
+                    self.send(probe, observer);
+                    has_taken = false;
+                }
+                Step::Wait(until_ns) if has_taken => {
                     let end_ns = if self.is_cut_short {
                         u64::MAX
                     } else {
@@ -120,7 +123,10 @@ impl Pinger {
                     };
                     return Found::Nothing(until_ns.min(self.next_tick_ns).min(end_ns));
                 }
-                Step::Wait(_) => return Found::More,
+                Step::Wait(_) => {
+                    self.take_answers(observer);
+                    has_taken = true;
+                }
                 Step::Done => return Found::Done,
             }
             if sent % SENDS_BETWEEN_LOOKS == 0 {
@@ -135,6 +141,10 @@ impl Pinger {
         if now_ns >= self.duration_ns && !self.is_cut_short {
             self.is_cut_short = true;
             self.prober.stop(now_ns);
+        }
+        if self.prober.is_expiry_due(now_ns) {
+            // What came in time and has not been read yet is not lost.
+            self.take_answers(observer);
         }
         self.prober.expire_with(now_ns, |probe, prober| {
             observer.event(&Event::Lost { probe }, prober);
