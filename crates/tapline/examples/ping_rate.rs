@@ -1,5 +1,6 @@
 //! How many probes a second a run makes between two test hosts, and how long they take:
-//! `ping_rate BACKEND COUNT TARGET…`, with `raw` or `ping-socket`; hosts are 10.1.0.1 (this one),
+//! `ping_rate BACKEND COUNT RATE LINK TARGET…`, with `raw`, `ring` or `ping-socket`, a rate of 0 for as fast
+//! as can be and a link of `-` for any; hosts are 10.1.0.1 (this one),
 //! 10.1.0.2, fd00:1::2 and the loopbacks. Needs root.
 
 use std::env;
@@ -27,8 +28,8 @@ impl Resolver for NoNames {
 
 fn main() {
     let words: Vec<String> = env::args().skip(1).collect();
-    let [backend, count, rate, targets @ ..] = &words[..] else {
-        panic!("ping_rate BACKEND COUNT RATE TARGET…");
+    let [backend, count, rate, link, targets @ ..] = &words[..] else {
+        panic!("ping_rate BACKEND COUNT RATE LINK TARGET…");
     };
     let [left, _right] = Net::new().pair();
     let range = "/proc/sys/net/ipv4/ping_group_range";
@@ -38,12 +39,13 @@ fn main() {
     for word in targets {
         builder.add(word, &mut NoNames).expect("a target");
     }
-    let backends = [Backend::Raw, Backend::PingSocket];
+    let backends = [Backend::Raw, Backend::Ring, Backend::PingSocket];
     let options = Options {
         count: Some(count.parse().expect("a count")),
         interval: Duration::ZERO,
         rate_pps: Some(rate.parse().expect("a rate")).filter(|rate| *rate > 0),
         backend: backends.into_iter().find(|known| known.name() == backend),
+        link: Some(link.clone()).filter(|link| link != "-"),
         payload_bytes: 16,
         ..Options::default()
     };

@@ -2,12 +2,14 @@
 
 use abi::clock::monotonic_ns;
 use abi::datagram::{Datagram, Queue, QueuedError};
-use probe::{COOKIE_BYTES, Message, Reply};
+use probe::{COOKIE_BYTES, Message};
+use ring::PacketRing;
 
 use super::channel::Channel;
 use super::departures::Departures;
 use super::event::{Event, Observer};
 use super::pinger::{Pinger, look};
+use super::ring::read;
 
 /// Datagrams taken from a queue at once at most.
 const MAX_TAKEN: u32 = 256;
@@ -31,13 +33,46 @@ impl Pinger {
     /// Takes answers while there are any, up to a bound for each family; how many came.
     pub(super) fn take_answers(&mut self, observer: &mut impl Observer) -> u32 {
         let mut trust = Trust::default();
-        // The channels are lent out for the time, so that the rest can be changed beside them.
+        // Ring and channels are lent out for the time, so that the rest can be changed beside them.
+        if let Some(mut ring) = self.ring.take() {
+            let taken = self.take_from_ring(&mut ring, &mut trust, observer);
+            self.ring = Some(ring);
+            return taken;
+        }
         let channels = std::mem::take(&mut self.channels);
         let taken = channels
             .iter()
             .map(|channel| self.take_from(channel, &mut trust, observer));
         let taken = taken.sum();
         self.channels = channels;
+        taken
+    }
+
+    fn take_from_ring(
+        &mut self,
+        ring: &mut PacketRing,
+        trust: &mut Trust,
+        observer: &mut impl Observer,
+    ) -> u32 {
+        let mut taken = 0;
+        let type_of_link = ring.link().link_type;
+        while taken < MAX_TAKEN
+            && let Some(mut batch) = ring.next_batch()
+        {
+            for packet in batch.packets() {
+                taken += 1;
+                self.look_once(trust, observer);
+                if let Some(message) = read(&packet, type_of_link) {
+                    self.departures.by_program += 1;
+                    self.judge(&message, Some(packet.timestamp_ns), 0, *trust, observer);
+                }
+            }
+        }
+        if taken == 0 {
+            // An interface that went down makes the descriptor readable until this has been taken; its
+            // probes are local drops or lost, and it may come up again.
+            let _ = ring.take_error();
+        }
         taken
     }
 
@@ -54,7 +89,11 @@ impl Pinger {
         {
             taken += 1;
             let bytes = &buffer[..datagram.len];
-            self.judge(channel, (&datagram, Queue::Data), bytes, trust, observer);
+            self.look_once(trust, observer);
+            if let Some(message) = channel.read(&datagram, Queue::Data, bytes) {
+                let departure_ns = self.departure(channel, &message, trust, observer);
+                self.judge(&message, datagram.stamp_ns, departure_ns, *trust, observer);
+            }
         }
         self.buffer = buffer;
         if taken == 0 && channel.has_news_of_errors() {
@@ -78,21 +117,16 @@ impl Pinger {
             && let Some(datagram) = channel.take(Queue::Errors, &mut buffer)
         {
             taken += 1;
+            let bytes = &buffer[..datagram.len];
+            self.look_once(trust, observer);
             if datagram
                 .error
                 .as_ref()
                 .is_some_and(QueuedError::is_time_stamp)
             {
-                self.look_once(trust, observer);
-                self.note_departure(&datagram, &buffer[..datagram.len], *trust);
-            } else {
-                self.judge(
-                    channel,
-                    (&datagram, Queue::Errors),
-                    &buffer[..datagram.len],
-                    trust,
-                    observer,
-                );
+                self.note_departure(&datagram, bytes, *trust);
+            } else if let Some(message) = channel.read(&datagram, Queue::Errors, bytes) {
+                self.judge(&message, datagram.stamp_ns, 0, *trust, observer);
             }
         }
         self.side_buffer = buffer;
@@ -122,44 +156,41 @@ impl Pinger {
         }
     }
 
+    /// Counts a message that came at `wall_ns`, of which `departure_ns` went by before its probe left.
     fn judge(
         &mut self,
-        channel: &Channel,
-        (datagram, queue): (&Datagram, Queue),
-        bytes: &[u8],
-        trust: &mut Trust,
+        message: &Message<'_>,
+        wall_ns: Option<u64>,
+        departure_ns: u64,
+        trust: Trust,
         observer: &mut impl Observer,
     ) {
-        self.look_once(trust, observer);
-        let Some(message) = channel.read(datagram, queue, bytes) else {
-            return;
-        };
-        let departure_ns = match &message {
-            Message::Reply(reply) => self.departure(channel, reply, trust, observer),
-            Message::Error(_) => 0,
-        };
         let now_ns = monotonic_ns().saturating_sub(self.start_ns);
-        let stamp_ns = (datagram.stamp_ns.filter(|_| !trust.is_lost))
+        let stamp_ns = (wall_ns.filter(|_| !trust.is_lost))
             .and_then(|wall_ns| self.in_run(wall_ns))
             .filter(|stamp_ns| *stamp_ns <= now_ns + MAX_AHEAD_NS);
         let stamp_ns = stamp_ns.map(|stamp_ns| stamp_ns.saturating_sub(departure_ns));
-        let verdict = self.prober.received(&message, stamp_ns, now_ns);
+        let verdict = self.prober.received(message, stamp_ns, now_ns);
+        let message = *message;
         let event = Event::Answer {
             verdict,
             message,
-            wall_ns: datagram.stamp_ns,
+            wall_ns,
         };
         observer.event(&event, &self.prober);
     }
 
-    /// How long after its own stamp the probe left that `reply` answers; 0 where only that is known.
+    /// How long after its own stamp the probe left that `message` answers; 0 where only that is known.
     fn departure(
         &mut self,
         channel: &Channel,
-        reply: &Reply<'_>,
+        message: &Message<'_>,
         trust: &mut Trust,
         observer: &mut impl Observer,
     ) -> u64 {
+        let Message::Reply(reply) = message else {
+            return 0;
+        };
         let mut known = None;
         if self.departures.is_wanted()
             && let Some((probe, _)) = self.prober.identify(reply.sequence, reply.payload)

@@ -27,6 +27,8 @@ mod once;
 mod options;
 mod outcome;
 mod pinger;
+mod ring;
+mod setup;
 mod work;
 
 pub use error::{PingError, Step};

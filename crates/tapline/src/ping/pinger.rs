@@ -9,17 +9,20 @@ use abi::clock::{monotonic_ns, realtime_ns};
 use abi::socket::link_index;
 use probe::targets::Targets;
 use probe::{Key, Look, NeighbourPace, Plan, Prober, WallClock};
+use ring::PacketRing;
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::io::Errno;
 use rustix::rand::{GetRandomFlags, getrandom};
 use rustix::time::{TimerfdClockId, TimerfdFlags, timerfd_create};
 
-use super::channel::{Channel, Wanted};
+use super::channel::Channel;
 use super::departures::Departures;
 use super::error::{PingError, Step, at};
 use super::neighbours;
 use super::options::{Backend, Options};
 use super::outcome::{Ended, LocalDrops, Outcome};
+use super::ring as receiving;
+use super::setup::Wanted;
 
 /// Identifiers tried for ping sockets before one that nobody has is given up on.
 const MAX_IDENTIFIERS: usize = 16;
@@ -43,6 +46,8 @@ pub enum State {
 pub struct Pinger {
     pub(super) prober: Prober,
     pub(super) channels: Vec<Channel>,
+    /// Has the answers instead of the channels, if there is one.
+    pub(super) ring: Option<PacketRing>,
     pub(super) epoll: OwnedFd,
     pub(super) timer: OwnedFd,
     pub(super) clock: WallClock,
@@ -74,7 +79,8 @@ impl Pinger {
         let mut plan = plan(options, key, identifier);
         let forecast = plan.forecast(targets.len())?;
         let pace_pps = (u64::from(targets.len()) * 1_000_000_000).checked_div(forecast.round_ns);
-        let stamps = pace_pps.is_some_and(|pace_pps| pace_pps <= MAX_STAMPED_PPS);
+        let is_slow = pace_pps.is_some_and(|pace_pps| pace_pps <= MAX_STAMPED_PPS);
+        let stamps = is_slow && options.backend != Some(Backend::Ring);
         let link = match &options.link {
             Some(name) => Some(index_of(name)?),
             None => None,
@@ -90,21 +96,35 @@ impl Pinger {
             channel.message = wanted.message(prober.filler());
         }
         let channels: Vec<Channel> = channels.into_iter().map(|(channel, _)| channel).collect();
+        let ring = match (backend, &options.link) {
+            (Backend::Ring, Some(link)) => {
+                let ring = receiving::open(link, plan.identifier, options);
+                Some(ring.map_err(PingError::Ring)?)
+            }
+            _ => None,
+        };
 
         let epoll = epoll::create(CreateFlags::CLOEXEC).map_err(at(Step::Wait))?;
         let flags = TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK;
         let timer = timerfd_create(TimerfdClockId::Monotonic, flags).map_err(at(Step::Wait))?;
-        let add = |descriptor: &OwnedFd| {
-            epoll::add(&epoll, descriptor, EventData::new_u64(0), EventFlags::IN)
+        let add = |descriptor: BorrowedFd<'_>| {
+            let added = epoll::add(&epoll, descriptor, EventData::new_u64(0), EventFlags::IN);
+            added.map_err(at(Step::Wait))
         };
-        for channel in &channels {
-            add(&channel.receiver).map_err(at(Step::Wait))?;
+        match &ring {
+            Some(ring) => add(ring.as_fd())?,
+            None => {
+                for channel in &channels {
+                    add(channel.receiver.as_fd())?;
+                }
+            }
         }
-        add(&timer).map_err(at(Step::Wait))?;
+        add(timer.as_fd())?;
         let tick_ns = options.tick.map(nanoseconds);
         let mut pinger = Self {
             prober,
             channels,
+            ring,
             epoll,
             timer,
             clock: WallClock::new(look()),
@@ -144,14 +164,17 @@ impl Pinger {
         self.into_outcome(ended)
     }
 
-    pub(super) fn into_outcome(self, ended: Ended) -> Outcome {
-        let overruns = self.channels.iter().map(Channel::overruns);
+    pub(super) fn into_outcome(mut self, ended: Ended) -> Outcome {
+        let overruns = match &mut self.ring {
+            Some(ring) => ring.refresh().ok().map(|()| ring.account().dropped),
+            None => self.channels.iter().map(Channel::overruns).sum(),
+        };
         Outcome {
             ended,
             duration: Duration::from_nanos(self.now_ns()),
             backend: self.backend,
             local_drops: self.local_drops,
-            overruns: overruns.sum(),
+            overruns,
             clock_steps: self.clock.steps(),
             timestamp_source: "kernel",
             departures_by_kernel: self.departures.by_kernel,
@@ -254,11 +277,19 @@ fn open_channels<'a>(
         open_families(families, backend, *identifier, link, stamps, options)
     };
     if let Some(backend) = options.backend {
+        if backend == Backend::Ring && link.is_none() {
+            return Err(PingError::NoLink);
+        }
         return Ok((open(backend)?, backend));
     }
-    match open(Backend::Raw) {
+    let with_privileges = if link.is_some() && !stamps {
+        Backend::Ring
+    } else {
+        Backend::Raw
+    };
+    match open(with_privileges) {
         Err(error) if is_refused(&error).is_some() => {}
-        opened => return Ok((opened?, Backend::Raw)),
+        opened => return Ok((opened?, with_privileges)),
     }
     match open(Backend::PingSocket) {
         Err(error) => Err(match is_refused(&error) {
