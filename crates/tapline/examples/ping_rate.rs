@@ -9,6 +9,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use lab::Net;
+use rustix::time::{ClockId, clock_gettime};
 use tapline::Stop;
 use tapline::ping::{Backend, Event, Options, Pinger};
 use tapline::probe::Prober;
@@ -24,6 +25,12 @@ impl Resolver for NoNames {
     fn interface(&mut self, _: &str) -> io::Result<u32> {
         Err(io::ErrorKind::NotFound.into())
     }
+}
+
+/// Seconds that this thread has spent, those of the kernel's answers to its probes included.
+fn processor_time() -> f64 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
 fn main() {
@@ -54,6 +61,7 @@ fn main() {
         .run(|| Pinger::open(targets, &options))
         .expect("it opens");
     let stop = Stop::new().expect("a stop");
+    let before = processor_time();
     let outcome = pinger.run(&mut |_: &Event<'_>, _: &Prober| (), &stop);
     let total = outcome.prober.total();
     let seconds = outcome.duration.as_secs_f64();
@@ -62,6 +70,11 @@ fn main() {
         outcome.backend.name(),
         seconds,
         total.sent as f64 / seconds
+    );
+    let spent = processor_time() - before;
+    println!(
+        "{spent:.3} s of processor time, {:.0} probes for a second of it",
+        total.sent as f64 / spent
     );
     println!("{total:?}\n{:?}", outcome.prober.others());
     println!("overruns {:?}, {:?}", outcome.overruns, outcome.local_drops);
