@@ -29,6 +29,14 @@ enum Found {
     Done,
 }
 
+/// What a run sleeps for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sleep {
+    Not,
+    Timer,
+    TimerOrAnswer,
+}
+
 impl Pinger {
     /// Does what is due, and tells `observer`. Does not block, and does no more than 256 probes and as
     /// many answers twice over.
@@ -53,10 +61,23 @@ impl Pinger {
         loop {
             let sleep = match self.round(observer) {
                 Found::Done => return self.finish(),
-                Found::More => false,
+                Found::More => Sleep::Not,
                 Found::Nothing(until_ns) => {
-                    let sleep = until_ns > self.now_ns() + SPIN_NS;
-                    if sleep && let Err(error) = self.arm(until_ns) {
+                    let left_ns = until_ns.saturating_sub(self.now_ns());
+                    let gathers = left_ns < self.gather_ns;
+                    let sleep = match (gathers, left_ns > SPIN_NS) {
+                        (true, _) => Sleep::Timer,
+                        (false, true) => Sleep::TimerOrAnswer,
+                        (false, false) => Sleep::Not,
+                    };
+                    let wake_ns = if gathers {
+                        self.now_ns() + self.gather_ns
+                    } else {
+                        until_ns
+                    };
+                    if sleep != Sleep::Not
+                        && let Err(error) = self.arm(wake_ns)
+                    {
                         return self.into_outcome(Ended::Wait(error));
                     }
                     sleep
@@ -70,17 +91,23 @@ impl Pinger {
         }
     }
 
-    /// Sleeps until there is something to do, if `sleep`; whether `stop` has been asked for.
-    fn wait(&self, stop: &Stop, sleep: bool) -> io::Result<bool> {
+    /// Sleeps as it is said; whether `stop` has been asked for.
+    fn wait(&self, stop: &Stop, sleep: Sleep) -> io::Result<bool> {
+        let waker = match sleep {
+            // Answers can wait: they are stamped already.
+            Sleep::Timer => &self.timer,
+            Sleep::TimerOrAnswer | Sleep::Not => &self.epoll,
+        };
         let mut descriptors = [
             PollFd::new(stop, PollFlags::IN),
-            PollFd::new(&self.epoll, PollFlags::IN),
+            PollFd::new(waker, PollFlags::IN),
         ];
         let at_once = Timespec {
             tv_sec: 0,
             tv_nsec: 0,
         };
-        match poll(&mut descriptors, if sleep { None } else { Some(&at_once) }) {
+        let timeout = (sleep == Sleep::Not).then_some(&at_once);
+        match poll(&mut descriptors, timeout) {
             // A signal that somebody else handles is no reason to end.
             Ok(_) | Err(Errno::INTR) => Ok(!descriptors[0].revents().is_empty()),
             Err(error) => Err(error.into()),
