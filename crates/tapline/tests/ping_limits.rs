@@ -107,7 +107,9 @@ fn a_ttl_of_one_ends_at_the_first_router() {
             ],
         ),
     ] {
-        routes.map(|words| ping::ip(host, words));
+        for words in routes {
+            ping::ip(host, words);
+        }
     }
     for backend in BACKENDS {
         let outcome = run(&left, &options(backend, 3), "10.2.0.2 fd00:2::2");

@@ -15,6 +15,22 @@
 //! probes a second it begins when the driver takes the probe; above that, where asking would cost more
 //! than sending, by this program's clock just before the system call. [`Outcome`] has how many were
 //! timed in which way.
+//!
+//! ```no_run
+//! use std::time::Duration;
+//! use tapline::Stop;
+//! use tapline::ping::{Event, Options, Pinger};
+//! use tapline::probe::Prober;
+//! use tapline::probe::targets::Targets;
+//!
+//! let targets = Targets::from(std::net::IpAddr::from([192, 0, 2, 1]));
+//! let options = Options { count: Some(5), timeout: Duration::from_millis(500), ..Options::default() };
+//! let pinger = Pinger::open(targets, &options)?;
+//! let outcome = pinger.run(&mut |_: &Event<'_>, _: &Prober| (), &Stop::new()?);
+//! let counts = outcome.prober.total();
+//! assert_eq!(counts.sent, counts.received + counts.lost + counts.late + counts.errors);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod answers;
 mod channel;
