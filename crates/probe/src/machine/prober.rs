@@ -137,13 +137,6 @@ impl Prober {
         self.out_of_hand(now_ns);
     }
 
-    /// Takes `probe` back, which had its turn and was not tried: it counts as unsent.
-    pub fn unsent(&mut self, probe: Probe, now_ns: u64) {
-        self.records.settle(probe);
-        self.others.unsent += 1;
-        self.out_of_hand(now_ns);
-    }
-
     fn out_of_hand(&mut self, now_ns: u64) {
         self.in_hand = self.in_hand.saturating_sub(1);
         // Where some wait for a limit, what has gone takes a search: not for every probe.

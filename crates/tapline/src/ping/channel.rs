@@ -91,12 +91,14 @@ impl Channel {
             IpAddr::V6(to) => SocketAddrV6::new(to, 0, 0, zone).into(),
         };
         let socket = self.sender.as_ref().unwrap_or(&self.receiver);
-        let send = || sendto(socket, bytes, SendFlags::DONTWAIT, &to);
-        match send() {
-            Ok(_) => Ok(()),
-            Err(error @ (Errno::NOBUFS | Errno::AGAIN | Errno::MSGSIZE)) => Err(error.into()),
-            Err(_) => Ok(send().map(|_| ())?),
+        let mut sent = Ok(());
+        for _ in 0..MAX_KEPT_ERRORS {
+            sent = sendto(socket, bytes, SendFlags::DONTWAIT, &to).map(|_| ());
+            if let Ok(()) | Err(Errno::NOBUFS | Errno::AGAIN | Errno::MSGSIZE) = sent {
+                break;
+            }
         }
+        Ok(sent?)
     }
 
     /// Takes the next datagram of a queue; `None` when there is none. Does not block.
