@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use lab::Net;
 use ping::{BACKENDS, open_ping_sockets, options, run};
-use tapline::ping::{Backend, PingError, Pinger};
+use tapline::Stop;
+use tapline::ping::{Backend, Event, PingError, Pinger};
+use tapline::probe::Prober;
 
 #[test]
 fn answers_that_find_no_room_are_told_from_those_that_never_came() {
@@ -125,5 +127,24 @@ fn a_ttl_of_one_ends_at_the_first_router() {
         let want =
             [("10.1.0.2", 11), ("fd00:1::2", 3)].map(|(router, kind)| (router.into(), kind, 3));
         assert_eq!(errors, want);
+    }
+}
+
+#[test]
+fn a_run_allocates_nothing_whatever_comes() {
+    let [left, _right] = Net::new().pair();
+    open_ping_sockets(&left);
+    for backend in BACKENDS {
+        let options = options(backend, 200);
+        let pinger = left.run(|| Pinger::open(ping::targets("10.1.0.2 fd00:1::2"), &options));
+        let pinger = pinger.expect("it opens");
+        let stop = Stop::new().expect("a stop");
+        let mut outcome = None;
+        let measured = allocation_counter::measure(|| {
+            outcome = Some(pinger.run(&mut |_: &Event<'_>, _: &Prober| (), &stop));
+        });
+        let outcome = outcome.expect("it ran");
+        assert_eq!(outcome.prober.total().received, 400);
+        assert_eq!(measured.count_total, 0, "{backend:?}");
     }
 }
