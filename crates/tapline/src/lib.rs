@@ -2,9 +2,9 @@
 //!
 //! [`capture`] takes packets from interfaces to a file or a function, with every packet accounted
 //! for; [`count`] has the kernel count packets of named classes, without a copy; [`doctor`] says what
-//! spoils that on a machine. A job runs in the thread that calls it, sleeps in the kernel while nothing
-//! happens, and ends in order when its [`Stopper`] says so. Jobs return values; they never print, log
-//! or exit.
+//! spoils that on a machine; [`ping`] asks many hosts for an echo, with every probe accounted for. A job
+//! runs in the thread that calls it, sleeps in the kernel while nothing happens, and ends in order when
+//! its [`Stopper`] says so. Jobs return values; they never print, log or exit.
 //!
 //! The rooms are re-exported: their types are part of the jobs' options.
 
@@ -13,7 +13,8 @@
 pub mod capture;
 pub mod count;
 pub mod doctor;
+pub mod ping;
 mod stop;
 
 pub use stop::{Stop, Stopper};
-pub use {bpf, filter, netlink, ring, store, wire};
+pub use {bpf, filter, netlink, probe, ring, store, wire};
