@@ -10,6 +10,7 @@ mod filter;
 mod generate;
 mod json;
 mod line;
+mod metrics;
 mod moment;
 mod names;
 mod output;

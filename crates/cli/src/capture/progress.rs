@@ -11,6 +11,20 @@ use crate::args::CaptureArgs;
 use crate::json;
 use crate::units::{amount, grouped, span};
 
+/// Longest time between two looks at counters that others can ask for.
+const FRESH: Duration = Duration::from_secs(1);
+
+/// How often a capture is to tick, and how many ticks there are from one telling to the next.
+pub fn ticks(args: &CaptureArgs) -> (Duration, u32) {
+    let interval = args.stats_interval.unwrap_or(FRESH);
+    let count = match args.metrics {
+        Some(_) => interval.as_nanos().div_ceil(FRESH.as_nanos()),
+        None => 1,
+    };
+    let count = u32::try_from(count).unwrap_or(u32::MAX);
+    (interval / count, count)
+}
+
 /// How progress is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Telling {
@@ -26,6 +40,7 @@ enum Telling {
 
 pub struct Progress {
     telling: Telling,
+    ticks: u32,
 }
 
 impl Progress {
@@ -38,16 +53,18 @@ impl Progress {
             (None, Some(_)) if terminal && !args.quiet => Telling::Live,
             _ => Telling::Nothing,
         };
-        Self { telling }
+        let (_, ticks) = ticks(args);
+        Self { telling, ticks }
     }
 
     /// Counts and tells what passes to `inner`.
     pub fn around<C>(self, inner: C) -> Observed<C> {
         let now = Instant::now();
-        let telling = self.telling;
         Observed {
             inner,
-            telling,
+            telling: self.telling,
+            ticks: self.ticks,
+            ticks_left: self.ticks,
             start: now,
             last: now,
             packets: 0,
@@ -61,6 +78,9 @@ impl Progress {
 pub struct Observed<C> {
     inner: C,
     telling: Telling,
+    /// Ticks from one telling to the next, and to the next one from now.
+    ticks: u32,
+    ticks_left: u32,
     start: Instant,
     last: Instant,
     packets: u64,
@@ -139,8 +159,12 @@ impl<C: Consumer> Consumer for Observed<C> {
     }
 
     fn tick(&mut self, now_ns: u64, account: &Account) -> Result<(), ConsumerError> {
-        self.tell(account)
-            .map_err(|error| format!("cannot write to standard output: {error}"))?;
+        self.ticks_left -= 1;
+        if self.ticks_left == 0 {
+            self.ticks_left = self.ticks;
+            self.tell(account)
+                .map_err(|error| format!("cannot write to standard output: {error}"))?;
+        }
         self.inner.tick(now_ns, account)
     }
 

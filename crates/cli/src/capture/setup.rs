@@ -8,6 +8,7 @@ use store::model::Section;
 use store::write::{CaptureFile, WriteError};
 use tapline::capture::{Capture, Expression, Filter, Limits, Options};
 
+use super::progress;
 use crate::args::{BackendChoice, CaptureArgs, Delivery};
 use crate::failure::{Exit, Failure, chain};
 use crate::names::System;
@@ -58,7 +59,7 @@ pub fn options(args: &CaptureArgs) -> Result<Options, Failure> {
             packets: args.count.map(Into::into),
             duration: args.duration,
         },
-        tick: args.stats_interval.unwrap_or(Duration::from_secs(1)),
+        tick: progress::ticks(args).0,
     })
 }
 

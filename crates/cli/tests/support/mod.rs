@@ -6,6 +6,7 @@
 pub mod files;
 pub mod frames;
 pub mod run;
+pub mod scrape;
 
 use std::ffi::OsStr;
 use std::path::Path;

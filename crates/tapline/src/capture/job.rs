@@ -22,6 +22,7 @@ use super::describe;
 use super::error::CaptureError;
 use super::filter::FilterPlace;
 use super::lane::Lane;
+use super::live::Live;
 use super::options::Options;
 use super::outcome::{Ended, LinkAccount, Outcome};
 use super::wanted::Wanted;
@@ -146,6 +147,15 @@ impl Capture {
                 .map(|(number, lane)| lane.statistics(number, 0))
                 .collect()
         })
+    }
+
+    /// The counters by interface, for whoever watches the capture from outside.
+    pub fn live(&mut self) -> Live {
+        self.measure(0);
+        let lane = |lane: &Lane| (lane.ring.link().name.clone(), lane.counters.clone());
+        Live {
+            lanes: self.lanes.iter().map(lane).collect(),
+        }
     }
 
     /// Hands packets to `consumer` until a limit, `stop`, an interface or the consumer ends it.
