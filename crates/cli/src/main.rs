@@ -4,6 +4,7 @@
 
 mod args;
 mod capture;
+mod count;
 mod demo;
 mod failure;
 mod filter;
@@ -14,6 +15,7 @@ mod metrics;
 mod moment;
 mod names;
 mod output;
+mod paint;
 mod privilege;
 mod program;
 mod read;
@@ -53,6 +55,7 @@ fn run(command: Command) -> Result<Exit, Failure> {
     match command {
         Command::Capture(args) => capture::run(&args),
         Command::Read(args) => read::run(&args),
+        Command::Count(args) => count::run(&args),
         Command::Filter(args) => filter::run(&args),
         Command::Demo(args) => demo::run(&args),
         Command::Generate { directory } => generate::run(&directory),

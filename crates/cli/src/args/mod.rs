@@ -1,6 +1,7 @@
 //! The flags, as typed.
 
 mod capture;
+mod count;
 mod demo;
 mod filter;
 mod output;
@@ -11,6 +12,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 pub use capture::{BackendChoice, CaptureArgs, Delivery};
+pub use count::{ClassArg, CountArgs};
 pub use demo::DemoArgs;
 pub use filter::{Emit, FilterArgs, Place};
 pub use output::{FileFormat, OutputArgs};
@@ -35,6 +37,8 @@ pub enum Command {
 
     /// Print, filter, merge, convert and summarise capture files
     Read(Box<ReadArgs>),
+
+    Count(Box<CountArgs>),
 
     Filter(FilterArgs),
 

@@ -8,21 +8,13 @@ use tapline::capture::{Account, Consumer, ConsumerError};
 
 use super::summary::lost_json;
 use crate::args::CaptureArgs;
-use crate::json;
 use crate::units::{amount, grouped, span};
-
-/// Longest time between two looks at counters that others can ask for.
-const FRESH: Duration = Duration::from_secs(1);
+use crate::{json, metrics};
 
 /// How often a capture is to tick, and how many ticks there are from one telling to the next.
 pub fn ticks(args: &CaptureArgs) -> (Duration, u32) {
-    let interval = args.stats_interval.unwrap_or(FRESH);
-    let count = match args.metrics {
-        Some(_) => interval.as_nanos().div_ceil(FRESH.as_nanos()),
-        None => 1,
-    };
-    let count = u32::try_from(count).unwrap_or(u32::MAX);
-    (interval / count, count)
+    let interval = args.stats_interval.unwrap_or(Duration::from_secs(1));
+    metrics::ticks(interval, args.metrics.is_some())
 }
 
 /// How progress is told.

@@ -8,12 +8,18 @@
 //! connected has so much time, may say so much, and shares the thread with so many others.
 
 mod address;
+mod board;
 mod capture;
 mod connection;
+mod count;
 mod family;
 mod request;
 mod server;
+mod ticks;
 
 pub use address::address;
+pub use board::Board;
 pub use capture::families as capture_families;
+pub use count::families as count_families;
 pub use server::Server;
+pub use ticks::ticks;

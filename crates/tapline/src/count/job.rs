@@ -31,7 +31,7 @@ pub enum Event {
 /// An open count: the kernel counts until this is dropped or the process ends, however it ends.
 pub struct Count {
     places: Vec<Place>,
-    warnings: Vec<Warning>,
+    warnings: Vec<(String, Warning)>,
 }
 
 impl Count {
@@ -56,9 +56,9 @@ impl Count {
         &self.places
     }
 
-    /// What a reader of the filters may not expect of them.
-    pub fn warnings(&self) -> &[Warning] {
-        &self.warnings
+    /// What a reader of the filters may not expect of them, with the name of the class.
+    pub fn warnings(&self) -> impl Iterator<Item = (&str, &Warning)> {
+        self.warnings.iter().map(|(class, warning)| (class.as_str(), warning))
     }
 
     /// Names of the classes, in their order.

@@ -1,0 +1,86 @@
+//! How a count fails: exit status and advice.
+
+use std::error::Error;
+use std::io;
+
+use bpf::LoadError;
+use tapline::count::CountError;
+
+use crate::args::CountArgs;
+use crate::failure::{Exit, Failure, NO_LINK, chain};
+
+/// A class whose filter is wrong, with the place shown `below`.
+pub fn of_filter(args: &CountArgs, error: &CountError, below: String) -> Failure {
+    let mut line = chain(error);
+    if args.classes.len() > 1 {
+        // Words of a filter that are not quoted become classes of their own.
+        line += " (a class is one argument: 'NAME=FILTER')";
+    }
+    Failure {
+        below,
+        ..Failure::new(Exit::Usage, line)
+    }
+}
+
+impl From<CountError> for Failure {
+    fn from(error: CountError) -> Self {
+        let line = chain(&error);
+        let (exit, advice) = advice(&error);
+        // The error may say itself what is needed.
+        if advice.is_empty() || line.contains("(needs ") {
+            Self::new(exit, line)
+        } else {
+            Self::new(exit, format!("{line} ({advice})"))
+        }
+    }
+}
+
+fn advice(error: &CountError) -> (Exit, &'static str) {
+    match error {
+        CountError::NoLink
+        | CountError::LinkTwice { .. }
+        | CountError::ClassTwice { .. }
+        | CountError::NoClass { .. }
+        | CountError::TooManyClasses { .. }
+        | CountError::Options { .. }
+        | CountError::Filter { .. } => return (Exit::Usage, ""),
+        CountError::LinkLayer { .. } => return (Exit::Unsupported, ""),
+        // The verifier's refusal has the number of a missing privilege too.
+        CountError::Load {
+            error: LoadError::Refused { log, .. },
+            ..
+        } if !log.whole().is_empty() => return (Exit::Unsupported, ""),
+        _ => {}
+    }
+    match answer(error) {
+        Some(libc::EPERM | libc::EACCES) => (
+            Exit::Privilege,
+            "needs CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON; run with sudo or setcap",
+        ),
+        Some(libc::ENODEV) => (Exit::Failed, NO_LINK),
+        Some(libc::EOPNOTSUPP | libc::ENOSYS) => (Exit::Unsupported, ""),
+        Some(libc::EINVAL) => match error {
+            CountError::Tc { .. } => (Exit::Unsupported, "needs Linux 6.6"),
+            CountError::Xdp { .. } | CountError::Load { .. } | CountError::Map(_) => {
+                (Exit::Unsupported, "")
+            }
+            _ => (Exit::Failed, ""),
+        },
+        _ => (Exit::Failed, ""),
+    }
+}
+
+/// What the kernel answered, if it is the reason.
+fn answer(error: &CountError) -> Option<i32> {
+    if let CountError::Link(error) = error {
+        return error.errno();
+    }
+    let mut next = error.source();
+    while let Some(source) = next {
+        if let Some(error) = source.downcast_ref::<io::Error>() {
+            return error.raw_os_error();
+        }
+        next = source.source();
+    }
+    None
+}
