@@ -17,6 +17,7 @@ use crate::{metrics, units};
 /// all. Without any class, all packets are counted. A packet counts in each class that it belongs to.
 #[derive(Args, Debug)]
 #[command(after_help = super::UNITS)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub struct CountArgs {
     /// Interface to count on; may be given more than once
     #[arg(short, long, value_name = "IF", required = true)]

@@ -29,7 +29,9 @@ pub fn run(args: &CountArgs) -> Result<Exit, Failure> {
     let mut teller = Teller::new(args, &names);
     let (interval, wanted) = setup::intervals(args);
     let together = teller.together(interval, wanted);
-    teller.begin(args, &gather.take()).map_err(unwritable)?;
+    teller
+        .begin(args, &gather.take())
+        .map_err(|error| unwritable(&error))?;
 
     let mut told = Ok(());
     let outcome = count.run(&stop, |count, interval| {
@@ -48,12 +50,14 @@ pub fn run(args: &CountArgs) -> Result<Exit, Failure> {
             Err(_) => ControlFlow::Break(()),
         }
     });
-    told.map_err(unwritable)?;
+    told.map_err(|error| unwritable(&error))?;
     let outcome = outcome?;
     if gather.intervals() > 0 {
-        teller.tell(&gather.take()).map_err(unwritable)?;
+        teller
+            .tell(&gather.take())
+            .map_err(|error| unwritable(&error))?;
     }
-    teller.end().map_err(unwritable)?;
+    teller.end().map_err(|error| unwritable(&error))?;
     let summary = Summary {
         totals: &outcome.totals,
         places: count.places(),
@@ -61,7 +65,7 @@ pub fn run(args: &CountArgs) -> Result<Exit, Failure> {
     let shown = summary.show(args);
     // Why the count failed comes before that it could not be told.
     let exit = finish(&outcome.ended)?;
-    shown.map_err(unwritable)?;
+    shown.map_err(|error| unwritable(&error))?;
     Ok(exit)
 }
 
@@ -110,7 +114,7 @@ fn begin(
         server.serve(move || read.read().to_vec())?;
         board = Some(posted);
     }
-    start::show(args, count, url.as_deref()).map_err(unwritable)?;
+    start::show(args, count, url.as_deref()).map_err(|error| unwritable(&error))?;
     Ok(board)
 }
 
@@ -129,6 +133,6 @@ fn finish(ended: &Ended) -> Result<Exit, Failure> {
     }
 }
 
-fn unwritable(error: io::Error) -> Failure {
-    Failure::job_on("cannot write to standard output", &error)
+fn unwritable(error: &io::Error) -> Failure {
+    Failure::job_on("cannot write to standard output", error)
 }

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use tapline::count::Tally;
 
-use super::figures::Figures;
+use super::figures::{Figures, Groups};
 use super::table::{filled, rates, width};
 use crate::units::grouped;
 
@@ -56,7 +56,7 @@ impl Lines {
                 );
             };
             line("", class.tally);
-            for (group, tally) in class.groups.iter().flat_map(|groups| groups.lines()) {
+            for (group, tally) in class.groups.iter().flat_map(Groups::lines) {
                 line(&group, tally);
             }
         }
@@ -81,7 +81,7 @@ impl Lines {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::count::figures::{ClassFigures, Groups};
+    use crate::count::figures::ClassFigures;
     use tapline::count::GroupKey;
 
     #[test]

@@ -11,7 +11,7 @@ use std::time::Duration;
 use rustix::termios::tcgetwinsize;
 use tapline::count::Tally;
 
-use super::figures::Figures;
+use super::figures::{Figures, Groups};
 use super::spark;
 use super::table::{fitted, rates, width};
 use crate::paint::Paint;
@@ -176,7 +176,7 @@ impl Live {
         let groups = |index: usize| {
             let class: Option<&_> = figures.classes.get(index);
             let groups = class.and_then(|class| class.groups.as_ref());
-            groups.into_iter().flat_map(|groups| groups.lines())
+            groups.into_iter().flat_map(Groups::lines)
         };
         let longest = (self.classes.iter().enumerate()).flat_map(|(index, class)| {
             let groups = groups(index).map(|(key, _)| width(&key) + 2);

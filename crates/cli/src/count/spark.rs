@@ -8,9 +8,9 @@ const ASCII: [char; 9] = [' ', '.', ':', '-', '=', '+', '*', '%', '#'];
 pub fn line(values: impl Iterator<Item = f64> + Clone, is_unicode: bool) -> String {
     let levels = if is_unicode { BLOCKS } else { ASCII };
     let most = values.clone().fold(0.0, f64::max);
-    let level = |value: f64| match value {
-        value if value <= 0.0 => 0,
-        value => ((value / most * 8.0).ceil() as usize).clamp(1, 8),
+    let level = |value: f64| {
+        let reached = (1..8).filter(|&eighth| value > most * f64::from(eighth) / 8.0);
+        usize::from(value > 0.0) + reached.count()
     };
     values.map(|value| levels[level(value)]).collect()
 }

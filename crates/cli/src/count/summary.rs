@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tapline::count::{ClassTotals, Place, Snapshot, Tally};
 
-use super::figures::ClassFigures;
+use super::figures::{ClassFigures, Groups};
 use super::table::{fitted, rates, width};
 use super::{json as figures_json, setup, start};
 use crate::args::CountArgs;
@@ -109,7 +109,7 @@ impl Summary<'_> {
                 }));
             }
             let figures = ClassFigures::of_totals(totals, top);
-            let groups = figures.groups.iter().flat_map(|groups| groups.lines());
+            let groups = figures.groups.iter().flat_map(Groups::lines);
             rows.extend(groups.map(|(key, tally)| (format!("  {key}"), tally)));
         }
         rows

@@ -1,7 +1,7 @@
 use tapline::count::GroupKey;
 
 use super::*;
-use crate::count::figures::{ClassFigures, Groups};
+use crate::count::figures::ClassFigures;
 
 fn tally(packets: u64) -> Tally {
     Tally {
