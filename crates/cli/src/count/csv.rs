@@ -16,7 +16,8 @@ pub fn heading(by: Option<Key>) -> String {
 }
 
 /// A line for each class, and where it is split one for each of its groups behind it: the line of
-/// the class itself then has an empty group.
+/// the class itself then has an empty group, and the groups that are not told, that the kernel had no
+/// room for, and that have no key are `(more)`, `(other)` and `(none)`.
 ///
 /// # Source
 /// RFC 4180, but for the line's end, which is that of Unix.
@@ -38,8 +39,17 @@ pub fn lines(figures: &Figures) -> String {
             continue;
         };
         line(Some(""), class.tally);
-        for (group, tally) in groups.lines() {
-            line(Some(&group), tally);
+        for &(key, tally) in &groups.top {
+            line(Some(&key.to_string()), tally);
+        }
+        for (rest, tally) in [
+            ("(more)", groups.more.1),
+            ("(other)", groups.other),
+            ("(none)", groups.without_key),
+        ] {
+            if tally.packets > 0 {
+                line(Some(rest), tally);
+            }
         }
     }
     out

@@ -57,7 +57,7 @@ pub fn run(args: &CountArgs) -> Result<Exit, Failure> {
             .tell(&gather.take())
             .map_err(|error| unwritable(&error))?;
     }
-    teller.end().map_err(|error| unwritable(&error))?;
+    teller.end(args).map_err(|error| unwritable(&error))?;
     let summary = Summary {
         totals: &outcome.totals,
         places: count.places(),

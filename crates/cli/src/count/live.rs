@@ -171,19 +171,24 @@ impl Live {
         }
     }
 
-    /// The table, which fits into a window of this size.
+    /// The table, which fits into a window of this size: groups give way before classes do.
     fn lines(&self, figures: &Figures, size: Size) -> Vec<String> {
-        let groups = |index: usize| {
-            let class: Option<&_> = figures.classes.get(index);
-            let groups = class.and_then(|class| class.groups.as_ref());
-            groups.into_iter().flat_map(Groups::lines)
-        };
-        let longest = (self.classes.iter().enumerate()).flat_map(|(index, class)| {
-            let groups = groups(index).map(|(key, _)| width(&key) + 2);
-            groups.chain([width(&class.name)])
-        });
         // What is written into the last column of some terminals goes on in the next line.
-        let columns = Columns::new(longest.max().unwrap_or(0), size.columns.saturating_sub(1));
+        let room = size.columns.saturating_sub(1);
+        let columns = Columns::new(self.longest_name(figures), room);
+        let most = size.rows.saturating_sub(1).max(1);
+        let groups = |index| groups_of(figures, index).count();
+        let all = 1
+            + (0..self.classes.len())
+                .map(|index| 1 + groups(index))
+                .sum::<usize>();
+        let most_groups = if all <= most {
+            usize::MAX
+        } else {
+            // Beside the heading, the classes, and the line that says there is more.
+            let left = most.saturating_sub(2 + self.classes.len());
+            left / self.classes.len().max(1)
+        };
         let elapsed = span(Duration::from_nanos(self.span_ns));
         let heading = columns.line(&elapsed, ["packets/s", "bits/s", "packets"], "");
         let mut lines = vec![self.paint.dim(&heading)];
@@ -197,21 +202,33 @@ impl Live {
             let bars = spark::line(values, self.is_unicode);
             let total = grouped(class.total.packets);
             lines.push(columns.line(&class.name, [&pps, &bps, &total], &bars));
-            for (key, tally) in groups(index) {
+            for (key, tally) in groups_of(figures, index).take(most_groups) {
                 let [pps, bps] = rates(tally, figures.span_ns);
                 let line = columns.line(&format!("  {key}"), [&pps, &bps, ""], "");
                 lines.push(self.paint.dim(&line));
             }
         }
-        let most = size.rows.saturating_sub(1).max(1);
-        if lines.len() > most {
-            let hidden = lines.len() - (most - 1);
+        if all > most {
             lines.truncate(most - 1);
-            let more = format!("({hidden} more lines than the window has)");
-            lines.push(fitted(&more, size.columns.saturating_sub(1)));
+            let more = format!("({} more lines than the window has)", all - lines.len());
+            lines.push(fitted(&more, room));
         }
         lines
     }
+
+    fn longest_name(&self, figures: &Figures) -> usize {
+        let names = self.classes.iter().map(|class| width(&class.name));
+        let keys = (0..self.classes.len()).flat_map(|index| groups_of(figures, index));
+        let keys = keys.map(|(key, _)| width(&key) + 2);
+        names.chain(keys).max().unwrap_or(0)
+    }
+}
+
+/// Each group of a class.
+fn groups_of(figures: &Figures, class: usize) -> impl Iterator<Item = (String, Tally)> {
+    let class = figures.classes.get(class);
+    let groups = class.and_then(|class| class.groups.as_ref());
+    groups.into_iter().flat_map(Groups::lines)
 }
 
 /// The window's size; of one that does not tell, the usual.

@@ -67,9 +67,10 @@ impl Teller {
     }
 
     /// What comes before the summary.
-    pub fn end(&mut self) -> io::Result<()> {
+    pub fn end(&mut self, args: &CountArgs) -> io::Result<()> {
         match self {
             Self::Live(live) => live.end(),
+            Self::Lines(_) if !args.quiet => write("\n"),
             Self::Json | Self::Csv | Self::Lines(_) => Ok(()),
         }
     }
