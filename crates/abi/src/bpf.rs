@@ -10,14 +10,16 @@ mod link;
 mod map;
 mod program;
 mod socket;
+mod walk;
 
 pub use attr::{
-    LinkCreate, MapBatch, MapCreate, MapElement, ObjectInfo, ProgramLoad, ProgramTestRun,
+    LinkCreate, LinkUpdate, MapBatch, MapCreate, MapElement, ObjectInfo, ProgramLoad,
+    ProgramTestRun,
 };
 pub use instruction::{Instruction, SockFilter};
 pub use link::{
     BPF_TCX_EGRESS, BPF_TCX_INGRESS, XDP_FLAGS_DRV_MODE, XDP_FLAGS_SKB_MODE, create_tcx_link,
-    create_xdp_link,
+    create_xdp_link, update_link, wait_for_programs,
 };
 pub use map::{Map, MapLayout, MapType};
 pub use program::{
@@ -25,3 +27,4 @@ pub use program::{
     PROG_TYPE_XDP, ProgramSource, TestRun, TestRunResult, load_program, program_id, test_run,
 };
 pub use socket::attach_classic;
+pub use walk::Cursor;

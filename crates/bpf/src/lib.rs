@@ -9,9 +9,11 @@
 //! - [`Insn`] is one instruction; jumps name a [`Label`], which [`assemble`] resolves.
 //! - [`Program`] is a loaded program; a refusal keeps the verifier's log ([`LoadError`]).
 //! - [`Map`] is memory that a program and this process share.
+//! - [`Counters`] are kept once per CPU; a [`CounterTable`] keeps some for each of many keys.
 //! - [`FilterMaps`] are the sets of a filter's code (`filter::ebpf`), which becomes [`Insn`]s with them.
 //! - [`XdpLink`] and [`TcLink`] tie a program to an interface for as long as they live.
 //! - [`Redirect`] sends an interface's packets to AF_XDP sockets.
+//! - [`count`] makes the programs that count classes of packets.
 //! - [`socket_filter`] makes a classic filter count what it is offered and what it accepts.
 //!
 //! Nothing is pinned: what a program attached is gone with its process, also after a crash.
@@ -20,10 +22,12 @@
 #![forbid(unsafe_code)]
 
 mod assemble;
+pub mod count;
 mod filter_map;
 mod map;
 mod program;
 pub mod socket_filter;
+mod table;
 mod tc;
 mod xdp;
 mod xsk;
@@ -37,6 +41,7 @@ pub use program::{LoadError, Program, ProgramKind, VerifierLog};
 /// when the program is loaded.
 pub type Insn<'map> = filter::ebpf::Insn<std::os::fd::BorrowedFd<'map>>;
 
+pub use table::{CounterTable, TableOptions, WhenFull};
 pub use tc::{TcAttachError, TcLink, TcPlace};
 pub use xdp::{XdpAttachError, XdpLink, XdpMode, XdpPlace};
 pub use xsk::{Others, Redirect, RedirectCounts, RedirectError, RedirectOptions};

@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use abi::bpf::{BPF_TCX_EGRESS, BPF_TCX_INGRESS, create_tcx_link};
+use abi::bpf::{BPF_TCX_EGRESS, BPF_TCX_INGRESS, create_tcx_link, update_link};
 
 use crate::program::Program;
 
@@ -85,6 +85,14 @@ impl TcLink {
                 place,
                 source,
             })
+    }
+
+    /// Puts `program` in the place of the attached one; no packet passes without meeting one of them.
+    ///
+    /// # Errors
+    /// ENOLINK when the interface is gone; EINVAL for a program of another kind.
+    pub fn replace(&self, program: &Program) -> io::Result<()> {
+        update_link(self.as_fd(), program.as_fd())
     }
 }
 

@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use abi::bpf::{XDP_FLAGS_DRV_MODE, XDP_FLAGS_SKB_MODE, create_xdp_link};
+use abi::bpf::{XDP_FLAGS_DRV_MODE, XDP_FLAGS_SKB_MODE, create_xdp_link, update_link};
 
 use crate::program::Program;
 
@@ -132,6 +132,14 @@ impl XdpLink {
     /// Why it does not run in the driver, if that was tried first.
     pub fn native_refusal(&self) -> Option<&io::Error> {
         self.native_refusal.as_ref()
+    }
+
+    /// Puts `program` in the place of the attached one; no packet passes without meeting one of them.
+    ///
+    /// # Errors
+    /// ENOLINK when the interface is gone; EINVAL for a program of another kind.
+    pub fn replace(&self, program: &Program) -> io::Result<()> {
+        update_link(self.as_fd(), program.as_fd())
     }
 }
 

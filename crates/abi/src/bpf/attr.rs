@@ -6,12 +6,16 @@ use std::io;
 pub(super) const BPF_MAP_CREATE: c_int = 0;
 pub(super) const BPF_MAP_LOOKUP_ELEM: c_int = 1;
 pub(super) const BPF_MAP_UPDATE_ELEM: c_int = 2;
+pub(super) const BPF_MAP_DELETE_ELEM: c_int = 3;
+pub(super) const BPF_MAP_GET_NEXT_KEY: c_int = 4;
 pub(super) const BPF_PROG_LOAD: c_int = 5;
 pub(super) const BPF_PROG_TEST_RUN: c_int = 10;
 pub(super) const BPF_OBJ_GET_INFO_BY_FD: c_int = 15;
 pub(super) const BPF_MAP_FREEZE: c_int = 22;
+pub(super) const BPF_MAP_LOOKUP_BATCH: c_int = 24;
 pub(super) const BPF_MAP_UPDATE_BATCH: c_int = 26;
 pub(super) const BPF_LINK_CREATE: c_int = 28;
+pub(super) const BPF_LINK_UPDATE: c_int = 29;
 
 /// `BPF_OBJ_NAME_LEN`: bytes of a name, its final zero included.
 pub(super) const NAME_BYTES: usize = 16;
@@ -170,6 +174,18 @@ pub struct LinkCreate {
     pub flags: u32,
 }
 
+/// Arguments of `BPF_LINK_UPDATE`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LinkUpdate {
+    /// Descriptor of the link.
+    pub link_fd: u32,
+    /// Descriptor of the program that takes the place of the present one.
+    pub new_prog_fd: u32,
+    /// `BPF_F_REPLACE` or nothing.
+    pub flags: u32,
+}
+
 /// Argument of one command: its part of `union bpf_attr`.
 ///
 /// # Safety
@@ -190,6 +206,8 @@ unsafe impl Attr for ProgramTestRun {}
 unsafe impl Attr for ObjectInfo {}
 // SAFETY: u32 only: no padding.
 unsafe impl Attr for LinkCreate {}
+// SAFETY: u32 only: no padding.
+unsafe impl Attr for LinkUpdate {}
 
 /// Calls bpf(2); the kernel may write answers into `attr`.
 ///

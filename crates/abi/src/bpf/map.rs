@@ -4,8 +4,8 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 use super::attr::{
-    BPF_MAP_CREATE, BPF_MAP_FREEZE, BPF_MAP_LOOKUP_ELEM, BPF_MAP_UPDATE_BATCH, BPF_MAP_UPDATE_ELEM,
-    MapBatch, MapCreate, MapElement, bpf, object_name,
+    BPF_MAP_CREATE, BPF_MAP_DELETE_ELEM, BPF_MAP_FREEZE, BPF_MAP_LOOKUP_ELEM, BPF_MAP_UPDATE_BATCH,
+    BPF_MAP_UPDATE_ELEM, MapBatch, MapCreate, MapElement, bpf, object_name,
 };
 
 const BPF_F_NO_PREALLOC: u32 = 1;
@@ -20,9 +20,15 @@ pub enum MapType {
     /// Array of values, one for all CPUs.
     #[doc(alias = "BPF_MAP_TYPE_ARRAY")]
     Array = 2,
+    /// Hash table whose values exist once per possible CPU.
+    #[doc(alias = "BPF_MAP_TYPE_PERCPU_HASH")]
+    PerCpuHash = 5,
     /// Array of values, each once per possible CPU.
     #[doc(alias = "BPF_MAP_TYPE_PERCPU_ARRAY")]
     PerCpuArray = 6,
+    /// As [`MapType::PerCpuHash`]; when it is full, keys not used lately make room.
+    #[doc(alias = "BPF_MAP_TYPE_LRU_PERCPU_HASH")]
+    LruPerCpuHash = 10,
     /// Prefixes, of which the longest that fits is found; a key is its length in bits and its bytes.
     #[doc(alias = "BPF_MAP_TYPE_LPM_TRIE")]
     LpmTrie = 11,
@@ -47,9 +53,9 @@ pub struct MapLayout {
 /// A map this process made, with its layout: what the kernel reads and writes is known to fit.
 #[derive(Debug)]
 pub struct Map {
-    fd: OwnedFd,
-    key_bytes: usize,
-    area_bytes: usize,
+    pub(super) fd: OwnedFd,
+    pub(super) key_bytes: usize,
+    pub(super) area_bytes: usize,
 }
 
 impl Map {
@@ -78,7 +84,9 @@ impl Map {
         let area_bytes = match layout.map_type {
             MapType::Array | MapType::Hash | MapType::LpmTrie | MapType::XskMap => value_bytes,
             // The kernel copies each value rounded up to 8 bytes (`bpf_map_value_size`).
-            MapType::PerCpuArray => value_bytes.next_multiple_of(8) * possible_cpus()?,
+            MapType::PerCpuArray | MapType::PerCpuHash | MapType::LruPerCpuHash => {
+                value_bytes.next_multiple_of(8) * possible_cpus()?
+            }
         };
         // SAFETY: `MapCreate` holds no address.
         let fd = unsafe { bpf(BPF_MAP_CREATE, &mut attr) }?;
@@ -151,6 +159,24 @@ impl Map {
         Ok(())
     }
 
+    /// Takes `key` out; whether it was there.
+    ///
+    /// # Errors
+    /// EINVAL when `key` has not the map's size, and for an array, which keeps all its keys.
+    pub fn delete(&self, key: &[u8]) -> io::Result<bool> {
+        if key.len() != self.key_bytes {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        let mut attr = self.element(key, 0);
+        // SAFETY: the kernel reads the map's key size; the slice is as long (checked above) and lives
+        // until the call returns.
+        match unsafe { bpf(BPF_MAP_DELETE_ELEM, &mut attr) } {
+            Ok(_) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Lets nothing of user space change the map from now on.
     ///
     /// # Errors
@@ -191,14 +217,32 @@ impl AsFd for Map {
     }
 }
 
-/// An upper bound of the number of CPUs this kernel can ever have: the highest possible, plus 1.
+/// Number of CPUs this kernel can ever have, which is how many values it copies of a per-CPU one.
 fn possible_cpus() -> io::Result<usize> {
     let list = std::fs::read_to_string("/sys/devices/system/cpu/possible")?;
-    // The list is ascending, such as `0-3` or `0,2-5`: its last number is the highest.
-    list.trim()
-        .rsplit(['-', ','])
-        .next()
-        .and_then(|highest| highest.parse::<usize>().ok())
-        .and_then(|highest| highest.checked_add(1))
-        .ok_or_else(|| io::Error::from(io::ErrorKind::InvalidData))
+    count_cpus(&list).ok_or_else(|| io::Error::from(io::ErrorKind::InvalidData))
+}
+
+/// Number of CPUs in a list such as `0-3` or `0,2-5`.
+fn count_cpus(list: &str) -> Option<usize> {
+    let count_range = |range: &str| -> Option<usize> {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        let [first, last]: [usize; 2] = [first.parse().ok()?, last.parse().ok()?];
+        last.checked_sub(first)?.checked_add(1)
+    };
+    let mut counts = list.trim().split(',').map(count_range);
+    counts.try_fold(0_usize, |sum, count| sum.checked_add(count?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cpus_are_counted_and_gaps_are_not() {
+        let counts = ["0\n", "0-3\n", "0,2-5\n", "0-1,4-5,9\n"].map(count_cpus);
+        assert_eq!(counts, [1, 4, 5, 5].map(Some));
+        let nonsense = ["", "3-1", "0-", "a", "0,,1"].map(count_cpus);
+        assert_eq!(nonsense, [None; 5]);
+    }
 }

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use rustix::thread::CapabilitySet;
-use tapline::count::{Count, CountError, Ended, Hook};
+use tapline::count::{Count, CountError, Ended, Hook, Place};
 
 use super::gather::Gather;
 use super::setup;
@@ -22,9 +22,10 @@ pub fn run(args: &CountArgs) -> Result<Exit, Failure> {
     let stop = signals::stop()?;
     let server = args.metrics.map(Server::bind).transpose()?;
     let mut count = open(args, options)?;
-    let board = begin(args, &count, server)?;
+    let board = begin(args, &mut count, server)?;
 
-    let names: Vec<String> = count.classes().map(str::to_owned).collect();
+    let places = places(&count);
+    let names: Vec<String> = count.classes().map(|class| class.name.clone()).collect();
     let mut gather = Gather::new(names.iter().cloned(), setup::top(args));
     let mut teller = Teller::new(args, &names);
     let (interval, wanted) = setup::intervals(args);
@@ -38,7 +39,7 @@ pub fn run(args: &CountArgs) -> Result<Exit, Failure> {
         if let Some(board) = &board {
             // What cannot be read now is read next time, or ends the count.
             if let Ok(totals) = count.read() {
-                board.post(count_families(count.places(), &totals));
+                board.post(count_families(&places, &totals));
             }
         }
         gather.add(interval);
@@ -60,7 +61,7 @@ pub fn run(args: &CountArgs) -> Result<Exit, Failure> {
     teller.end(args).map_err(|error| unwritable(&error))?;
     let summary = Summary {
         totals: &outcome.totals,
-        places: count.places(),
+        places: &places,
     };
     let shown = summary.show(args);
     // Why the count failed comes before that it could not be told.
@@ -95,27 +96,28 @@ fn open(args: &CountArgs, options: tapline::count::Options) -> Result<Count, Fai
 /// and, where a program is not held by a link, to take it away.
 fn begin(
     args: &CountArgs,
-    count: &Count,
+    count: &mut Count,
     server: Option<Server>,
 ) -> Result<Option<Arc<Board>>, Failure> {
-    let is_clsact = |place: &tapline::count::Place| place.hook == Hook::Clsact;
+    let is_clsact = |place: &Place| place.hook == Hook::Clsact;
     let mut needed = CapabilitySet::BPF;
-    needed.set(
-        CapabilitySet::NET_ADMIN,
-        count.places().iter().any(is_clsact),
-    );
+    needed.set(CapabilitySet::NET_ADMIN, count.places().any(is_clsact));
     privilege::drop_all_but(needed)?;
     let url = server.as_ref().map(Server::url);
     let mut board = None;
     if let Some(server) = server {
         let totals = count.read()?;
-        let posted = Board::new(count_families(count.places(), &totals));
+        let posted = Board::new(count_families(&places(count), &totals));
         let read = posted.clone();
         server.serve(move || read.read().to_vec())?;
         board = Some(posted);
     }
     start::show(args, count, url.as_deref()).map_err(|error| unwritable(&error))?;
     Ok(board)
+}
+
+fn places(count: &Count) -> Vec<Place> {
+    count.places().cloned().collect()
 }
 
 fn finish(ended: &Ended) -> Result<Exit, Failure> {

@@ -13,8 +13,8 @@ use crate::json;
 /// where the counters are served.
 pub fn show(args: &CountArgs, count: &Count, metrics: Option<&str>) -> io::Result<()> {
     if args.json {
-        let classes: Vec<&str> = count.classes().collect();
-        let interfaces: Vec<_> = count.places().iter().map(place_json).collect();
+        let classes: Vec<&str> = count.classes().map(|class| class.name.as_str()).collect();
+        let interfaces: Vec<_> = count.places().map(place_json).collect();
         let event = json!({
             "event": "start",
             "at_ns": abi::clock::realtime_ns(),
@@ -34,8 +34,9 @@ pub fn show(args: &CountArgs, count: &Count, metrics: Option<&str>) -> io::Resul
         } else {
             ""
         };
-        for places in count.places().chunk_by(|a, b| a.link == b.link) {
-            let told: Vec<_> = places.iter().map(place_text).collect();
+        let places: Vec<&Place> = count.places().collect();
+        for places in places.chunk_by(|a, b| a.link == b.link) {
+            let told: Vec<_> = places.iter().map(|place| place_text(place)).collect();
             let link = &places[0].link;
             // A closed standard error ends nothing.
             let _ = writeln!(out, "counting on {link}: {}{hint}", told.join(", "));

@@ -197,6 +197,7 @@ fn relation(condition: Condition) -> &'static str {
 fn helper_name(helper: Helper) -> &'static str {
     match helper {
         Helper::MapLookupElem => "bpf_map_lookup_elem",
+        Helper::MapUpdateElem => "bpf_map_update_elem",
         Helper::KtimeGetNs => "bpf_ktime_get_ns",
         Helper::GetPrandomU32 => "bpf_get_prandom_u32",
         Helper::GetSmpProcessorId => "bpf_get_smp_processor_id",
@@ -205,5 +206,6 @@ fn helper_name(helper: Helper) -> &'static str {
         Helper::SkbPullData => "bpf_skb_pull_data",
         Helper::RedirectMap => "bpf_redirect_map",
         Helper::XdpAdjustMeta => "bpf_xdp_adjust_meta",
+        Helper::XdpLoadBytes => "bpf_xdp_load_bytes",
     }
 }

@@ -39,3 +39,4 @@ pub use job::Capture;
 pub use live::{Live, LiveAccount};
 pub use options::{Limits, Options};
 pub use outcome::{Ended, LinkAccount, Outcome};
+pub(crate) use wanted::netmask;

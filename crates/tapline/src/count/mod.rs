@@ -15,21 +15,29 @@
 //! counts as those. A filter means what it means to [`capture`](crate::capture), in both directions
 //! and at every [`Hook`]: a VLAN tag is beside the bytes.
 
+mod attach;
 mod class;
+mod classes;
 mod error;
+mod groups;
 mod interval;
 mod job;
 mod key;
+mod lane;
 mod options;
 mod outcome;
 mod place;
+mod reading;
+mod target;
+mod waiting;
 
 pub use bpf::XdpPlace;
 pub use class::Class;
 pub use error::CountError;
 pub use interval::{ClassInterval, ClassTotals, Group, Interval, Snapshot, Tally};
-pub use job::{Count, Event};
+pub use job::Count;
 pub use key::{GroupKey, Key};
 pub use options::{Direction, Ingress, Layer, Options};
 pub use outcome::{Ended, Outcome};
 pub use place::{Hook, Place, Reason, Way};
+pub use waiting::Event;

@@ -5,6 +5,7 @@ use std::time::Duration;
 use bpf::XdpPlace;
 
 use super::class::Class;
+use super::error::CountError;
 use super::key::Key;
 
 /// Where and what to count.
@@ -37,6 +38,26 @@ impl Options {
     pub const MOST_CLASSES: usize = 256;
     /// Shortest interval.
     pub const LEAST_INTERVAL: Duration = Duration::from_millis(1);
+
+    /// Whether they make sense, classes aside.
+    pub(super) fn check(&self) -> Result<(), CountError> {
+        if self.links.is_empty() {
+            return Err(CountError::NoLink);
+        }
+        for (number, link) in self.links.iter().enumerate() {
+            if self.links[..number].contains(link) {
+                return Err(CountError::LinkTwice { link: link.clone() });
+            }
+        }
+        let wrong = |what| Err(CountError::Options { what });
+        if self.interval < Self::LEAST_INTERVAL {
+            return wrong("interval is shorter than 1 ms");
+        }
+        if self.by.is_some() && self.groups == 0 {
+            return wrong("there is no room for any group");
+        }
+        Ok(())
+    }
 }
 
 impl Default for Options {

@@ -1,0 +1,155 @@
+//! Which hook runs the program at a place.
+
+use std::io;
+use std::sync::Arc;
+
+use bpf::count::CountingPlace;
+use bpf::{TcLink, TcPlace, XdpAttachError, XdpLink, XdpMode, XdpPlace};
+use filter::At;
+
+use super::classes::Counted;
+use super::error::CountError;
+use super::groups::GroupTable;
+use super::key::Key;
+use super::lane::{Attachment, Lane, Prepared, idle, looks_at_tags};
+use super::options::{Ingress, Options};
+use super::place::{Hook, Place, Reason, Way};
+use super::target::Target;
+
+/// What all places of a count share.
+pub(super) struct Plan<'a> {
+    pub options: &'a Options,
+    pub classes: &'a [Counted],
+    pub slots: u32,
+    pub groups: Option<&'a GroupTable>,
+}
+
+impl Plan<'_> {
+    /// Puts an idle program where packets are to be counted; the counting one is loaded.
+    pub fn attach(&self, target: Target, way: Way) -> Result<Lane, CountError> {
+        match (way, self.options.ingress) {
+            (Way::Out, _) => self.at_tc(target, way, None),
+            (Way::In, Ingress::Tc) => self.at_tc(target, way, None),
+            (Way::In, Ingress::Xdp(place)) => match self.at_xdp(target, place)? {
+                Ok(lane) => Ok(lane),
+                Err((target, error)) => Err(CountError::Xdp {
+                    link: target.link,
+                    error,
+                }),
+            },
+            (Way::In, Ingress::Auto) => {
+                if let Some(reason) = self.not_xdp(&target) {
+                    return self.at_tc(target, way, Some(reason));
+                }
+                match self.at_xdp(target, XdpPlace::Native)? {
+                    Ok(lane) => Ok(lane),
+                    Err((target, error)) if is_final(&error.source) => Err(CountError::Xdp {
+                        link: target.link,
+                        error,
+                    }),
+                    Err((target, error)) => {
+                        let reason = Reason::XdpRefused(Arc::new(error));
+                        self.at_tc(target, way, Some(reason))
+                    }
+                }
+            }
+        }
+    }
+
+    /// Why XDP need not be tried.
+    fn not_xdp(&self, target: &Target) -> Option<Reason> {
+        if !target.is_ethernet() {
+            return Some(Reason::NotEthernet);
+        }
+        let needs_tags =
+            self.options.by == Some(Key::Vlan) || self.classes.iter().any(looks_at_tags);
+        (target.strips_tags && needs_tags).then_some(Reason::VlanStripped)
+    }
+
+    fn prepare(&self, target: &Target, at: At) -> Result<Prepared, CountError> {
+        let counting = CountingPlace::new(at, target.link_type);
+        let layer = self.options.layer;
+        Prepared::new(
+            target,
+            counting,
+            layer,
+            self.classes,
+            self.slots,
+            self.groups,
+        )
+    }
+
+    fn at_xdp(
+        &self,
+        target: Target,
+        place: XdpPlace,
+    ) -> Result<Result<Lane, (Target, XdpAttachError)>, CountError> {
+        let prepared = self.prepare(&target, At::Xdp)?;
+        let link = match XdpLink::attach(&idle(&target, &prepared)?, target.index, place) {
+            Ok(link) => link,
+            Err(error) => return Ok(Err((target, error))),
+        };
+        let hook = match link.mode() {
+            XdpMode::Native => Hook::XdpNative,
+            XdpMode::Generic => Hook::XdpGeneric,
+        };
+        let reason = link.native_refusal().map(|refusal| {
+            let refusal = io::Error::new(refusal.kind(), refusal.to_string());
+            Reason::XdpRefused(Arc::new(refusal))
+        });
+        let attachment = Attachment::Xdp(link);
+        Ok(Ok(self.lane(
+            target,
+            prepared,
+            attachment,
+            Way::In,
+            hook,
+            reason,
+        )))
+    }
+
+    fn at_tc(&self, target: Target, way: Way, reason: Option<Reason>) -> Result<Lane, CountError> {
+        let (at, place) = match way {
+            Way::In => (At::TcIngress, TcPlace::Ingress),
+            Way::Out => (At::TcEgress, TcPlace::Egress),
+        };
+        let prepared = self.prepare(&target, at)?;
+        let link = TcLink::attach(&idle(&target, &prepared)?, target.index, place);
+        let link = link.map_err(|error| CountError::Tc {
+            link: target.link.clone(),
+            error,
+        })?;
+        let attachment = Attachment::Tc(link);
+        Ok(self.lane(target, prepared, attachment, way, Hook::Tcx, reason))
+    }
+
+    fn lane(
+        &self,
+        target: Target,
+        prepared: Prepared,
+        attachment: Attachment,
+        way: Way,
+        hook: Hook,
+        reason: Option<Reason>,
+    ) -> Lane {
+        Lane {
+            place: Place {
+                link: target.link.clone(),
+                index: target.index,
+                way,
+                hook,
+                reason,
+            },
+            target,
+            layer: self.options.layer,
+            prepared,
+            attachment,
+        }
+    }
+}
+
+/// Whether another hook would be refused as well.
+fn is_final(refusal: &io::Error) -> bool {
+    const ENODEV: i32 = 19;
+    refusal.kind() == io::ErrorKind::PermissionDenied || refusal.raw_os_error() == Some(ENODEV)
+}

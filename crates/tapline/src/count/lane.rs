@@ -1,0 +1,273 @@
+//! One interface and direction: its program and its counters.
+
+use std::io;
+use std::os::fd::AsFd;
+
+use bpf::count::{
+    COUNTERS_PER_SLOT, CountedClass, CountedFilter, CounterArray, CountingOptions, CountingPlace,
+    CountingProgram, Overhead, Slot,
+};
+use bpf::{LoadError, Program, TcLink, XdpLink};
+use filter::{Filter, LinkType, NoNames, Warning};
+
+use super::classes::Counted;
+use super::error::CountError;
+use super::groups::GroupTable;
+use super::interval::Tally;
+use super::options::Layer;
+use super::place::Place;
+use super::target::Target;
+
+/// Name of programs and maps, as bpftool shows it.
+pub(super) const NAME: &str = "tapline_count";
+
+/// What holds a program at its place; it leaves with this.
+pub(super) enum Attachment {
+    Xdp(XdpLink),
+    Tc(TcLink),
+}
+
+impl Attachment {
+    fn replace(&self, program: &Program) -> io::Result<()> {
+        match self {
+            Self::Xdp(link) => link.replace(program),
+            Self::Tc(link) => link.replace(program),
+        }
+    }
+}
+
+/// What is counted at a place, as code and counters; not attached yet.
+pub(super) struct Prepared {
+    pub counting: CountingPlace,
+    pub counters: CounterArray,
+    /// The filter of each class, in their order.
+    pub filters: Vec<Option<CountedFilter>>,
+    /// Of each class by name.
+    pub warnings: Vec<(String, Warning)>,
+    pub program: Program,
+}
+
+/// A place where packets are counted.
+pub(super) struct Lane {
+    pub place: Place,
+    pub target: Target,
+    pub layer: Layer,
+    pub prepared: Prepared,
+    pub attachment: Attachment,
+}
+
+/// The numbers of a class at one place or at all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Figures {
+    pub all: Tally,
+    pub other: Tally,
+    pub without_key: Tally,
+}
+
+/// Counters of a place, as they stand.
+pub(super) struct Raw(Vec<u64>);
+
+impl Raw {
+    pub fn of(&self, slot: Slot) -> Figures {
+        let first = usize::from(slot.number) * COUNTERS_PER_SLOT as usize;
+        let tally = |at: usize| Tally {
+            packets: self.0.get(first + at).copied().unwrap_or(0),
+            bytes: self.0.get(first + at + 1).copied().unwrap_or(0),
+        };
+        Figures {
+            all: tally(0),
+            other: tally(2),
+            without_key: tally(4),
+        }
+    }
+}
+
+impl std::ops::Sub for Figures {
+    type Output = Self;
+
+    fn sub(self, other: Self) -> Self {
+        Self {
+            all: self.all - other.all,
+            other: self.other - other.other,
+            without_key: self.without_key - other.without_key,
+        }
+    }
+}
+
+impl std::ops::AddAssign for Figures {
+    fn add_assign(&mut self, other: Self) {
+        self.all += other.all;
+        self.other += other.other;
+        self.without_key += other.without_key;
+    }
+}
+
+impl Prepared {
+    /// Compiles the filters of `classes` and loads the program.
+    pub fn new(
+        target: &Target,
+        counting: CountingPlace,
+        layer: Layer,
+        classes: &[Counted],
+        slots: u32,
+        groups: Option<&GroupTable>,
+    ) -> Result<Self, CountError> {
+        let counters = CounterArray::create(NAME, slots * COUNTERS_PER_SLOT)?;
+        let mut filters = Vec::with_capacity(classes.len());
+        let mut warnings = Vec::new();
+        for counted in classes {
+            filters.push(compile(target, counting, counted, &mut warnings)?);
+        }
+        let program = load(
+            target, counting, layer, &counters, classes, &filters, groups,
+        )?;
+        Ok(Self {
+            counting,
+            counters,
+            filters,
+            warnings,
+            program,
+        })
+    }
+}
+
+impl Lane {
+    /// The program that would count `classes`, with their filters.
+    pub fn load(
+        &self,
+        classes: &[Counted],
+        filters: &[Option<CountedFilter>],
+        groups: Option<&GroupTable>,
+    ) -> Result<Program, CountError> {
+        let Prepared {
+            counting, counters, ..
+        } = &self.prepared;
+        load(
+            &self.target,
+            *counting,
+            self.layer,
+            counters,
+            classes,
+            filters,
+            groups,
+        )
+    }
+
+    /// The filter of one class for this place.
+    pub fn compile(&self, counted: &Counted) -> Result<Option<CountedFilter>, CountError> {
+        compile(
+            &self.target,
+            self.prepared.counting,
+            counted,
+            &mut Vec::new(),
+        )
+    }
+
+    /// Puts `program` in the place of the present one. An interface that is gone has no program.
+    pub fn replace(&self, program: &Program) -> Result<(), CountError> {
+        const ENOLINK: i32 = 67;
+        match self.attachment.replace(program) {
+            Err(error) if error.raw_os_error() != Some(ENOLINK) => Err(CountError::Replace {
+                link: self.target.link.clone(),
+                source: error,
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    pub fn read(&self) -> Result<Raw, CountError> {
+        let counters = self.prepared.counters.read();
+        counters
+            .map(Raw)
+            .map_err(|source| CountError::Read { source })
+    }
+}
+
+fn load(
+    target: &Target,
+    place: CountingPlace,
+    layer: Layer,
+    counters: &CounterArray,
+    classes: &[Counted],
+    filters: &[Option<CountedFilter>],
+    groups: Option<&GroupTable>,
+) -> Result<Program, CountError> {
+    let options = CountingOptions {
+        place,
+        overhead: overhead(layer),
+        counters: counters.as_fd(),
+        groups: groups.map(|groups| (groups.field(), groups.as_fd())),
+    };
+    let classes: Vec<CountedClass<'_>> = (classes.iter().zip(filters))
+        .map(|(counted, filter)| CountedClass {
+            slot: counted.slot,
+            filter: filter.as_ref(),
+        })
+        .collect();
+    CountingProgram::load(NAME, &options, &classes).map_err(|error| refused(target, error))
+}
+
+/// A program of `place` that counts nothing and passes all packets on.
+pub(super) fn idle(target: &Target, prepared: &Prepared) -> Result<Program, CountError> {
+    let Prepared {
+        counting, counters, ..
+    } = prepared;
+    load(target, *counting, Layer::Ethernet, counters, &[], &[], None)
+}
+
+fn refused(target: &Target, error: LoadError) -> CountError {
+    CountError::Load {
+        link: target.link.clone(),
+        error,
+    }
+}
+
+fn compile(
+    target: &Target,
+    counting: CountingPlace,
+    counted: &Counted,
+    warnings: &mut Vec<(String, Warning)>,
+) -> Result<Option<CountedFilter>, CountError> {
+    let Some(expression) = &counted.class.filter else {
+        return Ok(None);
+    };
+    let mut options = filter::Options::new(target.link_type);
+    options.at = counting.filters_at();
+    options.netmask = Some(target.netmask);
+    let wrong = |error| CountError::Filter {
+        class: counted.class.name.clone(),
+        link: target.link.clone(),
+        link_type: target.link_type,
+        error,
+    };
+    let filter = Filter::new(&expression.text, &options, &*expression.names).map_err(wrong)?;
+    let name = &counted.class.name;
+    warnings.extend((filter.warnings().iter()).map(|warning| (name.clone(), warning.clone())));
+    let written = CountedFilter::write(&filter, counting).map_err(wrong)?;
+    Ok(Some(written.with_maps(NAME)?))
+}
+
+/// Whether a filter asks about VLAN tags; one that is wrong does not.
+pub(super) fn looks_at_tags(counted: &Counted) -> bool {
+    let Some(expression) = &counted.class.filter else {
+        return false;
+    };
+    let mut options = filter::Options::new(LinkType::Ethernet);
+    options.at = filter::At::TcIngress;
+    let filter = Filter::new(&expression.text, &options, &NoNames);
+    filter.is_ok_and(|filter| filter.looks_at_tags())
+}
+
+fn overhead(layer: Layer) -> Overhead {
+    match layer {
+        Layer::Ethernet => Overhead::default(),
+        Layer::EthernetFcs => Overhead {
+            is_padded: true,
+            bytes: 4,
+        },
+        Layer::Wire => Overhead {
+            is_padded: true,
+            bytes: 4 + 8 + 12,
+        },
+    }
+}
