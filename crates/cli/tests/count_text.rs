@@ -39,8 +39,9 @@ fn a_line_tells_each_class_and_interval() {
     }
     let ended = running.stop();
     ended.exit(0);
-    let summary = ended.stdout.iter().rev().take(7).rev();
-    let summary: Vec<&String> = summary.skip_while(|line| !line.is_empty()).collect();
+    // A line of its own, the heading, and each class with what both directions saw of it.
+    let summary = &ended.stdout[ended.stdout.len() - 8..];
+    assert_eq!(summary[0], "");
     let link = name(&scene.right);
     let start = |line: usize| summary[line].split("  ").next().expect("a name");
     assert!(summary[1].contains("packets") && summary[1].contains("bytes (l2)"));

@@ -123,6 +123,14 @@ fn without_privilege_it_says_which_are_missing() {
     }
 }
 
+/// What the verifier refuses for want of it is not the kernel's age.
+#[test]
+fn without_one_of_them_it_says_which() {
+    let scene = Scene::new();
+    let ended = spawn(unprivileged(&scene.right, ",+bpf,+net_admin", &["all="])).finish();
+    assert!(ended.refusal(3).contains("needs CAP_PERFMON"), "{ended:?}");
+}
+
 #[test]
 fn the_privileges_it_names_are_enough() {
     let scene = Scene::new();

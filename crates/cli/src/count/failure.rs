@@ -4,6 +4,7 @@ use std::error::Error;
 use std::io;
 
 use bpf::LoadError;
+use rustix::thread::{CapabilitySet, capabilities};
 use tapline::count::CountError;
 
 use crate::args::CountArgs;
@@ -45,11 +46,10 @@ fn advice(error: &CountError) -> (Exit, &'static str) {
         | CountError::Options { .. }
         | CountError::Filter { .. } => return (Exit::Usage, ""),
         CountError::LinkLayer { .. } => return (Exit::Unsupported, ""),
-        // The verifier's refusal has the number of a missing privilege too.
         CountError::Load {
             error: LoadError::Refused { log, .. },
             ..
-        } if !log.whole().is_empty() => return (Exit::Unsupported, ""),
+        } if !log.whole().is_empty() => return by_verifier(),
         _ => {}
     }
     match answer(error) {
@@ -67,6 +67,18 @@ fn advice(error: &CountError) -> (Exit, &'static str) {
             _ => (Exit::Failed, ""),
         },
         _ => (Exit::Failed, ""),
+    }
+}
+
+/// The verifier refuses what is wrong, and with the same number what it allows to the privileged.
+fn by_verifier() -> (Exit, &'static str) {
+    let enough = CapabilitySet::PERFMON | CapabilitySet::SYS_ADMIN;
+    match capabilities(None) {
+        Ok(sets) if !sets.effective.intersects(enough) => (
+            Exit::Privilege,
+            "needs CAP_PERFMON too; run with sudo or setcap",
+        ),
+        _ => (Exit::Unsupported, ""),
     }
 }
 

@@ -1,5 +1,6 @@
 //! What a count says when it has begun: every packet from then on counts.
 
+use std::error::Error;
 use std::io::{self, IsTerminal, Write};
 
 use serde_json::json;
@@ -55,14 +56,14 @@ pub fn place_json(place: &Place) -> serde_json::Value {
         "index": place.index,
         "direction": way(place.way),
         "hook": place.hook.name(),
-        "reason": place.reason.as_ref().map(reason),
+        "reason": place.reason.as_ref().map(|why| reason(why, chain)),
     })
 }
 
 fn place_text(place: &Place) -> String {
     let text = format!("{} by {}", way(place.way), place.hook.name());
     match &place.reason {
-        Some(why) => format!("{text} ({})", reason(why)),
+        Some(why) => format!("{text} ({})", reason(why, innermost)),
         None => text,
     }
 }
@@ -74,11 +75,17 @@ pub fn way(way: Way) -> &'static str {
     }
 }
 
-fn reason(reason: &Reason) -> String {
+/// Why a place is not the one that is tried first; an error in the words of `told`.
+fn reason(reason: &Reason, told: fn(&dyn Error) -> String) -> String {
     match reason {
-        Reason::XdpRefused(error) => chain(&**error),
+        Reason::XdpRefused(error) => format!("XDP refused: {}", told(&**error)),
         Reason::NotEthernet => "its packets have no Ethernet header".into(),
         Reason::VlanStripped => "it takes VLAN tags out before XDP".into(),
         _ => "not where it is tried first".into(),
     }
+}
+
+/// The last of the reasons alone.
+fn innermost(error: &dyn Error) -> String {
+    error.source().map_or_else(|| chain(error), innermost)
 }
