@@ -2,11 +2,12 @@
 
 mod support;
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::net::{Shutdown, SocketAddr};
 
 use support::frames::{frames, udp};
-use support::run::{Running, command, run, spawn};
+use support::run::{Running, command, run, spawn, wait_until};
 use support::scrape::{address, answer, ask, connect, scrape};
 use support::{PROGRAM, Scene, name};
 
@@ -47,6 +48,27 @@ fn the_counters_are_those_of_the_capture() {
     // Two interfaces: as many counters, and no other.
     assert_eq!(counters.len(), 2 * (2 + 6 + 1), "{counters:?}");
     running.stop().exit(0);
+}
+
+/// Whoever asks does not have to wait for a long interval's end.
+#[test]
+fn with_metrics_counters_are_measured_more_often_than_told() {
+    let scene = Scene::new();
+    let mut command = command(&scene.right, &["--json", "--stats-interval", "1h"]);
+    command.args(["--metrics", "0", "ether", "proto", "0x88b5"]);
+    let mut running = spawn(command);
+    let to = address(&running.ready());
+    scene.send(&vec![udp(b"refused"); 50]);
+    let filtered = |counters: &BTreeMap<String, u64>| {
+        let mut states = counters
+            .iter()
+            .filter(|(name, _)| name.contains("filtered"));
+        states.any(|(_, &value)| value == 50)
+    };
+    wait_until(|| filtered(&scrape(&scene.right, to)));
+    let ended = running.stop();
+    ended.exit(0);
+    assert!(ended.events().iter().all(|event| event["event"] != "stats"));
 }
 
 /// Without `CAP_BPF` the filter does not count what it refuses.

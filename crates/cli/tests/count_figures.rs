@@ -290,3 +290,27 @@ fn prometheus_is_told_the_same() {
     assert_eq!(counters.len(), 8, "{counters:?}");
     running.stop().exit(0);
 }
+
+/// Whoever asks does not have to wait for a long interval's end, which is told as one still.
+#[test]
+fn with_metrics_a_long_interval_is_read_more_often() {
+    let scene = Scene::new();
+    let mut command = command(&scene.right, &["--json", "--metrics", "0"]);
+    command.args(["--interval", "1h", "all="]);
+    let mut running = spawn(command);
+    let to = support::scrape::address(&running.ready());
+    scene.send(&frames(300, 100));
+    let has_all = || {
+        let counters = support::scrape::scrape(&scene.right, to);
+        counters.values().any(|&value| value == 300)
+    };
+    support::run::wait_until(has_all);
+    let ended = running.stop();
+    assert_eq!(tally(&totals(&ended, "all")), (300, 30_000));
+    let intervals = ended
+        .events()
+        .iter()
+        .filter(|event| event["event"] == "interval")
+        .count();
+    assert_eq!(intervals, 1);
+}

@@ -10,7 +10,7 @@ use tapline::count::{Direction, Ingress, Key, Layer, XdpPlace};
 
 use crate::{metrics, units};
 
-/// Counts packets and bytes of classes in the kernel, where nothing is copied
+/// Packets and bytes by filter, counted in the kernel: nothing is copied
 ///
 /// A class is one argument: a name, = and a filter as in pcap-filter(7), quoted if it has blanks:
 /// 'web=tcp port 80'. A filter alone is its own name, and a name with = and nothing behind counts
@@ -79,7 +79,7 @@ pub struct CountArgs {
     #[arg(short)]
     pub numeric: bool,
 
-    /// What to count
+    /// What to count, a class each: 'web=tcp port 80' [default: all=]
     #[arg(value_name = "NAME=FILTER")]
     pub classes: Vec<ClassArg>,
 }
