@@ -8,20 +8,25 @@ mod attr;
 mod instruction;
 mod link;
 mod map;
+mod object;
 mod program;
 mod socket;
 mod walk;
 
 pub use attr::{
-    LinkCreate, LinkUpdate, MapBatch, MapCreate, MapElement, ObjectInfo, ProgramLoad,
+    LinkCreate, LinkUpdate, MapBatch, MapCreate, MapElement, ObjectId, ObjectInfo, ProgramLoad,
     ProgramTestRun,
 };
 pub use instruction::{Instruction, SockFilter};
 pub use link::{
-    BPF_TCX_EGRESS, BPF_TCX_INGRESS, XDP_FLAGS_DRV_MODE, XDP_FLAGS_SKB_MODE, create_tcx_link,
-    create_xdp_link, update_link, wait_for_programs,
+    BPF_F_BEFORE, BPF_TCX_EGRESS, BPF_TCX_INGRESS, XDP_FLAGS_DRV_MODE, XDP_FLAGS_SKB_MODE,
+    create_tcx_link, create_xdp_link, update_link, wait_for_programs,
 };
 pub use map::{Map, MapLayout, MapType};
+pub use object::{
+    LINK_TYPE_XDP, LinkInfo, MapInfo, ObjectKind, ProgramInfo, link_info, map_info, next_id,
+    open_id, program_info,
+};
 pub use program::{
     BPF_F_TEST_XDP_LIVE_FRAMES, BPF_F_XDP_HAS_FRAGS, PROG_TYPE_SCHED_CLS, PROG_TYPE_SOCKET_FILTER,
     PROG_TYPE_XDP, ProgramSource, TestRun, TestRunResult, load_program, program_id, test_run,

@@ -5,8 +5,8 @@ mod c_layout;
 use std::mem::offset_of;
 
 use abi::bpf::{
-    Instruction, LinkCreate, MapBatch, MapCreate, MapElement, ObjectInfo, ProgramLoad,
-    ProgramTestRun, SockFilter,
+    Instruction, LinkCreate, LinkInfo, MapBatch, MapCreate, MapElement, MapInfo, ObjectId,
+    ObjectInfo, ProgramInfo, ProgramLoad, ProgramTestRun, SockFilter,
 };
 use c_layout::assert_as_in_c;
 use tapline_abi as abi;
@@ -129,4 +129,26 @@ fn batches_of_map_entries_lie_as_in_the_kernels_headers() {
         ),
     ];
     assert_as_in_c(HEADERS, &pairs);
+}
+
+#[test]
+fn what_objects_tell_lies_as_in_the_kernels_headers() {
+    let pairs = [
+        ("at(prog_id)", offset_of!(ObjectId, id)),
+        ("at(next_id)", offset_of!(ObjectId, next_id)),
+        ("at(open_flags)", offset_of!(ObjectId, open_flags)),
+        ("in(prog, id)", offset_of!(ProgramInfo, id)),
+        ("in(prog, tag)", offset_of!(ProgramInfo, unused)),
+        ("in(prog, name)", offset_of!(ProgramInfo, name)),
+        ("in(prog, ifindex)", size_of::<ProgramInfo>()),
+        ("in(map, id)", offset_of!(MapInfo, id)),
+        ("in(map, key_size)", offset_of!(MapInfo, unused)),
+        ("in(map, name)", offset_of!(MapInfo, name)),
+        ("in(map, ifindex)", size_of::<MapInfo>()),
+        ("in(link, id)", offset_of!(LinkInfo, id)),
+        ("in(link, prog_id)", offset_of!(LinkInfo, program_id)),
+        ("in(link, xdp)", size_of::<LinkInfo>()),
+    ];
+    let headers = format!("{HEADERS}\n#define in(what, f) offsetof(struct bpf_##what##_info, f)");
+    assert_as_in_c(&headers, &pairs);
 }

@@ -16,7 +16,8 @@
 //! - [`count`] makes the programs that count classes of packets.
 //! - [`socket_filter`] makes a classic filter count what it is offered and what it accepts.
 //!
-//! Nothing is pinned: what a program attached is gone with its process, also after a crash.
+//! Nothing is pinned: what a program attached is gone with its process, also after a crash. The one
+//! exception is tc before Linux 6.6 ([`TcAttach::Clsact`]), where the next start clears up.
 //! Everything here asks for `CAP_BPF` (XDP for `CAP_NET_ADMIN` too) and Linux 5.9 or later.
 
 #![forbid(unsafe_code)]
@@ -26,6 +27,7 @@ pub mod count;
 mod filter_map;
 mod map;
 mod program;
+mod rtnetlink;
 pub mod socket_filter;
 mod table;
 mod tc;
@@ -42,6 +44,6 @@ pub use program::{LoadError, Program, ProgramKind, VerifierLog};
 pub type Insn<'map> = filter::ebpf::Insn<std::os::fd::BorrowedFd<'map>>;
 
 pub use table::{CounterTable, TableOptions, WhenFull};
-pub use tc::{TcAttachError, TcLink, TcPlace};
-pub use xdp::{XdpAttachError, XdpLink, XdpMode, XdpPlace};
+pub use tc::{TcAttach, TcAttachError, TcLink, TcPlace};
+pub use xdp::{XdpAttachError, XdpHolder, XdpLink, XdpMode, XdpPlace};
 pub use xsk::{Others, Redirect, RedirectCounts, RedirectError, RedirectOptions};

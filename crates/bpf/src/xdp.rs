@@ -6,7 +6,10 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use abi::bpf::{XDP_FLAGS_DRV_MODE, XDP_FLAGS_SKB_MODE, create_xdp_link, update_link};
 
+pub use self::holder::XdpHolder;
 use crate::program::Program;
+
+mod holder;
 
 /// Where an XDP program may run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -54,21 +57,53 @@ pub struct XdpAttachError {
     pub ifindex: u32,
     /// Mode asked for (the last one, if there were two).
     pub mode: XdpMode,
-    /// What the kernel answered; EBUSY: another program is attached.
+    /// Name of the interface, if it could be asked for.
+    pub link: Option<String>,
+    /// The program that is in the way, if it is that.
+    pub holder: Option<XdpHolder>,
+    /// What the kernel answered; EBUSY or EEXIST: another program is attached.
     pub source: io::Error,
 }
 
 impl fmt::Display for XdpAttachError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "cannot attach {} XDP program to interface {}",
-            self.mode, self.ifindex
-        )?;
-        if self.source.kind() == io::ErrorKind::PermissionDenied {
+        match &self.holder {
+            Some(_) => f.write_str("cannot attach XDP program to ")?,
+            None => write!(f, "cannot attach {} XDP program to ", self.mode)?,
+        }
+        match &self.link {
+            Some(name) => f.write_str(name)?,
+            None => write!(f, "interface {}", self.ifindex)?,
+        }
+        if let Some(holder) = &self.holder {
+            write!(f, ": {holder}")?;
+            if holder.is_held_by_link == Some(true) {
+                return f.write_str(" (end the process that holds it)");
+            }
+            let word = holder.ip_word;
+            let name = self.link.as_deref().unwrap_or("IF");
+            write!(f, " (detach it: ip link set dev {name} {word} off)")?;
+        } else if self.source.kind() == io::ErrorKind::PermissionDenied {
             f.write_str(" (needs CAP_BPF and CAP_NET_ADMIN)")?;
         }
         Ok(())
+    }
+}
+
+impl XdpAttachError {
+    fn new(ifindex: u32, mode: XdpMode, source: io::Error) -> Self {
+        let (link, holder) = holder::look(ifindex);
+        let is_occupied = matches!(
+            source.kind(),
+            io::ErrorKind::ResourceBusy | io::ErrorKind::AlreadyExists
+        );
+        Self {
+            ifindex,
+            mode,
+            link,
+            holder: holder.filter(|_| is_occupied),
+            source,
+        }
     }
 }
 
@@ -82,7 +117,7 @@ impl XdpLink {
     /// Attaches `program` to interface `ifindex` of the calling thread's network namespace.
     ///
     /// # Errors
-    /// [`XdpAttachError`], e.g. EBUSY when another program is attached, EOPNOTSUPP when the driver
+    /// [`XdpAttachError`], e.g. EBUSY when another program is attached, which it names, EOPNOTSUPP when the driver
     /// has no XDP, ENODEV.
     /// # Privileges
     /// None beyond those for loading the program (measured on Linux 6.18).
@@ -104,11 +139,7 @@ impl XdpLink {
                     mode,
                     native_refusal: None,
                 })
-                .map_err(|source| XdpAttachError {
-                    ifindex,
-                    mode,
-                    source,
-                })
+                .map_err(|source| XdpAttachError::new(ifindex, mode, source))
         };
         match place {
             XdpPlace::Native => attach(XdpMode::Native),
@@ -138,7 +169,7 @@ impl XdpLink {
     ///
     /// # Errors
     /// ENOLINK when the interface is gone; EINVAL for a program of another kind.
-    pub fn replace(&self, program: &Program) -> io::Result<()> {
+    pub fn replace(&mut self, program: &Program) -> io::Result<()> {
         update_link(self.as_fd(), program.as_fd())
     }
 }

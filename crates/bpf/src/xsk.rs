@@ -222,6 +222,8 @@ fn attach_remedy(refusal: &XdpAttachError, multi_buffer: bool) -> Option<&'stati
     const EOPNOTSUPP: i32 = 95;
     let is_native = refusal.mode == XdpMode::Native;
     match refusal.source.raw_os_error()? {
+        // The refusal tells it itself.
+        EBUSY | EEXIST if refusal.holder.is_some() => None,
         EBUSY | EEXIST => Some(
             "another XDP program is attached: 'ip link' shows it, 'ip link set dev IF xdp off' \
              removes it",

@@ -10,12 +10,18 @@ pub(super) const BPF_MAP_DELETE_ELEM: c_int = 3;
 pub(super) const BPF_MAP_GET_NEXT_KEY: c_int = 4;
 pub(super) const BPF_PROG_LOAD: c_int = 5;
 pub(super) const BPF_PROG_TEST_RUN: c_int = 10;
+pub(super) const BPF_PROG_GET_NEXT_ID: c_int = 11;
+pub(super) const BPF_MAP_GET_NEXT_ID: c_int = 12;
+pub(super) const BPF_PROG_GET_FD_BY_ID: c_int = 13;
+pub(super) const BPF_MAP_GET_FD_BY_ID: c_int = 14;
 pub(super) const BPF_OBJ_GET_INFO_BY_FD: c_int = 15;
 pub(super) const BPF_MAP_FREEZE: c_int = 22;
 pub(super) const BPF_MAP_LOOKUP_BATCH: c_int = 24;
 pub(super) const BPF_MAP_UPDATE_BATCH: c_int = 26;
 pub(super) const BPF_LINK_CREATE: c_int = 28;
 pub(super) const BPF_LINK_UPDATE: c_int = 29;
+pub(super) const BPF_LINK_GET_FD_BY_ID: c_int = 30;
+pub(super) const BPF_LINK_GET_NEXT_ID: c_int = 31;
 
 /// `BPF_OBJ_NAME_LEN`: bytes of a name, its final zero included.
 pub(super) const NAME_BYTES: usize = 16;
@@ -160,6 +166,18 @@ pub struct ObjectInfo {
     pub info: u64,
 }
 
+/// Arguments of the `BPF_*_GET_NEXT_ID` and `BPF_*_GET_FD_BY_ID` commands.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ObjectId {
+    /// The object, or where to look on from.
+    pub id: u32,
+    /// Answer: the next one.
+    pub next_id: u32,
+    /// Zero.
+    pub open_flags: u32,
+}
+
 /// Arguments of `BPF_LINK_CREATE`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
@@ -204,6 +222,8 @@ unsafe impl Attr for ProgramLoad {}
 unsafe impl Attr for ProgramTestRun {}
 // SAFETY: two u32 before a u64: no padding.
 unsafe impl Attr for ObjectInfo {}
+// SAFETY: u32 only: no padding.
+unsafe impl Attr for ObjectId {}
 // SAFETY: u32 only: no padding.
 unsafe impl Attr for LinkCreate {}
 // SAFETY: u32 only: no padding.

@@ -34,8 +34,11 @@ pub fn create_xdp_link(program: BorrowedFd<'_>, ifindex: u32, flags: u32) -> io:
     create_link(program, ifindex, ATTACH_TYPE_XDP, flags)
 }
 
+/// Runs a tc program before those that are attached.
+pub const BPF_F_BEFORE: u32 = 1 << 3;
+
 /// Attaches a tc program to interface `ifindex` of the calling thread's network namespace, after those
-/// that are attached; `place` is one of `BPF_TCX_*`.
+/// that are attached or before them; `place` is one of `BPF_TCX_*`, `flags` [`BPF_F_BEFORE`] or 0.
 ///
 /// The program stays until the descriptor is closed.
 ///
@@ -46,8 +49,13 @@ pub fn create_xdp_link(program: BorrowedFd<'_>, ifindex: u32, flags: u32) -> io:
 /// # Kernel
 /// Linux 6.6.
 #[doc(alias = "BPF_TCX_INGRESS")]
-pub fn create_tcx_link(program: BorrowedFd<'_>, ifindex: u32, place: u32) -> io::Result<OwnedFd> {
-    create_link(program, ifindex, place, 0)
+pub fn create_tcx_link(
+    program: BorrowedFd<'_>,
+    ifindex: u32,
+    place: u32,
+    flags: u32,
+) -> io::Result<OwnedFd> {
+    create_link(program, ifindex, place, flags)
 }
 
 fn create_link(

@@ -114,13 +114,18 @@ impl Plan<'_> {
             Way::Out => (At::TcEgress, TcPlace::Egress),
         };
         let prepared = self.prepare(&target, at)?;
-        let link = TcLink::attach(&idle(&target, &prepared)?, target.index, place);
+        let link = TcLink::attach_first(&idle(&target, &prepared)?, target.index, place);
         let link = link.map_err(|error| CountError::Tc {
             link: target.link.clone(),
             error,
         })?;
+        let hook = if link.is_clsact() {
+            Hook::Clsact
+        } else {
+            Hook::Tcx
+        };
         let attachment = Attachment::Tc(link);
-        Ok(self.lane(target, prepared, attachment, way, Hook::Tcx, reason))
+        Ok(self.lane(target, prepared, attachment, way, hook, reason))
     }
 
     fn lane(

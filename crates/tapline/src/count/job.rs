@@ -47,7 +47,7 @@ impl Count {
     /// # Privileges
     /// `CAP_BPF`, `CAP_NET_ADMIN` and `CAP_PERFMON`.
     /// # Kernel
-    /// Linux 5.9 for XDP, with groups 5.18; 6.6 for what goes out.
+    /// Linux 5.9, in XDP with groups 5.18.
     pub fn open(options: Options) -> Result<Self, CountError> {
         options.check()?;
         check(&options.classes)?;
@@ -72,9 +72,9 @@ impl Count {
         // It follows from before the interfaces are looked up: a removal is not missed.
         let watch = LinkWatch::open()?;
         let mut netlink = Netlink::open()?;
-        let lanes = attach_all(&plan, &mut netlink)?;
-        for lane in &lanes {
-            lane.replace(&lane.prepared.program)?;
+        let mut lanes = attach_all(&plan, &mut netlink)?;
+        for lane in &mut lanes {
+            lane.start()?;
         }
         let schedule = Schedule::new(monotonic_ns(), options.interval, options.duration);
         let mut count = Self {
@@ -247,16 +247,17 @@ impl Count {
             .map(|lane| lane.load(classes, &lane.prepared.filters, groups))
             .collect();
         let programs = programs?;
-        for (number, (lane, program)) in self.lanes.iter().zip(&programs).enumerate() {
-            if let Err(error) = lane.replace(program) {
-                for lane in &self.lanes[..number] {
-                    lane.replace(&lane.prepared.program)?;
-                }
-                return Err(error);
-            }
-        }
+        let mut replaced = Vec::with_capacity(programs.len());
         for (lane, program) in self.lanes.iter_mut().zip(programs) {
-            lane.prepared.program = program;
+            match lane.replace(program) {
+                Ok(before) => replaced.push(before),
+                Err(error) => {
+                    for (lane, before) in self.lanes.iter_mut().zip(replaced) {
+                        lane.replace(before)?;
+                    }
+                    return Err(error);
+                }
+            }
         }
         Ok(())
     }

@@ -28,7 +28,7 @@ pub(super) enum Attachment {
 }
 
 impl Attachment {
-    fn replace(&self, program: &Program) -> io::Result<()> {
+    fn replace(&mut self, program: &Program) -> io::Result<()> {
         match self {
             Self::Xdp(link) => link.replace(program),
             Self::Tc(link) => link.replace(program),
@@ -163,16 +163,15 @@ impl Lane {
         )
     }
 
-    /// Puts `program` in the place of the present one. An interface that is gone has no program.
-    pub fn replace(&self, program: &Program) -> Result<(), CountError> {
-        const ENOLINK: i32 = 67;
-        match self.attachment.replace(program) {
-            Err(error) if error.raw_os_error() != Some(ENOLINK) => Err(CountError::Replace {
-                link: self.target.link.clone(),
-                source: error,
-            }),
-            _ => Ok(()),
-        }
+    /// Puts `program` in the place of the present one, and gives that back.
+    pub fn replace(&mut self, program: Program) -> Result<Program, CountError> {
+        replace(&mut self.attachment, &program, &self.target)?;
+        Ok(std::mem::replace(&mut self.prepared.program, program))
+    }
+
+    /// Begins to count.
+    pub fn start(&mut self) -> Result<(), CountError> {
+        replace(&mut self.attachment, &self.prepared.program, &self.target)
     }
 
     pub fn read(&self) -> Result<Raw, CountError> {
@@ -180,6 +179,25 @@ impl Lane {
         counters
             .map(Raw)
             .map_err(|source| CountError::Read { source })
+    }
+}
+
+/// An interface that is gone has no program.
+fn replace(
+    attachment: &mut Attachment,
+    program: &Program,
+    target: &Target,
+) -> Result<(), CountError> {
+    const ENODEV: i32 = 19;
+    const ENOLINK: i32 = 67;
+    match attachment.replace(program) {
+        Err(source) if !matches!(source.raw_os_error(), Some(ENOLINK | ENODEV)) => {
+            Err(CountError::Replace {
+                link: target.link.clone(),
+                source,
+            })
+        }
+        _ => Ok(()),
     }
 }
 

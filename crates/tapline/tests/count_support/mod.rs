@@ -48,7 +48,7 @@ pub fn open(host: &Host, options: Options) -> Count {
 /// Waits until the totals are as they ought to be. There is no event to wait for, so the processor is
 /// offered between two looks.
 #[track_caller]
-pub fn until(count: &mut Count, is_there: impl Fn(&Snapshot) -> bool) -> Snapshot {
+pub fn until(count: &mut Count, mut is_there: impl FnMut(&Snapshot) -> bool) -> Snapshot {
     let deadline = Instant::now() + DEADLINE;
     loop {
         let snapshot = count.read().unwrap();
