@@ -29,7 +29,10 @@ fn a_line_tells_each_class_and_interval() {
     while packets < 1234 {
         let line = running.line();
         let Some((time, rest)) = line.split_once("  test") else {
-            assert!(line.contains("  udp           0 packets"), "{line}");
+            assert!(
+                line.contains("  udp ") && line.contains(" 0 packets"),
+                "{line}"
+            );
             continue;
         };
         assert_eq!(time.len(), "12:34:56.789".len(), "{line}");
@@ -64,8 +67,9 @@ fn a_line_tells_each_class_and_interval() {
 #[test]
 fn a_quiet_count_tells_the_intervals_alone() {
     let scene = Scene::new();
-    for (format, lines) in [(&[][..], 2), (&["--csv"], 3)] {
-        let arguments = [&["-q", "--interval", "50ms", "--duration", "90ms"], format].concat();
+    // One interval, which the end cuts short.
+    for (format, lines) in [(&[][..], 1), (&["--csv"], 2)] {
+        let arguments = [&["-q", "--interval", "1h", "--duration", "5ms"], format].concat();
         let ended = support::count::run(&scene.right, &arguments);
         ended.exit(0);
         assert_eq!(ended.stdout.len(), lines, "{ended:?}");
