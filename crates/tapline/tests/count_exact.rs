@@ -8,7 +8,7 @@ use std::thread;
 use count_support::{open, options, tagged, tally, totals, until};
 use lab::generator::{pin_to_cpu, send_frames, udp_frame};
 use lab::{Host, Net};
-use tapline::count::{Count, Direction, Hook, Ingress, Layer, Options, Snapshot, Way};
+use tapline::count::{Count, Direction, Hook, Ingress, Layer, Options, Snapshot, Way, XdpPlace};
 
 /// Datagrams of 100 bytes without a tag and with: the numbers of each kind.
 const KINDS: [(usize, Option<u16>); 3] = [(30, None), (50, Some(7)), (70, Some(8))];
@@ -58,7 +58,7 @@ fn is_all(snapshot: &Snapshot) -> bool {
 #[test]
 fn a_filter_means_the_same_at_every_hook_and_bytes_are_those_of_the_frame() {
     let hooks = [
-        (Ingress::Xdp(Default::default()), Hook::XdpNative),
+        (Ingress::Xdp(XdpPlace::Native), Hook::XdpNative),
         (Ingress::Tc, Hook::Tcx),
     ];
     for (ingress, hook) in hooks {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use count_support::{named, open, options, tagged, tally, until};
 use lab::generator::{send_frames, udp_frame};
 use lab::{Host, Net};
-use tapline::count::{Direction, GroupKey, Ingress, Key, Options, Tally};
+use tapline::count::{Direction, GroupKey, Ingress, Key, Options, Tally, XdpPlace};
 
 const IPV6_HEADER: [u8; 40] = {
     let mut header = [0; 40];
@@ -128,7 +128,7 @@ fn packets_are_told_apart_by_each_key_at_each_hook() {
             open(&left, of(&left, Direction::Out, Ingress::Auto)),
             open(
                 &right,
-                of(&right, Direction::In, Ingress::Xdp(Default::default())),
+                of(&right, Direction::In, Ingress::Xdp(XdpPlace::Native)),
             ),
             open(&right, of(&right, Direction::In, Ingress::Tc)),
         ];

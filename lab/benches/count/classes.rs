@@ -13,6 +13,10 @@ pub fn rows() -> Vec<Row> {
         row("1 class: all packets", vec![String::new()]),
         row("1 class: tcp port 443", vec!["tcp port 443".into()]),
         row("1 class: host", vec!["host 10.1.0.1".into()]),
+        row(
+            "2 classes",
+            vec!["tcp port 443".into(), "host 10.1.0.1".into()],
+        ),
         row("16 classes of hosts and ports", hosts_and_ports(16)),
         row("64 classes of hosts and ports", hosts_and_ports(64)),
     ]

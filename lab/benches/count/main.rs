@@ -8,11 +8,16 @@
 //! machine does falls on all of them. **Cost** is a program's median less that of the empty program
 //! (`return XDP_DROP`) on the same frame. Before, each program counts each frame once, and the classes
 //! are compared with the filters walked in this process.
+//!
+//! On the veth pair each way of counting has packets sent to it at full speed, in turn. **Passed** is
+//! the rate at which they still come through; **counted** is how many of one million that did were
+//! counted; **processes** is the processor time of what runs in user space, of the time that passed.
 
 #![forbid(unsafe_code)]
 
 mod classes;
 mod frames;
+mod load;
 #[path = "../capture/machine.rs"]
 mod machine;
 mod options;
@@ -22,10 +27,12 @@ mod spread;
 
 use std::process::ExitCode;
 
+use load::{Rig, Trial, Way};
 use machine::Machine;
 use options::Options;
 use program::Subject;
 use spread::Spread;
+use tapline::count::Ingress;
 
 fn main() -> ExitCode {
     let options = match Options::parse(std::env::args().skip(1)) {
@@ -39,6 +46,9 @@ fn main() -> ExitCode {
     };
     println!("{}; {} rounds\n", Machine::find().line(), options.rounds);
     test_runs(options.rounds);
+    if options.packets > 0 {
+        under_load(options.rounds, options.packets);
+    }
     ExitCode::SUCCESS
 }
 
@@ -75,6 +85,52 @@ fn test_runs(rounds: u32) {
         println!();
     }
 }
+
+fn under_load(rounds: u32, packets: u64) {
+    let row = |count| classes::rows().swap_remove(count);
+    let ways = [
+        ("nothing counts", Way::Nothing),
+        ("tapline, XDP, 1 class", Way::Tapline(Ingress::Auto, row(0))),
+        (
+            "tapline, XDP, 17 classes",
+            Way::Tapline(Ingress::Auto, row(SIXTEEN)),
+        ),
+        (
+            "tapline, tc, 17 classes",
+            Way::Tapline(Ingress::Tc, row(SIXTEEN)),
+        ),
+        ("nftables, 1 counter", Way::Nftables),
+        ("tcpdump -s 68 -w - \\| wc -c", Way::Tcpdump),
+    ];
+    let mut rig = Rig::build();
+    let mut trials: Vec<Vec<Trial>> = ways.iter().map(|_| Vec::new()).collect();
+    for number in 1..=rounds {
+        eprintln!("bench: under load, round {number} of {rounds}");
+        for ((_, way), trials) in ways.iter().zip(&mut trials) {
+            trials.extend(rig.trial(way, packets));
+        }
+    }
+    println!("\n| way | passed, packets/s | counted, ppm | processes, % of a processor |");
+    println!("|---|---|---|---|");
+    for ((name, _), trials) in ways.iter().zip(&trials) {
+        let spread =
+            |figure: fn(&Trial) -> Option<f64>| Spread::of(trials.iter().filter_map(figure));
+        let show = |spread: Option<Spread>, unit, digits| {
+            spread.map_or_else(|| "-".to_owned(), |spread| spread.show(unit, digits))
+        };
+        if trials.is_empty() {
+            println!("| {name} | not installed | - | - |");
+            continue;
+        }
+        let passed = show(spread(|trial| Some(trial.passed_pps)), 1.0, 0);
+        let counted = show(spread(|trial| trial.counted_ppm), 1.0, 0);
+        let cpu = show(spread(|trial| Some(trial.cpu * 100.0)), 1.0, 2);
+        println!("| {name} | {passed} | {counted} | {cpu} |");
+    }
+}
+
+/// Place of the row of 16 classes.
+const SIXTEEN: usize = 4;
 
 fn spread(times: &[f64]) -> Spread {
     Spread::of(times.iter().copied()).expect("at least one round")

@@ -71,9 +71,10 @@ impl<'m> Code<'m> {
     /// Copies the `bytes` bytes at [`OFFSET`] of the packet to [`HEADER`]; goes away if they are not
     /// there. `R0` to `R5` are lost.
     pub fn read_header(&mut self, bytes: i32, otherwise: Label) {
-        let helper = match self.place.is_xdp() {
-            true => Helper::XdpLoadBytes,
-            false => Helper::SkbLoadBytes,
+        let helper = if self.place.is_xdp() {
+            Helper::XdpLoadBytes
+        } else {
+            Helper::SkbLoadBytes
         };
         self.extend([
             AnyInsn::mov(Reg::R1, CONTEXT),
@@ -87,7 +88,7 @@ impl<'m> Code<'m> {
     }
 
     /// `dst =` what was read `at` bytes behind the header's beginning, in network byte order.
-    pub fn from_header(&mut self, size: Size, dst: Reg, at: i16) {
+    pub fn load_header(&mut self, size: Size, dst: Reg, at: i16) {
         self.push(AnyInsn::load(size, dst, Reg::R10, HEADER + at));
     }
 }

@@ -57,7 +57,7 @@ fn ethernet(code: &mut Code<'_>, otherwise: Label) {
     code.push(AnyInsn::mov(OFFSET, ETHER_TYPE));
     for at in 0..=MOST_TAGS {
         code.read_header(2, otherwise);
-        code.from_header(Size::Half, Reg::R0, 0);
+        code.load_header(Size::Half, Reg::R0, 0);
         if at < MOST_TAGS {
             let tag = code.label();
             is_tag(code, tag);
@@ -75,7 +75,7 @@ fn version(code: &mut Code<'_>, otherwise: Label) {
     let [ip, done] = [(); 2].map(|()| code.label());
     code.push(AnyInsn::mov(OFFSET, 0));
     code.read_header(1, otherwise);
-    code.from_header(Size::Byte, Reg::R1, 0);
+    code.load_header(Size::Byte, Reg::R1, 0);
     code.extend([
         AnyInsn::alu32(Alu::Rsh, Reg::R1, 4),
         AnyInsn::jump_if32(Condition::Equal, Reg::R1, 4, ip),
@@ -117,14 +117,14 @@ pub(super) fn transport(code: &mut Code<'_>, later: Label, otherwise: Label) {
     let [ip, ipv6, done] = [(); 3].map(|()| code.label());
     ip_header(code, ip, ipv6, otherwise);
     code.place(ip);
-    code.from_header(Size::Byte, Reg::R1, 0);
+    code.load_header(Size::Byte, Reg::R1, 0);
     code.extend([
         AnyInsn::alu32(Alu::And, Reg::R1, 15),
         AnyInsn::alu32(Alu::Lsh, Reg::R1, 2),
         AnyInsn::add(OFFSET, Reg::R1),
     ]);
-    code.from_header(Size::Byte, Reg::R2, 9);
-    code.from_header(Size::Half, Reg::R1, 6);
+    code.load_header(Size::Byte, Reg::R2, 9);
+    code.load_header(Size::Half, Reg::R1, 6);
     code.extend([
         AnyInsn::alu32(Alu::And, Reg::R1, in_memory(0x1fff)),
         AnyInsn::jump_if32(Condition::NotEqual, Reg::R1, 0, later),
@@ -132,7 +132,7 @@ pub(super) fn transport(code: &mut Code<'_>, later: Label, otherwise: Label) {
     code.jump(done);
     code.place(ipv6);
     code.push(AnyInsn::add(OFFSET, 40));
-    code.from_header(Size::Byte, Reg::R2, 6);
+    code.load_header(Size::Byte, Reg::R2, 6);
     for _ in 0..MOST_EXTENSIONS {
         extension(code, [done, later, otherwise]);
     }
@@ -154,7 +154,7 @@ fn extension(code: &mut Code<'_>, [done, later, otherwise]: [Label; 3]) {
         AnyInsn::load(Size::Word, Reg::R2, Reg::R10, PROTOCOL),
         is(FRAGMENT, fragment),
     ]);
-    code.from_header(Size::Byte, Reg::R1, 1);
+    code.load_header(Size::Byte, Reg::R1, 1);
     code.extend([
         is(AUTHENTICATION, authentication),
         AnyInsn::add(Reg::R1, 1),
@@ -169,14 +169,14 @@ fn extension(code: &mut Code<'_>, [done, later, otherwise]: [Label; 3]) {
         AnyInsn::Place(fragment),
         AnyInsn::add(OFFSET, 8),
     ]);
-    code.from_header(Size::Byte, Reg::R2, 0);
-    code.from_header(Size::Half, Reg::R1, 2);
+    code.load_header(Size::Byte, Reg::R2, 0);
+    code.load_header(Size::Half, Reg::R1, 2);
     code.extend([
         AnyInsn::alu32(Alu::And, Reg::R1, in_memory(0xfff8)),
         AnyInsn::jump_if32(Condition::NotEqual, Reg::R1, 0, later),
         AnyInsn::Place(next),
     ]);
-    code.from_header(Size::Byte, Reg::R2, 0);
+    code.load_header(Size::Byte, Reg::R2, 0);
 }
 
 /// [`OFFSET`] becomes that of the payload; goes away where headers are not known.
@@ -190,7 +190,7 @@ pub(super) fn headers_end(code: &mut Code<'_>, otherwise: Label) {
         AnyInsn::Place(tcp),
     ]);
     code.read_header(13, otherwise);
-    code.from_header(Size::Byte, Reg::R1, 12);
+    code.load_header(Size::Byte, Reg::R1, 12);
     code.extend([
         AnyInsn::alu32(Alu::Rsh, Reg::R1, 4),
         AnyInsn::alu32(Alu::Lsh, Reg::R1, 2),

@@ -88,7 +88,7 @@ fn address(code: &mut Code<'_>, in_ip: i16, in_ipv6: i16, done: Label) {
     let [ip, ipv6] = [(); 2].map(|()| code.label());
     decode::ip_header(code, ip, ipv6, done);
     code.place(ip);
-    code.from_header(Size::Word, Reg::R1, in_ip);
+    code.load_header(Size::Word, Reg::R1, in_ip);
     code.push(AnyInsn::store(
         Size::Word,
         Reg::R10,
@@ -99,7 +99,7 @@ fn address(code: &mut Code<'_>, in_ip: i16, in_ipv6: i16, done: Label) {
     code.jump(done);
     code.place(ipv6);
     for half in [0, 8] {
-        code.from_header(Size::Double, Reg::R1, in_ipv6 + half);
+        code.load_header(Size::Double, Reg::R1, in_ipv6 + half);
         code.push(AnyInsn::store(
             Size::Double,
             Reg::R10,
@@ -124,7 +124,7 @@ fn port(code: &mut Code<'_>, at: i16, done: Label) {
     code.jump(done);
     code.place(found);
     code.read_header(4, done);
-    code.from_header(Size::Half, Reg::R1, at);
+    code.load_header(Size::Half, Reg::R1, at);
     code.push(AnyInsn::Be16ToHost { dst: Reg::R1 });
     number(code, Reg::R1);
 }
@@ -145,11 +145,11 @@ fn vlan(code: &mut Code<'_>, done: Label) {
     }
     code.push(AnyInsn::mov(OFFSET, 12));
     code.read_header(4, done);
-    code.from_header(Size::Half, Reg::R0, 0);
+    code.load_header(Size::Half, Reg::R0, 0);
     decode::is_tag(code, tag);
     code.jump(done);
     code.place(tag);
-    code.from_header(Size::Half, Reg::R1, 2);
+    code.load_header(Size::Half, Reg::R1, 2);
     code.push(AnyInsn::Be16ToHost { dst: Reg::R1 });
     if !code.place.is_xdp() {
         code.place(found);
@@ -164,14 +164,14 @@ fn mac(code: &mut Code<'_>, at: i32, done: Label) {
     }
     code.push(AnyInsn::mov(OFFSET, at));
     code.read_header(6, done);
-    code.from_header(Size::Word, Reg::R1, 0);
+    code.load_header(Size::Word, Reg::R1, 0);
     code.push(AnyInsn::store(
         Size::Word,
         Reg::R10,
         KEY + KEY_DATA,
         Reg::R1,
     ));
-    code.from_header(Size::Half, Reg::R1, 4);
+    code.load_header(Size::Half, Reg::R1, 4);
     code.push(AnyInsn::store(
         Size::Half,
         Reg::R10,

@@ -206,7 +206,7 @@ fn write_section<'m>(
                     continue;
                 };
                 ask(code, filter, fragment, |code| {
-                    count(code, class.slot, groups)
+                    count(code, class.slot, groups);
                 });
             }
         }

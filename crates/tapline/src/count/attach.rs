@@ -28,8 +28,7 @@ impl Plan<'_> {
     /// Puts an idle program where packets are to be counted; the counting one is loaded.
     pub fn attach(&self, target: Target, way: Way) -> Result<Lane, CountError> {
         match (way, self.options.ingress) {
-            (Way::Out, _) => self.at_tc(target, way, None),
-            (Way::In, Ingress::Tc) => self.at_tc(target, way, None),
+            (Way::Out, _) | (Way::In, Ingress::Tc) => self.at_tc(target, way, None),
             (Way::In, Ingress::Xdp(place)) => match self.at_xdp(target, place)? {
                 Ok(lane) => Ok(lane),
                 Err((target, error)) => Err(CountError::Xdp {

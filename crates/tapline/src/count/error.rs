@@ -48,7 +48,7 @@ pub enum CountError {
         /// What its packets begin with.
         link_type: LinkType,
         /// Why, and where in the text.
-        error: FilterError,
+        error: Box<FilterError>,
     },
     /// Filters, or bytes on the wire, are not known for the packets of an interface.
     LinkLayer {
@@ -134,7 +134,7 @@ impl fmt::Display for CountError {
 impl Error for CountError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
-            Self::Filter { error, .. } => Some(error),
+            Self::Filter { error, .. } => Some(&**error),
             Self::Link(error) => error.source(),
             Self::Map(error) => error.source(),
             Self::Load { error, .. } => error.source(),

@@ -93,18 +93,18 @@ fn parse(bytes: &[u8], key: Key) -> Option<(u32, GroupKey)> {
     const IPV4: u32 = 4;
     let kind = u32::from_ne_bytes(*bytes.get(4..)?.first_chunk()?);
     let data: [u8; 16] = *bytes.get(8..)?.first_chunk()?;
-    let [a, b, c, d, e, f, ..] = data;
-    let number = u32::from_ne_bytes([a, b, c, d]);
+    let word: [u8; 4] = *data.first_chunk()?;
+    let number = u32::from_ne_bytes(word);
     let group = match key {
         Key::Src | Key::Dst if kind == IPV4 => {
-            GroupKey::Address(IpAddr::V4(Ipv4Addr::new(a, b, c, d)))
+            GroupKey::Address(IpAddr::V4(Ipv4Addr::from_octets(word)))
         }
         Key::Src | Key::Dst => GroupKey::Address(IpAddr::V6(Ipv6Addr::from_octets(data))),
         Key::SrcPort | Key::DstPort => GroupKey::Port(number as u16),
         Key::Protocol => GroupKey::Protocol(number as u8),
         Key::Vlan => GroupKey::Vlan(number as u16),
         Key::EtherType => GroupKey::EtherType(number as u16),
-        Key::SrcMac | Key::DstMac => GroupKey::Mac([a, b, c, d, e, f]),
+        Key::SrcMac | Key::DstMac => GroupKey::Mac(*data.first_chunk()?),
     };
     Some((serial(bytes)?, group))
 }

@@ -48,13 +48,14 @@ impl Count {
     /// `CAP_BPF`, `CAP_NET_ADMIN` and `CAP_PERFMON`.
     /// # Kernel
     /// Linux 5.9, in XDP with groups 5.18.
-    pub fn open(options: Options) -> Result<Self, CountError> {
+    pub fn open(mut options: Options) -> Result<Self, CountError> {
         options.check()?;
         check(&options.classes)?;
         let mut slots = Slots::new(options.classes.len());
-        let classes: Result<Vec<Counted>, CountError> = (options.classes.iter())
+        let classes: Result<Vec<Counted>, CountError> = std::mem::take(&mut options.classes)
+            .into_iter()
             .map(|class| {
-                let (class, slot) = (class.clone(), slots.take()?);
+                let slot = slots.take()?;
                 Ok(Counted { class, slot })
             })
             .collect();

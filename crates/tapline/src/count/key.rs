@@ -86,8 +86,10 @@ impl fmt::Display for GroupKey {
             Self::Port(number) | Self::Vlan(number) => number.fmt(f),
             Self::Protocol(number) => number.fmt(f),
             Self::EtherType(number) => write!(f, "0x{number:04x}"),
-            Self::Mac([a, b, c, d, e, g]) => {
-                write!(f, "{a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{g:02x}")
+            Self::Mac(bytes) => {
+                let [first, rest @ ..] = bytes;
+                write!(f, "{first:02x}")?;
+                rest.iter().try_for_each(|byte| write!(f, ":{byte:02x}"))
             }
         }
     }

@@ -256,7 +256,7 @@ fn compile(
         class: counted.class.name.clone(),
         link: target.link.clone(),
         link_type: target.link_type,
-        error,
+        error: Box::new(error),
     };
     let filter = Filter::new(&expression.text, &options, &*expression.names).map_err(wrong)?;
     let name = &counted.class.name;

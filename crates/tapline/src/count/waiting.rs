@@ -34,6 +34,7 @@ pub enum Event {
 
 /// When intervals and the count end, nanoseconds of `CLOCK_MONOTONIC`.
 #[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_field_names, reason = "units come last")]
 pub(super) struct Schedule {
     pub start_ns: u64,
     interval_ns: u64,
@@ -122,13 +123,13 @@ impl Count {
             return Ok(Some(Ended::Stopped));
         }
         if changed {
-            return self.removed();
+            return Ok(self.removed());
         }
         Ok(None)
     }
 
     /// Whether one of the interfaces is gone.
-    fn removed(&mut self) -> io::Result<Option<Ended>> {
+    fn removed(&mut self) -> Option<Ended> {
         for _ in 0..EVENTS {
             // A notification that cannot be read is passed over; if it was the one, what is known
             // of the links is brought up to date by the next one.
@@ -143,10 +144,10 @@ impl Count {
             let mut places = self.places();
             if let Some(place) = places.find(|place| place.index == link.index.0) {
                 let link = place.link.clone();
-                return Ok(Some(Ended::LinkRemoved { link }));
+                return Some(Ended::LinkRemoved { link });
             }
         }
-        Ok(None)
+        None
     }
 }
 
