@@ -47,9 +47,9 @@ fn advice(error: &CountError) -> (Exit, &'static str) {
         | CountError::Filter { .. } => return (Exit::Usage, ""),
         CountError::LinkLayer { .. } => return (Exit::Unsupported, ""),
         CountError::Load {
-            error: LoadError::Refused { log, .. },
+            error: LoadError::Refused { log, source, .. },
             ..
-        } if !log.whole().is_empty() => return by_verifier(),
+        } if !log.whole().is_empty() => return by_verifier(source),
         _ => {}
     }
     match answer(error) {
@@ -70,8 +70,13 @@ fn advice(error: &CountError) -> (Exit, &'static str) {
     }
 }
 
-/// The verifier refuses what is wrong, and with the same number what it allows to the privileged.
-fn by_verifier() -> (Exit, &'static str) {
+/// The verifier refuses what is wrong or too much, and with the first one's number what it allows to
+/// the privileged.
+fn by_verifier(answer: &io::Error) -> (Exit, &'static str) {
+    if matches!(answer.raw_os_error(), Some(libc::ENOMEM | libc::E2BIG)) {
+        let advice = "the program of all classes is too long; use fewer, or two counts";
+        return (Exit::Unsupported, advice);
+    }
     let enough = CapabilitySet::PERFMON | CapabilitySet::SYS_ADMIN;
     match capabilities(None) {
         Ok(sets) if !sets.effective.intersects(enough) => (

@@ -30,9 +30,7 @@ pub fn run(args: &CountArgs) -> Result<Exit, Failure> {
     let mut teller = Teller::new(args, &names);
     let (interval, wanted) = setup::intervals(args);
     let together = teller.together(interval, wanted);
-    teller
-        .begin(args, &gather.take())
-        .map_err(|error| unwritable(&error))?;
+    printed(teller.begin(args, &gather.take()))?;
 
     let mut told = Ok(());
     let outcome = count.run(&stop, |count, interval| {
@@ -51,14 +49,12 @@ pub fn run(args: &CountArgs) -> Result<Exit, Failure> {
             Err(_) => ControlFlow::Break(()),
         }
     });
-    told.map_err(|error| unwritable(&error))?;
+    printed(told)?;
     let outcome = outcome?;
     if gather.intervals() > 0 {
-        teller
-            .tell(&gather.take())
-            .map_err(|error| unwritable(&error))?;
+        printed(teller.tell(&gather.take()))?;
     }
-    teller.end(args).map_err(|error| unwritable(&error))?;
+    printed(teller.end(args))?;
     let summary = Summary {
         totals: &outcome.totals,
         places: &places,
@@ -66,7 +62,7 @@ pub fn run(args: &CountArgs) -> Result<Exit, Failure> {
     let shown = summary.show(args);
     // Why the count failed comes before that it could not be told.
     let exit = finish(&outcome.ended)?;
-    shown.map_err(|error| unwritable(&error))?;
+    printed(shown)?;
     Ok(exit)
 }
 
@@ -112,7 +108,7 @@ fn begin(
         server.serve(move || read.read().to_vec())?;
         board = Some(posted);
     }
-    start::show(args, count, url.as_deref()).map_err(|error| unwritable(&error))?;
+    printed(start::show(args, count, url.as_deref()))?;
     Ok(board)
 }
 
@@ -135,6 +131,6 @@ fn finish(ended: &Ended) -> Result<Exit, Failure> {
     }
 }
 
-fn unwritable(error: &io::Error) -> Failure {
-    Failure::job_on("cannot write to standard output", error)
+fn printed(result: io::Result<()>) -> Result<(), Failure> {
+    result.map_err(|error| Failure::job_on("cannot write to standard output", &error))
 }
