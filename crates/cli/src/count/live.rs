@@ -62,6 +62,7 @@ struct Class {
 
 /// What there is room for.
 struct Columns {
+    all: usize,
     name: usize,
     /// Of packets and bits per second and of the sum, as many as fit.
     numbers: usize,
@@ -86,6 +87,7 @@ impl Columns {
             .min(columns - taken);
         let bars = (columns - taken - name).saturating_sub(2).min(BARS);
         Self {
+            all: columns,
             name,
             numbers,
             bars: if bars < LEAST_BARS { 0 } else { bars },
@@ -94,14 +96,18 @@ impl Columns {
 
     fn line(&self, name: &str, numbers: [&str; 3], bars: &str) -> String {
         let mut line = fitted(name, self.name);
-        for (number, width) in numbers.iter().zip([RATE, RATE, SUM]).take(self.numbers) {
+        for (number, columns) in numbers.iter().zip([RATE, RATE, SUM]).take(self.numbers) {
             // A String takes whatever is written to it.
-            let _ = write!(line, "{number:>width$}");
+            let _ = write!(line, "{number:>columns$}");
         }
         if self.bars > 0 {
             let _ = write!(line, "  {bars}");
         }
         line.truncate(line.trim_end().len());
+        // A sum may outgrow its column.
+        if width(&line) > self.all {
+            line = fitted(&line, self.all);
+        }
         line
     }
 }

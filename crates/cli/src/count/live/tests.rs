@@ -77,6 +77,7 @@ fn no_line_is_wider_and_no_table_higher_than_the_window() {
     let groups = (0..40).map(|port| (GroupKey::Port(port), tally(1)));
     last.classes[0].groups = Some(Groups::new(groups, 20, tally(0), tally(5)));
     live.add(&last);
+    live.classes[1].total = tally(10_u64.pow(17));
     for columns in 1..120 {
         for rows in 1..40 {
             let lines = live.lines(&last, Size { columns, rows });
