@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 BINARY := target/release/tapline
 MANUAL := target/manual
 
-.PHONY: help demo test bench lint deny install fuzz clean
+.PHONY: help demo test bench lint deny aarch64 install fuzz clean
 
 help:
 	@echo "make demo     build the program and show it: two test hosts, real traffic, a capture (root)"
@@ -12,6 +12,7 @@ help:
 	@echo "make bench    measure beside tcpdump, dumpcap, netsniff-ng, libpcap and bpfjit (root)"
 	@echo "make lint     formatting, clippy, rustdoc"
 	@echo "make deny     licences and sources of the dependencies; advisories where they can be fetched"
+	@echo "make aarch64  the filter engine's tests on aarch64, emulated; needs rustup"
 	@echo "make fuzz     each fuzz target for FUZZ_SECONDS (60); needs a nightly toolchain"
 	@echo "make install  program, manual pages and completions below PREFIX ($(PREFIX))"
 
@@ -32,6 +33,7 @@ bench: build
 	cargo bench --locked -p tapline-lab --bench capture -- $(BENCH_FLAGS)
 	cargo bench --locked -p tapline-lab --bench filter -- $(BENCH_FLAGS)
 	cargo bench --locked -p tapline-lab --bench filter_kernel -- $(BENCH_FLAGS)
+	cargo bench --locked -p tapline-lab --bench count -- $(BENCH_FLAGS)
 	cargo bench --locked -p tapline-lab --bench read -- $(BENCH_FLAGS)
 
 lint:
@@ -44,6 +46,10 @@ lint:
 deny:
 	@packaging/need.sh build
 	@packaging/deny.sh
+
+aarch64:
+	@packaging/need.sh aarch64
+	@packaging/aarch64.sh
 
 FUZZ_SECONDS ?= 60
 fuzz:

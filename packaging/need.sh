@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Sees to the programs that a make target needs: need.sh build|lint|test|bench.
+# Sees to the programs that a make target needs: need.sh build|lint|test|bench|aarch64.
 # Missing ones are installed from Debian's packages by root; anybody else is told the command.
 set -euo pipefail
 
@@ -8,12 +8,14 @@ test=("${build[@]}" tcpdump:tcpdump tshark:tshark dumpcap:wireshark-common ip:ip
     ethtool:ethtool zstd:zstd gzip:gzip unshare:util-linux setpriv:util-linux
     python3:python3)
 bench=("${build[@]}" tcpdump:tcpdump dumpcap:wireshark-common netsniff-ng:netsniff-ng ip:iproute2)
+aarch64=("${build[@]}" qemu-aarch64:qemu-user aarch64-linux-gnu-gcc:gcc-aarch64-linux-gnu)
 
 case ${1:-} in
     build | lint) needed=("${build[@]}") ;;
     test) needed=("${test[@]}") ;;
     bench) needed=("${bench[@]}") ;;
-    *) echo "usage: need.sh build|lint|test|bench" >&2; exit 2 ;;
+    aarch64) needed=("${aarch64[@]}") ;;
+    *) echo "usage: need.sh build|lint|test|bench|aarch64" >&2; exit 2 ;;
 esac
 
 # A user's path often lacks the system's directories, where ip and tcpdump are.
@@ -25,6 +27,7 @@ done
 # The headers of the C library and the kernel, which have no command.
 [ -e /usr/include/linux/if_packet.h ] || missing+=(linux-libc-dev)
 [ -e /usr/include/stdio.h ] || missing+=(libc6-dev)
+[ "${1:-}" != aarch64 ] || [ -e /usr/aarch64-linux-gnu/include/stdio.h ] || missing+=(libc6-dev-arm64-cross)
 # The lab compares with libpcap; the program does without.
 [ "${1:-}" = build ] || [ -e /usr/include/pcap/pcap.h ] || missing+=(libpcap-dev)
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Tool and the Debian package it comes in.
-const PACKAGES: [(&str, &str); 27] = [
+const PACKAGES: [(&str, &str); 28] = [
     ("bpftool", "bpftool"),
     ("bridge", "iproute2"),
     ("capinfos", "wireshark-common"),
@@ -20,6 +20,7 @@ const PACKAGES: [(&str, &str); 27] = [
     ("mausezahn", "netsniff-ng"),
     ("mergecap", "wireshark-common"),
     ("netsniff-ng", "netsniff-ng"),
+    ("nft", "nftables"),
     ("ping", "iputils-ping"),
     ("prlimit", "util-linux"),
     ("python3", "python3"),

@@ -5,8 +5,8 @@ mod c_layout;
 use std::mem::offset_of;
 
 use abi::bpf::{
-    Instruction, LinkCreate, LinkInfo, MapBatch, MapCreate, MapElement, MapInfo, ObjectId,
-    ObjectInfo, ProgramInfo, ProgramLoad, ProgramTestRun, SockFilter,
+    Instruction, LinkCreate, LinkInfo, LinkUpdate, MapBatch, MapCreate, MapElement, MapInfo,
+    ObjectId, ObjectInfo, ProgramInfo, ProgramLoad, ProgramTestRun, SockFilter,
 };
 use c_layout::assert_as_in_c;
 use tapline_abi as abi;
@@ -97,6 +97,12 @@ fn structs_lie_as_in_the_kernels_headers() {
             offset_of!(LinkCreate, attach_type),
         ),
         ("at(link_create.flags)", offset_of!(LinkCreate, flags)),
+        ("at(link_update.link_fd)", offset_of!(LinkUpdate, link_fd)),
+        (
+            "at(link_update.new_prog_fd)",
+            offset_of!(LinkUpdate, new_prog_fd),
+        ),
+        ("at(link_update.flags)", offset_of!(LinkUpdate, flags)),
         ("sizeof(struct bpf_insn)", size_of::<Instruction>()),
         ("sizeof(struct sock_filter)", size_of::<SockFilter>()),
         (

@@ -3,7 +3,6 @@
 mod count_support;
 
 use std::ops::ControlFlow;
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
@@ -12,15 +11,6 @@ use lab::Net;
 use lab::generator::{pin_to_cpu, send_frames, udp_frame};
 use tapline::Stop;
 use tapline::count::{CountError, Direction, Ended, Key, Options};
-
-/// Open descriptors of this process that are BPF objects of counts.
-fn bpf_descriptors() -> usize {
-    let links = std::fs::read_dir("/proc/self/fd").unwrap().flatten();
-    let is_bpf = |target: &Path| target.to_string_lossy().contains("bpf");
-    links
-        .filter(|link| std::fs::read_link(link.path()).is_ok_and(|target| is_bpf(&target)))
-        .count()
-}
 
 #[test]
 fn classes_come_and_go_under_traffic_and_no_packet_is_missed_or_doubled() {
@@ -33,7 +23,6 @@ fn classes_come_and_go_under_traffic_and_no_packet_is_missed_or_doubled() {
         &right,
         options(&right, Direction::In, &["udp port 9", "tcp"]),
     );
-    let descriptors = bpf_descriptors();
     let is_done = AtomicBool::new(false);
     let frame = udp_frame(100);
     let sent: u64 = thread::scope(|scope| {
@@ -74,7 +63,6 @@ fn classes_come_and_go_under_traffic_and_no_packet_is_missed_or_doubled() {
         assert_eq!(snapshot.classes[0].tally, tally(sent, sent * 100));
         assert_eq!(snapshot.classes[1].tally, tally(0, 0));
     }
-    assert_eq!(bpf_descriptors(), descriptors);
 }
 
 #[test]
@@ -120,6 +108,9 @@ fn what_cannot_be_changed_leaves_all_as_it_was() {
     left.run(|| send_frames(left.interface().index, [udp_frame(60)]).unwrap());
     let snapshot = until(&mut count, |s| s.classes[0].tally.packets == 1);
     assert_eq!(snapshot.classes.len(), 1);
+    // A veth may have the tag beside the bytes, where XDP does not see it.
+    let tag = count.add_class(class("vlan 7"));
+    assert!(matches!(tag, Err(CountError::VlanStripped { class, .. }) if class == "vlan 7"));
     // The slots of those that were refused are free again.
     for number in 0..63 {
         count.add_class(named(&number.to_string(), "tcp")).unwrap();

@@ -106,7 +106,7 @@ fn a_class_may_come_and_go_when_the_interface_is_gone() {
 fn a_stop_ends_a_count_in_the_middle_of_an_interval() {
     let [_left, right] = Net::new().pair();
     let options = Options {
-        interval: Duration::from_secs(3600),
+        interval: Duration::from_hours(1),
         ..options(&right, Direction::In, &["udp port 9"])
     };
     let (sums, _, outcome) = run(open(&right, options), Stopper::stop);
@@ -142,6 +142,15 @@ fn a_loopback_is_counted_at_tc_and_says_why() {
         [tally(9, 9 * 50), tally(9, 9 * 50)]
     );
     assert_eq!(snapshot.classes[0].tally, snapshot.classes[1].tally);
+}
+
+#[test]
+fn tags_that_xdp_does_not_see_are_asked_about_at_tc() {
+    let [_left, right] = Net::new().pair();
+    let count = open(&right, options(&right, Direction::In, &["vlan 7"]));
+    let places: Vec<_> = count.places().collect();
+    assert_eq!(places[0].hook, Hook::Tcx);
+    assert!(matches!(places[0].reason, Some(Reason::VlanStripped)));
 }
 
 #[test]
@@ -184,7 +193,7 @@ fn what_is_asked_wrongly_is_told() {
             options.classes.push(Class {
                 name: "x".into(),
                 ..class("udp prot")
-            })
+            });
         }),
         refused(|options| options.interval = Duration::from_micros(999)),
         refused(|options| (options.by, options.groups) = (Some(tapline::count::Key::Src), 0)),

@@ -62,8 +62,11 @@ fn address(text: &str) -> GroupKey {
     GroupKey::Address(text.parse().unwrap())
 }
 
-/// By key: how many packets there are of each group, and how many without it.
-fn expected() -> Vec<(Key, Vec<(GroupKey, u64)>, u64)> {
+/// How many packets there are of each group.
+type Groups = Vec<(GroupKey, u64)>;
+
+/// By key: the groups, and how many packets are in none.
+fn expected() -> Vec<(Key, Groups, u64)> {
     let ip = 2 + 3 + 5 + 11;
     vec![
         (

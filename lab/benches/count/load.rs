@@ -15,7 +15,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use tapline::capture::Expression;
 use tapline::count::{Class, Count, Direction, Ingress, Options};
 use tapline_lab::generator::{Generator, GeneratorOptions, pin_to_cpu};
-use tapline_lab::{Host, Net};
+use tapline_lab::{Host, Net, tool};
 
 use crate::classes::Row;
 use crate::frames::ip4;
@@ -168,6 +168,7 @@ impl Rig {
 
     /// A rule with a counter on the interface's ingress hook.
     fn nftables(&mut self, packets: u64) -> Option<Trial> {
+        tool::find("nft")?;
         let name = self.receiver.interface().name.to_string();
         let nft = |arguments: &str| {
             let mut command = self.receiver.command("nft");

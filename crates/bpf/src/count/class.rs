@@ -10,6 +10,7 @@ use crate::map::MapError;
 /// A filter as code for each kind of packet that is told apart at one place, and its sets as maps.
 #[derive(Debug)]
 pub struct CountedFilter {
+    looks_at_tags: bool,
     pub(super) fragments: Vec<(Shape, Fragment)>,
     pub(super) maps: FilterMaps,
 }
@@ -30,7 +31,15 @@ impl CountedFilter {
             }
             fragments.push((shape, fragment));
         }
-        Ok(WrittenFilter { fragments })
+        Ok(WrittenFilter {
+            looks_at_tags: filter.looks_at_tags(),
+            fragments,
+        })
+    }
+
+    /// Whether it asks about VLAN tags.
+    pub fn looks_at_tags(&self) -> bool {
+        self.looks_at_tags
     }
 
     /// What becomes of packets of `shape`.
@@ -44,6 +53,7 @@ impl CountedFilter {
 /// The code of a filter, whose sets are no maps yet.
 #[derive(Debug)]
 pub struct WrittenFilter {
+    looks_at_tags: bool,
     fragments: Vec<(Shape, Fragment)>,
 }
 
@@ -55,6 +65,7 @@ impl WrittenFilter {
     pub fn with_maps(self, name: &str) -> Result<CountedFilter, MapError> {
         let fragments = self.fragments.iter().map(|(_, fragment)| fragment);
         Ok(CountedFilter {
+            looks_at_tags: self.looks_at_tags,
             maps: FilterMaps::of_all(name, fragments)?,
             fragments: self.fragments,
         })

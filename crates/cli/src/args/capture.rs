@@ -69,9 +69,14 @@ pub struct CaptureArgs {
     #[arg(long, value_name = "kernel|hardware", default_value = "kernel", value_parser = timestamps)]
     pub timestamp: TimestampSource,
 
+    /// Instead of a filter on the command line: a file with it; with - standard input. Lines are
+    /// joined, # begins a comment
+    #[arg(short = 'F', long, value_name = "FILE", conflicts_with = "filter")]
+    pub filter_file: Option<PathBuf>,
+
     /// Instead of a filter expression: a file with the decimal program that 'tapline filter --at
     /// socket --emit classic-decimal EXPRESSION' or 'tcpdump -i IF -ddd EXPRESSION' prints
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "filter_file")]
     pub bpf: Option<PathBuf>,
 
     /// Tell the counters at this interval

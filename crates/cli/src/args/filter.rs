@@ -52,8 +52,13 @@ pub struct FilterArgs {
     #[arg(long)]
     pub json: bool,
 
+    /// Instead of a filter on the command line: a file with it; with - standard input. Lines are
+    /// joined, # begins a comment
+    #[arg(short = 'F', long, value_name = "FILE", conflicts_with = "filter")]
+    pub filter_file: Option<PathBuf>,
+
     /// Filter expression; its words are joined by blanks
-    #[arg(value_name = "FILTER", required = true)]
+    #[arg(value_name = "FILTER", required_unless_present = "filter_file")]
     pub filter: Vec<String>,
 }
 

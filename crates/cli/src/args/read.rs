@@ -29,6 +29,12 @@ pub struct ReadArgs {
     #[arg(value_name = "FILTER", last = true)]
     pub filter: Vec<OsString>,
 
+    /// Instead of a filter on the command line, where all words are files then: a file
+    /// with it; with - standard input. Lines are
+    /// joined, # begins a comment
+    #[arg(short = 'F', long, value_name = "FILE", conflicts_with = "filter")]
+    pub filter_file: Option<PathBuf>,
+
     #[command(flatten)]
     pub output: OutputArgs,
 

@@ -12,18 +12,24 @@ use super::progress;
 use crate::args::{BackendChoice, CaptureArgs, Delivery};
 use crate::failure::{Exit, Failure, chain};
 use crate::names::System;
-use crate::{output, program};
+use crate::{filter_file, output};
 
 pub fn options(args: &CaptureArgs) -> Result<Options, Failure> {
     output::refuse_two_on_stdout(&args.output, args.json)?;
     output::refuse_keep_alone(&args.output)?;
-    let filter = match &args.bpf {
-        Some(path) => Some(program::read(path)?.into()),
-        None if args.filter.is_empty() => None,
-        None => Some(Filter::Expression(Expression {
-            text: args.filter.join(" "),
+    let text = match &args.filter_file {
+        Some(path) => Some(filter_file::expression(path)?),
+        None => (!args.filter.is_empty()).then(|| args.filter.join(" ")),
+    };
+    let expression = |text| {
+        Filter::Expression(Expression {
+            text,
             names: Arc::new(System::new()),
-        })),
+        })
+    };
+    let filter = match &args.bpf {
+        Some(path) => Some(filter_file::program(path)?.into()),
+        None => text.map(expression),
     };
     Ok(Options {
         links: args.interface.clone(),

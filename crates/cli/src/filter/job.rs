@@ -12,14 +12,17 @@ use super::packets;
 use super::wording::{refused, warn};
 use crate::args::{Emit, FilterArgs, Place};
 use crate::failure::{Exit, Failure, chain};
-use crate::json;
 use crate::names::System;
+use crate::{filter_file, json};
 
 /// Lines of a tree that are shown beside a program.
 const TREE_LINES: usize = 40;
 
 pub fn run(args: &FilterArgs) -> Result<Exit, Failure> {
-    let text = args.filter.join(" ");
+    let text = match &args.filter_file {
+        Some(path) => filter_file::expression(path)?,
+        None => args.filter.join(" "),
+    };
     let names = System::new();
     let read = |link_type| Filter::new(&text, &options(args, link_type), &names);
     if let Some(path) = &args.packet {

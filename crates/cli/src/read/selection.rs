@@ -10,7 +10,7 @@ use super::expression::Expression;
 use super::judge::{Judge, Verdict};
 use crate::args::ReadArgs;
 use crate::failure::{Exit, Failure};
-use crate::program;
+use crate::filter_file;
 
 /// What was asked for, and what it means for the interfaces seen so far.
 pub struct Selection {
@@ -38,7 +38,7 @@ impl Selection {
                 program: args
                     .bpf
                     .as_deref()
-                    .map(program::read)
+                    .map(filter_file::program)
                     .transpose()?
                     .map(Arc::new),
                 interfaces: Vec::new(),

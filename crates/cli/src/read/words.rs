@@ -7,6 +7,7 @@ use super::expression::Expression;
 use super::input;
 use crate::args::ReadArgs;
 use crate::failure::{Exit, Failure};
+use crate::filter_file;
 
 /// The words, told apart.
 pub struct Words {
@@ -18,6 +19,12 @@ impl Words {
     /// The first word is a file, and those behind it as long as they name files; the first that
     /// names none begins the filter. Where `--` parts them there is nothing to find out.
     pub fn new(args: &ReadArgs) -> Result<Self, Failure> {
+        if let Some(path) = &args.filter_file {
+            return Ok(Self {
+                files: args.words.iter().map(PathBuf::from).collect(),
+                filter: Some(Expression::new(filter_file::expression(path)?, None)),
+            });
+        }
         let (files, filter) = if args.filter.is_empty() {
             let is_file = |word: &&OsString| is_file(Path::new(word));
             let others = args.words.get(1..).unwrap_or_default();

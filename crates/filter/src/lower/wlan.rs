@@ -119,9 +119,12 @@ impl Lowering<'_> {
 
     /// What has to be known before the first term: where frame and payload start.
     pub(super) fn header_offsets(&mut self, condition: &Condition) -> Vec<Condition> {
+        if !self.options.link.is_wlan() {
+            return Vec::new();
+        }
         let used = used_variables(condition, &self.values);
         let uses = |variable: Variable| used & 1 << variable.0 != 0;
-        if !self.options.link.is_wlan() || !(uses(WLAN_HEADER) || uses(WLAN_PAYLOAD)) {
+        if !(uses(WLAN_HEADER) || uses(WLAN_PAYLOAD)) {
             return Vec::new();
         }
         let mut terms = Vec::new();

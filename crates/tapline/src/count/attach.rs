@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
-use bpf::count::CountingPlace;
+use bpf::count::{CountedFilter, CountingPlace};
 use bpf::{TcLink, TcPlace, XdpAttachError, XdpLink, XdpMode, XdpPlace};
 use filter::At;
 
@@ -11,7 +11,7 @@ use super::classes::Counted;
 use super::error::CountError;
 use super::groups::GroupTable;
 use super::key::Key;
-use super::lane::{Attachment, Lane, Prepared, idle, looks_at_tags};
+use super::lane::{Attachment, Lane, Prepared, idle};
 use super::options::{Ingress, Options};
 use super::place::{Hook, Place, Reason, Way};
 use super::target::Target;
@@ -29,19 +29,28 @@ impl Plan<'_> {
     pub fn attach(&self, target: Target, way: Way) -> Result<Lane, CountError> {
         match (way, self.options.ingress) {
             (Way::Out, _) | (Way::In, Ingress::Tc) => self.at_tc(target, way, None),
-            (Way::In, Ingress::Xdp(place)) => match self.at_xdp(target, place)? {
-                Ok(lane) => Ok(lane),
-                Err((target, error)) => Err(CountError::Xdp {
+            (Way::In, Ingress::Xdp(place)) => {
+                let prepared = self.prepare(&target, At::Xdp)?;
+                let attached = self.at_xdp(target, prepared, place)?;
+                attached.map_err(|(target, error)| CountError::Xdp {
                     link: target.link,
                     error,
-                }),
-            },
+                })
+            }
             (Way::In, Ingress::Auto) => {
-                if let Some(reason) = self.not_xdp(&target) {
-                    return self.at_tc(target, way, Some(reason));
+                if !target.is_ethernet() {
+                    return self.at_tc(target, way, Some(Reason::NotEthernet));
                 }
-                match self.at_xdp(target, XdpPlace::Native)? {
-                    Ok(lane) => Ok(lane),
+                let prepared = self.prepare(&target, At::Xdp)?;
+                let strips_tags = target.strips_tags;
+                if strips_tags && self.needs_tags(&prepared) {
+                    return self.at_tc(target, way, Some(Reason::VlanStripped));
+                }
+                match self.at_xdp(target, prepared, XdpPlace::Native)? {
+                    Ok(lane) => Ok(Lane {
+                        hides_tags: strips_tags,
+                        ..lane
+                    }),
                     Err((target, error)) if is_final(&error.source) => Err(CountError::Xdp {
                         link: target.link,
                         error,
@@ -55,14 +64,9 @@ impl Plan<'_> {
         }
     }
 
-    /// Why XDP need not be tried.
-    fn not_xdp(&self, target: &Target) -> Option<Reason> {
-        if !target.is_ethernet() {
-            return Some(Reason::NotEthernet);
-        }
-        let needs_tags =
-            self.options.by == Some(Key::Vlan) || self.classes.iter().any(looks_at_tags);
-        (target.strips_tags && needs_tags).then_some(Reason::VlanStripped)
+    fn needs_tags(&self, prepared: &Prepared) -> bool {
+        let mut filters = prepared.filters.iter().flatten();
+        self.options.by == Some(Key::Vlan) || filters.any(CountedFilter::looks_at_tags)
     }
 
     fn prepare(&self, target: &Target, at: At) -> Result<Prepared, CountError> {
@@ -81,9 +85,9 @@ impl Plan<'_> {
     fn at_xdp(
         &self,
         target: Target,
+        prepared: Prepared,
         place: XdpPlace,
     ) -> Result<Result<Lane, (Target, XdpAttachError)>, CountError> {
-        let prepared = self.prepare(&target, At::Xdp)?;
         let link = match XdpLink::attach(&idle(&target, &prepared)?, target.index, place) {
             Ok(link) => link,
             Err(error) => return Ok(Err((target, error))),
@@ -148,6 +152,7 @@ impl Plan<'_> {
             layer: self.options.layer,
             prepared,
             attachment,
+            hides_tags: false,
         }
     }
 }

@@ -57,6 +57,14 @@ pub enum CountError {
         /// What its packets begin with (`ARPHRD_*`).
         hatype: u16,
     },
+    /// A class that asks about VLAN tags came where the interface takes them out before XDP sees the
+    /// packets. A count that has such a class when it is opened counts at tc.
+    VlanStripped {
+        /// The class.
+        class: String,
+        /// The interface.
+        link: String,
+    },
     /// The interface could not be looked up.
     Link(NetlinkError),
     /// The counters could not be made.
@@ -119,6 +127,10 @@ impl fmt::Display for CountError {
                     "packets of {link} are of type {hatype}, which cannot be counted so"
                 )
             }
+            Self::VlanStripped { class, link } => write!(
+                f,
+                "class {class} asks about VLAN tags, which {link} takes out before XDP"
+            ),
             Self::Link(error) => error.fmt(f),
             Self::Map(error) => error.fmt(f),
             Self::Load { link, error } => write!(f, "cannot count on {link}: {error}"),
@@ -149,6 +161,7 @@ impl Error for CountError {
             | Self::NoClass { .. }
             | Self::TooManyClasses { .. }
             | Self::Options { .. }
+            | Self::VlanStripped { .. }
             | Self::LinkLayer { .. } => None,
         }
     }

@@ -40,7 +40,8 @@ impl Count {
     /// Puts a program on every interface and direction of `options`.
     ///
     /// Filters are compiled and programs loaded before any is attached to an interface; once all are,
-    /// they begin to count together.
+    /// they begin to count together. At tc the program comes before others, which may still drop a packet
+    /// or change it (by clsact: behind them).
     ///
     /// # Errors
     /// [`CountError`] says which interface, which class and which step.
@@ -164,6 +165,7 @@ impl Count {
         let totals = totals.snapshot(std::slice::from_ref(&removed), self.schedule.start_ns);
         self.classes = classes;
         self.bases.remove(&removed.slot.serial);
+        self.warnings.retain(|(class, _)| class != name);
         if let Some(groups) = &mut self.groups {
             let removed = groups.remove(removed.slot.serial);
             removed.map_err(|source| CountError::Read { source })?;
@@ -220,9 +222,10 @@ impl Count {
     fn add_counted(&mut self, counted: Counted) -> Result<(), CountError> {
         let mut bases = Vec::with_capacity(self.lanes.len());
         let mut filters = Vec::with_capacity(self.lanes.len());
+        let mut warnings = Vec::new();
         for lane in &self.lanes {
             bases.push(lane.read()?.of(counted.slot));
-            filters.push(lane.compile(&counted)?);
+            filters.push(lane.compile(&counted, &mut warnings)?);
         }
         for (lane, filter) in self.lanes.iter_mut().zip(filters) {
             lane.prepared.filters.push(filter);
@@ -238,6 +241,7 @@ impl Count {
         }
         self.classes = classes;
         self.bases.insert(serial, bases);
+        note(&mut self.warnings, &warnings);
         Ok(())
     }
 
@@ -286,13 +290,20 @@ fn attach_all(plan: &Plan<'_>, netlink: &mut Netlink) -> Result<Vec<Lane>, Count
     Ok(lanes)
 }
 
-/// The warnings of all filters, each once.
+/// The warnings of all filters.
 fn warnings(lanes: &[Lane]) -> Vec<(String, Warning)> {
-    let mut warnings: Vec<(String, Warning)> = Vec::new();
-    for warning in lanes.iter().flat_map(|lane| &lane.prepared.warnings) {
-        if !warnings.contains(warning) {
-            warnings.push(warning.clone());
+    let mut all = Vec::new();
+    for lane in lanes {
+        note(&mut all, &lane.prepared.warnings);
+    }
+    all
+}
+
+/// Adds those that are new.
+fn note(all: &mut Vec<(String, Warning)>, more: &[(String, Warning)]) {
+    for warning in more {
+        if !all.contains(warning) {
+            all.push(warning.clone());
         }
     }
-    warnings
 }

@@ -8,7 +8,7 @@ use bpf::count::{
     CountingProgram, Overhead, Slot,
 };
 use bpf::{LoadError, Program, TcLink, XdpLink};
-use filter::{Filter, LinkType, NoNames, Warning};
+use filter::{Filter, Warning};
 
 use super::classes::Counted;
 use super::error::CountError;
@@ -54,6 +54,8 @@ pub(super) struct Lane {
     pub layer: Layer,
     pub prepared: Prepared,
     pub attachment: Attachment,
+    /// Whether XDP was chosen because no class asked about the tags that it does not see.
+    pub hides_tags: bool,
 }
 
 /// The numbers of a class at one place or at all.
@@ -154,13 +156,20 @@ impl Lane {
     }
 
     /// The filter of one class for this place.
-    pub fn compile(&self, counted: &Counted) -> Result<Option<CountedFilter>, CountError> {
-        compile(
-            &self.target,
-            self.prepared.counting,
-            counted,
-            &mut Vec::new(),
-        )
+    pub fn compile(
+        &self,
+        counted: &Counted,
+        warnings: &mut Vec<(String, Warning)>,
+    ) -> Result<Option<CountedFilter>, CountError> {
+        let filter = compile(&self.target, self.prepared.counting, counted, warnings)?;
+        let looks_at_tags = filter.as_ref().is_some_and(CountedFilter::looks_at_tags);
+        if self.hides_tags && looks_at_tags {
+            return Err(CountError::VlanStripped {
+                class: counted.class.name.clone(),
+                link: self.target.link.clone(),
+            });
+        }
+        Ok(filter)
     }
 
     /// Puts `program` in the place of the present one, and gives that back.
@@ -263,17 +272,6 @@ fn compile(
     warnings.extend((filter.warnings().iter()).map(|warning| (name.clone(), warning.clone())));
     let written = CountedFilter::write(&filter, counting).map_err(wrong)?;
     Ok(Some(written.with_maps(NAME)?))
-}
-
-/// Whether a filter asks about VLAN tags; one that is wrong does not.
-pub(super) fn looks_at_tags(counted: &Counted) -> bool {
-    let Some(expression) = &counted.class.filter else {
-        return false;
-    };
-    let mut options = filter::Options::new(LinkType::Ethernet);
-    options.at = filter::At::TcIngress;
-    let filter = Filter::new(&expression.text, &options, &NoNames);
-    filter.is_ok_and(|filter| filter.looks_at_tags())
 }
 
 fn overhead(layer: Layer) -> Overhead {

@@ -106,6 +106,9 @@ pub enum Layer {
 pub enum Ingress {
     /// In the driver by XDP; where that cannot be had, or would not see what is to be counted, at tc
     /// ([`Place::reason`](super::Place::reason) says why).
+    ///
+    /// Where the interface takes VLAN tags out of packets, XDP sees them without: they count, 4 bytes
+    /// shorter. If a class or the key asks about tags, tc is taken there.
     #[default]
     Auto,
     /// By XDP. In the stack ("generic") it sees packets after they were joined, and counts those.

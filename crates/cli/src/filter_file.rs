@@ -1,0 +1,43 @@
+//! Filters in files: expressions, as -F takes them, and programs, as --bpf does.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use filter::MAX_TEXT;
+use filter::classic::{ParseError, Program};
+
+use crate::failure::{Exit, Failure};
+
+/// Reads a filter expression: the whole text of the file, or of standard input for `-`.
+///
+/// As in tcpdump, lines are joined, and # begins a comment that ends with its line.
+pub fn expression(path: &Path) -> Result<String, Failure> {
+    let name = path.display();
+    let cannot =
+        |error: io::Error| Failure::job_on(format!("cannot read filter file {name}"), &error);
+    let mut text = String::new();
+    // One byte more than a filter may have is enough to be refused for its length.
+    let most = MAX_TEXT as u64 + 1;
+    if path.as_os_str() == "-" {
+        io::stdin().lock().take(most).read_to_string(&mut text)
+    } else {
+        File::open(path).and_then(|file| file.take(most).read_to_string(&mut text))
+    }
+    .map_err(cannot)?;
+    let lines = text
+        .lines()
+        .map(|line| line.split('#').next().unwrap_or_default());
+    Ok(lines.collect::<Vec<_>>().join(" "))
+}
+
+/// Reads a filter program in decimal form.
+pub fn program(path: &Path) -> Result<Program, Failure> {
+    let name = path.display();
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| Failure::job_on(format!("cannot read filter file {name}"), &error))?;
+    text.parse().map_err(|error: ParseError| {
+        let failure = Failure::job_on(format!("filter file {name} is wrong"), &error);
+        Failure::new(Exit::Usage, failure.line)
+    })
+}
