@@ -23,10 +23,7 @@ pub use link::{
     create_tcx_link, create_xdp_link, update_link, wait_for_programs,
 };
 pub use map::{Map, MapLayout, MapType};
-pub use object::{
-    LINK_TYPE_XDP, LinkInfo, MapInfo, ObjectKind, ProgramInfo, link_info, map_info, next_id,
-    open_id, program_info,
-};
+pub use object::{MapInfo, ObjectKind, ProgramInfo, map_info, next_id, open_id, program_info};
 pub use program::{
     BPF_F_TEST_XDP_LIVE_FRAMES, BPF_F_XDP_HAS_FRAGS, PROG_TYPE_SCHED_CLS, PROG_TYPE_SOCKET_FILTER,
     PROG_TYPE_XDP, ProgramSource, TestRun, TestRunResult, load_program, program_id, test_run,

@@ -151,9 +151,6 @@ fn what_objects_tell_lies_as_in_the_kernels_headers() {
         ("in(map, key_size)", offset_of!(MapInfo, unused)),
         ("in(map, name)", offset_of!(MapInfo, name)),
         ("in(map, ifindex)", size_of::<MapInfo>()),
-        ("in(link, id)", offset_of!(LinkInfo, id)),
-        ("in(link, prog_id)", offset_of!(LinkInfo, program_id)),
-        ("in(link, xdp)", size_of::<LinkInfo>()),
     ];
     let headers = format!("{HEADERS}\n#define in(what, f) offsetof(struct bpf_##what##_info, f)");
     assert_as_in_c(&headers, &pairs);

@@ -14,6 +14,7 @@
 //! - [`XdpLink`] and [`TcLink`] tie a program to an interface for as long as they live.
 //! - [`Redirect`] sends an interface's packets to AF_XDP sockets.
 //! - [`count`] makes the programs that count classes of packets.
+//! - A [`Sampler`] keeps some of many packets, in programs of any kind.
 //! - [`socket_filter`] makes a classic filter count what it is offered and what it accepts.
 //!
 //! Nothing is pinned: what a program attached is gone with its process, also after a crash. The one
@@ -28,6 +29,7 @@ mod filter_map;
 mod map;
 mod program;
 mod rtnetlink;
+mod sampling;
 pub mod socket_filter;
 mod table;
 mod tc;
@@ -43,7 +45,8 @@ pub use program::{LoadError, Program, ProgramKind, VerifierLog};
 /// when the program is loaded.
 pub type Insn<'map> = filter::ebpf::Insn<std::os::fd::BorrowedFd<'map>>;
 
+pub use sampling::{Probability, Sampler, SamplerPlaces, Sampling};
 pub use table::{CounterTable, TableOptions, WhenFull};
 pub use tc::{TcAttach, TcAttachError, TcLink, TcPlace};
-pub use xdp::{XdpAttachError, XdpHolder, XdpLink, XdpMode, XdpPlace};
+pub use xdp::{HoldingProcess, XdpAttachError, XdpHolder, XdpLink, XdpMode, XdpPlace};
 pub use xsk::{Others, Redirect, RedirectCounts, RedirectError, RedirectOptions};

@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use abi::bpf::{XDP_FLAGS_DRV_MODE, XDP_FLAGS_SKB_MODE, create_xdp_link, update_link};
 
-pub use self::holder::XdpHolder;
+pub use self::holder::{HoldingProcess, XdpHolder};
 use crate::program::Program;
 
 mod holder;
@@ -77,8 +77,8 @@ impl fmt::Display for XdpAttachError {
         }
         if let Some(holder) = &self.holder {
             write!(f, ": {holder}")?;
-            if holder.is_held_by_link == Some(true) {
-                return f.write_str(" (end the process that holds it)");
+            if holder.process.is_some() {
+                return f.write_str(", whose end detaches it");
             }
             let word = holder.ip_word;
             let name = self.link.as_deref().unwrap_or("IF");

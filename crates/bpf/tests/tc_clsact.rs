@@ -140,6 +140,21 @@ fn an_ingress_discipline_takes_no_egress_program() {
 }
 
 #[test]
+fn a_program_of_another_kind_is_refused_and_leaves_nothing() {
+    let [_left, right] = Net::new().pair();
+    let code = [Insn::mov32(Reg::R0, 2), Insn::Exit];
+    let xdp = Program::load(ProgramKind::Xdp, "tapline_test", &code).unwrap();
+    let index = right.interface().index.0;
+    let refused = right.run(|| TcLink::attach_by(TcAttach::Clsact, &xdp, index, TcPlace::Ingress));
+    assert_eq!(
+        refused.unwrap_err().source.raw_os_error(),
+        Some(22),
+        "EINVAL"
+    );
+    assert_eq!(shown(&right), ([0, 0], false));
+}
+
+#[test]
 fn a_missing_interface_is_named() {
     let host = Host::new("alone");
     let counter = counter();

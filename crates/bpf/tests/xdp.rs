@@ -81,9 +81,13 @@ fn a_second_program_and_a_missing_interface_are_refused() {
     assert_eq!(
         second.to_string(),
         format!(
-            "cannot attach XDP program to right: program {} (verdict) is attached already (end the \
-             process that holds it)",
-            program.id().unwrap()
+            "cannot attach XDP program to right: program {} (verdict) is attached already by process \
+             {} ({}), whose end detaches it",
+            program.id().unwrap(),
+            std::process::id(),
+            std::fs::read_to_string("/proc/self/comm")
+                .unwrap()
+                .trim_end(),
         )
     );
     let missing = XdpLink::attach(&program, 4711, XdpPlace::NativeOrGeneric).unwrap_err();

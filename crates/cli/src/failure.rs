@@ -1,10 +1,14 @@
 //! How the program fails: one line, and an exit status.
 
+mod drop_mode;
+
 use std::error::Error;
 use std::io;
 
 use netlink::NetlinkError;
 use ring::{OpenError, SetupError, Step};
+use tapline::bpf::LoadError;
+use tapline::bpf::socket_filter::CountingFilterError;
 use tapline::capture::CaptureError;
 
 /// Exit statuses of the program.
@@ -85,6 +89,18 @@ impl From<CaptureError> for Failure {
             | CaptureError::LinkTwice { .. } => (Exit::Usage, None),
             CaptureError::Ring(OpenError::Setup(error)) => setup(error),
             CaptureError::Ring(_) => (Exit::Unsupported, None),
+            CaptureError::LinkDown { link } => (
+                Exit::Failed,
+                Some(format!("bring it up with 'ip link set {link} up'")),
+            ),
+            CaptureError::Mode(error) => owned(drop_mode::mode(*error)),
+            CaptureError::Xdp(error) => owned(drop_mode::ring(error)),
+            CaptureError::Steer { error, .. } => owned(drop_mode::steering(error)),
+            CaptureError::Sampling { error, .. } => sampling(error),
+            CaptureError::SamplingSplit { .. } => (
+                Exit::Unsupported,
+                Some("use a shorter filter, or --mode drop".to_owned()),
+            ),
             CaptureError::Link(error) if error.errno() == Some(libc::ENODEV) => {
                 (Exit::Failed, Some(NO_LINK.to_owned()))
             }
@@ -96,6 +112,23 @@ impl From<CaptureError> for Failure {
             None => line,
         };
         Self::new(exit, line)
+    }
+}
+
+fn owned((exit, advice): drop_mode::Answer) -> (Exit, Option<String>) {
+    (exit, advice.map(str::to_owned))
+}
+
+/// Exit status and advice where the kernel does not sample.
+fn sampling(error: &CountingFilterError) -> (Exit, Option<String>) {
+    let refusal = match error {
+        CountingFilterError::Map(error) => Some(&error.source),
+        CountingFilterError::Load(LoadError::Refused { source, .. }) => Some(source),
+        _ => None,
+    };
+    match refusal.and_then(io::Error::raw_os_error) {
+        Some(libc::EPERM | libc::EACCES) => (Exit::Privilege, None),
+        _ => (Exit::Unsupported, None),
     }
 }
 

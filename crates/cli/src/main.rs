@@ -6,6 +6,7 @@ mod args;
 mod capture;
 mod count;
 mod demo;
+mod doctor;
 mod failure;
 mod filter;
 mod filter_file;
@@ -57,6 +58,7 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Read(args) => read::run(&args),
         Command::Count(args) => count::run(&args),
         Command::Filter(args) => filter::run(&args),
+        Command::Doctor(args) => doctor::run(&args),
         Command::Demo(args) => demo::run(&args),
         Command::Generate { directory } => generate::run(&directory),
     }

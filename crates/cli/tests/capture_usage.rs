@@ -19,7 +19,23 @@ fn wrong_usage_is_one_line_and_status_2() {
         (&["--directoin", "in"], "did you mean '--direction'?"),
         (&["--direction", "up"], "use in, out or both"),
         (&["--delivery", "slow"], "possible values: immediate, batch"),
-        (&["--backend", "pcap"], "use packet-v2, packet-v3 or auto"),
+        (
+            &["--backend", "pcap"],
+            "use packet-v2, packet-v3, xdp or auto",
+        ),
+        (&["--backend", "xdp"], "use --mode drop"),
+        (&["--mode", "steal"], "use mirror or drop"),
+        (&["--others", "drop"], "--others needs --mode drop"),
+        (&["--xdp", "native"], "--xdp needs --mode drop"),
+        (&["--mode", "drop", "--others", "eat"], "use pass or drop"),
+        (
+            &["--mode", "drop", "--xdp", "fast"],
+            "use native, generic or auto",
+        ),
+        (
+            &["--mode", "drop", "--backend", "packet-v3"],
+            "use --backend xdp or auto",
+        ),
         (&["--timestamp", "sundial"], "use kernel or hardware"),
         (&["-c", "0"], "-c"),
         (&["-c", "many"], "-c"),
@@ -74,8 +90,7 @@ fn wrong_usage_is_one_line_and_status_2() {
 fn what_this_build_has_not_is_status_4() {
     let scene = Scene::new();
     for arguments in [
-        &["--backend", "xdp"][..],
-        &["--backend", "xdp-ringbuf"],
+        &["--backend", "xdp-ringbuf"][..],
         &["--delivery", "adaptive"],
     ] {
         let ended = run(&scene.right, arguments);

@@ -1,9 +1,10 @@
 //! The library people add: the jobs of tapline, put together from its rooms.
 //!
 //! [`capture`] takes packets from interfaces to a file or a function, with every packet accounted
-//! for. [`count`] has the kernel count packets of named classes, without a copy. A job runs in the
-//! thread that calls it, sleeps in the kernel while nothing happens, and ends in order when its
-//! [`Stopper`] says so. Jobs return values; they never print, log or exit.
+//! for. [`count`] has the kernel count packets of named classes, without a copy, and [`doctor`] says
+//! what spoils either on a machine. A job runs in the thread that calls it, sleeps in the kernel while
+//! nothing happens, and ends in order when its [`Stopper`] says so. Jobs return values; they never
+//! print, log or exit.
 //!
 //! The rooms are re-exported: their types are part of the jobs' options.
 
@@ -11,6 +12,7 @@
 
 pub mod capture;
 pub mod count;
+pub mod doctor;
 mod stop;
 
 pub use stop::{Stop, Stopper};

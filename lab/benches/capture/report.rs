@@ -3,15 +3,19 @@
 use serde_json::json;
 
 use crate::machine::Machine;
-use crate::rig::{FRAME_BYTES, READER_CPU, RING_MIB, Rig, SENDER_CPU, SNAPLEN, snaplen_program};
+use crate::rig::{
+    DROP_RING_MIB, FRAME_BYTES, READER_CPU, RING_MIB, Rig, SENDER_CPU, SNAPLEN, snaplen_program,
+};
 use crate::round::{Outcome, PACED_PPS, Round, Sink, Trial};
 use crate::spread::Spread;
-use crate::tool::Tool;
+use crate::tool::{Kind, Tool};
 
 pub struct Report {
     machine: Machine,
     tools: Vec<ToolLines>,
     results: Vec<Outcome>,
+    /// Of each round.
+    drop_pps: Vec<u64>,
     rounds: u32,
 }
 
@@ -54,6 +58,7 @@ impl Report {
             machine,
             tools: tools.iter().map(lines).collect(),
             results: Vec::new(),
+            drop_pps: Vec::new(),
             rounds: 0,
         }
     }
@@ -61,6 +66,7 @@ impl Report {
     pub fn add(&mut self, round: Round) {
         self.rounds += 1;
         self.results.extend(round.results);
+        self.drop_pps.push(round.drop_pps);
     }
 
     /// Whether every file of tapline holds as many packets as it says.
@@ -111,13 +117,14 @@ impl Report {
         println!("{}", self.machine.line());
         println!(
             "\nCapture of {FRAME_BYTES}-byte frames, {SNAPLEN} bytes kept of each, over veth; ring \
-             {RING_MIB} MiB; sender on processor {SENDER_CPU}, reader on processor {READER_CPU}. \
+             {RING_MIB} MiB, in drop mode {DROP_RING_MIB}; sender on processor {SENDER_CPU}, reader on processor {READER_CPU}. \
              {} rounds; median (least–most); × is the ratio to the best peer's median.",
             self.rounds
         );
         for sink in Sink::ALL {
             self.print_table(sink);
         }
+        self.print_drop();
         println!();
         for lines in &self.tools {
             let ToolLines {
@@ -167,6 +174,28 @@ impl Report {
                 figures.loss_free_pps.show(1e3, 0),
                 ratio(figures.loss_free_pps, best_rate),
             );
+        }
+    }
+
+    /// Drop mode beside what the rig carries at most.
+    fn print_drop(&self) {
+        let Some(most) = Spread::of(self.drop_pps.iter().map(|&pps| pps as f64)) else {
+            return;
+        };
+        println!(
+            "\nAn XDP program that only drops counts {} kpps on this rig.",
+            most.show(1e3, 0)
+        );
+        for (number, lines) in self.tools.iter().enumerate() {
+            if lines.tool.kind == Kind::TaplineDrop
+                && let Some(figures) = self.figures(number, Sink::Tmpfs)
+            {
+                println!(
+                    "Of those {} takes {:.0} % to tmpfs without a loss.",
+                    lines.tool.name,
+                    figures.loss_free_pps.median * 100.0 / most.median
+                );
+            }
         }
     }
 
@@ -237,6 +266,8 @@ impl Report {
             "frame_bytes": FRAME_BYTES,
             "snaplen": SNAPLEN,
             "ring_mib": RING_MIB,
+            "drop_ring_mib": DROP_RING_MIB,
+            "xdp_drop_pps": self.drop_pps,
             "paced_pps": PACED_PPS,
             "rounds": self.rounds,
             "tools": tools,

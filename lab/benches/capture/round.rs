@@ -8,7 +8,7 @@ use serde_json::json;
 use store::read::Reader as FileReader;
 
 use crate::reader::{Finished, Reader};
-use crate::rig::{MOST_FRAMES, Rig};
+use crate::rig::{Arrival, MOST_FRAMES, Rig};
 use crate::tool::Tool;
 
 /// A rate that every reader sustains.
@@ -114,10 +114,14 @@ impl Outcome {
 #[derive(Debug)]
 pub struct Round {
     pub results: Vec<Outcome>,
+    /// Frames that an empty XDP program drops, per second.
+    pub drop_pps: u64,
 }
 
 impl Round {
     pub fn print_json(&self, number: u32) {
+        let line = json!({"event": "xdp_drop", "round": number, "pps": self.drop_pps});
+        println!("{line}");
         for result in &self.results {
             let line = json!({
                 "event": "result",
@@ -141,6 +145,7 @@ pub fn run(rig: &Rig, tools: &[Tool]) -> Round {
         .enumerate()
         .filter(|(_, tool)| tool.program.is_some())
         .collect();
+    let drop_pps = dropped_per_second(rig);
     let mut results = Vec::new();
     for sink in Sink::ALL {
         let each = |count, rate| -> Vec<_> {
@@ -166,7 +171,15 @@ pub fn run(rig: &Rig, tools: &[Tool]) -> Round {
             });
         }
     }
-    Round { results }
+    Round { results, drop_pps }
+}
+
+/// What the rig carries at most: nobody reads.
+fn dropped_per_second(rig: &Rig) -> u64 {
+    let mut traffic = rig.traffic(Arrival::Taken);
+    let _attached = rig.drop_all();
+    let sent = traffic.deliver(MOST_FRAMES, None);
+    per_second(sent.delivered, sent.duration)
 }
 
 /// Looks for the highest rate without a loss between two trials, a second at each rate
@@ -200,8 +213,9 @@ fn trial(rig: &Rig, tool: &Tool, sink: Sink, count: u64, rate_pps: Option<u64>) 
         Sink::Null => "/dev/null".into(),
         Sink::Tmpfs => rig.folder.path().join("capture"),
     };
+    let mut traffic = rig.traffic(tool.arrival());
     let reader = Reader::start(tool, rig, &path, count);
-    let sent = rig.deliver(count, rate_pps);
+    let sent = traffic.deliver(count, rate_pps);
     let reader = reader.finish();
     let in_file = (sink == Sink::Tmpfs).then(|| {
         let packets = packets_in(&path);

@@ -20,8 +20,6 @@ pub(super) const BPF_MAP_LOOKUP_BATCH: c_int = 24;
 pub(super) const BPF_MAP_UPDATE_BATCH: c_int = 26;
 pub(super) const BPF_LINK_CREATE: c_int = 28;
 pub(super) const BPF_LINK_UPDATE: c_int = 29;
-pub(super) const BPF_LINK_GET_FD_BY_ID: c_int = 30;
-pub(super) const BPF_LINK_GET_NEXT_ID: c_int = 31;
 
 /// `BPF_OBJ_NAME_LEN`: bytes of a name, its final zero included.
 pub(super) const NAME_BYTES: usize = 16;

@@ -1,17 +1,13 @@
-//! Programs, maps and links that are in the kernel, whoever made them.
+//! Programs and maps that are in the kernel, whoever made them.
 
 use std::ffi::c_int;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 use super::attr::{
-    BPF_LINK_GET_FD_BY_ID, BPF_LINK_GET_NEXT_ID, BPF_MAP_GET_FD_BY_ID, BPF_MAP_GET_NEXT_ID,
-    BPF_OBJ_GET_INFO_BY_FD, BPF_PROG_GET_FD_BY_ID, BPF_PROG_GET_NEXT_ID, NAME_BYTES, ObjectId,
-    ObjectInfo, bpf,
+    BPF_MAP_GET_FD_BY_ID, BPF_MAP_GET_NEXT_ID, BPF_OBJ_GET_INFO_BY_FD, BPF_PROG_GET_FD_BY_ID,
+    BPF_PROG_GET_NEXT_ID, NAME_BYTES, ObjectId, ObjectInfo, bpf,
 };
-
-/// `BPF_LINK_TYPE_XDP`: a link that holds an XDP program.
-pub const LINK_TYPE_XDP: u32 = 6;
 
 /// What there is in the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,8 +16,6 @@ pub enum ObjectKind {
     Program,
     /// A map.
     Map,
-    /// A link.
-    Link,
 }
 
 impl ObjectKind {
@@ -29,7 +23,6 @@ impl ObjectKind {
         match self {
             Self::Program => BPF_PROG_GET_NEXT_ID,
             Self::Map => BPF_MAP_GET_NEXT_ID,
-            Self::Link => BPF_LINK_GET_NEXT_ID,
         }
     }
 
@@ -37,7 +30,6 @@ impl ObjectKind {
         match self {
             Self::Program => BPF_PROG_GET_FD_BY_ID,
             Self::Map => BPF_MAP_GET_FD_BY_ID,
-            Self::Link => BPF_LINK_GET_FD_BY_ID,
         }
     }
 }
@@ -49,7 +41,7 @@ impl ObjectKind {
 /// # Privileges
 /// `CAP_SYS_ADMIN`.
 /// # Kernel
-/// Linux 4.13; for links 5.8.
+/// Linux 4.13.
 #[doc(alias = "BPF_PROG_GET_NEXT_ID")]
 pub fn next_id(kind: ObjectKind, id: u32) -> io::Result<Option<u32>> {
     let mut attr = ObjectId {
@@ -64,14 +56,14 @@ pub fn next_id(kind: ObjectKind, id: u32) -> io::Result<Option<u32>> {
     }
 }
 
-/// A descriptor of an object, which keeps it in the kernel; `None` when it is gone, or still being made.
+/// A descriptor of an object, which keeps it in the kernel; `None` when it is gone.
 ///
 /// # Errors
 /// EPERM without the privilege.
 /// # Privileges
 /// `CAP_SYS_ADMIN`.
 /// # Kernel
-/// Linux 4.13; for links 5.8.
+/// Linux 4.13.
 #[doc(alias = "BPF_PROG_GET_FD_BY_ID")]
 pub fn open_id(kind: ObjectKind, id: u32) -> io::Result<Option<OwnedFd>> {
     let mut attr = ObjectId {
@@ -82,10 +74,8 @@ pub fn open_id(kind: ObjectKind, id: u32) -> io::Result<Option<OwnedFd>> {
     match unsafe { bpf(kind.descriptor(), &mut attr) } {
         // SAFETY: the descriptor was just opened and nobody else knows it.
         Ok(fd) => Ok(Some(unsafe { OwnedFd::from_raw_fd(fd) })),
-        Err(error) => match error.kind() {
-            io::ErrorKind::NotFound | io::ErrorKind::WouldBlock => Ok(None),
-            _ => Err(error),
-        },
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
     }
 }
 
@@ -115,20 +105,6 @@ pub struct MapInfo {
     pub unused: [u32; 4],
     /// Its name, ended by a zero.
     pub name: [u8; NAME_BYTES],
-}
-
-/// The beginning of `struct bpf_link_info`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-pub struct LinkInfo {
-    /// `BPF_LINK_TYPE_*`.
-    pub link_type: u32,
-    /// Its number.
-    pub id: u32,
-    /// Number of the program that it holds.
-    pub program_id: u32,
-    /// Zero.
-    pub padding: u32,
 }
 
 impl ProgramInfo {
@@ -161,8 +137,6 @@ unsafe trait Info: Default {}
 unsafe impl Info for ProgramInfo {}
 // SAFETY: u32 and bytes only.
 unsafe impl Info for MapInfo {}
-// SAFETY: u32 only; what follows in the struct depends on the type of the link and is not asked for.
-unsafe impl Info for LinkInfo {}
 
 fn info<T: Info>(object: BorrowedFd<'_>) -> io::Result<T> {
     let mut info = T::default();
@@ -197,15 +171,4 @@ pub fn program_info(program: BorrowedFd<'_>) -> io::Result<ProgramInfo> {
 #[doc(alias = "bpf_map_info")]
 pub fn map_info(map: BorrowedFd<'_>) -> io::Result<MapInfo> {
     info(map)
-}
-
-/// What the kernel tells of a link.
-///
-/// # Errors
-/// What the kernel answers to `BPF_OBJ_GET_INFO_BY_FD`.
-/// # Kernel
-/// Linux 5.8.
-#[doc(alias = "bpf_link_info")]
-pub fn link_info(link: BorrowedFd<'_>) -> io::Result<LinkInfo> {
-    info(link)
 }

@@ -43,6 +43,7 @@ const OWNS_QDISC: &str = "+q";
 const ATTEMPTS: u32 = 3;
 const ENOENT: i32 = 2;
 const EEXIST: i32 = 17;
+const EINVAL: i32 = 22;
 
 /// A filter of clsact that this process put there, and takes away when it is dropped.
 #[derive(Debug)]
@@ -73,7 +74,8 @@ impl Clsact {
         let mut netlink = Rtnetlink::open()?;
         let (token, life) = new_token()?;
         let mut owns_qdisc = remove_leftovers(&mut netlink, ifindex)?;
-        for attempt in 1.. {
+        let mut more = 1..ATTEMPTS;
+        loop {
             if place == TcPlace::Egress && is_ingress_only(&mut netlink, ifindex)? {
                 return Err(io::Error::from_raw_os_error(EEXIST));
             }
@@ -88,12 +90,17 @@ impl Clsact {
                         _life: life,
                     });
                 }
-                // The discipline went with its last filter.
-                Err(error) if error.raw_os_error() == Some(ENOENT) && attempt < ATTEMPTS => {}
-                Err(error) => return Err(error),
+                // Perhaps the discipline went with its last filter (`__tcf_qdisc_find`,
+                // net/sched/cls_api.c).
+                Err(error) if error.raw_os_error() == Some(EINVAL) && more.next().is_some() => {}
+                Err(error) => {
+                    if owns_qdisc {
+                        remove_empty_qdisc(&mut netlink, ifindex)?;
+                    }
+                    return Err(error);
+                }
             }
         }
-        Err(io::ErrorKind::NotFound.into())
     }
 
     /// Puts `program` in the place of the attached one (`cls_bpf_change`, net/sched/cls_bpf.c).

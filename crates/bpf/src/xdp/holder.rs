@@ -1,10 +1,12 @@
 //! Which XDP program an interface has already.
 
 use std::fmt;
+use std::fs;
 use std::io;
 use std::os::fd::AsFd;
+use std::path::Path;
 
-use abi::bpf::{LINK_TYPE_XDP, ObjectKind, link_info, next_id, open_id, program_info};
+use abi::bpf::{ObjectKind, open_id, program_info};
 
 use crate::rtnetlink::{Request, Rtnetlink, find, number, text};
 
@@ -18,8 +20,8 @@ const RTEXT_FILTER_SKIP_STATS: u32 = 8;
 /// word by which ip(8) takes it away.
 const PROGRAM_IDS: [(u16, &str); 3] = [(5, "xdpdrv"), (6, "xdpgeneric"), (7, "xdpoffload")];
 const INTERFACE_HEADER_BYTES: usize = 16;
-/// Links that are looked at.
-const MAX_LINKS: usize = 65_536;
+/// Descriptors of other processes that are looked at.
+const MAX_DESCRIPTORS: usize = 1 << 20;
 
 /// An XDP program that is on an interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,11 +31,21 @@ pub struct XdpHolder {
     pub program_id: u32,
     /// Its name; `None` if it has none, or without `CAP_SYS_ADMIN`.
     pub program_name: Option<String>,
-    /// Whether a process or a pinned link holds it there, so that only their end takes it away;
-    /// `None` where that cannot be known (`CAP_SYS_ADMIN`, Linux 5.8).
-    pub is_held_by_link: Option<bool>,
+    /// The process that holds it there, as a link, and takes it along when it ends; `None` if there is
+    /// none, a pinned link does that, or the process is not ours to look at.
+    pub process: Option<HoldingProcess>,
     /// What takes it away if no link holds it: a word of `ip link set dev … word off`.
     pub ip_word: &'static str,
+}
+
+/// A process that holds a program at an interface.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct HoldingProcess {
+    /// Its number.
+    pub id: u32,
+    /// Its name.
+    pub name: String,
 }
 
 /// The name of an interface and the program on it, as far as they can be known.
@@ -65,7 +77,7 @@ fn holder(xdp: &[u8]) -> Option<XdpHolder> {
     Some(XdpHolder {
         program_id,
         program_name: program_name(program_id),
-        is_held_by_link: is_held_by_link(program_id).ok(),
+        process: process(program_id),
         ip_word,
     })
 }
@@ -76,22 +88,52 @@ fn program_name(id: u32) -> Option<String> {
     (!name.is_empty()).then_some(name)
 }
 
-fn is_held_by_link(program: u32) -> io::Result<bool> {
-    let mut last = 0;
-    for _ in 0..MAX_LINKS {
-        let Some(id) = next_id(ObjectKind::Link, last)? else {
-            break;
-        };
-        last = id;
-        let Some(link) = open_id(ObjectKind::Link, id)? else {
-            continue;
-        };
-        let info = link_info(link.as_fd())?;
-        if info.link_type == LINK_TYPE_XDP && info.program_id == program {
-            return Ok(true);
+/// Looks for a link among the descriptors of all processes. To open links by number is no way: that
+/// would hold those of others, for a moment in which they end.
+fn process(program: u32) -> Option<HoldingProcess> {
+    let mut left = MAX_DESCRIPTORS;
+    for process in fs::read_dir("/proc").ok()?.flatten() {
+        let id = process
+            .file_name()
+            .to_str()
+            .and_then(|name| name.parse().ok());
+        if let Some(id) = id
+            && holds(&process.path(), program, &mut left)
+        {
+            let name = fs::read_to_string(process.path().join("comm"));
+            let name = name.unwrap_or_default();
+            // A process may call itself anything.
+            let name = name.trim_end().replace(char::is_control, "?");
+            return Some(HoldingProcess { id, name });
         }
     }
-    Ok(false)
+    None
+}
+
+/// Whether the process whose folder this is has a link of `program`.
+///
+/// # Source
+/// `bpf_link_show_fdinfo`, kernel/bpf/syscall.c.
+fn holds(process: &Path, program: u32, left: &mut usize) -> bool {
+    let Ok(descriptors) = fs::read_dir(process.join("fd")) else {
+        return false;
+    };
+    let line = format!("prog_id:\t{program}");
+    for descriptor in descriptors.flatten() {
+        let Some(fewer) = left.checked_sub(1) else {
+            return false;
+        };
+        *left = fewer;
+        let target = fs::read_link(descriptor.path()).unwrap_or_default();
+        if !target.to_string_lossy().contains("bpf_link") {
+            continue;
+        }
+        let told = fs::read_to_string(process.join("fdinfo").join(descriptor.file_name()));
+        if told.is_ok_and(|told| told.lines().any(|told| told == line)) {
+            return true;
+        }
+    }
+    false
 }
 
 impl fmt::Display for XdpHolder {
@@ -100,7 +142,11 @@ impl fmt::Display for XdpHolder {
         if let Some(name) = &self.program_name {
             write!(f, " ({name})")?;
         }
-        f.write_str(" is attached already")
+        f.write_str(" is attached already")?;
+        if let Some(HoldingProcess { id, name }) = &self.process {
+            write!(f, " by process {id} ({name})")?;
+        }
+        Ok(())
     }
 }
 

@@ -3,9 +3,12 @@
 mod capture;
 mod count;
 mod demo;
+mod doctor;
 mod filter;
+mod mode;
 mod output;
 mod read;
+mod sample;
 
 use std::path::PathBuf;
 
@@ -14,7 +17,9 @@ use clap::{Parser, Subcommand};
 pub use capture::{BackendChoice, CaptureArgs, Delivery};
 pub use count::{ClassArg, CountArgs};
 pub use demo::DemoArgs;
+pub use doctor::DoctorArgs;
 pub use filter::{Emit, FilterArgs, Place};
+pub use mode::ModeArgs;
 pub use output::{FileFormat, OutputArgs};
 pub use read::ReadArgs;
 
@@ -41,6 +46,8 @@ pub enum Command {
     Count(Box<CountArgs>),
 
     Filter(FilterArgs),
+
+    Doctor(DoctorArgs),
 
     Demo(DemoArgs),
 

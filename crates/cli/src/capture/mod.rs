@@ -8,7 +8,9 @@ mod summary;
 
 use std::time::Duration;
 
-use tapline::capture::{Capture, CaptureError, Ended, FileConsumer, Filter, Options, Outcome};
+use tapline::capture::{
+    Capture, CaptureError, Ended, FileConsumer, Filter, OpenLink, Options, Outcome,
+};
 
 use crate::args::{BackendChoice, CaptureArgs, Delivery};
 use crate::failure::{Exit, Failure, chain};
@@ -28,9 +30,9 @@ pub fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
     let server = args.metrics.map(Server::bind).transpose()?;
     let mut capture = open(options)?;
     let backend = capture
-        .rings()
+        .links()
         .next()
-        .map_or("", |ring| ring.backend().name());
+        .map_or("", |link| link.backend.name());
     let progress = Progress::new(args);
 
     let mut written = Written::default();
@@ -100,7 +102,8 @@ fn begin(
     written: &Written,
     server: Option<Server>,
 ) -> Result<(), Failure> {
-    privilege::drop_unneeded(capture.filter_places().any(|place| place.is_some()))?;
+    let counts = |link: OpenLink<'_>| link.filter.is_some() || link.xdp_mode.is_some();
+    privilege::drop_unneeded(args.sample.is_some() || capture.links().any(counts))?;
     let url = server.as_ref().map(Server::url);
     if let Some(server) = server {
         let live = capture.live();
@@ -134,7 +137,7 @@ fn refuse_unsupported(args: &CaptureArgs) -> Result<(), Failure> {
     let unsupported = |line: String| Err(Failure::new(Exit::Unsupported, line));
     if let BackendChoice::Unsupported(name) = args.backend {
         return unsupported(format!(
-            "backend {name} is not supported by this build (use packet-v2, packet-v3 or auto)"
+            "backend {name} is not supported by this build (use packet-v2, packet-v3, xdp or auto)"
         ));
     }
     if args.delivery == Delivery::Adaptive {

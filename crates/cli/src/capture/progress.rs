@@ -104,6 +104,7 @@ impl<C> Observed<C> {
                     "received": account.received(),
                     "delivered": account.delivered,
                     "filtered": account.filtered,
+                    "sampled_out": account.sampled_out,
                     "lost": lost_json(&account.lost),
                 });
                 json::print(&event)

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use serde_json::Value;
-use tapline::capture::{Account, FilterPlace, Lost, Outcome};
+use tapline::capture::{Account, FilterPlace, Lost, Outcome, XdpMode};
 
 use crate::args::CaptureArgs;
 use crate::json;
@@ -21,22 +21,22 @@ impl Summary<'_> {
     /// output carries packets.
     pub fn show(&self, args: &CaptureArgs) -> io::Result<()> {
         if args.json {
-            return json::print(&self.json());
+            return json::print(&self.json(args));
         }
         if args.quiet {
             return Ok(());
         }
         match &args.output.write {
-            Some(path) if !output::is_stdout(path) => self.text(&mut io::stdout()),
+            Some(path) if !output::is_stdout(path) => self.text(args, &mut io::stdout()),
             _ => {
                 // A closed standard error ends nothing.
-                let _ = self.text(&mut io::stderr());
+                let _ = self.text(args, &mut io::stderr());
                 Ok(())
             }
         }
     }
 
-    fn json(&self) -> Value {
+    fn json(&self, args: &CaptureArgs) -> Value {
         let Outcome {
             account,
             links,
@@ -52,8 +52,11 @@ impl Summary<'_> {
                     "received": link.account.received(),
                     "delivered": link.account.delivered,
                     "filtered": link.account.filtered,
+                    "sampled_out": link.account.sampled_out,
                     "lost": lost_json(&link.account.lost),
                     "filter": link.filter.map(FilterPlace::name),
+                    "queues": link.rings,
+                    "xdp_mode": xdp_mode_json(link.xdp_mode),
                 })
             })
             .collect();
@@ -62,21 +65,24 @@ impl Summary<'_> {
             "received": account.received(),
             "delivered": account.delivered,
             "filtered": account.filtered,
+            "sample": args.sample.map(|sampling| sampling.to_string()),
+            "sampled_out": account.sampled_out,
             "written": self.written.packets,
             "bytes_written": self.written.bytes,
             "lost": lost_json(&account.lost),
             "duration_ns": duration.as_nanos() as u64,
             "backend": self.backend,
-            "mode": "mirror",
+            "mode": args.mode.mode.name(),
+            "xdp_mode": xdp_mode_json(self.outcome.xdp_mode()),
             "filter": self.outcome.filter().map(FilterPlace::name),
-            "queues": links.len(),
+            "queues": self.outcome.rings(),
             "timestamp_source": timestamp_source.name(),
             "files": self.written.names(),
             "interfaces": interfaces,
         })
     }
 
-    fn text(&self, out: &mut dyn Write) -> io::Result<()> {
+    fn text(&self, args: &CaptureArgs, out: &mut dyn Write) -> io::Result<()> {
         let Outcome {
             account,
             links,
@@ -90,13 +96,22 @@ impl Summary<'_> {
                 account_line(out, Some(&link.name), &link.account)?;
             }
         }
+        let xdp_mode = self.outcome.xdp_mode();
+        let xdp_mode = xdp_mode.map_or_else(String::new, |mode| format!("{mode} "));
         writeln!(
             out,
-            "{} with {} ring, time stamps by {}",
+            "{} with {xdp_mode}{} ring, time stamps by {}",
             span(*duration),
             self.backend,
             timestamp_source.name()
         )?;
+        if let Some(sampling) = args.sample {
+            let left_out = account.sampled_out.map_or("unknown".to_owned(), grouped);
+            writeln!(
+                out,
+                "sampled {sampling} in the kernel: {left_out} of the filtered packets were left out"
+            )?;
+        }
         if self.outcome.filter() == Some(FilterPlace::Split) {
             writeln!(
                 out,
@@ -139,6 +154,11 @@ fn places(lost: &Lost) -> String {
     } else {
         format!(" ({})", told.join(", "))
     }
+}
+
+/// Where an XDP program runs; null without one.
+pub fn xdp_mode_json(mode: Option<XdpMode>) -> Value {
+    mode.map(|mode| mode.to_string()).into()
 }
 
 /// The losses by place; what cannot be known is null.

@@ -37,7 +37,7 @@ pub fn families(accounts: &[LiveAccount]) -> Vec<Family> {
         family(
             "capture_packets",
             false,
-            "Packets delivered, and packets that the filter refused",
+            "Packets delivered, and packets that the filter refused or sampling left out",
             packets,
         ),
         family(

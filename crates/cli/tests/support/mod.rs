@@ -4,6 +4,7 @@
 #![allow(dead_code, reason = "each test file uses its part of it")]
 
 pub mod count;
+pub mod doctor;
 pub mod files;
 pub mod frames;
 pub mod run;

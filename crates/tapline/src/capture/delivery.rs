@@ -4,7 +4,8 @@ use ring::{Batch, Packets};
 use store::model;
 
 use super::consumer::{Consumer, ConsumerError};
-use super::lane::{Counters, Lane};
+use super::counters::Counters;
+use super::lane::Lane;
 use super::reading::Reading;
 
 /// Batches taken from one ring in a round at most: between rounds the capture looks at its limits.
@@ -35,37 +36,44 @@ impl<C: Consumer> Delivery<'_, C> {
             return self.drain(lane);
         }
         let mut busy = false;
-        for (chunk, lanes) in (0..).zip(lanes.chunks_mut(MERGED)) {
-            busy |= self.merge(chunk * MERGED as u32, lanes);
+        for lanes in lanes.chunks_mut(MERGED) {
+            busy |= self.merge(lanes);
         }
         busy
     }
 
     /// One ring: its packets as they come.
     fn drain(&mut self, lane: &mut Lane) -> bool {
+        let origin = Origin::of(lane);
         for batch_number in 0..ROUND_BATCHES {
-            let Some(mut batch) = lane.ring.next_batch() else {
+            let Some(mut batch) = lane.source.next_batch() else {
                 return batch_number > 0;
             };
             let mut lost_before = lost_before(&batch);
             for packet in batch.packets() {
                 let lost_before = lost_before.take();
-                self.hand_on(&packet, 0, lost_before, &lane.counters, &mut lane.reading);
+                self.hand_on(
+                    &packet,
+                    origin,
+                    lost_before,
+                    &lane.counters,
+                    &mut lane.reading,
+                );
             }
         }
         true
     }
 
-    /// At most [`MERGED`] rings, of which `first` is the number of the first: a batch of each, by
-    /// time stamp.
+    /// At most [`MERGED`] rings: a batch of each, by time stamp, until one is at its end; what is left
+    /// of the others waits for that ring's next batch, where it can.
     ///
     /// Order holds within what lies ready together; a packet that its ring hands over later than
     /// another's younger one comes after that.
-    fn merge(&mut self, first: u32, lanes: &mut [Lane]) -> bool {
+    fn merge(&mut self, lanes: &mut [Lane]) -> bool {
         let mut taken = [const { None }; MERGED];
         let mut count = 0;
-        for (interface, lane) in (first..).zip(lanes) {
-            if let Some(one) = Taken::next(interface, lane) {
+        for lane in lanes {
+            if let Some(one) = Taken::next(lane) {
                 taken[count] = Some(one);
                 count += 1;
             }
@@ -74,19 +82,26 @@ impl<C: Consumer> Delivery<'_, C> {
         for (head, taken) in heads.iter_mut().zip(taken.iter_mut().flatten()) {
             *head = Some(Head::new(taken));
         }
-        while let Some(head) = oldest(&mut heads[..count]) {
+        let mut is_first_at_end = false;
+        while let Some(head) = oldest(&mut heads[..count], is_first_at_end) {
             let Some(packet) = head.next.take() else {
                 break;
             };
             head.next = head.packets.next();
+            head.handed_on += 1;
+            is_first_at_end |= head.next.is_none() && head.may_wait;
             let lost_before = head.lost_before.take();
             self.hand_on(
                 &packet,
-                head.interface,
+                head.origin,
                 lost_before,
                 head.counters,
                 head.reading,
             );
+        }
+        let handed_on = heads.map(|head| head.map_or(0, |head: Head<'_>| head.handed_on));
+        for (taken, handed_on) in taken.iter_mut().flatten().zip(handed_on) {
+            taken.batch.end_after(handed_on);
         }
         count > 0
     }
@@ -99,7 +114,7 @@ impl<C: Consumer> Delivery<'_, C> {
     fn hand_on(
         &mut self,
         packet: &ring::Packet<'_>,
-        interface: u32,
+        origin: Origin,
         drop_count: Option<u64>,
         counters: &Counters,
         reading: &mut Reading,
@@ -121,14 +136,14 @@ impl<C: Consumer> Delivery<'_, C> {
             return;
         }
         let packet = model::Packet {
-            interface,
+            interface: origin.interface,
             timestamp_ns: Some(packet.timestamp_ns),
             bytes,
             original_len: packet.original_len,
             direction: Some(packet.direction),
             reception: packet.reception,
             checksum: packet.checksum,
-            queue: None,
+            queue: origin.queue,
             drop_count,
             packet_id: None,
         };
@@ -149,9 +164,25 @@ fn lost_before(batch: &Batch<'_>) -> Option<u64> {
     Some(batch.lost_before()).filter(|&lost| lost > 0)
 }
 
+/// Where the packets of a lane come from.
+#[derive(Clone, Copy)]
+struct Origin {
+    interface: u32,
+    queue: Option<u32>,
+}
+
+impl Origin {
+    fn of(lane: &Lane) -> Self {
+        Self {
+            interface: lane.interface,
+            queue: lane.source.queue(),
+        }
+    }
+}
+
 /// A batch of one lane, and where its packets are counted.
 struct Taken<'l> {
-    interface: u32,
+    origin: Origin,
     batch: Batch<'l>,
     counters: &'l Counters,
     reading: &'l mut Reading,
@@ -159,16 +190,17 @@ struct Taken<'l> {
 
 impl<'l> Taken<'l> {
     /// What lies ready in the ring of `lane`.
-    fn next(interface: u32, lane: &'l mut Lane) -> Option<Self> {
+    fn next(lane: &'l mut Lane) -> Option<Self> {
+        let origin = Origin::of(lane);
         let Lane {
-            ring,
+            source,
             counters,
             reading,
             ..
         } = lane;
         Some(Self {
-            interface,
-            batch: ring.next_batch()?,
+            origin,
+            batch: source.next_batch()?,
             counters,
             reading,
         })
@@ -177,8 +209,11 @@ impl<'l> Taken<'l> {
 
 /// The next packet of a batch, and the others behind it.
 struct Head<'b> {
-    interface: u32,
+    origin: Origin,
     next: Option<ring::Packet<'b>>,
+    handed_on: usize,
+    /// What is left of the batch can stay in its ring.
+    may_wait: bool,
     packets: Packets<'b>,
     lost_before: Option<u64>,
     counters: &'b Counters,
@@ -188,10 +223,13 @@ struct Head<'b> {
 impl<'b> Head<'b> {
     fn new(taken: &'b mut Taken<'_>) -> Self {
         let lost_before = lost_before(&taken.batch);
+        let may_wait = taken.batch.is_divisible();
         let mut packets = taken.batch.packets();
         Self {
-            interface: taken.interface,
+            origin: taken.origin,
             next: packets.next(),
+            handed_on: 0,
+            may_wait,
             packets,
             lost_before,
             counters: taken.counters,
@@ -200,11 +238,15 @@ impl<'b> Head<'b> {
     }
 }
 
-/// The head whose packet is the oldest; of equally old ones, the interface named first.
-fn oldest<'h, 'b>(heads: &'h mut [Option<Head<'b>>]) -> Option<&'h mut Head<'b>> {
+/// The head whose packet is the oldest; of equally old ones, the one whose lane comes first. Only of
+/// those that must not wait, if `others_wait`.
+fn oldest<'h, 'b>(
+    heads: &'h mut [Option<Head<'b>>],
+    others_wait: bool,
+) -> Option<&'h mut Head<'b>> {
     let time = |head: &Head<'_>| head.next.as_ref().map_or(u64::MAX, |p| p.timestamp_ns);
     let heads = heads.iter_mut().flatten();
     heads
-        .filter(|head| head.next.is_some())
+        .filter(|head| head.next.is_some() && !(others_wait && head.may_wait))
         .min_by_key(|head| time(head))
 }

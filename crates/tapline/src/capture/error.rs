@@ -4,9 +4,13 @@ use std::error::Error;
 use std::fmt;
 use std::io;
 
+use bpf::RedirectError;
+use bpf::socket_filter::CountingFilterError;
 use filter::{FilterError, LinkType};
 use netlink::NetlinkError;
-use ring::OpenError;
+use ring::{OpenError, XdpOpenError};
+
+use super::mode::ModeError;
 
 /// Why a capture could not be opened or be run.
 #[derive(Debug)]
@@ -33,8 +37,36 @@ pub enum CaptureError {
         /// Its name.
         link: String,
     },
+    /// The interface is down.
+    LinkDown {
+        /// Its name.
+        link: String,
+    },
+    /// What was asked for cannot be had in this mode.
+    Mode(ModeError),
     /// A ring could not be opened.
     Ring(OpenError),
+    /// A ring over AF_XDP could not be opened.
+    Xdp(XdpOpenError),
+    /// Packets of an interface could not be taken from its driver.
+    Steer {
+        /// The interface.
+        link: String,
+        /// What the kernel refused.
+        error: Box<RedirectError>,
+    },
+    /// The kernel does not sample packets of an interface.
+    Sampling {
+        /// The interface.
+        link: String,
+        /// What it refused.
+        error: CountingFilterError,
+    },
+    /// The filter is too long for the kernel, which cannot sample what only the reader accepts.
+    SamplingSplit {
+        /// The interface.
+        link: String,
+    },
     /// The interface could not be looked up.
     Link(NetlinkError),
     /// The machinery to wait for packets could not be had.
@@ -53,7 +85,16 @@ impl fmt::Display for CaptureError {
             Self::LinkReplaced { link } => {
                 write!(f, "interface {link} was replaced by another")
             }
+            Self::LinkDown { link } => write!(f, "interface {link} is down"),
+            Self::Mode(error) => error.fmt(f),
             Self::Ring(error) => error.fmt(f),
+            Self::Xdp(error) => error.fmt(f),
+            Self::Steer { link, .. } => write!(f, "cannot take packets from {link}"),
+            Self::Sampling { link, .. } => write!(f, "cannot sample packets of {link}"),
+            Self::SamplingSplit { link } => write!(
+                f,
+                "cannot sample packets of {link} behind a filter that is too long for the kernel"
+            ),
             Self::Link(error) => error.fmt(f),
             Self::Wait { .. } => write!(f, "cannot wait for packets"),
         }
@@ -63,9 +104,17 @@ impl fmt::Display for CaptureError {
 impl Error for CaptureError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
-            Self::NoLink | Self::LinkTwice { .. } | Self::LinkReplaced { .. } => None,
+            Self::NoLink
+            | Self::LinkTwice { .. }
+            | Self::LinkReplaced { .. }
+            | Self::LinkDown { .. }
+            | Self::SamplingSplit { .. }
+            | Self::Mode(_) => None,
+            Self::Sampling { error, .. } => Some(error),
             Self::Filter { error, .. } => Some(error),
             Self::Ring(error) => error.source(),
+            Self::Xdp(error) => error.source(),
+            Self::Steer { error, .. } => Some(&**error),
             Self::Link(error) => error.source(),
             Self::Wait { source } => Some(source),
         }
@@ -75,6 +124,18 @@ impl Error for CaptureError {
 impl From<OpenError> for CaptureError {
     fn from(error: OpenError) -> Self {
         Self::Ring(error)
+    }
+}
+
+impl From<XdpOpenError> for CaptureError {
+    fn from(error: XdpOpenError) -> Self {
+        Self::Xdp(error)
+    }
+}
+
+impl From<ModeError> for CaptureError {
+    fn from(error: ModeError) -> Self {
+        Self::Mode(error)
     }
 }
 

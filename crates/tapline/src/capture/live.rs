@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::account::Account;
-use super::lane::Counters;
+use super::counters::Counters;
 
 /// What became of one interface's packets so far.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,17 +22,17 @@ pub struct LiveAccount {
 /// capture is over.
 #[derive(Clone, Debug)]
 pub struct Live {
-    pub(super) lanes: Vec<(String, Arc<Counters>)>,
+    pub(super) ports: Vec<(String, Arc<Counters>)>,
 }
 
 impl Live {
     /// The accounts, in the order of the interfaces.
     pub fn accounts(&self) -> Vec<LiveAccount> {
-        let lanes = self.lanes.iter().map(|(link, counters)| LiveAccount {
+        let ports = self.ports.iter().map(|(link, counters)| LiveAccount {
             link: link.clone(),
             account: counters.account(),
             bytes: counters.bytes(),
         });
-        lanes.collect()
+        ports.collect()
     }
 }
