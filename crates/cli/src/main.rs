@@ -4,6 +4,7 @@
 
 mod args;
 mod capture;
+mod count;
 mod demo;
 mod doctor;
 mod failure;
@@ -12,9 +13,11 @@ mod filter_file;
 mod generate;
 mod json;
 mod line;
+mod metrics;
 mod moment;
 mod names;
 mod output;
+mod paint;
 mod privilege;
 mod read;
 mod signals;
@@ -53,6 +56,7 @@ fn run(command: Command) -> Result<Exit, Failure> {
     match command {
         Command::Capture(args) => capture::run(&args),
         Command::Read(args) => read::run(&args),
+        Command::Count(args) => count::run(&args),
         Command::Filter(args) => filter::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Demo(args) => demo::run(&args),

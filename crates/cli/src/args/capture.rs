@@ -1,5 +1,6 @@
 //! Flags of `tapline capture`.
 
+use std::net::SocketAddr;
 use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -11,7 +12,7 @@ use tapline::capture::{Backend, Sampling};
 
 use super::sample::sample;
 use super::{ModeArgs, OutputArgs};
-use crate::units;
+use crate::{metrics, units};
 
 /// Takes packets from interfaces and accounts for every one: in a file, in a pipe, or a line each.
 #[derive(Args, Debug)]
@@ -94,6 +95,11 @@ pub struct CaptureArgs {
     /// Tell the counters at this interval
     #[arg(long, value_name = "TIME", value_parser = units::nonzero_time)]
     pub stats_interval: Option<Duration>,
+
+    /// Serve the counters to Prometheus at http://ADDR:PORT/metrics, on the loopback if no ADDR is
+    /// given
+    #[arg(long, value_name = "[ADDR:]PORT", value_parser = metrics::address)]
+    pub metrics: Option<SocketAddr>,
 
     /// Exit with status 1 if more packets than this were lost: a number, or a share such as 0.1%
     #[arg(long, value_name = "N|P%")]

@@ -1,6 +1,7 @@
 //! The flags, as typed.
 
 mod capture;
+mod count;
 mod demo;
 mod doctor;
 mod filter;
@@ -14,6 +15,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 pub use capture::{BackendChoice, CaptureArgs, Delivery};
+pub use count::{ClassArg, CountArgs};
 pub use demo::DemoArgs;
 pub use doctor::DoctorArgs;
 pub use filter::{Emit, FilterArgs, Place};
@@ -40,6 +42,8 @@ pub enum Command {
 
     /// Print, filter, merge, convert and summarise capture files
     Read(Box<ReadArgs>),
+
+    Count(Box<CountArgs>),
 
     Filter(FilterArgs),
 

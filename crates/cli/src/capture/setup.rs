@@ -10,6 +10,7 @@ use tapline::capture::{
     Backend, Capture, DROP_BUFFER_BYTES, Expression, Filter, Limits, Mode, Options, XdpPlace,
 };
 
+use super::progress;
 use crate::args::{BackendChoice, CaptureArgs, Delivery, ModeArgs};
 use crate::failure::{Exit, Failure, chain};
 use crate::names::System;
@@ -71,7 +72,7 @@ pub fn options(args: &CaptureArgs) -> Result<Options, Failure> {
             packets: args.count.map(Into::into),
             duration: args.duration,
         },
-        tick: args.stats_interval.unwrap_or(Duration::from_secs(1)),
+        tick: progress::ticks(args).0,
     })
 }
 

@@ -169,7 +169,7 @@ impl<C: Consumer> Delivery<'_, C> {
         match self.consumer.packet(&packet) {
             Ok(()) => {
                 self.wanted -= 1;
-                counters.deliver();
+                counters.deliver(packet.original_len);
             }
             Err(failure) => {
                 self.failure = Some(failure);
