@@ -19,7 +19,8 @@ pub use link::{
     BPF_TCX_EGRESS, BPF_TCX_INGRESS, XDP_FLAGS_DRV_MODE, XDP_FLAGS_SKB_MODE, create_tcx_link,
     create_xdp_link,
 };
-pub use map::{Map, MapLayout, MapType};
+pub(crate) use map::kind_and_entries;
+pub use map::{Map, MapLayout, MapType, online_cpus, possible_cpus};
 pub use program::{
     BPF_F_TEST_XDP_LIVE_FRAMES, BPF_F_XDP_HAS_FRAGS, PROG_TYPE_SCHED_CLS, PROG_TYPE_SOCKET_FILTER,
     PROG_TYPE_XDP, ProgramSource, TestRun, TestRunResult, load_program, program_id, test_run,

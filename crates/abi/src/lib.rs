@@ -16,6 +16,7 @@ pub mod namespace;
 pub mod packet;
 pub mod process;
 pub mod region;
+pub mod ring_buffer;
 pub mod socket;
 pub mod timestamp;
 pub mod xdp;

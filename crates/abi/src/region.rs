@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU32, AtomicU64};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 
 use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous, munmap};
 
@@ -35,7 +35,16 @@ impl Region {
     /// # Errors
     /// What mmap(2) says; EINVAL when `bytes` is 0.
     pub fn map_at(fd: BorrowedFd<'_>, offset: u64, bytes: usize) -> io::Result<Self> {
-        let (protection, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED);
+        Self::map_with(fd, offset, bytes, ProtFlags::READ | ProtFlags::WRITE)
+    }
+
+    fn map_with(
+        fd: BorrowedFd<'_>,
+        offset: u64,
+        bytes: usize,
+        protection: ProtFlags,
+    ) -> io::Result<Self> {
+        let flags = MapFlags::SHARED;
         // SAFETY: a null hint lets the kernel choose an address that nothing else uses.
         let base = unsafe { mmap(std::ptr::null_mut(), bytes, protection, flags, fd, offset) }?;
         Self::new(base, bytes)
@@ -100,6 +109,54 @@ impl Region {
         // SAFETY: within the mapping and aligned (both checked); it lives as long as `self`; all
         // access from this process goes through the atomic.
         unsafe { at.as_ref() }
+    }
+}
+
+/// Memory shared with the kernel, mapped readable only; otherwise as [`Region`].
+#[derive(Debug)]
+pub struct ReadOnlyRegion(Region);
+
+impl ReadOnlyRegion {
+    /// Maps `bytes` bytes behind `fd`, from byte `offset` on, a multiple of the page size.
+    ///
+    /// # Errors
+    /// What mmap(2) says; EINVAL when `bytes` is 0.
+    pub fn map_at(fd: BorrowedFd<'_>, offset: u64, bytes: usize) -> io::Result<Self> {
+        Region::map_with(fd, offset, bytes, ProtFlags::READ).map(Self)
+    }
+
+    /// The address of byte `offset`, of which at least `need` bytes lie in the mapping; not to be
+    /// written to.
+    ///
+    /// # Panics
+    /// When they do not.
+    #[inline]
+    pub fn pointer(&self, offset: usize, need: usize) -> NonNull<u8> {
+        self.0.pointer(offset, need)
+    }
+
+    /// Reads the word at byte `offset`.
+    ///
+    /// # Panics
+    /// When the word is not aligned or not within the mapping.
+    #[inline]
+    pub fn load_acquire(&self, offset: usize) -> u32 {
+        // A relaxed load and a fence: of memory that cannot be written, only relaxed loads are defined
+        // (std::sync::atomic, "Atomic accesses to read-only memory").
+        let value = self.0.word(offset).load(Ordering::Relaxed);
+        fence(Ordering::Acquire);
+        value
+    }
+
+    /// Reads the double word at byte `offset`, as [`ReadOnlyRegion::load_acquire`].
+    ///
+    /// # Panics
+    /// When it is not aligned or not within the mapping.
+    #[inline]
+    pub fn load64_acquire(&self, offset: usize) -> u64 {
+        let value = self.0.word64(offset).load(Ordering::Relaxed);
+        fence(Ordering::Acquire);
+        value
     }
 }
 

@@ -11,6 +11,7 @@
 //! - [`Map`] is memory that a program and this process share.
 //! - [`FilterMaps`] are the sets of a filter's code (`filter::ebpf`), which becomes [`Insn`]s with them.
 //! - [`XdpLink`] and [`TcLink`] tie a program to an interface for as long as they live.
+//! - [`Mirror`] copies the beginnings of an interface's packets into ring buffers.
 //! - [`Redirect`] sends an interface's packets to AF_XDP sockets.
 //! - [`socket_filter`] makes a classic filter count what it is offered and what it accepts.
 //!
@@ -22,6 +23,7 @@
 mod assemble;
 mod filter_map;
 mod map;
+mod mirror;
 mod program;
 pub mod socket_filter;
 mod tc;
@@ -32,6 +34,7 @@ pub use assemble::{AssembleError, assemble};
 pub use filter::ebpf::{Alu, Condition, Helper, Label, Operand, Reg, Size, Width};
 pub use filter_map::FilterMaps;
 pub use map::{Counters, Map, MapError};
+pub use mirror::{Mirror, MirrorCounts, MirrorError, MirrorOptions};
 pub use program::{LoadError, Program, ProgramKind, VerifierLog};
 /// One instruction, or the mark of a place; a map is named by its borrowed descriptor, so it is open
 /// when the program is loaded.

@@ -130,7 +130,11 @@ impl AsFd for Map {
 ///
 /// [`Helper::MapLookupElem`]: crate::Helper::MapLookupElem
 #[derive(Debug)]
-pub struct Counters<const N: usize>(Map);
+pub struct Counters<const N: usize> {
+    map: Map,
+    /// Bytes from one CPU's to the next.
+    stride: usize,
+}
 
 impl<const N: usize> Counters<N> {
     /// Makes the counters, all 0.
@@ -140,13 +144,22 @@ impl<const N: usize> Counters<N> {
     /// # Privileges
     /// `CAP_BPF` where `kernel.unprivileged_bpf_disabled` is set.
     pub fn create(name: &str) -> Result<Self, MapError> {
+        Self::with_scratch(name, 0)
+    }
+
+    /// Makes the counters, all 0, and behind them `scratch_bytes` bytes of each CPU's own for the program,
+    /// both 32 KiB at most.
+    pub(crate) fn with_scratch(name: &str, scratch_bytes: u32) -> Result<Self, MapError> {
         let layout = MapLayout {
             map_type: MapType::PerCpuArray,
             key_bytes: 4,
-            value_bytes: 8 * N as u32,
+            value_bytes: 8 * N as u32 + scratch_bytes,
             max_entries: 1,
         };
-        Map::create(name, &layout).map(Self)
+        let map = Map::create(name, &layout)?;
+        // Each CPU's value is rounded up to 8 bytes.
+        let stride = layout.value_bytes.next_multiple_of(8) as usize;
+        Ok(Self { map, stride })
     }
 
     /// The counters, summed over all CPUs.
@@ -157,10 +170,10 @@ impl<const N: usize> Counters<N> {
     /// # Errors
     /// What the kernel answers to `BPF_MAP_LOOKUP_ELEM`; none is known for a map of this kind.
     pub fn read(&self) -> io::Result<[u64; N]> {
-        let mut area = vec![0; self.0.0.area_bytes()];
-        self.0.read(&mut area)?;
+        let mut area = vec![0; self.map.0.area_bytes()];
+        self.map.read(&mut area)?;
         let mut sums = [0u64; N];
-        for cpu in area.chunks_exact(8 * N) {
+        for cpu in area.chunks_exact(self.stride) {
             for (sum, value) in sums.iter_mut().zip(cpu.as_chunks().0) {
                 *sum = sum.wrapping_add(u64::from_ne_bytes(*value));
             }
@@ -171,6 +184,6 @@ impl<const N: usize> Counters<N> {
 
 impl<const N: usize> AsFd for Counters<N> {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.0.as_fd()
+        self.map.as_fd()
     }
 }

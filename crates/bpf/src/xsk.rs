@@ -213,7 +213,9 @@ impl RedirectError {
     }
 }
 
-fn attach_remedy(refusal: &XdpAttachError, multi_buffer: bool) -> Option<&'static str> {
+/// What to do where an XDP program was not attached; `multi_buffer` tells whether it takes frames of
+/// several buffers.
+pub(crate) fn attach_remedy(refusal: &XdpAttachError, multi_buffer: bool) -> Option<&'static str> {
     // Numbers of Linux on every architecture that Rust has a tier for.
     const EBUSY: i32 = 16;
     const EEXIST: i32 = 17;

@@ -1,5 +1,7 @@
 //! How the program fails: one line, and an exit status.
 
+mod drop_mode;
+
 use std::error::Error;
 use std::io;
 
@@ -85,6 +87,9 @@ impl From<CaptureError> for Failure {
             | CaptureError::LinkTwice { .. } => (Exit::Usage, None),
             CaptureError::Ring(OpenError::Setup(error)) => setup(error),
             CaptureError::Ring(_) => (Exit::Unsupported, None),
+            CaptureError::Mode(error) => owned(drop_mode::mode(*error)),
+            CaptureError::Xdp(error) => owned(drop_mode::ring(error)),
+            CaptureError::Steer { error, .. } => owned(drop_mode::steering(error)),
             CaptureError::Link(error) if error.errno() == Some(libc::ENODEV) => {
                 (Exit::Failed, Some(NO_LINK.to_owned()))
             }
@@ -97,6 +102,10 @@ impl From<CaptureError> for Failure {
         };
         Self::new(exit, line)
     }
+}
+
+fn owned((exit, advice): drop_mode::Answer) -> (Exit, Option<String>) {
+    (exit, advice.map(str::to_owned))
 }
 
 /// Exit status and advice for a step of the set-up that the kernel refused.

@@ -5,16 +5,16 @@ use std::io;
 use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, set_capabilities};
 
 /// Gives up every capability but two: `CAP_DAC_OVERRIDE`, with which root writes files anywhere, as
-/// files made by rotation may need, and, if a `filter` counts, `CAP_BPF`, without which its counters
-/// cannot be read before Linux 5.19. Open sockets go on to work.
+/// files made by rotation may need, and, if a program `counts`, `CAP_BPF`, without which its
+/// counters cannot be read before Linux 5.19. Open sockets go on to work.
 ///
 /// It concerns the calling thread, so it is to be called while there is no other.
 ///
 /// # Source
 /// capabilities(7).
-pub fn drop_unneeded(filter: bool) -> io::Result<()> {
+pub fn drop_unneeded(counts: bool) -> io::Result<()> {
     let mut needed = CapabilitySet::DAC_OVERRIDE;
-    needed.set(CapabilitySet::BPF, filter);
+    needed.set(CapabilitySet::BPF, counts);
     let kept = capabilities(None)?.permitted & needed;
     let sets = CapabilitySets {
         effective: kept,

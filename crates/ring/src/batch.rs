@@ -5,6 +5,7 @@ use std::ptr::NonNull;
 
 use abi::packet::{BlockDesc, Tpacket2Hdr, Tpacket3Hdr};
 
+use crate::buffer::{Records, RingBuffer, Span};
 use crate::options::Backend;
 use crate::packet::{Packet, lend};
 use crate::prefetch;
@@ -43,6 +44,10 @@ pub(crate) enum Lender<'r> {
         ring: &'r mut XdpRing,
         descriptors: u32,
     },
+    Buffer {
+        ring: &'r mut RingBuffer,
+        span: Span,
+    },
 }
 
 impl Batch<'_> {
@@ -70,6 +75,7 @@ impl Batch<'_> {
         let walk = match &mut self.lender {
             Lender::Packet { ring, slots } => Walk::Slots(Slots::new(ring, *slots)),
             Lender::Xdp { ring, descriptors } => Walk::Descriptors(ring.walk(*descriptors)),
+            Lender::Buffer { ring, span } => Walk::Records(ring.walk(*span)),
         };
         Packets {
             walk,
@@ -87,6 +93,7 @@ impl Drop for Batch<'_> {
             Lender::Xdp { ring, descriptors } => {
                 ring.give_back(*descriptors, packets, unreadable);
             }
+            Lender::Buffer { ring, span } => ring.give_back(*span, packets, unreadable),
         }
     }
 }
@@ -103,6 +110,7 @@ pub struct Packets<'b> {
 enum Walk<'b> {
     Slots(Slots<'b>),
     Descriptors(Descriptors<'b>),
+    Records(Records<'b>),
 }
 
 impl<'b> Iterator for Packets<'b> {
@@ -120,6 +128,7 @@ impl<'b> Iterator for Packets<'b> {
         let packet = match &mut self.walk {
             Walk::Slots(slots) => slots.next(self.left),
             Walk::Descriptors(descriptors) => descriptors.next(),
+            Walk::Records(records) => records.next(),
         };
         if packet.is_none() {
             *self.unreadable = self.left;

@@ -3,7 +3,8 @@
 //! A [`PacketRing`] is memory shared with the kernel's packet socket: TPACKET_V3, whose blocks
 //! gather many packets for one wake-up, or TPACKET_V2, a frame and a wake-up per packet. An
 //! [`XdpRing`] is memory shared with an AF_XDP socket, to which an XDP program sends packets. A
-//! [`Batch`] of either lends what the kernel has handed over, without a copy or a system call;
+//! [`RingBuffer`] is memory into which an XDP program copies packets that go on to the stack. A
+//! [`Batch`] of any lends what the kernel has handed over, without a copy or a system call;
 //! dropping it hands the memory back. [`Account`] says what became of every packet the ring was
 //! offered.
 //!
@@ -12,6 +13,7 @@
 
 mod account;
 mod batch;
+mod buffer;
 mod error;
 mod filter;
 mod geometry;
@@ -24,6 +26,7 @@ mod xdp;
 
 pub use account::Account;
 pub use batch::{Batch, Packets};
+pub use buffer::{BufferError, BufferOptions, BufferStep, RingBuffer};
 pub use error::{OpenError, OptionError, SetupError, Step};
 pub use options::{
     Backend, DEFAULT_SNAPLEN, Delivery, DirectionFilter, Fanout, FanoutMode, Filter, Options,

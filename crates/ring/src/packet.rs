@@ -53,6 +53,8 @@ pub struct Packet<'a> {
     pub vlan_tag: Option<u16>,
     /// Index of its interface.
     pub link: u32,
+    /// Receive queue it came by, where packets of several queues share a ring that tells it.
+    pub queue: Option<u16>,
 }
 
 /// The ring header before a packet, of either version.
@@ -181,6 +183,7 @@ fn describe<'a, H: Header>(bytes: &'a [u8], header: &H, address: &SockaddrLl) ->
         },
         vlan_tag: (status & VLAN_IS_BACK != 0).then(|| header.vlan().1),
         link: address.ifindex.cast_unsigned(),
+        queue: None,
     }
 }
 

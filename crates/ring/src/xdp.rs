@@ -20,7 +20,8 @@ mod ring;
 mod setup;
 mod walk;
 
+pub(crate) use clock::Offset;
 pub use error::{XdpOpenError, XdpSetupError, XdpStep};
 pub use options::{BusyPoll, XdpOptions, ZeroCopy};
 pub use ring::XdpRing;
-pub(crate) use walk::Descriptors;
+pub(crate) use walk::{Descriptors, View, reception};

@@ -12,4 +12,4 @@ pub mod capture;
 mod stop;
 
 pub use stop::{Stop, Stopper};
-pub use {filter, netlink, ring, store, wire};
+pub use {bpf, filter, netlink, ring, store, wire};

@@ -11,8 +11,8 @@ use lab::{Host, Net, tool};
 use support::{
     BACKENDS, Call, Teller, Told, Witness, frames, options, run, run_open, send, until_told,
 };
-use tapline::capture::{Capture, Ended, FileConsumer, Limits, Outcome};
-use tapline::ring::{Backend, Delivery};
+use tapline::capture::{Backend, Capture, Ended, FileConsumer, Limits, Outcome};
+use tapline::ring::Delivery;
 use tapline::store::write::{self, CaptureFile, Output};
 use tapline::{Stop, capture};
 

@@ -12,9 +12,9 @@ use support::{
     BACKENDS, Teller, Told, Witness, frames, number, options, run, run_open, until_told,
 };
 use tapline::Stop;
-use tapline::capture::{Capture, CaptureError, Expression, Filter, Options};
+use tapline::capture::{Backend, Capture, CaptureError, Expression, Filter, Options};
 use tapline::filter::NoNames;
-use tapline::ring::{Backend, Delivery, DirectionFilter, OpenError, Step};
+use tapline::ring::{Delivery, DirectionFilter, OpenError, Step};
 use tapline::store::model::LinkType;
 
 /// Two hosts with two links between them.
@@ -201,8 +201,8 @@ fn interfaces_are_described_as_the_kernel_knows_them() {
     assert_eq!(Capture::operating_system(), uname.trim_end());
     assert_eq!((loopback.name.as_deref(), loopback.mac), (Some("lo"), None));
     let rings: Vec<&str> = capture
-        .rings()
-        .map(|ring| ring.link().name.as_str())
+        .links()
+        .map(|link| link.link.name.as_str())
         .collect();
     assert_eq!(rings, [name.as_str(), "lo"]);
 }

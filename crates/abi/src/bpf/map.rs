@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 use super::attr::{
     BPF_MAP_CREATE, BPF_MAP_FREEZE, BPF_MAP_LOOKUP_ELEM, BPF_MAP_UPDATE_BATCH, BPF_MAP_UPDATE_ELEM,
-    MapBatch, MapCreate, MapElement, bpf, object_name,
+    BPF_OBJ_GET_INFO_BY_FD, MapBatch, MapCreate, MapElement, ObjectInfo, bpf, object_name,
 };
 
 const BPF_F_NO_PREALLOC: u32 = 1;
@@ -23,12 +23,20 @@ pub enum MapType {
     /// Array of values, each once per possible CPU.
     #[doc(alias = "BPF_MAP_TYPE_PERCPU_ARRAY")]
     PerCpuArray = 6,
+    /// Array of maps, all made as the first one, set by descriptor; what is set cannot be read.
+    #[doc(alias = "BPF_MAP_TYPE_ARRAY_OF_MAPS")]
+    ArrayOfMaps = 12,
     /// Prefixes, of which the longest that fits is found; a key is its length in bits and its bytes.
     #[doc(alias = "BPF_MAP_TYPE_LPM_TRIE")]
     LpmTrie = 11,
     /// Array of AF_XDP sockets, set by descriptor; what is set cannot be read.
     #[doc(alias = "BPF_MAP_TYPE_XSKMAP")]
     XskMap = 17,
+    /// Records of any length in the order they were written, read through shared memory
+    /// ([`crate::ring_buffer`]). It has no keys and no values, and `max_entries` bytes: a power of two,
+    /// and a multiple of the page size.
+    #[doc(alias = "BPF_MAP_TYPE_RINGBUF")]
+    RingBuffer = 27,
 }
 
 /// What a map is made of.
@@ -61,6 +69,31 @@ impl Map {
     /// # Privileges
     /// `CAP_BPF` where `kernel.unprivileged_bpf_disabled` is set.
     pub fn create(layout: &MapLayout, name: &str) -> io::Result<Self> {
+        Self::create_as(layout, None, name)
+    }
+
+    /// Creates an array of `count` maps that are made as `first`; all its places are empty.
+    ///
+    /// # Errors
+    /// As [`Map::create`].
+    /// # Privileges
+    /// `CAP_BPF`.
+    #[doc(alias = "BPF_MAP_TYPE_ARRAY_OF_MAPS")]
+    pub fn array_of(first: BorrowedFd<'_>, count: u32, name: &str) -> io::Result<Self> {
+        let layout = MapLayout {
+            map_type: MapType::ArrayOfMaps,
+            key_bytes: 4,
+            value_bytes: 4,
+            max_entries: count,
+        };
+        Self::create_as(&layout, Some(first), name)
+    }
+
+    fn create_as(
+        layout: &MapLayout,
+        inner: Option<BorrowedFd<'_>>,
+        name: &str,
+    ) -> io::Result<Self> {
         let mut attr = MapCreate {
             map_type: layout.map_type as u32,
             key_size: layout.key_bytes,
@@ -71,12 +104,18 @@ impl Map {
                 MapType::LpmTrie => BPF_F_NO_PREALLOC,
                 _ => 0,
             },
+            inner_map_fd: inner.map_or(0, |inner| inner.as_raw_fd().cast_unsigned()),
             map_name: object_name(name),
             ..MapCreate::default()
         };
         let value_bytes = layout.value_bytes as usize;
         let area_bytes = match layout.map_type {
-            MapType::Array | MapType::Hash | MapType::LpmTrie | MapType::XskMap => value_bytes,
+            MapType::Array
+            | MapType::ArrayOfMaps
+            | MapType::Hash
+            | MapType::LpmTrie
+            | MapType::RingBuffer
+            | MapType::XskMap => value_bytes,
             // The kernel copies each value rounded up to 8 bytes (`bpf_map_value_size`).
             MapType::PerCpuArray => value_bytes.next_multiple_of(8) * possible_cpus()?,
         };
@@ -191,14 +230,51 @@ impl AsFd for Map {
     }
 }
 
+/// The kind of a map (`BPF_MAP_TYPE_*`) and its `max_entries`.
+///
+/// # Errors
+/// EINVAL when the descriptor is nothing of BPF's; ENODATA when it is no map.
+pub(crate) fn kind_and_entries(map: BorrowedFd<'_>) -> io::Result<(u32, u32)> {
+    // The first five fields of `struct bpf_map_info`: type, id, sizes of key and value, entries.
+    let mut info = [0u32; 5];
+    let mut attr = ObjectInfo {
+        bpf_fd: map.as_raw_fd().cast_unsigned(),
+        info_len: size_of_val(&info) as u32,
+        info: info.as_mut_ptr() as u64,
+    };
+    // SAFETY: the kernel reads and writes at most `info_len` bytes at `info`, which is that long
+    // and outlives the call; any value of a u32 is valid.
+    unsafe { bpf(BPF_OBJ_GET_INFO_BY_FD, &mut attr) }?;
+    Ok((info[0], info[4]))
+}
+
 /// An upper bound of the number of CPUs this kernel can ever have: the highest possible, plus 1.
-fn possible_cpus() -> io::Result<usize> {
-    let list = std::fs::read_to_string("/sys/devices/system/cpu/possible")?;
-    // The list is ascending, such as `0-3` or `0,2-5`: its last number is the highest.
-    list.trim()
-        .rsplit(['-', ','])
-        .next()
-        .and_then(|highest| highest.parse::<usize>().ok())
-        .and_then(|highest| highest.checked_add(1))
-        .ok_or_else(|| io::Error::from(io::ErrorKind::InvalidData))
+///
+/// # Errors
+/// What reading `/sys/devices/system/cpu/possible` says.
+pub fn possible_cpus() -> io::Result<usize> {
+    let cpus = cpus("possible")?;
+    Ok(cpus.last().map_or(0, |&highest| highest as usize + 1))
+}
+
+/// Numbers of the CPUs that are switched on, ascending.
+///
+/// # Errors
+/// What reading `/sys/devices/system/cpu/online` says.
+pub fn online_cpus() -> io::Result<Vec<u32>> {
+    cpus("online")
+}
+
+/// The CPUs of a list of the kernel's, such as `0-3` or `0,2-5`, which is ascending.
+fn cpus(list: &str) -> io::Result<Vec<u32>> {
+    let text = std::fs::read_to_string(format!("/sys/devices/system/cpu/{list}"))?;
+    let range = |range: &str| {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        let (first, last) = (first.parse().ok()?, last.parse::<u32>().ok()?);
+        // The kernel's own limit (`NR_CPUS`, arch/x86/Kconfig).
+        (last < 8192).then_some(first..=last)
+    };
+    let ranges: Option<Vec<_>> = text.trim().split(',').map(range).collect();
+    let ranges = ranges.ok_or_else(|| io::Error::from(io::ErrorKind::InvalidData))?;
+    Ok(ranges.into_iter().flatten().collect())
 }

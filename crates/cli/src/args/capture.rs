@@ -6,9 +6,10 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use ring::{Backend, DirectionFilter, TimestampSource};
+use ring::{DirectionFilter, TimestampSource};
+use tapline::capture::Backend;
 
-use super::OutputArgs;
+use super::{ModeArgs, OutputArgs};
 use crate::units;
 
 /// Takes packets from interfaces and accounts for every one: in a file, in a pipe, or a line each.
@@ -39,7 +40,10 @@ pub struct CaptureArgs {
     #[arg(long, value_name = "in|out|both", default_value = "both", value_parser = direction)]
     pub direction: DirectionFilter,
 
-    /// How packets cross the kernel border: packet-v2, packet-v3 or auto
+    #[command(flatten)]
+    pub mode: ModeArgs,
+
+    /// How packets cross the kernel border: packet-v2, packet-v3, xdp (--mode drop) or auto
     #[arg(long, value_name = "RING", default_value = "auto", value_parser = backend)]
     pub backend: BackendChoice,
 
@@ -56,9 +60,10 @@ pub struct CaptureArgs {
     #[arg(long, value_name = "TIME", value_parser = units::time)]
     pub timeout: Option<Duration>,
 
-    /// Size of the ring of each interface
-    #[arg(long, value_name = "SIZE", default_value = "32M", value_parser = units::size)]
-    pub buffer: u64,
+    /// Size of the ring of each interface; with --mode drop of its rings, in which a packet takes 2K
+    /// however short it is [default: 32M, with --mode drop 128M]
+    #[arg(long, value_name = "SIZE", value_parser = units::size)]
+    pub buffer: Option<u64>,
 
     /// See only packets to this host, to groups and to all
     #[arg(long)]
@@ -129,9 +134,9 @@ fn backend(text: &str) -> Result<BackendChoice, String> {
         "auto" => Ok(BackendChoice::Auto),
         "packet-v2" => Ok(BackendChoice::Ring(Backend::PacketV2)),
         "packet-v3" => Ok(BackendChoice::Ring(Backend::PacketV3)),
-        "xdp" => Ok(BackendChoice::Unsupported("xdp")),
+        "xdp" => Ok(BackendChoice::Ring(Backend::Xdp)),
         "xdp-ringbuf" => Ok(BackendChoice::Unsupported("xdp-ringbuf")),
-        _ => Err("use packet-v2, packet-v3 or auto".into()),
+        _ => Err("use packet-v2, packet-v3, xdp or auto".into()),
     }
 }
 

@@ -3,6 +3,7 @@
 mod capture;
 mod demo;
 mod filter;
+mod mode;
 mod output;
 mod read;
 
@@ -13,6 +14,7 @@ use clap::{Parser, Subcommand};
 pub use capture::{BackendChoice, CaptureArgs, Delivery};
 pub use demo::DemoArgs;
 pub use filter::{Emit, FilterArgs, Place};
+pub use mode::ModeArgs;
 pub use output::{FileFormat, OutputArgs};
 pub use read::ReadArgs;
 

@@ -8,7 +8,9 @@ mod summary;
 
 use std::time::Duration;
 
-use tapline::capture::{Capture, CaptureError, Ended, FileConsumer, Filter, Options, Outcome};
+use tapline::capture::{
+    Capture, CaptureError, Ended, FileConsumer, Filter, OpenLink, Options, Outcome,
+};
 
 use crate::args::{BackendChoice, CaptureArgs, Delivery};
 use crate::failure::{Exit, Failure, chain};
@@ -26,9 +28,9 @@ pub fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
     let stop = signals::stop()?;
     let capture = open(options)?;
     let backend = capture
-        .rings()
+        .links()
         .next()
-        .map_or("", |ring| ring.backend().name());
+        .map_or("", |link| link.backend.name());
     let progress = Progress::new(args);
 
     let mut written = Written::default();
@@ -93,7 +95,8 @@ fn open(options: Options) -> Result<Capture, Failure> {
 
 /// The last steps before packets are handled: no privilege is needed any more, and all is ready.
 fn begin(args: &CaptureArgs, capture: &Capture, written: &Written) -> Result<(), Failure> {
-    privilege::drop_unneeded(capture.filter_places().any(|place| place.is_some()))?;
+    let counts = |link: OpenLink<'_>| link.filter.is_some() || link.xdp_mode.is_some();
+    privilege::drop_unneeded(capture.links().any(counts))?;
     start::show(args, capture, written)
         .map_err(|error| Failure::job_on("cannot write to standard output", &error))
 }
@@ -122,7 +125,7 @@ fn refuse_unsupported(args: &CaptureArgs) -> Result<(), Failure> {
     let unsupported = |line: String| Err(Failure::new(Exit::Unsupported, line));
     if let BackendChoice::Unsupported(name) = args.backend {
         return unsupported(format!(
-            "backend {name} is not supported by this build (use packet-v2, packet-v3 or auto)"
+            "backend {name} is not supported by this build (use packet-v2, packet-v3, xdp or auto)"
         ));
     }
     if args.delivery == Delivery::Adaptive {

@@ -6,9 +6,11 @@ use std::time::Duration;
 
 use store::model::Section;
 use store::write::{CaptureFile, WriteError};
-use tapline::capture::{Capture, Expression, Filter, Limits, Options};
+use tapline::capture::{
+    Capture, DROP_BUFFER_BYTES, Expression, Filter, Limits, Mode, Options, XdpPlace,
+};
 
-use crate::args::{BackendChoice, CaptureArgs, Delivery};
+use crate::args::{BackendChoice, CaptureArgs, Delivery, ModeArgs};
 use crate::failure::{Exit, Failure, chain};
 use crate::names::System;
 use crate::{filter_file, output};
@@ -16,6 +18,7 @@ use crate::{filter_file, output};
 pub fn options(args: &CaptureArgs) -> Result<Options, Failure> {
     output::refuse_two_on_stdout(&args.output, args.json)?;
     output::refuse_keep_alone(&args.output)?;
+    refuse_without_drop_mode(args.mode)?;
     let text = match &args.filter_file {
         Some(path) => Some(filter_file::expression(path)?),
         None => (!args.filter.is_empty()).then(|| args.filter.join(" ")),
@@ -37,6 +40,9 @@ pub fn options(args: &CaptureArgs) -> Result<Options, Failure> {
             .as_ref()
             .map(|path| format!("classic BPF, {}", path.display())),
         filter,
+        mode: args.mode.mode,
+        others: args.mode.others.unwrap_or_default(),
+        xdp: args.mode.xdp.unwrap_or(XdpPlace::NativeOrGeneric),
         backend: match args.backend {
             BackendChoice::Ring(backend) => Some(backend),
             BackendChoice::Auto | BackendChoice::Unsupported(_) => None,
@@ -48,7 +54,7 @@ pub fn options(args: &CaptureArgs) -> Result<Options, Failure> {
             0 => ring::DEFAULT_SNAPLEN,
             bytes => bytes,
         },
-        buffer_bytes: bytes(args.buffer),
+        buffer_bytes: args.buffer.map_or_else(|| default_buffer(args), bytes),
         delivery: match args.delivery {
             Delivery::Immediate => ring::Delivery::Immediate,
             Delivery::Batch | Delivery::Adaptive => {
@@ -75,6 +81,23 @@ fn default_timeout(args: &CaptureArgs) -> Duration {
         Some(path) if !output::is_stdout(path) => Duration::from_millis(100),
         _ => Duration::from_millis(10),
     }
+}
+
+fn default_buffer(args: &CaptureArgs) -> usize {
+    match args.mode.mode {
+        Mode::Drop => DROP_BUFFER_BYTES,
+        _ => Options::default().buffer_bytes,
+    }
+}
+
+fn refuse_without_drop_mode(args: ModeArgs) -> Result<(), Failure> {
+    let flag = match (args.mode, args.others, args.xdp) {
+        (Mode::Drop, _, _) | (_, None, None) => return Ok(()),
+        (_, Some(_), _) => "--others",
+        _ => "--xdp",
+    };
+    let line = format!("{flag} needs --mode drop");
+    Err(Failure::new(Exit::Usage, line))
 }
 
 fn bytes(size: u64) -> usize {

@@ -2,10 +2,11 @@
 
 use std::io::{self, IsTerminal, Write};
 
-use ring::PacketRing;
-use tapline::capture::{Capture, FilterPlace};
+use tapline::capture::{Capture, FilterPlace, OpenLink};
 
+use super::summary::xdp_mode_json;
 use crate::args::CaptureArgs;
+use crate::failure::chain;
 use crate::json;
 use crate::output::Written;
 use crate::units::binary;
@@ -14,15 +15,17 @@ use crate::units::binary;
 pub fn show(args: &CaptureArgs, capture: &Capture, written: &Written) -> io::Result<()> {
     if args.json {
         let interfaces: Vec<_> = capture
-            .rings()
-            .zip(capture.filter_places())
-            .map(|(ring, place)| {
+            .links()
+            .map(|opened| {
                 serde_json::json!({
-                    "name": ring.link().name,
-                    "index": ring.link().index,
-                    "backend": ring.backend().name(),
-                    "buffer_bytes": ring.buffer_bytes(),
-                    "filter": place.map(FilterPlace::name),
+                    "name": opened.link.name,
+                    "index": opened.link.index,
+                    "backend": opened.backend.name(),
+                    "buffer_bytes": opened.buffer_bytes,
+                    "mode": args.mode.mode.name(),
+                    "queues": opened.rings,
+                    "xdp_mode": xdp_mode_json(opened.xdp_mode),
+                    "filter": opened.filter.map(FilterPlace::name),
                 })
             })
             .collect();
@@ -41,18 +44,32 @@ pub fn show(args: &CaptureArgs, capture: &Capture, written: &Written) -> io::Res
         } else {
             ""
         };
-        for ring in capture.rings() {
+        for opened in capture.links() {
             // A closed standard error ends nothing.
-            let _ = writeln!(out, "{}{hint}", line(ring));
+            let _ = writeln!(out, "{}{hint}", line(&opened));
         }
     }
     Ok(())
 }
 
-fn line(ring: &PacketRing) -> String {
-    let (name, backend) = (&ring.link().name, ring.backend().name());
-    format!(
-        "capturing on {name} ({backend}, {} ring)",
-        binary(ring.buffer_bytes())
-    )
+/// Says too why packets are not taken where that is fastest.
+fn line(opened: &OpenLink<'_>) -> String {
+    let OpenLink {
+        link,
+        backend,
+        rings,
+        buffer_bytes,
+        xdp_mode,
+        native_refusal,
+        ..
+    } = *opened;
+    let (name, backend, bytes) = (&link.name, backend.name(), binary(buffer_bytes));
+    let Some(mode) = xdp_mode else {
+        return format!("capturing on {name} ({backend}, {bytes} ring)");
+    };
+    let s = if rings == 1 { "" } else { "s" };
+    let why = native_refusal.map_or_else(String::new, |refusal| {
+        format!("; its driver refused native XDP: {}", chain(refusal))
+    });
+    format!("taking packets from {name} ({mode} {backend}, {rings} queue{s}, {bytes} ring{s}{why})")
 }

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use serde_json::Value;
-use tapline::capture::{Account, FilterPlace, Lost, Outcome};
+use tapline::capture::{Account, FilterPlace, Lost, Outcome, XdpMode};
 
 use crate::args::CaptureArgs;
 use crate::json;
@@ -21,7 +21,7 @@ impl Summary<'_> {
     /// output carries packets.
     pub fn show(&self, args: &CaptureArgs) -> io::Result<()> {
         if args.json {
-            return json::print(&self.json());
+            return json::print(&self.json(args));
         }
         if args.quiet {
             return Ok(());
@@ -36,7 +36,7 @@ impl Summary<'_> {
         }
     }
 
-    fn json(&self) -> Value {
+    fn json(&self, args: &CaptureArgs) -> Value {
         let Outcome {
             account,
             links,
@@ -54,6 +54,8 @@ impl Summary<'_> {
                     "filtered": link.account.filtered,
                     "lost": lost_json(&link.account.lost),
                     "filter": link.filter.map(FilterPlace::name),
+                    "queues": link.rings,
+                    "xdp_mode": xdp_mode_json(link.xdp_mode),
                 })
             })
             .collect();
@@ -67,9 +69,10 @@ impl Summary<'_> {
             "lost": lost_json(&account.lost),
             "duration_ns": duration.as_nanos() as u64,
             "backend": self.backend,
-            "mode": "mirror",
+            "mode": args.mode.mode.name(),
+            "xdp_mode": xdp_mode_json(self.outcome.xdp_mode()),
             "filter": self.outcome.filter().map(FilterPlace::name),
-            "queues": links.len(),
+            "queues": self.outcome.rings(),
             "timestamp_source": timestamp_source.name(),
             "files": self.written.names(),
             "interfaces": interfaces,
@@ -90,9 +93,11 @@ impl Summary<'_> {
                 account_line(out, Some(&link.name), &link.account)?;
             }
         }
+        let xdp_mode = self.outcome.xdp_mode();
+        let xdp_mode = xdp_mode.map_or_else(String::new, |mode| format!("{mode} "));
         writeln!(
             out,
-            "{} with {} ring, time stamps by {}",
+            "{} with {xdp_mode}{} ring, time stamps by {}",
             span(*duration),
             self.backend,
             timestamp_source.name()
@@ -148,6 +153,11 @@ fn places(lost: &Lost) -> String {
     } else {
         format!(" ({})", told.join(", "))
     }
+}
+
+/// Where an XDP program runs; null without one.
+pub fn xdp_mode_json(mode: Option<XdpMode>) -> Value {
+    mode.map(|mode| mode.to_string()).into()
 }
 
 /// The losses by place; what cannot be known is null.

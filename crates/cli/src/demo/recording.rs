@@ -56,9 +56,9 @@ impl Recording {
         };
         let capture = host.run(|| Capture::open(options))??;
         let (backend, ring_bytes) = capture
-            .rings()
+            .links()
             .next()
-            .map_or(("", 0), |ring| (ring.backend().name(), ring.buffer_bytes()));
+            .map_or(("", 0), |link| (link.backend.name(), link.buffer_bytes));
         let consumer = FileConsumer::new(create(&capture, file)?, Duration::from_secs(1));
 
         let taken = Arc::new(Taken {

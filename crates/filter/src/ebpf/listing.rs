@@ -205,5 +205,8 @@ fn helper_name(helper: Helper) -> &'static str {
         Helper::SkbPullData => "bpf_skb_pull_data",
         Helper::RedirectMap => "bpf_redirect_map",
         Helper::XdpAdjustMeta => "bpf_xdp_adjust_meta",
+        Helper::RingbufOutput => "bpf_ringbuf_output",
+        Helper::XdpGetBuffLen => "bpf_xdp_get_buff_len",
+        Helper::XdpLoadBytes => "bpf_xdp_load_bytes",
     }
 }

@@ -156,4 +156,15 @@ pub enum Helper {
     /// `R1` context, `R2` bytes (negative: room in front of the frame): 0, or an error.
     #[doc(alias = "bpf_xdp_adjust_meta")]
     XdpAdjustMeta = 54,
+    /// `R1` ring buffer, `R2` address of the record, `R3` its bytes, `R4` flags: copies it in; 0, or a
+    /// negative error when there is no room (Linux 5.8).
+    #[doc(alias = "bpf_ringbuf_output")]
+    RingbufOutput = 130,
+    /// `R1` context: bytes of the frame, in all its buffers (Linux 5.18).
+    #[doc(alias = "bpf_xdp_get_buff_len")]
+    XdpGetBuffLen = 188,
+    /// `R1` context, `R2` offset, `R3` address, `R4` bytes: copies them out of the frame, whose buffers
+    /// they may lie in; 0, or a negative error (Linux 5.18).
+    #[doc(alias = "bpf_xdp_load_bytes")]
+    XdpLoadBytes = 189,
 }

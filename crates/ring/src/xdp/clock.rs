@@ -13,7 +13,7 @@ const RECENT_NS: u64 = 1_000_000;
 /// It changes only when the time of day is set: both clocks run at the same speed, also while NTP
 /// slews them (Documentation/core-api/timekeeping.rst).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Offset {
+pub(crate) struct Offset {
     /// Nanoseconds, modulo 2⁶⁴.
     ahead_ns: u64,
     /// `CLOCK_MONOTONIC` when the clocks were last read.

@@ -15,7 +15,7 @@ const AHEAD: u32 = 8;
 
 /// What is the same for all packets of a batch.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct View {
+pub(crate) struct View {
     pub snaplen: u32,
     /// Index of the interface.
     pub link: u32,
@@ -75,6 +75,7 @@ impl<'b> Descriptors<'b> {
             checksum: Checksum::Unknown,
             vlan_tag: None,
             link: self.view.link,
+            queue: None,
         })
     }
 
@@ -119,7 +120,7 @@ impl<'b> Descriptors<'b> {
 /// How an Ethernet packet was addressed, by its bytes: as the kernel tells it (`eth_type_trans`,
 /// net/ethernet/eth.c).
 #[inline]
-fn reception(bytes: &[u8], own: [u8; 6]) -> Option<Reception> {
+pub(crate) fn reception(bytes: &[u8], own: [u8; 6]) -> Option<Reception> {
     let destination = bytes.first_chunk::<6>()?;
     Some(if *destination == own {
         Reception::Unicast

@@ -10,27 +10,24 @@ use filter::classic::Program;
 use ring::{DirectionFilter, OpenError, PacketRing, SetupError, Step};
 use rustix::io::Errno;
 
+use super::backend::Backend;
 use super::error::CaptureError;
 use super::exact::Exact;
 use super::filter::FilterPlace;
+use super::gate::Gate;
+use super::mirror;
+use super::mode::Mode;
 use super::options::Options;
+use super::source::Source;
+use super::steer;
 use super::wanted::Wanted;
 
-/// How it is known what the filter in the kernel refuses.
-pub(super) enum Refused {
-    /// There is no filter.
-    Nothing,
-    /// The filter counts.
-    Counted(CountingFilter),
-    /// The filter does not count.
-    Unknown,
-}
-
-/// A ring with its filter.
+/// The rings of an interface with their filter.
 pub(super) struct Attached {
-    pub ring: PacketRing,
-    pub refused: Refused,
-    /// What is left for the reader to decide.
+    /// At least one.
+    pub sources: Vec<Source>,
+    pub gate: Gate,
+    /// What is left for the reader of the only ring to decide.
     pub exact: Option<Exact>,
     /// `None` without a filter.
     pub place: Option<FilterPlace>,
@@ -38,12 +35,18 @@ pub(super) struct Attached {
 
 impl Attached {
     pub fn open(link: &str, wanted: Wanted, options: &Options) -> Result<Self, CaptureError> {
+        if options.mode == Mode::Drop {
+            return steer::open(link, &wanted, options);
+        }
+        if options.backend == Some(Backend::XdpRingbuf) {
+            return mirror::open(link, &wanted, options);
+        }
         match wanted {
             Wanted::Everything => {
                 let ring = PacketRing::open(link, &ring_options(options, ring::Filter::All))?;
                 Ok(Self {
-                    ring,
-                    refused: Refused::Nothing,
+                    sources: vec![Source::Packet(ring)],
+                    gate: Gate::Open,
                     exact: None,
                     place: None,
                 })
@@ -51,7 +54,7 @@ impl Attached {
             Wanted::Program(program) => Ok(Self::with_program(link, &program, options)?),
             Wanted::Filter(link_type, filter) => {
                 let attached = Self::with_filter(link, *filter, options)?;
-                if attached.ring.link().link_type != link_type {
+                if attached.sources[0].link().link_type != link_type {
                     let link = link.to_owned();
                     return Err(CaptureError::LinkReplaced { link });
                 }
@@ -61,10 +64,11 @@ impl Attached {
     }
 
     fn with_program(link: &str, program: &Program, options: &Options) -> Result<Self, OpenError> {
-        let (filter, refused) = prepare(program, options);
+        let (filter, gate) = prepare(program, options);
+        let ring = PacketRing::open(link, &ring_options(options, filter))?;
         Ok(Self {
-            ring: PacketRing::open(link, &ring_options(options, filter))?,
-            refused,
+            sources: vec![Source::Packet(ring)],
+            gate,
             exact: None,
             place: Some(FilterPlace::Kernel),
         })
@@ -103,7 +107,7 @@ fn is_too_large(error: &SetupError) -> bool {
 
 fn ring_options(options: &Options, filter: ring::Filter) -> ring::Options {
     ring::Options {
-        backend: options.backend,
+        backend: options.backend.and_then(Backend::packet),
         promiscuous: options.promiscuous,
         direction: options.direction,
         snaplen: options.snaplen,
@@ -119,15 +123,15 @@ fn ring_options(options: &Options, filter: ring::Filter) -> ring::Options {
 ///
 /// Without the privilege for eBPF, or for a program that eBPF cannot express, the classic program
 /// itself does the work and its refusals stay unknown.
-fn prepare(program: &Program, options: &Options) -> (ring::Filter, Refused) {
+fn prepare(program: &Program, options: &Options) -> (ring::Filter, Gate) {
     let classic = sock_filter(program);
     match counting(&classic, options) {
-        Some((filter, refused)) => (filter, refused),
-        None => (ring::Filter::Classic(classic), Refused::Unknown),
+        Some(counted) => counted,
+        None => (ring::Filter::Classic(classic), Gate::Uncounted),
     }
 }
 
-fn counting(classic: &[SockFilter], options: &Options) -> Option<(ring::Filter, Refused)> {
+fn counting(classic: &[SockFilter], options: &Options) -> Option<(ring::Filter, Gate)> {
     let direction = match options.direction {
         DirectionFilter::Out => socket_filter::Direction::Outgoing,
         DirectionFilter::In | DirectionFilter::Both => socket_filter::Direction::Both,
@@ -138,7 +142,7 @@ fn counting(classic: &[SockFilter], options: &Options) -> Option<(ring::Filter, 
     let descriptor: io::Result<_> = filter.as_fd().try_clone_to_owned();
     Some((
         ring::Filter::Program(descriptor.ok()?),
-        Refused::Counted(filter),
+        Gate::Counted(filter),
     ))
 }
 

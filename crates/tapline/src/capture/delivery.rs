@@ -4,7 +4,8 @@ use ring::{Batch, Packets};
 use store::model;
 
 use super::consumer::{Consumer, ConsumerError};
-use super::lane::{Counters, Lane};
+use super::counters::Counters;
+use super::lane::Lane;
 use super::reading::Reading;
 
 /// Batches taken from one ring in a round at most: between rounds the capture looks at its limits.
@@ -35,37 +36,43 @@ impl<C: Consumer> Delivery<'_, C> {
             return self.drain(lane);
         }
         let mut busy = false;
-        for (chunk, lanes) in (0..).zip(lanes.chunks_mut(MERGED)) {
-            busy |= self.merge(chunk * MERGED as u32, lanes);
+        for lanes in lanes.chunks_mut(MERGED) {
+            busy |= self.merge(lanes);
         }
         busy
     }
 
     /// One ring: its packets as they come.
     fn drain(&mut self, lane: &mut Lane) -> bool {
+        let origin = Origin::of(lane);
         for batch_number in 0..ROUND_BATCHES {
-            let Some(mut batch) = lane.ring.next_batch() else {
+            let Some(mut batch) = lane.source.next_batch() else {
                 return batch_number > 0;
             };
             let mut lost_before = lost_before(&batch);
             for packet in batch.packets() {
                 let lost_before = lost_before.take();
-                self.hand_on(&packet, 0, lost_before, &lane.counters, &mut lane.reading);
+                self.hand_on(
+                    &packet,
+                    origin,
+                    lost_before,
+                    &lane.counters,
+                    &mut lane.reading,
+                );
             }
         }
         true
     }
 
-    /// At most [`MERGED`] rings, of which `first` is the number of the first: a batch of each, by
-    /// time stamp.
+    /// At most [`MERGED`] rings: a batch of each, by time stamp.
     ///
     /// Order holds within what lies ready together; a packet that its ring hands over later than
     /// another's younger one comes after that.
-    fn merge(&mut self, first: u32, lanes: &mut [Lane]) -> bool {
+    fn merge(&mut self, lanes: &mut [Lane]) -> bool {
         let mut taken = [const { None }; MERGED];
         let mut count = 0;
-        for (interface, lane) in (first..).zip(lanes) {
-            if let Some(one) = Taken::next(interface, lane) {
+        for lane in lanes {
+            if let Some(one) = Taken::next(lane) {
                 taken[count] = Some(one);
                 count += 1;
             }
@@ -82,7 +89,7 @@ impl<C: Consumer> Delivery<'_, C> {
             let lost_before = head.lost_before.take();
             self.hand_on(
                 &packet,
-                head.interface,
+                head.origin,
                 lost_before,
                 head.counters,
                 head.reading,
@@ -99,7 +106,7 @@ impl<C: Consumer> Delivery<'_, C> {
     fn hand_on(
         &mut self,
         packet: &ring::Packet<'_>,
-        interface: u32,
+        origin: Origin,
         drop_count: Option<u64>,
         counters: &Counters,
         reading: &mut Reading,
@@ -121,14 +128,14 @@ impl<C: Consumer> Delivery<'_, C> {
             return;
         }
         let packet = model::Packet {
-            interface,
+            interface: origin.interface,
             timestamp_ns: Some(packet.timestamp_ns),
             bytes,
             original_len: packet.original_len,
             direction: Some(packet.direction),
             reception: packet.reception,
             checksum: packet.checksum,
-            queue: None,
+            queue: packet.queue.map(u32::from).or(origin.queue),
             drop_count,
             packet_id: None,
         };
@@ -149,9 +156,25 @@ fn lost_before(batch: &Batch<'_>) -> Option<u64> {
     Some(batch.lost_before()).filter(|&lost| lost > 0)
 }
 
+/// Where the packets of a lane come from.
+#[derive(Clone, Copy)]
+struct Origin {
+    interface: u32,
+    queue: Option<u32>,
+}
+
+impl Origin {
+    fn of(lane: &Lane) -> Self {
+        Self {
+            interface: lane.interface,
+            queue: lane.source.queue(),
+        }
+    }
+}
+
 /// A batch of one lane, and where its packets are counted.
 struct Taken<'l> {
-    interface: u32,
+    origin: Origin,
     batch: Batch<'l>,
     counters: &'l Counters,
     reading: &'l mut Reading,
@@ -159,16 +182,17 @@ struct Taken<'l> {
 
 impl<'l> Taken<'l> {
     /// What lies ready in the ring of `lane`.
-    fn next(interface: u32, lane: &'l mut Lane) -> Option<Self> {
+    fn next(lane: &'l mut Lane) -> Option<Self> {
+        let origin = Origin::of(lane);
         let Lane {
-            ring,
+            source,
             counters,
             reading,
             ..
         } = lane;
         Some(Self {
-            interface,
-            batch: ring.next_batch()?,
+            origin,
+            batch: source.next_batch()?,
             counters,
             reading,
         })
@@ -177,7 +201,7 @@ impl<'l> Taken<'l> {
 
 /// The next packet of a batch, and the others behind it.
 struct Head<'b> {
-    interface: u32,
+    origin: Origin,
     next: Option<ring::Packet<'b>>,
     packets: Packets<'b>,
     lost_before: Option<u64>,
@@ -190,7 +214,7 @@ impl<'b> Head<'b> {
         let lost_before = lost_before(&taken.batch);
         let mut packets = taken.batch.packets();
         Self {
-            interface: taken.interface,
+            origin: taken.origin,
             next: packets.next(),
             packets,
             lost_before,
@@ -200,7 +224,7 @@ impl<'b> Head<'b> {
     }
 }
 
-/// The head whose packet is the oldest; of equally old ones, the interface named first.
+/// The head whose packet is the oldest; of equally old ones, the one whose lane comes first.
 fn oldest<'h, 'b>(heads: &'h mut [Option<Head<'b>>]) -> Option<&'h mut Head<'b>> {
     let time = |head: &Head<'_>| head.next.as_ref().map_or(u64::MAX, |p| p.timestamp_ns);
     let heads = heads.iter_mut().flatten();

@@ -4,9 +4,12 @@ use std::error::Error;
 use std::fmt;
 use std::io;
 
+use bpf::{MirrorError, RedirectError};
 use filter::{FilterError, LinkType};
 use netlink::NetlinkError;
-use ring::OpenError;
+use ring::{BufferError, OpenError, XdpOpenError};
+
+use super::mode::ModeError;
 
 /// Why a capture could not be opened or be run.
 #[derive(Debug)]
@@ -33,8 +36,28 @@ pub enum CaptureError {
         /// Its name.
         link: String,
     },
+    /// What was asked for cannot be had in this mode.
+    Mode(ModeError),
     /// A ring could not be opened.
     Ring(OpenError),
+    /// A ring over AF_XDP could not be opened.
+    Xdp(XdpOpenError),
+    /// Packets of an interface could not be taken from its driver.
+    Steer {
+        /// The interface.
+        link: String,
+        /// What the kernel refused.
+        error: RedirectError,
+    },
+    /// A ring buffer could not be opened.
+    Buffer(BufferError),
+    /// Packets of an interface could not be copied by a program.
+    Copy {
+        /// The interface.
+        link: String,
+        /// What the kernel refused.
+        error: MirrorError,
+    },
     /// The interface could not be looked up.
     Link(NetlinkError),
     /// The machinery to wait for packets could not be had.
@@ -53,7 +76,12 @@ impl fmt::Display for CaptureError {
             Self::LinkReplaced { link } => {
                 write!(f, "interface {link} was replaced by another")
             }
+            Self::Mode(error) => error.fmt(f),
             Self::Ring(error) => error.fmt(f),
+            Self::Xdp(error) => error.fmt(f),
+            Self::Steer { link, .. } => write!(f, "cannot take packets from {link}"),
+            Self::Buffer(error) => error.fmt(f),
+            Self::Copy { link, .. } => write!(f, "cannot copy packets of {link}"),
             Self::Link(error) => error.fmt(f),
             Self::Wait { .. } => write!(f, "cannot wait for packets"),
         }
@@ -63,9 +91,15 @@ impl fmt::Display for CaptureError {
 impl Error for CaptureError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
-            Self::NoLink | Self::LinkTwice { .. } | Self::LinkReplaced { .. } => None,
+            Self::NoLink | Self::LinkTwice { .. } | Self::LinkReplaced { .. } | Self::Mode(_) => {
+                None
+            }
             Self::Filter { error, .. } => Some(error),
             Self::Ring(error) => error.source(),
+            Self::Xdp(error) => error.source(),
+            Self::Steer { error, .. } => Some(error),
+            Self::Buffer(error) => error.source(),
+            Self::Copy { error, .. } => Some(error),
             Self::Link(error) => error.source(),
             Self::Wait { source } => Some(source),
         }
@@ -75,6 +109,24 @@ impl Error for CaptureError {
 impl From<OpenError> for CaptureError {
     fn from(error: OpenError) -> Self {
         Self::Ring(error)
+    }
+}
+
+impl From<XdpOpenError> for CaptureError {
+    fn from(error: XdpOpenError) -> Self {
+        Self::Xdp(error)
+    }
+}
+
+impl From<BufferError> for CaptureError {
+    fn from(error: BufferError) -> Self {
+        Self::Buffer(error)
+    }
+}
+
+impl From<ModeError> for CaptureError {
+    fn from(error: ModeError) -> Self {
+        Self::Mode(error)
     }
 }
 

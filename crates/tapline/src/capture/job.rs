@@ -1,69 +1,62 @@
-//! The capture itself: lanes, limits, and an orderly end.
+//! The capture itself: its lanes and limits.
 
 use std::io;
-use std::mem::MaybeUninit;
-use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 use abi::clock::{monotonic_ns, realtime_ns};
 use filter::Warning;
-use netlink::{IfIndex, Netlink};
-use ring::{Backend, Delivery as Policy, PacketRing};
-use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use netlink::{IfIndex, Netlink, NetlinkError};
+use ring::Delivery as Policy;
 use rustix::io::Errno;
-use store::model::{Interface, Statistics};
+use store::model::Interface;
 use store::write::StatisticsSource;
 
-use super::account::Account;
 use super::consumer::Consumer;
 use super::delivery::Delivery;
 use super::describe;
 use super::error::CaptureError;
-use super::filter::FilterPlace;
 use super::lane::Lane;
+use super::mode;
+use super::opened::OpenLink;
 use super::options::Options;
-use super::outcome::{Ended, LinkAccount, Outcome};
+use super::outcome::{Ended, Outcome};
+use super::port::Port;
+use super::wait::{Waiter, Woken, gather, nanoseconds};
 use super::wanted::Wanted;
 use crate::stop::Stop;
 
-/// Marks the stop among the events, which otherwise name a lane.
-const STOP: u64 = u64::MAX;
-
-/// Events fetched at once.
-const EVENTS: usize = 16;
-
-/// Time between two looks at how full a TPACKET_V2 ring is while packets gather in it.
-const GATHER_NS: u64 = 1_000_000;
-
-/// Longest time the end waits for packets that are on their way into the rings, beside the time
-/// after which the kernel hands over a block.
-const SETTLE: Duration = Duration::from_secs(1);
+/// Time between two looks after interfaces that end without a sign.
+const LOOK_NS: u64 = 250_000_000;
 
 /// An open capture: packets gather in its rings from here on.
 pub struct Capture {
-    lanes: Vec<Lane>,
+    /// Before the lanes: programs are detached before their sockets are closed.
+    pub(super) ports: Vec<Port>,
+    pub(super) lanes: Vec<Lane>,
     interfaces: Vec<Interface>,
-    netlink: Netlink,
-    epoll: OwnedFd,
-    options: Options,
+    pub(super) netlink: Netlink,
+    pub(super) waiter: Waiter,
+    pub(super) options: Options,
     warnings: Vec<Warning>,
     start_ns: u64,
 }
 
 impl Capture {
-    /// Opens a ring on every interface of `options`.
+    /// Opens a ring on every interface of `options`; in drop mode one on each of its receive queues, and
+    /// waits up to half a second for queues that another socket is just leaving.
     ///
     /// A filter expression is compiled for each of them before any is opened.
     ///
     /// # Errors
     /// [`CaptureError`] says which interface and which step.
     /// # Privileges
-    /// `CAP_NET_RAW`; with `CAP_BPF` the filter counts what it refuses.
+    /// `CAP_NET_RAW`; with `CAP_BPF` the filter counts what it refuses. In drop mode `CAP_BPF` and
+    /// `CAP_NET_ADMIN` too, and `CAP_PERFMON` for a filter that computes with places in the packet.
     /// # Kernel
-    /// Linux 4.20.
+    /// Linux 4.20; 5.9 in drop mode.
     pub fn open(options: Options) -> Result<Self, CaptureError> {
         check(&options.links)?;
+        mode::check(&options)?;
         let wait = |source| CaptureError::Wait { source };
         let mut netlink = Netlink::open()?;
         let wanted: Result<Vec<Wanted>, CaptureError> = (options.links.iter())
@@ -76,31 +69,25 @@ impl Capture {
                 warnings.push(warning.clone());
             }
         }
-        let epoll = epoll::create(CreateFlags::CLOEXEC).map_err(|errno| wait(errno.into()))?;
+        let waiter = Waiter::new().map_err(wait)?;
+        let mut ports = Vec::with_capacity(options.links.len());
         let mut lanes = Vec::with_capacity(options.links.len());
         let mut interfaces = Vec::with_capacity(options.links.len());
         for (number, (link, wanted)) in (0..).zip(options.links.iter().zip(wanted)) {
-            let lane = Lane::open(link, wanted, &options, &mut netlink)?;
-            epoll::add(
-                &epoll,
-                &lane.ring,
-                EventData::new_u64(number),
-                EventFlags::IN,
-            )
-            .map_err(|errno| wait(errno.into()))?;
-            interfaces.push(describe::interface(
-                &mut netlink,
-                lane.ring.link(),
-                &options,
-            )?);
-            lanes.push(lane);
+            let port = Port::open(link, number, wanted, &options, &mut netlink, &mut lanes)?;
+            interfaces.push(describe::interface(&mut netlink, &port.link, &options)?);
+            ports.push(port);
+        }
+        for (number, lane) in lanes.iter().enumerate() {
+            waiter.add(number, lane).map_err(wait)?;
         }
         let start_ns = monotonic_ns();
         Ok(Self {
+            ports,
             lanes,
             interfaces,
             netlink,
-            epoll,
+            waiter,
             options,
             warnings,
             start_ns,
@@ -110,11 +97,6 @@ impl Capture {
     /// The interfaces, as a capture file describes them; packets name them by their place here.
     pub fn interfaces(&self) -> &[Interface] {
         &self.interfaces
-    }
-
-    /// Where the filter runs on each interface, in their order; `None` without a filter.
-    pub fn filter_places(&self) -> impl Iterator<Item = Option<FilterPlace>> {
-        self.lanes.iter().map(|lane| lane.place)
     }
 
     /// What a reader of the filter expression may not expect of it, on any of the interfaces.
@@ -127,23 +109,21 @@ impl Capture {
         describe::operating_system()
     }
 
-    /// The rings, in the order of the interfaces.
-    pub fn rings(&self) -> impl Iterator<Item = &PacketRing> {
-        self.lanes.iter().map(|lane| &lane.ring)
+    /// The interfaces as they were opened, in their order.
+    pub fn links(&self) -> impl Iterator<Item = OpenLink<'_>> {
+        self.ports.iter().map(|port| port.opened(&self.lanes))
     }
 
     /// Counters of the interfaces for files that end while the capture goes on: packets delivered up
     /// to that moment, the rest as of the last tick.
     pub fn statistics_source(&self) -> StatisticsSource {
-        let counters: Vec<_> = self
-            .lanes
-            .iter()
-            .map(|lane| lane.counters.clone())
+        let counters: Vec<_> = (self.ports.iter())
+            .map(|port| port.counters.clone())
             .collect();
         Box::new(move || {
             (0..)
                 .zip(&counters)
-                .map(|(number, lane)| lane.statistics(number, 0))
+                .map(|(number, counters)| counters.statistics(number, 0))
                 .collect()
         })
     }
@@ -176,11 +156,12 @@ impl Capture {
         delivery: &mut Delivery<'_, C>,
         stop: &Stop,
     ) -> io::Result<Ended> {
-        epoll::add(&self.epoll, stop, EventData::new_u64(STOP), EventFlags::IN)?;
+        self.waiter.add_stop(stop)?;
         let duration_ns = self.options.limits.duration.map_or(u64::MAX, nanoseconds);
         let end_ns = self.start_ns.saturating_add(duration_ns);
         let tick_ns = nanoseconds(self.options.tick).max(1);
         let mut next_tick_ns = monotonic_ns().saturating_add(tick_ns);
+        let mut next_look_ns = self.next_look_ns();
         loop {
             let busy = delivery.round(&mut self.lanes);
             if delivery.wanted == 0 {
@@ -198,10 +179,16 @@ impl Capture {
             if now_ns >= end_ns || delivery.failure.is_some() {
                 return Ok(Ended::Duration);
             }
+            if now_ns >= next_look_ns {
+                if let Some(ended) = self.look() {
+                    return Ok(ended);
+                }
+                next_look_ns = self.next_look_ns();
+            }
             let until_ns = if busy {
                 now_ns
             } else {
-                next_tick_ns.min(end_ns)
+                next_tick_ns.min(end_ns).min(next_look_ns)
             };
             if let Some(ended) = self.wait(until_ns - now_ns)? {
                 return Ok(ended);
@@ -213,147 +200,56 @@ impl Capture {
     }
 
     /// Sleeps until a ring has work, but `timeout_ns` at most; says so if the capture is to end.
-    fn wait(&mut self, timeout_ns: u64) -> io::Result<Option<Ended>> {
-        let mut events = [MaybeUninit::<Event>::uninit(); EVENTS];
-        let timeout = timespec(timeout_ns);
-        let ready = match epoll::wait(&self.epoll, &mut events, Some(&timeout)) {
-            Ok((ready, _)) => ready,
-            // A signal that somebody else handles is no reason to end.
-            Err(Errno::INTR) => return Ok(None),
-            Err(error) => return Err(error.into()),
-        };
-        for event in ready {
-            let (data, flags) = (event.data.u64(), event.flags);
-            if data == STOP {
-                return Ok(Some(Ended::Stopped));
+    pub(super) fn wait(&mut self, timeout_ns: u64) -> io::Result<Option<Ended>> {
+        let woken = self.waiter.wait(timeout_ns, &self.lanes)?;
+        Ok(woken.map(|woken| match woken {
+            Woken::Stopped => Ended::Stopped,
+            Woken::Broken(lane) => {
+                let link = self.lanes[lane].source.link();
+                let (name, index) = (link.name.clone(), IfIndex(link.index));
+                match self.netlink.link(index) {
+                    Ok(_) => Ended::LinkDown { link: name },
+                    Err(_) => Ended::LinkRemoved { link: name },
+                }
             }
-            let Some(lane) = self.lanes.get(data as usize) else {
-                continue;
-            };
-            if flags.intersects(EventFlags::ERR | EventFlags::HUP)
-                && lane.ring.take_error().is_err()
-            {
-                let (link, index) = (lane.ring.link().name.clone(), lane.ring.link().index);
-                let is_there = self.netlink.link(IfIndex(index)).is_ok();
-                let ended = if is_there {
-                    Ended::LinkDown { link }
-                } else {
-                    Ended::LinkRemoved { link }
-                };
-                return Ok(Some(ended));
-            }
-        }
-        Ok(None)
+        }))
     }
 
-    /// Lets packets gather where the ring itself does not: TPACKET_V2 wakes for the first one, and
-    /// batch delivery then waits its time for others, or until a ring fills. Ends early at `until_ns`
-    /// and for `stop`.
+    /// When to look after interfaces that end without a sign.
+    fn next_look_ns(&self) -> u64 {
+        if self.ports.iter().any(Port::ends_silently) {
+            monotonic_ns().saturating_add(LOOK_NS)
+        } else {
+            u64::MAX
+        }
+    }
+
+    /// Whether one of those went down or away.
+    fn look(&mut self) -> Option<Ended> {
+        for port in self.ports.iter().filter(|port| port.ends_silently()) {
+            let name = || port.link.name.clone();
+            match self.netlink.link(IfIndex(port.link.index)) {
+                Ok(link) if !link.flags.is_up() => return Some(Ended::LinkDown { link: name() }),
+                Err(error) if is_gone(&error) => return Some(Ended::LinkRemoved { link: name() }),
+                // Of an interface that cannot be asked for now nothing is known.
+                _ => {}
+            }
+        }
+        None
+    }
+
+    /// Lets packets gather where delivery is in batches. Ends early at `until_ns` and for `stop`.
     fn gather(&self, stop: &Stop, until_ns: u64) -> io::Result<()> {
-        let v2 = |lane: &&Lane| lane.ring.backend() == Backend::PacketV2;
         let Policy::Batch { timeout, .. } = self.options.delivery else {
             return Ok(());
         };
-        if !self.lanes.iter().any(|lane| v2(&lane)) {
-            return Ok(());
-        }
         let until_ns = until_ns.min(monotonic_ns().saturating_add(nanoseconds(timeout)));
-        while !self
-            .lanes
-            .iter()
-            .filter(v2)
-            .any(|lane| lane.ring.is_filling())
-        {
-            let left_ns = until_ns.saturating_sub(monotonic_ns());
-            let timeout = timespec(left_ns.min(GATHER_NS));
-            match poll(&mut [PollFd::new(stop, PollFlags::IN)], Some(&timeout)) {
-                Ok(0) if left_ns > GATHER_NS => {}
-                Ok(_) | Err(Errno::INTR) => break,
-                Err(error) => return Err(error.into()),
-            }
-        }
-        Ok(())
+        gather(&self.lanes, stop, until_ns)
     }
 }
 
-/// The end.
-impl Capture {
-    /// Closes the rings to new packets and hands over those that are in them or on their way.
-    fn settle<C: Consumer>(&mut self, delivery: &mut Delivery<'_, C>, stop: &Stop) {
-        for lane in &self.lanes {
-            // Refused only for want of memory for one instruction; packets then go on to come in and
-            // the time below ends the wait.
-            let _ = lane.ring.stop();
-        }
-        // It stays readable and would end every wait at once.
-        let _ = epoll::delete(&self.epoll, stop);
-        let block_ns = match self.options.delivery {
-            Policy::Batch { timeout, .. } => nanoseconds(timeout),
-            _ => 0,
-        };
-        let deadline_ns = monotonic_ns().saturating_add(block_ns + nanoseconds(SETTLE));
-        loop {
-            while delivery.round(&mut self.lanes) && monotonic_ns() < deadline_ns {}
-            self.measure(0);
-            if self.lanes.iter().all(Lane::is_settled) || monotonic_ns() >= deadline_ns {
-                break;
-            }
-            // The kernel hands a block over without a wake-up if its interface is gone, so this does
-            // not rely on one. An error shows at once here and its lane is known to be down.
-            let _ = self.wait(1_000_000);
-        }
-        self.lanes.iter_mut().for_each(Lane::abandon);
-    }
-
-    /// Brings the account up to date; `writer` is what the consumer lost.
-    fn measure(&mut self, writer: u64) -> Account {
-        for lane in &mut self.lanes {
-            lane.measure(&mut self.netlink);
-        }
-        self.account(writer)
-    }
-
-    /// The account of all lanes. What the consumer took and then lost is not delivered.
-    fn account(&self, writer: u64) -> Account {
-        let mut account: Account = self.lanes.iter().map(|lane| lane.counters.account()).sum();
-        account.delivered = account.delivered.saturating_sub(writer);
-        account.lost.writer = writer
-            + self
-                .lanes
-                .iter()
-                .map(|lane| lane.reading.unwritten)
-                .sum::<u64>();
-        account
-    }
-
-    fn statistics(&self) -> Vec<Statistics> {
-        (0..)
-            .zip(&self.lanes)
-            .map(|(number, lane)| lane.counters.statistics(number, lane.beyond()))
-            .collect()
-    }
-
-    fn outcome(&self, ended: Ended, duration: Duration, writer: u64) -> Outcome {
-        let link = |lane: &Lane| {
-            let mut account = lane.counters.account();
-            account.lost.writer = lane.reading.unwritten;
-            if self.lanes.len() == 1 {
-                account = self.account(writer);
-            }
-            LinkAccount {
-                name: lane.ring.link().name.clone(),
-                account,
-                filter: lane.place,
-            }
-        };
-        Outcome {
-            ended,
-            account: self.account(writer),
-            links: self.lanes.iter().map(link).collect(),
-            duration,
-            timestamp_source: self.options.timestamps,
-        }
-    }
+fn is_gone(error: &NetlinkError) -> bool {
+    error.errno() == Some(Errno::NODEV.raw_os_error())
 }
 
 fn check(links: &[String]) -> Result<(), CaptureError> {
@@ -366,15 +262,4 @@ fn check(links: &[String]) -> Result<(), CaptureError> {
         }
     }
     Ok(())
-}
-
-fn nanoseconds(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
-}
-
-fn timespec(ns: u64) -> Timespec {
-    Timespec {
-        tv_sec: (ns / 1_000_000_000).cast_signed(),
-        tv_nsec: (ns % 1_000_000_000).cast_signed(),
-    }
 }

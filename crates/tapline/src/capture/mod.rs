@@ -5,35 +5,53 @@
 //!    nic, driver  filtered  ring        reader       writer          ◀─ where a packet may end
 //! ```
 //!
-//! [`Capture::open`] opens a lane for each interface; [`Capture::run`] hands packets to a
+//! [`Capture::open`] opens each interface; [`Capture::run`] hands packets to a
 //! [`Consumer`] until a limit, a [`Stopper`](crate::Stopper), the interface or the consumer ends
 //! it. It then closes the lanes to new packets, empties them, and answers with an [`Outcome`],
 //! whose [`Account`] adds up: `received = delivered + filtered + Σ lost`.
+//!
+//! In [`Mode::Drop`] the packets are taken from the driver, and the stack does not see them.
 //!
 //! The kernel runs the [`Filter`]. What of an expression it cannot hold the reader decides
 //! ([`FilterPlace::Split`]), and what the reader refuses counts as filtered like the rest.
 
 mod account;
 mod attach;
+mod backend;
+mod close;
 mod consumer;
+mod counters;
 mod delivery;
 mod describe;
 mod error;
 mod exact;
 mod file;
 mod filter;
+mod gate;
 mod job;
 mod lane;
+mod mirror;
+mod mode;
+mod opened;
 mod options;
 mod outcome;
+mod port;
 mod reading;
+mod source;
+mod steer;
+mod wait;
 mod wanted;
 
 pub use account::{Account, Lost};
+pub use backend::Backend;
 pub use consumer::{Consumer, ConsumerError};
 pub use error::CaptureError;
 pub use file::FileConsumer;
 pub use filter::{Expression, Filter, FilterPlace};
 pub use job::Capture;
-pub use options::{Limits, Options};
+pub use mirror::MirrorLimit;
+pub use mode::{Mode, ModeError};
+pub use opened::OpenLink;
+pub use options::{DROP_BUFFER_BYTES, Limits, Options};
 pub use outcome::{Ended, LinkAccount, Outcome};
+pub use {bpf::Others, bpf::XdpMode, bpf::XdpPlace};

@@ -2,9 +2,16 @@
 
 use std::time::Duration;
 
-use ring::{Backend, Delivery, DirectionFilter, TimestampSource};
+use bpf::{Others, XdpPlace};
+use ring::{Delivery, DirectionFilter, TimestampSource};
 
+use super::backend::Backend;
 use super::filter::Filter;
+use super::mode::Mode;
+
+/// Bytes of an interface's rings that suit drop mode: room for 65536 packets, 10 ms at 6.5 million a
+/// second.
+pub const DROP_BUFFER_BYTES: usize = 128 << 20;
 
 /// From where and what to capture.
 #[derive(Clone, Debug)]
@@ -15,15 +22,22 @@ pub struct Options {
     pub filter: Option<Filter>,
     /// What the filter is called in a capture file; an expression is called what it says.
     pub filter_text: Option<String>,
-    /// Ring version; `None` takes the one that suits `delivery`.
+    /// What becomes of the packets it sees.
+    pub mode: Mode,
+    /// In drop mode: what becomes of packets that the filter refuses.
+    pub others: Others,
+    /// Where the XDP program may run that takes or copies packets, if there is one.
+    pub xdp: XdpPlace,
+    /// How packets cross the kernel border; `None` takes the way that suits `mode` and `delivery`.
     pub backend: Option<Backend>,
     /// See packets addressed to others too.
     pub promiscuous: bool,
-    /// Which way the packets go that are captured.
+    /// Which way the packets go that are captured; in drop mode `Both` means those that come in.
     pub direction: DirectionFilter,
     /// Bytes kept of a packet at most.
     pub snaplen: u32,
-    /// Bytes of each interface's ring.
+    /// Bytes of each interface's ring; in drop mode of its rings together, where a packet takes 2048
+    /// however short it is, so that [`DROP_BUFFER_BYTES`] are apt.
     pub buffer_bytes: usize,
     /// How soon packets reach the consumer.
     pub delivery: Delivery,
@@ -42,7 +56,10 @@ impl Default for Options {
             links: Vec::new(),
             filter: None,
             filter_text: None,
-            backend: ring.backend,
+            mode: Mode::default(),
+            others: Others::default(),
+            xdp: XdpPlace::NativeOrGeneric,
+            backend: None,
             promiscuous: ring.promiscuous,
             direction: ring.direction,
             snaplen: ring.snaplen,

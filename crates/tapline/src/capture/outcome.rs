@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use bpf::XdpMode;
 use ring::TimestampSource;
 
 use super::account::Account;
@@ -45,6 +46,10 @@ pub struct LinkAccount {
     pub account: Account,
     /// Where its filter ran; `None` without one.
     pub filter: Option<FilterPlace>,
+    /// Number of its rings.
+    pub rings: usize,
+    /// Where the XDP program ran, if there was one.
+    pub xdp_mode: Option<XdpMode>,
 }
 
 /// How a capture ended and what it saw.
@@ -59,7 +64,7 @@ pub struct Outcome {
     pub links: Vec<LinkAccount>,
     /// From the first moment packets were taken to the moment they no longer were.
     pub duration: Duration,
-    /// Who stamped the packets' time.
+    /// Who stamped the packets' time: [`TimestampSource::Reader`] if any was not stamped in the kernel.
     pub timestamp_source: TimestampSource,
 }
 
@@ -73,6 +78,22 @@ impl Outcome {
             FilterPlace::Split
         } else {
             FilterPlace::Kernel
+        })
+    }
+
+    /// Number of rings, of all interfaces.
+    pub fn rings(&self) -> usize {
+        self.links.iter().map(|link| link.rings).sum()
+    }
+
+    /// Where the XDP programs ran: generic if one did, `None` if there were none.
+    pub fn xdp_mode(&self) -> Option<XdpMode> {
+        let mut modes = self.links.iter().filter_map(|link| link.xdp_mode);
+        let first = modes.next()?;
+        Some(if modes.any(|mode| mode == XdpMode::Generic) {
+            XdpMode::Generic
+        } else {
+            first
         })
     }
 }

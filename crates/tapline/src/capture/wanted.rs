@@ -7,8 +7,10 @@ use filter::{At, LinkType, Warning};
 use netlink::{Link, Netlink, NetlinkError};
 use ring::OpenError;
 
+use super::backend::Backend;
 use super::error::CaptureError;
 use super::filter::{Expression, Filter};
+use super::mode::Mode;
 use super::options::Options;
 
 /// What is wanted of one interface's packets.
@@ -25,7 +27,13 @@ impl Wanted {
         match &options.filter {
             None => Ok(Self::Everything),
             Some(Filter::Program(program)) => Ok(Self::Program(program.clone())),
-            Some(Filter::Expression(expression)) => Self::compile(expression, link, netlink),
+            Some(Filter::Expression(expression)) => {
+                let at = match (options.mode, options.backend) {
+                    (Mode::Drop, _) | (_, Some(Backend::XdpRingbuf)) => At::Xdp,
+                    (Mode::Mirror, _) => At::Socket,
+                };
+                Self::compile(expression, at, link, netlink)
+            }
         }
     }
 
@@ -39,6 +47,7 @@ impl Wanted {
 
     fn compile(
         expression: &Expression,
+        at: At,
         name: &str,
         netlink: &mut Netlink,
     ) -> Result<Self, CaptureError> {
@@ -52,7 +61,7 @@ impl Wanted {
             }));
         };
         let mut options = filter::Options::new(known);
-        options.at = At::Socket;
+        options.at = at;
         options.netmask = Some(netmask(&link, netlink)?);
         match filter::Filter::new(&expression.text, &options, &*expression.names) {
             Ok(filter) => Ok(Self::Filter(number, Box::new(filter))),

@@ -8,9 +8,11 @@ use std::time::{Duration, Instant};
 
 use lab::Host;
 use lab::generator::{Generator, GeneratorOptions, pin_to_cpu, send_frames, udp_frame};
-use tapline::capture::{Capture, Consumer, ConsumerError, Filter, Limits, Options, Outcome};
+use tapline::capture::{
+    Backend, Capture, Consumer, ConsumerError, Filter, Limits, Options, Outcome,
+};
 use tapline::filter::classic::{Instruction, Program};
-use tapline::ring::{self, Backend, Delivery, PacketRing};
+use tapline::ring::{self, Delivery, PacketRing};
 use tapline::store::model::{Packet, Statistics};
 use tapline::{Stop, Stopper};
 

@@ -1,0 +1,149 @@
+//! BPF ring buffers: how their memory is laid out, and our end of it.
+//!
+//! ```text
+//! page 0      how far the reader has read          (written by the reader)
+//! page 1      how far records have been begun      (read-only)
+//! page 2 …    the data, a power of two of bytes    (read-only)
+//! …           the same data once more: what begins near the end is contiguous
+//! ```
+//!
+//! A record is a header of 8 bytes, whose first word is the length and two flags, and its bytes;
+//! records begin at multiples of 8. Positions count bytes since the buffer was made, never wrap, and
+//! find their place by their low bits. At every moment `0 ≤ begun − read ≤ size`.
+//!
+//! Source: kernel/bpf/ringbuf.c; Documentation/bpf/ringbuf.rst.
+
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::ptr::NonNull;
+use std::sync::atomic::{Ordering, fence};
+
+use crate::bpf::{MapType, kind_and_entries};
+use crate::region::{ReadOnlyRegion, Region, page_bytes};
+
+/// Bytes of a record's header (`BPF_RINGBUF_HDR_SZ`).
+pub const HEADER_BYTES: u64 = 8;
+
+/// The record is not finished (`BPF_RINGBUF_BUSY_BIT`).
+const BUSY: u32 = 1 << 31;
+/// What a mirroring program writes in front of a packet's bytes for the reader of its ring buffer.
+///
+/// The kernel defines no such struct: this is an agreement between our programs and our rings.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Mirrored {
+    /// `CLOCK_MONOTONIC` when the program saw the packet, nanoseconds.
+    pub monotonic_ns: u64,
+    /// Packets that had no room in this buffer since the program was loaded.
+    pub lost: u64,
+    /// Length of the packet, bytes.
+    pub original_len: u32,
+    /// Receive queue, modulo 2¹⁶.
+    pub queue: u16,
+    /// Zero.
+    pub padding: u16,
+}
+
+/// Bytes of [`Mirrored`].
+pub const MIRRORED_BYTES: usize = size_of::<Mirrored>();
+
+/// The reader's end of a `BPF_MAP_TYPE_RINGBUF`.
+#[derive(Debug)]
+pub struct RingBuffer {
+    reader: Region,
+    shared: ReadOnlyRegion,
+    page_bytes: usize,
+    bytes: u64,
+}
+
+impl RingBuffer {
+    /// Maps the memory of `map`.
+    ///
+    /// # Errors
+    /// EINVAL when it is no ring buffer; what mmap(2) says.
+    /// # Kernel
+    /// Linux 5.8, of 64 bits.
+    pub fn map(map: BorrowedFd<'_>) -> io::Result<Self> {
+        let (kind, bytes) = kind_and_entries(map)?;
+        let page_bytes = page_bytes();
+        if kind != MapType::RingBuffer as u32 || !bytes.is_power_of_two() {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        let reader = Region::map_at(map, 0, page_bytes)?;
+        let all = page_bytes + 2 * bytes as usize;
+        let shared = ReadOnlyRegion::map_at(map, page_bytes as u64, all)?;
+        Ok(Self {
+            reader,
+            shared,
+            page_bytes,
+            bytes: bytes.into(),
+        })
+    }
+
+    /// Size of the data, bytes: a power of two.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// How far its reader has read.
+    pub fn read_up_to(&self) -> u64 {
+        // Relaxed: only the reader writes it.
+        self.reader.word64(0).load(Ordering::Relaxed)
+    }
+
+    /// How far records have been begun.
+    #[inline]
+    pub fn begun_up_to(&self) -> u64 {
+        // Acquire pairs with the store-release of the producer's position in __bpf_ringbuf_reserve,
+        // kernel/bpf/ringbuf.c. With a weaker load the header of a record that is being written could
+        // be seen as the memory was before, without its "busy" flag.
+        self.shared.load64_acquire(0)
+    }
+
+    /// Bytes of the record at `position`, without its header; `None` while it is being written. Beyond
+    /// [`RingBuffer::begun_up_to`] any answer.
+    ///
+    /// A record that is to be skipped (`BPF_RINGBUF_DISCARD_BIT`) is longer than any buffer.
+    #[inline]
+    pub fn record(&self, position: u64) -> Option<u32> {
+        // Acquire pairs with the exchange of the length in bpf_ringbuf_commit. With a weaker load bytes
+        // of the record could be read before they were written.
+        let word = self.shared.load_acquire(self.place(position));
+        (word & BUSY == 0).then_some(word)
+    }
+
+    /// Where the `bytes` bytes of the record at `position` are, behind its header; `None` when the buffer
+    /// does not hold that many. They change when the reader has [released](RingBuffer::release) them.
+    #[inline]
+    pub fn bytes_of(&self, position: u64, bytes: u32) -> Option<NonNull<u8>> {
+        let fits = u64::from(bytes) + HEADER_BYTES <= self.bytes;
+        let at = self.place(position) + HEADER_BYTES as usize;
+        // From the last byte of the data on, as many lie behind as before: the data is mapped twice.
+        fits.then(|| self.shared.pointer(at, bytes as usize))
+    }
+
+    /// Gives everything before `position` back to be written again.
+    #[inline]
+    pub fn release(&self, position: u64) {
+        // Release pairs with the load-acquire of the consumer's position in __bpf_ringbuf_reserve: the
+        // bytes have been read before they are written again.
+        self.reader.word64(0).store(position, Ordering::Release);
+    }
+
+    /// Comes between [releasing](RingBuffer::release) and a last look for records before sleep.
+    ///
+    /// The kernel wakes for a record only if it sees that all before it were released
+    /// (`bpf_ringbuf_commit`). It writes the record and then reads the position; we write the position
+    /// and then read the record. Without a full barrier between the two on either side each could miss
+    /// what the other wrote, and the record would lie there without a wake-up.
+    pub fn before_last_look(&self) {
+        fence(Ordering::SeqCst);
+    }
+
+    #[inline]
+    fn place(&self, position: u64) -> usize {
+        // Multiples of 8: the word of a header is aligned whatever the position.
+        let offset = position & (self.bytes - 1) & !(HEADER_BYTES - 1);
+        self.page_bytes + offset as usize
+    }
+}

@@ -1,0 +1,99 @@
+//! How drop mode fails.
+
+use std::io;
+
+use ring::{XdpOpenError, XdpSetupError, XdpStep};
+use tapline::bpf::{LoadError, RedirectError, XdpMode};
+use tapline::capture::{Backend, ModeError};
+
+use super::{Exit, NO_LINK};
+
+/// Exit status, and advice where the error's own words have none.
+pub(super) type Answer = (Exit, Option<&'static str>);
+
+/// What was asked for and cannot be had in its mode.
+pub(super) fn mode(error: ModeError) -> Answer {
+    let exit = if error.is_unsupported() {
+        Exit::Unsupported
+    } else {
+        Exit::Usage
+    };
+    let advice = match error {
+        ModeError::Backend {
+            backend: Backend::Xdp,
+            ..
+        } => Some("use --mode drop"),
+        ModeError::Backend { .. } => Some("use --backend xdp or auto"),
+        ModeError::Outgoing => Some("use --direction in, or --mode mirror"),
+        ModeError::HardwareTime => Some("use --timestamp kernel, or --mode mirror"),
+        ModeError::ClassicProgram => Some("give its expression, or use --mode mirror"),
+        _ => None,
+    };
+    (exit, advice)
+}
+
+/// A ring over AF_XDP that was not opened.
+pub(super) fn ring(error: &XdpOpenError) -> Answer {
+    match error {
+        XdpOpenError::Option(_) => (Exit::Usage, None),
+        XdpOpenError::Setup(error) => setup(error),
+        _ => (Exit::Unsupported, Some("use --mode mirror")),
+    }
+}
+
+fn setup(error: &XdpSetupError) -> Answer {
+    match (error.step, code(&error.source)) {
+        (_, libc::EPERM | libc::EACCES) | (XdpStep::Memory, libc::ENOBUFS) => {
+            (Exit::Privilege, None)
+        }
+        (XdpStep::Link, libc::ENODEV) => (Exit::Failed, Some(NO_LINK)),
+        (XdpStep::Bind, libc::ENETDOWN) => (Exit::Failed, Some("'ip link set IF up' brings it up")),
+        (XdpStep::Socket, libc::EAFNOSUPPORT) | (XdpStep::Bind, libc::EOPNOTSUPP) => {
+            (Exit::Unsupported, Some("use --mode mirror"))
+        }
+        _ => (Exit::Failed, None),
+    }
+}
+
+/// Packets that were not steered into the rings.
+pub(super) fn steering(error: &RedirectError) -> Answer {
+    match error {
+        RedirectError::Map(error) if is_refused(&error.source) => (Exit::Privilege, None),
+        RedirectError::Load(error) => load(error),
+        RedirectError::Attach { refusal, .. } => match code(&refusal.source) {
+            libc::EPERM | libc::EACCES => (Exit::Privilege, None),
+            libc::EOPNOTSUPP | libc::EINVAL | libc::ERANGE if refusal.mode == XdpMode::Native => {
+                (Exit::Unsupported, Some("use --xdp auto or generic"))
+            }
+            libc::EOPNOTSUPP | libc::EINVAL | libc::ERANGE => {
+                (Exit::Unsupported, Some("use --mode mirror"))
+            }
+            _ => (Exit::Failed, None),
+        },
+        _ => (Exit::Failed, None),
+    }
+}
+
+/// The verifier writes a log also when it is only a privilege that it misses.
+fn load(error: &LoadError) -> Answer {
+    match error {
+        LoadError::Refused { source, .. } if code(source) == libc::EPERM => (Exit::Privilege, None),
+        LoadError::Refused { log, .. } if log.whole().contains("prohibited for !root") => (
+            Exit::Privilege,
+            Some("needs CAP_PERFMON; run with sudo or setcap"),
+        ),
+        LoadError::Refused { .. } => (
+            Exit::Unsupported,
+            Some("the filter is too much for XDP here: a shorter one, or --mode mirror"),
+        ),
+        _ => (Exit::Failed, None),
+    }
+}
+
+fn is_refused(error: &io::Error) -> bool {
+    matches!(code(error), libc::EPERM | libc::EACCES)
+}
+
+fn code(error: &io::Error) -> i32 {
+    error.raw_os_error().unwrap_or(0)
+}

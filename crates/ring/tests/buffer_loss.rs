@@ -1,0 +1,269 @@
+//! The account of mirroring ring buffers, against the number of frames that arrived.
+
+mod support;
+
+use std::os::fd::AsFd;
+use std::time::Instant;
+
+use abi::bpf::{Map, MapLayout, MapType, TestRun};
+use lab::bpf::{Helper, Insn, MirrorOptions, Program, ProgramKind, Reg, Size, XdpPlace};
+use lab::generator::{Generator, GeneratorOptions, SEQUENCE_AT, pin_to_cpu, udp_frame};
+use lab::skip::{Feature, without};
+use lab::{Host, Net};
+use support::mirrored::{Mirrored, mirror};
+use support::steered::PLACES;
+use support::{DEADLINE, Seen, bytes_of, collect, end_frame, frame, read, send, wait};
+use tapline_ring::{BufferOptions, RingBuffer};
+
+/// Room for 170 packets of a length of 60 to 64: records of 96 bytes.
+const SMALL: u32 = 16_384;
+const SMALL_PACKETS: u64 = 170;
+
+/// A veth receives on the processor that sends.
+const TWO_PROCESSORS: Feature = Feature {
+    name: "two processors",
+    probe: || match std::thread::available_parallelism() {
+        Ok(count) if count.get() >= 2 => Ok(()),
+        other => Err(format!("available: {other:?}")),
+    },
+};
+
+fn options(buffer_bytes: u32) -> MirrorOptions<'static> {
+    MirrorOptions {
+        buffer_bytes,
+        ..MirrorOptions::new(64)
+    }
+}
+
+fn generator(left: &Host) -> Generator {
+    let options = GeneratorOptions {
+        sequence_at: Some(SEQUENCE_AT),
+        ..GeneratorOptions::new(left.interface().index, udp_frame(80))
+    };
+    left.run(|| Generator::new(options))
+}
+
+/// Has `count` frames arrive on `cpu`.
+fn deliver(left: &Host, generator: &mut Generator, cpu: usize, count: u64) {
+    left.run(|| {
+        pin_to_cpu(cpu).unwrap();
+        generator.deliver(count, None);
+    });
+}
+
+/// The number that the generator wrote into a frame.
+fn number(frame: &[u8]) -> u64 {
+    let at = &frame[usize::from(SEQUENCE_AT)..];
+    u64::from_be_bytes(*at.first_chunk().unwrap())
+}
+
+/// Waits until the program has seen `count` packets: the counter is all there is to look at when
+/// buffers are full.
+#[track_caller]
+fn until_seen(mirrored: &Mirrored, count: u64) {
+    let deadline = Instant::now() + DEADLINE;
+    while mirrored.counts().seen() < count {
+        assert!(Instant::now() < deadline, "{:?}", mirrored.counts());
+        std::thread::yield_now();
+    }
+    assert_eq!(mirrored.counts().seen(), count);
+}
+
+/// Positions go round the buffer many times, with records of many lengths, and so over its end at many
+/// places.
+#[test]
+fn slow_packets_are_all_delivered_whatever_their_length() {
+    for place in PLACES {
+        let [left, right] = Net::new().pair();
+        let options = MirrorOptions {
+            buffer_bytes: SMALL,
+            ..MirrorOptions::new(300)
+        };
+        let mut mirrored = mirror(&right, place, &options);
+        let frames: Vec<_> = (14..64).map(|bytes| frame([0xff; 6], bytes * 5)).collect();
+        for _ in 0..20 {
+            send(&left, &frames);
+            let seen = bytes_of(collect(mirrored.first(), frames.len()));
+            for (packet, frame) in seen.iter().zip(&frames) {
+                assert_eq!(*packet, frame[..frame.len().min(300)]);
+            }
+        }
+        let sent = 20 * frames.len() as u64;
+        let counts = mirrored.counts();
+        assert_eq!((counts.mirrored, counts.lost), (sent, 0));
+        assert_eq!(mirrored.first().account().delivered, sent);
+    }
+}
+
+#[test]
+fn a_reader_that_does_not_read_costs_packets_and_each_is_counted() {
+    let [left, right] = Net::new().pair();
+    let mut mirrored = mirror(&right, XdpPlace::Native, &options(SMALL));
+    let mut generator = generator(&left);
+    let (mut sent, mut packets, mut lost, mut next) = (0, 0, 0, 0);
+    for round in 1..=4 {
+        deliver(&left, &mut generator, 0, 5000 * round);
+        sent += 5000 * round;
+        until_seen(&mirrored, sent);
+        let buffer = mirrored.first();
+        assert!(buffer.is_filling());
+        buffer.refresh();
+        assert_eq!(buffer.account().waiting(), SMALL_PACKETS);
+        // What is in the buffer, and then one more, in front of which the loss is told.
+        while let Some(mut batch) = buffer.next_batch() {
+            assert_eq!(batch.lost_before(), 0);
+            packets += batch.len() as u64;
+            for number in batch.packets().map(|packet| number(packet.bytes)) {
+                assert!(number >= next, "{number} comes after {next}");
+                next = number + 1;
+            }
+        }
+        assert!(!buffer.is_filling());
+        send(&left, &[end_frame()]);
+        sent += 1;
+        read(buffer, |batch| {
+            assert_eq!(batch.lost_before(), 5000 * round - SMALL_PACKETS);
+            lost += batch.lost_before();
+            packets += batch.len() as u64;
+            batch.packets().all(|packet| packet.bytes == end_frame())
+        });
+        buffer.refresh();
+        let account = *buffer.account();
+        assert_eq!((account.delivered, account.dropped), (packets, 0));
+        assert_eq!((account.accepted, account.waiting()), (packets, 0));
+        let counts = mirrored.counts();
+        assert_eq!((counts.mirrored, counts.lost), (packets, lost));
+    }
+    assert_eq!(packets, 4 * (SMALL_PACKETS + 1));
+}
+
+/// Reading and sending at once, on two threads: the numbers of the frames tell their order, and what is
+/// missing between two batches is what the later one says.
+#[test]
+fn under_load_every_packet_is_delivered_or_told_of_at_its_place() {
+    for buffer_bytes in [4096, SMALL, 1 << 20] {
+        let [left, right] = Net::new().pair();
+        let mut mirrored = mirror(&right, XdpPlace::Native, &options(buffer_bytes));
+        let mut generator = generator(&left);
+        let count = 300_000;
+        let (mut packets, mut lost, mut next) = (0, 0, 0);
+        std::thread::scope(|scope| {
+            let sender = scope.spawn(|| deliver(&left, &mut generator, 0, count));
+            let deadline = Instant::now() + DEADLINE;
+            let mut is_over = false;
+            while !is_over {
+                assert!(Instant::now() < deadline, "not all came");
+                // All that was sent before this is found after it.
+                is_over = sender.is_finished();
+                while let Some(mut batch) = mirrored.first().next_batch() {
+                    lost += batch.lost_before();
+                    packets += batch.len() as u64;
+                    for number in batch.packets().map(|packet| number(packet.bytes)) {
+                        assert!(number >= next, "{number} comes after {next}");
+                        next = number + 1;
+                    }
+                }
+            }
+        });
+        let counts = mirrored.counts();
+        assert_eq!(counts.seen(), count);
+        assert_eq!(counts.mirrored, packets);
+        // Those lost after the last packet are told by nothing but the count.
+        assert!(lost <= counts.lost, "{lost} {counts:?}");
+        send(&left, &[end_frame()]);
+        let mut batch = mirrored.first().next_batch().expect("the last packet");
+        assert_eq!(batch.lost_before(), counts.lost - lost);
+        assert_eq!(batch.packets().count(), 1);
+    }
+}
+
+#[test]
+fn each_cpu_has_a_buffer_and_each_buffer_its_cpus_packets() {
+    if without(&TWO_PROCESSORS) {
+        return;
+    }
+    let [left, right] = Net::new().pair();
+    let mut mirrored = mirror(&right, XdpPlace::Native, &options(1 << 20));
+    let mut generator = generator(&left);
+    let counts = [1000, 3000];
+    for (cpu, count) in counts.into_iter().enumerate() {
+        deliver(&left, &mut generator, cpu, count);
+    }
+    let mut last = None;
+    for (buffer, count) in mirrored.buffers.iter_mut().zip(counts) {
+        let seen = collect(buffer, count as usize);
+        let numbers: Vec<u64> = seen.iter().map(|packet| number(&packet.bytes)).collect();
+        // A number is missing where the link dropped a frame.
+        assert!(numbers.is_sorted_by(|a, b| a < b));
+        assert!(numbers.first().copied() > last);
+        last = numbers.last().copied();
+        buffer.refresh();
+        assert_eq!(buffer.account().accepted, count);
+    }
+    let counts = mirrored.counts();
+    assert_eq!((counts.mirrored, counts.others, counts.lost), (4000, 0, 0));
+}
+
+#[test]
+fn a_held_batch_is_not_written_to() {
+    let [left, right] = Net::new().pair();
+    let mut mirrored = mirror(&right, XdpPlace::Native, &options(SMALL));
+    send(&left, &[end_frame()]);
+    wait(mirrored.first());
+    let mut batch = mirrored.buffers[0]
+        .next_batch()
+        .expect("it polled readable");
+    // Enough to go round the buffer many times, if it went round.
+    deliver(&left, &mut generator(&left), 0, 20_000);
+    let held: Vec<_> = batch.packets().map(Seen::from).collect();
+    assert_eq!(bytes_of(held), [end_frame()]);
+    drop(batch);
+    until_seen(&mirrored, 20_001);
+    assert_eq!(mirrored.counts().mirrored, SMALL_PACKETS);
+}
+
+/// A record that is shorter than what the program writes in front of a packet is no packet.
+#[test]
+fn what_the_program_does_not_write_is_unreadable() {
+    let [_left, right] = Net::new().pair();
+    let layout = MapLayout {
+        map_type: MapType::RingBuffer,
+        key_bytes: 0,
+        value_bytes: 0,
+        max_entries: 4096,
+    };
+    let map = Map::create(&layout, "nonsense").unwrap();
+    let code = [
+        Insn::store(Size::Double, Reg::R10, -8, -1),
+        Insn::LoadMap {
+            dst: Reg::R1,
+            map: map.as_fd(),
+        },
+        Insn::mov(Reg::R2, Reg::R10),
+        Insn::add(Reg::R2, -8),
+        Insn::mov(Reg::R3, 8),
+        Insn::mov(Reg::R4, 0),
+        Insn::Call(Helper::RingbufOutput),
+        Insn::mov(Reg::R0, 2),
+        Insn::Exit,
+    ];
+    let program = Program::load(ProgramKind::Xdp, "nonsense", &code).unwrap();
+    let name = right.interface().name.to_string();
+    let options = BufferOptions::default();
+    let buffer = right.run(|| RingBuffer::open(&name, map.as_fd(), &options));
+    let mut buffer = buffer.unwrap();
+    assert!(buffer.next_batch().is_none());
+    let run = TestRun {
+        data: &[0; 60],
+        ..TestRun::default()
+    };
+    for round in 1..=1000 {
+        program.test_run(&run, &mut []).unwrap();
+        let mut batch = buffer.next_batch().expect("a record is there");
+        assert_eq!((batch.len(), batch.packets().count()), (1, 0));
+        drop(batch);
+        assert_eq!(buffer.account().unreadable, round);
+        assert!(buffer.next_batch().is_none(), "what was unreadable is gone");
+    }
+    assert_eq!(buffer.account().delivered, 0);
+}

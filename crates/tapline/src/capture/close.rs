@@ -1,0 +1,104 @@
+//! The end of a capture: what is still in the rings, and the final account.
+
+use std::time::Duration;
+
+use abi::clock::monotonic_ns;
+use ring::{Delivery as Policy, TimestampSource};
+use store::model::Statistics;
+
+use super::account::Account;
+use super::consumer::Consumer;
+use super::delivery::Delivery;
+use super::job::Capture;
+use super::outcome::{Ended, LinkAccount, Outcome};
+use super::port::Port;
+use super::wait::nanoseconds;
+use crate::stop::Stop;
+
+/// Longest time the end waits for packets that are on their way into the rings, beside the time
+/// after which the kernel hands over a block.
+const SETTLE: Duration = Duration::from_secs(1);
+
+impl Capture {
+    /// Closes the rings to new packets and hands over those that are in them or on their way.
+    pub(super) fn settle<C: Consumer>(&mut self, delivery: &mut Delivery<'_, C>, stop: &Stop) {
+        for port in &mut self.ports {
+            port.stop(&mut self.lanes);
+        }
+        self.waiter.remove_stop(stop);
+        let block_ns = match self.options.delivery {
+            Policy::Batch { timeout, .. } => nanoseconds(timeout),
+            _ => 0,
+        };
+        let deadline_ns = monotonic_ns().saturating_add(block_ns + nanoseconds(SETTLE));
+        loop {
+            while delivery.round(&mut self.lanes) && monotonic_ns() < deadline_ns {}
+            self.measure(0);
+            let is_settled = |port: &Port| port.is_settled(&self.lanes);
+            if self.ports.iter().all(is_settled) || monotonic_ns() >= deadline_ns {
+                break;
+            }
+            // The kernel hands a block over without a wake-up if its interface is gone, so this does
+            // not rely on one. An error shows at once here and its lane is known to be down.
+            let _ = self.wait(1_000_000);
+        }
+        for port in &mut self.ports {
+            port.abandon(&self.lanes);
+        }
+    }
+
+    /// Brings the account up to date; `writer` is what the consumer lost.
+    pub(super) fn measure(&mut self, writer: u64) -> Account {
+        for port in &mut self.ports {
+            port.measure(&mut self.lanes, &mut self.netlink);
+        }
+        self.account(writer)
+    }
+
+    /// The account of all interfaces. What the consumer took and then lost is not delivered.
+    fn account(&self, writer: u64) -> Account {
+        let mut account: Account = self.ports.iter().map(|port| port.counters.account()).sum();
+        account.delivered = account.delivered.saturating_sub(writer);
+        let unwritten = |port: &Port| port.unwritten(&self.lanes);
+        account.lost.writer = writer + self.ports.iter().map(unwritten).sum::<u64>();
+        account
+    }
+
+    /// The final counters, as a capture file tells them.
+    pub(super) fn statistics(&self) -> Vec<Statistics> {
+        (0..)
+            .zip(&self.ports)
+            .map(|(number, port)| port.counters.statistics(number, port.beyond(&self.lanes)))
+            .collect()
+    }
+
+    pub(super) fn outcome(&self, ended: Ended, duration: Duration, writer: u64) -> Outcome {
+        let link = |port: &Port| {
+            let mut account = port.counters.account();
+            account.lost.writer = port.unwritten(&self.lanes);
+            if self.ports.len() == 1 {
+                account = self.account(writer);
+            }
+            LinkAccount {
+                name: port.link.name.clone(),
+                account,
+                filter: port.place,
+                rings: port.rings(),
+                xdp_mode: port.xdp_mode,
+            }
+        };
+        let asked = self.options.timestamps;
+        let stamped = |port: &Port| port.timestamp_source(asked);
+        let by_reader = |&source: &TimestampSource| source == TimestampSource::Reader;
+        Outcome {
+            ended,
+            account: self.account(writer),
+            links: self.ports.iter().map(link).collect(),
+            duration,
+            timestamp_source: (self.ports.iter())
+                .map(stamped)
+                .find(by_reader)
+                .unwrap_or(asked),
+        }
+    }
+}

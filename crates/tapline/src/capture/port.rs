@@ -1,0 +1,212 @@
+//! One interface of a capture: what lets its packets in, and its account.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use bpf::{XdpLink, XdpMode};
+use netlink::{IfIndex, LinkStatistics, Netlink};
+use ring::{DirectionFilter, Link, TimestampSource};
+
+use super::account::Lost;
+use super::attach::Attached;
+use super::counters::Counters;
+use super::error::CaptureError;
+use super::filter::FilterPlace;
+use super::gate::Gate;
+use super::lane::Lane;
+use super::opened::OpenLink;
+use super::options::Options;
+use super::reading::Reading;
+use super::wanted::Wanted;
+
+/// An interface, whose packets come in one lane or several.
+pub(super) struct Port {
+    pub link: Link,
+    /// Places of its lanes among those of the capture; at least one.
+    lanes: Range<usize>,
+    pub counters: Arc<Counters>,
+    /// Where the filter runs; `None` without one.
+    pub place: Option<FilterPlace>,
+    /// Where the program runs that takes packets from the driver, if one does.
+    pub xdp_mode: Option<XdpMode>,
+    gate: Gate,
+    direction: DirectionFilter,
+    /// `None` where the interface does not tell.
+    at_start: Option<LinkStatistics>,
+}
+
+impl Port {
+    /// Opens interface `name`, the one with `number`, and appends its lanes.
+    pub fn open(
+        name: &str,
+        number: u32,
+        wanted: Wanted,
+        options: &Options,
+        netlink: &mut Netlink,
+        lanes: &mut Vec<Lane>,
+    ) -> Result<Self, CaptureError> {
+        let at_start = netlink
+            .link_named(name)
+            .ok()
+            .and_then(|link| link.statistics);
+        let attached = Attached::open(name, wanted, options)?;
+        let counters = Arc::new(Counters::begin());
+        let first = lanes.len();
+        let mut exact = attached.exact;
+        lanes.extend(attached.sources.into_iter().map(|source| Lane {
+            source,
+            reading: Reading {
+                exact: exact.take(),
+                ..Reading::default()
+            },
+            interface: number,
+            counters: counters.clone(),
+        }));
+        Ok(Self {
+            link: lanes[first].source.link().clone(),
+            lanes: first..lanes.len(),
+            counters,
+            place: attached.place,
+            xdp_mode: attached.gate.xdp().map(XdpLink::mode),
+            gate: attached.gate,
+            direction: options.direction,
+            at_start,
+        })
+    }
+
+    /// What is known of it, now that it is open.
+    pub fn opened(&self, lanes: &[Lane]) -> OpenLink<'_> {
+        let lanes = self.own(lanes);
+        let bytes = |lane: &Lane| lane.source.buffer_bytes();
+        OpenLink {
+            link: &self.link,
+            backend: lanes[0].source.backend(),
+            rings: lanes.len(),
+            buffer_bytes: lanes.iter().map(bytes).sum(),
+            filter: self.place,
+            xdp_mode: self.xdp_mode,
+            native_refusal: self.gate.xdp().and_then(XdpLink::native_refusal),
+        }
+    }
+
+    /// Whether nothing wakes a sleeper when it goes down or away: an AF_XDP socket does not poll as
+    /// broken.
+    pub fn ends_silently(&self) -> bool {
+        self.xdp_mode.is_some()
+    }
+
+    /// Number of its rings.
+    pub fn rings(&self) -> usize {
+        self.lanes.len()
+    }
+
+    /// Lets no more packets in; what is in the rings stays there to be read.
+    pub fn stop(&mut self, lanes: &mut [Lane]) {
+        self.gate.stop();
+        for lane in self.own_mut(lanes) {
+            lane.source.stop();
+        }
+    }
+
+    /// Those of `lanes` that are this interface's.
+    fn own<'l>(&self, lanes: &'l [Lane]) -> &'l [Lane] {
+        &lanes[self.lanes.clone()]
+    }
+
+    fn own_mut<'l>(&self, lanes: &'l mut [Lane]) -> &'l mut [Lane] {
+        &mut lanes[self.lanes.clone()]
+    }
+
+    /// Packets that were read after the consumer had failed.
+    pub fn unwritten(&self, lanes: &[Lane]) -> u64 {
+        let unwritten = |lane: &Lane| lane.reading.unwritten;
+        self.own(lanes).iter().map(unwritten).sum()
+    }
+
+    /// Packets that the filter accepted and nobody took.
+    pub fn beyond(&self, lanes: &[Lane]) -> u64 {
+        let surplus = |lane: &Lane| lane.reading.surplus;
+        self.own(lanes).iter().map(surplus).sum::<u64>() + self.unwritten(lanes)
+    }
+
+    /// Brings the counters up to date. What cannot be asked any more, as of an interface that is
+    /// gone, becomes unknown.
+    pub fn measure(&mut self, lanes: &mut [Lane], netlink: &mut Netlink) {
+        let lanes = self.own_mut(lanes);
+        for lane in lanes.iter_mut() {
+            lane.source.refresh();
+        }
+        let passed = self.gate.passed();
+        let by_reader = |lane: &Lane| lane.reading.refused + lane.reading.surplus;
+        let by_reader: u64 = lanes.iter().map(by_reader).sum();
+        let dropped = |lane: &Lane| lane.source.account().dropped;
+        let now = netlink
+            .link(IfIndex(self.link.index))
+            .ok()
+            .and_then(|l| l.statistics);
+        let since = |pick: fn(&LinkStatistics) -> u64| match self.direction {
+            // What is lost on the way in was not on offer.
+            DirectionFilter::Out => Some(0),
+            DirectionFilter::In | DirectionFilter::Both => {
+                let (now, start) = (now.as_ref()?, self.at_start.as_ref()?);
+                Some(pick(now).saturating_sub(pick(start)))
+            }
+        };
+        let lost = Lost {
+            nic: since(|s| s.rx_missed_errors),
+            // The kernel counts here also what the ring has seen and no protocol wanted, such as tags
+            // of VLANs that are not set up (`__netif_receive_skb_core`, net/core/dev.c). So this can
+            // tell that there was no loss, not how much there was.
+            driver: since(|s| s.rx_dropped).filter(|&dropped| dropped == 0),
+            ring: lanes.iter().map(dropped).sum(),
+            program: passed.lost,
+            ..Lost::default()
+        };
+        let filtered = passed.refused.map(|refused| refused + by_reader);
+        self.counters.store(filtered, &lost);
+    }
+
+    /// Whether every packet that was let in has arrived in a ring and been read, as of the last
+    /// [`measure`](Self::measure).
+    pub fn is_settled(&self, lanes: &[Lane]) -> bool {
+        let lanes = self.own(lanes);
+        let let_in = self.gate.passed().let_in;
+        let arrived = let_in.is_none_or(|let_in| let_in == accepted(lanes));
+        arrived
+            && lanes
+                .iter()
+                .all(|lane| lane.source.account().waiting() == 0)
+    }
+
+    /// Counts what is still in the rings as left behind, and what never came into them as lost by the
+    /// program.
+    pub fn abandon(&mut self, lanes: &[Lane]) {
+        let lanes = self.own(lanes);
+        let left = |lane: &Lane| {
+            let account = lane.source.account();
+            account.waiting() + account.unreadable
+        };
+        let missing = if self.gate.is_apart() {
+            let let_in = self.gate.passed().let_in.unwrap_or(0);
+            let_in.saturating_sub(accepted(lanes))
+        } else {
+            0
+        };
+        self.counters.abandon(lanes.iter().map(left).sum(), missing);
+    }
+
+    /// Who stamped the time, where `asked` was asked to.
+    pub fn timestamp_source(&self, asked: TimestampSource) -> TimestampSource {
+        if self.gate.has_unstamped() {
+            TimestampSource::Reader
+        } else {
+            asked
+        }
+    }
+}
+
+/// Packets that came into the rings of `lanes` or were dropped there.
+fn accepted(lanes: &[Lane]) -> u64 {
+    let accepted = |lane: &Lane| lane.source.account().accepted;
+    lanes.iter().map(accepted).sum()
+}

@@ -1,0 +1,132 @@
+//! The rings that packets come from, as the capture sees them.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+
+use ring::{Account, Batch, Link, PacketRing, RingBuffer, XdpRing};
+
+use super::backend::Backend;
+
+/// A ring of one interface, of whichever kind; which it is matters once a batch.
+pub(super) enum Source {
+    /// Of a packet socket: all of the interface's queues.
+    Packet(PacketRing),
+    /// Of an AF_XDP socket: one of the interface's queues.
+    Xdp(Box<XdpRing>),
+    /// A ring buffer: those of one processor.
+    Buffer(Box<RingBuffer>),
+}
+
+impl Source {
+    /// Packets that lie ready, oldest first.
+    #[inline]
+    pub fn next_batch(&mut self) -> Option<Batch<'_>> {
+        match self {
+            Self::Packet(ring) => ring.next_batch(),
+            Self::Xdp(ring) => ring.next_batch(),
+            Self::Buffer(ring) => ring.next_batch(),
+        }
+    }
+
+    /// What became of the packets it was offered, as of the last [`refresh`](Self::refresh).
+    pub fn account(&self) -> &Account {
+        match self {
+            Self::Packet(ring) => ring.account(),
+            Self::Xdp(ring) => ring.account(),
+            Self::Buffer(ring) => ring.account(),
+        }
+    }
+
+    /// Brings the kernel's part of the account up to date. A failure leaves it as it was.
+    pub fn refresh(&mut self) {
+        match self {
+            // The counters of a socket can always be read.
+            Self::Packet(ring) => drop(ring.refresh()),
+            Self::Xdp(ring) => drop(ring.refresh()),
+            Self::Buffer(ring) => ring.refresh(),
+        }
+    }
+
+    /// Stops the flow, where its own filter can; what is in the ring stays there to be read.
+    pub fn stop(&self) {
+        match self {
+            // Refused only for want of memory for one instruction; packets then go on to come in, and
+            // the capture's end does not wait for the last of them for ever.
+            Self::Packet(ring) => drop(ring.stop()),
+            // Its program is detached.
+            Self::Xdp(_) | Self::Buffer(_) => {}
+        }
+    }
+
+    /// Takes the pending error of its socket: the interface went down or away.
+    pub fn take_error(&self) -> io::Result<()> {
+        match self {
+            Self::Packet(ring) => ring.take_error(),
+            Self::Xdp(ring) => ring.take_error(),
+            // It is memory, and has no errors.
+            Self::Buffer(_) => Ok(()),
+        }
+    }
+
+    /// Whether its descriptor is readable from the first packet on, so that a batch has to be waited
+    /// for beside it.
+    pub fn wakes_early(&self) -> bool {
+        match self {
+            Self::Packet(ring) => ring.backend() == ring::Backend::PacketV2,
+            Self::Xdp(_) | Self::Buffer(_) => true,
+        }
+    }
+
+    /// Whether a quarter of it or more waits to be read.
+    pub fn is_filling(&self) -> bool {
+        match self {
+            Self::Packet(ring) => ring.is_filling(),
+            Self::Xdp(ring) => ring.is_filling(),
+            Self::Buffer(ring) => ring.is_filling(),
+        }
+    }
+
+    /// The receive queue it belongs to; `None` if to all.
+    pub fn queue(&self) -> Option<u32> {
+        match self {
+            Self::Packet(_) | Self::Buffer(_) => None,
+            Self::Xdp(ring) => Some(ring.queue()),
+        }
+    }
+
+    pub fn link(&self) -> &Link {
+        match self {
+            Self::Packet(ring) => ring.link(),
+            Self::Xdp(ring) => ring.link(),
+            Self::Buffer(ring) => ring.link(),
+        }
+    }
+
+    pub fn backend(&self) -> Backend {
+        match self {
+            Self::Packet(ring) => ring.backend().into(),
+            Self::Xdp(_) => Backend::Xdp,
+            Self::Buffer(_) => Backend::XdpRingbuf,
+        }
+    }
+
+    /// Size of its memory, bytes.
+    pub fn buffer_bytes(&self) -> usize {
+        match self {
+            Self::Packet(ring) => ring.buffer_bytes(),
+            Self::Xdp(ring) => ring.buffer_bytes(),
+            Self::Buffer(ring) => ring.buffer_bytes(),
+        }
+    }
+}
+
+/// Readable when there is work.
+impl AsFd for Source {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::Packet(ring) => ring.as_fd(),
+            Self::Xdp(ring) => ring.as_fd(),
+            Self::Buffer(ring) => ring.as_fd(),
+        }
+    }
+}
