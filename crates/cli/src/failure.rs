@@ -1,6 +1,7 @@
 //! How the program fails: one line, and an exit status.
 
 mod drop_mode;
+mod mirror;
 
 use std::error::Error;
 use std::io;
@@ -90,6 +91,8 @@ impl From<CaptureError> for Failure {
             CaptureError::Mode(error) => owned(drop_mode::mode(*error)),
             CaptureError::Xdp(error) => owned(drop_mode::ring(error)),
             CaptureError::Steer { error, .. } => owned(drop_mode::steering(error)),
+            CaptureError::Buffer(error) => owned(mirror::buffer(error)),
+            CaptureError::Copy { error, .. } => owned(mirror::copying(error)),
             CaptureError::Link(error) if error.errno() == Some(libc::ENODEV) => {
                 (Exit::Failed, Some(NO_LINK.to_owned()))
             }

@@ -12,7 +12,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use tapline_lab::generator::pin_to_cpu;
 
-use crate::rig::{READER_CPU, Rig, SENDER_CPU};
+use crate::rig::{Arrival, READER_CPU, Rig, SENDER_CPU};
 use crate::tool::{Counted, Tool};
 
 /// How long a reader may take to begin or to end.
@@ -83,7 +83,7 @@ impl<'t> Reader<'t> {
         reader
     }
 
-    /// Returns when its packet socket runs on the interface and it sleeps in a poll of some kind.
+    /// Returns when its socket receives from the interface and it sleeps in a poll of some kind.
     fn wait_for_socket(&mut self, interface: u32) {
         let deadline = Instant::now() + DEADLINE;
         let process = format!("/proc/{}", self.child.id());
@@ -95,7 +95,15 @@ impl<'t> Reader<'t> {
             let on = columns.next().and_then(|index| index.parse().ok());
             on == Some(interface) && columns.next() == Some("1")
         };
-        while !(read("net/packet").lines().any(runs) && read("wchan").contains("poll")) {
+        loop {
+            let is_open = match self.tool.arrival() {
+                Arrival::Counted => read("net/packet").lines().any(runs),
+                // Its socket is in no such list; it says when its program is attached.
+                Arrival::Reader => self.printed().contains("\"start\""),
+            };
+            if is_open && read("wchan").contains("poll") {
+                break;
+            }
             let is_late = Instant::now() > deadline;
             if is_late || self.has_ended(Duration::ZERO) {
                 self.fail(if is_late {

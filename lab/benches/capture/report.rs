@@ -3,15 +3,19 @@
 use serde_json::json;
 
 use crate::machine::Machine;
-use crate::rig::{FRAME_BYTES, READER_CPU, RING_MIB, Rig, SENDER_CPU, SNAPLEN, snaplen_program};
+use crate::rig::{
+    DROP_RING_MIB, FRAME_BYTES, READER_CPU, RING_MIB, Rig, SENDER_CPU, SNAPLEN, snaplen_program,
+};
 use crate::round::{Outcome, PACED_PPS, Round, Sink, Trial};
 use crate::spread::Spread;
-use crate::tool::Tool;
+use crate::tool::{Kind, Tool};
 
 pub struct Report {
     machine: Machine,
     tools: Vec<ToolLines>,
     results: Vec<Outcome>,
+    /// Of each round.
+    drop_pps: Vec<u64>,
     rounds: u32,
 }
 
@@ -26,6 +30,7 @@ struct ToolLines {
 struct Figures {
     paced_ns: Spread,
     full_ns: Spread,
+    sender_ns: Spread,
     lost_percent: Spread,
     offered_pps: Spread,
     loss_free_pps: Spread,
@@ -54,6 +59,7 @@ impl Report {
             machine,
             tools: tools.iter().map(lines).collect(),
             results: Vec::new(),
+            drop_pps: Vec::new(),
             rounds: 0,
         }
     }
@@ -61,6 +67,7 @@ impl Report {
     pub fn add(&mut self, round: Round) {
         self.rounds += 1;
         self.results.extend(round.results);
+        self.drop_pps.push(round.drop_pps);
     }
 
     /// Whether every file of tapline holds as many packets as it says.
@@ -83,6 +90,7 @@ impl Report {
         Some(Figures {
             paced_ns: spread(&|result| result.paced.cost_ns())?,
             full_ns: spread(&|result| result.full.cost_ns())?,
+            sender_ns: spread(&|result| result.full.sender_ns())?,
             lost_percent: spread(&|result| lost(&result.full))?,
             offered_pps: spread(&|result| result.full.offered_pps as f64)?,
             loss_free_pps: spread(&|result| result.loss_free_pps() as f64)?,
@@ -111,13 +119,14 @@ impl Report {
         println!("{}", self.machine.line());
         println!(
             "\nCapture of {FRAME_BYTES}-byte frames, {SNAPLEN} bytes kept of each, over veth; ring \
-             {RING_MIB} MiB; sender on processor {SENDER_CPU}, reader on processor {READER_CPU}. \
+             {RING_MIB} MiB, in drop mode {DROP_RING_MIB}; sender on processor {SENDER_CPU}, reader on processor {READER_CPU}. \
              {} rounds; median (least–most); × is the ratio to the best peer's median.",
             self.rounds
         );
         for sink in Sink::ALL {
             self.print_table(sink);
         }
+        self.print_drop();
         println!();
         for lines in &self.tools {
             let ToolLines {
@@ -139,11 +148,11 @@ impl Report {
     fn print_table(&self, sink: Sink) {
         println!(
             "\n| to {} | reader CPU at {} kpps, ns/packet | × | reader CPU at full speed, ns/packet \
-             | × | lost at full speed, % | of kpps | loss-free, kpps | × |",
+             | × | sender and stack, ns/packet | lost at full speed, % | of kpps | loss-free, kpps | × |",
             sink.name(),
             PACED_PPS / 1000
         );
-        println!("|---|--:|--:|--:|--:|--:|--:|--:|--:|");
+        println!("|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|");
         let best_paced = self.best_peer(sink, |f| f.paced_ns, f64::min);
         let best_full = self.best_peer(sink, |f| f.full_ns, f64::min);
         let best_rate = self.best_peer(sink, |f| f.loss_free_pps, f64::max);
@@ -153,15 +162,16 @@ impl Report {
         for (number, lines) in self.tools.iter().enumerate() {
             let name = &lines.tool.name;
             let Some(figures) = self.figures(number, sink) else {
-                println!("| {name} | not installed | | | | | | | |");
+                println!("| {name} | not installed | | | | | | | | |");
                 continue;
             };
             println!(
-                "| {name} | {} | {} | {} | {} | {} | {} | {} | {} |",
+                "| {name} | {} | {} | {} | {} | {} | {} | {} | {} | {} |",
                 figures.paced_ns.show(1.0, 0),
                 ratio(figures.paced_ns, best_paced),
                 figures.full_ns.show(1.0, 0),
                 ratio(figures.full_ns, best_full),
+                figures.sender_ns.show(1.0, 0),
                 figures.lost_percent.show(1.0, 2),
                 figures.offered_pps.show(1e3, 0),
                 figures.loss_free_pps.show(1e3, 0),
@@ -170,10 +180,33 @@ impl Report {
         }
     }
 
+    /// Drop mode beside what the rig carries at most.
+    fn print_drop(&self) {
+        let Some(most) = Spread::of(self.drop_pps.iter().map(|&pps| pps as f64)) else {
+            return;
+        };
+        println!(
+            "\nAn XDP program that only drops counts {} kpps on this rig.",
+            most.show(1e3, 0)
+        );
+        for (number, lines) in self.tools.iter().enumerate() {
+            if lines.tool.kind == Kind::TaplineDrop
+                && let Some(figures) = self.figures(number, Sink::Tmpfs)
+            {
+                println!(
+                    "Of those {} takes {:.0} % to tmpfs without a loss.",
+                    lines.tool.name,
+                    figures.loss_free_pps.median * 100.0 / most.median
+                );
+            }
+        }
+    }
+
     fn print_notes(&self) {
         println!(
             "\nCPU is the reader's user and system time from its first wait for packets to its end, \
-             by captured packets. Full speed is as fast as the sender goes beside this reader. A \
+             by captured packets. Sender and stack is the sender's processor time at full speed, by offered \
+             packets: sending, and what the receiver's driver, programs and stack do. Full speed is as fast as the sender goes beside this reader. A \
              loss-free rate equal to it was limited by the sender. N is the number of frames of a trial. \
              netsniff-ng has no flag for the bytes to keep: its filter, `{}`, does that; it hands ring memory \
              to the kernel, so to /dev/null it touches no packet.",
@@ -205,6 +238,7 @@ impl Report {
                 "sink": sink.name(),
                 "reader_cpu_ns_per_packet_paced": spread(figures.paced_ns),
                 "reader_cpu_ns_per_packet_full": spread(figures.full_ns),
+                "sender_cpu_ns_per_packet_full": spread(figures.sender_ns),
                 "lost_percent_full": spread(figures.lost_percent),
                 "offered_pps_full": spread(figures.offered_pps),
                 "loss_free_pps": spread(figures.loss_free_pps),
@@ -237,6 +271,8 @@ impl Report {
             "frame_bytes": FRAME_BYTES,
             "snaplen": SNAPLEN,
             "ring_mib": RING_MIB,
+            "drop_ring_mib": DROP_RING_MIB,
+            "xdp_drop_pps": self.drop_pps,
             "paced_pps": PACED_PPS,
             "rounds": self.rounds,
             "tools": tools,

@@ -1,10 +1,12 @@
 //! The link, the traffic and the place for files.
 
-use std::cell::RefCell;
 use std::fs;
 use std::path::PathBuf;
+use std::time::Duration;
 
+use bpf::{Insn, Program, ProgramKind, Reg, XdpLink, XdpPlace};
 use rustix::fs::statvfs;
+use rustix::time::{ClockId, clock_gettime};
 use tapline_lab::generator::{Generator, GeneratorOptions, Sent, pin_to_cpu, udp_frame};
 use tapline_lab::{Host, Net};
 use tempfile::TempDir;
@@ -15,11 +17,13 @@ pub const FRAME_BYTES: usize = 128;
 pub const SNAPLEN: u32 = 96;
 /// Memory of a reader's ring.
 pub const RING_MIB: u32 = 32;
+/// The same in drop mode, where a packet takes 2 KiB of it.
+pub const DROP_RING_MIB: u32 = 128;
 /// Most frames of a trial.
 pub const MOST_FRAMES: u64 = 2_000_000;
 
-/// The longest record of a file: pcapng's, with flags and a number of dropped packets.
-const RECORD_BYTES: u64 = 28 + SNAPLEN as u64 + 8 + 12 + 4 + 4;
+/// The longest record of a file: pcapng's, with flags, queue and a number of dropped packets.
+const RECORD_BYTES: u64 = 28 + SNAPLEN as u64 + 8 + 8 + 12 + 4 + 4;
 const TMPFS: &str = "/dev/shm";
 
 pub const SENDER_CPU: usize = 0;
@@ -30,7 +34,21 @@ pub struct Rig {
     pub receiver: Host,
     /// Where files are written and the readers find their filter; removed at the end.
     pub folder: TempDir,
-    generator: RefCell<Generator>,
+}
+
+/// Who is at the receiver's interface before the stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arrival {
+    /// The generator's program, which counts and lets all pass.
+    Counted,
+    /// The XDP program of a reader, or [`Rig::drop_all`].
+    Reader,
+}
+
+/// Frames to send, once a reader is ready for them.
+pub struct Traffic<'r> {
+    rig: &'r Rig,
+    generator: Generator,
 }
 
 impl Rig {
@@ -49,15 +67,10 @@ impl Rig {
         );
 
         let [sender, receiver] = Net::new().pair();
-        let options = GeneratorOptions::new(sender.interface().index, udp_frame(FRAME_BYTES));
-        let mut generator = sender.run(|| Generator::new(options));
-        receiver.run(|| generator.attach_peer(receiver.interface().index));
-        let generator = generator.into();
         Self {
             sender,
             receiver,
             folder,
-            generator,
         }
     }
 
@@ -66,18 +79,34 @@ impl Rig {
         self.receiver.interface().name.to_string()
     }
 
-    /// Sends until `count` frames have arrived at the receiver's interface.
-    pub fn deliver(&self, count: u64, rate_pps: Option<u64>) -> Sent {
-        assert!(
-            count <= MOST_FRAMES,
-            "a file of {count} packets has no room"
-        );
-        let mut generator = self.generator.borrow_mut();
-        let generator = &mut *generator;
-        self.sender.run(move || {
-            pin_to_cpu(SENDER_CPU).expect("the sender's processor");
-            generator.deliver(count, rate_pps)
-        })
+    /// Prepares frames for a reader that is to be started.
+    pub fn traffic(&self, arrival: Arrival) -> Traffic<'_> {
+        let out = self.sender.interface().index;
+        let options = GeneratorOptions::new(out, udp_frame(FRAME_BYTES));
+        let mut generator = self.sender.run(|| Generator::new(options));
+        match arrival {
+            Arrival::Counted => {
+                let peer = self.receiver.interface().index;
+                self.receiver.run(|| generator.attach_peer(peer));
+            }
+            Arrival::Reader => self.sender.run(|| generator.attach_own()),
+        }
+        Traffic {
+            rig: self,
+            generator,
+        }
+    }
+
+    /// Has the receiver's driver drop every frame, by an XDP program that does nothing else.
+    pub fn drop_all(&self) -> XdpLink {
+        const XDP_DROP: i32 = 1;
+        let code = [Insn::mov32(Reg::R0, XDP_DROP), Insn::Exit];
+        let program = Program::load(ProgramKind::Xdp, "drop_all", &code).expect("a program");
+        let index = self.receiver.interface().index.0;
+        let attached = |program| XdpLink::attach(program, index, XdpPlace::Native);
+        self.receiver
+            .run(|| attached(&program))
+            .expect("a free interface")
     }
 
     /// A file with [`snaplen_program`].
@@ -86,6 +115,30 @@ impl Rig {
         fs::write(&path, snaplen_program()).expect("the filter is written");
         path
     }
+}
+
+impl Traffic<'_> {
+    /// Sends until `count` frames have arrived at the receiver's interface; also tells the processor time
+    /// that took, with all that driver, programs and stack of the receiver did with the frames.
+    pub fn deliver(&mut self, count: u64, rate_pps: Option<u64>) -> (Sent, Duration) {
+        assert!(
+            count <= MOST_FRAMES,
+            "a file of {count} packets has no room"
+        );
+        let generator = &mut self.generator;
+        self.rig.sender.run(move || {
+            pin_to_cpu(SENDER_CPU).expect("the sender's processor");
+            let before = thread_time();
+            let sent = generator.deliver(count, rate_pps);
+            (sent, thread_time() - before)
+        })
+    }
+}
+
+/// Processor time of this thread.
+fn thread_time() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::try_from(time).expect("no negative time")
 }
 
 /// A classic BPF program that keeps [`SNAPLEN`] bytes of every packet, as bpfc(8) writes it.

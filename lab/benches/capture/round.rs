@@ -8,7 +8,7 @@ use serde_json::json;
 use store::read::Reader as FileReader;
 
 use crate::reader::{Finished, Reader};
-use crate::rig::{MOST_FRAMES, Rig};
+use crate::rig::{Arrival, MOST_FRAMES, Rig};
 use crate::tool::Tool;
 
 /// A rate that every reader sustains.
@@ -41,6 +41,8 @@ pub struct Trial {
     pub offered: u64,
     pub offered_pps: u64,
     pub seconds: f64,
+    /// Processor time of the sender, in which the receiver's driver and stack work too.
+    pub sender_cpu: Duration,
     pub reader: Finished,
     /// Packets in its file, if that can be read.
     pub in_file: Option<u64>,
@@ -61,6 +63,11 @@ impl Trial {
         self.reader.cpu.as_nanos() as f64 / self.reader.counted.captured.max(1) as f64
     }
 
+    /// Sender's processor time, nanoseconds a packet.
+    pub fn sender_ns(&self) -> f64 {
+        self.sender_cpu.as_nanos() as f64 / self.offered.max(1) as f64
+    }
+
     fn counts_right(&self) -> bool {
         self.in_file
             .is_none_or(|packets| packets == self.reader.counted.captured)
@@ -76,6 +83,7 @@ impl Trial {
             "lost_by_own_count": self.reader.counted.lost,
             "reader_cpu_ns": self.reader.cpu.as_nanos() as u64,
             "reader_cpu_ns_per_packet": self.cost_ns(),
+            "sender_cpu_ns_per_packet": self.sender_ns(),
             "wakeups_per_s": self.reader.waits as f64 / self.seconds,
         })
     }
@@ -114,10 +122,14 @@ impl Outcome {
 #[derive(Debug)]
 pub struct Round {
     pub results: Vec<Outcome>,
+    /// Frames that an empty XDP program drops, per second.
+    pub drop_pps: u64,
 }
 
 impl Round {
     pub fn print_json(&self, number: u32) {
+        let line = json!({"event": "xdp_drop", "round": number, "pps": self.drop_pps});
+        println!("{line}");
         for result in &self.results {
             let line = json!({
                 "event": "result",
@@ -141,6 +153,7 @@ pub fn run(rig: &Rig, tools: &[Tool]) -> Round {
         .enumerate()
         .filter(|(_, tool)| tool.program.is_some())
         .collect();
+    let drop_pps = dropped_per_second(rig);
     let mut results = Vec::new();
     for sink in Sink::ALL {
         let each = |count, rate| -> Vec<_> {
@@ -166,7 +179,15 @@ pub fn run(rig: &Rig, tools: &[Tool]) -> Round {
             });
         }
     }
-    Round { results }
+    Round { results, drop_pps }
+}
+
+/// What the rig carries at most: nobody reads.
+fn dropped_per_second(rig: &Rig) -> u64 {
+    let mut traffic = rig.traffic(Arrival::Reader);
+    let _attached = rig.drop_all();
+    let (sent, _) = traffic.deliver(MOST_FRAMES, None);
+    per_second(sent.delivered, sent.duration)
 }
 
 /// Looks for the highest rate without a loss between two trials, a second at each rate
@@ -200,8 +221,9 @@ fn trial(rig: &Rig, tool: &Tool, sink: Sink, count: u64, rate_pps: Option<u64>) 
         Sink::Null => "/dev/null".into(),
         Sink::Tmpfs => rig.folder.path().join("capture"),
     };
+    let mut traffic = rig.traffic(tool.arrival());
     let reader = Reader::start(tool, rig, &path, count);
-    let sent = rig.deliver(count, rate_pps);
+    let (sent, sender_cpu) = traffic.deliver(count, rate_pps);
     let reader = reader.finish();
     let in_file = (sink == Sink::Tmpfs).then(|| {
         let packets = packets_in(&path);
@@ -212,6 +234,7 @@ fn trial(rig: &Rig, tool: &Tool, sink: Sink, count: u64, rate_pps: Option<u64>) 
         offered: sent.delivered,
         offered_pps: per_second(sent.delivered, sent.duration),
         seconds: sent.duration.as_secs_f64(),
+        sender_cpu,
         reader,
         in_file,
     }

@@ -7,11 +7,13 @@ use std::time::Duration;
 
 use tapline_lab::tool;
 
-use crate::rig::{RING_MIB, Rig, SNAPLEN};
+use crate::rig::{Arrival, DROP_RING_MIB, RING_MIB, Rig, SNAPLEN};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Tapline,
+    TaplineRingbuf,
+    TaplineDrop,
     Tcpdump,
     Dumpcap,
     NetsniffNg,
@@ -39,21 +41,26 @@ pub struct Counted {
 impl Tool {
     /// tapline in the builds given, then the others.
     pub fn all(tapline: &[PathBuf]) -> Vec<Self> {
-        let own = tapline.iter().enumerate().map(|(number, path)| {
+        let own = tapline.iter().enumerate().flat_map(|(number, path)| {
             assert!(
                 path.is_file(),
                 "{} is missing: cargo build --release -p tapline-cli",
                 path.display()
             );
-            Self {
-                kind: Kind::Tapline,
+            [
+                (Kind::Tapline, ""),
+                (Kind::TaplineRingbuf, " --backend xdp-ringbuf"),
+                (Kind::TaplineDrop, " --mode drop"),
+            ]
+            .map(|(kind, flags)| Self {
+                kind,
                 name: match number {
-                    0 => "tapline".into(),
-                    _ => format!("tapline ({})", path.display()),
+                    0 => format!("tapline{flags}"),
+                    _ => format!("tapline{flags} ({})", path.display()),
                 },
                 program: Some(path.clone()),
                 package: "",
-            }
+            })
         });
         let peer = |kind, name: &str| Self {
             kind,
@@ -70,7 +77,15 @@ impl Tool {
     }
 
     pub fn is_peer(&self) -> bool {
-        self.kind != Kind::Tapline
+        matches!(self.kind, Kind::Tcpdump | Kind::Dumpcap | Kind::NetsniffNg)
+    }
+
+    /// Whose program the frames come to first.
+    pub fn arrival(&self) -> Arrival {
+        match self.kind {
+            Kind::TaplineRingbuf | Kind::TaplineDrop => Arrival::Reader,
+            _ => Arrival::Counted,
+        }
     }
 
     /// What its `--version` says, in short.
@@ -98,6 +113,14 @@ impl Tool {
             Kind::Tapline => format!(
                 "capture -i {interface} -s {SNAPLEN} -c {count} --backend packet-v3 \
                  --buffer {RING_MIB}M --json -w"
+            ),
+            Kind::TaplineRingbuf => format!(
+                "capture -i {interface} --direction in -s {SNAPLEN} -c {count} \
+                 --backend xdp-ringbuf --xdp native --buffer {RING_MIB}M --json -w"
+            ),
+            Kind::TaplineDrop => format!(
+                "capture -i {interface} -s {SNAPLEN} -c {count} --mode drop --xdp native \
+                 --buffer {DROP_RING_MIB}M --json -w"
             ),
             // -Z: it would otherwise become a user who may not write here.
             Kind::Tcpdump => {
@@ -128,14 +151,14 @@ impl Tool {
         Duration::from_millis(match self.kind {
             Kind::Tcpdump => 1000,
             Kind::Dumpcap => 250,
-            Kind::Tapline | Kind::NetsniffNg => 100,
+            Kind::Tapline | Kind::TaplineRingbuf | Kind::TaplineDrop | Kind::NetsniffNg => 100,
         })
     }
 
     /// Finds the counts in what it printed.
     pub fn counted(&self, printed: &str) -> Option<Counted> {
         match self.kind {
-            Kind::Tapline => {
+            Kind::Tapline | Kind::TaplineRingbuf | Kind::TaplineDrop => {
                 let summary: serde_json::Value =
                     serde_json::from_str(printed.lines().last()?).ok()?;
                 let lost = summary["lost"].as_object()?.values();

@@ -43,7 +43,8 @@ pub struct CaptureArgs {
     #[command(flatten)]
     pub mode: ModeArgs,
 
-    /// How packets cross the kernel border: packet-v2, packet-v3, xdp (--mode drop) or auto
+    /// How packets cross the kernel border: packet-v2, packet-v3, xdp (--mode drop), xdp-ringbuf (copies
+    /// of packets that come in, short ones; with --direction in and -s) or auto
     #[arg(long, value_name = "RING", default_value = "auto", value_parser = backend)]
     pub backend: BackendChoice,
 
@@ -125,8 +126,6 @@ pub enum Delivery {
 pub enum BackendChoice {
     Auto,
     Ring(Backend),
-    /// Named by the grammar and not in this build.
-    Unsupported(&'static str),
 }
 
 fn backend(text: &str) -> Result<BackendChoice, String> {
@@ -135,8 +134,8 @@ fn backend(text: &str) -> Result<BackendChoice, String> {
         "packet-v2" => Ok(BackendChoice::Ring(Backend::PacketV2)),
         "packet-v3" => Ok(BackendChoice::Ring(Backend::PacketV3)),
         "xdp" => Ok(BackendChoice::Ring(Backend::Xdp)),
-        "xdp-ringbuf" => Ok(BackendChoice::Unsupported("xdp-ringbuf")),
-        _ => Err("use packet-v2, packet-v3, xdp or auto".into()),
+        "xdp-ringbuf" => Ok(BackendChoice::Ring(Backend::XdpRingbuf)),
+        _ => Err("use packet-v2, packet-v3, xdp, xdp-ringbuf or auto".into()),
     }
 }
 

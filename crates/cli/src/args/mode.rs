@@ -15,8 +15,8 @@ pub struct ModeArgs {
     #[arg(long, value_name = "pass|drop", value_parser = others)]
     pub others: Option<Others>,
 
-    /// With --mode drop: where packets are taken, in the driver, in the stack's first step (with any
-    /// driver, slower), or in the first of them that works [default: auto]
+    /// With --mode drop and --backend xdp-ringbuf: where packets are taken or copied, in the driver, in
+    /// the stack's first step (with any driver), or in the first of them that works [default: auto]
     #[arg(long, value_name = "native|generic|auto", value_parser = place)]
     pub xdp: Option<XdpPlace>,
 }

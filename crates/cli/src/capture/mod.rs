@@ -12,7 +12,7 @@ use tapline::capture::{
     Capture, CaptureError, Ended, FileConsumer, Filter, OpenLink, Options, Outcome,
 };
 
-use crate::args::{BackendChoice, CaptureArgs, Delivery};
+use crate::args::{CaptureArgs, Delivery};
 use crate::failure::{Exit, Failure, chain};
 use crate::line::Printer;
 use crate::output::{self, Written};
@@ -123,11 +123,6 @@ fn finish(args: &CaptureArgs, outcome: &Outcome) -> Result<Exit, Failure> {
 
 fn refuse_unsupported(args: &CaptureArgs) -> Result<(), Failure> {
     let unsupported = |line: String| Err(Failure::new(Exit::Unsupported, line));
-    if let BackendChoice::Unsupported(name) = args.backend {
-        return unsupported(format!(
-            "backend {name} is not supported by this build (use packet-v2, packet-v3, xdp or auto)"
-        ));
-    }
     if args.delivery == Delivery::Adaptive {
         return unsupported(
             "adaptive delivery is not supported by this build (use immediate or batch)".into(),

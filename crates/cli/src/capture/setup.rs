@@ -7,7 +7,7 @@ use std::time::Duration;
 use store::model::Section;
 use store::write::{CaptureFile, WriteError};
 use tapline::capture::{
-    Capture, DROP_BUFFER_BYTES, Expression, Filter, Limits, Mode, Options, XdpPlace,
+    Backend, Capture, DROP_BUFFER_BYTES, Expression, Filter, Limits, Mode, Options, XdpPlace,
 };
 
 use crate::args::{BackendChoice, CaptureArgs, Delivery, ModeArgs};
@@ -18,7 +18,7 @@ use crate::{filter_file, output};
 pub fn options(args: &CaptureArgs) -> Result<Options, Failure> {
     output::refuse_two_on_stdout(&args.output, args.json)?;
     output::refuse_keep_alone(&args.output)?;
-    refuse_without_drop_mode(args.mode)?;
+    refuse_without_xdp(args)?;
     let text = match &args.filter_file {
         Some(path) => Some(filter_file::expression(path)?),
         None => (!args.filter.is_empty()).then(|| args.filter.join(" ")),
@@ -45,7 +45,7 @@ pub fn options(args: &CaptureArgs) -> Result<Options, Failure> {
         xdp: args.mode.xdp.unwrap_or(XdpPlace::NativeOrGeneric),
         backend: match args.backend {
             BackendChoice::Ring(backend) => Some(backend),
-            BackendChoice::Auto | BackendChoice::Unsupported(_) => None,
+            BackendChoice::Auto => None,
         },
         promiscuous: !args.no_promisc,
         direction: args.direction,
@@ -90,13 +90,16 @@ fn default_buffer(args: &CaptureArgs) -> usize {
     }
 }
 
-fn refuse_without_drop_mode(args: ModeArgs) -> Result<(), Failure> {
-    let flag = match (args.mode, args.others, args.xdp) {
-        (Mode::Drop, _, _) | (_, None, None) => return Ok(()),
-        (_, Some(_), _) => "--others",
-        _ => "--xdp",
+/// Flags that say something only of XDP programs.
+fn refuse_without_xdp(args: &CaptureArgs) -> Result<(), Failure> {
+    let ModeArgs { mode, others, xdp } = args.mode;
+    let copies = args.backend == BackendChoice::Ring(Backend::XdpRingbuf);
+    let line = match (mode, others, xdp) {
+        (Mode::Drop, _, _) => return Ok(()),
+        (_, Some(_), _) => "--others needs --mode drop",
+        (_, None, Some(_)) if !copies => "--xdp needs --mode drop or --backend xdp-ringbuf",
+        _ => return Ok(()),
     };
-    let line = format!("{flag} needs --mode drop");
     Err(Failure::new(Exit::Usage, line))
 }
 

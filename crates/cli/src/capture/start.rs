@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal, Write};
 
-use tapline::capture::{Capture, FilterPlace, OpenLink};
+use tapline::capture::{Backend, Capture, FilterPlace, OpenLink};
 
 use super::summary::xdp_mode_json;
 use crate::args::CaptureArgs;
@@ -67,9 +67,13 @@ fn line(opened: &OpenLink<'_>) -> String {
     let Some(mode) = xdp_mode else {
         return format!("capturing on {name} ({backend}, {bytes} ring)");
     };
+    let (verb, places) = match opened.backend {
+        Backend::XdpRingbuf => ("copying packets that come in on", "processor"),
+        _ => ("taking packets from", "queue"),
+    };
     let s = if rings == 1 { "" } else { "s" };
     let why = native_refusal.map_or_else(String::new, |refusal| {
         format!("; its driver refused native XDP: {}", chain(refusal))
     });
-    format!("taking packets from {name} ({mode} {backend}, {rings} queue{s}, {bytes} ring{s}{why})")
+    format!("{verb} {name} ({mode} {backend}, {rings} {places}{s}, {bytes} ring{s}{why})")
 }

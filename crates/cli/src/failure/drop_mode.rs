@@ -3,8 +3,8 @@
 use std::io;
 
 use ring::{XdpOpenError, XdpSetupError, XdpStep};
-use tapline::bpf::{LoadError, RedirectError, XdpMode};
-use tapline::capture::{Backend, ModeError};
+use tapline::bpf::{LoadError, RedirectError, XdpAttachError, XdpMode};
+use tapline::capture::{Backend, MirrorLimit, ModeError};
 
 use super::{Exit, NO_LINK};
 
@@ -24,6 +24,9 @@ pub(super) fn mode(error: ModeError) -> Answer {
             ..
         } => Some("use --mode drop"),
         ModeError::Backend { .. } => Some("use --backend xdp or auto"),
+        ModeError::Mirror(MirrorLimit::HardwareTime | MirrorLimit::ClassicProgram) => {
+            Some("use --backend auto")
+        }
         ModeError::Outgoing => Some("use --direction in, or --mode mirror"),
         ModeError::HardwareTime => Some("use --timestamp kernel, or --mode mirror"),
         ModeError::ClassicProgram => Some("give its expression, or use --mode mirror"),
@@ -59,41 +62,44 @@ fn setup(error: &XdpSetupError) -> Answer {
 pub(super) fn steering(error: &RedirectError) -> Answer {
     match error {
         RedirectError::Map(error) if is_refused(&error.source) => (Exit::Privilege, None),
-        RedirectError::Load(error) => load(error),
-        RedirectError::Attach { refusal, .. } => match code(&refusal.source) {
-            libc::EPERM | libc::EACCES => (Exit::Privilege, None),
-            libc::EOPNOTSUPP | libc::EINVAL | libc::ERANGE if refusal.mode == XdpMode::Native => {
-                (Exit::Unsupported, Some("use --xdp auto or generic"))
-            }
-            libc::EOPNOTSUPP | libc::EINVAL | libc::ERANGE => {
-                (Exit::Unsupported, Some("use --mode mirror"))
-            }
-            _ => (Exit::Failed, None),
-        },
+        RedirectError::Load(error) => loading(
+            error,
+            "the filter is too much for XDP here: a shorter one, or --mode mirror",
+        ),
+        RedirectError::Attach { refusal, .. } => attaching(refusal, "use --mode mirror"),
+        _ => (Exit::Failed, None),
+    }
+}
+
+/// An XDP program that was not attached; `instead` is what helps where XDP does not work at all.
+pub(super) fn attaching(refusal: &XdpAttachError, instead: &'static str) -> Answer {
+    match code(&refusal.source) {
+        libc::EPERM | libc::EACCES => (Exit::Privilege, None),
+        libc::EOPNOTSUPP | libc::EINVAL | libc::ERANGE if refusal.mode == XdpMode::Native => {
+            (Exit::Unsupported, Some("use --xdp auto or generic"))
+        }
+        libc::EOPNOTSUPP | libc::EINVAL | libc::ERANGE => (Exit::Unsupported, Some(instead)),
         _ => (Exit::Failed, None),
     }
 }
 
 /// The verifier writes a log also when it is only a privilege that it misses.
-fn load(error: &LoadError) -> Answer {
+pub(super) fn loading(error: &LoadError, instead: &'static str) -> Answer {
     match error {
         LoadError::Refused { source, .. } if code(source) == libc::EPERM => (Exit::Privilege, None),
         LoadError::Refused { log, .. } if log.whole().contains("prohibited for !root") => (
             Exit::Privilege,
             Some("needs CAP_PERFMON; run with sudo or setcap"),
         ),
-        LoadError::Refused { .. } => (
-            Exit::Unsupported,
-            Some("the filter is too much for XDP here: a shorter one, or --mode mirror"),
-        ),
+        LoadError::Refused { .. } => (Exit::Unsupported, Some(instead)),
         _ => (Exit::Failed, None),
     }
 }
 
-fn is_refused(error: &io::Error) -> bool {
+pub(super) fn is_refused(error: &io::Error) -> bool {
     matches!(code(error), libc::EPERM | libc::EACCES)
 }
 
-fn code(error: &io::Error) -> i32 {
+pub(super) fn code(error: &io::Error) -> i32 {
     error.raw_os_error().unwrap_or(0)
 }

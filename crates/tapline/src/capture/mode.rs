@@ -60,7 +60,11 @@ pub enum ModeError {
 impl ModeError {
     /// Whether the mode, and not the question, has to change for this to be had.
     pub fn is_unsupported(&self) -> bool {
-        !matches!(self, Self::Backend { .. })
+        use MirrorLimit::{Direction, Snaplen};
+        !matches!(
+            self,
+            Self::Backend { .. } | Self::Mirror(Direction | Snaplen { .. })
+        )
     }
 }
 
