@@ -19,7 +19,10 @@ fn wrong_usage_is_one_line_and_status_2() {
         (&["--directoin", "in"], "did you mean '--direction'?"),
         (&["--direction", "up"], "use in, out or both"),
         (&["--delivery", "slow"], "possible values: immediate, batch"),
-        (&["--backend", "pcap"], "use packet-v2, packet-v3, xdp, xdp-ringbuf or auto"),
+        (
+            &["--backend", "pcap"],
+            "use packet-v2, packet-v3, xdp, xdp-ringbuf or auto",
+        ),
         (&["--timestamp", "sundial"], "use kernel or hardware"),
         (&["-c", "0"], "-c"),
         (&["-c", "many"], "-c"),

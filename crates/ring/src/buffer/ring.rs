@@ -257,6 +257,15 @@ impl RingBuffer {
         self.account.unreadable += unreadable as u64;
     }
 
+    /// Whether the packets that wait take `bytes` of the buffer or more; 1 asks whether there is any. A
+    /// packet that the program is just writing counts.
+    #[inline]
+    pub fn holds(&self, bytes: usize) -> bool {
+        let waiting = self.waiting();
+        let waiting = waiting.end.wrapping_sub(waiting.at);
+        waiting > 0 && waiting >= bytes as u64
+    }
+
     /// Whether a quarter of the buffer or more waits to be read.
     pub fn is_filling(&self) -> bool {
         let waiting = self.waiting();

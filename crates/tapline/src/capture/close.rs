@@ -27,12 +27,14 @@ impl Capture {
         }
         self.waiter.remove_stop(stop);
         let block_ns = match self.options.delivery {
-            Policy::Batch { timeout, .. } => nanoseconds(timeout),
+            Policy::Batch { timeout: block, .. } | Policy::Adaptive { target: block } => {
+                nanoseconds(block)
+            }
             _ => 0,
         };
         let deadline_ns = monotonic_ns().saturating_add(block_ns + nanoseconds(SETTLE));
         loop {
-            while delivery.round(&mut self.lanes) && monotonic_ns() < deadline_ns {}
+            while !delivery.round(&mut self.lanes).emptied && monotonic_ns() < deadline_ns {}
             self.measure(0);
             let is_settled = |port: &Port| port.is_settled(&self.lanes);
             if self.ports.iter().all(is_settled) || monotonic_ns() >= deadline_ns {

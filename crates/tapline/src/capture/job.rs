@@ -6,13 +6,12 @@ use std::time::Duration;
 use abi::clock::{monotonic_ns, realtime_ns};
 use filter::Warning;
 use netlink::{IfIndex, Netlink, NetlinkError};
-use ring::Delivery as Policy;
 use rustix::io::Errno;
 use store::model::Interface;
 use store::write::StatisticsSource;
 
 use super::consumer::Consumer;
-use super::delivery::Delivery;
+use super::delivery::{Delivery, Round};
 use super::describe;
 use super::error::CaptureError;
 use super::lane::Lane;
@@ -20,8 +19,9 @@ use super::mode;
 use super::opened::OpenLink;
 use super::options::Options;
 use super::outcome::{Ended, Outcome};
+use super::pause::Pause;
 use super::port::Port;
-use super::wait::{Waiter, Woken, gather, nanoseconds};
+use super::wait::{Waiter, Woken, nanoseconds};
 use super::wanted::Wanted;
 use crate::stop::Stop;
 
@@ -162,13 +162,19 @@ impl Capture {
         let tick_ns = nanoseconds(self.options.tick).max(1);
         let mut next_tick_ns = monotonic_ns().saturating_add(tick_ns);
         let mut next_look_ns = self.next_look_ns();
+        let mut pause = Pause::new(&self.options, &self.lanes);
         loop {
-            let busy = delivery.round(&mut self.lanes);
+            let round = if pause.holds_back(&self.lanes) {
+                Round::EMPTY
+            } else {
+                delivery.round(&mut self.lanes)
+            };
             if delivery.wanted == 0 {
                 return Ok(Ended::Packets);
             }
             let now_ns = monotonic_ns();
-            if !busy {
+            let step = pause.after(now_ns, round);
+            if step.is_pause() {
                 delivery.try_to(|consumer| consumer.idle(realtime_ns()));
             }
             if now_ns >= next_tick_ns {
@@ -185,16 +191,9 @@ impl Capture {
                 }
                 next_look_ns = self.next_look_ns();
             }
-            let until_ns = if busy {
-                now_ns
-            } else {
-                next_tick_ns.min(end_ns).min(next_look_ns)
-            };
-            if let Some(ended) = self.wait(until_ns - now_ns)? {
+            let until_ns = next_tick_ns.min(end_ns).min(next_look_ns);
+            if let Some(ended) = self.pause(&mut pause, step, now_ns, until_ns, stop)? {
                 return Ok(ended);
-            }
-            if !busy {
-                self.gather(stop, next_tick_ns.min(end_ns))?;
             }
         }
     }
@@ -202,7 +201,12 @@ impl Capture {
     /// Sleeps until a ring has work, but `timeout_ns` at most; says so if the capture is to end.
     pub(super) fn wait(&mut self, timeout_ns: u64) -> io::Result<Option<Ended>> {
         let woken = self.waiter.wait(timeout_ns, &self.lanes)?;
-        Ok(woken.map(|woken| match woken {
+        Ok(woken.map(|woken| self.ended(woken)))
+    }
+
+    /// What it means that a sleep ended so.
+    pub(super) fn ended(&mut self, woken: Woken) -> Ended {
+        match woken {
             Woken::Stopped => Ended::Stopped,
             Woken::Broken(lane) => {
                 let link = self.lanes[lane].source.link();
@@ -212,7 +216,7 @@ impl Capture {
                     Err(_) => Ended::LinkRemoved { link: name },
                 }
             }
-        }))
+        }
     }
 
     /// When to look after interfaces that end without a sign.
@@ -236,15 +240,6 @@ impl Capture {
             }
         }
         None
-    }
-
-    /// Lets packets gather where delivery is in batches. Ends early at `until_ns` and for `stop`.
-    fn gather(&self, stop: &Stop, until_ns: u64) -> io::Result<()> {
-        let Policy::Batch { timeout, .. } = self.options.delivery else {
-            return Ok(());
-        };
-        let until_ns = until_ns.min(monotonic_ns().saturating_add(nanoseconds(timeout)));
-        gather(&self.lanes, stop, until_ns)
     }
 }
 

@@ -77,6 +77,15 @@ impl Source {
         }
     }
 
+    /// Whether the packets that wait take `bytes` of it or more; 1 asks whether there is any.
+    pub fn holds(&self, bytes: usize) -> bool {
+        match self {
+            Self::Packet(ring) => ring.holds(bytes),
+            Self::Xdp(ring) => ring.holds(bytes),
+            Self::Buffer(ring) => ring.holds(bytes),
+        }
+    }
+
     /// Whether a quarter of it or more waits to be read.
     pub fn is_filling(&self) -> bool {
         match self {
