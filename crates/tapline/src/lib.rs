@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 pub mod capture;
+pub mod latency;
 mod stop;
 
 pub use stop::{Stop, Stopper};
