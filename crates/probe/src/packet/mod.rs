@@ -1,0 +1,1 @@
+//! Probes and answers as bytes.
