@@ -9,7 +9,7 @@ pub const MAX_PAYLOAD_BYTES: usize = 65_000;
 /// Longest interval and timeout: 11 days.
 pub const MAX_NS: u64 = 1_000_000_000_000_000;
 /// Probes in flight that are kept account of when neither interval nor rate bounds them.
-const MAX_FLIGHT: u64 = 1 << 24;
+const MAX_FLIGHT: u64 = 1 << 22;
 
 /// What to send, and how fast.
 #[derive(Clone, Debug)]
