@@ -62,8 +62,8 @@ proptest! {
         rounds in 1_u32..120,
         interval_ms in 0_u64..100,
         timeout_ms in 1_u64..300,
-        // How the answers to the probes come, in turn: delays in parts of the timeout.
-        delays in prop::collection::vec(prop::collection::vec(0.0..2.0_f64, 0..4), 1..50),
+        // How the answers to the probes come, in turn: delays in thousandths of the timeout.
+        delays in prop::collection::vec(prop::collection::vec(0_u64..2000, 0..4), 1..50),
     ) {
         let plan = Plan {
             interval_ns: interval_ms * MS,
@@ -77,7 +77,7 @@ proptest! {
         let mut turns = delays.iter().cycle();
         world.run(|_| {
             let delays = turns.next().expect("it is a cycle").iter();
-            let delays: Vec<u64> = delays.map(|part| (part * plan.timeout_ns as f64) as u64).collect();
+            let delays: Vec<u64> = delays.map(|part| part * plan.timeout_ns / 1000).collect();
             in_time += delays.iter().filter(|delay| **delay <= plan.timeout_ns).min().iter().count() as u64;
             delays
         });

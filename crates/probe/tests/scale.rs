@@ -104,8 +104,9 @@ fn a_million_targets_have_their_own_counts() {
     let mut prober = Prober::new(&plan, targets("10.0.0.0-10.15.66.63")).expect("a plan");
     assert_eq!(prober.targets().len(), 1_000_000);
     // Every seventh target is absent, every hundredth misses its second probe.
-    let is_lost =
-        |probe: Probe| probe.target % 7 == 0 || (probe.target % 100 == 1 && probe.round == 1);
+    let is_lost = |probe: Probe| {
+        probe.target.is_multiple_of(7) || (probe.target % 100 == 1 && probe.round == 1)
+    };
     let end = run(&mut prober, 30 * MS, is_lost);
     assert!(end <= 300 * MS + SECOND);
     for target in 0..1_000_000 {
@@ -143,7 +144,7 @@ fn a_run_allocates_nothing() {
                 Step::Send(probe) => {
                     let cookie = prober.cookie(probe, now);
                     prober.sent(probe, now);
-                    let payload = if probe.target % 3 == 0 {
+                    let payload = if probe.target.is_multiple_of(3) {
                         &payload
                     } else {
                         &cookie[..]

@@ -93,11 +93,12 @@ impl Cookies {
 
     /// What `cookie` says, if its tag is right for `sequence`.
     pub fn read(&self, cookie: &[u8; COOKIE_BYTES], sequence: u16) -> Option<Cookie> {
-        let [a, b, c, d, e, f, g, h, t0, t1, t2, t3, tag @ ..] = *cookie;
-        let time = u64::from_be_bytes([a, b, c, d, e, f, g, h]);
-        let target = u32::from_be_bytes([t0, t1, t2, t3]);
-        let right = self.tag(time, target, sequence);
-        (u32::from_be_bytes(tag) == right).then_some(Cookie {
+        let (time, rest) = cookie.split_first_chunk()?;
+        let (target, tag) = rest.split_first_chunk()?;
+        let time = u64::from_be_bytes(*time);
+        let target = u32::from_be_bytes(*target);
+        let right = self.tag(time, target, sequence).to_be_bytes();
+        (tag == right).then_some(Cookie {
             target,
             number_low: (time as u32 & 0xff) << 16 | u32::from(sequence),
             sent_ns: time >> 8,

@@ -92,9 +92,10 @@ impl Gates {
             .prefixes
             .as_ref()
             .map_or(0, |(bucket, full)| bucket.ready(full[place(address)]));
-        let by_neighbour = match self.is_unheard(target) {
-            true => self.neighbour.ready(self.neighbours_full_ns),
-            false => 0,
+        let by_neighbour = if self.is_unheard(target) {
+            self.neighbour.ready(self.neighbours_full_ns)
+        } else {
+            0
         };
         by_prefix.max(by_neighbour)
     }

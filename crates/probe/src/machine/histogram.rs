@@ -89,8 +89,11 @@ mod tests {
             quantile in 0.0..=1.0_f64,
         ) {
             let mut histogram = Histogram::default();
-            durations.iter().for_each(|duration| histogram.record(*duration));
+            for duration in &durations {
+                histogram.record(*duration);
+            }
             durations.sort_unstable();
+            #[expect(clippy::cast_sign_loss, reason = "it is at least 1")]
             let rank = (quantile * durations.len() as f64).ceil().max(1.0) as usize;
             let exact = durations[rank - 1];
             let found = histogram.quantile(quantile).expect("not empty");

@@ -87,14 +87,16 @@ impl Plan {
     /// # Errors
     /// [`PlanError`] names the value that is out of its range.
     pub fn forecast(&self, targets: u32) -> Result<Forecast, PlanError> {
-        let in_range = |what, value: u64, low: u64, high: u64| match (low..=high).contains(&value) {
-            true => Ok(()),
-            false => Err(PlanError {
+        let in_range = |what, value: u64, low: u64, high: u64| {
+            if (low..=high).contains(&value) {
+                return Ok(());
+            }
+            Err(PlanError {
                 what,
                 value,
                 low,
                 high,
-            }),
+            })
         };
         let most_rounds = u64::from(u32::MAX - 1);
         in_range("targets", targets.into(), 1, most_rounds)?;

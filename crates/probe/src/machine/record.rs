@@ -81,9 +81,10 @@ impl Records {
         if issued - probe.round > self.window.rounds() {
             return First::Unknown;
         }
-        match self.window.settle(probe.target, probe.round) {
-            true => First::Yes,
-            false => First::No,
+        if self.window.settle(probe.target, probe.round) {
+            First::Yes
+        } else {
+            First::No
         }
     }
 

@@ -101,9 +101,10 @@ impl Schedule {
         // Each time round either ends the loop or defers a slot, of which there are so many at most.
         loop {
             if self.next_slot == self.slots {
-                return match self.deferred.is_empty() {
-                    true => Turn::Over,
-                    false => Turn::Wait(deferred_ns.max(now_ns + 1)),
+                return if self.deferred.is_empty() {
+                    Turn::Over
+                } else {
+                    Turn::Wait(deferred_ns.max(now_ns + 1))
                 };
             }
             if self.next_slot >= limit {

@@ -48,6 +48,7 @@ impl Tally {
         self.squares += deviation * (rtt - self.mean_ns);
     }
 
+    #[expect(clippy::cast_sign_loss, reason = "durations are not negative")]
     pub fn rtt(&self, last_ns: f32) -> Option<Rtt> {
         (self.timed > 0).then(|| Rtt {
             min_ns: self.min_ns as u64,

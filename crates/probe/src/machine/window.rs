@@ -89,7 +89,7 @@ impl Window {
     }
 
     fn place(&self, target: u32, round: u32) -> (usize, u64) {
-        let word = target as usize * self.words + (round as usize / 64 & (self.words - 1));
+        let word = target as usize * self.words + ((round as usize / 64) & (self.words - 1));
         (word, 1 << (round % 64))
     }
 }
