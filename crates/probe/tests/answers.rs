@@ -28,7 +28,7 @@ fn one_in_flight(words: &str) -> (World, Probe, Packet) {
     (world, probe, packet)
 }
 
-fn error_about<'a>(packet: &'a Packet, kind: u8, code: u8, quoted: usize) -> Message<'a> {
+fn error_about(packet: &Packet, kind: u8, code: u8, quoted: usize) -> Message<'_> {
     Message::Error(ErrorMessage {
         router: address(ROUTER),
         kind,
@@ -342,65 +342,4 @@ fn an_error_about_what_was_not_sent_is_not_believed() {
         Verdict::Foreign
     );
     assert_eq!(world.prober.total(), counts(|c| c.sent = 1));
-}
-
-#[test]
-fn answers_that_overtake_are_received_and_told() {
-    let mut world = World::new(&plan(3), "10.0.0.1");
-    let quick = Plan {
-        interval_ns: MS,
-        ..plan(3)
-    };
-    world.prober = World::new(&quick, "10.0.0.1").prober;
-    let packets: Vec<_> = std::iter::from_fn(|| match world.lost.len() {
-        0 => world.send(),
-        _ => None,
-    })
-    .take(3)
-    .collect();
-    let reordered: Vec<bool> = [0, 2, 1]
-        .map(|at: usize| world.receive(Message::Reply(packets[at].1.reply())))
-        .iter()
-        .map(|verdict| {
-            matches!(
-                verdict,
-                Verdict::Received {
-                    is_reordered: true,
-                    ..
-                }
-            )
-        })
-        .collect();
-    assert_eq!(reordered, [false, false, true]);
-    let total = world.prober.total();
-    assert_eq!((total.received, world.prober.others().reordered), (3, 1));
-}
-
-#[test]
-fn an_answer_older_than_memory_is_stale() {
-    let mut world = World::new(&plan(200), "10.0.0.1");
-    let (probe, first) = world.send().expect("a probe");
-    for _ in 0..100 {
-        world.send();
-    }
-    let verdict = world.receive(Message::Reply(first.reply()));
-    assert_eq!(verdict, Verdict::Stale { probe });
-    assert_eq!(world.prober.others().stale, 1);
-    let total = world.prober.total();
-    assert_eq!((total.sent, total.lost, total.late), (101, 99, 0));
-}
-
-#[test]
-fn the_longest_outage_is_told() {
-    let mut world = World::new(&plan(20), "10.0.0.1");
-    world.run(|probe| match probe.round {
-        3..=6 | 10..=12 => Vec::new(),
-        _ => vec![MS],
-    });
-    assert_eq!(world.prober.longest_outage(0), 4);
-    assert_eq!(
-        world.prober.total(),
-        counts(|c| (c.sent, c.received, c.lost) = (20, 13, 7))
-    );
-    assert_eq!(world.lost.len(), 7);
 }

@@ -38,9 +38,9 @@ fn densest(times: &[u64], span_ns: u64) -> usize {
 fn each_target_is_probed_once_an_interval_and_all_are_spread_over_it() {
     let times = times(&plan(5), "10.0.0.0/28", false);
     let mut of: HashMap<u32, Vec<u64>> = HashMap::new();
-    times
-        .iter()
-        .for_each(|(at, probe)| of.entry(probe.target).or_default().push(*at));
+    for (at, probe) in &times {
+        of.entry(probe.target).or_default().push(*at);
+    }
     assert_eq!(of.len(), 14);
     for own in of.values() {
         assert_eq!(own.len(), 5);
