@@ -155,13 +155,18 @@ impl Prober {
 
     /// Counts the probes lost whose time is over at `now_ns`, and tells each.
     pub fn expire(&mut self, now_ns: u64, mut lost: impl FnMut(Probe)) {
+        self.expire_with(now_ns, |probe, _| lost(probe));
+    }
+
+    /// As [`Prober::expire`], and shows what is known at each.
+    pub fn expire_with(&mut self, now_ns: u64, mut lost: impl FnMut(Probe, &Self)) {
         while let Some(end) = self.expiry.take(now_ns) {
             while self.walked < end {
                 let probe = self.schedule.probe_in(self.walked);
-                if self.records.end(probe) {
-                    lost(probe);
-                }
                 self.walked += 1;
+                if self.records.end(probe) {
+                    lost(probe, self);
+                }
             }
         }
     }

@@ -49,6 +49,12 @@ impl Targets {
         self.blocks[block].address((index - self.firsts[block]) as usize)
     }
 
+    /// Whether there is a target of IPv4, or of IPv6.
+    pub fn has_family(&self, is_ipv6: bool) -> bool {
+        let is_of = |block: &Block| block.address(0).is_ipv6() == is_ipv6;
+        self.blocks.iter().any(is_of)
+    }
+
     /// The name that target `index` was given by, where it was not its address.
     pub fn name(&self, index: u32) -> Option<&str> {
         let found = self.names.binary_search_by_key(&index, |(place, _)| *place);
@@ -88,5 +94,22 @@ impl Targets {
     /// Addresses that were named and excluded.
     pub fn excluded(&self) -> u128 {
         self.excluded
+    }
+}
+
+impl From<IpAddr> for Targets {
+    /// A single target.
+    fn from(address: IpAddr) -> Self {
+        let block = match address.to_canonical() {
+            IpAddr::V4(address) => Block::V4(vec![address.to_bits()]),
+            IpAddr::V6(address) => Block::V6(vec![address.to_bits()]),
+        };
+        Self {
+            blocks: vec![block],
+            firsts: vec![0],
+            len: 1,
+            singles: vec![0],
+            ..Self::default()
+        }
     }
 }
