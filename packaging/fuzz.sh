@@ -9,6 +9,8 @@ cd lab/fuzz
 for target in $(cargo +nightly fuzz list); do
     echo "== $target for $seconds s"
     mkdir -p "corpus/$target"
-    cargo +nightly fuzz run "$target" "corpus/$target" ../corpus/captures ../corpus/made -- \
+    seeds=(../corpus/captures ../corpus/made)
+    [ -d "../corpus/$target" ] && seeds+=("../corpus/$target")
+    cargo +nightly fuzz run "$target" "corpus/$target" "${seeds[@]}" -- \
         -max_total_time="$seconds" -max_len=6000
 done

@@ -119,7 +119,7 @@ fn libraries_neither_print_nor_exit() {
 }
 
 #[test]
-fn filter_and_wire_do_no_input_or_output() {
+fn filter_probe_and_wire_do_no_input_or_output() {
     assert_all_keep(rules::reaches_out);
 }
 

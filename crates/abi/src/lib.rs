@@ -8,6 +8,7 @@
 
 pub mod bpf;
 pub mod clock;
+pub mod datagram;
 pub mod ethtool;
 pub mod executable;
 pub mod file;

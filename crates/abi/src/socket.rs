@@ -15,6 +15,10 @@ pub unsafe trait Uapi: Copy + Default {}
 unsafe impl Uapi for i32 {}
 // SAFETY: as above.
 unsafe impl Uapi for u32 {}
+// SAFETY: as above; an array has no padding of its own.
+unsafe impl Uapi for [u32; 8] {}
+// SAFETY: as above.
+unsafe impl Uapi for [u32; 9] {}
 
 /// Opens a packet socket (`SOCK_RAW`) that receives nothing yet: it is bound to no protocol.
 ///

@@ -44,6 +44,12 @@ impl Sum {
         sum.add(u32::from_be_bytes(last))
     }
 
+    /// Adds what another sum has summed, which must have an even length.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        Self(self.0.wrapping_add(other.0))
+    }
+
     /// Adds the pseudo header of IPv4; `length` is that of the transport header and payload.
     ///
     /// ```text

@@ -1,0 +1,176 @@
+//! Which probe a message answers, and how.
+
+use super::cookie::{COOKIE_BYTES, Cookie, last_with_low_bits};
+use super::message::{ErrorMessage, Message, Reply};
+use super::network_error::NetworkError;
+use super::probe::Probe;
+use super::prober::Prober;
+use super::record::First;
+use super::verdict::Verdict;
+
+/// Bits of the sequence number.
+const SEQUENCE_BITS: u32 = 16;
+
+impl Prober {
+    /// Judges `message` and counts it.
+    ///
+    /// `stamp_ns` is when it arrived, by the kernel; `None` when that cannot be told in the run's time,
+    /// as after a step of the wall clock. Then `now_ns` decides whether it is late, and it is not timed.
+    pub fn received(
+        &mut self,
+        message: &Message<'_>,
+        stamp_ns: Option<u64>,
+        now_ns: u64,
+    ) -> Verdict {
+        let verdict = match message {
+            Message::Reply(reply) => self.reply(reply, stamp_ns, now_ns),
+            Message::Error(error) => self.error(error),
+        };
+        match verdict {
+            Verdict::Foreign => self.others.foreign += 1,
+            Verdict::Forged => self.others.forged += 1,
+            Verdict::Stale { .. } => self.others.stale += 1,
+            Verdict::WrongSource { .. } => self.others.wrong_source += 1,
+            Verdict::Notice { .. } => self.others.notices += 1,
+            Verdict::Corrupt { target, .. } => self.records.corrupt(target),
+            Verdict::Duplicate { probe, .. } => self.records.duplicate(probe.target),
+            Verdict::Received { .. } | Verdict::Late { .. } | Verdict::Error { .. } => {}
+        }
+        verdict
+    }
+
+    fn reply(&mut self, reply: &Reply<'_>, stamp_ns: Option<u64>, now_ns: u64) -> Verdict {
+        if reply.identifier != self.identifier {
+            return Verdict::Foreign;
+        }
+        let (cookie, is_whole) = self.take_apart(reply.payload);
+        let Some(cookie) = cookie.and_then(|cookie| self.cookies.read(cookie, reply.sequence))
+        else {
+            return self.without_cookie(reply, is_whole);
+        };
+        let Some((probe, issued)) = self.probe_of(cookie) else {
+            return Verdict::Forged;
+        };
+        if !is_whole || !reply.intact {
+            return Verdict::Corrupt {
+                target: probe.target,
+                probe: Some(probe),
+            };
+        }
+        let source = reply.source;
+        if source != self.targets.address(probe.target) {
+            return Verdict::WrongSource { probe, source };
+        }
+        self.schedule.gates().heard(probe.target);
+        let rtt_ns = stamp_ns.and_then(|stamp_ns| stamp_ns.checked_sub(cookie.sent_ns));
+        let age_ns = rtt_ns.unwrap_or(now_ns.saturating_sub(cookie.sent_ns));
+        match self.records.answer(probe, issued) {
+            First::Unknown => Verdict::Stale { probe },
+            First::No => Verdict::Duplicate { probe, rtt_ns },
+            First::Yes if age_ns > self.timeout_ns => {
+                let had_ended = self.has_ended(probe);
+                self.records.late(probe.target, had_ended);
+                Verdict::Late { probe, rtt_ns }
+            }
+            First::Yes => {
+                let had_ended = self.has_ended(probe);
+                let is_reordered = self.records.is_overtaken(probe);
+                self.records.received(probe, rtt_ns, had_ended);
+                self.others.reordered += u64::from(is_reordered);
+                self.others.untimed += u64::from(rtt_ns.is_none());
+                Verdict::Received {
+                    probe,
+                    rtt_ns,
+                    is_reordered,
+                }
+            }
+        }
+    }
+
+    fn error(&mut self, message: &ErrorMessage<'_>) -> Verdict {
+        let quote = &message.quote;
+        if quote.identifier != self.identifier || !message.intact {
+            return Verdict::Foreign;
+        }
+        let cookie = quote.payload.first_chunk();
+        let (probe, issued) = if let Some(cookie) = cookie {
+            let cookie = self.cookies.read(cookie, quote.sequence);
+            match cookie.and_then(|cookie| self.probe_of(cookie)) {
+                Some(found) => found,
+                None => return Verdict::Forged,
+            }
+        } else {
+            let Some(target) = self.targets.find(quote.destination) else {
+                return Verdict::Foreign;
+            };
+            let issued = self.schedule.issued(target);
+            let low = u32::from(quote.sequence);
+            let Some(number) = last_with_low_bits(low, SEQUENCE_BITS, issued) else {
+                return Verdict::Foreign;
+            };
+            let round = number - 1;
+            (Probe { target, round }, issued)
+        };
+        let is_proven = cookie.is_some();
+        let error = NetworkError {
+            router: message.router,
+            kind: message.kind,
+            code: message.code,
+        };
+        self.errors.count(error);
+        if !error.is_final() {
+            return Verdict::Notice { probe, error };
+        }
+        match self.records.answer(probe, issued) {
+            First::Yes => {
+                let had_ended = self.has_ended(probe);
+                self.records.error(probe.target, had_ended);
+                self.others.unproven += u64::from(!is_proven);
+                Verdict::Error {
+                    probe,
+                    error,
+                    is_proven,
+                }
+            }
+            First::No => Verdict::Duplicate {
+                probe,
+                rtt_ns: None,
+            },
+            First::Unknown => Verdict::Stale { probe },
+        }
+    }
+
+    /// The cookie of a payload, and whether the rest of it is as it was sent.
+    fn take_apart<'a>(&self, payload: &'a [u8]) -> (Option<&'a [u8; COOKIE_BYTES]>, bool) {
+        match payload.split_first_chunk() {
+            Some((cookie, rest)) => (Some(cookie), *rest == *self.filler),
+            None => (None, false),
+        }
+    }
+
+    /// The probe that a cookie names, and how many have had their turn at its target.
+    fn probe_of(&self, cookie: Cookie) -> Option<(Probe, u32)> {
+        let target = cookie.target;
+        if target >= self.targets.len() {
+            return None;
+        }
+        let issued = self.schedule.issued(target);
+        let round = cookie.number(issued)? - 1;
+        Some((Probe { target, round }, issued))
+    }
+
+    /// What a reply is whose cookie is not one of ours.
+    fn without_cookie(&self, reply: &Reply<'_>, is_whole: bool) -> Verdict {
+        if is_whole && reply.intact {
+            return Verdict::Forged;
+        }
+        // A damaged answer of a target differs from another program's sound one by its checksum.
+        match self.targets.find(reply.source) {
+            Some(target) if !reply.intact => Verdict::Corrupt {
+                target,
+                probe: None,
+            },
+            _ => Verdict::Foreign,
+        }
+    }
+}

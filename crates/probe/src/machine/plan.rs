@@ -1,0 +1,213 @@
+//! What a run is to be.
+
+use std::fmt;
+
+use super::cookie::{COOKIE_BYTES, Key};
+
+/// Longest payload: with its headers it fits into an IP packet of 65535 bytes, with room for options.
+pub const MAX_PAYLOAD_BYTES: usize = 65_000;
+/// Longest interval and timeout: 11 days.
+pub const MAX_NS: u64 = 1_000_000_000_000_000;
+/// Probes in flight that are kept account of when neither interval nor rate bounds them.
+const MAX_FLIGHT: u64 = 1 << 22;
+
+/// What to send, and how fast.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Probes to each target, 1 to `u32::MAX - 1`; `None` goes on until it is stopped.
+    pub rounds: Option<u32>,
+    /// Time between two probes to one target. The targets are spread evenly over it.
+    pub interval_ns: u64,
+    /// Probes a second to all targets together, at most; `None` sets no limit. Where it is too low for
+    /// the interval, the interval is stretched.
+    pub rate_pps: Option<u32>,
+    /// Time after which an answer is late, 1 ms at least.
+    pub timeout_ns: u64,
+    /// Length of the payload, [`COOKIE_BYTES`] to [`MAX_PAYLOAD_BYTES`].
+    pub payload_bytes: usize,
+    /// Identifier in the ICMP header, the same for all probes of the run.
+    pub identifier: u16,
+    /// The secret that cookies and order come of.
+    pub key: Key,
+    /// Probes a second to the targets of one IPv4 /24 or IPv6 /64 together, at most.
+    pub prefix_pps: Option<u32>,
+    /// How many targets on the link that have not answered yet are probed, and in which time.
+    pub neighbours: NeighbourPace,
+    /// Time that back-off may add to the run, all in all.
+    pub backoff_ns: u64,
+    /// Keep a histogram for each target too: 864 bytes each.
+    pub histograms: bool,
+}
+
+/// How fast hosts on the link that may be absent are asked for.
+///
+/// The kernel's neighbour table holds 1024 unless told otherwise, and one that does not answer takes
+/// its place for 3 seconds: what comes beyond is dropped without a word.
+///
+/// # Source
+/// `neigh_alloc`, net/core/neighbour.c; `gc_thresh3`, Documentation/networking/ip-sysctl.rst.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NeighbourPace {
+    /// This many at most …
+    pub most: u32,
+    /// … in any time of this length; in twice of it twice as many.
+    pub time_ns: u64,
+}
+
+impl Default for NeighbourPace {
+    fn default() -> Self {
+        Self {
+            most: 400,
+            time_ns: 3_200_000_000,
+        }
+    }
+}
+
+impl Plan {
+    /// One probe a second to each target until stopped, 10 000 a second at most, with a timeout of a
+    /// second and ping's 56 bytes of payload.
+    pub fn new(identifier: u16, key: Key) -> Self {
+        Self {
+            rounds: None,
+            interval_ns: 1_000_000_000,
+            rate_pps: Some(10_000),
+            timeout_ns: 1_000_000_000,
+            payload_bytes: 56,
+            identifier,
+            key,
+            prefix_pps: None,
+            neighbours: NeighbourPace::default(),
+            backoff_ns: 1_000_000_000,
+            histograms: false,
+        }
+    }
+
+    /// What the run will be with `targets` targets, without sending anything.
+    ///
+    /// # Errors
+    /// [`PlanError`] names the value that is out of its range.
+    pub fn forecast(&self, targets: u32) -> Result<Forecast, PlanError> {
+        let in_range = |what, value: u64, low: u64, high: u64| {
+            if (low..=high).contains(&value) {
+                return Ok(());
+            }
+            Err(PlanError {
+                what,
+                value,
+                low,
+                high,
+            })
+        };
+        let most_rounds = u64::from(u32::MAX - 1);
+        in_range("targets", targets.into(), 1, most_rounds)?;
+        in_range("count", self.rounds.unwrap_or(1).into(), 1, most_rounds)?;
+        in_range("interval (ns)", self.interval_ns, 0, MAX_NS)?;
+        in_range(
+            "rate",
+            self.rate_pps.unwrap_or(1).into(),
+            1,
+            u32::MAX.into(),
+        )?;
+        in_range(
+            "prefix rate",
+            self.prefix_pps.unwrap_or(1).into(),
+            1,
+            u32::MAX.into(),
+        )?;
+        in_range("timeout (ns)", self.timeout_ns, 1_000_000, MAX_NS)?;
+        let [low, high] = [COOKIE_BYTES, MAX_PAYLOAD_BYTES].map(|bytes| bytes as u64);
+        in_range("payload (bytes)", self.payload_bytes as u64, low, high)?;
+        in_range(
+            "neighbours",
+            self.neighbours.most.into(),
+            1,
+            u32::MAX.into(),
+        )?;
+        in_range("neighbour time (ns)", self.neighbours.time_ns, 0, MAX_NS)?;
+        in_range("back-off (ns)", self.backoff_ns, 0, MAX_NS)?;
+        let by_rate = self.rate_pps.map_or(0, |rate| {
+            (u64::from(targets) * 1_000_000_000).div_ceil(rate.into())
+        });
+        let round_ns = self.interval_ns.max(by_rate);
+        Ok(Forecast {
+            targets,
+            rounds: self.rounds,
+            round_ns,
+            timeout_ns: self.timeout_ns,
+            backoff_ns: self.backoff_ns,
+        })
+    }
+}
+
+/// What a run will be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Forecast {
+    /// Number of targets.
+    pub targets: u32,
+    /// Probes to each; `None` without end.
+    pub rounds: Option<u32>,
+    /// Time between two probes to one target: the interval, or longer where the rate asks for it.
+    pub round_ns: u64,
+    timeout_ns: u64,
+    backoff_ns: u64,
+}
+
+impl Forecast {
+    /// Probes in all; `None` without end.
+    pub fn probes(&self) -> Option<u64> {
+        Some(u64::from(self.rounds?) * u64::from(self.targets))
+    }
+
+    /// The time after which the run is over whatever the network does: count × interval + timeout.
+    /// `None` without end. Back-off (up to its own limit), the limits for prefixes and neighbours, and
+    /// a host too slow for the rate come on top.
+    pub fn duration_ns(&self) -> Option<u64> {
+        let sending = self.round_ns.saturating_mul(self.rounds?.into());
+        Some(sending.saturating_add(self.timeout_ns))
+    }
+
+    /// Time between two probes, in 2⁻³² nanoseconds.
+    pub(crate) fn gap(&self) -> u128 {
+        (u128::from(self.round_ns) << 32) / u128::from(self.targets)
+    }
+
+    /// How many probes to one target may be in flight.
+    pub(crate) fn flight(&self) -> u32 {
+        let most = (MAX_FLIGHT / u64::from(self.targets)).clamp(62, MAX_FLIGHT) as u32;
+        // A sixteenth for the graininess of the expiry, and two for the ends.
+        let time_ns = self.timeout_ns + self.timeout_ns / 16;
+        match time_ns.checked_div(self.round_ns) {
+            Some(rounds) => most.min((rounds + 2).min(u64::from(u32::MAX)) as u32),
+            None => most,
+        }
+    }
+}
+
+/// A value of a [`Plan`] that is out of its range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PlanError {
+    /// Which.
+    pub what: &'static str,
+    /// What it is.
+    pub value: u64,
+    /// The least it may be.
+    pub low: u64,
+    /// The most it may be.
+    pub high: u64,
+}
+
+impl fmt::Display for PlanError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            what,
+            value,
+            low,
+            high,
+        } = self;
+        write!(f, "{what} is {value}, not between {low} and {high}")
+    }
+}
+
+impl std::error::Error for PlanError {}

@@ -1,0 +1,250 @@
+//! The state machine.
+
+use super::cookie::{COOKIE_BYTES, Cookies};
+use super::expiry::Expiry;
+use super::histogram::Histogram;
+use super::network_error::NetworkErrors;
+use super::plan::{Plan, PlanError};
+use super::probe::Probe;
+use super::record::Records;
+use super::schedule::{Schedule, Turn};
+use super::tally::{Counts, Rtt};
+use super::verdict::Others;
+use crate::targets::Targets;
+
+/// What to do next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Send this probe, and say what became of it: [`Prober::sent`] or [`Prober::dropped`].
+    Send(Probe),
+    /// Nothing before this time, unless an answer comes.
+    Wait(u64),
+    /// The run is over.
+    Done,
+}
+
+/// Why this host did not send a probe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Drop {
+    /// It had no room (ENOBUFS): the next probes go more slowly for a while.
+    NoRoom,
+    /// It refuses, for want of a route, a permission or an interface.
+    Refused,
+}
+
+/// A run of probes to many targets, without socket or clock.
+///
+/// Times are nanoseconds since the run began, by a clock that is never set. All memory is allocated by
+/// [`Prober::new`]: for each target 64 bytes of statistics, 16 of bookkeeping, and a bit for each
+/// probe in flight, 64 at least. No call allocates, and the cost of each is bounded and independent of
+/// the number of targets.
+///
+/// ```text
+/// next ─▶ Send ─▶ cookie, then on the wire ─▶ sent, or dropped
+///      └▶ Wait ─▶ received for what arrives; expire when the time has come
+/// ```
+#[derive(Debug)]
+pub struct Prober {
+    pub(super) targets: Targets,
+    pub(super) schedule: Schedule,
+    pub(super) expiry: Expiry,
+    pub(super) records: Records,
+    pub(super) cookies: Cookies,
+    /// What follows the cookie in each payload.
+    pub(super) filler: Box<[u8]>,
+    pub(super) others: Others,
+    pub(super) errors: NetworkErrors,
+    pub(super) timeout_ns: u64,
+    pub(super) identifier: u16,
+    /// Probes that had their turn and of which nothing has been heard yet.
+    in_hand: u64,
+    /// Where the walk over ended slots is.
+    walked: u64,
+}
+
+impl Prober {
+    /// A run of `plan` over `targets`.
+    ///
+    /// # Errors
+    /// [`PlanError`] names the value that is out of its range.
+    pub fn new(plan: &Plan, targets: Targets) -> Result<Self, PlanError> {
+        let forecast = plan.forecast(targets.len())?;
+        let cookies = Cookies::new(plan.key, plan.identifier);
+        let mut filler = vec![0; plan.payload_bytes - COOKIE_BYTES].into_boxed_slice();
+        cookies.fill(&mut filler);
+        Ok(Self {
+            schedule: Schedule::new(plan, &forecast),
+            expiry: Expiry::new(plan.timeout_ns),
+            records: Records::new(&forecast, plan.histograms),
+            cookies,
+            filler,
+            others: Others::default(),
+            errors: NetworkErrors::new(),
+            timeout_ns: plan.timeout_ns,
+            identifier: plan.identifier,
+            in_hand: 0,
+            walked: 0,
+            targets,
+        })
+    }
+
+    /// What to do at `now_ns`. Call [`Prober::expire`] before: it makes room for probes.
+    pub fn next(&mut self, now_ns: u64) -> Step {
+        // So that no probe takes the bit of one that has not ended.
+        let limit = self.walked + u64::from(self.records.flight()) * u64::from(self.targets.len());
+        match self.schedule.turn(now_ns, limit, &self.targets) {
+            Turn::Send(probe) => {
+                self.in_hand += 1;
+                Step::Send(probe)
+            }
+            Turn::Wait(until_ns) => {
+                let expiry_ns = self.expiry.next_ns().unwrap_or(u64::MAX);
+                Step::Wait(until_ns.min(expiry_ns.max(now_ns + 1)))
+            }
+            Turn::Over if self.records.total.pending() == 0 && self.in_hand == 0 => Step::Done,
+            Turn::Full | Turn::Over => match self.expiry.next_ns() {
+                Some(until_ns) => Step::Wait(until_ns),
+                // What is in hand has to be settled first: the caller is asked again at once.
+                None => Step::Wait(now_ns),
+            },
+        }
+    }
+
+    /// What the payload of `probe` begins with when it is sent at `sent_ns`; [`Prober::filler`]
+    /// follows.
+    pub fn cookie(&self, probe: Probe, sent_ns: u64) -> [u8; COOKIE_BYTES] {
+        self.cookies.write(probe, sent_ns)
+    }
+
+    /// What follows the cookie in every payload: bytes that belong to this run.
+    pub fn filler(&self) -> &[u8] {
+        &self.filler
+    }
+
+    /// Notes that `probe` was handed over to the kernel.
+    pub fn sent(&mut self, probe: Probe, now_ns: u64) {
+        self.records.sent(probe);
+        self.schedule.sent();
+        self.out_of_hand(now_ns);
+    }
+
+    /// Notes that this host did not send `probe`.
+    pub fn dropped(&mut self, probe: Probe, why: Drop, now_ns: u64) {
+        self.records.dropped(probe);
+        if why == Drop::NoRoom {
+            self.schedule.congested(now_ns);
+        }
+        self.out_of_hand(now_ns);
+    }
+
+    /// Takes `probe` back, which had its turn and was not tried: it counts as unsent.
+    pub fn unsent(&mut self, probe: Probe, now_ns: u64) {
+        self.records.settle(probe);
+        self.others.unsent += 1;
+        self.out_of_hand(now_ns);
+    }
+
+    fn out_of_hand(&mut self, now_ns: u64) {
+        self.in_hand = self.in_hand.saturating_sub(1);
+        // Where some wait for a limit, what has gone takes a search: not for every probe.
+        let is_cheap = self.schedule.is_in_order();
+        if self.in_hand == 0 && (is_cheap || self.expiry.is_due(now_ns)) {
+            self.expiry.note(self.schedule.gone(), now_ns);
+        }
+    }
+
+    /// Counts the probes lost whose time is over at `now_ns`, and tells each.
+    pub fn expire(&mut self, now_ns: u64, mut lost: impl FnMut(Probe)) {
+        self.expire_with(now_ns, |probe, _| lost(probe));
+    }
+
+    /// As [`Prober::expire`], and shows what is known at each.
+    pub fn expire_with(&mut self, now_ns: u64, mut lost: impl FnMut(Probe, &Self)) {
+        while let Some(end) = self.expiry.take(now_ns) {
+            while self.walked < end {
+                let probe = self.schedule.probe_in(self.walked);
+                self.walked += 1;
+                if self.records.end(probe) {
+                    lost(probe, self);
+                }
+            }
+        }
+    }
+
+    /// Ends the sending; the probes in flight are still waited for.
+    pub fn stop(&mut self, now_ns: u64) {
+        for probe in self.schedule.stop() {
+            self.records.settle(probe);
+            self.others.unsent += 1;
+        }
+        if self.in_hand == 0 {
+            self.expiry.note(self.schedule.gone(), now_ns);
+        }
+    }
+
+    /// Marks a target as a host on the link, whose hardware address the kernel has to ask for. Until
+    /// it answers it is probed at the plan's pace for neighbours.
+    pub fn mark_on_link(&mut self, target: u32) {
+        let targets = self.targets.len();
+        self.schedule.gates().mark_on_link(target, targets);
+    }
+
+    /// Whether the probe's time is over, so that it has been counted as lost if it was not settled.
+    pub(super) fn has_ended(&self, probe: Probe) -> bool {
+        self.schedule.slot_of(probe) < self.walked
+    }
+}
+
+/// What is known so far.
+impl Prober {
+    /// The targets.
+    pub fn targets(&self) -> &Targets {
+        &self.targets
+    }
+
+    /// What became of the probes to `target`.
+    pub fn counts(&self, target: u32) -> Counts {
+        self.records.counts(target)
+    }
+
+    /// Round-trip times of `target`; `None` without an answer in time.
+    pub fn rtt(&self, target: u32) -> Option<Rtt> {
+        self.records.rtt(target)
+    }
+
+    /// Round-trip time of `target` that the share `quantile` of its answers does not exceed, to 1/16 of
+    /// itself; `None` without answers or without histograms in the plan.
+    pub fn quantile(&self, target: u32, quantile: f64) -> Option<u64> {
+        self.records.quantile(target, quantile)
+    }
+
+    /// Most probes to `target` lost in a row.
+    pub fn longest_outage(&self, target: u32) -> u32 {
+        self.records.longest_outage(target)
+    }
+
+    /// What became of all probes.
+    pub fn total(&self) -> Counts {
+        self.records.total
+    }
+
+    /// Round-trip times of all targets.
+    pub fn histogram(&self) -> &Histogram {
+        &self.records.histogram
+    }
+
+    /// Messages that belong to no target.
+    pub fn others(&self) -> Others {
+        self.others
+    }
+
+    /// ICMP errors by router, type and code.
+    pub fn errors(&self) -> &NetworkErrors {
+        &self.errors
+    }
+
+    /// Whether every probe has been sent, lost or taken back and none is waited for.
+    pub fn is_done(&self) -> bool {
+        self.schedule.is_over() && self.in_hand == 0 && self.records.total.pending() == 0
+    }
+}

@@ -1,0 +1,234 @@
+//! Whose turn it is, and when.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::gate::Gates;
+use super::permutation::Permutation;
+use super::plan::{Forecast, Plan};
+use super::probe::Probe;
+use crate::targets::Targets;
+
+/// Lateness that is made up for by sending faster; what goes beyond shifts the rest of the run.
+const MAX_CATCH_UP_NS: u64 = 10_000_000;
+/// Probes that wait for a limit while others overtake them.
+const MAX_DEFERRED: usize = 1024;
+/// First and longest pause after a local drop: 1 ms, doubled 6 times.
+const FIRST_PAUSE_NS: u64 = 1_000_000;
+const MAX_PAUSE_DOUBLINGS: u32 = 6;
+/// Probes sent in a row that shorten the next pause by half.
+const CALM: u32 = 64;
+
+/// The order and the times of a run.
+///
+/// Time is cut into rounds, each round into a slot for each target: slot `round · targets + place`
+/// goes to the target at that place of one permuted order. It is the same in every round, so that
+/// the time between two probes to a target is always the interval.
+#[derive(Debug)]
+pub(crate) struct Schedule {
+    order: Permutation,
+    targets: u64,
+    /// Slots in all.
+    slots: u64,
+    /// First slot that has not been looked at.
+    next_slot: u64,
+    /// When it is due, in 2⁻³² nanoseconds.
+    due: u128,
+    gap: u128,
+    /// Slots that wait for a limit, by the time they may go.
+    deferred: BinaryHeap<Reverse<(u64, u64)>>,
+    gates: Gates,
+    backoff: Backoff,
+}
+
+/// Slower for a while after local drops.
+#[derive(Debug)]
+struct Backoff {
+    doublings: u32,
+    calm: u32,
+    until_ns: u64,
+    left_ns: u64,
+}
+
+/// Whose turn it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Turn {
+    Send(Probe),
+    /// Nobody's before this time.
+    Wait(u64),
+    /// Nobody's before more of the probes in flight have ended.
+    Full,
+    Over,
+}
+
+impl Schedule {
+    pub fn new(plan: &Plan, forecast: &Forecast) -> Self {
+        let targets = u64::from(forecast.targets);
+        Self {
+            order: Permutation::new(
+                forecast.targets,
+                plan.key.0[0] ^ plan.key.0[1].rotate_left(32),
+            ),
+            targets,
+            slots: targets * u64::from(plan.rounds.unwrap_or(u32::MAX - 1)),
+            next_slot: 0,
+            due: 0,
+            gap: forecast.gap(),
+            deferred: BinaryHeap::with_capacity(MAX_DEFERRED),
+            gates: Gates::new(plan),
+            backoff: Backoff {
+                doublings: 0,
+                calm: 0,
+                until_ns: 0,
+                left_ns: plan.backoff_ns,
+            },
+        }
+    }
+
+    pub fn gates(&mut self) -> &mut Gates {
+        &mut self.gates
+    }
+
+    /// Whose turn it is at `now_ns`; slots from `limit` on have to wait.
+    pub fn turn(&mut self, now_ns: u64, limit: u64, targets: &Targets) -> Turn {
+        if let Some(probe) = self.deferred_turn(now_ns, targets) {
+            return Turn::Send(probe);
+        }
+        let deferred_ns = self
+            .deferred
+            .peek()
+            .map_or(u64::MAX, |Reverse((at, _))| *at);
+        // Each time round either ends the loop or defers a slot, of which there are so many at most.
+        loop {
+            if self.next_slot == self.slots {
+                return if self.deferred.is_empty() {
+                    Turn::Over
+                } else {
+                    Turn::Wait(deferred_ns.max(now_ns + 1))
+                };
+            }
+            if self.next_slot >= limit {
+                return Turn::Full;
+            }
+            let due_ns = (self.due >> 32) as u64;
+            if due_ns > now_ns {
+                return Turn::Wait(due_ns.min(deferred_ns.max(now_ns + 1)));
+            }
+            if now_ns - due_ns > MAX_CATCH_UP_NS {
+                self.due = u128::from(now_ns - MAX_CATCH_UP_NS) << 32;
+            }
+            let probe = self.probe_in(self.next_slot);
+            if self.gates.is_open() {
+                self.step();
+                return Turn::Send(probe);
+            }
+            let address = targets.address(probe.target);
+            let ready_ns = self.gates.ready(probe.target, address);
+            if ready_ns <= now_ns {
+                self.gates.pass(probe.target, address, now_ns);
+                self.step();
+                return Turn::Send(probe);
+            }
+            if self.deferred.len() == MAX_DEFERRED {
+                return Turn::Wait(ready_ns.min(deferred_ns.max(now_ns + 1)));
+            }
+            self.deferred.push(Reverse((ready_ns, self.next_slot)));
+            self.step();
+        }
+    }
+
+    /// A deferred probe whose time has come. Several that wait for one limit come at one time: but
+    /// for the first they wait on.
+    fn deferred_turn(&mut self, now_ns: u64, targets: &Targets) -> Option<Probe> {
+        for _ in 0..self.deferred.len() {
+            let Reverse((at, slot)) = *self.deferred.peek()?;
+            if at > now_ns {
+                return None;
+            }
+            self.deferred.pop();
+            let probe = self.probe_in(slot);
+            let address = targets.address(probe.target);
+            let ready_ns = self.gates.ready(probe.target, address);
+            if ready_ns <= now_ns {
+                self.gates.pass(probe.target, address, now_ns);
+                return Some(probe);
+            }
+            self.deferred.push(Reverse((ready_ns, slot)));
+        }
+        None
+    }
+
+    fn step(&mut self) {
+        self.next_slot += 1;
+        self.due += self.gap;
+    }
+
+    /// Notes that a probe was sent.
+    pub fn sent(&mut self) {
+        let backoff = &mut self.backoff;
+        if backoff.doublings > 0 {
+            backoff.calm += 1;
+            if backoff.calm == CALM {
+                (backoff.calm, backoff.doublings) = (0, backoff.doublings - 1);
+            }
+        }
+    }
+
+    /// Notes that this host had no room for a probe: the next ones wait, longer each time, until the
+    /// plan's limit for that is used up.
+    pub fn congested(&mut self, now_ns: u64) {
+        let backoff = &mut self.backoff;
+        if now_ns < backoff.until_ns {
+            return;
+        }
+        let pause_ns = (FIRST_PAUSE_NS << backoff.doublings).min(backoff.left_ns);
+        backoff.left_ns -= pause_ns;
+        backoff.calm = 0;
+        backoff.doublings = (backoff.doublings + 1).min(MAX_PAUSE_DOUBLINGS);
+        backoff.until_ns = now_ns + pause_ns;
+        self.due = self.due.max(u128::from(backoff.until_ns) << 32);
+    }
+
+    /// Ends the sending; gives the probes that waited for a limit.
+    pub fn stop(&mut self) -> Vec<Probe> {
+        self.slots = self.next_slot;
+        let waiting = std::mem::take(&mut self.deferred).into_iter();
+        waiting
+            .map(|Reverse((_, slot))| self.probe_in(slot))
+            .collect()
+    }
+
+    /// Whether no probe waits for a limit.
+    pub fn is_in_order(&self) -> bool {
+        self.deferred.is_empty()
+    }
+
+    /// The slot before which every probe has gone.
+    pub fn gone(&self) -> u64 {
+        let waiting = self.deferred.iter().map(|Reverse((_, slot))| *slot);
+        waiting.min().unwrap_or(self.next_slot)
+    }
+
+    pub fn is_over(&self) -> bool {
+        self.next_slot == self.slots && self.deferred.is_empty()
+    }
+
+    /// How many probes to `target` have had their turn.
+    pub fn issued(&self, target: u32) -> u32 {
+        let place = u64::from(self.order.place_of(target));
+        let (rounds, reached) = (self.next_slot / self.targets, self.next_slot % self.targets);
+        rounds as u32 + u32::from(reached > place)
+    }
+
+    pub fn slot_of(&self, probe: Probe) -> u64 {
+        let place = self.order.place_of(probe.target);
+        u64::from(probe.round) * self.targets + u64::from(place)
+    }
+
+    pub fn probe_in(&self, slot: u64) -> Probe {
+        Probe {
+            target: self.order.at((slot % self.targets) as u32),
+            round: (slot / self.targets) as u32,
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! What is known of a target.
+
+/// Statistics of a target, as they are kept: 64 bytes, a cache line.
+///
+/// Durations are `f32`, exact to 6·10⁻⁸ of themselves; what is added up is `f64`.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[repr(align(64))]
+pub(crate) struct Tally {
+    pub sent: u32,
+    pub received: u32,
+    pub lost: u32,
+    pub late: u32,
+    pub duplicate: u32,
+    pub corrupt: u32,
+    pub errors: u32,
+    pub local_drops: u32,
+    min_ns: f32,
+    max_ns: f32,
+    jitter_ns: f32,
+    /// Answers in time whose round trip is known.
+    timed: u32,
+    mean_ns: f64,
+    /// Sum of the squares of the deviations from the mean (Welford).
+    squares: f64,
+}
+
+const _: () = assert!(size_of::<Tally>() == 64);
+
+impl Tally {
+    /// Adds the round trip of an answer in time; `last_ns` is that of the one before.
+    ///
+    /// # Source
+    /// Welford, "Note on a method for calculating corrected sums of squares and products",
+    /// Technometrics 4 (1962); the jitter is that of RFC 3550, 6.4.1, of round trips instead of transits.
+    pub fn time(&mut self, rtt_ns: u64, last_ns: f32) {
+        let rtt = rtt_ns as f64;
+        let short = rtt as f32;
+        self.timed += 1;
+        if self.timed == 1 {
+            (self.min_ns, self.max_ns) = (short, short);
+        } else {
+            self.min_ns = self.min_ns.min(short);
+            self.max_ns = self.max_ns.max(short);
+            self.jitter_ns += ((short - last_ns).abs() - self.jitter_ns) / 16.0;
+        }
+        let deviation = rtt - self.mean_ns;
+        self.mean_ns += deviation / f64::from(self.timed);
+        self.squares += deviation * (rtt - self.mean_ns);
+    }
+
+    #[expect(clippy::cast_sign_loss, reason = "durations are not negative")]
+    pub fn rtt(&self, last_ns: f32) -> Option<Rtt> {
+        (self.timed > 0).then(|| Rtt {
+            min_ns: self.min_ns as u64,
+            mean_ns: self.mean_ns,
+            max_ns: self.max_ns as u64,
+            stddev_ns: (self.squares / f64::from(self.timed)).max(0.0).sqrt(),
+            jitter_ns: self.jitter_ns.into(),
+            last_ns: last_ns as u64,
+        })
+    }
+}
+
+/// Round-trip times of a target's answers that came in time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Rtt {
+    /// The shortest, to 6·10⁻⁸ of itself.
+    pub min_ns: u64,
+    /// Their mean.
+    pub mean_ns: f64,
+    /// The longest, to 6·10⁻⁸ of itself.
+    pub max_ns: u64,
+    /// Their standard deviation, that of a whole population (ping's `mdev`).
+    pub stddev_ns: f64,
+    /// Smoothed difference between one and the next (RFC 3550, 6.4.1).
+    pub jitter_ns: f64,
+    /// The latest, to 6·10⁻⁸ of itself.
+    pub last_ns: u64,
+}
+
+/// What became of the probes to a target, or to all.
+///
+/// `sent = received + late + errors + lost +` those still waited for: each probe ends in one of them,
+/// by its first answer. `duplicate` and `corrupt` count answers, `local_drops` probes that were not sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Counts {
+    /// Handed over to the kernel.
+    pub sent: u64,
+    /// Answered in time.
+    pub received: u64,
+    /// Not answered.
+    pub lost: u64,
+    /// Answered after the timeout.
+    pub late: u64,
+    /// Further answers to what had been answered.
+    pub duplicate: u64,
+    /// Answers that came damaged; their probes go on to be waited for.
+    pub corrupt: u64,
+    /// Answered by an ICMP error.
+    pub errors: u64,
+    /// Refused by this host, so never sent.
+    pub local_drops: u64,
+}
+
+impl Counts {
+    pub(crate) fn of(tally: &Tally) -> Self {
+        Self {
+            sent: tally.sent.into(),
+            received: tally.received.into(),
+            lost: tally.lost.into(),
+            late: tally.late.into(),
+            duplicate: tally.duplicate.into(),
+            corrupt: tally.corrupt.into(),
+            errors: tally.errors.into(),
+            local_drops: tally.local_drops.into(),
+        }
+    }
+
+    /// Probes that are still waited for.
+    pub fn pending(&self) -> u64 {
+        let ended = self.received + self.late + self.errors + self.lost;
+        self.sent.saturating_sub(ended)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Against the definitions, evaluated over the whole list.
+    #[test]
+    fn figures_are_those_of_their_definitions() {
+        let times = [31_000_u64, 40_000, 52_000, 29_000, 40_000, 40_007];
+        let mut tally = Tally::default();
+        let mut last = 0.0;
+        for time in times {
+            tally.time(time, last);
+            last = time as f32;
+        }
+        let count = times.len() as f64;
+        let mean = times.iter().sum::<u64>() as f64 / count;
+        let squares: f64 = times.iter().map(|t| (*t as f64 - mean).powi(2)).sum();
+        let jitter = times.windows(2).fold(0.0, |jitter: f64, pair| {
+            jitter + (pair[0].abs_diff(pair[1]) as f64 - jitter) / 16.0
+        });
+        let rtt = tally.rtt(last).expect("it was timed");
+        assert_eq!(
+            (rtt.min_ns, rtt.max_ns, rtt.last_ns),
+            (29_000, 52_000, 40_007)
+        );
+        assert!((rtt.mean_ns - mean).abs() < 1e-6);
+        assert!((rtt.stddev_ns - (squares / count).sqrt()).abs() < 1e-6);
+        assert!((rtt.jitter_ns - jitter).abs() < 0.01);
+        assert_eq!(Tally::default().rtt(0.0), None);
+    }
+
+    #[test]
+    fn ten_million_equal_times_have_no_spread() {
+        let mut tally = Tally::default();
+        for _ in 0..10_000_000 {
+            tally.time(30_001, 30_001.0);
+        }
+        let rtt = tally.rtt(0.0).expect("it was timed");
+        assert_eq!((rtt.mean_ns, rtt.stddev_ns), (30_001.0, 0.0));
+    }
+}

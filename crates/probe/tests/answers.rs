@@ -1,0 +1,345 @@
+//! Each kind of answer is counted as what it is.
+
+mod support;
+
+use std::net::IpAddr;
+
+use support::{IDENTIFIER, MS, Packet, SECOND, World, plan};
+use tapline_probe::{
+    Counts, ErrorMessage, Message, NetworkError, Plan, Probe, Quote, Reply, Verdict,
+};
+
+const ROUTER: &str = "192.0.2.1";
+
+fn address(text: &str) -> IpAddr {
+    text.parse().expect("an address")
+}
+
+fn counts(change: impl FnOnce(&mut Counts)) -> Counts {
+    let mut counts = Counts::default();
+    change(&mut counts);
+    counts
+}
+
+/// A world in which one probe is in flight, sent at second 0.
+fn one_in_flight(words: &str) -> (World, Probe, Packet) {
+    let mut world = World::new(&plan(2), words);
+    let (probe, packet) = world.send().expect("a probe");
+    (world, probe, packet)
+}
+
+fn error_about(packet: &Packet, kind: u8, code: u8, quoted: usize) -> Message<'_> {
+    Message::Error(ErrorMessage {
+        router: address(ROUTER),
+        kind,
+        code,
+        intact: true,
+        quote: Quote {
+            destination: packet.destination,
+            identifier: IDENTIFIER,
+            sequence: packet.sequence,
+            payload: &packet.payload[..quoted],
+        },
+    })
+}
+
+#[test]
+fn an_answer_in_time_is_received_once_and_then_a_duplicate() {
+    for words in ["10.0.0.1", "fd00::1"] {
+        let (mut world, probe, packet) = one_in_flight(words);
+        world.now_ns = 30_000;
+        let rtt_ns = Some(30_000);
+        assert_eq!(
+            world.receive(Message::Reply(packet.reply())),
+            Verdict::Received {
+                probe,
+                rtt_ns,
+                is_reordered: false
+            }
+        );
+        world.now_ns = 40_000;
+        let rtt_ns = Some(40_000);
+        let again = world.receive(Message::Reply(packet.reply()));
+        assert_eq!(again, Verdict::Duplicate { probe, rtt_ns });
+        let rtt = world.prober.rtt(0).expect("it was timed");
+        assert_eq!(
+            (rtt.min_ns, rtt.max_ns),
+            (30_000, 30_000),
+            "duplicates are not timed"
+        );
+        let want = counts(|c| (c.sent, c.received, c.duplicate) = (1, 1, 1));
+        assert_eq!(world.prober.counts(0), want);
+        assert_eq!(world.prober.total(), want);
+    }
+}
+
+#[test]
+fn an_answer_after_the_timeout_is_late_and_no_longer_lost() {
+    let (mut world, probe, packet) = one_in_flight("10.0.0.1");
+    world.now_ns = SECOND + 20 * MS;
+    world.expire();
+    assert_eq!(world.lost, [probe]);
+    assert_eq!(
+        world.prober.counts(0),
+        counts(|c| (c.sent, c.lost) = (1, 1))
+    );
+    let rtt_ns = Some(world.now_ns);
+    let verdict = world.receive(Message::Reply(packet.reply()));
+    assert_eq!(verdict, Verdict::Late { probe, rtt_ns });
+    assert_eq!(
+        world.prober.counts(0),
+        counts(|c| (c.sent, c.late) = (1, 1))
+    );
+    assert_eq!(world.prober.rtt(0), None, "late answers are not timed");
+    let again = world.receive(Message::Reply(packet.reply()));
+    assert_eq!(again, Verdict::Duplicate { probe, rtt_ns });
+}
+
+#[test]
+fn an_answer_that_is_read_late_but_came_in_time_is_received() {
+    let (mut world, probe, packet) = one_in_flight("10.0.0.1");
+    world.now_ns = 3 * SECOND;
+    world.expire();
+    assert_eq!(world.prober.total().lost, 1);
+    let message = Message::Reply(packet.reply());
+    let verdict = world.prober.received(&message, Some(5 * MS), 3 * SECOND);
+    let rtt_ns = Some(5 * MS);
+    assert_eq!(
+        verdict,
+        Verdict::Received {
+            probe,
+            rtt_ns,
+            is_reordered: false
+        }
+    );
+    assert_eq!(
+        world.prober.total(),
+        counts(|c| (c.sent, c.received) = (1, 1))
+    );
+}
+
+#[test]
+fn an_answer_without_a_trusted_stamp_is_received_and_not_timed() {
+    let (mut world, probe, packet) = one_in_flight("10.0.0.1");
+    let message = Message::Reply(packet.reply());
+    let want = Verdict::Received {
+        probe,
+        rtt_ns: None,
+        is_reordered: false,
+    };
+    assert_eq!(world.prober.received(&message, None, 5 * MS), want);
+    assert_eq!(
+        (world.prober.total().received, world.prober.others().untimed),
+        (1, 1)
+    );
+    assert_eq!(
+        (world.prober.rtt(0), world.prober.histogram().count()),
+        (None, 0)
+    );
+
+    // A stamp before the probe was sent cannot be right either.
+    world.now_ns = SECOND;
+    let (second, packet) = world.send().expect("the second round");
+    let message = Message::Reply(packet.reply());
+    let verdict = world
+        .prober
+        .received(&message, Some(SECOND - 1), SECOND + 2 * SECOND);
+    assert_eq!(
+        verdict,
+        Verdict::Late {
+            probe: second,
+            rtt_ns: None
+        }
+    );
+}
+
+#[test]
+fn an_answer_from_elsewhere_is_told_and_does_not_count() {
+    let (mut world, probe, packet) = one_in_flight("10.0.0.1");
+    let source = address("10.0.0.2");
+    let reply = Reply {
+        source,
+        ..packet.reply()
+    };
+    let verdict = world.receive(Message::Reply(reply));
+    assert_eq!(verdict, Verdict::WrongSource { probe, source });
+    assert_eq!(world.prober.others().wrong_source, 1);
+    assert_eq!(world.prober.total().pending(), 1);
+}
+
+#[test]
+fn a_damaged_answer_is_corrupt_and_the_probe_is_waited_for() {
+    let (mut world, probe, packet) = one_in_flight("10.0.0.1");
+    let whole = packet.payload.clone();
+    let mut longer = whole.clone();
+    longer.push(0);
+    let mut flipped = whole.clone();
+    flipped[40] ^= 1;
+    let found = Verdict::Corrupt {
+        target: 0,
+        probe: Some(probe),
+    };
+    for payload in [&whole[..55], &whole[..16], &longer, &flipped] {
+        let reply = Reply {
+            payload,
+            ..packet.reply()
+        };
+        assert_eq!(world.receive(Message::Reply(reply)), found);
+    }
+    // Damage to the cookie itself: the checksum tells it from a forgery.
+    let mut flipped = whole.clone();
+    flipped[3] ^= 1;
+    let reply = Reply {
+        payload: &flipped,
+        intact: false,
+        ..packet.reply()
+    };
+    let found = Verdict::Corrupt {
+        target: 0,
+        probe: None,
+    };
+    assert_eq!(world.receive(Message::Reply(reply)), found);
+    assert_eq!(
+        world.prober.counts(0),
+        counts(|c| (c.sent, c.corrupt) = (1, 5))
+    );
+    world.receive(Message::Reply(packet.reply()));
+    assert_eq!(world.prober.total().received, 1);
+}
+
+#[test]
+fn a_forged_cookie_is_told_from_another_process_with_the_same_identifier() {
+    let (mut world, _, packet) = one_in_flight("10.0.0.1");
+    for bit in 0..128 {
+        let mut payload = packet.payload.clone();
+        payload[bit / 8] ^= 1 << (bit % 8);
+        let reply = Reply {
+            payload: &payload,
+            ..packet.reply()
+        };
+        assert_eq!(world.receive(Message::Reply(reply)), Verdict::Forged);
+    }
+    let sequence = packet.sequence + 1;
+    let reply = Reply {
+        sequence,
+        ..packet.reply()
+    };
+    assert_eq!(world.receive(Message::Reply(reply)), Verdict::Forged);
+    // ping's payload: a time of 16 bytes, then counting up.
+    let other: Vec<u8> = (0..56).collect();
+    for payload in [&other[..], &other[..8], &[]] {
+        let reply = Reply {
+            payload,
+            ..packet.reply()
+        };
+        assert_eq!(world.receive(Message::Reply(reply)), Verdict::Foreign);
+    }
+    let identifier = IDENTIFIER + 1;
+    let reply = Reply {
+        identifier,
+        ..packet.reply()
+    };
+    assert_eq!(world.receive(Message::Reply(reply)), Verdict::Foreign);
+    let others = world.prober.others();
+    assert_eq!((others.forged, others.foreign), (129, 4));
+    assert_eq!(world.prober.total(), counts(|c| c.sent = 1));
+}
+
+#[test]
+fn another_run_with_another_key_is_forged() {
+    let other = Plan {
+        key: tapline_probe::Key([1, 3]),
+        payload_bytes: 16,
+        ..plan(1)
+    };
+    let small = Plan {
+        payload_bytes: 16,
+        ..plan(1)
+    };
+    let (_, packet) = World::new(&other, "10.0.0.1").send().expect("a probe");
+    let mut world = World::new(&small, "10.0.0.1");
+    world.send().expect("a probe");
+    assert_eq!(
+        world.receive(Message::Reply(packet.reply())),
+        Verdict::Forged
+    );
+}
+
+#[test]
+fn an_error_ends_a_probe_and_names_the_router() {
+    for (quoted, is_proven) in [(56, true), (16, true), (15, false), (0, false)] {
+        let (mut world, probe, packet) = one_in_flight("10.0.0.1 10.0.0.2");
+        let error = NetworkError {
+            router: address(ROUTER),
+            kind: 3,
+            code: 1,
+        };
+        let verdict = world.receive(error_about(&packet, 3, 1, quoted));
+        let want = Verdict::Error {
+            probe,
+            error,
+            is_proven,
+        };
+        assert_eq!(verdict, want);
+        let again = world.receive(error_about(&packet, 3, 1, quoted));
+        assert_eq!(
+            again,
+            Verdict::Duplicate {
+                probe,
+                rtt_ns: None
+            }
+        );
+        let want = counts(|c| (c.sent, c.errors, c.duplicate) = (1, 1, 1));
+        assert_eq!(world.prober.counts(probe.target), want);
+        assert_eq!(
+            world.prober.errors().iter().collect::<Vec<_>>(),
+            [(error, 2)]
+        );
+        assert_eq!(world.prober.others().unproven, u64::from(!is_proven));
+    }
+}
+
+#[test]
+fn an_error_that_comes_after_the_timeout_still_says_why() {
+    let (mut world, _, packet) = one_in_flight("10.0.0.1");
+    world.now_ns = 3 * SECOND;
+    world.expire();
+    world.receive(error_about(&packet, 3, 1, 0));
+    assert_eq!(
+        world.prober.total(),
+        counts(|c| (c.sent, c.errors) = (1, 1))
+    );
+}
+
+#[test]
+fn a_redirect_is_a_notice() {
+    let (mut world, probe, packet) = one_in_flight("10.0.0.1");
+    let verdict = world.receive(error_about(&packet, 5, 1, 56));
+    assert!(matches!(verdict, Verdict::Notice { probe: about, .. } if about == probe));
+    assert_eq!(world.prober.total().pending(), 1);
+    assert_eq!(world.prober.others().notices, 1);
+}
+
+#[test]
+fn an_error_about_what_was_not_sent_is_not_believed() {
+    let (mut world, _, packet) = one_in_flight("10.0.0.1");
+    let mut forged = packet.clone();
+    forged.payload[12] ^= 1;
+    let verdict = world.receive(error_about(&forged, 3, 1, 56));
+    assert_eq!(verdict, Verdict::Forged);
+    let elsewhere = Packet {
+        destination: address("10.0.0.9"),
+        ..packet.clone()
+    };
+    let verdict = world.receive(error_about(&elsewhere, 3, 1, 0));
+    assert_eq!(verdict, Verdict::Foreign);
+    let never = Packet {
+        sequence: packet.sequence + 1,
+        ..packet
+    };
+    assert_eq!(
+        world.receive(error_about(&never, 3, 1, 0)),
+        Verdict::Foreign
+    );
+    assert_eq!(world.prober.total(), counts(|c| c.sent = 1));
+}

@@ -1,0 +1,156 @@
+//! A network in virtual time: what is sent comes back when and as the test says.
+
+#![allow(dead_code, reason = "each test file uses a part")]
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::io;
+use std::net::IpAddr;
+
+use tapline_probe::targets::{Builder, Resolver, Targets};
+use tapline_probe::{Key, Message, Plan, Probe, Prober, Reply, Step, Verdict};
+
+pub const IDENTIFIER: u16 = 0x5eed;
+pub const MS: u64 = 1_000_000;
+pub const SECOND: u64 = 1_000 * MS;
+
+/// Knows no names.
+pub struct NoNames;
+
+impl Resolver for NoNames {
+    fn addresses(&mut self, _: &str) -> io::Result<Vec<IpAddr>> {
+        Err(io::ErrorKind::NotFound.into())
+    }
+
+    fn interface(&mut self, _: &str) -> io::Result<u32> {
+        Err(io::ErrorKind::NotFound.into())
+    }
+}
+
+pub fn targets(words: &str) -> Targets {
+    let mut builder = Builder::default();
+    builder.add_list(words, &mut NoNames).expect("targets");
+    builder.build().expect("not too many")
+}
+
+/// So many rounds, a second apart, without a limit of the rate.
+pub fn plan(rounds: u32) -> Plan {
+    Plan {
+        rounds: Some(rounds),
+        rate_pps: None,
+        ..Plan::new(IDENTIFIER, Key([1, 2]))
+    }
+}
+
+/// A probe on its way, as the network sees it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Packet {
+    pub destination: IpAddr,
+    pub sequence: u16,
+    pub payload: Vec<u8>,
+}
+
+impl Packet {
+    pub fn reply(&self) -> Reply<'_> {
+        Reply {
+            source: self.destination,
+            hops: Some(64),
+            identifier: IDENTIFIER,
+            sequence: self.sequence,
+            intact: true,
+            payload: &self.payload,
+        }
+    }
+}
+
+pub struct World {
+    pub prober: Prober,
+    pub now_ns: u64,
+    pub lost: Vec<Probe>,
+    pub verdicts: Vec<Verdict>,
+    flight: BinaryHeap<Reverse<(u64, Packet)>>,
+}
+
+impl World {
+    pub fn new(plan: &Plan, words: &str) -> Self {
+        Self {
+            prober: Prober::new(plan, targets(words)).expect("a plan"),
+            now_ns: 0,
+            lost: Vec::new(),
+            verdicts: Vec::new(),
+            flight: BinaryHeap::new(),
+        }
+    }
+
+    pub fn packet(&self, probe: Probe) -> Packet {
+        let mut payload = self.prober.cookie(probe, self.now_ns).to_vec();
+        payload.extend_from_slice(self.prober.filler());
+        Packet {
+            destination: self.prober.targets().address(probe.target),
+            sequence: probe.sequence(),
+            payload,
+        }
+    }
+
+    /// Lets the time come to the next probe; its packet, which counts as sent.
+    pub fn send(&mut self) -> Option<(Probe, Packet)> {
+        loop {
+            self.expire();
+            match self.prober.next(self.now_ns) {
+                Step::Send(probe) => {
+                    let packet = self.packet(probe);
+                    self.prober.sent(probe, self.now_ns);
+                    return Some((probe, packet));
+                }
+                Step::Wait(until_ns) => {
+                    assert!(until_ns > self.now_ns, "a wait has an end to come");
+                    self.now_ns = until_ns;
+                }
+                Step::Done => return None,
+            }
+        }
+    }
+
+    pub fn expire(&mut self) {
+        let lost = &mut self.lost;
+        self.prober.expire(self.now_ns, |probe| lost.push(probe));
+    }
+
+    /// A message that arrives now.
+    pub fn receive(&mut self, message: Message<'_>) -> Verdict {
+        let now_ns = self.now_ns;
+        self.prober.received(&message, Some(now_ns), now_ns)
+    }
+
+    /// Runs to the end; `network` says after which times the answers to a probe come.
+    pub fn run(&mut self, mut network: impl FnMut(Probe) -> Vec<u64>) {
+        loop {
+            self.expire();
+            let wait_ns = match self.prober.next(self.now_ns) {
+                Step::Send(probe) => {
+                    let packet = self.packet(probe);
+                    self.prober.sent(probe, self.now_ns);
+                    for delay_ns in network(probe) {
+                        let arrival = (self.now_ns + delay_ns, packet.clone());
+                        self.flight.push(Reverse(arrival));
+                    }
+                    continue;
+                }
+                Step::Wait(until_ns) => until_ns,
+                Step::Done => return,
+            };
+            match self.flight.peek() {
+                Some(Reverse((at_ns, _))) if *at_ns <= wait_ns => {
+                    let Reverse((at_ns, packet)) = self.flight.pop().expect("it was seen");
+                    self.now_ns = at_ns.max(self.now_ns);
+                    let verdict = self.receive(Message::Reply(packet.reply()));
+                    self.verdicts.push(verdict);
+                }
+                _ => {
+                    assert!(wait_ns > self.now_ns, "a wait has an end to come");
+                    self.now_ns = wait_ns;
+                }
+            }
+        }
+    }
+}

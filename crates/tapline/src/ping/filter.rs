@@ -1,0 +1,114 @@
+//! The kernel's filters for raw sockets: answers to this run and nothing else.
+
+use abi::bpf::SockFilter;
+
+// Operations of classic BPF (linux/bpf_common.h).
+const LDB_ABS: u16 = 0x30;
+const LDH_ABS: u16 = 0x28;
+const LDB_IND: u16 = 0x50;
+const LDH_IND: u16 = 0x48;
+const LDX_MSH: u16 = 0xb1;
+const AND_K: u16 = 0x54;
+const LSH_K: u16 = 0x64;
+const ADD_X: u16 = 0x0c;
+const TAX: u16 = 0x07;
+const JEQ_K: u16 = 0x15;
+const RET_K: u16 = 0x06;
+
+/// Takes all of a packet.
+const ALL: u32 = u32::MAX;
+
+const fn op(code: u16, k: u32) -> SockFilter {
+    SockFilter {
+        code,
+        jt: 0,
+        jf: 0,
+        k,
+    }
+}
+
+/// Goes on if the value is `k`, and else to the instruction `jf` further on.
+const fn is(k: u32, jf: u8) -> SockFilter {
+    SockFilter {
+        code: JEQ_K,
+        jt: 0,
+        jf,
+        k,
+    }
+}
+
+/// Types of ICMP that a run has to do with: echo reply, unreachable, source quench, redirect, time
+/// exceeded, parameter problem. A set bit blocks.
+///
+/// # Source
+/// `ICMP_FILTER` in raw(7); `icmp_filter`, net/ipv4/raw.c.
+pub(super) const BLOCKED_V4: u32 = !(1 | 1 << 3 | 1 << 4 | 1 << 5 | 1 << 11 | 1 << 12);
+
+/// Blocks everything.
+pub(super) const BLOCKED_ALL_V4: u32 = u32::MAX;
+
+/// As [`BLOCKED_V4`], of ICMPv6: errors 1 to 4 and echo reply 129.
+///
+/// # Source
+/// RFC 3542, 3.2; `icmpv6_filter`, net/ipv6/raw.c.
+pub(super) const BLOCKED_V6: [u32; 8] = {
+    let mut blocked = [u32::MAX; 8];
+    blocked[0] = !(1 << 1 | 1 << 2 | 1 << 3 | 1 << 4);
+    blocked[4] = !(1 << 1);
+    blocked
+};
+
+/// Takes nothing.
+pub(super) fn nothing() -> [SockFilter; 1] {
+    [op(RET_K, 0)]
+}
+
+/// Takes echo replies with `identifier`, and errors that quote an echo request with it. A raw socket of
+/// IPv4 sees a packet from its IP header on.
+pub(super) fn icmpv4(identifier: u16) -> [SockFilter; 19] {
+    [
+        op(LDX_MSH, 0),
+        op(LDB_IND, 0),
+        is(0, 3),
+        op(LDH_IND, 4),
+        is(identifier.into(), 13),
+        op(RET_K, ALL),
+        // What is quoted begins 8 bytes behind the ICMP header: it is to be ICMP, and its header as long
+        // as it says.
+        op(LDB_IND, 8 + 9),
+        is(1, 10),
+        op(LDB_IND, 8),
+        op(AND_K, 0xf),
+        op(LSH_K, 2),
+        op(ADD_X, 0),
+        op(TAX, 0),
+        op(LDB_IND, 8),
+        is(8, 3),
+        op(LDH_IND, 8 + 4),
+        is(identifier.into(), 1),
+        op(RET_K, ALL),
+        op(RET_K, 0),
+    ]
+}
+
+/// As [`icmpv4`]. A raw socket of IPv6 sees a packet from its ICMPv6 header on; quoted extension headers,
+/// which no probe has, are not walked over.
+pub(super) fn icmpv6(identifier: u16) -> [SockFilter; 13] {
+    const QUOTED: u32 = 8;
+    const QUOTED_ICMP: u32 = QUOTED + 40;
+    [
+        op(LDB_ABS, 0),
+        is(129, 3),
+        op(LDH_ABS, 4),
+        is(identifier.into(), 8),
+        op(RET_K, ALL),
+        op(LDB_ABS, QUOTED + 6),
+        is(58, 5),
+        op(LDB_ABS, QUOTED_ICMP),
+        is(128, 3),
+        op(LDH_ABS, QUOTED_ICMP + 4),
+        is(identifier.into(), 1),
+        op(RET_K, ALL),
+        op(RET_K, 0),
+    ]
+}

@@ -1,0 +1,274 @@
+//! Pings between test hosts; the kernel's own counters say what was really asked.
+
+#[path = "support/ping.rs"]
+mod ping;
+
+use std::io;
+use std::time::Duration;
+
+use lab::Net;
+use ping::{BACKENDS, echoes_answered, open_ping_sockets, options, run, set, targets};
+use tapline::ping::{Backend, Ended, Event, PingError, Pinger, State, Step, ping_once};
+use tapline::probe::{Others, Prober, Verdict};
+
+#[test]
+fn every_probe_is_answered_over_both_families_and_back_ends() {
+    let [left, right] = Net::new().pair();
+    open_ping_sockets(&left);
+    for (backend, round) in BACKENDS.into_iter().zip(1..) {
+        let outcome = run(&left, &options(backend, 50), "10.1.0.2 fd00:1::2");
+        assert!(matches!(outcome.ended, Ended::Count), "{:?}", outcome.ended);
+        assert_eq!(outcome.backend, backend);
+        for target in 0..2 {
+            let counts = outcome.prober.counts(target);
+            assert_eq!(
+                (counts.sent, counts.received),
+                (50, 50),
+                "{backend:?} {counts:?}"
+            );
+            let rtt = outcome.prober.rtt(target).expect("it was timed");
+            assert!(rtt.min_ns > 0 && rtt.mean_ns < 1e8, "{rtt:?}");
+        }
+        assert_eq!(outcome.prober.others(), Others::default());
+        assert_eq!((outcome.overruns, outcome.clock_steps), (Some(0), 0));
+        assert_eq!(echoes_answered(&right), [50 * round; 2]);
+    }
+}
+
+#[test]
+fn many_hosts_on_the_loopback_have_their_own_answers() {
+    let host = lab::Host::new("alone");
+    open_ping_sockets(&host);
+    for backend in BACKENDS {
+        let mut options = options(backend, 1);
+        options.interval = Duration::ZERO;
+        options.timeout = Duration::from_secs(10);
+        let outcome = run(&host, &options, "127.0.0.0/18 ::1");
+        let total = outcome.prober.total();
+        assert_eq!((total.sent, total.received), (16_383, 16_383), "{total:?}");
+        assert_eq!((total.duplicate, total.local_drops), (0, 0));
+        assert_eq!(outcome.prober.others(), Others::default());
+    }
+}
+
+#[test]
+fn more_probes_than_sequence_numbers_lose_none() {
+    let host = lab::Host::new("alone");
+    let mut options = options(Backend::Raw, 70_000);
+    options.interval = Duration::ZERO;
+    options.timeout = Duration::from_secs(10);
+    let outcome = run(&host, &options, "127.0.0.1");
+    let total = outcome.prober.total();
+    assert_eq!(
+        (total.sent, total.received, total.lost),
+        (70_000, 70_000, 0)
+    );
+    assert_eq!(echoes_answered(&host)[0], 70_000);
+}
+
+#[test]
+fn two_runs_at_once_hear_nothing_of_each_other() {
+    let [left, _right] = Net::new().pair();
+    open_ping_sockets(&left);
+    std::thread::scope(|scope| {
+        let runs = [Backend::Raw, Backend::Raw, Backend::PingSocket].map(|backend| {
+            let left = &left;
+            scope.spawn(move || run(left, &options(backend, 200), "10.1.0.2 fd00:1::2"))
+        });
+        for run in runs {
+            let outcome = run.join().expect("it ends");
+            assert_eq!(outcome.prober.total().received, 400);
+            assert_eq!(outcome.prober.others(), Others::default());
+        }
+    });
+}
+
+#[test]
+fn a_refusal_of_the_network_names_its_router() {
+    let [left, right] = Net::new().pair();
+    open_ping_sockets(&left);
+    for sysctl in ["ipv4/ip_forward", "ipv6/conf/all/forwarding"] {
+        set(&right, sysctl, "1");
+    }
+    // The kernel limits its errors: by sysctls, and those about routes to five a host and burst
+    // (`ip_error`, net/ipv4/route.c). Four are asked for.
+    set(&right, "ipv4/icmp_ratemask", "0");
+    set(&right, "ipv6/icmp/ratelimit", "0");
+    ping::ip(&left, "route add 10.9.0.0/24 via 10.1.0.2");
+    ping::ip(&left, "-6 route add fd09::/64 via fd00:1::2");
+    ping::ip(&right, "route add unreachable 10.9.0.0/24");
+    ping::ip(&right, "-6 route add unreachable fd09::/64");
+    for backend in BACKENDS {
+        let outcome = run(&left, &options(backend, 2), "10.9.0.1 fd09::1 10.1.0.2");
+        let prober = &outcome.prober;
+        for target in 0..2 {
+            let counts = prober.counts(target);
+            assert_eq!(
+                (counts.sent, counts.errors, counts.lost),
+                (2, 2, 0),
+                "{backend:?} {counts:?}"
+            );
+        }
+        assert_eq!(prober.counts(2).received, 2);
+        assert_eq!(
+            prober.others().unproven,
+            0,
+            "the kernel quotes all of a probe"
+        );
+        let errors: Vec<String> = (prober.errors().iter())
+            .map(|(error, count)| format!("{} {}/{} {count}", error.router, error.kind, error.code))
+            .collect();
+        assert_eq!(errors, ["10.1.0.2 3/1 2", "fd00:1::2 1/0 2"]);
+    }
+}
+
+#[test]
+fn a_host_without_a_route_is_a_local_drop_and_the_others_go_on() {
+    let [left, _right] = Net::new().pair();
+    open_ping_sockets(&left);
+    for backend in BACKENDS {
+        let outcome = run(&left, &options(backend, 5), "192.0.2.1 10.1.0.2");
+        let counts = outcome.prober.counts(0);
+        assert_eq!((counts.sent, counts.local_drops, counts.lost), (0, 5, 0));
+        assert_eq!(outcome.prober.counts(1).received, 5);
+        let drops: Vec<_> = outcome.local_drops.iter().collect();
+        assert_eq!(drops.len(), 1);
+        assert_eq!(
+            (drops[0].0.kind(), drops[0].1),
+            (io::ErrorKind::NetworkUnreachable, 5)
+        );
+    }
+}
+
+#[test]
+fn an_interface_that_goes_away_leaves_the_others_be() {
+    let [left, _right] = Net::new().pair();
+    for backend in [Backend::Raw] {
+        let mut options = options(backend, 40);
+        options.interval = Duration::from_millis(10);
+        let pinger = left.run(|| Pinger::open(targets("10.1.0.2 127.0.0.1"), &options));
+        let pinger = pinger.expect("it opens");
+        let stop = tapline::Stop::new().expect("a stop");
+        let mut answers = 0;
+        let outcome = pinger.run(
+            &mut |event: &Event<'_>, _: &Prober| {
+                answers += u32::from(matches!(event, Event::Answer { .. }));
+                if answers == 20 {
+                    ping::ip(&left, "link del left0");
+                    answers += 1;
+                }
+            },
+            &stop,
+        );
+        let [gone, there] = [0, 1].map(|target| outcome.prober.counts(target));
+        assert_eq!((there.sent, there.received), (40, 40));
+        assert!(gone.received >= 9 && gone.local_drops > 0, "{gone:?}");
+        assert_eq!(gone.sent + gone.local_drops, 40);
+        assert_eq!(gone.sent, gone.received + gone.lost + gone.errors);
+    }
+}
+
+#[test]
+fn an_event_loop_of_ones_own_drives_a_run() {
+    let [left, _right] = Net::new().pair();
+    let mut options = options(Backend::Raw, 20);
+    options.interval = Duration::from_millis(5);
+    let pinger = left.run(|| Pinger::open(targets("10.1.0.2 fd00:1::2"), &options));
+    let mut pinger = pinger.expect("it opens");
+    let mut received = 0;
+    let mut observe = |event: &Event<'_>, _: &Prober| {
+        if let Event::Answer {
+            verdict: Verdict::Received { .. },
+            wall_ns,
+            ..
+        } = event
+        {
+            assert!(wall_ns.is_some());
+            received += 1;
+        }
+    };
+    loop {
+        ping::wait_readable(&pinger);
+        if pinger.on_readable(&mut observe).expect("it goes on") == State::Done {
+            break;
+        }
+    }
+    assert_eq!(received, 40);
+    assert!(matches!(pinger.finish().ended, Ended::Count));
+}
+
+#[test]
+fn one_host_is_asked_once() {
+    let [left, right] = Net::new().pair();
+    let timeout = Duration::from_millis(100);
+    for address in ["10.1.0.2", "fd00:1::2", "127.0.0.1", "::1"] {
+        let rtt = left.run(|| ping_once(address.parse().expect("an address"), timeout));
+        let rtt = rtt.expect("it is sent").expect("it is answered");
+        assert!(rtt < timeout && !rtt.is_zero());
+    }
+    set(&right, "ipv4/icmp_echo_ignore_all", "1");
+    let answer = left.run(|| ping_once("10.1.0.2".parse().expect("an address"), timeout));
+    assert_eq!(answer.expect("it is sent"), None);
+    let refused = left.run(|| ping_once("192.0.2.1".parse().expect("an address"), timeout));
+    assert!(matches!(
+        refused,
+        Err(PingError::Setup {
+            step: Step::Send,
+            ..
+        })
+    ));
+}
+
+#[test]
+fn the_duration_ends_the_sending_and_a_stop_the_run() {
+    let [left, _right] = Net::new().pair();
+    let mut options = options(Backend::Raw, 1);
+    (options.count, options.interval) = (None, Duration::from_millis(5));
+    options.duration = Some(Duration::from_millis(52));
+    let outcome = run(&left, &options, "10.1.0.2");
+    assert!(matches!(outcome.ended, Ended::Duration));
+    let total = outcome.prober.total();
+    assert!(
+        (2..=11).contains(&total.sent) && total.pending() == 0,
+        "{total:?}"
+    );
+
+    options.duration = None;
+    let pinger = left.run(|| Pinger::open(targets("10.1.0.2"), &options));
+    let stop = tapline::Stop::new().expect("a stop");
+    let stopper = stop.stopper();
+    let mut observe = |event: &Event<'_>, prober: &Prober| {
+        if matches!(event, Event::Answer { .. }) && prober.total().received == 3 {
+            stopper.stop();
+        }
+    };
+    let outcome = pinger.expect("it opens").run(&mut observe, &stop);
+    assert!(matches!(outcome.ended, Ended::Stopped));
+    assert!(outcome.prober.total().received >= 3);
+}
+
+#[test]
+fn without_privileges_the_way_out_is_named() {
+    let host = lab::Host::new("alone");
+    let open = |backend| {
+        host.run(move || {
+            ping::drop_capabilities();
+            let mut options = options(Backend::Raw, 1);
+            options.backend = backend;
+            Pinger::open(targets("127.0.0.1"), &options).map(|pinger| pinger.backend())
+        })
+    };
+    let error = open(None).expect_err("nothing is permitted");
+    assert!(matches!(error, PingError::NotPermitted { .. }), "{error:?}");
+    assert!(error.to_string().contains("net.ipv4.ping_group_range"));
+    let error = open(Some(Backend::Raw)).expect_err("raw is not permitted");
+    assert!(matches!(
+        error,
+        PingError::Setup {
+            step: Step::Socket(Backend::Raw),
+            ..
+        }
+    ));
+    open_ping_sockets(&host);
+    assert_eq!(open(None).expect("ping sockets are"), Backend::PingSocket);
+}

@@ -1,0 +1,128 @@
+//! What the tests of pings share.
+
+#![allow(dead_code, reason = "each test file uses a part")]
+
+use std::fs;
+use std::io;
+use std::net::IpAddr;
+use std::os::fd::AsFd;
+use std::time::Duration;
+
+use lab::Host;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use tapline::Stop;
+use tapline::ping::{Backend, Event, Options, Outcome, Pinger};
+use tapline::probe::Prober;
+use tapline::probe::targets::{Builder, Resolver, Targets};
+
+pub const BACKENDS: [Backend; 2] = [Backend::Raw, Backend::PingSocket];
+
+struct NoNames;
+
+impl Resolver for NoNames {
+    fn addresses(&mut self, _: &str) -> io::Result<Vec<IpAddr>> {
+        Err(io::ErrorKind::NotFound.into())
+    }
+
+    fn interface(&mut self, _: &str) -> io::Result<u32> {
+        Err(io::ErrorKind::NotFound.into())
+    }
+}
+
+pub fn targets(words: &str) -> Targets {
+    let mut builder = Builder::default();
+    builder.add_list(words, &mut NoNames).expect("targets");
+    builder.build().expect("not too many")
+}
+
+/// So many probes to each target, a millisecond apart.
+pub fn options(backend: Backend, count: u32) -> Options {
+    Options {
+        count: Some(count),
+        interval: Duration::from_millis(1),
+        rate_pps: None,
+        timeout: Duration::from_secs(2),
+        backend: Some(backend),
+        ..Options::default()
+    }
+}
+
+#[track_caller]
+pub fn run(host: &Host, options: &Options, words: &str) -> Outcome {
+    let pinger = host.run(|| Pinger::open(targets(words), options));
+    let pinger = pinger.unwrap_or_else(|error| panic!("{error}: {error:?}"));
+    let stop = Stop::new().expect("a stop");
+    pinger.run(&mut |_: &Event<'_>, _: &Prober| (), &stop)
+}
+
+/// Sets a network sysctl of the host.
+pub fn set(host: &Host, name: &str, value: &str) {
+    let path = format!("/proc/sys/net/{name}");
+    let written = host.run(|| fs::write(&path, value));
+    written.unwrap_or_else(|error| panic!("{path}: {error}"));
+}
+
+pub fn open_ping_sockets(host: &Host) {
+    set(host, "ipv4/ping_group_range", "0 2147483647");
+}
+
+/// Runs `ip` with these words.
+#[track_caller]
+pub fn ip(host: &Host, words: &str) {
+    let status = host.command("ip").args(words.split(' ')).status();
+    assert!(status.expect("ip runs").success(), "ip {words}");
+}
+
+/// Echo requests that the host's kernel has received, over IPv4 and IPv6.
+///
+/// Source: `InEchos` of `Icmp:` in /proc/net/snmp, `Icmp6InEchos` in /proc/net/snmp6.
+pub fn echoes_answered(host: &Host) -> [u64; 2] {
+    let read =
+        |name: &str| host.run(|| fs::read_to_string(format!("/proc/thread-self/net/{name}")));
+    let [v4, v6] = ["snmp", "snmp6"].map(|name| read(name).expect("the kernel counts"));
+    let mut rows = v4.lines().filter(|line| line.starts_with("Icmp:"));
+    let names = rows.next().expect("names").split(' ');
+    let values = rows.next().expect("values").split(' ');
+    let echoes = names
+        .zip(values)
+        .find(|(name, _)| *name == "InEchos")
+        .expect("InEchos")
+        .1;
+    let echoes6 = v6
+        .lines()
+        .find(|line| line.starts_with("Icmp6InEchos "))
+        .expect("InEchos");
+    let last = echoes6.split(' ').next_back().expect("a value").trim();
+    [echoes, last].map(|text| {
+        text.split('\t')
+            .next_back()
+            .expect("some")
+            .parse()
+            .expect("a number")
+    })
+}
+
+/// Waits until there is something to do, under a deadline.
+#[track_caller]
+pub fn wait_readable(descriptor: &impl AsFd) {
+    let deadline = Timespec {
+        tv_sec: 20,
+        tv_nsec: 0,
+    };
+    let ready = poll(
+        &mut [PollFd::new(descriptor, PollFlags::IN)],
+        Some(&deadline),
+    );
+    assert_eq!(ready, Ok(1), "nothing happens");
+}
+
+/// Takes all capabilities from this thread.
+pub fn drop_capabilities() {
+    use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
+    let none = CapabilitySets {
+        effective: CapabilitySet::empty(),
+        permitted: CapabilitySet::empty(),
+        inheritable: CapabilitySet::empty(),
+    };
+    set_capabilities(None, none).expect("giving up is permitted");
+}

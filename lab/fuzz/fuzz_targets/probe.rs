@@ -1,0 +1,78 @@
+#![no_main]
+
+use std::io;
+use std::net::{IpAddr, Ipv6Addr};
+
+use probe::targets::{Builder, Resolver};
+use probe::{Key, Message, Plan, Prober, Step, Verdict, read_icmpv4, read_icmpv6, read_ipv4, read_ipv6};
+
+/// Every name is one host, every zone one interface.
+struct Names;
+
+impl Resolver for Names {
+    fn addresses(&mut self, _: &str) -> io::Result<Vec<IpAddr>> {
+        Ok(vec![Ipv6Addr::LOCALHOST.into()])
+    }
+
+    fn interface(&mut self, _: &str) -> io::Result<u32> {
+        Ok(1)
+    }
+}
+
+/// Reads the bytes as a list of targets; each that is one can be found.
+fn list(text: &str) {
+    let mut builder = Builder::default();
+    let _ = builder.add_list(text, &mut Names);
+    let Ok(targets) = builder.build() else {
+        return;
+    };
+    for index in [0, targets.len() / 2, targets.len().saturating_sub(1)] {
+        if index < targets.len() {
+            assert_eq!(targets.find(targets.address(index)), Some(index));
+        }
+    }
+}
+
+/// Reads the bytes as packets that answer a run of four probes: whatever they say, it adds up.
+fn answers(bytes: &[u8]) {
+    let mut builder = Builder::default();
+    builder.add_list("10.1.0.2 fd00:1::2", &mut Names).expect("two targets");
+    let plan = Plan {
+        rounds: Some(2),
+        interval_ns: 0,
+        rate_pps: None,
+        payload_bytes: 16,
+        ..Plan::new(0x1234, Key([0, 0]))
+    };
+    let mut prober = Prober::new(&plan, builder.build().expect("two")).expect("a plan");
+    while let Step::Send(probe) = prober.next(0) {
+        prober.sent(probe, 0);
+    }
+    let size = usize::from(bytes.first().copied().unwrap_or(1)).max(1);
+    for packet in bytes.chunks(size) {
+        let messages = [
+            read_ipv4(packet),
+            read_ipv6(packet),
+            read_icmpv4(Ipv6Addr::LOCALHOST.into(), None, packet, true),
+            read_icmpv6(Ipv6Addr::LOCALHOST, None, packet),
+        ];
+        for message in messages.into_iter().flatten() {
+            let verdict = prober.received(&message, Some(1000), 1000);
+            if let (Message::Reply(reply), Verdict::Received { .. }) = (message, verdict) {
+                assert!(reply.payload.len() == 16 && reply.intact);
+            }
+        }
+    }
+    prober.expire(u64::MAX, |_| ());
+    let total = prober.total();
+    assert_eq!(total.sent, 4);
+    assert_eq!(total.sent, total.received + total.late + total.errors + total.lost);
+}
+
+// The bytes are a list of targets where they are text, and packets whatever they are.
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        list(text);
+    }
+    answers(bytes);
+});
