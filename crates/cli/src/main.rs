@@ -10,6 +10,7 @@ mod filter;
 mod filter_file;
 mod generate;
 mod json;
+mod latency;
 mod line;
 mod moment;
 mod names;
@@ -52,6 +53,7 @@ fn run(command: Command) -> Result<Exit, Failure> {
     match command {
         Command::Capture(args) => capture::run(&args),
         Command::Read(args) => read::run(&args),
+        Command::Latency(args) => latency::run(&args),
         Command::Filter(args) => filter::run(&args),
         Command::Demo(args) => demo::run(&args),
         Command::Generate { directory } => generate::run(&directory),

@@ -115,7 +115,10 @@ impl Geometry {
         let largest = (options.buffer_bytes / least).max(page_bytes);
         let slot_bytes = match options.delivery {
             // The kernel takes memory in powers of two.
-            Delivery::Adaptive { .. } => 1 << largest.max(floor.next_power_of_two()).ilog2(),
+            Delivery::Adaptive { .. } => {
+                let power_of_two = 1 << largest.ilog2();
+                power_of_two.max(floor.next_multiple_of(page_bytes))
+            }
             Delivery::Batch { min_bytes, .. } if min_bytes.min(largest) >= floor => {
                 min_bytes.min(largest).next_multiple_of(page_bytes)
             }
@@ -211,6 +214,65 @@ mod tests {
             geometry(Backend::PacketV2, 96, 2 << 20, 4096).slot_bytes,
             256
         );
+    }
+
+    fn adaptive(snaplen: u32, target: Duration, stall: Option<Duration>) -> Geometry {
+        let options = Options {
+            snaplen,
+            buffer_bytes: 16 << 20,
+            delivery: Delivery::Adaptive { target },
+            stall,
+            ..Options::default()
+        };
+        Geometry::in_pages(&options, 4096).unwrap()
+    }
+
+    #[test]
+    fn adaptive_delivery_takes_frames_for_short_packets_and_many_blocks_for_long_ones() {
+        let us = Duration::from_micros;
+        for (snaplen, slot_bytes) in [(1, 256), (96, 256), (128, 256), (1518, 2048), (1920, 2048)] {
+            let g = adaptive(snaplen, us(200), None);
+            assert_eq!((g.backend, g.slot_bytes), (Backend::PacketV2, slot_bytes));
+            assert_eq!(g.bytes(), 16 << 20);
+        }
+        for (snaplen, ms, stall, least) in [
+            (1921, 0, None, 200),
+            (262_144, 0, None, 200),
+            (262_144, 0, Some(Duration::from_secs(2)), 2000),
+            (9018, 5, Some(Duration::from_secs(2)), 400),
+        ] {
+            let g = adaptive(snaplen, us(200 + 1000 * ms), stall);
+            assert_eq!(
+                (g.backend, u64::from(g.retire_ms)),
+                (Backend::PacketV3, ms.max(1))
+            );
+            // One more with the reader, and one with the kernel.
+            assert!(g.count >= least + 2, "{}", g.count);
+            assert!(g.bytes() >= 16 << 20 && g.block_bytes.is_multiple_of(4096));
+        }
+    }
+
+    #[test]
+    fn a_block_has_the_size_of_a_batch() {
+        for (min_bytes, slot_bytes) in [
+            (1 << 20, 1 << 20),
+            (100_000, 102_400),
+            (4096, 4096),
+            (1, 4096),
+            (usize::MAX, 8 << 20),
+        ] {
+            let options = Options {
+                snaplen: 96,
+                buffer_bytes: 16 << 20,
+                delivery: Delivery::Batch {
+                    min_bytes,
+                    timeout: Duration::from_millis(10),
+                },
+                ..Options::default()
+            };
+            let g = Geometry::in_pages(&options, 4096).unwrap();
+            assert_eq!((g.slot_bytes, g.retire_ms), (slot_bytes, 10));
+        }
     }
 
     #[test]

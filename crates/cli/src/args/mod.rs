@@ -1,8 +1,10 @@
 //! The flags, as typed.
 
 mod capture;
+mod delivery;
 mod demo;
 mod filter;
+mod latency;
 mod mode;
 mod output;
 mod read;
@@ -11,9 +13,11 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
-pub use capture::{BackendChoice, CaptureArgs, Delivery};
+pub use capture::{BackendChoice, CaptureArgs};
+pub use delivery::{Delivery, DeliveryArgs, TARGET};
 pub use demo::DemoArgs;
 pub use filter::{Emit, FilterArgs, Place};
+pub use latency::LatencyArgs;
 pub use mode::ModeArgs;
 pub use output::{FileFormat, OutputArgs};
 pub use read::ReadArgs;
@@ -37,6 +41,8 @@ pub enum Command {
 
     /// Print, filter, merge, convert and summarise capture files
     Read(Box<ReadArgs>),
+
+    Latency(LatencyArgs),
 
     Filter(FilterArgs),
 

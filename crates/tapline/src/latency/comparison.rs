@@ -43,37 +43,46 @@ impl Row {
     }
 }
 
-/// Runs a capture for each of `settings`, each in a thread of its own, until `stop` or a limit of its own
-/// ends it. The threads have ended when this returns.
+/// Captures with different settings, all of them open.
 ///
-/// All are opened first, so they begin at the same time. Each costs the kernel the work of handing it
-/// every packet, which delays the others a little.
-///
-/// # Errors
-/// As [`Capture::open`].
-/// # Privileges
-/// As [`Capture::open`].
-/// # Panics
-/// When a thread cannot be started.
-pub fn compare(settings: Vec<Setting>, stop: &Stop) -> Result<Vec<Row>, CaptureError> {
-    let open = |setting: Setting| {
-        let capture = Capture::open(setting.options)?;
-        Ok((setting.name, capture))
-    };
-    let open: Result<Vec<_>, CaptureError> = settings.into_iter().map(open).collect();
-    let open = open?;
-    Ok(thread::scope(|scope| {
-        let running: Vec<_> = open
-            .into_iter()
-            .map(|(name, capture)| scope.spawn(|| measure(name, capture, stop)))
-            .collect();
-        // A reader that panics is not to look like one that saw nothing.
-        let join = |reader: thread::ScopedJoinHandle<'_, Row>| match reader.join() {
-            Ok(row) => row,
-            Err(panic) => std::panic::resume_unwind(panic),
-        };
-        running.into_iter().map(join).collect()
-    }))
+/// Each costs the kernel the work of handing it every packet, which delays the others a little.
+pub struct Comparison {
+    open: Vec<(String, Capture)>,
+}
+
+impl Comparison {
+    /// Opens a capture for each of `settings`: packets gather in their rings from here on.
+    ///
+    /// # Errors
+    /// As [`Capture::open`].
+    /// # Privileges
+    /// As [`Capture::open`].
+    pub fn open(settings: Vec<Setting>) -> Result<Self, CaptureError> {
+        let open = |setting: Setting| Ok((setting.name, Capture::open(setting.options)?));
+        let open: Result<Vec<_>, CaptureError> = settings.into_iter().map(open).collect();
+        Ok(Self { open: open? })
+    }
+
+    /// Has each capture read by a thread of its own until `stop` or its own limits end it. Blocks until
+    /// the threads have ended; their rows come in the order of the settings.
+    ///
+    /// # Panics
+    /// When a thread cannot be started.
+    pub fn run(self, stop: &Stop) -> Vec<Row> {
+        thread::scope(|scope| {
+            let running: Vec<_> = self
+                .open
+                .into_iter()
+                .map(|(name, capture)| scope.spawn(|| measure(name, capture, stop)))
+                .collect();
+            // A reader that panics is not to look like one that saw nothing.
+            let join = |reader: thread::ScopedJoinHandle<'_, Row>| match reader.join() {
+                Ok(row) => row,
+                Err(panic) => std::panic::resume_unwind(panic),
+            };
+            running.into_iter().map(join).collect()
+        })
+    }
 }
 
 fn measure(name: String, capture: Capture, stop: &Stop) -> Row {

@@ -41,8 +41,16 @@ impl Setting {
             ("batch", None, Delivery::default()),
             ("v3 1 ms", Some(Backend::PacketV3), batch(small, 1)),
             ("v3 8 ms", Some(Backend::PacketV3), batch(small, 8)),
-            ("libpcap", Some(Backend::PacketV3), batch(LIBPCAP_BLOCK, 100)),
-            ("libpcap immediate", Some(Backend::PacketV2), Delivery::Immediate),
+            (
+                "libpcap",
+                Some(Backend::PacketV3),
+                batch(LIBPCAP_BLOCK, 100),
+            ),
+            (
+                "libpcap immediate",
+                Some(Backend::PacketV2),
+                Delivery::Immediate,
+            ),
         ];
         let of = |(name, backend, delivery): (&str, Option<Backend>, Delivery)| {
             let mut options = Options {
