@@ -86,6 +86,14 @@ impl Kind {
         }
     }
 
+    /// How long packets may lie in the ring of a peer.
+    pub fn timer(self) -> Duration {
+        match self {
+            Self::Tcpdump => Duration::from_secs(1),
+            _ => Duration::ZERO,
+        }
+    }
+
     pub fn snaplen(self) -> u32 {
         match self {
             Self::AdaptiveLong => 65_535,

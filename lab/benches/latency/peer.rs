@@ -80,7 +80,7 @@ pub fn process(rig: &Rig, kind: Kind, ready: &Sender<End>) -> Finished {
 
     let before = used(&child);
     let pid = Pid::from_child(&child);
-    let end = Box::new(move || drop(kill_process(pid, Signal::INT)));
+    let end = Box::new(move || kill_process(pid, Signal::INT).expect("it is there"));
     ready.send(end).expect("the bench waits");
     let mut after = before;
     let mut delays = Delays::default();

@@ -18,8 +18,8 @@ use crate::kind::{Kind, RING_BYTES};
 use crate::peer;
 use crate::rig::{Rig, to_reader_cpu};
 
-/// Time that packets on their way have before a reader is stopped: longer than any timer.
-const ARRIVE: Duration = Duration::from_millis(250);
+/// Time beyond its timer that a reader has for packets on their way before it is stopped.
+const MARGIN: Duration = Duration::from_millis(250);
 /// Time between two stalls.
 const BETWEEN_STALLS: Duration = Duration::from_millis(300);
 
@@ -57,7 +57,7 @@ pub fn run<T>(
         });
         let end = is_ready.recv().expect("the reader gets ready");
         let sent = send();
-        thread::sleep(ARRIVE);
+        thread::sleep(kind.timer() + MARGIN);
         end();
         (reader.join().expect("the reader ends"), sent)
     })

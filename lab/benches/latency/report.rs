@@ -90,6 +90,8 @@ impl Report {
         let ms = |kind, pick: fn(&Trial) -> f64| self.median(Task::Dense, kind, pick) / 1000.0;
         let lost = |task, kind| self.most_lost(task, kind) as f64;
         let jump = |kind| self.median(Task::Jump, kind, |trial| quantile_us(trial, 0.999)) / 1000.0;
+        // What the scheduler makes every reader wait shows in the one that sleeps for nothing else.
+        let noise_ms = jump(Kind::V2Poll);
         vec![
             (
                 "sparse: p50 of adaptive to V2 with poll",
@@ -119,7 +121,11 @@ impl Report {
                 lost(Task::Stall, Kind::AdaptiveLong),
                 0.0,
             ),
-            ("jump: p99.9, ms", jump(Kind::Adaptive200), 2.0),
+            (
+                "jump: p99.9 beyond that of V2 with poll, ms",
+                (jump(Kind::Adaptive200) - noise_ms).max(0.0),
+                2.0,
+            ),
             (
                 "jump: lost, beyond what V3 loses",
                 (lost(Task::Jump, Kind::Adaptive200) - lost(Task::Jump, Kind::V3)).max(0.0),

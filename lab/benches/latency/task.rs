@@ -39,7 +39,8 @@ impl Task {
 /// What one reader came to at one task.
 #[derive(Clone, Debug)]
 pub struct Trial {
-    pub sent: u64,
+    /// Packets that came to the reader's interface.
+    pub offered: u64,
     pub seconds: f64,
     pub reader: Finished,
 }
@@ -70,7 +71,7 @@ impl Trial {
             "round": round,
             "task": task.name(),
             "reader": kind.name(),
-            "sent": self.sent,
+            "offered": self.offered,
             "lost": self.lost(),
             "delay_p50_ns": delays.quantile(0.5),
             "delay_p99_ns": delays.quantile(0.99),
@@ -84,15 +85,17 @@ impl Trial {
 
 pub fn run(rig: &Rig, task: Task, kind: Kind) -> Trial {
     let stall = (task == Task::Stall).then_some(Duration::from_millis(200));
-    let (reader, (sent, time)) = reader::run(rig, kind, stall, || send(rig, task));
+    let before = rig.receiver.counters().rx_packets;
+    let (reader, time) = reader::run(rig, kind, stall, || send(rig, task));
     Trial {
-        sent,
+        offered: rig.receiver.counters().rx_packets - before,
         seconds: time.as_secs_f64(),
         reader,
     }
 }
 
-fn send(rig: &Rig, task: Task) -> (u64, Duration) {
+/// Sends what the task asks for; tells how long that took.
+fn send(rig: &Rig, task: Task) -> Duration {
     let steady = |rate_pps: u32, seconds: f64| {
         let count = (f64::from(rate_pps) * seconds) as u32;
         (0..count).map(move |number| SECOND * number / rate_pps)
@@ -110,10 +113,8 @@ fn send(rig: &Rig, task: Task) -> (u64, Duration) {
                 (250_000, 500_000),
                 (5, 10),
             ];
-            let mut send = |(count, rate_pps)| rig.generate(&mut generator, count, rate_pps);
-            let parts = parts.map(&mut send);
-            let count = parts.iter().map(|(count, _)| count).sum();
-            (count, parts.iter().map(|(_, time)| time).sum())
+            let send = |(count, rate_pps)| rig.generate(&mut generator, count, rate_pps);
+            parts.map(send).iter().sum()
         }
     }
 }

@@ -9,6 +9,7 @@ use tapline::capture::{Backend, Outcome};
 use tapline::latency::{Delays, Row};
 
 use crate::args::{Delivery, LatencyArgs};
+use crate::capture::lost_json;
 use crate::json;
 use crate::units::{binary, grouped, span};
 
@@ -121,7 +122,7 @@ impl Summary<'_> {
             "received": account.received(),
             "delivered": account.delivered,
             "filtered": account.filtered,
-            "lost": account.lost.total(),
+            "lost": lost_json(&account.lost),
             "duration_ns": duration.as_nanos() as u64,
         });
         extend(&mut value, delays_json(self.delays));
