@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use lab::{Host, Net};
 use rustix::thread::current_timer_slack;
-use support::{DEADLINE, Witness, deliver, frames, generator, run, send};
+use support::{DEADLINE, Witness, deliver, frames, generator, run, run_open, send};
 use tapline::Stop;
 use tapline::capture::{
     Backend, Capture, Consumer, ConsumerError, Ended, Limits, Mode, Options, Outcome,
@@ -279,4 +279,51 @@ fn the_timer_slack_is_one_nanosecond_while_the_reader_runs() {
     assert_eq!(current_timer_slack().unwrap(), before);
     assert!(before > 1);
     drop(batches);
+}
+
+#[test]
+fn delivery_changes_while_the_capture_runs() {
+    let [left, right] = Net::new().pair();
+    let never = Delivery::Batch {
+        min_bytes: usize::MAX,
+        timeout: HOUR,
+    };
+    let pairs = Delivery::Batch {
+        min_bytes: 2 * 256,
+        timeout: HOUR,
+    };
+    let (mut consumer, batches) = Batches::new();
+    let options = options(&right, Backend::PacketV2, never);
+    let capture = right.run(|| Capture::open(options)).unwrap();
+    let control = capture.control();
+    let set = |delivery| control.set_delivery(delivery, Duration::ZERO).unwrap();
+    let (outcome, ()) = run_open(capture, &mut consumer, |stopper| {
+        send(&left, &frames(0, 5));
+        // However many had come by then.
+        set(adaptive(Duration::from_nanos(1)));
+        let mut seen = 0;
+        while seen < 5 {
+            seen += next(&batches);
+        }
+        set(pairs);
+        for round in 0..3 {
+            send(&left, &frames(round, 1));
+            send(&left, &frames(round, 1));
+            assert_eq!(next(&batches), 2);
+        }
+        set(never);
+        send(&left, &frames(0, 3));
+        stopper.stop();
+    });
+    assert_all(&outcome, 5 + 6 + 3);
+
+    let blocks = Options {
+        links: vec![right.interface().name.to_string()],
+        ..Options::default()
+    };
+    let capture = right.run(|| Capture::open(blocks)).unwrap();
+    let refused = capture
+        .control()
+        .set_delivery(Delivery::Immediate, Duration::ZERO);
+    assert!(refused.is_err());
 }

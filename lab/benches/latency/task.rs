@@ -60,7 +60,7 @@ impl Trial {
 
     /// Packets that were sent and that the reader did not have.
     pub fn lost(&self) -> u64 {
-        self.sent
+        self.offered
             .saturating_sub(self.reader.delays.histogram.count())
     }
 

@@ -1,6 +1,7 @@
 //! The capture itself: its lanes and limits.
 
 use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
 use abi::clock::{monotonic_ns, realtime_ns};
@@ -11,6 +12,7 @@ use store::model::Interface;
 use store::write::StatisticsSource;
 
 use super::consumer::Consumer;
+use super::control::{Control, Wish};
 use super::delivery::{Delivery, Round};
 use super::describe;
 use super::error::CaptureError;
@@ -19,7 +21,6 @@ use super::mode;
 use super::opened::OpenLink;
 use super::options::Options;
 use super::outcome::{Ended, Outcome};
-use super::pause::Pause;
 use super::port::Port;
 use super::wait::{Waiter, Woken, nanoseconds};
 use super::wanted::Wanted;
@@ -38,6 +39,7 @@ pub struct Capture {
     pub(super) waiter: Waiter,
     pub(super) options: Options,
     warnings: Vec<Warning>,
+    pub(super) wish: Arc<Wish>,
     start_ns: u64,
 }
 
@@ -90,6 +92,7 @@ impl Capture {
             waiter,
             options,
             warnings,
+            wish: Arc::default(),
             start_ns,
         })
     }
@@ -112,6 +115,12 @@ impl Capture {
     /// The interfaces as they were opened, in their order.
     pub fn links(&self) -> impl Iterator<Item = OpenLink<'_>> {
         self.ports.iter().map(|port| port.opened(&self.lanes))
+    }
+
+    /// What changes its delivery while it runs.
+    pub fn control(&self) -> Control {
+        let is_fixed = |lane: &Lane| !lane.source.wakes_early();
+        Control::new(self.wish.clone(), self.lanes.iter().any(is_fixed))
     }
 
     /// Counters of the interfaces for files that end while the capture goes on: packets delivered up
@@ -162,8 +171,14 @@ impl Capture {
         let tick_ns = nanoseconds(self.options.tick).max(1);
         let mut next_tick_ns = monotonic_ns().saturating_add(tick_ns);
         let mut next_look_ns = self.next_look_ns();
-        let mut pause = Pause::new(&self.options, &self.lanes);
+        let mut pause = self.new_pause();
         loop {
+            if let Some((delivery, spin)) = self.wish.take() {
+                (self.options.delivery, self.options.spin) = (delivery, spin);
+                // The one before it is over first: both set the thread's timer.
+                drop(pause);
+                pause = self.new_pause();
+            }
             let round = if pause.holds_back(&self.lanes) {
                 Round::EMPTY
             } else {

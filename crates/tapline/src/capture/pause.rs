@@ -68,7 +68,7 @@ enum Policy {
 
 impl Pause {
     /// To be called by the thread that reads.
-    pub fn new(options: &Options, lanes: &[Lane]) -> Self {
+    fn new(options: &Options, lanes: &[Lane]) -> Self {
         let wakes_early = lanes.iter().any(|lane| lane.source.wakes_early());
         let policy = match options.delivery {
             Delivery::Adaptive { target } if wakes_early => {
@@ -77,7 +77,8 @@ impl Pause {
             Delivery::Batch { min_bytes, timeout } if wakes_early => Policy::Batch {
                 bytes: min_bytes,
                 timeout_ns: nanoseconds(timeout),
-                due_ns: None,
+                due_ns: (lanes.iter().any(|lane| lane.source.holds(1)))
+                    .then(|| monotonic_ns().saturating_add(nanoseconds(timeout))),
             },
             _ => Policy::Rings,
         };
@@ -144,6 +145,11 @@ impl Pause {
 }
 
 impl Capture {
+    /// How to wait by the delivery that is asked for.
+    pub(super) fn new_pause(&self) -> Pause {
+        Pause::new(&self.options, &self.lanes)
+    }
+
     /// Does what `step` says, from `now_ns` to `until_ns` at most; says so if the capture is to end.
     pub(super) fn pause(
         &mut self,
@@ -194,7 +200,7 @@ impl Capture {
     }
 
     fn gather(&mut self, stop: &Stop, until_ns: u64, bytes: usize) -> io::Result<Option<Ended>> {
-        let woken = gather(&self.lanes, stop, until_ns, bytes)?;
+        let woken = gather(&self.lanes, stop, &self.wish, until_ns, bytes)?;
         Ok(woken.map(|woken: Woken| self.ended(woken)))
     }
 }

@@ -13,6 +13,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::thread::{current_timer_slack, set_current_timer_slack};
 
+use super::control::Wish;
 use super::lane::Lane;
 use crate::stop::Stop;
 
@@ -92,17 +93,18 @@ impl Waiter {
 }
 
 /// Lets packets gather until `until_ns` on the monotonic clock, until those of a ring take `bytes` of it,
-/// or until a ring fills. Ends early for `stop`, and says so.
+/// or until a ring fills. Ends early for a `wish`, and for `stop`, of which it says so.
 ///
 /// Between two looks at the rings lies a millisecond at most.
 pub(super) fn gather(
     lanes: &[Lane],
     stop: &Stop,
+    wish: &Wish,
     until_ns: u64,
     bytes: usize,
 ) -> io::Result<Option<Woken>> {
     let is_enough = |lane: &Lane| lane.source.holds(bytes) || lane.source.is_filling();
-    while !lanes.iter().any(is_enough) {
+    while !lanes.iter().any(is_enough) && !wish.is_there() {
         let left_ns = until_ns.saturating_sub(monotonic_ns());
         let timeout = timespec(left_ns.min(GATHER_NS));
         match poll(&mut [PollFd::new(stop, PollFlags::IN)], Some(&timeout)) {
