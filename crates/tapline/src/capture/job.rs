@@ -6,8 +6,7 @@ use std::time::Duration;
 
 use abi::clock::{monotonic_ns, realtime_ns};
 use filter::Warning;
-use netlink::{IfIndex, Netlink, NetlinkError};
-use rustix::io::Errno;
+use netlink::{IfIndex, Netlink};
 use store::model::Interface;
 use store::write::StatisticsSource;
 
@@ -22,6 +21,7 @@ use super::opened::OpenLink;
 use super::options::Options;
 use super::outcome::{Ended, Outcome};
 use super::port::Port;
+use super::survey::{State, Survey};
 use super::wait::{Waiter, Woken, nanoseconds};
 use super::wanted::Wanted;
 use crate::stop::Stop;
@@ -36,6 +36,8 @@ pub struct Capture {
     pub(super) lanes: Vec<Lane>,
     interfaces: Vec<Interface>,
     pub(super) netlink: Netlink,
+    /// For the thread that asks the interfaces; of the network namespace in which they are.
+    survey_netlink: Option<Netlink>,
     pub(super) waiter: Waiter,
     pub(super) options: Options,
     warnings: Vec<Warning>,
@@ -89,6 +91,7 @@ impl Capture {
             lanes,
             interfaces,
             netlink,
+            survey_netlink: Some(Netlink::open()?),
             waiter,
             options,
             warnings,
@@ -171,6 +174,7 @@ impl Capture {
         let tick_ns = nanoseconds(self.options.tick).max(1);
         let mut next_tick_ns = monotonic_ns().saturating_add(tick_ns);
         let mut next_look_ns = self.next_look_ns();
+        let survey = self.survey()?;
         let mut pause = self.new_pause();
         loop {
             if let Some((delivery, spin)) = self.wish.take() {
@@ -193,7 +197,7 @@ impl Capture {
                 delivery.try_to(|consumer| consumer.idle(realtime_ns()));
             }
             if now_ns >= next_tick_ns {
-                let account = self.measure(delivery.consumer.lost());
+                let account = self.measure(&survey.states(), delivery.consumer.lost());
                 delivery.try_to(|consumer| consumer.tick(realtime_ns(), &account));
                 next_tick_ns = now_ns.saturating_add(tick_ns);
             }
@@ -201,7 +205,7 @@ impl Capture {
                 return Ok(Ended::Duration);
             }
             if now_ns >= next_look_ns {
-                if let Some(ended) = self.look() {
+                if let Some(ended) = self.look(&survey.states()) {
                     return Ok(ended);
                 }
                 next_look_ns = self.next_look_ns();
@@ -244,22 +248,32 @@ impl Capture {
     }
 
     /// Whether one of those went down or away.
-    fn look(&mut self) -> Option<Ended> {
-        for port in self.ports.iter().filter(|port| port.ends_silently()) {
-            let name = || port.link.name.clone();
-            match self.netlink.link(IfIndex(port.link.index)) {
-                Ok(link) if !link.flags.is_up() => return Some(Ended::LinkDown { link: name() }),
-                Err(error) if is_gone(&error) => return Some(Ended::LinkRemoved { link: name() }),
-                // Of an interface that cannot be asked for now nothing is known.
-                _ => {}
+    fn look(&self, states: &[State]) -> Option<Ended> {
+        let known = self.ports.iter().zip(states);
+        for (port, state) in known.filter(|(port, _)| port.ends_silently()) {
+            let link = || port.link.name.clone();
+            match state {
+                State::There { is_up: false, .. } => return Some(Ended::LinkDown { link: link() }),
+                State::Gone => return Some(Ended::LinkRemoved { link: link() }),
+                State::There { .. } | State::Unknown => {}
             }
         }
         None
     }
-}
 
-fn is_gone(error: &NetlinkError) -> bool {
-    error.errno() == Some(Errno::NODEV.raw_os_error())
+    /// Has the interfaces asked beside the reader from now on.
+    fn survey(&mut self) -> io::Result<Survey> {
+        let interval = if self.ports.iter().any(Port::ends_silently) {
+            self.options.tick.min(Duration::from_nanos(LOOK_NS))
+        } else {
+            self.options.tick
+        };
+        let links = self.ports.iter().map(Port::index).collect();
+        let states = self.ports.iter().map(Port::state_at_start).collect();
+        let netlink = self.survey_netlink.take();
+        let netlink = netlink.ok_or(io::ErrorKind::NotConnected)?;
+        Ok(Survey::begin(netlink, links, states, interval))
+    }
 }
 
 fn check(links: &[String]) -> Result<(), CaptureError> {

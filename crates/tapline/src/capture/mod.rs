@@ -42,6 +42,7 @@ mod port;
 mod reading;
 mod source;
 mod steer;
+mod survey;
 mod wait;
 mod wanted;
 
