@@ -98,7 +98,10 @@ pub fn thread_usage() -> ThreadUsage {
     let usage = unsafe { usage.assume_init() };
     let time = clock_gettime(ClockId::ThreadCPUTime);
     ThreadUsage {
-        cpu: Duration::new(time.tv_sec.cast_unsigned(), time.tv_nsec as u32),
+        cpu: Duration::new(
+            time.tv_sec.cast_unsigned(),
+            time.tv_nsec.cast_unsigned() as u32,
+        ),
         waits: usage.ru_nvcsw.cast_unsigned(),
     }
 }

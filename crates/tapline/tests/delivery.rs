@@ -248,12 +248,12 @@ fn the_ring_follows_from_the_snaplen_and_the_stall() {
     };
     assert_eq!(opened(96, None), (Backend::PacketV2, 16 << 20));
     assert_eq!(opened(1518, None), (Backend::PacketV2, 16 << 20));
-    let (backend, bytes) = opened(262_144, None);
-    assert_eq!(backend, Backend::PacketV3);
-    assert!((16 << 20..17 << 20).contains(&bytes), "{bytes}");
-    // A block a millisecond, each with room for the longest packet.
+    assert_eq!(opened(9018, None), (Backend::PacketV3, 16 << 20));
+    // Two blocks a millisecond, each with room for the longest packet.
+    let (_, bytes) = opened(262_144, None);
+    assert!((400 * 65_536..32 << 20).contains(&bytes), "{bytes}");
     let (_, bytes) = opened(262_144, Some(Duration::from_millis(400)));
-    assert!(bytes >= 400 * 65_536, "{bytes}");
+    assert!((800 * 65_536..64 << 20).contains(&bytes), "{bytes}");
 }
 
 #[test]

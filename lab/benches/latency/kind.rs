@@ -48,7 +48,7 @@ impl Kind {
             Self::Immediate => "tapline immediate",
             Self::Adaptive200 => "tapline adaptive, 200 us",
             Self::Adaptive500 => "tapline adaptive, 500 us",
-            Self::AdaptiveLong => "tapline adaptive, -s 65535",
+            Self::AdaptiveLong => "tapline adaptive, -s 9018",
             Self::V3 => "tapline, V3, 1 ms",
             Self::LibpcapImmediate => "libpcap immediate",
             Self::Libpcap => "libpcap, 100 ms",
@@ -96,7 +96,7 @@ impl Kind {
 
     pub fn snaplen(self) -> u32 {
         match self {
-            Self::AdaptiveLong => 65_535,
+            Self::AdaptiveLong => 9018,
             _ => SNAPLEN,
         }
     }

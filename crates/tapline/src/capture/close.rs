@@ -62,7 +62,7 @@ impl Capture {
     /// what the consumer lost.
     pub(super) fn measure(&mut self, states: &[State], writer: u64) -> Account {
         for (port, state) in self.ports.iter_mut().zip(states) {
-            port.measure(&mut self.lanes, state.statistics());
+            port.measure(&mut self.lanes, state.statistics);
         }
         self.account(writer)
     }

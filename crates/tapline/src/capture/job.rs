@@ -21,7 +21,7 @@ use super::opened::OpenLink;
 use super::options::Options;
 use super::outcome::{Ended, Outcome};
 use super::port::Port;
-use super::survey::{State, Survey};
+use super::survey::{Presence, State, Survey};
 use super::wait::{Waiter, Woken, nanoseconds};
 use super::wanted::Wanted;
 use crate::stop::Stop;
@@ -252,10 +252,10 @@ impl Capture {
         let known = self.ports.iter().zip(states);
         for (port, state) in known.filter(|(port, _)| port.ends_silently()) {
             let link = || port.link.name.clone();
-            match state {
-                State::There { is_up: false, .. } => return Some(Ended::LinkDown { link: link() }),
-                State::Gone => return Some(Ended::LinkRemoved { link: link() }),
-                State::There { .. } | State::Unknown => {}
+            match state.presence {
+                Presence::Down => return Some(Ended::LinkDown { link: link() }),
+                Presence::Gone => return Some(Ended::LinkRemoved { link: link() }),
+                Presence::Up | Presence::Unknown => {}
             }
         }
         None

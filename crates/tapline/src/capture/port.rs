@@ -17,7 +17,7 @@ use super::lane::Lane;
 use super::opened::OpenLink;
 use super::options::Options;
 use super::reading::Reading;
-use super::survey::State;
+use super::survey::{Presence, State};
 use super::wanted::Wanted;
 
 /// An interface, whose packets come in one lane or several.
@@ -116,8 +116,8 @@ impl Port {
 
     /// What is known of the interface itself since it was opened.
     pub fn state_at_start(&self) -> State {
-        State::There {
-            is_up: true,
+        State {
+            presence: Presence::Up,
             statistics: self.at_start,
         }
     }

@@ -11,15 +11,19 @@ use rustix::io::Errno;
 /// Time between two questions at least.
 const LEAST: Duration = Duration::from_millis(10);
 
-/// What an interface answered.
+/// What is known of an interface.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum State {
-    /// It is there, up or not; `None` where it does not tell its counters.
-    There {
-        is_up: bool,
-        statistics: Option<LinkStatistics>,
-    },
-    /// There is no such interface any more.
+pub(super) struct State {
+    pub presence: Presence,
+    /// `None` where it does not tell, or is not there.
+    pub statistics: Option<LinkStatistics>,
+}
+
+/// Whether an interface is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Presence {
+    Up,
+    Down,
     Gone,
     /// It could not be asked for now.
     Unknown,
@@ -29,20 +33,15 @@ impl State {
     /// Asks interface `index`. The kernel answers under a lock (`rtnl_mutex`) that whoever sets up an
     /// interface holds, often for tens of milliseconds.
     pub fn ask(netlink: &mut Netlink, index: IfIndex) -> Self {
-        match netlink.link(index) {
-            Ok(link) => Self::There {
-                is_up: link.flags.is_up(),
-                statistics: link.statistics,
-            },
-            Err(error) if is_gone(&error) => Self::Gone,
-            Err(_) => Self::Unknown,
-        }
-    }
-
-    pub fn statistics(&self) -> Option<LinkStatistics> {
-        match self {
-            Self::There { statistics, .. } => *statistics,
-            Self::Gone | Self::Unknown => None,
+        let (presence, statistics) = match netlink.link(index) {
+            Ok(link) if link.flags.is_up() => (Presence::Up, link.statistics),
+            Ok(link) => (Presence::Down, link.statistics),
+            Err(error) if is_gone(&error) => (Presence::Gone, None),
+            Err(_) => (Presence::Unknown, None),
+        };
+        Self {
+            presence,
+            statistics,
         }
     }
 }

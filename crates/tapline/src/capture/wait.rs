@@ -27,6 +27,7 @@ const EVENTS: usize = 16;
 const GATHER_NS: u64 = 1_000_000;
 
 /// What a sleep ended with, beside packets and time.
+#[derive(Clone, Copy, Debug)]
 pub(super) enum Woken {
     /// The stop was asked for.
     Stopped,

@@ -60,12 +60,11 @@ impl<O: Observer> Consumer for Meter<O> {
     #[inline]
     fn packet(&mut self, packet: &Packet<'_>) -> Result<(), ConsumerError> {
         let now_ns = realtime_ns();
-        let delay_ns = match packet.timestamp_ns {
-            Some(stamp_ns) => self.delays.record(stamp_ns, now_ns),
-            None => {
-                self.delays.unstamped += 1;
-                None
-            }
+        let delay_ns = if let Some(stamp_ns) = packet.timestamp_ns {
+            self.delays.record(stamp_ns, now_ns)
+        } else {
+            self.delays.unstamped += 1;
+            None
         };
         self.observer.packet(packet, now_ns, delay_ns)
     }
