@@ -22,7 +22,7 @@ pub fn libpcap(rig: &Rig, immediate: bool, ready: &Sender<End>) -> Finished {
     let handle = handle
         .promisc(true)
         .snaplen(SNAPLEN.cast_signed())
-        .buffer_size(RING_BYTES as i32)
+        .buffer_size(RING_BYTES.try_into().expect("a small number"))
         .precision(Precision::Nano)
         .timeout(100)
         .immediate_mode(immediate);

@@ -96,14 +96,12 @@ pub fn run(rig: &Rig, task: Task, kind: Kind) -> Trial {
 
 /// Sends what the task asks for; tells how long that took.
 fn send(rig: &Rig, task: Task) -> Duration {
-    let steady = |rate_pps: u32, seconds: f64| {
-        let count = (f64::from(rate_pps) * seconds) as u32;
-        (0..count).map(move |number| SECOND * number / rate_pps)
-    };
+    let steady =
+        |rate_pps: u32, count: u32| (0..count).map(move |number| SECOND * number / rate_pps);
     match task {
         Task::Sparse => rig.send_at(scattered().take(150)),
-        Task::Dense => rig.send_at(steady(100_000, 1.0)),
-        Task::Stall => rig.send_at(steady(50_000, 1.5)),
+        Task::Dense => rig.send_at(steady(100_000, 100_000)),
+        Task::Stall => rig.send_at(steady(50_000, 75_000)),
         Task::Jump => {
             let mut generator = rig.generator();
             let parts = [

@@ -13,6 +13,7 @@ use crate::units;
 /// How long after the kernel a program has each packet: percentiles and a histogram
 #[derive(Args, Debug)]
 #[command(after_help = super::UNITS)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub struct LatencyArgs {
     /// Interface whose packets are measured
     #[arg(short, long, value_name = "IF")]
