@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use abi::clock::realtime_ns;
 use abi::process::thread_usage;
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tapline::capture::{Account, Capture, ConsumerError, Options};
 use tapline::latency::{Delays, Meter, Observer};
 use tapline::ring::{self, Delivery, PacketRing};
@@ -57,7 +57,7 @@ pub fn run<T>(
         });
         let end = is_ready.recv().expect("the reader gets ready");
         let sent = send();
-        thread::sleep(kind.timer() + MARGIN);
+        be_away(kind.timer() + MARGIN);
         end();
         (reader.join().expect("the reader ends"), sent)
     })
@@ -134,6 +134,12 @@ fn poll_loop(rig: &Rig, stall: Option<Duration>, ready: &Sender<End>) -> Finishe
     })
 }
 
+/// Does nothing for some time.
+fn be_away(time: Duration) {
+    let time = Timespec::try_from(time).expect("a short time");
+    poll(&mut [], Some(&time)).expect("it can wait");
+}
+
 /// Keeps a reader from reading, now and then.
 struct Stalls {
     time: Option<Duration>,
@@ -152,7 +158,7 @@ impl Stalls {
         if let Some(time) = self.time
             && Instant::now() >= self.next
         {
-            thread::sleep(time);
+            be_away(time);
             self.next = Instant::now() + BETWEEN_STALLS;
         }
     }
