@@ -34,6 +34,7 @@ bench: build
 	cargo bench --locked -p tapline-lab --bench latency -- $(BENCH_FLAGS)
 	cargo bench --locked -p tapline-lab --bench filter -- $(BENCH_FLAGS)
 	cargo bench --locked -p tapline-lab --bench filter_kernel -- $(BENCH_FLAGS)
+	cargo bench --locked -p tapline-lab --bench count -- $(BENCH_FLAGS)
 	cargo bench --locked -p tapline-lab --bench read -- $(BENCH_FLAGS)
 
 lint:

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Tool and the Debian package it comes in.
-const PACKAGES: [(&str, &str); 26] = [
+const PACKAGES: [(&str, &str); 28] = [
     ("bpftool", "bpftool"),
     ("bridge", "iproute2"),
     ("capinfos", "wireshark-common"),
@@ -20,8 +20,10 @@ const PACKAGES: [(&str, &str); 26] = [
     ("mausezahn", "netsniff-ng"),
     ("mergecap", "wireshark-common"),
     ("netsniff-ng", "netsniff-ng"),
+    ("nft", "nftables"),
     ("ping", "iputils-ping"),
     ("prlimit", "util-linux"),
+    ("python3", "python3"),
     ("setpriv", "util-linux"),
     ("ss", "iproute2"),
     ("strace", "strace"),

@@ -8,21 +8,25 @@ mod attr;
 mod instruction;
 mod link;
 mod map;
+mod object;
 mod program;
 mod socket;
+mod walk;
 
 pub use attr::{
-    LinkCreate, MapBatch, MapCreate, MapElement, ObjectInfo, ProgramLoad, ProgramTestRun,
+    LinkCreate, LinkUpdate, MapBatch, MapCreate, MapElement, ObjectId, ObjectInfo, ProgramLoad,
+    ProgramTestRun,
 };
 pub use instruction::{Instruction, SockFilter};
 pub use link::{
-    BPF_TCX_EGRESS, BPF_TCX_INGRESS, XDP_FLAGS_DRV_MODE, XDP_FLAGS_SKB_MODE, create_tcx_link,
-    create_xdp_link,
+    BPF_F_BEFORE, BPF_TCX_EGRESS, BPF_TCX_INGRESS, XDP_FLAGS_DRV_MODE, XDP_FLAGS_SKB_MODE,
+    create_tcx_link, create_xdp_link, update_link, wait_for_programs,
 };
-pub(crate) use map::kind_and_entries;
-pub use map::{Map, MapLayout, MapType, online_cpus, possible_cpus};
+pub use map::{Map, MapLayout, MapType, online_cpus};
+pub use object::{MapInfo, ObjectKind, ProgramInfo, map_info, next_id, open_id, program_info};
 pub use program::{
     BPF_F_TEST_XDP_LIVE_FRAMES, BPF_F_XDP_HAS_FRAGS, PROG_TYPE_SCHED_CLS, PROG_TYPE_SOCKET_FILTER,
     PROG_TYPE_XDP, ProgramSource, TestRun, TestRunResult, load_program, program_id, test_run,
 };
 pub use socket::attach_classic;
+pub use walk::Cursor;

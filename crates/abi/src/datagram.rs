@@ -41,6 +41,9 @@ pub struct Datagram {
     pub address: Option<IpAddr>,
     /// When it arrived, nanoseconds of `CLOCK_REALTIME`; if the socket asks for it (`SO_TIMESTAMPNS`).
     pub stamp_ns: Option<u64>,
+    /// Of a time stamp in the error queue: when the driver took the datagram, nanoseconds of
+    /// `CLOCK_REALTIME`; if the socket asks for it (`SO_TIMESTAMPING`).
+    pub sent_ns: Option<u64>,
     /// Its TTL or hop limit; if the socket asks for it (`IP_RECVTTL`, `IPV6_RECVHOPLIMIT`).
     pub hops: Option<u8>,
     /// Of the error queue: which error it is.
@@ -63,6 +66,13 @@ pub struct QueuedError {
 }
 
 impl QueuedError {
+    /// It is no error but the time at which a datagram was sent; the datagram itself, link-layer header
+    /// included, is the data.
+    #[doc(alias = "SO_EE_ORIGIN_TIMESTAMPING")]
+    pub fn is_time_stamp(&self) -> bool {
+        self.origin == libc::SO_EE_ORIGIN_TIMESTAMPING
+    }
+
     /// It came as an ICMP or ICMPv6 message.
     pub fn is_icmp(&self) -> bool {
         matches!(
@@ -123,6 +133,8 @@ impl Datagram {
             control = rest;
             match kind {
                 (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS) => self.stamp_ns = time(body),
+                // Three times, of which the first is the kernel's.
+                (libc::SOL_SOCKET, libc::SCM_TIMESTAMPING) => self.sent_ns = time(body),
                 (libc::IPPROTO_IP, libc::IP_TTL) | (libc::IPPROTO_IPV6, libc::IPV6_HOPLIMIT) => {
                     self.hops = body
                         .first_chunk()

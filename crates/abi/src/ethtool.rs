@@ -79,6 +79,8 @@ const _: () = assert!(size_of::<Settings>() == 44);
 const ETHTOOL_GSET: u32 = 0x01;
 const ETHTOOL_GDRVINFO: u32 = 0x03;
 const ETHTOOL_GGRO: u32 = 0x2b;
+const ETHTOOL_GFLAGS: u32 = 0x25;
+const ETH_FLAG_RXVLAN: u32 = 1 << 8;
 const ETHTOOL_SGRO: u32 = 0x2c;
 const ETHTOOL_GCHANNELS: u32 = 0x3c;
 const SPEED_UNKNOWN: u32 = u32::MAX;
@@ -133,6 +135,23 @@ pub fn gro(socket: BorrowedFd<'_>, name: [u8; 16]) -> io::Result<bool> {
     // SAFETY: GGRO fills one `ethtool_value`, which is what `answer` is.
     unsafe { request(socket, name, &mut answer) }?;
     Ok(answer.value != 0)
+}
+
+/// Whether the interface takes VLAN tags out of received packets, and says beside them what they were.
+///
+/// # Errors
+/// ENODEV when there is no such interface.
+/// # Source
+/// `__ethtool_get_flags`, net/ethtool/ioctl.c.
+#[doc(alias("ETHTOOL_GFLAGS", "ETH_FLAG_RXVLAN"))]
+pub fn strips_vlan_tags(socket: BorrowedFd<'_>, name: [u8; 16]) -> io::Result<bool> {
+    let mut answer = Value {
+        command: ETHTOOL_GFLAGS,
+        value: 0,
+    };
+    // SAFETY: GFLAGS fills one `ethtool_value`, which is what `answer` is.
+    unsafe { request(socket, name, &mut answer) }?;
+    Ok(answer.value & ETH_FLAG_RXVLAN != 0)
 }
 
 /// Switches generic receive offload of the interface on or off.

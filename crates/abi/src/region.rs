@@ -5,7 +5,7 @@ use std::os::fd::BorrowedFd;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 
-use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous, munmap};
+use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, mmap_anonymous, munmap};
 
 /// Memory shared with the kernel, mapped readable and writable for as long as this value lives.
 ///
@@ -50,7 +50,8 @@ impl Region {
         Self::new(base, bytes)
     }
 
-    /// Maps `bytes` bytes of new memory, zeroed.
+    /// Maps `bytes` bytes of new memory, zeroed; in large pages where the kernel has them to spare, for
+    /// memory that is walked through over and over.
     ///
     /// # Errors
     /// ENOMEM; EINVAL when `bytes` is 0.
@@ -58,6 +59,9 @@ impl Region {
         let (protection, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE);
         // SAFETY: a null hint lets the kernel choose an address that nothing else uses.
         let base = unsafe { mmap_anonymous(std::ptr::null_mut(), bytes, protection, flags) }?;
+        // SAFETY: the whole of the mapping just made; its contents stay as they are. A kernel without
+        // large pages refuses, and has the memory in small ones.
+        let _ = unsafe { madvise(base, bytes, Advice::LinuxHugepage) };
         Self::new(base, bytes)
     }
 

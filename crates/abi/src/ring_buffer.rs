@@ -13,19 +13,21 @@
 //!
 //! Source: kernel/bpf/ringbuf.c; Documentation/bpf/ringbuf.rst.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::ptr::NonNull;
 use std::sync::atomic::{Ordering, fence};
+use std::sync::{Mutex, PoisonError};
 
-use crate::bpf::{MapType, kind_and_entries};
+use crate::bpf::{MapInfo, MapType, map_info};
 use crate::region::{ReadOnlyRegion, Region, page_bytes};
 
 /// Bytes of a record's header (`BPF_RINGBUF_HDR_SZ`).
 pub const HEADER_BYTES: u64 = 8;
 
 /// The record is not finished (`BPF_RINGBUF_BUSY_BIT`).
-const BUSY: u32 = 1 << 31;
+pub const BUSY: u32 = 1 << 31;
 /// What a mirroring program writes in front of a packet's bytes for the reader of its ring buffer.
 ///
 /// The kernel defines no such struct: this is an agreement between our programs and our rings.
@@ -50,6 +52,7 @@ pub const MIRRORED_BYTES: usize = size_of::<Mirrored>();
 /// The reader's end of a `BPF_MAP_TYPE_RINGBUF`.
 #[derive(Debug)]
 pub struct RingBuffer {
+    _only: OnlyReader,
     reader: Region,
     shared: ReadOnlyRegion,
     page_bytes: usize,
@@ -60,19 +63,26 @@ impl RingBuffer {
     /// Maps the memory of `map`.
     ///
     /// # Errors
-    /// EINVAL when it is no ring buffer; what mmap(2) says.
+    /// EINVAL when it is no ring buffer, EBUSY when this process reads it already; what mmap(2) says.
     /// # Kernel
     /// Linux 5.8, of 64 bits.
     pub fn map(map: BorrowedFd<'_>) -> io::Result<Self> {
-        let (kind, bytes) = kind_and_entries(map)?;
+        let MapInfo {
+            map_type: kind,
+            id: number,
+            unused: [_, _, bytes, _],
+            ..
+        } = map_info(map)?;
         let page_bytes = page_bytes();
         if kind != MapType::RingBuffer as u32 || !bytes.is_power_of_two() {
             return Err(io::ErrorKind::InvalidInput.into());
         }
+        let only = OnlyReader::of(number)?;
         let reader = Region::map_at(map, 0, page_bytes)?;
         let all = page_bytes + 2 * bytes as usize;
         let shared = ReadOnlyRegion::map_at(map, page_bytes as u64, all)?;
         Ok(Self {
+            _only: only,
             reader,
             shared,
             page_bytes,
@@ -145,5 +155,30 @@ impl RingBuffer {
         // Multiples of 8: the word of a header is aligned whatever the position.
         let offset = position & (self.bytes - 1) & !(HEADER_BYTES - 1);
         self.page_bytes + offset as usize
+    }
+}
+
+/// Numbers of the maps that this process reads.
+static READ: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
+
+/// The right to read a map, which one reader has: a second one could give back what the first has lent.
+#[derive(Debug)]
+struct OnlyReader(u32);
+
+impl OnlyReader {
+    fn of(map: u32) -> io::Result<Self> {
+        let mut read = READ.lock().unwrap_or_else(PoisonError::into_inner);
+        if read.insert(map) {
+            Ok(Self(map))
+        } else {
+            Err(io::ErrorKind::ResourceBusy.into())
+        }
+    }
+}
+
+impl Drop for OnlyReader {
+    fn drop(&mut self) {
+        let mut read = READ.lock().unwrap_or_else(PoisonError::into_inner);
+        read.remove(&self.0);
     }
 }

@@ -15,6 +15,8 @@ pub unsafe trait Uapi: Copy + Default {}
 unsafe impl Uapi for i32 {}
 // SAFETY: as above.
 unsafe impl Uapi for u32 {}
+// SAFETY: as above.
+unsafe impl Uapi for u64 {}
 // SAFETY: as above; an array has no padding of its own.
 unsafe impl Uapi for [u32; 8] {}
 // SAFETY: as above.
@@ -111,6 +113,15 @@ pub fn take_error(socket: BorrowedFd<'_>) -> io::Result<()> {
         0 => Ok(()),
         code => Err(io::Error::from_raw_os_error(code)),
     }
+}
+
+/// Number of the network namespace of a socket; none is given twice while the machine runs.
+///
+/// # Errors
+/// ENOPROTOOPT before Linux 5.14.
+#[doc(alias = "SO_NETNS_COOKIE")]
+pub fn namespace_cookie(socket: BorrowedFd<'_>) -> io::Result<u64> {
+    option(socket, libc::SOL_SOCKET, libc::SO_NETNS_COOKIE)
 }
 
 /// Attaches an eBPF program of type `BPF_PROG_TYPE_SOCKET_FILTER`.

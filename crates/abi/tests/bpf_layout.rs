@@ -5,9 +5,10 @@ mod c_layout;
 use std::mem::offset_of;
 
 use abi::bpf::{
-    Instruction, LinkCreate, MapBatch, MapCreate, MapElement, ObjectInfo, ProgramLoad,
-    ProgramTestRun, SockFilter,
+    Instruction, LinkCreate, LinkUpdate, MapBatch, MapCreate, MapElement, MapInfo, MapType,
+    ObjectId, ObjectInfo, ProgramInfo, ProgramLoad, ProgramTestRun, SockFilter,
 };
+use abi::ring_buffer::{BUSY, HEADER_BYTES};
 use c_layout::assert_as_in_c;
 use tapline_abi as abi;
 
@@ -97,6 +98,12 @@ fn structs_lie_as_in_the_kernels_headers() {
             offset_of!(LinkCreate, attach_type),
         ),
         ("at(link_create.flags)", offset_of!(LinkCreate, flags)),
+        ("at(link_update.link_fd)", offset_of!(LinkUpdate, link_fd)),
+        (
+            "at(link_update.new_prog_fd)",
+            offset_of!(LinkUpdate, new_prog_fd),
+        ),
+        ("at(link_update.flags)", offset_of!(LinkUpdate, flags)),
         ("sizeof(struct bpf_insn)", size_of::<Instruction>()),
         ("sizeof(struct sock_filter)", size_of::<SockFilter>()),
         (
@@ -108,6 +115,17 @@ fn structs_lie_as_in_the_kernels_headers() {
             offset_of!(SockFilter, jf),
         ),
         ("offsetof(struct sock_filter, k)", offset_of!(SockFilter, k)),
+    ];
+    assert_as_in_c(HEADERS, &pairs);
+}
+
+#[test]
+fn ring_buffers_are_as_in_the_kernels_headers() {
+    let pairs = [
+        ("BPF_MAP_TYPE_ARRAY_OF_MAPS", MapType::ArrayOfMaps as usize),
+        ("BPF_MAP_TYPE_RINGBUF", MapType::RingBuffer as usize),
+        ("BPF_RINGBUF_HDR_SZ", HEADER_BYTES as usize),
+        ("BPF_RINGBUF_BUSY_BIT", BUSY as usize),
     ];
     assert_as_in_c(HEADERS, &pairs);
 }
@@ -129,4 +147,23 @@ fn batches_of_map_entries_lie_as_in_the_kernels_headers() {
         ),
     ];
     assert_as_in_c(HEADERS, &pairs);
+}
+
+#[test]
+fn what_objects_tell_lies_as_in_the_kernels_headers() {
+    let pairs = [
+        ("at(prog_id)", offset_of!(ObjectId, id)),
+        ("at(next_id)", offset_of!(ObjectId, next_id)),
+        ("at(open_flags)", offset_of!(ObjectId, open_flags)),
+        ("in(prog, id)", offset_of!(ProgramInfo, id)),
+        ("in(prog, tag)", offset_of!(ProgramInfo, unused)),
+        ("in(prog, name)", offset_of!(ProgramInfo, name)),
+        ("in(prog, ifindex)", size_of::<ProgramInfo>()),
+        ("in(map, id)", offset_of!(MapInfo, id)),
+        ("in(map, key_size)", offset_of!(MapInfo, unused)),
+        ("in(map, name)", offset_of!(MapInfo, name)),
+        ("in(map, ifindex)", size_of::<MapInfo>()),
+    ];
+    let headers = format!("{HEADERS}\n#define in(what, f) offsetof(struct bpf_##what##_info, f)");
+    assert_as_in_c(&headers, &pairs);
 }

@@ -24,20 +24,33 @@ impl FilterMaps {
     /// # Privileges
     /// `CAP_BPF`.
     pub fn create(name: &str, fragment: &Fragment) -> Result<Self, MapError> {
+        Self::of_all(name, [fragment])
+    }
+
+    /// As [`create`](Self::create), for several fragments of one filter, which share the maps.
+    ///
+    /// # Errors
+    /// As [`create`](Self::create).
+    pub fn of_all<'f>(
+        name: &str,
+        fragments: impl IntoIterator<Item = &'f Fragment>,
+    ) -> Result<Self, MapError> {
         let mut maps = BTreeMap::new();
-        for insn in &fragment.code {
-            let filter::ebpf::Insn::LoadMap { map: id, .. } = *insn else {
-                continue;
-            };
-            if let Some(set) = fragment.sets.get(usize::from(id.0))
-                && !maps.contains_key(&id)
-            {
-                let map_type = match MapKind::of(set) {
-                    MapKind::Hash => MapType::Hash,
-                    MapKind::LongestPrefix => MapType::LpmTrie,
+        for fragment in fragments {
+            for insn in &fragment.code {
+                let filter::ebpf::Insn::LoadMap { map: id, .. } = *insn else {
+                    continue;
                 };
-                let (keys, key_bytes) = keys(set);
-                maps.insert(id, Map::of_keys(name, map_type, &keys, key_bytes)?);
+                if let Some(set) = fragment.sets.get(usize::from(id.0))
+                    && !maps.contains_key(&id)
+                {
+                    let map_type = match MapKind::of(set) {
+                        MapKind::Hash => MapType::Hash,
+                        MapKind::LongestPrefix => MapType::LpmTrie,
+                    };
+                    let (keys, key_bytes) = keys(set);
+                    maps.insert(id, Map::of_keys(name, map_type, &keys, key_bytes)?);
+                }
             }
         }
         Ok(Self(maps))

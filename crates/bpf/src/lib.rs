@@ -9,23 +9,31 @@
 //! - [`Insn`] is one instruction; jumps name a [`Label`], which [`assemble`] resolves.
 //! - [`Program`] is a loaded program; a refusal keeps the verifier's log ([`LoadError`]).
 //! - [`Map`] is memory that a program and this process share.
+//! - [`Counters`] are kept once per CPU; a [`CounterTable`] keeps some for each of many keys.
 //! - [`FilterMaps`] are the sets of a filter's code (`filter::ebpf`), which becomes [`Insn`]s with them.
 //! - [`XdpLink`] and [`TcLink`] tie a program to an interface for as long as they live.
 //! - [`Mirror`] copies the beginnings of an interface's packets into ring buffers.
 //! - [`Redirect`] sends an interface's packets to AF_XDP sockets.
+//! - A [`Sampler`] keeps some of many packets, in programs of any kind.
+//! - [`count`] makes the programs that count classes of packets.
 //! - [`socket_filter`] makes a classic filter count what it is offered and what it accepts.
 //!
-//! Nothing is pinned: what a program attached is gone with its process, also after a crash.
+//! Nothing is pinned: what a program attached is gone with its process, also after a crash. The one
+//! exception is tc before Linux 6.6 ([`TcAttach::Clsact`]), where the next start clears up.
 //! Everything here asks for `CAP_BPF` (XDP for `CAP_NET_ADMIN` too) and Linux 5.9 or later.
 
 #![forbid(unsafe_code)]
 
 mod assemble;
+pub mod count;
 mod filter_map;
 mod map;
 mod mirror;
 mod program;
+mod rtnetlink;
+mod sampling;
 pub mod socket_filter;
+mod table;
 mod tc;
 mod xdp;
 mod xsk;
@@ -40,6 +48,8 @@ pub use program::{LoadError, Program, ProgramKind, VerifierLog};
 /// when the program is loaded.
 pub type Insn<'map> = filter::ebpf::Insn<std::os::fd::BorrowedFd<'map>>;
 
-pub use tc::{TcAttachError, TcLink, TcPlace};
-pub use xdp::{XdpAttachError, XdpLink, XdpMode, XdpPlace};
+pub use sampling::{Probability, Sampler, SamplerPlaces, Sampling};
+pub use table::{CounterTable, TableOptions, WhenFull};
+pub use tc::{TcAttach, TcAttachError, TcLink, TcPlace};
+pub use xdp::{HoldingProcess, XdpAttachError, XdpHolder, XdpLink, XdpMode, XdpPlace};
 pub use xsk::{Others, Redirect, RedirectCounts, RedirectError, RedirectOptions};

@@ -7,7 +7,7 @@ use std::fmt;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
-use abi::bpf::{MapLayout, MapType, online_cpus, possible_cpus};
+use abi::bpf::{MapLayout, MapType, online_cpus};
 
 use crate::map::{Counters, MapError};
 use crate::program::{LoadError, Program, ProgramKind};
@@ -26,7 +26,8 @@ pub struct MirrorOptions<'c> {
     /// Size of each CPU's buffer, bytes: a power of two and a multiple of the page size. A packet takes
     /// 32 bytes and what is copied of it, rounded up to 8.
     pub buffer_bytes: u32,
-    /// Take frames of several buffers too, for a large MTU and for packets merged by GRO.
+    /// Take frames of several buffers too, for a large MTU and for packets merged by GRO. What is copied
+    /// comes from all of them; code that chooses reads the first.
     pub multi_buffer: bool,
     /// Code that chooses: it finds the context (`struct xdp_md`) in `R1`, leaves it in `R6`, and goes
     /// to [`Mirror::TAKE`] or [`Mirror::OTHERS`], at its end too. Without code all are taken.
@@ -179,8 +180,8 @@ fn buffers(bytes: u32) -> io::Result<Vec<(u32, abi::bpf::Map)>> {
 
 /// The map in which the program finds the buffer of its CPU. The program keeps it.
 fn by_cpu(buffers: &[(u32, abi::bpf::Map)]) -> io::Result<abi::bpf::Map> {
-    let (_, first) = buffers.first().ok_or(io::ErrorKind::InvalidData)?;
-    let by_cpu = abi::bpf::Map::array_of(first.as_fd(), possible_cpus()? as u32, BUFFERS)?;
+    let (highest, last) = buffers.last().ok_or(io::ErrorKind::InvalidData)?;
+    let by_cpu = abi::bpf::Map::array_of(last.as_fd(), highest + 1, BUFFERS)?;
     for (cpu, buffer) in buffers {
         let descriptor = buffer.as_fd().as_raw_fd().to_ne_bytes();
         by_cpu.update(&cpu.to_ne_bytes(), &descriptor)?;

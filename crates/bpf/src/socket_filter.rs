@@ -1,13 +1,15 @@
-//! Classic filters that count: what was offered, what was accepted.
+//! Classic filters that count: what was offered, what was accepted, what sampling left out.
 //!
 //! A classic filter leaves no trace of the packets it refuses, so a capture cannot tell how many
-//! it never saw. [`CountingFilter`] runs the same filter as eBPF, with two counters around it:
+//! it never saw. [`CountingFilter`] runs the same filter as eBPF, with counters around it:
 //!
 //! ```text
 //! packet ─▶ direction wrong? ─yes─▶ 0 (not counted)
 //!               │ no
 //!           offered += 1 ─▶ classic filter ─▶ 0
 //!                               │ n > 0
+//!                           sampling ─▶ sampled_out += 1 ─▶ 0
+//!                               │ kept
 //!                           accepted += 1 ─▶ min(n, snaplen)
 //! ```
 

@@ -1,11 +1,14 @@
 //! tc programs on interfaces.
 
+mod clsact;
+
 use std::fmt;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 
-use abi::bpf::{BPF_TCX_EGRESS, BPF_TCX_INGRESS, create_tcx_link};
+use abi::bpf::{BPF_F_BEFORE, BPF_TCX_EGRESS, BPF_TCX_INGRESS, create_tcx_link, update_link};
 
+use self::clsact::Clsact;
 use crate::program::Program;
 
 /// Where a tc program runs.
@@ -26,9 +29,30 @@ impl fmt::Display for TcPlace {
     }
 }
 
-/// A tc program on an interface; detached when this is dropped or the process ends.
+/// How a tc program may be attached.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TcAttach {
+    /// By tcx: the kernel detaches it when the process ends (Linux 6.6).
+    Tcx,
+    /// By a filter of the clsact queueing discipline (Linux 4.5).
+    ///
+    /// What a process leaves that is killed is removed by the next one that attaches to the interface
+    /// in this way.
+    Clsact,
+    /// By tcx, where the kernel has it.
+    #[default]
+    TcxOrClsact,
+}
+
+/// A tc program on an interface; detached when this is dropped or, by tcx, the process ends.
 #[derive(Debug)]
-pub struct TcLink(OwnedFd);
+pub struct TcLink(Hold);
+
+#[derive(Debug)]
+enum Hold {
+    Tcx(OwnedFd),
+    Clsact(Clsact),
+}
 
 /// The kernel did not attach a tc program.
 #[derive(Debug)]
@@ -38,7 +62,8 @@ pub struct TcAttachError {
     pub ifindex: u32,
     /// Place asked for.
     pub place: TcPlace,
-    /// What the kernel answered; EINVAL also before Linux 6.6.
+    /// What the kernel answered; EINVAL also for tcx before Linux 6.6, EEXIST when the `ingress`
+    /// discipline is where clsact is to be.
     pub source: io::Error,
 }
 
@@ -49,10 +74,14 @@ impl fmt::Display for TcAttachError {
             f,
             "cannot attach tc program to {place} of interface {ifindex}"
         )?;
-        if self.source.kind() == io::ErrorKind::PermissionDenied {
-            f.write_str(" (needs CAP_BPF and CAP_NET_ADMIN)")?;
-        }
-        Ok(())
+        f.write_str(match self.source.kind() {
+            io::ErrorKind::PermissionDenied => " (needs CAP_BPF and CAP_NET_ADMIN)",
+            io::ErrorKind::AlreadyExists => {
+                " (an ingress queueing discipline is in the way: 'tc qdisc del dev IF ingress' \
+                 removes it)"
+            }
+            _ => "",
+        })
     }
 }
 
@@ -64,32 +93,87 @@ impl std::error::Error for TcAttachError {
 
 impl TcLink {
     /// Attaches `program` to interface `ifindex` of the calling thread's network namespace, after the
-    /// programs that are there. It goes on to the next one by returning -1.
+    /// programs that are there, in the way this kernel has. It goes on to the next one by returning -1.
     ///
     /// # Errors
     /// [`TcAttachError`], e.g. ENODEV.
     /// # Privileges
-    /// None beyond those for loading the program (measured on Linux 6.18).
+    /// None beyond those for loading the program (measured on Linux 6.18); `CAP_NET_ADMIN` for clsact.
     /// # Kernel
-    /// Linux 6.6.
-    #[doc(alias = "BPF_TCX_INGRESS")]
+    /// Linux 6.6 for tcx, 4.5 for clsact.
     pub fn attach(program: &Program, ifindex: u32, place: TcPlace) -> Result<Self, TcAttachError> {
+        Self::attach_by(TcAttach::default(), program, ifindex, place)
+    }
+
+    /// As [`attach`](Self::attach), by tcx before the programs that are there: it meets packets that
+    /// they do not pass on.
+    ///
+    /// # Errors
+    /// As [`attach`](Self::attach).
+    pub fn attach_first(
+        program: &Program,
+        ifindex: u32,
+        place: TcPlace,
+    ) -> Result<Self, TcAttachError> {
+        Self::attach_in(TcAttach::default(), BPF_F_BEFORE, program, ifindex, place)
+    }
+
+    /// As [`attach`](Self::attach), in a way of the caller's choice.
+    ///
+    /// # Errors
+    /// As [`attach`](Self::attach).
+    #[doc(alias = "BPF_TCX_INGRESS")]
+    pub fn attach_by(
+        way: TcAttach,
+        program: &Program,
+        ifindex: u32,
+        place: TcPlace,
+    ) -> Result<Self, TcAttachError> {
+        Self::attach_in(way, 0, program, ifindex, place)
+    }
+
+    fn attach_in(
+        way: TcAttach,
+        flags: u32,
+        program: &Program,
+        ifindex: u32,
+        place: TcPlace,
+    ) -> Result<Self, TcAttachError> {
         let number = match place {
             TcPlace::Ingress => BPF_TCX_INGRESS,
             TcPlace::Egress => BPF_TCX_EGRESS,
         };
-        create_tcx_link(program.as_fd(), ifindex, number)
-            .map(Self)
-            .map_err(|source| TcAttachError {
-                ifindex,
-                place,
-                source,
-            })
+        let tcx = || create_tcx_link(program.as_fd(), ifindex, number, flags).map(Hold::Tcx);
+        let clsact = || Clsact::attach(program.as_fd(), ifindex, place).map(Hold::Clsact);
+        let answer = match way {
+            TcAttach::Tcx => tcx(),
+            TcAttach::Clsact => clsact(),
+            TcAttach::TcxOrClsact => match tcx() {
+                Err(error) if error.kind() == io::ErrorKind::InvalidInput => clsact(),
+                answer => answer,
+            },
+        };
+        answer.map(Self).map_err(|source| TcAttachError {
+            ifindex,
+            place,
+            source,
+        })
     }
-}
 
-impl AsFd for TcLink {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.0.as_fd()
+    /// Puts `program` in the place of the attached one: every packet meets one of the two. CPUs may still
+    /// be in the old one when this returns.
+    ///
+    /// # Errors
+    /// ENOLINK (by clsact ENODEV) when the interface is gone; EINVAL for a program of another kind.
+    pub fn replace(&mut self, program: &Program) -> io::Result<()> {
+        match &mut self.0 {
+            Hold::Tcx(link) => update_link(link.as_fd(), program.as_fd()),
+            Hold::Clsact(filter) => filter.replace(program.as_fd()),
+        }
+    }
+
+    /// Whether it is held by a filter of clsact, not by tcx.
+    pub fn is_clsact(&self) -> bool {
+        matches!(self.0, Hold::Clsact(_))
     }
 }

@@ -4,9 +4,12 @@ use std::fmt;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use abi::bpf::{XDP_FLAGS_DRV_MODE, XDP_FLAGS_SKB_MODE, create_xdp_link};
+use abi::bpf::{XDP_FLAGS_DRV_MODE, XDP_FLAGS_SKB_MODE, create_xdp_link, update_link};
 
+pub use self::holder::{HoldingProcess, XdpHolder};
 use crate::program::Program;
+
+mod holder;
 
 /// Where an XDP program may run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -54,21 +57,53 @@ pub struct XdpAttachError {
     pub ifindex: u32,
     /// Mode asked for (the last one, if there were two).
     pub mode: XdpMode,
-    /// What the kernel answered; EBUSY: another program is attached.
+    /// Name of the interface, if it could be asked for.
+    pub link: Option<String>,
+    /// The program that is in the way, if it is that.
+    pub holder: Option<Box<XdpHolder>>,
+    /// What the kernel answered; EBUSY or EEXIST: another program is attached.
     pub source: io::Error,
 }
 
 impl fmt::Display for XdpAttachError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "cannot attach {} XDP program to interface {}",
-            self.mode, self.ifindex
-        )?;
-        if self.source.kind() == io::ErrorKind::PermissionDenied {
+        match &self.holder {
+            Some(_) => f.write_str("cannot attach XDP program to ")?,
+            None => write!(f, "cannot attach {} XDP program to ", self.mode)?,
+        }
+        match &self.link {
+            Some(name) => f.write_str(name)?,
+            None => write!(f, "interface {}", self.ifindex)?,
+        }
+        if let Some(holder) = &self.holder {
+            write!(f, ": {holder}")?;
+            if holder.process.is_some() {
+                return f.write_str(", whose end detaches it");
+            }
+            let word = holder.ip_word;
+            let name = self.link.as_deref().unwrap_or("IF");
+            write!(f, " (detach it: ip link set dev {name} {word} off)")?;
+        } else if self.source.kind() == io::ErrorKind::PermissionDenied {
             f.write_str(" (needs CAP_BPF and CAP_NET_ADMIN)")?;
         }
         Ok(())
+    }
+}
+
+impl XdpAttachError {
+    fn new(ifindex: u32, mode: XdpMode, source: io::Error) -> Self {
+        let (link, holder) = holder::look(ifindex);
+        let is_occupied = matches!(
+            source.kind(),
+            io::ErrorKind::ResourceBusy | io::ErrorKind::AlreadyExists
+        );
+        Self {
+            ifindex,
+            mode,
+            link,
+            holder: holder.filter(|_| is_occupied).map(Box::new),
+            source,
+        }
     }
 }
 
@@ -82,7 +117,7 @@ impl XdpLink {
     /// Attaches `program` to interface `ifindex` of the calling thread's network namespace.
     ///
     /// # Errors
-    /// [`XdpAttachError`], e.g. EBUSY when another program is attached, EOPNOTSUPP when the driver
+    /// [`XdpAttachError`], e.g. EBUSY when another program is attached, which it names, EOPNOTSUPP when the driver
     /// has no XDP, ENODEV.
     /// # Privileges
     /// None beyond those for loading the program (measured on Linux 6.18).
@@ -104,11 +139,7 @@ impl XdpLink {
                     mode,
                     native_refusal: None,
                 })
-                .map_err(|source| XdpAttachError {
-                    ifindex,
-                    mode,
-                    source,
-                })
+                .map_err(|source| XdpAttachError::new(ifindex, mode, source))
         };
         match place {
             XdpPlace::Native => attach(XdpMode::Native),
@@ -132,6 +163,14 @@ impl XdpLink {
     /// Why it does not run in the driver, if that was tried first.
     pub fn native_refusal(&self) -> Option<&io::Error> {
         self.native_refusal.as_ref()
+    }
+
+    /// Puts `program` in the place of the attached one; no packet passes without meeting one of them.
+    ///
+    /// # Errors
+    /// ENOLINK when the interface is gone; EINVAL for a program of another kind.
+    pub fn replace(&mut self, program: &Program) -> io::Result<()> {
+        update_link(self.as_fd(), program.as_fd())
     }
 }
 

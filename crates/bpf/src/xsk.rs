@@ -12,7 +12,7 @@ use abi::bpf::{MapLayout, MapType};
 use crate::map::{Counters, MapError};
 use crate::program::{LoadError, Program, ProgramKind};
 use crate::xdp::{XdpAttachError, XdpLink, XdpMode, XdpPlace};
-use crate::{Insn, Label};
+use crate::{Insn, Label, Sampler, Sampling};
 
 /// What a [`Redirect`] is to do.
 #[derive(Clone, Copy, Debug)]
@@ -27,6 +27,8 @@ pub struct RedirectOptions<'c> {
     /// Code that chooses: it finds the context (`struct xdp_md`) in `R1`, leaves it in `R6`, and goes
     /// to [`Redirect::TAKE`] or [`Redirect::OTHERS`], at its end too. Without code all are taken.
     pub select: &'c [Insn<'c>],
+    /// Which of the chosen packets are taken; `None` takes all.
+    pub sampling: Option<Sampling>,
     /// What becomes of the packets that are not taken.
     pub others: Others,
 }
@@ -39,6 +41,7 @@ impl RedirectOptions<'_> {
             multi_buffer: false,
             stamp: true,
             select: &[],
+            sampling: None,
             others: Others::Pass,
         }
     }
@@ -64,6 +67,8 @@ pub struct RedirectCounts {
     pub unsteered: u64,
     /// Not chosen.
     pub others: u64,
+    /// Chosen, and left out by sampling: what becomes of others became of them.
+    pub sampled_out: u64,
     /// Of those sent to a socket, without a time stamp because there was no room in front of them.
     pub unstamped: u64,
 }
@@ -97,7 +102,19 @@ impl Redirect {
     pub fn load(options: &RedirectOptions<'_>) -> Result<Self, RedirectError> {
         let sockets = create_sockets(options.queues).map_err(RedirectError::Map)?;
         let counters = Counters::create("tapline_xsk_cnt").map_err(RedirectError::Map)?;
-        let code = program::code(options, sockets.as_fd(), counters.as_fd());
+        let sampler = match options.sampling {
+            Some(sampling) => {
+                let sampler = Sampler::create("tapline_sample", sampling);
+                Some(sampler.map_err(RedirectError::Map)?)
+            }
+            None => None,
+        };
+        let maps = program::Maps {
+            sockets: sockets.as_fd(),
+            counters: counters.as_fd(),
+            sampler: sampler.as_ref(),
+        };
+        let code = program::code(options, maps);
         let kind = if options.multi_buffer {
             ProgramKind::XdpFrags
         } else {
@@ -133,7 +150,7 @@ impl Redirect {
     pub fn attach(&self, ifindex: u32, place: XdpPlace) -> Result<XdpLink, RedirectError> {
         let multi_buffer = self.program.kind() == ProgramKind::XdpFrags;
         XdpLink::attach(&self.program, ifindex, place).map_err(|refusal| RedirectError::Attach {
-            refusal,
+            refusal: Box::new(refusal),
             multi_buffer,
         })
     }
@@ -148,11 +165,12 @@ impl Redirect {
     /// # Errors
     /// What the kernel answers to `BPF_MAP_LOOKUP_ELEM`; none is known for a map of this kind.
     pub fn counts(&self) -> io::Result<RedirectCounts> {
-        let [redirected, unsteered, others, unstamped] = self.counters.read()?;
+        let [redirected, unsteered, others, unstamped, sampled_out] = self.counters.read()?;
         Ok(RedirectCounts {
             redirected,
             unsteered,
             others,
+            sampled_out,
             unstamped,
         })
     }
@@ -190,7 +208,7 @@ pub enum RedirectError {
     /// The program was not attached.
     Attach {
         /// What the kernel refused.
-        refusal: XdpAttachError,
+        refusal: Box<XdpAttachError>,
         /// Whether the program takes frames of several buffers.
         multi_buffer: bool,
     },
@@ -224,6 +242,8 @@ pub(crate) fn attach_remedy(refusal: &XdpAttachError, multi_buffer: bool) -> Opt
     const EOPNOTSUPP: i32 = 95;
     let is_native = refusal.mode == XdpMode::Native;
     match refusal.source.raw_os_error()? {
+        // The refusal tells it itself.
+        EBUSY | EEXIST if refusal.holder.is_some() => None,
         EBUSY | EEXIST => Some(
             "another XDP program is attached: 'ip link' shows it, 'ip link set dev IF xdp off' \
              removes it",

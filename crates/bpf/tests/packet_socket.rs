@@ -48,6 +48,7 @@ fn the_direction_is_kept_out_of_the_count() {
     let outgoing = Options {
         snaplen,
         direction: Direction::Outgoing,
+        sampling: None,
     };
     let outgoing = CountingFilter::load(&filter, &outgoing).unwrap();
     let both_socket = capture("lo", with_counting(&both));
@@ -171,7 +172,11 @@ fn properties_of_a_packet_are_those_of_the_classic_filter() {
     let snaplen = 64.try_into().unwrap();
     let direction = Direction::Outgoing;
     let [near, far] = ["left", "right"].map(|link| {
-        let options = Options { snaplen, direction };
+        let options = Options {
+            snaplen,
+            direction,
+            sampling: None,
+        };
         let counting = CountingFilter::load(&libpcap(""), &options).unwrap();
         (capture(link, with_counting(&counting)), counting)
     });

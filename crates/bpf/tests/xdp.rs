@@ -64,10 +64,7 @@ fn a_driver_without_xdp_gets_the_generic_mode_if_allowed() {
     );
     drop(link);
     let error = XdpLink::attach(&program, lo, XdpPlace::Native).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "cannot attach native XDP program to interface 1"
-    );
+    assert_eq!(error.to_string(), "cannot attach native XDP program to lo");
 }
 
 #[test]
@@ -81,9 +78,25 @@ fn a_second_program_and_a_missing_interface_are_refused() {
     let second =
         XdpLink::attach(&program, ifindex("right"), XdpPlace::NativeOrGeneric).unwrap_err();
     assert_eq!(second.source.raw_os_error(), Some(16), "EBUSY");
+    assert_eq!(
+        second.to_string(),
+        format!(
+            "cannot attach XDP program to right: program {} (verdict) is attached already by process \
+             {} ({}), whose end detaches it",
+            program.id().unwrap(),
+            std::process::id(),
+            std::fs::read_to_string("/proc/self/comm")
+                .unwrap()
+                .trim_end(),
+        )
+    );
     let missing = XdpLink::attach(&program, 4711, XdpPlace::NativeOrGeneric).unwrap_err();
     assert_eq!(missing.source.raw_os_error(), Some(19), "ENODEV");
     assert_eq!(missing.mode, XdpMode::Native);
+    assert_eq!(
+        missing.to_string(),
+        "cannot attach native XDP program to interface 4711"
+    );
 }
 
 #[test]

@@ -1,10 +1,12 @@
 //! The steering program on given packets, by the kernel's test runs: what it returns and counts.
 
+use std::num::NonZeroU32;
 use std::os::fd::AsFd;
 
 use abi::bpf::TestRun;
 use abi::xdp::METADATA_MARK;
-use tapline_bpf::{Condition, Insn, Label, Others, Redirect, RedirectOptions, Reg, Size};
+use lab::generator::pin_to_cpu;
+use tapline_bpf::{Condition, Insn, Label, Others, Redirect, RedirectOptions, Reg, Sampling, Size};
 
 const XDP_DROP: u32 = 1;
 const XDP_PASS: u32 = 2;
@@ -88,6 +90,29 @@ fn what_is_not_chosen_is_passed_or_dropped() {
         assert_eq!(run(&redirect, 7, 4).0, XDP_PASS);
         let counts = redirect.counts().unwrap();
         assert_eq!((counts.others, counts.unsteered), (3, 4));
+    }
+}
+
+#[test]
+fn what_sampling_leaves_out_is_counted_and_goes_the_way_of_others() {
+    for (others, expected) in [(Others::Pass, XDP_PASS), (Others::Drop, XDP_DROP)] {
+        let options = RedirectOptions {
+            select: &sevens(),
+            sampling: Some(Sampling::OneIn(NonZeroU32::new(5).unwrap())),
+            others,
+            ..RedirectOptions::new(1)
+        };
+        let redirect = Redirect::load(&options).unwrap();
+        pin_to_cpu(0).unwrap();
+        let verdicts: Vec<u32> = (0..11).map(|_| run(&redirect, 7, 1).0).collect();
+        let expected: Vec<u32> = (0..11)
+            .map(|at| if at % 5 == 0 { XDP_PASS } else { expected })
+            .collect();
+        assert_eq!(verdicts, expected);
+        run(&redirect, 8, 2);
+        let counts = redirect.counts().unwrap();
+        assert_eq!((counts.unsteered, counts.sampled_out), (3, 8));
+        assert_eq!((counts.others, counts.redirected), (2, 0));
     }
 }
 

@@ -8,6 +8,8 @@ use std::io;
 
 use netlink::NetlinkError;
 use ring::{OpenError, SetupError, Step};
+use tapline::bpf::LoadError;
+use tapline::bpf::socket_filter::CountingFilterError;
 use tapline::capture::CaptureError;
 
 /// Exit statuses of the program.
@@ -77,7 +79,7 @@ fn words(error: &dyn Error) -> String {
 }
 
 /// What helps where there is no such interface.
-const NO_LINK: &str = "'ip link' lists the interfaces";
+pub const NO_LINK: &str = "'ip link' lists the interfaces";
 
 impl From<CaptureError> for Failure {
     fn from(error: CaptureError) -> Self {
@@ -88,11 +90,20 @@ impl From<CaptureError> for Failure {
             | CaptureError::LinkTwice { .. } => (Exit::Usage, None),
             CaptureError::Ring(OpenError::Setup(error)) => setup(error),
             CaptureError::Ring(_) => (Exit::Unsupported, None),
+            CaptureError::LinkDown { link } => (
+                Exit::Failed,
+                Some(format!("bring it up with 'ip link set {link} up'")),
+            ),
             CaptureError::Mode(error) => owned(drop_mode::mode(*error)),
             CaptureError::Xdp(error) => owned(drop_mode::ring(error)),
             CaptureError::Steer { error, .. } => owned(drop_mode::steering(error)),
             CaptureError::Buffer(error) => owned(mirror::buffer(error)),
             CaptureError::Copy { error, .. } => owned(mirror::copying(error)),
+            CaptureError::Sampling { error, .. } => sampling(error),
+            CaptureError::SamplingSplit { .. } => (
+                Exit::Unsupported,
+                Some("use a shorter filter, or --mode drop".to_owned()),
+            ),
             CaptureError::Link(error) if error.errno() == Some(libc::ENODEV) => {
                 (Exit::Failed, Some(NO_LINK.to_owned()))
             }
@@ -109,6 +120,19 @@ impl From<CaptureError> for Failure {
 
 fn owned((exit, advice): drop_mode::Answer) -> (Exit, Option<String>) {
     (exit, advice.map(str::to_owned))
+}
+
+/// Exit status and advice where the kernel does not sample.
+fn sampling(error: &CountingFilterError) -> (Exit, Option<String>) {
+    let refusal = match error {
+        CountingFilterError::Map(error) => Some(&error.source),
+        CountingFilterError::Load(LoadError::Refused { source, .. }) => Some(source),
+        _ => None,
+    };
+    match refusal.and_then(io::Error::raw_os_error) {
+        Some(libc::EPERM | libc::EACCES) => (Exit::Privilege, None),
+        _ => (Exit::Unsupported, None),
+    }
 }
 
 /// Exit status and advice for a step of the set-up that the kernel refused.

@@ -4,7 +4,9 @@
 
 mod args;
 mod capture;
+mod count;
 mod demo;
+mod doctor;
 mod failure;
 mod filter;
 mod filter_file;
@@ -12,9 +14,11 @@ mod generate;
 mod json;
 mod latency;
 mod line;
+mod metrics;
 mod moment;
 mod names;
 mod output;
+mod paint;
 mod privilege;
 mod read;
 mod signals;
@@ -54,7 +58,9 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Capture(args) => capture::run(&args),
         Command::Read(args) => read::run(&args),
         Command::Latency(args) => latency::run(&args),
+        Command::Count(args) => count::run(&args),
         Command::Filter(args) => filter::run(&args),
+        Command::Doctor(args) => doctor::run(&args),
         Command::Demo(args) => demo::run(&args),
         Command::Generate { directory } => generate::run(&directory),
     }

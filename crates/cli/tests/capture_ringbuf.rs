@@ -62,7 +62,7 @@ fn it_says_where_it_copies() {
     let scene = Scene::new();
     let mut running = spawn(command(&scene.right, &RINGBUF));
     let line = running.error_line();
-    let start = "copying packets that come in on right0 (native xdp-ringbuf, ";
+    let start = "capturing on right0, incoming packets (native xdp-ringbuf, ";
     assert!(line.starts_with(start), "{line}");
     running.stop().exit(0);
 }
@@ -121,7 +121,7 @@ fn an_interface_without_native_xdp_is_refused_or_copied_from_in_the_stack() {
     );
     let mut running = of_loopback(&[]);
     let line = running.error_line();
-    let start = "copying packets that come in on lo (generic xdp-ringbuf, ";
+    let start = "capturing on lo, incoming packets (generic xdp-ringbuf, ";
     assert!(line.starts_with(start), "{line}");
     assert!(line.contains("; its driver refused native XDP: "), "{line}");
     running.stop().exit(0);

@@ -34,6 +34,22 @@ fn wrong_usage_is_one_line_and_status_2() {
             &["--backend", "pcap"],
             "use packet-v2, packet-v3, xdp, xdp-ringbuf or auto",
         ),
+        (&["--backend", "xdp"], "use --mode drop"),
+        (&["--mode", "steal"], "use mirror or drop"),
+        (&["--others", "drop"], "--others needs --mode drop"),
+        (
+            &["--xdp", "native"],
+            "--xdp needs --mode drop or --backend xdp-ringbuf",
+        ),
+        (&["--mode", "drop", "--others", "eat"], "use pass or drop"),
+        (
+            &["--mode", "drop", "--xdp", "fast"],
+            "use native, generic or auto",
+        ),
+        (
+            &["--mode", "drop", "--backend", "packet-v3"],
+            "use --backend xdp or auto",
+        ),
         (&["--timestamp", "sundial"], "use kernel or hardware"),
         (&["-c", "0"], "-c"),
         (&["-c", "many"], "-c"),

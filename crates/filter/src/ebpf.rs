@@ -9,6 +9,7 @@
 //! - [`Insn`] is one instruction; jumps name a [`Label`]; maps are named by `M`.
 //! - A [`Fragment`] asks one filter and goes to [`Fragment::ACCEPT`] or [`Fragment::REJECT`].
 //! - [`prologue`] comes before the fragments of a program, once.
+//! - [`sort`] tells packets apart, so that fragments for each [`Shape`] need not.
 //! - [`Listing`] shows code as the kernel's verifier writes it.
 //!
 //! Registers: `R6` is the context, `R7` and `R8` are the packet's beginning and end; fragments keep
@@ -25,6 +26,7 @@ mod keys;
 mod listing;
 mod operand;
 mod program;
+mod shape;
 mod write;
 
 pub use fragment::Fragment;
@@ -33,3 +35,5 @@ pub use keys::{MapKind, keys};
 pub use listing::Listing;
 pub use operand::{Alu, Condition, Helper, Operand, Reg, Size, Width};
 pub use program::{Verdicts, prologue};
+pub(crate) use shape::ETHER_TYPE;
+pub use shape::{Packet, Shape, Sorted, Tag, sort};

@@ -3,7 +3,7 @@ use crate::error::{FilterError, Reason};
 use crate::graph::condition::Condition;
 use crate::graph::nodes::Graph;
 use crate::graph::sets::{Set, Sets};
-use crate::graph::values::Values;
+use crate::graph::values::{Value, Values};
 use crate::graph::{expand, fold, group, run, settle, thread, widen};
 use crate::language::tree::Expression;
 use crate::language::{Parser, lex};
@@ -86,6 +86,13 @@ impl Filter {
     /// For which packets the filter was read.
     pub fn options(&self) -> &Options {
         &self.options
+    }
+
+    /// Whether it asks about a VLAN tag that may be beside the bytes.
+    pub fn looks_at_tags(&self) -> bool {
+        let mut values = self.values.iter();
+        let is_tag = |offset| matches!(offset, Ancillary::VLAN_TAG | Ancillary::VLAN_TAG_PRESENT);
+        values.any(|(_, value)| matches!(value, Value::Ancillary(_, offset) if is_tag(offset)))
     }
 
     /// What long lists of hosts, networks and ports became; [`Filter::classic`] has no sets.

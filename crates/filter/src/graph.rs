@@ -3,6 +3,7 @@
 pub(crate) mod condition;
 mod expand;
 mod fold;
+mod given;
 mod group;
 mod knowledge;
 pub(crate) mod nodes;
@@ -15,6 +16,7 @@ mod widen;
 
 pub(crate) use expand::expand;
 pub(crate) use fold::fold;
+pub(crate) use given::given;
 pub(crate) use group::group;
 pub(crate) use run::run;
 pub(crate) use thread::thread;

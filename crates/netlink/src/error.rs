@@ -52,6 +52,24 @@ pub enum Object {
     Speed(IfName),
     /// Generic receive offload of a link.
     Gro(IfName),
+    /// Offloads and other features of a link.
+    Features(IfName),
+    /// Ring sizes of a link.
+    RingSizes(IfName),
+    /// Queues of a link.
+    Channels(IfName),
+    /// Interrupt moderation of a link.
+    Coalescing(IfName),
+    /// Time stamps of a link.
+    TimeStamping(IfName),
+    /// What XDP can do in the driver of a link.
+    Xdp(IfIndex),
+    /// Polling instances of a link.
+    Napi(IfIndex),
+    /// The tables of neighbours.
+    NeighbourTables,
+    /// A family of generic netlink.
+    Family(&'static str),
 }
 
 /// The system call that failed.
@@ -203,6 +221,15 @@ impl fmt::Display for Object {
             Self::Driver(name) => write!(f, "driver of link {name}"),
             Self::Speed(name) => write!(f, "speed of link {name}"),
             Self::Gro(name) => write!(f, "receive offload of link {name}"),
+            Self::Features(name) => write!(f, "features of link {name}"),
+            Self::RingSizes(name) => write!(f, "ring sizes of link {name}"),
+            Self::Channels(name) => write!(f, "queues of link {name}"),
+            Self::Coalescing(name) => write!(f, "interrupt moderation of link {name}"),
+            Self::TimeStamping(name) => write!(f, "time stamps of link {name}"),
+            Self::Xdp(index) => write!(f, "XDP abilities of link {index}"),
+            Self::Napi(index) => write!(f, "polling of link {index}"),
+            Self::NeighbourTables => f.write_str("neighbour tables"),
+            Self::Family(name) => write!(f, "netlink family {name}"),
         }
     }
 }

@@ -82,6 +82,16 @@ impl Netlink {
         ethtool::set_gro(self.as_fd(), name.padded(), gro == Gro::On)
             .map_err(about(Action::Set, Object::Gro(name)))
     }
+
+    /// Whether a link takes VLAN tags out of received packets, before XDP sees them. Equals
+    /// `ethtool -k NAME`, line "rx-vlan-offload".
+    ///
+    /// # Errors
+    /// `Cause::System` with ENODEV when there is no such link.
+    pub fn strips_vlan_tags(&self, name: IfName) -> Result<bool, NetlinkError> {
+        let strips = ethtool::strips_vlan_tags(self.as_fd(), name.padded());
+        strips.map_err(about(Action::Get, Object::Driver(name)))
+    }
 }
 
 /// An answer that a link cannot give is no answer, and not an error.

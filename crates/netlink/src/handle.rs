@@ -6,10 +6,8 @@ use abi::namespace::NetNamespace;
 
 use crate::codec::{Malformed, Message, Request};
 use crate::error::{Action, Cause, NetlinkError, Object};
-use crate::socket::{Consistency, Socket};
-
-/// How often a list is asked for again when it changed under way.
-const ATTEMPTS: usize = 4;
+pub use crate::listing::Listing;
+use crate::socket::Socket;
 
 /// The network configuration of one namespace.
 ///
@@ -26,24 +24,14 @@ pub struct Netlink {
     pub(crate) socket: Socket,
 }
 
-/// All objects of a kind, as far as the kernel could tell.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct Listing<T> {
-    /// The objects, in the kernel's order.
-    pub items: Vec<T>,
-    /// Objects came or went while the list was made, each of the four times it was asked for: it may
-    /// lack some or have some twice.
-    pub interrupted: bool,
-}
-
 impl Netlink {
     /// Opens a handle on the namespace of the calling thread.
     ///
     /// # Errors
     /// [`Cause::System`] with the step that failed, e.g. ENOPROTOOPT before Linux 4.20.
     pub fn open() -> Result<Self, NetlinkError> {
-        let socket = Socket::open().map_err(NetlinkError::about(Action::Open, Object::Socket))?;
+        let socket =
+            Socket::open(None).map_err(NetlinkError::about(Action::Open, Object::Socket))?;
         Ok(Self { socket })
     }
 
@@ -60,49 +48,27 @@ impl Netlink {
             .map_err(|error| about(Cause::Namespace(error)))?
     }
 
-    /// Makes a change; the answer is an acknowledgement only.
+    /// As [`Socket::tell`].
     pub(crate) fn tell(&mut self, request: Request) -> Result<(), Cause> {
-        self.socket.exchange(request, |_| Ok(())).map(|_| ())
+        self.socket.tell(request)
     }
 
-    /// Asks for one object, or makes one that the kernel echoes.
+    /// As [`Socket::ask`].
     pub(crate) fn ask<T>(
         &mut self,
         request: Request,
         parse: impl Fn(Message<'_>) -> Result<Option<T>, Malformed>,
     ) -> Result<T, Cause> {
-        let mut answer = None;
-        self.socket.exchange(request, |message| {
-            answer = parse(message)?.or(answer.take());
-            Ok(())
-        })?;
-        answer.ok_or(Cause::Unanswered)
+        self.socket.ask(request, parse)
     }
 
-    /// Asks for all objects of a kind, again if they changed under way.
+    /// As [`Socket::list`].
     pub(crate) fn list<T>(
         &mut self,
         request: &Request,
         parse: impl Fn(Message<'_>) -> Result<Option<T>, Malformed>,
     ) -> Result<Listing<T>, Cause> {
-        let mut items = Vec::new();
-        for _ in 0..ATTEMPTS {
-            items.clear();
-            let consistency = self.socket.exchange(request.clone(), |message| {
-                items.extend(parse(message)?);
-                Ok(())
-            })?;
-            if consistency == Consistency::Whole {
-                return Ok(Listing {
-                    items,
-                    interrupted: false,
-                });
-            }
-        }
-        Ok(Listing {
-            items,
-            interrupted: true,
-        })
+        self.socket.list(request, parse)
     }
 }
 

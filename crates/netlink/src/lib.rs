@@ -1,7 +1,7 @@
 //! The network configuration of the kernel, typed: links, their counters and changes, addresses,
-//! routes as they change, neighbours and ethtool basics.
+//! routes as they change, neighbours, and what drivers say of their links.
 //!
-//! [`Netlink`] asks and tells, [`LinkWatch`] and [`RouteWatch`] listen; all belong to the namespace in which they were
+//! [`Netlink`] asks and tells, [`Ethtool`] and [`NetDevices`] ask drivers, [`LinkWatch`] and [`RouteWatch`] listen; all belong to the namespace in which they were
 //! opened, for good. Calls block until the kernel has answered, which it does while it takes the
 //! request. A list says whether it is whole ([`Listing::interrupted`]), a refusal carries the kernel's
 //! words ([`Refusal::text`]), and what this room does not know of (attributes, messages, longer
@@ -27,10 +27,13 @@ mod address;
 pub mod codec;
 mod error;
 mod ethtool;
+mod generic;
 mod handle;
 mod interface;
 mod link;
+mod listing;
 mod neighbour;
+mod neighbour_table;
 mod route;
 mod socket;
 mod uapi;
@@ -40,9 +43,14 @@ pub use address::{Address, DuplicateDetection, InterfaceAddress};
 pub use codec::{Malformed, Refusal};
 pub use error::{Action, Cause, NetlinkError, Object, Step};
 pub use ethtool::{Driver, Gro};
+pub use generic::{
+    Channels, Coalescing, Ethtool, Features, NapiInstance, NetDevices, RingSizes, TimeStamping,
+    XdpAbilities,
+};
 pub use handle::{Listing, Netlink};
 pub use interface::{IfIndex, IfName, InvalidName, MacAddress};
 pub use link::{Link, LinkChange, LinkFlags, LinkStatistics, OperState, Veth, VethEnd};
 pub use neighbour::Neighbour;
+pub use neighbour_table::NeighbourTable;
 pub use route::{Route, RouteEvent, RouteWatch};
 pub use watch::{LinkEvent, LinkWatch};

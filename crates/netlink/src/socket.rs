@@ -10,8 +10,8 @@ use rustix::net::sockopt::{
     Timeout, set_socket_recv_buffer_size, set_socket_recv_buffer_size_force, set_socket_timeout,
 };
 use rustix::net::{
-    AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, bind, recv, recvfrom, sendto,
-    socket_with,
+    AddressFamily, Protocol, RecvFlags, SendFlags, SocketFlags, SocketType, bind, recv, recvfrom,
+    sendto, socket_with,
 };
 
 use crate::codec::{Malformed, Message, Refusal, Request, messages};
@@ -48,9 +48,10 @@ pub(crate) enum Consistency {
 }
 
 impl Socket {
-    /// Opens a socket for requests, in the namespace of the calling thread.
-    pub(crate) fn open() -> Result<Self, Cause> {
-        let socket = Self::open_raw()?;
+    /// Opens a socket for requests, in the namespace of the calling thread. Without a `protocol` it
+    /// is that of links, addresses and routes.
+    pub(crate) fn open(protocol: Option<Protocol>) -> Result<Self, Cause> {
+        let socket = Self::open_raw(protocol)?;
         for option in [NETLINK_EXT_ACK, NETLINK_CAP_ACK, NETLINK_GET_STRICT_CHK] {
             set_option(socket.as_fd(), SOL_NETLINK, option, &1_i32).map_err(|source| {
                 Cause::System {
@@ -67,7 +68,7 @@ impl Socket {
 
     /// Opens a socket that receives the notifications of `groups` (`RTMGRP_…`).
     pub(crate) fn subscribe(groups: u32) -> Result<Self, Cause> {
-        let socket = Self::open_raw()?;
+        let socket = Self::open_raw(None)?;
         let bytes = NOTIFICATION_BUFFER_BYTES;
         // Beyond the system's limit needs CAP_NET_ADMIN; without it the limit is what there is.
         set_socket_recv_buffer_size_force(&socket.descriptor, bytes)
@@ -77,10 +78,10 @@ impl Socket {
         Ok(socket)
     }
 
-    fn open_raw() -> Result<Self, Cause> {
+    fn open_raw(protocol: Option<Protocol>) -> Result<Self, Cause> {
         let (family, flags) = (AddressFamily::NETLINK, SocketFlags::CLOEXEC);
         // NETLINK_ROUTE is protocol 0.
-        let descriptor = socket_with(family, SocketType::RAW, flags, None)
+        let descriptor = socket_with(family, SocketType::RAW, flags, protocol)
             .map_err(Cause::system(Step::Socket))?;
         Ok(Self {
             descriptor,

@@ -84,6 +84,14 @@ constants! {
     RTA_TABLE: u16 = 15;
     RTN_LOCAL: u8 = 2;
 
+    RTM_NEWNEIGHTBL: u16 = 64;
+    RTM_GETNEIGHTBL: u16 = 66;
+    NDTA_NAME: u16 = 1;
+    NDTA_THRESH1: u16 = 2;
+    NDTA_THRESH2: u16 = 3;
+    NDTA_THRESH3: u16 = 4;
+    NDTA_CONFIG: u16 = 5;
+
     NDA_DST: u16 = 1;
     NDA_LLADDR: u16 = 2;
     NUD_PERMANENT: u16 = 0x80;
@@ -91,6 +99,44 @@ constants! {
     AF_UNSPEC: u8 = 0;
     AF_INET: u8 = 2;
     AF_INET6: u8 = 10;
+
+    GENL_ID_CTRL: u16 = 16;
+    CTRL_CMD_GETFAMILY: u8 = 3;
+    CTRL_ATTR_FAMILY_ID: u16 = 1;
+    CTRL_ATTR_FAMILY_NAME: u16 = 2;
+
+    ETHTOOL_MSG_FEATURES_GET: u8 = 11;
+    ETHTOOL_MSG_FEATURES_SET: u8 = 12;
+    ETHTOOL_MSG_RINGS_GET: u8 = 15;
+    ETHTOOL_MSG_CHANNELS_GET: u8 = 17;
+    ETHTOOL_MSG_COALESCE_GET: u8 = 19;
+    ETHTOOL_MSG_TSINFO_GET: u8 = 25;
+    ETHTOOL_A_HEADER_DEV_NAME: u16 = 2;
+    ETHTOOL_A_FEATURES_HEADER: u16 = 1;
+    ETHTOOL_A_FEATURES_HW: u16 = 2;
+    ETHTOOL_A_FEATURES_WANTED: u16 = 3;
+    ETHTOOL_A_FEATURES_ACTIVE: u16 = 4;
+    ETHTOOL_A_FEATURES_NOCHANGE: u16 = 5;
+    ETHTOOL_A_BITSET_NOMASK: u16 = 1;
+    ETHTOOL_A_BITSET_BITS: u16 = 3;
+    ETHTOOL_A_BITSET_BITS_BIT: u16 = 1;
+    ETHTOOL_A_BITSET_BIT_NAME: u16 = 2;
+    ETHTOOL_A_BITSET_BIT_VALUE: u16 = 3;
+    ETHTOOL_A_RINGS_RX_MAX: u16 = 2;
+    ETHTOOL_A_RINGS_TX_MAX: u16 = 5;
+    ETHTOOL_A_RINGS_RX: u16 = 6;
+    ETHTOOL_A_RINGS_TX: u16 = 9;
+    ETHTOOL_A_CHANNELS_RX_MAX: u16 = 2;
+    ETHTOOL_A_CHANNELS_COMBINED_MAX: u16 = 5;
+    ETHTOOL_A_CHANNELS_RX_COUNT: u16 = 6;
+    ETHTOOL_A_CHANNELS_COMBINED_COUNT: u16 = 9;
+    ETHTOOL_A_COALESCE_RX_USECS: u16 = 2;
+    ETHTOOL_A_COALESCE_RX_MAX_FRAMES: u16 = 3;
+    ETHTOOL_A_COALESCE_USE_ADAPTIVE_RX: u16 = 11;
+    ETHTOOL_A_TSINFO_TIMESTAMPING: u16 = 2;
+    ETHTOOL_A_TSINFO_TX_TYPES: u16 = 3;
+    ETHTOOL_A_TSINFO_RX_FILTERS: u16 = 4;
+    ETHTOOL_A_TSINFO_PHC_INDEX: u16 = 5;
 }
 
 #[cfg(test)]
@@ -99,7 +145,8 @@ mod tests {
     use std::process::Command;
 
     const HEADERS: &str = "sys/socket.h net/if_arp.h linux/if.h linux/netlink.h linux/rtnetlink.h \
-        linux/if_link.h linux/if_addr.h linux/neighbour.h linux/veth.h";
+        linux/if_link.h linux/if_addr.h linux/neighbour.h linux/veth.h linux/genetlink.h \
+        linux/ethtool_netlink.h";
 
     /// The oracle is the C compiler reading the system's kernel headers.
     #[test]

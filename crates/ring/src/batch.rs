@@ -69,6 +69,42 @@ impl Batch<'_> {
         self.lost_before
     }
 
+    /// Whether [`Batch::end_after`] can be had: a block of TPACKET_V3 is given back as a whole.
+    pub fn is_divisible(&self) -> bool {
+        match &self.lender {
+            Lender::Packet { ring, .. } => ring.geometry.backend == Backend::PacketV2,
+            Lender::Xdp { .. } | Lender::Buffer { .. } => true,
+        }
+    }
+
+    /// Leaves all but the first `packets` in the ring, which lends them again with its next batch.
+    ///
+    /// A batch that is not [divisible](Batch::is_divisible), has no more, or turned out to be unreadable
+    /// in part, stays as it is.
+    pub fn end_after(&mut self, packets: usize) {
+        if packets >= self.len() || self.unreadable > 0 {
+            return;
+        }
+        let packets = packets as u32;
+        let lost_before = if packets == 0 { self.lost_before } else { 0 };
+        match &mut self.lender {
+            Lender::Packet { ring, slots } if ring.geometry.backend == Backend::PacketV2 => {
+                *slots = packets as usize;
+                ring.unreported += lost_before;
+            }
+            Lender::Packet { .. } => return,
+            Lender::Xdp { ring, descriptors } => {
+                *descriptors = ring.descriptors_of(packets, *descriptors);
+                ring.unreported += lost_before;
+            }
+            Lender::Buffer { ring, span } => {
+                *span = ring.first_of(packets, *span);
+                ring.report_again(lost_before);
+            }
+        }
+        self.packets = packets;
+    }
+
     /// Walks over the packets. No system call is made, and nothing is copied but packets of several
     /// buffers.
     pub fn packets(&mut self) -> Packets<'_> {

@@ -267,3 +267,38 @@ fn what_the_program_does_not_write_is_unreadable() {
     }
     assert_eq!(buffer.account().delivered, 0);
 }
+
+/// A batch that is given back in part: what is left is lent again, and a loss is told once.
+#[test]
+fn what_a_batch_leaves_is_lent_again() {
+    let [left, right] = Net::new().pair();
+    let mut mirrored = mirror(&right, XdpPlace::Native, &options(4096));
+    // 42 records of 96 bytes fit, and 58 packets are lost; with room for 3 more come 3.
+    send(&left, &vec![frame([0xff; 6], 60); 100]);
+    until_seen(&mirrored, 100);
+    let buffer = mirrored.first();
+    let mut batch = buffer.next_batch().expect("the buffer is full");
+    batch.end_after(3);
+    assert_eq!(batch.packets().count(), 3);
+    drop(batch);
+    send(&left, &[61, 62, 63].map(|bytes| frame([0xff; 6], bytes)));
+    until_seen(&mirrored, 103);
+    let buffer = mirrored.first();
+    assert_eq!(buffer.next_batch().expect("what was left").len(), 39);
+    let mut seen = Vec::new();
+    for (given_back, length, lost) in [(0, 3, 58), (1, 3, 58), (0, 2, 0), (2, 2, 0)] {
+        let mut batch = buffer.next_batch().expect("what came later");
+        assert_eq!((batch.len(), batch.lost_before()), (length, lost));
+        batch.end_after(given_back);
+        seen.extend(batch.packets().map(|packet| packet.bytes.len()));
+    }
+    assert_eq!(seen, [61, 62, 63]);
+    assert!(buffer.next_batch().is_none());
+    buffer.refresh();
+    assert_eq!(
+        (buffer.account().delivered, buffer.account().waiting()),
+        (45, 0)
+    );
+    let counts = mirrored.counts();
+    assert_eq!((counts.mirrored, counts.lost), (45, 58));
+}

@@ -4,6 +4,7 @@ mod support;
 
 use lab::bpf::{Map, Mirror, MirrorOptions, XdpPlace};
 use lab::{Host, Net};
+use std::io::ErrorKind;
 use std::net::UdpSocket;
 use std::os::fd::AsFd;
 use support::mirrored::{Mirrored, mirror};
@@ -213,9 +214,20 @@ fn what_is_no_ring_buffer_is_refused() {
         }
         other => panic!("{other:?}"),
     }
+    let open = || right.run(|| RingBuffer::open(&name, map, &options));
+    let first = open().unwrap();
+    match open() {
+        Err(BufferError::Setup { step, source, .. }) => {
+            assert_eq!(step, BufferStep::Map);
+            assert_eq!(source.kind(), ErrorKind::ResourceBusy);
+        }
+        other => panic!("{other:?}"),
+    }
+    drop(first);
+    drop(open().unwrap());
     let zero = BufferOptions {
         snaplen: 0,
-        ..options
+        ..options.clone()
     };
     let refused = right.run(|| RingBuffer::open(&name, map, &zero).unwrap_err());
     assert!(matches!(refused, BufferError::SnaplenZero));

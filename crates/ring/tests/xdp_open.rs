@@ -207,7 +207,7 @@ fn a_program_that_cannot_be_attached_says_what_to_do() {
     let _steered = steer(&right, &Wanted::new(XdpPlace::Native, 256));
     let (code, text) = attach_refusal(&right, index, XdpPlace::Native);
     assert_eq!(code, Some(libc::EBUSY));
-    assert!(text.contains("another XDP program is attached"), "{text}");
+    assert!(text.contains("(tapline_xsk) is attached already"), "{text}");
 
     let (code, text) = attach_refusal(&left, 1, XdpPlace::Native);
     assert_eq!(code, Some(libc::EOPNOTSUPP));

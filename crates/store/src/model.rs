@@ -91,6 +91,8 @@ pub struct Interface {
     pub speed_bps: Option<u64>,
     /// `if_MACaddr`: its hardware address.
     pub mac: Option<[u8; 6]>,
+    /// `opt_comment`: words for people.
+    pub comment: Option<String>,
     /// `if_tsresol`: ticks per second of its time stamps.
     pub ticks_per_second: u64,
     /// `if_tsoffset`: seconds to add to every time stamp; readers have added it already.
@@ -110,6 +112,7 @@ impl Interface {
             hardware: None,
             speed_bps: None,
             mac: None,
+            comment: None,
             ticks_per_second: 1_000_000_000,
             offset_s: 0,
         }

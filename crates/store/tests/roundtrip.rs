@@ -108,12 +108,12 @@ prop_compose! {
 prop_compose! {
     fn interface()(
         link_type in any::<u16>(), snaplen in prop_oneof![Just(0), 64..2000_u32],
-        texts in prop::array::uniform5(text()), speed_bps in any::<Option<u64>>(),
+        texts in prop::array::uniform6(text()), speed_bps in any::<Option<u64>>(),
         mac in any::<Option<[u8; 6]>>(),
     ) -> Interface {
-        let [name, description, filter, os, hardware] = texts;
+        let [name, description, filter, os, hardware, comment] = texts;
         let known = Interface::new(LinkType(link_type), snaplen);
-        Interface { name, description, filter, os, hardware, speed_bps, mac, ..known }
+        Interface { name, description, filter, os, hardware, speed_bps, mac, comment, ..known }
     }
 }
 

@@ -22,6 +22,7 @@ fn section_interfaces_and_statistics_say_all_they_know() {
         hardware: Some("veth".into()),
         speed_bps: Some(10_000_000_000),
         mac: Some([2, 0, 0, 0, 0, 9]),
+        comment: Some("a word on left0".into()),
         ..Interface::new(LinkType::ETHERNET, 96)
     }];
     let mut file = CaptureFile::create(options, 0).unwrap();
@@ -58,6 +59,7 @@ fn section_interfaces_and_statistics_say_all_they_know() {
         "Linux 6.18",
         concat!("tapline ", env!("CARGO_PKG_VERSION")),
         "two comments",
+        "a word on left0",
         "left0",
         "to the left",
         "tcp port 80",

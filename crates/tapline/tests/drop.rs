@@ -36,11 +36,11 @@ fn options(host: &Host) -> Options {
     }
 }
 
-fn expression(text: &str) -> Option<Filter> {
-    Some(Filter::Expression(Expression {
+fn expression(text: &str) -> Filter {
+    Filter::Expression(Expression {
         text: text.to_owned(),
         names: std::sync::Arc::new(NoNames),
-    }))
+    })
 }
 
 /// Keeps packets, and tells how many the account has.
@@ -108,7 +108,7 @@ fn what_matches_is_taken_and_the_stack_sees_the_others() {
         let [left, right] = Net::new().pair();
         let mut stack = Witness::on(&right);
         let wanted = Options {
-            filter: expression("udp"),
+            filter: Some(expression("udp")),
             xdp: place,
             ..options(&right)
         };
@@ -141,7 +141,7 @@ fn others_may_be_dropped_too() {
     let [left, right] = Net::new().pair();
     let mut stack = Witness::on(&right);
     let wanted = Options {
-        filter: expression("udp"),
+        filter: Some(expression("udp")),
         others: Others::Drop,
         ..options(&right)
     };
@@ -166,7 +166,7 @@ fn a_list_of_hosts_is_a_set_in_the_kernel() {
     let hosts = hosts.chain(["198.18.0.1".to_owned()]);
     let text = format!("src host ({})", hosts.collect::<Vec<_>>().join(" or "));
     let wanted = Options {
-        filter: expression(&text),
+        filter: Some(expression(&text)),
         ..options(&right)
     };
     let (mut reporter, told) = Reporter::new();
@@ -190,7 +190,7 @@ fn at_overload_every_packet_is_delivered_filtered_or_lost() {
     const SENT: u64 = 40_000;
     let [left, right] = Net::new().pair();
     let wanted = Options {
-        filter: expression("udp"),
+        filter: Some(expression("udp")),
         ..options(&right)
     };
     let (mut reporter, told) = Reporter::new();
@@ -232,7 +232,7 @@ fn jumbo_frames_are_whole() {
     let [left, right] = &hosts;
     let wanted = Options {
         snaplen: 65_535,
-        filter: expression("ether proto 0x88b5"),
+        filter: Some(expression("ether proto 0x88b5")),
         ..options(right)
     };
     let frame = |length: usize| {
@@ -324,7 +324,7 @@ fn a_socket_receives_again_when_the_capture_is_over() {
     receiver.set_read_timeout(Some(DEADLINE)).unwrap();
     let (mut reporter, told) = Reporter::new();
     let wanted = Options {
-        filter: expression("udp dst port 7001"),
+        filter: Some(expression("udp dst port 7001")),
         ..options(&right)
     };
     let (outcome, ()) = run(&right, wanted, &mut reporter, |stopper| {

@@ -40,11 +40,11 @@ fn options(host: &Host) -> Options {
     }
 }
 
-fn expression(text: &str) -> Option<Filter> {
-    Some(Filter::Expression(Expression {
+fn expression(text: &str) -> Filter {
+    Filter::Expression(Expression {
         text: text.to_owned(),
         names: Arc::new(NoNames),
-    }))
+    })
 }
 
 fn generator(left: &Host) -> Generator {
@@ -85,7 +85,7 @@ fn what_matches_is_copied_and_the_stack_sees_everything() {
             let [left, right] = Net::new().pair();
             let mut stack = Witness::on(&right);
             let wanted = Options {
-                filter: expression("ether proto 0x88b5 and ether[17] < 30"),
+                filter: Some(expression("ether proto 0x88b5 and ether[17] < 30")),
                 xdp: place,
                 delivery,
                 ..options(&right)
@@ -122,7 +122,7 @@ fn a_list_of_hosts_is_a_set_in_the_kernel() {
     let hosts = hosts.chain(["198.18.0.1".to_owned()]);
     let text = format!("src host ({})", hosts.collect::<Vec<_>>().join(" or "));
     let wanted = Options {
-        filter: expression(&text),
+        filter: Some(expression(&text)),
         ..options(&right)
     };
     let mut teller = Teller::new();
@@ -140,7 +140,7 @@ fn a_list_of_hosts_is_a_set_in_the_kernel() {
 /// The consumer is away while many times as many packets come as the buffer holds.
 #[test]
 fn at_overload_what_found_no_room_is_counted_and_told_with_a_packet() {
-    for filter in [None, expression("ip")] {
+    for filter in [None, Some(expression("ip"))] {
         let [left, right] = Net::new().pair();
         let mut stack = Witness::on(&right);
         let mut generator = generator(&left);

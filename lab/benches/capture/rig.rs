@@ -130,7 +130,7 @@ impl Traffic<'_> {
             pin_to_cpu(SENDER_CPU).expect("the sender's processor");
             let before = thread_time();
             let sent = generator.deliver(count, rate_pps);
-            (sent, thread_time() - before)
+            (sent, thread_time().saturating_sub(before))
         })
     }
 }

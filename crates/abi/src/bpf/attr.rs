@@ -6,12 +6,20 @@ use std::io;
 pub(super) const BPF_MAP_CREATE: c_int = 0;
 pub(super) const BPF_MAP_LOOKUP_ELEM: c_int = 1;
 pub(super) const BPF_MAP_UPDATE_ELEM: c_int = 2;
+pub(super) const BPF_MAP_DELETE_ELEM: c_int = 3;
+pub(super) const BPF_MAP_GET_NEXT_KEY: c_int = 4;
 pub(super) const BPF_PROG_LOAD: c_int = 5;
 pub(super) const BPF_PROG_TEST_RUN: c_int = 10;
+pub(super) const BPF_PROG_GET_NEXT_ID: c_int = 11;
+pub(super) const BPF_MAP_GET_NEXT_ID: c_int = 12;
+pub(super) const BPF_PROG_GET_FD_BY_ID: c_int = 13;
+pub(super) const BPF_MAP_GET_FD_BY_ID: c_int = 14;
 pub(super) const BPF_OBJ_GET_INFO_BY_FD: c_int = 15;
 pub(super) const BPF_MAP_FREEZE: c_int = 22;
+pub(super) const BPF_MAP_LOOKUP_BATCH: c_int = 24;
 pub(super) const BPF_MAP_UPDATE_BATCH: c_int = 26;
 pub(super) const BPF_LINK_CREATE: c_int = 28;
+pub(super) const BPF_LINK_UPDATE: c_int = 29;
 
 /// `BPF_OBJ_NAME_LEN`: bytes of a name, its final zero included.
 pub(super) const NAME_BYTES: usize = 16;
@@ -156,6 +164,18 @@ pub struct ObjectInfo {
     pub info: u64,
 }
 
+/// Arguments of the `BPF_*_GET_NEXT_ID` and `BPF_*_GET_FD_BY_ID` commands.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ObjectId {
+    /// The object, or where to look on from.
+    pub id: u32,
+    /// Answer: the next one.
+    pub next_id: u32,
+    /// Zero.
+    pub open_flags: u32,
+}
+
 /// Arguments of `BPF_LINK_CREATE`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
@@ -167,6 +187,18 @@ pub struct LinkCreate {
     /// `enum bpf_attach_type`.
     pub attach_type: u32,
     /// `XDP_FLAGS_*` for XDP.
+    pub flags: u32,
+}
+
+/// Arguments of `BPF_LINK_UPDATE`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LinkUpdate {
+    /// Descriptor of the link.
+    pub link_fd: u32,
+    /// Descriptor of the program that takes the place of the present one.
+    pub new_prog_fd: u32,
+    /// `BPF_F_REPLACE` or nothing.
     pub flags: u32,
 }
 
@@ -189,7 +221,11 @@ unsafe impl Attr for ProgramTestRun {}
 // SAFETY: two u32 before a u64: no padding.
 unsafe impl Attr for ObjectInfo {}
 // SAFETY: u32 only: no padding.
+unsafe impl Attr for ObjectId {}
+// SAFETY: u32 only: no padding.
 unsafe impl Attr for LinkCreate {}
+// SAFETY: u32 only: no padding.
+unsafe impl Attr for LinkUpdate {}
 
 /// Calls bpf(2); the kernel may write answers into `attr`.
 ///

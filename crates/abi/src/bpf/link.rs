@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
-use super::attr::{BPF_LINK_CREATE, LinkCreate, bpf};
+use super::attr::{BPF_LINK_CREATE, BPF_LINK_UPDATE, LinkCreate, LinkUpdate, bpf};
 
 /// Run the program in the network stack, after the driver ("generic XDP").
 pub const XDP_FLAGS_SKB_MODE: u32 = 1 << 1;
@@ -34,8 +34,11 @@ pub fn create_xdp_link(program: BorrowedFd<'_>, ifindex: u32, flags: u32) -> io:
     create_link(program, ifindex, ATTACH_TYPE_XDP, flags)
 }
 
+/// Runs a tc program before those that are attached.
+pub const BPF_F_BEFORE: u32 = 1 << 3;
+
 /// Attaches a tc program to interface `ifindex` of the calling thread's network namespace, after those
-/// that are attached; `place` is one of `BPF_TCX_*`.
+/// that are attached or before them; `place` is one of `BPF_TCX_*`, `flags` [`BPF_F_BEFORE`] or 0.
 ///
 /// The program stays until the descriptor is closed.
 ///
@@ -46,8 +49,13 @@ pub fn create_xdp_link(program: BorrowedFd<'_>, ifindex: u32, flags: u32) -> io:
 /// # Kernel
 /// Linux 6.6.
 #[doc(alias = "BPF_TCX_INGRESS")]
-pub fn create_tcx_link(program: BorrowedFd<'_>, ifindex: u32, place: u32) -> io::Result<OwnedFd> {
-    create_link(program, ifindex, place, 0)
+pub fn create_tcx_link(
+    program: BorrowedFd<'_>,
+    ifindex: u32,
+    place: u32,
+    flags: u32,
+) -> io::Result<OwnedFd> {
+    create_link(program, ifindex, place, flags)
 }
 
 fn create_link(
@@ -67,6 +75,46 @@ fn create_link(
         unsafe { bpf(BPF_LINK_CREATE, &mut attr) }.map_err(|error| name_missing(error, ifindex))?;
     // SAFETY: the descriptor was just opened and nobody else knows it.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// Puts `program` in the place of the one that `link` holds: every packet meets one of the two.
+///
+/// CPUs may still be in the old one when this returns; see [`wait_for_programs`].
+///
+/// # Errors
+/// ENOLINK when the interface is gone; EINVAL when the program is of another type.
+/// # Kernel
+/// Linux 5.9 for XDP, 6.6 for tc.
+#[doc(alias = "BPF_LINK_UPDATE")]
+pub fn update_link(link: BorrowedFd<'_>, program: BorrowedFd<'_>) -> io::Result<()> {
+    let mut attr = LinkUpdate {
+        link_fd: link.as_raw_fd().cast_unsigned(),
+        new_prog_fd: program.as_raw_fd().cast_unsigned(),
+        flags: 0,
+    };
+    // SAFETY: `LinkUpdate` holds no address.
+    unsafe { bpf(BPF_LINK_UPDATE, &mut attr) }?;
+    Ok(())
+}
+
+/// Waits until every run of a program that had begun before the call is over: some milliseconds.
+///
+/// # Errors
+/// EINVAL where CPUs run without a timer tick (`nohz_full`), ENOSYS in a kernel without membarrier(2).
+/// # Kernel
+/// Linux 4.3.
+/// # Source
+/// `MEMBARRIER_CMD_GLOBAL` is `synchronize_rcu` (kernel/sched/membarrier.c), and the kernel runs
+/// programs of interfaces inside an RCU read-side section.
+#[doc(alias = "membarrier")]
+pub fn wait_for_programs() -> io::Result<()> {
+    const MEMBARRIER_CMD_GLOBAL: libc::c_int = 1;
+    // SAFETY: the call takes three numbers and no address.
+    let result = unsafe { libc::syscall(libc::SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) };
+    if result < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(())
 }
 
 /// The kernel's EINVAL for an interface that does not exist becomes ENODEV.

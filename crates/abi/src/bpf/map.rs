@@ -4,8 +4,8 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 use super::attr::{
-    BPF_MAP_CREATE, BPF_MAP_FREEZE, BPF_MAP_LOOKUP_ELEM, BPF_MAP_UPDATE_BATCH, BPF_MAP_UPDATE_ELEM,
-    BPF_OBJ_GET_INFO_BY_FD, MapBatch, MapCreate, MapElement, ObjectInfo, bpf, object_name,
+    BPF_MAP_CREATE, BPF_MAP_DELETE_ELEM, BPF_MAP_FREEZE, BPF_MAP_LOOKUP_ELEM, BPF_MAP_UPDATE_BATCH,
+    BPF_MAP_UPDATE_ELEM, MapBatch, MapCreate, MapElement, bpf, object_name,
 };
 
 const BPF_F_NO_PREALLOC: u32 = 1;
@@ -20,12 +20,18 @@ pub enum MapType {
     /// Array of values, one for all CPUs.
     #[doc(alias = "BPF_MAP_TYPE_ARRAY")]
     Array = 2,
+    /// Hash table whose values exist once per possible CPU.
+    #[doc(alias = "BPF_MAP_TYPE_PERCPU_HASH")]
+    PerCpuHash = 5,
     /// Array of values, each once per possible CPU.
     #[doc(alias = "BPF_MAP_TYPE_PERCPU_ARRAY")]
     PerCpuArray = 6,
     /// Array of maps, all made as the first one, set by descriptor; what is set cannot be read.
     #[doc(alias = "BPF_MAP_TYPE_ARRAY_OF_MAPS")]
     ArrayOfMaps = 12,
+    /// As [`MapType::PerCpuHash`]; when it is full, keys not used lately make room.
+    #[doc(alias = "BPF_MAP_TYPE_LRU_PERCPU_HASH")]
+    LruPerCpuHash = 10,
     /// Prefixes, of which the longest that fits is found; a key is its length in bits and its bytes.
     #[doc(alias = "BPF_MAP_TYPE_LPM_TRIE")]
     LpmTrie = 11,
@@ -55,9 +61,9 @@ pub struct MapLayout {
 /// A map this process made, with its layout: what the kernel reads and writes is known to fit.
 #[derive(Debug)]
 pub struct Map {
-    fd: OwnedFd,
-    key_bytes: usize,
-    area_bytes: usize,
+    pub(super) fd: OwnedFd,
+    pub(super) key_bytes: usize,
+    pub(super) area_bytes: usize,
 }
 
 impl Map {
@@ -117,7 +123,9 @@ impl Map {
             | MapType::RingBuffer
             | MapType::XskMap => value_bytes,
             // The kernel copies each value rounded up to 8 bytes (`bpf_map_value_size`).
-            MapType::PerCpuArray => value_bytes.next_multiple_of(8) * possible_cpus()?,
+            MapType::PerCpuArray | MapType::PerCpuHash | MapType::LruPerCpuHash => {
+                value_bytes.next_multiple_of(8) * possible_cpus()?
+            }
         };
         // SAFETY: `MapCreate` holds no address.
         let fd = unsafe { bpf(BPF_MAP_CREATE, &mut attr) }?;
@@ -190,6 +198,24 @@ impl Map {
         Ok(())
     }
 
+    /// Takes `key` out; whether it was there.
+    ///
+    /// # Errors
+    /// EINVAL when `key` has not the map's size, and for an array, which keeps all its keys.
+    pub fn delete(&self, key: &[u8]) -> io::Result<bool> {
+        if key.len() != self.key_bytes {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        let mut attr = self.element(key, 0);
+        // SAFETY: the kernel reads the map's key size; the slice is as long (checked above) and lives
+        // until the call returns.
+        match unsafe { bpf(BPF_MAP_DELETE_ELEM, &mut attr) } {
+            Ok(_) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Lets nothing of user space change the map from now on.
     ///
     /// # Errors
@@ -230,33 +256,6 @@ impl AsFd for Map {
     }
 }
 
-/// The kind of a map (`BPF_MAP_TYPE_*`) and its `max_entries`.
-///
-/// # Errors
-/// EINVAL when the descriptor is nothing of BPF's; ENODATA when it is no map.
-pub(crate) fn kind_and_entries(map: BorrowedFd<'_>) -> io::Result<(u32, u32)> {
-    // The first five fields of `struct bpf_map_info`: type, id, sizes of key and value, entries.
-    let mut info = [0u32; 5];
-    let mut attr = ObjectInfo {
-        bpf_fd: map.as_raw_fd().cast_unsigned(),
-        info_len: size_of_val(&info) as u32,
-        info: info.as_mut_ptr() as u64,
-    };
-    // SAFETY: the kernel reads and writes at most `info_len` bytes at `info`, which is that long
-    // and outlives the call; any value of a u32 is valid.
-    unsafe { bpf(BPF_OBJ_GET_INFO_BY_FD, &mut attr) }?;
-    Ok((info[0], info[4]))
-}
-
-/// An upper bound of the number of CPUs this kernel can ever have: the highest possible, plus 1.
-///
-/// # Errors
-/// What reading `/sys/devices/system/cpu/possible` says.
-pub fn possible_cpus() -> io::Result<usize> {
-    let cpus = cpus("possible")?;
-    Ok(cpus.last().map_or(0, |&highest| highest as usize + 1))
-}
-
 /// Numbers of the CPUs that are switched on, ascending.
 ///
 /// # Errors
@@ -277,4 +276,34 @@ fn cpus(list: &str) -> io::Result<Vec<u32>> {
     let ranges: Option<Vec<_>> = text.trim().split(',').map(range).collect();
     let ranges = ranges.ok_or_else(|| io::Error::from(io::ErrorKind::InvalidData))?;
     Ok(ranges.into_iter().flatten().collect())
+}
+
+/// Number of CPUs this kernel can ever have, which is how many values it copies of a per-CPU one.
+fn possible_cpus() -> io::Result<usize> {
+    let list = std::fs::read_to_string("/sys/devices/system/cpu/possible")?;
+    count_cpus(&list).ok_or_else(|| io::Error::from(io::ErrorKind::InvalidData))
+}
+
+/// Number of CPUs in a list such as `0-3` or `0,2-5`.
+fn count_cpus(list: &str) -> Option<usize> {
+    let count_range = |range: &str| -> Option<usize> {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        let [first, last]: [usize; 2] = [first.parse().ok()?, last.parse().ok()?];
+        last.checked_sub(first)?.checked_add(1)
+    };
+    let mut counts = list.trim().split(',').map(count_range);
+    counts.try_fold(0_usize, |sum, count| sum.checked_add(count?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cpus_are_counted_and_gaps_are_not() {
+        let counts = ["0\n", "0-3\n", "0,2-5\n", "0-1,4-5,9\n"].map(count_cpus);
+        assert_eq!(counts, [1, 4, 5, 5].map(Some));
+        let nonsense = ["", "3-1", "0-", "a", "0,,1"].map(count_cpus);
+        assert_eq!(nonsense, [None; 5]);
+    }
 }

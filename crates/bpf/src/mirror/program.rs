@@ -19,19 +19,25 @@ use crate::{Condition, Helper, Insn, Label, Reg, Size};
 /// Number of counters.
 pub(super) const COUNTERS: usize = 3;
 
-// A CPU's state: its counters, 8 bytes each, and a record.
+// A CPU's state: its counters, 8 bytes each, and a record, which is a `Mirrored` and a packet's bytes.
 const MIRRORED: i16 = 0;
 const OTHER: i16 = 8;
 const LOST: i16 = 16;
 const RECORD: i16 = 24;
-const _: () = assert!(RECORD as usize == 8 * COUNTERS);
-const BYTES: i16 = RECORD + MIRRORED_BYTES as i16;
+const MONOTONIC_AT: i16 = RECORD;
+const LOST_AT: i16 = RECORD + 8;
+const LENGTH_AT: i16 = RECORD + 16;
+const QUEUE_AT: i16 = RECORD + 20;
+const BYTES: i16 = RECORD + HEADER_BYTES;
 
-// The layout of `Mirrored`.
-const MONOTONIC_AT: i16 = RECORD + offset_of!(Mirrored, monotonic_ns) as i16;
-const LOST_AT: i16 = RECORD + offset_of!(Mirrored, lost) as i16;
-const LENGTH_AT: i16 = RECORD + offset_of!(Mirrored, original_len) as i16;
-const QUEUE_AT: i16 = RECORD + offset_of!(Mirrored, queue) as i16;
+/// Bytes in front of the packet's.
+const HEADER_BYTES: i16 = 24;
+const _: () = assert!(RECORD as usize == 8 * COUNTERS);
+const _: () = assert!(HEADER_BYTES as usize == MIRRORED_BYTES);
+const _: () = assert!(offset_of!(Mirrored, monotonic_ns) == 0);
+const _: () = assert!(offset_of!(Mirrored, lost) == 8);
+const _: () = assert!(offset_of!(Mirrored, original_len) == 16);
+const _: () = assert!(offset_of!(Mirrored, queue) == 20);
 
 // Displacement in `struct xdp_md`.
 const RX_QUEUE_INDEX: i16 = 16;
@@ -75,7 +81,7 @@ pub(super) fn code<'m>(
         Insn::mov(Reg::R2, STATE),
         Insn::add(Reg::R2, i32::from(RECORD)),
         Insn::mov(Reg::R3, KEPT),
-        Insn::add(Reg::R3, MIRRORED_BYTES as i32),
+        Insn::add(Reg::R3, i32::from(HEADER_BYTES)),
         // No flags: a record wakes the reader if that has released all before it.
         Insn::mov(Reg::R4, 0),
         Insn::Call(Helper::RingbufOutput),

@@ -2,14 +2,15 @@
 
 use std::fmt;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use abi::bpf::SockFilter;
 
-use super::translate::{Options, translate};
+use super::translate::{COUNTER_COUNT, Options, translate};
 use super::untranslatable::Untranslatable;
 use crate::map::{Counters, MapError};
 use crate::program::{LoadError, Program, ProgramKind};
+use crate::sampling::Sampler;
 
 /// A classic filter in the kernel that counts; its descriptor is for `SO_ATTACH_BPF`.
 ///
@@ -18,7 +19,7 @@ use crate::program::{LoadError, Program, ProgramKind};
 #[derive(Debug)]
 pub struct CountingFilter {
     program: Program,
-    counters: Counters<2>,
+    counters: Counters<COUNTER_COUNT>,
 }
 
 /// What a filter saw; neither is ever reset.
@@ -26,8 +27,10 @@ pub struct CountingFilter {
 pub struct Counts {
     /// Packets of the right direction that reached the filter.
     pub offered: u64,
-    /// Those of them the filter let through, at least in part.
+    /// Those of them that were let through, at least in part.
     pub accepted: u64,
+    /// Those of them that the filter would have let through, and sampling left out.
+    pub sampled_out: u64,
 }
 
 /// Why there is no counting filter.
@@ -40,6 +43,8 @@ pub enum CountingFilterError {
     Map(MapError),
     /// The program could not be loaded.
     Load(LoadError),
+    /// The process has no room for another descriptor.
+    Descriptor(io::Error),
 }
 
 impl CountingFilter {
@@ -53,26 +58,44 @@ impl CountingFilter {
     /// # Privileges
     /// `CAP_BPF` where `kernel.unprivileged_bpf_disabled` is set.
     /// # Kernel
-    /// Linux 5.1 (32-bit jumps).
+    /// Linux 5.1 (32-bit jumps); as [`Sampler::code`] says with sampling.
     pub fn load(classic: &[SockFilter], options: &Options) -> Result<Self, CountingFilterError> {
         let counters = Counters::create("tapline_filter").map_err(CountingFilterError::Map)?;
-        let code = translate(classic, options, counters.as_fd())
+        let sampler = match options.sampling {
+            Some(sampling) => Some(
+                Sampler::create("tapline_sample", sampling).map_err(CountingFilterError::Map)?,
+            ),
+            None => None,
+        };
+        let code = translate(classic, options, counters.as_fd(), sampler.as_ref())
             .map_err(CountingFilterError::Untranslatable)?;
         let program = Program::load(ProgramKind::SocketFilter, "tapline_filter", &code)
             .map_err(CountingFilterError::Load)?;
         Ok(Self { program, counters })
     }
 
+    /// Another descriptor of the program, for a socket that keeps one.
+    ///
+    /// # Errors
+    /// [`CountingFilterError::Descriptor`], e.g. EMFILE.
+    pub fn descriptor(&self) -> Result<OwnedFd, CountingFilterError> {
+        let descriptor = self.program.as_fd().try_clone_to_owned();
+        descriptor.map_err(CountingFilterError::Descriptor)
+    }
+
     /// What the filter has seen, on all CPUs.
     ///
-    /// Each CPU's `accepted` is read before its `offered`: a packet under way may be in `offered`
-    /// only, never in `accepted` only.
+    /// Each CPU's `offered` is read last: a packet under way may be in it only, never only in another.
     ///
     /// # Errors
     /// As [`Counters::read`].
     pub fn counts(&self) -> io::Result<Counts> {
-        let [accepted, offered] = self.counters.read()?;
-        Ok(Counts { offered, accepted })
+        let [accepted, sampled_out, offered] = self.counters.read()?;
+        Ok(Counts {
+            offered,
+            accepted,
+            sampled_out,
+        })
     }
 }
 
@@ -94,6 +117,7 @@ impl std::error::Error for CountingFilterError {
             Self::Untranslatable(error) => Some(error),
             Self::Map(error) => Some(error),
             Self::Load(error) => Some(error),
+            Self::Descriptor(error) => Some(error),
         }
     }
 }

@@ -17,7 +17,7 @@ use std::os::fd::BorrowedFd;
 use abi::bpf::SockFilter;
 
 use super::untranslatable::Untranslatable;
-use crate::{Condition, Helper, Insn, Label, Reg, Size};
+use crate::{Condition, Helper, Insn, Label, Reg, Sampler, SamplerPlaces, Sampling, Size};
 
 pub(super) const A: Reg = Reg::R0;
 pub(super) const X: Reg = Reg::R7;
@@ -26,9 +26,16 @@ pub(super) const SAVED: Reg = Reg::R8;
 const COUNTERS: Reg = Reg::R9;
 
 /// Displacements in the counters. The kernel copies them out in ascending order, so what is read
-/// as accepted was counted as offered before.
+/// as accepted or left out was counted as offered before.
 const ACCEPTED: i16 = 0;
-const OFFERED: i16 = 8;
+const SAMPLED_OUT: i16 = 8;
+const OFFERED: i16 = 16;
+/// Number of counters.
+pub(super) const COUNTER_COUNT: usize = 3;
+
+/// The key of the counters and what sampling needs are below the 16 words of M.
+const KEY: i16 = -68;
+const SAMPLER_STACK: i16 = -88;
 
 /// Which packets are offered to the filter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -47,10 +54,13 @@ pub struct Options {
     pub snaplen: NonZeroU32,
     /// Which packets are offered.
     pub direction: Direction,
+    /// Which of those that the filter accepts are let through; `None` lets all.
+    pub sampling: Option<Sampling>,
 }
 
 /// Translates `classic`, with counting around it; the program's counters are in `counters`, a
-/// per-CPU array whose first value holds two u64: accepted, offered.
+/// per-CPU array whose first value holds three u64: accepted, sampled out, offered. `sampler` comes
+/// behind the filter, in place of what the options say.
 ///
 /// # Errors
 /// [`Untranslatable`] names the instruction.
@@ -58,6 +68,7 @@ pub fn translate<'map>(
     classic: &[SockFilter],
     options: &Options,
     counters: BorrowedFd<'map>,
+    sampler: Option<&'map Sampler>,
 ) -> Result<Vec<Insn<'map>>, Untranslatable> {
     if classic.is_empty() {
         return Err(Untranslatable::Empty);
@@ -70,6 +81,8 @@ pub fn translate<'map>(
         verdict: label(0),
         refuse: label(1),
         end: label(2),
+        left_out: label(3),
+        keep: label(4),
         accepts: false,
     };
     translation.prologue(options.direction, counters);
@@ -81,7 +94,7 @@ pub fn translate<'map>(
             translation.instruction(at, *instruction)?;
         }
     }
-    translation.epilogue(options.snaplen);
+    translation.epilogue(options.snaplen, sampler);
     Ok(translation.code)
 }
 
@@ -95,6 +108,10 @@ pub(super) struct Translation<'map> {
     pub(super) refuse: Label,
     /// Returns R0.
     end: Label,
+    /// Counts what sampling leaves out, and returns 0.
+    left_out: Label,
+    /// Inside of sampling.
+    keep: Label,
     /// Whether something goes to `verdict`.
     pub(super) accepts: bool,
 }
@@ -108,8 +125,6 @@ impl<'map> Translation<'map> {
         const PACKET_OUTGOING: i32 = 4;
         // Its place in `struct __sk_buff`.
         const PKT_TYPE: i16 = 4;
-        // The key is below the 16 words of M.
-        const KEY: i16 = -68;
         self.push(Insn::mov(CONTEXT, Reg::R1));
         if direction == Direction::Outgoing {
             self.push(Insn::load(Size::Word, Reg::R1, CONTEXT, PKT_TYPE));
@@ -148,11 +163,14 @@ impl<'map> Translation<'map> {
         });
     }
 
-    fn epilogue(&mut self, snaplen: NonZeroU32) {
+    fn epilogue(&mut self, snaplen: NonZeroU32, sampler: Option<&'map Sampler>) {
         if self.accepts {
             let snaplen = snaplen.get().cast_signed();
             self.push(Insn::Place(self.verdict));
             self.push(Insn::jump_if32(Condition::Equal, A, 0, self.refuse));
+            if let Some(sampler) = sampler {
+                self.sample(sampler);
+            }
             self.count(ACCEPTED);
             self.push(Insn::jump_if32(
                 Condition::LessOrEqual,
@@ -163,9 +181,24 @@ impl<'map> Translation<'map> {
             self.push(Insn::mov32(A, snaplen));
             self.push(Insn::Place(self.end));
             self.push(Insn::Exit);
+            if sampler.is_some() {
+                self.push(Insn::Place(self.left_out));
+                self.count(SAMPLED_OUT);
+            }
         }
         self.push(Insn::Place(self.refuse));
         self.push(Insn::mov32(A, 0));
         self.push(Insn::Exit);
+    }
+
+    /// Goes on with A unchanged for packets that sampling keeps.
+    fn sample(&mut self, sampler: &'map Sampler) {
+        self.push(Insn::mov(SAVED, A));
+        self.code.extend(sampler.code(SamplerPlaces {
+            left_out: self.left_out,
+            own: self.keep,
+            stack: SAMPLER_STACK,
+        }));
+        self.push(Insn::mov(A, SAVED));
     }
 }

@@ -1,8 +1,9 @@
 //! The steering program.
 //!
 //! ```text
-//! select ─TAKE─▶ stamp in front of the frame ─▶ socket of the queue ─▶ count ─▶ XDP_REDIRECT
-//!    └──OTHERS─▶ count ─▶ XDP_PASS or XDP_DROP        └ none ─▶ count ─▶ XDP_PASS
+//! select ─TAKE─▶ sample ─▶ stamp in front of the frame ─▶ socket of the queue ─▶ count ─▶ XDP_REDIRECT
+//!    │              └ left out ─┐                               └ none ─▶ count ─▶ XDP_PASS
+//!    └──OTHERS─▶ count ─────────┴▶ XDP_PASS or XDP_DROP
 //! ```
 
 use std::mem::offset_of;
@@ -11,16 +12,20 @@ use std::os::fd::BorrowedFd;
 use abi::xdp::{METADATA_MARK, Metadata};
 
 use super::{Others, Redirect, RedirectOptions};
-use crate::{Condition, Helper, Insn, Label, Reg, Size};
+use crate::{Condition, Helper, Insn, Label, Reg, Sampler, SamplerPlaces, Size};
 
 /// Number of counters.
-pub(super) const COUNTERS: usize = 4;
+pub(super) const COUNTERS: usize = 5;
 
 // Their places: 8 bytes each.
-const REDIRECTED: i32 = 0;
-const UNSTEERED: i32 = 8;
-const OTHER: i32 = 16;
+const REDIRECTED: i16 = 0;
+const UNSTEERED: i16 = 8;
+const OTHER: i16 = 16;
 const UNSTAMPED: i16 = 24;
+const SAMPLED_OUT: i16 = 32;
+
+/// One of them counts a packet, the likeliest first.
+const PLACES: [i16; 4] = [REDIRECTED, OTHER, SAMPLED_OUT, UNSTEERED];
 
 // Displacements in `struct xdp_md`.
 const DATA: i16 = 0;
@@ -42,6 +47,15 @@ const STEER: Label = Label(u32::MAX);
 const UNSTAMPED_HERE: Label = Label(u32::MAX - 1);
 const COUNT: Label = Label(u32::MAX - 2);
 const END: Label = Label(u32::MAX - 3);
+const LEFT_OUT: Label = Label(u32::MAX - 4);
+const SAMPLED: Label = Label(u32::MAX - 5);
+const KEEP: Label = Label(u32::MAX - 6);
+const STAMPED: Label = Label(u32::MAX - 16);
+/// The first of as many as there are [`PLACES`], downwards.
+const NOT_THIS: Label = Label(u32::MAX - 17);
+
+/// Below the key of the counters.
+const SAMPLER_STACK: i16 = -24;
 
 // The layout of `Metadata`.
 const METADATA_BYTES: i32 = 16;
@@ -51,28 +65,32 @@ const _: () = assert!(size_of::<Metadata>() == 16);
 const _: () = assert!(offset_of!(Metadata, monotonic_ns) == 0);
 const _: () = assert!(offset_of!(Metadata, mark) == 8);
 
-pub(super) fn code<'m>(
-    options: &RedirectOptions<'m>,
-    sockets: BorrowedFd<'m>,
-    counters: BorrowedFd<'m>,
-) -> Vec<Insn<'m>> {
+/// What the program looks into.
+#[derive(Clone, Copy)]
+pub(super) struct Maps<'m> {
+    pub sockets: BorrowedFd<'m>,
+    pub counters: BorrowedFd<'m>,
+    pub sampler: Option<&'m Sampler>,
+}
+
+pub(super) fn code<'m>(options: &RedirectOptions<'m>, maps: Maps<'m>) -> Vec<Insn<'m>> {
     let mut code = vec![Insn::mov(CONTEXT, Reg::R1)];
     if !options.select.is_empty() {
         code.extend(options.select);
-        code.extend([
-            Insn::Place(Redirect::OTHERS),
-            Insn::mov32(
-                VERDICT,
-                match options.others {
-                    Others::Pass => XDP_PASS,
-                    Others::Drop => XDP_DROP,
-                },
-            ),
-            Insn::mov32(COUNTER, OTHER),
-            Insn::mov32(IS_UNSTAMPED, 0),
-            Insn::Jump { target: COUNT },
-            Insn::Place(Redirect::TAKE),
-        ]);
+        code.push(Insn::Place(Redirect::OTHERS));
+        code.extend(not_taken(options.others, OTHER));
+        code.push(Insn::Place(Redirect::TAKE));
+    }
+    if let Some(sampler) = maps.sampler {
+        code.extend(sampler.code(SamplerPlaces {
+            left_out: LEFT_OUT,
+            own: KEEP,
+            stack: SAMPLER_STACK,
+        }));
+        code.push(Insn::Jump { target: SAMPLED });
+        code.push(Insn::Place(LEFT_OUT));
+        code.extend(not_taken(options.others, SAMPLED_OUT));
+        code.push(Insn::Place(SAMPLED));
     }
     code.push(Insn::mov32(IS_UNSTAMPED, 0));
     if options.stamp {
@@ -82,20 +100,34 @@ pub(super) fn code<'m>(
         Insn::Place(STEER),
         Insn::LoadMap {
             dst: Reg::R1,
-            map: sockets,
+            map: maps.sockets,
         },
         Insn::load(Size::Word, Reg::R2, CONTEXT, RX_QUEUE_INDEX),
         Insn::mov(Reg::R3, XDP_PASS),
         Insn::Call(Helper::RedirectMap),
         Insn::mov(VERDICT, Reg::R0),
-        Insn::mov32(COUNTER, REDIRECTED),
+        Insn::mov32(COUNTER, i32::from(REDIRECTED)),
         Insn::jump_if32(Condition::Equal, VERDICT, XDP_REDIRECT, COUNT),
-        Insn::mov32(COUNTER, UNSTEERED),
+        Insn::mov32(COUNTER, i32::from(UNSTEERED)),
         Insn::mov32(IS_UNSTAMPED, 0),
         Insn::Place(COUNT),
     ]);
-    count(&mut code, counters);
+    count(&mut code, maps.counters);
     code
+}
+
+/// What is done with a packet that no socket is to have, which `counter` counts.
+fn not_taken<'m>(others: Others, counter: i16) -> [Insn<'m>; 4] {
+    let verdict = match others {
+        Others::Pass => XDP_PASS,
+        Others::Drop => XDP_DROP,
+    };
+    [
+        Insn::mov32(VERDICT, verdict),
+        Insn::mov32(COUNTER, i32::from(counter)),
+        Insn::mov32(IS_UNSTAMPED, 0),
+        Insn::Jump { target: COUNT },
+    ]
 }
 
 /// Puts the time in front of the frame, where the copy into a socket's memory begins.
@@ -133,15 +165,23 @@ fn count<'m>(code: &mut Vec<Insn<'m>>, counters: BorrowedFd<'m>) {
         },
         Insn::Call(Helper::MapLookupElem),
         Insn::jump_if(Condition::Equal, Reg::R0, 0, END),
+        Insn::jump_if32(Condition::Equal, IS_UNSTAMPED, 0, STAMPED),
         Insn::load(Size::Double, Reg::R1, Reg::R0, UNSTAMPED),
-        Insn::add(Reg::R1, IS_UNSTAMPED),
-        Insn::store(Size::Double, Reg::R0, UNSTAMPED, Reg::R1),
-        Insn::add(Reg::R0, COUNTER),
-        Insn::load(Size::Double, Reg::R1, Reg::R0, 0),
         Insn::add(Reg::R1, 1),
-        Insn::store(Size::Double, Reg::R0, 0, Reg::R1),
-        Insn::Place(END),
-        Insn::mov(Reg::R0, VERDICT),
-        Insn::Exit,
+        Insn::store(Size::Double, Reg::R0, UNSTAMPED, Reg::R1),
+        Insn::Place(STAMPED),
     ]);
+    // To add a register to an address would take CAP_PERFMON.
+    for (number, place) in (0..).zip(PLACES) {
+        let next = Label(NOT_THIS.0 - number);
+        code.extend([
+            Insn::jump_if32(Condition::NotEqual, COUNTER, i32::from(place), next),
+            Insn::load(Size::Double, Reg::R1, Reg::R0, place),
+            Insn::add(Reg::R1, 1),
+            Insn::store(Size::Double, Reg::R0, place, Reg::R1),
+            Insn::Jump { target: END },
+            Insn::Place(next),
+        ]);
+    }
+    code.extend([Insn::Place(END), Insn::mov(Reg::R0, VERDICT), Insn::Exit]);
 }

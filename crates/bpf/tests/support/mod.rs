@@ -61,6 +61,7 @@ pub fn options(snaplen: u32) -> Options {
     Options {
         snaplen: snaplen.try_into().unwrap(),
         direction: Direction::Both,
+        sampling: None,
     }
 }
 

@@ -1,5 +1,6 @@
 //! Flags of `tapline capture`.
 
+use std::net::SocketAddr;
 use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -7,10 +8,11 @@ use std::time::Duration;
 
 use clap::Args;
 use ring::{DirectionFilter, TimestampSource};
-use tapline::capture::Backend;
+use tapline::capture::{Backend, Sampling};
 
+use super::sample::sample;
 use super::{DeliveryArgs, ModeArgs, OutputArgs};
-use crate::units;
+use crate::{metrics, units};
 
 /// Takes packets from interfaces and accounts for every one: in a file, in a pipe, or a line each.
 #[derive(Args, Debug)]
@@ -42,6 +44,12 @@ pub struct CaptureArgs {
 
     #[command(flatten)]
     pub mode: ModeArgs,
+
+    /// Keep only some of the packets that the filter accepts, decided in the kernel: on each CPU the
+    /// first and then every N-th; each with this probability; or on each CPU the first, and then the
+    /// first after this time
+    #[arg(long, value_name = "1/N|p=P|first/TIME", value_parser = sample)]
+    pub sample: Option<Sampling>,
 
     /// How packets cross the kernel border: packet-v2, packet-v3, xdp (--mode drop), xdp-ringbuf (copies
     /// of packets that come in, short ones; with --direction in and -s) or auto
@@ -77,6 +85,11 @@ pub struct CaptureArgs {
     /// Tell the counters at this interval
     #[arg(long, value_name = "TIME", value_parser = units::nonzero_time)]
     pub stats_interval: Option<Duration>,
+
+    /// Serve the counters to Prometheus at http://ADDR:PORT/metrics, on the loopback if no ADDR is
+    /// given
+    #[arg(long, value_name = "[ADDR:]PORT", value_parser = metrics::address)]
+    pub metrics: Option<SocketAddr>,
 
     /// Exit with status 1 if more packets than this were lost: a number, or a share such as 0.1%
     #[arg(long, value_name = "N|P%")]

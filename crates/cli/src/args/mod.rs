@@ -1,21 +1,26 @@
 //! The flags, as typed.
 
 mod capture;
+mod count;
 mod delivery;
 mod demo;
+mod doctor;
 mod filter;
 mod latency;
 mod mode;
 mod output;
 mod read;
+mod sample;
 
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
 pub use capture::{BackendChoice, CaptureArgs};
+pub use count::{ClassArg, CountArgs};
 pub use delivery::{Delivery, DeliveryArgs, TARGET};
 pub use demo::DemoArgs;
+pub use doctor::DoctorArgs;
 pub use filter::{Emit, FilterArgs, Place};
 pub use latency::LatencyArgs;
 pub use mode::ModeArgs;
@@ -42,9 +47,13 @@ pub enum Command {
     /// Print, filter, merge, convert and summarise capture files
     Read(Box<ReadArgs>),
 
+    Count(Box<CountArgs>),
+
     Latency(LatencyArgs),
 
     Filter(FilterArgs),
+
+    Doctor(DoctorArgs),
 
     Demo(DemoArgs),
 

@@ -15,6 +15,7 @@ use tapline::capture::{
 use crate::args::CaptureArgs;
 use crate::failure::{Exit, Failure, chain};
 use crate::line::Printer;
+use crate::metrics::{self, Server};
 use crate::output::{self, Written};
 use crate::{privilege, signals};
 use progress::Progress;
@@ -26,7 +27,8 @@ pub use summary::{account_line, lost_json};
 pub fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
     let options = setup::options(args)?;
     let stop = signals::stop()?;
-    let capture = open(options)?;
+    let server = args.metrics.map(Server::bind).transpose()?;
+    let mut capture = open(options)?;
     let backend = capture
         .links()
         .next()
@@ -36,7 +38,7 @@ pub fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
     let mut written = Written::default();
     let outcome = if let Some(path) = &args.output.write {
         let file = setup::file(args, path, &capture)?;
-        begin(args, &capture, &Written::from(&file))?;
+        begin(args, &mut capture, &Written::from(&file), server)?;
         let to_pipe = output::is_stdout(path);
         let flush = if to_pipe {
             Duration::ZERO
@@ -53,7 +55,7 @@ pub fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
         };
         outcome
     } else {
-        begin(args, &capture, &written)?;
+        begin(args, &mut capture, &written, server)?;
         let mut printer = Printer::new(args.json);
         for interface in capture.interfaces() {
             printer.add_interface(interface);
@@ -97,10 +99,20 @@ pub fn refused(text: &str, error: CaptureError) -> Failure {
 }
 
 /// The last steps before packets are handled: no privilege is needed any more, and all is ready.
-fn begin(args: &CaptureArgs, capture: &Capture, written: &Written) -> Result<(), Failure> {
+fn begin(
+    args: &CaptureArgs,
+    capture: &mut Capture,
+    written: &Written,
+    server: Option<Server>,
+) -> Result<(), Failure> {
     let counts = |link: OpenLink<'_>| link.filter.is_some() || link.xdp_mode.is_some();
-    privilege::drop_unneeded(capture.links().any(counts))?;
-    start::show(args, capture, written)
+    privilege::drop_unneeded(args.sample.is_some() || capture.links().any(counts))?;
+    let url = server.as_ref().map(Server::url);
+    if let Some(server) = server {
+        let live = capture.live();
+        server.serve(move || metrics::capture_families(&live.accounts()))?;
+    }
+    start::show(args, capture, written, url.as_deref())
         .map_err(|error| Failure::job_on("cannot write to standard output", &error))
 }
 

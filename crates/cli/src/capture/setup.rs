@@ -10,6 +10,7 @@ use tapline::capture::{
     Backend, Capture, DROP_BUFFER_BYTES, Expression, Filter, Limits, Mode, Options, XdpPlace,
 };
 
+use super::progress;
 use crate::args::{BackendChoice, CaptureArgs, Delivery, DeliveryArgs, ModeArgs};
 use crate::failure::{Exit, Failure, chain};
 use crate::names::System;
@@ -41,6 +42,7 @@ pub fn options(args: &CaptureArgs) -> Result<Options, Failure> {
             .as_ref()
             .map(|path| format!("classic BPF, {}", path.display())),
         filter,
+        sampling: args.sample,
         mode: args.mode.mode,
         others: args.mode.others.unwrap_or_default(),
         xdp: args.mode.xdp.unwrap_or(XdpPlace::NativeOrGeneric),
@@ -64,7 +66,7 @@ pub fn options(args: &CaptureArgs) -> Result<Options, Failure> {
             packets: args.count.map(Into::into),
             duration: args.duration,
         },
-        tick: args.stats_interval.unwrap_or(Duration::from_secs(1)),
+        tick: progress::ticks(args).0,
     })
 }
 

@@ -27,10 +27,10 @@ impl Summary<'_> {
             return Ok(());
         }
         match &args.output.write {
-            Some(path) if !output::is_stdout(path) => self.text(&mut io::stdout()),
+            Some(path) if !output::is_stdout(path) => self.text(args, &mut io::stdout()),
             _ => {
                 // A closed standard error ends nothing.
-                let _ = self.text(&mut io::stderr());
+                let _ = self.text(args, &mut io::stderr());
                 Ok(())
             }
         }
@@ -52,6 +52,7 @@ impl Summary<'_> {
                     "received": link.account.received(),
                     "delivered": link.account.delivered,
                     "filtered": link.account.filtered,
+                    "sampled_out": link.account.sampled_out,
                     "lost": lost_json(&link.account.lost),
                     "filter": link.filter.map(FilterPlace::name),
                     "queues": link.rings,
@@ -64,6 +65,8 @@ impl Summary<'_> {
             "received": account.received(),
             "delivered": account.delivered,
             "filtered": account.filtered,
+            "sample": args.sample.map(|sampling| sampling.to_string()),
+            "sampled_out": account.sampled_out,
             "written": self.written.packets,
             "bytes_written": self.written.bytes,
             "lost": lost_json(&account.lost),
@@ -79,7 +82,7 @@ impl Summary<'_> {
         })
     }
 
-    fn text(&self, out: &mut dyn Write) -> io::Result<()> {
+    fn text(&self, args: &CaptureArgs, out: &mut dyn Write) -> io::Result<()> {
         let Outcome {
             account,
             links,
@@ -102,6 +105,13 @@ impl Summary<'_> {
             self.backend,
             timestamp_source.name()
         )?;
+        if let Some(sampling) = args.sample {
+            let left_out = account.sampled_out.map_or("unknown".to_owned(), grouped);
+            writeln!(
+                out,
+                "sampled {sampling} in the kernel: {left_out} of the filtered packets were left out"
+            )?;
+        }
         if self.outcome.filter() == Some(FilterPlace::Split) {
             writeln!(
                 out,
@@ -132,16 +142,7 @@ pub fn account_line(out: &mut dyn Write, link: Option<&str>, account: &Account) 
 
 /// Where packets were lost, if they were, and which places cannot be known.
 fn places(lost: &Lost) -> String {
-    let places = [
-        ("nic", lost.nic),
-        ("driver", lost.driver),
-        ("ring", Some(lost.ring)),
-        ("program", Some(lost.program)),
-        ("reader", Some(lost.reader)),
-        ("writer", Some(lost.writer)),
-    ];
-    let told: Vec<_> = places
-        .into_iter()
+    let told: Vec<_> = (lost.places().into_iter())
         .filter_map(|(place, count)| match count {
             Some(0) => None,
             Some(count) => Some(format!("{place} {}", grouped(count))),
@@ -162,12 +163,7 @@ pub fn xdp_mode_json(mode: Option<XdpMode>) -> Value {
 
 /// The losses by place; what cannot be known is null.
 pub fn lost_json(lost: &Lost) -> Value {
-    serde_json::json!({
-        "nic": lost.nic,
-        "driver": lost.driver,
-        "ring": lost.ring,
-        "program": lost.program,
-        "reader": lost.reader,
-        "writer": lost.writer,
-    })
+    let places = lost.places().into_iter();
+    let places = places.map(|(place, lost)| (place.to_owned(), Value::from(lost)));
+    Value::Object(places.collect())
 }

@@ -27,7 +27,7 @@ impl Program {
     }
 
     /// Keeps `snaplen` bytes of every packet.
-    pub(crate) fn keep(snaplen: u32) -> Self {
+    pub fn keep(snaplen: u32) -> Self {
         let code = opcode::RET_K;
         let (jt, jf, k) = (0, 0, snaplen);
         Self {

@@ -1,8 +1,10 @@
 use super::insn::{Insn, Label};
 use super::program::{self, Verdicts};
-use super::write::write;
+use super::shape::Shape;
+use super::write::{Source, write};
 use crate::error::{FilterError, Reason};
 use crate::filter::Filter;
+use crate::graph::given;
 use crate::graph::sets::{Set, SetId};
 use crate::options::At;
 
@@ -25,6 +27,9 @@ pub struct Fragment {
     pub stack_bytes: u16,
     /// At tc: bytes of the packet that the code reads directly, for [`prologue`](super::prologue).
     pub direct_bytes: u16,
+    /// Whether the verifier knows less of the packet's bytes behind the code than in front of it: no
+    /// fragment for a [`Shape`] of known bytes may follow.
+    pub forgets: bool,
     /// Where it runs.
     pub at: At,
     snaplen: u32,
@@ -80,14 +85,44 @@ impl Filter {
         if !matches!(at, At::Xdp | At::TcIngress | At::TcEgress) {
             return Err(whole(Reason::NotAt { what: "eBPF", at }));
         }
-        let written = write(self).map_err(whole)?;
+        self.fragment(&Source {
+            graph: &self.graph,
+            values: &self.values,
+            sets: &self.sets,
+            at,
+            bytes: 0,
+        })
+    }
+
+    /// As [`Filter::ebpf`], for packets that are known to be of `shape`. The filter is one for
+    /// `shape.at`, or one for [`At::TcIngress`] and for XDP a shape that tells where the tag is.
+    ///
+    /// What arithmetic computes as an offset is taken to lead behind the Ethernet addresses.
+    ///
+    /// # Errors
+    /// As [`Filter::ebpf`].
+    pub fn ebpf_for(&self, shape: Shape) -> Result<Fragment, FilterError> {
+        let (graph, values) = given(&self.graph, &self.values, shape);
+        self.fragment(&Source {
+            graph: &graph,
+            values: &values,
+            sets: &self.sets,
+            at: shape.at,
+            bytes: shape.bytes(),
+        })
+    }
+
+    fn fragment(&self, source: &Source<'_>) -> Result<Fragment, FilterError> {
+        let whole = |reason| FilterError::new(0..self.text.len(), reason);
+        let written = write(source).map_err(whole)?;
         Ok(Fragment {
             code: written.code,
             sets: self.sets.clone(),
             labels: written.labels,
             stack_bytes: written.stack_bytes,
             direct_bytes: written.direct_bytes,
-            at,
+            forgets: written.forgets,
+            at: source.at,
             snaplen: self.options.snaplen,
         })
     }

@@ -197,6 +197,7 @@ fn relation(condition: Condition) -> &'static str {
 fn helper_name(helper: Helper) -> &'static str {
     match helper {
         Helper::MapLookupElem => "bpf_map_lookup_elem",
+        Helper::MapUpdateElem => "bpf_map_update_elem",
         Helper::KtimeGetNs => "bpf_ktime_get_ns",
         Helper::GetPrandomU32 => "bpf_get_prandom_u32",
         Helper::GetSmpProcessorId => "bpf_get_smp_processor_id",

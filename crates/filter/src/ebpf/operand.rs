@@ -129,6 +129,11 @@ pub enum Helper {
     /// `R1` map, `R2` address of the key: address of the value, or 0.
     #[doc(alias = "bpf_map_lookup_elem")]
     MapLookupElem = 1,
+    /// `R1` map, `R2` address of the key, `R3` address of the value, `R4` 0, or 1 if the key is to be
+    /// new, or 2 if it is to be there: sets the value (of a per-CPU map this CPU's, and that of the
+    /// others to 0 if the key is new); 0, or a negative error, E2BIG when the map is full.
+    #[doc(alias = "bpf_map_update_elem")]
+    MapUpdateElem = 2,
     /// `CLOCK_MONOTONIC`, nanoseconds (Linux 5.8 without the GPL).
     #[doc(alias = "bpf_ktime_get_ns")]
     KtimeGetNs = 5,

@@ -11,4 +11,4 @@ mod survey;
 mod value;
 mod writer;
 
-pub(super) use writer::write;
+pub(super) use writer::{Source, write};

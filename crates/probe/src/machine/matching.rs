@@ -39,6 +39,14 @@ impl Prober {
         verdict
     }
 
+    /// The probe whose payload begins with these bytes, as far as they are those of one, and when it was
+    /// sent, nanoseconds since the run began.
+    pub fn identify(&self, sequence: u16, payload: &[u8]) -> Option<(Probe, u64)> {
+        let cookie = self.cookies.read(payload.first_chunk()?, sequence)?;
+        let (probe, _) = self.probe_of(cookie)?;
+        Some((probe, cookie.sent_ns))
+    }
+
     fn reply(&mut self, reply: &Reply<'_>, stamp_ns: Option<u64>, now_ns: u64) -> Verdict {
         if reply.identifier != self.identifier {
             return Verdict::Foreign;

@@ -8,8 +8,12 @@ use super::cookie::{COOKIE_BYTES, Key};
 pub const MAX_PAYLOAD_BYTES: usize = 65_000;
 /// Longest interval and timeout: 11 days.
 pub const MAX_NS: u64 = 1_000_000_000_000_000;
-/// Probes in flight that are kept account of when neither interval nor rate bounds them.
-const MAX_FLIGHT: u64 = 1 << 22;
+/// Probes in flight that are kept account of when neither interval nor rate bounds them; more wait.
+const MAX_UNLIMITED_FLIGHT: u64 = 1 << 22;
+/// Probes in flight at most, a bit each.
+const MAX_FLIGHT: u64 = 1 << 30;
+/// Probes in flight to one target that there is always room for: with two more, a word of bits.
+const MIN_FLIGHT: u64 = 62;
 
 /// What to send, and how fast.
 #[derive(Clone, Debug)]
@@ -174,13 +178,14 @@ impl Forecast {
 
     /// How many probes to one target may be in flight.
     pub(crate) fn flight(&self) -> u32 {
-        let most = (MAX_FLIGHT / u64::from(self.targets)).clamp(62, MAX_FLIGHT) as u32;
+        let share = |all: u64| (all / u64::from(self.targets)).max(MIN_FLIGHT);
         // A sixteenth for the graininess of the expiry, and two for the ends.
         let time_ns = self.timeout_ns + self.timeout_ns / 16;
-        match time_ns.checked_div(self.round_ns) {
-            Some(rounds) => most.min((rounds + 2).min(u64::from(u32::MAX)) as u32),
-            None => most,
-        }
+        let rounds = match time_ns.checked_div(self.round_ns) {
+            Some(rounds) => (rounds + 2).min(share(MAX_FLIGHT)),
+            None => share(MAX_UNLIMITED_FLIGHT),
+        };
+        rounds.min(MAX_FLIGHT) as u32
     }
 }
 

@@ -137,13 +137,6 @@ impl Prober {
         self.out_of_hand(now_ns);
     }
 
-    /// Takes `probe` back, which had its turn and was not tried: it counts as unsent.
-    pub fn unsent(&mut self, probe: Probe, now_ns: u64) {
-        self.records.settle(probe);
-        self.others.unsent += 1;
-        self.out_of_hand(now_ns);
-    }
-
     fn out_of_hand(&mut self, now_ns: u64) {
         self.in_hand = self.in_hand.saturating_sub(1);
         // Where some wait for a limit, what has gone takes a search: not for every probe.
@@ -151,6 +144,12 @@ impl Prober {
         if self.in_hand == 0 && (is_cheap || self.expiry.is_due(now_ns)) {
             self.expiry.note(self.schedule.gone(), now_ns);
         }
+    }
+
+    /// Whether [`Prober::expire`] has anything to do at `now_ns`: who takes answers before tells none lost
+    /// that has only not been read.
+    pub fn is_expiry_due(&self, now_ns: u64) -> bool {
+        self.expiry.next_ns().is_some_and(|at_ns| at_ns <= now_ns)
     }
 
     /// Counts the probes lost whose time is over at `now_ns`, and tells each.

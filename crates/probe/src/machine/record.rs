@@ -123,12 +123,15 @@ impl Records {
     }
 
     pub fn duplicate(&mut self, target: u32) {
-        self.tally(target).duplicate += 1;
+        // Whoever answers without end is not to bring the run down.
+        let count = &mut self.tally(target).duplicate;
+        *count = count.saturating_add(1);
         self.total.duplicate += 1;
     }
 
     pub fn corrupt(&mut self, target: u32) {
-        self.tally(target).corrupt += 1;
+        let count = &mut self.tally(target).corrupt;
+        *count = count.saturating_add(1);
         self.total.corrupt += 1;
     }
 

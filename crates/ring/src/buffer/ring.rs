@@ -81,7 +81,9 @@ impl RingBuffer {
     /// system calls here, none per packet. Does not block.
     ///
     /// # Errors
-    /// [`BufferError`]; its text says what to do. `BufferStep::Map` with EINVAL when `map` is none.
+    /// [`BufferError`]; its text says what to do. `BufferStep::Map` with EINVAL when `map` is none,
+    /// with `ResourceBusy` when this process reads it already: what one reader has lent another could
+    /// give back.
     /// # Privileges
     /// `CAP_NET_RAW` in the user namespace that owns the network namespace.
     /// # Kernel
@@ -249,6 +251,26 @@ impl RingBuffer {
         }
     }
 
+    /// The oldest `packets` of a batch.
+    pub(crate) fn first_of(&self, packets: u32, span: Span) -> Span {
+        let mut rest = span;
+        for _ in 0..packets {
+            // SAFETY: the span is a batch's, which is not released, and it is not in here.
+            if let Written::Packet { next, .. } = unsafe { rest.look(&self.memory) } {
+                rest.at = next;
+            }
+        }
+        Span {
+            end: rest.at,
+            ..span
+        }
+    }
+
+    /// Lets the next batch tell of `lost` packets that the present one will not.
+    pub(crate) fn report_again(&mut self, lost: u64) {
+        self.lost = self.lost.wrapping_sub(lost);
+    }
+
     /// Gives the records of a batch back, of whose `packets` packets `unreadable` were no good.
     pub(crate) fn give_back(&mut self, span: Span, packets: u32, unreadable: u32) {
         self.read = span.end;
@@ -261,15 +283,19 @@ impl RingBuffer {
     /// packet that the program is just writing counts.
     #[inline]
     pub fn holds(&self, bytes: usize) -> bool {
-        let waiting = self.waiting();
-        let waiting = waiting.end.wrapping_sub(waiting.at);
-        waiting > 0 && waiting >= bytes as u64
+        let waiting = self.waiting_bytes();
+        waiting > 0 && waiting >= bytes
     }
 
     /// Whether a quarter of the buffer or more waits to be read.
     pub fn is_filling(&self) -> bool {
+        self.waiting_bytes() > self.buffer_bytes() / 4
+    }
+
+    /// Bytes of it that wait to be read, with all headers.
+    pub fn waiting_bytes(&self) -> usize {
         let waiting = self.waiting();
-        waiting.end.wrapping_sub(waiting.at) > self.memory.bytes() / 4
+        waiting.end.wrapping_sub(waiting.at) as usize
     }
 
     /// What became of the packets in this buffer; [`RingBuffer::refresh`] counts those that wait.

@@ -50,7 +50,7 @@ pub struct XdpRing {
     pub(super) statistics: Statistics,
     pub(super) account: Account,
     /// Drops that no batch has reported yet.
-    pub(super) unreported: u64,
+    pub(crate) unreported: u64,
     /// The fill ring was seen empty since the kernel was last asked for its counters.
     pub(super) has_starved: bool,
     pub(super) is_busy_polling: bool,
@@ -215,6 +215,20 @@ impl XdpRing {
         // A packet whose end is to come; one that has none is given up as unreadable.
         let is_endless = ready >= MAX_DESCRIPTORS.min(self.rx.count());
         is_endless.then_some((1, ready))
+    }
+
+    /// How many of the oldest `descriptors` the oldest `packets` take.
+    pub(crate) fn descriptors_of(&self, packets: u32, descriptors: u32) -> u32 {
+        if !self.mode.takes_multi_buffer {
+            return packets.min(descriptors);
+        }
+        let mut ends = 0;
+        let mut is_before = |ahead: &u32| {
+            let is_within = ends < packets;
+            ends += u32::from(self.rx.descriptor(*ahead).options & XDP_PKT_CONTD == 0);
+            is_within
+        };
+        (0..descriptors).take_while(&mut is_before).count() as u32
     }
 
     /// Walks over the `descriptors` of a batch.

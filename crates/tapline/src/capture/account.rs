@@ -20,10 +20,21 @@ pub struct Lost {
 }
 
 impl Lost {
+    /// Each place by its name, in the order in which packets pass them.
+    pub fn places(&self) -> [(&'static str, Option<u64>); 6] {
+        [
+            ("nic", self.nic),
+            ("driver", self.driver),
+            ("ring", Some(self.ring)),
+            ("program", Some(self.program)),
+            ("reader", Some(self.reader)),
+            ("writer", Some(self.writer)),
+        ]
+    }
+
     /// Those that are known of.
     pub fn total(&self) -> u64 {
-        let known = self.nic.unwrap_or(0) + self.driver.unwrap_or(0);
-        known + self.ring + self.program + self.reader + self.writer
+        self.places().iter().filter_map(|(_, lost)| *lost).sum()
     }
 }
 
@@ -35,6 +46,9 @@ pub struct Account {
     /// Packets that the filter refused or that came after the last one asked for; `None` where the
     /// kernel did not let the filter count.
     pub filtered: Option<u64>,
+    /// Those of the filtered packets that the filter accepted and sampling left out; `None` where
+    /// `filtered` is.
+    pub sampled_out: Option<u64>,
     /// Packets lost.
     pub lost: Lost,
 }
@@ -53,11 +67,13 @@ impl std::iter::Sum for Account {
         let none = Self {
             delivered: 0,
             filtered: Some(0),
+            sampled_out: Some(0),
             lost: NOTHING,
         };
         accounts.fold(none, |a, b| Self {
             delivered: a.delivered + b.delivered,
             filtered: both(a.filtered, b.filtered),
+            sampled_out: both(a.sampled_out, b.sampled_out),
             lost: Lost {
                 nic: both(a.lost.nic, b.lost.nic),
                 driver: both(a.lost.driver, b.lost.driver),
@@ -101,11 +117,13 @@ mod tests {
         let one = Account {
             delivered: 10,
             filtered: Some(5),
+            sampled_out: Some(4),
             lost,
         };
         let other = Account {
             delivered: 1,
             filtered: None,
+            sampled_out: None,
             lost: NOTHING,
         };
         let sum: Account = [one, other].into_iter().sum();
@@ -115,5 +133,7 @@ mod tests {
         );
         assert_eq!((sum.lost.nic, sum.lost.driver), (Some(1), None));
         assert_eq!(one.received(), Some(25));
+        let twice: Account = [one, one].into_iter().sum();
+        assert_eq!((sum.sampled_out, twice.sampled_out), (None, Some(8)));
     }
 }

@@ -1,11 +1,9 @@
 //! Opening a ring with its filter: all of it in the kernel, or as much as the kernel holds.
 
-use std::io;
 use std::num::NonZeroU32;
-use std::os::fd::AsFd;
 
 use abi::bpf::SockFilter;
-use bpf::socket_filter::{self, CountingFilter};
+use bpf::socket_filter::{self, CountingFilter, CountingFilterError};
 use filter::classic::Program;
 use ring::{DirectionFilter, OpenError, PacketRing, SetupError, Step};
 use rustix::io::Errno;
@@ -42,6 +40,14 @@ impl Attached {
             return mirror::open(link, &wanted, options);
         }
         match wanted {
+            // Only a program samples.
+            Wanted::Everything if options.sampling.is_some() => {
+                let everything = Program::keep(options.snaplen);
+                Ok(Self {
+                    place: None,
+                    ..Self::with_program(link, &everything, options)?
+                })
+            }
             Wanted::Everything => {
                 let ring = PacketRing::open(link, &ring_options(options, ring::Filter::All))?;
                 Ok(Self {
@@ -51,7 +57,7 @@ impl Attached {
                     place: None,
                 })
             }
-            Wanted::Program(program) => Ok(Self::with_program(link, &program, options)?),
+            Wanted::Program(program) => Self::with_program(link, &program, options),
             Wanted::Filter(link_type, filter) => {
                 let attached = Self::with_filter(link, *filter, options)?;
                 if attached.sources[0].link().link_type != link_type {
@@ -63,8 +69,12 @@ impl Attached {
         }
     }
 
-    fn with_program(link: &str, program: &Program, options: &Options) -> Result<Self, OpenError> {
-        let (filter, gate) = prepare(program, options);
+    fn with_program(
+        link: &str,
+        program: &Program,
+        options: &Options,
+    ) -> Result<Self, CaptureError> {
+        let (filter, gate) = prepare(link, program, options)?;
         let ring = PacketRing::open(link, &ring_options(options, filter))?;
         Ok(Self {
             sources: vec![Source::Packet(ring)],
@@ -83,9 +93,13 @@ impl Attached {
     ) -> Result<Self, CaptureError> {
         if let Ok(program) = filter.classic() {
             match Self::with_program(link, &program, options) {
-                Err(OpenError::Setup(error)) if is_too_large(&error) => {}
-                attached => return Ok(attached?),
+                Err(CaptureError::Ring(OpenError::Setup(error))) if is_too_large(&error) => {}
+                attached => return attached,
             }
+        }
+        if options.sampling.is_some() {
+            let link = link.to_owned();
+            return Err(CaptureError::SamplingSplit { link });
         }
         let whole = Options {
             snaplen: ring::DEFAULT_SNAPLEN.max(options.snaplen),
@@ -123,31 +137,45 @@ fn ring_options(options: &Options, filter: ring::Filter) -> ring::Options {
 /// The filter in the form the ring attaches, and how its refusals are counted.
 ///
 /// Without the privilege for eBPF, or for a program that eBPF cannot express, the classic program
-/// itself does the work and its refusals stay unknown.
-fn prepare(program: &Program, options: &Options) -> (ring::Filter, Gate) {
+/// itself does the work and its refusals stay unknown; it cannot sample.
+fn prepare(
+    link: &str,
+    program: &Program,
+    options: &Options,
+) -> Result<(ring::Filter, Gate), CaptureError> {
     let classic = sock_filter(program);
     match counting(&classic, options) {
-        Some(counted) => counted,
-        None => (ring::Filter::Classic(classic), Gate::Uncounted),
+        Ok(counted) => Ok(counted),
+        Err(error) if options.sampling.is_some() => {
+            let link = link.to_owned();
+            Err(CaptureError::Sampling { link, error })
+        }
+        Err(_) => Ok((ring::Filter::Classic(classic), Gate::Uncounted)),
     }
 }
 
-fn counting(classic: &[SockFilter], options: &Options) -> Option<(ring::Filter, Gate)> {
+fn counting(
+    classic: &[SockFilter],
+    options: &Options,
+) -> Result<(ring::Filter, Gate), CountingFilterError> {
     let direction = match options.direction {
         DirectionFilter::Out => socket_filter::Direction::Outgoing,
         DirectionFilter::In | DirectionFilter::Both => socket_filter::Direction::Both,
     };
-    let snaplen = NonZeroU32::new(options.snaplen)?;
-    let counting_options = socket_filter::Options { snaplen, direction };
-    let filter = CountingFilter::load(classic, &counting_options).ok()?;
-    let descriptor: io::Result<_> = filter.as_fd().try_clone_to_owned();
-    Some((
-        ring::Filter::Program(descriptor.ok()?),
-        Gate::Counted(filter),
-    ))
+    // A ring refuses a snaplen of 0 itself.
+    let snaplen = NonZeroU32::new(options.snaplen).unwrap_or(NonZeroU32::MIN);
+    let counting_options = socket_filter::Options {
+        snaplen,
+        direction,
+        sampling: options.sampling,
+    };
+    let filter = CountingFilter::load(classic, &counting_options)?;
+    let descriptor = filter.descriptor()?;
+    Ok((ring::Filter::Program(descriptor), Gate::Counted(filter)))
 }
 
-fn sock_filter(program: &Program) -> Vec<SockFilter> {
+/// The program as a socket takes it.
+pub(crate) fn sock_filter(program: &Program) -> Vec<SockFilter> {
     let plain = |i: &filter::classic::Instruction| SockFilter {
         code: i.code,
         jt: i.jt,

@@ -52,7 +52,7 @@ impl Capture {
     }
 
     /// Asks all interfaces, and waits for their answers.
-    fn ask(&mut self) -> Vec<State> {
+    pub(super) fn ask(&mut self) -> Vec<State> {
         let ports = self.ports.iter();
         let ask = |port: &Port| State::ask(&mut self.netlink, port.index());
         ports.map(ask).collect()

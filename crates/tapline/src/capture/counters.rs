@@ -15,7 +15,9 @@ const UNKNOWN: u64 = u64::MAX;
 #[derive(Debug, Default)]
 pub(super) struct Counters {
     delivered: AtomicU64,
+    bytes: AtomicU64,
     filtered: AtomicU64,
+    sampled_out: AtomicU64,
     nic: AtomicU64,
     driver: AtomicU64,
     ring: AtomicU64,
@@ -33,19 +35,28 @@ impl Counters {
         }
     }
 
-    /// Counts a packet that the consumer took. Only the capture's thread writes.
+    /// Counts a packet of so many bytes that the consumer took. Only the capture's thread writes.
     #[inline]
-    pub fn deliver(&self) {
-        let delivered = self.delivered.load(Ordering::Relaxed);
-        self.delivered.store(delivered + 1, Ordering::Relaxed);
+    pub fn deliver(&self, bytes: u32) {
+        let add = |counter: &AtomicU64, value: u64| {
+            counter.store(counter.load(Ordering::Relaxed) + value, Ordering::Relaxed);
+        };
+        add(&self.delivered, 1);
+        add(&self.bytes, u64::from(bytes));
+    }
+
+    /// Bytes that the delivered packets had on the wire.
+    pub fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
     }
 
     /// Takes over what was measured: neither `delivered` nor `lost.reader` nor `lost.writer`.
-    pub fn store(&self, filtered: Option<u64>, lost: &Lost) {
+    pub fn store(&self, filtered: Option<u64>, sampled_out: Option<u64>, lost: &Lost) {
         let store = |counter: &AtomicU64, value: Option<u64>| {
             counter.store(value.unwrap_or(UNKNOWN), Ordering::Relaxed);
         };
         store(&self.filtered, filtered);
+        store(&self.sampled_out, sampled_out);
         store(&self.nic, lost.nic);
         store(&self.driver, lost.driver);
         store(&self.ring, Some(lost.ring));
@@ -68,6 +79,7 @@ impl Counters {
         Account {
             delivered: self.delivered.load(Ordering::Relaxed),
             filtered: known(&self.filtered),
+            sampled_out: known(&self.sampled_out),
             lost: Lost {
                 nic: known(&self.nic),
                 driver: known(&self.driver),
@@ -96,7 +108,9 @@ impl Counters {
             filter_accepted: Some(account.delivered + dropped + lost.reader + beyond),
             os_dropped: Some(dropped),
             delivered: Some(account.delivered),
-            comment: None,
+            comment: account.sampled_out.filter(|&left_out| left_out > 0).map(|left_out| {
+                format!("sampling in the kernel left out {left_out} packets that the filter accepted")
+            }),
         }
     }
 }

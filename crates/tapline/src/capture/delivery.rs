@@ -87,30 +87,40 @@ impl<C: Consumer> Delivery<'_, C> {
         round
     }
 
-    /// At most [`MERGED`] rings: a batch of each, by time stamp.
+    /// At most [`MERGED`] rings: a batch of each, by time stamp, until one is at its end; what is left
+    /// of the others waits for that ring's next batch, where it can.
     ///
     /// Order holds within what lies ready together; a packet that its ring hands over later than
     /// another's younger one comes after that.
     fn merge(&mut self, lanes: &mut [Lane]) -> Round {
         let mut taken = [const { None }; MERGED];
         let mut count = 0;
-        let mut packets = 0;
         for lane in lanes {
             if let Some(one) = Taken::next(lane) {
-                packets += one.batch.len() as u64;
                 taken[count] = Some(one);
                 count += 1;
             }
+        }
+        if let [Some(only), None, ..] = &mut taken {
+            self.hand_on_alone(only);
+            let packets = only.batch.len() as u64;
+            return Round {
+                packets,
+                emptied: false,
+            };
         }
         let mut heads = [const { None }; MERGED];
         for (head, taken) in heads.iter_mut().zip(taken.iter_mut().flatten()) {
             *head = Some(Head::new(taken));
         }
-        while let Some(head) = oldest(&mut heads[..count]) {
+        let mut is_first_at_end = false;
+        while let Some(head) = oldest(&mut heads[..count], is_first_at_end) {
             let Some(packet) = head.next.take() else {
                 break;
             };
             head.next = head.packets.next();
+            head.handed_on += 1;
+            is_first_at_end |= head.next.is_none() && head.may_wait;
             let lost_before = head.lost_before.take();
             self.hand_on(
                 &packet,
@@ -120,9 +130,29 @@ impl<C: Consumer> Delivery<'_, C> {
                 head.reading,
             );
         }
+        let handed_on: [usize; MERGED] =
+            heads.map(|head| head.map_or(0, |head: Head<'_>| head.handed_on));
+        for (taken, handed_on) in taken.iter_mut().flatten().zip(handed_on) {
+            taken.batch.end_after(handed_on);
+        }
         Round {
-            packets,
+            packets: handed_on.iter().sum::<usize>() as u64,
             emptied: count == 0,
+        }
+    }
+
+    /// A batch that there is nothing to put in order with.
+    fn hand_on_alone(&mut self, taken: &mut Taken<'_>) {
+        let mut lost_before = lost_before(&taken.batch);
+        for packet in taken.batch.packets() {
+            let lost_before = lost_before.take();
+            self.hand_on(
+                &packet,
+                taken.origin,
+                lost_before,
+                taken.counters,
+                taken.reading,
+            );
         }
     }
 
@@ -170,7 +200,7 @@ impl<C: Consumer> Delivery<'_, C> {
         match self.consumer.packet(&packet) {
             Ok(()) => {
                 self.wanted -= 1;
-                counters.deliver();
+                counters.deliver(packet.original_len);
             }
             Err(failure) => {
                 self.failure = Some(failure);
@@ -231,6 +261,9 @@ impl<'l> Taken<'l> {
 struct Head<'b> {
     origin: Origin,
     next: Option<ring::Packet<'b>>,
+    handed_on: usize,
+    /// What is left of the batch can stay in its ring.
+    may_wait: bool,
     packets: Packets<'b>,
     lost_before: Option<u64>,
     counters: &'b Counters,
@@ -240,10 +273,13 @@ struct Head<'b> {
 impl<'b> Head<'b> {
     fn new(taken: &'b mut Taken<'_>) -> Self {
         let lost_before = lost_before(&taken.batch);
+        let may_wait = taken.batch.is_divisible();
         let mut packets = taken.batch.packets();
         Self {
             origin: taken.origin,
             next: packets.next(),
+            handed_on: 0,
+            may_wait,
             packets,
             lost_before,
             counters: taken.counters,
@@ -252,11 +288,15 @@ impl<'b> Head<'b> {
     }
 }
 
-/// The head whose packet is the oldest; of equally old ones, the one whose lane comes first.
-fn oldest<'h, 'b>(heads: &'h mut [Option<Head<'b>>]) -> Option<&'h mut Head<'b>> {
+/// The head whose packet is the oldest; of equally old ones, the one whose lane comes first. Only of
+/// those that must not wait, if `others_wait`.
+fn oldest<'h, 'b>(
+    heads: &'h mut [Option<Head<'b>>],
+    others_wait: bool,
+) -> Option<&'h mut Head<'b>> {
     let time = |head: &Head<'_>| head.next.as_ref().map_or(u64::MAX, |p| p.timestamp_ns);
     let heads = heads.iter_mut().flatten();
     heads
-        .filter(|head| head.next.is_some())
+        .filter(|head| head.next.is_some() && !(others_wait && head.may_wait))
         .min_by_key(|head| time(head))
 }

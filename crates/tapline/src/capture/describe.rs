@@ -21,6 +21,8 @@ pub(super) fn interface(
         Some(Filter::Expression(expression)) => Some(expression.text.clone()),
         _ => None,
     });
+    let sampled = |sampling| format!("sampled {sampling} in the kernel");
+    interface.comment = options.sampling.map(sampled);
     interface.os = Some(operating_system());
     interface.hardware = driver.map(|driver| match driver.bus_info.as_str() {
         "" => driver.name,

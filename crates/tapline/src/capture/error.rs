@@ -4,6 +4,7 @@ use std::error::Error;
 use std::fmt;
 use std::io;
 
+use bpf::socket_filter::CountingFilterError;
 use bpf::{MirrorError, RedirectError};
 use filter::{FilterError, LinkType};
 use netlink::NetlinkError;
@@ -36,6 +37,11 @@ pub enum CaptureError {
         /// Its name.
         link: String,
     },
+    /// The interface is down.
+    LinkDown {
+        /// Its name.
+        link: String,
+    },
     /// What was asked for cannot be had in this mode.
     Mode(ModeError),
     /// A ring could not be opened.
@@ -47,7 +53,19 @@ pub enum CaptureError {
         /// The interface.
         link: String,
         /// What the kernel refused.
-        error: RedirectError,
+        error: Box<RedirectError>,
+    },
+    /// The kernel does not sample packets of an interface.
+    Sampling {
+        /// The interface.
+        link: String,
+        /// What it refused.
+        error: CountingFilterError,
+    },
+    /// The filter is too long for the kernel, which cannot sample what only the reader accepts.
+    SamplingSplit {
+        /// The interface.
+        link: String,
     },
     /// A ring buffer could not be opened.
     Buffer(BufferError),
@@ -76,12 +94,18 @@ impl fmt::Display for CaptureError {
             Self::LinkReplaced { link } => {
                 write!(f, "interface {link} was replaced by another")
             }
+            Self::LinkDown { link } => write!(f, "interface {link} is down"),
             Self::Mode(error) => error.fmt(f),
             Self::Ring(error) => error.fmt(f),
             Self::Xdp(error) => error.fmt(f),
             Self::Steer { link, .. } => write!(f, "cannot take packets from {link}"),
             Self::Buffer(error) => error.fmt(f),
             Self::Copy { link, .. } => write!(f, "cannot copy packets of {link}"),
+            Self::Sampling { link, .. } => write!(f, "cannot sample packets of {link}"),
+            Self::SamplingSplit { link } => write!(
+                f,
+                "cannot sample packets of {link} behind a filter that is too long for the kernel"
+            ),
             Self::Link(error) => error.fmt(f),
             Self::Wait { .. } => write!(f, "cannot wait for packets"),
         }
@@ -91,13 +115,17 @@ impl fmt::Display for CaptureError {
 impl Error for CaptureError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
-            Self::NoLink | Self::LinkTwice { .. } | Self::LinkReplaced { .. } | Self::Mode(_) => {
-                None
-            }
+            Self::NoLink
+            | Self::LinkTwice { .. }
+            | Self::LinkReplaced { .. }
+            | Self::LinkDown { .. }
+            | Self::SamplingSplit { .. }
+            | Self::Mode(_) => None,
+            Self::Sampling { error, .. } => Some(error),
             Self::Filter { error, .. } => Some(error),
             Self::Ring(error) => error.source(),
             Self::Xdp(error) => error.source(),
-            Self::Steer { error, .. } => Some(error),
+            Self::Steer { error, .. } => Some(&**error),
             Self::Buffer(error) => error.source(),
             Self::Copy { error, .. } => Some(error),
             Self::Link(error) => error.source(),

@@ -21,6 +21,8 @@ pub(super) enum Gate {
 pub(super) struct Passed {
     /// Packets not let in.
     pub refused: Option<u64>,
+    /// Those of them that sampling left out.
+    pub sampled_out: Option<u64>,
     /// Packets let in, each of which a ring has or will have in its account.
     pub let_in: Option<u64>,
     /// Packets that were to come in and that no ring will have.
@@ -32,27 +34,32 @@ impl Gate {
     pub fn passed(&self) -> Passed {
         const NOTHING: Passed = Passed {
             refused: None,
+            sampled_out: None,
             let_in: None,
             lost: 0,
         };
         match self {
             Self::Open => Passed {
                 refused: Some(0),
+                sampled_out: Some(0),
                 ..NOTHING
             },
             Self::Uncounted => NOTHING,
             Self::Counted(filter) => filter.counts().map_or(NOTHING, |counts| Passed {
                 refused: Some(counts.offered - counts.accepted),
+                sampled_out: Some(counts.sampled_out),
                 let_in: Some(counts.accepted),
                 lost: 0,
             }),
             Self::Steered(redirect, _) => redirect.counts().map_or(NOTHING, |counts| Passed {
-                refused: Some(counts.others),
+                refused: Some(counts.others + counts.sampled_out),
+                sampled_out: Some(counts.sampled_out),
                 let_in: Some(counts.redirected),
                 lost: counts.unsteered,
             }),
             Self::Mirrored(mirror, _) => mirror.counts().map_or(NOTHING, |counts| Passed {
                 refused: Some(counts.others),
+                sampled_out: Some(0),
                 let_in: Some(counts.mirrored),
                 lost: counts.lost,
             }),

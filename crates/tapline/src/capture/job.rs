@@ -16,6 +16,7 @@ use super::delivery::{Delivery, Round};
 use super::describe;
 use super::error::CaptureError;
 use super::lane::Lane;
+use super::live::Live;
 use super::mode;
 use super::opened::OpenLink;
 use super::options::Options;
@@ -138,6 +139,16 @@ impl Capture {
                 .map(|(number, counters)| counters.statistics(number, 0))
                 .collect()
         })
+    }
+
+    /// The counters by interface, for whoever watches the capture from outside.
+    pub fn live(&mut self) -> Live {
+        let states = self.ask();
+        self.measure(&states, 0);
+        let port = |port: &Port| (port.link.name.clone(), port.counters.clone());
+        Live {
+            ports: self.ports.iter().map(port).collect(),
+        }
     }
 
     /// Hands packets to `consumer` until a limit, `stop`, an interface or the consumer ends it.

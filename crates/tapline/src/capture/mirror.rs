@@ -31,6 +31,8 @@ pub enum MirrorLimit {
     Direction,
     /// The program stamps the time by the kernel's clock.
     HardwareTime,
+    /// The program does not sample.
+    Sampling,
     /// A classic program runs at a socket; XDP takes expressions.
     ClassicProgram,
     /// More is to be kept of a packet than the program copies.
@@ -46,6 +48,7 @@ impl fmt::Display for MirrorLimit {
         match self {
             Self::Direction => f.write_str("sees packets that come in only (use --direction in)"),
             Self::HardwareTime => f.write_str("has no time stamps of the hardware"),
+            Self::Sampling => f.write_str("does not sample"),
             Self::ClassicProgram => f.write_str("takes a filter expression, not a classic program"),
             Self::Snaplen { snaplen } => write!(
                 f,
@@ -65,6 +68,9 @@ pub(super) fn check(options: &Options) -> Result<(), MirrorLimit> {
     }
     if options.timestamps == TimestampSource::Hardware {
         return Err(MirrorLimit::HardwareTime);
+    }
+    if options.sampling.is_some() {
+        return Err(MirrorLimit::Sampling);
     }
     if let Some(Filter::Program(_)) = options.filter {
         return Err(MirrorLimit::ClassicProgram);

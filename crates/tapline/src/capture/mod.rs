@@ -13,7 +13,8 @@
 //! In [`Mode::Drop`] the packets are taken from the driver, and the stack does not see them.
 //!
 //! The kernel runs the [`Filter`]. What of an expression it cannot hold the reader decides
-//! ([`FilterPlace::Split`]), and what the reader refuses counts as filtered like the rest.
+//! ([`FilterPlace::Split`]), and what the reader refuses counts as filtered like the rest. Of what the
+//! filter accepts the kernel can keep a [`Sampling`]; what that leaves out counts as filtered, too.
 
 mod account;
 mod attach;
@@ -31,6 +32,7 @@ mod filter;
 mod gate;
 mod job;
 mod lane;
+mod live;
 mod mirror;
 mod mode;
 mod moderation;
@@ -46,6 +48,8 @@ mod survey;
 mod wait;
 mod wanted;
 
+pub(crate) use attach::sock_filter;
+
 pub use account::{Account, Lost};
 pub use backend::Backend;
 pub use consumer::{Consumer, ConsumerError};
@@ -54,9 +58,11 @@ pub use error::CaptureError;
 pub use file::FileConsumer;
 pub use filter::{Expression, Filter, FilterPlace};
 pub use job::Capture;
+pub use live::{Live, LiveAccount};
 pub use mirror::MirrorLimit;
 pub use mode::{Mode, ModeError};
 pub use opened::OpenLink;
 pub use options::{DROP_BUFFER_BYTES, Limits, Options};
 pub use outcome::{Ended, LinkAccount, Outcome};
-pub use {bpf::Others, bpf::XdpMode, bpf::XdpPlace};
+pub(crate) use wanted::netmask;
+pub use {bpf::Others, bpf::Probability, bpf::Sampling, bpf::XdpMode, bpf::XdpPlace};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bpf::{Others, XdpPlace};
+use bpf::{Others, Sampling, XdpPlace};
 use ring::{Delivery, DirectionFilter, TimestampSource};
 
 use super::backend::Backend;
@@ -22,6 +22,9 @@ pub struct Options {
     pub filter: Option<Filter>,
     /// What the filter is called in a capture file; an expression is called what it says.
     pub filter_text: Option<String>,
+    /// Which of the packets that the filter accepts are wanted, decided in the kernel; `None` wants all.
+    /// What it leaves out counts as filtered. In drop mode what becomes of others becomes of it.
+    pub sampling: Option<Sampling>,
     /// What becomes of the packets it sees.
     pub mode: Mode,
     /// In drop mode: what becomes of packets that the filter refuses.
@@ -61,6 +64,7 @@ impl Default for Options {
             links: Vec::new(),
             filter: None,
             filter_text: None,
+            sampling: None,
             mode: Mode::default(),
             others: Others::default(),
             xdp: XdpPlace::NativeOrGeneric,

@@ -14,6 +14,7 @@ use super::error::CaptureError;
 use super::filter::FilterPlace;
 use super::gate::Gate;
 use super::lane::Lane;
+use super::mode::Mode;
 use super::opened::OpenLink;
 use super::options::Options;
 use super::reading::Reading;
@@ -46,10 +47,13 @@ impl Port {
         netlink: &mut Netlink,
         lanes: &mut Vec<Lane>,
     ) -> Result<Self, CaptureError> {
-        let at_start = netlink
-            .link_named(name)
-            .ok()
-            .and_then(|link| link.statistics);
+        let found = netlink.link_named(name).ok();
+        // A packet socket refuses such an interface; an AF_XDP socket waits for it.
+        if options.mode == Mode::Drop && found.as_ref().is_some_and(|link| !link.flags.is_up()) {
+            let link = name.to_owned();
+            return Err(CaptureError::LinkDown { link });
+        }
+        let at_start = found.and_then(|link| link.statistics);
         let attached = Attached::open(name, wanted, options)?;
         let counters = Arc::new(Counters::begin());
         let first = lanes.len();
@@ -173,7 +177,7 @@ impl Port {
             ..Lost::default()
         };
         let filtered = passed.refused.map(|refused| refused + by_reader);
-        self.counters.store(filtered, &lost);
+        self.counters.store(filtered, passed.sampled_out, &lost);
     }
 
     /// Whether every packet that was let in has arrived in a ring and been read, as of the last

@@ -39,7 +39,7 @@ pub(super) fn open(
 ) -> Result<Attached, CaptureError> {
     let steer = |error| CaptureError::Steer {
         link: link.to_owned(),
-        error,
+        error: Box::new(error),
     };
     let rings = rings(link, options)?;
     let filter = match wanted {
@@ -128,6 +128,7 @@ fn load(
         multi_buffer: rings.iter().all(XdpRing::takes_multi_buffer),
         stamp: options.timestamps != TimestampSource::Reader,
         select: &select,
+        sampling: options.sampling,
         others: options.others,
         ..RedirectOptions::new(rings.len() as u32)
     })

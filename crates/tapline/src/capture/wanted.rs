@@ -76,7 +76,7 @@ impl Wanted {
 
 /// The mask of the network of the interface's first IPv4 address; 0.0.0.0 without one, as
 /// `pcap_lookupnet` has it for tcpdump.
-fn netmask(link: &Link, netlink: &mut Netlink) -> Result<Ipv4Addr, NetlinkError> {
+pub(crate) fn netmask(link: &Link, netlink: &mut Netlink) -> Result<Ipv4Addr, NetlinkError> {
     let addresses = netlink.addresses()?;
     let of_link = addresses.items.iter().filter(|a| a.index == link.index);
     let mut lengths = of_link.filter_map(|known| match known.address.ip {

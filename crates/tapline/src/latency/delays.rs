@@ -3,7 +3,7 @@
 use probe::Histogram;
 
 /// How long packets took from their stamp to the program.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct Delays {
     /// Those of all packets, nanoseconds, but for the ones in `ahead`.
     pub histogram: Histogram,

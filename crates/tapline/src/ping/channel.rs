@@ -1,33 +1,28 @@
 //! The sockets of one address family.
 
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
+use std::net::{IpAddr, SocketAddr, SocketAddrV6};
 use std::os::fd::{AsFd, OwnedFd};
 
-use abi::bpf::attach_classic;
 use abi::datagram::{self, Datagram, Queue};
-use abi::socket::{option, set_option};
+use abi::socket::option;
 use probe::{
     COOKIE_BYTES, EchoMessage, ErrorMessage, Message, Quote, read_icmpv4, read_icmpv6, read_ipv4,
 };
 use rustix::io::Errno;
-use rustix::net::{
-    AddressFamily, Protocol, SendFlags, SocketFlags, SocketType, bind, ipproto, sendto,
-    socket_with, sockopt,
-};
+use rustix::net::{SendFlags, sendto};
 use wire::Icmpv4;
 
-use super::error::{PingError, Step, at};
-use super::filter;
-use super::options::{Backend, Options};
+use super::error::PingError;
+use super::options::Backend;
+use super::setup::Wanted;
 
-/// Room for probes that wait for a neighbour or a queue, so that one absent host does not hold up the
-/// others.
-const SEND_BUFFER_BYTES: u32 = 8 << 20;
+/// Errors of earlier probes that are taken away at once: in between others may come.
+const MAX_KEPT_ERRORS: usize = 4;
 
-const SOL_RAW: i32 = 255;
-const ICMP_FILTER: i32 = 1;
-const ICMP6_FILTER: i32 = 1;
+/// Datagrams that a socket takes before it has its filter, at most: it has little room then.
+const MAX_BEFORE_FILTER: usize = 4096;
+
 /// Place of the drops in what `SO_MEMINFO` gives.
 ///
 /// # Source
@@ -42,16 +37,8 @@ pub(super) struct Channel {
     sender: Option<OwnedFd>,
     pub message: EchoMessage,
     is_ipv6: bool,
-}
-
-/// What a channel is opened for.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Wanted<'a> {
-    pub is_ipv6: bool,
-    pub backend: Backend,
-    pub identifier: u16,
-    pub link: Option<u32>,
-    pub options: &'a Options,
+    /// The kernel tells when probes leave.
+    has_stamps: bool,
 }
 
 impl Channel {
@@ -65,15 +52,25 @@ impl Channel {
                 wanted.let_in(&sender, false)?;
                 Some(sender)
             }
+            Backend::Ring => {
+                wanted.let_in(&receiver, false)?;
+                None
+            }
             Backend::PingSocket => None,
         };
-        wanted.prepare_receiver(&receiver)?;
+        empty(&receiver);
+        if wanted.backend != Backend::Ring {
+            wanted.prepare_receiver(&receiver)?;
+        }
         wanted.prepare_sender(sender.as_ref().unwrap_or(&receiver))?;
+        let has_stamps =
+            wanted.stamps && super::setup::ask_for_stamps(sender.as_ref().unwrap_or(&receiver));
         Ok(Self {
             receiver,
             sender,
             message: wanted.message(&[]),
             is_ipv6: wanted.is_ipv6,
+            has_stamps,
         })
     }
 
@@ -94,29 +91,42 @@ impl Channel {
             IpAddr::V6(to) => SocketAddrV6::new(to, 0, 0, zone).into(),
         };
         let socket = self.sender.as_ref().unwrap_or(&self.receiver);
-        let send = || sendto(socket, bytes, SendFlags::DONTWAIT, &to);
-        match send() {
-            Ok(_) => Ok(()),
-            Err(error @ (Errno::NOBUFS | Errno::AGAIN | Errno::MSGSIZE)) => Err(error.into()),
-            Err(_) => Ok(send().map(|_| ())?),
+        let mut sent = Ok(());
+        for _ in 0..MAX_KEPT_ERRORS {
+            sent = sendto(socket, bytes, SendFlags::DONTWAIT, &to).map(|_| ());
+            if let Ok(()) | Err(Errno::NOBUFS | Errno::AGAIN | Errno::MSGSIZE) = sent {
+                break;
+            }
         }
+        Ok(sent?)
     }
 
-    /// Takes what has come next; `None` when there is nothing. Does not block.
-    pub fn receive(&self, buffer: &mut [u8]) -> Option<(Datagram, Queue)> {
-        let take =
-            |buffer: &mut [u8], queue| datagram::receive(self.receiver.as_fd(), buffer, queue);
-        match take(buffer, Queue::Data) {
-            Ok(datagram) => Some((datagram, Queue::Data)),
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock && self.sender.is_some() => {
-                None
-            }
-            // A ping socket gets the errors about its probes in the other queue.
-            Err(_) => {
-                let datagram = take(buffer, Queue::Errors).ok()?;
-                Some((datagram, Queue::Errors))
+    /// Takes the next datagram of a queue; `None` when there is none. Does not block.
+    ///
+    /// Errors that the kernel has kept for the socket are taken away: the queue of errors has them.
+    pub fn take(&self, queue: Queue, buffer: &mut [u8]) -> Option<Datagram> {
+        let socket = match queue {
+            Queue::Data => &self.receiver,
+            Queue::Errors => self.sender(),
+        };
+        let take = |buffer: &mut [u8]| datagram::receive(socket.as_fd(), buffer, queue);
+        for _ in 0..MAX_KEPT_ERRORS {
+            match take(buffer) {
+                Ok(datagram) => return Some(datagram),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return None,
+                Err(_) => {}
             }
         }
+        None
+    }
+
+    /// Whether the queue of errors tells something that nothing else tells.
+    pub fn has_news_of_errors(&self) -> bool {
+        self.sender.is_none() || self.has_stamps
+    }
+
+    fn sender(&self) -> &OwnedFd {
+        self.sender.as_ref().unwrap_or(&self.receiver)
     }
 
     /// Reads what was received.
@@ -127,7 +137,8 @@ impl Channel {
         bytes: &'a [u8],
     ) -> Option<Message<'a>> {
         if queue == Queue::Errors {
-            return queued(datagram, bytes);
+            // What a raw socket sent is told of by the messages themselves.
+            return self.sender.is_none().then(|| queued(datagram, bytes))?;
         }
         let source = datagram.address?;
         match source {
@@ -149,6 +160,15 @@ impl Channel {
     }
 }
 
+/// Throws away what came into a socket before it had its filter.
+fn empty(socket: &OwnedFd) {
+    for _ in 0..MAX_BEFORE_FILTER {
+        if datagram::receive(socket.as_fd(), &mut [], Queue::Data).is_err() {
+            return;
+        }
+    }
+}
+
 /// The ICMP error that a ping socket's error queue tells of: the bytes are those of the probe, as far as
 /// they were quoted, from its ICMP header on.
 fn queued<'a>(datagram: &Datagram, bytes: &'a [u8]) -> Option<Message<'a>> {
@@ -167,171 +187,4 @@ fn queued<'a>(datagram: &Datagram, bytes: &'a [u8]) -> Option<Message<'a>> {
             payload,
         },
     }))
-}
-
-impl Wanted<'_> {
-    pub fn message(&self, filler: &[u8]) -> EchoMessage {
-        if self.is_ipv6 {
-            EchoMessage::icmpv6(self.identifier, filler)
-        } else {
-            EchoMessage::icmpv4(self.identifier, filler)
-        }
-    }
-
-    fn socket(&self) -> Result<OwnedFd, PingError> {
-        let (family, protocol) = if self.is_ipv6 {
-            (AddressFamily::INET6, ipproto::ICMPV6)
-        } else {
-            (AddressFamily::INET, ipproto::ICMP)
-        };
-        let kind = match self.backend {
-            Backend::Raw => SocketType::RAW,
-            Backend::PingSocket => SocketType::DGRAM,
-        };
-        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-        let protocol: Option<Protocol> = Some(protocol);
-        let socket = socket_with(family, kind, flags, protocol);
-        socket.map_err(at(Step::Socket(self.backend)))
-    }
-
-    /// Lets answers to this run into a raw socket, or nothing at all.
-    fn let_in(&self, socket: &OwnedFd, answers: bool) -> Result<(), PingError> {
-        let socket = socket.as_fd();
-        let attached = match (answers, self.is_ipv6) {
-            (true, false) => attach_classic(socket, &filter::icmpv4(self.identifier)),
-            (true, true) => attach_classic(socket, &filter::icmpv6(self.identifier)),
-            (false, _) => attach_classic(socket, &filter::nothing()),
-        };
-        attached.map_err(at(Step::Filter))?;
-        // By type the kernel refuses before it makes a copy for the socket.
-        let refused = match (answers, self.is_ipv6) {
-            (true, false) => set_option(socket, SOL_RAW, ICMP_FILTER, &filter::BLOCKED_V4),
-            (false, false) => set_option(socket, SOL_RAW, ICMP_FILTER, &filter::BLOCKED_ALL_V4),
-            (true, true) => set_option(
-                socket,
-                libc::IPPROTO_ICMPV6,
-                ICMP6_FILTER,
-                &filter::BLOCKED_V6,
-            ),
-            (false, true) => set_option(socket, libc::IPPROTO_ICMPV6, ICMP6_FILTER, &[u32::MAX; 8]),
-        };
-        refused.map_err(at(Step::Filter))
-    }
-
-    fn prepare_receiver(&self, socket: &OwnedFd) -> Result<(), PingError> {
-        let set = |level, name, words| {
-            let done = set_option(socket.as_fd(), level, name, &1_i32);
-            done.map_err(at(Step::Option(words)))
-        };
-        set(libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, "SO_TIMESTAMPNS")?;
-        if self.is_ipv6 {
-            let name = libc::IPV6_RECVHOPLIMIT;
-            set(libc::IPPROTO_IPV6, name, "IPV6_RECVHOPLIMIT")?;
-        } else {
-            set(libc::IPPROTO_IP, libc::IP_RECVTTL, "IP_RECVTTL")?;
-        }
-        let bytes = self.options.buffer_bytes.min(i32::MAX as usize) as u32;
-        self.set_room(socket, libc::SO_RCVBUFFORCE, libc::SO_RCVBUF, bytes)?;
-        self.set_link(socket)
-    }
-
-    fn prepare_sender(&self, socket: &OwnedFd) -> Result<(), PingError> {
-        let fd = socket.as_fd();
-        let set = |level, name, value: i32, words| {
-            let done = set_option(fd, level, name, &value);
-            done.map_err(at(Step::Option(words)))
-        };
-        let (ttl, tos) = (self.options.ttl, self.options.tos);
-        let discover = |on: i32| if self.options.dont_fragment { on } else { 0 };
-        // Without this the kernel keeps silent when a queue has no room.
-        if self.is_ipv6 {
-            set(libc::IPPROTO_IPV6, libc::IPV6_RECVERR, 1, "IPV6_RECVERR")?;
-            let done = sockopt::set_ipv6_unicast_hops(socket, ttl);
-            done.map_err(at(Step::Option("IPV6_UNICAST_HOPS")))?;
-            set(
-                libc::IPPROTO_IPV6,
-                libc::IPV6_TCLASS,
-                tos.into(),
-                "IPV6_TCLASS",
-            )?;
-            let value = discover(libc::IPV6_PMTUDISC_DO);
-            set(
-                libc::IPPROTO_IPV6,
-                libc::IPV6_MTU_DISCOVER,
-                value,
-                "IPV6_MTU_DISCOVER",
-            )?;
-        } else {
-            set(libc::IPPROTO_IP, libc::IP_RECVERR, 1, "IP_RECVERR")?;
-            if let Some(ttl) = ttl {
-                set(libc::IPPROTO_IP, libc::IP_TTL, ttl.into(), "IP_TTL")?;
-            }
-            set(libc::IPPROTO_IP, libc::IP_TOS, tos.into(), "IP_TOS")?;
-            let value = discover(libc::IP_PMTUDISC_DO);
-            set(
-                libc::IPPROTO_IP,
-                libc::IP_MTU_DISCOVER,
-                value,
-                "IP_MTU_DISCOVER",
-            )?;
-        }
-        self.set_room(
-            socket,
-            libc::SO_SNDBUFFORCE,
-            libc::SO_SNDBUF,
-            SEND_BUFFER_BYTES,
-        )?;
-        self.set_link(socket)?;
-        self.set_source(socket)
-    }
-
-    /// Asks for room, beyond the system's limit where that is permitted.
-    fn set_room(
-        &self,
-        socket: &OwnedFd,
-        force: i32,
-        plain: i32,
-        bytes: u32,
-    ) -> Result<(), PingError> {
-        let set = |name| set_option(socket.as_fd(), libc::SOL_SOCKET, name, &bytes);
-        set(force)
-            .or_else(|_| set(plain))
-            .map_err(at(Step::Option("buffer size")))
-    }
-
-    fn set_link(&self, socket: &OwnedFd) -> Result<(), PingError> {
-        let Some(index) = self.link else {
-            return Ok(());
-        };
-        let done = set_option(
-            socket.as_fd(),
-            libc::SOL_SOCKET,
-            libc::SO_BINDTOIFINDEX,
-            &index,
-        );
-        done.map_err(at(Step::Link))
-    }
-
-    /// Binds to the address that was asked for; a ping socket gets its identifier thereby, which is
-    /// shared with that of the other family.
-    fn set_source(&self, socket: &OwnedFd) -> Result<(), PingError> {
-        let source = self
-            .options
-            .source
-            .filter(|source| source.is_ipv6() == self.is_ipv6);
-        let any = match self.is_ipv6 {
-            true => IpAddr::from(Ipv6Addr::UNSPECIFIED),
-            false => Ipv4Addr::UNSPECIFIED.into(),
-        };
-        let port = match (self.backend, source) {
-            (Backend::Raw, None) => return Ok(()),
-            (Backend::Raw, Some(_)) => 0,
-            (Backend::PingSocket, _) => {
-                sockopt::set_socket_reuseaddr(socket, true).map_err(at(Step::Source))?;
-                self.identifier
-            }
-        };
-        let address = SocketAddr::new(source.unwrap_or(any), port);
-        bind(socket, &address).map_err(at(Step::Source))
-    }
 }

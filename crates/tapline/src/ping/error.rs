@@ -6,6 +6,7 @@ use std::io;
 
 use netlink::NetlinkError;
 use probe::PlanError;
+use ring::OpenError;
 
 use super::options::Backend;
 
@@ -50,6 +51,10 @@ pub enum PingError {
         /// The kernel's answer for ping sockets.
         source: io::Error,
     },
+    /// A ring was asked for, and no interface to have it on.
+    NoLink,
+    /// The ring could not be opened.
+    Ring(OpenError),
     /// The addresses of this host could not be listed.
     Addresses(NetlinkError),
 }
@@ -73,6 +78,8 @@ impl fmt::Display for PingError {
                 "neither raw nor ping sockets are permitted (needs CAP_NET_RAW, or a group within \
                  net.ipv4.ping_group_range)"
             ),
+            Self::NoLink => write!(f, "a ring needs an interface to receive from"),
+            Self::Ring(error) => error.fmt(f),
             Self::Addresses(error) => error.fmt(f),
         }
     }
@@ -81,7 +88,8 @@ impl fmt::Display for PingError {
 impl Error for PingError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
-            Self::Plan(_) => None,
+            Self::Plan(_) | Self::NoLink => None,
+            Self::Ring(error) => error.source(),
             Self::Setup { source, .. } | Self::NotPermitted { source } => Some(source),
             Self::Addresses(error) => error.source(),
         }

@@ -1,4 +1,4 @@
-//! The kernel's filters for raw sockets: answers to this run and nothing else.
+//! The kernel's filters: answers to this run and nothing else.
 
 use abi::bpf::SockFilter;
 
@@ -14,6 +14,13 @@ const ADD_X: u16 = 0x0c;
 const TAX: u16 = 0x07;
 const JEQ_K: u16 = 0x15;
 const RET_K: u16 = 0x06;
+
+const JSET_K: u16 = 0x45;
+
+/// Where the network header begins, wherever the packet does (`SKF_NET_OFF`).
+const NETWORK: u32 = (-0x10_0000_i32).cast_unsigned();
+/// Where the kernel answers with the EtherType (`SKF_AD_OFF + SKF_AD_PROTOCOL`).
+const PROTOCOL: u32 = (-0x1000_i32).cast_unsigned();
 
 /// Takes all of a packet.
 const ALL: u32 = u32::MAX;
@@ -108,6 +115,66 @@ pub(super) fn icmpv6(identifier: u16) -> [SockFilter; 13] {
         is(128, 3),
         op(LDH_ABS, QUOTED_ICMP + 4),
         is(identifier.into(), 1),
+        op(RET_K, ALL),
+        op(RET_K, 0),
+    ]
+}
+
+/// Takes from a packet ring what [`icmpv4`] and [`icmpv6`] take of packets that are no fragments; IPv6
+/// extension headers before an answer are not walked over.
+pub(super) fn ring(identifier: u16) -> [SockFilter; 40] {
+    const REJECT: u8 = 39;
+    /// Goes on if the value is `k`, and else to the end; `at` is the place of the instruction.
+    const fn only(k: u32, at: u8) -> SockFilter {
+        is(k, REJECT - at - 1)
+    }
+    const QUOTED: u32 = NETWORK + 48;
+    let identifier = identifier.into();
+    [
+        op(LDH_ABS, PROTOCOL),
+        is(0x0800, 22),
+        op(LDB_ABS, NETWORK + 9),
+        only(1, 3),
+        op(LDH_ABS, NETWORK + 6),
+        SockFilter {
+            code: JSET_K,
+            jt: REJECT - 5 - 1,
+            jf: 0,
+            k: 0x3fff,
+        },
+        op(LDX_MSH, NETWORK),
+        op(LDB_IND, NETWORK),
+        is(0, 3),
+        op(LDH_IND, NETWORK + 4),
+        only(identifier, 10),
+        op(RET_K, ALL),
+        op(LDB_IND, NETWORK + 8 + 9),
+        only(1, 13),
+        op(LDB_IND, NETWORK + 8),
+        op(AND_K, 0xf),
+        op(LSH_K, 2),
+        op(ADD_X, 0),
+        op(TAX, 0),
+        op(LDB_IND, NETWORK + 8),
+        only(8, 20),
+        op(LDH_IND, NETWORK + 8 + 4),
+        only(identifier, 22),
+        op(RET_K, ALL),
+        // IPv6; the accumulator still has the EtherType.
+        only(0x86dd, 24),
+        op(LDB_ABS, NETWORK + 6),
+        only(58, 26),
+        op(LDB_ABS, NETWORK + 40),
+        is(129, 3),
+        op(LDH_ABS, NETWORK + 44),
+        only(identifier, 30),
+        op(RET_K, ALL),
+        op(LDB_ABS, QUOTED + 6),
+        only(58, 33),
+        op(LDB_ABS, QUOTED + 40),
+        only(128, 35),
+        op(LDH_ABS, QUOTED + 44),
+        only(identifier, 37),
         op(RET_K, ALL),
         op(RET_K, 0),
     ]

@@ -42,8 +42,12 @@ pub struct Outcome {
     pub overruns: Option<u64>,
     /// How often the wall clock was set during the run.
     pub clock_steps: u64,
-    /// Who stamped the answers: `kernel`. The probes are stamped by this program.
+    /// Who stamped the answers: `kernel`.
     pub timestamp_source: &'static str,
+    /// Answers whose probes the kernel had stamped too, when the driver took them.
+    pub departures_by_kernel: u64,
+    /// Answers whose probes only this program had stamped, before it sent them.
+    pub departures_by_program: u64,
 }
 
 /// Probes that this host did not send, by the kernel's answer.

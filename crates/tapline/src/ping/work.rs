@@ -12,20 +12,14 @@ use abi::clock::monotonic_ns;
 
 use super::event::{Event, Observer};
 use super::outcome::{Ended, Outcome};
-use super::pinger::{Pinger, State, look};
+use super::pinger::{Pinger, State};
 use crate::stop::Stop;
 
 /// Probes sent in a round at most, and after how many of them answers are looked for.
 const MAX_SENDS: u32 = 256;
 const SENDS_BETWEEN_LOOKS: u32 = 8;
-/// Answers taken at once at most.
-const MAX_ANSWERS: u32 = 256;
 /// Shorter times are not slept: waking up takes longer.
 const SPIN_NS: u64 = 20_000;
-/// How far a time stamp may lie ahead of the look at the clock before it: what comes while answers are
-/// taken. Beyond, the clock was set.
-const MAX_AHEAD_NS: u64 = 1_000_000_000;
-
 /// What a round found.
 enum Found {
     /// There may be more to do now.
@@ -33,6 +27,14 @@ enum Found {
     /// Nothing to do before this time, unless answers come.
     Nothing(u64),
     Done,
+}
+
+/// What a run sleeps for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sleep {
+    Not,
+    Timer,
+    TimerOrAnswer,
 }
 
 impl Pinger {
@@ -59,10 +61,23 @@ impl Pinger {
         loop {
             let sleep = match self.round(observer) {
                 Found::Done => return self.finish(),
-                Found::More => false,
+                Found::More => Sleep::Not,
                 Found::Nothing(until_ns) => {
-                    let sleep = until_ns > self.now_ns() + SPIN_NS;
-                    if sleep && let Err(error) = self.arm(until_ns) {
+                    let left_ns = until_ns.saturating_sub(self.now_ns());
+                    let gathers = left_ns < self.gather_ns;
+                    let sleep = match (gathers, left_ns > SPIN_NS) {
+                        (true, _) => Sleep::Timer,
+                        (false, true) => Sleep::TimerOrAnswer,
+                        (false, false) => Sleep::Not,
+                    };
+                    let wake_ns = if gathers {
+                        self.now_ns() + self.gather_ns
+                    } else {
+                        until_ns
+                    };
+                    if sleep != Sleep::Not
+                        && let Err(error) = self.arm(wake_ns)
+                    {
                         return self.into_outcome(Ended::Wait(error));
                     }
                     sleep
@@ -76,17 +91,23 @@ impl Pinger {
         }
     }
 
-    /// Sleeps until there is something to do, if `sleep`; whether `stop` has been asked for.
-    fn wait(&self, stop: &Stop, sleep: bool) -> io::Result<bool> {
+    /// Sleeps as it is said; whether `stop` has been asked for.
+    fn wait(&self, stop: &Stop, sleep: Sleep) -> io::Result<bool> {
+        let waker = match sleep {
+            // Answers can wait: they are stamped already.
+            Sleep::Timer => &self.timer,
+            Sleep::TimerOrAnswer | Sleep::Not => &self.epoll,
+        };
         let mut descriptors = [
             PollFd::new(stop, PollFlags::IN),
-            PollFd::new(&self.epoll, PollFlags::IN),
+            PollFd::new(waker, PollFlags::IN),
         ];
         let at_once = Timespec {
             tv_sec: 0,
             tv_nsec: 0,
         };
-        match poll(&mut descriptors, if sleep { None } else { Some(&at_once) }) {
+        let timeout = (sleep == Sleep::Not).then_some(&at_once);
+        match poll(&mut descriptors, timeout) {
             // A signal that somebody else handles is no reason to end.
             Ok(_) | Err(Errno::INTR) => Ok(!descriptors[0].revents().is_empty()),
             Err(error) => Err(error.into()),
@@ -112,13 +133,16 @@ impl Pinger {
     }
 
     fn round(&mut self, observer: &mut impl Observer) -> Found {
-        self.take_answers(observer);
+        let mut has_taken = false;
         for sent in 1..=MAX_SENDS {
             let now_ns = self.now_ns();
             self.end_what_is_over(now_ns, observer);
             match self.prober.next(now_ns) {
-                Step::Send(probe) => self.send(probe, observer),
-                Step::Wait(until_ns) if self.take_answers(observer) == 0 => {
+                Step::Send(probe) => {
+                    self.send(probe, observer);
+                    has_taken = false;
+                }
+                Step::Wait(until_ns) if has_taken => {
                     let end_ns = if self.is_cut_short {
                         u64::MAX
                     } else {
@@ -126,7 +150,10 @@ impl Pinger {
                     };
                     return Found::Nothing(until_ns.min(self.next_tick_ns).min(end_ns));
                 }
-                Step::Wait(_) => return Found::More,
+                Step::Wait(_) => {
+                    self.take_answers(observer);
+                    has_taken = true;
+                }
                 Step::Done => return Found::Done,
             }
             if sent % SENDS_BETWEEN_LOOKS == 0 {
@@ -141,6 +168,10 @@ impl Pinger {
         if now_ns >= self.duration_ns && !self.is_cut_short {
             self.is_cut_short = true;
             self.prober.stop(now_ns);
+        }
+        if self.prober.is_expiry_due(now_ns) {
+            // What came in time and has not been read yet is not lost.
+            self.take_answers(observer);
         }
         self.prober.expire_with(now_ns, |probe, prober| {
             observer.event(&Event::Lost { probe }, prober);
@@ -177,44 +208,5 @@ impl Pinger {
         self.local_drops.count(&error);
         let error = &error;
         observer.event(&Event::Dropped { probe, error }, &self.prober);
-    }
-
-    /// Takes answers while there are any, up to a bound for each family; how many came.
-    fn take_answers(&mut self, observer: &mut impl Observer) -> u32 {
-        let mut taken = 0;
-        // Of stamps taken around a step of the clock nobody can say by which clock they are.
-        let mut is_trusted = None;
-        for channel in &self.channels {
-            for _ in 0..MAX_ANSWERS {
-                let Some((datagram, queue)) = channel.receive(&mut self.buffer) else {
-                    break;
-                };
-                taken += 1;
-                let now_ns = monotonic_ns().saturating_sub(self.start_ns);
-                let is_trusted = *is_trusted.get_or_insert_with(|| {
-                    let step = self.clock.look(look());
-                    if let Some(by_ns) = step {
-                        observer.event(&Event::ClockStep { by_ns }, &self.prober);
-                    }
-                    step.is_none()
-                });
-                let Some(message) = channel.read(&datagram, queue, &self.buffer[..datagram.len])
-                else {
-                    continue;
-                };
-                let stamp_ns = datagram.stamp_ns.filter(|_| is_trusted);
-                let stamp_ns = stamp_ns
-                    .and_then(|wall| self.clock.monotonic_ns(wall).checked_sub(self.start_ns))
-                    .filter(|stamp_ns| *stamp_ns <= now_ns + MAX_AHEAD_NS);
-                let verdict = self.prober.received(&message, stamp_ns, now_ns);
-                let event = Event::Answer {
-                    verdict,
-                    message,
-                    wall_ns: datagram.stamp_ns,
-                };
-                observer.event(&event, &self.prober);
-            }
-        }
-        taken
     }
 }

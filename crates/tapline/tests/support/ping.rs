@@ -15,7 +15,7 @@ use tapline::ping::{Backend, Event, Options, Outcome, Pinger};
 use tapline::probe::Prober;
 use tapline::probe::targets::{Builder, Resolver, Targets};
 
-pub const BACKENDS: [Backend; 2] = [Backend::Raw, Backend::PingSocket];
+pub const BACKENDS: [Backend; 3] = [Backend::Raw, Backend::PingSocket, Backend::Ring];
 
 struct NoNames;
 
@@ -35,7 +35,7 @@ pub fn targets(words: &str) -> Targets {
     builder.build().expect("not too many")
 }
 
-/// So many probes to each target, a millisecond apart.
+/// So many probes to each target, a millisecond apart; a ring is on `left0`.
 pub fn options(backend: Backend, count: u32) -> Options {
     Options {
         count: Some(count),
@@ -43,6 +43,7 @@ pub fn options(backend: Backend, count: u32) -> Options {
         rate_pps: None,
         timeout: Duration::from_secs(2),
         backend: Some(backend),
+        link: (backend == Backend::Ring).then(|| "left0".into()),
         ..Options::default()
     }
 }

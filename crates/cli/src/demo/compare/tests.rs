@@ -67,6 +67,7 @@ fn judge(frames: &[(Direction, Vec<u8>)], sent: Sent, lost: u64) -> (Vec<Verdict
         account: Account {
             delivered: frames.len() as u64,
             filtered: Some(0),
+            sampled_out: Some(0),
             lost,
         },
         backend: "",

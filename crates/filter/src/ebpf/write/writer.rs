@@ -4,10 +4,9 @@ use crate::ebpf::insn::{Insn, Label};
 use crate::ebpf::operand::{Condition, Operand, Reg, Size, Width};
 use crate::ebpf::program::{CONTEXT, DATA, skb, xdp};
 use crate::error::Reason;
-use crate::filter::Filter;
 use crate::graph::condition::{Comparison, Test};
 use crate::graph::nodes::{Graph, Node, NodeId};
-use crate::graph::sets::SetId;
+use crate::graph::sets::{Set, SetId};
 use crate::graph::values::{ValueId, Values};
 use crate::options::At;
 
@@ -29,15 +28,29 @@ pub(in crate::ebpf) struct Written {
     pub labels: u32,
     pub stack_bytes: u16,
     pub direct_bytes: u16,
+    pub forgets: bool,
 }
 
-/// Writes the code of `filter`, node by node, each before those it leads to.
-pub(in crate::ebpf) fn write(filter: &Filter) -> Result<Written, Reason> {
-    let graph = &filter.graph;
-    let mut writer = Writer::new(filter);
+/// What code is written of.
+pub(in crate::ebpf) struct Source<'a> {
+    pub graph: &'a Graph,
+    pub values: &'a Values,
+    pub sets: &'a [Set],
+    pub at: At,
+    /// Bytes at the packet's beginning that are known to be there.
+    pub bytes: u32,
+}
+
+/// Writes the code of a filter, node by node, each before those it leads to.
+pub(in crate::ebpf) fn write(source: &Source<'_>) -> Result<Written, Reason> {
+    let graph = source.graph;
+    let mut writer = Writer::new(source);
     let order = graph.reachable();
     let mut entries: Vec<Option<State>> = vec![None; graph.len()];
-    entries[graph.root.0 as usize] = Some(State::default());
+    entries[graph.root.0 as usize] = Some(State {
+        proven: source.bytes,
+        ..State::default()
+    });
     for (at, &id) in order.iter().enumerate() {
         let node = graph.node(id);
         let (false, Some(entry)) = (is_end(id), entries[id.0 as usize]) else {
@@ -58,7 +71,7 @@ pub(in crate::ebpf) fn write(filter: &Filter) -> Result<Written, Reason> {
                 continue;
             }
             Node::Member { member, yes, no } => {
-                let set = &filter.sets[member.set.0 as usize];
+                let set = &source.sets[member.set.0 as usize];
                 let looked_up = writer.look_up(&member, set)?;
                 writer.leave(&mut entries, [yes, no]);
                 let next = next(&order[at + 1..], &entries);
@@ -134,6 +147,8 @@ pub(super) struct Writer {
     pub forgets: bool,
     /// Whether the graph is so large that the verifier can look at each node a few times only.
     is_large: bool,
+    /// Whether the verifier knows less of the packet's bytes behind the code than in front of it.
+    has_forgotten: bool,
     labels: u32,
     branches: u32,
 }
@@ -185,16 +200,16 @@ impl Stack {
 }
 
 impl Writer {
-    fn new(filter: &Filter) -> Self {
-        let (graph, values) = (&filter.graph, filter.values.clone());
+    fn new(source: &Source<'_>) -> Self {
+        let (graph, values) = (source.graph, source.values.clone());
         let order = graph.reachable();
         let variables = order.iter().filter_map(|&id| match graph.node(id) {
             Node::Let { variable, .. } => Some(u16::from(variable.0) + 1),
             _ => None,
         });
         Self {
-            at: filter.options.at,
-            survey: Survey::of(graph, &values, filter.options.at),
+            at: source.at,
+            survey: Survey::of(graph, &values, source.at),
             values,
             state: State::default(),
             needed: 0,
@@ -204,6 +219,7 @@ impl Writer {
             stack: Stack::new(variables.clone().max().unwrap_or(0)),
             forgets: variables.count() > MOST_FOLLOWED || order.len() > MOST_NODES,
             is_large: order.len() > MOST_NODES,
+            has_forgotten: false,
             labels: graph.len() as u32,
             branches: 0,
         }
@@ -216,6 +232,7 @@ impl Writer {
             stack_bytes: self.stack.most,
             direct_bytes: self.survey.direct_bytes(&self.values) as u16,
             code: self.code,
+            forgets: self.has_forgotten,
         }
     }
 
@@ -249,6 +266,7 @@ impl Writer {
             };
             self.push(Insn::load(Size::Word, DATA, CONTEXT, field));
             self.state.proven = 0;
+            self.has_forgotten = true;
         }
     }
 

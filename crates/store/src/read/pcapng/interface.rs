@@ -1,7 +1,7 @@
 //! The Interface Description Block.
 
 use super::block::Body;
-use super::options;
+use super::options::{self, COMMENT};
 use crate::model::{Interface, LinkType};
 use crate::read::error::ReadError;
 use crate::read::limits::packet_bytes_max;
@@ -37,6 +37,7 @@ pub(super) fn read(body: Body<'_>) -> Result<(Interface, Port), ReadError> {
     let mut interface = Interface::new(LinkType(body.order.halves(link_type).0), snaplen);
     let (mut resolution, mut offset_s) = (None, None);
     options::each(body, rest, |option| match option.code {
+        COMMENT => interface.comment = Some(option.text()),
         NAME => interface.name = Some(option.text()),
         DESCRIPTION => interface.description = Some(option.text()),
         MAC => interface.mac = option.value.try_into().ok().or(interface.mac),

@@ -98,6 +98,7 @@ pub(in super::super) fn interface(interface: &Interface) -> Vec<u8> {
     let mut block = Block::new(INTERFACE);
     block.word(option_head(interface.link_type.0, 0));
     block.word(interface.snaplen);
+    block.text(COMMENT, interface.comment.as_ref());
     block.text(2, interface.name.as_ref());
     block.text(3, interface.description.as_ref());
     if let Some(mac) = interface.mac {

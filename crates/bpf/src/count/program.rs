@@ -1,0 +1,265 @@
+//! All classes in one program.
+
+use std::os::fd::BorrowedFd;
+
+use filter::ebpf::{
+    Condition, Fragment, Helper, Insn as AnyInsn, Label, Packet, Reg, Shape, Size, Sorted, Tag,
+    prologue, sort,
+};
+
+use super::class::CountedFilter;
+use super::code::{CONTEXT, COUNTERS, Code, VLAN_PRESENT};
+use super::decode;
+use super::key::{self, KeyField};
+use super::section::{CountingPlace, Header};
+use super::size::{self, Overhead};
+use super::tally::{Slot, by_key, count};
+use super::{MOST_CLASSES, marks};
+use crate::program::{LoadError, Program, ProgramKind};
+
+const XDP_PASS: i32 = 2;
+/// The next program at tc decides (`TCX_NEXT`, and `TC_ACT_UNSPEC` of clsact).
+const TC_NEXT: i32 = -1;
+
+/// A class of a counting program.
+#[derive(Clone, Copy, Debug)]
+pub struct CountedClass<'m> {
+    /// Where it counts.
+    pub slot: Slot,
+    /// Which packets; `None` counts all.
+    pub filter: Option<&'m CountedFilter>,
+}
+
+/// What a counting program counts, and where.
+#[derive(Clone, Copy, Debug)]
+pub struct CountingOptions<'m> {
+    /// Where it runs.
+    pub place: CountingPlace,
+    /// Bytes beside the kernel's.
+    pub overhead: Overhead,
+    /// The counters of all slots.
+    pub counters: BorrowedFd<'m>,
+    /// What groups are by, and their table: keys of [`GROUP_KEY_BYTES`](super::GROUP_KEY_BYTES), and
+    /// packets and bytes of each.
+    pub groups: Option<(KeyField, BorrowedFd<'m>)>,
+}
+
+/// A program that counts classes and passes all packets on.
+#[derive(Debug)]
+pub struct CountingProgram;
+
+impl CountingProgram {
+    /// Writes the program of `classes` and loads it.
+    ///
+    /// # Panics
+    /// With groups and more than [`MOST_CLASSES`](super::MOST_CLASSES).
+    /// # Errors
+    /// [`LoadError`]; the verifier takes no program with more than 64 maps, which are those of filters'
+    /// sets, and two.
+    /// # Privileges
+    /// `CAP_BPF`, `CAP_NET_ADMIN` and `CAP_PERFMON`.
+    /// # Kernel
+    /// Linux 5.9, in XDP with groups 5.18.
+    pub fn load(
+        name: &str,
+        options: &CountingOptions<'_>,
+        classes: &[CountedClass<'_>],
+    ) -> Result<Program, LoadError> {
+        assert!(
+            options.groups.is_none() || classes.len() <= MOST_CLASSES,
+            "a mark for each class"
+        );
+        let kind = if options.place.is_xdp() {
+            ProgramKind::Xdp
+        } else {
+            ProgramKind::Tc
+        };
+        Program::load(kind, name, &write(options, classes))
+    }
+}
+
+fn write<'m>(options: &CountingOptions<'m>, classes: &[CountedClass<'m>]) -> Vec<crate::Insn<'m>> {
+    let mut code = Code::new(options.place);
+    let [counted, pass] = [code.label(), code.label()];
+    if !classes.is_empty() {
+        begin(&mut code, options, classes, pass);
+        for section in sections(&mut code, options, classes) {
+            code.place(section.1);
+            write_section(&mut code, section.0, options, classes);
+            code.jump(counted);
+        }
+        code.place(counted);
+        if let Some((_, table)) = options.groups {
+            write_groups(&mut code, classes, table);
+        }
+    }
+    let verdict = if options.place.is_xdp() {
+        XDP_PASS
+    } else {
+        TC_NEXT
+    };
+    code.place(pass);
+    code.push(AnyInsn::mov32(Reg::R0, verdict));
+    code.push(AnyInsn::Exit);
+    code.insns
+}
+
+/// What is the same for all classes: the packet's addresses, the counters, its size, its key.
+fn begin<'m>(
+    code: &mut Code<'m>,
+    options: &CountingOptions<'m>,
+    classes: &[CountedClass<'m>],
+    pass: Label,
+) {
+    let filters = classes.iter().filter_map(|class| class.filter);
+    let fragments = filters.flat_map(|filter| &filter.fragments);
+    let direct_bytes = fragments.map(|(_, fragment)| fragment.direct_bytes).max();
+    let labels = [code.label(), code.label()];
+    let addresses = prologue(options.place.at, direct_bytes.unwrap_or(0), labels);
+    code.extend(addresses);
+    code.extend([
+        AnyInsn::store(Size::Word, Reg::R10, -4, 0),
+        AnyInsn::mov(Reg::R2, Reg::R10),
+        AnyInsn::add(Reg::R2, -4),
+        AnyInsn::LoadMap {
+            dst: Reg::R1,
+            map: options.counters,
+        },
+        AnyInsn::Call(Helper::MapLookupElem),
+        AnyInsn::jump_if(Condition::Equal, Reg::R0, 0, pass),
+        AnyInsn::store(Size::Double, Reg::R10, COUNTERS, Reg::R0),
+    ]);
+    size::measure(code, options.overhead);
+    if let Some((field, _)) = options.groups {
+        key::find(code, field);
+        marks::clear(code, classes.len());
+    }
+}
+
+/// Tells packets apart where that saves the classes work; the sections that are to follow.
+fn sections(
+    code: &mut Code<'_>,
+    options: &CountingOptions<'_>,
+    classes: &[CountedClass<'_>],
+) -> Vec<(Shape, Label)> {
+    let place = options.place;
+    let mut sections = Vec::new();
+    let with_filters = classes.iter().filter(|class| class.filter.is_some());
+    let sorts = place.header == Header::Ethernet && with_filters.count() > 0;
+    if !sorts {
+        let label = code.label();
+        let tag = place.tags()[0];
+        let packet = Packet::Any;
+        let at = place.at;
+        sections.push((Shape { at, tag, packet }, label));
+        return sections;
+    }
+    let tagged = code.label();
+    if place.tags().contains(&Tag::InBytes) {
+        find_tag(code, tagged);
+    }
+    for &tag in place.tags() {
+        if tag == Tag::InBytes {
+            code.place(tagged);
+        }
+        let to = Sorted {
+            packets: Packet::SORTED.map(|_| code.label()),
+            any: code.label(),
+        };
+        let own = [code.label(), code.label()];
+        let sorting = sort(tag, to, own);
+        code.extend(sorting);
+        let at = place.at;
+        let packets = Packet::SORTED.into_iter().zip(to.packets);
+        for (packet, label) in packets.chain([(Packet::Any, to.any)]) {
+            sections.push((Shape { at, tag, packet }, label));
+        }
+    }
+    sections
+}
+
+/// Goes away if there is a whole tag behind the addresses, and none beside the bytes.
+fn find_tag(code: &mut Code<'_>, tagged: Label) {
+    let short = code.label();
+    if !code.place.is_xdp() {
+        code.extend([
+            AnyInsn::load(Size::Word, Reg::R0, CONTEXT, VLAN_PRESENT),
+            AnyInsn::jump_if(Condition::NotEqual, Reg::R0, 0, short),
+        ]);
+    }
+    code.extend([
+        AnyInsn::mov(Reg::R1, Reg::R7),
+        AnyInsn::add(Reg::R1, 18),
+        AnyInsn::jump_if(Condition::Greater, Reg::R1, Reg::R8, short),
+        AnyInsn::load(Size::Half, Reg::R0, Reg::R7, 12),
+    ]);
+    decode::is_tag(code, tagged);
+    code.place(short);
+}
+
+/// Each class, for packets of one shape.
+fn write_section<'m>(
+    code: &mut Code<'m>,
+    shape: Shape,
+    options: &CountingOptions<'m>,
+    classes: &[CountedClass<'m>],
+) {
+    let has_groups = options.groups.is_some();
+    let count = |code: &mut Code<'m>, number, slot| {
+        count(code, slot);
+        if has_groups {
+            marks::set(code, number);
+        }
+    };
+    let forgets = |(_, class): &(usize, &CountedClass<'m>)| {
+        let fragment = class.filter.and_then(|filter| filter.fragment(shape));
+        fragment.is_some_and(|fragment| fragment.forgets)
+    };
+    let (last, first): (Vec<_>, Vec<_>) = classes.iter().enumerate().partition(forgets);
+    for (number, class) in first.into_iter().chain(last) {
+        match class.filter {
+            None => count(code, number, class.slot),
+            Some(filter) => {
+                let Some(fragment) = filter.fragment(shape) else {
+                    continue;
+                };
+                ask(code, filter, fragment, |code| {
+                    count(code, number, class.slot)
+                });
+            }
+        }
+    }
+}
+
+/// Counts by key for each class that takes the packet.
+fn write_groups<'m>(code: &mut Code<'m>, classes: &[CountedClass<'m>], table: BorrowedFd<'m>) {
+    for (number, class) in classes.iter().enumerate() {
+        let next = code.label();
+        marks::unless_set(code, number, next);
+        by_key(code, class.slot, table);
+        code.place(next);
+    }
+}
+
+/// The fragment, and what is done with the packets that it accepts.
+fn ask<'m>(
+    code: &mut Code<'m>,
+    filter: &'m CountedFilter,
+    fragment: &Fragment,
+    accept: impl FnOnce(&mut Code<'m>),
+) {
+    let accepts = |insn: &AnyInsn<_>| insn.target() == Some(Fragment::ACCEPT);
+    if !fragment.code.iter().any(accepts) {
+        return;
+    }
+    let Label(first) = code.labels(fragment.labels);
+    let to = |Label(number)| Label(first + number);
+    // A set that has no map would be a fault of `FilterMaps`; the class would count nothing.
+    let Some(insns) = filter.maps.resolve(&fragment.code) else {
+        return;
+    };
+    code.extend(insns.into_iter().map(|insn| insn.with_label(to)));
+    code.place(to(Fragment::ACCEPT));
+    accept(code);
+    code.place(to(Fragment::REJECT));
+}

@@ -1,0 +1,228 @@
+//! Sampling: which of many packets are kept, decided in the kernel before anything is copied.
+
+use std::fmt;
+use std::num::NonZeroU32;
+use std::os::fd::AsFd;
+use std::time::Duration;
+
+use crate::map::{Counters, MapError};
+use crate::{Alu, Condition, Helper, Insn, Label, Reg, Size};
+
+/// Which of the packets that a filter accepted are kept.
+///
+/// Its text is `1/100`, `p=0.01` or `first/10ms`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Sampling {
+    /// On each CPU the first, and then every n-th.
+    ///
+    /// Of `m` packets that a CPU sees exactly `m / n` are kept, rounded up; several CPUs together keep
+    /// up to one more for each of them.
+    OneIn(NonZeroU32),
+    /// Each by chance, whatever became of those before.
+    Probability(Probability),
+    /// On each CPU the first, and then the first that comes this much or more after the last one kept.
+    FirstAfter(Duration),
+}
+
+/// A probability above 0 and up to 1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Probability(f64);
+
+impl Probability {
+    /// `None` for what is no probability, and for 0.
+    pub fn new(value: f64) -> Option<Self> {
+        (value > 0.0 && value <= 1.0).then_some(Self(value))
+    }
+
+    /// Its value.
+    pub fn value(self) -> f64 {
+        self.0
+    }
+
+    /// The largest random number of 32 bits that keeps a packet: the probability is exact to 2^-32.
+    #[expect(clippy::cast_sign_loss, reason = "a probability is above 0")]
+    fn threshold(self) -> u32 {
+        let numbers = (self.0 * 2_f64.powi(32)).round() as u64;
+        u32::try_from(numbers.max(1) - 1).unwrap_or(u32::MAX)
+    }
+}
+
+impl fmt::Display for Sampling {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OneIn(n) => write!(f, "1/{n}"),
+            Self::Probability(probability) => write!(f, "p={}", probability.0),
+            Self::FirstAfter(time) => {
+                let ns = time.as_nanos();
+                let units = [
+                    (1_000_000_000, "s"),
+                    (1_000_000, "ms"),
+                    (1_000, "us"),
+                    (1, "ns"),
+                ];
+                let fitting = units.into_iter().find(|(unit, _)| ns.is_multiple_of(*unit));
+                let (unit, word) = fitting.unwrap_or((1, "ns"));
+                write!(f, "first/{}{word}", ns / unit)
+            }
+        }
+    }
+}
+
+/// A sampling with what it remembers on each CPU: code for programs of any kind.
+///
+/// All programs with the code of one sampler decide together.
+#[derive(Debug)]
+pub struct Sampler {
+    sampling: Sampling,
+    /// What is left out before the next packet, or the time from which on one is kept; chance
+    /// remembers nothing.
+    state: Option<Counters<1>>,
+}
+
+/// What a sampler's code may use of the program that it is a part of.
+#[derive(Clone, Copy, Debug)]
+pub struct SamplerPlaces {
+    /// Where packets go that are left out; those that are kept go on behind the code.
+    pub left_out: Label,
+    /// A label that nothing else has.
+    pub own: Label,
+    /// [`Sampler::STACK_BYTES`] from here on are the code's: a negative multiple of 8 bytes from `R10`.
+    pub stack: i16,
+}
+
+impl Sampler {
+    /// Bytes of stack that the code writes.
+    pub const STACK_BYTES: u16 = 16;
+
+    /// Makes a sampler that has seen nothing; `name` is that of its map.
+    ///
+    /// # Errors
+    /// [`MapError`], e.g. EPERM.
+    /// # Privileges
+    /// `CAP_BPF` where `kernel.unprivileged_bpf_disabled` is set.
+    pub fn create(name: &str, sampling: Sampling) -> Result<Self, MapError> {
+        let state = match sampling {
+            Sampling::Probability(_) => None,
+            Sampling::OneIn(_) | Sampling::FirstAfter(_) => Some(Counters::create(name)?),
+        };
+        Ok(Self { sampling, state })
+    }
+
+    /// What it does.
+    pub fn sampling(&self) -> Sampling {
+        self.sampling
+    }
+
+    /// Code that goes on for packets that are kept and jumps for those that are not.
+    ///
+    /// `R0` to `R5` are lost, `R6` to `R9` stay. What a CPU remembers needs no indivisible change: XDP,
+    /// tc and packet sockets run on a CPU one after another.
+    ///
+    /// # Kernel
+    /// Linux 5.8 for [`Sampling::FirstAfter`] (the clock without the GPL).
+    pub fn code(&self, places: SamplerPlaces) -> Vec<Insn<'_>> {
+        match (self.sampling, &self.state) {
+            (Sampling::OneIn(n), Some(state)) => one_in(n, state, places),
+            (Sampling::FirstAfter(time), Some(state)) => first_after(time, state, places),
+            (Sampling::Probability(probability), _) => vec![
+                Insn::Call(Helper::GetPrandomU32),
+                Insn::jump_if32(
+                    Condition::Greater,
+                    Reg::R0,
+                    probability.threshold().cast_signed(),
+                    places.left_out,
+                ),
+            ],
+            // `create` gives both of them a state.
+            (_, None) => Vec::new(),
+        }
+    }
+}
+
+/// `R0 =` address of what this CPU remembers.
+fn find(state: &Counters<1>, places: SamplerPlaces) -> [Insn<'_>; 6] {
+    let key = places.stack + 8;
+    [
+        Insn::store(Size::Word, Reg::R10, key, 0),
+        Insn::mov(Reg::R2, Reg::R10),
+        Insn::add(Reg::R2, i32::from(key)),
+        Insn::LoadMap {
+            dst: Reg::R1,
+            map: state.as_fd(),
+        },
+        Insn::Call(Helper::MapLookupElem),
+        // Key 0 always exists; the verifier does not know.
+        Insn::jump_if(Condition::Equal, Reg::R0, 0, places.left_out),
+    ]
+}
+
+/// Counts down: how many are left out before the next one is kept.
+fn one_in(n: NonZeroU32, state: &Counters<1>, places: SamplerPlaces) -> Vec<Insn<'_>> {
+    let mut code = find(state, places).to_vec();
+    code.extend([
+        Insn::load(Size::Word, Reg::R1, Reg::R0, 0),
+        Insn::jump_if32(Condition::Equal, Reg::R1, 0, places.own),
+        Insn::alu32(Alu::Sub, Reg::R1, 1),
+        Insn::store(Size::Word, Reg::R0, 0, Reg::R1),
+        Insn::Jump {
+            target: places.left_out,
+        },
+        Insn::Place(places.own),
+        Insn::store(Size::Word, Reg::R0, 0, (n.get() - 1).cast_signed()),
+    ]);
+    code
+}
+
+/// Remembers from which time on a packet is kept again.
+fn first_after(time: Duration, state: &Counters<1>, places: SamplerPlaces) -> Vec<Insn<'_>> {
+    // 292 years are for ever, and do not run over.
+    let ns = u64::try_from(time.as_nanos()).map_or(u64::MAX / 2, |ns| ns.min(u64::MAX / 2));
+    let (high, low) = ((ns >> 32) as u32, ns as u32);
+    let mut code = find(state, places).to_vec();
+    code.extend([
+        Insn::store(Size::Double, Reg::R10, places.stack, Reg::R0),
+        Insn::Call(Helper::KtimeGetNs),
+        Insn::load(Size::Double, Reg::R1, Reg::R10, places.stack),
+        Insn::load(Size::Double, Reg::R2, Reg::R1, 0),
+        Insn::jump_if(Condition::Less, Reg::R0, Reg::R2, places.left_out),
+        Insn::mov32(Reg::R2, high.cast_signed()),
+        Insn::alu64(Alu::Lsh, Reg::R2, 32),
+        Insn::mov32(Reg::R3, low.cast_signed()),
+        Insn::alu64(Alu::Or, Reg::R2, Reg::R3),
+        Insn::add(Reg::R0, Reg::R2),
+        Insn::store(Size::Double, Reg::R1, 0, Reg::R0),
+    ]);
+    code
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn p(value: f64) -> Probability {
+        Probability::new(value).unwrap()
+    }
+
+    #[test]
+    fn a_probability_is_a_share_of_all_numbers_of_32_bits() {
+        let thresholds = [1.0, 0.5, 0.25, 1e-12].map(|value| p(value).threshold());
+        assert_eq!(thresholds, [u32::MAX, 0x7fff_ffff, 0x3fff_ffff, 0]);
+        for wrong in [0.0, -0.1, 1.1, f64::NAN, f64::INFINITY] {
+            assert_eq!(Probability::new(wrong), None);
+        }
+    }
+
+    #[test]
+    fn samplings_are_told_as_they_are_asked_for() {
+        let first = |ns| Sampling::FirstAfter(Duration::from_nanos(ns)).to_string();
+        assert_eq!(
+            Sampling::OneIn(NonZeroU32::new(100).unwrap()).to_string(),
+            "1/100"
+        );
+        assert_eq!(Sampling::Probability(p(0.01)).to_string(), "p=0.01");
+        assert_eq!(first(10_000_000), "first/10ms");
+        assert_eq!(first(1_500_000_000), "first/1500ms");
+        assert_eq!(first(7), "first/7ns");
+        assert_eq!(first(3_600_000_000_000), "first/3600s");
+    }
+}

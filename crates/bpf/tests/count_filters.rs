@@ -1,0 +1,173 @@
+//! Classes of a counting program, each against its filter walked in this process, on random packets.
+
+extern crate filter as tapline_filter;
+
+use std::ops::Range;
+use std::os::fd::AsFd;
+
+use abi::bpf::TestRun;
+use lab::oracle::{KernelTestRun, Random, packets, text};
+use tapline_bpf::LoadError;
+use tapline_bpf::count::{
+    COUNTERS_PER_SLOT, CountedClass, CountedFilter, CounterArray, CountingOptions, CountingPlace,
+    CountingProgram, Overhead, Slot,
+};
+use tapline_filter::classic::Ancillary;
+use tapline_filter::{At, Filter, LinkType, NoNames, Options, Reason};
+
+const CLASSES: usize = 12;
+const PACKETS: usize = 60;
+
+/// A filter for `place` and its code; `None` where it needs more stack than a program has.
+fn counted(text: &str, place: CountingPlace) -> Option<(Filter, CountedFilter)> {
+    let mut options = Options::new(LinkType::Ethernet);
+    options.at = place.filters_at();
+    options.netmask = Some([255, 255, 255, 0].into());
+    let filter = Filter::new(text, &options, &NoNames).ok()?;
+    match CountedFilter::write(&filter, place) {
+        Ok(written) => Some((filter, written.with_maps("tapline_test").unwrap())),
+        Err(error) if error.reason == Reason::TooManyRegisters => None,
+        Err(error) => panic!("{text}: {error}"),
+    }
+}
+
+/// The packet as the kernel has it where tags are beside the bytes.
+fn as_at_tc(bytes: &[u8]) -> (Vec<u8>, Ancillary) {
+    let mut ancillary = KernelTestRun::ancillary();
+    let tag = bytes.get(12..18).and_then(|tag| match tag {
+        [0x81, 0, high, low, ..] | [0x88, 0xa8, high, low, ..] => Some([*high, *low]),
+        _ => None,
+    });
+    let Some(tag) = tag else {
+        return (bytes.to_vec(), ancillary);
+    };
+    ancillary.vlan_tag = Some(u16::from_be_bytes(tag));
+    ([&bytes[..12], &bytes[16..]].concat(), ancillary)
+}
+
+/// A random packet, half of them behind a tag.
+fn packet(random: &mut Random, at: At) -> Vec<u8> {
+    loop {
+        let mut bytes = packets::packet(random, LinkType::Ethernet).bytes;
+        if random.one_in(2) && bytes.len() >= 14 {
+            let kind = *random.pick(&[0x8100_u16, 0x88a8]);
+            let tag = random.below(10) as u16;
+            bytes.splice(12..12, [kind.to_be_bytes(), tag.to_be_bytes()].concat());
+        }
+        if is_taken(at, &bytes) {
+            return bytes;
+        }
+    }
+}
+
+/// Whether the kernel takes the packet for a test-run: at tc it wants something behind the Ethernet
+/// header, for IP the whole fixed header (`bpf_prog_test_run_skb`, net/bpf/test_run.c).
+fn is_taken(at: At, bytes: &[u8]) -> bool {
+    let least = match (at, bytes.get(12..14)) {
+        (At::Xdp, _) => 14,
+        (_, Some([0x08, 0x00])) => 14 + 20,
+        (_, Some([0x86, 0xdd])) => 14 + 40,
+        _ => 15,
+    };
+    (least..=3000).contains(&bytes.len())
+}
+
+#[test]
+fn each_class_counts_in_xdp_what_its_filter_accepts_and_all_their_bytes() {
+    compare(At::Xdp, 0..60);
+}
+
+#[test]
+fn each_class_counts_at_tc_what_its_filter_accepts_and_all_their_bytes() {
+    compare(At::TcIngress, 100..130);
+    compare(At::TcEgress, 200..230);
+}
+
+fn compare(at: At, rounds: Range<u64>) {
+    let place = CountingPlace::new(at, LinkType::Ethernet);
+    let verdict = match at {
+        At::Xdp => 2,
+        _ => u32::MAX,
+    };
+    let (mut compared, mut lacking) = ([0; 2], 0);
+    for round in rounds {
+        let random = &mut Random::new(round);
+        let mut filters = Vec::new();
+        while filters.len() < CLASSES {
+            let text = text::expression(random, LinkType::Ethernet, place.filters_at());
+            filters.extend(counted(&text, place));
+        }
+        let slots = (CLASSES + 1) as u32;
+        let counters = CounterArray::create("tapline_test", slots * COUNTERS_PER_SLOT).unwrap();
+        let options = CountingOptions {
+            place,
+            overhead: Overhead::default(),
+            counters: counters.as_fd(),
+            groups: None,
+        };
+        let slot = |number| Slot { number, serial: 0 };
+        let all = CountedClass {
+            slot: slot(0),
+            filter: None,
+        };
+        let named = (1..)
+            .zip(&filters)
+            .map(|(number, (_, filter))| CountedClass {
+                slot: slot(number),
+                filter: Some(filter),
+            });
+        let classes: Vec<_> = [all].into_iter().chain(named).collect();
+        let program = match CountingProgram::load("tapline_test", &options, &classes) {
+            Ok(program) => program,
+            Err(LoadError::Refused { log, .. }) => panic!("{}", log.tail(30)),
+            Err(error) => panic!("{error}"),
+        };
+        let mut expected = vec![[0_u64; 2]; CLASSES + 1];
+        for _ in 0..PACKETS {
+            let data = packet(random, at);
+            let run = TestRun {
+                data: &data,
+                ..TestRun::default()
+            };
+            let result = program.test_run(&run, &mut []).unwrap();
+            assert_eq!(result.return_value, verdict);
+            let (bytes, ancillary) = match at {
+                // Nobody has taken the tag out of a packet that is given to a test-run.
+                At::TcIngress => (data.clone(), KernelTestRun::ancillary()),
+                _ => as_at_tc(&data),
+            };
+            let longer = [bytes.as_slice(), &[0; 200]].concat();
+            let counts = counters.read().unwrap();
+            for (number, tally) in expected.iter_mut().enumerate() {
+                let at = number * COUNTERS_PER_SLOT as usize;
+                let counted = &counts[at..at + 2];
+                let filter = number.checked_sub(1).map(|at| &filters[at].0);
+                let len = bytes.len() as u32;
+                let accepts = |bytes: &[u8]| {
+                    filter.is_none_or(|filter| filter.run(bytes, len, &ancillary) > 0)
+                };
+                let is_in = accepts(&bytes);
+                if is_in != accepts(&longer) && counted[0] == tally[0] + u64::from(!is_in) {
+                    // The filter asked for bytes that the packet lacks: code for a shape may know
+                    // already that nothing depends on them.
+                    lacking += 1;
+                    *tally = [counted[0], counted[1]];
+                    continue;
+                }
+                *tally = [
+                    tally[0] + u64::from(is_in),
+                    tally[1] + u64::from(is_in) * data.len() as u64,
+                ];
+                compared[usize::from(is_in)] += 1;
+                let text = filter.map_or("", Filter::text);
+                assert_eq!(counted, *tally, "round {round}: {text}\n{data:02x?}");
+            }
+        }
+    }
+    // Neither verdict is rare.
+    assert!(
+        compared.into_iter().all(|count| count > 2000),
+        "{compared:?}"
+    );
+    assert!(lacking < compared[0] / 100, "{lacking}");
+}

@@ -1,0 +1,68 @@
+//! What the kernel has of programs and maps that carry a given name, and a process of links.
+//!
+//! Links are not looked at by number: that would hold those of other tests for a moment, and keep them
+//! attached. A program that is gone has no links.
+
+use std::fs;
+use std::os::fd::{AsFd, OwnedFd};
+use std::thread::yield_now;
+use std::time::{Duration, Instant};
+
+use abi::bpf::{ObjectKind, map_info, next_id, open_id, program_info};
+
+const DEADLINE: Duration = Duration::from_secs(20);
+
+/// Numbers of programs and maps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Objects {
+    pub programs: usize,
+    pub maps: usize,
+}
+
+impl Objects {
+    /// Those called `name` now.
+    pub fn named(name: &str) -> Self {
+        let is_program = |program: &OwnedFd| {
+            program_info(program.as_fd()).is_ok_and(|program| program.name() == name)
+        };
+        let is_map = |map: &OwnedFd| map_info(map.as_fd()).is_ok_and(|map| map.name() == name);
+        Self {
+            programs: all(ObjectKind::Program).filter(is_program).count(),
+            maps: all(ObjectKind::Map).filter(is_map).count(),
+        }
+    }
+
+    /// Returns when there are none any more: the kernel frees what nobody holds a little later.
+    #[track_caller]
+    pub fn until_none(name: &str) {
+        let deadline = Instant::now() + DEADLINE;
+        loop {
+            let left = Self::named(name);
+            if left == Self::default() {
+                return;
+            }
+            assert!(Instant::now() < deadline, "{name}: {left:?} are left");
+            yield_now();
+        }
+    }
+}
+
+/// Descriptors of all objects of a kind, one after another.
+fn all(kind: ObjectKind) -> impl Iterator<Item = OwnedFd> {
+    let mut last = 0;
+    let ids = std::iter::from_fn(move || {
+        last = next_id(kind, last).unwrap()?;
+        Some(last)
+    });
+    ids.filter_map(move |id| open_id(kind, id).unwrap())
+}
+
+/// Links that process `id` has open.
+pub fn links_of(id: u32) -> usize {
+    let descriptors = fs::read_dir(format!("/proc/{id}/fdinfo")).unwrap();
+    // A descriptor of another thread may be closed meanwhile.
+    let about = descriptors.map(|entry| fs::read_to_string(entry.unwrap().path()));
+    about
+        .filter(|about| about.as_ref().is_ok_and(|about| about.contains("link_id:")))
+        .count()
+}

@@ -1,0 +1,109 @@
+//! Attaching and detaching again and again leaves nothing behind.
+//!
+//! `TAPLINE_SOAK_CYCLES=10000 cargo test -p tapline-bpf --test soak -- --nocapture` runs the whole of it.
+
+mod objects;
+
+use std::fs;
+use std::os::fd::AsFd;
+use std::time::Instant;
+
+use lab::{Host, Net};
+use objects::{Objects, links_of};
+use tapline_bpf::{
+    CounterTable, Counters, Insn, Program, ProgramKind, Reg, TableOptions, TcAttach, TcLink,
+    TcPlace, WhenFull, XdpLink, XdpPlace,
+};
+
+const CYCLES: usize = 20;
+/// Memory that the process may take after the first tenth of the cycles, pages.
+const MAX_GROWTH_PAGES: usize = 256;
+
+/// A program that names both maps and lets every packet go on.
+fn program(kind: ProgramKind, name: &str, maps: [&dyn AsFd; 2]) -> Program {
+    let verdict = if kind == ProgramKind::Tc { -1 } else { 2 };
+    let load = |map| Insn::LoadMap { dst: Reg::R1, map };
+    let mut code: Vec<Insn<'_>> = maps.map(|map| load(map.as_fd())).into();
+    code.extend([Insn::mov32(Reg::R0, verdict), Insn::Exit]);
+    Program::load(kind, name, &code).unwrap()
+}
+
+/// Makes maps and programs called `name` and attaches them in each way.
+fn cycle(name: &str, index: u32) {
+    let counters = Counters::<2>::create(name).unwrap();
+    let options = TableOptions {
+        key_bytes: 4,
+        max_entries: 16,
+        when_full: WhenFull::Evict,
+    };
+    let table = CounterTable::<2>::create(name, options).unwrap();
+    let load = |kind| program(kind, name, [&counters, &table]);
+    let (xdp, tc) = (load(ProgramKind::Xdp), load(ProgramKind::Tc));
+    let generic = XdpLink::attach(&xdp, index, XdpPlace::Generic).unwrap();
+    drop(generic);
+    let _native = XdpLink::attach(&xdp, index, XdpPlace::Native).unwrap();
+    let attach = |way, place| TcLink::attach_by(way, &tc, index, place).unwrap();
+    let _tc = [
+        attach(TcAttach::Tcx, TcPlace::Ingress),
+        attach(TcAttach::Tcx, TcPlace::Egress),
+        attach(TcAttach::Clsact, TcPlace::Egress),
+    ];
+    assert_eq!(links_of(std::process::id()), 3);
+    let Objects { programs, maps } = Objects::named(name);
+    // What the cycle before left may not be freed yet.
+    assert!(programs >= 2 && maps >= 2);
+}
+
+fn descriptors() -> usize {
+    fs::read_dir("/proc/self/fd").unwrap().count()
+}
+
+fn resident_pages() -> usize {
+    let numbers = fs::read_to_string("/proc/self/statm").unwrap();
+    numbers.split(' ').nth(1).unwrap().parse().unwrap()
+}
+
+fn soak(host: &Host, name: &str, cycles: usize) {
+    let index = host.interface().index.0;
+    host.run(|| {
+        for _ in 0..cycles {
+            cycle(name, index);
+        }
+    });
+}
+
+#[test]
+fn cycles_of_attaching_and_detaching_leave_nothing() {
+    let cycles = std::env::var("TAPLINE_SOAK_CYCLES").map_or(CYCLES, |n| n.parse().unwrap());
+    let [left, _right] = Net::new().pair();
+    let name = format!("soak_{:x}", std::process::id());
+    // What is set up once: the thread's and the host's.
+    soak(&left, &name, cycles.div_ceil(10));
+    Objects::until_none(&name);
+    let before = (descriptors(), resident_pages());
+    let start = Instant::now();
+    soak(&left, &name, cycles);
+    Objects::until_none(&name);
+    let after = (descriptors(), resident_pages());
+    let span = start.elapsed();
+    println!("{cycles} cycles in {span:?}: descriptors and pages {before:?}, then {after:?}");
+    assert_eq!(before.0, after.0, "descriptors");
+    assert!(
+        after.1 <= before.1 + MAX_GROWTH_PAGES,
+        "{before:?} {after:?}"
+    );
+    let xdp = left.run(|| {
+        std::process::Command::new("ip")
+            .args(["link", "show"])
+            .output()
+    });
+    let shown = String::from_utf8(xdp.unwrap().stdout).unwrap();
+    assert!(!shown.contains("xdp") && shown.contains("left0"), "{shown}");
+    let qdiscs = left.run(|| {
+        std::process::Command::new("tc")
+            .args(["qdisc", "show"])
+            .output()
+    });
+    let shown = String::from_utf8(qdiscs.unwrap().stdout).unwrap();
+    assert!(!shown.contains("clsact"), "{shown}");
+}

@@ -1,0 +1,219 @@
+//! tc programs attached by clsact; tc(8) is the witness, and known numbers of packets.
+
+use std::os::fd::AsFd;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, Stdio};
+
+use lab::generator::{pin_to_cpu, send_frames, udp_frame};
+use lab::{Host, Net};
+use tapline_bpf::{Insn, Map, Program, ProgramKind, Reg, TcAttach, TcLink, TcPlace};
+
+/// A program that counts and lets the next one see the packet.
+fn counting(counter: &Map) -> Program {
+    let code = [
+        Insn::LoadMapValue {
+            dst: Reg::R1,
+            map: counter.as_fd(),
+        },
+        Insn::mov(Reg::R2, 1),
+        Insn::AtomicAdd {
+            base: Reg::R1,
+            offset: 0,
+            src: Reg::R2,
+        },
+        Insn::mov32(Reg::R0, -1),
+        Insn::Exit,
+    ];
+    Program::load(ProgramKind::Tc, "tapline_test", &code).unwrap()
+}
+
+fn counter() -> Map {
+    Map::value("tapline_test", 8).unwrap()
+}
+
+fn read(counter: &Map) -> u64 {
+    let mut bytes = [0; 8];
+    counter.read(&mut bytes).unwrap();
+    u64::from_ne_bytes(bytes)
+}
+
+/// What tc(8) prints on `host`.
+fn tc(host: &Host, arguments: &str) -> String {
+    let output = host.run(|| {
+        Command::new("tc")
+            .args(arguments.split(' ').map(|word| word.replace('|', " ")))
+            .output()
+            .unwrap()
+    });
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{arguments}: {error}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// How many of our filters are there, and whether there is a clsact.
+fn shown(host: &Host) -> ([usize; 2], bool) {
+    let name = host.interface().name;
+    let filters = ["ingress", "egress"].map(|place| {
+        let text = tc(host, &format!("filter show dev {name} {place}"));
+        text.matches("tapline-tc/").count()
+    });
+    let qdiscs = tc(host, &format!("qdisc show dev {name}"));
+    (filters, qdiscs.contains("clsact"))
+}
+
+fn attach(host: &Host, program: &Program, place: TcPlace) -> TcLink {
+    let index = host.interface().index.0;
+    let link = host.run(|| TcLink::attach_by(TcAttach::Clsact, program, index, place).unwrap());
+    assert!(link.is_clsact());
+    link
+}
+
+fn send(from: &Host, count: usize) {
+    from.run(|| {
+        pin_to_cpu(0).unwrap();
+        send_frames(from.interface().index, vec![udp_frame(100); count]).unwrap();
+    });
+}
+
+#[test]
+fn every_packet_meets_all_programs_of_its_direction_and_drop_detaches() {
+    let [left, right] = Net::new().pair();
+    let counters = [(); 3].map(|()| counter());
+    let [first, second, out] = [0, 1, 2].map(|at| counting(&counters[at]));
+    let first = attach(&right, &first, TcPlace::Ingress);
+    let second = attach(&right, &second, TcPlace::Ingress);
+    let out = attach(&left, &out, TcPlace::Egress);
+    assert_eq!(shown(&right), ([2, 0], true));
+    assert_eq!(shown(&left), ([0, 1], true));
+    send(&left, 17);
+    drop(first);
+    assert_eq!(shown(&right), ([1, 0], true));
+    send(&left, 5);
+    drop((second, out));
+    assert_eq!(shown(&right), ([0, 0], false));
+    assert_eq!(shown(&left), ([0, 0], false));
+    send(&left, 3);
+    assert_eq!(counters.each_ref().map(read), [17, 22, 22]);
+}
+
+#[test]
+fn what_others_put_there_stays() {
+    let [left, right] = Net::new().pair();
+    let name = right.interface().name;
+    tc(&right, &format!("qdisc add dev {name} clsact"));
+    let counter = counter();
+    let program = counting(&counter);
+    drop(attach(&right, &program, TcPlace::Egress));
+    assert_eq!(shown(&right), ([0, 0], true), "the discipline is not ours");
+    tc(&right, &format!("qdisc del dev {name} clsact"));
+
+    let link = attach(&right, &program, TcPlace::Ingress);
+    // A filter of another name, which tc(8) takes as a classic program.
+    let other = format!("filter add dev {name} ingress bpf bytecode 1,6|0|0|0");
+    tc(&right, &other);
+    send(&left, 7);
+    assert_eq!(read(&counter), 7);
+    drop(link);
+    assert_eq!(
+        shown(&right),
+        ([0, 0], true),
+        "a filter of another is on it"
+    );
+    let kept = tc(&right, &format!("filter show dev {name} ingress"));
+    assert!(kept.contains("bytecode"), "{kept}");
+}
+
+#[test]
+fn an_ingress_discipline_takes_no_egress_program() {
+    let [_left, right] = Net::new().pair();
+    let name = right.interface().name;
+    tc(&right, &format!("qdisc add dev {name} ingress"));
+    let counter = counter();
+    let program = counting(&counter);
+    let index = right.interface().index.0;
+    let refused =
+        right.run(|| TcLink::attach_by(TcAttach::Clsact, &program, index, TcPlace::Egress));
+    let text = refused.unwrap_err().to_string();
+    assert!(text.contains("tc qdisc del dev"), "{text}");
+    drop(attach(&right, &program, TcPlace::Ingress));
+    assert!(tc(&right, &format!("qdisc show dev {name}")).contains("ingress"));
+}
+
+#[test]
+fn a_program_of_another_kind_is_refused_and_leaves_nothing() {
+    let [_left, right] = Net::new().pair();
+    let code = [Insn::mov32(Reg::R0, 2), Insn::Exit];
+    let xdp = Program::load(ProgramKind::Xdp, "tapline_test", &code).unwrap();
+    let index = right.interface().index.0;
+    let refused = right.run(|| TcLink::attach_by(TcAttach::Clsact, &xdp, index, TcPlace::Ingress));
+    assert_eq!(
+        refused.unwrap_err().source.raw_os_error(),
+        Some(22),
+        "EINVAL"
+    );
+    assert_eq!(shown(&right), ([0, 0], false));
+}
+
+#[test]
+fn a_missing_interface_is_named() {
+    let host = Host::new("alone");
+    let counter = counter();
+    let program = counting(&counter);
+    for way in [TcAttach::Tcx, TcAttach::Clsact, TcAttach::TcxOrClsact] {
+        let refused = host.run(|| TcLink::attach_by(way, &program, 4711, TcPlace::Ingress));
+        let error = refused.unwrap_err();
+        assert_eq!(error.source.raw_os_error(), Some(19), "ENODEV");
+        let text = "cannot attach tc program to ingress of interface 4711";
+        assert_eq!(error.to_string(), text);
+    }
+}
+
+const CHILD: &str = "TAPLINE_TEST_CLSACT_INTERFACE";
+
+/// What the child of the next test does: it attaches, says so, and waits to be killed.
+fn attach_and_wait(index: &str) {
+    let counter = counter();
+    let place = TcPlace::Ingress;
+    let index = index.parse().unwrap();
+    let _link = TcLink::attach_by(TcAttach::Clsact, &counting(&counter), index, place).unwrap();
+    println!("attached");
+    std::io::stdin().read_line(&mut String::new()).unwrap();
+}
+
+#[test]
+fn the_next_start_removes_what_a_killed_process_left_and_nothing_else() {
+    if let Ok(index) = std::env::var(CHILD) {
+        return attach_and_wait(&index);
+    }
+    let [left, right] = Net::new().pair();
+    let index = right.interface().index.0;
+    let counters = [counter(), counter()];
+    let [living, next] = [0, 1].map(|at| counting(&counters[at]));
+    let name = "the_next_start_removes_what_a_killed_process_left_and_nothing_else";
+    let own = std::env::current_exe().unwrap();
+    let mut command = right.command(own.to_str().unwrap());
+    command
+        .args(["--exact", name, "--nocapture"])
+        .env(CHILD, index.to_string())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut lines = std::io::BufRead::lines(std::io::BufReader::new(child.stdout.take().unwrap()));
+    assert!(lines.any(|line| line.unwrap().contains("attached")));
+    assert_eq!(shown(&right), ([1, 0], true));
+    let living = attach(&right, &living, TcPlace::Ingress);
+    assert_eq!(shown(&right), ([2, 0], true), "both are alive");
+    child.kill().unwrap();
+    assert_eq!(child.wait().unwrap().signal(), Some(9));
+    assert_eq!(shown(&right), ([2, 0], true), "clsact knows no owner");
+    let next = attach(&right, &next, TcPlace::Ingress);
+    assert_eq!(
+        shown(&right),
+        ([2, 0], true),
+        "the dead one is gone, the living stays"
+    );
+    send(&left, 4);
+    drop((living, next));
+    assert_eq!(shown(&right), ([0, 0], false));
+    assert_eq!(counters.each_ref().map(read), [4, 4]);
+}

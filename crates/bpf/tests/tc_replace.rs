@@ -1,0 +1,84 @@
+//! tc programs that take the place of others, and that come before them.
+
+use std::os::fd::AsFd;
+
+use lab::generator::{send_frames, udp_frame};
+use lab::{Host, Net};
+use tapline_bpf::{
+    Condition, Insn, Label, Map, Program, ProgramKind, Reg, Size, TcAttach, TcLink, TcPlace,
+};
+
+const NEXT: i32 = -1;
+const PASS: i32 = 0;
+
+/// A program that counts the test's frames, which are 777 bytes long, and returns `verdict`.
+fn counting(counter: &Map, verdict: i32) -> Program {
+    let other = Label(0);
+    let code = [
+        Insn::load(Size::Word, Reg::R3, Reg::R1, 0),
+        Insn::jump_if(Condition::NotEqual, Reg::R3, 777, other),
+        Insn::LoadMapValue {
+            dst: Reg::R1,
+            map: counter.as_fd(),
+        },
+        Insn::mov(Reg::R2, 1),
+        Insn::AtomicAdd {
+            base: Reg::R1,
+            offset: 0,
+            src: Reg::R2,
+        },
+        Insn::Place(other),
+        Insn::mov32(Reg::R0, verdict),
+        Insn::Exit,
+    ];
+    Program::load(ProgramKind::Tc, "tapline_test", &code).unwrap()
+}
+
+fn send(host: &Host, count: usize) {
+    let frames = vec![udp_frame(777); count];
+    host.run(|| send_frames(host.interface().index, frames).unwrap());
+}
+
+fn counted(counter: &Map) -> u64 {
+    let mut bytes = [0; 8];
+    counter.read(&mut bytes).unwrap();
+    u64::from_ne_bytes(bytes)
+}
+
+#[test]
+fn a_program_takes_the_place_of_another_by_tcx_and_by_clsact() {
+    for way in [TcAttach::Tcx, TcAttach::Clsact] {
+        let [left, _right] = Net::new().pair();
+        let index = left.interface().index.0;
+        let counters = [(); 2].map(|()| Map::value("tapline_test", 8).unwrap());
+        let [first, second] = [0, 1].map(|at| counting(&counters[at], NEXT));
+        let attached = left.run(|| TcLink::attach_by(way, &first, index, TcPlace::Egress));
+        let mut link = attached.unwrap();
+        assert_eq!(link.is_clsact(), way == TcAttach::Clsact);
+        send(&left, 5);
+        link.replace(&second).unwrap();
+        send(&left, 7);
+        assert_eq!([0, 1].map(|at| counted(&counters[at])), [5, 7], "{way:?}");
+        drop(link);
+        send(&left, 11);
+        assert_eq!([0, 1].map(|at| counted(&counters[at])), [5, 7], "{way:?}");
+    }
+}
+
+#[test]
+fn the_first_program_meets_what_others_do_not_pass_on() {
+    let [left, _right] = Net::new().pair();
+    let index = left.interface().index.0;
+    let counters = [(); 3].map(|()| Map::value("tapline_test", 8).unwrap());
+    let [before, ends, after] = [(0, NEXT), (1, PASS), (2, NEXT)];
+    let program = |(at, verdict): (usize, i32)| counting(&counters[at], verdict);
+    let _links = left.run(|| {
+        [
+            TcLink::attach(&program(ends), index, TcPlace::Egress).unwrap(),
+            TcLink::attach(&program(after), index, TcPlace::Egress).unwrap(),
+            TcLink::attach_first(&program(before), index, TcPlace::Egress).unwrap(),
+        ]
+    });
+    send(&left, 9);
+    assert_eq!([0, 1, 2].map(|at| counted(&counters[at])), [9, 9, 0]);
+}

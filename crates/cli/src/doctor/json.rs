@@ -1,0 +1,64 @@
+//! An examination as JSON Lines.
+
+use std::io;
+
+use serde_json::json;
+use tapline::doctor::{Change, ChangeError, Report, Severity};
+
+use super::fix::Fixed;
+use crate::args::DoctorArgs;
+use crate::failure::chain;
+use crate::json::print;
+
+pub fn report(report: &Report) -> io::Result<()> {
+    for ability in &report.abilities {
+        print(&json!({ "event": "ability", "id": ability.id, "value": ability.value }))?;
+    }
+    for finding in &report.findings {
+        print(&json!({
+            "event": "finding",
+            "id": finding.id,
+            "severity": finding.severity.name(),
+            "seen": finding.seen,
+            "spoils": finding.spoils,
+            "remedy": finding.remedy,
+            "fixable": !finding.fix.is_empty(),
+        }))?;
+    }
+    for unknown in &report.unknown {
+        print(&json!({
+            "event": "unknown",
+            "id": unknown.id,
+            "why": unknown.why,
+            "needs_privilege": unknown.needs_privilege,
+        }))?;
+    }
+    Ok(())
+}
+
+pub fn change(change: &Change, state: &str, error: Option<&ChangeError>) -> io::Result<()> {
+    print(&json!({
+        "event": "change",
+        "command": change.command(),
+        "state": state,
+        "error": error.map(|error| chain(error)),
+    }))
+}
+
+pub fn summary(report: &Report, fixed: &Fixed, args: &DoctorArgs) -> io::Result<()> {
+    print(&json!({
+        "event": "summary",
+        "interface": args.interface,
+        "severe": report.count(Severity::Severe),
+        "warning": report.count(Severity::Warning),
+        "info": report.count(Severity::Info),
+        "unknown": report.unknown.len(),
+        "changed": fixed.made.len(),
+        "failed": fixed.failed,
+        "record": fixed.record,
+    }))
+}
+
+pub fn undone(back: usize, left: usize, failed: usize) -> io::Result<()> {
+    print(&json!({ "event": "summary", "undone": back, "left": left, "failed": failed }))
+}

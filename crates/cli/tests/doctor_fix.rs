@@ -1,0 +1,191 @@
+//! `tapline doctor` changes nothing unasked, and takes back what it changed.
+
+mod support;
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use support::doctor::{command, doctor, examine, of_kind, output, plant, records, set, state};
+use support::run::spawn;
+use support::{PROGRAM, Scene, name};
+
+#[test]
+fn nothing_is_changed_unasked() {
+    let scene = Scene::new();
+    plant(&scene);
+    let before = state(&scene.right);
+    examine(&scene, &[]).exit(0);
+    examine(&scene, &["--json"]).exit(0);
+    assert!(state(&scene.right) == before, "something is not as it was");
+    assert!(records(&scene).is_empty());
+}
+
+#[test]
+fn what_is_fixed_is_undone_to_the_letter() {
+    let scene = Scene::new();
+    let healthy = state(&scene.right);
+    plant(&scene);
+    let planted = state(&scene.right);
+    assert!(planted != healthy, "nothing was planted");
+
+    let ended = examine(&scene, &["--fix", "--json"]);
+    ended.exit(0);
+    let changes = of_kind(&ended, "change");
+    assert!(
+        changes.iter().all(|change| change["state"] == "made"),
+        "{changes:?}"
+    );
+    assert_eq!(changes.len(), 3);
+    assert_eq!(ended.events().pop().expect("a summary")["changed"], 3);
+    assert!(state(&scene.right) == healthy, "something is not as it was");
+
+    // The record is for the user alone.
+    let record = records(&scene).pop().expect("a record");
+    let mode = fs::metadata(&record)
+        .expect("the record")
+        .permissions()
+        .mode();
+    assert_eq!(mode & 0o777, 0o600);
+
+    // There is nothing more to fix, and a second time forgets nothing.
+    let again = examine(&scene, &["--fix"]);
+    again.exit(0);
+    assert!(
+        again
+            .stdout
+            .last()
+            .expect("a summary")
+            .ends_with("; 0 changed"),
+        "{again:?}"
+    );
+
+    let undone = doctor(&scene, &["--undo"]);
+    undone.exit(0);
+    assert_eq!(undone.stdout.last().expect("a line"), "3 undone");
+    assert!(state(&scene.right) == planted, "something is not as it was");
+    assert!(records(&scene).is_empty());
+    let nothing = doctor(&scene, &["--undo", "--json"]);
+    nothing.exit(0);
+    assert_eq!(
+        nothing.events(),
+        [serde_json::json!({
+            "event": "summary", "undone": 0, "left": 0, "failed": 0
+        })]
+    );
+}
+
+#[test]
+fn a_value_that_somebody_set_since_is_left_alone() {
+    let scene = Scene::new();
+    plant(&scene);
+    examine(&scene, &["--fix"]).exit(0);
+    set(&scene, "core/optmem_max", "65536");
+    let undone = doctor(&scene, &["--undo", "--json"]);
+    undone.exit(0);
+    let summary = undone.events().pop().expect("a summary");
+    assert_eq!(
+        (&summary["undone"], &summary["left"]),
+        (&2.into(), &1.into())
+    );
+    let value = output(
+        &scene.right,
+        "/usr/bin/cat",
+        &["/proc/sys/net/core/optmem_max"],
+    );
+    assert_eq!(value.trim(), "65536");
+}
+
+/// A record belongs to the namespace, whatever its interfaces are called.
+#[test]
+fn another_namespace_undoes_nothing() {
+    let scene = Scene::new();
+    plant(&scene);
+    examine(&scene, &["--fix"]).exit(0);
+    let fixed = state(&scene.right);
+    let mut command = scene.left.command(PROGRAM);
+    command
+        .args(["doctor", "--undo"])
+        .env("XDG_STATE_HOME", scene.folder.path());
+    let ended = spawn(command).finish();
+    ended.exit(0);
+    assert_eq!(ended.stdout, ["nothing to undo in this network namespace"]);
+    assert!(state(&scene.right) == fixed, "something is not as it was");
+    assert_eq!(records(&scene).len(), 1);
+}
+
+#[test]
+fn what_cannot_be_recorded_is_not_changed() {
+    let scene = Scene::new();
+    plant(&scene);
+    let before = state(&scene.right);
+    let file = scene.file("file");
+    fs::write(&file, "").expect("a file");
+    let mut command = command(&scene, &["-i", &name(&scene.right), "--fix"]);
+    command.env("XDG_STATE_HOME", &file);
+    let ended = spawn(command).finish();
+    assert!(ended.exit(1).contains("record"), "{ended:?}");
+    assert!(state(&scene.right) == before, "something is not as it was");
+}
+
+#[test]
+fn who_may_not_look_is_told_so() {
+    let scene = Scene::new();
+    plant(&scene);
+    let before = state(&scene.right);
+    let link = name(&scene.right);
+    let mut command = scene.right.command("setpriv");
+    command.args([
+        "--bounding-set",
+        "-all",
+        PROGRAM,
+        "doctor",
+        "-i",
+        &link,
+        "--json",
+    ]);
+    let ended = spawn(command).finish();
+    assert_eq!(
+        (ended.status.code(), ended.stderr.len()),
+        (Some(3), 0),
+        "{ended:?}"
+    );
+    let unknown = of_kind(&ended, "unknown");
+    for id in ["ring", "block-timer", "ebpf", "af-xdp"] {
+        let found = unknown.iter().find(|unknown| unknown["id"] == id);
+        let found = found.unwrap_or_else(|| panic!("{id} in {unknown:?}"));
+        assert_eq!(found["needs_privilege"], true, "{found}");
+        assert!(
+            found["why"]
+                .as_str()
+                .expect("text")
+                .contains("not permitted"),
+            "{found}"
+        );
+    }
+    // Everybody may ask how an interface is set, but not set it.
+    let findings = of_kind(&ended, "finding");
+    assert!(
+        findings.iter().any(|finding| finding["id"] == "gro"),
+        "{findings:?}"
+    );
+    let mut command = scene.right.command("setpriv");
+    command.args([
+        "--bounding-set",
+        "-all",
+        PROGRAM,
+        "doctor",
+        "-i",
+        &link,
+        "--fix",
+    ]);
+    command.env("XDG_STATE_HOME", scene.folder.path());
+    let ended = spawn(command).finish();
+    assert_eq!(ended.status.code(), Some(3), "{ended:?}");
+    let refused = ended
+        .stdout
+        .iter()
+        .filter(|line| line.starts_with("failed: "));
+    assert!(refused.clone().count() > 0, "{ended:?}");
+    assert!(state(&scene.right) == before, "something is not as it was");
+    assert!(records(&scene).is_empty());
+}

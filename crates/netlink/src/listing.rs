@@ -1,0 +1,66 @@
+//! Questions to the kernel: for a change, for one object, for all of a kind.
+
+use crate::codec::{Malformed, Message, Request};
+use crate::error::Cause;
+use crate::socket::{Consistency, Socket};
+
+/// How often a list is asked for again when it changed under way.
+const ATTEMPTS: usize = 4;
+
+/// All objects of a kind, as far as the kernel could tell.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Listing<T> {
+    /// The objects, in the kernel's order.
+    pub items: Vec<T>,
+    /// Objects came or went while the list was made, each of the four times it was asked for: it may
+    /// lack some or have some twice.
+    pub interrupted: bool,
+}
+
+impl Socket {
+    /// Makes a change; the answer is an acknowledgement only.
+    pub(crate) fn tell(&mut self, request: Request) -> Result<(), Cause> {
+        self.exchange(request, |_| Ok(())).map(|_| ())
+    }
+
+    /// Asks for one object, or makes one that the kernel echoes.
+    pub(crate) fn ask<T>(
+        &mut self,
+        request: Request,
+        parse: impl Fn(Message<'_>) -> Result<Option<T>, Malformed>,
+    ) -> Result<T, Cause> {
+        let mut answer = None;
+        self.exchange(request, |message| {
+            answer = parse(message)?.or(answer.take());
+            Ok(())
+        })?;
+        answer.ok_or(Cause::Unanswered)
+    }
+
+    /// Asks for all objects of a kind, again if they changed under way.
+    pub(crate) fn list<T>(
+        &mut self,
+        request: &Request,
+        parse: impl Fn(Message<'_>) -> Result<Option<T>, Malformed>,
+    ) -> Result<Listing<T>, Cause> {
+        let mut items = Vec::new();
+        for _ in 0..ATTEMPTS {
+            items.clear();
+            let consistency = self.exchange(request.clone(), |message| {
+                items.extend(parse(message)?);
+                Ok(())
+            })?;
+            if consistency == Consistency::Whole {
+                return Ok(Listing {
+                    items,
+                    interrupted: false,
+                });
+            }
+        }
+        Ok(Listing {
+            items,
+            interrupted: true,
+        })
+    }
+}

@@ -1,0 +1,77 @@
+//! Batches that are given back in part.
+
+mod support;
+
+use std::slice;
+
+use lab::Net;
+use lab::bpf::XdpPlace;
+use support::steered::{Wanted, steer};
+use support::{BROADCAST, Seen, bytes_of, collect, frame, read, send, until_accepted};
+use tapline_ring::{Backend, Batch};
+
+const LENGTHS: [usize; 5] = [60, 3000, 100, 2500, 61];
+
+/// Ends the batch after `packets`; gives the bytes of those and the length that it had.
+fn shortened(batch: &mut Batch<'_>, packets: usize) -> (Vec<Vec<u8>>, usize) {
+    let length = batch.len();
+    let seen: Vec<_> = batch.packets().take(packets).map(Seen::from).collect();
+    batch.end_after(packets);
+    (bytes_of(seen), length)
+}
+
+#[test]
+fn what_is_left_is_lent_again() {
+    let hosts = Net::new().pair();
+    for host in &hosts {
+        let name = host.interface().name.to_string();
+        let mut command = host.command("ip");
+        let status = command.args(["link", "set", &name, "mtu", "9000"]).status();
+        assert!(status.unwrap().success());
+    }
+    let [left, right] = &hosts;
+    let frames = LENGTHS.map(|length| frame(BROADCAST, length));
+    let mut steered = steer(right, &Wanted::new(XdpPlace::Native, 256));
+    send(left, &frames);
+    let ring = steered.ring();
+    until_accepted(slice::from_mut(ring), 5);
+    let mut seen = Vec::new();
+    for (given_back, left) in [(0, 5), (1, 5), (2, 4), (0, 2), (9, 2)] {
+        let mut batch = ring.next_batch().unwrap();
+        let (bytes, length) = shortened(&mut batch, given_back);
+        assert_eq!(length, left);
+        seen.extend(bytes);
+    }
+    assert_eq!(seen, frames);
+    assert!(ring.next_batch().is_none());
+    ring.refresh().unwrap();
+    let account = ring.account();
+    assert_eq!((account.delivered, account.waiting()), (5, 0));
+}
+
+#[test]
+fn frames_are_divided_and_blocks_are_not() {
+    let frames = [60, 61, 62, 63, 64].map(|length| frame(BROADCAST, length));
+    let [left, right] = Net::new().pair();
+    let open = |backend| support::open(&right, &support::options(backend));
+    let [mut by_frame, mut by_block] = [Backend::PacketV2, Backend::PacketV3].map(open);
+    send(&left, &frames);
+    until_accepted(slice::from_mut(&mut by_frame), 5);
+    let mut batch = by_frame.next_batch().unwrap();
+    assert!(batch.is_divisible());
+    assert_eq!(shortened(&mut batch, 2), (frames[..2].to_vec(), 5));
+    drop(batch);
+    assert_eq!(bytes_of(collect(&mut by_frame, 3)), frames[2..]);
+
+    let mut packets = 0;
+    read(&mut by_block, |batch| {
+        assert!(!batch.is_divisible());
+        packets += shortened(batch, 0).1;
+        packets >= 5
+    });
+    assert_eq!(packets, 5);
+    for ring in [&mut by_frame, &mut by_block] {
+        ring.refresh().unwrap();
+        assert_eq!((ring.account().delivered, ring.account().waiting()), (5, 0));
+    }
+}

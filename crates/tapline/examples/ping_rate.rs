@@ -1,0 +1,89 @@
+//! How many probes a second a run makes between two test hosts, and how long they take:
+//! `ping_rate BACKEND COUNT RATE LINK TARGET…`, with `raw`, `ring` or `ping-socket`, a rate of 0 for as fast
+//! as can be and a link of `-` for any; hosts are 10.1.0.1 (this one),
+//! 10.1.0.2, fd00:1::2 and the loopbacks. Needs root.
+
+use std::env;
+use std::io;
+use std::net::IpAddr;
+use std::time::Duration;
+
+use lab::Net;
+use rustix::time::{ClockId, clock_gettime};
+use tapline::Stop;
+use tapline::ping::{Backend, Event, Options, Pinger};
+use tapline::probe::Prober;
+use tapline::probe::targets::{Builder, Resolver};
+
+struct NoNames;
+
+impl Resolver for NoNames {
+    fn addresses(&mut self, _: &str) -> io::Result<Vec<IpAddr>> {
+        Err(io::ErrorKind::NotFound.into())
+    }
+
+    fn interface(&mut self, _: &str) -> io::Result<u32> {
+        Err(io::ErrorKind::NotFound.into())
+    }
+}
+
+/// Seconds that this thread has spent, those of the kernel's answers to its probes included.
+fn processor_time() -> f64 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
+}
+
+fn main() {
+    let words: Vec<String> = env::args().skip(1).collect();
+    let [backend, count, rate, link, targets @ ..] = &words[..] else {
+        panic!("ping_rate BACKEND COUNT RATE LINK TARGET…");
+    };
+    let [left, _right] = Net::new().pair();
+    let range = "/proc/sys/net/ipv4/ping_group_range";
+    left.run(|| std::fs::write(range, "0 2147483647"))
+        .expect("root");
+    let mut builder = Builder::default();
+    for word in targets {
+        builder.add(word, &mut NoNames).expect("a target");
+    }
+    let backends = [Backend::Raw, Backend::Ring, Backend::PingSocket];
+    let options = Options {
+        count: Some(count.parse().expect("a count")),
+        interval: Duration::ZERO,
+        rate_pps: Some(rate.parse().expect("a rate")).filter(|rate| *rate > 0),
+        backend: backends.into_iter().find(|known| known.name() == backend),
+        link: Some(link.clone()).filter(|link| link != "-"),
+        payload_bytes: 16,
+        ..Options::default()
+    };
+    let targets = builder.build().expect("not too many");
+    let pinger = left
+        .run(|| Pinger::open(targets, &options))
+        .expect("it opens");
+    let stop = Stop::new().expect("a stop");
+    let before = processor_time();
+    let outcome = pinger.run(&mut |_: &Event<'_>, _: &Prober| (), &stop);
+    let total = outcome.prober.total();
+    let seconds = outcome.duration.as_secs_f64();
+    println!(
+        "{} {:.3} s, {:.0} probes/s",
+        outcome.backend.name(),
+        seconds,
+        total.sent as f64 / seconds
+    );
+    let spent = processor_time() - before;
+    println!(
+        "{spent:.3} s of processor time, {:.0} probes for a second of it",
+        total.sent as f64 / spent
+    );
+    println!("{total:?}\n{:?}", outcome.prober.others());
+    println!("overruns {:?}, {:?}", outcome.overruns, outcome.local_drops);
+    let histogram = outcome.prober.histogram();
+    for quantile in [0.0, 0.5, 0.99, 0.999, 1.0] {
+        println!(
+            "p{} {:?} ns",
+            quantile * 100.0,
+            histogram.quantile(quantile).unwrap_or(0)
+        );
+    }
+}

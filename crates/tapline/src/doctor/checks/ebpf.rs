@@ -1,0 +1,97 @@
+//! eBPF: whether programs load, and whether they are compiled.
+
+use std::fs;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd};
+
+use bpf::{Insn, LoadError, Program, ProgramKind, Reg};
+
+use super::super::place::Roots;
+use super::super::report::{Finding, Report, Severity};
+
+const ID: &str = "ebpf";
+const JIT: &str = "jit";
+const JIT_SETTING: &str = "net.core.bpf_jit_enable";
+
+pub(super) fn check(roots: &Roots, report: &mut Report) {
+    let code = [Insn::mov(Reg::R0, 0), Insn::Exit];
+    let load = |kind| Program::load(kind, "tapline_doctor", &code);
+    let mut kinds = Vec::new();
+    let mut last = None;
+    let mut forbidden = None;
+    for kind in [ProgramKind::SocketFilter, ProgramKind::Tc, ProgramKind::Xdp] {
+        match load(kind) {
+            Ok(program) => {
+                kinds.push(kind.to_string());
+                last = Some(program);
+            }
+            Err(error) if is_forbidden(&error) => forbidden = forbidden.or(Some(error)),
+            Err(error) => report.found(refused(kind, &error)),
+        }
+    }
+    if let Some(error) = forbidden {
+        report.failed(ID, &error);
+    }
+    if !kinds.is_empty() {
+        report.can(ID, format!("{} programs load", kinds.join(", ")));
+    }
+    check_compiler(last.as_ref(), roots, report);
+}
+
+/// Whether `program`, if there is one, was compiled.
+fn check_compiler(program: Option<&Program>, roots: &Roots, report: &mut Report) {
+    let setting = match roots.sysctl(JIT_SETTING) {
+        Ok(setting) => setting,
+        Err(error) => return report.failed(JIT, &error),
+    };
+    let Some(compiled) = report.known(JIT, program.map(is_compiled).transpose()) else {
+        return;
+    };
+    match (compiled.flatten(), setting.as_deref()) {
+        (_, Some("0")) => report.found(interpreted(format!("{JIT_SETTING} is 0"))),
+        (Some(false), _) => {
+            report.found(interpreted("a program was loaded and not compiled".into()));
+        }
+        (Some(true), _) => report.can(JIT, "programs are compiled to native code"),
+        (None, Some(_)) => report.can(JIT, "switched on"),
+        (None, None) => report.unknown(JIT, "no program could be loaded to see"),
+    }
+}
+
+/// Whether the kernel runs native code for a program; `None` when it does not tell.
+///
+/// # Source
+/// `bpf_prog_show_fdinfo`, kernel/bpf/syscall.c.
+fn is_compiled(program: &Program) -> io::Result<Option<bool>> {
+    let path = format!("/proc/self/fdinfo/{}", program.as_fd().as_raw_fd());
+    let text = fs::read_to_string(path)?;
+    let told = text
+        .lines()
+        .find_map(|line| line.strip_prefix("prog_jited:"));
+    Ok(told.map(|value| value.trim() != "0"))
+}
+
+fn is_forbidden(error: &LoadError) -> bool {
+    let denied = io::ErrorKind::PermissionDenied;
+    matches!(error, LoadError::Refused { source, .. } if source.kind() == denied)
+}
+
+fn refused(kind: ProgramKind, error: &LoadError) -> Finding {
+    let seen = format!("the kernel does not load {kind} programs: {error}");
+    let spoils = match kind {
+        ProgramKind::SocketFilter => {
+            "what a filter refuses is not counted: it is null in summaries"
+        }
+        ProgramKind::Tc => "packets on their way out cannot be counted in the kernel",
+        _ => {
+            "nothing can be dropped or counted before the network stack, and AF_XDP is not to be had"
+        }
+    };
+    Finding::new(ID, Severity::Warning, seen, spoils)
+}
+
+fn interpreted(seen: String) -> Finding {
+    let spoils = "filters and counters are interpreted for every packet, at several times the cost";
+    let finding = Finding::new(JIT, Severity::Warning, seen, spoils);
+    finding.remedy(format!("sysctl -w {JIT_SETTING}=1"))
+}

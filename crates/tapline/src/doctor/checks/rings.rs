@@ -1,0 +1,45 @@
+//! Packet rings: which versions there are.
+
+use std::time::Duration;
+
+use ring::{Backend, Delivery};
+
+use super::super::measure::{Loop, LoopError};
+use super::super::place::Roots;
+use super::super::report::{Finding, Report, Severity};
+
+const ID: &str = "ring";
+
+pub(super) fn check(_: &Roots, report: &mut Report) {
+    let batch = Delivery::Batch {
+        min_bytes: 1 << 16,
+        timeout: Duration::from_millis(1),
+    };
+    let mut there = Vec::new();
+    for (backend, delivery) in [
+        (Backend::PacketV2, Delivery::Immediate),
+        (Backend::PacketV3, batch),
+    ] {
+        let told = Loop::open(backend, delivery).and_then(|mut looped| looped.deliver());
+        match told {
+            Ok(_) => there.push(backend.name()),
+            Err(LoopError::Silence) => report.found(Finding::new(
+                ID,
+                Severity::Severe,
+                format!(
+                    "a {} ring on lo was opened and got no packet",
+                    backend.name()
+                ),
+                "captures with this ring see nothing",
+            )),
+            Err(error) => {
+                report.failed(ID, &error);
+                // The other version fails for the same reason.
+                break;
+            }
+        }
+    }
+    if !there.is_empty() {
+        report.can(ID, format!("{} (a packet came through)", there.join(", ")));
+    }
+}

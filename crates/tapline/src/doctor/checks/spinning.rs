@@ -1,0 +1,29 @@
+//! Whether sockets spin for packets before they sleep.
+
+use std::net::{Ipv4Addr, UdpSocket};
+use std::os::fd::AsFd;
+
+use abi::socket;
+
+use super::super::place::Roots;
+use super::super::report::{Finding, Report, Severity};
+
+const ID: &str = "busy-read";
+const SOL_SOCKET: i32 = 1;
+const SO_BUSY_POLL: i32 = 46;
+
+/// A new socket begins with what `net.core.busy_read` says, which most namespaces do not show.
+pub(super) fn check(roots: &Roots, report: &mut Report) {
+    let told = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))
+        .and_then(|made| socket::option::<i32>(made.as_fd(), SOL_SOCKET, SO_BUSY_POLL));
+    let Some(spin_us) = report.known(ID, told) else {
+        return;
+    };
+    if spin_us == 0 {
+        return report.can(ID, "off");
+    }
+    let seen = format!("sockets spin for {spin_us} us before they sleep (net.core.busy_read)");
+    let spoils = "each reader takes a processor while it waits; delays are shorter for it";
+    let finding = Finding::new(ID, Severity::Info, seen, spoils);
+    report.found(finding.remedy(roots.set_for_all(&[("net.core.busy_read", 0)])));
+}

@@ -1,0 +1,225 @@
+//! Taking what has come.
+
+use abi::clock::monotonic_ns;
+use abi::datagram::{Datagram, Queue, QueuedError};
+use probe::{COOKIE_BYTES, Message};
+use ring::PacketRing;
+
+use super::channel::Channel;
+use super::departures::Departures;
+use super::event::{Event, Observer};
+use super::pinger::{Pinger, look};
+use super::ring::read;
+
+/// Datagrams taken from a queue at once at most.
+const MAX_TAKEN: u32 = 256;
+/// How far a time stamp may lie ahead of the clock when it is read. Beyond, the clock was set.
+const MAX_AHEAD_NS: u64 = 1_000_000;
+/// Longest way from a probe's stamp to the driver that is believed.
+const MAX_DEPARTURE_NS: u64 = 1_000_000_000;
+/// The sequence number in the header of an echo, from the end of the header.
+const SEQUENCE_BYTES: usize = 2;
+
+/// How far the time stamps that are being taken can be trusted.
+#[derive(Clone, Copy, Debug, Default)]
+struct Trust {
+    has_looked: bool,
+    /// The wall clock was set since the last look: of stamps taken around that moment nobody can say by
+    /// which clock they are.
+    is_lost: bool,
+}
+
+impl Pinger {
+    /// Takes answers while there are any, up to a bound for each family; how many came.
+    pub(super) fn take_answers(&mut self, observer: &mut impl Observer) -> u32 {
+        let mut trust = Trust::default();
+        // Ring and channels are lent out for the time, so that the rest can be changed beside them.
+        if let Some(mut ring) = self.ring.take() {
+            let taken = self.take_from_ring(&mut ring, &mut trust, observer);
+            self.ring = Some(ring);
+            return taken;
+        }
+        let channels = std::mem::take(&mut self.channels);
+        let taken = channels
+            .iter()
+            .map(|channel| self.take_from(channel, &mut trust, observer));
+        let taken = taken.sum();
+        self.channels = channels;
+        taken
+    }
+
+    fn take_from_ring(
+        &mut self,
+        ring: &mut PacketRing,
+        trust: &mut Trust,
+        observer: &mut impl Observer,
+    ) -> u32 {
+        let mut taken = 0;
+        let type_of_link = ring.link().link_type;
+        while taken < MAX_TAKEN
+            && let Some(mut batch) = ring.next_batch()
+        {
+            for packet in batch.packets() {
+                taken += 1;
+                self.look_once(trust, observer);
+                if let Some(message) = read(&packet, type_of_link) {
+                    self.departures.by_program += 1;
+                    self.judge(&message, Some(packet.timestamp_ns), 0, *trust, observer);
+                }
+            }
+        }
+        if taken == 0 {
+            // An interface that went down makes the descriptor readable until this has been taken; its
+            // probes are local drops or lost, and it may come up again.
+            let _ = ring.take_error();
+        }
+        taken
+    }
+
+    fn take_from(
+        &mut self,
+        channel: &Channel,
+        trust: &mut Trust,
+        observer: &mut impl Observer,
+    ) -> u32 {
+        let mut buffer = std::mem::take(&mut self.buffer);
+        let mut taken = 0;
+        while taken < MAX_TAKEN
+            && let Some(datagram) = channel.take(Queue::Data, &mut buffer)
+        {
+            taken += 1;
+            let bytes = &buffer[..datagram.len];
+            self.look_once(trust, observer);
+            if let Some(message) = channel.read(&datagram, Queue::Data, bytes) {
+                let departure_ns = self.departure(channel, &message, trust, observer);
+                self.judge(&message, datagram.stamp_ns, departure_ns, *trust, observer);
+            }
+        }
+        self.buffer = buffer;
+        if taken == 0 && channel.has_news_of_errors() {
+            taken = self.take_errors(channel, |_| false, trust, observer);
+        }
+        taken
+    }
+
+    /// Takes what the queue of errors tells, until `is_enough`: when probes left, and errors about them.
+    fn take_errors(
+        &mut self,
+        channel: &Channel,
+        is_enough: impl Fn(&Departures) -> bool,
+        trust: &mut Trust,
+        observer: &mut impl Observer,
+    ) -> u32 {
+        let mut buffer = std::mem::take(&mut self.side_buffer);
+        let mut taken = 0;
+        while taken < MAX_TAKEN
+            && !is_enough(&self.departures)
+            && let Some(datagram) = channel.take(Queue::Errors, &mut buffer)
+        {
+            taken += 1;
+            let bytes = &buffer[..datagram.len];
+            self.look_once(trust, observer);
+            if datagram
+                .error
+                .as_ref()
+                .is_some_and(QueuedError::is_time_stamp)
+            {
+                self.note_departure(&datagram, bytes, *trust);
+            } else if let Some(message) = channel.read(&datagram, Queue::Errors, bytes) {
+                self.judge(&message, datagram.stamp_ns, 0, *trust, observer);
+            }
+        }
+        self.side_buffer = buffer;
+        taken
+    }
+
+    /// Notes when a probe left: the kernel gives back the packet, which ends with the payload.
+    fn note_departure(&mut self, datagram: &Datagram, packet: &[u8], trust: Trust) {
+        let payload_bytes = COOKIE_BYTES + self.prober.filler().len();
+        let Some((head, payload)) =
+            (packet.len().checked_sub(payload_bytes)).and_then(|at| packet.split_at_checked(at))
+        else {
+            return;
+        };
+        let Some(sequence) = head.last_chunk::<SEQUENCE_BYTES>() else {
+            return;
+        };
+        let sequence = u16::from_be_bytes(*sequence);
+        let Some((probe, stamp_ns)) = self.prober.identify(sequence, payload) else {
+            return;
+        };
+        let sent_ns = datagram.sent_ns.filter(|_| !trust.is_lost);
+        let sent_ns = sent_ns.and_then(|wall_ns| self.in_run(wall_ns));
+        let delay_ns = sent_ns.and_then(|sent_ns| sent_ns.checked_sub(stamp_ns));
+        if let Some(delay_ns) = delay_ns.filter(|delay_ns| *delay_ns < MAX_DEPARTURE_NS) {
+            self.departures.note(probe, delay_ns as u32);
+        }
+    }
+
+    /// Counts a message that came at `wall_ns`, of which `departure_ns` went by before its probe left.
+    fn judge(
+        &mut self,
+        message: &Message<'_>,
+        wall_ns: Option<u64>,
+        departure_ns: u64,
+        trust: Trust,
+        observer: &mut impl Observer,
+    ) {
+        let now_ns = monotonic_ns().saturating_sub(self.start_ns);
+        let stamp_ns = (wall_ns.filter(|_| !trust.is_lost))
+            .and_then(|wall_ns| self.in_run(wall_ns))
+            .filter(|stamp_ns| *stamp_ns <= now_ns + MAX_AHEAD_NS);
+        let stamp_ns = stamp_ns.map(|stamp_ns| stamp_ns.saturating_sub(departure_ns));
+        let verdict = self.prober.received(message, stamp_ns, now_ns);
+        let message = *message;
+        let event = Event::Answer {
+            verdict,
+            message,
+            wall_ns,
+        };
+        observer.event(&event, &self.prober);
+    }
+
+    /// How long after its own stamp the probe left that `message` answers; 0 where only that is known.
+    fn departure(
+        &mut self,
+        channel: &Channel,
+        message: &Message<'_>,
+        trust: &mut Trust,
+        observer: &mut impl Observer,
+    ) -> u64 {
+        let Message::Reply(reply) = message else {
+            return 0;
+        };
+        let mut known = None;
+        if self.departures.is_wanted()
+            && let Some((probe, _)) = self.prober.identify(reply.sequence, reply.payload)
+        {
+            // The probe left before its answer came, so what the kernel tells of that is in the queue.
+            let is_known = |departures: &Departures| departures.delay(probe).is_some();
+            self.take_errors(channel, is_known, trust, observer);
+            known = self.departures.delay(probe);
+        }
+        match known {
+            Some(_) => self.departures.by_kernel += 1,
+            None => self.departures.by_program += 1,
+        }
+        known.unwrap_or(0).into()
+    }
+
+    /// Looks at the clocks, once for all that is taken at a time.
+    fn look_once(&mut self, trust: &mut Trust, observer: &mut impl Observer) {
+        if std::mem::replace(&mut trust.has_looked, true) {
+            return;
+        }
+        if let Some(by_ns) = self.clock.look(look()) {
+            trust.is_lost = true;
+            observer.event(&Event::ClockStep { by_ns }, &self.prober);
+        }
+    }
+
+    /// A time of the wall clock in nanoseconds since the run began.
+    fn in_run(&self, wall_ns: u64) -> Option<u64> {
+        self.clock.monotonic_ns(wall_ns).checked_sub(self.start_ns)
+    }
+}

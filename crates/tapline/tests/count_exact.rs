@@ -1,0 +1,213 @@
+//! Counting against known numbers of packets: in and out, with tags, on several processors, in many
+//! classes.
+
+mod count_support;
+
+use std::thread;
+
+use count_support::{open, options, tagged, tally, totals, until};
+use lab::generator::{pin_to_cpu, send_frames, udp_frame};
+use lab::{Host, Net};
+use tapline::count::{Count, Direction, Hook, Ingress, Layer, Options, Snapshot, Way, XdpPlace};
+
+/// Datagrams of 100 bytes without a tag and with: the numbers of each kind.
+const KINDS: [(usize, Option<u16>); 3] = [(30, None), (50, Some(7)), (70, Some(8))];
+
+fn frames() -> Vec<Vec<u8>> {
+    let frame = udp_frame(100);
+    let of = |(count, vlan): (usize, Option<u16>)| {
+        let frame = match vlan {
+            Some(vlan) => tagged(0x8100, vlan, &frame),
+            None => frame.clone(),
+        };
+        vec![frame; count]
+    };
+    KINDS.into_iter().flat_map(of).collect()
+}
+
+const FILTERS: [&str; 7] = [
+    "udp port 9 and src host 198.18.0.1",
+    "vlan",
+    "vlan 7",
+    "vlan 8 and udp",
+    "udp and not vlan",
+    "tcp or arp",
+    "ether dst 02:00:00:00:00:02",
+];
+
+#[track_caller]
+fn assert_counted(snapshot: &Snapshot) {
+    let counted = FILTERS.map(|filter| totals(snapshot, filter).tally);
+    let all = tally(150, 30 * 100 + 120 * 104);
+    let expected = [
+        all,
+        tally(120, 120 * 104),
+        tally(50, 50 * 104),
+        tally(70, 70 * 104),
+        tally(30, 30 * 100),
+        tally(0, 0),
+        all,
+    ];
+    assert_eq!(counted, expected);
+}
+
+fn is_all(snapshot: &Snapshot) -> bool {
+    totals(snapshot, FILTERS[6]).tally.packets == 150
+}
+
+#[test]
+fn a_filter_means_the_same_at_every_hook_and_bytes_are_those_of_the_frame() {
+    let hooks = [
+        (Ingress::Xdp(XdpPlace::Native), Hook::XdpNative),
+        (Ingress::Tc, Hook::Tcx),
+    ];
+    for (ingress, hook) in hooks {
+        let [left, right] = Net::new().pair();
+        let mut out = open(&left, options(&left, Direction::Out, &FILTERS));
+        let mut arrived = open(
+            &right,
+            Options {
+                ingress,
+                ..options(&right, Direction::In, &FILTERS)
+            },
+        );
+        let places = |count: &Count| -> Vec<_> {
+            count
+                .places()
+                .map(|place| (place.way, place.hook))
+                .collect()
+        };
+        assert_eq!(places(&out), [(Way::Out, Hook::Tcx)]);
+        assert_eq!(places(&arrived), [(Way::In, hook)]);
+        left.run(|| send_frames(left.interface().index, frames()).unwrap());
+        assert_counted(&until(&mut out, is_all));
+        assert_counted(&until(&mut arrived, is_all));
+    }
+}
+
+#[test]
+fn layers_add_what_the_wire_adds_to_each_frame() {
+    // Of 50 bytes, filled up to 60 on the wire, and of 1000.
+    let frames = [vec![udp_frame(50); 10], vec![udp_frame(1000); 3]].concat();
+    let layers = [
+        (Layer::Ethernet, 10 * 50 + 3 * 1000),
+        (Layer::EthernetFcs, 10 * 64 + 3 * 1004),
+        (Layer::Wire, 10 * 84 + 3 * 1024),
+    ];
+    for (layer, bytes) in layers {
+        let [left, right] = Net::new().pair();
+        for (host, direction) in [(&left, Direction::Out), (&right, Direction::In)] {
+            let options = Options {
+                layer,
+                ..options(host, direction, &["udp port 9"])
+            };
+            let mut count = open(host, options);
+            left.run(|| send_frames(left.interface().index, &frames).unwrap());
+            let snapshot = until(&mut count, |s| s.classes[0].tally.packets == 13);
+            assert_eq!(
+                snapshot.classes[0].tally.bytes, bytes,
+                "{layer:?} {direction:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn both_directions_and_all_interfaces_add_up_by_place_too() {
+    let [left, right] = Net::new().pair();
+    let mut both = open(&left, options(&left, Direction::Both, &["udp port 9"]));
+    let frame = udp_frame(200);
+    left.run(|| send_frames(left.interface().index, vec![&frame; 40]).unwrap());
+    right.run(|| send_frames(right.interface().index, vec![&frame; 2]).unwrap());
+    let snapshot = until(&mut both, |s| s.classes[0].tally.packets == 42);
+    let class = &snapshot.classes[0];
+    assert_eq!(class.tally, tally(42, 42 * 200));
+    assert_eq!(class.places, [tally(2, 400), tally(40, 8000)]);
+    let ways: Vec<_> = both.places().map(|place| place.way).collect();
+    assert_eq!(ways, [Way::In, Way::Out]);
+}
+
+/// Sends from every processor at once.
+fn send_from_all(host: &Host, frames_each: usize) -> u64 {
+    let cpus = thread::available_parallelism().unwrap().get();
+    let frame = &udp_frame(100);
+    let send = |cpu| {
+        host.run(|| {
+            pin_to_cpu(cpu).unwrap();
+            send_frames(host.interface().index, vec![frame; frames_each]).unwrap()
+        })
+    };
+    thread::scope(|scope| {
+        let threads: Vec<_> = (0..cpus)
+            .map(|cpu| scope.spawn(move || send(cpu)))
+            .collect();
+        let sent = threads.into_iter().map(|thread| thread.join().unwrap());
+        sent.sum()
+    })
+}
+
+#[test]
+fn nothing_is_missed_when_all_processors_send() {
+    let [left, right] = Net::new().pair();
+    let mut out = open(
+        &left,
+        options(&left, Direction::Out, &["udp", "tcp", "udp port 9"]),
+    );
+    let mut arrived = open(
+        &right,
+        options(&right, Direction::In, &["udp", "tcp", "udp port 9"]),
+    );
+    let sent = send_from_all(&left, 20_000);
+    for count in [&mut out, &mut arrived] {
+        let snapshot = until(count, |s| s.classes[2].tally.packets >= sent);
+        let counted: Vec<_> = snapshot.classes.iter().map(|class| class.tally).collect();
+        let all = tally(sent, sent * 100);
+        assert_eq!([counted[1], counted[2]], [tally(0, 0), all]);
+        assert!(counted[0].packets >= sent);
+    }
+}
+
+#[test]
+fn sixty_four_classes_count_each_their_own() {
+    let [left, right] = Net::new().pair();
+    // Class k has the datagrams to port 1000 + k, of which k + 1 are sent.
+    let port = |number: usize| 1000 + number as u16;
+    let filters: Vec<String> = (0..64)
+        .map(|number| match number % 4 {
+            0 => format!("udp dst port {} and src net 198.18.0.0/16", port(number)),
+            1 => format!("dst port {} and (ip or ip6)", port(number)),
+            2 => format!(
+                "dst host 198.18.0.2 and dst port {} and udp[8:4] = 0",
+                port(number)
+            ),
+            _ => format!("udp dst port {} or tcp dst port 1", port(number)),
+        })
+        .collect();
+    let filters: Vec<&str> = filters.iter().map(String::as_str).collect();
+    let mut out = open(&left, options(&left, Direction::Out, &filters));
+    let mut arrived = open(&right, options(&right, Direction::In, &filters));
+    let mut frames = Vec::new();
+    for number in 0..64 {
+        let mut frame = udp_frame(60);
+        frame[36..38].copy_from_slice(&port(number).to_be_bytes());
+        frames.extend(vec![frame; number + 1]);
+    }
+    left.run(|| send_frames(left.interface().index, &frames).unwrap());
+    for count in [&mut out, &mut arrived] {
+        let snapshot = until(count, |s| s.classes[63].tally.packets == 64);
+        for (number, class) in (1..).zip(&snapshot.classes) {
+            assert_eq!(class.tally, tally(number, number * 60), "{}", class.name);
+        }
+    }
+}
+
+#[test]
+fn two_hundred_and_fifty_six_classes_load() {
+    let [left, _right] = Net::new().pair();
+    let filters: Vec<String> = (1..=256)
+        .map(|number| format!("tcp port {number} or host 10.0.0.{}", number % 256))
+        .collect();
+    let filters: Vec<&str> = filters.iter().map(String::as_str).collect();
+    let count = open(&left, options(&left, Direction::Both, &filters));
+    assert_eq!(count.classes().len(), 256);
+}

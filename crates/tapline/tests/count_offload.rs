@@ -1,0 +1,184 @@
+//! Packets that the kernel handles as one count as those they are on the wire.
+//!
+//! The truth is the other end, where an XDP program makes the veth hand over each packet by itself.
+
+mod count_support;
+
+use std::io::{Read, Write};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::os::fd::AsFd;
+use std::thread;
+
+use bpf::{Helper, Insn, Program, ProgramKind, Reg, TcLink, TcPlace};
+use count_support::{DEADLINE, open, options, tagged, tally, until};
+use lab::generator::{send_frames, udp_frame};
+use lab::{Host, Net};
+use tapline::count::{Count, Direction, Hook, Ingress, Layer, Options, Snapshot, Tally};
+use tapline::netlink::Gro;
+
+const STREAM_BYTES: usize = 3_000_001;
+const FILTERS: [&str; 2] = ["tcp port 7300 or udp port 7300", "ip6"];
+
+fn count(host: &Host, direction: Direction, ingress: Ingress, layer: Layer) -> Count {
+    let options = Options {
+        ingress,
+        layer,
+        ..options(host, direction, &FILTERS)
+    };
+    open(host, options)
+}
+
+/// Sends a stream of bytes from `left` to `right` at `ip`, and waits until the connection is over.
+fn stream(left: &Host, right: &Host, ip: IpAddr) {
+    let to = SocketAddr::new(ip, 7300);
+    let listener = right.run(|| TcpListener::bind(to).unwrap());
+    let mut sender = left.run(|| TcpStream::connect_timeout(&to, DEADLINE).unwrap());
+    let (mut receiver, _) = listener.accept().unwrap();
+    receiver.set_read_timeout(Some(DEADLINE)).unwrap();
+    let reader = thread::spawn(move || {
+        let mut bytes = vec![0; STREAM_BYTES];
+        receiver.read_exact(&mut bytes).unwrap();
+    });
+    sender.write_all(&vec![7; STREAM_BYTES]).unwrap();
+    reader.join().unwrap();
+}
+
+fn tallies(snapshot: &Snapshot) -> Vec<Tally> {
+    snapshot.classes.iter().map(|class| class.tally).collect()
+}
+
+/// Waits until both ends have counted as much, class by class. What is under way arrives.
+#[track_caller]
+fn agree(one: &mut Count, other: &mut Count) -> Vec<Tally> {
+    let snapshot = until(one, |snapshot| {
+        let there = tallies(&other.read().unwrap());
+        tallies(snapshot) == there && there[0].packets > 0
+    });
+    tallies(&snapshot)
+}
+
+#[test]
+fn a_stream_counts_at_its_sender_as_what_goes_over_the_wire() {
+    for layer in [Layer::Ethernet, Layer::Wire] {
+        for version in [4, 6] {
+            let [left, right] = Net::new().pair();
+            let ip = match version {
+                4 => right.interface().v4.into(),
+                _ => right.interface().v6.into(),
+            };
+            let mut sent = count(&left, Direction::Out, Ingress::Auto, layer);
+            let mut arrived = count(&right, Direction::In, Ingress::Auto, layer);
+            let hooks: Vec<_> = arrived.places().map(|place| place.hook).collect();
+            assert_eq!(hooks, [Hook::XdpNative]);
+            stream(&left, &right, ip);
+            let [tcp, ip6] = agree(&mut sent, &mut arrived)[..] else {
+                panic!("two classes")
+            };
+            assert!(tcp.bytes > STREAM_BYTES as u64);
+            assert!(tcp.packets > STREAM_BYTES as u64 / 1500);
+            assert_eq!(ip6.packets >= tcp.packets, version == 6);
+        }
+    }
+}
+
+#[test]
+fn what_the_receiver_joined_counts_as_what_came() {
+    let [left, right] = Net::new().pair();
+    right.set_gro(Gro::On);
+    // A veth that hands over super-packets whole: the sender's own figures are the truth, which the
+    // other test compares with the wire.
+    let mut sent = count(&left, Direction::Out, Ingress::Auto, Layer::Ethernet);
+    let mut arrived = count(&right, Direction::In, Ingress::Tc, Layer::Ethernet);
+    let before = right.counters().rx_packets;
+    stream(&left, &right, right.interface().v4.into());
+    let [tcp, _] = agree(&mut sent, &mut arrived)[..] else {
+        panic!("two classes")
+    };
+    let handled = right.counters().rx_packets - before;
+    assert!(
+        tcp.packets > 2 * handled,
+        "{tcp:?}, the kernel handled {handled}"
+    );
+}
+
+/// Sends `bytes` in one call as datagrams of 1400 bytes, and the rest.
+fn send_segmented(left: &Host, to: SocketAddr, bytes: usize) {
+    const SOL_UDP: i32 = 17;
+    const UDP_SEGMENT: i32 = 103;
+    left.run(|| {
+        let socket = UdpSocket::bind((left.interface().v4, 0)).unwrap();
+        abi::socket::set_option(socket.as_fd(), SOL_UDP, UDP_SEGMENT, &1400).unwrap();
+        assert_eq!(socket.send_to(&vec![1; bytes], to).unwrap(), bytes);
+    });
+}
+
+#[test]
+fn datagrams_sent_as_one_count_each_with_its_headers() {
+    let [left, right] = Net::new().pair();
+    let mut sent = count(&left, Direction::Out, Ingress::Auto, Layer::Wire);
+    let to = SocketAddr::new(right.interface().v4.into(), 7300);
+    let _listener = right.run(|| UdpSocket::bind(to).unwrap());
+    send_segmented(&left, to, 10 * 1400 + 5);
+    let snapshot = until(&mut sent, |s| s.classes[0].tally.packets >= 11);
+    let all = Tally {
+        packets: 11,
+        // Headers of 42 bytes; 24 more on the wire; the last datagram is filled up to 60 bytes.
+        bytes: 10 * (1400 + 42 + 24) + 60 + 24,
+    };
+    assert_eq!(snapshot.classes[0].tally, all);
+}
+
+/// Passes on what comes in at the first interface of `host` out of its second, as a bridge would.
+fn pass_on(host: &Host) -> TcLink {
+    let [from, to] = [0, 1].map(|number| host.interfaces()[number].index.0);
+    let code = [
+        Insn::mov32(Reg::R1, to.cast_signed()),
+        Insn::mov32(Reg::R2, 0),
+        Insn::Call(Helper::Redirect),
+        Insn::Exit,
+    ];
+    let program = Program::load(ProgramKind::Tc, "tapline_test", &code).unwrap();
+    host.run(|| TcLink::attach(&program, from, TcPlace::Ingress).unwrap())
+}
+
+#[test]
+fn tags_beside_the_bytes_are_counted_with_them() {
+    let net = Net::new();
+    let [mut left, mut middle, mut right] = ["left", "middle", "right"].map(Host::new);
+    net.join(&mut left, &mut middle);
+    net.join(&mut middle, &mut right);
+    let _link = pass_on(&middle);
+    let filters = [
+        "vlan 7 and udp",
+        "udp port 9",
+        "udp port 9 and not vlan",
+        "vlan 7 and vlan 8",
+    ];
+    let of = |host: &Host, number: usize, direction| Options {
+        links: vec![host.interfaces()[number].name.to_string()],
+        ..options(host, direction, &filters)
+    };
+    let mut counts = [
+        open(&left, of(&left, 0, Direction::Out)),
+        open(&middle, of(&middle, 0, Direction::In)),
+        open(&middle, of(&middle, 1, Direction::Out)),
+        open(&right, of(&right, 0, Direction::In)),
+    ];
+    let frame = udp_frame(100);
+    let frames = [
+        vec![frame.clone(); 5],
+        vec![tagged(0x8100, 7, &frame); 7],
+        vec![tagged(0x88a8, 7, &tagged(0x8100, 8, &frame)); 11],
+    ];
+    left.run(|| send_frames(left.interface().index, frames.concat()).unwrap());
+    let expected = [
+        tally(7, 7 * 104),
+        tally(12, 5 * 100 + 7 * 104),
+        tally(5, 5 * 100),
+        tally(11, 11 * 108),
+    ];
+    for (number, count) in counts.iter_mut().enumerate() {
+        let snapshot = until(count, |s| s.classes[3].tally.packets == 11);
+        assert_eq!(tallies(&snapshot), expected, "place {number}");
+    }
+}

@@ -1,0 +1,150 @@
+//! Where a run meets the limits of its host.
+
+#[path = "support/ping.rs"]
+mod ping;
+
+use std::net::Ipv6Addr;
+use std::time::Duration;
+
+use lab::Net;
+use ping::{BACKENDS, open_ping_sockets, options, run};
+use tapline::Stop;
+use tapline::ping::{Backend, Event, PingError, Pinger};
+use tapline::probe::Prober;
+
+#[test]
+fn answers_that_find_no_room_are_told_from_those_that_never_came() {
+    let [left, right] = Net::new().pair();
+    open_ping_sockets(&left);
+    for backend in [Backend::Raw, Backend::PingSocket] {
+        let mut options = options(backend, 4000);
+        // Room for a few answers, of which eight come between two looks.
+        options.buffer_bytes = 2048;
+        options.interval = Duration::ZERO;
+        options.timeout = Duration::from_secs(1);
+        let answered = ping::echoes_answered(&right)[0];
+        let outcome = run(&left, &options, "10.1.0.2");
+        let total = outcome.prober.total();
+        let overruns = outcome.overruns.expect("the kernel says");
+        assert!(overruns > 0, "{backend:?}: the room is enough");
+        assert_eq!(total.sent, 4000);
+        assert_eq!(ping::echoes_answered(&right)[0] - answered, 4000);
+        assert_eq!(
+            (total.received + overruns, total.lost),
+            (4000, overruns),
+            "{backend:?}"
+        );
+    }
+}
+
+#[test]
+fn an_address_of_the_link_is_reached_by_its_zone() {
+    let [left, right] = Net::new().pair();
+    open_ping_sockets(&left);
+    let near = left.interface();
+    let far = right.interface();
+    ping::ip(&left, "-6 address add fe80::1/64 dev left0 nodad");
+    ping::ip(&right, "-6 address add fe80::2/64 dev right0 nodad");
+    for (host, other, name, mac) in [
+        (&left, 2, "left0", far.mac),
+        (&right, 1, "right0", near.mac),
+    ] {
+        let address = Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, other);
+        ping::ip(
+            host,
+            &format!("-6 neighbour replace {address} lladdr {mac} dev {name}"),
+        );
+    }
+    for backend in BACKENDS {
+        let words = format!("fe80::2%{}", near.index.0);
+        let outcome = run(&left, &options(backend, 3), &words);
+        assert_eq!(outcome.prober.total().received, 3, "{backend:?}");
+    }
+}
+
+#[test]
+fn a_source_that_is_not_ours_and_a_link_that_is_not_there_are_named() {
+    let [left, _right] = Net::new().pair();
+    let mut wrong = options(Backend::Raw, 1);
+    wrong.source = Some("192.0.2.7".parse().expect("an address"));
+    let opened = left.run(|| Pinger::open(ping::targets("10.1.0.2"), &wrong).map(|_| ()));
+    let error = opened.expect_err("the address is not ours");
+    assert_eq!(error.to_string(), "cannot send from the address asked for");
+    let mut wrong = options(Backend::Raw, 1);
+    wrong.link = Some("nowhere0".into());
+    let opened = left.run(|| Pinger::open(ping::targets("10.1.0.2"), &wrong).map(|_| ()));
+    let error = opened.expect_err("there is no such interface");
+    assert_eq!(error.to_string(), "cannot send by the interface asked for");
+    let mut wrong = options(Backend::Ring, 1);
+    wrong.link = None;
+    let opened = left.run(|| Pinger::open(ping::targets("10.1.0.2"), &wrong).map(|_| ()));
+    assert!(matches!(opened, Err(PingError::NoLink)));
+}
+
+#[test]
+fn a_ttl_of_one_ends_at_the_first_router() {
+    let net = Net::new();
+    let [mut left, mut middle, mut right] = ["left", "middle", "right"].map(lab::Host::new);
+    net.join(&mut left, &mut middle);
+    net.join(&mut middle, &mut right);
+    open_ping_sockets(&left);
+    for sysctl in ["ipv4/ip_forward", "ipv6/conf/all/forwarding"] {
+        ping::set(&middle, sysctl, "1");
+    }
+    ping::set(&middle, "ipv4/icmp_ratemask", "0");
+    ping::set(&middle, "ipv6/icmp/ratelimit", "0");
+    for (host, routes) in [
+        (
+            &left,
+            [
+                "route add 10.2.0.0/24 via 10.1.0.2",
+                "-6 route add fd00:2::/64 via fd00:1::2",
+            ],
+        ),
+        (
+            &right,
+            [
+                "route add 10.1.0.0/24 via 10.2.0.1",
+                "-6 route add fd00:1::/64 via fd00:2::1",
+            ],
+        ),
+    ] {
+        for words in routes {
+            ping::ip(host, words);
+        }
+    }
+    for backend in BACKENDS {
+        let outcome = run(&left, &options(backend, 3), "10.2.0.2 fd00:2::2");
+        assert_eq!(outcome.prober.total().received, 6, "{backend:?}");
+        let mut short = options(backend, 3);
+        short.ttl = Some(1);
+        let outcome = run(&left, &short, "10.2.0.2 fd00:2::2");
+        assert_eq!(outcome.prober.total().errors, 6, "{backend:?}");
+        let errors = outcome.prober.errors().iter();
+        let errors: Vec<_> = errors
+            .map(|(e, count)| (e.router.to_string(), e.kind, count))
+            .collect();
+        let want =
+            [("10.1.0.2", 11), ("fd00:1::2", 3)].map(|(router, kind)| (router.into(), kind, 3));
+        assert_eq!(errors, want);
+    }
+}
+
+#[test]
+fn a_run_allocates_nothing_whatever_comes() {
+    let [left, _right] = Net::new().pair();
+    open_ping_sockets(&left);
+    for backend in BACKENDS {
+        let options = options(backend, 200);
+        let pinger = left.run(|| Pinger::open(ping::targets("10.1.0.2 fd00:1::2"), &options));
+        let pinger = pinger.expect("it opens");
+        let stop = Stop::new().expect("a stop");
+        let mut outcome = None;
+        let measured = allocation_counter::measure(|| {
+            outcome = Some(pinger.run(&mut |_: &Event<'_>, _: &Prober| (), &stop));
+        });
+        let outcome = outcome.expect("it ran");
+        assert_eq!(outcome.prober.total().received, 400);
+        assert_eq!(measured.count_total, 0, "{backend:?}");
+    }
+}

@@ -1,0 +1,137 @@
+//! What counting costs: counting programs beside an empty one by the kernel's test-run, and on a veth
+//! pair beside the ways that others count.
+//!
+//! `cargo bench -p tapline-lab --bench count -- [--rounds N] [--packets N]` needs root.
+//!
+//! A trial runs one program a million times on one frame, in ten calls, and keeps the processor time of
+//! the fastest call, divided by its runs. Trials of the programs take turns, so that whatever else the
+//! machine does falls on all of them. **Cost** is a program's median less that of the empty program
+//! (`return XDP_DROP`) on the same frame. Before, each program counts each frame once, and the classes
+//! are compared with the filters walked in this process.
+//!
+//! On the veth pair each way of counting has packets sent to it at full speed, in turn. **Passed** is
+//! the rate at which they still come through; **counted** is how many of one million that did were
+//! counted; **processes** is the processor time of what runs in user space, of the time that passed.
+
+#![forbid(unsafe_code)]
+
+mod classes;
+mod frames;
+mod load;
+#[path = "../capture/machine.rs"]
+mod machine;
+mod options;
+mod program;
+#[path = "../capture/spread.rs"]
+mod spread;
+
+use std::process::ExitCode;
+
+use load::{Rig, Trial, Way};
+use machine::Machine;
+use options::Options;
+use program::Subject;
+use spread::Spread;
+use tapline::count::Ingress;
+
+fn main() -> ExitCode {
+    let options = match Options::parse(std::env::args().skip(1)) {
+        Ok(Some(options)) => options,
+        // `cargo test --benches` starts benches too; they are not tests.
+        Ok(None) => return ExitCode::SUCCESS,
+        Err(line) => {
+            eprintln!("bench: {line}\n{}", options::USAGE);
+            return ExitCode::from(2);
+        }
+    };
+    println!("{}; {} rounds\n", Machine::find().line(), options.rounds);
+    test_runs(options.rounds);
+    if options.packets > 0 {
+        under_load(options.rounds, options.packets);
+    }
+    ExitCode::SUCCESS
+}
+
+fn test_runs(rounds: u32) {
+    let frames = frames::frames();
+    let rows = classes::rows();
+    let mut subjects = vec![Subject::empty()];
+    subjects.extend(rows.iter().map(Subject::of));
+    // By subject and frame.
+    let mut times = vec![vec![Vec::new(); frames.len()]; subjects.len()];
+    for number in 1..=rounds {
+        eprintln!("bench: round {number} of {rounds}");
+        for (subject, times) in subjects.iter().zip(&mut times) {
+            for (frame, times) in frames.iter().zip(times) {
+                times.push(subject.time(&frame.bytes));
+            }
+        }
+    }
+    print!("| program |");
+    for frame in &frames {
+        print!(" {}: ns per run, cost, classes |", frame.name);
+    }
+    println!("\n|---|{}", "---|".repeat(frames.len()));
+    let empty: Vec<f64> = times[0].iter().map(|times| spread(times).median).collect();
+    for (subject, times) in subjects.iter().zip(&times) {
+        print!("| {} |", subject.name);
+        for ((times, frame), empty) in times.iter().zip(&frames).zip(&empty) {
+            let spread = spread(times);
+            let cost = spread.median - empty;
+            let classes = subject.classes_of(&frame.bytes);
+            let classes = classes.map_or_else(|| "-".into(), |classes| classes.to_string());
+            print!(" {}, {cost:+.1}, {classes} |", spread.show(1.0, 1));
+        }
+        println!();
+    }
+}
+
+fn under_load(rounds: u32, packets: u64) {
+    let row = |count| classes::rows().swap_remove(count);
+    let ways = [
+        ("nothing counts", Way::Nothing),
+        ("tapline, XDP, 1 class", Way::Tapline(Ingress::Auto, row(0))),
+        (
+            "tapline, XDP, 17 classes",
+            Way::Tapline(Ingress::Auto, row(SIXTEEN)),
+        ),
+        (
+            "tapline, tc, 17 classes",
+            Way::Tapline(Ingress::Tc, row(SIXTEEN)),
+        ),
+        ("nftables, 1 counter", Way::Nftables),
+        ("tcpdump -s 68 -w - \\| wc -c", Way::Tcpdump),
+    ];
+    let mut rig = Rig::build();
+    let mut trials: Vec<Vec<Trial>> = ways.iter().map(|_| Vec::new()).collect();
+    for number in 1..=rounds {
+        eprintln!("bench: under load, round {number} of {rounds}");
+        for ((_, way), trials) in ways.iter().zip(&mut trials) {
+            trials.extend(rig.trial(way, packets));
+        }
+    }
+    println!("\n| way | passed, packets/s | counted, ppm | processes, % of a processor |");
+    println!("|---|---|---|---|");
+    for ((name, _), trials) in ways.iter().zip(&trials) {
+        let spread =
+            |figure: fn(&Trial) -> Option<f64>| Spread::of(trials.iter().filter_map(figure));
+        let show = |spread: Option<Spread>, unit, digits| {
+            spread.map_or_else(|| "-".to_owned(), |spread| spread.show(unit, digits))
+        };
+        if trials.is_empty() {
+            println!("| {name} | not installed | - | - |");
+            continue;
+        }
+        let passed = show(spread(|trial| Some(trial.passed_pps)), 1.0, 0);
+        let counted = show(spread(|trial| trial.counted_ppm), 1.0, 0);
+        let cpu = show(spread(|trial| Some(trial.cpu * 100.0)), 1.0, 2);
+        println!("| {name} | {passed} | {counted} | {cpu} |");
+    }
+}
+
+/// Place of the row of 16 classes.
+const SIXTEEN: usize = 4;
+
+fn spread(times: &[f64]) -> Spread {
+    Spread::of(times.iter().copied()).expect("at least one round")
+}
