@@ -12,6 +12,7 @@ mod filter;
 mod filter_file;
 mod generate;
 mod json;
+mod latency;
 mod line;
 mod metrics;
 mod moment;
@@ -56,6 +57,7 @@ fn run(command: Command) -> Result<Exit, Failure> {
     match command {
         Command::Capture(args) => capture::run(&args),
         Command::Read(args) => read::run(&args),
+        Command::Latency(args) => latency::run(&args),
         Command::Count(args) => count::run(&args),
         Command::Filter(args) => filter::run(&args),
         Command::Doctor(args) => doctor::run(&args),

@@ -2,9 +2,11 @@
 
 mod capture;
 mod count;
+mod delivery;
 mod demo;
 mod doctor;
 mod filter;
+mod latency;
 mod mode;
 mod output;
 mod read;
@@ -14,11 +16,13 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
-pub use capture::{BackendChoice, CaptureArgs, Delivery};
+pub use capture::{BackendChoice, CaptureArgs};
 pub use count::{ClassArg, CountArgs};
+pub use delivery::{Delivery, DeliveryArgs, TARGET};
 pub use demo::DemoArgs;
 pub use doctor::DoctorArgs;
 pub use filter::{Emit, FilterArgs, Place};
+pub use latency::LatencyArgs;
 pub use mode::ModeArgs;
 pub use output::{FileFormat, OutputArgs};
 pub use read::ReadArgs;
@@ -44,6 +48,8 @@ pub enum Command {
     Read(Box<ReadArgs>),
 
     Count(Box<CountArgs>),
+
+    Latency(LatencyArgs),
 
     Filter(FilterArgs),
 
