@@ -47,7 +47,7 @@ pub(super) fn unless_set(code: &mut Code<'_>, class: usize, otherwise: Label) {
 }
 
 fn word(number: usize) -> i16 {
-    MARKS + 4 * number as i16
+    MARKS + 4 * number as u8 as i16
 }
 
 fn bit(class: usize) -> Operand {

@@ -224,7 +224,7 @@ fn write_section<'m>(
                     continue;
                 };
                 ask(code, filter, fragment, |code| {
-                    count(code, number, class.slot)
+                    count(code, number, class.slot);
                 });
             }
         }
