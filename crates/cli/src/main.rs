@@ -15,6 +15,7 @@ mod line;
 mod moment;
 mod names;
 mod output;
+mod ping;
 mod privilege;
 mod read;
 mod signals;
@@ -54,6 +55,7 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Capture(args) => capture::run(&args),
         Command::Read(args) => read::run(&args),
         Command::Filter(args) => filter::run(&args),
+        Command::Ping(args) => ping::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Demo(args) => demo::run(&args),
         Command::Generate { directory } => generate::run(&directory),

@@ -6,6 +6,7 @@ mod doctor;
 mod filter;
 mod mode;
 mod output;
+mod ping;
 mod read;
 mod sample;
 
@@ -13,12 +14,13 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
-pub use capture::{BackendChoice, CaptureArgs, Delivery};
+pub use capture::{BackendChoice, CaptureArgs, Delivery, LossLimit};
 pub use demo::DemoArgs;
 pub use doctor::DoctorArgs;
 pub use filter::{Emit, FilterArgs, Place};
 pub use mode::ModeArgs;
 pub use output::{FileFormat, OutputArgs};
+pub use ping::{Origin, PingArgs};
 pub use read::ReadArgs;
 
 /// See every packet of the Linux network path, and account for each.
@@ -42,6 +44,8 @@ pub enum Command {
     Read(Box<ReadArgs>),
 
     Filter(FilterArgs),
+
+    Ping(Box<PingArgs>),
 
     Doctor(DoctorArgs),
 
