@@ -63,7 +63,7 @@ pub fn show(args: &PingArgs, list: &List, forecast: &Forecast) -> io::Result<()>
         None => "probes without end".to_owned(),
     };
     let pace = if rate.is_finite() {
-        format!("{}pps, each target every {}", amount(rate), span(round))
+        format!("{}pps, each target every {round:?}", amount(rate))
     } else {
         "as fast as this host can".to_owned()
     };

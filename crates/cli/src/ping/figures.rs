@@ -38,9 +38,9 @@ impl Figures {
         };
         let rtt = prober.rtt(target).map(|rtt| Times {
             min_ns: rtt.min_ns,
-            p50_ns: quantile(0.5),
+            p50_ns: within(quantile(0.5), rtt.min_ns, rtt.max_ns),
             mean_ns: whole(rtt.mean_ns),
-            p99_ns: quantile(0.99),
+            p99_ns: within(quantile(0.99), rtt.min_ns, rtt.max_ns),
             max_ns: rtt.max_ns,
             stddev_ns: whole(rtt.stddev_ns),
             jitter_ns: Some(whole(rtt.jitter_ns)),
@@ -54,9 +54,9 @@ impl Figures {
         let spread = histogram.range_ns().zip(histogram.mean_and_stddev_ns());
         let rtt = spread.map(|((min_ns, max_ns), (mean, stddev))| Times {
             min_ns,
-            p50_ns: histogram.quantile(0.5),
+            p50_ns: within(histogram.quantile(0.5), min_ns, max_ns),
             mean_ns: whole(mean),
-            p99_ns: histogram.quantile(0.99),
+            p99_ns: within(histogram.quantile(0.99), min_ns, max_ns),
             max_ns,
             stddev_ns: whole(stddev),
             // One answer after another of different targets has none.
@@ -91,6 +91,11 @@ impl Times {
             self.jitter_ns,
         ]
     }
+}
+
+/// A percentile is known to the width of its bucket, which reaches beyond the ends.
+fn within(percentile_ns: Option<u64>, min_ns: u64, max_ns: u64) -> Option<u64> {
+    percentile_ns.map(|ns| ns.max(min_ns).min(max_ns))
 }
 
 /// The nearest number of nanoseconds.

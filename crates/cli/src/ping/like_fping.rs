@@ -88,7 +88,7 @@ impl<'a> LikeFping<'a> {
             grouped(silent)
         )?;
         if left_out > 0 {
-            write!(out, "; {left_out} names left out")?;
+            write!(out, "; {left_out} left out")?;
         }
         writeln!(out)?;
         let Figures { counts, rtt } = Figures::of_all(prober);
@@ -135,6 +135,11 @@ impl Teller for LikeFping<'_> {
             return Ok(());
         }
         let round = std::time::Duration::from_nanos(start.forecast.round_ns);
+        let pace = if round.is_zero() {
+            "as fast as this host can".to_owned()
+        } else {
+            format!("each every {round:?}")
+        };
         let by_rate = if round > self.args.interval {
             ", because of --rate"
         } else {
@@ -148,9 +153,8 @@ impl Teller for LikeFping<'_> {
         // A closed standard error ends nothing.
         let _ = writeln!(
             io::stderr(),
-            "pinging {} targets, each every {}{by_rate} ({}){end}",
+            "pinging {} targets, {pace}{by_rate} ({}){end}",
             grouped(start.forecast.targets.into()),
-            span(round),
             start.backend.name()
         );
         Ok(())

@@ -89,7 +89,9 @@ pub fn errors(out: &mut impl Write, outcome: &Outcome) -> io::Result<()> {
 
 /// By what the figures were obtained.
 pub fn sources(out: &mut impl Write, outcome: &Outcome) -> io::Result<()> {
+    let backend = outcome.backend.name();
     let probes: &dyn Display = match departures(outcome) {
+        None => return writeln!(out, "{backend} back end"),
         Some("kernel") => &"the kernel",
         Some("mixed") => &format!(
             "the kernel ({} of {})",
@@ -98,7 +100,6 @@ pub fn sources(out: &mut impl Write, outcome: &Outcome) -> io::Result<()> {
         ),
         _ => &"tapline",
     };
-    let backend = outcome.backend.name();
     writeln!(
         out,
         "{backend} back end, probes stamped by {probes}, answers by the {}",

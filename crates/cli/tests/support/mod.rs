@@ -6,6 +6,7 @@
 pub mod doctor;
 pub mod files;
 pub mod frames;
+pub mod ping;
 pub mod run;
 
 use std::ffi::OsStr;
