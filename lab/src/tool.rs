@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Tool and the Debian package it comes in.
-const PACKAGES: [(&str, &str); 27] = [
+const PACKAGES: [(&str, &str); 28] = [
     ("bpftool", "bpftool"),
     ("bridge", "iproute2"),
     ("capinfos", "wireshark-common"),
@@ -23,6 +23,7 @@ const PACKAGES: [(&str, &str); 27] = [
     ("nft", "nftables"),
     ("ping", "iputils-ping"),
     ("prlimit", "util-linux"),
+    ("python3", "python3"),
     ("setpriv", "util-linux"),
     ("ss", "iproute2"),
     ("strace", "strace"),

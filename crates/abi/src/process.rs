@@ -7,6 +7,7 @@ use std::process::{Child, Command, ExitStatus};
 use std::time::Duration;
 
 use rustix::process::{Signal, set_parent_process_death_signal};
+use rustix::time::{ClockId, clock_gettime};
 
 /// Makes the kernel kill the child of `command` when the thread that spawns it ends.
 ///
@@ -74,9 +75,55 @@ pub fn wait(mut child: Child) -> io::Result<Ended> {
     })
 }
 
+/// What a thread has used so far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ThreadUsage {
+    /// Processor time, in user space and in the kernel.
+    pub cpu: Duration,
+    /// Times it gave up its processor to wait for something: its wake-ups.
+    pub waits: u64,
+}
+
+/// What the calling thread has used since it began.
+///
+/// # Source
+/// getrusage(2), `RUSAGE_THREAD`; clock_gettime(2), `CLOCK_THREAD_CPUTIME_ID`, which is exact where the
+/// kernel estimates times by its ticks.
+#[doc(alias("getrusage", "RUSAGE_THREAD"))]
+pub fn thread_usage() -> ThreadUsage {
+    let mut usage = MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: the place is valid for the call, which fails for a bad address or number only.
+    unsafe { libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr()) };
+    // SAFETY: zeroes, a valid value of this struct of numbers, or what the kernel wrote.
+    let usage = unsafe { usage.assume_init() };
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    ThreadUsage {
+        cpu: Duration::new(
+            time.tv_sec.cast_unsigned(),
+            time.tv_nsec.cast_unsigned() as u32,
+        ),
+        waits: usage.ru_nvcsw.cast_unsigned(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_thread_is_told_its_own_work_and_waits() {
+        let (sender, receiver) = std::sync::mpsc::sync_channel::<u32>(0);
+        let before = thread_usage();
+        // A thread that is always ready and one that waits for each of its numbers, or the reverse.
+        let other = std::thread::spawn(move || {
+            (0..1000).for_each(|number| sender.send(number).unwrap());
+            thread_usage()
+        });
+        assert_eq!(receiver.iter().count(), 1000);
+        let (own, other) = (thread_usage(), other.join().unwrap());
+        assert!(own.waits - before.waits + other.waits > 0);
+        assert!(own.cpu > before.cpu && other.cpu > Duration::ZERO);
+    }
 
     #[test]
     fn a_child_that_worked_has_used_the_processor() {

@@ -7,6 +7,9 @@
 //!                                     └▶ others:        class 0, class 1, … ─┘
 //! ```
 //!
+//! With groups, a class only notes that it takes the packet; behind all kinds of packets stands once for
+//! each class the code that counts by key.
+//!
 //! - [`CountedFilter`] is the filter of a class as code for each kind of packet that is told apart.
 //! - [`CountingProgram`] puts the classes together; each counts in a [`Slot`] of [`CounterArray`].
 //! - With a [`KeyField`], each class also counts by key in a [`CounterTable`](crate::CounterTable).
@@ -20,10 +23,14 @@ mod code;
 mod counters;
 mod decode;
 mod key;
+mod marks;
 mod program;
 mod section;
 mod size;
 mod tally;
+
+/// Most classes of a program with groups.
+pub const MOST_CLASSES: usize = 256;
 
 pub use class::{CountedFilter, WrittenFilter};
 pub use counters::CounterArray;

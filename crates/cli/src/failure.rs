@@ -79,7 +79,7 @@ fn words(error: &dyn Error) -> String {
 }
 
 /// What helps where there is no such interface.
-const NO_LINK: &str = "'ip link' lists the interfaces";
+pub const NO_LINK: &str = "'ip link' lists the interfaces";
 
 impl From<CaptureError> for Failure {
     fn from(error: CaptureError) -> Self {

@@ -4,6 +4,7 @@
 
 mod args;
 mod capture;
+mod count;
 mod demo;
 mod doctor;
 mod failure;
@@ -11,10 +12,13 @@ mod filter;
 mod filter_file;
 mod generate;
 mod json;
+mod latency;
 mod line;
+mod metrics;
 mod moment;
 mod names;
 mod output;
+mod paint;
 mod ping;
 mod privilege;
 mod read;
@@ -54,6 +58,8 @@ fn run(command: Command) -> Result<Exit, Failure> {
     match command {
         Command::Capture(args) => capture::run(&args),
         Command::Read(args) => read::run(&args),
+        Command::Latency(args) => latency::run(&args),
+        Command::Count(args) => count::run(&args),
         Command::Filter(args) => filter::run(&args),
         Command::Ping(args) => ping::run(&args),
         Command::Doctor(args) => doctor::run(&args),

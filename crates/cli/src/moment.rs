@@ -68,6 +68,13 @@ pub fn date_time(time_ns: u64, zone: &TimeZone) -> String {
     zoned.strftime("%Y-%m-%d %H:%M:%S.%9f %:z").to_string()
 }
 
+/// The time of day by the clock of `zone`, with the nanoseconds.
+pub fn time_of_day(time_ns: u64, zone: &TimeZone) -> String {
+    let time = Timestamp::from_nanosecond(i128::from(time_ns)).unwrap_or_default();
+    let zoned = time.to_zoned(zone.clone());
+    zoned.strftime("%H:%M:%S.%9f").to_string()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

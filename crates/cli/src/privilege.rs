@@ -9,12 +9,17 @@ use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, set_capabiliti
 /// counters cannot be read before Linux 5.19. Open sockets go on to work.
 ///
 /// It concerns the calling thread, so it is to be called while there is no other.
-///
-/// # Source
-/// capabilities(7).
 pub fn drop_unneeded(counts: bool) -> io::Result<()> {
     let mut needed = CapabilitySet::DAC_OVERRIDE;
     needed.set(CapabilitySet::BPF, counts);
+    drop_all_but(needed)
+}
+
+/// Gives up every capability of the calling thread but those `needed`.
+///
+/// # Source
+/// capabilities(7).
+pub fn drop_all_but(needed: CapabilitySet) -> io::Result<()> {
     let kept = capabilities(None)?.permitted & needed;
     let sets = CapabilitySets {
         effective: kept,

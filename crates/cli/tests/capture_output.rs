@@ -33,6 +33,8 @@ fn the_summary_has_the_promised_keys() {
         (&["--backend", "packet-v2"], "packet-v2"),
         (&["--backend", "packet-v3"], "packet-v3"),
         (&["--delivery", "immediate"], "packet-v2"),
+        (&["--delivery", "adaptive"], "packet-v3"),
+        (&["--delivery", "adaptive", "-s", "96"], "packet-v2"),
     ] {
         let running = start(&scene.right, &[&["-w", &file, "-c", "3"], flags].concat());
         scene.send(&frames(3, 70));
@@ -275,8 +277,11 @@ fn help_is_readable() {
         "--direction",
         "--backend",
         "--delivery",
+        "--latency-target",
+        "--spin",
         "--min-bytes",
         "--timeout",
+        "--stall",
         "--buffer",
         "--no-promisc",
         "--rotate-size",

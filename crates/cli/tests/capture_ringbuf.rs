@@ -134,7 +134,7 @@ fn another_program_on_the_interface_is_named_as_the_reason() {
     let ended = run(&scene.right, &RINGBUF);
     let refusal = ended.refusal(1);
     assert!(
-        refusal.contains("another XDP program is attached"),
+        refusal.contains("(tapline_mirror) is attached already by process "),
         "{refusal}"
     );
     running.stop().exit(0);

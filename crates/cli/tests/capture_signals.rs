@@ -3,13 +3,12 @@
 mod support;
 
 use std::fs;
-use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 use support::Scene;
 use support::files::{bytes, count, tshark};
 use support::frames::{frames, number};
-use support::run::{Running, start, start_text};
+use support::run::{start, start_text};
 
 #[test]
 fn a_signal_ends_the_capture_in_order() {
@@ -53,21 +52,6 @@ fn packets_in_the_ring_are_read_before_the_end() {
     );
 }
 
-/// Returns when the process has no signal waiting to be handled.
-fn handled(running: &Running) {
-    let path = format!("/proc/{}/status", running.pid().as_raw_nonzero());
-    let start = Instant::now();
-    while start.elapsed() < Duration::from_mins(1) {
-        let status = fs::read_to_string(&path).expect("the process is there");
-        let mut pending = status.lines().filter(|line| line.contains("Pnd:"));
-        if pending.all(|line| line.ends_with("\t0000000000000000")) {
-            return;
-        }
-        std::thread::yield_now();
-    }
-    panic!("a signal is still pending");
-}
-
 #[test]
 fn a_second_signal_ends_it_at_once() {
     let scene = Scene::new();
@@ -80,7 +64,7 @@ fn a_second_signal_ends_it_at_once() {
         let running = start(&scene.right, &["-w", &path]);
         scene.generate(20_000, None);
         running.signal(Signal::INT);
-        handled(&running);
+        running.handled();
         running.signal(second);
         let ended = running.finish();
         assert_eq!(ended.status.code(), Some(130), "{ended:?}");

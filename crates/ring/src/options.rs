@@ -23,6 +23,11 @@ pub struct Options {
     pub buffer_bytes: usize,
     /// How soon packets reach the reader.
     pub delivery: Delivery,
+    /// How long the reader may be away while packets are few. TPACKET_V3 hands over a block whenever
+    /// its time is up, however little it holds, so it is the number of blocks that bounds this: they
+    /// are made smaller for it, and the ring grows beyond `buffer_bytes` where that is not enough.
+    /// `None` asks for 200 ms with [`Delivery::Adaptive`] and for nothing otherwise.
+    pub stall: Option<Duration>,
     /// Shares the interface's packets with other rings.
     pub fanout: Option<Fanout>,
     /// Who stamps the time.
@@ -40,6 +45,7 @@ impl Default for Options {
             snaplen: DEFAULT_SNAPLEN,
             buffer_bytes: 32 << 20,
             delivery: Delivery::default(),
+            stall: None,
             fanout: None,
             timestamps: TimestampSource::Kernel,
             filter: Filter::All,
@@ -76,10 +82,22 @@ pub enum Delivery {
     Immediate,
     /// The reader wakes when this much has gathered or the time is over.
     Batch {
-        /// Bytes that end the wait: the size of a block, rounded up to a power of two.
+        /// Bytes of the ring that end the wait once packets take as many, with what the ring puts
+        /// around them: whole frames in TPACKET_V2; in TPACKET_V3 the size of a block, rounded up to
+        /// whole pages and to the longest packet that the snaplen lets in, which ends with the first
+        /// packet that it has no room for.
         min_bytes: usize,
-        /// Longest wait; counted in whole milliseconds, 1 to 65535.
+        /// Longest wait. TPACKET_V3 counts it in whole milliseconds, 1 to 65535, by a clock that does
+        /// not start with a block, so that a block may be handed over sooner.
         timeout: Duration,
+    },
+    /// The reader wakes for each packet while packets are rare. When they are dense it sleeps, and
+    /// finds several each time.
+    Adaptive {
+        /// How long a packet waits at most for a reader that sleeps; what the processor needs to wake
+        /// a thread comes on top. Where long packets ask for TPACKET_V3 it is the time of a block, and
+        /// no less than a millisecond.
+        target: Duration,
     },
 }
 

@@ -181,6 +181,19 @@ impl PacketRing {
         })
     }
 
+    /// Whether the packets that wait take `bytes` of the ring or more; 1 asks whether there is any. In
+    /// TPACKET_V3 a block counts once it is handed over.
+    #[inline]
+    pub fn holds(&self, bytes: usize) -> bool {
+        let slots = bytes.div_ceil(self.geometry.slot_bytes).max(1);
+        if slots > self.geometry.count {
+            return false;
+        }
+        // The kernel hands out slots in order, so the last of them tells of all.
+        let last = (self.head + slots - 1) % self.geometry.count;
+        self.status(last) & TP_STATUS_USER != 0
+    }
+
     /// Whether a quarter of the ring or more waits to be read.
     pub fn is_filling(&self) -> bool {
         let slot = (self.head + self.geometry.count / 4) % self.geometry.count;

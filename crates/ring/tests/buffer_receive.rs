@@ -185,7 +185,7 @@ fn what_is_in_a_buffer_can_be_read_when_the_program_is_gone() {
     let again = || right.run(|| mirror.attach(right.interface().index.0, XdpPlace::Native));
     let refused = again().unwrap_err().to_string();
     assert!(
-        refused.contains("another XDP program is attached"),
+        refused.contains("(tapline_mirror) is attached already by process "),
         "{refused}"
     );
     send_and_end(&left, &[frame(BROADCAST, 60)]);

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use count_support::{named, open, options, tagged, tally, until};
 use lab::generator::{send_frames, udp_frame};
 use lab::{Host, Net};
-use tapline::count::{Direction, GroupKey, Ingress, Key, Options, Tally, XdpPlace};
+use tapline::count::{Direction, Group, GroupKey, Ingress, Key, Options, Tally, XdpPlace};
 
 const IPV6_HEADER: [u8; 40] = {
     let mut header = [0; 40];
@@ -213,4 +213,42 @@ fn intervals_have_the_groups_of_their_own_packets_only() {
         }
     }
     assert_eq!(sum.into_values().collect::<Vec<_>>(), [3, 3, 1]);
+}
+
+#[test]
+fn as_many_classes_as_there_may_be_have_groups_of_their_own() {
+    const CLASSES: u16 = 256;
+    let [left, right] = Net::new().pair();
+    let filters: Vec<String> = (1..=CLASSES)
+        .map(|port| format!("udp dst portrange {port}-{CLASSES}"))
+        .collect();
+    let filters: Vec<&str> = filters.iter().map(String::as_str).collect();
+    let with_groups = |host: &Host, direction| Options {
+        by: Some(Key::DstPort),
+        groups: 40_000,
+        ..options(host, direction, &filters)
+    };
+    let mut counts = [
+        open(&left, with_groups(&left, Direction::Out)),
+        open(&right, with_groups(&right, Direction::In)),
+    ];
+    let frame = |port: u16| {
+        let mut frame = udp_frame(60);
+        frame[36..38].copy_from_slice(&port.to_be_bytes());
+        frame
+    };
+    let frames: Vec<_> = (1..=CLASSES).map(frame).collect();
+    left.run(|| send_frames(left.interface().index, &frames).unwrap());
+    for count in &mut counts {
+        let all = u64::from(CLASSES);
+        let snapshot = until(count, |s| s.classes[0].tally.packets == all);
+        for (first, class) in (1..).zip(&snapshot.classes) {
+            let ports: Vec<_> = (first..=CLASSES).map(GroupKey::Port).collect();
+            let mut keys: Vec<_> = class.groups.iter().map(|group| group.key).collect();
+            keys.sort();
+            assert_eq!(keys, ports, "{}", class.name);
+            let is_one = |group: &Group| group.tally == tally(1, 60);
+            assert!(class.groups.iter().all(is_one), "{}", class.name);
+        }
+    }
 }

@@ -1,46 +1,82 @@
 //! What counts leave behind. Descriptors are those of the process, so this test has one of its own.
+//!
+//! `TAPLINE_SOAK_CHANGES=10000 cargo test -p tapline --test count_leaks -- --nocapture` changes classes
+//! that often.
 
 mod count_support;
 
+use std::fs;
 use std::path::Path;
+use std::time::Instant;
 
 use count_support::{class, named, open, options};
 use lab::Net;
-use tapline::count::{Direction, Key, Options};
+use tapline::count::{Count, Direction, Key, Options};
+
+const COUNTS: usize = 4;
+const CHANGES: usize = 48;
+/// Classes that come or go in a round.
+const CHANGES_OF_ROUND: usize = 4;
+/// Memory that the process may take after the first tenth of the changes, pages.
+const MAX_GROWTH_PAGES: usize = 256;
 
 /// Open descriptors of this process that are BPF maps, programs and links.
 fn bpf_descriptors() -> usize {
-    let links = std::fs::read_dir("/proc/self/fd").unwrap().flatten();
+    let links = fs::read_dir("/proc/self/fd").unwrap().flatten();
     let is_bpf = |target: &Path| target.to_string_lossy().contains("bpf");
     links
-        .filter(|link| std::fs::read_link(link.path()).is_ok_and(|target| is_bpf(&target)))
+        .filter(|link| fs::read_link(link.path()).is_ok_and(|target| is_bpf(&target)))
         .count()
 }
 
+fn resident_pages() -> usize {
+    let numbers = fs::read_to_string("/proc/self/statm").unwrap();
+    numbers.split(' ').nth(1).unwrap().parse().unwrap()
+}
+
+/// Has classes come and go.
+fn change(count: &mut Count, list: &str, rounds: usize) {
+    let open = bpf_descriptors();
+    for _ in 0..rounds {
+        count.add_class(class("ip6")).unwrap();
+        count.add_class(named("list", list)).unwrap();
+        assert!(bpf_descriptors() > open, "the list is in maps");
+        count.remove_class("ip6").unwrap();
+        count.remove_class("list").unwrap();
+        assert_eq!(bpf_descriptors(), open);
+    }
+}
+
 #[test]
-fn classes_and_counts_that_are_over_leave_no_descriptor() {
+fn classes_and_counts_that_are_over_leave_nothing() {
+    let changes = std::env::var("TAPLINE_SOAK_CHANGES").map_or(CHANGES, |n| n.parse().unwrap());
+    let rounds = changes / COUNTS / CHANGES_OF_ROUND;
     let [left, _right] = Net::new().pair();
+    let list: Vec<String> = (0..100)
+        .map(|number| format!("host 10.0.{number}.1"))
+        .collect();
+    let list = list.join(" or ");
     assert_eq!(bpf_descriptors(), 0);
-    for _ in 0..4 {
+    let start = Instant::now();
+    let mut pages = None;
+    for _ in 0..COUNTS {
         let options = Options {
             by: Some(Key::Src),
             ..options(&left, Direction::Both, &["udp", "tcp port 1"])
         };
         let mut count = open(&left, options);
-        let open = bpf_descriptors();
         // For each place a program, its link and its counters; and the table of groups.
-        assert_eq!(open, 2 * 3 + 1);
-        let list: Vec<String> = (0..100)
-            .map(|number| format!("host 10.0.{number}.1"))
-            .collect();
-        for _ in 0..3 {
-            count.add_class(class("ip6")).unwrap();
-            count.add_class(named("list", &list.join(" or "))).unwrap();
-            assert!(bpf_descriptors() > open, "the list is in maps");
-            count.remove_class("ip6").unwrap();
-            count.remove_class("list").unwrap();
-            assert_eq!(bpf_descriptors(), open);
-        }
+        assert_eq!(bpf_descriptors(), 2 * 3 + 1);
+        change(&mut count, &list, rounds.div_ceil(10));
+        let first = *pages.get_or_insert_with(resident_pages);
+        change(&mut count, &list, rounds);
+        let now = resident_pages();
+        assert!(now <= first + MAX_GROWTH_PAGES, "{first} pages, then {now}");
     }
     assert_eq!(bpf_descriptors(), 0);
+    let span = start.elapsed();
+    println!(
+        "{changes} changes in {span:?}: {pages:?} pages, then {}",
+        resident_pages()
+    );
 }

@@ -15,8 +15,12 @@ pub(super) const BYTES: i16 = -408;
 pub(super) const KEY: i16 = -432;
 /// First value of a new group.
 pub(super) const VALUE: i16 = -448;
-/// Headers are read to here.
+/// Headers are read to here, as long as packets are told apart.
 pub(super) const HEADER: i16 = -512;
+/// Then here are the marks of the classes that take the packet.
+pub(super) const MARKS: i16 = HEADER;
+/// A word of marks of which none is set.
+pub(super) const BLANK: i16 = MARKS + 32;
 /// Where the next header is in the packet; fragments use it too, but only behind all this.
 pub(super) const OFFSET: Reg = Reg::R9;
 /// The program's context, as fragments have it.

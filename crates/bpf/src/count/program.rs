@@ -13,7 +13,8 @@ use super::decode;
 use super::key::{self, KeyField};
 use super::section::{CountingPlace, Header};
 use super::size::{self, Overhead};
-use super::tally::{Slot, count};
+use super::tally::{Slot, by_key, count};
+use super::{MOST_CLASSES, marks};
 use crate::program::{LoadError, Program, ProgramKind};
 
 const XDP_PASS: i32 = 2;
@@ -50,6 +51,8 @@ pub struct CountingProgram;
 impl CountingProgram {
     /// Writes the program of `classes` and loads it.
     ///
+    /// # Panics
+    /// With groups and more than [`MOST_CLASSES`](super::MOST_CLASSES).
     /// # Errors
     /// [`LoadError`]; the verifier takes no program with more than 64 maps, which are those of filters'
     /// sets, and two.
@@ -62,6 +65,10 @@ impl CountingProgram {
         options: &CountingOptions<'_>,
         classes: &[CountedClass<'_>],
     ) -> Result<Program, LoadError> {
+        assert!(
+            options.groups.is_none() || classes.len() <= MOST_CLASSES,
+            "a mark for each class"
+        );
         let kind = if options.place.is_xdp() {
             ProgramKind::Xdp
         } else {
@@ -73,13 +80,17 @@ impl CountingProgram {
 
 fn write<'m>(options: &CountingOptions<'m>, classes: &[CountedClass<'m>]) -> Vec<crate::Insn<'m>> {
     let mut code = Code::new(options.place);
-    let pass = code.label();
+    let [counted, pass] = [code.label(), code.label()];
     if !classes.is_empty() {
         begin(&mut code, options, classes, pass);
         for section in sections(&mut code, options, classes) {
             code.place(section.1);
             write_section(&mut code, section.0, options, classes);
-            code.jump(pass);
+            code.jump(counted);
+        }
+        code.place(counted);
+        if let Some((_, table)) = options.groups {
+            write_groups(&mut code, classes, table);
         }
     }
     let verdict = if options.place.is_xdp() {
@@ -121,6 +132,7 @@ fn begin<'m>(
     size::measure(code, options.overhead);
     if let Some((field, _)) = options.groups {
         key::find(code, field);
+        marks::clear(code, classes.len());
     }
 }
 
@@ -192,24 +204,40 @@ fn write_section<'m>(
     options: &CountingOptions<'m>,
     classes: &[CountedClass<'m>],
 ) {
-    let groups = options.groups.map(|(_, table)| table);
-    let forgets = |class: &&CountedClass<'m>| {
+    let has_groups = options.groups.is_some();
+    let count = |code: &mut Code<'m>, number, slot| {
+        count(code, slot);
+        if has_groups {
+            marks::set(code, number);
+        }
+    };
+    let forgets = |(_, class): &(usize, &CountedClass<'m>)| {
         let fragment = class.filter.and_then(|filter| filter.fragment(shape));
         fragment.is_some_and(|fragment| fragment.forgets)
     };
-    let (last, first): (Vec<&CountedClass<'m>>, Vec<_>) = classes.iter().partition(forgets);
-    for class in first.into_iter().chain(last) {
+    let (last, first): (Vec<_>, Vec<_>) = classes.iter().enumerate().partition(forgets);
+    for (number, class) in first.into_iter().chain(last) {
         match class.filter {
-            None => count(code, class.slot, groups),
+            None => count(code, number, class.slot),
             Some(filter) => {
                 let Some(fragment) = filter.fragment(shape) else {
                     continue;
                 };
                 ask(code, filter, fragment, |code| {
-                    count(code, class.slot, groups);
+                    count(code, number, class.slot);
                 });
             }
         }
+    }
+}
+
+/// Counts by key for each class that takes the packet.
+fn write_groups<'m>(code: &mut Code<'m>, classes: &[CountedClass<'m>], table: BorrowedFd<'m>) {
+    for (number, class) in classes.iter().enumerate() {
+        let next = code.label();
+        marks::unless_set(code, number, next);
+        by_key(code, class.slot, table);
+        code.place(next);
     }
 }
 

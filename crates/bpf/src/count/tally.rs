@@ -29,13 +29,10 @@ impl Slot {
     }
 }
 
-/// Counts the packet in `slot`, and by its key in `groups`.
-pub(super) fn count<'m>(code: &mut Code<'m>, slot: Slot, groups: Option<BorrowedFd<'m>>) {
+/// Counts the packet in `slot`.
+pub(super) fn count(code: &mut Code<'_>, slot: Slot) {
     code.push(AnyInsn::load(Size::Double, Reg::R1, Reg::R10, COUNTERS));
     add(code, Reg::R1, slot.offset());
-    if let Some(groups) = groups {
-        by_key(code, slot, groups);
-    }
 }
 
 /// Adds the packet to two counters at `base + offset`. `R2` and `R3` are lost.
@@ -56,13 +53,16 @@ fn add(code: &mut Code<'_>, base: Reg, offset: i16) {
     ]);
 }
 
-/// `R1` holds the counters. Nobody else runs on this CPU meanwhile, but others may insert the same key:
-/// then it is found when it is looked up again.
-fn by_key<'m>(code: &mut Code<'m>, slot: Slot, groups: BorrowedFd<'m>) {
+/// Counts the packet by its key in `groups`.
+///
+/// Nobody else runs on this CPU meanwhile, but others may insert the same key: then it is found when it is
+/// looked up again.
+pub(super) fn by_key<'m>(code: &mut Code<'m>, slot: Slot, groups: BorrowedFd<'m>) {
     let [look, hit, done] = [(); 3].map(|()| code.label());
     let kind = KEY + KEY_KIND;
     code.push(AnyInsn::load(Size::Word, Reg::R2, Reg::R10, kind));
     code.push(AnyInsn::jump_if(Condition::NotEqual, Reg::R2, 0, look));
+    code.push(AnyInsn::load(Size::Double, Reg::R1, Reg::R10, COUNTERS));
     add(code, Reg::R1, slot.offset() + WITHOUT_KEY);
     code.jump(done);
     code.place(look);

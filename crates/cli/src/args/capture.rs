@@ -1,17 +1,18 @@
 //! Flags of `tapline capture`.
 
+use std::net::SocketAddr;
 use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use ring::{DirectionFilter, TimestampSource};
 use tapline::capture::{Backend, Sampling};
 
 use super::sample::sample;
-use super::{ModeArgs, OutputArgs};
-use crate::units;
+use super::{DeliveryArgs, ModeArgs, OutputArgs};
+use crate::{metrics, units};
 
 /// Takes packets from interfaces and accounts for every one: in a file, in a pipe, or a line each.
 #[derive(Args, Debug)]
@@ -55,18 +56,8 @@ pub struct CaptureArgs {
     #[arg(long, value_name = "RING", default_value = "auto", value_parser = backend)]
     pub backend: BackendChoice,
 
-    /// How soon a packet is delivered: at once, or when a batch has gathered
-    #[arg(long, value_enum, default_value_t = Delivery::Batch)]
-    pub delivery: Delivery,
-
-    /// Size of a batch
-    #[arg(long, value_name = "SIZE", default_value = "1M", value_parser = units::size)]
-    pub min_bytes: u64,
-
-    /// Time after which a batch is delivered though not full, in whole milliseconds [default: 100ms
-    /// into a file, 10ms to a pipe or the screen]
-    #[arg(long, value_name = "TIME", value_parser = units::time)]
-    pub timeout: Option<Duration>,
+    #[command(flatten)]
+    pub delivery: DeliveryArgs,
 
     /// Size of the ring of each interface; with --mode drop of its rings, in which a packet takes 2K
     /// however short it is [default: 32M, with --mode drop 128M]
@@ -95,6 +86,11 @@ pub struct CaptureArgs {
     #[arg(long, value_name = "TIME", value_parser = units::nonzero_time)]
     pub stats_interval: Option<Duration>,
 
+    /// Serve the counters to Prometheus at http://ADDR:PORT/metrics, on the loopback if no ADDR is
+    /// given
+    #[arg(long, value_name = "[ADDR:]PORT", value_parser = metrics::address)]
+    pub metrics: Option<SocketAddr>,
+
     /// Exit with status 1 if more packets than this were lost: a number, or a share such as 0.1%
     #[arg(long, value_name = "N|P%")]
     pub fail_loss: Option<LossLimit>,
@@ -116,18 +112,6 @@ pub struct CaptureArgs {
     pub filter: Vec<String>,
 }
 
-/// When packets are delivered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Delivery {
-    /// Wake for every packet
-    Immediate,
-    /// Wake for a batch
-    Batch,
-    /// Not supported by this build
-    #[value(hide = true)]
-    Adaptive,
-}
-
 /// A ring, as asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BackendChoice {
@@ -135,7 +119,7 @@ pub enum BackendChoice {
     Ring(Backend),
 }
 
-fn backend(text: &str) -> Result<BackendChoice, String> {
+pub(super) fn backend(text: &str) -> Result<BackendChoice, String> {
     match text {
         "auto" => Ok(BackendChoice::Auto),
         "packet-v2" => Ok(BackendChoice::Ring(Backend::PacketV2)),
@@ -146,7 +130,7 @@ fn backend(text: &str) -> Result<BackendChoice, String> {
     }
 }
 
-fn direction(text: &str) -> Result<DirectionFilter, String> {
+pub(super) fn direction(text: &str) -> Result<DirectionFilter, String> {
     match text {
         "in" => Ok(DirectionFilter::In),
         "out" => Ok(DirectionFilter::Out),
@@ -155,7 +139,7 @@ fn direction(text: &str) -> Result<DirectionFilter, String> {
     }
 }
 
-fn timestamps(text: &str) -> Result<TimestampSource, String> {
+pub(super) fn timestamps(text: &str) -> Result<TimestampSource, String> {
     match text {
         "kernel" => Ok(TimestampSource::Kernel),
         "hardware" => Ok(TimestampSource::Hardware),

@@ -1,9 +1,12 @@
 //! The flags, as typed.
 
 mod capture;
+mod count;
+mod delivery;
 mod demo;
 mod doctor;
 mod filter;
+mod latency;
 mod mode;
 mod output;
 mod ping;
@@ -14,10 +17,13 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
-pub use capture::{BackendChoice, CaptureArgs, Delivery, LossLimit};
+pub use capture::{BackendChoice, CaptureArgs, LossLimit};
+pub use count::{ClassArg, CountArgs};
+pub use delivery::{Delivery, DeliveryArgs, TARGET};
 pub use demo::DemoArgs;
 pub use doctor::DoctorArgs;
 pub use filter::{Emit, FilterArgs, Place};
+pub use latency::LatencyArgs;
 pub use mode::ModeArgs;
 pub use output::{FileFormat, OutputArgs};
 pub use ping::{Origin, PingArgs};
@@ -42,6 +48,10 @@ pub enum Command {
 
     /// Print, filter, merge, convert and summarise capture files
     Read(Box<ReadArgs>),
+
+    Count(Box<CountArgs>),
+
+    Latency(LatencyArgs),
 
     Filter(FilterArgs),
 

@@ -12,21 +12,23 @@ use tapline::capture::{
     Capture, CaptureError, Ended, FileConsumer, Filter, OpenLink, Options, Outcome,
 };
 
-use crate::args::{CaptureArgs, Delivery};
+use crate::args::CaptureArgs;
 use crate::failure::{Exit, Failure, chain};
 use crate::line::Printer;
+use crate::metrics::{self, Server};
 use crate::output::{self, Written};
 use crate::{privilege, signals};
 use progress::Progress;
 use summary::Summary;
 
+pub use setup::refuse_misplaced;
 pub use summary::{account_line, lost_json};
 
 pub fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
-    refuse_unsupported(args)?;
     let options = setup::options(args)?;
     let stop = signals::stop()?;
-    let capture = open(options)?;
+    let server = args.metrics.map(Server::bind).transpose()?;
+    let mut capture = open(options)?;
     let backend = capture
         .links()
         .next()
@@ -36,7 +38,7 @@ pub fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
     let mut written = Written::default();
     let outcome = if let Some(path) = &args.output.write {
         let file = setup::file(args, path, &capture)?;
-        begin(args, &capture, &Written::from(&file))?;
+        begin(args, &mut capture, &Written::from(&file), server)?;
         let to_pipe = output::is_stdout(path);
         let flush = if to_pipe {
             Duration::ZERO
@@ -53,7 +55,7 @@ pub fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
         };
         outcome
     } else {
-        begin(args, &capture, &written)?;
+        begin(args, &mut capture, &written, server)?;
         let mut printer = Printer::new(args.json);
         for interface in capture.interfaces() {
             printer.add_interface(interface);
@@ -74,59 +76,68 @@ pub fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
 }
 
 /// Where the filter is wrong, or means what its reader may not expect, its place is shown.
-fn open(options: Options) -> Result<Capture, Failure> {
+pub fn open(options: Options) -> Result<Capture, Failure> {
     let text = match &options.filter {
         Some(Filter::Expression(expression)) => expression.text.clone(),
         _ => String::new(),
     };
-    let capture = Capture::open(options).map_err(|error| {
-        let below = match &error {
-            CaptureError::Filter { error, .. } => crate::filter::shown(&text, error),
-            _ => String::new(),
-        };
-        Failure {
-            below,
-            ..error.into()
-        }
-    })?;
+    let capture = Capture::open(options).map_err(|error| refused(&text, error))?;
     crate::filter::warn(&text, capture.filter_warnings());
     Ok(capture)
 }
 
+/// Why a capture with filter `text` could not be opened; where the filter is wrong its place is shown.
+pub fn refused(text: &str, error: CaptureError) -> Failure {
+    let below = match &error {
+        CaptureError::Filter { error, .. } => crate::filter::shown(text, error),
+        _ => String::new(),
+    };
+    Failure {
+        below,
+        ..error.into()
+    }
+}
+
 /// The last steps before packets are handled: no privilege is needed any more, and all is ready.
-fn begin(args: &CaptureArgs, capture: &Capture, written: &Written) -> Result<(), Failure> {
+fn begin(
+    args: &CaptureArgs,
+    capture: &mut Capture,
+    written: &Written,
+    server: Option<Server>,
+) -> Result<(), Failure> {
     let counts = |link: OpenLink<'_>| link.filter.is_some() || link.xdp_mode.is_some();
     privilege::drop_unneeded(args.sample.is_some() || capture.links().any(counts))?;
-    start::show(args, capture, written)
+    let url = server.as_ref().map(Server::url);
+    if let Some(server) = server {
+        let live = capture.live();
+        server.serve(move || metrics::capture_families(&live.accounts()))?;
+    }
+    start::show(args, capture, written, url.as_deref())
         .map_err(|error| Failure::job_on("cannot write to standard output", &error))
 }
 
 /// Exit status, and the line for a capture that did not end by itself.
 fn finish(args: &CaptureArgs, outcome: &Outcome) -> Result<Exit, Failure> {
-    let failed = |line: String| Err(Failure::new(Exit::Failed, line));
-    match &outcome.ended {
-        Ended::LinkDown { link } => return failed(format!("interface {link} went down")),
-        Ended::LinkRemoved { link } => return failed(format!("interface {link} was removed")),
-        Ended::Consumer(error) => return failed(chain(&**error)),
-        Ended::Wait(error) => return Err(Failure::job_on("cannot wait for packets", error)),
-        _ => {}
-    }
+    ended(&outcome.ended)?;
     let lost = outcome.account.lost.total();
     let all = outcome.account.delivered + outcome.account.filtered.unwrap_or(0) + lost;
     match args.fail_loss {
-        Some(limit) if limit.is_exceeded(lost, all) => failed(format!(
-            "lost {lost} of {all} packets, more than --fail-loss allows"
+        Some(limit) if limit.is_exceeded(lost, all) => Err(Failure::new(
+            Exit::Failed,
+            format!("lost {lost} of {all} packets, more than --fail-loss allows"),
         )),
         _ => Ok(Exit::Done),
     }
 }
 
-fn refuse_unsupported(args: &CaptureArgs) -> Result<(), Failure> {
-    let unsupported = |line: String| Err(Failure::new(Exit::Unsupported, line));
-    if args.delivery == Delivery::Adaptive {
-        return unsupported(
-            "adaptive delivery is not supported by this build (use immediate or batch)".into(),
-        );
+/// The line for a capture that was not to end so.
+pub fn ended(ended: &Ended) -> Result<(), Failure> {
+    let failed = |line: String| Err(Failure::new(Exit::Failed, line));
+    match ended {
+        Ended::LinkDown { link } => failed(format!("interface {link} went down")),
+        Ended::LinkRemoved { link } => failed(format!("interface {link} was removed")),
+        Ended::Consumer(error) => failed(chain(&**error)),
+        Ended::Wait(error) => Err(Failure::job_on("cannot wait for packets", error)),
+        _ => Ok(()),
     }
-    Ok(())
 }

@@ -8,8 +8,14 @@ use tapline::capture::{Account, Consumer, ConsumerError};
 
 use super::summary::lost_json;
 use crate::args::CaptureArgs;
-use crate::json;
 use crate::units::{amount, grouped, span};
+use crate::{json, metrics};
+
+/// How often a capture is to tick, and how many ticks there are from one telling to the next.
+pub fn ticks(args: &CaptureArgs) -> (Duration, u32) {
+    let interval = args.stats_interval.unwrap_or(Duration::from_secs(1));
+    metrics::ticks(interval, args.metrics.is_some())
+}
 
 /// How progress is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +32,7 @@ enum Telling {
 
 pub struct Progress {
     telling: Telling,
+    ticks: u32,
 }
 
 impl Progress {
@@ -38,16 +45,18 @@ impl Progress {
             (None, Some(_)) if terminal && !args.quiet => Telling::Live,
             _ => Telling::Nothing,
         };
-        Self { telling }
+        let (_, ticks) = ticks(args);
+        Self { telling, ticks }
     }
 
     /// Counts and tells what passes to `inner`.
     pub fn around<C>(self, inner: C) -> Observed<C> {
         let now = Instant::now();
-        let telling = self.telling;
         Observed {
             inner,
-            telling,
+            telling: self.telling,
+            ticks: self.ticks,
+            ticks_left: self.ticks,
             start: now,
             last: now,
             packets: 0,
@@ -61,6 +70,9 @@ impl Progress {
 pub struct Observed<C> {
     inner: C,
     telling: Telling,
+    /// Ticks from one telling to the next, and to the next one from now.
+    ticks: u32,
+    ticks_left: u32,
     start: Instant,
     last: Instant,
     packets: u64,
@@ -140,8 +152,12 @@ impl<C: Consumer> Consumer for Observed<C> {
     }
 
     fn tick(&mut self, now_ns: u64, account: &Account) -> Result<(), ConsumerError> {
-        self.tell(account)
-            .map_err(|error| format!("cannot write to standard output: {error}"))?;
+        self.ticks_left -= 1;
+        if self.ticks_left == 0 {
+            self.ticks_left = self.ticks;
+            self.tell(account)
+                .map_err(|error| format!("cannot write to standard output: {error}"))?;
+        }
         self.inner.tick(now_ns, account)
     }
 

@@ -10,7 +10,8 @@ use tapline::capture::{
     Backend, Capture, DROP_BUFFER_BYTES, Expression, Filter, Limits, Mode, Options, XdpPlace,
 };
 
-use crate::args::{BackendChoice, CaptureArgs, Delivery, ModeArgs};
+use super::progress;
+use crate::args::{BackendChoice, CaptureArgs, Delivery, DeliveryArgs, ModeArgs};
 use crate::failure::{Exit, Failure, chain};
 use crate::names::System;
 use crate::{filter_file, output};
@@ -19,6 +20,7 @@ pub fn options(args: &CaptureArgs) -> Result<Options, Failure> {
     output::refuse_two_on_stdout(&args.output, args.json)?;
     output::refuse_keep_alone(&args.output)?;
     refuse_without_xdp(args)?;
+    refuse_misplaced(args.delivery, usual(args))?;
     let text = match &args.filter_file {
         Some(path) => Some(filter_file::expression(path)?),
         None => (!args.filter.is_empty()).then(|| args.filter.join(" ")),
@@ -56,23 +58,30 @@ pub fn options(args: &CaptureArgs) -> Result<Options, Failure> {
             bytes => bytes,
         },
         buffer_bytes: args.buffer.map_or_else(|| default_buffer(args), bytes),
-        delivery: match args.delivery {
-            Delivery::Immediate => ring::Delivery::Immediate,
-            Delivery::Batch | Delivery::Adaptive => {
-                let min_bytes = bytes(args.min_bytes);
-                ring::Delivery::Batch {
-                    min_bytes,
-                    timeout: args.timeout.unwrap_or_else(|| default_timeout(args)),
-                }
-            }
-        },
+        delivery: args.delivery.policy(usual(args), default_timeout(args)),
+        spin: args.delivery.spin.unwrap_or_default(),
+        stall: args.delivery.stall,
         timestamps: args.timestamp,
         limits: Limits {
             packets: args.count.map(Into::into),
             duration: args.duration,
         },
-        tick: args.stats_interval.unwrap_or(Duration::from_secs(1)),
+        tick: progress::ticks(args).0,
     })
+}
+
+/// The delivery if none was asked for.
+fn usual(_args: &CaptureArgs) -> Delivery {
+    Delivery::Batch
+}
+
+/// A flag of one delivery has no effect with another.
+pub fn refuse_misplaced(args: DeliveryArgs, usual: Delivery) -> Result<(), Failure> {
+    let Some((flag, delivery)) = args.misplaced(usual) else {
+        return Ok(());
+    };
+    let line = format!("{flag} needs --delivery {delivery}");
+    Err(Failure::new(Exit::Usage, line))
 }
 
 /// Somebody watches a pipe or a screen. A file can wait; a longer time then means that each block of

@@ -12,7 +12,14 @@ use crate::output::Written;
 use crate::units::binary;
 
 /// Prints it: JSON always and on standard output, text on standard error unless told to be quiet.
-pub fn show(args: &CaptureArgs, capture: &Capture, written: &Written) -> io::Result<()> {
+///
+/// `metrics` is where the counters are served.
+pub fn show(
+    args: &CaptureArgs,
+    capture: &Capture,
+    written: &Written,
+    metrics: Option<&str>,
+) -> io::Result<()> {
     if args.json {
         let interfaces: Vec<_> = capture
             .links()
@@ -34,6 +41,7 @@ pub fn show(args: &CaptureArgs, capture: &Capture, written: &Written) -> io::Res
             "at_ns": abi::clock::realtime_ns(),
             "interfaces": interfaces,
             "files": written.names(),
+            "metrics": metrics,
         });
         return json::print(&event);
     }
@@ -47,6 +55,9 @@ pub fn show(args: &CaptureArgs, capture: &Capture, written: &Written) -> io::Res
         for opened in capture.links() {
             // A closed standard error ends nothing.
             let _ = writeln!(out, "{}{hint}", line(&opened));
+        }
+        if let Some(url) = metrics {
+            let _ = writeln!(out, "metrics at {url}");
         }
     }
     Ok(())

@@ -142,16 +142,7 @@ pub fn account_line(out: &mut dyn Write, link: Option<&str>, account: &Account) 
 
 /// Where packets were lost, if they were, and which places cannot be known.
 fn places(lost: &Lost) -> String {
-    let places = [
-        ("nic", lost.nic),
-        ("driver", lost.driver),
-        ("ring", Some(lost.ring)),
-        ("program", Some(lost.program)),
-        ("reader", Some(lost.reader)),
-        ("writer", Some(lost.writer)),
-    ];
-    let told: Vec<_> = places
-        .into_iter()
+    let told: Vec<_> = (lost.places().into_iter())
         .filter_map(|(place, count)| match count {
             Some(0) => None,
             Some(count) => Some(format!("{place} {}", grouped(count))),
@@ -172,12 +163,7 @@ pub fn xdp_mode_json(mode: Option<XdpMode>) -> Value {
 
 /// The losses by place; what cannot be known is null.
 pub fn lost_json(lost: &Lost) -> Value {
-    serde_json::json!({
-        "nic": lost.nic,
-        "driver": lost.driver,
-        "ring": lost.ring,
-        "program": lost.program,
-        "reader": lost.reader,
-        "writer": lost.writer,
-    })
+    let places = lost.places().into_iter();
+    let places = places.map(|(place, lost)| (place.to_owned(), Value::from(lost)));
+    Value::Object(places.collect())
 }

@@ -14,6 +14,7 @@ use super::table;
 use super::traffic::Sent;
 use crate::capture::{account_line, lost_json};
 use crate::failure::Failure;
+use crate::paint::Paint;
 use crate::units::{binary, grouped, span};
 
 /// Where and how it is said.
@@ -23,48 +24,14 @@ pub struct Screen {
     paint: Paint,
 }
 
-/// Colours, or none.
-#[derive(Clone, Copy, Debug)]
-pub struct Paint {
-    on: bool,
-}
-
-impl Paint {
-    fn with(self, code: &str, text: &str) -> String {
-        if self.on {
-            format!("\x1b[{code}m{text}\x1b[0m")
-        } else {
-            text.to_owned()
-        }
-    }
-
-    pub fn strong(self, text: &str) -> String {
-        self.with("1", text)
-    }
-
-    pub fn dim(self, text: &str) -> String {
-        self.with("2", text)
-    }
-
-    pub fn good(self, text: &str) -> String {
-        self.with("32", text)
-    }
-
-    pub fn bad(self, text: &str) -> String {
-        self.with("1;31", text)
-    }
-}
-
 impl Screen {
     pub fn new(json: bool) -> Self {
         let is_terminal = io::stdout().is_terminal();
-        let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-        let is_dumb = std::env::var_os("TERM").is_none_or(|terminal| terminal == "dumb");
-        let on = is_terminal && !json && !is_set("NO_COLOR") && !is_dumb;
+        let paint = Paint::new(is_terminal && !json);
         Self {
             json,
             is_terminal,
-            paint: Paint { on },
+            paint,
         }
     }
 

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::compare::{Comparison, Row};
 use super::hosts::{LEFT, RIGHT};
-use super::screen::Paint;
+use crate::paint::Paint;
 use crate::units::grouped;
 
 const NAME: usize = 16;

@@ -3,11 +3,13 @@
 
 #![allow(dead_code, reason = "each test file uses its part of it")]
 
+pub mod count;
 pub mod doctor;
 pub mod files;
 pub mod frames;
 pub mod ping;
 pub mod run;
+pub mod scrape;
 
 use std::ffi::OsStr;
 use std::path::Path;

@@ -1,10 +1,11 @@
 //! Running the program, and waiting for what it says.
 
+use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use lab::Host;
 use rustix::process::{Pid, Signal, kill_process};
@@ -14,6 +15,19 @@ use super::{PROGRAM, name};
 
 /// How long the program may be silent before the test fails.
 const DEADLINE: Duration = Duration::from_mins(1);
+
+/// Returns when it is so.
+#[track_caller]
+pub fn wait_until(is_so: impl Fn() -> bool) {
+    let start = Instant::now();
+    while start.elapsed() < DEADLINE {
+        if is_so() {
+            return;
+        }
+        thread::yield_now();
+    }
+    panic!("it does not come about");
+}
 
 /// `tapline capture -i` with the host's first interface and `arguments`, on `host`.
 pub fn command(host: &Host, arguments: &[&str]) -> Command {
@@ -149,6 +163,16 @@ impl Running {
 
     pub fn signal(&self, signal: Signal) {
         kill_process(self.pid(), signal).expect("it takes signals");
+    }
+
+    /// Returns when it has no signal waiting to be handled.
+    pub fn handled(&self) {
+        let path = format!("/proc/{}/status", self.pid().as_raw_nonzero());
+        wait_until(|| {
+            let status = fs::read_to_string(&path).expect("the process is there");
+            let mut pending = status.lines().filter(|line| line.contains("Pnd:"));
+            pending.all(|line| line.ends_with("\t0000000000000000"))
+        });
     }
 
     /// Asks it to end and waits for that.

@@ -279,6 +279,14 @@ impl RingBuffer {
         self.account.unreadable += unreadable as u64;
     }
 
+    /// Whether the packets that wait take `bytes` of the buffer or more; 1 asks whether there is any. A
+    /// packet that the program is just writing counts.
+    #[inline]
+    pub fn holds(&self, bytes: usize) -> bool {
+        let waiting = self.waiting_bytes();
+        waiting > 0 && waiting >= bytes
+    }
+
     /// Whether a quarter of the buffer or more waits to be read.
     pub fn is_filling(&self) -> bool {
         self.waiting_bytes() > self.buffer_bytes() / 4

@@ -28,6 +28,10 @@ impl Memory {
         })
     }
 
+    pub fn chunk_bytes(&self) -> usize {
+        self.chunk_bytes
+    }
+
     pub fn region(&self) -> &Region {
         &self.region
     }

@@ -265,6 +265,14 @@ impl XdpRing {
         self.account.unreadable += unreadable as u64;
     }
 
+    /// Whether the packets that wait take `bytes` of the packet memory or more, in whole chunks; 1 asks
+    /// whether there is any.
+    #[inline]
+    pub fn holds(&self, bytes: usize) -> bool {
+        let waiting = self.rx.ready() as usize;
+        waiting > 0 && waiting * self.memory.chunk_bytes() >= bytes
+    }
+
     /// Whether a quarter of the ring or more waits to be read.
     pub fn is_filling(&self) -> bool {
         self.rx.ready() > self.rx.count() / 4

@@ -20,10 +20,21 @@ pub struct Lost {
 }
 
 impl Lost {
+    /// Each place by its name, in the order in which packets pass them.
+    pub fn places(&self) -> [(&'static str, Option<u64>); 6] {
+        [
+            ("nic", self.nic),
+            ("driver", self.driver),
+            ("ring", Some(self.ring)),
+            ("program", Some(self.program)),
+            ("reader", Some(self.reader)),
+            ("writer", Some(self.writer)),
+        ]
+    }
+
     /// Those that are known of.
     pub fn total(&self) -> u64 {
-        let known = self.nic.unwrap_or(0) + self.driver.unwrap_or(0);
-        known + self.ring + self.program + self.reader + self.writer
+        self.places().iter().filter_map(|(_, lost)| *lost).sum()
     }
 }
 

@@ -127,6 +127,7 @@ fn ring_options(options: &Options, filter: ring::Filter) -> ring::Options {
         snaplen: options.snaplen,
         buffer_bytes: options.buffer_bytes,
         delivery: options.delivery,
+        stall: options.stall,
         fanout: None,
         timestamps: options.timestamps,
         filter,

@@ -12,6 +12,7 @@ use super::delivery::Delivery;
 use super::job::Capture;
 use super::outcome::{Ended, LinkAccount, Outcome};
 use super::port::Port;
+use super::survey::State;
 use super::wait::nanoseconds;
 use crate::stop::Stop;
 
@@ -27,13 +28,16 @@ impl Capture {
         }
         self.waiter.remove_stop(stop);
         let block_ns = match self.options.delivery {
-            Policy::Batch { timeout, .. } => nanoseconds(timeout),
+            Policy::Batch { timeout: block, .. } | Policy::Adaptive { target: block } => {
+                nanoseconds(block)
+            }
             _ => 0,
         };
         let deadline_ns = monotonic_ns().saturating_add(block_ns + nanoseconds(SETTLE));
         loop {
-            while delivery.round(&mut self.lanes) && monotonic_ns() < deadline_ns {}
-            self.measure(0);
+            while !delivery.round(&mut self.lanes).emptied && monotonic_ns() < deadline_ns {}
+            let states = self.ask();
+            self.measure(&states, 0);
             let is_settled = |port: &Port| port.is_settled(&self.lanes);
             if self.ports.iter().all(is_settled) || monotonic_ns() >= deadline_ns {
                 break;
@@ -47,10 +51,18 @@ impl Capture {
         }
     }
 
-    /// Brings the account up to date; `writer` is what the consumer lost.
-    pub(super) fn measure(&mut self, writer: u64) -> Account {
-        for port in &mut self.ports {
-            port.measure(&mut self.lanes, &mut self.netlink);
+    /// Asks all interfaces, and waits for their answers.
+    pub(super) fn ask(&mut self) -> Vec<State> {
+        let ports = self.ports.iter();
+        let ask = |port: &Port| State::ask(&mut self.netlink, port.index());
+        ports.map(ask).collect()
+    }
+
+    /// Brings the account up to date, where `states` are what the interfaces answered last; `writer` is
+    /// what the consumer lost.
+    pub(super) fn measure(&mut self, states: &[State], writer: u64) -> Account {
+        for (port, state) in self.ports.iter_mut().zip(states) {
+            port.measure(&mut self.lanes, state.statistics);
         }
         self.account(writer)
     }

@@ -15,6 +15,7 @@ const UNKNOWN: u64 = u64::MAX;
 #[derive(Debug, Default)]
 pub(super) struct Counters {
     delivered: AtomicU64,
+    bytes: AtomicU64,
     filtered: AtomicU64,
     sampled_out: AtomicU64,
     nic: AtomicU64,
@@ -34,11 +35,19 @@ impl Counters {
         }
     }
 
-    /// Counts a packet that the consumer took. Only the capture's thread writes.
+    /// Counts a packet of so many bytes that the consumer took. Only the capture's thread writes.
     #[inline]
-    pub fn deliver(&self) {
-        let delivered = self.delivered.load(Ordering::Relaxed);
-        self.delivered.store(delivered + 1, Ordering::Relaxed);
+    pub fn deliver(&self, bytes: u32) {
+        let add = |counter: &AtomicU64, value: u64| {
+            counter.store(counter.load(Ordering::Relaxed) + value, Ordering::Relaxed);
+        };
+        add(&self.delivered, 1);
+        add(&self.bytes, u64::from(bytes));
+    }
+
+    /// Bytes that the delivered packets had on the wire.
+    pub fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
     }
 
     /// Takes over what was measured: neither `delivered` nor `lost.reader` nor `lost.writer`.

@@ -14,6 +14,23 @@ const ROUND_BATCHES: usize = 16;
 /// Rings whose packets are put in order together at most.
 const MERGED: usize = 16;
 
+/// What a round found.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Round {
+    /// Packets read, wanted or not.
+    pub packets: u64,
+    /// Nothing was left to read at its end.
+    pub emptied: bool,
+}
+
+impl Round {
+    /// None there.
+    pub const EMPTY: Self = Self {
+        packets: 0,
+        emptied: true,
+    };
+}
+
 /// Hands packets to the consumer as long as it takes them and they are wanted.
 pub(super) struct Delivery<'c, C> {
     pub consumer: &'c mut C,
@@ -30,25 +47,31 @@ impl<C: Consumer> Delivery<'_, C> {
         }
     }
 
-    /// Hands on what lies ready in the rings; tells whether there was anything.
-    pub fn round(&mut self, lanes: &mut [Lane]) -> bool {
+    /// Hands on what lies ready in the rings.
+    pub fn round(&mut self, lanes: &mut [Lane]) -> Round {
         if let [lane] = lanes {
             return self.drain(lane);
         }
-        let mut busy = false;
+        let mut packets = 0;
+        let mut emptied = true;
         for lanes in lanes.chunks_mut(MERGED) {
-            busy |= self.merge(lanes);
+            let merged = self.merge(lanes);
+            packets += merged.packets;
+            emptied &= merged.emptied;
         }
-        busy
+        Round { packets, emptied }
     }
 
     /// One ring: its packets as they come.
-    fn drain(&mut self, lane: &mut Lane) -> bool {
+    fn drain(&mut self, lane: &mut Lane) -> Round {
         let origin = Origin::of(lane);
-        for batch_number in 0..ROUND_BATCHES {
+        let mut round = Round::default();
+        for _ in 0..ROUND_BATCHES {
             let Some(mut batch) = lane.source.next_batch() else {
-                return batch_number > 0;
+                round.emptied = true;
+                break;
             };
+            round.packets += batch.len() as u64;
             let mut lost_before = lost_before(&batch);
             for packet in batch.packets() {
                 let lost_before = lost_before.take();
@@ -61,7 +84,7 @@ impl<C: Consumer> Delivery<'_, C> {
                 );
             }
         }
-        true
+        round
     }
 
     /// At most [`MERGED`] rings: a batch of each, by time stamp, until one is at its end; what is left
@@ -69,7 +92,7 @@ impl<C: Consumer> Delivery<'_, C> {
     ///
     /// Order holds within what lies ready together; a packet that its ring hands over later than
     /// another's younger one comes after that.
-    fn merge(&mut self, lanes: &mut [Lane]) -> bool {
+    fn merge(&mut self, lanes: &mut [Lane]) -> Round {
         let mut taken = [const { None }; MERGED];
         let mut count = 0;
         for lane in lanes {
@@ -80,7 +103,11 @@ impl<C: Consumer> Delivery<'_, C> {
         }
         if let [Some(only), None, ..] = &mut taken {
             self.hand_on_alone(only);
-            return true;
+            let packets = only.batch.len() as u64;
+            return Round {
+                packets,
+                emptied: false,
+            };
         }
         let mut heads = [const { None }; MERGED];
         for (head, taken) in heads.iter_mut().zip(taken.iter_mut().flatten()) {
@@ -103,11 +130,15 @@ impl<C: Consumer> Delivery<'_, C> {
                 head.reading,
             );
         }
-        let handed_on = heads.map(|head| head.map_or(0, |head: Head<'_>| head.handed_on));
+        let handed_on: [usize; MERGED] =
+            heads.map(|head| head.map_or(0, |head: Head<'_>| head.handed_on));
         for (taken, handed_on) in taken.iter_mut().flatten().zip(handed_on) {
             taken.batch.end_after(handed_on);
         }
-        count > 0
+        Round {
+            packets: handed_on.iter().sum::<usize>() as u64,
+            emptied: count == 0,
+        }
     }
 
     /// A batch that there is nothing to put in order with.
@@ -169,7 +200,7 @@ impl<C: Consumer> Delivery<'_, C> {
         match self.consumer.packet(&packet) {
             Ok(()) => {
                 self.wanted -= 1;
-                counters.deliver();
+                counters.deliver(packet.original_len);
             }
             Err(failure) => {
                 self.failure = Some(failure);

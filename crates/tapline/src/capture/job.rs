@@ -1,27 +1,29 @@
 //! The capture itself: its lanes and limits.
 
 use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
 use abi::clock::{monotonic_ns, realtime_ns};
 use filter::Warning;
-use netlink::{IfIndex, Netlink, NetlinkError};
-use ring::Delivery as Policy;
-use rustix::io::Errno;
+use netlink::{IfIndex, Netlink};
 use store::model::Interface;
 use store::write::StatisticsSource;
 
 use super::consumer::Consumer;
-use super::delivery::Delivery;
+use super::control::{Control, Wish};
+use super::delivery::{Delivery, Round};
 use super::describe;
 use super::error::CaptureError;
 use super::lane::Lane;
+use super::live::Live;
 use super::mode;
 use super::opened::OpenLink;
 use super::options::Options;
 use super::outcome::{Ended, Outcome};
 use super::port::Port;
-use super::wait::{Waiter, Woken, gather, nanoseconds};
+use super::survey::{Presence, State, Survey};
+use super::wait::{Waiter, Woken, nanoseconds};
 use super::wanted::Wanted;
 use crate::stop::Stop;
 
@@ -35,9 +37,12 @@ pub struct Capture {
     pub(super) lanes: Vec<Lane>,
     interfaces: Vec<Interface>,
     pub(super) netlink: Netlink,
+    /// For the thread that asks the interfaces; of the network namespace in which they are.
+    survey_netlink: Option<Netlink>,
     pub(super) waiter: Waiter,
     pub(super) options: Options,
     warnings: Vec<Warning>,
+    pub(super) wish: Arc<Wish>,
     start_ns: u64,
 }
 
@@ -87,9 +92,11 @@ impl Capture {
             lanes,
             interfaces,
             netlink,
+            survey_netlink: Some(Netlink::open()?),
             waiter,
             options,
             warnings,
+            wish: Arc::default(),
             start_ns,
         })
     }
@@ -114,6 +121,12 @@ impl Capture {
         self.ports.iter().map(|port| port.opened(&self.lanes))
     }
 
+    /// What changes its delivery while it runs.
+    pub fn control(&self) -> Control {
+        let is_fixed = |lane: &Lane| !lane.source.wakes_early();
+        Control::new(self.wish.clone(), self.lanes.iter().any(is_fixed))
+    }
+
     /// Counters of the interfaces for files that end while the capture goes on: packets delivered up
     /// to that moment, the rest as of the last tick.
     pub fn statistics_source(&self) -> StatisticsSource {
@@ -126,6 +139,16 @@ impl Capture {
                 .map(|(number, counters)| counters.statistics(number, 0))
                 .collect()
         })
+    }
+
+    /// The counters by interface, for whoever watches the capture from outside.
+    pub fn live(&mut self) -> Live {
+        let states = self.ask();
+        self.measure(&states, 0);
+        let port = |port: &Port| (port.link.name.clone(), port.counters.clone());
+        Live {
+            ports: self.ports.iter().map(port).collect(),
+        }
     }
 
     /// Hands packets to `consumer` until a limit, `stop`, an interface or the consumer ends it.
@@ -162,17 +185,30 @@ impl Capture {
         let tick_ns = nanoseconds(self.options.tick).max(1);
         let mut next_tick_ns = monotonic_ns().saturating_add(tick_ns);
         let mut next_look_ns = self.next_look_ns();
+        let survey = self.survey()?;
+        let mut pause = self.new_pause();
         loop {
-            let busy = delivery.round(&mut self.lanes);
+            if let Some((delivery, spin)) = self.wish.take() {
+                (self.options.delivery, self.options.spin) = (delivery, spin);
+                // The one before it is over first: both set the thread's timer.
+                drop(pause);
+                pause = self.new_pause();
+            }
+            let round = if pause.holds_back(&self.lanes) {
+                Round::EMPTY
+            } else {
+                delivery.round(&mut self.lanes)
+            };
             if delivery.wanted == 0 {
                 return Ok(Ended::Packets);
             }
             let now_ns = monotonic_ns();
-            if !busy {
+            let step = pause.after(now_ns, round);
+            if step.is_pause() {
                 delivery.try_to(|consumer| consumer.idle(realtime_ns()));
             }
             if now_ns >= next_tick_ns {
-                let account = self.measure(delivery.consumer.lost());
+                let account = self.measure(&survey.states(), delivery.consumer.lost());
                 delivery.try_to(|consumer| consumer.tick(realtime_ns(), &account));
                 next_tick_ns = now_ns.saturating_add(tick_ns);
             }
@@ -180,21 +216,14 @@ impl Capture {
                 return Ok(Ended::Duration);
             }
             if now_ns >= next_look_ns {
-                if let Some(ended) = self.look() {
+                if let Some(ended) = self.look(&survey.states()) {
                     return Ok(ended);
                 }
                 next_look_ns = self.next_look_ns();
             }
-            let until_ns = if busy {
-                now_ns
-            } else {
-                next_tick_ns.min(end_ns).min(next_look_ns)
-            };
-            if let Some(ended) = self.wait(until_ns - now_ns)? {
+            let until_ns = next_tick_ns.min(end_ns).min(next_look_ns);
+            if let Some(ended) = self.pause(&mut pause, step, now_ns, until_ns, stop)? {
                 return Ok(ended);
-            }
-            if !busy {
-                self.gather(stop, next_tick_ns.min(end_ns))?;
             }
         }
     }
@@ -202,7 +231,12 @@ impl Capture {
     /// Sleeps until a ring has work, but `timeout_ns` at most; says so if the capture is to end.
     pub(super) fn wait(&mut self, timeout_ns: u64) -> io::Result<Option<Ended>> {
         let woken = self.waiter.wait(timeout_ns, &self.lanes)?;
-        Ok(woken.map(|woken| match woken {
+        Ok(woken.map(|woken| self.ended(woken)))
+    }
+
+    /// What it means that a sleep ended so.
+    pub(super) fn ended(&mut self, woken: Woken) -> Ended {
+        match woken {
             Woken::Stopped => Ended::Stopped,
             Woken::Broken(lane) => {
                 let link = self.lanes[lane].source.link();
@@ -212,7 +246,7 @@ impl Capture {
                     Err(_) => Ended::LinkRemoved { link: name },
                 }
             }
-        }))
+        }
     }
 
     /// When to look after interfaces that end without a sign.
@@ -225,31 +259,32 @@ impl Capture {
     }
 
     /// Whether one of those went down or away.
-    fn look(&mut self) -> Option<Ended> {
-        for port in self.ports.iter().filter(|port| port.ends_silently()) {
-            let name = || port.link.name.clone();
-            match self.netlink.link(IfIndex(port.link.index)) {
-                Ok(link) if !link.flags.is_up() => return Some(Ended::LinkDown { link: name() }),
-                Err(error) if is_gone(&error) => return Some(Ended::LinkRemoved { link: name() }),
-                // Of an interface that cannot be asked for now nothing is known.
-                _ => {}
+    fn look(&self, states: &[State]) -> Option<Ended> {
+        let known = self.ports.iter().zip(states);
+        for (port, state) in known.filter(|(port, _)| port.ends_silently()) {
+            let link = || port.link.name.clone();
+            match state.presence {
+                Presence::Down => return Some(Ended::LinkDown { link: link() }),
+                Presence::Gone => return Some(Ended::LinkRemoved { link: link() }),
+                Presence::Up | Presence::Unknown => {}
             }
         }
         None
     }
 
-    /// Lets packets gather where delivery is in batches. Ends early at `until_ns` and for `stop`.
-    fn gather(&self, stop: &Stop, until_ns: u64) -> io::Result<()> {
-        let Policy::Batch { min_bytes, timeout } = self.options.delivery else {
-            return Ok(());
+    /// Has the interfaces asked beside the reader from now on.
+    fn survey(&mut self) -> io::Result<Survey> {
+        let interval = if self.ports.iter().any(Port::ends_silently) {
+            self.options.tick.min(Duration::from_nanos(LOOK_NS))
+        } else {
+            self.options.tick
         };
-        let until_ns = until_ns.min(monotonic_ns().saturating_add(nanoseconds(timeout)));
-        gather(&self.lanes, stop, min_bytes, until_ns)
+        let links = self.ports.iter().map(Port::index).collect();
+        let states = self.ports.iter().map(Port::state_at_start).collect();
+        let netlink = self.survey_netlink.take();
+        let netlink = netlink.ok_or(io::ErrorKind::NotConnected)?;
+        Ok(Survey::begin(netlink, links, states, interval))
     }
-}
-
-fn is_gone(error: &NetlinkError) -> bool {
-    error.errno() == Some(Errno::NODEV.raw_os_error())
 }
 
 fn check(links: &[String]) -> Result<(), CaptureError> {

@@ -44,6 +44,11 @@ pub struct Options {
     pub buffer_bytes: usize,
     /// How soon packets reach the consumer.
     pub delivery: Delivery,
+    /// How long after a packet the reader goes on looking for the next one before it sleeps, which
+    /// keeps a processor busy; not for [`Delivery::Batch`].
+    pub spin: Duration,
+    /// How long the reader may be away while packets are few; as `stall` in [`ring::Options`].
+    pub stall: Option<Duration>,
     /// Who stamps the time.
     pub timestamps: TimestampSource,
     /// When it ends by itself.
@@ -69,6 +74,8 @@ impl Default for Options {
             snaplen: ring.snaplen,
             buffer_bytes: ring.buffer_bytes,
             delivery: ring.delivery,
+            spin: Duration::ZERO,
+            stall: ring.stall,
             timestamps: ring.timestamps,
             limits: Limits::default(),
             tick: Duration::from_secs(1),

@@ -18,6 +18,7 @@ use super::mode::Mode;
 use super::opened::OpenLink;
 use super::options::Options;
 use super::reading::Reading;
+use super::survey::{Presence, State};
 use super::wanted::Wanted;
 
 /// An interface, whose packets come in one lane or several.
@@ -112,6 +113,19 @@ impl Port {
         }
     }
 
+    /// Its number in the network namespace.
+    pub fn index(&self) -> IfIndex {
+        IfIndex(self.link.index)
+    }
+
+    /// What is known of the interface itself since it was opened.
+    pub fn state_at_start(&self) -> State {
+        State {
+            presence: Presence::Up,
+            statistics: self.at_start,
+        }
+    }
+
     /// Those of `lanes` that are this interface's.
     fn own<'l>(&self, lanes: &'l [Lane]) -> &'l [Lane] {
         &lanes[self.lanes.clone()]
@@ -134,8 +148,8 @@ impl Port {
     }
 
     /// Brings the counters up to date. What cannot be asked any more, as of an interface that is
-    /// gone, becomes unknown.
-    pub fn measure(&mut self, lanes: &mut [Lane], netlink: &mut Netlink) {
+    /// gone, becomes unknown; `now` is what the interface itself counts.
+    pub fn measure(&mut self, lanes: &mut [Lane], now: Option<LinkStatistics>) {
         let lanes = self.own_mut(lanes);
         for lane in lanes.iter_mut() {
             lane.source.refresh();
@@ -144,10 +158,6 @@ impl Port {
         let by_reader = |lane: &Lane| lane.reading.refused + lane.reading.surplus;
         let by_reader: u64 = lanes.iter().map(by_reader).sum();
         let dropped = |lane: &Lane| lane.source.account().dropped;
-        let now = netlink
-            .link(IfIndex(self.link.index))
-            .ok()
-            .and_then(|l| l.statistics);
         let since = |pick: fn(&LinkStatistics) -> u64| match self.direction {
             // What is lost on the way in was not on offer.
             DirectionFilter::Out => Some(0),

@@ -77,20 +77,21 @@ impl Source {
         }
     }
 
+    /// Whether the packets that wait take `bytes` of it or more; 1 asks whether there is any.
+    pub fn holds(&self, bytes: usize) -> bool {
+        match self {
+            Self::Packet(ring) => ring.holds(bytes),
+            Self::Xdp(ring) => ring.holds(bytes),
+            Self::Buffer(ring) => ring.holds(bytes),
+        }
+    }
+
     /// Whether a quarter of it or more waits to be read.
     pub fn is_filling(&self) -> bool {
         match self {
             Self::Packet(ring) => ring.is_filling(),
             Self::Xdp(ring) => ring.is_filling(),
             Self::Buffer(ring) => ring.is_filling(),
-        }
-    }
-
-    /// Whether `min_bytes` wait to be read, where that can be told.
-    pub fn has_bytes(&self, min_bytes: usize) -> bool {
-        match self {
-            Self::Packet(_) | Self::Xdp(_) => false,
-            Self::Buffer(ring) => ring.waiting_bytes() >= min_bytes,
         }
     }
 

@@ -1,7 +1,9 @@
 //! Sleeping until there is work.
 
 use std::io;
+use std::marker::PhantomData;
 use std::mem::MaybeUninit;
+use std::num::NonZeroU64;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 
@@ -9,7 +11,9 @@ use abi::clock::monotonic_ns;
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
+use rustix::thread::{current_timer_slack, set_current_timer_slack};
 
+use super::control::Wish;
 use super::lane::Lane;
 use crate::stop::Stop;
 
@@ -23,6 +27,7 @@ const EVENTS: usize = 16;
 const GATHER_NS: u64 = 1_000_000;
 
 /// What a sleep ended with, beside packets and time.
+#[derive(Clone, Copy, Debug)]
 pub(super) enum Woken {
     /// The stop was asked for.
     Stopped,
@@ -88,31 +93,70 @@ impl Waiter {
     }
 }
 
-/// Lets packets gather where the rings themselves do not, until `until_ns` on the monotonic clock or
-/// until a ring fills or has a batch of `min_bytes`. Ends early for `stop`.
+/// Lets packets gather until `until_ns` on the monotonic clock, until those of a ring take `bytes` of it,
+/// or until a ring fills. Ends early for a `wish`, and for `stop`, of which it says so.
+///
+/// Between two looks at the rings lies a millisecond at most.
 pub(super) fn gather(
     lanes: &[Lane],
     stop: &Stop,
-    min_bytes: usize,
+    wish: &Wish,
     until_ns: u64,
-) -> io::Result<()> {
-    let has_gathered = |lane: &Lane| {
-        let source = &lane.source;
-        source.wakes_early() && (source.is_filling() || source.has_bytes(min_bytes))
-    };
-    if !lanes.iter().any(|lane| lane.source.wakes_early()) {
-        return Ok(());
-    }
-    while !lanes.iter().any(has_gathered) {
+    bytes: usize,
+) -> io::Result<Option<Woken>> {
+    let is_enough = |lane: &Lane| lane.source.holds(bytes) || lane.source.is_filling();
+    while !lanes.iter().any(is_enough) && !wish.is_there() {
         let left_ns = until_ns.saturating_sub(monotonic_ns());
         let timeout = timespec(left_ns.min(GATHER_NS));
         match poll(&mut [PollFd::new(stop, PollFlags::IN)], Some(&timeout)) {
             Ok(0) if left_ns > GATHER_NS => {}
-            Ok(_) | Err(Errno::INTR) => break,
+            Ok(0) | Err(Errno::INTR) => break,
+            Ok(_) => return Ok(Some(Woken::Stopped)),
             Err(error) => return Err(error.into()),
         }
     }
-    Ok(())
+    Ok(None)
+}
+
+/// Looks at the rings over and over, until one has a packet or `until_ns` on the monotonic clock.
+pub(super) fn spin(lanes: &[Lane], until_ns: u64) {
+    while !lanes.iter().any(|lane| lane.source.holds(1)) && monotonic_ns() < until_ns {
+        std::hint::spin_loop();
+    }
+}
+
+/// Makes the sleeps of this thread end when their time is over, and not up to 50 µs later, as long as
+/// it lives.
+///
+/// # Source
+/// prctl(2), `PR_SET_TIMERSLACK`.
+#[doc(alias = "PR_SET_TIMERSLACK")]
+pub(super) struct Punctual {
+    /// What was before; `None` where nothing was changed.
+    slack_ns: Option<NonZeroU64>,
+    /// It is the thread's.
+    _not_send: PhantomData<*const ()>,
+}
+
+impl Punctual {
+    /// Where the kernel refuses, sleeps are as long as they were.
+    pub fn begin() -> Self {
+        let slack_ns = current_timer_slack().ok().and_then(NonZeroU64::new);
+        let changed = slack_ns.filter(|_| set_current_timer_slack(Some(NonZeroU64::MIN)).is_ok());
+        Self {
+            slack_ns: changed,
+            _not_send: PhantomData,
+        }
+    }
+}
+
+impl Drop for Punctual {
+    fn drop(&mut self) {
+        if self.slack_ns.is_some() {
+            // A value that was allowed before is allowed.
+            let _ = set_current_timer_slack(self.slack_ns);
+        }
+    }
 }
 
 pub(super) fn nanoseconds(duration: Duration) -> u64 {

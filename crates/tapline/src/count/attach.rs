@@ -56,7 +56,7 @@ impl Plan<'_> {
                         error,
                     }),
                     Err((target, error)) => {
-                        let reason = Reason::XdpRefused(Arc::new(error));
+                        let reason = Reason::XdpRefused(Arc::new(*error));
                         self.at_tc(target, way, Some(reason))
                     }
                 }
@@ -87,10 +87,10 @@ impl Plan<'_> {
         target: Target,
         prepared: Prepared,
         place: XdpPlace,
-    ) -> Result<Result<Lane, (Target, XdpAttachError)>, CountError> {
+    ) -> Result<Result<Lane, (Target, Box<XdpAttachError>)>, CountError> {
         let link = match XdpLink::attach(&idle(&target, &prepared)?, target.index, place) {
             Ok(link) => link,
-            Err(error) => return Ok(Err((target, error))),
+            Err(error) => return Ok(Err((target, Box::new(error)))),
         };
         let hook = match link.mode() {
             XdpMode::Native => Hook::XdpNative,

@@ -81,7 +81,7 @@ pub enum CountError {
         /// The interface.
         link: String,
         /// Why.
-        error: XdpAttachError,
+        error: Box<XdpAttachError>,
     },
     /// The program could not be attached at tc.
     Tc {

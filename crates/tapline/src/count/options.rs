@@ -35,7 +35,7 @@ pub struct Options {
 
 impl Options {
     /// Most classes of one count.
-    pub const MOST_CLASSES: usize = 256;
+    pub const MOST_CLASSES: usize = bpf::count::MOST_CLASSES;
     /// Shortest interval.
     pub const LEAST_INTERVAL: Duration = Duration::from_millis(1);
 

@@ -1,0 +1,73 @@
+//! Flags of `tapline latency`.
+
+use std::num::NonZeroU64;
+use std::time::Duration;
+
+use clap::Args;
+use ring::DirectionFilter;
+
+use super::capture::{backend, direction};
+use super::{BackendChoice, DeliveryArgs};
+use crate::units;
+
+/// How long after the kernel a program has each packet: percentiles and a histogram
+#[derive(Args, Debug)]
+#[command(after_help = super::UNITS)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
+pub struct LatencyArgs {
+    /// Interface whose packets are measured
+    #[arg(short, long, value_name = "IF")]
+    pub interface: String,
+
+    /// Bytes kept of a packet; with more than 1920 packet-v3 is chosen, whose timer has a floor of 1 ms
+    #[arg(short, long, value_name = "BYTES", default_value = "96")]
+    pub snaplen: u32,
+
+    /// End after N packets
+    #[arg(short, long, value_name = "N")]
+    pub count: Option<NonZeroU64>,
+
+    /// End after this time [default with --compare: 5s]
+    #[arg(long, value_name = "TIME", value_parser = units::time)]
+    pub duration: Option<Duration>,
+
+    /// Which way the packets go, as the interface sees it
+    #[arg(long, value_name = "in|out|both", default_value = "both", value_parser = direction)]
+    pub direction: DirectionFilter,
+
+    /// How packets cross the kernel border: packet-v2, packet-v3 or auto
+    #[arg(long, value_name = "RING", default_value = "auto", value_parser = backend,
+        conflicts_with = "compare")]
+    pub backend: BackendChoice,
+
+    #[command(flatten)]
+    pub delivery: DeliveryArgs,
+
+    /// Size of the ring
+    #[arg(long, value_name = "SIZE", default_value = "16M", value_parser = units::size)]
+    pub buffer: u64,
+
+    /// See only packets to this host, to groups and to all
+    #[arg(long)]
+    pub no_promisc: bool,
+
+    /// Tell of every packet: its stamp, when the program had it, and the time between
+    #[arg(long, conflicts_with = "compare")]
+    pub each: bool,
+
+    /// Measure several ways of delivery at once on the same traffic, and print a table
+    #[arg(long, conflicts_with_all = ["delivery", "stats_interval"])]
+    pub compare: bool,
+
+    /// Tell the percentiles at this interval
+    #[arg(long, value_name = "TIME", value_parser = units::nonzero_time)]
+    pub stats_interval: Option<Duration>,
+
+    /// JSON Lines instead of text
+    #[arg(long)]
+    pub json: bool,
+
+    /// Which packets: an expression as in pcap-filter(7), its words joined by blanks
+    #[arg(value_name = "FILTER")]
+    pub filter: Vec<String>,
+}

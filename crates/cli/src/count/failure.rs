@@ -1,0 +1,103 @@
+//! How a count fails: exit status and advice.
+
+use std::error::Error;
+use std::io;
+
+use bpf::LoadError;
+use rustix::thread::{CapabilitySet, capabilities};
+use tapline::count::CountError;
+
+use crate::args::CountArgs;
+use crate::failure::{Exit, Failure, NO_LINK, chain};
+
+/// A class whose filter is wrong, with the place shown `below`.
+pub fn of_filter(args: &CountArgs, error: &CountError, below: String) -> Failure {
+    let mut line = chain(error);
+    if args.classes.len() > 1 {
+        // Words of a filter that are not quoted become classes of their own.
+        line += " (a class is one argument: 'NAME=FILTER')";
+    }
+    Failure {
+        below,
+        ..Failure::new(Exit::Usage, line)
+    }
+}
+
+impl From<CountError> for Failure {
+    fn from(error: CountError) -> Self {
+        let line = chain(&error);
+        let (exit, advice) = advice(&error);
+        // The error may say itself what is needed.
+        if advice.is_empty() || line.contains("(needs ") {
+            Self::new(exit, line)
+        } else {
+            Self::new(exit, format!("{line} ({advice})"))
+        }
+    }
+}
+
+fn advice(error: &CountError) -> (Exit, &'static str) {
+    match error {
+        CountError::NoLink
+        | CountError::LinkTwice { .. }
+        | CountError::ClassTwice { .. }
+        | CountError::NoClass { .. }
+        | CountError::TooManyClasses { .. }
+        | CountError::Options { .. }
+        | CountError::Filter { .. } => return (Exit::Usage, ""),
+        CountError::LinkLayer { .. } => return (Exit::Unsupported, ""),
+        CountError::Load {
+            error: LoadError::Refused { log, source, .. },
+            ..
+        } if !log.whole().is_empty() => return by_verifier(source),
+        _ => {}
+    }
+    match answer(error) {
+        Some(libc::EPERM | libc::EACCES) => (
+            Exit::Privilege,
+            "needs CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON; run with sudo or setcap",
+        ),
+        Some(libc::ENODEV) => (Exit::Failed, NO_LINK),
+        Some(libc::EOPNOTSUPP | libc::ENOSYS) => (Exit::Unsupported, ""),
+        Some(libc::EINVAL) => match error {
+            CountError::Tc { .. } => (Exit::Unsupported, "needs Linux 6.6"),
+            CountError::Xdp { .. } | CountError::Load { .. } | CountError::Map(_) => {
+                (Exit::Unsupported, "")
+            }
+            _ => (Exit::Failed, ""),
+        },
+        _ => (Exit::Failed, ""),
+    }
+}
+
+/// The verifier refuses what is wrong or too much, and with the first one's number what it allows to
+/// the privileged.
+fn by_verifier(answer: &io::Error) -> (Exit, &'static str) {
+    if matches!(answer.raw_os_error(), Some(libc::ENOMEM | libc::E2BIG)) {
+        let advice = "the program of all classes is too long; use fewer, or two counts";
+        return (Exit::Unsupported, advice);
+    }
+    let enough = CapabilitySet::PERFMON | CapabilitySet::SYS_ADMIN;
+    match capabilities(None) {
+        Ok(sets) if !sets.effective.intersects(enough) => (
+            Exit::Privilege,
+            "needs CAP_PERFMON too; run with sudo or setcap",
+        ),
+        _ => (Exit::Unsupported, ""),
+    }
+}
+
+/// What the kernel answered, if it is the reason.
+fn answer(error: &CountError) -> Option<i32> {
+    if let CountError::Link(error) = error {
+        return error.errno();
+    }
+    let mut next = error.source();
+    while let Some(source) = next {
+        if let Some(error) = source.downcast_ref::<io::Error>() {
+            return error.raw_os_error();
+        }
+        next = source.source();
+    }
+    None
+}

@@ -1,0 +1,136 @@
+//! The count itself.
+
+use std::io;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use rustix::thread::CapabilitySet;
+use tapline::count::{Count, CountError, Ended, Hook, Place};
+
+use super::gather::Gather;
+use super::setup;
+use super::start;
+use super::summary::Summary;
+use super::teller::Teller;
+use crate::args::CountArgs;
+use crate::failure::{Exit, Failure};
+use crate::metrics::{Board, Server, count_families};
+use crate::{privilege, signals};
+
+pub fn run(args: &CountArgs) -> Result<Exit, Failure> {
+    let options = setup::options(args);
+    let stop = signals::stop()?;
+    let server = args.metrics.map(Server::bind).transpose()?;
+    let mut count = open(args, options)?;
+    let board = begin(args, &mut count, server)?;
+
+    let places = places(&count);
+    let names: Vec<String> = count.classes().map(|class| class.name.clone()).collect();
+    let mut gather = Gather::new(names.iter().cloned(), setup::top(args));
+    let mut teller = Teller::new(args, &names);
+    let (interval, wanted) = setup::intervals(args);
+    let together = teller.together(interval, wanted);
+    printed(teller.begin(args, &gather.take()))?;
+
+    let mut told = Ok(());
+    let outcome = count.run(&stop, |count, interval| {
+        if let Some(board) = &board {
+            // What cannot be read now is read next time, or ends the count.
+            if let Ok(totals) = count.read() {
+                board.post(count_families(&places, &totals));
+            }
+        }
+        gather.add(interval);
+        if gather.intervals() >= together {
+            told = teller.tell(&gather.take());
+        }
+        match told {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(_) => ControlFlow::Break(()),
+        }
+    });
+    printed(told)?;
+    let outcome = outcome?;
+    if gather.intervals() > 0 {
+        printed(teller.tell(&gather.take()))?;
+    }
+    printed(teller.end(args))?;
+    let summary = Summary {
+        totals: &outcome.totals,
+        places: &places,
+    };
+    let shown = summary.show(args);
+    // Why the count failed comes before that it could not be told.
+    let exit = finish(&outcome.ended)?;
+    printed(shown)?;
+    Ok(exit)
+}
+
+/// Where a filter is wrong, or means what its reader may not expect, its place is shown.
+fn open(args: &CountArgs, options: tapline::count::Options) -> Result<Count, Failure> {
+    let classes = options.classes.clone();
+    let text = |name: &str| {
+        let class = classes.iter().find(|class| class.name == name);
+        let filter = class.and_then(|class| class.filter.as_ref());
+        filter.map_or("", |filter| filter.text.as_str())
+    };
+    let count = Count::open(options).map_err(|error| match &error {
+        CountError::Filter {
+            class,
+            error: wrong,
+            ..
+        } => super::failure::of_filter(args, &error, crate::filter::shown(text(class), wrong)),
+        _ => error.into(),
+    })?;
+    for (class, warning) in count.warnings() {
+        crate::filter::warn(text(class), std::slice::from_ref(warning));
+    }
+    Ok(count)
+}
+
+/// The last steps before figures are told: the only privileges kept are those to read the counters
+/// and, where a program is not held by a link, to take it away.
+fn begin(
+    args: &CountArgs,
+    count: &mut Count,
+    server: Option<Server>,
+) -> Result<Option<Arc<Board>>, Failure> {
+    let is_clsact = |place: &Place| place.hook == Hook::Clsact;
+    let mut needed = CapabilitySet::BPF;
+    needed.set(CapabilitySet::NET_ADMIN, count.places().any(is_clsact));
+    privilege::drop_all_but(needed)?;
+    let url = server.as_ref().map(Server::url);
+    let mut board = None;
+    if let Some(server) = server {
+        let totals = count.read()?;
+        let posted = Board::new(count_families(&places(count), &totals));
+        let read = posted.clone();
+        server.serve(move || read.read().to_vec())?;
+        board = Some(posted);
+    }
+    printed(start::show(args, count, url.as_deref()))?;
+    Ok(board)
+}
+
+fn places(count: &Count) -> Vec<Place> {
+    count.places().cloned().collect()
+}
+
+fn finish(ended: &Ended) -> Result<Exit, Failure> {
+    match ended {
+        Ended::LinkRemoved { link } => Err(Failure::new(
+            Exit::Failed,
+            format!("interface {link} was removed"),
+        )),
+        Ended::Wait(error) => Err(Failure::job_on(
+            "cannot wait for the end of an interval",
+            error,
+        )),
+        Ended::Read(error) => Err(Failure::job_on("cannot read the counters", error)),
+        _ => Ok(Exit::Done),
+    }
+}
+
+fn printed(result: io::Result<()>) -> Result<(), Failure> {
+    result.map_err(|error| Failure::job_on("cannot write to standard output", &error))
+}

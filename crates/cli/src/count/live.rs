@@ -1,0 +1,263 @@
+//! The table on a terminal that is drawn over and over.
+//!
+//! It lies in the ordinary screen and changes nothing of the terminal: whatever ends the program, and
+//! however, there is nothing to put back. In a window of another size it begins anew below.
+
+use std::collections::VecDeque;
+use std::fmt::Write as _;
+use std::io::{self, Write as _};
+use std::time::Duration;
+
+use rustix::termios::tcgetwinsize;
+use tapline::count::Tally;
+
+use super::figures::{Figures, Groups};
+use super::spark;
+use super::table::{fitted, rates, width};
+use crate::paint::Paint;
+use crate::units::{grouped, span};
+
+/// Bars of a class.
+const BARS: usize = 30;
+
+/// Fewest bars that say anything.
+const LEAST_BARS: usize = 8;
+
+/// Columns of a rate, of a sum and, at least, of a name.
+const RATE: usize = 11;
+const SUM: usize = 15;
+const LEAST_NAME: usize = 8;
+
+/// Widest column for names.
+const MOST_NAME: usize = 40;
+
+/// A window's columns and rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Size {
+    columns: usize,
+    rows: usize,
+}
+
+/// The table, and where it was drawn last.
+pub struct Live {
+    classes: Vec<Class>,
+    span_ns: u64,
+    paint: Paint,
+    is_unicode: bool,
+    drawn: Option<Drawn>,
+}
+
+struct Drawn {
+    lines: usize,
+    size: Size,
+}
+
+/// What is known of a class beside its last figures.
+struct Class {
+    name: String,
+    total: Tally,
+    /// Packets per second, the oldest first.
+    history: VecDeque<f64>,
+}
+
+/// What there is room for.
+struct Columns {
+    all: usize,
+    name: usize,
+    /// Of packets and bits per second and of the sum, as many as fit.
+    numbers: usize,
+    bars: usize,
+}
+
+impl Columns {
+    fn new(longest_name: usize, columns: usize) -> Self {
+        let widths = [RATE, RATE, SUM];
+        let mut left = columns.saturating_sub(LEAST_NAME);
+        let mut numbers = 0;
+        for width in widths {
+            if left < width {
+                break;
+            }
+            left -= width;
+            numbers += 1;
+        }
+        let taken: usize = widths[..numbers].iter().sum();
+        let name = longest_name
+            .clamp(LEAST_NAME, MOST_NAME)
+            .min(columns - taken);
+        let bars = (columns - taken - name).saturating_sub(2).min(BARS);
+        Self {
+            all: columns,
+            name,
+            numbers,
+            bars: if bars < LEAST_BARS { 0 } else { bars },
+        }
+    }
+
+    fn line(&self, name: &str, numbers: [&str; 3], bars: &str) -> String {
+        let mut line = fitted(name, self.name);
+        for (number, columns) in numbers.iter().zip([RATE, RATE, SUM]).take(self.numbers) {
+            // A String takes whatever is written to it.
+            let _ = write!(line, "{number:>columns$}");
+        }
+        if self.bars > 0 {
+            let _ = write!(line, "  {bars}");
+        }
+        line.truncate(line.trim_end().len());
+        // A sum may outgrow its column.
+        if width(&line) > self.all {
+            line = fitted(&line, self.all);
+        }
+        line
+    }
+}
+
+impl Live {
+    pub fn new(names: impl Iterator<Item = String>, paint: Paint, is_unicode: bool) -> Self {
+        let class = |name| Class {
+            name,
+            total: Tally::default(),
+            history: VecDeque::with_capacity(BARS),
+        };
+        Self {
+            classes: names.map(class).collect(),
+            span_ns: 0,
+            paint,
+            is_unicode,
+            drawn: None,
+        }
+    }
+
+    /// Draws `figures` and what is known from before.
+    pub fn draw(&mut self, figures: &Figures) -> io::Result<()> {
+        self.add(figures);
+        let size = window();
+        let lines = self.lines(figures, size);
+        let mut text = self.erasing(size);
+        for line in &lines {
+            text.push_str(line);
+            text.push('\n');
+        }
+        self.drawn = Some(Drawn {
+            lines: lines.len(),
+            size,
+        });
+        write(&text)
+    }
+
+    /// Takes the table away.
+    pub fn end(&mut self) -> io::Result<()> {
+        let text = self.erasing(window());
+        self.drawn = None;
+        write(&text)
+    }
+
+    /// Goes back to where the table begins and clears what is below.
+    fn erasing(&self, size: Size) -> String {
+        match &self.drawn {
+            Some(drawn) if drawn.size == size && drawn.lines > 0 => {
+                format!("\r\x1b[{}A\x1b[J", drawn.lines)
+            }
+            _ => "\r\x1b[J".into(),
+        }
+    }
+
+    fn add(&mut self, figures: &Figures) {
+        self.span_ns += figures.span_ns;
+        if figures.span_ns == 0 {
+            return;
+        }
+        for (class, now) in self.classes.iter_mut().zip(&figures.classes) {
+            class.total += now.tally;
+            if class.history.len() == BARS {
+                class.history.pop_front();
+            }
+            let seconds = figures.span_ns as f64 / 1e9;
+            class.history.push_back(now.tally.packets as f64 / seconds);
+        }
+    }
+
+    /// The table, which fits into a window of this size: groups give way before classes do.
+    fn lines(&self, figures: &Figures, size: Size) -> Vec<String> {
+        // What is written into the last column of some terminals goes on in the next line.
+        let room = size.columns.saturating_sub(1);
+        let columns = Columns::new(self.longest_name(figures), room);
+        let most = size.rows.saturating_sub(1).max(1);
+        let groups = |index| groups_of(figures, index).count();
+        let all = 1
+            + (0..self.classes.len())
+                .map(|index| 1 + groups(index))
+                .sum::<usize>();
+        let most_groups = if all <= most {
+            usize::MAX
+        } else {
+            // Beside the heading, the classes, and the line that says there is more.
+            let left = most.saturating_sub(2 + self.classes.len());
+            left / self.classes.len().max(1)
+        };
+        let elapsed = span(Duration::from_nanos(self.span_ns));
+        let heading = columns.line(&elapsed, ["packets/s", "bits/s", "packets"], "");
+        let mut lines = vec![self.paint.dim(&heading)];
+        for (index, class) in self.classes.iter().enumerate() {
+            let now = figures
+                .classes
+                .get(index)
+                .map_or(Tally::default(), |c| c.tally);
+            let [pps, bps] = rates(now, figures.span_ns);
+            let values = class.history.iter().rev().take(columns.bars).rev().copied();
+            let bars = spark::line(values, self.is_unicode);
+            let total = grouped(class.total.packets);
+            lines.push(columns.line(&class.name, [&pps, &bps, &total], &bars));
+            for (key, tally) in groups_of(figures, index).take(most_groups) {
+                let [pps, bps] = rates(tally, figures.span_ns);
+                let line = columns.line(&format!("  {key}"), [&pps, &bps, ""], "");
+                lines.push(self.paint.dim(&line));
+            }
+        }
+        if all > most {
+            lines.truncate(most - 1);
+            let more = format!("({} more lines than the window has)", all - lines.len());
+            lines.push(fitted(&more, room));
+        }
+        lines
+    }
+
+    fn longest_name(&self, figures: &Figures) -> usize {
+        let names = self.classes.iter().map(|class| width(&class.name));
+        let keys = (0..self.classes.len()).flat_map(|index| groups_of(figures, index));
+        let keys = keys.map(|(key, _)| width(&key) + 2);
+        names.chain(keys).max().unwrap_or(0)
+    }
+}
+
+/// Each group of a class.
+fn groups_of(figures: &Figures, class: usize) -> impl Iterator<Item = (String, Tally)> {
+    let class = figures.classes.get(class);
+    let groups = class.and_then(|class| class.groups.as_ref());
+    groups.into_iter().flat_map(Groups::lines)
+}
+
+/// The window's size; of one that does not tell, the usual.
+fn window() -> Size {
+    let known = tcgetwinsize(io::stdout()).ok();
+    let known = known.filter(|size| size.ws_col > 0 && size.ws_row > 0);
+    known.map_or(
+        Size {
+            columns: 80,
+            rows: 24,
+        },
+        |size| Size {
+            columns: size.ws_col.into(),
+            rows: size.ws_row.into(),
+        },
+    )
+}
+
+fn write(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.flush()
+}
+
+#[cfg(test)]
+mod tests;

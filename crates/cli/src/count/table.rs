@@ -1,0 +1,97 @@
+//! What lines and tables for people have in common.
+
+use tapline::count::Tally;
+
+use crate::units::amount;
+
+/// `1.2 kpps` and `9.8 Mbps`.
+pub fn rates(tally: Tally, span_ns: u64) -> [String; 2] {
+    let seconds = (span_ns.max(1)) as f64 / 1e9;
+    [
+        rate(tally.packets as f64 / seconds) + "pps",
+        rate(tally.bytes as f64 * 8.0 / seconds) + "bps",
+    ]
+}
+
+/// As [`amount`], with a digit behind the point where that is most of it.
+fn rate(value: f64) -> String {
+    if value > 0.0 && value < 9.95 {
+        format!("{value:.1} ")
+    } else {
+        amount(value)
+    }
+}
+
+/// Columns that `text` takes on a terminal; for wide characters, and some others, two.
+pub fn width(text: &str) -> usize {
+    text.chars().map(columns).sum()
+}
+
+/// `text` in `columns` columns: cut, with a mark at its end, or filled up.
+pub fn fitted(text: &str, wanted: usize) -> String {
+    let mut out = text.to_owned();
+    let mut have = width(text);
+    if have > wanted {
+        while have + 1 > wanted {
+            let Some(last) = out.pop() else { break };
+            have -= columns(last);
+        }
+        if wanted > 0 {
+            out.push('~');
+        }
+    }
+    filled(&out, wanted)
+}
+
+/// `text`, and blanks up to so many columns.
+pub fn filled(text: &str, columns: usize) -> String {
+    let blanks = columns.saturating_sub(width(text));
+    format!("{text}{:blanks$}", "")
+}
+
+/// Scripts with wide characters begin at Hangul Jamo; drawn bars stand behind it and are narrow.
+fn columns(character: char) -> usize {
+    match character {
+        '\u{2000}'..'\u{2e80}' | ..'\u{1100}' => 1,
+        _ => 2,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_are_by_the_exact_time() {
+        let tally = Tally {
+            packets: 1234,
+            bytes: 125_000,
+        };
+        assert_eq!(rates(tally, 1_000_000_000), ["1.2 kpps", "1.0 Mbps"]);
+        assert_eq!(rates(tally, 500_000_000), ["2.5 kpps", "2.0 Mbps"]);
+        let few = Tally {
+            packets: 3,
+            bytes: 0,
+        };
+        assert_eq!(rates(few, 10_000_000_000), ["0.3 pps", "0 bps"]);
+        assert_eq!(rates(few, 0)[1], "0 bps");
+    }
+
+    #[test]
+    fn text_is_cut_and_filled_to_columns() {
+        for (text, columns, expected) in [
+            ("web", 5, "web  "),
+            ("web", 3, "web"),
+            ("traffic", 4, "tra~"),
+            ("größe", 4, "grö~"),
+            ("web", 1, "~"),
+            ("web", 0, ""),
+            ("日本語", 6, "日本語"),
+            ("日本語", 5, "日本~"),
+            ("日本語", 4, "日~ "),
+        ] {
+            assert_eq!(fitted(text, columns), expected, "{text} {columns}");
+        }
+        assert_eq!(width("▁▂█"), 3);
+    }
+}

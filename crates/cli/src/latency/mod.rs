@@ -1,0 +1,7 @@
+//! `tapline latency`.
+
+mod job;
+mod report;
+mod watch;
+
+pub use job::run;

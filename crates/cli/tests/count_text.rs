@@ -1,0 +1,259 @@
+//! What people read of a count: lines in a pipe, a table on a terminal, a summary, and its end.
+
+mod support;
+
+use std::fs::File;
+use std::io::Read;
+use std::process::Command;
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::Duration;
+
+use rustix::io::ioctl_fionread;
+use rustix::pipe::fcntl_setpipe_size;
+use rustix::process::Signal;
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
+use support::count::{OFTEN, command, start_text};
+use support::frames::frames;
+use support::run::{Running, spawn, spawn_into, wait_until};
+use support::{Scene, name};
+
+#[test]
+fn a_line_tells_each_class_and_interval() {
+    let scene = Scene::new();
+    let arguments = [&OFTEN[..], &["test=ether proto 0x88b5", "udp"]].concat();
+    let mut running = start_text(&scene.right, &arguments);
+    scene.send(&frames(1234, 100));
+    let mut packets = 0;
+    while packets < 1234 {
+        let line = running.line();
+        let Some((time, rest)) = line.split_once("  test") else {
+            assert!(
+                line.contains("  udp ") && line.contains(" 0 packets"),
+                "{line}"
+            );
+            continue;
+        };
+        assert_eq!(time.len(), "12:34:56.789".len(), "{line}");
+        let (count, rest) = rest.split_once(" packets").expect("packets");
+        packets += count.replace(' ', "").parse::<u64>().expect("a number");
+        assert!(rest.contains(" bytes ") && rest.ends_with("bps"), "{line}");
+    }
+    let ended = running.stop();
+    ended.exit(0);
+    // A line of its own, the heading, and each class with what both directions saw of it.
+    let summary = &ended.stdout[ended.stdout.len() - 8..];
+    assert_eq!(summary[0], "");
+    let link = name(&scene.right);
+    let start = |line: usize| summary[line].split("  ").next().expect("a name");
+    assert!(summary[1].contains("packets") && summary[1].contains("bytes (l2)"));
+    assert_eq!(start(2), "test");
+    assert!(
+        summary[2].contains(" 1 234 ") && summary[2].contains(" 123 400 "),
+        "{summary:?}"
+    );
+    assert!(
+        summary[3].starts_with(&format!("  {link} in ")),
+        "{summary:?}"
+    );
+    assert!(
+        summary[4].starts_with(&format!("  {link} out ")),
+        "{summary:?}"
+    );
+    assert_eq!(start(5), "udp");
+}
+
+#[test]
+fn a_quiet_count_tells_the_intervals_alone() {
+    let scene = Scene::new();
+    // One interval, which the end cuts short.
+    for (format, lines) in [(&[][..], 1), (&["--csv"], 2)] {
+        let arguments = [&["-q", "--interval", "1h", "--duration", "5ms"], format].concat();
+        let ended = support::count::run(&scene.right, &arguments);
+        ended.exit(0);
+        assert_eq!(ended.stdout.len(), lines, "{ended:?}");
+        assert!(ended.stderr.is_empty(), "{ended:?}");
+    }
+}
+
+#[test]
+fn a_signal_ends_the_count_in_order() {
+    let scene = Scene::new();
+    for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
+        // In the first interval, which is far from over.
+        let mut long = command(&scene.right, &["--json", "--interval", "1h", "all="]);
+        long.arg("none=vlan 4095");
+        let mut running = spawn(long);
+        running.ready();
+        scene.send(&frames(200, 100));
+        running.signal(signal);
+        let ended = running.finish();
+        ended.exit(0);
+        let all = support::count::totals(&ended, "all");
+        assert_eq!(support::count::tally(&all), (200, 20_000));
+    }
+}
+
+#[test]
+fn the_time_ends_the_count() {
+    let scene = Scene::new();
+    let arguments = ["--interval", "10ms", "--duration", "25ms", "--json"];
+    let ended = support::count::run(&scene.right, &arguments);
+    ended.exit(0);
+    let duration = ended.summary().number("duration_ns");
+    assert!(duration >= 25_000_000, "{duration}");
+    support::count::totals(&ended, "all");
+}
+
+/// A reader that goes away ends the count.
+#[test]
+fn a_closed_output_is_said() {
+    let scene = Scene::new();
+    for flags in [&["--json"][..], &["--csv"], &[]] {
+        let arguments = [&OFTEN[..], flags].concat();
+        let mut command = command(&scene.right, &arguments);
+        let (read, write) = std::io::pipe().expect("a pipe");
+        drop(read);
+        command.stdout(write);
+        let ended = spawn_into(command).finish();
+        let complaint = ended.exit(1);
+        assert!(
+            complaint.contains("standard output: Broken pipe"),
+            "{complaint}"
+        );
+    }
+}
+
+/// The terminal that a program writes to.
+struct Terminal {
+    control: File,
+    coming: Receiver<Vec<u8>>,
+    seen: String,
+}
+
+impl Terminal {
+    /// Starts `command` on a terminal of so many columns and rows.
+    fn start(mut command: Command, columns: u16, rows: u16) -> (Self, Running) {
+        let control = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
+        grantpt(&control).expect("its end");
+        unlockpt(&control).expect("its end");
+        let path = ptsname(&control, Vec::new()).expect("its name");
+        let path = path.to_str().expect("a path").to_owned();
+        let end = File::options()
+            .read(true)
+            .write(true)
+            .open(path)
+            .expect("its end");
+        let control = File::from(control);
+        resize(&control, columns, rows);
+        command
+            .env("TERM", "xterm")
+            .env("LC_ALL", "C.UTF-8")
+            .stdout(end);
+        let running = spawn_into(command);
+        let mut reader = control.try_clone().expect("the terminal");
+        let (sender, coming) = channel();
+        thread::spawn(move || {
+            let mut piece = [0; 4096];
+            // Ends with EIO when nobody has the other end any more.
+            while let Ok(read @ 1..) = reader.read(&mut piece) {
+                if sender.send(piece[..read].to_vec()).is_err() {
+                    break;
+                }
+            }
+        });
+        let terminal = Self {
+            control,
+            coming,
+            seen: String::new(),
+        };
+        (terminal, running)
+    }
+
+    /// Takes what comes until `text` is there.
+    fn wait_for(&mut self, text: &str) {
+        while !self.seen.contains(text) {
+            let more = self.coming.recv_timeout(Duration::from_mins(1));
+            let more = more.unwrap_or_else(|_| panic!("no {text:?} in {:?}", self.seen));
+            self.seen.push_str(&String::from_utf8_lossy(&more));
+        }
+    }
+}
+
+fn resize(control: &File, columns: u16, rows: u16) {
+    let size = Winsize {
+        ws_col: columns,
+        ws_row: rows,
+        ws_xpixel: 0,
+        ws_ypixel: 0,
+    };
+    tcsetwinsize(control, size).expect("a size");
+}
+
+#[test]
+fn a_terminal_has_a_table_that_is_drawn_over_itself() {
+    let scene = Scene::new();
+    let classes = [&OFTEN[..], &["test=ether proto 0x88b5", "udp"]].concat();
+    let command = command(&scene.right, &classes);
+    let (mut terminal, running) = Terminal::start(command, 80, 24);
+    terminal.wait_for("packets/s");
+    // Heading and two classes.
+    terminal.wait_for("\r\x1b[3A\x1b[J");
+    scene.send(&frames(1234, 100));
+    terminal.wait_for(" 1 234  ");
+    terminal.wait_for("█");
+    // In another window it begins anew.
+    terminal.seen.clear();
+    resize(&terminal.control, 40, 2);
+    terminal.wait_for("\r\x1b[J");
+    terminal.wait_for("(3 more lines than the window has)");
+    resize(&terminal.control, 80, 24);
+    running.signal(Signal::INT);
+    terminal.wait_for("bytes (l2)");
+    let ended = running.finish();
+    assert_eq!(ended.status.code(), Some(0), "{ended:?}");
+    // Colours are the only state of a terminal that is changed, and each ends in its line.
+    let changes = terminal.seen.matches("\x1b[").count();
+    let harmless = [
+        "\x1b[J", "\x1b[2m", "\x1b[0m", "\x1b[1A", "\x1b[2A", "\x1b[3A",
+    ];
+    let known: usize = harmless
+        .iter()
+        .map(|code| terminal.seen.matches(code).count())
+        .sum();
+    assert_eq!(changes, known, "{:?}", terminal.seen);
+    assert_eq!(
+        terminal.seen.matches("\x1b[2m").count(),
+        terminal.seen.matches("\x1b[0m").count()
+    );
+}
+
+#[test]
+fn a_quiet_count_has_no_table() {
+    let scene = Scene::new();
+    let arguments = [&OFTEN[..], &["-q"]].concat();
+    let (mut terminal, running) = Terminal::start(command(&scene.right, &arguments), 80, 24);
+    terminal.wait_for(" packets ");
+    running.signal(Signal::INT);
+    let ended = running.finish();
+    assert_eq!(ended.status.code(), Some(0), "{ended:?}");
+    assert!(!terminal.seen.contains('\x1b'), "{:?}", terminal.seen);
+}
+
+#[test]
+fn a_second_signal_ends_it_at_once() {
+    let scene = Scene::new();
+    // A small pipe that nobody reads: the orderly end cannot come about.
+    let (read, write) = std::io::pipe().expect("a pipe");
+    let bytes = fcntl_setpipe_size(&read, 4096).expect("its size");
+    let mut command = command(&scene.right, &["--json", "--interval", "1ms"]);
+    command.stdout(write);
+    let running = spawn_into(command);
+    // No further line fits.
+    wait_until(|| ioctl_fionread(&read).expect("its content") + 200 > bytes as u64);
+    running.signal(Signal::INT);
+    running.handled();
+    running.signal(Signal::TERM);
+    assert_eq!(running.finish().status.code(), Some(130));
+}

@@ -1,0 +1,184 @@
+//! What `tapline count` says when it cannot do what it was asked to, and how it exits.
+
+mod support;
+
+use std::process::Command;
+
+use lab::Host;
+use support::count::{command, counted, run, start, start_text};
+use support::frames::frames;
+use support::run::spawn;
+use support::{PROGRAM, Scene, ip, name};
+
+#[test]
+fn wrong_usage_is_one_line_and_status_2() {
+    let scene = Scene::new();
+    let link = name(&scene.right);
+    for (arguments, said) in [
+        (&["--no-such-flag"][..], "unexpected argument"),
+        (&["--direction", "up"], "use in, out or both"),
+        (&["--interval", "5"], "a time needs a unit"),
+        (&["--interval", "0s"], "must not be 0"),
+        (&["--interval", "1us"], "interval"),
+        (&["--duration", "x"], "duration"),
+        (&["--by", "color"], "use src, dst, sport"),
+        (&["--top", "5"], "--by"),
+        (&["--groups", "5"], "--by"),
+        (&["--by", "src", "--groups", "0"], "--groups"),
+        (&["--layer", "l3"], "use l2, l2+fcs or l1"),
+        (&["--ingress", "nic"], "use auto, xdp"),
+        (&["--json", "--csv"], "cannot be used with"),
+        (&["--metrics", "x"], "use PORT"),
+        (&["=tcp"], "the name before = is missing"),
+        (&[""], "use NAME=FILTER"),
+        (&["web=tcp", "web=udp"], "class web is named twice"),
+        (&["tcp", "tcp"], "class tcp is named twice"),
+        (&["-i", &link], "named twice"),
+    ] {
+        let ended = run(&scene.right, arguments);
+        let complaint = ended.refusal(2);
+        assert!(complaint.contains(said), "{arguments:?}: {complaint}");
+    }
+    let mut without_interface = scene.right.command(PROGRAM);
+    without_interface.arg("count");
+    let ended = spawn(without_interface).finish();
+    assert!(ended.refusal(2).contains("--interface <IF>"));
+}
+
+#[test]
+fn too_many_classes_are_refused() {
+    let scene = Scene::new();
+    let names: Vec<String> = (0..257).map(|number| format!("c{number}=")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let ended = run(&scene.right, &names);
+    assert_eq!(ended.refusal(2), "more than 256 classes");
+}
+
+#[test]
+fn a_wrong_filter_is_shown_with_its_place() {
+    let scene = Scene::new();
+    let link = name(&scene.right);
+    let ended = run(&scene.right, &["all=", "dns=udp prot 53"]);
+    let complaint = ended.exit(2);
+    let start = format!("filter of class dns is wrong for {link}: ");
+    assert!(complaint.starts_with(&start), "{complaint}");
+    assert!(complaint.contains("did you mean \"port\"?"), "{complaint}");
+    assert_eq!(ended.stderr[1..], ["  udp prot 53", "      ^^^^"]);
+    // The words of a filter that is not quoted.
+    let ended = run(&scene.right, &["web=tcp", "port", "80"]);
+    let complaint = ended.exit(2);
+    assert!(
+        complaint.starts_with("filter of class port is wrong"),
+        "{complaint}"
+    );
+    assert!(complaint.contains("a class is one argument"), "{complaint}");
+}
+
+#[test]
+fn what_a_filter_may_not_be_expected_to_mean_is_said() {
+    let scene = Scene::new();
+    let classes = ["plain=tcp", "odd=vlan or ip"];
+    let mut running = spawn(command(&scene.right, &classes));
+    let warning = running.error_line();
+    assert!(
+        warning.starts_with("warning: column 1: \"vlan\""),
+        "{warning}"
+    );
+    assert_eq!(running.error_line(), "  vlan or ip");
+    assert_eq!(running.error_line(), "  ^^^^");
+    assert!(running.error_line().starts_with("counting on "));
+    running.stop().exit(0);
+}
+
+#[test]
+fn an_unknown_interface_is_named() {
+    let scene = Scene::new();
+    let mut command = scene.right.command(PROGRAM);
+    command.args(["count", "-i", "nowhere0", "web=tcp port 80"]);
+    let ended = spawn(command).finish();
+    let complaint = ended.refusal(1);
+    assert!(
+        complaint.contains("nowhere0: No such device"),
+        "{complaint}"
+    );
+    assert!(complaint.contains("'ip link'"), "{complaint}");
+}
+
+/// `tapline count` on the host's interface, with no capabilities but `kept`.
+fn unprivileged(host: &Host, kept: &str, arguments: &[&str]) -> Command {
+    let mut command = host.command("setpriv");
+    command.args(["--bounding-set", &format!("-all{kept}"), PROGRAM]);
+    command.args(["count", "-i", &name(host)]).args(arguments);
+    command
+}
+
+#[test]
+fn without_privilege_it_says_which_are_missing() {
+    let scene = Scene::new();
+    for kept in ["", ",+net_raw", ",+net_admin"] {
+        let ended = spawn(unprivileged(&scene.right, kept, &["web=tcp port 80"])).finish();
+        let complaint = ended.refusal(3);
+        assert!(complaint.contains("Operation not permitted"), "{complaint}");
+        assert!(complaint.contains("CAP_BPF"), "{complaint}");
+    }
+}
+
+/// What the verifier refuses for want of it is not the kernel's age.
+#[test]
+fn without_one_of_them_it_says_which() {
+    let scene = Scene::new();
+    let ended = spawn(unprivileged(&scene.right, ",+bpf,+net_admin", &["all="])).finish();
+    assert!(ended.refusal(3).contains("needs CAP_PERFMON"), "{ended:?}");
+}
+
+#[test]
+fn the_privileges_it_names_are_enough() {
+    let scene = Scene::new();
+    let kept = ",+bpf,+net_admin,+perfmon";
+    let classes = ["test=ether proto 0x88b5", "--json", "--interval", "5ms"];
+    let mut running = spawn(unprivileged(&scene.right, kept, &classes));
+    running.ready();
+    scene.send(&frames(20, 100));
+    counted(&mut running, "test", 20);
+    running.stop().exit(0);
+}
+
+#[test]
+fn an_interface_that_is_removed_ends_the_count_in_order() {
+    let scene = Scene::new();
+    let link = name(&scene.right);
+    let mut running = start(&scene.right, &["all="]);
+    scene.send(&frames(40, 100));
+    counted(&mut running, "all", 40);
+    ip(&scene.right, &["link", "delete", &link]);
+    let ended = running.finish();
+    assert_eq!(ended.exit(1), format!("interface {link} was removed"));
+    assert_eq!(
+        support::count::tally(&ended.summary().0["classes"][0]).0,
+        40
+    );
+}
+
+#[test]
+fn nothing_is_left_at_the_interface() {
+    let scene = Scene::new();
+    let link = name(&scene.right);
+    let attached = || -> bool {
+        let shown = support::ip_json(&scene.right, &["link", "show", &link]);
+        let xdp = !shown[0]["xdp"].is_null();
+        let filters = scene
+            .right
+            .command("tc")
+            .args(["qdisc", "show", "dev", &link])
+            .output();
+        let filters = String::from_utf8(filters.expect("tc runs").stdout).expect("text");
+        xdp || filters.contains("clsact")
+    };
+    for signal in [rustix::process::Signal::TERM, rustix::process::Signal::KILL] {
+        let running = start_text(&scene.right, &["all="]);
+        assert!(attached());
+        running.signal(signal);
+        running.finish();
+        assert!(!attached());
+    }
+}

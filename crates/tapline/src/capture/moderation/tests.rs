@@ -1,0 +1,133 @@
+//! The policy in virtual time: packets at given moments, a reader that needs no time.
+
+use super::{Moderation, Wait};
+
+const TARGET_NS: u64 = 200_000;
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// What a reader did with packets.
+#[derive(Debug, Default)]
+struct Read {
+    /// How long each packet waited.
+    waits_ns: Vec<u64>,
+    wakeups: u64,
+}
+
+/// Reads packets that come at `moments_ns`, in order.
+fn read(moments_ns: &[u64]) -> Read {
+    let mut policy = Moderation::new(TARGET_NS);
+    let mut read = Read::default();
+    let mut rest = moments_ns;
+    let mut wait = policy.emptied(0, 0);
+    while let Some(&next_ns) = rest.first() {
+        let now_ns = match wait {
+            Wait::ForPacket => next_ns,
+            Wait::Until(moment_ns) => moment_ns,
+        };
+        let there = rest.partition_point(|&moment_ns| moment_ns <= now_ns);
+        let (taken, left) = rest.split_at(there);
+        read.waits_ns
+            .extend(taken.iter().map(|moment_ns| now_ns - moment_ns));
+        read.wakeups += 1;
+        rest = left;
+        wait = policy.emptied(now_ns, taken.len() as u64);
+    }
+    read
+}
+
+/// Packets at a constant rate for some time.
+fn steady(rate_pps: u64, from_ns: u64, for_ns: u64) -> impl Iterator<Item = u64> {
+    let gap_ns = SECOND_NS / rate_pps;
+    (0..for_ns / gap_ns).map(move |number| from_ns + number * gap_ns)
+}
+
+/// Moments without a pattern, `mean_ns` apart on average (a linear congruential generator).
+fn scattered(mean_ns: u64, count: usize) -> Vec<u64> {
+    let mut state: u64 = 1;
+    let mut now_ns = 0;
+    let gap = |_| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        now_ns += (state >> 33) % (2 * mean_ns) + 1;
+        now_ns
+    };
+    (0..count).map(gap).collect()
+}
+
+#[test]
+fn rare_packets_do_not_wait() {
+    for gap_ns in [5_000_000, 15_000_000, 1_000_000, TARGET_NS] {
+        let moments: Vec<u64> = (1..1000).map(|number| number * gap_ns).collect();
+        let read = read(&moments);
+        assert!(read.waits_ns.iter().all(|&wait_ns| wait_ns == 0));
+        assert_eq!(read.wakeups, 999);
+    }
+    // Requests and their answers: two close to each other are not many.
+    let pairs: Vec<u64> = steady(100, 0, SECOND_NS)
+        .flat_map(|moment_ns| [moment_ns, moment_ns + 1000])
+        .collect();
+    assert!(read(&pairs).waits_ns.iter().all(|&wait_ns| wait_ns == 0));
+}
+
+#[test]
+fn dense_packets_cost_a_wakeup_a_target() {
+    for rate_pps in [50_000, 100_000, 500_000, 10_000_000] {
+        let moments: Vec<u64> = steady(rate_pps, 0, SECOND_NS).collect();
+        let read = read(&moments);
+        assert_eq!(read.waits_ns.len(), moments.len());
+        assert!(read.waits_ns.iter().all(|&wait_ns| wait_ns <= TARGET_NS));
+        // One for each of the first four packets, then 5000 a second.
+        let most = 4 + SECOND_NS / TARGET_NS;
+        assert!(
+            (most - 2..=most).contains(&read.wakeups),
+            "{}",
+            read.wakeups
+        );
+    }
+}
+
+#[test]
+fn a_jump_of_the_rate_is_followed_at_once() {
+    let rare = steady(10, 0, SECOND_NS);
+    let dense = steady(500_000, SECOND_NS, SECOND_NS);
+    let rare_again = steady(10, 2 * SECOND_NS, SECOND_NS);
+    let moments: Vec<u64> = rare.chain(dense).chain(rare_again).collect();
+    let read = read(&moments);
+    assert!(read.waits_ns.iter().all(|&wait_ns| wait_ns <= TARGET_NS));
+    let rare = read.waits_ns[..10].iter().chain(&read.waits_ns[500_011..]);
+    assert!(rare.copied().all(|wait_ns| wait_ns == 0));
+    assert!((5000..5040).contains(&read.wakeups), "{}", read.wakeups);
+}
+
+#[test]
+fn no_packet_waits_longer_than_the_target_whatever_comes() {
+    for mean_ns in [
+        100, 10_000, 30_000, 60_000, 100_000, 150_000, 300_000, 2_000_000,
+    ] {
+        let moments = scattered(mean_ns, 20_000);
+        let read = read(&moments);
+        assert_eq!(read.waits_ns.len(), moments.len());
+        assert!(read.waits_ns.iter().all(|&wait_ns| wait_ns <= TARGET_NS));
+        // Never more wake-ups than immediate delivery has, but for the one that finds a pause.
+        assert!(read.wakeups <= moments.len() as u64 * 5 / 4);
+    }
+}
+
+#[test]
+fn a_burst_costs_its_first_packets_and_a_sleep() {
+    let bursts = (0..100).flat_map(|burst| (0..32).map(move |n| burst * 10_000_000 + n * 1000));
+    let moments: Vec<u64> = bursts.collect();
+    let read = read(&moments);
+    assert!(read.waits_ns.iter().all(|&wait_ns| wait_ns <= TARGET_NS));
+    // Four packets one by one, the rest together, and the sleep that finds nothing.
+    assert!(read.wakeups <= 100 * 6, "{}", read.wakeups);
+}
+
+#[test]
+fn without_a_target_nobody_sleeps() {
+    let mut policy = Moderation::new(0);
+    for moment_ns in 0..100 {
+        assert_eq!(policy.emptied(moment_ns, 10), Wait::ForPacket);
+    }
+}

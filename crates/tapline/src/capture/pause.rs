@@ -1,0 +1,206 @@
+//! What the reader does between two rounds over its rings.
+
+use std::io;
+use std::time::Duration;
+
+use abi::clock::monotonic_ns;
+use ring::Delivery;
+
+use super::delivery::Round;
+use super::job::Capture;
+use super::lane::Lane;
+use super::moderation::{Moderation, Wait};
+use super::options::Options;
+use super::outcome::Ended;
+use super::wait::{Punctual, Woken, gather, nanoseconds, spin};
+use crate::stop::Stop;
+
+/// Time between two looks at the stop and at the state of the interfaces while the reader spins.
+const GLANCE_NS: u64 = 1_000_000;
+
+/// What comes after a round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// The next round, after a glance at what else happened.
+    On,
+    /// Look for packets without a sleep, until this moment.
+    Spin(u64),
+    /// Sleep until there is a packet.
+    ForPacket,
+    /// Sleep until this moment.
+    Until(u64),
+    /// Sleep until a batch has gathered.
+    ForBatch,
+}
+
+impl Step {
+    /// Whether nothing is waiting and the reader sleeps.
+    pub fn is_pause(self) -> bool {
+        !matches!(self, Self::On | Self::Spin(_))
+    }
+}
+
+/// How the reader waits, by the delivery that was asked for.
+pub(super) struct Pause {
+    policy: Policy,
+    spin_ns: u64,
+    /// Packets read since the rings were last empty.
+    packets: u64,
+    /// When the last of them was, if the reader spins.
+    read_ns: u64,
+    glanced_ns: u64,
+    _punctual: Option<Punctual>,
+}
+
+enum Policy {
+    /// The rings wake the reader when there is something to do.
+    Rings,
+    Moderated(Moderation),
+    /// The rings wake for the first packet, and a batch is waited for beside them.
+    Batch {
+        bytes: usize,
+        timeout_ns: u64,
+        /// When the batch that is gathering is handed over at the latest; `None` before its first
+        /// packet.
+        due_ns: Option<u64>,
+    },
+}
+
+impl Pause {
+    /// To be called by the thread that reads.
+    fn new(options: &Options, lanes: &[Lane]) -> Self {
+        let wakes_early = lanes.iter().any(|lane| lane.source.wakes_early());
+        let policy = match options.delivery {
+            Delivery::Adaptive { target } if wakes_early => {
+                Policy::Moderated(Moderation::new(nanoseconds(target)))
+            }
+            Delivery::Batch { min_bytes, timeout } if wakes_early => Policy::Batch {
+                bytes: min_bytes,
+                timeout_ns: nanoseconds(timeout),
+                due_ns: (lanes.iter().any(|lane| lane.source.holds(1)))
+                    .then(|| monotonic_ns().saturating_add(nanoseconds(timeout))),
+            },
+            _ => Policy::Rings,
+        };
+        let spin = match options.delivery {
+            Delivery::Batch { .. } => Duration::ZERO,
+            _ => options.spin,
+        };
+        let sleeps = !matches!(policy, Policy::Rings);
+        Self {
+            policy,
+            spin_ns: nanoseconds(spin),
+            packets: 0,
+            read_ns: 0,
+            glanced_ns: 0,
+            _punctual: sleeps.then(Punctual::begin),
+        }
+    }
+
+    /// Whether the packets that wait are to wait longer, since their batch is not complete.
+    pub fn holds_back(&mut self, lanes: &[Lane]) -> bool {
+        let Policy::Batch { bytes, due_ns, .. } = &mut self.policy else {
+            return false;
+        };
+        let Some(due) = *due_ns else {
+            return false;
+        };
+        let is_enough = |lane: &Lane| lane.source.holds(*bytes) || lane.source.is_filling();
+        if monotonic_ns() < due && !lanes.iter().any(is_enough) {
+            return true;
+        }
+        *due_ns = None;
+        false
+    }
+
+    /// What comes after a round that ended at `now_ns`.
+    pub fn after(&mut self, now_ns: u64, round: Round) -> Step {
+        self.packets += round.packets;
+        if !round.emptied {
+            return Step::On;
+        }
+        if self.spin_ns > 0 {
+            if round.packets > 0 {
+                self.read_ns = now_ns;
+            }
+            if now_ns.saturating_sub(self.glanced_ns) > GLANCE_NS {
+                self.glanced_ns = now_ns;
+                return Step::On;
+            }
+            let until_ns = self.read_ns.saturating_add(self.spin_ns);
+            if now_ns < until_ns {
+                return Step::Spin(until_ns);
+            }
+        }
+        let packets = std::mem::take(&mut self.packets);
+        match &mut self.policy {
+            Policy::Rings => Step::ForPacket,
+            Policy::Moderated(moderation) => match moderation.emptied(now_ns, packets) {
+                Wait::ForPacket => Step::ForPacket,
+                Wait::Until(moment_ns) => Step::Until(moment_ns),
+            },
+            Policy::Batch { .. } => Step::ForBatch,
+        }
+    }
+}
+
+impl Capture {
+    /// How to wait by the delivery that is asked for.
+    pub(super) fn new_pause(&self) -> Pause {
+        Pause::new(&self.options, &self.lanes)
+    }
+
+    /// Does what `step` says, from `now_ns` to `until_ns` at most; says so if the capture is to end.
+    pub(super) fn pause(
+        &mut self,
+        pause: &mut Pause,
+        step: Step,
+        now_ns: u64,
+        until_ns: u64,
+        stop: &Stop,
+    ) -> io::Result<Option<Ended>> {
+        let left_ns = until_ns.saturating_sub(now_ns);
+        match step {
+            Step::On => self.wait(0),
+            Step::ForPacket => self.wait(left_ns),
+            Step::Spin(moment_ns) => {
+                spin(&self.lanes, moment_ns.min(until_ns));
+                Ok(None)
+            }
+            Step::Until(moment_ns) => self.gather(stop, moment_ns.min(until_ns), usize::MAX),
+            Step::ForBatch => self.wait_for_batch(&mut pause.policy, left_ns, until_ns, stop),
+        }
+    }
+
+    fn wait_for_batch(
+        &mut self,
+        policy: &mut Policy,
+        left_ns: u64,
+        until_ns: u64,
+        stop: &Stop,
+    ) -> io::Result<Option<Ended>> {
+        let Policy::Batch {
+            bytes,
+            timeout_ns,
+            due_ns,
+        } = policy
+        else {
+            return Ok(None);
+        };
+        if due_ns.is_none() {
+            if let Some(ended) = self.wait(left_ns)? {
+                return Ok(Some(ended));
+            }
+            if !self.lanes.iter().any(|lane| lane.source.holds(1)) {
+                return Ok(None);
+            }
+        }
+        let due = *due_ns.get_or_insert_with(|| monotonic_ns().saturating_add(*timeout_ns));
+        self.gather(stop, due.min(until_ns), *bytes)
+    }
+
+    fn gather(&mut self, stop: &Stop, until_ns: u64, bytes: usize) -> io::Result<Option<Ended>> {
+        let woken = gather(&self.lanes, stop, &self.wish, until_ns, bytes)?;
+        Ok(woken.map(|woken: Woken| self.ended(woken)))
+    }
+}

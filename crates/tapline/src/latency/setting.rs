@@ -1,0 +1,76 @@
+//! Ways to have packets delivered, to be compared.
+
+use std::time::Duration;
+
+use ring::Delivery;
+
+use crate::capture::{Backend, Mode, Options};
+
+/// Memory of libpcap's ring if nothing is said.
+const LIBPCAP_BYTES: usize = 2 << 20;
+
+/// The longest packet libpcap makes room for in each frame when the interface merges packets.
+const LIBPCAP_FRAME: u32 = 65_535;
+
+/// Bytes of a block of libpcap's ring.
+const LIBPCAP_BLOCK: usize = 256 << 10;
+
+/// A way to have packets delivered.
+#[derive(Clone, Debug)]
+pub struct Setting {
+    /// What it is called in a table.
+    pub name: String,
+    /// All that a capture is asked for.
+    pub options: Options,
+}
+
+impl Setting {
+    /// The ways that tapline has, and those of programs with libpcap, for the interfaces, filter and
+    /// snaplen of `options`: immediate delivery; adaptive with `target`; batches by default; TPACKET_V3
+    /// with a timer of 1 ms and of 8 ms, which is the kernel's own choice; and libpcap's rings, as
+    /// tcpdump has them and in immediate mode.
+    pub fn all(options: &Options, target: Duration) -> Vec<Self> {
+        let batch = |min_bytes, ms| Delivery::Batch {
+            min_bytes,
+            timeout: Duration::from_millis(ms),
+        };
+        let small = 32 << 10;
+        let rings = [
+            ("immediate", None, Delivery::Immediate),
+            ("adaptive", None, Delivery::Adaptive { target }),
+            ("batch", None, Delivery::default()),
+            ("v3 1 ms", Some(Backend::PacketV3), batch(small, 1)),
+            ("v3 8 ms", Some(Backend::PacketV3), batch(small, 8)),
+            (
+                "libpcap",
+                Some(Backend::PacketV3),
+                batch(LIBPCAP_BLOCK, 100),
+            ),
+            (
+                "libpcap immediate",
+                Some(Backend::PacketV2),
+                Delivery::Immediate,
+            ),
+        ];
+        let of = |(name, backend, delivery): (&str, Option<Backend>, Delivery)| {
+            let mut options = Options {
+                mode: Mode::Mirror,
+                backend,
+                delivery,
+                ..options.clone()
+            };
+            if name.starts_with("libpcap") {
+                options.buffer_bytes = LIBPCAP_BYTES;
+                options.stall = None;
+            }
+            if name == "libpcap immediate" {
+                options.snaplen = LIBPCAP_FRAME;
+            }
+            Self {
+                name: name.to_owned(),
+                options,
+            }
+        };
+        rings.into_iter().map(of).collect()
+    }
+}

@@ -1,0 +1,329 @@
+//! When packets are handed over, told by how many come between two pauses of the reader.
+
+mod support;
+
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+use std::time::Duration;
+
+use lab::{Host, Net};
+use rustix::thread::current_timer_slack;
+use support::{DEADLINE, Witness, deliver, frames, generator, run, run_open, send};
+use tapline::Stop;
+use tapline::capture::{
+    Backend, Capture, Consumer, ConsumerError, Ended, Limits, Mode, Options, Outcome,
+};
+use tapline::ring::{Delivery, DirectionFilter};
+use tapline::store::model::Packet;
+
+/// Bytes that a frame of [`frames`] takes in each ring: a frame of the ring for a snaplen of 100; a
+/// chunk; a record's header (8), what is known of the packet (24), its 60 bytes, in multiples of 8.
+const TAKES: [(Backend, usize); 3] = [
+    (Backend::PacketV2, 256),
+    (Backend::Xdp, 2048),
+    (Backend::XdpRingbuf, 96),
+];
+
+const HOUR: Duration = Duration::from_hours(1);
+
+/// Tells the number of packets that come without a pause.
+struct Batches {
+    packets: u64,
+    told: Sender<u64>,
+    /// Of the reader's thread, when it had a packet.
+    timer_slack_ns: u64,
+}
+
+impl Batches {
+    fn new() -> (Self, Receiver<u64>) {
+        let (told, batches) = channel();
+        let consumer = Self {
+            packets: 0,
+            told,
+            timer_slack_ns: 0,
+        };
+        (consumer, batches)
+    }
+}
+
+impl Consumer for Batches {
+    fn packet(&mut self, _packet: &Packet<'_>) -> Result<(), ConsumerError> {
+        self.packets += 1;
+        self.timer_slack_ns = current_timer_slack().expect("it is told");
+        Ok(())
+    }
+
+    fn idle(&mut self, _now_ns: u64) -> Result<(), ConsumerError> {
+        let packets = std::mem::take(&mut self.packets);
+        if packets > 0 {
+            self.told.send(packets)?;
+        }
+        Ok(())
+    }
+}
+
+fn options(host: &Host, backend: Backend, delivery: Delivery) -> Options {
+    Options {
+        links: vec![host.interface().name.to_string()],
+        backend: Some(backend),
+        mode: if backend == Backend::Xdp {
+            Mode::Drop
+        } else {
+            Mode::Mirror
+        },
+        direction: DirectionFilter::In,
+        snaplen: 100,
+        buffer_bytes: 8 << 20,
+        delivery,
+        // Ticks and looks at the interface are no reason to hand packets over.
+        tick: Duration::from_millis(1),
+        limits: Limits {
+            packets: None,
+            duration: Some(DEADLINE),
+        },
+        ..Options::default()
+    }
+}
+
+fn adaptive(target: Duration) -> Delivery {
+    Delivery::Adaptive { target }
+}
+
+/// The next batch, within the deadline.
+#[track_caller]
+fn next(batches: &Receiver<u64>) -> u64 {
+    batches.recv_timeout(DEADLINE).expect("a batch comes")
+}
+
+#[track_caller]
+fn assert_all(outcome: &Outcome, count: u64) {
+    let account = outcome.account;
+    assert_eq!((account.delivered, account.lost.total()), (count, 0));
+}
+
+#[test]
+fn a_batch_is_handed_over_when_its_bytes_are_there_and_not_before() {
+    const COUNT: u32 = 64;
+    for (backend, bytes) in TAKES {
+        let [left, right] = Net::new().pair();
+        let delivery = Delivery::Batch {
+            min_bytes: bytes * COUNT as usize,
+            timeout: HOUR,
+        };
+        let (mut consumer, batches) = Batches::new();
+        let options = options(&right, backend, delivery);
+        let (outcome, ()) = run(&right, options, &mut consumer, |stopper| {
+            for round in 0..3 {
+                let sent = frames(round * COUNT, COUNT);
+                let (first, last) = sent.split_at(COUNT as usize - 1);
+                send(&left, first);
+                // The reader has been woken by then, and looks at the ring again and again.
+                thread::yield_now();
+                send(&left, last);
+                assert_eq!(next(&batches), u64::from(COUNT), "{backend:?}");
+            }
+            // What is no whole batch comes with the end.
+            send(&left, &frames(0, 7));
+            stopper.stop();
+        });
+        assert!(matches!(outcome.ended, Ended::Stopped));
+        assert_all(&outcome, 3 * u64::from(COUNT) + 7);
+    }
+}
+
+#[test]
+fn a_batch_is_handed_over_when_its_time_is_up() {
+    for (backend, _) in TAKES {
+        let [left, right] = Net::new().pair();
+        let delivery = Delivery::Batch {
+            min_bytes: usize::MAX,
+            timeout: Duration::from_millis(500),
+        };
+        let (mut consumer, batches) = Batches::new();
+        let options = options(&right, backend, delivery);
+        let (outcome, ()) = run(&right, options, &mut consumer, |stopper| {
+            send(&left, &frames(0, 10));
+            assert_eq!(next(&batches), 10, "{backend:?}");
+            stopper.stop();
+        });
+        assert_all(&outcome, 10);
+    }
+}
+
+#[test]
+fn rare_packets_are_handed_over_one_by_one() {
+    for (backend, _) in TAKES {
+        let [left, right] = Net::new().pair();
+        let (mut consumer, batches) = Batches::new();
+        let options = options(&right, backend, adaptive(Duration::from_nanos(1)));
+        let (outcome, ()) = run(&right, options, &mut consumer, |stopper| {
+            for number in 0..50 {
+                send(&left, &frames(number, 1));
+                assert_eq!(next(&batches), 1);
+            }
+            stopper.stop();
+        });
+        assert_all(&outcome, 50);
+    }
+}
+
+#[test]
+fn dense_packets_are_handed_over_together() {
+    let [left, right] = Net::new().pair();
+    let mut generator = generator(&left, &right);
+    let (mut consumer, batches) = Batches::new();
+    let target = Duration::from_millis(20);
+    let options = options(&right, Backend::PacketV2, adaptive(target));
+    let (outcome, ()) = run(&right, options, &mut consumer, |stopper| {
+        deliver(&left, &mut generator, 20_000);
+        stopper.stop();
+    });
+    assert_all(&outcome, 20_000);
+    let batches: Vec<u64> = batches.try_iter().collect();
+    assert!(batches.len() < 1000, "{batches:?}");
+}
+
+/// A reader that sleeps for an hour wakes for the stop, and before its ring is full.
+#[test]
+fn a_sleep_ends_for_the_stop_and_for_a_filling_ring() {
+    let [left, right] = Net::new().pair();
+    let mut witness = Witness::on(&right);
+    let mut generator = generator(&left, &right);
+    let (mut consumer, batches) = Batches::new();
+    let options = Options {
+        // A quarter of 4096 frames.
+        buffer_bytes: 1 << 20,
+        ..options(&right, Backend::PacketV2, adaptive(HOUR))
+    };
+    let (outcome, ()) = run(&right, options, &mut consumer, |stopper| {
+        deliver(&left, &mut generator, 3000);
+        assert!(std::iter::repeat_with(|| next(&batches)).any(|batch| batch > 1000));
+        deliver(&left, &mut generator, 100);
+        witness.until(3100);
+        stopper.stop();
+    });
+    assert!(matches!(outcome.ended, Ended::Stopped));
+    assert_all(&outcome, 3100);
+}
+
+#[test]
+fn a_reader_that_spins_loses_nothing_and_ends() {
+    for delivery in [Delivery::Immediate, adaptive(Duration::from_micros(200))] {
+        let [left, right] = Net::new().pair();
+        let mut witness = Witness::on(&right);
+        let mut generator = generator(&left, &right);
+        let (mut consumer, _batches) = Batches::new();
+        let options = Options {
+            spin: HOUR,
+            ..options(&right, Backend::PacketV2, delivery)
+        };
+        let (outcome, ()) = run(&right, options, &mut consumer, |stopper| {
+            deliver(&left, &mut generator, 2000);
+            witness.until(2000);
+            stopper.stop();
+        });
+        assert!(matches!(outcome.ended, Ended::Stopped));
+        assert_all(&outcome, 2000);
+    }
+}
+
+#[test]
+fn the_ring_follows_from_the_snaplen_and_the_stall() {
+    let [_left, right] = Net::new().pair();
+    let opened = |snaplen, stall| {
+        let options = Options {
+            backend: None,
+            snaplen,
+            stall,
+            buffer_bytes: 16 << 20,
+            ..options(
+                &right,
+                Backend::PacketV2,
+                adaptive(Duration::from_micros(200)),
+            )
+        };
+        let capture = right.run(|| Capture::open(options)).unwrap();
+        let link = capture.links().next().unwrap();
+        (link.backend, link.buffer_bytes)
+    };
+    assert_eq!(opened(96, None), (Backend::PacketV2, 16 << 20));
+    assert_eq!(opened(1518, None), (Backend::PacketV2, 16 << 20));
+    assert_eq!(opened(9018, None), (Backend::PacketV3, 16 << 20));
+    // Two blocks a millisecond, each with room for the longest packet.
+    let (_, bytes) = opened(262_144, None);
+    assert!((400 * 65_536..32 << 20).contains(&bytes), "{bytes}");
+    let (_, bytes) = opened(262_144, Some(Duration::from_millis(400)));
+    assert!((800 * 65_536..64 << 20).contains(&bytes), "{bytes}");
+}
+
+#[test]
+fn the_timer_slack_is_one_nanosecond_while_the_reader_runs() {
+    let [left, right] = Net::new().pair();
+    let (mut consumer, batches) = Batches::new();
+    let options = Options {
+        limits: Limits {
+            packets: Some(1),
+            duration: Some(DEADLINE),
+        },
+        ..options(
+            &right,
+            Backend::PacketV2,
+            adaptive(Duration::from_micros(200)),
+        )
+    };
+    let capture = right.run(|| Capture::open(options)).unwrap();
+    send(&left, &frames(0, 1));
+    let before = current_timer_slack().unwrap();
+    capture.run(&mut consumer, &Stop::new().unwrap());
+    assert_eq!((consumer.timer_slack_ns, consumer.packets), (1, 1));
+    assert_eq!(current_timer_slack().unwrap(), before);
+    assert!(before > 1);
+    drop(batches);
+}
+
+#[test]
+fn delivery_changes_while_the_capture_runs() {
+    let [left, right] = Net::new().pair();
+    let never = Delivery::Batch {
+        min_bytes: usize::MAX,
+        timeout: HOUR,
+    };
+    let pairs = Delivery::Batch {
+        min_bytes: 2 * 256,
+        timeout: HOUR,
+    };
+    let (mut consumer, batches) = Batches::new();
+    let options = options(&right, Backend::PacketV2, never);
+    let capture = right.run(|| Capture::open(options)).unwrap();
+    let control = capture.control();
+    let set = |delivery| control.set_delivery(delivery, Duration::ZERO).unwrap();
+    let (outcome, ()) = run_open(capture, &mut consumer, |stopper| {
+        send(&left, &frames(0, 5));
+        // However many had come by then.
+        set(adaptive(Duration::from_nanos(1)));
+        let mut seen = 0;
+        while seen < 5 {
+            seen += next(&batches);
+        }
+        set(pairs);
+        for round in 0..3 {
+            send(&left, &frames(round, 1));
+            send(&left, &frames(round, 1));
+            assert_eq!(next(&batches), 2);
+        }
+        set(never);
+        send(&left, &frames(0, 3));
+        stopper.stop();
+    });
+    assert_all(&outcome, 5 + 6 + 3);
+
+    let blocks = Options {
+        links: vec![right.interface().name.to_string()],
+        ..Options::default()
+    };
+    let capture = right.run(|| Capture::open(blocks)).unwrap();
+    let refused = capture
+        .control()
+        .set_delivery(Delivery::Immediate, Duration::ZERO);
+    assert!(refused.is_err());
+}
