@@ -67,7 +67,8 @@ fn targets_and_summary_have_the_keys_of_the_contract() {
             "rate_pps",
             "timeout_ns",
             "payload_bytes",
-            "backend"
+            "backend",
+            "metrics"
         ]
     );
     let expected = [

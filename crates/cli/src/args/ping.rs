@@ -1,6 +1,6 @@
 //! Flags of `tapline ping`.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::num::{NonZeroU8, NonZeroU32};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use tapline::probe::targets::Prefix;
 use tapline::probe::{COOKIE_BYTES, MAX_PAYLOAD_BYTES};
 
 use super::LossLimit;
-use crate::units;
+use crate::{metrics, units};
 
 /// Asks hosts for an echo, one or a million, and accounts for every probe.
 ///
@@ -126,6 +126,11 @@ pub struct PingArgs {
     /// 0.1%; then it does not matter whether every target answered
     #[arg(long, value_name = "N|P%")]
     pub fail_loss: Option<LossLimit>,
+
+    /// Serve the counters to Prometheus at http://ADDR:PORT/metrics, on the loopback if no ADDR is
+    /// given, at a free port if PORT is 0; those of each target up to 1000 targets, of more the sums
+    #[arg(long, value_name = "[ADDR:]PORT", value_parser = metrics::address)]
+    pub metrics: Option<SocketAddr>,
 
     /// Say what would be sent, and send nothing; with -v list the targets
     #[arg(long)]

@@ -24,7 +24,8 @@ impl Csv {
 }
 
 impl Teller for Csv {
-    fn begin(&mut self, _: &Start<'_>) -> io::Result<()> {
+    fn begin(&mut self, start: &Start<'_>) -> io::Result<()> {
+        sidelines::metrics(start);
         Ok(())
     }
 

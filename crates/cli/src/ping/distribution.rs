@@ -38,7 +38,7 @@ pub fn text(out: &mut impl Write, histogram: &Histogram) -> io::Result<()> {
 fn rows(histogram: &Histogram) -> Vec<(u64, u64)> {
     let mut rows = Vec::new();
     let mut before = 0;
-    let decades = (3..13).map(|power| 10_u64.pow(power));
+    let decades = (3..14).map(|power| 10_u64.pow(power));
     let bounds = decades.flat_map(|decade| STEPS.map(|step| step * decade));
     for bound_ns in bounds {
         let count = histogram.at_most(bound_ns) - before;

@@ -4,6 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use rustix::thread::CapabilitySet;
 use tapline::Stopper;
 use tapline::ping::{Ended, Event, Outcome, Pinger};
 use tapline::probe::{Prober, Verdict};
@@ -14,7 +15,11 @@ use super::teller::{End, Start, Teller, choose};
 use super::{dry_run, failure, setup, sidelines};
 use crate::args::PingArgs;
 use crate::failure::{Exit, Failure};
+use crate::metrics::{Board, Server, ping_families};
 use crate::{privilege, signals};
+
+/// Looks between two postings of counters: a second.
+const POSTED_TICKS: u32 = 5;
 
 pub fn run(args: &PingArgs) -> Result<Exit, Failure> {
     let list = List::read(args)?;
@@ -31,15 +36,25 @@ pub fn run(args: &PingArgs) -> Result<Exit, Failure> {
     }
     let stop = signals::stop()?;
     let quit = signals::quit()?;
+    let server = args.metrics.map(Server::bind).transpose()?;
     let pinger =
         Pinger::open(list.targets, &options).map_err(|error| failure::open(args, error))?;
-    privilege::drop_unneeded(false)?;
+    privilege::drop_all_but(CapabilitySet::empty())?;
+    let url = server.as_ref().map(Server::url);
+    let mut board = None;
+    if let Some(server) = server {
+        let posted = Board::new(ping_families(pinger.prober()));
+        let read = posted.clone();
+        server.serve(move || read.read().to_vec())?;
+        board = Some(posted);
+    }
 
     let mut teller = choose(args, count);
     let start = Start {
         prober: pinger.prober(),
         forecast: &forecast,
         backend: pinger.backend(),
+        metrics: url.as_deref(),
     };
     teller.begin(&start).map_err(|error| on_stdout(&error))?;
     let mut watch = Watch {
@@ -48,6 +63,8 @@ pub fn run(args: &PingArgs) -> Result<Exit, Failure> {
         quit,
         stopper: stop.stopper(),
         failed: None,
+        board,
+        ticks: 0,
     };
     let outcome = pinger.run(
         &mut |event: &Event<'_>, prober: &Prober| watch.see(event, prober),
@@ -75,6 +92,9 @@ struct Watch<'a> {
     stopper: Stopper,
     /// Why nothing more can be told.
     failed: Option<io::Error>,
+    board: Option<Arc<Board>>,
+    /// Looks since counters were posted.
+    ticks: u32,
 }
 
 impl Watch<'_> {
@@ -91,7 +111,7 @@ impl Watch<'_> {
                     },
                 ..
             } => self.status.time(*rtt_ns),
-            Event::Tick if self.quit.swap(false, Ordering::Relaxed) => self.status.tell(prober),
+            Event::Tick => self.tick(prober),
             Event::ClockStep { by_ns } => {
                 let seconds = *by_ns as f64 / 1e9;
                 sidelines::warn(&format!(
@@ -103,6 +123,21 @@ impl Watch<'_> {
         if let Err(error) = self.teller.event(event, prober) {
             self.failed = Some(error);
             self.stopper.stop();
+        }
+    }
+}
+
+impl Watch<'_> {
+    fn tick(&mut self, prober: &Prober) {
+        if self.quit.swap(false, Ordering::Relaxed) {
+            self.status.tell(prober);
+        }
+        self.ticks += 1;
+        if let Some(board) = &self.board
+            && self.ticks >= POSTED_TICKS
+        {
+            self.ticks = 0;
+            board.post(ping_families(prober));
         }
     }
 }

@@ -96,6 +96,7 @@ impl Teller for Json<'_> {
             "timeout_ns": self.args.timeout.as_nanos() as u64,
             "payload_bytes": self.args.size,
             "backend": start.backend.name(),
+            "metrics": start.metrics,
         }))
     }
 

@@ -131,6 +131,7 @@ impl<'a> LikeFping<'a> {
 
 impl Teller for LikeFping<'_> {
     fn begin(&mut self, start: &Start<'_>) -> io::Result<()> {
+        sidelines::metrics(start);
         if self.args.quiet {
             return Ok(());
         }

@@ -64,6 +64,7 @@ impl<'a> LikePing<'a> {
 
 impl Teller for LikePing<'_> {
     fn begin(&mut self, start: &Start<'_>) -> io::Result<()> {
+        sidelines::metrics(start);
         let targets = start.prober.targets();
         let bytes = self.args.size;
         let (name, address) = (figures::name(targets, 0), figures::address(targets, 0));

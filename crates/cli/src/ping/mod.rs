@@ -23,4 +23,5 @@ mod sidelines;
 mod status;
 mod teller;
 
+pub use figures::{address, name};
 pub use job::run;

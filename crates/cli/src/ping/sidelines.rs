@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use tapline::ping::Outcome;
 
 use super::network_words::words;
+use super::teller::Start;
 use crate::units::grouped;
 
 /// ICMP errors that the totals name; how many more there are is said.
@@ -19,6 +20,14 @@ pub fn warn(line: &str) {
         "tapline: {}",
         line.replace(char::is_control, "?")
     );
+}
+
+/// Says where the counters are, if somewhere.
+pub fn metrics(start: &Start<'_>) {
+    if let Some(url) = start.metrics {
+        // A closed standard error ends nothing.
+        let _ = writeln!(io::stderr(), "metrics at {url}");
+    }
 }
 
 /// Says that a probe was not sent.

@@ -16,6 +16,8 @@ pub struct Start<'a> {
     pub prober: &'a Prober,
     pub forecast: &'a Forecast,
     pub backend: Backend,
+    /// Where the counters are.
+    pub metrics: Option<&'a str>,
 }
 
 /// A run that is over.
