@@ -5,7 +5,7 @@ set -euo pipefail
 
 build=(gcc:gcc g++:g++)
 test=("${build[@]}" tcpdump:tcpdump tshark:tshark dumpcap:wireshark-common ip:iproute2
-    ethtool:ethtool zstd:zstd gzip:gzip unshare:util-linux setpriv:util-linux
+    ethtool:ethtool zstd:zstd gzip:gzip unshare:util-linux setpriv:util-linux ping:iputils-ping
     python3:python3)
 bench=("${build[@]}" tcpdump:tcpdump dumpcap:wireshark-common netsniff-ng:netsniff-ng ip:iproute2
     nft:nftables)

@@ -19,6 +19,7 @@ mod moment;
 mod names;
 mod output;
 mod paint;
+mod ping;
 mod privilege;
 mod read;
 mod signals;
@@ -60,6 +61,7 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Latency(args) => latency::run(&args),
         Command::Count(args) => count::run(&args),
         Command::Filter(args) => filter::run(&args),
+        Command::Ping(args) => ping::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Demo(args) => demo::run(&args),
         Command::Generate { directory } => generate::run(&directory),

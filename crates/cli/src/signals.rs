@@ -5,7 +5,7 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::{flag, low_level};
 use tapline::Stop;
 
@@ -36,4 +36,11 @@ pub fn watch() -> io::Result<Signals> {
         low_level::pipe::register(signal, stop.stopper().as_fd().try_clone_to_owned()?)?;
     }
     Ok(Signals { stop, flag: again })
+}
+
+/// What SIGQUIT sets, instead of ending the program.
+pub fn quit() -> io::Result<Arc<AtomicBool>> {
+    let flag = Arc::new(AtomicBool::new(false));
+    flag::register(SIGQUIT, Arc::clone(&flag))?;
+    Ok(flag)
 }

@@ -33,6 +33,32 @@ pub fn time(text: &str) -> Result<Duration, String> {
     Ok(Duration::from_nanos(ns))
 }
 
+/// As [`time`], and a number alone is seconds.
+pub fn seconds(text: &str) -> Result<Duration, String> {
+    match split(text) {
+        (number, "") if !number.is_empty() => time(&format!("{number}s")),
+        _ => time(text),
+    }
+}
+
+/// Reads a rate of packets: a number of them a second, or with `k`, `M`, `pps`, `kpps`, `Mpps`, in
+/// powers of 1000.
+pub fn rate_pps(text: &str) -> Result<u32, String> {
+    let (number, unit) = split(text);
+    let factor = match unit {
+        "" | "pps" => 1,
+        "k" | "kpps" => 1_000,
+        "M" | "Mpps" => 1_000_000,
+        _ => return Err(format!("unknown unit '{unit}', use pps, kpps or Mpps")),
+    };
+    let rate = scaled(number, factor).and_then(|rate| u32::try_from(rate).ok());
+    match rate {
+        Some(0) => Err("must not be 0".into()),
+        Some(rate) => Ok(rate),
+        None => Err(format!("'{number}' is not a rate")),
+    }
+}
+
 /// As [`size`], without 0.
 pub fn nonzero_size(text: &str) -> Result<NonZeroU64, String> {
     NonZeroU64::new(size(text)?).ok_or_else(|| "must not be 0".into())
@@ -142,6 +168,21 @@ mod tests {
         assert_eq!(time("2h"), Ok(Duration::from_hours(2)));
         for wrong in ["5", "ms", "1d", "1e9s"] {
             assert!(time(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn seconds_may_go_without_a_unit_and_rates_too() {
+        assert_eq!(seconds("0.2"), Ok(Duration::from_millis(200)));
+        assert_eq!(seconds("10ms"), Ok(Duration::from_millis(10)));
+        assert_eq!(rate_pps("10kpps"), Ok(10_000));
+        assert_eq!(rate_pps("1.5M"), Ok(1_500_000));
+        assert_eq!(rate_pps("7"), Ok(7));
+        for wrong in ["", "0", "0.1", "5G", "-1", "10M10", "5000Mpps"] {
+            assert!(rate_pps(wrong).is_err(), "{wrong}");
+        }
+        for wrong in ["", "x", "-1", "1d"] {
+            assert!(seconds(wrong).is_err(), "{wrong}");
         }
     }
 

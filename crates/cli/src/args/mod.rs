@@ -9,6 +9,7 @@ mod filter;
 mod latency;
 mod mode;
 mod output;
+mod ping;
 mod read;
 mod sample;
 
@@ -16,7 +17,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
-pub use capture::{BackendChoice, CaptureArgs};
+pub use capture::{BackendChoice, CaptureArgs, LossLimit};
 pub use count::{ClassArg, CountArgs};
 pub use delivery::{Delivery, DeliveryArgs, TARGET};
 pub use demo::DemoArgs;
@@ -25,6 +26,7 @@ pub use filter::{Emit, FilterArgs, Place};
 pub use latency::LatencyArgs;
 pub use mode::ModeArgs;
 pub use output::{FileFormat, OutputArgs};
+pub use ping::{Origin, PingArgs};
 pub use read::ReadArgs;
 
 /// See every packet of the Linux network path, and account for each.
@@ -52,6 +54,8 @@ pub enum Command {
     Latency(LatencyArgs),
 
     Filter(FilterArgs),
+
+    Ping(Box<PingArgs>),
 
     Doctor(DoctorArgs),
 

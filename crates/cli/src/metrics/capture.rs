@@ -2,7 +2,7 @@
 
 use tapline::capture::LiveAccount;
 
-use super::family::{Family, Sample};
+use super::family::{Family, Sample, Samples};
 
 /// Packets by interface and what became of them, and the bytes of those delivered.
 pub fn families(accounts: &[LiveAccount]) -> Vec<Family> {
@@ -31,7 +31,7 @@ pub fn families(accounts: &[LiveAccount]) -> Vec<Family> {
         name,
         help,
         is_bytes,
-        samples,
+        samples: Samples::Counters(samples),
     };
     vec![
         family(

@@ -2,7 +2,7 @@
 
 use tapline::count::{Place, Snapshot, Tally, Way};
 
-use super::family::{Family, Sample};
+use super::family::{Family, Sample, Samples};
 
 /// Packets and bytes by class, interface and direction. Groups are not among them: each would be a
 /// series of its own, and there is no end to the addresses of the world.
@@ -29,7 +29,7 @@ pub fn families(places: &[Place], totals: &Snapshot) -> Vec<Family> {
             name,
             help,
             is_bytes,
-            samples,
+            samples: Samples::Counters(samples),
         }
     };
     vec![

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use prometheus_client::collector::Collector;
-use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _, text};
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _, NoLabelSet, text};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::registry::{Registry, Unit};
@@ -19,7 +19,24 @@ pub struct Family {
     pub help: &'static str,
     /// They count bytes, which then stands in the name.
     pub is_bytes: bool,
-    pub samples: Vec<Sample>,
+    pub samples: Samples,
+}
+
+/// What a family has.
+#[derive(Clone, Debug)]
+pub enum Samples {
+    Counters(Vec<Sample>),
+    Durations(Durations),
+}
+
+/// How often durations came.
+#[derive(Clone, Debug)]
+pub struct Durations {
+    pub sum_seconds: f64,
+    pub count: u64,
+    /// Upper bounds in seconds, and how many are at most that long but longer than the one before; the
+    /// last is `f64::INFINITY`.
+    pub buckets: Vec<(f64, u64)>,
 }
 
 /// One counter. What is unknown is none: a sample is not there rather than 0.
@@ -47,16 +64,27 @@ struct Families(Vec<Family>);
 impl Collector for Families {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         for family in &self.0 {
-            let unit = family.is_bytes.then_some(Unit::Bytes);
-            let mut encoder = encoder.encode_descriptor(
-                family.name,
-                family.help,
-                unit.as_ref(),
-                MetricType::Counter,
-            )?;
-            for sample in &family.samples {
-                let encoder = encoder.encode_family(&sample.labels)?;
-                ConstCounter::new(sample.value).encode(encoder)?;
+            let (unit, kind) = match &family.samples {
+                Samples::Counters(_) => {
+                    (family.is_bytes.then_some(Unit::Bytes), MetricType::Counter)
+                }
+                Samples::Durations(_) => (Some(Unit::Seconds), MetricType::Histogram),
+            };
+            let (name, help) = (family.name, family.help);
+            let mut encoder = encoder.encode_descriptor(name, help, unit.as_ref(), kind)?;
+            match &family.samples {
+                Samples::Counters(samples) => {
+                    for sample in samples {
+                        let encoder = encoder.encode_family(&sample.labels)?;
+                        ConstCounter::new(sample.value).encode(encoder)?;
+                    }
+                }
+                Samples::Durations(durations) => encoder.encode_histogram::<NoLabelSet>(
+                    durations.sum_seconds,
+                    durations.count,
+                    &durations.buckets,
+                    None,
+                )?,
             }
         }
         Ok(())
@@ -79,7 +107,18 @@ mod tests {
             name,
             help: "What it counts",
             is_bytes,
-            samples,
+            samples: Samples::Counters(samples),
+        };
+        let durations = Durations {
+            sum_seconds: 1.5,
+            count: 3,
+            buckets: vec![(0.25, 2), (f64::INFINITY, 1)],
+        };
+        let spread = Family {
+            name: "rtt",
+            help: "How long it took",
+            is_bytes: false,
+            samples: Samples::Durations(durations),
         };
         let families = vec![
             family("packets", false, vec![sample("eth0", u64::MAX)]),
@@ -89,6 +128,7 @@ mod tests {
                 vec![sample("a\"b\\c\nd", 0), sample("größe", 1)],
             ),
             family("unknown", false, vec![]),
+            spread,
         ];
         let expected = "\
 # HELP tapline_packets What it counts
@@ -101,6 +141,13 @@ tapline_kept_bytes_total{interface=\"a\\\"b\\\\c\\nd\"} 0
 tapline_kept_bytes_total{interface=\"größe\"} 1
 # HELP tapline_unknown What it counts
 # TYPE tapline_unknown counter
+# HELP tapline_rtt_seconds How long it took
+# TYPE tapline_rtt_seconds histogram
+# UNIT tapline_rtt_seconds seconds
+tapline_rtt_seconds_sum 1.5
+tapline_rtt_seconds_count 3
+tapline_rtt_seconds_bucket{le=\"0.25\"} 2
+tapline_rtt_seconds_bucket{le=\"+Inf\"} 3
 # EOF
 ";
         assert_eq!(text(families).expect("text"), expected);

@@ -7,6 +7,7 @@ pub mod count;
 pub mod doctor;
 pub mod files;
 pub mod frames;
+pub mod ping;
 pub mod run;
 pub mod scrape;
 

@@ -1,0 +1,77 @@
+//! `--dry-run`: what would be sent.
+
+use std::io::{self, BufWriter, Write};
+use std::time::Duration;
+
+use serde_json::json;
+use tapline::probe::Forecast;
+
+use super::figures;
+use super::list::List;
+use crate::args::PingArgs;
+use crate::json;
+use crate::units::{amount, grouped, span};
+
+pub fn show(args: &PingArgs, list: &List, forecast: &Forecast) -> io::Result<()> {
+    let mut out = BufWriter::new(io::stdout());
+    let targets = &list.targets;
+    if args.verbose {
+        for target in 0..targets.len() {
+            let (name, address) = (
+                figures::name(targets, target),
+                figures::address(targets, target),
+            );
+            if args.json {
+                let event = json!({ "event": "target", "target": name, "address": address });
+                writeln!(out, "{}", json::line(&event))?;
+            } else if name == address {
+                writeln!(out, "{address}")?;
+            } else {
+                writeln!(out, "{name} ({address})")?;
+            }
+        }
+    }
+    if args.json {
+        let event = json!({
+            "event": "summary",
+            "dry_run": true,
+            "targets": targets.len(),
+            "excluded": u64::try_from(targets.excluded()).ok(),
+            "repeated": u64::try_from(targets.repeated()).ok(),
+            "unresolved": list.left_out.len(),
+            "probes": forecast.probes(),
+            "interval_ns": forecast.round_ns,
+            "duration_ns": forecast.duration_ns(),
+            "payload_bytes": args.size,
+        });
+        writeln!(out, "{}", json::line(&event))?;
+        return out.flush();
+    }
+    let count = |number: u128| grouped(u64::try_from(number).unwrap_or(u64::MAX));
+    writeln!(
+        out,
+        "{} targets; {} excluded, {} named more than once, {} left out",
+        grouped(targets.len().into()),
+        count(targets.excluded()),
+        count(targets.repeated()),
+        list.left_out.len()
+    )?;
+    let round = Duration::from_nanos(forecast.round_ns);
+    let rate = f64::from(targets.len()) / round.as_secs_f64();
+    let probes = match forecast.probes() {
+        Some(probes) => format!("{} probes", grouped(probes)),
+        None => "probes without end".to_owned(),
+    };
+    let pace = if rate.is_finite() {
+        format!("{}pps, each target every {round:?}", amount(rate))
+    } else {
+        "as fast as this host can".to_owned()
+    };
+    writeln!(out, "{probes} with {} bytes of payload, {pace}", args.size)?;
+    if let Some(ns) = forecast.duration_ns() {
+        let all = span(Duration::from_nanos(ns));
+        writeln!(out, "{all} at most, waiting for the last answers included")?;
+    }
+    writeln!(out, "nothing was sent")?;
+    out.flush()
+}

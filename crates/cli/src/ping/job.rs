@@ -1,0 +1,189 @@
+//! The run, from its list of targets to its exit status.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rustix::thread::CapabilitySet;
+use tapline::Stopper;
+use tapline::ping::{Ended, Event, Outcome, Pinger};
+use tapline::probe::{Prober, Verdict};
+
+use super::list::List;
+use super::status::Status;
+use super::teller::{End, Start, Teller, choose};
+use super::{dry_run, failure, setup, sidelines};
+use crate::args::PingArgs;
+use crate::failure::{Exit, Failure};
+use crate::metrics::{Board, Server, ping_families};
+use crate::{privilege, signals};
+
+/// Looks between two postings of counters: a second.
+const POSTED_TICKS: u32 = 5;
+
+pub fn run(args: &PingArgs) -> Result<Exit, Failure> {
+    let list = List::read(args)?;
+    refuse_none(&list)?;
+    for line in &list.left_out {
+        sidelines::warn(line);
+    }
+    let count = list.targets.len();
+    let options = setup::options(args, count);
+    let forecast = setup::forecast(&options, count)?;
+    if args.dry_run {
+        dry_run::show(args, &list, &forecast).map_err(|error| on_stdout(&error))?;
+        return Ok(Exit::Done);
+    }
+    let stop = signals::stop()?;
+    let quit = signals::quit()?;
+    let server = args.metrics.map(Server::bind).transpose()?;
+    let pinger =
+        Pinger::open(list.targets, &options).map_err(|error| failure::open(args, error))?;
+    privilege::drop_all_but(CapabilitySet::empty())?;
+    let url = server.as_ref().map(Server::url);
+    let mut board = None;
+    if let Some(server) = server {
+        let posted = Board::new(ping_families(pinger.prober()));
+        let read = posted.clone();
+        server.serve(move || read.read().to_vec())?;
+        board = Some(posted);
+    }
+
+    let mut teller = choose(args, count);
+    let start = Start {
+        prober: pinger.prober(),
+        forecast: &forecast,
+        backend: pinger.backend(),
+        metrics: url.as_deref(),
+    };
+    teller.begin(&start).map_err(|error| on_stdout(&error))?;
+    let mut watch = Watch {
+        teller: &mut *teller,
+        status: Status::default(),
+        quit,
+        stopper: stop.stopper(),
+        failed: None,
+        board,
+        ticks: 0,
+    };
+    let outcome = pinger.run(
+        &mut |event: &Event<'_>, prober: &Prober| watch.see(event, prober),
+        &stop,
+    );
+    let failed = watch.failed;
+    let end = End {
+        outcome: &outcome,
+        left_out: list.left_out.len(),
+    };
+    let told = failed.map_or_else(|| teller.end(&end), Err);
+    if let Ended::Wait(error) = &outcome.ended {
+        return Err(Failure::job_on("cannot wait for answers", error));
+    }
+    told.map_err(|error| on_stdout(&error))?;
+    finish(args, &end)
+}
+
+/// Passes on what happens, and sees to what is asked in between.
+struct Watch<'a> {
+    teller: &'a mut dyn Teller,
+    status: Status,
+    /// SIGQUIT came.
+    quit: Arc<AtomicBool>,
+    stopper: Stopper,
+    /// Why nothing more can be told.
+    failed: Option<io::Error>,
+    board: Option<Arc<Board>>,
+    /// Looks since counters were posted.
+    ticks: u32,
+}
+
+impl Watch<'_> {
+    fn see(&mut self, event: &Event<'_>, prober: &Prober) {
+        if self.failed.is_some() {
+            return;
+        }
+        match event {
+            Event::Answer {
+                verdict:
+                    Verdict::Received {
+                        rtt_ns: Some(rtt_ns),
+                        ..
+                    },
+                ..
+            } => self.status.time(*rtt_ns),
+            Event::Tick => self.tick(prober),
+            Event::ClockStep { by_ns } => {
+                let seconds = *by_ns as f64 / 1e9;
+                sidelines::warn(&format!(
+                    "the clock was set by {seconds:+.3} s: what came at that moment is not timed"
+                ));
+            }
+            _ => {}
+        }
+        if let Err(error) = self.teller.event(event, prober) {
+            self.failed = Some(error);
+            self.stopper.stop();
+        }
+    }
+}
+
+impl Watch<'_> {
+    fn tick(&mut self, prober: &Prober) {
+        if self.quit.swap(false, Ordering::Relaxed) {
+            self.status.tell(prober);
+        }
+        self.ticks += 1;
+        if let Some(board) = &self.board
+            && self.ticks >= POSTED_TICKS
+        {
+            self.ticks = 0;
+            board.post(ping_families(prober));
+        }
+    }
+}
+
+/// There is somebody to ask.
+fn refuse_none(list: &List) -> Result<(), Failure> {
+    if !list.targets.is_empty() {
+        return Ok(());
+    }
+    let failure = match list.left_out.as_slice() {
+        [] if list.targets.excluded() > 0 => {
+            Failure::new(Exit::Usage, "every target is excluded by --exclude")
+        }
+        [] => Failure::new(Exit::Usage, "the list has no targets"),
+        [only] => Failure::new(Exit::Failed, only.as_str()),
+        [first, others @ ..] => Failure {
+            below: others.join("\n"),
+            ..Failure::new(Exit::Failed, first.as_str())
+        },
+    };
+    Err(failure)
+}
+
+fn on_stdout(error: &io::Error) -> Failure {
+    Failure::job_on("cannot write to standard output", error)
+}
+
+/// Success is that every target answered, or that no more was lost than is tolerated.
+fn finish(args: &PingArgs, end: &End<'_>) -> Result<Exit, Failure> {
+    let Outcome { prober, .. } = end.outcome;
+    let total = prober.total();
+    if let Some(limit) = args.fail_loss {
+        let settled = total.sent - total.pending() + total.local_drops;
+        let missing = settled - total.received;
+        if limit.is_exceeded(missing, settled) {
+            let line = format!(
+                "{missing} of {settled} probes were not answered, more than --fail-loss allows"
+            );
+            return Err(Failure::new(Exit::Failed, line));
+        }
+    }
+    let all_answered =
+        || (0..prober.targets().len()).all(|target| prober.counts(target).received > 0);
+    if end.left_out == 0 && (args.fail_loss.is_some() || all_answered()) {
+        Ok(Exit::Done)
+    } else {
+        Ok(Exit::Failed)
+    }
+}

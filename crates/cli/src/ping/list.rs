@@ -1,0 +1,126 @@
+//! The targets, as they were named.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::net::{IpAddr, ToSocketAddrs};
+use std::path::Path;
+
+use rustix::net::netdevice::name_to_index;
+use rustix::net::{AddressFamily, SocketType, socket};
+use tapline::probe::targets::{Builder, Family, Resolver, TargetError, TargetErrorKind, Targets};
+
+use crate::args::PingArgs;
+use crate::failure::{Exit, Failure, chain};
+use crate::output::is_stdout;
+
+/// Largest list that is read: room for 16 million addresses.
+const MOST_BYTES: u64 = 256 << 20;
+
+/// Whom to ask.
+pub struct List {
+    pub targets: Targets,
+    /// What cannot be asked, such as names that nobody knows: told, and left out.
+    pub left_out: Vec<String>,
+}
+
+impl List {
+    /// Reads arguments and file.
+    pub fn read(args: &PingArgs) -> Result<Self, Failure> {
+        let family = match (args.ipv4, args.ipv6) {
+            (true, _) => Family::V4,
+            (_, true) => Family::V6,
+            _ => Family::Any,
+        };
+        let mut builder = Builder::new(family);
+        for prefix in &args.exclude {
+            builder.exclude(*prefix);
+        }
+        let mut left_out = Vec::new();
+        let mut add = |builder: &mut Builder, word: &str, line: Option<usize>| {
+            let Err(mut error) = builder.add(word, &mut System) else {
+                return Ok(());
+            };
+            error.line = line;
+            if !can_be_left_out(&error) {
+                return Err(wrong(args, &error));
+            }
+            left_out.push(chain(&error));
+            Ok(())
+        };
+        for word in &args.targets {
+            add(&mut builder, word, None)?;
+        }
+        if let Some(path) = &args.file {
+            let text = text(path)?;
+            for (line, text) in (1..).zip(text.lines()) {
+                let words = text.split('#').next().unwrap_or_default();
+                for word in words.split_whitespace() {
+                    add(&mut builder, word, Some(line))?;
+                }
+            }
+        }
+        let targets = builder.build().map_err(|error| wrong(args, &error))?;
+        Ok(Self { targets, left_out })
+    }
+}
+
+/// The others can be asked all the same.
+fn can_be_left_out(error: &TargetError) -> bool {
+    matches!(
+        error.kind,
+        TargetErrorKind::Unresolved { .. }
+            | TargetErrorKind::NoAddress
+            | TargetErrorKind::WrongFamily
+            | TargetErrorKind::Zone { .. }
+    )
+}
+
+fn wrong(args: &PingArgs, error: &TargetError) -> Failure {
+    let line = match (&args.file, error.line) {
+        (Some(path), Some(_)) => format!("{}: {}", path.display(), chain(error)),
+        _ => chain(error),
+    };
+    Failure::new(Exit::Usage, line)
+}
+
+fn text(path: &Path) -> Result<String, Failure> {
+    let read = |source: &mut dyn Read| {
+        let mut bytes = Vec::new();
+        source.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 > MOST_BYTES {
+            return Err(io::Error::other("the list is longer than 256 MiB"));
+        }
+        String::from_utf8(bytes).map_err(io::Error::other)
+    };
+    let text = if is_stdout(path) {
+        read(&mut io::stdin().lock())
+    } else {
+        File::open(path).and_then(|mut file| read(&mut file))
+    };
+    text.map_err(|error| {
+        let what = format!("cannot read targets from {}", path.display());
+        Failure::job_on(what, &error)
+    })
+}
+
+/// Names as the system knows them.
+struct System;
+
+impl Resolver for System {
+    fn addresses(&mut self, name: &str) -> io::Result<Vec<IpAddr>> {
+        match (name, 0).to_socket_addrs() {
+            Ok(addresses) => Ok(addresses.map(|address| address.ip()).collect()),
+            Err(error) => {
+                // The standard library says first what has been said already.
+                let text = error.to_string();
+                let words = text.strip_prefix("failed to lookup address information: ");
+                Err(io::Error::other(words.unwrap_or(&text).to_owned()))
+            }
+        }
+    }
+
+    fn interface(&mut self, name: &str) -> io::Result<u32> {
+        let any = socket(AddressFamily::INET, SocketType::DGRAM, None)?;
+        Ok(name_to_index(any, name)?)
+    }
+}

@@ -1,0 +1,27 @@
+//! `tapline ping`.
+//!
+//! ```text
+//! flags ─▶ list, setup ─▶ Pinger ─▶ events ─▶ watch ─▶ a Teller: lines like ping's, fping's, JSON, CSV
+//!                                   Outcome ─▶ figures ─▶ its summary
+//! ```
+
+mod csv;
+mod distribution;
+mod dry_run;
+mod failure;
+mod figures;
+mod job;
+mod json;
+mod like_fping;
+mod like_ping;
+mod lines;
+mod list;
+mod milliseconds;
+mod network_words;
+mod setup;
+mod sidelines;
+mod status;
+mod teller;
+
+pub use figures::{address, name};
+pub use job::run;

@@ -1,0 +1,127 @@
+//! What ping and fping have no line for: the rest of the account, and how it was obtained.
+
+use std::fmt::Display;
+use std::io::{self, Write};
+
+use tapline::ping::Outcome;
+
+use super::network_words::words;
+use super::teller::Start;
+use crate::units::grouped;
+
+/// ICMP errors that the totals name; how many more there are is said.
+const MOST_ERRORS: usize = 10;
+
+/// Says something on standard error, on a line of its own.
+pub fn warn(line: &str) {
+    // A closed standard error ends nothing.
+    let _ = writeln!(
+        io::stderr(),
+        "tapline: {}",
+        line.replace(char::is_control, "?")
+    );
+}
+
+/// Says where the counters are, if somewhere.
+pub fn metrics(start: &Start<'_>) {
+    if let Some(url) = start.metrics {
+        // A closed standard error ends nothing.
+        let _ = writeln!(io::stderr(), "metrics at {url}");
+    }
+}
+
+/// Says that a probe was not sent.
+pub fn not_sent(name: &str, sequence: Option<u16>, error: &io::Error) {
+    let sequence = sequence.map_or_else(String::new, |number| format!("icmp_seq={number} "));
+    warn(&format!("{sequence}not sent to {name}: {}", reason(error)));
+}
+
+/// The system's words without the number that Rust appends.
+pub fn reason(error: &io::Error) -> String {
+    let text = error.to_string();
+    let end = text.find(" (os error ").unwrap_or(text.len());
+    text[..end].to_owned()
+}
+
+/// What else became of probes and answers, if anything did.
+pub fn rest(out: &mut impl Write, outcome: &Outcome) -> io::Result<()> {
+    let prober = &outcome.prober;
+    let (total, others) = (prober.total(), prober.others());
+    let told: Vec<String> = [
+        (total.late, "late"),
+        (total.pending(), "still awaited"),
+        (others.reordered, "overtaken by later ones"),
+        (others.wrong_source, "from other addresses"),
+        (others.forged, "forged"),
+        (others.stale, "too late to be told apart"),
+        (others.untimed, "without a time"),
+        (
+            outcome.overruns.unwrap_or(0),
+            "dropped by this host for want of room",
+        ),
+    ]
+    .into_iter()
+    .filter(|(count, _)| *count > 0)
+    .map(|(count, what)| format!("{} {what}", grouped(count)))
+    .collect();
+    if !told.is_empty() {
+        writeln!(out, "answers: {}", told.join(", "))?;
+    }
+    for (error, count) in outcome.local_drops.iter() {
+        writeln!(out, "not sent: {} ({})", grouped(count), reason(&error))?;
+    }
+    let more = outcome.local_drops.others();
+    if more > 0 {
+        writeln!(out, "not sent: {} (other reasons)", grouped(more))?;
+    }
+    if outcome.clock_steps > 0 {
+        let steps = outcome.clock_steps;
+        writeln!(out, "the clock was set {steps} times during the run")?;
+    }
+    Ok(())
+}
+
+/// ICMP errors by router.
+pub fn errors(out: &mut impl Write, outcome: &Outcome) -> io::Result<()> {
+    let errors = outcome.prober.errors();
+    for (error, count) in errors.iter().take(MOST_ERRORS) {
+        let (router, words) = (error.router, words(&error));
+        writeln!(out, "errors: {} from {router}: {words}", grouped(count))?;
+    }
+    let more = errors.iter().skip(MOST_ERRORS).map(|(_, count)| count);
+    let more = more.sum::<u64>() + errors.others();
+    if more > 0 {
+        writeln!(out, "errors: {} more, --json has them", grouped(more))?;
+    }
+    Ok(())
+}
+
+/// By what the figures were obtained.
+pub fn sources(out: &mut impl Write, outcome: &Outcome) -> io::Result<()> {
+    let backend = outcome.backend.name();
+    let probes: &dyn Display = match departures(outcome) {
+        None => return writeln!(out, "{backend} back end"),
+        Some("kernel") => &"the kernel",
+        Some("mixed") => &format!(
+            "the kernel ({} of {})",
+            grouped(outcome.departures_by_kernel),
+            grouped(outcome.departures_by_kernel + outcome.departures_by_program)
+        ),
+        _ => &"tapline",
+    };
+    writeln!(
+        out,
+        "{backend} back end, probes stamped by {probes}, answers by the {}",
+        outcome.timestamp_source
+    )
+}
+
+/// Who stamped the probes that were answered; none without an answer.
+pub fn departures(outcome: &Outcome) -> Option<&'static str> {
+    match (outcome.departures_by_kernel, outcome.departures_by_program) {
+        (0, 0) => None,
+        (_, 0) => Some("kernel"),
+        (0, _) => Some("program"),
+        _ => Some("mixed"),
+    }
+}
