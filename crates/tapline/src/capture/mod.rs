@@ -30,6 +30,7 @@ mod exact;
 mod file;
 mod filter;
 mod gate;
+mod intake;
 mod job;
 mod lane;
 mod live;
