@@ -88,8 +88,8 @@ pub struct SlotPlace<'m> {
     pub slot_bytes: u32,
 }
 
-/// In the reader's page: 1 while it sleeps or is about to.
-pub const ASLEEP_AT: usize = 8;
+/// In the reader's page: 0 while the reader is to be woken, 1 when it has been.
+pub const WOKEN_AT: usize = 8;
 
 impl RingBuffer {
     /// Maps the memory of `map`.
@@ -188,14 +188,21 @@ impl RingBuffer {
     /// How far its reader has read.
     pub fn read_up_to(&self) -> u64 {
         // Relaxed: only the reader writes it.
-        self.reader.word64(0).load(Ordering::Relaxed)
+        let read = self.reader.word64(0).load(Ordering::Relaxed);
+        let unit = self
+            .slots
+            .as_ref()
+            .map_or(HEADER_BYTES, |slots| slots.slot_bytes);
+        // Others with the map could write here too.
+        read & !(unit - 1)
     }
 
     /// How far records have been begun.
     #[inline]
     pub fn begun_up_to(&self) -> u64 {
         // Acquire pairs with the store-release of the producer's position in __bpf_ringbuf_reserve,
-        // kernel/bpf/ringbuf.c. With a weaker load the header of a record that is being written could
+        // kernel/bpf/ringbuf.c, and with the last store of a program that fills slots, which x86-64 does not
+        // let overtake those before it. With a weaker load the header of a record that is being written could
         // be seen as the memory was before, without its "busy" flag.
         self.shared.load64_acquire(0)
     }
@@ -242,7 +249,7 @@ impl RingBuffer {
             // Relaxed: the kernel compares it with its own position only.
             let read = slots.wakes.reader.word64(0);
             read.store(written, Ordering::Relaxed);
-            self.reader.word64(ASLEEP_AT).store(1, Ordering::Relaxed);
+            self.reader.word64(WOKEN_AT).store(0, Ordering::Relaxed);
         }
         fence(Ordering::SeqCst);
     }

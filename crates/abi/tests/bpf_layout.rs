@@ -6,7 +6,7 @@ use std::mem::offset_of;
 
 use abi::bpf::{
     Instruction, LinkCreate, LinkUpdate, MapBatch, MapCreate, MapElement, MapInfo, MapType,
-    ObjectId, ObjectInfo, ProgramInfo, ProgramLoad, ProgramTestRun, SockFilter,
+    ObjectId, ObjectInfo, ProgramInfo, ProgramLoad, ProgramTestRun, RawTracepoint, SockFilter,
 };
 use abi::ring_buffer::{BUSY, HEADER_BYTES};
 use c_layout::assert_as_in_c;
@@ -47,6 +47,11 @@ fn structs_lie_as_in_the_kernels_headers() {
             offset_of!(ProgramLoad, expected_attach_type),
         ),
         ("at(prog_btf_fd)", size_of::<ProgramLoad>()),
+        ("at(raw_tracepoint.name)", offset_of!(RawTracepoint, name)),
+        (
+            "at(raw_tracepoint.prog_fd)",
+            offset_of!(RawTracepoint, prog_fd),
+        ),
         ("at(test.prog_fd)", offset_of!(ProgramTestRun, prog_fd)),
         ("at(test.retval)", offset_of!(ProgramTestRun, retval)),
         (

@@ -6,7 +6,7 @@
 
 use std::os::fd::BorrowedFd;
 
-use abi::ring_buffer::ASLEEP_AT;
+use abi::ring_buffer::WOKEN_AT;
 
 use super::program::{Memory, SEEN, TIME, WRITTEN, find_page};
 use crate::{Alu, Condition, Helper, Insn, Label, Reg, Size};
@@ -39,9 +39,9 @@ pub(super) fn code<'m>(memory: &Memory<'m>, wakes: BorrowedFd<'m>) -> Vec<Insn<'
         },
         Insn::mov(Reg::R8, PAGE),
         Insn::add(Reg::R8, -memory.page_bytes.cast_signed()),
-        Insn::load(Size::Double, Reg::R1, Reg::R8, ASLEEP_AT as i16),
-        Insn::jump_if(Condition::Equal, Reg::R1, 0, END),
-        Insn::store(Size::Double, Reg::R8, ASLEEP_AT as i16, 0),
+        Insn::load(Size::Double, Reg::R1, Reg::R8, WOKEN_AT as i16),
+        Insn::jump_if(Condition::NotEqual, Reg::R1, 0, END),
+        Insn::store(Size::Double, Reg::R8, WOKEN_AT as i16, 1),
         Insn::mov(Reg::R2, Reg::R10),
         Insn::add(Reg::R2, i32::from(KEY)),
         Insn::LoadMap {

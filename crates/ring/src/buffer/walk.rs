@@ -96,7 +96,8 @@ impl<'b> Records<'b> {
         self.span.at = next;
         let kept = kept.min(self.view.snaplen as usize);
         // SAFETY: `look` found that many bytes in the record; it is written, and nobody changes it before
-        // it is released (as above): `__bpf_ringbuf_reserve`, kernel/bpf/ringbuf.c, stays behind that.
+        // it is released (as above): `__bpf_ringbuf_reserve`, kernel/bpf/ringbuf.c, stays behind that, and
+        // so does the program of `bpf::Intake`, which looks how far we have read before it writes.
         let bytes = unsafe { std::slice::from_raw_parts(bytes.as_ptr(), kept) };
         Some(Packet {
             bytes,

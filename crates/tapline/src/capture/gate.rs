@@ -106,7 +106,11 @@ impl Gate {
             Self::Steered(redirect, _) => {
                 redirect.counts().is_ok_and(|counts| counts.unstamped > 0)
             }
-            _ => false,
+            Self::Open
+            | Self::Counted(_)
+            | Self::Uncounted
+            | Self::Taken(..)
+            | Self::Mirrored(..) => false,
         }
     }
 }

@@ -10,6 +10,7 @@ use super::attach::Attached;
 use super::error::CaptureError;
 use super::filter::FilterPlace;
 use super::gate::Gate;
+use super::mode::SHORT_SNAPLEN;
 use super::options::Options;
 use super::source::Source;
 use super::steer::{SETS, fragment, select};
@@ -24,7 +25,7 @@ pub(super) fn open(
 ) -> Result<Option<Attached>, CaptureError> {
     let suits = Intake::SUPPORTED
         && options.backend.is_none()
-        && options.snaplen <= Intake::MAX_SNAPLEN
+        && options.snaplen <= SHORT_SNAPLEN
         && options.timestamps != TimestampSource::Reader;
     if !suits {
         return Ok(None);

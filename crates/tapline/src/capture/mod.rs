@@ -61,7 +61,7 @@ pub use filter::{Expression, Filter, FilterPlace};
 pub use job::Capture;
 pub use live::{Live, LiveAccount};
 pub use mirror::MirrorLimit;
-pub use mode::{Mode, ModeError};
+pub use mode::{Mode, ModeError, SHORT_SNAPLEN};
 pub use opened::OpenLink;
 pub use options::{DROP_BUFFER_BYTES, Limits, Options};
 pub use outcome::{Ended, LinkAccount, Outcome};
