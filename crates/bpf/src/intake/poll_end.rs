@@ -18,6 +18,10 @@ const KEY: i16 = -4;
 const RECORD: i16 = -16;
 const RECORD_BYTES: i32 = 8;
 
+/// In the reader's page.
+const WOKEN: i16 = 8;
+const _: () = assert!(WOKEN as usize == WOKEN_AT);
+
 /// `BPF_RB_FORCE_WAKEUP`, include/uapi/linux/bpf.h.
 const FORCE_WAKEUP: i32 = 2;
 
@@ -39,9 +43,9 @@ pub(super) fn code<'m>(memory: &Memory<'m>, wakes: BorrowedFd<'m>) -> Vec<Insn<'
         },
         Insn::mov(Reg::R8, PAGE),
         Insn::add(Reg::R8, -memory.page_bytes.cast_signed()),
-        Insn::load(Size::Double, Reg::R1, Reg::R8, WOKEN_AT as i16),
+        Insn::load(Size::Double, Reg::R1, Reg::R8, WOKEN),
         Insn::jump_if(Condition::NotEqual, Reg::R1, 0, END),
-        Insn::store(Size::Double, Reg::R8, WOKEN_AT as i16, 1),
+        Insn::store(Size::Double, Reg::R8, WOKEN, 1),
         Insn::mov(Reg::R2, Reg::R10),
         Insn::add(Reg::R2, i32::from(KEY)),
         Insn::LoadMap {

@@ -37,12 +37,20 @@ pub(super) const SEEN: i16 = 56;
 
 // A slot: the header of a record, `Mirrored`, and the packet's bytes.
 const LENGTH_AT: i16 = 0;
-const MIRRORED_AT: i16 = HEADER_BYTES as i16;
-const BYTES_AT: i16 = MIRRORED_AT + MIRRORED_BYTES as i16;
-const MONOTONIC_AT: i16 = MIRRORED_AT + offset_of!(Mirrored, monotonic_ns) as i16;
-const LOST_AT: i16 = MIRRORED_AT + offset_of!(Mirrored, lost) as i16;
-const ORIGINAL_AT: i16 = MIRRORED_AT + offset_of!(Mirrored, original_len) as i16;
-const QUEUE_AT: i16 = MIRRORED_AT + offset_of!(Mirrored, queue) as i16;
+const MONOTONIC_AT: i16 = 8;
+const LOST_AT: i16 = 16;
+const ORIGINAL_AT: i16 = 24;
+const QUEUE_AT: i16 = 28;
+const BYTES_AT: i16 = 32;
+/// Bytes of `Mirrored`.
+const MIRRORED: i32 = 24;
+const RECORD: usize = HEADER_BYTES as usize;
+const _: () = assert!(MONOTONIC_AT as usize == RECORD + offset_of!(Mirrored, monotonic_ns));
+const _: () = assert!(LOST_AT as usize == RECORD + offset_of!(Mirrored, lost));
+const _: () = assert!(ORIGINAL_AT as usize == RECORD + offset_of!(Mirrored, original_len));
+const _: () = assert!(QUEUE_AT as usize == RECORD + offset_of!(Mirrored, queue));
+const _: () = assert!(BYTES_AT as usize == RECORD + MIRRORED_BYTES);
+const _: () = assert!(MIRRORED as usize == MIRRORED_BYTES);
 
 // Displacements in `struct xdp_md`.
 const DATA: i16 = 0;
@@ -144,7 +152,7 @@ fn not_taken<'m>(code: &mut Vec<Insn<'m>>, memory: &Memory<'m>, others: Others, 
         Others::Drop => XDP_DROP,
     };
     // A label in two places is none; each of the two has its own.
-    let end = Label(END.0 - 32 - counter as u32);
+    let end = Label(END.0 - 32 - u32::from(counter.cast_unsigned()));
     find_page(code, memory, end);
     count(code, counter);
     code.extend([
@@ -257,7 +265,7 @@ fn copy(code: &mut Vec<Insn<'_>>, memory: &Memory<'_>) {
         ]);
     }
     code.extend([
-        Insn::store(Size::Word, SLOT, LENGTH_AT, MIRRORED_BYTES as i32 + snaplen),
+        Insn::store(Size::Word, SLOT, LENGTH_AT, MIRRORED + snaplen),
         Insn::Jump { target: DONE },
         Insn::Place(SLOW),
         Insn::jump_if(Condition::LessOrEqual, Reg::R0, snaplen, WHOLE),
@@ -274,7 +282,7 @@ fn copy(code: &mut Vec<Insn<'_>>, memory: &Memory<'_>) {
         Insn::Call(Helper::XdpLoadBytes),
         Insn::jump_if(Condition::NotEqual, Reg::R0, 0, FULL),
         Insn::load(Size::Double, Reg::R1, Reg::R10, KEPT),
-        Insn::add(Reg::R1, MIRRORED_BYTES as i32),
+        Insn::add(Reg::R1, MIRRORED),
         Insn::store(Size::Word, SLOT, LENGTH_AT, Reg::R1),
     ]);
 }
