@@ -195,7 +195,7 @@ impl Intake {
     /// What became of the packets so far, over all CPUs. No system call.
     pub fn counts(&self) -> IntakeCounts {
         let sum = |at: i16| -> u64 {
-            let read = |cpu: &Cpu| cpu.counters.load64_acquire(at as usize);
+            let read = |cpu: &Cpu| cpu.counters.load64_acquire(at.cast_unsigned().into());
             self.cpus.iter().map(read).fold(0, u64::wrapping_add)
         };
         IntakeCounts {
