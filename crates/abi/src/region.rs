@@ -120,6 +120,10 @@ impl Region {
 #[derive(Debug)]
 pub struct ReadOnlyRegion(Region);
 
+// SAFETY: what a shared reference gives are values, loaded atomically, and addresses, which are for the
+// caller to use; nothing in here changes but by the kernel, before and after as in one thread.
+unsafe impl Sync for ReadOnlyRegion {}
+
 impl ReadOnlyRegion {
     /// Maps `bytes` bytes behind `fd`, from byte `offset` on, a multiple of the page size.
     ///

@@ -57,7 +57,39 @@ pub struct RingBuffer {
     shared: ReadOnlyRegion,
     page_bytes: usize,
     bytes: u64,
+    slots: Option<Slots>,
 }
+
+/// What is different where a program of ours keeps the records in an array.
+#[derive(Debug)]
+struct Slots {
+    /// From one record to the next, bytes.
+    slot_bytes: u64,
+    wakes: WakeBuffer,
+}
+
+/// A ring buffer whose records say only that somebody is to wake up.
+#[derive(Debug)]
+struct WakeBuffer {
+    reader: Region,
+    shared: ReadOnlyRegion,
+}
+
+/// Where in a map of arrays a program keeps records, and how.
+#[derive(Clone, Copy, Debug)]
+pub struct SlotPlace<'m> {
+    /// An array that can be mapped, whose values are laid out as a ring buffer, the data once.
+    pub map: BorrowedFd<'m>,
+    /// A ring buffer of one page, into which the program writes when the reader has to be woken.
+    pub wakes: BorrowedFd<'m>,
+    /// Place of the value.
+    pub index: u32,
+    /// From one record to the next, bytes: a power of two.
+    pub slot_bytes: u32,
+}
+
+/// In the reader's page: 0 while the reader is to be woken, 1 when it has been.
+pub const WOKEN_AT: usize = 8;
 
 impl RingBuffer {
     /// Maps the memory of `map`.
@@ -87,7 +119,65 @@ impl RingBuffer {
             shared,
             page_bytes,
             bytes: bytes.into(),
+            slots: None,
         })
+    }
+
+    /// Maps records that a program keeps in an array.
+    ///
+    /// # Errors
+    /// EINVAL when the maps are not such, EBUSY when this process reads it already; what mmap(2) says.
+    /// # Kernel
+    /// Linux 5.8 (an array can be mapped since 5.5).
+    pub fn map_slots(place: &SlotPlace<'_>) -> io::Result<Self> {
+        let invalid = || io::Error::from(io::ErrorKind::InvalidInput);
+        let info = map_info(place.map)?;
+        let [_, value_bytes, entries, _] = info.unused;
+        let page_bytes = page_bytes();
+        let wakes = map_info(place.wakes)?;
+        let slot_bytes = u64::from(place.slot_bytes);
+        let bytes = (value_bytes as usize).checked_sub(2 * page_bytes);
+        let bytes = bytes.ok_or_else(invalid)? as u64;
+        if info.map_type != MapType::Array as u32
+            || wakes.map_type != MapType::RingBuffer as u32
+            || place.index >= entries
+            || !bytes.is_power_of_two()
+            || !slot_bytes.is_power_of_two()
+            || slot_bytes < HEADER_BYTES
+            || slot_bytes > bytes
+            || !bytes.is_multiple_of(page_bytes as u64)
+        {
+            return Err(invalid());
+        }
+        let only = OnlyReader::of(wakes.id)?;
+        let at = u64::from(place.index) * u64::from(value_bytes);
+        let wakes = WakeBuffer {
+            reader: Region::map_at(place.wakes, 0, page_bytes)?,
+            shared: ReadOnlyRegion::map_at(place.wakes, page_bytes as u64, page_bytes)?,
+        };
+        Ok(Self {
+            _only: only,
+            reader: Region::map_at(place.map, at, page_bytes)?,
+            shared: ReadOnlyRegion::map_at(
+                place.map,
+                at + page_bytes as u64,
+                page_bytes + bytes as usize,
+            )?,
+            page_bytes,
+            bytes,
+            slots: Some(Slots { slot_bytes, wakes }),
+        })
+    }
+
+    /// From the begin of a record of `bytes` bytes to that of the next; `None` if there is none so long.
+    #[inline]
+    pub fn step(&self, bytes: u32) -> Option<u64> {
+        let whole = (u64::from(bytes) + HEADER_BYTES).next_multiple_of(HEADER_BYTES);
+        let (step, most) = match &self.slots {
+            None => (whole, self.bytes),
+            Some(slots) => (slots.slot_bytes, slots.slot_bytes),
+        };
+        (whole <= most).then_some(step)
     }
 
     /// Size of the data, bytes: a power of two.
@@ -98,14 +188,21 @@ impl RingBuffer {
     /// How far its reader has read.
     pub fn read_up_to(&self) -> u64 {
         // Relaxed: only the reader writes it.
-        self.reader.word64(0).load(Ordering::Relaxed)
+        let read = self.reader.word64(0).load(Ordering::Relaxed);
+        let unit = self
+            .slots
+            .as_ref()
+            .map_or(HEADER_BYTES, |slots| slots.slot_bytes);
+        // Others with the map could write here too.
+        read & !(unit - 1)
     }
 
     /// How far records have been begun.
     #[inline]
     pub fn begun_up_to(&self) -> u64 {
         // Acquire pairs with the store-release of the producer's position in __bpf_ringbuf_reserve,
-        // kernel/bpf/ringbuf.c. With a weaker load the header of a record that is being written could
+        // kernel/bpf/ringbuf.c, and with the last store of a program that fills slots, which x86-64 does not
+        // let overtake those before it. With a weaker load the header of a record that is being written could
         // be seen as the memory was before, without its "busy" flag.
         self.shared.load64_acquire(0)
     }
@@ -147,6 +244,13 @@ impl RingBuffer {
     /// and then read the record. Without a full barrier between the two on either side each could miss
     /// what the other wrote, and the record would lie there without a wake-up.
     pub fn before_last_look(&self) {
+        if let Some(slots) = &self.slots {
+            let written = slots.wakes.shared.load64_acquire(0);
+            // Relaxed: the kernel compares it with its own position only.
+            let read = slots.wakes.reader.word64(0);
+            read.store(written, Ordering::Relaxed);
+            self.reader.word64(WOKEN_AT).store(0, Ordering::Relaxed);
+        }
         fence(Ordering::SeqCst);
     }
 

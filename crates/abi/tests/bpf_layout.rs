@@ -6,7 +6,7 @@ use std::mem::offset_of;
 
 use abi::bpf::{
     Instruction, LinkCreate, LinkUpdate, MapBatch, MapCreate, MapElement, MapInfo, MapType,
-    ObjectId, ObjectInfo, ProgramInfo, ProgramLoad, ProgramTestRun, SockFilter,
+    ObjectId, ObjectInfo, ProgramInfo, ProgramLoad, ProgramTestRun, RawTracepoint, SockFilter,
 };
 use abi::ring_buffer::{BUSY, HEADER_BYTES};
 use c_layout::assert_as_in_c;
@@ -144,6 +144,19 @@ fn batches_of_map_entries_lie_as_in_the_kernels_headers() {
         (
             "sizeof(((union bpf_attr *)0)->batch)",
             size_of::<MapBatch>(),
+        ),
+    ];
+    assert_as_in_c(HEADERS, &pairs);
+}
+
+#[test]
+fn tracepoints_are_named_as_in_the_kernels_headers() {
+    // The pad at the end of ours is not part of the C struct of headers without the cookie.
+    let pairs = [
+        ("at(raw_tracepoint.name)", offset_of!(RawTracepoint, name)),
+        (
+            "at(raw_tracepoint.prog_fd)",
+            offset_of!(RawTracepoint, prog_fd),
         ),
     ];
     assert_as_in_c(HEADERS, &pairs);

@@ -13,6 +13,7 @@
 //! - [`FilterMaps`] are the sets of a filter's code (`filter::ebpf`), which becomes [`Insn`]s with them.
 //! - [`XdpLink`] and [`TcLink`] tie a program to an interface for as long as they live.
 //! - [`Mirror`] copies the beginnings of an interface's packets into ring buffers.
+//! - An [`Intake`] takes packets from the driver and keeps their beginnings.
 //! - [`Redirect`] sends an interface's packets to AF_XDP sockets.
 //! - A [`Sampler`] keeps some of many packets, in programs of any kind.
 //! - [`count`] makes the programs that count classes of packets.
@@ -27,6 +28,7 @@
 mod assemble;
 pub mod count;
 mod filter_map;
+mod intake;
 mod map;
 mod mirror;
 mod program;
@@ -41,6 +43,7 @@ mod xsk;
 pub use assemble::{AssembleError, assemble};
 pub use filter::ebpf::{Alu, Condition, Helper, Label, Operand, Reg, Size, Width};
 pub use filter_map::FilterMaps;
+pub use intake::{Intake, IntakeCounts, IntakeOptions};
 pub use map::{Counters, Map, MapError};
 pub use mirror::{Mirror, MirrorCounts, MirrorError, MirrorOptions};
 pub use program::{LoadError, Program, ProgramKind, VerifierLog};

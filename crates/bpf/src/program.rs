@@ -6,8 +6,8 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use abi::bpf::{
-    BPF_F_XDP_HAS_FRAGS, Instruction, PROG_TYPE_SCHED_CLS, PROG_TYPE_SOCKET_FILTER, PROG_TYPE_XDP,
-    ProgramSource, TestRun, TestRunResult,
+    BPF_F_XDP_HAS_FRAGS, Instruction, PROG_TYPE_RAW_TRACEPOINT, PROG_TYPE_SCHED_CLS,
+    PROG_TYPE_SOCKET_FILTER, PROG_TYPE_XDP, ProgramSource, TestRun, TestRunResult,
 };
 
 use crate::Insn;
@@ -39,6 +39,9 @@ pub enum ProgramKind {
     /// context is `struct __sk_buff`.
     #[doc(alias = "BPF_PROG_TYPE_SCHED_CLS")]
     Tc,
+    /// Runs at a tracepoint of the kernel; the context is the tracepoint's arguments.
+    #[doc(alias = "BPF_PROG_TYPE_RAW_TRACEPOINT")]
+    Tracepoint,
 }
 
 impl fmt::Display for ProgramKind {
@@ -47,6 +50,7 @@ impl fmt::Display for ProgramKind {
             Self::SocketFilter => "socket filter",
             Self::Xdp | Self::XdpFrags => "XDP",
             Self::Tc => "tc",
+            Self::Tracepoint => "tracepoint",
         })
     }
 }
@@ -119,6 +123,7 @@ fn program_source<'a>(
         ProgramKind::Xdp => (PROG_TYPE_XDP, 0),
         ProgramKind::XdpFrags => (PROG_TYPE_XDP, BPF_F_XDP_HAS_FRAGS),
         ProgramKind::Tc => (PROG_TYPE_SCHED_CLS, 0),
+        ProgramKind::Tracepoint => (PROG_TYPE_RAW_TRACEPOINT, 0),
     };
     ProgramSource {
         program_type,

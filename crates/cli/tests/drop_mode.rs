@@ -62,6 +62,15 @@ fn has_program(host: &Host) -> bool {
     !shown[0]["xdp"].is_null()
 }
 
+/// Processors that are switched on, each of which has memory in drop mode with a short snaplen.
+fn online_processors() -> u64 {
+    let conf = std::process::Command::new("getconf")
+        .arg("_NPROCESSORS_ONLN")
+        .output();
+    let text = String::from_utf8(conf.expect("getconf runs").stdout).expect("text");
+    text.trim().parse().expect("a number")
+}
+
 /// Starts drop mode on datagrams to [`PORT`].
 fn take_datagrams(scene: &Scene, file: &str) -> Running {
     let port = PORT.to_string();
@@ -145,21 +154,27 @@ fn however_it_ends_the_traffic_flows_as_before() {
 #[test]
 fn the_summary_says_how_packets_were_taken() {
     let scene = Scene::new();
-    for place in ["native", "generic"] {
+    // A short snaplen has a way of its own, with memory for each processor.
+    let cpus = online_processors();
+    let ways = [("96", "xdp-ringbuf", cpus), ("1000", "xdp", 1)];
+    let places = ["native", "generic"];
+    let ways = places.map(|place| ways.map(|way| (place, way)));
+    for (place, (snaplen, backend, rings)) in ways.into_iter().flatten() {
+        let kept = snaplen.parse::<usize>().expect("a number").min(300);
         let file = scene.file("file.pcapng");
         let flags = ["--mode", "drop", "--xdp", place, "--stats-interval", "5ms"];
         let flags = [
             &flags[..],
-            &["-s", "96", "-w", &file, "ether", "proto", "0x88b5"],
+            &["-s", snaplen, "-w", &file, "ether", "proto", "0x88b5"],
         ]
         .concat();
         let mut command = support::run::command(&scene.right, &flags);
         command.arg("--json");
         let mut running = support::run::spawn(command);
         let begun = running.ready();
-        assert_eq!(begun["interfaces"][0]["backend"], "xdp");
+        assert_eq!(begun["interfaces"][0]["backend"], backend);
         assert_eq!(begun["interfaces"][0]["mode"], "drop");
-        assert_eq!(begun["interfaces"][0]["queues"], 1);
+        assert_eq!(begun["interfaces"][0]["queues"], rings);
         assert_eq!(begun["interfaces"][0]["xdp_mode"], place);
         assert_eq!(begun["interfaces"][0]["buffer_bytes"], 128 << 20);
         scene.send(&frames(40, 300));
@@ -173,9 +188,9 @@ fn the_summary_says_how_packets_were_taken() {
             (summary.number("written"), summary.number("filtered")),
             (40, 1)
         );
-        assert_eq!(summary.number("queues"), 1);
+        assert_eq!(summary.number("queues"), rings);
         for (key, value) in [
-            ("backend", "xdp"),
+            ("backend", backend),
             ("mode", "drop"),
             ("xdp_mode", place),
             ("filter", "kernel"),
@@ -183,7 +198,7 @@ fn the_summary_says_how_packets_were_taken() {
         ] {
             assert_eq!(summary.0[key], value, "{summary:?}");
         }
-        let cut: Vec<_> = frames(40, 300).iter().map(|f| f[..96].to_vec()).collect();
+        let cut: Vec<_> = frames(40, 300).iter().map(|f| f[..kept].to_vec()).collect();
         assert_eq!(bytes(&file), cut);
         assert_eq!(column::<u32>(&file, "frame.len"), [300; 40]);
         let times: Vec<f64> = column(&file, "frame.time_epoch");
@@ -206,6 +221,22 @@ fn the_text_says_what_is_done_to_the_packets() {
         ended.stdout[1].ends_with("with native xdp ring, time stamps by kernel"),
         "{ended:?}"
     );
+}
+
+#[test]
+fn the_text_tells_of_memory_for_each_processor() {
+    let scene = Scene::new();
+    let file = scene.file("file.pcapng");
+    let flags = ["--mode", "drop", "-s", "96", "-w", &file];
+    let ended = start_text(&scene.right, &flags).stop();
+    ended.exit(0);
+    let processors = match online_processors() {
+        1 => "1 processor, 128 MiB ring".to_owned(),
+        count => format!("{count} processors, 128 MiB rings"),
+    };
+    let name = name(&scene.right);
+    let expected = format!("capturing on {name}, drop mode (native xdp-ringbuf, {processors})");
+    assert_eq!(ended.stderr, [expected]);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::net::UdpSocket;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
-use lab::generator::{Generator, GeneratorOptions, udp_frame};
+use lab::generator::{Generator, GeneratorOptions, pin_to_cpu, udp_frame};
 use lab::{Host, Net};
 use support::{DEADLINE, Witness, frames, number, run, send};
 use tapline::capture::{
@@ -20,6 +20,9 @@ use tapline::store::model::Packet;
 
 /// The interface's own MTU takes one chunk of 2048 bytes a packet.
 const CHUNK_BYTES: usize = 2048;
+
+/// Memory that the program fills, where it suits, and AF_XDP sockets.
+const WAYS: [Option<Backend>; 2] = [None, Some(Backend::Xdp)];
 
 fn options(host: &Host) -> Options {
     Options {
@@ -101,15 +104,19 @@ fn assert_adds_up(outcome: &Outcome, received: u64) {
 
 #[test]
 fn what_matches_is_taken_and_the_stack_sees_the_others() {
-    for (place, mode) in [
-        (XdpPlace::Native, XdpMode::Native),
-        (XdpPlace::Generic, XdpMode::Generic),
+    let cpus = bpf::Mirror::cpu_count().unwrap();
+    for (place, mode, backend, rings) in [
+        (XdpPlace::Native, XdpMode::Native, None, cpus),
+        (XdpPlace::Generic, XdpMode::Generic, None, cpus),
+        (XdpPlace::Native, XdpMode::Native, Some(Backend::Xdp), 1),
+        (XdpPlace::Generic, XdpMode::Generic, Some(Backend::Xdp), 1),
     ] {
         let [left, right] = Net::new().pair();
         let mut stack = Witness::on(&right);
         let wanted = Options {
             filter: Some(expression("udp")),
             xdp: place,
+            backend,
             ..options(&right)
         };
         let (mut reporter, told) = Reporter::new();
@@ -126,7 +133,7 @@ fn what_matches_is_taken_and_the_stack_sees_the_others() {
         assert_eq!((account.delivered, account.filtered), (30, Some(25)));
         assert_eq!(account.lost.total(), 0);
         stack.until(25);
-        assert_eq!((outcome.rings(), outcome.xdp_mode()), (1, Some(mode)));
+        assert_eq!((outcome.rings(), outcome.xdp_mode()), (rings, Some(mode)));
         assert_eq!(reporter.packets.len(), 30);
         assert!(reporter.packets.is_sorted_by_key(|(time_ns, _)| *time_ns));
         for (time_ns, bytes) in &reporter.packets {
@@ -138,86 +145,101 @@ fn what_matches_is_taken_and_the_stack_sees_the_others() {
 
 #[test]
 fn others_may_be_dropped_too() {
-    let [left, right] = Net::new().pair();
-    let mut stack = Witness::on(&right);
-    let wanted = Options {
-        filter: Some(expression("udp")),
-        others: Others::Drop,
-        ..options(&right)
-    };
-    let (mut reporter, told) = Reporter::new();
-    let (outcome, ()) = run(&right, wanted, &mut reporter, |stopper| {
-        send(&left, &frames(0, 20));
-        until(&told, 20);
-        stopper.stop();
-    });
-    assert_adds_up(&outcome, 20);
-    assert_eq!(outcome.account.filtered, Some(20));
-    // The first that the stack sees are those that come when the capture is over.
-    send(&left, &frames(20, 3));
-    stack.until(3);
+    for backend in WAYS {
+        let [left, right] = Net::new().pair();
+        let mut stack = Witness::on(&right);
+        let wanted = Options {
+            filter: Some(expression("udp")),
+            others: Others::Drop,
+            backend,
+            ..options(&right)
+        };
+        let (mut reporter, told) = Reporter::new();
+        let (outcome, ()) = run(&right, wanted, &mut reporter, |stopper| {
+            send(&left, &frames(0, 20));
+            until(&told, 20);
+            stopper.stop();
+        });
+        assert_adds_up(&outcome, 20);
+        assert_eq!(outcome.account.filtered, Some(20));
+        // The first that the stack sees are those that come when the capture is over.
+        send(&left, &frames(20, 3));
+        stack.until(3);
+    }
 }
 
 /// A filter that is too long for a socket is all in the kernel here.
 #[test]
 fn a_list_of_hosts_is_a_set_in_the_kernel() {
-    let [left, right] = Net::new().pair();
-    let hosts = (0..5000).map(|n: u32| format!("10.1.{}.{}", n / 250, n % 250));
-    let hosts = hosts.chain(["198.18.0.1".to_owned()]);
-    let text = format!("src host ({})", hosts.collect::<Vec<_>>().join(" or "));
-    let wanted = Options {
-        filter: Some(expression(&text)),
-        ..options(&right)
-    };
-    let (mut reporter, told) = Reporter::new();
-    let (outcome, ()) = run(&right, wanted, &mut reporter, |stopper| {
-        let mut other = udp_frame(100);
-        other[29] = 9;
-        send(&left, &[vec![udp_frame(100); 7], vec![other; 4]].concat());
-        until(&told, 11);
-        stopper.stop();
-    });
-    assert_adds_up(&outcome, 11);
-    assert_eq!(
-        (outcome.account.delivered, outcome.account.filtered),
-        (7, Some(4))
-    );
+    for backend in WAYS {
+        let [left, right] = Net::new().pair();
+        let hosts = (0..5000).map(|n: u32| format!("10.1.{}.{}", n / 250, n % 250));
+        let hosts = hosts.chain(["198.18.0.1".to_owned()]);
+        let text = format!("src host ({})", hosts.collect::<Vec<_>>().join(" or "));
+        let wanted = Options {
+            filter: Some(expression(&text)),
+            backend,
+            ..options(&right)
+        };
+        let (mut reporter, told) = Reporter::new();
+        let (outcome, ()) = run(&right, wanted, &mut reporter, |stopper| {
+            let mut other = udp_frame(100);
+            other[29] = 9;
+            send(&left, &[vec![udp_frame(100); 7], vec![other; 4]].concat());
+            until(&told, 11);
+            stopper.stop();
+        });
+        assert_adds_up(&outcome, 11);
+        assert_eq!(
+            (outcome.account.delivered, outcome.account.filtered),
+            (7, Some(4))
+        );
+    }
 }
 
 /// The consumer is away while ten times as many packets come as the ring holds.
 #[test]
 fn at_overload_every_packet_is_delivered_filtered_or_lost() {
     const SENT: u64 = 40_000;
-    let [left, right] = Net::new().pair();
-    let wanted = Options {
-        filter: Some(expression("udp")),
-        ..options(&right)
-    };
-    let (mut reporter, told) = Reporter::new();
-    let (release, hold) = channel();
-    reporter.hold = Some(hold);
-    let mut generator = left.run(|| {
-        let datagram = udp_frame(128);
-        Generator::new(GeneratorOptions::new(left.interface().index, datagram))
-    });
-    let (outcome, ()) = run(&right, wanted, &mut reporter, |stopper| {
-        send(&left, &frames(0, 100));
-        let sent = left.run(|| generator.deliver(SENT, None));
-        assert_eq!(sent.delivered, SENT);
-        release.send(()).unwrap();
-        until(&told, SENT + 100);
-        // And a packet that tells of the loss.
-        send(&left, &[udp_frame(128)]);
-        until(&told, SENT + 101);
-        stopper.stop();
-    });
-    assert_adds_up(&outcome, SENT + 101);
-    let account = outcome.account;
-    assert_eq!(account.filtered, Some(100));
-    assert!(account.lost.ring > 0, "{account:?}");
-    assert_eq!(account.lost.total(), account.lost.ring);
-    assert_eq!(account.delivered, reporter.packets.len() as u64);
-    assert_eq!(account.lost.ring, reporter.lost_before);
+    for backend in WAYS {
+        let [left, right] = Net::new().pair();
+        let wanted = Options {
+            filter: Some(expression("udp")),
+            backend,
+            ..options(&right)
+        };
+        let (mut reporter, told) = Reporter::new();
+        let (release, hold) = channel();
+        reporter.hold = Some(hold);
+        let mut generator = left.run(|| {
+            let datagram = udp_frame(128);
+            Generator::new(GeneratorOptions::new(left.interface().index, datagram))
+        });
+        let (outcome, ()) = run(&right, wanted, &mut reporter, |stopper| {
+            // Each processor has memory of its own, and loss of its own.
+            pin_to_cpu(0).unwrap();
+            send(&left, &frames(0, 100));
+            let sent = left.run(|| generator.deliver(SENT, None));
+            assert_eq!(sent.delivered, SENT);
+            release.send(()).unwrap();
+            until(&told, SENT + 100);
+            // And a packet that tells of the loss.
+            send(&left, &[udp_frame(128)]);
+            until(&told, SENT + 101);
+            stopper.stop();
+        });
+        assert_adds_up(&outcome, SENT + 101);
+        let account = outcome.account;
+        assert_eq!(account.filtered, Some(100));
+        let lost = match backend {
+            Some(_) => account.lost.ring,
+            None => account.lost.program,
+        };
+        assert!(lost > 0, "{account:?}");
+        assert_eq!(account.lost.total(), lost);
+        assert_eq!(account.delivered, reporter.packets.len() as u64);
+        assert_eq!(lost, reporter.lost_before);
+    }
 }
 
 #[test]
@@ -256,13 +278,17 @@ fn jumbo_frames_are_whole() {
 #[test]
 fn a_queue_that_was_just_left_is_waited_for() {
     let [_left, right] = Net::new().pair();
+    let options = Options {
+        backend: Some(Backend::Xdp),
+        ..options(&right)
+    };
     for _ in 0..5 {
-        let capture = right.run(|| Capture::open(options(&right)));
+        let capture = right.run(|| Capture::open(options.clone()));
         drop(capture.unwrap_or_else(|error| panic!("{error}: {error:?}")));
     }
     // One that somebody keeps is not had.
-    let _kept = right.run(|| Capture::open(options(&right)).unwrap());
-    let refusal = right.run(|| Capture::open(options(&right)).err().unwrap());
+    let _kept = right.run(|| Capture::open(options.clone()).unwrap());
+    let refusal = right.run(|| Capture::open(options.clone()).err().unwrap());
     assert!(
         refusal.to_string().contains("another AF_XDP socket has"),
         "{refusal}"
@@ -317,26 +343,29 @@ fn what_drop_mode_has_not_is_refused() {
 /// Sockets on either side of the capture's end.
 #[test]
 fn a_socket_receives_again_when_the_capture_is_over() {
-    let [left, right] = Net::new().pair();
-    let to = right.interface().v4;
-    let bind = |host: &Host, port| host.run(|| UdpSocket::bind(("0.0.0.0", port)).unwrap());
-    let (sender, receiver) = (bind(&left, 0), bind(&right, 7001));
-    receiver.set_read_timeout(Some(DEADLINE)).unwrap();
-    let (mut reporter, told) = Reporter::new();
-    let wanted = Options {
-        filter: Some(expression("udp dst port 7001")),
-        ..options(&right)
-    };
-    let (outcome, ()) = run(&right, wanted, &mut reporter, |stopper| {
-        for _ in 0..3 {
-            sender.send_to(b"taken", (to, 7001)).unwrap();
-        }
-        until(&told, 3);
-        stopper.stop();
-    });
-    assert_adds_up(&outcome, 3);
-    sender.send_to(b"received", (to, 7001)).unwrap();
-    let mut buffer = [0; 20];
-    let length = receiver.recv(&mut buffer).unwrap();
-    assert_eq!(buffer[..length], *b"received");
+    for backend in WAYS {
+        let [left, right] = Net::new().pair();
+        let to = right.interface().v4;
+        let bind = |host: &Host, port| host.run(|| UdpSocket::bind(("0.0.0.0", port)).unwrap());
+        let (sender, receiver) = (bind(&left, 0), bind(&right, 7001));
+        receiver.set_read_timeout(Some(DEADLINE)).unwrap();
+        let (mut reporter, told) = Reporter::new();
+        let wanted = Options {
+            filter: Some(expression("udp dst port 7001")),
+            backend,
+            ..options(&right)
+        };
+        let (outcome, ()) = run(&right, wanted, &mut reporter, |stopper| {
+            for _ in 0..3 {
+                sender.send_to(b"taken", (to, 7001)).unwrap();
+            }
+            until(&told, 3);
+            stopper.stop();
+        });
+        assert_adds_up(&outcome, 3);
+        sender.send_to(b"received", (to, 7001)).unwrap();
+        let mut buffer = [0; 20];
+        let length = receiver.recv(&mut buffer).unwrap();
+        assert_eq!(buffer[..length], *b"received");
+    }
 }

@@ -17,7 +17,7 @@ pub const FRAME_BYTES: usize = 128;
 pub const SNAPLEN: u32 = 96;
 /// Memory of a reader's ring.
 pub const RING_MIB: u32 = 32;
-/// The same in drop mode, where a packet takes 2 KiB of it.
+/// The same in drop mode, where each processor has its share.
 pub const DROP_RING_MIB: u32 = 128;
 /// Most frames of a trial.
 pub const MOST_FRAMES: u64 = 2_000_000;

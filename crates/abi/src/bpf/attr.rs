@@ -15,6 +15,7 @@ pub(super) const BPF_MAP_GET_NEXT_ID: c_int = 12;
 pub(super) const BPF_PROG_GET_FD_BY_ID: c_int = 13;
 pub(super) const BPF_MAP_GET_FD_BY_ID: c_int = 14;
 pub(super) const BPF_OBJ_GET_INFO_BY_FD: c_int = 15;
+pub(super) const BPF_RAW_TRACEPOINT_OPEN: c_int = 17;
 pub(super) const BPF_MAP_FREEZE: c_int = 22;
 pub(super) const BPF_MAP_LOOKUP_BATCH: c_int = 24;
 pub(super) const BPF_MAP_UPDATE_BATCH: c_int = 26;
@@ -112,6 +113,18 @@ pub struct ProgramLoad {
     pub prog_ifindex: u32,
     /// Place the program is meant for, where its type leaves that open.
     pub expected_attach_type: u32,
+}
+
+/// Arguments of `BPF_RAW_TRACEPOINT_OPEN`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RawTracepoint {
+    /// Address of the name, ended by a zero.
+    pub name: u64,
+    /// Descriptor of the program.
+    pub prog_fd: u32,
+    /// Zero.
+    pub padding: u32,
 }
 
 /// Arguments and answers of `BPF_PROG_TEST_RUN`.
@@ -218,6 +231,8 @@ unsafe impl Attr for MapBatch {}
 unsafe impl Attr for ProgramLoad {}
 // SAFETY: the u64s start at 16, 24, 48 and 56; the pad at the end is a field.
 unsafe impl Attr for ProgramTestRun {}
+// SAFETY: the pad behind the u32 is a field.
+unsafe impl Attr for RawTracepoint {}
 // SAFETY: two u32 before a u64: no padding.
 unsafe impl Attr for ObjectInfo {}
 // SAFETY: u32 only: no padding.

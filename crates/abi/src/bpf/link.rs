@@ -1,9 +1,13 @@
 //! Links: an attachment that ends when its descriptor is closed.
 
+use std::ffi::CStr;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
-use super::attr::{BPF_LINK_CREATE, BPF_LINK_UPDATE, LinkCreate, LinkUpdate, bpf};
+use super::attr::{
+    BPF_LINK_CREATE, BPF_LINK_UPDATE, BPF_RAW_TRACEPOINT_OPEN, LinkCreate, LinkUpdate,
+    RawTracepoint, bpf,
+};
 
 /// Run the program in the network stack, after the driver ("generic XDP").
 pub const XDP_FLAGS_SKB_MODE: u32 = 1 << 1;
@@ -32,6 +36,26 @@ pub const BPF_TCX_EGRESS: u32 = 47;
 /// Linux 5.9.
 pub fn create_xdp_link(program: BorrowedFd<'_>, ifindex: u32, flags: u32) -> io::Result<OwnedFd> {
     create_link(program, ifindex, ATTACH_TYPE_XDP, flags)
+}
+
+/// Has `program` run at tracepoint `name` of the kernel until the descriptor is closed.
+///
+/// # Errors
+/// ENOENT when there is no such tracepoint, EPERM.
+/// # Privileges
+/// `CAP_BPF` and `CAP_PERFMON`.
+/// # Kernel
+/// Linux 4.17.
+pub fn open_raw_tracepoint(program: BorrowedFd<'_>, name: &CStr) -> io::Result<OwnedFd> {
+    let mut attr = RawTracepoint {
+        name: name.as_ptr() as u64,
+        prog_fd: program.as_raw_fd().cast_unsigned(),
+        padding: 0,
+    };
+    // SAFETY: the kernel reads the name up to its zero; the borrow outlives the call.
+    let fd = unsafe { bpf(BPF_RAW_TRACEPOINT_OPEN, &mut attr) }?;
+    // SAFETY: the descriptor was just opened and nobody else knows it.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
 /// Runs a tc program before those that are attached.

@@ -9,6 +9,7 @@ use super::attr::{
 };
 
 const BPF_F_NO_PREALLOC: u32 = 1;
+const BPF_F_MMAPABLE: u32 = 1 << 10;
 
 /// Kinds of maps whose copies [`Map`] knows the size of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,7 +76,7 @@ impl Map {
     /// # Privileges
     /// `CAP_BPF` where `kernel.unprivileged_bpf_disabled` is set.
     pub fn create(layout: &MapLayout, name: &str) -> io::Result<Self> {
-        Self::create_as(layout, None, name)
+        Self::create_as(layout, None, 0, name)
     }
 
     /// Creates an array of `count` maps that are made as `first`; all its places are empty.
@@ -92,12 +93,24 @@ impl Map {
             value_bytes: 4,
             max_entries: count,
         };
-        Self::create_as(&layout, Some(first), name)
+        Self::create_as(&layout, Some(first), 0, name)
+    }
+
+    /// As [`Map::create`], an array whose memory can be mapped.
+    ///
+    /// # Errors
+    /// As [`Map::create`].
+    /// # Kernel
+    /// Linux 5.5.
+    #[doc(alias = "BPF_F_MMAPABLE")]
+    pub fn create_mappable(layout: &MapLayout, name: &str) -> io::Result<Self> {
+        Self::create_as(layout, None, BPF_F_MMAPABLE, name)
     }
 
     fn create_as(
         layout: &MapLayout,
         inner: Option<BorrowedFd<'_>>,
+        flags: u32,
         name: &str,
     ) -> io::Result<Self> {
         let mut attr = MapCreate {
@@ -108,7 +121,7 @@ impl Map {
             // A trie takes its memory entry by entry, and no other way.
             map_flags: match layout.map_type {
                 MapType::LpmTrie => BPF_F_NO_PREALLOC,
-                _ => 0,
+                _ => flags,
             },
             inner_map_fd: inner.map_or(0, |inner| inner.as_raw_fd().cast_unsigned()),
             map_name: object_name(name),

@@ -20,6 +20,10 @@ pub const PROG_TYPE_SCHED_CLS: u32 = 3;
 #[doc(alias = "BPF_PROG_TYPE_XDP")]
 pub const PROG_TYPE_XDP: u32 = 6;
 
+/// Program that runs at a place in the kernel that is marked to be watched.
+#[doc(alias = "BPF_PROG_TYPE_RAW_TRACEPOINT")]
+pub const PROG_TYPE_RAW_TRACEPOINT: u32 = 17;
+
 /// Flag of an XDP program that takes frames of several buffers (Linux 5.18).
 pub const BPF_F_XDP_HAS_FRAGS: u32 = 1 << 5;
 /// Test run of an XDP program whose verdict is carried out on real frames (Linux 5.18).

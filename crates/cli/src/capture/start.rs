@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal, Write};
 
-use tapline::capture::{Backend, Capture, FilterPlace, OpenLink};
+use tapline::capture::{Backend, Capture, FilterPlace, Mode, OpenLink};
 
 use super::summary::xdp_mode_json;
 use crate::args::CaptureArgs;
@@ -54,7 +54,7 @@ pub fn show(
         };
         for opened in capture.links() {
             // A closed standard error ends nothing.
-            let _ = writeln!(out, "{}{hint}", line(&opened));
+            let _ = writeln!(out, "{}{hint}", line(&opened, args.mode.mode));
         }
         if let Some(url) = metrics {
             let _ = writeln!(out, "metrics at {url}");
@@ -64,7 +64,7 @@ pub fn show(
 }
 
 /// Says too why packets are not taken where that is fastest.
-fn line(opened: &OpenLink<'_>) -> String {
+fn line(opened: &OpenLink<'_>, mode: Mode) -> String {
     let OpenLink {
         link,
         backend,
@@ -75,18 +75,22 @@ fn line(opened: &OpenLink<'_>) -> String {
         ..
     } = *opened;
     let (name, backend, bytes) = (&link.name, backend.name(), binary(buffer_bytes));
-    let Some(mode) = xdp_mode else {
+    let Some(xdp_mode) = xdp_mode else {
         return format!("capturing on {name} ({backend}, {bytes} ring)");
     };
-    let (what, places) = match opened.backend {
-        Backend::XdpRingbuf => ("incoming packets", "processor"),
-        _ => ("drop mode", "queue"),
+    let what = match mode {
+        Mode::Drop => "drop mode",
+        _ => "incoming packets",
+    };
+    let places = match opened.backend {
+        Backend::XdpRingbuf => "processor",
+        _ => "queue",
     };
     let s = if rings == 1 { "" } else { "s" };
     let why = native_refusal.map_or_else(String::new, |refusal| {
         format!("; its driver refused native XDP: {}", chain(refusal))
     });
     format!(
-        "capturing on {name}, {what} ({mode} {backend}, {rings} {places}{s}, {bytes} ring{s}{why})"
+        "capturing on {name}, {what} ({xdp_mode} {backend}, {rings} {places}{s}, {bytes} ring{s}{why})"
     )
 }

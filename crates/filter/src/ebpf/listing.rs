@@ -209,5 +209,6 @@ fn helper_name(helper: Helper) -> &'static str {
         Helper::RingbufOutput => "bpf_ringbuf_output",
         Helper::XdpGetBuffLen => "bpf_xdp_get_buff_len",
         Helper::XdpLoadBytes => "bpf_xdp_load_bytes",
+        Helper::Jiffies64 => "bpf_jiffies64",
     }
 }

@@ -161,6 +161,9 @@ pub enum Helper {
     /// `R1` context, `R2` bytes (negative: room in front of the frame): 0, or an error.
     #[doc(alias = "bpf_xdp_adjust_meta")]
     XdpAdjustMeta = 54,
+    /// The kernel's ticks (Linux 5.6).
+    #[doc(alias = "bpf_jiffies64")]
+    Jiffies64 = 118,
     /// `R1` ring buffer, `R2` address of the record, `R3` its bytes, `R4` flags: copies it in; 0, or a
     /// negative error when there is no room (Linux 5.8).
     #[doc(alias = "bpf_ringbuf_output")]

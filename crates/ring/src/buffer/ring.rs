@@ -1,9 +1,10 @@
 //! The reader's end of a ring buffer.
 
+use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use abi::interface::hardware_address;
-use abi::ring_buffer;
+use abi::ring_buffer::{self, SlotPlace};
 use abi::socket;
 
 use super::error::{BufferError, BufferStep};
@@ -95,6 +96,34 @@ impl RingBuffer {
         map: BorrowedFd<'_>,
         options: &BufferOptions,
     ) -> Result<Self, BufferError> {
+        Self::with(link, map, options, || ring_buffer::RingBuffer::map(map))
+    }
+
+    /// Maps the records that a program of `bpf::Take` keeps of packets of interface `link`.
+    ///
+    /// # Errors
+    /// As [`RingBuffer::open`].
+    /// # Privileges
+    /// As [`RingBuffer::open`].
+    /// # Kernel
+    /// Linux 5.8.
+    pub fn open_slots(
+        link: &str,
+        place: &SlotPlace<'_>,
+        options: &BufferOptions,
+    ) -> Result<Self, BufferError> {
+        Self::with(link, place.wakes, options, || {
+            ring_buffer::RingBuffer::map_slots(place)
+        })
+    }
+
+    /// `wakes` is readable when there is work for the reader.
+    fn with(
+        link: &str,
+        wakes: BorrowedFd<'_>,
+        options: &BufferOptions,
+        map: impl FnOnce() -> io::Result<ring_buffer::RingBuffer>,
+    ) -> Result<Self, BufferError> {
         if options.snaplen == 0 {
             return Err(BufferError::SnaplenZero);
         }
@@ -118,8 +147,8 @@ impl RingBuffer {
         if options.promiscuous {
             promiscuous(fd, index).map_err(at(BufferStep::Promiscuous))?;
         }
-        let memory = ring_buffer::RingBuffer::map(map).map_err(at(BufferStep::Map))?;
-        let map = map.try_clone_to_owned().map_err(at(BufferStep::Map))?;
+        let memory = map().map_err(at(BufferStep::Map))?;
+        let map = wakes.try_clone_to_owned().map_err(at(BufferStep::Map))?;
         Ok(Self {
             map,
             read: memory.read_up_to(),

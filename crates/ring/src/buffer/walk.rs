@@ -2,7 +2,7 @@
 
 use std::ptr::NonNull;
 
-use abi::ring_buffer::{HEADER_BYTES, MIRRORED_BYTES, Mirrored, RingBuffer};
+use abi::ring_buffer::{MIRRORED_BYTES, Mirrored, RingBuffer};
 use wire::metadata::{Checksum, Direction};
 
 use crate::options::TimestampSource;
@@ -46,7 +46,9 @@ impl Span {
         let Some(bytes) = memory.record(self.at) else {
             return Written::Nothing;
         };
-        let whole = (u64::from(bytes) + HEADER_BYTES).next_multiple_of(HEADER_BYTES);
+        let Some(whole) = memory.step(bytes) else {
+            return Written::Nonsense;
+        };
         let fits = whole <= self.end.wrapping_sub(self.at);
         let place = memory.bytes_of(self.at, bytes);
         let kept = (bytes as usize).checked_sub(MIRRORED_BYTES);
@@ -94,7 +96,8 @@ impl<'b> Records<'b> {
         self.span.at = next;
         let kept = kept.min(self.view.snaplen as usize);
         // SAFETY: `look` found that many bytes in the record; it is written, and nobody changes it before
-        // it is released (as above): `__bpf_ringbuf_reserve`, kernel/bpf/ringbuf.c, stays behind that.
+        // it is released (as above): `__bpf_ringbuf_reserve`, kernel/bpf/ringbuf.c, stays behind that, and
+        // so does the program of `bpf::Intake`, which looks how far we have read before it writes.
         let bytes = unsafe { std::slice::from_raw_parts(bytes.as_ptr(), kept) };
         Some(Packet {
             bytes,

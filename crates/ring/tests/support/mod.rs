@@ -4,6 +4,7 @@
 
 pub mod mirrored;
 pub mod steered;
+pub mod taken;
 
 use std::fmt::Debug;
 use std::io;

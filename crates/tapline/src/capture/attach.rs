@@ -13,6 +13,7 @@ use super::error::CaptureError;
 use super::exact::Exact;
 use super::filter::FilterPlace;
 use super::gate::Gate;
+use super::intake;
 use super::mirror;
 use super::mode::Mode;
 use super::options::Options;
@@ -34,7 +35,10 @@ pub(super) struct Attached {
 impl Attached {
     pub fn open(link: &str, wanted: Wanted, options: &Options) -> Result<Self, CaptureError> {
         if options.mode == Mode::Drop {
-            return steer::open(link, &wanted, options);
+            return match intake::open(link, &wanted, options)? {
+                Some(attached) => Ok(attached),
+                None => steer::open(link, &wanted, options),
+            };
         }
         if options.backend == Some(Backend::XdpRingbuf) {
             return mirror::open(link, &wanted, options);

@@ -18,6 +18,9 @@ pub enum Backend {
     ///
     /// A program in the driver can slow other traffic down: the interface may stop for a moment, and
     /// segments are no longer handed on in one piece. So this is taken only where it is asked for.
+    ///
+    /// In drop mode: memory of each processor that the program fills and the reader shares, without locks;
+    /// taken by itself where snaplen and machine allow it (see [`Mode::Drop`](super::Mode::Drop)).
     #[doc(alias = "BPF_MAP_TYPE_RINGBUF")]
     XdpRingbuf,
 }

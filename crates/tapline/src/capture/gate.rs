@@ -1,7 +1,7 @@
 //! What decides in the kernel which packets of an interface come into its rings.
 
 use bpf::socket_filter::CountingFilter;
-use bpf::{Mirror, Redirect, XdpLink};
+use bpf::{Intake, Mirror, Redirect, XdpLink};
 
 /// What lets packets in, and counts.
 pub(super) enum Gate {
@@ -13,6 +13,9 @@ pub(super) enum Gate {
     Uncounted,
     /// A program that takes packets from the driver, as long as it has its link.
     Steered(Redirect, Option<XdpLink>),
+    /// A program that takes packets from the driver into shared memory, as long as it has its link, which
+    /// goes first.
+    Taken(Option<XdpLink>, Intake),
     /// A program that copies packets, as long as it has its link.
     Mirrored(Mirror, Option<XdpLink>),
 }
@@ -57,6 +60,15 @@ impl Gate {
                 let_in: Some(counts.redirected),
                 lost: counts.unsteered,
             }),
+            Self::Taken(_, intake) => {
+                let counts = intake.counts();
+                Passed {
+                    refused: Some(counts.others + counts.sampled_out),
+                    sampled_out: Some(counts.sampled_out),
+                    let_in: Some(counts.taken),
+                    lost: counts.lost,
+                }
+            }
             Self::Mirrored(mirror, _) => mirror.counts().map_or(NOTHING, |counts| Passed {
                 refused: Some(counts.others),
                 sampled_out: Some(0),
@@ -68,7 +80,7 @@ impl Gate {
 
     /// Lets nothing in any more, where it is more than the filter of a ring.
     pub fn stop(&mut self) {
-        if let Self::Steered(_, link) | Self::Mirrored(_, link) = self {
+        if let Self::Steered(_, link) | Self::Mirrored(_, link) | Self::Taken(link, _) = self {
             *link = None;
         }
     }
@@ -76,7 +88,9 @@ impl Gate {
     /// What ties its program to the interface.
     pub fn xdp(&self) -> Option<&XdpLink> {
         match self {
-            Self::Steered(_, link) | Self::Mirrored(_, link) => link.as_ref(),
+            Self::Steered(_, link) | Self::Mirrored(_, link) | Self::Taken(link, _) => {
+                link.as_ref()
+            }
             Self::Open | Self::Counted(_) | Self::Uncounted => None,
         }
     }
@@ -92,7 +106,11 @@ impl Gate {
             Self::Steered(redirect, _) => {
                 redirect.counts().is_ok_and(|counts| counts.unstamped > 0)
             }
-            Self::Open | Self::Counted(_) | Self::Uncounted | Self::Mirrored(..) => false,
+            Self::Open
+            | Self::Counted(_)
+            | Self::Uncounted
+            | Self::Taken(..)
+            | Self::Mirrored(..) => false,
         }
     }
 }

@@ -56,7 +56,7 @@ impl Capture {
     /// [`CaptureError`] says which interface and which step.
     /// # Privileges
     /// `CAP_NET_RAW`; with `CAP_BPF` the filter counts what it refuses. In drop mode `CAP_BPF` and
-    /// `CAP_NET_ADMIN` too, and `CAP_PERFMON` for a filter that computes with places in the packet.
+    /// `CAP_NET_ADMIN` too, and `CAP_PERFMON` for the fast way of a short snaplen and for a filter that computes with places in the packet.
     /// # Kernel
     /// Linux 4.20; 5.9 in drop mode.
     pub fn open(options: Options) -> Result<Self, CaptureError> {

@@ -40,7 +40,8 @@ pub struct Options {
     /// Bytes kept of a packet at most.
     pub snaplen: u32,
     /// Bytes of each interface's ring; in drop mode of its rings together, where a packet takes 2048
-    /// however short it is, so that [`DROP_BUFFER_BYTES`] are apt.
+    /// however short it is (with a [short snaplen](super::SHORT_SNAPLEN) a power of two, and so do the
+    /// rings), so that [`DROP_BUFFER_BYTES`] are apt.
     pub buffer_bytes: usize,
     /// How soon packets reach the consumer.
     pub delivery: Delivery,

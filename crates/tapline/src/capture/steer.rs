@@ -3,7 +3,7 @@
 use std::os::fd::AsFd;
 
 use abi::clock::monotonic_ns;
-use bpf::{FilterMaps, Insn, Mirror, Redirect, RedirectError, RedirectOptions};
+use bpf::{FilterMaps, Insn, Intake, Mirror, Redirect, RedirectError, RedirectOptions};
 use filter::ebpf::{Fragment, prologue};
 use filter::{At, Filter};
 use ring::{TimestampSource, XdpOpenError, XdpOptions, XdpRing, XdpStep};
@@ -140,6 +140,8 @@ pub(super) fn select<'m>(code: &Fragment, maps: &'m FilterMaps) -> Vec<Insn<'m>>
     const _: () = assert!(Fragment::REJECT.0 == Redirect::OTHERS.0);
     const _: () = assert!(Fragment::ACCEPT.0 == Mirror::TAKE.0);
     const _: () = assert!(Fragment::REJECT.0 == Mirror::OTHERS.0);
+    const _: () = assert!(Fragment::ACCEPT.0 == Intake::TAKE.0);
+    const _: () = assert!(Fragment::REJECT.0 == Intake::OTHERS.0);
     // At XDP a prologue needs no labels.
     let mut select = prologue(At::Xdp, code.direct_bytes, [Redirect::TAKE; 2]);
     let resolved = maps.resolve(&code.code);

@@ -1,0 +1,298 @@
+//! The program that takes packets.
+//!
+//! ```text
+//! select ─TAKE─▶ sample ─▶ room? ─▶ time ─▶ header and bytes into the slot ─▶ written ─▶ XDP_DROP
+//!    │              └ left out ─┐    └ no ─▶ count ─▶ XDP_DROP
+//!    └──OTHERS─▶ count ─────────┴▶ XDP_PASS or XDP_DROP
+//! ```
+//!
+//! A packet that has all bytes that are kept is copied by loads and stores of 8 bytes; others by a
+//! helper, as long as they are.
+
+use std::mem::offset_of;
+use std::os::fd::BorrowedFd;
+
+use abi::ring_buffer::{HEADER_BYTES, MIRRORED_BYTES, Mirrored};
+
+use super::{Intake, IntakeOptions, Others};
+use crate::{Alu, Condition, Helper, Insn, Label, Reg, Sampler, SamplerPlaces, Size};
+
+// The program's page, which begins where the ring buffer's "begun" is.
+/// Bytes written since the start.
+pub(super) const WRITTEN: i16 = 0;
+/// Packets for which there was no room.
+pub(super) const LOST: i16 = 8;
+/// Packets that were not chosen.
+pub(super) const OTHER: i16 = 16;
+/// Packets that sampling left out.
+pub(super) const SAMPLED_OUT: i16 = 24;
+/// How far the reader had read when it was asked last.
+const READ: i16 = 32;
+/// The time of the latest packet; 0 after a round's end.
+pub(super) const TIME: i16 = 40;
+/// The kernel's ticks at that time.
+const TICKS: i16 = 48;
+/// What was written at the end of the latest round.
+pub(super) const SEEN: i16 = 56;
+
+// A slot: the header of a record, `Mirrored`, and the packet's bytes.
+const LENGTH_AT: i16 = 0;
+const MONOTONIC_AT: i16 = 8;
+const LOST_AT: i16 = 16;
+const ORIGINAL_AT: i16 = 24;
+const QUEUE_AT: i16 = 28;
+const BYTES_AT: i16 = 32;
+/// Bytes of `Mirrored`.
+const MIRRORED: i32 = 24;
+const RECORD: usize = HEADER_BYTES as usize;
+const _: () = assert!(MONOTONIC_AT as usize == RECORD + offset_of!(Mirrored, monotonic_ns));
+const _: () = assert!(LOST_AT as usize == RECORD + offset_of!(Mirrored, lost));
+const _: () = assert!(ORIGINAL_AT as usize == RECORD + offset_of!(Mirrored, original_len));
+const _: () = assert!(QUEUE_AT as usize == RECORD + offset_of!(Mirrored, queue));
+const _: () = assert!(BYTES_AT as usize == RECORD + MIRRORED_BYTES);
+const _: () = assert!(MIRRORED as usize == MIRRORED_BYTES);
+
+// Displacements in `struct xdp_md`.
+const DATA: i16 = 0;
+const DATA_END: i16 = 4;
+const RX_QUEUE_INDEX: i16 = 16;
+
+const XDP_DROP: i32 = 1;
+const XDP_PASS: i32 = 2;
+
+/// Of so many packets one has a time of its own.
+const STAMPED: u32 = 8;
+
+/// Survive calls: the context, the CPU's memory (its page 1 from `PAGE` on), what is written, the slot.
+const CONTEXT: Reg = Reg::R6;
+const PAGE: Reg = Reg::R7;
+const POSITION: Reg = Reg::R8;
+const SLOT: Reg = Reg::R9;
+
+/// Stack: the key, the bytes kept; below it the sampler's.
+const KEY: i16 = -4;
+const KEPT: i16 = -16;
+const SAMPLER_STACK: i16 = -40;
+
+// Labels that no code before this has.
+const END: Label = Label(u32::MAX);
+const ROOM: Label = Label(u32::MAX - 1);
+const FULL: Label = Label(u32::MAX - 2);
+const FRESH: Label = Label(u32::MAX - 3);
+const SAME: Label = Label(u32::MAX - 4);
+const SLOW: Label = Label(u32::MAX - 5);
+const WHOLE: Label = Label(u32::MAX - 6);
+const DONE: Label = Label(u32::MAX - 7);
+const LEFT_OUT: Label = Label(u32::MAX - 8);
+const KEEP: Label = Label(u32::MAX - 9);
+const SAMPLED: Label = Label(u32::MAX - 10);
+const NO_MEMORY: Label = Label(u32::MAX - 11);
+
+/// The memory of the CPUs.
+#[derive(Clone, Copy)]
+pub(super) struct Memory<'m> {
+    pub slots: BorrowedFd<'m>,
+    pub slot_bytes: u32,
+    pub data_bytes: u32,
+    pub page_bytes: u32,
+    pub snaplen: u32,
+}
+
+pub(super) fn code<'m>(
+    options: &IntakeOptions<'m>,
+    memory: &Memory<'m>,
+    sampler: Option<&'m Sampler>,
+) -> Vec<Insn<'m>> {
+    let mut code = vec![Insn::mov(CONTEXT, Reg::R1)];
+    if !options.select.is_empty() {
+        code.extend(options.select);
+        code.push(Insn::Place(Intake::OTHERS));
+        not_taken(&mut code, memory, options.others, OTHER);
+        code.push(Insn::Place(Intake::TAKE));
+    }
+    if let Some(sampler) = sampler {
+        code.extend(sampler.code(SamplerPlaces {
+            left_out: LEFT_OUT,
+            own: KEEP,
+            stack: SAMPLER_STACK,
+        }));
+        code.extend([Insn::Jump { target: SAMPLED }, Insn::Place(LEFT_OUT)]);
+        not_taken(&mut code, memory, options.others, SAMPLED_OUT);
+        code.push(Insn::Place(SAMPLED));
+    }
+    find_page(&mut code, memory, NO_MEMORY);
+    find_slot(&mut code, memory);
+    stamp(&mut code, memory);
+    copy(&mut code, memory);
+    code.extend([
+        Insn::Place(DONE),
+        // Behind all other stores: from now on the reader has the slot.
+        Insn::add(POSITION, memory.slot_bytes.cast_signed()),
+        Insn::store(Size::Double, PAGE, WRITTEN, POSITION),
+        Insn::mov32(Reg::R0, XDP_DROP),
+        Insn::Exit,
+        Insn::Place(FULL),
+    ]);
+    count(&mut code, LOST);
+    code.extend([
+        Insn::mov32(Reg::R0, XDP_DROP),
+        Insn::Exit,
+        // A CPU that was switched on later has none.
+        Insn::Place(NO_MEMORY),
+        Insn::mov32(Reg::R0, XDP_PASS),
+        Insn::Exit,
+    ]);
+    code
+}
+
+/// What is done with a packet that is not taken, which `counter` counts.
+fn not_taken<'m>(code: &mut Vec<Insn<'m>>, memory: &Memory<'m>, others: Others, counter: i16) {
+    let verdict = match others {
+        Others::Pass => XDP_PASS,
+        Others::Drop => XDP_DROP,
+    };
+    // A label in two places is none; each of the two has its own.
+    let end = Label(END.0 - 32 - u32::from(counter.cast_unsigned()));
+    find_page(code, memory, end);
+    count(code, counter);
+    code.extend([
+        // What the stack does with it takes time.
+        Insn::store(Size::Double, PAGE, TIME, 0),
+        Insn::Place(end),
+        Insn::mov32(Reg::R0, verdict),
+        Insn::Exit,
+    ]);
+}
+
+/// `PAGE` is this CPU's page 1.
+pub(super) fn find_page<'m>(code: &mut Vec<Insn<'m>>, memory: &Memory<'m>, none: Label) {
+    code.extend([
+        Insn::Call(Helper::GetSmpProcessorId),
+        Insn::store(Size::Word, Reg::R10, KEY, Reg::R0),
+        Insn::mov(Reg::R2, Reg::R10),
+        Insn::add(Reg::R2, i32::from(KEY)),
+        Insn::LoadMap {
+            dst: Reg::R1,
+            map: memory.slots,
+        },
+        Insn::Call(Helper::MapLookupElem),
+        Insn::jump_if(Condition::Equal, Reg::R0, 0, none),
+        Insn::mov(PAGE, Reg::R0),
+        Insn::add(PAGE, memory.page_bytes.cast_signed()),
+    ]);
+}
+
+/// `SLOT` is the next one, if the reader has given it back.
+fn find_slot<'m>(code: &mut Vec<Insn<'m>>, memory: &Memory<'m>) {
+    let data_bytes = memory.data_bytes.cast_signed();
+    let page_bytes = memory.page_bytes.cast_signed();
+    code.extend([
+        Insn::load(Size::Double, POSITION, PAGE, WRITTEN),
+        Insn::load(Size::Double, Reg::R2, PAGE, READ),
+        Insn::mov(Reg::R3, POSITION),
+        Insn::alu64(Alu::Sub, Reg::R3, Reg::R2),
+        Insn::jump_if(Condition::Less, Reg::R3, data_bytes, ROOM),
+        // The reader's page is asked for only when it matters: it is in the reader's cache.
+        Insn::mov(Reg::R1, PAGE),
+        Insn::add(Reg::R1, -page_bytes),
+        Insn::load(Size::Double, Reg::R2, Reg::R1, 0),
+        Insn::store(Size::Double, PAGE, READ, Reg::R2),
+        Insn::mov(Reg::R3, POSITION),
+        Insn::alu64(Alu::Sub, Reg::R3, Reg::R2),
+        Insn::jump_if(Condition::GreaterOrEqual, Reg::R3, data_bytes, FULL),
+        Insn::Place(ROOM),
+        Insn::mov(Reg::R1, POSITION),
+        Insn::alu64(
+            Alu::And,
+            Reg::R1,
+            (memory.data_bytes - memory.slot_bytes).cast_signed(),
+        ),
+        Insn::mov(SLOT, PAGE),
+        Insn::add(SLOT, page_bytes),
+        Insn::alu64(Alu::Add, SLOT, Reg::R1),
+    ]);
+}
+
+/// Writes what is told of a packet; `R0` is its length.
+fn stamp(code: &mut Vec<Insn<'_>>, memory: &Memory<'_>) {
+    let group = ((STAMPED - 1) * memory.slot_bytes).cast_signed();
+    code.extend([
+        Insn::load(Size::Double, Reg::R1, PAGE, TIME),
+        Insn::jump_if(Condition::Equal, Reg::R1, 0, FRESH),
+        Insn::mov(Reg::R2, POSITION),
+        Insn::alu64(Alu::And, Reg::R2, group),
+        Insn::jump_if(Condition::Equal, Reg::R2, 0, FRESH),
+        Insn::Call(Helper::Jiffies64),
+        Insn::load(Size::Double, Reg::R1, PAGE, TICKS),
+        Insn::jump_if(Condition::NotEqual, Reg::R0, Reg::R1, FRESH),
+        Insn::load(Size::Double, Reg::R0, PAGE, TIME),
+        Insn::Jump { target: SAME },
+        Insn::Place(FRESH),
+        Insn::Call(Helper::Jiffies64),
+        Insn::store(Size::Double, PAGE, TICKS, Reg::R0),
+        Insn::Call(Helper::KtimeGetNs),
+        Insn::store(Size::Double, PAGE, TIME, Reg::R0),
+        Insn::Place(SAME),
+        Insn::store(Size::Double, SLOT, MONOTONIC_AT, Reg::R0),
+        Insn::load(Size::Double, Reg::R1, PAGE, LOST),
+        Insn::store(Size::Double, SLOT, LOST_AT, Reg::R1),
+        Insn::load(Size::Word, Reg::R1, CONTEXT, RX_QUEUE_INDEX),
+        Insn::store(Size::Half, SLOT, QUEUE_AT, Reg::R1),
+        Insn::mov(Reg::R1, CONTEXT),
+        Insn::Call(Helper::XdpGetBuffLen),
+        Insn::store(Size::Word, SLOT, ORIGINAL_AT, Reg::R0),
+    ]);
+}
+
+/// Copies the beginning of a packet, whose length is in `R0`, and writes how much that is.
+fn copy(code: &mut Vec<Insn<'_>>, memory: &Memory<'_>) {
+    let snaplen = memory.snaplen.cast_signed();
+    // The slot has room for all of the last word.
+    let words = memory.snaplen.div_ceil(8) as i16;
+    code.extend([
+        Insn::load(Size::Word, Reg::R2, CONTEXT, DATA),
+        Insn::load(Size::Word, Reg::R3, CONTEXT, DATA_END),
+        Insn::mov(Reg::R4, Reg::R2),
+        Insn::add(Reg::R4, 8 * i32::from(words)),
+        Insn::jump_if(Condition::Greater, Reg::R4, Reg::R3, SLOW),
+    ]);
+    for word in 0..words {
+        // Two registers in turn, so that a load need not wait for the store before it.
+        let register = if word % 2 == 0 { Reg::R4 } else { Reg::R5 };
+        code.extend([
+            Insn::load(Size::Double, register, Reg::R2, 8 * word),
+            Insn::store(Size::Double, SLOT, BYTES_AT + 8 * word, register),
+        ]);
+    }
+    code.extend([
+        Insn::store(Size::Word, SLOT, LENGTH_AT, MIRRORED + snaplen),
+        Insn::Jump { target: DONE },
+        Insn::Place(SLOW),
+        Insn::jump_if(Condition::LessOrEqual, Reg::R0, snaplen, WHOLE),
+        Insn::mov(Reg::R0, snaplen),
+        Insn::Place(WHOLE),
+        // No packet is empty, but the verifier asks.
+        Insn::jump_if(Condition::Less, Reg::R0, 1, FULL),
+        Insn::store(Size::Double, Reg::R10, KEPT, Reg::R0),
+        Insn::mov(Reg::R4, Reg::R0),
+        Insn::mov(Reg::R1, CONTEXT),
+        Insn::mov(Reg::R2, 0),
+        Insn::mov(Reg::R3, SLOT),
+        Insn::add(Reg::R3, i32::from(BYTES_AT)),
+        Insn::Call(Helper::XdpLoadBytes),
+        Insn::jump_if(Condition::NotEqual, Reg::R0, 0, FULL),
+        Insn::load(Size::Double, Reg::R1, Reg::R10, KEPT),
+        Insn::add(Reg::R1, MIRRORED),
+        Insn::store(Size::Word, SLOT, LENGTH_AT, Reg::R1),
+    ]);
+}
+
+/// Adds 1 to a counter. A CPU runs one such program at a time, so its own counters need no indivisible
+/// addition.
+fn count(code: &mut Vec<Insn<'_>>, counter: i16) {
+    code.extend([
+        Insn::load(Size::Double, Reg::R1, PAGE, counter),
+        Insn::add(Reg::R1, 1),
+        Insn::store(Size::Double, PAGE, counter, Reg::R1),
+    ]);
+}

@@ -1,0 +1,119 @@
+//! The program that takes packets, on given ones by the kernel's test runs: what it returns and counts.
+
+#![cfg(target_arch = "x86_64")]
+
+use std::num::NonZeroU32;
+
+use abi::bpf::TestRun;
+use lab::generator::pin_to_cpu;
+use tapline_bpf::{
+    Condition, Insn, Intake, IntakeCounts, IntakeOptions, Label, Others, Reg, Sampling, Size,
+};
+
+const XDP_DROP: u32 = 1;
+const XDP_PASS: u32 = 2;
+
+/// Runs the program on a packet of `bytes` bytes that begins with `first`, `count` times.
+#[track_caller]
+fn run(intake: &Intake, first: u8, bytes: u8, count: u32, verdict: u32) {
+    let packet: Vec<u8> = std::iter::once(first).chain(1..bytes).collect();
+    let run = TestRun {
+        data: &packet,
+        ..TestRun::default()
+    };
+    for _ in 0..count {
+        let mut after = vec![0; 256];
+        let result = intake.program().test_run(&run, &mut after).unwrap();
+        assert_eq!(result.return_value, verdict);
+        assert_eq!(after[..result.data_bytes as usize], packet);
+    }
+}
+
+#[track_caller]
+fn load(options: &IntakeOptions<'_>) -> Intake {
+    Intake::load(options).unwrap_or_else(|error| panic!("{error}: {error:?}"))
+}
+
+#[track_caller]
+fn assert_counts(intake: &Intake, expected: [u64; 4]) {
+    let IntakeCounts {
+        taken,
+        others,
+        sampled_out,
+        lost,
+        ..
+    } = intake.counts();
+    assert_eq!([taken, others, sampled_out, lost], expected);
+}
+
+/// Takes packets whose first byte is 7.
+fn sevens() -> Vec<Insn<'static>> {
+    let short = Label(2);
+    vec![
+        Insn::mov(Reg::R6, Reg::R1),
+        Insn::load(Size::Word, Reg::R2, Reg::R6, 0),
+        Insn::load(Size::Word, Reg::R3, Reg::R6, 4),
+        Insn::mov(Reg::R4, Reg::R2),
+        Insn::add(Reg::R4, 1),
+        Insn::jump_if(Condition::Greater, Reg::R4, Reg::R3, short),
+        Insn::load(Size::Byte, Reg::R5, Reg::R2, 0),
+        Insn::jump_if32(Condition::Equal, Reg::R5, 7, Intake::TAKE),
+        Insn::Place(short),
+        Insn::Jump {
+            target: Intake::OTHERS,
+        },
+    ]
+}
+
+#[test]
+fn every_packet_is_taken_and_counted() {
+    for snaplen in [0, 1, 59, 60, 61, 96, Intake::MAX_SNAPLEN, u32::MAX] {
+        let intake = load(&IntakeOptions::new(snaplen));
+        run(&intake, 7, 60, 5, XDP_DROP);
+        assert_counts(&intake, [5, 0, 0, 0]);
+    }
+}
+
+#[test]
+fn what_is_not_chosen_goes_where_others_go() {
+    for (others, verdict) in [(Others::Pass, XDP_PASS), (Others::Drop, XDP_DROP)] {
+        let intake = load(&IntakeOptions {
+            select: &sevens(),
+            others,
+            ..IntakeOptions::new(96)
+        });
+        run(&intake, 8, 60, 3, verdict);
+        run(&intake, 7, 60, 4, XDP_DROP);
+        assert_counts(&intake, [4, 3, 0, 0]);
+    }
+}
+
+#[test]
+fn what_sampling_leaves_out_goes_where_others_go() {
+    pin_to_cpu(0).unwrap();
+    let intake = load(&IntakeOptions {
+        select: &sevens(),
+        sampling: Some(Sampling::OneIn(NonZeroU32::new(3).unwrap())),
+        ..IntakeOptions::new(96)
+    });
+    for _ in 0..4 {
+        run(&intake, 7, 60, 1, XDP_DROP);
+        run(&intake, 8, 60, 1, XDP_PASS);
+        run(&intake, 7, 60, 2, XDP_PASS);
+    }
+    assert_counts(&intake, [4, 4, 8, 0]);
+}
+
+/// The least memory of a CPU is 64 KiB, in which a packet takes 128 bytes here and 512 there.
+#[test]
+fn packets_that_find_no_room_are_dropped_and_counted() {
+    pin_to_cpu(0).unwrap();
+    for (snaplen, room) in [(96, 512), (97, 256), (480, 128)] {
+        let intake = load(&IntakeOptions {
+            buffer_bytes: 0,
+            ..IntakeOptions::new(snaplen)
+        });
+        run(&intake, 7, 200, 600, XDP_DROP);
+        assert_counts(&intake, [room, 0, 0, 600 - room]);
+    }
+}

@@ -1,0 +1,268 @@
+//! Packets that a program took into shared memory, against the bytes and the number that were sent.
+
+#![cfg(target_arch = "x86_64")]
+
+mod support;
+
+use std::io::ErrorKind;
+use std::os::fd::AsFd;
+use std::time::Instant;
+
+use lab::Net;
+use lab::bpf::{IntakeOptions, XdpPlace};
+use lab::generator::{Generator, GeneratorOptions, SEQUENCE_AT, pin_to_cpu, udp_frame};
+use support::steered::PLACES;
+use support::taken::take;
+use support::{
+    BROADCAST, DEADLINE, Seen, bytes_of, collect, end_frame, frame, send, send_and_end,
+    tagged_frames, wait,
+};
+use tapline_ring::{BufferError, BufferOptions, BufferStep, RingBuffer};
+
+/// The least memory that a CPU has: 512 slots of 128 bytes.
+const SMALL: usize = 1;
+const SMALL_PACKETS: u64 = 512;
+
+/// The number that the generator wrote into a frame.
+fn number(frame: &[u8]) -> u64 {
+    let at = &frame[usize::from(SEQUENCE_AT)..];
+    u64::from_be_bytes(*at.first_chunk().unwrap())
+}
+
+#[track_caller]
+fn assert_cut(seen: &[Seen], frames: &[Vec<u8>], snaplen: usize) {
+    assert_eq!(seen.len(), frames.len());
+    for (packet, frame) in seen.iter().zip(frames) {
+        assert_eq!(packet.bytes, frame[..frame.len().min(snaplen)]);
+        assert_eq!(packet.original_len as usize, frame.len());
+    }
+}
+
+/// Over and over, so that positions go round the memory.
+#[test]
+fn packets_are_what_was_sent_cut_to_the_snaplen() {
+    for place in PLACES {
+        for snaplen in [1, 14, 63, 64, 96, 97, 480] {
+            let [left, right] = Net::new().pair();
+            let options = IntakeOptions {
+                buffer_bytes: SMALL,
+                ..IntakeOptions::new(snaplen)
+            };
+            let mut taken = take(&right, place, &options);
+            let frames = [tagged_frames(), vec![frame(BROADCAST, 14)]].concat();
+            let before_ns = abi::clock::realtime_ns();
+            for _ in 0..20 {
+                send(&left, &frames);
+                let seen = collect(taken.first(), frames.len());
+                assert_cut(&seen, &frames, snaplen as usize);
+                assert!(seen.is_sorted_by_key(|packet| packet.timestamp_ns));
+                // The offset of the two clocks is known to some 50 ns.
+                let range = before_ns - 1000..=abi::clock::realtime_ns() + 1000;
+                assert!(
+                    seen.iter()
+                        .all(|packet| range.contains(&packet.timestamp_ns))
+                );
+            }
+            let sent = 20 * frames.len() as u64;
+            let counts = taken.intake.counts();
+            assert_eq!((counts.taken, counts.lost), (sent, 0));
+            let buffer = taken.first();
+            buffer.refresh();
+            assert_eq!(buffer.account().accepted, sent);
+            assert_eq!(buffer.account().delivered, sent);
+        }
+    }
+}
+
+#[test]
+fn the_beginnings_of_packets_of_several_buffers_are_taken() {
+    for place in PLACES {
+        let hosts = Net::new().pair();
+        for host in &hosts {
+            let name = host.interface().name.to_string();
+            let mut command = host.command("ip");
+            let status = command.args(["link", "set", &name, "mtu", "65535"]);
+            assert!(status.status().unwrap().success());
+        }
+        let [left, right] = &hosts;
+        let mut taken = take(right, place, &IntakeOptions::new(96));
+        let lengths = [60, 3839, 3840, 3841, 9014, 65_000, 14];
+        let frames = lengths.map(|bytes| frame(BROADCAST, bytes));
+        send(left, &frames);
+        let seen = collect(taken.first(), frames.len());
+        assert_cut(&seen, &frames, 96);
+    }
+}
+
+/// Each packet finds a reader that has seen nothing since the one before, and sleeps.
+#[test]
+fn a_reader_that_sleeps_is_woken_by_every_packet() {
+    for place in PLACES {
+        let [left, right] = Net::new().pair();
+        let mut taken = take(&right, place, &IntakeOptions::new(96));
+        for bytes in 60..560 {
+            assert!(taken.first().next_batch().is_none());
+            let frame = frame(BROADCAST, bytes);
+            send(&left, std::slice::from_ref(&frame));
+            wait(taken.first());
+            let seen = collect(taken.first(), 1);
+            assert_cut(&seen, &[frame], 96);
+        }
+    }
+}
+
+/// A reader that sleeps whenever it has seen all, while packets come as fast as they can.
+#[test]
+fn no_packet_lies_unseen_by_a_sleeper() {
+    const COUNT: u64 = 300_000;
+    let [left, right] = Net::new().pair();
+    let mut taken = take(&right, XdpPlace::Native, &IntakeOptions::new(96));
+    let options = GeneratorOptions {
+        sequence_at: Some(SEQUENCE_AT),
+        ..GeneratorOptions::new(left.interface().index, udp_frame(128))
+    };
+    let mut generator = left.run(|| Generator::new(options));
+    std::thread::scope(|scope| {
+        let sender = scope.spawn(|| {
+            left.run(|| {
+                pin_to_cpu(0).unwrap();
+                // Pauses between packets make it fall asleep.
+                generator.deliver(COUNT, Some(400_000))
+            })
+        });
+        let (mut packets, mut next) = (0, 0);
+        while packets < COUNT {
+            wait(taken.first());
+            while let Some(mut batch) = taken.first().next_batch() {
+                assert_eq!(batch.lost_before(), 0);
+                packets += batch.len() as u64;
+                for number in batch.packets().map(|packet| number(packet.bytes)) {
+                    assert!(number >= next, "{number} comes after {next}");
+                    next = number + 1;
+                }
+            }
+        }
+        assert_eq!((packets, sender.join().unwrap().delivered), (COUNT, COUNT));
+    });
+    assert_eq!(taken.intake.counts().lost, 0);
+}
+
+/// Reading and sending at once, on two threads: the numbers of the frames tell their order, and what is
+/// missing between two batches is what the later one says.
+#[test]
+fn under_load_every_packet_is_delivered_or_told_of_at_its_place() {
+    const COUNT: u64 = 1_000_000;
+    let [left, right] = Net::new().pair();
+    let options = IntakeOptions {
+        buffer_bytes: SMALL,
+        ..IntakeOptions::new(96)
+    };
+    let mut taken = take(&right, XdpPlace::Native, &options);
+    let options = GeneratorOptions {
+        sequence_at: Some(SEQUENCE_AT),
+        ..GeneratorOptions::new(left.interface().index, udp_frame(128))
+    };
+    let mut generator = left.run(|| Generator::new(options));
+    let (mut packets, mut lost, mut next) = (0, 0, 0);
+    std::thread::scope(|scope| {
+        let sender = scope.spawn(|| {
+            left.run(|| {
+                pin_to_cpu(0).unwrap();
+                generator.deliver(COUNT, None).delivered
+            })
+        });
+        let deadline = Instant::now() + DEADLINE;
+        let mut is_over = false;
+        while !is_over {
+            assert!(Instant::now() < deadline, "not all came");
+            // All that was sent before this is found after it.
+            is_over = sender.is_finished();
+            while let Some(mut batch) = taken.first().next_batch() {
+                lost += batch.lost_before();
+                packets += batch.len() as u64;
+                for packet in batch.packets() {
+                    let number = number(packet.bytes);
+                    assert!(number >= next, "{number} comes after {next}");
+                    next = number + 1;
+                    assert_eq!(packet.bytes.len(), 96);
+                    assert_eq!(packet.original_len, 128);
+                }
+            }
+        }
+    });
+    let counts = taken.intake.counts();
+    assert_eq!(counts.taken, packets);
+    assert_eq!(counts.taken + counts.lost, COUNT);
+    // Those lost after the last packet are told by nothing but the count.
+    send(&left, &[end_frame()]);
+    let mut batch = taken.first().next_batch().expect("the last packet");
+    assert_eq!(batch.lost_before(), counts.lost - lost);
+    assert_eq!(batch.packets().count(), 1);
+}
+
+#[test]
+fn a_held_batch_is_not_written_to() {
+    let [left, right] = Net::new().pair();
+    let options = IntakeOptions {
+        buffer_bytes: SMALL,
+        ..IntakeOptions::new(96)
+    };
+    let mut taken = take(&right, XdpPlace::Native, &options);
+    assert!(taken.first().next_batch().is_none());
+    send(&left, &[end_frame()]);
+    wait(taken.first());
+    let mut batch = taken.buffers[0].next_batch().expect("it polled readable");
+    // Enough to go round the memory many times, if it went round.
+    send(&left, &vec![frame(BROADCAST, 60); 2000]);
+    let held: Vec<_> = batch.packets().map(Seen::from).collect();
+    assert_eq!(bytes_of(held), [end_frame()]);
+    drop(batch);
+    let counts = taken.intake.counts();
+    assert_eq!(counts.taken, SMALL_PACKETS);
+    assert_eq!(counts.taken + counts.lost, 2001);
+}
+
+#[test]
+fn what_was_taken_can_be_read_when_the_program_is_gone() {
+    let [left, right] = Net::new().pair();
+    let taken = take(&right, XdpPlace::Native, &IntakeOptions::new(96));
+    send_and_end(&left, &[frame(BROADCAST, 60)]);
+    let mut buffers = taken.buffers;
+    drop(taken.link);
+    drop(taken.intake);
+    let seen = collect(&mut buffers[0], 2);
+    assert_eq!(bytes_of(seen), [frame(BROADCAST, 60), end_frame()]);
+}
+
+#[test]
+fn memory_has_one_reader_and_the_right_layout() {
+    let [_left, right] = Net::new().pair();
+    let name = right.interface().name.to_string();
+    let mut taken = take(&right, XdpPlace::Native, &IntakeOptions::new(96));
+    let place = taken.intake.places().next().unwrap();
+    let open = |place| {
+        let options = BufferOptions::default();
+        let opened = right.run(|| RingBuffer::open_slots(&name, &place, &options));
+        match opened {
+            Err(BufferError::Setup { step, source, .. }) => (step, source.kind()),
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(open(place), (BufferStep::Map, ErrorKind::ResourceBusy));
+    taken.buffers.clear();
+    let place = taken.intake.places().next().unwrap();
+    let invalid = (BufferStep::Map, ErrorKind::InvalidInput);
+    for (index, slot_bytes) in [(1000, 128), (0, 100), (0, 4), (0, 1 << 31)] {
+        let nowhere = abi::ring_buffer::SlotPlace {
+            index,
+            slot_bytes,
+            ..place
+        };
+        assert_eq!(open(nowhere), invalid);
+    }
+    let no_array = abi::ring_buffer::SlotPlace {
+        map: place.wakes.as_fd(),
+        ..place
+    };
+    assert_eq!(open(no_array), invalid);
+}
