@@ -99,6 +99,8 @@ struct Cpu {
 }
 
 impl Intake {
+    /// Packets in a row that may have one time stamp.
+    pub const PACKETS_PER_TIMESTAMP: u32 = 8;
     /// Where `select` goes with packets that are not to be taken.
     pub const OTHERS: Label = Label(0);
     /// Where `select` goes with packets that are to be taken.

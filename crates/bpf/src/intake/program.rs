@@ -61,7 +61,7 @@ const XDP_DROP: i32 = 1;
 const XDP_PASS: i32 = 2;
 
 /// Of so many packets one has a time of its own.
-const STAMPED: u32 = 8;
+const STAMPED: u32 = Intake::PACKETS_PER_TIMESTAMP;
 
 /// Survive calls: the context, the CPU's memory (its page 1 from `PAGE` on), what is written, the slot.
 const CONTEXT: Reg = Reg::R6;

@@ -2,8 +2,9 @@
 
 use std::io::{self, Write};
 
+use bpf::Intake;
 use serde_json::Value;
-use tapline::capture::{Account, FilterPlace, Lost, Outcome, XdpMode};
+use tapline::capture::{Account, Backend, FilterPlace, Lost, Mode, Outcome, XdpMode};
 
 use crate::args::CaptureArgs;
 use crate::json;
@@ -77,9 +78,21 @@ impl Summary<'_> {
             "filter": self.outcome.filter().map(FilterPlace::name),
             "queues": self.outcome.rings(),
             "timestamp_source": timestamp_source.name(),
+            "packets_per_timestamp": self.packets_per_timestamp(args),
             "files": self.written.names(),
             "interfaces": interfaces,
         })
+    }
+
+    /// How many packets in a row may have one time stamp.
+    fn packets_per_timestamp(&self, args: &CaptureArgs) -> u32 {
+        let is_taken_in =
+            args.mode.mode == Mode::Drop && self.backend == Backend::XdpRingbuf.name();
+        if is_taken_in {
+            Intake::PACKETS_PER_TIMESTAMP
+        } else {
+            1
+        }
     }
 
     fn text(&self, args: &CaptureArgs, out: &mut dyn Write) -> io::Result<()> {
@@ -100,10 +113,14 @@ impl Summary<'_> {
         let xdp_mode = xdp_mode.map_or_else(String::new, |mode| format!("{mode} "));
         writeln!(
             out,
-            "{} with {xdp_mode}{} ring, time stamps by {}",
+            "{} with {xdp_mode}{} ring, time stamps by {}{}",
             span(*duration),
             self.backend,
-            timestamp_source.name()
+            timestamp_source.name(),
+            match self.packets_per_timestamp(args) {
+                1 => String::new(),
+                packets => format!(", one for up to {packets} packets in a row"),
+            }
         )?;
         if let Some(sampling) = args.sample {
             let left_out = account.sampled_out.map_or("unknown".to_owned(), grouped);
