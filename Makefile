@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 BINARY := target/release/tapline
 MANUAL := target/manual
 
-.PHONY: help demo test bench lint deny aarch64 install fuzz clean
+.PHONY: help demo test bench lint deny aarch64 soak install fuzz clean
 
 help:
 	@echo "make demo     build the program and show it: two test hosts, real traffic, a capture (root)"
@@ -13,6 +13,7 @@ help:
 	@echo "make lint     formatting, clippy, rustdoc"
 	@echo "make deny     licences and sources of the dependencies; advisories where they can be fetched"
 	@echo "make aarch64  the filter engine's tests on aarch64, emulated; needs rustup"
+	@echo "make soak     10 000 cycles of attaching, 10 000 changes of classes (root, half an hour)"
 	@echo "make fuzz     each fuzz target for FUZZ_SECONDS (60); needs a nightly toolchain"
 	@echo "make install  program, manual pages and completions below PREFIX ($(PREFIX))"
 
@@ -51,6 +52,11 @@ deny:
 aarch64:
 	@packaging/need.sh aarch64
 	@packaging/aarch64.sh
+
+soak:
+	@packaging/need.sh test
+	TAPLINE_SOAK_CYCLES=10000 cargo test --locked -p tapline-bpf --test soak -- --nocapture
+	TAPLINE_SOAK_CHANGES=10000 cargo test --locked -p tapline --test count_leaks -- --nocapture
 
 FUZZ_SECONDS ?= 60
 fuzz:
