@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::io::{self, IsTerminal, Write};
 
+use bpf::XdpAttachError;
 use serde_json::json;
 use tapline::count::{Count, Place, Reason, Way};
 
@@ -78,7 +79,15 @@ pub fn way(way: Way) -> &'static str {
 /// Why a place is not the one that is tried first; an error in the words of `told`.
 fn reason(reason: &Reason, told: fn(&dyn Error) -> String) -> String {
     match reason {
-        Reason::XdpRefused(error) => format!("XDP refused: {}", told(&**error)),
+        Reason::XdpRefused(error) => {
+            let refusal = error.downcast_ref::<XdpAttachError>();
+            match refusal.and_then(|refusal| refusal.holder.as_ref()) {
+                Some(holder) => {
+                    format!("XDP refused: {holder}; packets that it takes or drops are not counted")
+                }
+                None => format!("XDP refused: {}", told(&**error)),
+            }
+        }
         Reason::NotEthernet => "its packets have no Ethernet header".into(),
         Reason::VlanStripped => "it takes VLAN tags out before XDP".into(),
         _ => "not where it is tried first".into(),
