@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::codec::{Attribute, Malformed, Message, Request, attributes, split};
-use crate::error::{Action, NetlinkError, Object};
+use crate::error::{Action, NetlinkError, Subject};
 use crate::handle::{Listing, Netlink};
 use crate::interface::IfIndex;
 use crate::uapi::{
@@ -108,8 +108,8 @@ impl Netlink {
             RTM_NEWADDR => InterfaceAddress::parse(message.body),
             _ => Ok(None),
         };
-        self.list(&request, parse)
-            .map_err(NetlinkError::about(Action::List, Object::Addresses))
+        self.list_all(request, parse)
+            .map_err(NetlinkError::about(Action::List, Subject::Addresses))
     }
 
     /// Gives an interface an address. Equals `ip address add IP/LEN dev NAME [nodad]`.
@@ -130,7 +130,7 @@ impl Netlink {
         if detection == DuplicateDetection::Off {
             request.u32(IFA_FLAGS, IFA_F_NODAD);
         }
-        let about = NetlinkError::about(Action::Add, Object::Address(address.ip, index));
+        let about = NetlinkError::about(Action::Add, Subject::Address(address.ip, index));
         self.tell(request).map_err(about)
     }
 
@@ -140,7 +140,7 @@ impl Netlink {
     /// `Cause::Refused` with EADDRNOTAVAIL when it does not have it.
     pub fn remove_address(&mut self, index: IfIndex, address: Address) -> Result<(), NetlinkError> {
         let request = address_request(RTM_DELADDR, 0, index, address);
-        let about = NetlinkError::about(Action::Remove, Object::Address(address.ip, index));
+        let about = NetlinkError::about(Action::Remove, Subject::Address(address.ip, index));
         self.tell(request).map_err(about)
     }
 }

@@ -5,6 +5,7 @@ use std::{fmt, io};
 
 use crate::codec::{Malformed, Refusal};
 use crate::interface::{IfIndex, IfName};
+use crate::object::Unfit;
 
 /// What was being done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,8 +19,12 @@ pub enum Action {
     Get,
     /// Adding an object.
     Add,
+    /// Making an object, or putting it in the place of another.
+    Replace,
     /// Changing an object.
     Set,
+    /// Adding an object beside others of the same key.
+    Append,
     /// Removing an object.
     Remove,
     /// Following changes.
@@ -29,7 +34,7 @@ pub enum Action {
 /// What it was being done to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Object {
+pub enum Subject {
     /// The socket itself.
     Socket,
     /// All links.
@@ -107,6 +112,10 @@ pub enum Cause {
     Malformed(Malformed),
     /// The kernel said yes and gave no object.
     Unanswered,
+    /// There is no such object.
+    Absent,
+    /// The request cannot be said.
+    Unfit(Unfit),
     /// The namespace was not reached.
     Namespace(abi::namespace::NamespaceError),
 }
@@ -118,17 +127,17 @@ pub struct NetlinkError {
     /// What was being done.
     pub action: Action,
     /// To what.
-    pub object: Object,
+    pub subject: Subject,
     /// What stood in the way.
     pub cause: Cause,
 }
 
 impl NetlinkError {
-    /// For `map_err`: what was being done to `object`, around a cause.
-    pub(crate) fn about(action: Action, object: Object) -> impl FnOnce(Cause) -> Self {
+    /// For `map_err`: what was being done to `subject`, around a cause.
+    pub(crate) fn about(action: Action, subject: Subject) -> impl FnOnce(Cause) -> Self {
         move |cause| Self {
             action,
-            object,
+            subject,
             cause,
         }
     }
@@ -140,7 +149,7 @@ impl NetlinkError {
                 source.raw_os_error()
             }
             Cause::Namespace(error) => error.source.raw_os_error(),
-            Cause::Malformed(_) | Cause::Unanswered => None,
+            Cause::Malformed(_) | Cause::Unanswered | Cause::Absent | Cause::Unfit(_) => None,
         }
     }
 }
@@ -164,17 +173,24 @@ impl fmt::Display for NetlinkError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
             action,
-            object,
+            subject,
             cause,
         } = self;
-        write!(f, "cannot {action} {object}")?;
-        if let Cause::Refused(Refusal {
-            text: Some(text), ..
-        }) = cause
-        {
-            write!(f, " ({text})")?;
+        write!(f, "cannot {action} {subject}")?;
+        if let Cause::Refused(Refusal { text, path, .. }) = cause {
+            match (path, text) {
+                (Some(path), Some(text)) => write!(f, " ({path}: {text})")?,
+                (Some(only), None) | (None, Some(only)) => write!(f, " ({only})")?,
+                (None, None) => {}
+            }
         }
-        let changes = matches!(action, Action::Add | Action::Set | Action::Remove);
+        if matches!(cause, Cause::Absent) {
+            f.write_str(" (there is none)")?;
+        }
+        let changes = !matches!(
+            action,
+            Action::Get | Action::List | Action::Open | Action::Watch
+        );
         if changes && self.errno() == Some(rustix::io::Errno::PERM.raw_os_error()) {
             f.write_str(" (needs CAP_NET_ADMIN)")?;
         }
@@ -188,7 +204,8 @@ impl std::error::Error for NetlinkError {
             Cause::Refused(Refusal { source, .. }) | Cause::System { source, .. } => Some(source),
             Cause::Malformed(malformed) => Some(malformed),
             Cause::Namespace(error) => Some(error),
-            Cause::Unanswered => None,
+            Cause::Unfit(unfit) => Some(unfit),
+            Cause::Unanswered | Cause::Absent => None,
         }
     }
 }
@@ -200,14 +217,16 @@ impl fmt::Display for Action {
             Self::List => "list",
             Self::Get => "get",
             Self::Add => "add",
+            Self::Replace => "replace",
             Self::Set => "set",
+            Self::Append => "append",
             Self::Remove => "remove",
             Self::Watch => "watch",
         })
     }
 }
 
-impl fmt::Display for Object {
+impl fmt::Display for Subject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Socket => f.write_str("a netlink socket"),
@@ -249,8 +268,10 @@ mod tests {
                 text: None,
                 offset: None,
                 missing: None,
+                missing_in: None,
+                path: None,
             };
-            NetlinkError::about(action, Object::Link(IfIndex(3)))(Cause::Refused(refusal))
+            NetlinkError::about(action, Subject::Link(IfIndex(3)))(Cause::Refused(refusal))
         };
         assert_eq!(
             refused(Action::Set).to_string(),

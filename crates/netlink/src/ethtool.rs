@@ -6,7 +6,7 @@ use std::os::fd::AsFd;
 use abi::ethtool;
 use rustix::io::Errno;
 
-use crate::error::{Action, Cause, NetlinkError, Object, Step};
+use crate::error::{Action, Cause, NetlinkError, Step, Subject};
 use crate::handle::Netlink;
 use crate::interface::IfName;
 
@@ -42,7 +42,7 @@ impl Netlink {
     /// `Cause::System` with ENODEV when there is no such link.
     pub fn driver(&self, name: IfName) -> Result<Option<Driver>, NetlinkError> {
         let driver = supported(ethtool::driver(self.as_fd(), name.padded()));
-        let driver = driver.map_err(about(Action::Get, Object::Driver(name)))?;
+        let driver = driver.map_err(about(Action::Get, Subject::Driver(name)))?;
         Ok(driver.map(|driver| Driver {
             name: text(&driver.driver),
             version: text(&driver.version),
@@ -59,7 +59,7 @@ impl Netlink {
     /// `Cause::System` with ENODEV when there is no such link.
     pub fn speed_bps(&self, name: IfName) -> Result<Option<u64>, NetlinkError> {
         let speed = supported(ethtool::speed_mbps(self.as_fd(), name.padded()));
-        let speed = speed.map_err(about(Action::Get, Object::Speed(name)))?;
+        let speed = speed.map_err(about(Action::Get, Subject::Speed(name)))?;
         Ok(speed.flatten().map(|mbps| u64::from(mbps) * 1_000_000))
     }
 
@@ -70,7 +70,7 @@ impl Netlink {
     /// `Cause::System` with ENODEV when there is no such link.
     pub fn gro(&self, name: IfName) -> Result<Gro, NetlinkError> {
         let on = ethtool::gro(self.as_fd(), name.padded());
-        let on = on.map_err(about(Action::Get, Object::Gro(name)))?;
+        let on = on.map_err(about(Action::Get, Subject::Gro(name)))?;
         Ok(if on { Gro::On } else { Gro::Off })
     }
 
@@ -80,7 +80,7 @@ impl Netlink {
     /// `Cause::System` with ENODEV when there is no such link, EOPNOTSUPP when it cannot be switched.
     pub fn set_gro(&self, name: IfName, gro: Gro) -> Result<(), NetlinkError> {
         ethtool::set_gro(self.as_fd(), name.padded(), gro == Gro::On)
-            .map_err(about(Action::Set, Object::Gro(name)))
+            .map_err(about(Action::Set, Subject::Gro(name)))
     }
 
     /// Whether a link takes VLAN tags out of received packets, before XDP sees them. Equals
@@ -90,7 +90,7 @@ impl Netlink {
     /// `Cause::System` with ENODEV when there is no such link.
     pub fn strips_vlan_tags(&self, name: IfName) -> Result<bool, NetlinkError> {
         let strips = ethtool::strips_vlan_tags(self.as_fd(), name.padded());
-        strips.map_err(about(Action::Get, Object::Driver(name)))
+        strips.map_err(about(Action::Get, Subject::Driver(name)))
     }
 }
 
@@ -103,8 +103,8 @@ fn supported<T>(answer: io::Result<T>) -> io::Result<Option<T>> {
     }
 }
 
-fn about(action: Action, object: Object) -> impl FnOnce(io::Error) -> NetlinkError {
-    let about = NetlinkError::about(action, object);
+fn about(action: Action, subject: Subject) -> impl FnOnce(io::Error) -> NetlinkError {
+    let about = NetlinkError::about(action, subject);
     move |source| {
         about(Cause::System {
             step: Step::Ioctl,

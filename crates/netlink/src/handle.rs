@@ -5,9 +5,10 @@ use std::os::fd::{AsFd, BorrowedFd};
 use abi::namespace::NetNamespace;
 
 use crate::codec::{Malformed, Message, Request};
-use crate::error::{Action, Cause, NetlinkError, Object};
+use crate::error::{Action, Cause, NetlinkError, Subject};
 pub use crate::listing::Listing;
 use crate::socket::Socket;
+use crate::transport::Transport;
 
 /// The network configuration of one namespace.
 ///
@@ -22,6 +23,8 @@ use crate::socket::Socket;
 #[derive(Debug)]
 pub struct Netlink {
     pub(crate) socket: Socket,
+    /// Room for the next request.
+    pub(crate) scratch: Request,
 }
 
 impl Netlink {
@@ -31,8 +34,20 @@ impl Netlink {
     /// [`Cause::System`] with the step that failed, e.g. ENOPROTOOPT before Linux 4.20.
     pub fn open() -> Result<Self, NetlinkError> {
         let socket =
-            Socket::open(None).map_err(NetlinkError::about(Action::Open, Object::Socket))?;
-        Ok(Self { socket })
+            Socket::open(None).map_err(NetlinkError::about(Action::Open, Subject::Socket))?;
+        Ok(Self::around(socket))
+    }
+
+    /// A handle that speaks with the kernel behind `transport`: one that stands in, or one that is listened to.
+    pub fn over(transport: impl Transport + 'static) -> Self {
+        Self::around(Socket::over(Box::new(transport)))
+    }
+
+    fn around(socket: Socket) -> Self {
+        Self {
+            socket,
+            scratch: Request::default(),
+        }
     }
 
     /// Opens a handle on `namespace`; the calling thread stays where it is.
@@ -42,38 +57,38 @@ impl Netlink {
     /// # Privileges
     /// `CAP_SYS_ADMIN`, to enter the namespace.
     pub fn open_in(namespace: &NetNamespace) -> Result<Self, NetlinkError> {
-        let about = NetlinkError::about(Action::Open, Object::Socket);
+        let about = NetlinkError::about(Action::Open, Subject::Socket);
         namespace
             .run(Self::open)
             .map_err(|error| about(Cause::Namespace(error)))?
     }
 
     /// As [`Socket::tell`].
-    pub(crate) fn tell(&mut self, request: Request) -> Result<(), Cause> {
-        self.socket.tell(request)
+    pub(crate) fn tell(&mut self, mut request: Request) -> Result<(), Cause> {
+        self.socket.tell(&mut request)
     }
 
     /// As [`Socket::ask`].
     pub(crate) fn ask<T>(
         &mut self,
-        request: Request,
+        mut request: Request,
         parse: impl Fn(Message<'_>) -> Result<Option<T>, Malformed>,
     ) -> Result<T, Cause> {
-        self.socket.ask(request, parse)
+        self.socket.ask(&mut request, parse)
     }
 
     /// As [`Socket::list`].
-    pub(crate) fn list<T>(
+    pub(crate) fn list_all<T>(
         &mut self,
-        request: &Request,
+        mut request: Request,
         parse: impl Fn(Message<'_>) -> Result<Option<T>, Malformed>,
     ) -> Result<Listing<T>, Cause> {
-        self.socket.list(request, parse)
+        self.socket.list(&mut request, parse)
     }
 }
 
 impl AsFd for Netlink {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.socket.as_fd()
+        self.socket.descriptor()
     }
 }

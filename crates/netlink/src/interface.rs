@@ -3,8 +3,12 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::{Deserialize, Serialize};
+
 /// Index of an interface in its network namespace; 0 is none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
+)]
 pub struct IfIndex(pub u32);
 
 impl fmt::Display for IfIndex {
@@ -18,7 +22,8 @@ impl fmt::Display for IfIndex {
 /// # Source
 /// `dev_valid_name`, net/core/dev.c.
 #[doc(alias = "IFNAMSIZ")]
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
 pub struct IfName([u8; 16]);
 
 /// A text that cannot be the name of an interface.
@@ -74,6 +79,20 @@ impl FromStr for IfName {
     }
 }
 
+impl From<IfName> for String {
+    fn from(name: IfName) -> Self {
+        name.to_string()
+    }
+}
+
+impl TryFrom<String> for IfName {
+    type Error = InvalidName;
+
+    fn try_from(text: String) -> Result<Self, InvalidName> {
+        text.parse()
+    }
+}
+
 impl fmt::Display for IfName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&String::from_utf8_lossy(self.as_bytes()))
@@ -95,7 +114,8 @@ impl fmt::Display for InvalidName {
 impl std::error::Error for InvalidName {}
 
 /// Hardware address of an Ethernet interface.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
 pub struct MacAddress(pub [u8; 6]);
 
 impl fmt::Display for MacAddress {
@@ -103,6 +123,57 @@ impl fmt::Display for MacAddress {
         let [first, rest @ ..] = self.0;
         write!(f, "{first:02x}")?;
         rest.iter().try_for_each(|byte| write!(f, ":{byte:02x}"))
+    }
+}
+
+/// A text that is no hardware address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct InvalidAddress {
+    /// The text.
+    pub text: String,
+}
+
+impl fmt::Display for InvalidAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} is no hardware address of 6 bytes", self.text)
+    }
+}
+
+impl std::error::Error for InvalidAddress {}
+
+impl FromStr for MacAddress {
+    type Err = InvalidAddress;
+
+    /// Reads six hexadecimal bytes between colons.
+    fn from_str(text: &str) -> Result<Self, InvalidAddress> {
+        let mut bytes = text.split(':').map(|byte| match byte.len() {
+            1 | 2 => u8::from_str_radix(byte, 16).ok(),
+            _ => None,
+        });
+        let mac = [(); 6].map(|()| bytes.next().flatten());
+        match (mac, bytes.next()) {
+            ([Some(a), Some(b), Some(c), Some(d), Some(e), Some(f)], None) => {
+                Ok(Self([a, b, c, d, e, f]))
+            }
+            _ => Err(InvalidAddress {
+                text: text.to_owned(),
+            }),
+        }
+    }
+}
+
+impl From<MacAddress> for String {
+    fn from(mac: MacAddress) -> Self {
+        mac.to_string()
+    }
+}
+
+impl TryFrom<String> for MacAddress {
+    type Error = InvalidAddress;
+
+    fn try_from(text: String) -> Result<Self, InvalidAddress> {
+        text.parse()
     }
 }
 

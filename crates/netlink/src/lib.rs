@@ -34,23 +34,31 @@ mod link;
 mod listing;
 mod neighbour;
 mod neighbour_table;
+mod object;
 mod route;
 mod socket;
+pub mod table;
+pub mod transport;
 mod uapi;
+mod verbs;
 mod watch;
 
 pub use address::{Address, DuplicateDetection, InterfaceAddress};
 pub use codec::{Malformed, Refusal};
-pub use error::{Action, Cause, NetlinkError, Object, Step};
+pub use error::{Action, Cause, NetlinkError, Step, Subject};
 pub use ethtool::{Driver, Gro};
 pub use generic::{
     Channels, Coalescing, Ethtool, Features, NapiInstance, NetDevices, RingSizes, TimeStamping,
     XdpAbilities,
 };
 pub use handle::{Listing, Netlink};
-pub use interface::{IfIndex, IfName, InvalidName, MacAddress};
-pub use link::{Link, LinkChange, LinkFlags, LinkStatistics, OperState, Veth, VethEnd};
+pub use interface::{IfIndex, IfName, InvalidAddress, InvalidName, MacAddress};
+pub use link::{
+    Bridge, HardwareAddress, Link, LinkFlags, LinkInfo, LinkKind, LinkStatistics, OperState, Veth,
+    Vlan,
+};
 pub use neighbour::Neighbour;
 pub use neighbour_table::NeighbourTable;
+pub use object::{Messages, Object, Unfit, Verb};
 pub use route::{Route, RouteEvent, RouteWatch};
-pub use watch::{LinkEvent, LinkWatch};
+pub use watch::{Event, Watch};

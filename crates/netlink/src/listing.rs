@@ -20,43 +20,55 @@ pub struct Listing<T> {
 
 impl Socket {
     /// Makes a change; the answer is an acknowledgement only.
-    pub(crate) fn tell(&mut self, request: Request) -> Result<(), Cause> {
+    pub(crate) fn tell(&mut self, request: &mut Request) -> Result<(), Cause> {
         self.exchange(request, |_| Ok(())).map(|_| ())
     }
 
     /// Asks for one object, or makes one that the kernel echoes.
+    ///
+    /// An object too long for the buffer is asked for again, unless the request changes something.
     pub(crate) fn ask<T>(
         &mut self,
-        request: Request,
+        request: &mut Request,
         parse: impl Fn(Message<'_>) -> Result<Option<T>, Malformed>,
     ) -> Result<T, Cause> {
         let mut answer = None;
-        self.exchange(request, |message| {
-            answer = parse(message)?.or(answer.take());
-            Ok(())
-        })?;
+        for _ in 0..ATTEMPTS {
+            let consistency = self.exchange(request, |message| {
+                answer = parse(message)?.or(answer.take());
+                Ok(())
+            })?;
+            if consistency == Consistency::Whole || request.changes() {
+                break;
+            }
+        }
         answer.ok_or(Cause::Unanswered)
     }
 
     /// Asks for all objects of a kind, again if they changed under way.
     pub(crate) fn list<T>(
         &mut self,
-        request: &Request,
+        request: &mut Request,
         parse: impl Fn(Message<'_>) -> Result<Option<T>, Malformed>,
     ) -> Result<Listing<T>, Cause> {
         let mut items = Vec::new();
+        let mut cut = false;
         for _ in 0..ATTEMPTS {
             items.clear();
-            let consistency = self.exchange(request.clone(), |message| {
+            let consistency = self.exchange(request, |message| {
                 items.extend(parse(message)?);
                 Ok(())
             })?;
+            cut = consistency == Consistency::Cut;
             if consistency == Consistency::Whole {
                 return Ok(Listing {
                     items,
                     interrupted: false,
                 });
             }
+        }
+        if cut {
+            return Err(Cause::Unanswered);
         }
         Ok(Listing {
             items,

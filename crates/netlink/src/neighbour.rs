@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use crate::address::put_ip;
 use crate::codec::Request;
-use crate::error::{Action, NetlinkError, Object};
+use crate::error::{Action, NetlinkError, Subject};
 use crate::handle::Netlink;
 use crate::interface::{IfIndex, MacAddress};
 use crate::uapi::{
@@ -42,7 +42,7 @@ impl Netlink {
         request.attribute(NDA_LLADDR, &mac.0);
         self.tell(request).map_err(NetlinkError::about(
             Action::Set,
-            Object::Neighbour(ip, index),
+            Subject::Neighbour(ip, index),
         ))
     }
 }

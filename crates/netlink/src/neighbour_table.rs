@@ -1,7 +1,7 @@
 //! The tables of neighbours, which all namespaces share.
 
 use crate::codec::{Malformed, Message, Request, attributes, split};
-use crate::error::{Action, NetlinkError, Object};
+use crate::error::{Action, NetlinkError, Subject};
 use crate::handle::{Listing, Netlink};
 use crate::uapi::{
     AF_UNSPEC, NDTA_CONFIG, NDTA_NAME, NDTA_THRESH1, NDTA_THRESH2, NDTA_THRESH3, RTM_GETNEIGHTBL,
@@ -36,8 +36,8 @@ impl Netlink {
     #[doc(alias = "RTM_GETNEIGHTBL")]
     pub fn neighbour_tables(&mut self) -> Result<Listing<NeighbourTable>, NetlinkError> {
         let request = Request::dump(RTM_GETNEIGHTBL, &[AF_UNSPEC, 0, 0, 0]);
-        let about = NetlinkError::about(Action::List, Object::NeighbourTables);
-        self.list(&request, parse).map_err(about)
+        let about = NetlinkError::about(Action::List, Subject::NeighbourTables);
+        self.list_all(request, parse).map_err(about)
     }
 }
 

@@ -5,16 +5,16 @@ use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 
 use rustix::io::Errno;
-use rustix::net::RecvFlags;
 
 use crate::address::{Address, ip, unspecified};
-use crate::codec::{Malformed, Message, attributes, messages, split};
-use crate::error::{Action, Cause, NetlinkError, Object, Step};
+use crate::codec::{Malformed, Message, attributes, split};
+use crate::error::{Action, Cause, NetlinkError, Subject};
 use crate::interface::IfIndex;
 use crate::socket::Socket;
+use crate::transport::Wait;
 use crate::uapi::{
     AF_INET, AF_INET6, RTA_DST, RTA_GATEWAY, RTA_OIF, RTA_TABLE, RTM_DELROUTE, RTM_NEWROUTE,
-    RTMGRP_IPV4_ROUTE, RTMGRP_IPV6_ROUTE, RTN_LOCAL,
+    RTN_LOCAL, RTNLGRP_IPV4_ROUTE, RTNLGRP_IPV6_ROUTE,
 };
 
 const HEADER_BYTES: usize = 12;
@@ -106,7 +106,7 @@ impl RouteWatch {
     /// # Errors
     /// [`Cause::System`] with the step that failed.
     pub fn open() -> Result<Self, NetlinkError> {
-        let notifications = Socket::subscribe(RTMGRP_IPV4_ROUTE | RTMGRP_IPV6_ROUTE);
+        let notifications = Socket::subscribe(&[RTNLGRP_IPV4_ROUTE, RTNLGRP_IPV6_ROUTE]);
         let notifications = notifications.map_err(about_watch())?;
         Ok(Self {
             notifications,
@@ -121,16 +121,19 @@ impl RouteWatch {
     /// on. [`Cause::System`] when the socket fails.
     pub fn next_event(&mut self) -> Result<Option<RouteEvent>, NetlinkError> {
         if self.pending.is_empty() {
-            match self.notifications.receive(RecvFlags::DONTWAIT) {
-                Ok(datagram) => {
-                    for message in messages(datagram) {
-                        let event = message.and_then(event).map_err(Cause::Malformed);
-                        self.pending.extend(event.map_err(about_watch())?);
-                    }
+            let pending = &mut self.pending;
+            let took = self.notifications.receive(Wait::No, |message| {
+                pending.extend(event(message)?);
+                Ok(())
+            });
+            match took {
+                Ok(_) => {}
+                Err(Cause::System { source, .. })
+                    if Errno::from_io_error(&source) == Some(Errno::NOBUFS) =>
+                {
+                    self.pending.push_back(RouteEvent::Overrun);
                 }
-                Err(Errno::AGAIN) => {}
-                Err(Errno::NOBUFS) => self.pending.push_back(RouteEvent::Overrun),
-                Err(errno) => return Err(about_watch()(Cause::system(Step::Receive)(errno))),
+                Err(cause) => return Err(about_watch()(cause)),
             }
         }
         Ok(self.pending.pop_front())
@@ -146,11 +149,11 @@ fn event(message: Message<'_>) -> Result<Option<RouteEvent>, Malformed> {
 }
 
 fn about_watch() -> impl FnOnce(Cause) -> NetlinkError {
-    NetlinkError::about(Action::Watch, Object::Routes)
+    NetlinkError::about(Action::Watch, Subject::Routes)
 }
 
 impl AsFd for RouteWatch {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.notifications.as_fd()
+        self.notifications.descriptor()
     }
 }

@@ -1,82 +1,110 @@
-//! Changes of links, as they happen.
+//! Changes of objects, as they happen.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::os::fd::{AsFd, BorrowedFd};
 
 use abi::namespace::NetNamespace;
 use rustix::io::Errno;
-use rustix::net::RecvFlags;
 
-use crate::codec::{Malformed, Message, messages};
-use crate::error::{Action, Cause, NetlinkError, Object, Step};
+use crate::codec::{Malformed, Message};
+use crate::error::{Action, Cause, NetlinkError};
 use crate::handle::Netlink;
-use crate::interface::IfIndex;
-use crate::link::{Link, link_message};
+use crate::object::Object;
 use crate::socket::Socket;
-use crate::uapi::{AF_UNSPEC, RTM_DELLINK, RTMGRP_LINK};
+use crate::transport::{Transport, Wait};
 
 /// Datagrams read in one call before it returns without an event; those after stay readable.
 const DATAGRAMS_PER_CALL: usize = 256;
 /// More than the socket's buffer holds.
 const MAX_UNREAD_DATAGRAMS: usize = 65_536;
 
-/// What happened to a link.
+/// What happened to an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum LinkEvent {
-    /// It is new in the namespace.
-    Added(Link),
+pub enum Event<O> {
+    /// It is new.
+    Added(O),
     /// Something about it may be different now.
-    Changed(Link),
-    /// It has left the namespace; this is the last that was known of it.
-    Removed(Link),
+    Changed {
+        /// What was known of it.
+        before: O,
+        /// What is known now.
+        after: O,
+    },
+    /// It is there no more; this is the last that was known of it.
+    Removed(O),
     /// The kernel had more to tell than there was room for. The events that follow bring what is
     /// known up to date; changes that were undone meanwhile are not among them.
     Overrun,
 }
 
-/// Follows the links of a namespace, without a gap.
+/// Follows the objects of a kind in a namespace: those that are there, and then each change, without a gap.
 ///
-/// The descriptor ([`AsFd`]) is readable when there may be an event. Holds two sockets, and of each
-/// link the last state. Equals `ip monitor link`.
+/// The descriptor is readable when there may be an event. Holds two sockets, and the last state of each
+/// object. Equals `ip monitor OBJECT`.
 #[derive(Debug)]
-pub struct LinkWatch {
+pub struct Watch<O: Object> {
     notifications: Socket,
     netlink: Netlink,
-    known: BTreeMap<IfIndex, Link>,
-    pending: VecDeque<LinkEvent>,
+    filter: O,
+    known: HashMap<O::Key, O>,
+    pending: VecDeque<Event<O>>,
+    /// The last list was not whole: it is asked for again when there is nothing else to tell.
+    unsure: bool,
 }
 
-impl LinkWatch {
-    /// Begins to follow the links of the calling thread's namespace. The first events are the links
-    /// that are there, as `Added`.
+impl<O: Object> Watch<O> {
+    /// Begins to follow the objects of the calling thread's namespace that are like `filter`. The first
+    /// events are those that are there, as `Added`.
     ///
     /// # Errors
-    /// As [`Netlink::open`] and [`Netlink::links`].
-    pub fn open() -> Result<Self, NetlinkError> {
+    /// As [`Netlink::open`] and [`Netlink::list`].
+    pub fn open(filter: O) -> Result<Self, NetlinkError> {
         // Subscribed before listed: what changes in between is in the list or comes as an event.
-        let notifications = Socket::subscribe(RTMGRP_LINK).map_err(about_watch())?;
-        let netlink = Netlink::open()?;
-        let (known, pending) = Default::default();
-        let mut watch = Self {
-            notifications,
-            netlink,
-            known,
-            pending,
-        };
-        watch.list_again()?;
-        Ok(watch)
+        let notifications = Socket::subscribe(O::GROUPS).map_err(about(&filter))?;
+        Self::begin(notifications, Netlink::open()?, filter)
     }
 
-    /// Begins to follow the links of `namespace`; the calling thread stays where it is.
+    /// Begins to follow the objects of `namespace`; the calling thread stays where it is.
     ///
     /// # Errors
     /// As [`open`](Self::open), and [`Cause::Namespace`].
     /// # Privileges
     /// `CAP_SYS_ADMIN`, to enter the namespace.
-    pub fn open_in(namespace: &NetNamespace) -> Result<Self, NetlinkError> {
-        let opened = namespace.run(Self::open);
-        opened.map_err(|error| about_watch()(Cause::Namespace(error)))?
+    pub fn open_in(namespace: &NetNamespace, filter: O) -> Result<Self, NetlinkError>
+    where
+        O: Send,
+        O::Key: Send,
+    {
+        let about = about(&filter);
+        let opened = namespace.run(|| Self::open(filter));
+        opened.map_err(|error| about(Cause::Namespace(error)))?
+    }
+
+    /// Follows what `notifications` brings, a transport that is subscribed to the groups of `O`; `netlink`
+    /// answers for the same kernel.
+    ///
+    /// # Errors
+    /// As [`Netlink::list`].
+    pub fn over(
+        notifications: impl Transport + 'static,
+        netlink: Netlink,
+        filter: O,
+    ) -> Result<Self, NetlinkError> {
+        Self::begin(Socket::over(Box::new(notifications)), netlink, filter)
+    }
+
+    fn begin(notifications: Socket, netlink: Netlink, filter: O) -> Result<Self, NetlinkError> {
+        let mut watch = Self {
+            notifications,
+            netlink,
+            filter,
+            known: HashMap::new(),
+            pending: VecDeque::new(),
+            unsure: false,
+        };
+        watch.list_again()?;
+        Ok(watch)
     }
 
     /// The next event, oldest first; `None` when there is none now. Does not block.
@@ -84,37 +112,55 @@ impl LinkWatch {
     /// # Errors
     /// [`Cause::Malformed`] when a notification cannot be read: it is passed over, and the watch goes
     /// on. [`Cause::System`] when the socket fails.
-    pub fn next_event(&mut self) -> Result<Option<LinkEvent>, NetlinkError> {
+    pub fn next_event(&mut self) -> Result<Option<Event<O>>, NetlinkError> {
         for _ in 0..DATAGRAMS_PER_CALL {
             if let Some(event) = self.pending.pop_front() {
                 return Ok(Some(event));
             }
-            match self.notifications.receive(RecvFlags::DONTWAIT) {
-                Ok(datagram) => {
-                    let (known, pending) = (&mut self.known, &mut self.pending);
-                    note_all(datagram, known, pending)
-                        .map_err(|malformed| about_watch()(Cause::Malformed(malformed)))?;
-                }
-                Err(Errno::AGAIN) => return Ok(None),
-                Err(Errno::NOBUFS) => {
-                    self.pending.push_back(LinkEvent::Overrun);
+            match self.take_datagram() {
+                Ok(true) => {}
+                Ok(false) if self.unsure => self.list_again()?,
+                Ok(false) => return Ok(None),
+                Err(cause) if is_overrun(&cause) => {
+                    self.pending.push_back(Event::Overrun);
                     self.discard_unread()?;
                     self.list_again()?;
                 }
-                Err(errno) => return Err(about_watch()(Cause::system(Step::Receive)(errno))),
+                Err(cause) => return Err(about(&self.filter)(cause)),
             }
         }
         Ok(self.pending.pop_front())
+    }
+
+    /// The objects as they are known, in no order.
+    pub fn known(&self) -> impl ExactSizeIterator<Item = &O> {
+        self.known.values()
+    }
+
+    /// Turns the next datagram into events; false when there is none.
+    fn take_datagram(&mut self) -> Result<bool, Cause> {
+        let Self {
+            notifications,
+            filter,
+            known,
+            pending,
+            ..
+        } = self;
+        notifications.receive(Wait::No, |message| {
+            pending.extend(note(message, filter, known)?);
+            Ok(())
+        })
     }
 
     /// Throws away what was queued before the overrun: it is older than the list to come, and what
     /// would have corrected it is lost.
     fn discard_unread(&mut self) -> Result<(), NetlinkError> {
         for _ in 0..MAX_UNREAD_DATAGRAMS {
-            match self.notifications.receive(RecvFlags::DONTWAIT) {
-                Ok(_) | Err(Errno::NOBUFS) => {}
-                Err(Errno::AGAIN) => break,
-                Err(errno) => return Err(about_watch()(Cause::system(Step::Receive)(errno))),
+            match self.notifications.receive(Wait::No, |_| Ok(())) {
+                Ok(true) | Err(Cause::Malformed(_)) => {}
+                Ok(false) => break,
+                Err(cause) if is_overrun(&cause) => {}
+                Err(cause) => return Err(about(&self.filter)(cause)),
             }
         }
         Ok(())
@@ -122,77 +168,73 @@ impl LinkWatch {
 
     /// Compares what is known with what is there, and makes the events in between.
     fn list_again(&mut self) -> Result<(), NetlinkError> {
-        let listing = self.netlink.links()?;
+        let listing = self.netlink.list(&self.filter)?;
+        // A list that was interrupted may lack objects that are there: none is taken for removed by it.
+        self.unsure = listing.interrupted;
         let mut missing = std::mem::take(&mut self.known);
-        for link in listing.items {
-            match missing.remove(&link.index) {
-                None => self.pending.push_back(LinkEvent::Added(link.clone())),
-                Some(before) if same_but_counters(&before, &link) => {}
-                Some(_) => self.pending.push_back(LinkEvent::Changed(link.clone())),
+        self.known.reserve(listing.items.len());
+        for object in listing.items {
+            let Some(key) = object.key() else { continue };
+            match missing.remove(&key) {
+                None => self.pending.push_back(Event::Added(object.clone())),
+                Some(before) if before.is_same(&object) => {}
+                Some(before) => self.pending.push_back(Event::Changed {
+                    before,
+                    after: object.clone(),
+                }),
             }
-            self.known.insert(link.index, link);
+            self.known.insert(key, object);
         }
-        // A list that was interrupted may lack links that are there: each is asked for alone.
-        for (index, before) in missing {
-            match self.netlink.link(index) {
-                Ok(link) => {
-                    self.pending.push_back(LinkEvent::Changed(link.clone()));
-                    self.known.insert(index, link);
-                }
-                Err(error) if error.errno() == Some(Errno::NODEV.raw_os_error()) => {
-                    self.pending.push_back(LinkEvent::Removed(before));
-                }
-                Err(error) => return Err(error),
-            }
+        if self.unsure {
+            self.known.extend(missing);
+        } else {
+            self.pending
+                .extend(missing.into_values().map(Event::Removed));
         }
         Ok(())
     }
 }
 
-fn same_but_counters(one: &Link, other: &Link) -> bool {
-    *one == Link {
-        statistics: one.statistics,
-        ..other.clone()
-    }
-}
-
-/// Turns the notifications of a datagram into events.
-fn note_all(
-    datagram: &[u8],
-    known: &mut BTreeMap<IfIndex, Link>,
-    events: &mut VecDeque<LinkEvent>,
-) -> Result<(), Malformed> {
-    for message in messages(datagram) {
-        events.extend(note(message?, known)?);
-    }
-    Ok(())
-}
-
-fn note(
+/// What a notification says, and notes it among what is `known`.
+fn note<O: Object>(
     message: Message<'_>,
-    known: &mut BTreeMap<IfIndex, Link>,
-) -> Result<Option<LinkEvent>, Malformed> {
-    if let Some(link) = link_message(message)? {
-        return Ok(Some(match known.insert(link.index, link.clone()) {
-            Some(_) => LinkEvent::Changed(link),
-            None => LinkEvent::Added(link),
-        }));
-    }
-    // A bridge tells of a port that left it by the same message in its own family.
-    if message.kind != RTM_DELLINK || message.body.first() != Some(&AF_UNSPEC) {
+    filter: &O,
+    known: &mut HashMap<O::Key, O>,
+) -> Result<Option<Event<O>>, Malformed> {
+    let is_new = message.kind == O::MESSAGES.new;
+    if !is_new && message.kind != O::MESSAGES.del {
         return Ok(None);
     }
-    let link = Link::parse(message.body)?;
-    known.remove(&link.index);
-    Ok(Some(LinkEvent::Removed(link)))
+    let Some(object) = O::parse(message.body)? else {
+        return Ok(None);
+    };
+    let Some(key) = object.key() else {
+        return Ok(None);
+    };
+    if is_new && object.matches(filter) {
+        return Ok(Some(match known.insert(key, object.clone()) {
+            Some(before) => Event::Changed {
+                before,
+                after: object,
+            },
+            None => Event::Added(object),
+        }));
+    }
+    // It is gone, or is no longer like the filter.
+    Ok(known.remove(&key).map(Event::Removed))
 }
 
-fn about_watch() -> impl FnOnce(Cause) -> NetlinkError {
-    NetlinkError::about(Action::Watch, Object::Links)
+fn is_overrun(cause: &Cause) -> bool {
+    matches!(cause, Cause::System { source, .. }
+        if Errno::from_io_error(source) == Some(Errno::NOBUFS))
 }
 
-impl AsFd for LinkWatch {
+fn about<O: Object>(filter: &O) -> impl FnOnce(Cause) -> NetlinkError + use<O> {
+    NetlinkError::about(Action::Watch, filter.subject())
+}
+
+impl<O: Object> AsFd for Watch<O> {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.notifications.as_fd()
+        self.notifications.descriptor()
     }
 }

@@ -1,7 +1,7 @@
 #![no_main]
 
 use netlink::codec::{Attributes, attributes, messages};
-use netlink::{InterfaceAddress, Link, Refusal, Route};
+use netlink::{InterfaceAddress, Link, Object, Refusal, Route};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     for message in messages(bytes).flatten() {

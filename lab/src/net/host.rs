@@ -3,9 +3,7 @@ use std::process::Command;
 
 use abi::namespace::NetNamespace;
 use abi::process::end_with_thread;
-use netlink::{
-    Gro, IfIndex, IfName, Link, LinkChange, LinkStatistics, LinkWatch, MacAddress, Netlink,
-};
+use netlink::{Gro, IfIndex, IfName, Link, LinkStatistics, MacAddress, Netlink, Watch};
 
 use super::guard::refuse_the_machine;
 use super::quiet::keep_quiet;
@@ -53,12 +51,8 @@ impl Host {
         host.run(keep_quiet);
         let mut netlink = host.netlink();
         let loopback = netlink.link_named("lo").expect("a loopback");
-        let up = LinkChange {
-            up: Some(true),
-            ..LinkChange::default()
-        };
         netlink
-            .set_link(loopback.index, up)
+            .set(&Link::at(loopback.ifindex()).up(true))
             .expect("the loopback is set up");
         host
     }
@@ -111,8 +105,8 @@ impl Host {
 
     /// A watch of its links.
     #[track_caller]
-    pub fn watch(&self) -> LinkWatch {
-        self.run(LinkWatch::open)
+    pub fn watch(&self) -> Watch<Link> {
+        self.run(|| Watch::open(Link::new()))
             .expect("a watch of the host's links")
     }
 

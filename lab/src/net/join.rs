@@ -1,10 +1,10 @@
 use std::cell::Cell;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, AsRawFd};
 
 use netlink::{
-    Address, DuplicateDetection, IfIndex, IfName, LinkChange, MacAddress, Neighbour, Netlink,
-    RouteWatch, Veth, VethEnd,
+    Address, DuplicateDetection, IfIndex, IfName, Link, MacAddress, Neighbour, Netlink, RouteWatch,
+    Veth,
 };
 
 use super::host::{Host, Interface};
@@ -50,21 +50,16 @@ impl Net {
         let ends = [0, 1].map(|end| Plan::of(hosts[end], number, end as u8 + 1));
         let mut handles = [hosts[0].netlink(), hosts[1].netlink()];
 
+        let far = ends[1]
+            .link()
+            .namespace_fd(hosts[1].namespace().as_fd().as_raw_fd());
         let link = handles[0]
-            .add_veth(&Veth {
-                near: ends[0].end,
-                far: ends[1].end,
-                far_namespace: Some(hosts[1].namespace().as_fd()),
-            })
+            .create(&ends[0].link().kind(Veth::to(far)))
             .expect("a veth pair is made");
-        let indices = [link.index, link.lower.expect("a veth has another end")];
+        let indices = [link.ifindex(), link.lower.expect("a veth has another end")];
         for (netlink, index) in handles.iter_mut().zip(indices) {
-            let change = LinkChange {
-                up: Some(true),
-                arp: Some(false),
-                ..LinkChange::default()
-            };
-            netlink.set_link(index, change).expect("the link is set up");
+            let up = Link::at(index).up(true).arp(false);
+            netlink.set(&up).expect("the link is set up");
         }
         for (end, (host, netlink)) in hosts.into_iter().zip(&mut handles).enumerate() {
             wait::until_up(host, netlink, indices[end]);
@@ -85,7 +80,7 @@ impl Net {
 
 /// What an end of a link is to be.
 struct Plan {
-    end: VethEnd,
+    name: IfName,
     mac: MacAddress,
     v4: Ipv4Addr,
     v6: Ipv6Addr,
@@ -97,19 +92,20 @@ impl Plan {
         let name = IfName::new(name).expect("a host's name has at most 12 letters");
         let mac = MacAddress([2, 0, 0, 0, link, end]);
         Self {
-            end: VethEnd {
-                mac: Some(mac),
-                ..VethEnd::named(name)
-            },
+            name,
             mac,
             v4: Ipv4Addr::new(10, link, 0, end),
             v6: Ipv6Addr::new(0xfd00, link.into(), 0, 0, 0, 0, 0, end.into()),
         }
     }
 
+    fn link(&self) -> Link {
+        Link::named(self.name).address(self.mac.into())
+    }
+
     fn interface(&self, index: IfIndex) -> Interface {
         Interface {
-            name: self.end.name,
+            name: self.name,
             index,
             mac: self.mac,
             v4: self.v4,

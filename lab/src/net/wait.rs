@@ -2,7 +2,7 @@ use std::net::IpAddr;
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
-use netlink::{IfIndex, Link, LinkEvent, LinkWatch, Netlink, OperState, RouteEvent, RouteWatch};
+use netlink::{Event, IfIndex, Link, Netlink, OperState, RouteEvent, RouteWatch, Watch};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::host::Host;
@@ -13,14 +13,14 @@ const DEADLINE: Duration = Duration::from_secs(10);
 /// Returns when the link can carry packets.
 #[track_caller]
 pub(super) fn until_up(host: &Host, netlink: &mut Netlink, index: IfIndex) {
-    let is_up = |link: &Link| link.index == index && link.state == Some(OperState::Up);
+    let is_up = |link: &Link| link.ifindex() == index && link.state == Some(OperState::Up);
     // Left alone, the kernel may take a second to note that a carrier has come; asking for the link
     // makes recent ones note it at once (`linkwatch_sync_dev`, net/core/link_watch.c).
     if is_up(&netlink.link(index).expect("the link that was made")) {
         return;
     }
-    let tells = |watch: &mut LinkWatch| match watch.next_event().expect("link events")? {
-        LinkEvent::Added(link) | LinkEvent::Changed(link) => Some(is_up(&link)),
+    let tells = |watch: &mut Watch<Link>| match watch.next_event().expect("link events")? {
+        Event::Added(link) | Event::Changed { after: link, .. } => Some(is_up(&link)),
         _ => Some(false),
     };
     until(&mut host.watch(), tells, "the link is not up");

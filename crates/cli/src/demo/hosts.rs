@@ -9,8 +9,8 @@ use std::os::fd::{AsFd, AsRawFd};
 
 use abi::namespace::{NamespaceError, NetNamespace};
 use netlink::{
-    Address, DuplicateDetection, IfIndex, IfName, LinkChange, LinkEvent, LinkWatch, MacAddress,
-    Neighbour, Netlink, OperState, RouteEvent, RouteWatch, Veth, VethEnd,
+    Address, DuplicateDetection, Event, IfIndex, IfName, Link, MacAddress, Neighbour, Netlink,
+    OperState, RouteEvent, RouteWatch, Veth, Watch,
 };
 use rustix::event::PollFlags;
 
@@ -76,25 +76,16 @@ impl Hosts {
     pub fn make(patience: &Patience<'_>) -> Result<Self, Failure> {
         let mut left = Host::make(LEFT, 1)?;
         let mut right = Host::make(RIGHT, 2)?;
-        let end = |host: &Host| VethEnd {
-            mac: Some(host.mac),
-            ..VethEnd::named(host.name)
-        };
-        let link = left.netlink.add_veth(&Veth {
-            near: end(&left),
-            far: end(&right),
-            far_namespace: Some(right.namespace.as_fd()),
-        })?;
-        left.index = link.index;
-        right.index = right.netlink.link_named(RIGHT)?.index;
+        let end = |host: &Host| Link::named(host.name).address(host.mac.into());
+        let far = end(&right).namespace_fd(right.namespace.as_fd().as_raw_fd());
+        let link = left.netlink.create(&end(&left).kind(Veth::to(far)))?;
+        left.index = link.ifindex();
+        right.index = right.netlink.link_named(RIGHT)?.ifindex();
         for host in [&mut left, &mut right] {
             // Without ARP an interface joins no solicited-node group, so it reports none either
             // (`addrconf_join_solict`, net/ipv6/addrconf.c).
-            host.change(LinkChange {
-                up: Some(true),
-                arp: Some(false),
-                ..LinkChange::default()
-            })?;
+            let up = Link::at(host.index).up(true).arp(false);
+            host.netlink.set(&up)?;
         }
         for host in [&mut left, &mut right] {
             host.until_up(patience)?;
@@ -138,10 +129,6 @@ impl Host {
         }
     }
 
-    fn change(&mut self, change: LinkChange<'_>) -> Result<(), Failure> {
-        Ok(self.netlink.set_link(self.index, change)?)
-    }
-
     /// Returns when the link can carry packets.
     fn until_up(&mut self, patience: &Patience<'_>) -> Result<(), Failure> {
         // Recent kernels note a carrier when they are asked for the link (`linkwatch_sync_dev`,
@@ -149,11 +136,11 @@ impl Host {
         if self.netlink.link(self.index)?.state == Some(OperState::Up) {
             return Ok(());
         }
-        let mut watch = LinkWatch::open_in(&self.namespace)?;
+        let mut watch = Watch::open_in(&self.namespace, Link::at(self.index))?;
         loop {
             match watch.next_event()? {
-                Some(LinkEvent::Added(link) | LinkEvent::Changed(link))
-                    if link.index == self.index && link.state == Some(OperState::Up) =>
+                Some(Event::Added(link) | Event::Changed { after: link, .. })
+                    if link.state == Some(OperState::Up) =>
                 {
                     return Ok(());
                 }

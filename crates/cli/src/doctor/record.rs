@@ -153,7 +153,7 @@ pub fn link_index(change: &Change) -> Option<u32> {
         return None;
     };
     let found = Netlink::open().and_then(|mut netlink| netlink.link_named(&link.to_string()));
-    found.ok().map(|link| link.index.0)
+    found.ok().map(|link| link.ifindex().0)
 }
 
 fn to_json(entry: &Entry) -> Value {

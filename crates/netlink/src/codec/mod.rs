@@ -23,9 +23,10 @@ mod request;
 pub use attribute::{Attribute, Attributes, attributes};
 pub use malformed::Malformed;
 pub(crate) use malformed::split;
+pub(crate) use message::HEADER_BYTES;
 pub use message::{Message, Messages, messages};
 pub use refusal::Refusal;
-pub(crate) use request::Request;
+pub use request::Request;
 
 #[cfg(test)]
 mod tests;

@@ -4,8 +4,8 @@ use super::malformed::split;
 use super::message::HEADER_BYTES;
 use super::{Malformed, Message, attributes};
 use crate::uapi::{
-    NLM_F_ACK_TLVS, NLM_F_CAPPED, NLMSG_DONE, NLMSGERR_ATTR_MISS_TYPE, NLMSGERR_ATTR_MSG,
-    NLMSGERR_ATTR_OFFS,
+    NLM_F_ACK_TLVS, NLM_F_CAPPED, NLMSG_DONE, NLMSGERR_ATTR_MISS_NEST, NLMSGERR_ATTR_MISS_TYPE,
+    NLMSGERR_ATTR_MSG, NLMSGERR_ATTR_OFFS,
 };
 
 /// The kernel's no to a request, with the reason it gave.
@@ -21,6 +21,10 @@ pub struct Refusal {
     pub offset: Option<u32>,
     /// Type of the attribute it misses.
     pub missing: Option<u32>,
+    /// Where in the request the attribute stands in which it misses one, in bytes; `None` for the top.
+    pub missing_in: Option<u32>,
+    /// The attribute it points to or misses, by its names: `linkinfo.data.vlan-id`.
+    pub path: Option<String>,
 }
 
 impl Refusal {
@@ -42,6 +46,8 @@ impl Refusal {
             text: None,
             offset: None,
             missing: None,
+            missing_in: None,
+            path: None,
         };
         if message.flags & NLM_F_ACK_TLVS != 0 {
             refusal.read_attributes(message, rest)?;
@@ -68,6 +74,7 @@ impl Refusal {
                 NLMSGERR_ATTR_MSG => self.text = Some(attribute.text()),
                 NLMSGERR_ATTR_OFFS => self.offset = Some(attribute.u32()?),
                 NLMSGERR_ATTR_MISS_TYPE => self.missing = Some(attribute.u32()?),
+                NLMSGERR_ATTR_MISS_NEST => self.missing_in = Some(attribute.u32()?),
                 _ => {}
             }
         }

@@ -1,46 +1,80 @@
 use super::message::HEADER_BYTES;
-use crate::uapi::{NLA_F_NESTED, NLM_F_ACK, NLM_F_DUMP, NLM_F_REQUEST};
+use crate::uapi::{NLA_F_NESTED, NLM_F_ACK, NLM_F_CREATE, NLM_F_DUMP, NLM_F_ECHO, NLM_F_REQUEST};
 
-/// A request under construction: the bytes of one message.
+/// Requests under construction: one message after another, in one allocation.
 ///
 /// Payloads are far below the 65,531 bytes of an attribute: their types bound them.
-#[derive(Clone, Debug)]
-pub(crate) struct Request {
+#[derive(Clone, Debug, Default)]
+pub struct Request {
     bytes: Vec<u8>,
+    /// Where the message under construction begins.
+    start: usize,
 }
 
 impl Request {
     /// A request that is answered at least by an acknowledgement; `header` is its fixed header.
-    pub(crate) fn new(kind: u16, flags: u16, header: &[u8]) -> Self {
-        let mut bytes = vec![0; HEADER_BYTES];
-        bytes[4..6].copy_from_slice(&kind.to_ne_bytes());
-        bytes[6..8].copy_from_slice(&(flags | NLM_F_REQUEST | NLM_F_ACK).to_ne_bytes());
-        bytes.extend(header);
-        Self { bytes }
+    pub fn new(kind: u16, flags: u16, header: &[u8]) -> Self {
+        let mut request = Self::default();
+        request.begin(kind, flags | NLM_F_ACK, header);
+        request
     }
 
     /// A request for all objects of a kind.
-    pub(crate) fn dump(kind: u16, header: &[u8]) -> Self {
+    pub fn dump(kind: u16, header: &[u8]) -> Self {
         Self::new(kind, NLM_F_DUMP, header)
     }
 
-    pub(crate) fn attribute(&mut self, kind: u16, payload: &[u8]) {
+    /// Begins another message behind those that are there; without `NLM_F_ACK` among `flags` only an
+    /// object or a refusal answers it.
+    pub fn begin(&mut self, kind: u16, flags: u16, header: &[u8]) {
+        self.start = self.bytes.len();
+        self.bytes.extend([0; 4]);
+        self.bytes.extend(kind.to_ne_bytes());
+        self.bytes.extend((flags | NLM_F_REQUEST).to_ne_bytes());
+        self.bytes.extend([0; 8]);
+        self.bytes.extend(header);
+    }
+
+    /// Takes all messages away; the allocation stays.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.start = 0;
+    }
+
+    /// Adds an attribute.
+    pub fn attribute(&mut self, kind: u16, payload: &[u8]) {
         self.nested_with(kind, payload, |_| ());
     }
 
-    pub(crate) fn u32(&mut self, kind: u16, value: u32) {
+    /// Adds an attribute of 32 bits, in the machine's byte order.
+    pub fn u32(&mut self, kind: u16, value: u32) {
         self.attribute(kind, &value.to_ne_bytes());
     }
 
     /// A text, ended by a NUL.
-    pub(crate) fn text(&mut self, kind: u16, text: &[u8]) {
+    pub fn text(&mut self, kind: u16, text: &[u8]) {
         let end = |request: &mut Self| request.bytes.push(0);
         self.nested_with(kind, text, end);
     }
 
     /// An attribute that holds `header` and then the attributes that `fill` adds.
-    pub(crate) fn nested(&mut self, kind: u16, header: &[u8], fill: impl FnOnce(&mut Self)) {
+    pub fn nested(&mut self, kind: u16, header: &[u8], fill: impl FnOnce(&mut Self)) {
         self.nested_with(kind | NLA_F_NESTED, header, fill);
+    }
+
+    /// Bytes that stand inside an attribute as they are (`struct rtnexthop`).
+    pub(crate) fn raw(&mut self, bytes: &[u8]) {
+        self.bytes.extend(bytes);
+    }
+
+    /// The length so far, of all messages.
+    pub(crate) fn position(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Writes `bytes` over those at `position`, e.g. a length that was not known before.
+    pub(crate) fn overwrite(&mut self, position: usize, bytes: &[u8]) {
+        self.bytes[position..position + bytes.len()].copy_from_slice(bytes);
     }
 
     fn nested_with(&mut self, kind: u16, payload: &[u8], fill: impl FnOnce(&mut Self)) {
@@ -58,11 +92,40 @@ impl Request {
         self.bytes.resize(self.bytes.len().next_multiple_of(4), 0);
     }
 
-    /// The finished message, numbered.
-    pub(crate) fn finish(mut self, sequence: u32) -> Vec<u8> {
-        let length = self.bytes.len() as u32;
-        self.bytes[0..4].copy_from_slice(&length.to_ne_bytes());
-        self.bytes[8..12].copy_from_slice(&sequence.to_ne_bytes());
+    /// Adds `flags` to those of the message under construction.
+    pub(crate) fn flag(&mut self, flags: u16) {
+        let place = self.start + 6;
+        let had = u16::from_ne_bytes([self.bytes[place], self.bytes[place + 1]]);
+        self.overwrite(place, &(had | flags).to_ne_bytes());
+    }
+
+    /// Ends the message under construction: fills in its length and its number.
+    pub fn finish(&mut self, sequence: u32) {
+        let length = (self.bytes.len() - self.start) as u32;
+        self.overwrite(self.start, &length.to_ne_bytes());
+        self.overwrite(self.start + 8, &sequence.to_ne_bytes());
+    }
+
+    /// The flags of the message under construction.
+    pub(crate) fn flags(&self) -> u16 {
+        let place = self.start + 6;
+        u16::from_ne_bytes([self.bytes[place], self.bytes[place + 1]])
+    }
+
+    /// Whether the message under construction asks for something to be made or changed.
+    pub(crate) fn changes(&self) -> bool {
+        self.flags() & (NLM_F_CREATE | NLM_F_ECHO) != 0
+    }
+
+    /// The messages.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// The body of the message under construction: its fixed header and its attributes.
+    pub fn body(&self) -> &[u8] {
         self.bytes
+            .get(self.start + HEADER_BYTES..)
+            .unwrap_or_default()
     }
 }

@@ -5,7 +5,7 @@ use crate::uapi::{
     NLM_F_ACK_TLVS, NLM_F_CAPPED, NLMSG_ERROR, NLMSGERR_ATTR_MISS_TYPE, NLMSGERR_ATTR_MSG,
     NLMSGERR_ATTR_OFFS, RTM_NEWADDR, RTM_NEWLINK,
 };
-use crate::{InterfaceAddress, Link, Route};
+use crate::{InterfaceAddress, Link, Object, Route};
 
 fn message(kind: u16, flags: u16, body: &[u8]) -> Message<'_> {
     Message {
@@ -15,6 +15,11 @@ fn message(kind: u16, flags: u16, body: &[u8]) -> Message<'_> {
         port: 0,
         body,
     }
+}
+
+fn finished(mut request: Request, sequence: u32) -> Vec<u8> {
+    request.finish(sequence);
+    request.bytes().to_vec()
 }
 
 /// A builder emits what the readers read, at any nesting, whatever the payloads' lengths.
@@ -27,7 +32,7 @@ fn what_is_built_is_read() {
         request.text(4, b"inner");
         request.u32(5, 0x0102_0304);
     });
-    let bytes = request.finish(77);
+    let bytes = finished(request, 77);
     let mut read = messages(&bytes);
     let message = read.next().expect("a message").expect("well formed");
     assert!(read.next().is_none());
@@ -51,7 +56,7 @@ fn what_is_built_is_read() {
 
 #[test]
 fn two_messages_in_a_datagram_are_two() {
-    let one = Request::new(1, 0, b"odd").finish(1);
+    let one = finished(Request::new(1, 0, b"odd"), 1);
     // The first is filled up, the second is not.
     let datagram = [one.clone(), vec![0], one].concat();
     let read: Vec<_> = messages(&datagram).map(Result::unwrap).collect();
@@ -61,7 +66,7 @@ fn two_messages_in_a_datagram_are_two() {
 
 #[test]
 fn a_length_that_does_not_hold_is_located() {
-    let mut datagram = Request::new(1, 0, &[]).finish(1);
+    let mut datagram = finished(Request::new(1, 0, &[]), 1);
     datagram.extend([255, 0, 0, 0]);
     datagram.extend([0; 12]);
     let mut read = messages(&datagram);
@@ -94,12 +99,12 @@ fn a_length_that_does_not_hold_is_located() {
 
 #[test]
 fn a_refusal_is_read_behind_the_echoed_request() {
-    let refused = Request::new(RTM_NEWLINK, 0, &[0; 16]).finish(1);
+    let refused = finished(Request::new(RTM_NEWLINK, 0, &[0; 16]), 1);
     let mut reasons = Request::new(0, 0, &[]);
     reasons.text(NLMSGERR_ATTR_MSG, b"no such thing");
     reasons.u32(NLMSGERR_ATTR_OFFS, 20);
     reasons.u32(NLMSGERR_ATTR_MISS_TYPE, 3);
-    let reasons = &reasons.finish(0)[16..];
+    let reasons = &finished(reasons, 0)[16..];
     for (flags, echoed) in [(0, &refused[..]), (NLM_F_CAPPED, &refused[..16])] {
         let body = [&(-22_i32).to_ne_bytes()[..], echoed, reasons].concat();
         let message = message(NLMSG_ERROR, flags | NLM_F_ACK_TLVS, &body);
@@ -159,9 +164,9 @@ proptest! {
         }
         request.attribute(IFLA_MTU, &[&1500_u32.to_ne_bytes()[..], &more].concat());
         request.text(IFLA_IFNAME, b"eth7");
-        let link = Link::parse(&request.finish(0)[16..]).expect("well formed");
-        prop_assert_eq!(link.index.0, 5);
+        let link = Link::parse(&finished(request, 0)[16..]).expect("well formed").expect("a link");
+        prop_assert_eq!(link.ifindex().0, 5);
         prop_assert_eq!(link.mtu, Some(1500));
-        prop_assert_eq!(link.name.to_string(), "eth7");
+        prop_assert_eq!(link.ifname().to_string(), "eth7");
     }
 }

@@ -2,7 +2,7 @@
 
 use super::family::{Family, body, fold};
 use crate::codec::{Attribute, Malformed};
-use crate::error::{Action, NetlinkError, Object};
+use crate::error::{Action, NetlinkError, Subject};
 use crate::handle::Listing;
 use crate::interface::IfIndex;
 
@@ -126,7 +126,7 @@ impl NetDevices {
     pub fn xdp(&mut self, index: IfIndex) -> Result<XdpAbilities, NetlinkError> {
         let mut request = self.family.request(NETDEV_CMD_DEV_GET);
         request.u32(NETDEV_A_DEV_IFINDEX, index.0);
-        let about = NetlinkError::about(Action::Get, Object::Xdp(index));
+        let about = NetlinkError::about(Action::Get, Subject::Xdp(index));
         let take = |xdp: &mut XdpAbilities, attribute: Attribute<'_>| {
             match attribute.kind {
                 NETDEV_A_DEV_XDP_FEATURES => xdp.actions = number(attribute)?,
@@ -150,8 +150,8 @@ impl NetDevices {
     ) -> Result<Listing<NapiInstance>, NetlinkError> {
         let mut request = self.family.dump(NETDEV_CMD_NAPI_GET);
         request.u32(NETDEV_A_NAPI_IFINDEX, index.0);
-        let about = NetlinkError::about(Action::List, Object::Napi(index));
-        let listed = self.family.socket.list(&request, |message| {
+        let about = NetlinkError::about(Action::List, Subject::Napi(index));
+        let listed = self.family.socket.list(&mut request, |message| {
             fold(body(message)?, NapiInstance::default(), take_napi).map(Some)
         });
         listed.map_err(about)

@@ -3,7 +3,7 @@
 use super::bitset;
 use super::family::Family;
 use crate::codec::{Attribute, Malformed, Request};
-use crate::error::{Action, Cause, NetlinkError, Object};
+use crate::error::{Action, Cause, NetlinkError, Subject};
 use crate::interface::IfName;
 use crate::uapi::{
     ETHTOOL_A_CHANNELS_COMBINED_COUNT, ETHTOOL_A_CHANNELS_COMBINED_MAX,
@@ -103,7 +103,7 @@ impl Ethtool {
         self.get(
             ETHTOOL_MSG_RINGS_GET,
             name,
-            Object::RingSizes(name),
+            Subject::RingSizes(name),
             take_sizes,
         )
     }
@@ -117,7 +117,7 @@ impl Ethtool {
         self.get(
             ETHTOOL_MSG_CHANNELS_GET,
             name,
-            Object::Channels(name),
+            Subject::Channels(name),
             take_channels,
         )
     }
@@ -131,7 +131,7 @@ impl Ethtool {
         self.get(
             ETHTOOL_MSG_COALESCE_GET,
             name,
-            Object::Coalescing(name),
+            Subject::Coalescing(name),
             take_coalescing,
         )
     }
@@ -145,7 +145,7 @@ impl Ethtool {
         self.get(
             ETHTOOL_MSG_TSINFO_GET,
             name,
-            Object::TimeStamping(name),
+            Subject::TimeStamping(name),
             take_stamping,
         )
     }
@@ -154,7 +154,7 @@ impl Ethtool {
         &mut self,
         command: u8,
         name: IfName,
-        object: Object,
+        subject: Subject,
         take: impl Fn(&mut T, Attribute<'_>) -> Result<(), Malformed>,
     ) -> Result<Option<T>, NetlinkError> {
         let mut request = self.family.request(command);
@@ -162,7 +162,7 @@ impl Ethtool {
         let unsupported = rustix::io::Errno::OPNOTSUPP.raw_os_error();
         match self.family.get(request, take) {
             Ok(told) => Ok(Some(told)),
-            Err(cause) => match about(Action::Get, object)(cause) {
+            Err(cause) => match about(Action::Get, subject)(cause) {
                 error if error.errno() == Some(unsupported) => Ok(None),
                 error => Err(error),
             },
@@ -170,8 +170,8 @@ impl Ethtool {
     }
 }
 
-pub(super) fn about(action: Action, object: Object) -> impl FnOnce(Cause) -> NetlinkError {
-    NetlinkError::about(action, object)
+pub(super) fn about(action: Action, subject: Subject) -> impl FnOnce(Cause) -> NetlinkError {
+    NetlinkError::about(action, subject)
 }
 
 /// Every request of the family begins with the link it is about, in attribute 1.

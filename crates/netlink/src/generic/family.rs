@@ -1,7 +1,7 @@
 use rustix::net::netlink::GENERIC;
 
 use crate::codec::{Attribute, Attributes, Malformed, Message, Request, attributes, split};
-use crate::error::{Action, Cause, NetlinkError, Object};
+use crate::error::{Action, Cause, NetlinkError, Subject};
 use crate::socket::Socket;
 use crate::uapi::{CTRL_ATTR_FAMILY_ID, CTRL_ATTR_FAMILY_NAME, CTRL_CMD_GETFAMILY, GENL_ID_CTRL};
 
@@ -21,11 +21,11 @@ impl Family {
     /// Opens a socket in the namespace of the calling thread and asks for the number of family `name`.
     pub fn open(name: &'static str) -> Result<Self, NetlinkError> {
         let mut socket = Socket::open(Some(GENERIC))
-            .map_err(NetlinkError::about(Action::Open, Object::Socket))?;
+            .map_err(NetlinkError::about(Action::Open, Subject::Socket))?;
         let mut request = message(GENL_ID_CTRL, CTRL_CMD_GETFAMILY, Request::new);
         request.text(CTRL_ATTR_FAMILY_NAME, name.as_bytes());
         let id = socket
-            .ask(request, |message| {
+            .ask(&mut request, |message| {
                 fold(body(message)?, None, |id, attribute| {
                     if attribute.kind == CTRL_ATTR_FAMILY_ID {
                         *id = Some(u16::from_ne_bytes(attribute.array()?));
@@ -33,7 +33,7 @@ impl Family {
                     Ok(())
                 })
             })
-            .map_err(NetlinkError::about(Action::Get, Object::Family(name)))?;
+            .map_err(NetlinkError::about(Action::Get, Subject::Family(name)))?;
         Ok(Self { socket, id })
     }
 
@@ -52,11 +52,11 @@ impl Family {
     /// Asks for one object, whose attributes `take` reads into it.
     pub fn get<T: Default>(
         &mut self,
-        request: Request,
+        mut request: Request,
         take: impl Fn(&mut T, Attribute<'_>) -> Result<(), Malformed>,
     ) -> Result<T, Cause> {
         let read = |message: Message<'_>| fold(body(message)?, T::default(), &take).map(Some);
-        self.socket.ask(request, read)
+        self.socket.ask(&mut request, read)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::bitset;
 use super::ethtool::{Ethtool, about, header};
-use crate::error::{Action, NetlinkError, Object};
+use crate::error::{Action, NetlinkError, Subject};
 use crate::interface::IfName;
 use crate::uapi::{
     ETHTOOL_A_FEATURES_ACTIVE, ETHTOOL_A_FEATURES_HW, ETHTOOL_A_FEATURES_NOCHANGE,
@@ -57,7 +57,7 @@ impl Ethtool {
             }
             Ok(())
         });
-        let mut told = told.map_err(about(Action::Get, Object::Features(name)))?;
+        let mut told = told.map_err(about(Action::Get, Subject::Features(name)))?;
         told.switchable.retain(|name| !told.fixed.contains(name));
         Ok(Features {
             active: told.active,
@@ -82,7 +82,7 @@ impl Ethtool {
         let mut request = self.family.request(ETHTOOL_MSG_FEATURES_SET);
         header(&mut request, name);
         bitset::change(&mut request, ETHTOOL_A_FEATURES_WANTED, feature, on);
-        let told = self.family.socket.tell(request);
-        told.map_err(about(Action::Set, Object::Features(name)))
+        let told = self.family.socket.tell(&mut request);
+        told.map_err(about(Action::Set, Subject::Features(name)))
     }
 }

@@ -1,9 +1,10 @@
-use std::fmt;
-
+use crate::table::names;
 use crate::uapi::{IFF_LOOPBACK, IFF_LOWER_UP, IFF_NOARP, IFF_PROMISC, IFF_RUNNING, IFF_UP};
 
 /// Flags of a link (`IFF_*`), as the kernel gave them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize,
+)]
 pub struct LinkFlags(pub u32);
 
 impl LinkFlags {
@@ -45,55 +46,22 @@ impl LinkFlags {
     }
 }
 
-/// Operational state of a link (RFC 2863).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum OperState {
-    /// The driver does not say; usual for loopbacks.
-    Unknown,
-    /// A part is missing.
-    NotPresent,
-    /// It cannot carry packets.
-    Down,
-    /// The link below it is down.
-    LowerLayerDown,
-    /// It is under test.
-    Testing,
-    /// It waits for an event, such as an authentication.
-    Dormant,
-    /// It can carry packets.
-    Up,
-    /// A state that this room has no name for.
-    Other(u8),
-}
-
-impl From<u8> for OperState {
-    fn from(state: u8) -> Self {
-        match state {
-            0 => Self::Unknown,
-            1 => Self::NotPresent,
-            2 => Self::Down,
-            3 => Self::LowerLayerDown,
-            4 => Self::Testing,
-            5 => Self::Dormant,
-            6 => Self::Up,
-            other => Self::Other(other),
-        }
-    }
-}
-
-impl fmt::Display for OperState {
-    /// As `ip(8)` writes it.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unknown => f.pad("UNKNOWN"),
-            Self::NotPresent => f.pad("NOTPRESENT"),
-            Self::Down => f.pad("DOWN"),
-            Self::LowerLayerDown => f.pad("LOWERLAYERDOWN"),
-            Self::Testing => f.pad("TESTING"),
-            Self::Dormant => f.pad("DORMANT"),
-            Self::Up => f.pad("UP"),
-            Self::Other(state) => write!(f, "0x{state:x}"),
-        }
+names! {
+    /// Operational state of a link (RFC 2863).
+    pub enum OperState: u8 {
+        /// The driver does not say; usual for loopbacks.
+        Unknown = 0, "UNKNOWN";
+        /// A part is missing.
+        NotPresent = 1, "NOTPRESENT";
+        /// It cannot carry packets.
+        Down = 2, "DOWN";
+        /// The link below it is down.
+        LowerLayerDown = 3, "LOWERLAYERDOWN";
+        /// It is under test.
+        Testing = 4, "TESTING";
+        /// It waits for an event, such as an authentication.
+        Dormant = 5, "DORMANT";
+        /// It can carry packets.
+        Up = 6, "UP";
     }
 }

@@ -3,7 +3,7 @@ use crate::codec::split;
 
 /// The fixed header of link messages (`struct ifinfomsg`).
 #[derive(Clone, Copy, Default)]
-pub(super) struct Header {
+pub(crate) struct Header {
     pub(super) family: u8,
     /// Hardware type (`ARPHRD_*`).
     pub(super) hardware: u16,

@@ -1,16 +1,17 @@
-//! Links: what they are, and how they are asked for, made, changed and removed.
+//! Links: what they are, and how they are spoken of.
 
-mod change;
 mod flags;
+mod hardware;
 mod header;
-mod parse;
-mod query;
+mod kind;
+mod names;
+mod object;
+mod shortcuts;
 mod statistics;
-mod veth;
+mod verbs;
 
-pub use change::LinkChange;
 pub use flags::{LinkFlags, OperState};
-pub use parse::Link;
-pub(crate) use parse::link_message;
+pub use hardware::HardwareAddress;
+pub use kind::{Bridge, LinkInfo, LinkKind, Veth, Vlan};
+pub use object::Link;
 pub use statistics::LinkStatistics;
-pub use veth::{Veth, VethEnd};

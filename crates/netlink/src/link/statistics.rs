@@ -1,4 +1,5 @@
-use crate::codec::{Attribute, Malformed};
+use crate::codec::{Attribute, Malformed, Request};
+use crate::table::{Code, Native, Shape};
 
 /// Declares the counters in the order of `struct rtnl_link_stats64`, with their reader.
 macro_rules! counters {
@@ -11,7 +12,7 @@ macro_rules! counters {
         /// `struct rtnl_link_stats64`, `include/uapi/linux/if_link.h`;
         /// Documentation/networking/statistics.rst.
         #[doc(alias = "rtnl_link_stats64")]
-        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
         #[non_exhaustive]
         pub struct LinkStatistics {
             $($(#[$doc])* pub $name: u64,)*
@@ -85,4 +86,23 @@ counters! {
     tx_compressed,
     /// Packets received on an inactive link of a bond and dropped.
     rx_nohandler,
+}
+
+impl Code<LinkStatistics> for Native {
+    const SHAPE: Shape = Shape::Bytes;
+
+    /// Counters are told and never said.
+    fn put(_: &LinkStatistics, _: u16, _: &mut Request) {}
+
+    fn take(attribute: Attribute<'_>) -> Result<LinkStatistics, Malformed> {
+        LinkStatistics::parse(attribute)
+    }
+
+    fn matches(value: &LinkStatistics, wanted: &LinkStatistics) -> bool {
+        value == wanted
+    }
+
+    fn merge(value: &mut LinkStatistics, change: LinkStatistics) {
+        *value = change;
+    }
 }

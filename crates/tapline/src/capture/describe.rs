@@ -13,10 +13,10 @@ pub(super) fn interface(
     options: &Options,
 ) -> Result<Interface, NetlinkError> {
     let known = netlink.link(IfIndex(link.index))?;
-    let driver = netlink.driver(known.name)?;
+    let driver = netlink.driver(known.ifname())?;
     let mut interface = Interface::new(LinkType(link.link_type), options.snaplen);
     interface.name = Some(link.name.clone());
-    interface.description = known.alias;
+    interface.description.clone_from(&known.alias);
     interface.filter = options.filter_text.clone().or(match &options.filter {
         Some(Filter::Expression(expression)) => Some(expression.text.clone()),
         _ => None,
@@ -28,8 +28,8 @@ pub(super) fn interface(
         "" => driver.name,
         bus => format!("{} ({bus})", driver.name),
     });
-    interface.speed_bps = netlink.speed_bps(known.name)?;
-    interface.mac = known.mac.filter(|_| !link.loopback).map(|mac| mac.0);
+    interface.speed_bps = netlink.speed_bps(known.ifname())?;
+    interface.mac = known.mac().filter(|_| !link.loopback).map(|mac| mac.0);
     Ok(interface)
 }
 

@@ -49,7 +49,7 @@ impl Port {
     ) -> Result<Self, CaptureError> {
         let found = netlink.link_named(name).ok();
         // A packet socket refuses such an interface; an AF_XDP socket waits for it.
-        if options.mode == Mode::Drop && found.as_ref().is_some_and(|link| !link.flags.is_up()) {
+        if options.mode == Mode::Drop && found.as_ref().is_some_and(|link| link.up == Some(false)) {
             let link = name.to_owned();
             return Err(CaptureError::LinkDown { link });
         }

@@ -34,7 +34,7 @@ impl State {
     /// interface holds, often for tens of milliseconds.
     pub fn ask(netlink: &mut Netlink, index: IfIndex) -> Self {
         let (presence, statistics) = match netlink.link(index) {
-            Ok(link) if link.flags.is_up() => (Presence::Up, link.statistics),
+            Ok(link) if link.up == Some(true) => (Presence::Up, link.statistics),
             Ok(link) => (Presence::Down, link.statistics),
             Err(error) if is_gone(&error) => (Presence::Gone, None),
             Err(_) => (Presence::Unknown, None),

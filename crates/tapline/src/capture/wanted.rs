@@ -52,12 +52,12 @@ impl Wanted {
         netlink: &mut Netlink,
     ) -> Result<Self, CaptureError> {
         let link = netlink.link_named(name)?;
-        let link_type = ring::link_type(link.hardware);
+        let link_type = ring::link_type(link.hardware.unwrap_or_default());
         let known = link_type.and_then(|number| LinkType::from_number(number.into()));
         let (Some(number), Some(known)) = (link_type, known) else {
             return Err(CaptureError::Ring(OpenError::LinkLayer {
                 link: name.to_owned(),
-                hatype: link.hardware,
+                hatype: link.hardware.unwrap_or_default(),
             }));
         };
         let mut options = filter::Options::new(known);
@@ -78,7 +78,7 @@ impl Wanted {
 /// `pcap_lookupnet` has it for tcpdump.
 pub(crate) fn netmask(link: &Link, netlink: &mut Netlink) -> Result<Ipv4Addr, NetlinkError> {
     let addresses = netlink.addresses()?;
-    let of_link = addresses.items.iter().filter(|a| a.index == link.index);
+    let of_link = addresses.items.iter().filter(|a| a.index == link.ifindex());
     let mut lengths = of_link.filter_map(|known| match known.address.ip {
         IpAddr::V4(_) => Some(u32::from(known.address.prefix_len)),
         IpAddr::V6(_) => None,

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use abi::bpf::wait_for_programs;
 use abi::clock::monotonic_ns;
 use filter::Warning;
-use netlink::{LinkWatch, Netlink};
+use netlink::{Link, Netlink, Watch};
 
 use super::attach::Plan;
 use super::class::Class;
@@ -29,7 +29,7 @@ pub struct Count {
     slots: Slots,
     bases: Bases,
     groups: Option<GroupTable>,
-    pub(super) watch: LinkWatch,
+    pub(super) watch: Watch<Link>,
     pub(super) schedule: Schedule,
     warnings: Vec<(String, Warning)>,
     /// The reading at the end of the last interval.
@@ -72,7 +72,7 @@ impl Count {
             groups: groups.as_ref(),
         };
         // It follows from before the interfaces are looked up: a removal is not missed.
-        let watch = LinkWatch::open()?;
+        let watch = Watch::open(Link::new())?;
         let mut netlink = Netlink::open()?;
         let mut lanes = attach_all(&plan, &mut netlink)?;
         for lane in &mut lanes {

@@ -22,23 +22,23 @@ pub(super) struct Target {
 impl Target {
     pub fn find(name: &str, layer: Layer, netlink: &mut Netlink) -> Result<Self, CountError> {
         let link = netlink.link_named(name)?;
-        let number = ring::link_type(link.hardware);
+        let number = ring::link_type(link.hardware.unwrap_or_default());
         let link_type = number.and_then(|number| LinkType::from_number(number.into()));
         let known = link_type
             .filter(|&link_type| layer == Layer::Ethernet || link_type == LinkType::Ethernet);
         let Some(link_type) = known else {
             return Err(CountError::LinkLayer {
                 link: name.to_owned(),
-                hatype: link.hardware,
+                hatype: link.hardware.unwrap_or_default(),
             });
         };
         Ok(Self {
             link: name.to_owned(),
-            index: link.index.0,
+            index: link.ifindex().0,
             link_type,
             netmask: netmask(&link, netlink)?,
             // An interface that does not tell has no such thing.
-            strips_tags: netlink.strips_vlan_tags(link.name).unwrap_or(false),
+            strips_tags: netlink.strips_vlan_tags(link.ifname()).unwrap_or(false),
         })
     }
 

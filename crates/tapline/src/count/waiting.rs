@@ -4,7 +4,7 @@ use std::io;
 use std::time::Duration;
 
 use abi::clock::monotonic_ns;
-use netlink::LinkEvent;
+use netlink::Event as LinkEvent;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
@@ -142,7 +142,7 @@ impl Count {
                 Some(_) => continue,
             };
             let mut places = self.places();
-            if let Some(place) = places.find(|place| place.index == link.index.0) {
+            if let Some(place) = places.find(|place| place.index == link.ifindex().0) {
                 let link = place.link.clone();
                 return Some(Ended::LinkRemoved { link });
             }

@@ -17,8 +17,8 @@ pub(super) fn mark(prober: &mut Prober, most: u32) -> Result<(), PingError> {
     let mut netlink = Netlink::open()?;
     let links = netlink.links()?.items;
     let asks = |index| {
-        let link = links.iter().find(|link| link.index == index);
-        link.is_some_and(|link| !link.flags.is_loopback())
+        let link = links.iter().find(|link| link.index == Some(index));
+        link.is_some_and(|link| !link.is_loopback())
     };
     let own: Vec<(IpAddr, u8)> = (netlink.addresses()?.items.iter())
         .filter(|own| asks(own.index))

@@ -19,7 +19,7 @@ const SECOND_NS: i64 = 1_000_000_000;
 const TOLERANCE_NS: i64 = SECOND_NS / 10;
 
 pub(super) fn check(place: &Place<'_>, report: &mut Report) {
-    let told = Ethtool::open().and_then(|mut ethtool| ethtool.time_stamping(place.link.name));
+    let told = Ethtool::open().and_then(|mut ethtool| ethtool.time_stamping(place.link.ifname()));
     let Some(stamping) = report.known(ID, told) else {
         return;
     };

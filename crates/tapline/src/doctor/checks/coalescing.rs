@@ -11,7 +11,7 @@ const ID: &str = "coalescing";
 const LONG_US: u32 = 100;
 
 pub(super) fn check(place: &Place<'_>, report: &mut Report) {
-    let name = place.link.name;
+    let name = place.link.ifname();
     let told = Ethtool::open().and_then(|mut ethtool| ethtool.coalescing(name));
     match report.known(ID, told) {
         Some(Some(held)) => judge(&name.to_string(), &held, report),

@@ -29,7 +29,8 @@ struct Bound {
 }
 
 pub(super) fn check(place: &Place<'_>, report: &mut Report) {
-    let told = NetDevices::open().and_then(|mut kernel| kernel.napi_instances(place.link.index));
+    let told =
+        NetDevices::open().and_then(|mut kernel| kernel.napi_instances(place.link.ifindex()));
     let listing = match told {
         Ok(listing) => listing,
         Err(error) if is_unsupported(error.errno()) => {
@@ -53,7 +54,7 @@ pub(super) fn check(place: &Place<'_>, report: &mut Report) {
         return;
     };
     let all: BTreeSet<usize> = processors.iter().flatten().copied().collect();
-    let name = place.link.name.to_string();
+    let name = place.link.ifname().to_string();
     let count = std::thread::available_parallelism().map_or(1, usize::from);
     judge(&name, &numbers, &all, count, report);
     if let Some(bound) = report.known(READERS, bound_threads(&place.roots.proc)) {

@@ -49,12 +49,11 @@ const PASSING: [&str; 9] = [
 ];
 
 pub(super) fn check(place: &Place<'_>, report: &mut Report) {
-    let name = place.link.name;
+    let name = place.link.ifname();
     let told = Ethtool::open().and_then(|mut ethtool| ethtool.features(name));
     if let Some(features) = report.known(ID, told) {
-        let kind = place.link.kind.as_deref();
-        let joins =
-            !place.link.flags.is_loopback() && !kind.is_some_and(|it| PASSING.contains(&it));
+        let kind = place.link.kind_name();
+        let joins = !place.link.is_loopback() && !kind.is_some_and(|it| PASSING.contains(&it));
         judge(name, &features, joins, report);
     }
 }

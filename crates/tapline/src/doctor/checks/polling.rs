@@ -11,10 +11,10 @@ const ID: &str = "polling";
 const LONG_NS: u64 = 50_000;
 
 pub(super) fn check(place: &Place<'_>, report: &mut Report) {
-    let index = place.link.index;
+    let index = place.link.ifindex();
     let told = NetDevices::open().and_then(|mut devices| devices.napi_instances(index));
     match told {
-        Ok(listing) => judge(&place.link.name.to_string(), &listing.items, report),
+        Ok(listing) => judge(&place.link.ifname().to_string(), &listing.items, report),
         Err(error) if is_unsupported(error.errno()) => {
             report.unknown(ID, "the kernel does not tell (needs Linux 6.8)");
         }

@@ -12,7 +12,7 @@ const QUEUES: &str = "queues";
 const FEW_DESCRIPTORS: u32 = 256;
 
 pub(super) fn check(place: &Place<'_>, report: &mut Report) {
-    let name = place.link.name;
+    let name = place.link.ifname();
     let handle = Ethtool::open();
     let Some(mut ethtool) = report.known(QUEUES, handle) else {
         return;
@@ -26,7 +26,7 @@ pub(super) fn check(place: &Place<'_>, report: &mut Report) {
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     match report.known(QUEUES, ethtool.channels(name)) {
         Some(Some(channels)) => {
-            let is_device = place.link.kind.is_none();
+            let is_device = place.link.kind_name().is_none();
             judge_queues(&name_text, &channels, processors, is_device, report);
         }
         Some(None) => match place.link.rx_queue_count {

@@ -8,7 +8,7 @@ use super::super::report::{Finding, Report, Severity};
 const ID: &str = "timestamps";
 
 pub(super) fn check(place: &Place<'_>, report: &mut Report) {
-    let name = place.link.name;
+    let name = place.link.ifname();
     let told = Ethtool::open().and_then(|mut ethtool| ethtool.time_stamping(name));
     match report.known(ID, told) {
         Some(Some(stamping)) => judge(&name.to_string(), &stamping, report),

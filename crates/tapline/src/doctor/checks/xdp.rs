@@ -22,7 +22,7 @@ pub(super) fn check_sockets(_: &Roots, report: &mut Report) {
 }
 
 pub(super) fn check(place: &Place<'_>, report: &mut Report) {
-    let index = place.link.index;
+    let index = place.link.ifindex();
     let told = NetDevices::open().and_then(|mut devices| devices.xdp(index));
     let abilities = match told {
         Ok(abilities) => abilities,
@@ -33,7 +33,7 @@ pub(super) fn check(place: &Place<'_>, report: &mut Report) {
     };
     if !abilities.runs() {
         report.can(ID, "in the stack only (generic)");
-        let seen = format!("the driver of {} runs no XDP programs", place.link.name);
+        let seen = format!("the driver of {} runs no XDP programs", place.link.ifname());
         let spoils = "dropping and AF_XDP work in the stack, after each packet has got its memory: \
             several times slower, and without the device's time stamps";
         report.found(Finding::new(ID, Severity::Info, seen, spoils));

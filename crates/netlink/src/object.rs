@@ -1,0 +1,156 @@
+//! What can be configured, and how it is said.
+
+use std::fmt;
+use std::hash::Hash;
+
+use crate::codec::{Malformed, Message, Request};
+use crate::error::Subject;
+use crate::table::Entry;
+use crate::uapi::{NLM_F_ACK, NLM_F_APPEND, NLM_F_CREATE, NLM_F_DUMP, NLM_F_EXCL, NLM_F_REPLACE};
+
+/// What is to be done with an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Verb {
+    /// Make it; it may not be there.
+    Add,
+    /// Make it, or put it in the place of the one that is there.
+    Replace,
+    /// Change the one that is there.
+    Set,
+    /// Make it beside those of the same key.
+    Append,
+    /// Remove it.
+    Del,
+    /// Ask for this one.
+    Get,
+    /// Ask for all that are like it.
+    List,
+}
+
+impl Verb {
+    /// The flags it has in most messages.
+    pub(crate) fn flags(self) -> u16 {
+        match self {
+            Self::Add => NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL,
+            Self::Replace => NLM_F_ACK | NLM_F_CREATE | NLM_F_REPLACE,
+            Self::Set => NLM_F_ACK | NLM_F_REPLACE,
+            Self::Append => NLM_F_ACK | NLM_F_CREATE | NLM_F_APPEND,
+            Self::Del => NLM_F_ACK,
+            Self::Get => 0,
+            Self::List => NLM_F_DUMP,
+        }
+    }
+}
+
+/// The types of the messages that speak of a kind of object.
+#[derive(Clone, Copy, Debug)]
+pub struct Messages {
+    /// There is one (`RTM_NEW…`).
+    pub new: u16,
+    /// It is no more (`RTM_DEL…`).
+    pub del: u16,
+    /// A question (`RTM_GET…`).
+    pub get: u16,
+}
+
+impl Messages {
+    /// The type of the message that says `verb`, where there is nothing special about it.
+    pub(crate) fn of(self, verb: Verb) -> u16 {
+        match verb {
+            Verb::Add | Verb::Replace | Verb::Set | Verb::Append => self.new,
+            Verb::Del => self.del,
+            Verb::Get | Verb::List => self.get,
+        }
+    }
+}
+
+/// Something a request cannot say, found before it was sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Unfit {
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+impl Unfit {
+    pub(crate) fn new(reason: impl Into<String>) -> Self {
+        Self {
+            reason: reason.into(),
+        }
+    }
+}
+
+impl fmt::Display for Unfit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.reason)
+    }
+}
+
+impl std::error::Error for Unfit {}
+
+/// Something the kernel configures: one struct of optional fields is the desired state, the filter, the
+/// answer and the event alike.
+pub trait Object: Clone + fmt::Debug + Default + PartialEq {
+    /// What tells one from another.
+    type Key: Clone + fmt::Debug + Eq + Hash;
+
+    /// The messages that speak of it.
+    const MESSAGES: Messages;
+    /// Length of the fixed header before its attributes, in bytes.
+    const HEADER_BYTES: usize;
+    /// The groups whose notifications speak of it (`RTNLGRP_…`).
+    const GROUPS: &'static [u32];
+    /// Whether the kernel can be asked for one; where it cannot, all that are like it are asked for.
+    const HAS_GET: bool;
+
+    /// Its attributes.
+    fn entries() -> &'static [Entry];
+
+    /// Adds the message that says `verb` of it. In a question for all, fields by which the kernel can
+    /// choose are said and others are left to [`matches`](Self::matches).
+    ///
+    /// # Errors
+    /// [`Unfit`] when it cannot be said.
+    fn put(&self, verb: Verb, request: &mut Request) -> Result<(), Unfit>;
+
+    /// Reads the body of a message that speaks of one, whether it is there or no more; `None` when the
+    /// message is about something else, e.g. of another family.
+    ///
+    /// # Errors
+    /// [`Malformed`] when the message ends too early.
+    fn parse(body: &[u8]) -> Result<Option<Self>, Malformed>;
+
+    /// What tells it from others; `None` when it lacks a part of that.
+    fn key(&self) -> Option<Self::Key>;
+
+    /// Whether each field given in `wanted` is the same here.
+    fn matches(&self, wanted: &Self) -> bool;
+
+    /// Whether `other` is the same in all that somebody configures: counters may differ.
+    fn is_same(&self, other: &Self) -> bool {
+        self == other
+    }
+
+    /// How errors call it.
+    fn subject(&self) -> Subject;
+
+    /// Adds the `step`-th message that is needed after the kernel has made or changed it into `made`, for
+    /// what the kernel passes over in silence in the first one; false when there is no such step.
+    fn follow_up(&self, _verb: Verb, _made: &Self, _step: usize, _request: &mut Request) -> bool {
+        false
+    }
+
+    /// Whether there is a follow-up to `verb`.
+    fn has_follow_up(&self, _verb: Verb) -> bool {
+        false
+    }
+}
+
+/// Reads an answer or a notification; `None` when it does not speak of an `O`.
+pub(crate) fn read<O: Object>(message: Message<'_>) -> Result<Option<O>, Malformed> {
+    if message.kind == O::MESSAGES.new {
+        O::parse(message.body)
+    } else {
+        Ok(None)
+    }
+}

@@ -1,0 +1,18 @@
+//! How attributes stand in messages: one table for each set of them, from which its struct, its
+//! encoder, its decoder, its words on a command line and the names in errors are derived.
+//!
+//! [`attributes!`] makes the struct of a set, [`names!`] an enumeration of numbers with the names that
+//! `ip(8)` has for them. A [`Code`] says how a value stands in an attribute, a [`Word`] how it is typed.
+
+mod code;
+mod code_net;
+mod entry;
+mod macros;
+mod path;
+mod word;
+
+pub use code::{Be, Code, Flag, Listed, Native, Nested, Table};
+pub use entry::{Entry, Shape};
+pub(crate) use macros::{attributes, names};
+pub(crate) use path::locate;
+pub use word::{BadWord, Lookup, Word, Words};

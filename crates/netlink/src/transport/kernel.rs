@@ -1,0 +1,126 @@
+//! A netlink socket of the running kernel.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::Duration;
+
+use abi::socket::set_option;
+use rustix::io::{Errno, retry_on_intr};
+use rustix::net::netlink::SocketAddrNetlink;
+use rustix::net::sockopt::{
+    Timeout, set_socket_recv_buffer_size, set_socket_recv_buffer_size_force, set_socket_timeout,
+    socket_recv_buffer_size,
+};
+use rustix::net::{
+    AddressFamily, Protocol, RecvFlags, SendFlags, SocketFlags, SocketType, bind, recvfrom, sendto,
+    socket_with,
+};
+
+use super::{Transport, Wait};
+use crate::error::{Cause, Step};
+use crate::uapi::{
+    NETLINK_ADD_MEMBERSHIP, NETLINK_CAP_ACK, NETLINK_EXT_ACK, NETLINK_GET_STRICT_CHK, SOL_NETLINK,
+};
+
+/// The kernel answers before `sendto` returns, so a wait means that the answer was lost.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
+/// What an unread acknowledgement or notification takes of the receive buffer (`skb->truesize`).
+const REPLY_BYTES: usize = 832;
+/// Datagrams of other senders that are passed over in one call.
+const MAX_FOREIGN: usize = 1024;
+
+/// A netlink protocol; without one it is that of links, addresses and routes.
+pub(crate) type Protocols = Option<Protocol>;
+
+#[derive(Debug)]
+pub(crate) struct KernelSocket {
+    descriptor: OwnedFd,
+    buffer_bytes: usize,
+}
+
+impl KernelSocket {
+    /// Opens a socket for requests, in the namespace of the calling thread.
+    pub(crate) fn open(protocol: Protocols) -> Result<Self, Cause> {
+        let socket = Self::bound(protocol)?;
+        for option in [NETLINK_EXT_ACK, NETLINK_CAP_ACK, NETLINK_GET_STRICT_CHK] {
+            socket.set(option, 1)?;
+        }
+        set_socket_timeout(&socket.descriptor, Timeout::Recv, Some(ANSWER_TIMEOUT))
+            .map_err(Cause::system(Step::Option))?;
+        Ok(socket)
+    }
+
+    /// Opens a socket that receives the notifications of `groups` (`RTNLGRP_…`). A `buffer_bytes` beyond
+    /// the system's limit needs `CAP_NET_ADMIN`; without it the limit is what there is.
+    pub(crate) fn subscribe(groups: &[u32], buffer_bytes: Option<usize>) -> Result<Self, Cause> {
+        let mut socket = Self::bound(None)?;
+        if let Some(bytes) = buffer_bytes {
+            set_socket_recv_buffer_size_force(&socket.descriptor, bytes)
+                .or_else(|_| set_socket_recv_buffer_size(&socket.descriptor, bytes))
+                .map_err(Cause::system(Step::Option))?;
+            socket.buffer_bytes = socket.granted()?;
+        }
+        for group in groups {
+            socket.set(NETLINK_ADD_MEMBERSHIP, *group)?;
+        }
+        Ok(socket)
+    }
+
+    fn bound(protocol: Protocols) -> Result<Self, Cause> {
+        let (family, flags) = (AddressFamily::NETLINK, SocketFlags::CLOEXEC);
+        // NETLINK_ROUTE is protocol 0.
+        let descriptor = socket_with(family, SocketType::RAW, flags, protocol)
+            .map_err(Cause::system(Step::Socket))?;
+        bind(&descriptor, &SocketAddrNetlink::new(0, 0)).map_err(Cause::system(Step::Bind))?;
+        let mut socket = Self {
+            descriptor,
+            buffer_bytes: 0,
+        };
+        socket.buffer_bytes = socket.granted()?;
+        Ok(socket)
+    }
+
+    fn set(&self, option: i32, value: u32) -> Result<(), Cause> {
+        let step = Step::Option;
+        set_option(self.descriptor.as_fd(), SOL_NETLINK, option, &value)
+            .map_err(|source| Cause::System { step, source })
+    }
+
+    fn granted(&self) -> Result<usize, Cause> {
+        socket_recv_buffer_size(&self.descriptor).map_err(Cause::system(Step::Option))
+    }
+}
+
+impl Transport for KernelSocket {
+    fn send(&mut self, messages: &[u8]) -> io::Result<()> {
+        let kernel = SocketAddrNetlink::new(0, 0);
+        retry_on_intr(|| sendto(&self.descriptor, messages, SendFlags::empty(), &kernel))?;
+        Ok(())
+    }
+
+    fn receive(&mut self, buffer: &mut [u8], wait: Wait) -> io::Result<usize> {
+        let flags = RecvFlags::TRUNC
+            | match wait {
+                Wait::Answer => RecvFlags::empty(),
+                Wait::No => RecvFlags::DONTWAIT,
+            };
+        for _ in 0..MAX_FOREIGN {
+            let (_, bytes, sender) =
+                retry_on_intr(|| recvfrom(&self.descriptor, &mut *buffer, flags))?;
+            let sender = sender.map(SocketAddrNetlink::try_from);
+            // Other processes may send to this port too; the kernel's is 0.
+            if matches!(sender, Some(Ok(address)) if address.pid() == 0) {
+                return Ok(bytes);
+            }
+        }
+        Err(Errno::AGAIN.into())
+    }
+
+    fn reply_capacity(&self) -> usize {
+        self.buffer_bytes / REPLY_BYTES
+    }
+
+    fn descriptor(&self) -> BorrowedFd<'_> {
+        self.descriptor.as_fd()
+    }
+}

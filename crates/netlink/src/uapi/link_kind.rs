@@ -1,0 +1,19 @@
+//! What is particular to a kind of link (`IFLA_INFO_DATA`).
+
+constants! {
+    IFLA_VLAN_ID: u16 = 1;
+    IFLA_VLAN_PROTOCOL: u16 = 5;
+
+    IFLA_BR_FORWARD_DELAY: u16 = 1;
+    IFLA_BR_HELLO_TIME: u16 = 2;
+    IFLA_BR_MAX_AGE: u16 = 3;
+    IFLA_BR_AGEING_TIME: u16 = 4;
+    IFLA_BR_STP_STATE: u16 = 5;
+    IFLA_BR_PRIORITY: u16 = 6;
+    IFLA_BR_VLAN_FILTERING: u16 = 7;
+    IFLA_BR_VLAN_PROTOCOL: u16 = 8;
+    IFLA_BR_GROUP_FWD_MASK: u16 = 9;
+    IFLA_BR_MCAST_SNOOPING: u16 = 23;
+    IFLA_BR_VLAN_DEFAULT_PVID: u16 = 39;
+    IFLA_BR_MULTI_BOOLOPT: u16 = 46;
+}
