@@ -14,7 +14,7 @@
 //!
 //! let mut netlink = Netlink::open()?;
 //! let loopback = netlink.link(IfIndex(1))?;
-//! assert!(loopback.flags.is_loopback());
+//! assert!(loopback.is_loopback());
 //! # Ok::<(), tapline_netlink::NetlinkError>(())
 //! ```
 //!
