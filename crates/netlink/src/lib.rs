@@ -24,6 +24,7 @@
 #![forbid(unsafe_code)]
 
 mod address;
+mod batch;
 pub mod codec;
 mod error;
 mod ethtool;
@@ -44,6 +45,7 @@ mod verbs;
 mod watch;
 
 pub use address::{Address, DuplicateDetection, InterfaceAddress};
+pub use batch::{Batch, ItemResult, OnError, Outcome};
 pub use codec::{Malformed, Refusal};
 pub use error::{Action, Cause, NetlinkError, Step, Subject};
 pub use ethtool::{Driver, Gro};

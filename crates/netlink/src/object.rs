@@ -131,6 +131,18 @@ pub trait Object: Clone + fmt::Debug + Default + PartialEq {
         self == other
     }
 
+    /// It without what the kernel only tells: what is said to make one like it.
+    #[must_use]
+    fn settable(self) -> Self {
+        self
+    }
+
+    /// It with the fields alone that are given in `to`, and those that say which one it is.
+    #[must_use]
+    fn restricted(self, _to: &Self) -> Self {
+        self
+    }
+
     /// How errors call it.
     fn subject(&self) -> Subject;
 
