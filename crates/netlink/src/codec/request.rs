@@ -127,6 +127,11 @@ impl Request {
         self.flags() & (NLM_F_CREATE | NLM_F_ECHO) != 0
     }
 
+    /// Fills the message up, so that another may follow.
+    pub(crate) fn fill_up(&mut self) {
+        self.bytes.resize(self.bytes.len().next_multiple_of(4), 0);
+    }
+
     /// The messages.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
