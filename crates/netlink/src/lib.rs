@@ -28,6 +28,7 @@ mod batch;
 pub mod codec;
 mod error;
 mod ethtool;
+pub mod explain;
 mod generic;
 mod handle;
 mod interface;
