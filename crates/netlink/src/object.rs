@@ -90,9 +90,9 @@ impl std::error::Error for Unfit {}
 
 /// Something the kernel configures: one struct of optional fields is the desired state, the filter, the
 /// answer and the event alike.
-pub trait Object: Clone + fmt::Debug + Default + PartialEq {
+pub trait Object: Clone + fmt::Debug + Default + PartialEq + Send + Sync + 'static {
     /// What tells one from another.
-    type Key: Clone + fmt::Debug + Eq + Hash;
+    type Key: Clone + fmt::Debug + Eq + Hash + Send + Sync + 'static;
 
     /// The messages that speak of it.
     const MESSAGES: Messages;

@@ -70,11 +70,7 @@ impl<O: Object> Watch<O> {
     /// As [`open`](Self::open), and [`Cause::Namespace`].
     /// # Privileges
     /// `CAP_SYS_ADMIN`, to enter the namespace.
-    pub fn open_in(namespace: &NetNamespace, filter: O) -> Result<Self, NetlinkError>
-    where
-        O: Send,
-        O::Key: Send,
-    {
+    pub fn open_in(namespace: &NetNamespace, filter: O) -> Result<Self, NetlinkError> {
         let about = about(&filter);
         let opened = namespace.run(|| Self::open(filter));
         opened.map_err(|error| about(Cause::Namespace(error)))?

@@ -110,27 +110,27 @@ impl Netlink {
 
 impl Batch<'_> {
     /// As [`Netlink::add`].
-    pub fn add<O: Object + Send + 'static>(&mut self, object: &O) -> &mut Self {
+    pub fn add<O: Object>(&mut self, object: &O) -> &mut Self {
         self.put(Verb::Add, object)
     }
 
     /// As [`Netlink::replace`].
-    pub fn replace<O: Object + Send + 'static>(&mut self, object: &O) -> &mut Self {
+    pub fn replace<O: Object>(&mut self, object: &O) -> &mut Self {
         self.put(Verb::Replace, object)
     }
 
     /// As [`Netlink::set`].
-    pub fn set<O: Object + Send + 'static>(&mut self, object: &O) -> &mut Self {
+    pub fn set<O: Object>(&mut self, object: &O) -> &mut Self {
         self.put(Verb::Set, object)
     }
 
     /// As [`Netlink::append`].
-    pub fn append<O: Object + Send + 'static>(&mut self, object: &O) -> &mut Self {
+    pub fn append<O: Object>(&mut self, object: &O) -> &mut Self {
         self.put(Verb::Append, object)
     }
 
     /// As [`Netlink::del`].
-    pub fn del<O: Object + Send + 'static>(&mut self, key: &O) -> &mut Self {
+    pub fn del<O: Object>(&mut self, key: &O) -> &mut Self {
         self.put(Verb::Del, key)
     }
 
@@ -149,7 +149,7 @@ impl Batch<'_> {
         self.on_error != OnError::Continue && !self.outcome.failed.is_empty()
     }
 
-    fn put<O: Object + Send + 'static>(&mut self, verb: Verb, object: &O) -> &mut Self {
+    fn put<O: Object>(&mut self, verb: Verb, object: &O) -> &mut Self {
         let item = self.outcome.item_count;
         self.outcome.item_count += 1;
         if self.has_stopped() {
@@ -189,7 +189,7 @@ impl Batch<'_> {
     }
 
     /// Carries out an item that needs more than one message, or an answer first.
-    fn put_alone<O: Object + Send + 'static>(&mut self, item: usize, verb: Verb, object: &O) {
+    fn put_alone<O: Object>(&mut self, item: usize, verb: Verb, object: &O) {
         self.flush();
         if self.has_stopped() {
             self.outcome.not_run_from.get_or_insert(item);

@@ -20,11 +20,7 @@ impl fmt::Debug for Undo {
 }
 
 /// What takes back that `verb` was done with `object`, which was like `before`; `None` for a question.
-pub(super) fn undo_of<O: Object + Send + 'static>(
-    verb: Verb,
-    object: &O,
-    before: Option<O>,
-) -> Option<Undo> {
+pub(super) fn undo_of<O: Object>(verb: Verb, object: &O, before: Option<O>) -> Option<Undo> {
     let object = object.clone();
     let undo: Box<dyn FnOnce(&mut Netlink) -> Result<(), NetlinkError> + Send> =
         match (verb, before) {

@@ -7,7 +7,7 @@ use crate::object::Object;
 use crate::table::Table;
 
 /// An object that a [`FakeKernel`](super::FakeKernel) can keep.
-pub trait Kept: Object + Send + Sync + 'static {
+pub trait Kept: Object {
     /// The error number for one that is not there.
     const ABSENT: Errno;
 
