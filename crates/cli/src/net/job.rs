@@ -3,16 +3,16 @@
 use std::io::{self, Write};
 
 use abi::namespace::NetNamespace;
-use netlink::table::{BadWord, Words};
-use netlink::{Cause, Netlink, NetlinkError, Verb};
+use netlink::table::{BadWord, Lookup, Words};
+use netlink::{Cause, Netlink, NetlinkError, Subject, Verb};
 use serde_json::json;
 
 use super::door::Noun;
 use super::names::Names;
-use super::spelled::{Extent, Family, Spelled};
+use super::spelled::{Extent, Family, NO_LINK, Spelled};
 use super::verb;
 use crate::args::NetArgs;
-use crate::failure::{Exit, Failure};
+use crate::failure::{self, Exit, Failure};
 use crate::json;
 
 /// Runs `tapline NOUN …`.
@@ -61,14 +61,24 @@ pub fn carry_out<O: Spelled>(
         _ => Family::Any,
     };
     let object = read::<O>(stack, verb, family, words)?;
-    match verb {
-        Verb::Add => stack.netlink.add(&object)?,
-        Verb::Replace => stack.netlink.replace(&object)?,
-        Verb::Set => stack.netlink.set(&object)?,
-        Verb::Append => stack.netlink.append(&object)?,
-        Verb::Del => stack.netlink.del(&object)?,
+    let Stack { netlink, names } = stack;
+    let done = match verb {
+        Verb::Add => netlink.add(&object),
+        Verb::Replace => netlink.replace(&object),
+        Verb::Set => netlink.set(&object),
+        Verb::Append => netlink.append(&object),
+        Verb::Del => netlink.del(&object),
         Verb::Get | Verb::List => return show(stack, verb, &object, args),
-    }
+    };
+    done.map_err(|mut error| {
+        // Links are looked up by their names and changed by their indices; people know the names.
+        if let Subject::Link(index) = error.subject
+            && let Some(name) = names.name(index)
+        {
+            error.subject = Subject::LinkNamed(name);
+        }
+        error
+    })?;
     Ok(Exit::Done)
 }
 
@@ -83,7 +93,15 @@ pub fn read<O: Spelled>(
     O::read(verb, family, &mut words).map_err(|bad| usage(O::NOUN, &bad))
 }
 
+/// What could not be read: a name that nothing has is no wrong usage.
 fn usage(noun: &str, bad: &BadWord) -> Failure {
+    if bad.wanted == NO_LINK {
+        let name = bad.found.as_deref().unwrap_or_default();
+        return Failure::new(
+            Exit::Failed,
+            format!("{noun}: there is no link {name} ({})", failure::NO_LINK),
+        );
+    }
     Failure::new(
         Exit::Usage,
         format!("{noun}: {bad} ('tapline {noun} --help' tells more)"),

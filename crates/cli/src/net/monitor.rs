@@ -10,7 +10,6 @@ use serde_json::json;
 
 use super::door::{Follower, Noun, Told};
 use super::job::Stack;
-use super::names::Names;
 use crate::args::MonitorArgs;
 use crate::failure::{Exit, Failure};
 use crate::{json, signals};

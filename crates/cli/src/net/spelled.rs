@@ -36,6 +36,9 @@ pub trait Spelled: Object {
     fn json(&self, names: &mut Names, extent: Extent) -> Value;
 }
 
+/// What a word was to be that is the name of no link.
+pub const NO_LINK: &str = "the name of a link";
+
 /// A word that means nothing where it stands.
 pub fn unknown(word: &str) -> BadWord {
     BadWord::new("a word here", Some(word))

@@ -4,7 +4,7 @@ use netlink::table::{BadWord, Table, Word, Words};
 use netlink::{IfIndex, IfName, Link, LinkKind, Verb, Veth};
 
 use super::words::group;
-use crate::net::spelled::unknown;
+use crate::net::spelled::{NO_LINK, unknown};
 
 /// Reads what is said of a link behind `verb`.
 pub fn link(verb: Verb, words: &mut Words<'_>) -> Result<Link, BadWord> {
@@ -91,7 +91,7 @@ fn called(link: &mut Link, verb: Verb, name: &str, words: &mut Words<'_>) -> Res
         // By its index, so that a name behind it is the new one.
         _ => {
             let index = words.lookup().index(name);
-            link.index = Some(index.ok_or_else(|| BadWord::new("a link here", Some(name)))?);
+            link.index = Some(index.ok_or_else(|| BadWord::new(NO_LINK, Some(name)))?);
         }
     }
     Ok(())

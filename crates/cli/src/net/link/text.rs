@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use netlink::table::{Lookup, Table};
+use netlink::table::Lookup;
 use netlink::{Link, LinkStatistics};
 
 use super::words::{flags, group_name, hardware, linkmode};
