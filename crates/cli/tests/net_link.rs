@@ -13,7 +13,7 @@ use support::PROGRAM;
 fn tapline(host: &Host, line: &str) -> Output {
     let mut command = host.command(PROGRAM);
     command
-        .args(line.split(' '))
+        .args(line.split_whitespace())
         .output()
         .expect("tapline runs")
 }
