@@ -1,8 +1,8 @@
 //! The network configuration of the kernel, typed: links, their counters and changes, addresses,
 //! routes as they change, neighbours, and what drivers say of their links.
 //!
-//! [`Netlink`] asks and tells, [`Ethtool`] and [`NetDevices`] ask drivers, [`LinkWatch`] and [`RouteWatch`] listen; all belong to the namespace in which they were
-//! opened, for good. Calls block until the kernel has answered, which it does while it takes the
+//! [`Netlink`] asks and tells, [`Ethtool`] and [`NetDevices`] ask drivers, [`Watch`] and [`RouteWatch`]
+//! listen; all belong to the namespace in which they were opened, for good. Calls block until the kernel has answered, which it does while it takes the
 //! request. A list says whether it is whole ([`Listing::interrupted`]), a refusal carries the kernel's
 //! words ([`Refusal::text`]), and what this room does not know of (attributes, messages, longer
 //! structs) does not disturb it. Each change quotes the `ip(8)` line it equals.
