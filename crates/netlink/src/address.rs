@@ -115,7 +115,7 @@ impl Netlink {
     /// Gives an interface an address. Equals `ip address add IP/LEN dev NAME [nodad]`.
     ///
     /// The kernel begins to receive for an IPv6 address a little later, when its local route is there:
-    /// [`RouteWatch`](crate::RouteWatch) tells when.
+    /// a [`Watch`](crate::Watch) of [`Route`](crate::Route) tells when.
     ///
     /// # Errors
     /// `Cause::Refused` with EEXIST when it has it, EINVAL when the prefix is too long.
@@ -164,14 +164,6 @@ pub(crate) fn put_ip(request: &mut Request, kind: u16, ip: IpAddr) {
     match ip {
         IpAddr::V4(ip) => request.attribute(kind, &ip.octets()),
         IpAddr::V6(ip) => request.attribute(kind, &ip.octets()),
-    }
-}
-
-/// The address of `family` that is none.
-pub(crate) fn unspecified(family: u8) -> IpAddr {
-    match family {
-        AF_INET => Ipv4Addr::UNSPECIFIED.into(),
-        _ => Ipv6Addr::UNSPECIFIED.into(),
     }
 }
 

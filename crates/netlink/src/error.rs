@@ -6,6 +6,7 @@ use std::{fmt, io};
 use crate::codec::{Malformed, Refusal};
 use crate::interface::{IfIndex, IfName};
 use crate::object::{Unfit, Verb};
+use crate::prefix::Prefix;
 
 /// What was being done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +50,16 @@ pub enum Subject {
     Address(IpAddr, IfIndex),
     /// All routes.
     Routes,
+    /// The route to this destination.
+    Route(Prefix),
+    /// All nexthop objects.
+    Nexthops,
+    /// The nexthop object of this number.
+    Nexthop(u32),
+    /// All rules.
+    Rules,
+    /// The rule of this priority.
+    Rule(u32),
     /// This neighbour on an interface.
     Neighbour(IpAddr, IfIndex),
     /// The driver behind a link.
@@ -269,6 +280,11 @@ impl fmt::Display for Subject {
             Self::Link(index) => write!(f, "link {index}"),
             Self::Addresses => f.write_str("addresses"),
             Self::Routes => f.write_str("routes"),
+            Self::Route(dst) => write!(f, "route {dst}"),
+            Self::Nexthops => f.write_str("nexthops"),
+            Self::Nexthop(id) => write!(f, "nexthop {id}"),
+            Self::Rules => f.write_str("rules"),
+            Self::Rule(priority) => write!(f, "rule {priority}"),
             Self::Address(ip, index) => write!(f, "address {ip} of link {index}"),
             Self::Neighbour(ip, index) => write!(f, "neighbour {ip} on link {index}"),
             Self::Driver(name) => write!(f, "driver of link {name}"),

@@ -1,8 +1,8 @@
 //! The network configuration of the kernel, typed: links, their counters and changes, addresses,
-//! routes as they change, neighbours, and what drivers say of their links.
+//! routes, nexthops and rules, neighbours, and what drivers say of their links.
 //!
-//! [`Netlink`] asks and tells, [`Ethtool`] and [`NetDevices`] ask drivers, [`Watch`] and [`RouteWatch`]
-//! listen; all belong to the namespace in which they were opened, for good. Calls block until the kernel has answered, which it does while it takes the
+//! [`Netlink`] asks and tells, [`Ethtool`] and [`NetDevices`] ask drivers, [`Watch`] listens; all belong to the
+//! namespace in which they were opened, for good. Calls block until the kernel has answered, which it does while it takes the
 //! request. A list says whether it is whole ([`Listing::interrupted`]), a refusal carries the kernel's
 //! words ([`Refusal::text`]), and what this room does not know of (attributes, messages, longer
 //! structs) does not disturb it. Each change quotes the `ip(8)` line it equals.
@@ -36,8 +36,11 @@ mod link;
 mod listing;
 mod neighbour;
 mod neighbour_table;
+mod nexthop;
 mod object;
+mod prefix;
 mod route;
+mod rule;
 mod socket;
 pub mod table;
 pub mod transport;
@@ -62,6 +65,13 @@ pub use link::{
 };
 pub use neighbour::Neighbour;
 pub use neighbour_table::NeighbourTable;
+pub use nexthop::{ClockTicks, Group, GroupMember, GroupType, Nexthop, ResilientArgs};
 pub use object::{Messages, Object, Unfit, Verb};
-pub use route::{Route, RouteEvent, RouteWatch};
+pub use prefix::{Family, Prefix};
+pub use route::{
+    Detail, Encap, Hop, Ip6Encap, IpEncap, Labels, Metrics, Milliseconds, MplsEncap, Route,
+    RouteFeatures, RouteFlags, RouteKey, RouteLocks, RoutePreference, RouteProtocol, RouteQuery,
+    RouteScope, RouteTable, RouteType, Seg6Encap, Seg6Mode, Via,
+};
+pub use rule::{Range, Rule, RuleAction};
 pub use watch::{Event, Watch};

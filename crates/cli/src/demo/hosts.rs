@@ -10,7 +10,7 @@ use std::os::fd::{AsFd, AsRawFd};
 use abi::namespace::{NamespaceError, NetNamespace};
 use netlink::{
     Address, DuplicateDetection, Event, IfIndex, IfName, Link, MacAddress, Neighbour, Netlink,
-    OperState, RouteEvent, RouteWatch, Veth, Watch,
+    OperState, Prefix, Route, Veth, Watch,
 };
 use rustix::event::PollFlags;
 
@@ -152,7 +152,7 @@ impl Host {
 
     /// Gives the interface its addresses; returns when they are in force.
     fn address(&mut self, patience: &Patience<'_>) -> Result<(), Failure> {
-        let mut routes = self.run(RouteWatch::open)??;
+        let mut routes = self.run(|| Watch::open(Route::new()))??;
         for (ip, prefix_len) in [(IpAddr::from(self.v4), PREFIX4), (self.v6.into(), PREFIX6)] {
             let address = Address { ip, prefix_len };
             self.netlink
@@ -161,8 +161,8 @@ impl Host {
         // An IPv4 address is in force at once, an IPv6 address with its local route.
         loop {
             match routes.next_event()? {
-                Some(RouteEvent::Added(route))
-                    if route.is_local() && route.destination.ip == self.v6 =>
+                Some(Event::Added(route))
+                    if route.is_local() && route.dst == Some(Prefix::host(self.v6)) =>
                 {
                     return Ok(());
                 }

@@ -62,6 +62,11 @@ impl Request {
         self.nested_with(kind | NLA_F_NESTED, header, fill);
     }
 
+    /// An attribute that holds the bytes that `fill` adds.
+    pub(crate) fn bytes_of(&mut self, kind: u16, fill: impl FnOnce(&mut Self)) {
+        self.nested_with(kind, &[], fill);
+    }
+
     /// Bytes that stand inside an attribute as they are (`struct rtnexthop`).
     pub(crate) fn raw(&mut self, bytes: &[u8]) {
         self.bytes.extend(bytes);

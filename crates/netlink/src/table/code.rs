@@ -76,6 +76,10 @@ pub struct Flag;
 #[derive(Clone, Copy, Debug)]
 pub struct Nested;
 
+/// Attributes within the attribute, in memory of their own.
+#[derive(Clone, Copy, Debug)]
+pub struct Boxed;
+
 /// A list: within the attribute one attribute for each element, of type 1 and coded as `C` says.
 #[derive(Clone, Copy, Debug)]
 pub struct Listed<C>(std::marker::PhantomData<C>);
@@ -130,7 +134,7 @@ macro_rules! network_numbers {
         }
     )*};
 }
-network_numbers!(u16, u32);
+network_numbers!(u16, u32, u64);
 
 impl Code<bool> for Native {
     const SHAPE: Shape = Shape::Number;
@@ -220,6 +224,26 @@ impl<T: Table> Code<T> for Nested {
 
     fn restrict(value: &mut T, to: &T) {
         value.restrict(to);
+    }
+}
+
+impl<T: Table> Code<Box<T>> for Boxed {
+    const SHAPE: Shape = <Nested as Code<T>>::SHAPE;
+
+    fn put(value: &Box<T>, kind: u16, request: &mut Request) {
+        Nested::put(&**value, kind, request);
+    }
+
+    fn take(attribute: Attribute<'_>) -> Result<Box<T>, Malformed> {
+        Nested::take(attribute).map(Box::new)
+    }
+
+    fn matches(value: &Box<T>, wanted: &Box<T>) -> bool {
+        T::matches(value, wanted)
+    }
+
+    fn merge(value: &mut Box<T>, change: Box<T>) {
+        T::merge(value, *change);
     }
 }
 

@@ -8,7 +8,8 @@
 ///     pub struct Vlan {
 ///         @header {                               fields that do not stand in attributes
 ///             /// Documentation.
-///             index: IfIndex;
+///             #[serde(rename = "ifindex")]        where JSON has another name for it
+///             "index" index: IfIndex;
 ///         }
 ///         /// Documentation of the field.
 ///         "protocol" protocol: u16 as Be = IFLA_VLAN_PROTOCOL;
@@ -22,9 +23,14 @@ macro_rules! attributes {
     (
         $(#[$meta:meta])*
         pub struct $name:ident {
-            $(@header { $( $(#[doc = $hdoc:literal])* $hfield:ident : $htype:ty ; )* })?
+            $(@header { $(
+                $(#[doc = $hdoc:literal])*
+                $(#[serde $hserde:tt])?
+                $($hword:literal)? $hfield:ident : $htype:ty ;
+            )* })?
             $(
                 $(#[doc = $doc:literal])*
+                $(#[serde $serde:tt])?
                 $($word:literal)? $field:ident : $type:ty $(as $code:ty)? = $id:ident ;
             )*
         }
@@ -37,11 +43,13 @@ macro_rules! attributes {
             $($(
                 $(#[doc = $hdoc])*
                 #[serde(skip_serializing_if = "Option::is_none")]
+                $(#[serde $hserde])?
                 pub $hfield: Option<$htype>,
             )*)?
             $(
                 $(#[doc = $doc])*
                 #[serde(skip_serializing_if = "Option::is_none")]
+                $(#[serde $serde])?
                 #[doc = concat!("\n\n`", stringify!($id), "`.")]
                 pub $field: Option<$type>,
             )*
@@ -161,6 +169,14 @@ macro_rules! attributes {
                 word: &str,
                 words: &mut crate::table::Words<'_>,
             ) -> Result<bool, crate::table::BadWord> {
+                $($($(
+                    if let Some(value) =
+                        <$htype as crate::table::Word>::field($hword, word, words)?
+                    {
+                        self.$hfield = Some(value);
+                        return Ok(true);
+                    }
+                )?)*)?
                 $($(
                     if let Some(value) =
                         <$type as crate::table::Word>::field($word, word, words)?
@@ -178,6 +194,11 @@ macro_rules! attributes {
                 lookup: &mut dyn crate::table::Lookup,
                 show: &mut dyn FnMut(&'static str, String),
             ) {
+                $($($(
+                    if let Some(value) = &self.$hfield {
+                        show($hword, crate::table::Word::write(value, lookup));
+                    }
+                )?)*)?
                 $($(
                     if let Some(value) = &self.$field {
                         show($word, crate::table::Word::write(value, lookup));

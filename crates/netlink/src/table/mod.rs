@@ -11,7 +11,8 @@ mod macros;
 mod path;
 mod word;
 
-pub use code::{Be, Code, Flag, Listed, Native, Nested, Table};
+pub(crate) use code::whole;
+pub use code::{Be, Boxed, Code, Flag, Listed, Native, Nested, Table};
 pub use entry::{Entry, Shape};
 pub(crate) use macros::{attributes, names};
 pub(crate) use path::locate;

@@ -91,6 +91,26 @@ impl<'a> Words<'a> {
         })
     }
 
+    /// Hands word after word to `take`, which reads what belongs to it, until one is not its: that one is left.
+    ///
+    /// # Errors
+    /// Those of `take`.
+    pub fn take_while(
+        &mut self,
+        mut take: impl FnMut(&str, &mut Self) -> Result<bool, BadWord>,
+    ) -> Result<(), BadWord> {
+        loop {
+            let before = self.rest.clone();
+            let Some(word) = self.next() else {
+                return Ok(());
+            };
+            if !take(word, self)? {
+                self.rest = before;
+                return Ok(());
+            }
+        }
+    }
+
     /// Reads whether a switch is on: `on`, `off`, `1`, `0`, and nothing is on.
     pub fn switch(&mut self) -> bool {
         let on = match self.peek() {

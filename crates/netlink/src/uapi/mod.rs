@@ -10,42 +10,54 @@ macro_rules! constants {
 }
 
 mod addr;
+mod encap;
 mod family;
 mod generic;
 mod link;
 mod link_kind;
 mod message;
 mod neigh;
+mod nexthop;
 mod route;
+mod rule;
 
 pub(crate) use addr::*;
+pub(crate) use encap::*;
 pub(crate) use family::*;
 pub(crate) use generic::*;
 pub(crate) use link::*;
 pub(crate) use link_kind::*;
 pub(crate) use message::*;
 pub(crate) use neigh::*;
+pub(crate) use nexthop::*;
 pub(crate) use route::*;
+pub(crate) use rule::*;
 
 #[cfg(test)]
 mod tests {
-    use super::{addr, family, generic, link, link_kind, message, neigh, route};
+    use super::{
+        addr, encap, family, generic, link, link_kind, message, neigh, nexthop, route, rule,
+    };
     use std::process::Command;
 
     const HEADERS: &str = "sys/socket.h net/if_arp.h linux/if.h linux/netlink.h linux/rtnetlink.h \
         linux/if_link.h linux/if_addr.h linux/neighbour.h linux/veth.h linux/genetlink.h \
-        linux/ethtool_netlink.h";
+        linux/ethtool_netlink.h linux/fib_rules.h linux/nexthop.h linux/lwtunnel.h linux/seg6_iptunnel.h \
+        linux/mpls_iptunnel.h";
 
     fn all() -> impl Iterator<Item = &'static (&'static str, u64)> {
         [
             addr::ALL,
+            encap::ALL,
             family::ALL,
             generic::ALL,
             link::ALL,
             link_kind::ALL,
             message::ALL,
             neigh::ALL,
+            nexthop::ALL,
             route::ALL,
+            rule::ALL,
         ]
         .into_iter()
         .flatten()
