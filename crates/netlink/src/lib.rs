@@ -23,18 +23,20 @@
 
 #![forbid(unsafe_code)]
 
-mod address;
+mod addr;
 pub mod codec;
 mod error;
 mod ethtool;
+mod fdb;
 mod generic;
 mod handle;
 mod interface;
 mod link;
 mod listing;
-mod neighbour;
+mod neigh;
 mod neighbour_table;
 mod object;
+mod prefix;
 mod route;
 mod socket;
 pub mod table;
@@ -43,10 +45,11 @@ mod uapi;
 mod verbs;
 mod watch;
 
-pub use address::{Address, DuplicateDetection, InterfaceAddress};
+pub use addr::{Addr, AddrProtocol, Broadcast, Lifetime, Scope};
 pub use codec::{Malformed, Refusal};
 pub use error::{Action, Cause, NetlinkError, Step, Subject};
 pub use ethtool::{Driver, Gro};
+pub use fdb::{Fdb, FdbFlags, FdbKey, FdbState};
 pub use generic::{
     Channels, Coalescing, Ethtool, Features, NapiInstance, NetDevices, RingSizes, TimeStamping,
     XdpAbilities,
@@ -57,8 +60,9 @@ pub use link::{
     Bridge, HardwareAddress, Link, LinkFlags, LinkInfo, LinkKind, LinkStatistics, OperState, Veth,
     Vlan,
 };
-pub use neighbour::Neighbour;
+pub use neigh::{Neigh, NeighState};
 pub use neighbour_table::NeighbourTable;
 pub use object::{Messages, Object, Unfit, Verb};
+pub use prefix::{Family, Prefix};
 pub use route::{Route, RouteEvent, RouteWatch};
 pub use watch::{Event, Watch};

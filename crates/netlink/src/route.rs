@@ -1,15 +1,15 @@
 //! Routes, as they come and go.
 
 use std::collections::VecDeque;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::fd::{AsFd, BorrowedFd};
 
 use rustix::io::Errno;
 
-use crate::address::{Address, ip, unspecified};
-use crate::codec::{Malformed, Message, attributes, split};
+use crate::codec::{Attribute, Malformed, Message, attributes, split};
 use crate::error::{Action, Cause, NetlinkError, Subject};
 use crate::interface::IfIndex;
+use crate::prefix::Prefix;
 use crate::socket::Socket;
 use crate::transport::Wait;
 use crate::uapi::{
@@ -24,7 +24,7 @@ const HEADER_BYTES: usize = 12;
 #[non_exhaustive]
 pub struct Route {
     /// Where it leads to; the prefix of 0 bits is the default.
-    pub destination: Address,
+    pub destination: Prefix,
     /// The next hop; `None` when the destination is on the link, or there are several.
     pub gateway: Option<IpAddr>,
     /// The interface it leaves by; `None` when there are several.
@@ -56,9 +56,9 @@ impl Route {
             return Ok(None);
         }
         let mut route = Self {
-            destination: Address {
+            destination: Prefix {
                 ip: unspecified(family),
-                prefix_len,
+                len: prefix_len,
             },
             gateway: None,
             output: None,
@@ -155,5 +155,20 @@ fn about_watch() -> impl FnOnce(Cause) -> NetlinkError {
 impl AsFd for RouteWatch {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.notifications.descriptor()
+    }
+}
+
+/// The address of `family` that is none.
+fn unspecified(family: u8) -> IpAddr {
+    match family {
+        AF_INET => Ipv4Addr::UNSPECIFIED.into(),
+        _ => Ipv6Addr::UNSPECIFIED.into(),
+    }
+}
+
+fn ip(family: u8, attribute: Attribute<'_>) -> Result<IpAddr, Malformed> {
+    match family {
+        AF_INET => attribute.array::<4>().map(IpAddr::from),
+        _ => attribute.array::<16>().map(IpAddr::from),
     }
 }

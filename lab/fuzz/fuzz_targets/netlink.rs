@@ -1,12 +1,14 @@
 #![no_main]
 
 use netlink::codec::{Attributes, attributes, messages};
-use netlink::{InterfaceAddress, Link, Object, Refusal, Route};
+use netlink::{Addr, Fdb, Link, Neigh, Object, Refusal, Route};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     for message in messages(bytes).flatten() {
         let _ = Link::parse(message.body);
-        let _ = InterfaceAddress::parse(message.body);
+        let _ = Addr::parse(message.body);
+        let _ = Neigh::parse(message.body);
+        let _ = Fdb::parse(message.body);
         let _ = Route::parse(message.body);
         let _ = Refusal::parse(message);
         walk(attributes(message.body, 0), 4);

@@ -2,8 +2,9 @@
 //! encoder, its decoder, its words on a command line and the names in errors are derived.
 //!
 //! [`attributes!`] makes the struct of a set, [`names!`] an enumeration of numbers with the names that
-//! `ip(8)` has for them. A [`Code`] says how a value stands in an attribute, a [`Word`] how it is typed.
+//! `ip(8)` has for them, [`flag_set!`] a set of flags with names. A [`Code`] says how a value stands in an attribute, a [`Word`] how it is typed.
 
+mod flag_set;
 mod code;
 mod code_net;
 mod entry;
@@ -13,6 +14,7 @@ mod word;
 
 pub use code::{Be, Code, Flag, Listed, Native, Nested, Table};
 pub use entry::{Entry, Shape};
+pub(crate) use flag_set::flag_set;
 pub(crate) use macros::{attributes, names};
 pub(crate) use path::locate;
 pub use word::{BadWord, Lookup, Word, Words};
