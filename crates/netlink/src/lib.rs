@@ -23,18 +23,19 @@
 
 #![forbid(unsafe_code)]
 
-mod address;
+mod addr;
 mod batch;
 pub mod codec;
 mod error;
 mod ethtool;
 pub mod explain;
+mod fdb;
 mod generic;
 mod handle;
 mod interface;
 mod link;
 mod listing;
-mod neighbour;
+mod neigh;
 mod neighbour_table;
 mod nexthop;
 mod object;
@@ -48,11 +49,12 @@ mod uapi;
 mod verbs;
 mod watch;
 
-pub use address::{Address, DuplicateDetection, InterfaceAddress};
+pub use addr::{Addr, AddrProtocol, Broadcast, Lifetime, Scope};
 pub use batch::{Batch, ItemResult, OnError, Outcome};
 pub use codec::{Malformed, Refusal};
 pub use error::{Action, Cause, NetlinkError, Step, Subject};
 pub use ethtool::{Driver, Gro};
+pub use fdb::{Fdb, FdbFlags, FdbKey, FdbState};
 pub use generic::{
     Channels, Coalescing, Ethtool, Features, NapiInstance, NetDevices, RingSizes, TimeStamping,
     XdpAbilities,
@@ -63,7 +65,7 @@ pub use link::{
     Bridge, HardwareAddress, Link, LinkFlags, LinkInfo, LinkKind, LinkStatistics, OperState, Veth,
     Vlan,
 };
-pub use neighbour::Neighbour;
+pub use neigh::{Neigh, NeighState};
 pub use neighbour_table::NeighbourTable;
 pub use nexthop::{ClockTicks, Group, GroupMember, GroupType, Nexthop, ResilientArgs};
 pub use object::{Messages, Object, Unfit, Verb};
@@ -71,7 +73,7 @@ pub use prefix::{Family, Prefix};
 pub use route::{
     Detail, Encap, Hop, Ip6Encap, IpEncap, Labels, Metrics, Milliseconds, MplsEncap, Route,
     RouteFeatures, RouteFlags, RouteKey, RouteLocks, RoutePreference, RouteProtocol, RouteQuery,
-    RouteScope, RouteTable, RouteType, Seg6Encap, Seg6Mode, Via,
+    RouteTable, RouteType, Seg6Encap, Seg6Mode, Via,
 };
 pub use rule::{Range, Rule, RuleAction};
 pub use watch::{Event, Watch};

@@ -1,7 +1,8 @@
 //! Nexthops in the words of `ip nexthop`.
 
 use super::Nexthop;
-use crate::route::{Detail, Encap, RouteProtocol, RouteScope, show_gateway};
+use crate::addr::Scope;
+use crate::route::{Detail, Encap, RouteProtocol, show_gateway};
 use crate::table::{BadWord, Lookup, Table, Word, Words};
 
 impl Nexthop {
@@ -72,7 +73,7 @@ impl Nexthop {
         if let Some(dev) = self.dev {
             line += &format!(" dev {}", dev.write(lookup));
         }
-        if let Some(scope) = self.scope.filter(|it| all || *it != RouteScope::Global) {
+        if let Some(scope) = self.scope.filter(|it| all || *it != Scope::Global) {
             line += &format!(" scope {scope}");
         }
         if self.blackhole == Some(true) {

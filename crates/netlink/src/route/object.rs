@@ -3,9 +3,10 @@ use std::net::IpAddr;
 use super::header::Header;
 use super::hop::Hops;
 use super::{
-    Encap, EncapCode, Hop, Metrics, RouteFlags, RoutePreference, RouteProtocol, RouteScope,
-    RouteTable, RouteType, Via,
+    Encap, EncapCode, Hop, Metrics, RouteFlags, RoutePreference, RouteProtocol, RouteTable,
+    RouteType, Via,
 };
+use crate::addr::Scope;
 use crate::codec::{Attribute, Malformed, attributes as read_attributes};
 use crate::interface::IfIndex;
 use crate::prefix::{Family, Prefix};
@@ -41,7 +42,7 @@ attributes! {
             /// Who has made it.
             "proto" protocol: RouteProtocol;
             /// How far away the destination is; IPv4 only.
-            "scope" scope: RouteScope;
+            "scope" scope: Scope;
             /// The next hop is reached on the link whatever the addresses there.
             onlink: bool;
             /// What the kernel tells beside. Told only.

@@ -1,6 +1,7 @@
 //! Routes as `ip route show` has them.
 
-use super::{Route, RouteProtocol, RouteScope, RouteTable, RouteType, show_gateway};
+use super::{Route, RouteProtocol, RouteTable, RouteType, show_gateway};
+use crate::addr::Scope;
 use crate::table::{Lookup, Word};
 
 /// How much is shown.
@@ -42,7 +43,7 @@ impl Route {
         put("table", table.map(|table| table.to_string()));
         let protocol = self.protocol.filter(|it| all || *it != RouteProtocol::Boot);
         put("proto", protocol.map(|protocol| protocol.to_string()));
-        let scope = self.scope.filter(|it| all || *it != RouteScope::Global);
+        let scope = self.scope.filter(|it| all || *it != Scope::Global);
         put("scope", scope.map(|scope| scope.to_string()));
         put("src", self.prefsrc.map(|ip| ip.to_string()));
         put("metric", self.metric.map(|metric| metric.to_string()));

@@ -6,31 +6,35 @@
 /// attributes! {
 ///     /// Documentation of the struct.
 ///     pub struct Vlan {
-///         @header {                               fields that do not stand in attributes
+///         @header {                               fields that are no attributes of their own
 ///             /// Documentation.
-///             #[serde(rename = "ifindex")]        where JSON has another name for it
-///             "index" index: IfIndex;
+///             "dev" index: IfIndex;
 ///         }
+///         @parts { IFA_CACHEINFO: Shape::Bytes; } attributes that hold several of those
+///         @own read_word show_words;              methods asked before the words of the table
 ///         /// Documentation of the field.
+///         #[serde(rename = "vlanProtocol")]
 ///         "protocol" protocol: u16 as Be = IFLA_VLAN_PROTOCOL;
 ///          word      field     type   code  constant; without a word no command line has it
 ///     }
 /// }
 /// ```
 ///
-/// Each field is an `Option`, with a setter of its name for chains.
+/// Each field is an `Option`, with a setter of its name for chains. Sections and `serde` may be left out.
 macro_rules! attributes {
     (
         $(#[$meta:meta])*
         pub struct $name:ident {
             $(@header { $(
                 $(#[doc = $hdoc:literal])*
-                $(#[serde $hserde:tt])?
+                $(#[serde($($hserde:tt)*)])*
                 $($hword:literal)? $hfield:ident : $htype:ty ;
             )* })?
+            $(@parts { $( $part:ident : $shape:expr ; )* })?
+            $(@own $own_word:ident $own_show:ident ;)?
             $(
                 $(#[doc = $doc:literal])*
-                $(#[serde $serde:tt])?
+                $(#[serde($($serde:tt)*)])*
                 $($word:literal)? $field:ident : $type:ty $(as $code:ty)? = $id:ident ;
             )*
         }
@@ -42,14 +46,14 @@ macro_rules! attributes {
         pub struct $name {
             $($(
                 $(#[doc = $hdoc])*
+                $(#[serde($($hserde)*)])*
                 #[serde(skip_serializing_if = "Option::is_none")]
-                $(#[serde $hserde])?
                 pub $hfield: Option<$htype>,
             )*)?
             $(
                 $(#[doc = $doc])*
+                $(#[serde($($serde)*)])*
                 #[serde(skip_serializing_if = "Option::is_none")]
-                $(#[serde $serde])?
                 #[doc = concat!("\n\n`", stringify!($id), "`.")]
                 pub $field: Option<$type>,
             )*
@@ -82,7 +86,12 @@ macro_rules! attributes {
 
         impl crate::table::Table for $name {
             fn entries() -> &'static [crate::table::Entry] {
-                &[$(crate::table::Entry {
+                &[$($(crate::table::Entry {
+                    kind: crate::uapi::$part,
+                    constant: stringify!($part),
+                    shape: $shape,
+                },)*)?
+                $(crate::table::Entry {
                     kind: crate::uapi::$id,
                     constant: stringify!($id),
                     shape: <crate::table::attributes!(@code $($code)?) as crate::table::Code<$type>>::SHAPE,
@@ -169,6 +178,11 @@ macro_rules! attributes {
                 word: &str,
                 words: &mut crate::table::Words<'_>,
             ) -> Result<bool, crate::table::BadWord> {
+                $(
+                    if self.$own_word(word, words)? {
+                        return Ok(true);
+                    }
+                )?
                 $($($(
                     if let Some(value) =
                         <$htype as crate::table::Word>::field($hword, word, words)?
@@ -194,6 +208,7 @@ macro_rules! attributes {
                 lookup: &mut dyn crate::table::Lookup,
                 show: &mut dyn FnMut(&'static str, String),
             ) {
+                $(self.$own_show(lookup, show);)?
                 $($($(
                     if let Some(value) = &self.$hfield {
                         show($hword, crate::table::Word::write(value, lookup));

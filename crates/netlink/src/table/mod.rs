@@ -2,11 +2,12 @@
 //! encoder, its decoder, its words on a command line and the names in errors are derived.
 //!
 //! [`attributes!`] makes the struct of a set, [`names!`] an enumeration of numbers with the names that
-//! `ip(8)` has for them. A [`Code`] says how a value stands in an attribute, a [`Word`] how it is typed.
+//! `ip(8)` has for them, [`flag_set!`] a set of flags with names. A [`Code`] says how a value stands in an attribute, a [`Word`] how it is typed.
 
 mod code;
 mod code_net;
 mod entry;
+mod flag_set;
 mod macros;
 mod path;
 mod word;
@@ -14,6 +15,7 @@ mod word;
 pub(crate) use code::whole;
 pub use code::{Be, Boxed, Code, Flag, Listed, Native, Nested, Table};
 pub use entry::{Entry, Shape};
+pub(crate) use flag_set::flag_set;
 pub(crate) use macros::{attributes, names};
 pub(crate) use path::locate;
 pub use word::{BadWord, Lookup, Word, Words};
