@@ -203,7 +203,7 @@ mod tests {
     fn a_key_is_all_that_is_said_of_one_that_is_asked_for() {
         let neigh = Neigh::on(IfIndex(3), [192, 0, 2, 1]).state(NeighState::Stale);
         let mut request = Request::default();
-        neigh.put(Verb::Get, &mut request).expect("fit");
+        Object::put(&neigh, Verb::Get, &mut request).expect("fit");
         let kinds: Vec<_> = attributes(&request.body()[HEADER_BYTES..], 0)
             .map(|attribute| attribute.expect("whole").kind)
             .collect();
