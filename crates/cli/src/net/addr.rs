@@ -37,20 +37,50 @@ impl Spelled for Addr {
     fn text(&self, names: &mut Names, _: Extent) -> String {
         let dev = self.ifindex();
         let name = names.name(dev).unwrap_or_else(|| format!("if{dev}"));
-        let family = self.local.map_or(
-            "inet",
-            |local| if local.is_ipv4() { "inet" } else { "inet6" },
-        );
-        let mut text = format!("{dev}: {name}    {family}");
-        self.show(names, &mut |word, value| {
-            text += &match (word, value.as_str()) {
-                ("dev" | "family", _) => String::new(),
-                ("local", value) => format!(" {value}"),
-                ("broadcast", value) => format!(" brd {value}"),
-                (word, "") => format!(" {word}"),
-                (word, value) => format!(" {word} {value}"),
+        let mut text = format!("{dev}: {name}   ");
+        // In the order of ip(8), which the fields' is not.
+        let mut words: Vec<(&str, String)> = Vec::new();
+        self.show(names, &mut |word, value| words.push((word, value)));
+        let take = |wanted: &str| {
+            let of = |(word, _): &&(&str, String)| *word == wanted;
+            words.iter().find(of).map(|(_, value)| value.clone())
+        };
+        let family = if self.local.is_some_and(|local| local.is_ipv6()) {
+            "inet6"
+        } else {
+            "inet"
+        };
+        let first = [
+            (family, take("local")),
+            ("peer", take("peer")),
+            ("metric", take("metric")),
+            ("brd", take("broadcast")),
+            ("scope", take("scope")),
+        ];
+        for (word, value) in first {
+            if let Some(value) = value {
+                text += &format!(" {word} {value}");
+            }
+        }
+        let told = [
+            "local",
+            "peer",
+            "metric",
+            "broadcast",
+            "scope",
+            "dev",
+            "label",
+        ];
+        for (word, value) in words.iter().filter(|(word, _)| !told.contains(word)) {
+            text += &if value.is_empty() {
+                format!(" {word}")
+            } else {
+                format!(" {word} {value}")
             };
-        });
+        }
+        if let Some(label) = take("label") {
+            text += &format!(" {label}");
+        }
         text
     }
 

@@ -22,7 +22,22 @@ pub fn read<T: Table>(object: &mut T, words: &mut Words<'_>) -> Result<(), BadWo
 pub fn json<T: Serialize>(object: &T, links: &[&str], names: &mut Names) -> Value {
     let mut shown = serde_json::to_value(object).unwrap_or_default();
     name_links(&mut shown, links, names);
+    if let Value::Object(fields) = &mut shown {
+        // A flag that is not set has no key, as in ip(8)'s.
+        fields.retain(|_, value| *value != Value::Bool(false));
+    }
     shown
+}
+
+/// Takes fields away that have these values, which go without saying.
+pub fn forget(shown: &mut Value, usual: &[(&str, &str)]) {
+    if let Value::Object(fields) = shown {
+        fields.retain(|key, value| {
+            !usual
+                .iter()
+                .any(|(known, text)| key == known && value == text)
+        });
+    }
 }
 
 fn name_links(shown: &mut Value, links: &[&str], names: &mut Names) {

@@ -39,7 +39,13 @@ impl Spelled for Neigh {
         text + &state
     }
 
-    fn json(&self, names: &mut Names, _: Extent) -> Value {
-        fields::json(self, &["dev", "master"], names)
+    fn json(&self, names: &mut Names, extent: Extent) -> Value {
+        let mut shown = fields::json(self, &["dev", "master"], names);
+        if let Some(fields) = shown.as_object_mut() {
+            fields.remove("family");
+            let counters = ["used", "confirmed", "updated", "refcnt", "probes"];
+            fields.retain(|key, _| extent.statistics || !counters.contains(&key.as_str()));
+        }
+        shown
     }
 }

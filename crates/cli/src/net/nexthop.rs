@@ -20,7 +20,14 @@ impl Spelled for Nexthop {
         self.line(detail(extent), names)
     }
 
-    fn json(&self, names: &mut Names, _: Extent) -> Value {
-        fields::json(self, &["dev"], names)
+    fn json(&self, names: &mut Names, extent: Extent) -> Value {
+        let mut shown = fields::json(self, &["dev"], names);
+        if let Some(fields) = shown.as_object_mut() {
+            fields.remove("family");
+        }
+        if !extent.details {
+            fields::forget(&mut shown, &[("protocol", "unspec"), ("scope", "global")]);
+        }
+        shown
     }
 }

@@ -12,11 +12,17 @@ impl Spelled for Route {
     const NOUN: &'static str = "route";
 
     fn read(verb: Verb, family: Option<Family>, words: &mut Words<'_>) -> Result<Self, BadWord> {
+        if verb != Verb::List {
+            return Self::read_words(words, family);
+        }
+        let all_tables = words.skip(&["table", "all"]);
         let mut route = Self::read_words(words, family)?;
-        if verb == Verb::List && route.dst.is_none() {
+        if route.dst.is_none() {
             // As ip(8) has it: IPv4, and the main table.
             route.family.get_or_insert(Family::V4);
-            route.table.get_or_insert(RouteTable::Main);
+            if !all_tables {
+                route.table.get_or_insert(RouteTable::Main);
+            }
         }
         Ok(route)
     }
@@ -51,6 +57,15 @@ impl Spelled for Route {
 
     fn json(&self, names: &mut Names, extent: Extent) -> Value {
         let mut shown = fields::json(self, &["dev", "oif", "iif"], names);
+        if !extent.details {
+            let usual = [
+                ("type", "unicast"),
+                ("protocol", "boot"),
+                ("protocol", "unspec"),
+                ("scope", "global"),
+            ];
+            fields::forget(&mut shown, &usual);
+        }
         if let Some(fields) = shown.as_object_mut() {
             fields.remove("family");
             if !extent.details && self.table == Some(RouteTable::Main) {

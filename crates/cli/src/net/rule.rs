@@ -25,7 +25,28 @@ impl Spelled for Rule {
         self.line(detail(extent), names)
     }
 
-    fn json(&self, names: &mut Names, _: Extent) -> Value {
-        fields::json(self, &[], names)
+    fn json(&self, names: &mut Names, extent: Extent) -> Value {
+        let mut shown = fields::json(self, &[], names);
+        if let Some(fields) = shown.as_object_mut() {
+            fields.remove("family");
+            // As ip(8) has it: networks in two keys, and all of them by that word.
+            for (key, network) in [("src", self.src), ("dst", self.dst)] {
+                let Some(network) = network else { continue };
+                fields.insert(key.to_owned(), network.ip.to_string().into());
+                if network.len < if network.ip.is_ipv4() { 32 } else { 128 } {
+                    fields.insert(format!("{key}len"), network.len.into());
+                }
+            }
+            fields.entry("src").or_insert_with(|| "all".into());
+        }
+        if !extent.details {
+            let usual = [
+                ("protocol", "kernel"),
+                ("protocol", "unspec"),
+                ("action", "to_tbl"),
+            ];
+            fields::forget(&mut shown, &usual);
+        }
+        shown
     }
 }

@@ -41,7 +41,8 @@ impl Route {
         put("dev", self.dev.map(|dev| dev.write(lookup)));
         let table = self.table.filter(|table| all || *table != RouteTable::Main);
         put("table", table.map(|table| table.to_string()));
-        let protocol = self.protocol.filter(|it| all || *it != RouteProtocol::Boot);
+        let usual = [RouteProtocol::Boot, RouteProtocol::Unspec];
+        let protocol = self.protocol.filter(|it| all || !usual.contains(it));
         put("proto", protocol.map(|protocol| protocol.to_string()));
         let scope = self.scope.filter(|it| all || *it != Scope::Global);
         put("scope", scope.map(|scope| scope.to_string()));

@@ -111,6 +111,17 @@ impl<'a> Words<'a> {
         }
     }
 
+    /// Takes `wanted` if that is what comes next, and says whether it was.
+    pub fn skip(&mut self, wanted: &[&str]) -> bool {
+        let rest = self.rest.as_slice();
+        let is_next = rest.len() >= wanted.len()
+            && rest.iter().zip(wanted).all(|(word, wanted)| word == wanted);
+        if is_next {
+            self.rest = rest[wanted.len()..].iter();
+        }
+        is_next
+    }
+
     /// Reads whether a switch is on: `on`, `off`, `1`, `0`, and nothing is on.
     pub fn switch(&mut self) -> bool {
         let on = match self.peek() {
