@@ -13,27 +13,38 @@ mod addr;
 mod family;
 mod generic;
 mod link;
+mod link_bond;
+mod link_bridge;
 mod link_kind;
+mod link_tunnel;
 mod message;
 mod neigh;
+mod newer;
 mod route;
 
 pub(crate) use addr::*;
 pub(crate) use family::*;
 pub(crate) use generic::*;
 pub(crate) use link::*;
+pub(crate) use link_bond::*;
+pub(crate) use link_bridge::*;
 pub(crate) use link_kind::*;
+pub(crate) use link_tunnel::*;
 pub(crate) use message::*;
 pub(crate) use neigh::*;
+pub(crate) use newer::*;
 pub(crate) use route::*;
 
 #[cfg(test)]
 mod tests {
-    use super::{addr, family, generic, link, link_kind, message, neigh, route};
+    use super::{
+        addr, family, generic, link, link_bond, link_bridge, link_kind, link_tunnel, message,
+        neigh, route,
+    };
     use std::process::Command;
 
     const HEADERS: &str = "sys/socket.h net/if_arp.h linux/if.h linux/netlink.h linux/rtnetlink.h \
-        linux/if_link.h linux/if_addr.h linux/neighbour.h linux/veth.h linux/genetlink.h \
+        linux/if_link.h linux/if_tunnel.h linux/if_addr.h linux/neighbour.h linux/veth.h linux/genetlink.h \
         linux/ethtool_netlink.h";
 
     fn all() -> impl Iterator<Item = &'static (&'static str, u64)> {
@@ -42,7 +53,10 @@ mod tests {
             family::ALL,
             generic::ALL,
             link::ALL,
+            link_bond::ALL,
+            link_bridge::ALL,
             link_kind::ALL,
+            link_tunnel::ALL,
             message::ALL,
             neigh::ALL,
             route::ALL,
