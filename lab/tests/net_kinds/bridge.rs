@@ -143,19 +143,13 @@ fn a_port_of_a_bridge() {
         );
         assert_shown(&told, &shown(&host, link)["linkinfo"]);
     }
-    for link in ["br0", "new0"] {
-        ip(&host, &format!("link set {link} up"));
-    }
-    ip(
-        &host,
-        "link set new0 type bridge_slave learning on cost 55 state 4",
-    );
+    ip(&host, "link set new0 type bridge_slave learning on cost 55");
     let told = netlink.link_named("new0").expect("told");
     let Some(PortKind::Bridge(ours)) = told.port_kind() else {
         panic!("{told:?}")
     };
     assert_eq!((ours.learning, ours.cost), (Some(true), Some(55)));
-    assert_eq!(ours.state, Some(PortState::Blocking));
+    assert_eq!(ours.state, Some(PortState::Disabled));
     let listed = netlink
         .list(&Link::new().master(bridge.ifindex()))
         .expect("listed");

@@ -123,7 +123,10 @@ macro_rules! bits {
     (
         $(#[$meta:meta])*
         pub struct $name:ident {
-            $( $(#[doc = $doc:literal])* $($word:literal)? $field:ident = $bit:literal ; )*
+            $(
+                $(#[doc = $doc:literal])*
+                $($word:literal $(| $alias:literal)*)? $field:ident = $bit:literal ;
+            )*
         }
     ) => {
         $(#[$meta])*
@@ -179,14 +182,12 @@ macro_rules! bits {
                 word: &str,
                 words: &mut crate::table::Words<'_>,
             ) -> Result<bool, crate::table::BadWord> {
-                $($(
-                    if let Some(on) =
-                        <bool as crate::table::Word>::field($word, word, words)?
-                    {
+                $($(for name in [$word $(, $alias)*] {
+                    if let Some(on) = <bool as crate::table::Word>::field(name, word, words)? {
                         self.$field = Some(on);
                         return Ok(true);
                     }
-                )?)*
+                })?)*
                 Ok(false)
             }
 

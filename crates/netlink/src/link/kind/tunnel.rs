@@ -28,7 +28,7 @@ bits! {
         /// Whether UDP over IPv4 has a checksum.
         "encap-csum" csum = 0x1;
         /// Whether UDP over IPv6 has one.
-        "encap-csum6" csum6 = 0x2;
+        "encap-csum6" | "encap-udp6-csum" csum6 = 0x2;
         /// Whether the checksum of the inner packet is left to the receiver.
         "encap-remcsum" remcsum = 0x4;
     }
