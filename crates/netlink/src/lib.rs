@@ -62,8 +62,15 @@ pub use generic::{
 pub use handle::{Listing, Netlink};
 pub use interface::{IfIndex, IfName, InvalidAddress, InvalidName, MacAddress};
 pub use link::{
-    Bridge, HardwareAddress, Link, LinkFlags, LinkInfo, LinkKind, LinkStatistics, OperState, Veth,
-    Vlan,
+    AdInfo, AdSelect, AddrGenMode, AfSpec, ArpAllTargets, ArpValidate, Bond, BondMode, BondPort,
+    BondPortState, Bridge, BridgeId, BridgeOptions, BridgePort, Centiseconds, DontFragment,
+    EncapFlags, EncapPort, FailOverMac, FlowInfo, Geneve, Gre, GreInput, GreKey, GreOutput,
+    HardwareAddress, Hops, Inet6Spec, Ip6Gre, Ip6Tnl, Ip6TnlMode, Ip6TunnelFlags, Ipip, IpipMode,
+    Ipvlan, IpvlanFlags, IpvlanMode, LabelPolicy, LacpRate, Link, LinkFlags, LinkInfo, LinkKind,
+    LinkStatistics, MacAddrMode, Macvlan, MacvlanFlags, MacvlanMode, MiiStatus, Netkit, NetkitMode,
+    NetkitPolicy, NetkitScrub, OperState, PortKind, PortRange, PortState, PrimaryReselect, QosMap,
+    QosMapping, Sit, SitFlags, SitMode, Tos, Ttl, Tun, TunMode, TunnelEncap, Veth, Vlan, VlanFlags,
+    VlanProtocol, Vrf, VrfPort, Vxlan, XmitHashPolicy,
 };
 pub use neigh::{Neigh, NeighState};
 pub use neighbour_table::NeighbourTable;

@@ -152,6 +152,22 @@ pub trait Object: Clone + fmt::Debug + Default + PartialEq + Send + Sync + 'stat
         false
     }
 
+    /// Whether the kernel resets what a change leaves out, so that the change has to say all.
+    fn is_said_whole(&self, _verb: Verb) -> bool {
+        false
+    }
+
+    /// It with all that has to be said again of `present`, the object as it is.
+    #[must_use]
+    fn over(&self, _present: Self) -> Self {
+        self.clone()
+    }
+
+    /// The path of an attribute that cannot be as it is, for when the kernel refuses and points nowhere.
+    fn suspect(&self) -> Option<String> {
+        None
+    }
+
     /// Whether there is a follow-up to `verb`.
     fn has_follow_up(&self, _verb: Verb) -> bool {
         false

@@ -128,6 +128,14 @@ impl Netlink {
     }
 
     fn change<O: Object>(&mut self, verb: Verb, object: &O) -> Result<(), NetlinkError> {
+        if object.is_said_whole(verb) {
+            let whole = object.over(self.get(object)?);
+            return self.change_to(verb, &whole);
+        }
+        self.change_to(verb, object)
+    }
+
+    fn change_to<O: Object>(&mut self, verb: Verb, object: &O) -> Result<(), NetlinkError> {
         if object.has_follow_up(verb) {
             return self.make(verb, object).map(|_| ());
         }
@@ -181,7 +189,7 @@ impl Netlink {
     }
 
     /// Ends a request: says what it was about if it failed, and where in it the kernel points.
-    fn done<O: Object, T>(
+    pub(crate) fn done<O: Object, T>(
         &mut self,
         verb: Verb,
         object: &O,
@@ -190,7 +198,8 @@ impl Netlink {
     ) -> Result<T, NetlinkError> {
         let answer = answer.map_err(|mut cause| {
             if let Cause::Refused(refusal) = &mut cause {
-                refusal.path = locate(refusal, request.bytes(), O::HEADER_BYTES, O::entries());
+                refusal.path = locate(refusal, request.bytes(), O::HEADER_BYTES, O::entries())
+                    .or_else(|| object.suspect());
             }
             self.failed(verb, object, cause)
         });
