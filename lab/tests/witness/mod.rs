@@ -64,11 +64,14 @@ pub fn name(text: &str) -> IfName {
 #[track_caller]
 pub fn host() -> (Host, IfIndex, IfIndex) {
     let host = Host::new("host");
-    let pair = Link::named(name("a")).kind(Veth::to(Link::named(name("b")).up(true)));
+    let pair = Link::named(name("a")).kind(Veth::to(Link::named(name("b"))));
     let mut netlink = host.netlink();
-    let a = netlink.create(&pair.up(true)).expect("a pair");
-    let b = netlink.link_named("b").expect("its other end");
-    (host, a.ifindex(), b.ifindex())
+    let a = netlink.create(&pair).expect("a pair");
+    let ends = [a.ifindex(), a.lower.expect("its other end")];
+    for end in ends {
+        netlink.set(&Link::at(end).up(true)).expect("it is up");
+    }
+    (host, ends[0], ends[1])
 }
 
 /// Reads `line` as words of an object.
@@ -89,7 +92,7 @@ pub fn words<T: Table>(host: &Host, line: &str) -> T {
 pub fn shown<T: Table>(host: &Host, object: &T) -> String {
     let mut text = Vec::new();
     object.show(&mut Names(host.netlink()), &mut |word, value| {
-        text.push(format!("{word} {value}"));
+        text.extend([word.to_owned(), value].into_iter().filter(|text| !text.is_empty()));
     });
     text.join(" ")
 }
