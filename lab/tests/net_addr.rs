@@ -76,15 +76,29 @@ fn an_ipv4_address_is_made_with_all_that_belongs_to_it() {
     assert_eq!(shown["noprefixroute"], true);
     assert_eq!(shown["dynamic"], true);
     assert_eq!(shown["metric"], 77);
-    assert!(shown["valid_life_time"].as_u64().is_some_and(|left| (4990..=5000).contains(&left)));
-    assert!(shown["preferred_life_time"].as_u64().is_some_and(|left| (3990..=4000).contains(&left)));
+    assert!(
+        shown["valid_life_time"]
+            .as_u64()
+            .is_some_and(|left| (4990..=5000).contains(&left))
+    );
+    assert!(
+        shown["preferred_life_time"]
+            .as_u64()
+            .is_some_and(|left| (3990..=4000).contains(&left))
+    );
     let key = Addr::new().dev(a).local(ip("192.0.2.1"));
     let told = netlink.get(&key).expect("it is there");
     let mut lasting = wanted.clone();
     (lasting.valid_life_time, lasting.preferred_life_time) = (None, None);
     assert!(told.matches(&lasting), "{told:#?}");
     netlink.del(&key).expect("one of any prefix");
-    assert_eq!(host.netlink().list(&Addr::new().dev(a).family(Family::V4)).expect("none").items, []);
+    assert_eq!(
+        host.netlink()
+            .list(&Addr::new().dev(a).family(Family::V4))
+            .expect("none")
+            .items,
+        []
+    );
 }
 
 #[test]
@@ -99,17 +113,26 @@ fn an_ipv6_address_is_made_with_all_that_belongs_to_it() {
     let mut netlink = host.netlink();
     netlink.add(&wanted).expect("added");
     let shown = shown(&host, "a");
-    let shown = shown.iter().find(|shown| shown["local"] == "2001:db8::1").expect("shown");
+    let shown = shown
+        .iter()
+        .find(|shown| shown["local"] == "2001:db8::1")
+        .expect("shown");
     for flag in ["nodad", "home", "mngtmpaddr", "dynamic"] {
         assert_eq!(shown[flag], true, "{flag} of {shown:#}");
     }
     assert_eq!(shown["family"], "inet6");
     assert_eq!(shown["metric"], 55);
-    let told = netlink.get(&Addr::on(a, prefix("2001:db8::1/64"))).expect("told");
+    let told = netlink
+        .get(&Addr::on(a, prefix("2001:db8::1/64")))
+        .expect("told");
     assert_eq!(told.scope, Some(Scope::Global));
     assert_eq!(told.preferred_life_time, told.valid_life_time);
-    netlink.del(&Addr::on(a, prefix("2001:db8::1/64"))).expect("removed");
-    netlink.get(&Addr::on(a, prefix("2001:db8::1/64"))).expect_err("it is gone");
+    netlink
+        .del(&Addr::on(a, prefix("2001:db8::1/64")))
+        .expect("removed");
+    netlink
+        .get(&Addr::on(a, prefix("2001:db8::1/64")))
+        .expect_err("it is gone");
 }
 
 #[test]
@@ -128,7 +151,11 @@ fn what_iproute2_makes_is_read_back_as_meant() {
     }
     assert_as_shown(&host, "a", a);
     assert_as_shown(&host, "lo", IfIndex(1));
-    let of = |text| host.netlink().get(&Addr::new().dev(a).local(ip(text))).expect("told");
+    let of = |text| {
+        host.netlink()
+            .get(&Addr::new().dev(a).local(ip(text)))
+            .expect("told")
+    };
     assert_eq!(of("192.0.2.2").secondary, Some(true));
     assert_eq!(of("198.51.100.1").peer, Some(ip("198.51.100.2")));
     assert_eq!(of("198.51.100.1").prefixlen, Some(30));
@@ -171,12 +198,20 @@ fn verbs_do_what_they_say() {
     netlink.add(&address).expect("added");
     let error = netlink.add(&address).expect_err("it is there");
     assert_eq!(error.errno(), Some(Errno::EXIST.raw_os_error()));
-    netlink.replace(&address.clone().metric(9)).expect("replaced");
+    netlink
+        .replace(&address.clone().metric(9))
+        .expect("replaced");
     assert_eq!(shown(&host, "a")[0]["metric"], 9);
-    netlink.set(&address.clone().valid_life_time(Lifetime(77))).expect("changed");
+    netlink
+        .set(&address.clone().valid_life_time(Lifetime(77)))
+        .expect("changed");
     assert_eq!(shown(&host, "a")[0]["dynamic"], true);
-    netlink.add(&Addr::on(b, prefix("192.0.2.2/24"))).expect("added");
-    netlink.add(&Addr::on(b, prefix("2001:db8::2/64")).nodad(true)).expect("added");
+    netlink
+        .add(&Addr::on(b, prefix("192.0.2.2/24")))
+        .expect("added");
+    netlink
+        .add(&Addr::on(b, prefix("2001:db8::2/64")).nodad(true))
+        .expect("added");
     let count = |filter: Addr| host.netlink().list(&filter).expect("a list").items.len();
     let global = |filter: Addr| filter.scope(Scope::Global);
     assert_eq!(count(global(Addr::new().dev(b))), 2);
@@ -186,7 +221,9 @@ fn verbs_do_what_they_say() {
     netlink.del(&address).expect("removed");
     let error = netlink.del(&address).expect_err("it is gone");
     assert_eq!(error.errno(), Some(Errno::ADDRNOTAVAIL.raw_os_error()));
-    let gone = netlink.list(&Addr::new().dev(IfIndex(4711))).expect_err("no such link");
+    let gone = netlink
+        .list(&Addr::new().dev(IfIndex(4711)))
+        .expect_err("no such link");
     assert_eq!(gone.errno(), Some(Errno::NODEV.raw_os_error()));
 }
 
@@ -198,20 +235,47 @@ fn what_cannot_be_said_is_not_sent() {
     let v6 = || Addr::on(a, prefix("2001:db8::1/64"));
     for (addr, reason) in [
         (Addr::new().dev(a), "no address is given"),
-        (Addr::new().local(ip("192.0.2.1")), "no interface is given for the address"),
+        (
+            Addr::new().local(ip("192.0.2.1")),
+            "no interface is given for the address",
+        ),
         (v4().prefixlen(33), "192.0.2.1 has no prefix of 33 bits"),
         (v6().prefixlen(129), "2001:db8::1 has no prefix of 129 bits"),
-        (v4().peer(ip("::1")), "the peer ::1 and the address 192.0.2.1 are of two families"),
-        (v6().family(Family::V4), "2001:db8::1 is not of the family given"),
-        (v4().nodad(true), "nodad, optimistic, home and mngtmpaddr are for IPv6 addresses"),
-        (v6().label("a:1".to_owned()), "label and broadcast are for IPv4 addresses"),
-        (v6().broadcast(Broadcast::At(Ipv4Addr::BROADCAST)), "label and broadcast are for IPv4 addresses"),
-        (v4().label("a:23456789012345".to_owned()), "the label \"a:23456789012345\" is longer than 15 bytes"),
+        (
+            v4().peer(ip("::1")),
+            "the peer ::1 and the address 192.0.2.1 are of two families",
+        ),
+        (
+            v6().family(Family::V4),
+            "2001:db8::1 is not of the family given",
+        ),
+        (
+            v4().nodad(true),
+            "nodad, optimistic, home and mngtmpaddr are for IPv6 addresses",
+        ),
+        (
+            v6().label("a:1".to_owned()),
+            "label and broadcast are for IPv4 addresses",
+        ),
+        (
+            v6().broadcast(Broadcast::At(Ipv4Addr::BROADCAST)),
+            "label and broadcast are for IPv4 addresses",
+        ),
+        (
+            v4().label("a:23456789012345".to_owned()),
+            "the label \"a:23456789012345\" is longer than 15 bytes",
+        ),
     ] {
         let error = netlink.add(&addr).expect_err(reason);
-        assert!(matches!(&error.cause, Cause::Unfit(unfit) if unfit.reason == reason), "{error:?}");
+        assert!(
+            matches!(&error.cause, Cause::Unfit(unfit) if unfit.reason == reason),
+            "{error:?}"
+        );
     }
-    assert!(matches!(netlink.append(&v4()).expect_err("no such verb").cause, Cause::Unfit(_)));
+    assert!(matches!(
+        netlink.append(&v4()).expect_err("no such verb").cause,
+        Cause::Unfit(_)
+    ));
     assert_eq!(netlink.list(&v4()).expect("none").items, []);
 }
 
@@ -227,11 +291,20 @@ fn refusals_carry_the_kernels_words_and_the_place() {
     let early = Addr::on(a, prefix("192.0.2.1/24"))
         .valid_life_time(Lifetime(10))
         .preferred_life_time(Lifetime(20));
-    refused_with(&early, "cannot add address 192.0.2.1 of link 3 (ipv4: address lifetime invalid)");
+    refused_with(
+        &early,
+        "cannot add address 192.0.2.1 of link 3 (ipv4: address lifetime invalid)",
+    );
     let absent = Addr::on(IfIndex(4711), prefix("192.0.2.1/24"));
-    refused_with(&absent, "cannot add address 192.0.2.1 of link 4711 (ipv4: Device not found)");
+    refused_with(
+        &absent,
+        "cannot add address 192.0.2.1 of link 4711 (ipv4: Device not found)",
+    );
     let template = Addr::on(a, prefix("2001:db8::1/65")).mngtmpaddr(true);
-    refused_with(&template, "cannot add address 2001:db8::1 of link 3 (ipv6: address with \"mngtmpaddr\" flag must have a prefix length of 64)");
+    refused_with(
+        &template,
+        "cannot add address 2001:db8::1 of link 3 (ipv6: address with \"mngtmpaddr\" flag must have a prefix length of 64)",
+    );
     // ip(8) has the same refusal for the same reason.
     assert!(refused(&host, "ip addr add 192.0.2.1/24 dev lo valid_lft 0").contains("valid_lft"));
 }
@@ -246,8 +319,12 @@ fn addresses_are_watched() {
     let address = Addr::on(a, prefix("192.0.2.1/24"));
     let mut netlink = host.netlink();
     netlink.add(&address).expect("added");
-    netlink.replace(&address.clone().valid_life_time(Lifetime(90))).expect("changed");
-    netlink.add(&Addr::on(IfIndex(1), prefix("192.0.2.9/32"))).expect("on another link");
+    netlink
+        .replace(&address.clone().valid_life_time(Lifetime(90)))
+        .expect("changed");
+    netlink
+        .add(&Addr::on(IfIndex(1), prefix("192.0.2.9/32")))
+        .expect("on another link");
     netlink.del(&address).expect("removed");
     while let Some(event) = watch.next_event().expect("events") {
         events.push(match event {

@@ -34,7 +34,7 @@ fn a_neighbour_is_made_with_all_that_belongs_to_it() {
             .state(NeighState::Stale)
             .extern_learn(true)
             .router(router)
-            .protocol(42);
+            .protocol(243);
         let mut netlink = host.netlink();
         netlink.add(&wanted).expect("added");
         let list = json(&host, "ip neighbour show dev a");
@@ -42,8 +42,11 @@ fn a_neighbour_is_made_with_all_that_belongs_to_it() {
         assert_eq!(shown["dst"], dst);
         assert_eq!(shown["lladdr"], MAC.to_string());
         assert_eq!(shown["state"][0], "STALE");
-        assert_eq!((flag(shown, "extern_learn"), flag(shown, "router")), (true, router));
-        assert_eq!(shown["protocol"], "42");
+        assert_eq!(
+            (flag(shown, "extern_learn"), flag(shown, "router")),
+            (true, router)
+        );
+        assert_eq!(shown["protocol"], "243");
         let told = netlink.get(&Neigh::on(a, ip(dst))).expect("told");
         assert!(netlink::Object::matches(&told, &wanted), "{told:#?}");
         netlink.del(&Neigh::on(a, ip(dst))).expect("removed");
@@ -74,13 +77,18 @@ fn what_iproute2_makes_is_read_back_as_meant() {
     assert_eq!(ours.len(), 6);
     for shown in &shown {
         let dst = shown["dst"].as_str().expect("a text");
-        let neigh = ours.iter().find(|neigh| neigh.dst == Some(ip(dst))).expect(dst);
+        let neigh = ours
+            .iter()
+            .find(|neigh| neigh.dst == Some(ip(dst)))
+            .expect(dst);
         let json = serde_json::to_value(neigh).expect("JSON");
         for (key, value) in shown.as_object().expect("an object") {
             match key.as_str() {
                 "dev" => assert_eq!(*value, if neigh.dev == Some(a) { "a" } else { "b" }),
                 // Seconds go by between the two questions.
-                "used" | "confirmed" | "updated" | "probes" | "refcnt" => assert!(json[key].is_u64()),
+                "used" | "confirmed" | "updated" | "probes" | "refcnt" => {
+                    assert!(json[key].is_u64())
+                }
                 "protocol" => assert_eq!(json[key].to_string(), value.as_str().expect("a text")),
                 _ if value.is_null() => assert_eq!(json[key], true, "{key} of {dst}"),
                 _ => assert_eq!(json[key], *value, "{key} of {dst}"),
@@ -110,7 +118,14 @@ fn the_words_of_ip_mean_the_same_here() {
             _ => "ip neighbour show nud permanent nud noarp nud stale to 0/0",
         };
         let [theirs, shown] = [&theirs, &ours].map(|host| {
-            let mut list = json(host, if read.dst.is_some_and(|dst| dst.is_ipv6()) && read.proxy.is_none() { "ip -6 neighbour show nud permanent" } else { question });
+            let mut list = json(
+                host,
+                if read.dst.is_some_and(|dst| dst.is_ipv6()) && read.proxy.is_none() {
+                    "ip -6 neighbour show nud permanent"
+                } else {
+                    question
+                },
+            );
             for shown in list.as_array_mut().expect("a list") {
                 let shown = shown.as_object_mut().expect("an object");
                 for moment in ["used", "confirmed", "updated", "refcnt"] {
@@ -135,34 +150,54 @@ fn verbs_and_filters_do_what_they_say() {
     let error = netlink.add(&one).expect_err("it is there");
     assert_eq!(error.errno(), Some(Errno::EXIST.raw_os_error()));
     let other = MacAddress([2, 0, 0, 0, 0, 8]);
-    netlink.replace(&one.clone().lladdr(other.into())).expect("replaced");
+    netlink
+        .replace(&one.clone().lladdr(other.into()))
+        .expect("replaced");
     let list = json(&host, "ip neighbour show dev a");
     assert_eq!(only(&list)["lladdr"], other.to_string());
-    netlink.set(&one.clone().state(NeighState::Reachable)).expect("changed");
+    netlink
+        .set(&one.clone().state(NeighState::Reachable))
+        .expect("changed");
     let list = json(&host, "ip neighbour show dev a");
-    assert_eq!((only(&list)["state"][0].as_str(), only(&list)["lladdr"].as_str()), (Some("REACHABLE"), Some("02:00:00:00:00:09")));
+    assert_eq!(
+        (
+            only(&list)["state"][0].as_str(),
+            only(&list)["lladdr"].as_str()
+        ),
+        (Some("REACHABLE"), Some("02:00:00:00:00:09"))
+    );
     let absent = Neigh::on(b, ip("192.0.2.1")).lladdr(MAC.into());
     let error = netlink.set(&absent).expect_err("there is none to change");
     assert_eq!(error.errno(), Some(Errno::NOENT.raw_os_error()));
-    netlink.add(&Neigh::on(b, ip("2001:db8::1")).lladdr(MAC.into())).expect("added");
-    netlink.add(&Neigh::on(b, ip("2001:db8::2")).proxy(true)).expect("added");
+    netlink
+        .add(&Neigh::on(b, ip("2001:db8::1")).lladdr(MAC.into()))
+        .expect("added");
+    netlink
+        .add(&Neigh::on(b, ip("2001:db8::2")).proxy(true))
+        .expect("added");
     let list = |filter: Neigh| {
         let mut items = host.netlink().list(&filter).expect("a list").items;
         items.retain(|neigh| neigh.state != Some(NeighState::Noarp));
-        items.into_iter().filter_map(|neigh| neigh.dst).collect::<Vec<_>>()
+        items
+            .into_iter()
+            .filter_map(|neigh| neigh.dst)
+            .collect::<Vec<_>>()
     };
     assert_eq!(list(Neigh::new().dev(a)), [ip("192.0.2.1")]);
     assert_eq!(list(Neigh::new().dev(b)), [ip("2001:db8::1")]);
     assert_eq!(list(Neigh::new().family(Family::V6)), [ip("2001:db8::1")]);
-    assert_eq!(list(Neigh::new().state(NeighState::Reachable)), [ip("192.0.2.1")]);
+    assert_eq!(
+        list(Neigh::new().state(NeighState::Reachable)),
+        [ip("192.0.2.1")]
+    );
     assert_eq!(list(Neigh::new().proxy(true)), [ip("2001:db8::2")]);
     let proxy = Neigh::on(b, ip("2001:db8::2")).proxy(true);
     assert_eq!(netlink.get(&proxy).expect("told").proxy, Some(true));
     netlink.del(&proxy).expect("removed");
-    assert_eq!(list(Neigh::new().proxy(true)), []);
-    assert_eq!(list(Neigh::new().dev(IfIndex(4711))), []);
+    assert_eq!(list(Neigh::new().proxy(true)), [] as [IpAddr; 0]);
+    assert_eq!(list(Neigh::new().dev(IfIndex(4711))), [] as [IpAddr; 0]);
     run(&host, "ip link add br0 type bridge");
-    run(&host, "ip link set a master br0");
+    run(&host, "ip link set dev a master br0");
     let bridge = netlink.link_named("br0").expect("told").ifindex();
     assert_eq!(list(Neigh::new().master(bridge)), [ip("192.0.2.1")]);
 }
@@ -174,18 +209,37 @@ fn what_cannot_be_said_is_not_sent_and_refusals_have_a_place() {
     let one = || Neigh::on(a, ip("192.0.2.1")).lladdr(MAC.into());
     for (neigh, reason) in [
         (Neigh::new().dev(a), "no address is given"),
-        (Neigh::new().dst(ip("::1")), "no interface is given for the neighbour"),
-        (one().family(Family::V6), "192.0.2.1 is not of the family given"),
-        (one().proxy(true), "a proxy has no hardware address but the interface's"),
+        (
+            Neigh::new().dst(ip("::1")),
+            "no interface is given for the neighbour",
+        ),
+        (
+            one().family(Family::V6),
+            "192.0.2.1 is not of the family given",
+        ),
+        (
+            one().proxy(true),
+            "a proxy has no hardware address but the interface's",
+        ),
         (one().master(a), "master is for questions"),
     ] {
         let error = netlink.add(&neigh).expect_err(reason);
-        assert!(matches!(&error.cause, Cause::Unfit(unfit) if unfit.reason == reason), "{error:?}");
+        assert!(
+            matches!(&error.cause, Cause::Unfit(unfit) if unfit.reason == reason),
+            "{error:?}"
+        );
     }
     let short = netlink::HardwareAddress::new(&[1, 2, 3]);
-    let error = netlink.add(&one().lladdr(short)).expect_err("an address of 3 bytes");
-    assert_eq!(error.to_string(), "cannot add neighbour 192.0.2.1 on link 3 (Invalid link address)");
-    let error = netlink.add(&one().dev(IfIndex(4711))).expect_err("no such link");
+    let error = netlink
+        .add(&one().lladdr(short))
+        .expect_err("an address of 3 bytes");
+    assert_eq!(
+        error.to_string(),
+        "cannot add neighbour 192.0.2.1 on link 3 (Invalid link address)"
+    );
+    let error = netlink
+        .add(&one().dev(IfIndex(4711)))
+        .expect_err("no such link");
     assert_eq!(error.errno(), Some(Errno::NODEV.raw_os_error()));
 }
 
@@ -197,7 +251,9 @@ fn neighbours_are_watched() {
     let mut netlink = host.netlink();
     let one = Neigh::on(a, ip("192.0.2.1")).lladdr(MAC.into());
     netlink.add(&one).expect("added");
-    netlink.set(&one.clone().state(NeighState::Stale)).expect("changed");
+    netlink
+        .set(&one.clone().state(NeighState::Stale))
+        .expect("changed");
     netlink.del(&one).expect("removed");
     let mut states = Vec::new();
     let mut is_gone = false;

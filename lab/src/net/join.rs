@@ -2,9 +2,7 @@ use std::cell::Cell;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::fd::{AsFd, AsRawFd};
 
-use netlink::{
-    Addr, IfIndex, IfName, Link, MacAddress, Neigh, Netlink, Prefix, RouteWatch, Veth,
-};
+use netlink::{Addr, IfIndex, IfName, Link, MacAddress, Neigh, Netlink, Prefix, RouteWatch, Veth};
 
 use super::host::{Host, Interface};
 use super::wait;

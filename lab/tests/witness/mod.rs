@@ -92,7 +92,11 @@ pub fn words<T: Table>(host: &Host, line: &str) -> T {
 pub fn shown<T: Table>(host: &Host, object: &T) -> String {
     let mut text = Vec::new();
     object.show(&mut Names(host.netlink()), &mut |word, value| {
-        text.extend([word.to_owned(), value].into_iter().filter(|text| !text.is_empty()));
+        text.extend(
+            [word.to_owned(), value]
+                .into_iter()
+                .filter(|text| !text.is_empty()),
+        );
     });
     text.join(" ")
 }

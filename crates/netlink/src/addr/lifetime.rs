@@ -29,7 +29,12 @@ impl Word for Lifetime {
     fn read(text: &str, _: &mut dyn Lookup) -> Option<Self> {
         match text {
             "forever" => Some(Self::FOREVER),
-            _ => text.strip_suffix("sec").unwrap_or(text).parse().ok().map(Self),
+            _ => text
+                .strip_suffix("sec")
+                .unwrap_or(text)
+                .parse()
+                .ok()
+                .map(Self),
         }
     }
 

@@ -12,8 +12,8 @@ use crate::object::{Messages, Object, Unfit, Verb};
 use crate::prefix::Family;
 use crate::table::{Entry, Table};
 use crate::uapi::{
-    AF_UNSPEC, IFA_F_MCAUTOJOIN, IFA_F_NOPREFIXROUTE, RTM_DELADDR, RTM_GETADDR,
-    RTM_NEWADDR, RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV6_IFADDR,
+    AF_UNSPEC, IFA_F_MCAUTOJOIN, IFA_F_NOPREFIXROUTE, RTM_DELADDR, RTM_GETADDR, RTM_NEWADDR,
+    RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV6_IFADDR,
 };
 
 /// Longest label, in bytes.
@@ -182,7 +182,10 @@ impl Addr {
         let any = local.is_ipv4() && self.prefixlen.is_none();
         Self {
             local: self.local,
-            peer: self.peer.or(self.local).filter(|_| !any || self.peer.is_some()),
+            peer: self
+                .peer
+                .or(self.local)
+                .filter(|_| !any || self.peer.is_some()),
             label: self.label.clone(),
             ..Self::default()
         }

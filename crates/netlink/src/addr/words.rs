@@ -8,11 +8,7 @@ use crate::table::{BadWord, Lookup, Words};
 
 impl Addr {
     /// Reads `local IP/LENGTH`, or that without its word; `peer IP/LENGTH`; flags; and the short words.
-    pub(super) fn read_word(
-        &mut self,
-        word: &str,
-        words: &mut Words<'_>,
-    ) -> Result<bool, BadWord> {
+    pub(super) fn read_word(&mut self, word: &str, words: &mut Words<'_>) -> Result<bool, BadWord> {
         let flag = |(name, _): &(&str, &mut Option<bool>)| *name == word;
         if let Some((_, on)) = self.flag_fields().into_iter().find(flag) {
             *on = Some(true);

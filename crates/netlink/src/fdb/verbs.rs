@@ -151,7 +151,9 @@ impl Fdb {
         }
         if self.nhid.is_some() && (self.dst.is_some() || self.port.is_some() || self.vni.is_some())
         {
-            return Err(Unfit::new("a nexthop group takes the place of dst, port and vni"));
+            return Err(Unfit::new(
+                "a nexthop group takes the place of dst, port and vni",
+            ));
         }
         Ok(())
     }

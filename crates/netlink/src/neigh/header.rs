@@ -51,7 +51,8 @@ impl Moments {
     pub(crate) fn take(attribute: Attribute<'_>) -> Result<Self, Malformed> {
         let bytes: [u8; 16] = attribute.array()?;
         let (numbers, _) = bytes.as_chunks::<4>();
-        let [confirmed, used, updated, references] = [0, 1, 2, 3].map(|at| u32::from_ne_bytes(numbers[at]));
+        let [confirmed, used, updated, references] =
+            [0, 1, 2, 3].map(|at| u32::from_ne_bytes(numbers[at]));
         Ok(Self {
             confirmed: confirmed / TICKS,
             used: used / TICKS,

@@ -10,9 +10,9 @@ use crate::object::{Messages, Object, Unfit, Verb};
 use crate::prefix::Family;
 use crate::table::{Entry, Table};
 use crate::uapi::{
-    AF_INET, AF_INET6, AF_UNSPEC, NDA_CACHEINFO, NDA_DST, NDA_FLAGS_EXT, NDA_IFINDEX, NDA_MASTER, NTF_EXT_LEARNED,
-    NTF_EXT_MANAGED, NTF_OFFLOADED, NTF_PROXY, NTF_ROUTER, NTF_USE, RTM_DELNEIGH, RTM_GETNEIGH,
-    RTM_NEWNEIGH, RTNLGRP_NEIGH,
+    AF_INET, AF_INET6, AF_UNSPEC, NDA_CACHEINFO, NDA_DST, NDA_FLAGS_EXT, NDA_IFINDEX, NDA_MASTER,
+    NTF_EXT_LEARNED, NTF_EXT_MANAGED, NTF_OFFLOADED, NTF_PROXY, NTF_ROUTER, NTF_USE, RTM_DELNEIGH,
+    RTM_GETNEIGH, RTM_NEWNEIGH, RTNLGRP_NEIGH,
 };
 
 impl Object for Neigh {
@@ -168,7 +168,9 @@ impl Neigh {
             return Err(Unfit::new("master is for questions"));
         }
         if self.is_proxy() && self.lladdr.is_some() {
-            return Err(Unfit::new("a proxy has no hardware address but the interface's"));
+            return Err(Unfit::new(
+                "a proxy has no hardware address but the interface's",
+            ));
         }
         Ok(dst)
     }

@@ -4,10 +4,10 @@
 //! [`attributes!`] makes the struct of a set, [`names!`] an enumeration of numbers with the names that
 //! `ip(8)` has for them, [`flag_set!`] a set of flags with names. A [`Code`] says how a value stands in an attribute, a [`Word`] how it is typed.
 
-mod flag_set;
 mod code;
 mod code_net;
 mod entry;
+mod flag_set;
 mod macros;
 mod path;
 mod word;
