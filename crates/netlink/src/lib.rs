@@ -33,9 +33,11 @@ mod handle;
 mod interface;
 mod link;
 mod listing;
+mod mdb;
 mod neigh;
 mod neighbour_table;
 mod object;
+mod port_vlan;
 mod prefix;
 mod route;
 mod socket;
@@ -60,9 +62,11 @@ pub use link::{
     Bridge, HardwareAddress, Link, LinkFlags, LinkInfo, LinkKind, LinkStatistics, OperState, Veth,
     Vlan,
 };
+pub use mdb::{FilterMode, Mdb, MdbFlags, MdbGroup, MdbSource, MdbState, Timer};
 pub use neigh::{Neigh, NeighState};
 pub use neighbour_table::NeighbourTable;
 pub use object::{Messages, Object, Unfit, Verb};
+pub use port_vlan::{PortVlan, VlanFlags, VlanState, VlanStatistics};
 pub use prefix::{Family, Prefix};
 pub use route::{Route, RouteEvent, RouteWatch};
 pub use watch::{Event, Watch};

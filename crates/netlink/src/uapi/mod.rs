@@ -10,41 +10,47 @@ macro_rules! constants {
 }
 
 mod addr;
+mod bridge;
 mod family;
 mod generic;
 mod link;
 mod link_kind;
 mod message;
 mod neigh;
+mod netns;
 mod route;
 
 pub(crate) use addr::*;
+pub(crate) use bridge::*;
 pub(crate) use family::*;
 pub(crate) use generic::*;
 pub(crate) use link::*;
 pub(crate) use link_kind::*;
 pub(crate) use message::*;
 pub(crate) use neigh::*;
+pub(crate) use netns::*;
 pub(crate) use route::*;
 
 #[cfg(test)]
 mod tests {
-    use super::{addr, family, generic, link, link_kind, message, neigh, route};
+    use super::{addr, bridge, family, generic, link, link_kind, message, neigh, netns, route};
     use std::process::Command;
 
     const HEADERS: &str = "sys/socket.h net/if_arp.h linux/if.h linux/netlink.h linux/rtnetlink.h \
         linux/if_link.h linux/if_addr.h linux/neighbour.h linux/veth.h linux/genetlink.h \
-        linux/ethtool_netlink.h";
+        linux/ethtool_netlink.h linux/if_bridge.h linux/net_namespace.h";
 
     fn all() -> impl Iterator<Item = &'static (&'static str, u64)> {
         [
             addr::ALL,
+            bridge::ALL,
             family::ALL,
             generic::ALL,
             link::ALL,
             link_kind::ALL,
             message::ALL,
             neigh::ALL,
+            netns::ALL,
             route::ALL,
         ]
         .into_iter()
