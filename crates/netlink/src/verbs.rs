@@ -17,7 +17,8 @@ fn each_like<O: Object>(
     filter: &O,
     mut take: impl FnMut(O),
 ) -> Result<(), Malformed> {
-    if message.kind != O::MESSAGES.new {
+    // Lists of multicast groups are of the question's own type.
+    if message.kind != O::MESSAGES.new && message.kind != O::MESSAGES.get {
         return Ok(());
     }
     O::parse_each(message.body, |object| {

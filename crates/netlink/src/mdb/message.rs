@@ -1,8 +1,9 @@
 //! Groups in messages.
 
 use super::source::Sources;
+use super::entry::ENTRY_BYTES;
 use super::{Mdb, MdbGroup};
-use crate::codec::{Malformed, Request, attributes, split};
+use crate::codec::{Attribute, Attributes, Malformed, Request, attributes, split};
 use crate::interface::IfIndex;
 use crate::table::{Code, Entry, Native, Shape, Table};
 use crate::uapi::{
@@ -87,34 +88,34 @@ impl Mdb {
 
     /// Reads a message about the groups of a bridge.
     pub(super) fn read(body: &[u8], mut take: impl FnMut(Self)) -> Result<(), Malformed> {
+        // Lists leave the family out.
         let (header, rest) = split::<HEADER_BYTES>("multicast header", 0, body)?;
-        let [family, _, _, _, i0, i1, i2, i3] = *header;
-        if family != AF_BRIDGE {
-            return Ok(());
-        }
+        let [_, _, _, _, i0, i1, i2, i3] = *header;
         let dev = IfIndex(u32::from_ne_bytes([i0, i1, i2, i3]));
         for table in attributes(rest, HEADER_BYTES) {
-            let table = table?;
-            if table.kind != MDBA_MDB {
-                continue;
-            }
-            for entry in table.attributes() {
-                let entry = entry?;
-                if entry.kind != MDBA_MDB_ENTRY {
-                    continue;
-                }
-                for info in entry.attributes() {
+            for entry in inside(table?, MDBA_MDB) {
+                for info in inside(entry?, MDBA_MDB_ENTRY) {
                     let info = info?;
-                    if info.kind == MDBA_MDB_ENTRY_INFO {
-                        let (mut mdb, rest) = Self::read_entry(dev, info.at, info.bytes)?;
-                        for attribute in attributes(rest, info.at + info.bytes.len() - rest.len()) {
-                            mdb.take(attribute?)?;
-                        }
-                        take(mdb);
+                    if info.kind != MDBA_MDB_ENTRY_INFO {
+                        continue;
                     }
+                    let (mut mdb, rest) = Self::read_entry(dev, info.at, info.bytes)?;
+                    for attribute in attributes(rest, info.at + ENTRY_BYTES) {
+                        mdb.take(attribute?)?;
+                    }
+                    take(mdb);
                 }
             }
         }
         Ok(())
+    }
+}
+
+/// The attributes inside one of this type; of another type there are none.
+fn inside(attribute: Attribute<'_>, kind: u16) -> Attributes<'_> {
+    if attribute.kind == kind {
+        attribute.attributes()
+    } else {
+        attributes(&[], attribute.at)
     }
 }
