@@ -9,7 +9,7 @@ use netlink::{
 use serde_json::{Value, json as value};
 use tapline_lab::Host;
 use tapline_lab::skip::{self, Feature};
-use witness::{json, name, run, words};
+use witness::{name, plain_json, run, words};
 
 const FILTERING: Feature = Feature {
     name: "CONFIG_BRIDGE_VLAN_FILTERING",
@@ -34,10 +34,19 @@ fn host() -> (Host, IfIndex, IfIndex) {
 /// The VLANs that `bridge` shows of `dev`.
 #[track_caller]
 fn shown(host: &Host, dev: &str) -> Vec<Value> {
-    let all = json(host, "bridge vlan show");
+    let all = plain_json(host, "bridge -compressvlans vlan show");
     let ports = all.as_array().expect("a list");
     let port = ports.iter().find(|port| port["ifname"] == dev);
-    port.map_or(Vec::new(), |port| port["vlans"].as_array().expect("a list").clone())
+    let vlans = port.map_or(Vec::new(), |port| port["vlans"].as_array().expect("a list").clone());
+    vlans.into_iter().map(without_empty_flags).collect()
+}
+
+/// `bridge` shows VLANs without flags either way.
+fn without_empty_flags(mut vlan: Value) -> Value {
+    if vlan["flags"] == value!([]) {
+        vlan.as_object_mut().expect("an object").remove("flags");
+    }
+    vlan
 }
 
 /// Our JSON, as far as `bridge vlan show` has it.
@@ -49,10 +58,7 @@ fn ours(host: &Host, dev: IfIndex) -> Vec<Value> {
         for key in ["dev", "state", "mcast_router"] {
             object.remove(key);
         }
-        if object["flags"] == value!([]) {
-            object.remove("flags");
-        }
-        json
+        without_empty_flags(json)
     });
     json.collect()
 }
@@ -99,7 +105,7 @@ fn options_of_vlans_are_set_and_told() {
     let mut netlink = host.netlink();
     netlink.add(&PortVlan::range(a, 10..=20)).expect("added");
     netlink.set(&PortVlan::range(a, 12..=13).state(VlanState::Blocking)).expect("set");
-    let all = json(&host, "bridge -d vlan show");
+    let all = plain_json(&host, "bridge -d vlan show");
     let states: Vec<_> = (all[0]["vlans"].as_array().expect("a list").iter())
         .map(|shown| (shown["vlan"].clone(), shown["state"].clone()))
         .collect();

@@ -24,7 +24,18 @@ pub fn refused(host: &Host, line: &str) -> String {
 /// What `line` shows as JSON, with details and statistics.
 #[track_caller]
 pub fn json(host: &Host, line: &str) -> Value {
-    let output = output(host, line, &["-json", "-details", "-statistics"]);
+    json_with(host, &["-json", "-details", "-statistics"], line)
+}
+
+/// What `line` shows as JSON.
+#[track_caller]
+pub fn plain_json(host: &Host, line: &str) -> Value {
+    json_with(host, &["-json"], line)
+}
+
+#[track_caller]
+fn json_with(host: &Host, options: &[&str], line: &str) -> Value {
+    let output = output(host, line, options);
     assert!(output.status.success(), "{line}: {}", said(&output));
     match output.stdout.as_slice() {
         [] => Value::Array(Vec::new()),
