@@ -36,6 +36,7 @@ mod listing;
 mod mdb;
 mod neigh;
 mod neighbour_table;
+mod netns;
 mod object;
 mod port_vlan;
 mod prefix;
@@ -65,6 +66,7 @@ pub use link::{
 pub use mdb::{FilterMode, Mdb, MdbFlags, MdbGroup, MdbSource, MdbState, Timer};
 pub use neigh::{Neigh, NeighState};
 pub use neighbour_table::NeighbourTable;
+pub use netns::{NamedNamespace, NamesError, NamesStep, NamespaceNames, NamespaceNumber};
 pub use object::{Messages, Object, Unfit, Verb};
 pub use port_vlan::{PortVlan, VlanFlags, VlanState, VlanStatistics};
 pub use prefix::{Family, Prefix};
