@@ -80,8 +80,6 @@ pub enum Subject {
     NamespaceNumbers,
     /// The number of a namespace.
     NamespaceNumber(i32),
-    /// The namespace of this name.
-    NamespaceNamed(String),
     /// Extended counters of links.
     Statistics,
     /// The driver behind a link.
@@ -324,7 +322,6 @@ impl fmt::Display for Subject {
             Self::MulticastGroup(group, index) => write!(f, "group {group} at link {index}"),
             Self::NamespaceNumbers => f.write_str("numbers of namespaces"),
             Self::NamespaceNumber(number) => write!(f, "number {number} of a namespace"),
-            Self::NamespaceNamed(name) => write!(f, "network namespace {name}"),
             Self::Statistics => f.write_str("statistics"),
             Self::Neighbour(ip, index) => write!(f, "neighbour {ip} on link {index}"),
             Self::Driver(name) => write!(f, "driver of link {name}"),

@@ -83,7 +83,10 @@ impl Netlink {
         mut request: Request,
         parse: impl Fn(Message<'_>) -> Result<Option<T>, Malformed>,
     ) -> Result<Listing<T>, Cause> {
-        self.socket.list(&mut request, parse)
+        self.socket.list(&mut request, |message, items| {
+            items.extend(parse(message)?);
+            Ok(())
+        })
     }
 }
 

@@ -35,10 +35,13 @@ mod handle;
 mod interface;
 mod link;
 mod listing;
+mod mdb;
 mod neigh;
 mod neighbour_table;
+mod netns;
 mod nexthop;
 mod object;
+mod port_vlan;
 mod prefix;
 mod route;
 mod rule;
@@ -56,8 +59,8 @@ pub use error::{Action, Cause, NetlinkError, Step, Subject};
 pub use ethtool::{Driver, Gro};
 pub use fdb::{Fdb, FdbFlags, FdbKey, FdbState};
 pub use generic::{
-    Channels, Coalescing, Ethtool, Features, NapiInstance, NetDevices, RingSizes, TimeStamping,
-    XdpAbilities,
+    Channels, Coalescing, Ethtool, Features, NapiInstance, NetDevices, RingSizes, StampedPackets,
+    TimeStamping, XdpAbilities,
 };
 pub use handle::{Listing, Netlink};
 pub use interface::{IfIndex, IfName, InvalidAddress, InvalidName, MacAddress};
@@ -72,10 +75,13 @@ pub use link::{
     QosMapping, Sit, SitFlags, SitMode, Tos, Ttl, Tun, TunMode, TunnelEncap, Veth, Vlan, VlanFlags,
     VlanProtocol, Vrf, VrfPort, Vxlan, XmitHashPolicy,
 };
+pub use mdb::{FilterMode, Mdb, MdbFlags, MdbGroup, MdbSource, MdbState, Timer};
 pub use neigh::{Neigh, NeighState};
 pub use neighbour_table::NeighbourTable;
+pub use netns::{NamedNamespace, NamesError, NamesStep, NamespaceNames, NamespaceNumber};
 pub use nexthop::{ClockTicks, Group, GroupMember, GroupType, Nexthop, ResilientArgs};
 pub use object::{Messages, Object, Unfit, Verb};
+pub use port_vlan::{PortVlan, PortVlanFlags, VlanState, VlanStatistics};
 pub use prefix::{Family, Prefix};
 pub use route::{
     Detail, Encap, Hop, Ip6Encap, IpEncap, Labels, Metrics, Milliseconds, MplsEncap, Route,

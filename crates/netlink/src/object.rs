@@ -120,6 +120,23 @@ pub trait Object: Clone + fmt::Debug + Default + PartialEq + Send + Sync + 'stat
     /// [`Malformed`] when the message ends too early.
     fn parse(body: &[u8]) -> Result<Option<Self>, Malformed>;
 
+    /// As [`parse`](Self::parse), for messages that speak of several, each of which `take` is handed.
+    ///
+    /// # Errors
+    /// As [`parse`](Self::parse).
+    fn parse_each(body: &[u8], mut take: impl FnMut(Self)) -> Result<(), Malformed> {
+        if let Some(object) = Self::parse(body)? {
+            take(object);
+        }
+        Ok(())
+    }
+
+    /// Length of the fixed header and the attributes of the message that says `verb`, where those are not
+    /// the usual.
+    fn layout(_verb: Verb) -> (usize, &'static [Entry]) {
+        (Self::HEADER_BYTES, Self::entries())
+    }
+
     /// What tells it from others; `None` when it lacks a part of that.
     fn key(&self) -> Option<Self::Key>;
 

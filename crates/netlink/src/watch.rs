@@ -141,10 +141,7 @@ impl<O: Object> Watch<O> {
             pending,
             ..
         } = self;
-        notifications.receive(Wait::No, |message| {
-            pending.extend(note(message, filter, known)?);
-            Ok(())
-        })
+        notifications.receive(Wait::No, |message| note(message, filter, known, pending))
     }
 
     /// Throws away what was queued before the overrun: it is older than the list to come, and what
@@ -190,33 +187,32 @@ impl<O: Object> Watch<O> {
     }
 }
 
-/// What a notification says, and notes it among what is `known`.
+/// What a notification says, as events, and notes it among what is `known`.
 fn note<O: Object>(
     message: Message<'_>,
     filter: &O,
     known: &mut HashMap<O::Key, O>,
-) -> Result<Option<Event<O>>, Malformed> {
+    pending: &mut VecDeque<Event<O>>,
+) -> Result<(), Malformed> {
     let is_new = message.kind == O::MESSAGES.new;
     if !is_new && message.kind != O::MESSAGES.del {
-        return Ok(None);
+        return Ok(());
     }
-    let Some(object) = O::parse(message.body)? else {
-        return Ok(None);
-    };
-    let Some(key) = object.key() else {
-        return Ok(None);
-    };
-    if is_new && object.matches(filter) {
-        return Ok(Some(match known.insert(key, object.clone()) {
-            Some(before) => Event::Changed {
-                before,
-                after: object,
-            },
-            None => Event::Added(object),
-        }));
-    }
-    // It is gone, or is no longer like the filter.
-    Ok(known.remove(&key).map(Event::Removed))
+    O::parse_each(message.body, |object| {
+        let Some(key) = object.key() else { return };
+        pending.extend(if is_new && object.matches(filter) {
+            Some(match known.insert(key, object.clone()) {
+                Some(before) => Event::Changed {
+                    before,
+                    after: object,
+                },
+                None => Event::Added(object),
+            })
+        } else {
+            // It is gone, or is no longer like the filter.
+            known.remove(&key).map(Event::Removed)
+        });
+    })
 }
 
 fn about<O: Object>(filter: &O) -> impl FnOnce(Cause) -> NetlinkError + use<O> {

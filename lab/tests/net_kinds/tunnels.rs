@@ -1,9 +1,9 @@
 //! Tunnels, over IPv4 and IPv6.
 
 use netlink::{
-    DontFragment, TunnelEncap, EncapFlags, EncapPort, FlowInfo, Geneve, Gre, GreInput, GreKey, GreOutput,
-    Hops, Ip6Gre, Ip6Tnl, Ip6TnlMode, Ip6TunnelFlags, Ipip, IpipMode, Link, LinkKind, PortRange,
-    Sit, SitFlags, SitMode, Tos, Ttl, Vxlan,
+    DontFragment, EncapFlags, EncapPort, FlowInfo, Geneve, Gre, GreInput, GreKey, GreOutput, Hops,
+    Ip6Gre, Ip6Tnl, Ip6TnlMode, Ip6TunnelFlags, Ipip, IpipMode, Link, LinkKind, PortRange, Sit,
+    SitFlags, SitMode, Tos, Ttl, TunnelEncap, Vxlan,
 };
 
 use crate::compare::{compare, host, name, of, shown};

@@ -24,7 +24,18 @@ pub fn refused(host: &Host, line: &str) -> String {
 /// What `line` shows as JSON, with details and statistics.
 #[track_caller]
 pub fn json(host: &Host, line: &str) -> Value {
-    let output = output(host, line, &["-json", "-details", "-statistics"]);
+    json_with(host, &["-json", "-details", "-statistics"], line)
+}
+
+/// What `line` shows as JSON.
+#[track_caller]
+pub fn plain_json(host: &Host, line: &str) -> Value {
+    json_with(host, &["-json"], line)
+}
+
+#[track_caller]
+fn json_with(host: &Host, options: &[&str], line: &str) -> Value {
+    let output = output(host, line, options);
     assert!(output.status.success(), "{line}: {}", said(&output));
     match output.stdout.as_slice() {
         [] => Value::Array(Vec::new()),
@@ -64,11 +75,14 @@ pub fn name(text: &str) -> IfName {
 #[track_caller]
 pub fn host() -> (Host, IfIndex, IfIndex) {
     let host = Host::new("host");
-    let pair = Link::named(name("a")).kind(Veth::to(Link::named(name("b")).up(true)));
+    let pair = Link::named(name("a")).kind(Veth::to(Link::named(name("b"))));
     let mut netlink = host.netlink();
-    let a = netlink.create(&pair.up(true)).expect("a pair");
-    let b = netlink.link_named("b").expect("its other end");
-    (host, a.ifindex(), b.ifindex())
+    let a = netlink.create(&pair).expect("a pair");
+    let ends = [a.ifindex(), a.lower.expect("its other end")];
+    for end in ends {
+        netlink.set(&Link::at(end).up(true)).expect("it is up");
+    }
+    (host, ends[0], ends[1])
 }
 
 /// Reads `line` as words of an object.
@@ -89,7 +103,11 @@ pub fn words<T: Table>(host: &Host, line: &str) -> T {
 pub fn shown<T: Table>(host: &Host, object: &T) -> String {
     let mut text = Vec::new();
     object.show(&mut Names(host.netlink()), &mut |word, value| {
-        text.push(format!("{word} {value}"));
+        text.extend(
+            [word.to_owned(), value]
+                .into_iter()
+                .filter(|text| !text.is_empty()),
+        );
     });
     text.join(" ")
 }

@@ -42,6 +42,7 @@ attributes! {
         /// Network identifier at the other end, where it is not the device's.
         "vni" vni: u32 = NDA_VNI;
         /// The interface by which the other end is reached.
+        #[serde(rename = "viaIf")]
         "via" via: IfIndex = NDA_IFINDEX;
         /// The bridge.
         "br" master: IfIndex = NDA_MASTER;

@@ -10,6 +10,7 @@ macro_rules! constants {
 }
 
 mod addr;
+mod bridge;
 mod encap;
 mod family;
 mod generic;
@@ -20,12 +21,14 @@ mod link_kind;
 mod link_tunnel;
 mod message;
 mod neigh;
+mod netns;
 mod newer;
 mod nexthop;
 mod route;
 mod rule;
 
 pub(crate) use addr::*;
+pub(crate) use bridge::*;
 pub(crate) use encap::*;
 pub(crate) use family::*;
 pub(crate) use generic::*;
@@ -36,6 +39,7 @@ pub(crate) use link_kind::*;
 pub(crate) use link_tunnel::*;
 pub(crate) use message::*;
 pub(crate) use neigh::*;
+pub(crate) use netns::*;
 pub(crate) use newer::*;
 pub(crate) use nexthop::*;
 pub(crate) use route::*;
@@ -44,20 +48,21 @@ pub(crate) use rule::*;
 #[cfg(test)]
 mod tests {
     use super::{
-        addr, encap, family, generic, link, link_bond, link_bridge, link_kind, link_tunnel,
-        message, neigh, nexthop, route, rule,
+        addr, bridge, encap, family, generic, link, link_bond, link_bridge, link_kind, link_tunnel,
+        message, neigh, netns, nexthop, route, rule,
     };
     use std::process::Command;
 
     const HEADERS: &str = "sys/socket.h net/if_arp.h linux/if.h linux/netlink.h linux/rtnetlink.h \
         linux/if_link.h linux/if_tunnel.h linux/if_addr.h linux/neighbour.h linux/veth.h linux/genetlink.h \
         linux/ethtool_netlink.h linux/fib_rules.h linux/nexthop.h linux/lwtunnel.h linux/seg6_iptunnel.h \
-        linux/mpls_iptunnel.h";
+        linux/mpls_iptunnel.h linux/if_bridge.h linux/net_namespace.h";
 
     fn all() -> impl Iterator<Item = &'static (&'static str, u64)> {
         [
             addr::ALL,
             encap::ALL,
+            bridge::ALL,
             family::ALL,
             generic::ALL,
             link::ALL,
@@ -68,6 +73,7 @@ mod tests {
             message::ALL,
             neigh::ALL,
             nexthop::ALL,
+            netns::ALL,
             route::ALL,
             rule::ALL,
         ]
