@@ -41,7 +41,7 @@ attributes! {
         /// 1 when segments are acknowledged at once.
         "quickack" quickack: u32 = RTAX_QUICKACK;
         /// Congestion control.
-        "congctl" congctl: String = RTAX_CC_ALGO;
+        "congctl" congestion: String = RTAX_CC_ALGO;
         /// 1 when TCP fast open needs no cookie.
         "fastopen_no_cookie" fastopen_no_cookie: u32 = RTAX_FASTOPEN_NO_COOKIE;
     }
@@ -131,13 +131,18 @@ impl Metrics {
         self.word(word, words)
     }
 
-    /// As [`Table::show`], in one line.
+    /// As `ip(8)` shows them, where two have another name than on its command line.
     pub(super) fn line(&self, lookup: &mut dyn Lookup) -> String {
         let mut line = String::new();
         let lock = self.lock.unwrap_or_default().0;
         self.show(lookup, &mut |word, value| {
             let locked = RouteLocks::named(word).is_some_and(|RouteLocks(bit)| lock & bit != 0);
-            line += &format!(" {word} {}{value}", if locked { "lock " } else { "" });
+            let lock = if locked { "lock " } else { "" };
+            line += &match word {
+                "features" => format!(" {value}"),
+                "congctl" => format!(" congestion {value}"),
+                _ => format!(" {word} {lock}{value}"),
+            };
         });
         line
     }

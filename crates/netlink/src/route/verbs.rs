@@ -2,7 +2,7 @@
 
 use super::header::Header;
 use super::{Route, RouteKey, RouteProtocol, RouteScope, RouteTable, RouteType};
-use crate::codec::{Malformed, Request};
+use crate::codec::{Malformed, Refusal, Request};
 use crate::error::Subject;
 use crate::object::{Messages, Object, Unfit, Verb};
 use crate::prefix::{Family, Prefix};
@@ -103,6 +103,11 @@ impl Object for Route {
                 expires: self.expires,
                 ..other.clone()
             }
+    }
+
+    /// A table that has had no route yet is not there.
+    fn is_none(refusal: &Refusal) -> bool {
+        refusal.source.kind() == std::io::ErrorKind::NotFound
     }
 
     fn subject(&self) -> Subject {
