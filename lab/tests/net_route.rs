@@ -102,10 +102,13 @@ fn as_ip_shows(host: &Host, route: &Route) -> Value {
         value["nexthops"] = hops.into();
     }
     if let Some(Value::Array(metrics)) = value.get_mut("metrics") {
-        metrics[0]
-            .as_object_mut()
-            .expect("an object")
-            .remove("lock");
+        let metrics = metrics[0].as_object_mut().expect("an object");
+        metrics.remove("lock");
+        // Each feature is a key without a value there.
+        if let Some(Value::Array(features)) = metrics.remove("features") {
+            let features = features.iter().filter_map(Value::as_str);
+            metrics.extend(features.map(|name| (name.to_owned(), Value::Null)));
+        }
     }
     value
 }

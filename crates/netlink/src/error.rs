@@ -5,7 +5,7 @@ use std::{fmt, io};
 
 use crate::codec::{Malformed, Refusal};
 use crate::interface::{IfIndex, IfName};
-use crate::object::Unfit;
+use crate::object::{Unfit, Verb};
 use crate::prefix::Prefix;
 
 /// What was being done.
@@ -165,7 +165,41 @@ impl NetlinkError {
     }
 }
 
+impl From<Verb> for Action {
+    fn from(verb: Verb) -> Self {
+        match verb {
+            Verb::Add => Self::Add,
+            Verb::Replace => Self::Replace,
+            Verb::Set => Self::Set,
+            Verb::Append => Self::Append,
+            Verb::Del => Self::Remove,
+            Verb::Get => Self::Get,
+            Verb::List => Self::List,
+        }
+    }
+}
+
 impl Cause {
+    /// Whether it says that datagrams were lost for want of room in the socket.
+    pub(crate) fn is_overrun(&self) -> bool {
+        let overrun = rustix::io::Errno::NOBUFS.raw_os_error();
+        matches!(self, Self::System { source, .. } if source.raw_os_error() == Some(overrun))
+    }
+
+    /// The same for another item of a batch: the failure of a system call, and else that there is no answer.
+    pub(crate) fn again(&self) -> Self {
+        match self {
+            Self::System { step, source } => Self::System {
+                step: *step,
+                source: match source.raw_os_error() {
+                    Some(number) => io::Error::from_raw_os_error(number),
+                    None => source.kind().into(),
+                },
+            },
+            _ => Self::Unanswered,
+        }
+    }
+
     pub(crate) fn system(step: Step) -> impl FnOnce(rustix::io::Errno) -> Self {
         move |errno| Self::System {
             step,

@@ -1,8 +1,8 @@
 //! The network configuration of the kernel, typed: links, their counters and changes, addresses,
 //! routes, nexthops and rules, neighbours, and what drivers say of their links.
 //!
-//! [`Netlink`] asks and tells, [`Ethtool`] and [`NetDevices`] ask drivers, [`Watch`] listens; all belong to the namespace in which they were
-//! opened, for good. Calls block until the kernel has answered, which it does while it takes the
+//! [`Netlink`] asks and tells, [`Ethtool`] and [`NetDevices`] ask drivers, [`Watch`] listens; all belong to the
+//! namespace in which they were opened, for good. Calls block until the kernel has answered, which it does while it takes the
 //! request. A list says whether it is whole ([`Listing::interrupted`]), a refusal carries the kernel's
 //! words ([`Refusal::text`]), and what this room does not know of (attributes, messages, longer
 //! structs) does not disturb it. Each change quotes the `ip(8)` line it equals.
@@ -24,9 +24,11 @@
 #![forbid(unsafe_code)]
 
 mod address;
+mod batch;
 pub mod codec;
 mod error;
 mod ethtool;
+pub mod explain;
 mod generic;
 mod handle;
 mod interface;
@@ -47,6 +49,7 @@ mod verbs;
 mod watch;
 
 pub use address::{Address, DuplicateDetection, InterfaceAddress};
+pub use batch::{Batch, ItemResult, OnError, Outcome};
 pub use codec::{Malformed, Refusal};
 pub use error::{Action, Cause, NetlinkError, Step, Subject};
 pub use ethtool::{Driver, Gro};

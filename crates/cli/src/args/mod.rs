@@ -8,6 +8,7 @@ mod doctor;
 mod filter;
 mod latency;
 mod mode;
+mod net;
 mod output;
 mod ping;
 mod read;
@@ -25,6 +26,7 @@ pub use doctor::DoctorArgs;
 pub use filter::{Emit, FilterArgs, Place};
 pub use latency::LatencyArgs;
 pub use mode::ModeArgs;
+pub use net::{BatchArgs, ExplainArgs, MonitorArgs, NetArgs};
 pub use output::{FileFormat, OutputArgs};
 pub use ping::{Origin, PingArgs};
 pub use read::ReadArgs;
@@ -58,6 +60,15 @@ pub enum Command {
     Ping(Box<PingArgs>),
 
     Doctor(DoctorArgs),
+
+    /// Links: make, change, remove and show them, as 'ip link' does
+    Link(Box<NetArgs>),
+
+    Batch(BatchArgs),
+
+    Monitor(MonitorArgs),
+
+    Explain(ExplainArgs),
 
     Demo(DemoArgs),
 

@@ -99,9 +99,19 @@ impl Request {
 
     /// Adds `flags` to those of the message under construction.
     pub(crate) fn flag(&mut self, flags: u16) {
-        let place = self.start + 6;
-        let had = u16::from_ne_bytes([self.bytes[place], self.bytes[place + 1]]);
-        self.overwrite(place, &(had | flags).to_ne_bytes());
+        let all = self.flags() | flags;
+        self.overwrite(self.start + 6, &all.to_ne_bytes());
+    }
+
+    /// Takes `flags` from those of the message under construction.
+    pub(crate) fn unflag(&mut self, flags: u16) {
+        let left = self.flags() & !flags;
+        self.overwrite(self.start + 6, &left.to_ne_bytes());
+    }
+
+    /// Takes away what stands behind the first `length` bytes, a message that is not to be sent.
+    pub(crate) fn truncate(&mut self, length: usize) {
+        self.bytes.truncate(length);
     }
 
     /// Ends the message under construction: fills in its length and its number.
@@ -120,6 +130,11 @@ impl Request {
     /// Whether the message under construction asks for something to be made or changed.
     pub(crate) fn changes(&self) -> bool {
         self.flags() & (NLM_F_CREATE | NLM_F_ECHO) != 0
+    }
+
+    /// Fills the message up, so that another may follow.
+    pub(crate) fn fill_up(&mut self) {
+        self.bytes.resize(self.bytes.len().next_multiple_of(4), 0);
     }
 
     /// The messages.

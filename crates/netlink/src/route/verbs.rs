@@ -52,6 +52,9 @@ impl Object for Route {
             self.put_choice(verb, request);
             return Ok(());
         }
+        if self.nhid.is_some() && (self.dev.is_some() || self.nexthops.is_some()) {
+            return Object::put(&self.clone().settable(), verb, request);
+        }
         let dst = self.check()?;
         let family = dst.family();
         let (table, table_attribute) = self.table_for(verb);
@@ -103,6 +106,43 @@ impl Object for Route {
                 expires: self.expires,
                 ..other.clone()
             }
+    }
+
+    /// Where a nexthop object says where packets go, the kernel tells that too, and takes it no more.
+    fn settable(self) -> Self {
+        let route = Self {
+            flags: None,
+            iif: None,
+            mark: None,
+            uid: None,
+            ..self
+        };
+        if route.nhid.is_none() {
+            return route;
+        }
+        Self {
+            gateway: None,
+            via: None,
+            dev: None,
+            nexthops: None,
+            encap: None,
+            ..route
+        }
+    }
+
+    fn restricted(mut self, to: &Self) -> Self {
+        let (dst, family, table) = (self.dst, self.family, self.table);
+        let (src, tos, metric) = (self.src, self.tos, self.metric);
+        Table::restrict(&mut self, to);
+        Self {
+            dst,
+            family,
+            table,
+            src,
+            tos,
+            metric,
+            ..self
+        }
     }
 
     /// A table that has had no route yet is not there.

@@ -20,6 +20,9 @@ pub trait Code<T> {
 
     /// Makes `value` what `change` says.
     fn merge(value: &mut T, change: T);
+
+    /// Keeps those parts of `value` alone that `to` has.
+    fn restrict(_value: &mut T, _to: &T) {}
 }
 
 /// A set of attributes with a struct of its own.
@@ -41,6 +44,9 @@ pub trait Table: Default {
 
     /// Takes over each attribute that is given in `change`.
     fn merge(&mut self, change: Self);
+
+    /// Keeps the attributes alone that are given in `to`.
+    fn restrict(&mut self, to: &Self);
 
     /// Reads the field that `word` means, with the words behind it that are its value; `Ok(false)` when
     /// it means none.
@@ -215,6 +221,10 @@ impl<T: Table> Code<T> for Nested {
     fn merge(value: &mut T, change: T) {
         value.merge(change);
     }
+
+    fn restrict(value: &mut T, to: &T) {
+        value.restrict(to);
+    }
 }
 
 impl<T: Table> Code<Box<T>> for Boxed {
@@ -230,6 +240,10 @@ impl<T: Table> Code<Box<T>> for Boxed {
 
     fn matches(value: &Box<T>, wanted: &Box<T>) -> bool {
         T::matches(value, wanted)
+    }
+
+    fn restrict(value: &mut Box<T>, to: &Box<T>) {
+        T::restrict(value, to);
     }
 
     fn merge(value: &mut Box<T>, change: Box<T>) {

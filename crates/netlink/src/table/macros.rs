@@ -147,6 +147,22 @@ macro_rules! attributes {
                 })*
             }
 
+            #[allow(unused_variables, reason = "a table may be empty")]
+            fn restrict(&mut self, to: &Self) {
+                $($(
+                    if to.$hfield.is_none() {
+                        self.$hfield = None;
+                    }
+                )*)?
+                $(match (&mut self.$field, &to.$field) {
+                    (Some(value), Some(to)) =>
+                        <crate::table::attributes!(@code $($code)?) as crate::table::Code<$type>>
+                            ::restrict(value, to),
+                    (place, None) => *place = None,
+                    (None, Some(_)) => {}
+                })*
+            }
+
             #[allow(unused_variables, reason = "a table may have no words")]
             fn word(
                 &mut self,

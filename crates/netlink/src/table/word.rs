@@ -49,6 +49,16 @@ pub struct BadWord {
     pub found: Option<String>,
 }
 
+impl BadWord {
+    /// `found` stood where `wanted` was to be read.
+    pub fn new(wanted: &str, found: Option<&str>) -> Self {
+        Self {
+            wanted: wanted.to_owned(),
+            found: found.map(str::to_owned),
+        }
+    }
+}
+
 impl<'a> Words<'a> {
     /// Reads `words`; names in them are looked up in `lookup`.
     pub fn new(words: &'a [String], lookup: &'a mut dyn Lookup) -> Self {
@@ -131,7 +141,7 @@ impl fmt::Display for BadWord {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { wanted, found } = self;
         match found {
-            Some(found) => write!(f, "{found:?} is no value of {wanted}"),
+            Some(found) => write!(f, "{found:?} is not {wanted}"),
             None => write!(f, "{wanted} lacks a value"),
         }
     }

@@ -76,6 +76,13 @@ impl Table for LinkInfo {
         }
     }
 
+    fn restrict(&mut self, to: &Self) {
+        match (&mut self.kind, &to.kind) {
+            (Some(kind), Some(to)) => kind.restrict(to),
+            (place, _) => *place = None,
+        }
+    }
+
     fn word(&mut self, word: &str, words: &mut Words<'_>) -> Result<bool, BadWord> {
         self.kind
             .as_mut()

@@ -1,0 +1,171 @@
+//! One command: read, carried out, shown.
+
+use std::io::{self, Write};
+
+use abi::namespace::NetNamespace;
+use netlink::table::{BadWord, Lookup, Words};
+use netlink::{Cause, Netlink, NetlinkError, Subject, Verb};
+use serde_json::json;
+
+use super::door::Noun;
+use super::names::Names;
+use super::spelled::{Extent, Family, NO_LINK, Spelled};
+use super::verb;
+use crate::args::NetArgs;
+use crate::failure::{self, Exit, Failure};
+use crate::json;
+
+/// Runs `tapline NOUN …`.
+pub fn run(noun: Noun, args: &NetArgs) -> Result<Exit, Failure> {
+    let mut stack = Stack::open(args.netns.as_deref())?;
+    let (verb, words) = verb::split(&args.words)?;
+    noun.door().run(&mut stack, verb, words, args)
+}
+
+/// A namespace's configuration, and what its links are called.
+#[derive(Debug)]
+pub struct Stack {
+    pub netlink: Netlink,
+    pub names: Names,
+}
+
+impl Stack {
+    /// Opens that of the namespace called `name`, or of the program's own.
+    pub fn open(name: Option<&str>) -> Result<Self, Failure> {
+        let open = || match name {
+            Some(name) => {
+                let namespace = NetNamespace::named(name).map_err(|error| {
+                    Failure::job_on(format!("network namespace {name}"), &error)
+                })?;
+                Ok::<_, Failure>(Netlink::open_in(&namespace)?)
+            }
+            None => Ok(Netlink::open()?),
+        };
+        Ok(Self {
+            netlink: open()?,
+            names: Names::new(open()?),
+        })
+    }
+}
+
+/// Carries out a command on objects of one kind.
+pub fn carry_out<O: Spelled>(
+    stack: &mut Stack,
+    verb: Verb,
+    words: &[String],
+    args: &NetArgs,
+) -> Result<Exit, Failure> {
+    let family = match (args.v4, args.v6) {
+        (true, _) => Family::V4,
+        (_, true) => Family::V6,
+        _ => Family::Any,
+    };
+    let object = read::<O>(stack, verb, family, words)?;
+    let Stack { netlink, names } = stack;
+    let done = match verb {
+        Verb::Add => netlink.add(&object),
+        Verb::Replace => netlink.replace(&object),
+        Verb::Set => netlink.set(&object),
+        Verb::Append => netlink.append(&object),
+        Verb::Del => netlink.del(&object),
+        Verb::Get | Verb::List => return show(stack, verb, &object, args),
+    };
+    done.map_err(|mut error| {
+        // Links are looked up by their names and changed by their indices; people know the names.
+        if let Subject::Link(index) = error.subject
+            && let Some(name) = names.name(index)
+        {
+            error.subject = Subject::LinkNamed(name);
+        }
+        error
+    })?;
+    Ok(Exit::Done)
+}
+
+/// Reads the words behind a verb.
+pub fn read<O: Spelled>(
+    stack: &mut Stack,
+    verb: Verb,
+    family: Family,
+    words: &[String],
+) -> Result<O, Failure> {
+    let mut words = Words::new(words, &mut stack.names);
+    O::read(verb, family, &mut words).map_err(|bad| usage(O::NOUN, &bad))
+}
+
+/// What could not be read: a name that nothing has is no wrong usage.
+fn usage(noun: &str, bad: &BadWord) -> Failure {
+    if bad.wanted == NO_LINK {
+        let name = bad.found.as_deref().unwrap_or_default();
+        return Failure::new(
+            Exit::Failed,
+            format!("{noun}: there is no link {name} ({})", failure::NO_LINK),
+        );
+    }
+    Failure::new(
+        Exit::Usage,
+        format!("{noun}: {bad} ('tapline {noun} --help' tells more)"),
+    )
+}
+
+fn show<O: Spelled>(
+    stack: &mut Stack,
+    verb: Verb,
+    object: &O,
+    args: &NetArgs,
+) -> Result<Exit, Failure> {
+    let extent = Extent {
+        details: args.details,
+        statistics: args.statistics,
+    };
+    let (objects, interrupted) = match verb {
+        Verb::Get => (vec![stack.netlink.get(object)?], false),
+        // A key that is missing is an error, as it is for ip(8), and not an empty list.
+        _ if object.key().is_some() && O::HAS_GET => (vec![stack.netlink.get(object)?], false),
+        _ => {
+            let listing = stack.netlink.list(object)?;
+            stack.names.load();
+            (listing.items, listing.interrupted)
+        }
+    };
+    let mut out = io::stdout().lock();
+    for object in &objects {
+        if args.json {
+            writeln!(
+                out,
+                "{}",
+                json::line(&object.json(&mut stack.names, extent))
+            )?;
+        } else {
+            writeln!(out, "{}", object.text(&mut stack.names, extent))?;
+        }
+    }
+    if args.json {
+        let summary = json!({
+            "event": "summary", "objects": objects.len(), "interrupted": interrupted,
+        });
+        writeln!(out, "{}", json::line(&summary))?;
+    } else if interrupted {
+        let line = "the list changed while it was made: some may be missing or shown twice";
+        writeln!(io::stderr(), "tapline: {line}")?;
+    }
+    out.flush()?;
+    Ok(Exit::Done)
+}
+
+impl From<NetlinkError> for Failure {
+    fn from(error: NetlinkError) -> Self {
+        let exit = match (error.errno(), &error.cause) {
+            (_, Cause::Unfit(_)) => Exit::Usage,
+            (Some(libc::EPERM | libc::EACCES), _) => Exit::Privilege,
+            (Some(libc::EOPNOTSUPP), _) => Exit::Unsupported,
+            _ => Exit::Failed,
+        };
+        let advice = match exit {
+            Exit::Privilege => "; run with sudo or setcap",
+            _ => "",
+        };
+        let Failure { line, .. } = Failure::job(&error);
+        Failure::new(exit, format!("{line}{advice}"))
+    }
+}
