@@ -123,26 +123,25 @@ impl Metrics {
 
     /// As [`Table::word`], with `lock` before the value.
     pub(super) fn read_word(&mut self, word: &str, words: &mut Words<'_>) -> Result<bool, BadWord> {
-        let locked = RouteLocks::named(word).filter(|_| words.peek() == Some("lock"));
-        if let Some(RouteLocks(bit)) = locked {
+        let is_locked = words.peek() == Some("lock");
+        if is_locked {
             words.next();
+        }
+        // One that is given stays, for ip(8) locks it without being told.
+        let locked = RouteLocks::named(word).filter(|_| is_locked || word == "rto_min");
+        if let Some(RouteLocks(bit)) = locked {
             self.lock = Some(RouteLocks(self.lock.unwrap_or_default().0 | bit));
         }
         self.word(word, words)
     }
 
-    /// As `ip(8)` shows them, where two have another name than on its command line.
+    /// As `ip(8)` shows them.
     pub(super) fn line(&self, lookup: &mut dyn Lookup) -> String {
         let mut line = String::new();
         let lock = self.lock.unwrap_or_default().0;
         self.show(lookup, &mut |word, value| {
             let locked = RouteLocks::named(word).is_some_and(|RouteLocks(bit)| lock & bit != 0);
-            let lock = if locked { "lock " } else { "" };
-            line += &match word {
-                "features" => format!(" {value}"),
-                "congctl" => format!(" congestion {value}"),
-                _ => format!(" {word} {lock}{value}"),
-            };
+            line += &format!(" {word} {}{value}", if locked { "lock " } else { "" });
         });
         line
     }
