@@ -33,6 +33,8 @@ done
 [ "${1:-}" != aarch64 ] || [ -e /usr/aarch64-linux-gnu/include/stdio.h ] || missing+=(libc6-dev-arm64-cross)
 # The lab compares with libpcap; the program does without.
 [ "${1:-}" = build ] || [ -e /usr/include/pcap/pcap.h ] || missing+=(libpcap-dev)
+# A peer of the netlink bench.
+[ "${1:-}" != bench ] || [ -e /usr/include/libnl3/netlink/route/route.h ] || missing+=(libnl-route-3-dev)
 
 if ! command -v cargo >/dev/null; then
     echo "a Rust toolchain is needed in the PATH: see https://rustup.rs; with sudo, keep yours:" >&2

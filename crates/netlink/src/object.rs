@@ -3,7 +3,7 @@
 use std::fmt;
 use std::hash::Hash;
 
-use crate::codec::{Malformed, Message, Request};
+use crate::codec::{Malformed, Message, Refusal, Request};
 use crate::error::Subject;
 use crate::table::Entry;
 use crate::uapi::{NLM_F_ACK, NLM_F_APPEND, NLM_F_CREATE, NLM_F_DUMP, NLM_F_EXCL, NLM_F_REPLACE};
@@ -146,6 +146,11 @@ pub trait Object: Clone + fmt::Debug + Default + PartialEq + Send + Sync + 'stat
     /// Whether `other` is the same in all that somebody configures: counters may differ.
     fn is_same(&self, other: &Self) -> bool {
         self == other
+    }
+
+    /// Whether the refusal of a question for all says no more than that there are none.
+    fn is_none(_refusal: &Refusal) -> bool {
+        false
     }
 
     /// It without what the kernel only tells: what is said to make one like it.

@@ -114,6 +114,10 @@ impl Netlink {
             }),
             Err(unfit) => Err(Cause::Unfit(unfit)),
         };
+        let listed = match listed {
+            Err(Cause::Refused(refusal)) if O::is_none(&refusal) => Ok(Listing::default()),
+            listed => listed,
+        };
         self.done(Verb::List, filter, request, listed)
     }
 
@@ -135,7 +139,10 @@ impl Netlink {
             }),
             Err(unfit) => Err(Cause::Unfit(unfit)),
         };
-        let listed = listed.map(|consistency| consistency == Consistency::Whole);
+        let listed = match listed {
+            Err(Cause::Refused(refusal)) if O::is_none(&refusal) => Ok(true),
+            listed => listed.map(|consistency| consistency == Consistency::Whole),
+        };
         self.done(Verb::List, filter, request, listed)
     }
 

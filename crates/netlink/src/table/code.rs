@@ -251,6 +251,10 @@ impl<T: Table> Code<Box<T>> for Boxed {
         T::matches(value, wanted)
     }
 
+    fn restrict(value: &mut Box<T>, to: &Box<T>) {
+        T::restrict(value, to);
+    }
+
     fn merge(value: &mut Box<T>, change: Box<T>) {
         T::merge(value, *change);
     }
