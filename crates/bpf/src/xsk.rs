@@ -249,6 +249,7 @@ pub(crate) fn attach_remedy(refusal: &XdpAttachError, multi_buffer: bool) -> Opt
              removes it",
         ),
         EOPNOTSUPP if is_native => Some("its driver has no XDP: take the generic place"),
+        _ if refusal.mtu.as_ref().is_some_and(|mtu| mtu.is_certain) => None,
         EINVAL | ERANGE if is_native && !multi_buffer => {
             Some("its MTU may be too large for XDP: lower it, or take frames of several buffers")
         }

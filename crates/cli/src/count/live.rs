@@ -42,6 +42,7 @@ struct Size {
 pub struct Live {
     classes: Vec<Class>,
     span_ns: u64,
+    last: Figures,
     paint: Paint,
     is_unicode: bool,
     drawn: Option<Drawn>,
@@ -122,6 +123,7 @@ impl Live {
         Self {
             classes: names.map(class).collect(),
             span_ns: 0,
+            last: Figures::default(),
             paint,
             is_unicode,
             drawn: None,
@@ -131,8 +133,20 @@ impl Live {
     /// Draws `figures` and what is known from before.
     pub fn draw(&mut self, figures: &Figures) -> io::Result<()> {
         self.add(figures);
+        self.last = figures.clone();
+        self.draw_last()
+    }
+
+    /// Has something said, which stays above the table.
+    pub fn aside(&mut self, say: impl FnOnce()) -> io::Result<()> {
+        self.end()?;
+        say();
+        self.draw_last()
+    }
+
+    fn draw_last(&mut self) -> io::Result<()> {
         let size = window();
-        let lines = self.lines(figures, size);
+        let lines = self.lines(&self.last, size);
         let mut text = self.erasing(size);
         for line in &lines {
             text.push_str(line);

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tapline::count::{ClassTotals, Place, Snapshot, Tally};
+use tapline::count::{ClassTotals, CountedLink, Place, Snapshot, Tally};
 
 use super::figures::{ClassFigures, Groups};
 use super::table::{fitted, rates, width};
@@ -20,6 +20,8 @@ const MOST_NAME: usize = 40;
 pub struct Summary<'a> {
     pub totals: &'a Snapshot,
     pub places: &'a [Place],
+    /// As they were at the end.
+    pub links: &'a [CountedLink],
 }
 
 impl Summary<'_> {
@@ -67,8 +69,17 @@ impl Summary<'_> {
             "duration_ns": self.totals.since_start_ns,
             "layer": args.layer.name,
             "by": args.by.map(tapline::count::Key::name),
-            "interfaces": self.places.iter().map(start::place_json).collect::<Value>(),
+            "interfaces": self.places.iter().map(|place| self.place_json(place)).collect::<Value>(),
         })
+    }
+
+    fn place_json(&self, place: &Place) -> Value {
+        let mut object = start::place_json(place);
+        if let Some(link) = self.links.iter().find(|link| link.index == place.index) {
+            object["state"] = link.state.name().into();
+            object["down_ns"] = link.down_ns.into();
+        }
+        object
     }
 
     fn text(&self, args: &CountArgs) -> String {
@@ -92,6 +103,15 @@ impl Summary<'_> {
             let (packets, bytes) = (grouped(tally.packets), grouped(tally.bytes));
             let name = fitted(&name, columns);
             let _ = writeln!(out, "{name}{packets:>15}{bytes:>20}{pps:>12}{bps:>12}");
+        }
+        for (name, hooks) in start::hooks(self.places) {
+            let _ = write!(out, "counted on {name}: {hooks}");
+            let mut links = self.links.iter();
+            if let Some(link) = links.find(|link| link.link == name && link.down_ns > 0) {
+                let down = span(Duration::from_nanos(link.down_ns));
+                let _ = write!(out, "; down or without carrier for {down}");
+            }
+            out.push('\n');
         }
         out
     }

@@ -3,10 +3,12 @@
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
 
+use tapline::count::CountedLink;
+
 use super::figures::Figures;
 use super::lines::Lines;
 use super::live::Live;
-use super::{csv, json, setup, spark};
+use super::{csv, json, links, setup, spark};
 use crate::args::CountArgs;
 use crate::paint::{self, Paint};
 
@@ -63,6 +65,18 @@ impl Teller {
             Self::Csv => write(&csv::lines(figures)),
             Self::Lines(lines) => write(&lines.of(figures)),
             Self::Live(live) => live.draw(figures),
+        }
+    }
+
+    /// An interface went down, or came up.
+    pub fn link(&mut self, link: &CountedLink) -> io::Result<()> {
+        match self {
+            Self::Json => links::event(link),
+            Self::Live(live) => live.aside(|| links::warn(link)),
+            Self::Csv | Self::Lines(_) => {
+                links::warn(link);
+                Ok(())
+            }
         }
     }
 
