@@ -155,8 +155,7 @@ impl<C: Consumer> Consumer for Observed<C> {
         self.ticks_left -= 1;
         if self.ticks_left == 0 {
             self.ticks_left = self.ticks;
-            self.tell(account)
-                .map_err(|error| format!("cannot write to standard output: {error}"))?;
+            self.tell(account).map_err(crate::output::named)?;
         }
         self.inner.tick(now_ns, account)
     }

@@ -162,7 +162,7 @@ fn refuse_none(list: &List) -> Result<(), Failure> {
 }
 
 fn on_stdout(error: &io::Error) -> Failure {
-    Failure::job_on("cannot write to standard output", error)
+    Failure::stdout(error)
 }
 
 /// Success is that every target answered, or that no more was lost than is tolerated.
