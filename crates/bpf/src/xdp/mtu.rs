@@ -84,7 +84,8 @@ impl fmt::Display for XdpMtu {
             write!(f, ", {mtu},")?;
         }
         f.write_str(if self.is_certain { " is" } else { " may be" })?;
-        let (link, most) = (self.link.as_deref().unwrap_or("PEER"), Self::ONE_PAGE);
+        let unknown = if self.is_peer { "PEER" } else { "IF" };
+        let (link, most) = (self.link.as_deref().unwrap_or(unknown), Self::ONE_PAGE);
         write!(
             f,
             " too large for XDP in the driver: 'ip link set {link} mtu {most}'"
