@@ -20,7 +20,7 @@ pub fn is_stdout(path: &Path) -> bool {
 }
 
 /// An error of standard output that says so.
-pub fn named(source: io::Error) -> io::Error {
+pub fn named(source: &io::Error) -> io::Error {
     let text = format!("cannot write to {STDOUT}: {source}");
     io::Error::new(source.kind(), text)
 }

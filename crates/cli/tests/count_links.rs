@@ -36,19 +36,16 @@ fn an_interface_that_is_down_is_told_and_counted_when_it_comes_up() {
     ended.exit(0);
     assert_eq!(tally(&totals(&ended, "test")), (30, 3000));
     let summary = ended.summary();
-    for place in summary.0["interfaces"].as_array().expect("places") {
-        assert_eq!(
-            (&place["name"], &place["state"]),
-            (&link.into(), &"up".into())
-        );
-        let down = place["down_ns"].as_u64().expect("a time");
-        assert!(
-            (1..summary.number("duration_ns")).contains(&down),
-            "{place}"
-        );
-        return;
-    }
-    panic!("{summary:?}");
+    let place = &summary.0["interfaces"][0];
+    assert_eq!(
+        (&place["name"], &place["state"]),
+        (&link.into(), &"up".into())
+    );
+    let down = place["down_ns"].as_u64().expect("a time");
+    assert!(
+        (1..summary.number("duration_ns")).contains(&down),
+        "{place}"
+    );
 }
 
 #[test]

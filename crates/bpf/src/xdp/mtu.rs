@@ -143,9 +143,9 @@ mod tests {
     }
 
     /// Attributes as the kernel writes them.
-    fn attributes(name: &[u8; 4], mtu: u32) -> Vec<u8> {
+    fn attributes(name: [u8; 4], mtu: u32) -> Vec<u8> {
         let mut bytes = Vec::new();
-        for (kind, value) in [(IFLA_IFNAME, *name), (IFLA_MTU, mtu.to_ne_bytes())] {
+        for (kind, value) in [(IFLA_IFNAME, name), (IFLA_MTU, mtu.to_ne_bytes())] {
             bytes.extend(8_u16.to_ne_bytes());
             bytes.extend(kind.to_ne_bytes());
             bytes.extend(value);
@@ -157,7 +157,7 @@ mod tests {
     fn where_drivers_do_not_say_what_is_wrong_a_large_mtu_is_the_likely_reason() {
         let look = |mtu, code| {
             let refusal = io::Error::from_raw_os_error(code);
-            let found = XdpMtu::look(&attributes(b"eth0", mtu), &refusal);
+            let found = XdpMtu::look(&attributes(*b"eth0", mtu), &refusal);
             found.map(|found| found.to_string())
         };
         let remedy = "too large for XDP in the driver: 'ip link set eth0 mtu 3498'";

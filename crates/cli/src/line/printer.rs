@@ -66,7 +66,7 @@ impl Printer {
         if result.is_err() {
             self.lost += waiting;
         }
-        result.map_err(output::named)
+        result.map_err(|error| output::named(&error))
     }
 
     /// Packets whose line may not have been written.
