@@ -18,6 +18,15 @@ pub fn missing(needed: &[(CapabilitySet, &'static str)]) -> Vec<&'static str> {
     missing.map(|&(_, name)| name).collect()
 }
 
+/// Whether capabilities are those of a user namespace, which count for nothing outside of it.
+///
+/// # Source
+/// user_namespaces(7): the first one maps all numbers to themselves.
+pub fn is_in_user_namespace() -> bool {
+    let map = std::fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
+    !map.is_empty() && !map.split_whitespace().eq(["0", "0", "4294967295"])
+}
+
 /// Gives up every capability but two: `CAP_DAC_OVERRIDE`, with which root writes files anywhere, as
 /// files made by rotation may need, and, if a program `counts`, `CAP_BPF`, without which its
 /// counters cannot be read before Linux 5.19. Open sockets go on to work.

@@ -64,6 +64,16 @@ fn a_wrong_filter_is_shown_with_its_place() {
     assert!(complaint.starts_with(&start), "{complaint}");
     assert!(complaint.contains("did you mean \"port\"?"), "{complaint}");
     assert_eq!(ended.stderr[1..], ["  udp prot 53", "      ^^^^"]);
+    // A name with a blank, and a comparison, which is none.
+    for (class, has_hint) in [
+        ("my web=tcp port 80", true),
+        ("tcp[13] & 2 = 2 ad udp", false),
+    ] {
+        let ended = run(&scene.right, &[class]);
+        let complaint = ended.exit(2);
+        let hint = " (the NAME of 'NAME=FILTER' has no blanks)";
+        assert_eq!(complaint.ends_with(hint), has_hint, "{complaint}");
+    }
     // The words of a filter that is not quoted.
     let ended = run(&scene.right, &["web=tcp", "port", "80"]);
     let complaint = ended.exit(2);
@@ -139,6 +149,22 @@ fn without_privilege_it_says_which_are_missing() {
             assert_eq!(ended.refusal(3), expected, "{kept}");
         }
     }
+}
+
+/// There a process may have them all, and the kernel asks for those outside.
+#[test]
+fn the_privileges_of_a_user_namespace_are_said_to_be_none() {
+    let scene = Scene::new();
+    let link = name(&scene.right);
+    let mut command = scene.right.command("unshare");
+    command.args(["--user", "--map-root-user", PROGRAM, "count", "-i", &link]);
+    assert_eq!(
+        spawn(command).finish().refusal(3),
+        format!(
+            "cannot count on {link}: Operation not permitted (needs CAP_BPF, CAP_NET_ADMIN and \
+             CAP_PERFMON outside of this user namespace; run with sudo or setcap)"
+        )
+    );
 }
 
 #[test]

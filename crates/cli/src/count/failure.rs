@@ -17,6 +17,8 @@ pub fn of_filter(args: &CountArgs, error: &CountError, below: String) -> Failure
     if args.classes.len() > 1 {
         // Words of a filter that are not quoted become classes of their own.
         line += " (a class is one argument: 'NAME=FILTER')";
+    } else if args.classes.iter().any(|class| is_like_a_name(&class.name)) {
+        line += " (the NAME of 'NAME=FILTER' has no blanks)";
     }
     Failure {
         below,
@@ -24,23 +26,29 @@ pub fn of_filter(args: &CountArgs, error: &CountError, below: String) -> Failure
     }
 }
 
+/// Whether words before an `=` were taken for a comparison, and do not look like one.
+fn is_like_a_name(expression: &str) -> bool {
+    let before = expression.split_once('=').map(|(before, _)| before);
+    before.is_some_and(|name| name.contains(' ') && !name.contains(['[', '&', '<', '>', '!']))
+}
+
 /// A count that cannot begin. Of missing privileges all are told at once, not the one that the kernel
 /// asked for first.
 pub fn of_opening(args: &CountArgs, error: CountError) -> Failure {
-    let (exit, _) = advice(&error);
-    let missing = if exit == Exit::Privilege {
-        privilege::missing(&NEEDED)
-    } else {
-        Vec::new()
-    };
-    if missing.is_empty() {
+    if advice(&error).0 != Exit::Privilege {
         return error.into();
     }
-    let source = innermost(&error);
-    let (links, missing) = (args.interface.join(", "), enumerated(&missing));
+    let needed = match privilege::missing(&NEEDED).as_slice() {
+        [] if privilege::is_in_user_namespace() => {
+            enumerated(&NEEDED.map(|(_, name)| name)) + " outside of this user namespace"
+        }
+        [] => return error.into(),
+        missing => enumerated(missing),
+    };
+    let (links, source) = (args.interface.join(", "), innermost(&error));
     Failure::new(
         Exit::Privilege,
-        format!("cannot count on {links}: {source} (needs {missing}; run with sudo or setcap)"),
+        format!("cannot count on {links}: {source} (needs {needed}; run with sudo or setcap)"),
     )
 }
 
