@@ -18,9 +18,10 @@ const IFLA_INFO_KIND: u16 = 1;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct XdpMtu {
-    /// The interface that has it; a veth looks at that of its other end. `None` if that cannot be asked.
+    /// The interface that has it; a veth looks at that of its other end. `None` if that cannot be asked,
+    /// or is called what is better not pasted into a shell.
     pub link: Option<String>,
-    /// Bytes; `None` as above.
+    /// Bytes; `None` if it cannot be asked.
     pub mtu: Option<u32>,
     /// Whether it is that of the other end.
     pub is_peer: bool,
@@ -61,12 +62,18 @@ impl XdpMtu {
         // A driver that says no more than that something is wrong is believed to mean a large one.
         let is_large = mtu.is_some_and(|mtu| mtu > Self::ONE_PAGE);
         (is_certain || is_large).then(|| Self {
-            link: owner.and_then(|owner| Some(text(find(owner, IFLA_IFNAME)?))),
+            link: owner.and_then(|owner| name(find(owner, IFLA_IFNAME)?)),
             mtu,
             is_peer,
             is_certain,
         })
     }
+}
+
+/// The other end may be in a namespace whose owner is not to be trusted.
+fn name(value: &[u8]) -> Option<String> {
+    let is_plain = |c: char| c.is_alphanumeric() || "._-@".contains(c);
+    Some(text(value)).filter(|name| name.chars().all(is_plain))
 }
 
 impl fmt::Display for XdpMtu {
@@ -169,5 +176,6 @@ mod tests {
         ] {
             assert_eq!(look(mtu, code), expected, "{mtu} {code}");
         }
+        assert_eq!(name(b"a;b\0"), None);
     }
 }

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tapline::count::{ClassTotals, CountedLink, Place, Snapshot, Tally};
+use tapline::count::{ClassTotals, CountedLink, LinkState, Place, Snapshot, Tally};
 
 use super::figures::{ClassFigures, Groups};
 use super::table::{fitted, rates, width};
@@ -13,6 +13,9 @@ use super::{json as figures_json, setup, start};
 use crate::args::CountArgs;
 use crate::json;
 use crate::units::{grouped, span};
+
+/// Shortest time for which it is told that an interface was down: it would be 0.0 s.
+const LEAST_DOWN_NS: u64 = 50_000_000;
 
 /// Widest column for names.
 const MOST_NAME: usize = 40;
@@ -107,7 +110,9 @@ impl Summary<'_> {
         for (name, hooks) in start::hooks(self.places) {
             let _ = write!(out, "counted on {name}: {hooks}");
             let mut links = self.links.iter();
-            if let Some(link) = links.find(|link| link.link == name && link.down_ns > 0) {
+            let was_down =
+                |link: &CountedLink| link.state != LinkState::Up || link.down_ns >= LEAST_DOWN_NS;
+            if let Some(link) = links.find(|link| link.link == name && was_down(link)) {
                 let down = span(Duration::from_nanos(link.down_ns));
                 let _ = write!(out, "; down or without carrier for {down}");
             }

@@ -191,7 +191,8 @@ impl Count {
     }
 
     /// Gives every interval to `take` until that breaks, or the time is over, or `stop` says so, or
-    /// an interface is removed; one that goes down ends nothing ([`Count::links`]). The last interval comes too. `take` may change the classes.
+    /// an interface is removed; one that goes down ends nothing ([`Count::links`]). The last interval
+    /// comes too. `take` may change the classes.
     ///
     /// # Errors
     /// [`CountError::Read`].
