@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Tool and the Debian package it comes in.
-const PACKAGES: [(&str, &str); 28] = [
+const PACKAGES: [(&str, &str); 30] = [
     ("bpftool", "bpftool"),
     ("bridge", "iproute2"),
     ("capinfos", "wireshark-common"),
@@ -15,6 +15,7 @@ const PACKAGES: [(&str, &str); 28] = [
     ("ethtool", "ethtool"),
     ("getent", "libc-bin"),
     ("gzip", "gzip"),
+    ("fping", "fping"),
     ("ip", "iproute2"),
     ("iperf3", "iperf3"),
     ("mausezahn", "netsniff-ng"),
@@ -25,6 +26,7 @@ const PACKAGES: [(&str, &str); 28] = [
     ("prlimit", "util-linux"),
     ("python3", "python3"),
     ("setpriv", "util-linux"),
+    ("setsid", "util-linux"),
     ("ss", "iproute2"),
     ("strace", "strace"),
     ("tc", "iproute2"),

@@ -22,6 +22,7 @@ mod paint;
 mod ping;
 mod privilege;
 mod read;
+mod screen;
 mod signals;
 mod units;
 mod usage;

@@ -2,21 +2,13 @@
 
 mod support;
 
-use std::fs::File;
-use std::io::Read;
-use std::process::Command;
-use std::sync::mpsc::{Receiver, channel};
-use std::thread;
-use std::time::Duration;
-
 use rustix::io::ioctl_fionread;
 use rustix::pipe::fcntl_setpipe_size;
 use rustix::process::Signal;
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use rustix::termios::{Winsize, tcsetwinsize};
 use support::count::{OFTEN, command, start_text};
 use support::frames::{frames, udp};
-use support::run::{Running, spawn, spawn_into, wait_until};
+use support::run::{spawn, spawn_into, wait_until};
+use support::terminal::Terminal;
 use support::{Scene, name};
 
 #[test]
@@ -143,72 +135,6 @@ fn the_time_ends_the_count() {
     support::count::totals(&ended, "all");
 }
 
-/// The terminal that a program writes to.
-struct Terminal {
-    control: File,
-    coming: Receiver<Vec<u8>>,
-    seen: String,
-}
-
-impl Terminal {
-    /// Starts `command` on a terminal of so many columns and rows.
-    fn start(mut command: Command, columns: u16, rows: u16) -> (Self, Running) {
-        let control = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
-        grantpt(&control).expect("its end");
-        unlockpt(&control).expect("its end");
-        let path = ptsname(&control, Vec::new()).expect("its name");
-        let path = path.to_str().expect("a path").to_owned();
-        let end = File::options()
-            .read(true)
-            .write(true)
-            .open(path)
-            .expect("its end");
-        let control = File::from(control);
-        resize(&control, columns, rows);
-        command
-            .env("TERM", "xterm")
-            .env("LC_ALL", "C.UTF-8")
-            .stdout(end);
-        let running = spawn_into(command);
-        let mut reader = control.try_clone().expect("the terminal");
-        let (sender, coming) = channel();
-        thread::spawn(move || {
-            let mut piece = [0; 4096];
-            // Ends with EIO when nobody has the other end any more.
-            while let Ok(read @ 1..) = reader.read(&mut piece) {
-                if sender.send(piece[..read].to_vec()).is_err() {
-                    break;
-                }
-            }
-        });
-        let terminal = Self {
-            control,
-            coming,
-            seen: String::new(),
-        };
-        (terminal, running)
-    }
-
-    /// Takes what comes until `text` is there.
-    fn wait_for(&mut self, text: &str) {
-        while !self.seen.contains(text) {
-            let more = self.coming.recv_timeout(Duration::from_mins(1));
-            let more = more.unwrap_or_else(|_| panic!("no {text:?} in {:?}", self.seen));
-            self.seen.push_str(&String::from_utf8_lossy(&more));
-        }
-    }
-}
-
-fn resize(control: &File, columns: u16, rows: u16) {
-    let size = Winsize {
-        ws_col: columns,
-        ws_row: rows,
-        ws_xpixel: 0,
-        ws_ypixel: 0,
-    };
-    tcsetwinsize(control, size).expect("a size");
-}
-
 #[test]
 fn a_terminal_has_a_table_that_is_drawn_over_itself() {
     let scene = Scene::new();
@@ -223,10 +149,10 @@ fn a_terminal_has_a_table_that_is_drawn_over_itself() {
     terminal.wait_for("█");
     // In another window it begins anew.
     terminal.seen.clear();
-    resize(&terminal.control, 40, 2);
+    terminal.resize(40, 2);
     terminal.wait_for("\r\x1b[J");
     terminal.wait_for("(3 more lines than the window has)");
-    resize(&terminal.control, 80, 24);
+    terminal.resize(80, 24);
     running.signal(Signal::INT);
     terminal.wait_for("bytes (l2)");
     let ended = running.finish();

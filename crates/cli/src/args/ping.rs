@@ -109,6 +109,11 @@ pub struct PingArgs {
     #[arg(short)]
     pub numeric: bool,
 
+    /// A table that is drawn again and again: who loses most or is slowest, latest round trips,
+    /// percentiles; the key s sorts it another way, q ends
+    #[arg(long, conflicts_with_all = ["json", "csv", "verbose", "quiet", "dry_run"])]
+    pub live: bool,
+
     /// JSON Lines instead of text. Percentiles of each target are kept for up to 65536 targets, and for
     /// more with --histogram
     #[arg(long, conflicts_with = "csv")]

@@ -15,11 +15,10 @@ mod json;
 mod lines;
 mod links;
 mod live;
+mod rates;
 mod setup;
-mod spark;
 mod start;
 mod summary;
-mod table;
 mod teller;
 
 pub use job::run;

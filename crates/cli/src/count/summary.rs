@@ -8,10 +8,11 @@ use serde_json::{Value, json};
 use tapline::count::{ClassTotals, CountedLink, LinkState, Place, Snapshot, Tally};
 
 use super::figures::{ClassFigures, Groups};
-use super::table::{fitted, rates, width};
+use super::rates::rates;
 use super::{json as figures_json, setup, start};
 use crate::args::CountArgs;
 use crate::json;
+use crate::screen::{fitted, width};
 use crate::units::{grouped, span};
 
 /// Shortest time for which it is told that an interface was down: it would be 0.0 s.

@@ -8,9 +8,10 @@ use tapline::count::CountedLink;
 use super::figures::Figures;
 use super::lines::Lines;
 use super::live::Live;
-use super::{csv, json, links, setup, spark};
+use super::{csv, json, links, setup};
 use crate::args::CountArgs;
 use crate::paint::{self, Paint};
+use crate::screen::Sparks;
 
 /// Shortest time between two drawings of a table.
 const LEAST_DRAWN: Duration = Duration::from_millis(100);
@@ -33,7 +34,11 @@ impl Teller {
             Self::Csv
         } else if is_screen && !args.quiet {
             let paint = Paint::new(true);
-            Self::Live(Live::new(names.iter().cloned(), paint, spark::is_unicode()))
+            Self::Live(Live::new(
+                names.iter().cloned(),
+                paint,
+                Sparks::of_terminal(),
+            ))
         } else {
             let names = names.iter().map(String::as_str);
             let with_fraction = args.interval.subsec_nanos() > 0;

@@ -1,6 +1,6 @@
 //! The run, from its list of targets to its exit status.
 
-use std::io;
+use std::io::{self, IsTerminal};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -16,12 +16,16 @@ use super::{dry_run, failure, setup, sidelines};
 use crate::args::PingArgs;
 use crate::failure::{Exit, Failure};
 use crate::metrics::{Board, Server, ping_families};
-use crate::{privilege, signals};
+use crate::{paint, privilege, signals};
 
 /// Looks between two postings of counters: a second.
 const POSTED_TICKS: u32 = 5;
 
 pub fn run(args: &PingArgs) -> Result<Exit, Failure> {
+    if args.live && (!io::stdout().is_terminal() || paint::is_terminal_dumb()) {
+        let line = "--live draws on a terminal, and standard output is none";
+        return Err(Failure::new(Exit::Usage, line));
+    }
     let list = List::read(args)?;
     refuse_none(&list)?;
     for line in &list.left_out {
@@ -49,7 +53,7 @@ pub fn run(args: &PingArgs) -> Result<Exit, Failure> {
         board = Some(posted);
     }
 
-    let mut teller = choose(args, count);
+    let mut teller = choose(args, count, stop.stopper());
     let start = Start {
         prober: pinger.prober(),
         forecast: &forecast,
@@ -74,6 +78,7 @@ pub fn run(args: &PingArgs) -> Result<Exit, Failure> {
     let end = End {
         outcome: &outcome,
         left_out: list.left_out.len(),
+        only: None,
     };
     let told = failed.map_or_else(|| teller.end(&end), Err);
     if let Ended::Wait(error) = &outcome.ended {

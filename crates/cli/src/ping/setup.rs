@@ -13,7 +13,7 @@ use tapline::probe::{Forecast, Key, Plan};
 use crate::args::{Origin, PingArgs};
 use crate::failure::{Exit, Failure};
 
-/// Targets up to which JSON and CSV have percentiles without being asked: 57 MB of histograms.
+/// Targets up to which JSON, CSV and the live table have percentiles without being asked: 57 MB of histograms.
 const MOST_HISTOGRAMS: u32 = 65_536;
 
 /// How often a run looks at what is asked of it, such as its status.
@@ -25,7 +25,7 @@ pub fn options(args: &PingArgs, targets: u32) -> Options {
         Some(Origin::Link(name)) => (None, Some(name.clone())),
         None => (None, None),
     };
-    let is_table = args.json || args.csv;
+    let is_table = args.json || args.csv || args.live;
     Options {
         count: args.count.map(Into::into),
         interval: args.interval,

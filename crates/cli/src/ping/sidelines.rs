@@ -4,13 +4,11 @@ use std::fmt::Display;
 use std::io::{self, Write};
 
 use tapline::ping::Outcome;
+use tapline::probe::{NetworkError, NetworkErrors};
 
 use super::network_words::words;
 use super::teller::Start;
 use crate::units::grouped;
-
-/// ICMP errors that the totals name; how many more there are is said.
-const MOST_ERRORS: usize = 10;
 
 /// Says something on standard error, on a line of its own.
 pub fn warn(line: &str) {
@@ -81,19 +79,19 @@ pub fn rest(out: &mut impl Write, outcome: &Outcome) -> io::Result<()> {
     Ok(())
 }
 
-/// ICMP errors by router.
-pub fn errors(out: &mut impl Write, outcome: &Outcome) -> io::Result<()> {
-    let errors = outcome.prober.errors();
-    for (error, count) in errors.iter().take(MOST_ERRORS) {
+/// ICMP errors by router, a line for each of the first `most`, and how many more there are.
+pub fn error_lines(errors: &NetworkErrors, most: usize) -> Vec<String> {
+    let line = |(error, count): (NetworkError, u64)| {
         let (router, words) = (error.router, words(&error));
-        writeln!(out, "errors: {} from {router}: {words}", grouped(count))?;
-    }
-    let more = errors.iter().skip(MOST_ERRORS).map(|(_, count)| count);
+        format!("errors: {} from {router}: {words}", grouped(count))
+    };
+    let mut lines: Vec<String> = errors.iter().take(most).map(line).collect();
+    let more = errors.iter().skip(most).map(|(_, count)| count);
     let more = more.sum::<u64>() + errors.others();
     if more > 0 {
-        writeln!(out, "errors: {} more, --json has them", grouped(more))?;
+        lines.push(format!("errors: {} more, --json has them", grouped(more)));
     }
-    Ok(())
+    lines
 }
 
 /// By what the figures were obtained.
