@@ -8,7 +8,7 @@ test=("${build[@]}" tcpdump:tcpdump tshark:tshark dumpcap:wireshark-common ip:ip
     ethtool:ethtool zstd:zstd gzip:gzip unshare:util-linux setpriv:util-linux ping:iputils-ping
     python3:python3)
 bench=("${build[@]}" tcpdump:tcpdump dumpcap:wireshark-common netsniff-ng:netsniff-ng ip:iproute2
-    nft:nftables)
+    nft:nftables ping:iputils-ping fping:fping)
 aarch64=("${build[@]}" qemu-aarch64:qemu-user aarch64-linux-gnu-gcc:gcc-aarch64-linux-gnu)
 
 case ${1:-} in

@@ -15,11 +15,11 @@ pub fn targets(prober: &Prober, left_out: usize) -> String {
         if all == 1 { "target" } else { "targets" },
         [answered, u64::from(all) - answered, all.into()].map(grouped),
     );
-    let mut line = format!("{all} {noun}: {answered} answered, {silent} did not");
-    if left_out > 0 {
-        line += &format!("; {left_out} left out");
+    let line = format!("{all} {noun}: {answered} answered, {silent} did not");
+    match left_out {
+        0 => line,
+        left_out => format!("{line}; {left_out} left out"),
     }
-    line
 }
 
 /// What became of the probes, as a sum.
@@ -32,13 +32,13 @@ pub fn account(counts: &Counts) -> String {
         counts.errors,
     ]
     .map(grouped);
-    let mut line = format!(
+    let line = format!(
         "{sent} probes sent = {received} received + {lost} lost + {late} late + {errors} errors"
     );
-    if counts.pending() > 0 {
-        line += &format!(" + {} awaited", grouped(counts.pending()));
+    match counts.pending() {
+        0 => line,
+        pending => format!("{line} + {} awaited", grouped(pending)),
     }
-    line
 }
 
 /// Answers that ended no probe, if there were any.

@@ -19,8 +19,8 @@ pub struct Recent {
 
 #[derive(Clone, Copy, Debug)]
 struct Times {
-    /// In nanoseconds, a ring.
-    times_ns: [f32; KEPT],
+    /// Round trips.
+    ring_ns: [f32; KEPT],
     /// Where the next one goes, and how many there are.
     next: u8,
     count: u8,
@@ -29,7 +29,7 @@ struct Times {
 impl Recent {
     pub fn new(targets: u32) -> Self {
         let nothing = Times {
-            times_ns: [LOST; KEPT],
+            ring_ns: [LOST; KEPT],
             next: 0,
             count: 0,
         };
@@ -55,7 +55,7 @@ impl Recent {
         let Some(times) = self.targets.get_mut(target as usize) else {
             return;
         };
-        times.times_ns[usize::from(times.next)] = time_ns;
+        times.ring_ns[usize::from(times.next)] = time_ns;
         times.next = (times.next + 1) % KEPT as u8;
         times.count = (times.count + 1).min(KEPT as u8);
     }
@@ -66,7 +66,7 @@ impl Recent {
         times.into_iter().flat_map(move |times| {
             let count = usize::from(times.count).min(most);
             let first = usize::from(times.next) + KEPT - count;
-            (first..first + count).map(move |place| match times.times_ns[place % KEPT] {
+            (first..first + count).map(move |place| match times.ring_ns[place % KEPT] {
                 LOST => MISSING,
                 time_ns => time_ns.into(),
             })
