@@ -13,7 +13,7 @@ use super::list::List;
 use super::status::Status;
 use super::teller::{End, Start, Teller, choose};
 use super::{dry_run, failure, setup, sidelines};
-use crate::args::PingArgs;
+use crate::args::{Origin, PingArgs};
 use crate::failure::{Exit, Failure};
 use crate::metrics::{Board, Server, ping_families};
 use crate::{paint, privilege, signals};
@@ -28,6 +28,7 @@ pub fn run(args: &PingArgs) -> Result<Exit, Failure> {
     }
     let list = List::read(args)?;
     refuse_none(&list)?;
+    refuse_other_family(args, &list)?;
     for line in &list.left_out {
         sidelines::warn(line);
     }
@@ -157,20 +158,35 @@ fn refuse_none(list: &List) -> Result<(), Failure> {
             Failure::new(Exit::Usage, "every target is excluded by --exclude")
         }
         [] => Failure::new(Exit::Usage, "the list has no targets"),
-        [only] => Failure::new(Exit::Failed, only.as_str()),
+        [only] => Failure::new(Exit::Usage, only.as_str()),
         [first, others @ ..] => Failure {
             below: others.join("\n"),
-            ..Failure::new(Exit::Failed, first.as_str())
+            ..Failure::new(Exit::Usage, first.as_str())
         },
     };
     Err(failure)
+}
+
+/// Some target can be asked from the address that was given.
+fn refuse_other_family(args: &PingArgs, list: &List) -> Result<(), Failure> {
+    let Some(Origin::Address(address)) = args.interface else {
+        return Ok(());
+    };
+    if list.targets.has_family(address.is_ipv6()) {
+        return Ok(());
+    }
+    let family = if address.is_ipv6() { "IPv6" } else { "IPv4" };
+    let line = format!("-I {address} is an address of {family}, and no target is");
+    Err(Failure::new(Exit::Usage, line))
 }
 
 fn on_stdout(error: &io::Error) -> Failure {
     Failure::stdout(error)
 }
 
-/// Success is that every target answered, or that no more was lost than is tolerated.
+/// Success is that every target answered, or that no more was lost than is tolerated. As ping and fping
+/// have it, targets that are unknown, or a single one to which nothing could be sent, are an error of
+/// another kind than silence.
 fn finish(args: &PingArgs, end: &End<'_>) -> Result<Exit, Failure> {
     let Outcome { prober, .. } = end.outcome;
     let total = prober.total();
@@ -186,9 +202,14 @@ fn finish(args: &PingArgs, end: &End<'_>) -> Result<Exit, Failure> {
     }
     let all_answered =
         || (0..prober.targets().len()).all(|target| prober.counts(target).received > 0);
-    if end.left_out == 0 && (args.fail_loss.is_some() || all_answered()) {
-        Ok(Exit::Done)
-    } else {
-        Ok(Exit::Failed)
-    }
+    let is_refused = prober.targets().len() == 1 && total.sent == 0 && total.local_drops > 0;
+    Ok(
+        if end.left_out > 0 || (is_refused && args.fail_loss.is_none()) {
+            Exit::Usage
+        } else if args.fail_loss.is_some() || all_answered() {
+            Exit::Done
+        } else {
+            Exit::Failed
+        },
+    )
 }

@@ -142,7 +142,7 @@ impl Teller for LikeFping<'_> {
     }
 
     fn event(&mut self, event: &Event<'_>, prober: &Prober) -> io::Result<()> {
-        if self.args.quiet {
+        if self.args.quiet || self.args.live {
             return Ok(());
         }
         if self.args.verbose {

@@ -34,11 +34,20 @@ pub fn not_sent(name: &str, sequence: Option<u16>, error: &io::Error) {
     warn(&format!("{sequence}not sent to {name}: {}", reason(error)));
 }
 
-/// The system's words without the number that Rust appends.
+/// The system's words without the number that Rust appends, and what they mean where that is not plain.
+///
+/// # Source
+/// EACCES: `raw_sendmsg` and `ip_output_key_hash`, net/ipv4: a broadcast without `SO_BROADCAST`, or a
+/// route that prohibits. EPERM: netfilter, `nf_hook_slow`, net/netfilter/core.c.
 pub fn reason(error: &io::Error) -> String {
     let text = error.to_string();
     let end = text.find(" (os error ").unwrap_or(text.len());
-    text[..end].to_owned()
+    let meaning = match error.raw_os_error() {
+        Some(libc::EACCES) => ": a broadcast address, or a route that prohibits",
+        Some(libc::EPERM) => ": by a firewall of this host",
+        _ => "",
+    };
+    format!("{}{meaning}", &text[..end])
 }
 
 /// What else became of probes and answers, if anything did.

@@ -33,12 +33,12 @@ pub struct Live<'a> {
     next: Instant,
     /// When the last drawing was, and how many probes had been sent by then.
     last: (Instant, u64),
-    /// Who tells of the beginning and the end.
+    /// Who tells of the beginning and the end, and is told everything in between.
     ends: Box<dyn Teller + 'a>,
 }
 
 impl<'a> Live<'a> {
-    /// `ends` tells of the beginning and the end, and is told nothing else; `stopper` ends the run.
+    /// `ends` tells of the beginning and the end, and of nothing else; `stopper` ends the run.
     pub fn new(targets: u32, ends: Box<dyn Teller + 'a>, stopper: Stopper) -> Self {
         let keys = Keys::open();
         let now = Instant::now();
@@ -104,6 +104,7 @@ impl Teller for Live<'_> {
     }
 
     fn event(&mut self, event: &Event<'_>, prober: &Prober) -> io::Result<()> {
+        self.ends.event(event, prober)?;
         match event {
             Event::Answer { verdict, .. } => match *verdict {
                 Verdict::Received {
