@@ -38,7 +38,7 @@ fn keys_sort_the_table_and_end_the_run() {
     let targets = ["10.1.0.2", "10.9.0.1", "192.0.2.1"];
     let arguments = [&["-i", "50ms"], &targets[..]].concat();
     let (mut terminal, running) = Terminal::start_session(command(&scene.left, &arguments), 90, 24);
-    terminal.wait_for("by loss  s: by delay  q: end");
+    terminal.wait_for("sorted by loss; s: by delay, q: end");
     assert!(!terminal.is_as_usual());
     terminal.wait_for("errors: ");
     terminal.wait_for(" from 10.1.0.2: Destination Host Unreachable");
@@ -46,10 +46,10 @@ fn keys_sort_the_table_and_end_the_run() {
     terminal.wait_for("××××");
     terminal.wait_for("████");
     terminal.press("s");
-    terminal.wait_for("by delay  s: by list  q: end");
+    terminal.wait_for("sorted by delay; s: by list, q: end");
     terminal.press("ss");
     terminal.seen.clear();
-    terminal.wait_for("by loss  s: by delay  q: end");
+    terminal.wait_for("sorted by loss; s: by delay, q: end");
     // In another window it begins anew, and fewer lines fit.
     terminal.resize(60, 10);
     terminal.seen.clear();
@@ -110,7 +110,7 @@ fn without_keys_signals_end_it() {
     let mut command = scene.left.command("setsid");
     command.args([PROGRAM, "ping", "--live", "-i", "20ms", "10.1.0.2"]);
     let (mut terminal, running) = Terminal::start(command, 80, 24);
-    terminal.wait_for("by loss\x1b[0m\r");
+    terminal.wait_for("sorted by loss\x1b[0m\r");
     assert!(terminal.is_as_usual());
     running.signal(Signal::INT);
     finish(&mut terminal, running, "raw back end").exit(0);

@@ -8,12 +8,12 @@ use crate::table::{self, cell};
 use crate::tool::{Kind, Tool};
 
 /// Probes of a trial, and milliseconds between them.
-const PROBES: u32 = 50;
+const PROBES: u32 = 36;
 const INTERVAL_MS: u32 = 50;
 
 /// When measuring begins, after the start, and how long it takes: the probes go on beyond it.
 const BEFORE: Duration = Duration::from_millis(300);
-const MEASURED: Duration = Duration::from_secs(2);
+const MEASURED: Duration = Duration::from_millis(1400);
 
 /// Payloads of the flood; none is no flood.
 const FLOODS: [Option<u32>; 3] = [None, Some(56), Some(3)];

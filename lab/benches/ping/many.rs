@@ -10,11 +10,11 @@ use crate::table::{self, cell};
 use crate::tool::{Kind, Tool};
 
 const TARGETS: u32 = 1000;
-const ROUNDS: u32 = 5;
+const ROUNDS: u32 = 4;
 
 /// When measuring begins, after the start, and how long it takes.
 const BEFORE: Duration = Duration::from_millis(500);
-const MEASURED: Duration = Duration::from_secs(4);
+const MEASURED: Duration = Duration::from_secs(3);
 
 pub fn run(rig: &Rig, tools: &[Tool], rounds: u32) {
     let list = NamedTempFile::new().expect("a file");

@@ -3,6 +3,7 @@
 use std::io::{self, IsTerminal};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use rustix::thread::CapabilitySet;
 use tapline::Stopper;
@@ -18,8 +19,8 @@ use crate::failure::{Exit, Failure};
 use crate::metrics::{Board, Server, ping_families};
 use crate::{paint, privilege, signals};
 
-/// Looks between two postings of counters: a second.
-const POSTED_TICKS: u32 = 5;
+/// Time between two postings of counters.
+const POSTED: Duration = Duration::from_secs(1);
 
 pub fn run(args: &PingArgs) -> Result<Exit, Failure> {
     if args.live && (!io::stdout().is_terminal() || paint::is_terminal_dumb()) {
@@ -69,7 +70,7 @@ pub fn run(args: &PingArgs) -> Result<Exit, Failure> {
         stopper: stop.stopper(),
         failed: None,
         board,
-        ticks: 0,
+        posted: Instant::now(),
     };
     let outcome = pinger.run(
         &mut |event: &Event<'_>, prober: &Prober| watch.see(event, prober),
@@ -99,8 +100,8 @@ struct Watch<'a> {
     /// Why nothing more can be told.
     failed: Option<io::Error>,
     board: Option<Arc<Board>>,
-    /// Looks since counters were posted.
-    ticks: u32,
+    /// When counters were posted.
+    posted: Instant,
 }
 
 impl Watch<'_> {
@@ -138,11 +139,10 @@ impl Watch<'_> {
         if self.quit.swap(false, Ordering::Relaxed) {
             self.status.tell(prober);
         }
-        self.ticks += 1;
         if let Some(board) = &self.board
-            && self.ticks >= POSTED_TICKS
+            && self.posted.elapsed() >= POSTED
         {
-            self.ticks = 0;
+            self.posted = Instant::now();
             board.post(ping_families(prober));
         }
     }

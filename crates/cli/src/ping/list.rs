@@ -132,9 +132,10 @@ fn text(path: &Path) -> Result<String, Failure> {
         File::open(path).and_then(|mut file| read(&mut file))
     };
     text.map_err(|error| {
-        let source = match is_stdout(path) {
-            true => "standard input".to_owned(),
-            false => path.display().to_string(),
+        let source = if is_stdout(path) {
+            "standard input".to_owned()
+        } else {
+            path.display().to_string()
         };
         let what = format!("cannot read targets from {source}");
         Failure::job_on(what, &error)

@@ -113,7 +113,7 @@ rtt min/p50/avg/p99/max/mdev = 0.010/0.010/0.177/0.698/0.700/0.239 ms
 10.0.0.2     100%        -        -        -        -        -  ××××××××
 10.0.0.3      25%    0.700    0.400    0.311    0.688    0.700  ×▂▃▄×▆▇█
 10.0.0.1       0%    0.010    0.010    0.010    0.010    0.010  ████████
-by loss  s: by delay  q: end"
+sorted by loss; s: by delay, q: end"
     );
     assert_eq!(
         drawn(&view, &prober, 40, 9),
@@ -125,7 +125,7 @@ rtt min/p50/avg/p99/max/mdev = 0.010/0~
              loss  last ms     mean
 10.0.0.2     100%        -        -
 (2 more targets)
-by loss  s: by delay  q: end"
+sorted by loss; s: by delay, q: end"
     );
 }
 

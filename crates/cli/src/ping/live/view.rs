@@ -98,14 +98,12 @@ impl View {
         if let Some(refusal) = &self.refusal {
             lines.push(format!("not sent: {}, at last: {refusal}", grouped(unsent)));
         }
+        let order = self.order.name();
         let keys = if self.has_keys {
-            format!(
-                "by {}  s: by {}  q: end",
-                self.order.name(),
-                self.order.next().name()
-            )
+            let next = self.order.next().name();
+            format!("sorted by {order}; s: by {next}, q: end")
         } else {
-            format!("by {}", self.order.name())
+            format!("sorted by {order}")
         };
         let keys = self.paint.dim(&cut(&keys, room));
         let lines = lines.iter().map(|line| cut(line, room));
