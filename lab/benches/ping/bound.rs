@@ -5,6 +5,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::time::Instant;
 
 use abi::bpf::{SockFilter, attach_classic};
+use abi::process::thread_usage;
 use rustix::net::{
     AddressFamily, MMsgHdr, SendAncillaryBuffer, SendFlags, SocketType, connect, ipproto, sendmmsg,
     socket,
@@ -17,8 +18,8 @@ use crate::rig::{PEER, Rig, on_subject_cpu};
 /// Messages of a system call.
 const BATCH: usize = 64;
 
-/// Requests by a raw socket, many with each system call. Requests per second that were answered.
-pub fn raw(rig: &Rig, count: u64) -> f64 {
+/// Requests by a raw socket, many with each system call.
+pub fn raw(rig: &Rig, count: u64) -> [f64; 2] {
     let message = request();
     measured(rig, || {
         let socket = deaf_socket();
@@ -37,7 +38,7 @@ pub fn raw(rig: &Rig, count: u64) -> f64 {
 }
 
 /// Requests as whole frames by a packet socket, one with each system call.
-pub fn packet(rig: &Rig, count: u64) -> f64 {
+pub fn packet(rig: &Rig, count: u64) -> [f64; 2] {
     let frame = frame(rig);
     let out = rig.left.interface().index;
     measured(rig, || {
@@ -46,14 +47,18 @@ pub fn packet(rig: &Rig, count: u64) -> f64 {
     })
 }
 
-fn measured(rig: &Rig, send: impl FnOnce() + Send) -> f64 {
-    on_subject_cpu(|| {
-        let before = rig.arrived();
-        let start = Instant::now();
-        rig.left.run(send);
-        let seconds = start.elapsed().as_secs_f64();
-        (rig.arrived() - before) as f64 / seconds
-    })
+/// Answers a second, and for a second of processor time.
+fn measured(rig: &Rig, send: impl FnOnce() + Send) -> [f64; 2] {
+    let (before, start) = (rig.arrived(), Instant::now());
+    let cpu = on_subject_cpu(|| {
+        rig.left.run(|| {
+            send();
+            thread_usage().cpu
+        })
+    });
+    let seconds = start.elapsed().as_secs_f64();
+    let answered = (rig.arrived() - before) as f64;
+    [answered / seconds, answered / cpu.as_secs_f64()]
 }
 
 fn request() -> Vec<u8> {

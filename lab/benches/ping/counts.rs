@@ -57,11 +57,10 @@ pub fn run(rig: &Rig, tapline: &Tool, is_long: bool) {
         eprintln!("bench: {}", case.name);
         let (start, before) = (Instant::now(), echoes(host));
         let arguments = format!("ping --json -q --rate max -s 16 {}", case.arguments);
-        let output = tapline.start(&rig.left, &arguments).wait_with_output();
-        let output = output.expect("it ends");
+        let finished = tapline.start(&rig.left, &arguments).finish();
         let asked = echoes(host) - before;
-        let summary = summary(&String::from_utf8_lossy(&output.stdout));
-        let summary = summary.unwrap_or_else(|| panic!("{output:?}"));
+        let summary = summary(&finished.text);
+        let summary = summary.unwrap_or_else(|| panic!("{finished:?}"));
         let number = |key: &str| summary[key].as_u64().unwrap_or(u64::MAX);
         let counts = ["sent", "received", "lost"].map(number);
         let adds_up = counts == [case.probes, case.probes, 0] && asked == case.probes;

@@ -1,6 +1,5 @@
 //! Round trips as they are told, beside those of the kernel.
 
-use std::io::Read;
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -78,9 +77,6 @@ pub fn run(rig: &Rig, tools: &[Tool], rounds: u32) {
         .into_iter()
         .chain(peers.iter().map(|tool| tool.name().to_owned()));
     let names: Vec<String> = names.collect();
-    rig.left
-        .run(|| std::fs::write("/proc/sys/net/ipv4/ping_group_range", "0 2147483647"))
-        .expect("root");
     let mut rows: Vec<Vec<Row>> = Load::ALL
         .map(|_| names.iter().map(|_| Row::default()).collect())
         .into();
@@ -251,11 +247,9 @@ fn program(rig: &Rig, tool: &Tool) -> Told {
         Kind::Fping => format!("-c {PROBES} -p 1 {PEER}"),
         _ => format!("-n -c {PROBES} -i 0.001 {PEER}"),
     };
-    let mut child = on_subject_cpu(|| tool.start(&rig.left, &arguments));
-    let mut text = String::new();
-    let out = child.stdout.as_mut().expect("a pipe");
-    out.read_to_string(&mut text).expect("text");
-    child.wait().expect("it ends");
+    let text = on_subject_cpu(|| tool.start(&rig.left, &arguments))
+        .finish()
+        .text;
     let peer = PEER.parse().expect("an address");
     let number_and_time = |line: &str| {
         let (number, time) = if tool.kind == Kind::Fping {

@@ -79,16 +79,18 @@ pub fn run(rig: &Rig, tools: &[Tool], rounds: u32) {
 impl Row {
     fn add(&mut self, rig: &Rig, tool: &Tool) {
         let arguments = tool.steady(PEER, PROBES, INTERVAL_MS);
-        let child = tool.start(&rig.left, &arguments);
+        let running = tool.start(&rig.left, &arguments);
         pause(BEFORE);
-        let (start, arrived, cpu) = (Instant::now(), rig.arrived(), used(&child));
+        let (start, arrived, cpu) = (Instant::now(), rig.arrived(), used(&running.child));
         pause(MEASURED);
-        let cpu = used(&child).saturating_sub(cpu);
+        let cpu = used(&running.child).saturating_sub(cpu);
         let seconds = start.elapsed().as_secs_f64();
         self.arrived
             .push((rig.arrived() - arrived) as f64 / seconds);
         self.cpu.push(cpu.as_secs_f64() / seconds * 100.0);
-        let counted = tool.counted(child, PROBES).expect("it counts");
+        let counted = tool
+            .counted(&running.finish().text, PROBES)
+            .expect("it counts");
         self.lost.push(f64::from(PROBES) - counted.received);
     }
 }

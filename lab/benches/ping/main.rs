@@ -14,7 +14,9 @@
 //! **Round trips** stand beside the kernel's, from its stamp of the request on the way out of the
 //! interface to that of the answer on its way in, by libpcap; what lies beyond it is taken probe by
 //! probe. tapline's are those of its library, the others' those of their lines. **CPU** is the processor
-//! time of a process without its start and end. bpfpinger is measured where Go can build it; the
+//! time of a process without its start and end. Rates stand beside the probes for a second of processor
+//! time, to which the kernel adds its answering, done within the sender's system calls; others on the
+//! machine take nothing from that. bpfpinger is measured where Go can build it; the
 //! environment variable `BPFPINGER` may name a folder with its source.
 
 #![forbid(unsafe_code)]

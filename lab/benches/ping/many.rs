@@ -35,13 +35,15 @@ pub fn run(rig: &Rig, tools: &[Tool], rounds: u32) {
     for number in 1..=rounds {
         eprintln!("bench: a thousand targets, round {number} of {rounds}");
         for (place, (tool, arguments)) in ways.iter().enumerate() {
-            let child = tool.start(&rig.left, arguments);
+            let running = tool.start(&rig.left, arguments);
             pause(BEFORE);
-            let (start, before) = (Instant::now(), used(&child));
+            let (start, before) = (Instant::now(), used(&running.child));
             pause(MEASURED);
-            let used = used(&child).saturating_sub(before).as_secs_f64();
+            let used = used(&running.child).saturating_sub(before).as_secs_f64();
             cpu[place].push(used / start.elapsed().as_secs_f64() * 100.0);
-            let counted = tool.counted(child, ROUNDS * TARGETS).expect("it counts");
+            let counted = tool
+                .counted(&running.finish().text, ROUNDS * TARGETS)
+                .expect("it counts");
             lost[place].push(f64::from(ROUNDS * TARGETS) - counted.received);
         }
     }

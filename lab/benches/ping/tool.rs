@@ -1,8 +1,11 @@
 //! Programs that ask hosts for echoes: how each is told to do the same, and what each says.
 
+use std::io::{PipeReader, Read};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
+use abi::process;
 use serde_json::Value;
 use tapline_lab::{Host, tool};
 
@@ -21,6 +24,33 @@ pub enum Kind {
 pub struct Tool {
     pub kind: Kind,
     pub program: PathBuf,
+}
+
+/// A program at work.
+#[derive(Debug)]
+pub struct Running {
+    pub child: Child,
+    said: PipeReader,
+}
+
+/// What a program said and used.
+#[derive(Debug)]
+pub struct Finished {
+    pub text: String,
+    pub cpu: Duration,
+}
+
+impl Running {
+    /// Waits for its end.
+    pub fn finish(mut self) -> Finished {
+        let mut text = String::new();
+        self.said.read_to_string(&mut text).expect("text");
+        let ended = process::wait(self.child).expect("it ends");
+        Finished {
+            text,
+            cpu: ended.cpu,
+        }
+    }
 }
 
 /// What a program counted.
@@ -80,16 +110,18 @@ impl Tool {
         Some(text.lines().next()?.trim().to_owned())
     }
 
-    /// Starts it on `host` with these arguments, its outputs piped.
-    pub fn start(&self, host: &Host, arguments: &str) -> Child {
+    /// Starts it on `host` with these arguments.
+    pub fn start(&self, host: &Host, arguments: &str) -> Running {
+        let (said, outputs) = std::io::pipe().expect("a pipe");
         let mut command = host.command(self.program.to_str().expect("a path of text"));
         command.args(arguments.split_whitespace());
         command
             .env("LC_ALL", "C")
             .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        command.spawn().expect("it starts")
+            .stdout(outputs.try_clone().expect("a pipe"))
+            .stderr(outputs);
+        let child = command.spawn().expect("it starts");
+        Running { child, said }
     }
 
     /// Arguments for `count` probes to `target`, one every `interval_ms`, with counts at the end.
@@ -106,13 +138,10 @@ impl Tool {
     }
 
     /// Finds the counts in what it printed.
-    pub fn counted(&self, child: Child, count: u32) -> Option<Counted> {
-        let output = child.wait_with_output().ok()?;
-        let text = [output.stdout, output.stderr].concat();
-        let text = String::from_utf8_lossy(&text);
+    pub fn counted(&self, text: &str, count: u32) -> Option<Counted> {
         match self.kind {
             Kind::Tapline => {
-                let summary = summary(&text)?;
+                let summary = summary(text)?;
                 Some(Counted {
                     sent: summary["sent"].as_f64()?,
                     received: summary["received"].as_f64()?,
