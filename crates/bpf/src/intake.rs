@@ -185,7 +185,6 @@ impl Intake {
     pub fn attach(&self, ifindex: u32, place: XdpPlace) -> Result<XdpLink, RedirectError> {
         XdpLink::attach(&self.program, ifindex, place).map_err(|refusal| RedirectError::Attach {
             refusal: Box::new(refusal),
-            multi_buffer: true,
         })
     }
 

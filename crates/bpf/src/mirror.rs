@@ -141,11 +141,8 @@ impl Mirror {
     /// # Privileges
     /// None beyond those for loading the program.
     pub fn attach(&self, ifindex: u32, place: XdpPlace) -> Result<XdpLink, MirrorError> {
-        let multi_buffer = self.program.kind() == ProgramKind::XdpFrags;
-        XdpLink::attach(&self.program, ifindex, place).map_err(|refusal| MirrorError::Attach {
-            refusal,
-            multi_buffer,
-        })
+        let attached = XdpLink::attach(&self.program, ifindex, place);
+        attached.map_err(|refusal| MirrorError::Attach { refusal })
     }
 
     /// The program, e.g. for a test run or its number.
@@ -215,8 +212,6 @@ pub enum MirrorError {
     Attach {
         /// What the kernel refused.
         refusal: XdpAttachError,
-        /// Whether the program takes frames of several buffers.
-        multi_buffer: bool,
     },
 }
 
@@ -234,10 +229,7 @@ impl MirrorError {
                 ENOMEM => Some("try a smaller buffer"),
                 _ => None,
             },
-            Self::Attach {
-                refusal,
-                multi_buffer,
-            } => attach_remedy(refusal, *multi_buffer),
+            Self::Attach { refusal } => attach_remedy(refusal),
             Self::Snaplen { .. } | Self::Load(_) => None,
         }
     }

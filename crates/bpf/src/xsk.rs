@@ -148,10 +148,8 @@ impl Redirect {
     /// # Privileges
     /// None beyond those for loading the program.
     pub fn attach(&self, ifindex: u32, place: XdpPlace) -> Result<XdpLink, RedirectError> {
-        let multi_buffer = self.program.kind() == ProgramKind::XdpFrags;
         XdpLink::attach(&self.program, ifindex, place).map_err(|refusal| RedirectError::Attach {
             refusal: Box::new(refusal),
-            multi_buffer,
         })
     }
 
@@ -209,8 +207,6 @@ pub enum RedirectError {
     Attach {
         /// What the kernel refused.
         refusal: Box<XdpAttachError>,
-        /// Whether the program takes frames of several buffers.
-        multi_buffer: bool,
     },
 }
 
@@ -222,40 +218,29 @@ impl RedirectError {
             Self::Map(error) if error.source.kind() == io::ErrorKind::PermissionDenied => {
                 Some("needs CAP_BPF and CAP_NET_ADMIN")
             }
-            Self::Attach {
-                refusal,
-                multi_buffer,
-            } => attach_remedy(refusal, *multi_buffer),
+            Self::Attach { refusal } => attach_remedy(refusal),
             _ => None,
         }
     }
 }
 
-/// What to do where an XDP program was not attached; `multi_buffer` tells whether it takes frames of
-/// several buffers.
-pub(crate) fn attach_remedy(refusal: &XdpAttachError, multi_buffer: bool) -> Option<&'static str> {
+/// What to do where an XDP program was not attached.
+pub(crate) fn attach_remedy(refusal: &XdpAttachError) -> Option<&'static str> {
     // Numbers of Linux on every architecture that Rust has a tier for.
     const EBUSY: i32 = 16;
     const EEXIST: i32 = 17;
     const EINVAL: i32 = 22;
-    const ERANGE: i32 = 34;
     const EOPNOTSUPP: i32 = 95;
     let is_native = refusal.mode == XdpMode::Native;
     match refusal.source.raw_os_error()? {
         // The refusal tells it itself.
-        EBUSY | EEXIST if refusal.holder.is_some() => None,
+        _ if refusal.holder.is_some() || refusal.mtu.is_some() => None,
         EBUSY | EEXIST => Some(
             "another XDP program is attached: 'ip link' shows it, 'ip link set dev IF xdp off' \
              removes it",
         ),
         EOPNOTSUPP if is_native => Some("its driver has no XDP: take the generic place"),
-        EINVAL | ERANGE if is_native && !multi_buffer => {
-            Some("its MTU may be too large for XDP: lower it, or take frames of several buffers")
-        }
-        EINVAL | ERANGE if is_native => Some(
-            "its MTU may be too large for XDP, or LRO is on: lower it, turn LRO off, or take the \
-             generic place",
-        ),
+        EINVAL if is_native => Some("LRO may be on: turn it off, or take the generic place"),
         _ => None,
     }
 }

@@ -226,7 +226,10 @@ fn a_program_that_cannot_be_attached_says_what_to_do() {
     let (code, text) = attach_refusal(&left, left.interface().index.0, XdpPlace::Native);
     assert_eq!(code, Some(libc::ERANGE));
     assert!(
-        text.contains("its MTU may be too large for XDP: lower it"),
+        text.ends_with(
+            "(the MTU of its other end right0, 9000, is too large for XDP in the driver: \
+             'ip link set right0 mtu 3498' where that is)"
+        ),
         "{text}"
     );
     let redirect = Redirect::load(&RedirectOptions {

@@ -6,7 +6,7 @@ use tapline::capture::{Backend, Capture, FilterPlace, Mode, OpenLink};
 
 use super::summary::xdp_mode_json;
 use crate::args::CaptureArgs;
-use crate::failure::chain;
+use crate::failure::xdp_refusal;
 use crate::json;
 use crate::output::Written;
 use crate::units::binary;
@@ -88,7 +88,7 @@ fn line(opened: &OpenLink<'_>, mode: Mode) -> String {
     };
     let s = if rings == 1 { "" } else { "s" };
     let why = native_refusal.map_or_else(String::new, |refusal| {
-        format!("; its driver refused native XDP: {}", chain(refusal))
+        format!("; its driver refused native XDP: {}", xdp_refusal(refusal))
     });
     format!(
         "capturing on {name}, {what} ({xdp_mode} {backend}, {rings} {places}{s}, {bytes} ring{s}{why})"

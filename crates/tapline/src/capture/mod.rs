@@ -55,6 +55,7 @@ pub use account::{Account, Lost};
 pub use backend::Backend;
 pub use consumer::{Consumer, ConsumerError};
 pub use control::{Control, FixedDelivery};
+pub use describe::sampling_told;
 pub use error::CaptureError;
 pub use file::FileConsumer;
 pub use filter::{Expression, Filter, FilterPlace};

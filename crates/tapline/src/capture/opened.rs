@@ -1,8 +1,6 @@
 //! What is known of an interface once a capture has opened it.
 
-use std::io;
-
-use bpf::XdpMode;
+use bpf::{XdpAttachError, XdpMode};
 use ring::Link;
 
 use super::backend::Backend;
@@ -25,5 +23,5 @@ pub struct OpenLink<'c> {
     /// Where the XDP program runs, if there is one.
     pub xdp_mode: Option<XdpMode>,
     /// Why it does not run in the driver, if that was tried first.
-    pub native_refusal: Option<&'c io::Error>,
+    pub native_refusal: Option<&'c XdpAttachError>,
 }

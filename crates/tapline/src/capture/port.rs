@@ -14,7 +14,6 @@ use super::error::CaptureError;
 use super::filter::FilterPlace;
 use super::gate::Gate;
 use super::lane::Lane;
-use super::mode::Mode;
 use super::opened::OpenLink;
 use super::options::Options;
 use super::reading::Reading;
@@ -48,8 +47,8 @@ impl Port {
         lanes: &mut Vec<Lane>,
     ) -> Result<Self, CaptureError> {
         let found = netlink.link_named(name).ok();
-        // A packet socket refuses such an interface; an AF_XDP socket waits for it.
-        if options.mode == Mode::Drop && found.as_ref().is_some_and(|link| link.up == Some(false)) {
+        // A packet socket refuses such an interface; an AF_XDP socket or an XDP program waits for it.
+        if found.as_ref().is_some_and(|link| link.up == Some(false)) {
             let link = name.to_owned();
             return Err(CaptureError::LinkDown { link });
         }
@@ -90,7 +89,9 @@ impl Port {
             buffer_bytes: lanes.iter().map(bytes).sum(),
             filter: self.place,
             xdp_mode: self.xdp_mode,
-            native_refusal: self.gate.xdp().and_then(XdpLink::native_refusal),
+            native_refusal: (self.gate.xdp())
+                .and_then(XdpLink::native_refusal)
+                .map(|refusal| &**refusal),
         }
     }
 
