@@ -55,6 +55,7 @@ pub struct Prober {
     pub(super) others: Others,
     pub(super) errors: NetworkErrors,
     pub(super) timeout_ns: u64,
+    gather_ns: u64,
     pub(super) identifier: u16,
     /// Probes that had their turn and of which nothing has been heard yet.
     in_hand: u64,
@@ -81,6 +82,7 @@ impl Prober {
             others: Others::default(),
             errors: NetworkErrors::new(),
             timeout_ns: plan.timeout_ns,
+            gather_ns: forecast.gather_ns(),
             identifier: plan.identifier,
             in_hand: 0,
             walked: 0,
@@ -97,6 +99,8 @@ impl Prober {
                 self.in_hand += 1;
                 Step::Send(probe)
             }
+            // Where probes gather, losses wait for the next group.
+            Turn::Wait(until_ns) if until_ns <= now_ns + self.gather_ns => Step::Wait(until_ns),
             Turn::Wait(until_ns) => {
                 let expiry_ns = self.expiry.next_ns().unwrap_or(u64::MAX);
                 Step::Wait(until_ns.min(expiry_ns.max(now_ns + 1)))
