@@ -69,7 +69,11 @@ fn probes_that_gather_leave_in_groups_and_each_target_keeps_its_interval() {
     let times = times(&gathered, "10.0.0.0/22", false);
     assert_eq!((times.len(), even.len()), (3 * 1022, 3 * 1022));
     let groups: Vec<&[(u64, Probe)]> = times.chunk_by(|one, next| one.0 == next.0).collect();
-    assert_eq!(groups.len(), 3 * 21, "a round has 20 groups of 51 and one of 2");
+    assert_eq!(
+        groups.len(),
+        3 * 21,
+        "a round has 20 groups of 51 and one of 2"
+    );
     assert!(groups.iter().all(|group| group.len() <= 51));
     for ((at, probe), (evenly_at, same)) in times.iter().zip(&even) {
         assert_eq!(probe, same);
@@ -103,7 +107,14 @@ fn where_probes_gather_losses_are_told_with_the_next_group() {
     assert_eq!(lost, 2 * 1022);
     // One for each group but the first, and after the last for the losses of some groups each.
     assert!((41..=47).contains(&waits), "{waits}");
-    assert!(now_ns <= plan.forecast(1022).expect("a plan").duration_ns().expect("an end"));
+    assert!(
+        now_ns
+            <= plan
+                .forecast(1022)
+                .expect("a plan")
+                .duration_ns()
+                .expect("an end")
+    );
 }
 
 #[test]

@@ -77,7 +77,7 @@ fn a_source_that_is_not_ours_and_a_link_that_is_not_there_are_named() {
     assert_eq!(error.to_string(), "cannot send by the interface asked for");
     let mut wrong = options(Backend::Ring, 1);
     wrong.link = None;
-    let opened = left.run(|| Pinger::open(ping::targets("10.1.0.2"), &wrong).map(|_| ()));
+    let opened = left.run(|| Pinger::open(ping::targets("192.0.2.1"), &wrong).map(|_| ()));
     assert!(matches!(opened, Err(PingError::NoLink)));
 }
 

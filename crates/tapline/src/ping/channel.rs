@@ -15,7 +15,7 @@ use wire::Icmpv4;
 
 use super::error::PingError;
 use super::options::Backend;
-use super::setup::Wanted;
+use super::setup::{Wanted, set_stamps};
 
 /// Errors of earlier probes that are taken away at once: in between others may come.
 const MAX_KEPT_ERRORS: usize = 4;
@@ -37,41 +37,54 @@ pub(super) struct Channel {
     sender: Option<OwnedFd>,
     pub message: EchoMessage,
     is_ipv6: bool,
-    /// The kernel tells when probes leave.
+    /// Answers come into the receiver.
+    pub hears: bool,
+    /// The kernel can tell when probes leave.
     has_stamps: bool,
+    /// It is asked to.
+    stamps: bool,
 }
 
 impl Channel {
     /// Opens the sockets; the message is still without its filler.
     pub fn open(wanted: &Wanted<'_>) -> Result<Self, PingError> {
         let receiver = wanted.socket()?;
-        let sender = match wanted.backend {
-            Backend::Raw => {
+        let sender = match (wanted.backend, wanted.hears()) {
+            (Backend::Raw | Backend::Ring, true) => {
                 wanted.let_in(&receiver, true)?;
                 let sender = wanted.socket()?;
                 wanted.let_in(&sender, false)?;
                 Some(sender)
             }
-            Backend::Ring => {
+            (Backend::Raw | Backend::Ring, false) => {
                 wanted.let_in(&receiver, false)?;
                 None
             }
-            Backend::PingSocket => None,
+            (Backend::PingSocket, _) => None,
         };
         empty(&receiver);
-        if wanted.backend != Backend::Ring {
+        if wanted.hears() {
             wanted.prepare_receiver(&receiver)?;
         }
         wanted.prepare_sender(sender.as_ref().unwrap_or(&receiver))?;
-        let has_stamps =
-            wanted.stamps && super::setup::ask_for_stamps(sender.as_ref().unwrap_or(&receiver));
+        let has_stamps = wanted.stamps && set_stamps(sender.as_ref().unwrap_or(&receiver), true);
         Ok(Self {
             receiver,
             sender,
             message: wanted.message(&[]),
             is_ipv6: wanted.is_ipv6,
+            hears: wanted.hears(),
             has_stamps,
+            stamps: has_stamps,
         })
+    }
+
+    /// Asks the kernel to tell when the probes that follow leave, or not to; whether it will.
+    pub fn ask_for_stamps(&mut self, on: bool) -> bool {
+        if self.has_stamps && self.stamps != on && set_stamps(self.sender(), on) {
+            self.stamps = on;
+        }
+        self.stamps
     }
 
     /// Sends a probe. Does not block.

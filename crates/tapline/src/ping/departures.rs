@@ -8,8 +8,9 @@ const PLACES: usize = 2048;
 /// How long each of the latest probes took from its own stamp to the driver.
 #[derive(Debug)]
 pub(super) struct Departures {
-    /// Number and target of a probe, and its delay in nanoseconds; a later one takes the place.
-    places: Box<[Option<(Probe, u32)>]>,
+    /// A probe that the kernel was asked about, and its delay in nanoseconds once that is known; a later
+    /// one takes the place.
+    places: Box<[Option<(Probe, Option<u32>)>]>,
     /// Answers timed from the driver, and from this program's own stamp.
     pub by_kernel: u64,
     pub by_program: u64,
@@ -29,17 +30,29 @@ impl Departures {
         !self.places.is_empty()
     }
 
+    /// Notes that the kernel will tell when the driver takes `probe`.
+    pub fn ask(&mut self, probe: Probe) {
+        if let Some(place) = self.places.get_mut(place(probe)) {
+            *place = Some((probe, None));
+        }
+    }
+
     /// Notes that the driver took `probe` so long after its stamp.
     pub fn note(&mut self, probe: Probe, delay_ns: u32) {
         if let Some(place) = self.places.get_mut(place(probe)) {
-            *place = Some((probe, delay_ns));
+            *place = Some((probe, Some(delay_ns)));
         }
+    }
+
+    /// Whether the kernel was asked about `probe` and has not been heard.
+    pub fn is_awaited(&self, probe: Probe) -> bool {
+        self.places.get(place(probe)) == Some(&Some((probe, None)))
     }
 
     /// How long after its stamp the driver took `probe`; `None` when that is not known.
     pub fn delay(&self, probe: Probe) -> Option<u32> {
         let (known, delay_ns) = (*self.places.get(place(probe))?)?;
-        (known == probe).then_some(delay_ns)
+        delay_ns.filter(|_| known == probe)
     }
 }
 
