@@ -78,6 +78,10 @@ fn main() {
     );
     println!("{total:?}\n{:?}", outcome.prober.others());
     println!("overruns {:?}, {:?}", outcome.overruns, outcome.local_drops);
+    println!(
+        "probes stamped by the kernel {}, by the program {}",
+        outcome.departures_by_kernel, outcome.departures_by_program
+    );
     let histogram = outcome.prober.histogram();
     for quantile in [0.0, 0.5, 0.99, 0.999, 1.0] {
         println!(

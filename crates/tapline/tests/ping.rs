@@ -86,6 +86,13 @@ fn targets_that_gather_are_all_answered_and_timed() {
         let total = outcome.prober.total();
         assert_eq!((total.sent, total.received), (3 * 255, 3 * 255));
         assert!((0..255).all(|target| outcome.prober.rtt(target).is_some()));
+        let [by_kernel, by_program] = [outcome.departures_by_kernel, outcome.departures_by_program];
+        assert_eq!(by_kernel + by_program, 3 * 255);
+        assert_eq!(
+            by_kernel > 0,
+            backend != Backend::Ring,
+            "the first of each group are"
+        );
     }
 }
 

@@ -200,8 +200,14 @@ impl Wanted<'_> {
 
 /// Asks for the time at which the driver takes each probe, or no longer; whether the kernel does it.
 pub(super) fn set_stamps(socket: &OwnedFd, on: bool) -> bool {
-    let flags = libc::SOF_TIMESTAMPING_TX_SOFTWARE | libc::SOF_TIMESTAMPING_SOFTWARE;
-    let flags = if on { flags } else { 0 };
+    // Those that are in the queue are told of all the same.
+    let told = libc::SOF_TIMESTAMPING_SOFTWARE;
+    let made = if on {
+        libc::SOF_TIMESTAMPING_TX_SOFTWARE
+    } else {
+        0
+    };
+    let flags = told | made;
     let (level, name) = (libc::SOL_SOCKET, libc::SO_TIMESTAMPING);
     set_option(socket.as_fd(), level, name, &flags).is_ok()
 }
