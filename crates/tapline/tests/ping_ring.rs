@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use lab::{Host, Net};
 use ping::{BACKENDS, echoes_answered, open_ping_sockets, options, run, set};
-use tapline::ping::{Backend, Options};
-use tapline::probe::Others;
+use tapline::Stop;
+use tapline::ping::{Backend, Event, Options, Pinger};
+use tapline::probe::{Others, Prober};
 
 /// As fast as can be, by what suits that.
 fn fast(count: u32) -> Options {
@@ -75,6 +76,31 @@ fn answers_by_another_interface_than_the_rings_are_heard_once() {
     let outcome = run(&left, &fast(500), "10.1.0.2 10.2.0.2 fd00:1::2 fd00:2::2");
     let total = outcome.prober.total();
     assert_eq!((total.received, total.duplicate), (2000, 0));
+}
+
+#[test]
+fn when_the_rings_interface_goes_away_the_others_go_on() {
+    let [left, _right] = Net::new().pair();
+    let options = Options {
+        link: None,
+        ..options(Backend::Ring, 100)
+    };
+    let words = "10.1.0.2 fd00:1::2 127.0.0.1";
+    let pinger = left.run(|| Pinger::open(ping::targets(words), &options));
+    let stop = Stop::new().expect("a stop");
+    let mut is_there = true;
+    let mut observe = |_: &Event<'_>, prober: &Prober| {
+        if is_there && prober.counts(0).received == 10 {
+            ping::ip(&left, "link del left0");
+            is_there = false;
+        }
+    };
+    let outcome = pinger.expect("it opens").run(&mut observe, &stop);
+    let [gone, _, there] = [0, 1, 2].map(|target| outcome.prober.counts(target));
+    assert_eq!((there.sent, there.received), (100, 100));
+    assert!(gone.received >= 10 && gone.local_drops > 0, "{gone:?}");
+    assert_eq!(gone.sent + gone.local_drops, 100);
+    assert_eq!(gone.sent, gone.received + gone.lost + gone.errors);
 }
 
 #[test]

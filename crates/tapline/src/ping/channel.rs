@@ -29,6 +29,15 @@ const MAX_BEFORE_FILTER: usize = 4096;
 /// `SK_MEMINFO_DROPS`, linux/sock\_diag.h.
 const MEMINFO_DROPS: usize = 8;
 
+/// Whether the kernel tells when probes leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stamps {
+    /// It cannot, or is never to.
+    None,
+    Off,
+    On,
+}
+
 /// The sockets of one family, and its message.
 #[derive(Debug)]
 pub(super) struct Channel {
@@ -39,10 +48,7 @@ pub(super) struct Channel {
     is_ipv6: bool,
     /// Answers come into the receiver.
     pub hears: bool,
-    /// The kernel can tell when probes leave.
-    has_stamps: bool,
-    /// It is asked to.
-    stamps: bool,
+    stamps: Stamps,
 }
 
 impl Channel {
@@ -74,17 +80,17 @@ impl Channel {
             message: wanted.message(&[]),
             is_ipv6: wanted.is_ipv6,
             hears: wanted.hears(),
-            has_stamps,
-            stamps: has_stamps,
+            stamps: if has_stamps { Stamps::On } else { Stamps::None },
         })
     }
 
     /// Asks the kernel to tell when the probes that follow leave, or not to; whether it will.
     pub fn ask_for_stamps(&mut self, on: bool) -> bool {
-        if self.has_stamps && self.stamps != on && set_stamps(self.sender(), on) {
-            self.stamps = on;
+        let wanted = if on { Stamps::On } else { Stamps::Off };
+        if ![Stamps::None, wanted].contains(&self.stamps) && set_stamps(self.sender(), on) {
+            self.stamps = wanted;
         }
-        self.stamps
+        self.stamps == Stamps::On
     }
 
     /// Sends a probe. Does not block.
@@ -135,7 +141,7 @@ impl Channel {
 
     /// Whether the queue of errors tells something that nothing else tells.
     pub fn has_news_of_errors(&self) -> bool {
-        self.sender.is_none() || self.has_stamps
+        self.sender.is_none() || self.stamps != Stamps::None
     }
 
     fn sender(&self) -> &OwnedFd {

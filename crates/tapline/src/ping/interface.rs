@@ -1,11 +1,13 @@
 //! By which interface answers will come.
 
-use std::net::{IpAddr, SocketAddr, SocketAddrV6};
+use std::net::{IpAddr, SocketAddr};
 
 use netlink::{IfIndex, Netlink};
 use probe::targets::Targets;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, getsockname, socket_with};
 
+/// Any port will do for looking up a route.
+const DISCARD: u16 = 9;
 /// Targets that are looked at: those of one run mostly lie behind one interface.
 const MAX_SAMPLES: u32 = 32;
 
@@ -55,11 +57,7 @@ fn source_towards(address: IpAddr) -> Option<IpAddr> {
         IpAddr::V6(_) => AddressFamily::INET6,
     };
     let socket = socket_with(family, SocketType::DGRAM, SocketFlags::CLOEXEC, None).ok()?;
-    /// Any port will do.
-    const DISCARD: u16 = 9;
     connect(&socket, &SocketAddr::new(address, DISCARD)).ok()?;
-    match SocketAddr::try_from(getsockname(&socket).ok()?).ok()? {
-        SocketAddr::V4(source) => Some(IpAddr::V4(*source.ip())),
-        SocketAddr::V6(source) => Some(IpAddr::V6(*SocketAddrV6::ip(&source))),
-    }
+    let source = SocketAddr::try_from(getsockname(&socket).ok()?).ok()?;
+    Some(source.ip())
 }

@@ -29,6 +29,7 @@ const SPIN_NS: u64 = 20_000;
 const PRECISE_NS: u64 = 1_000_000;
 /// What is waited for at most: the stop, the timer, a ring, and a socket of each family.
 const MAX_SOURCES: usize = 5;
+
 /// What a round found.
 enum Found {
     /// There may be more to do now.
@@ -74,7 +75,7 @@ impl Pinger {
             let sleep = match self.round(observer) {
                 Found::Done => return self.finish(),
                 Found::More => Sleep::Not,
-                Found::Nothing(until_ns) => self.sleep_until(until_ns),
+                Found::Nothing(until_ns) => self.sleep_before(until_ns),
             };
             match self.sleep(stop, sleep) {
                 Ok(false) => {}
@@ -84,7 +85,8 @@ impl Pinger {
         }
     }
 
-    fn sleep_until(&self, until_ns: u64) -> Sleep {
+    /// How to sleep when nothing is due before `until_ns`.
+    fn sleep_before(&self, until_ns: u64) -> Sleep {
         let left_ns = until_ns.saturating_sub(self.now_ns());
         if left_ns <= SPIN_NS {
             Sleep::Not
