@@ -77,7 +77,7 @@ impl Pinger {
                 Found::More => Sleep::Not,
                 Found::Nothing(until_ns) => self.sleep_before(until_ns),
             };
-            match self.sleep(stop, sleep) {
+            match self.rest(stop, sleep) {
                 Ok(false) => {}
                 Ok(true) => return self.into_outcome(Ended::Stopped),
                 Err(error) => return self.into_outcome(Ended::Wait(error)),
@@ -98,7 +98,7 @@ impl Pinger {
     }
 
     /// Sleeps; whether `stop` has been asked for.
-    fn sleep(&mut self, stop: &Stop, sleep: Sleep) -> io::Result<bool> {
+    fn rest(&mut self, stop: &Stop, sleep: Sleep) -> io::Result<bool> {
         self.sends_awake = 0;
         let (left_ns, is_deaf) = match sleep {
             Sleep::Not => (0, false),
