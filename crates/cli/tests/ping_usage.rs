@@ -150,7 +150,7 @@ fn wrong_usage_is_refused_before_anything_is_sent() {
         ),
         (&["-4", "-6", "10.1.0.2"], "cannot be used with"),
         (&["--json", "--csv", "10.1.0.2"], "cannot be used with"),
-        (&["--backend", "ring", "10.1.0.2"], "-I IF"),
+        (&["--backend", "ring", "192.0.2.1"], "-I IF"),
         (&["-W", "0", "10.1.0.2"], "timeout"),
         (&[], "required"),
     ] {

@@ -90,7 +90,7 @@ pub struct PingArgs {
     #[arg(short = '6', long)]
     pub ipv6: bool,
 
-    /// How probes leave: raw, ring (needs -I IF), ping-socket (needs no privilege) or auto
+    /// How probes leave: raw, ring, ping-socket (needs no privilege) or auto
     #[arg(long, value_name = "HOW", default_value = "auto", value_parser = backend)]
     pub backend: BackendWish,
 
