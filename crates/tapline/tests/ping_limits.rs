@@ -7,7 +7,7 @@ use std::net::{IpAddr, Ipv6Addr};
 use std::time::Duration;
 
 use lab::{Host, Net};
-use netlink::{RouteEvent, RouteWatch};
+use netlink::{Event as NetEvent, Route, Watch};
 use ping::{BACKENDS, open_ping_sockets, options, run};
 use tapline::Stop;
 use tapline::ping::{Backend, Event, PingError, Pinger};
@@ -41,7 +41,7 @@ fn answers_that_find_no_room_are_told_from_those_that_never_came() {
 /// Gives the host's interface an address, and waits until packets to it are received: the kernel sees to
 /// that a little later.
 fn add_address_of_link(host: &Host, address: &str) {
-    let mut routes = host.run(RouteWatch::open).expect("a watch of routes");
+    let mut routes = host.run(|| Watch::open(Route::new())).expect("a watch of routes");
     let name = host.interface().name;
     ping::ip(
         host,
@@ -51,8 +51,8 @@ fn add_address_of_link(host: &Host, address: &str) {
     loop {
         ping::wait_readable(&routes);
         while let Some(event) = routes.next_event().expect("route events") {
-            if let RouteEvent::Added(route) = event
-                && (route.is_local(), route.destination.ip) == (true, address)
+            if let NetEvent::Added(route) = event
+                && (route.is_local(), route.dst.map(|dst| dst.ip)) == (true, Some(address))
             {
                 return;
             }

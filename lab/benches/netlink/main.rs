@@ -184,7 +184,7 @@ fn dumps(peers: &Peers, table: &mut Table) {
             }
         }
         for (shown, task) in [
-            ("tapline each", ours::each as fn(_, _) -> _),
+            ("tapline each", ours::each as fn(&mut netlink::Netlink, u32) -> (u32, f64)),
             ("tapline list", ours::list),
         ] {
             if method == "raw" {

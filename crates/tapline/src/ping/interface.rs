@@ -26,11 +26,11 @@ pub(super) fn towards(targets: &Targets) -> Option<String> {
         let source = source_towards(address)?;
         // Packets to an address of this host's own do not leave it.
         if source == address || address.is_loopback() {
-            let loopback = links.iter().find(|link| link.flags.is_loopback())?;
-            return Some(loopback.index);
+            let loopback = links.iter().find(|link| link.is_loopback())?;
+            return loopback.index;
         }
-        let own = addresses.iter().find(|own| own.address.ip == source)?;
-        Some(own.index)
+        let own = addresses.iter().find(|own| own.local == Some(source))?;
+        own.dev
     };
     let samples = targets.len().min(MAX_SAMPLES);
     let mut found: Vec<(IfIndex, u32)> = Vec::new();
@@ -45,8 +45,8 @@ pub(super) fn towards(targets: &Targets) -> Option<String> {
         }
     }
     let (most, _) = found.into_iter().max_by_key(|(_, count)| *count)?;
-    let link = links.iter().find(|link| link.index == most)?;
-    Some(link.name.to_string())
+    let link = links.iter().find(|link| link.index == Some(most))?;
+    Some(link.ifname().to_string())
 }
 
 /// The address from which the kernel sends to `address`: it looks up the route when a datagram socket is
