@@ -4,8 +4,9 @@ use std::net::IpAddr;
 use std::{fmt, io};
 
 use crate::codec::{Malformed, Refusal};
-use crate::interface::{IfIndex, IfName};
-use crate::object::Unfit;
+use crate::interface::{IfIndex, IfName, MacAddress};
+use crate::object::{Unfit, Verb};
+use crate::prefix::Prefix;
 
 /// What was being done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,8 +50,40 @@ pub enum Subject {
     Address(IpAddr, IfIndex),
     /// All routes.
     Routes,
+    /// The route to this destination.
+    Route(Prefix),
+    /// All nexthop objects.
+    Nexthops,
+    /// The nexthop object of this number.
+    Nexthop(u32),
+    /// All rules.
+    Rules,
+    /// The rule of this priority.
+    Rule(u32),
+    /// All neighbours.
+    Neighbours,
     /// This neighbour on an interface.
     Neighbour(IpAddr, IfIndex),
+    /// All forwarding entries of bridges and VXLANs.
+    ForwardingEntries,
+    /// The forwarding entry for this hardware address on an interface.
+    ForwardingEntry(MacAddress, IfIndex),
+    /// The VLANs of all ports of bridges.
+    PortVlans,
+    /// These VLANs, first and last, of a port.
+    PortVlan(u16, u16, IfIndex),
+    /// All multicast groups of bridges.
+    MulticastGroups,
+    /// This group at a port.
+    MulticastGroup(String, IfIndex),
+    /// The numbers of other namespaces.
+    NamespaceNumbers,
+    /// The number of a namespace.
+    NamespaceNumber(i32),
+    /// The namespace of this name.
+    NamespaceNamed(String),
+    /// Extended counters of links.
+    Statistics,
     /// The driver behind a link.
     Driver(IfName),
     /// The speed of a link.
@@ -154,7 +187,41 @@ impl NetlinkError {
     }
 }
 
+impl From<Verb> for Action {
+    fn from(verb: Verb) -> Self {
+        match verb {
+            Verb::Add => Self::Add,
+            Verb::Replace => Self::Replace,
+            Verb::Set => Self::Set,
+            Verb::Append => Self::Append,
+            Verb::Del => Self::Remove,
+            Verb::Get => Self::Get,
+            Verb::List => Self::List,
+        }
+    }
+}
+
 impl Cause {
+    /// Whether it says that datagrams were lost for want of room in the socket.
+    pub(crate) fn is_overrun(&self) -> bool {
+        let overrun = rustix::io::Errno::NOBUFS.raw_os_error();
+        matches!(self, Self::System { source, .. } if source.raw_os_error() == Some(overrun))
+    }
+
+    /// The same for another item of a batch: the failure of a system call, and else that there is no answer.
+    pub(crate) fn again(&self) -> Self {
+        match self {
+            Self::System { step, source } => Self::System {
+                step: *step,
+                source: match source.raw_os_error() {
+                    Some(number) => io::Error::from_raw_os_error(number),
+                    None => source.kind().into(),
+                },
+            },
+            _ => Self::Unanswered,
+        }
+    }
+
     pub(crate) fn system(step: Step) -> impl FnOnce(rustix::io::Errno) -> Self {
         move |errno| Self::System {
             step,
@@ -235,7 +302,30 @@ impl fmt::Display for Subject {
             Self::Link(index) => write!(f, "link {index}"),
             Self::Addresses => f.write_str("addresses"),
             Self::Routes => f.write_str("routes"),
+            Self::Route(dst) => write!(f, "route {dst}"),
+            Self::Nexthops => f.write_str("nexthops"),
+            Self::Nexthop(id) => write!(f, "nexthop {id}"),
+            Self::Rules => f.write_str("rules"),
+            Self::Rule(priority) => write!(f, "rule {priority}"),
             Self::Address(ip, index) => write!(f, "address {ip} of link {index}"),
+            Self::Neighbours => f.write_str("neighbours"),
+            Self::ForwardingEntries => f.write_str("forwarding entries"),
+            Self::ForwardingEntry(mac, index) => {
+                write!(f, "forwarding entry {mac} on link {index}")
+            }
+            Self::PortVlans => f.write_str("VLANs of ports"),
+            Self::PortVlan(first, last, index) if first == last => {
+                write!(f, "VLAN {first} of link {index}")
+            }
+            Self::PortVlan(first, last, index) => {
+                write!(f, "VLANs {first} to {last} of link {index}")
+            }
+            Self::MulticastGroups => f.write_str("multicast groups"),
+            Self::MulticastGroup(group, index) => write!(f, "group {group} at link {index}"),
+            Self::NamespaceNumbers => f.write_str("numbers of namespaces"),
+            Self::NamespaceNumber(number) => write!(f, "number {number} of a namespace"),
+            Self::NamespaceNamed(name) => write!(f, "network namespace {name}"),
+            Self::Statistics => f.write_str("statistics"),
             Self::Neighbour(ip, index) => write!(f, "neighbour {ip} on link {index}"),
             Self::Driver(name) => write!(f, "driver of link {name}"),
             Self::Speed(name) => write!(f, "speed of link {name}"),

@@ -1,8 +1,8 @@
 //! The network configuration of the kernel, typed: links, their counters and changes, addresses,
-//! routes as they change, neighbours, and what drivers say of their links.
+//! routes, nexthops and rules, neighbours, and what drivers say of their links.
 //!
-//! [`Netlink`] asks and tells, [`Ethtool`] and [`NetDevices`] ask drivers, [`Watch`] and [`RouteWatch`]
-//! listen; all belong to the namespace in which they were opened, for good. Calls block until the kernel has answered, which it does while it takes the
+//! [`Netlink`] asks and tells, [`Ethtool`] and [`NetDevices`] ask drivers, [`Watch`] listens; all belong to the
+//! namespace in which they were opened, for good. Calls block until the kernel has answered, which it does while it takes the
 //! request. A list says whether it is whole ([`Listing::interrupted`]), a refusal carries the kernel's
 //! words ([`Refusal::text`]), and what this room does not know of (attributes, messages, longer
 //! structs) does not disturb it. Each change quotes the `ip(8)` line it equals.
@@ -23,19 +23,25 @@
 
 #![forbid(unsafe_code)]
 
-mod address;
+mod addr;
+mod batch;
 pub mod codec;
 mod error;
 mod ethtool;
+pub mod explain;
+mod fdb;
 mod generic;
 mod handle;
 mod interface;
 mod link;
 mod listing;
-mod neighbour;
+mod neigh;
 mod neighbour_table;
+mod nexthop;
 mod object;
+mod prefix;
 mod route;
+mod rule;
 mod socket;
 pub mod table;
 pub mod transport;
@@ -43,10 +49,12 @@ mod uapi;
 mod verbs;
 mod watch;
 
-pub use address::{Address, DuplicateDetection, InterfaceAddress};
+pub use addr::{Addr, AddrProtocol, Broadcast, Lifetime, Scope};
+pub use batch::{Batch, ItemResult, OnError, Outcome};
 pub use codec::{Malformed, Refusal};
 pub use error::{Action, Cause, NetlinkError, Step, Subject};
 pub use ethtool::{Driver, Gro};
+pub use fdb::{Fdb, FdbFlags, FdbKey, FdbState};
 pub use generic::{
     Channels, Coalescing, Ethtool, Features, NapiInstance, NetDevices, RingSizes, TimeStamping,
     XdpAbilities,
@@ -55,17 +63,24 @@ pub use handle::{Listing, Netlink};
 pub use interface::{IfIndex, IfName, InvalidAddress, InvalidName, MacAddress};
 pub use link::{
     AdInfo, AdSelect, AddrGenMode, AfSpec, ArpAllTargets, ArpValidate, Bond, BondMode, BondPort,
-    BondPortState, Bridge, BridgeId, BridgeOptions, BridgePort, Centiseconds, DontFragment, Encap,
+    BondPortState, Bridge, BridgeId, BridgeOptions, BridgePort, Centiseconds, DontFragment,
     EncapFlags, EncapPort, FailOverMac, FlowInfo, Geneve, Gre, GreInput, GreKey, GreOutput,
     HardwareAddress, Hops, Inet6Spec, Ip6Gre, Ip6Tnl, Ip6TnlMode, Ip6TunnelFlags, Ipip, IpipMode,
     Ipvlan, IpvlanFlags, IpvlanMode, LabelPolicy, LacpRate, Link, LinkFlags, LinkInfo, LinkKind,
     LinkStatistics, MacAddrMode, Macvlan, MacvlanFlags, MacvlanMode, MiiStatus, Netkit, NetkitMode,
     NetkitPolicy, NetkitScrub, OperState, PortKind, PortRange, PortState, PrimaryReselect, QosMap,
-    QosMapping, Sit, SitFlags, SitMode, Tos, Ttl, Tun, TunMode, Veth, Vlan, VlanFlags,
+    QosMapping, Sit, SitFlags, SitMode, Tos, Ttl, Tun, TunMode, TunnelEncap, Veth, Vlan, VlanFlags,
     VlanProtocol, Vrf, VrfPort, Vxlan, XmitHashPolicy,
 };
-pub use neighbour::Neighbour;
+pub use neigh::{Neigh, NeighState};
 pub use neighbour_table::NeighbourTable;
+pub use nexthop::{ClockTicks, Group, GroupMember, GroupType, Nexthop, ResilientArgs};
 pub use object::{Messages, Object, Unfit, Verb};
-pub use route::{Route, RouteEvent, RouteWatch};
+pub use prefix::{Family, Prefix};
+pub use route::{
+    Detail, Encap, Hop, Ip6Encap, IpEncap, Labels, Metrics, Milliseconds, MplsEncap, Route,
+    RouteFeatures, RouteFlags, RouteKey, RouteLocks, RoutePreference, RouteProtocol, RouteQuery,
+    RouteTable, RouteType, Seg6Encap, Seg6Mode, Via,
+};
+pub use rule::{Range, Rule, RuleAction};
 pub use watch::{Event, Watch};

@@ -90,9 +90,9 @@ impl std::error::Error for Unfit {}
 
 /// Something the kernel configures: one struct of optional fields is the desired state, the filter, the
 /// answer and the event alike.
-pub trait Object: Clone + fmt::Debug + Default + PartialEq {
+pub trait Object: Clone + fmt::Debug + Default + PartialEq + Send + Sync + 'static {
     /// What tells one from another.
-    type Key: Clone + fmt::Debug + Eq + Hash;
+    type Key: Clone + fmt::Debug + Eq + Hash + Send + Sync + 'static;
 
     /// The messages that speak of it.
     const MESSAGES: Messages;
@@ -129,6 +129,18 @@ pub trait Object: Clone + fmt::Debug + Default + PartialEq {
     /// Whether `other` is the same in all that somebody configures: counters may differ.
     fn is_same(&self, other: &Self) -> bool {
         self == other
+    }
+
+    /// It without what the kernel only tells: what is said to make one like it.
+    #[must_use]
+    fn settable(self) -> Self {
+        self
+    }
+
+    /// It with the fields alone that are given in `to`, and those that say which one it is.
+    #[must_use]
+    fn restricted(self, _to: &Self) -> Self {
+        self
     }
 
     /// How errors call it.

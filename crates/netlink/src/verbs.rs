@@ -1,7 +1,7 @@
 //! The verbs, the same for every object.
 
 use crate::codec::Request;
-use crate::error::{Action, Cause, NetlinkError, Subject};
+use crate::error::{Cause, NetlinkError};
 use crate::handle::{Listing, Netlink};
 use crate::object::{Object, Verb, read};
 use crate::socket::Consistency;
@@ -209,19 +209,9 @@ impl Netlink {
 
     #[cold]
     fn failed<O: Object>(&self, verb: Verb, object: &O, cause: Cause) -> NetlinkError {
-        let action = match verb {
-            Verb::Add => Action::Add,
-            Verb::Replace => Action::Replace,
-            Verb::Set => Action::Set,
-            Verb::Append => Action::Append,
-            Verb::Del => Action::Remove,
-            Verb::Get => Action::Get,
-            Verb::List => Action::List,
-        };
-        let subject: Subject = object.subject();
         NetlinkError {
-            action,
-            subject,
+            action: verb.into(),
+            subject: object.subject(),
             cause,
         }
     }

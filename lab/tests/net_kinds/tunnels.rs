@@ -1,9 +1,9 @@
 //! Tunnels, over IPv4 and IPv6.
 
 use netlink::{
-    DontFragment, Encap, EncapFlags, EncapPort, FlowInfo, Geneve, Gre, GreInput, GreKey, GreOutput,
-    Hops, Ip6Gre, Ip6Tnl, Ip6TnlMode, Ip6TunnelFlags, Ipip, IpipMode, Link, LinkKind, PortRange,
-    Sit, SitFlags, SitMode, Tos, Ttl, Vxlan,
+    DontFragment, EncapFlags, EncapPort, FlowInfo, Geneve, Gre, GreInput, GreKey, GreOutput, Hops,
+    Ip6Gre, Ip6Tnl, Ip6TnlMode, Ip6TunnelFlags, Ipip, IpipMode, Link, LinkKind, PortRange, Sit,
+    SitFlags, SitMode, Tos, Ttl, TunnelEncap, Vxlan,
 };
 
 use crate::compare::{compare, host, name, of, shown};
@@ -132,12 +132,15 @@ fn ip_over_ipv4() {
         "remote 10.0.0.9 local 10.0.0.1 ttl 9 mode ip6ip",
     );
     let wanted = Sit::new().remote(of("0.0.0.0")).local(of("10.0.0.1"));
-    let wanted = wanted.ttl(Ttl(9)).flags(SitFlags::new().isatap(true));
+    let wanted = wanted
+        .ttl(Ttl(9))
+        .proto(SitMode::Any)
+        .flags(SitFlags::new().isatap(true));
     compare(
         &host,
         None,
         wanted,
-        "remote any local 10.0.0.1 ttl 9 isatap",
+        "remote any local 10.0.0.1 ttl 9 mode any isatap",
     );
 }
 
@@ -151,7 +154,7 @@ fn a_tunnel_that_would_be_in_udp() {
         .remote(of("10.0.0.9"))
         .local(of("10.0.0.1"))
         .proto(IpipMode::Ipip)
-        .encap(Encap::None);
+        .encap(TunnelEncap::None);
     let wanted = wanted
         .encap_flags(flags)
         .encap_sport(EncapPort(0))

@@ -17,13 +17,13 @@ pub use flags::{LinkFlags, OperState};
 pub use hardware::HardwareAddress;
 pub use kind::{
     AdInfo, AdSelect, ArpAllTargets, ArpValidate, Bond, BondMode, BondPort, BondPortState, Bridge,
-    BridgeId, BridgeOptions, BridgePort, Centiseconds, DontFragment, Encap, EncapFlags, EncapPort,
+    BridgeId, BridgeOptions, BridgePort, Centiseconds, DontFragment, EncapFlags, EncapPort,
     FailOverMac, FlowInfo, Geneve, Gre, GreInput, GreKey, GreOutput, Hops, Ip6Gre, Ip6Tnl,
     Ip6TnlMode, Ip6TunnelFlags, Ipip, IpipMode, Ipvlan, IpvlanFlags, IpvlanMode, LabelPolicy,
     LacpRate, LinkInfo, LinkKind, MacAddrMode, Macvlan, MacvlanFlags, MacvlanMode, MiiStatus,
     Netkit, NetkitMode, NetkitPolicy, NetkitScrub, PortKind, PortRange, PortState, PrimaryReselect,
-    QosMap, QosMapping, Sit, SitFlags, SitMode, Tos, Ttl, Tun, TunMode, Veth, Vlan, VlanFlags,
-    VlanProtocol, Vrf, VrfPort, Vxlan, XmitHashPolicy,
+    QosMap, QosMapping, Sit, SitFlags, SitMode, Tos, Ttl, Tun, TunMode, TunnelEncap, Veth, Vlan,
+    VlanFlags, VlanProtocol, Vrf, VrfPort, Vxlan, XmitHashPolicy,
 };
 pub use object::Link;
 pub use statistics::LinkStatistics;

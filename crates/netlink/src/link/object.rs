@@ -241,6 +241,19 @@ impl Link {
         }
     }
 
+    /// It without the flags that the header in `body` does not mean to change.
+    pub(crate) fn without_unmeant_flags(mut self, body: &[u8]) -> Self {
+        let mask = Header::split(body).map_or(0, |(header, _)| header.mask);
+        for (field, (bit, _)) in self.flag_fields().into_iter().zip(FLAG_FIELDS) {
+            if mask & bit == 0 {
+                *field = None;
+            }
+        }
+        self.flags = None;
+        self.hardware = None;
+        self
+    }
+
     /// Reads a fixed header and attributes that begin `at` bytes into the message's body.
     pub(crate) fn read(bytes: &[u8], at: usize) -> Result<Self, Malformed> {
         let (header, rest) = Header::split(bytes)?;

@@ -88,6 +88,34 @@ impl Object for Link {
             }
     }
 
+    fn settable(self) -> Self {
+        Self {
+            flags: None,
+            hardware: None,
+            state: None,
+            linkmode: None,
+            qdisc: None,
+            promiscuity: None,
+            carrier: None,
+            carrier_changes: None,
+            min_mtu: None,
+            max_mtu: None,
+            permanent_address: None,
+            parent_device: None,
+            parent_bus: None,
+            lower_namespace: None,
+            statistics: None,
+            ..self
+        }
+    }
+
+    fn restricted(mut self, to: &Self) -> Self {
+        let index = self.index;
+        self.restrict(to);
+        // A name that is changed is no longer the key.
+        Self { index, ..self }
+    }
+
     fn subject(&self) -> Subject {
         match (self.name, self.index, self.alternative_names.as_deref()) {
             (Some(name), _, _) => Subject::LinkNamed(name.to_string()),

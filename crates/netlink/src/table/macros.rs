@@ -6,11 +6,14 @@
 /// attributes! {
 ///     /// Documentation of the struct.
 ///     pub struct Vlan {
-///         @header {                               fields that do not stand in attributes
+///         @header {                               fields that are no attributes of their own
 ///             /// Documentation.
-///             index: IfIndex;
+///             "dev" index: IfIndex;
 ///         }
+///         @parts { IFA_CACHEINFO: Shape::Bytes; } attributes that hold several of those
+///         @own read_word show_words;              methods asked before the words of the table
 ///         /// Documentation of the field.
+///         #[serde(rename = "vlanProtocol")]
 ///         "protocol" protocol: u16 as Be = IFLA_VLAN_PROTOCOL;
 ///          word      field     type   code  constant; without a word no command line has it
 ///         /// Documentation of the field.
@@ -21,14 +24,21 @@
 /// }
 /// ```
 ///
-/// Each field is an `Option`, with a setter of its name for chains.
+/// Each field is an `Option`, with a setter of its name for chains. Sections and `serde` may be left out.
 macro_rules! attributes {
     (
         $(#[$meta:meta])*
         pub struct $name:ident {
-            $(@header { $( $(#[doc = $hdoc:literal])* $hfield:ident : $htype:ty ; )* })?
+            $(@header { $(
+                $(#[doc = $hdoc:literal])*
+                $(#[serde($($hserde:tt)*)])*
+                $($hword:literal)? $hfield:ident : $htype:ty ;
+            )* })?
+            $(@parts { $( $part:ident : $shape:expr ; )* })?
+            $(@own $own_word:ident $own_show:ident ;)?
             $(
                 $(#[doc = $doc:literal])*
+                $(#[serde($($serde:tt)*)])*
                 $($word:literal $(| $alias:literal)*)?
                 $field:ident : $type:ty $(as $code:ty)? = $id:ident $(, $spread:ident)? ;
             )*
@@ -41,11 +51,13 @@ macro_rules! attributes {
         pub struct $name {
             $($(
                 $(#[doc = $hdoc])*
+                $(#[serde($($hserde)*)])*
                 #[serde(skip_serializing_if = "Option::is_none")]
                 pub $hfield: Option<$htype>,
             )*)?
             $(
                 $(#[doc = $doc])*
+                $(#[serde($($serde)*)])*
                 #[serde(skip_serializing_if = "Option::is_none")]
                 #[doc = concat!("\n\n`", stringify!($id), "`.")]
                 $(
@@ -83,7 +95,12 @@ macro_rules! attributes {
 
         impl crate::table::Table for $name {
             fn entries() -> &'static [crate::table::Entry] {
-                &[$(crate::table::Entry {
+                &[$($(crate::table::Entry {
+                    kind: crate::uapi::$part,
+                    constant: stringify!($part),
+                    shape: $shape,
+                },)*)?
+                $(crate::table::Entry {
                     kind: crate::uapi::$id,
                     constant: stringify!($id),
                     shape: <crate::table::attributes!(@code $($code)?) as crate::table::Code<$type>>::SHAPE,
@@ -151,12 +168,41 @@ macro_rules! attributes {
                 })*
             }
 
+            #[allow(unused_variables, reason = "a table may be empty")]
+            fn restrict(&mut self, to: &Self) {
+                $($(
+                    if to.$hfield.is_none() {
+                        self.$hfield = None;
+                    }
+                )*)?
+                $(match (&mut self.$field, &to.$field) {
+                    (Some(value), Some(to)) =>
+                        <crate::table::attributes!(@code $($code)?) as crate::table::Code<$type>>
+                            ::restrict(value, to),
+                    (place, None) => *place = None,
+                    (None, Some(_)) => {}
+                })*
+            }
+
             #[allow(unused_variables, reason = "a table may have no words")]
             fn word(
                 &mut self,
                 word: &str,
                 words: &mut crate::table::Words<'_>,
             ) -> Result<bool, crate::table::BadWord> {
+                $(
+                    if self.$own_word(word, words)? {
+                        return Ok(true);
+                    }
+                )?
+                $($($(
+                    if let Some(value) =
+                        <$htype as crate::table::Word>::field($hword, word, words)?
+                    {
+                        self.$hfield = Some(value);
+                        return Ok(true);
+                    }
+                )?)*)?
                 $(
                     $(for name in [$word $(, $alias)*] {
                         if let Some(value) =
@@ -183,6 +229,12 @@ macro_rules! attributes {
                 lookup: &mut dyn crate::table::Lookup,
                 show: &mut dyn FnMut(&'static str, String),
             ) {
+                $(self.$own_show(lookup, show);)?
+                $($($(
+                    if let Some(value) = &self.$hfield {
+                        show($hword, crate::table::Word::write(value, lookup));
+                    }
+                )?)*)?
                 $(
                     $(if let Some(value) = &self.$field {
                         show($word, crate::table::Word::write(value, lookup));

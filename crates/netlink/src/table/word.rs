@@ -70,6 +70,16 @@ pub struct BadWord {
     pub found: Option<String>,
 }
 
+impl BadWord {
+    /// `found` stood where `wanted` was to be read.
+    pub fn new(wanted: &str, found: Option<&str>) -> Self {
+        Self {
+            wanted: wanted.to_owned(),
+            found: found.map(str::to_owned),
+        }
+    }
+}
+
 impl<'a> Words<'a> {
     /// Reads `words`; names in them are looked up in `lookup`.
     pub fn new(words: &'a [String], lookup: &'a mut dyn Lookup) -> Self {
@@ -102,6 +112,37 @@ impl<'a> Words<'a> {
         })
     }
 
+    /// Hands word after word to `take`, which reads what belongs to it, until one is not its: that one is left.
+    ///
+    /// # Errors
+    /// Those of `take`.
+    pub fn take_while(
+        &mut self,
+        mut take: impl FnMut(&str, &mut Self) -> Result<bool, BadWord>,
+    ) -> Result<(), BadWord> {
+        loop {
+            let before = self.rest.clone();
+            let Some(word) = self.next() else {
+                return Ok(());
+            };
+            if !take(word, self)? {
+                self.rest = before;
+                return Ok(());
+            }
+        }
+    }
+
+    /// Takes `wanted` if that is what comes next, and says whether it was.
+    pub fn skip(&mut self, wanted: &[&str]) -> bool {
+        let rest = self.rest.as_slice();
+        let is_next = rest.len() >= wanted.len()
+            && rest.iter().zip(wanted).all(|(word, wanted)| word == wanted);
+        if is_next {
+            self.rest = rest[wanted.len()..].iter();
+        }
+        is_next
+    }
+
     /// Reads whether a switch is on: `on`, `off`, `1`, `0`, and nothing is on.
     pub fn switch(&mut self) -> bool {
         let on = match self.peek() {
@@ -132,7 +173,7 @@ impl fmt::Display for BadWord {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { wanted, found } = self;
         match found {
-            Some(found) => write!(f, "{found:?} is no value of {wanted}"),
+            Some(found) => write!(f, "{found:?} is not {wanted}"),
             None => write!(f, "{wanted} lacks a value"),
         }
     }

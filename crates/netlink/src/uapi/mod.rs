@@ -10,6 +10,7 @@ macro_rules! constants {
 }
 
 mod addr;
+mod encap;
 mod family;
 mod generic;
 mod link;
@@ -20,9 +21,12 @@ mod link_tunnel;
 mod message;
 mod neigh;
 mod newer;
+mod nexthop;
 mod route;
+mod rule;
 
 pub(crate) use addr::*;
+pub(crate) use encap::*;
 pub(crate) use family::*;
 pub(crate) use generic::*;
 pub(crate) use link::*;
@@ -33,23 +37,27 @@ pub(crate) use link_tunnel::*;
 pub(crate) use message::*;
 pub(crate) use neigh::*;
 pub(crate) use newer::*;
+pub(crate) use nexthop::*;
 pub(crate) use route::*;
+pub(crate) use rule::*;
 
 #[cfg(test)]
 mod tests {
     use super::{
-        addr, family, generic, link, link_bond, link_bridge, link_kind, link_tunnel, message,
-        neigh, route,
+        addr, encap, family, generic, link, link_bond, link_bridge, link_kind, link_tunnel,
+        message, neigh, nexthop, route, rule,
     };
     use std::process::Command;
 
     const HEADERS: &str = "sys/socket.h net/if_arp.h linux/if.h linux/netlink.h linux/rtnetlink.h \
         linux/if_link.h linux/if_tunnel.h linux/if_addr.h linux/neighbour.h linux/veth.h linux/genetlink.h \
-        linux/ethtool_netlink.h";
+        linux/ethtool_netlink.h linux/fib_rules.h linux/nexthop.h linux/lwtunnel.h linux/seg6_iptunnel.h \
+        linux/mpls_iptunnel.h";
 
     fn all() -> impl Iterator<Item = &'static (&'static str, u64)> {
         [
             addr::ALL,
+            encap::ALL,
             family::ALL,
             generic::ALL,
             link::ALL,
@@ -59,7 +67,9 @@ mod tests {
             link_tunnel::ALL,
             message::ALL,
             neigh::ALL,
+            nexthop::ALL,
             route::ALL,
+            rule::ALL,
         ]
         .into_iter()
         .flatten()

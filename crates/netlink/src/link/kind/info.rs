@@ -110,6 +110,17 @@ impl Table for LinkInfo {
         }
     }
 
+    fn restrict(&mut self, to: &Self) {
+        match (&mut self.kind, &to.kind) {
+            (Some(kind), Some(to)) => kind.restrict(to),
+            (place, _) => *place = None,
+        }
+        match (&mut self.port, &to.port) {
+            (Some(port), Some(to)) => port.restrict(to),
+            (place, _) => *place = None,
+        }
+    }
+
     fn word(&mut self, word: &str, words: &mut Words<'_>) -> Result<bool, BadWord> {
         if let Some(kind) = &mut self.kind
             && kind.word(word, words)?

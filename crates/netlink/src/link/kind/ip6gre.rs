@@ -3,7 +3,7 @@ use std::net::Ipv6Addr;
 use super::data::Data;
 use super::gre::Parts;
 use super::ip6tnl::{self, FlowInfo, Ip6TunnelFlags};
-use super::{Encap, EncapFlags, EncapPort, GreInput, GreKey, GreOutput, Ttl};
+use super::{EncapFlags, EncapPort, GreInput, GreKey, GreOutput, Ttl, TunnelEncap};
 use crate::interface::IfIndex;
 use crate::table::{BadWord, Be, Flag, Plain, PlainBe, Words, attributes};
 
@@ -40,7 +40,7 @@ attributes! {
         /// Whether routes and filters say where each packet goes.
         "external" external: bool as Flag = IFLA_GRE_COLLECT_METADATA;
         /// What stands behind the outer IP header.
-        "encap" encap: Encap = IFLA_GRE_ENCAP_TYPE;
+        "encap" encap: TunnelEncap = IFLA_GRE_ENCAP_TYPE;
         /// Switches of that.
         encap_flags: EncapFlags as Plain<u16> = IFLA_GRE_ENCAP_FLAGS, Spread;
         /// Its source port.

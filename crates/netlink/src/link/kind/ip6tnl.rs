@@ -1,7 +1,7 @@
 use std::net::Ipv6Addr;
 
 use super::data::Data;
-use super::{Encap, EncapFlags, EncapPort, Ttl};
+use super::{EncapFlags, EncapPort, Ttl, TunnelEncap};
 use crate::interface::IfIndex;
 use crate::table::{BadWord, Be, Flag, Plain, Words, attributes, bits, names};
 
@@ -32,7 +32,7 @@ attributes! {
         /// Whether routes and filters say where each packet goes.
         "external" external: bool as Flag = IFLA_IPTUN_COLLECT_METADATA;
         /// What stands behind the outer IP header.
-        "encap" encap: Encap = IFLA_IPTUN_ENCAP_TYPE;
+        "encap" encap: TunnelEncap = IFLA_IPTUN_ENCAP_TYPE;
         /// Switches of that.
         encap_flags: EncapFlags as Plain<u16> = IFLA_IPTUN_ENCAP_FLAGS, Spread;
         /// Its source port.

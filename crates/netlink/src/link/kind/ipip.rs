@@ -1,7 +1,7 @@
 use std::net::Ipv4Addr;
 
 use super::data::Data;
-use super::{Encap, EncapFlags, EncapPort, Tos, Ttl};
+use super::{EncapFlags, EncapPort, Tos, Ttl, TunnelEncap};
 use crate::interface::IfIndex;
 use crate::table::{Be, Flag, Plain, attributes, names};
 
@@ -30,7 +30,7 @@ attributes! {
         /// Whether routes and filters say where each packet goes.
         "external" external: bool as Flag = IFLA_IPTUN_COLLECT_METADATA;
         /// What stands behind the outer IP header.
-        "encap" encap: Encap = IFLA_IPTUN_ENCAP_TYPE;
+        "encap" encap: TunnelEncap = IFLA_IPTUN_ENCAP_TYPE;
         /// Switches of that.
         encap_flags: EncapFlags as Plain<u16> = IFLA_IPTUN_ENCAP_FLAGS, Spread;
         /// Its source port.

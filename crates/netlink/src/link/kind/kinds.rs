@@ -137,6 +137,14 @@ macro_rules! kinds {
                 }
             }
 
+            pub(super) fn restrict(&mut self, to: &Self) {
+                match (self, to) {
+                    $((Self::$variant(data), Self::$variant(to)) => data.restrict(to),)*
+                    $((Self::$like(data), Self::$like(to)) => data.restrict(to),)*
+                    _ => {}
+                }
+            }
+
             /// As [`Table::word`], for what is particular.
             ///
             /// # Errors

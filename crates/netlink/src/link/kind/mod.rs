@@ -54,7 +54,9 @@ pub use protocol::VlanProtocol;
 pub use qos::{QosMap, QosMapping};
 pub use sit::{Sit, SitFlags, SitMode};
 pub use tun::{Tun, TunMode};
-pub use tunnel::{DontFragment, Encap, EncapFlags, EncapPort, GreKey, Hops, PortRange, Tos, Ttl};
+pub use tunnel::{
+    DontFragment, EncapFlags, EncapPort, GreKey, Hops, PortRange, Tos, Ttl, TunnelEncap,
+};
 pub use veth::Veth;
 pub use vlan::{Vlan, VlanFlags};
 pub use vrf::{Vrf, VrfPort};

@@ -10,7 +10,7 @@ use crate::table::{BadWord, Be, Code, Lookup, Native, Shape, Word, Words, bits, 
 
 names! {
     /// What an IP tunnel puts before its packets, behind its own IP header.
-    pub enum Encap: u16 {
+    pub enum TunnelEncap: u16 {
         /// Nothing.
         None = 0, "none";
         /// A UDP header (foo over UDP).
