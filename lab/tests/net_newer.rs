@@ -1,6 +1,8 @@
 //! Kinds and options that are newer than iproute2 and user-mode-linux here: what is said is told again by the
 //! kernel. Their numbers are compared with bindings of the kernel's headers elsewhere.
 
+use std::net::Ipv6Addr;
+
 use netlink::{
     Bridge, BridgePort, IfName, LabelPolicy, Link, LinkKind, Macvlan, MacvlanMode, Netkit,
     NetkitMode, NetkitPolicy, Object, Veth, Vxlan,
@@ -113,7 +115,11 @@ fn newer_options_are_told_as_they_were_said() {
     netlink.add(&upper).expect("made");
     assert_told(&host, &upper);
 
-    let tunnel = Vxlan::new().id(5).port(4789).localbypass(false);
+    let tunnel = Vxlan::new()
+        .id(5)
+        .port(4789)
+        .local6(Ipv6Addr::LOCALHOST)
+        .localbypass(false);
     let tunnel = named("vx0").kind(tunnel.label_policy(LabelPolicy::Inherit));
     netlink.add(&tunnel).expect("made");
     assert_told(&host, &tunnel);

@@ -76,8 +76,8 @@ fn links_are_shown_with_the_keys_and_values_of_ip() {
 #[test]
 fn text_is_that_of_ip() {
     let host = host_with_links();
-    let theirs = theirs(&host, "ip", "link show");
-    assert_eq!(trimmed(&done(&host, "link")), trimmed(&theirs));
+    let shown = theirs(&host, "ip", "link show");
+    assert_eq!(trimmed(&done(&host, "link")), trimmed(&shown));
     assert_eq!(
         trimmed(&done(&host, "link show vb")),
         trimmed(&theirs(&host, "ip", "link show vb"))

@@ -29,7 +29,15 @@ impl Spelled for Fdb {
         text
     }
 
-    fn json(&self, names: &mut Names, _: Extent) -> Value {
-        fields::json(self, &["dev", "ifname", "master", "viaIf", "via"], names)
+    fn json(&self, names: &mut Names, extent: Extent) -> Value {
+        let mut shown = fields::json(self, &["dev", "master", "viaIf", "via"], names);
+        if let Some(fields) = shown.as_object_mut() {
+            if let Some(dev) = fields.remove("dev") {
+                fields.insert("ifname".to_owned(), dev);
+            }
+            let counters = ["used", "updated"];
+            fields.retain(|key, _| extent.statistics || !counters.contains(&key.as_str()));
+        }
+        shown
     }
 }

@@ -37,6 +37,11 @@ impl Spelled for Rule {
                     fields.insert(format!("{key}len"), network.len.into());
                 }
             }
+            for key in ["fwmark", "fwmask"] {
+                if let Some(number) = fields.get(key).and_then(Value::as_u64) {
+                    fields.insert(key.to_owned(), format!("{number:#x}").into());
+                }
+            }
             fields.entry("src").or_insert_with(|| "all".into());
         }
         if !extent.details {
