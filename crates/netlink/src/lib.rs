@@ -42,6 +42,7 @@ mod port_vlan;
 mod prefix;
 mod route;
 mod socket;
+mod stats;
 pub mod table;
 pub mod transport;
 mod uapi;
@@ -71,4 +72,8 @@ pub use object::{Messages, Object, Unfit, Verb};
 pub use port_vlan::{PortVlan, VlanFlags, VlanState, VlanStatistics};
 pub use prefix::{Family, Prefix};
 pub use route::{Route, RouteEvent, RouteWatch};
+pub use stats::{
+    BondStatistics, BridgeStatistics, KindStatistics, LacpStatistics, MulticastStatistics, Stats,
+    StpStatistics,
+};
 pub use watch::{Event, Watch};

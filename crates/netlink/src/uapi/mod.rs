@@ -19,6 +19,7 @@ mod message;
 mod neigh;
 mod netns;
 mod route;
+mod stats;
 
 pub(crate) use addr::*;
 pub(crate) use bridge::*;
@@ -30,15 +31,16 @@ pub(crate) use message::*;
 pub(crate) use neigh::*;
 pub(crate) use netns::*;
 pub(crate) use route::*;
+pub(crate) use stats::*;
 
 #[cfg(test)]
 mod tests {
-    use super::{addr, bridge, family, generic, link, link_kind, message, neigh, netns, route};
+    use super::{addr, bridge, family, generic, link, link_kind, message, neigh, netns, route, stats};
     use std::process::Command;
 
     const HEADERS: &str = "sys/socket.h net/if_arp.h linux/if.h linux/netlink.h linux/rtnetlink.h \
         linux/if_link.h linux/if_addr.h linux/neighbour.h linux/veth.h linux/genetlink.h \
-        linux/ethtool_netlink.h linux/if_bridge.h linux/net_namespace.h";
+        linux/ethtool_netlink.h linux/if_bridge.h linux/if_bonding.h linux/net_namespace.h";
 
     fn all() -> impl Iterator<Item = &'static (&'static str, u64)> {
         [
@@ -52,6 +54,7 @@ mod tests {
             neigh::ALL,
             netns::ALL,
             route::ALL,
+            stats::ALL,
         ]
         .into_iter()
         .flatten()
