@@ -31,20 +31,38 @@ fn names_and_numbers_are_those_of_ip_netns() {
     let host = Host::new("host");
     let mut command = host.command("/usr/bin/unshare");
     command
-        .args(["--mount", "--", "sh", "-c", "mount -t tmpfs tmpfs /run && exec \"$@\"", "sh"])
+        .args([
+            "--mount",
+            "--",
+            "sh",
+            "-c",
+            "mount -t tmpfs tmpfs /run && exec \"$@\"",
+            "sh",
+        ])
         .arg(env::current_exe().expect("this program"))
         .args(["--exact", NAME, "--nocapture"])
         .env(MARK, "1");
     let output = command.output().expect("it runs");
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{said}{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     assert!(said.contains("1 passed"), "{said}");
 }
 
 #[track_caller]
 fn ip(line: &str) -> Vec<u8> {
-    let output = Command::new("ip").args(line.split(' ')).output().expect("ip runs");
-    assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+    let output = Command::new("ip")
+        .args(line.split(' '))
+        .output()
+        .expect("ip runs");
+    assert!(
+        output.status.success(),
+        "{line}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     output.stdout
 }
 
@@ -59,7 +77,9 @@ fn json(line: &str) -> Value {
 fn shown() -> Vec<String> {
     let list = json("netns list");
     let list = list.as_array().expect("a list").iter();
-    let mut names: Vec<_> = list.map(|shown| shown["name"].as_str().expect("a name").to_owned()).collect();
+    let mut names: Vec<_> = list
+        .map(|shown| shown["name"].as_str().expect("a name").to_owned())
+        .collect();
     names.sort();
     names
 }
@@ -80,23 +100,39 @@ fn names() {
     assert_eq!(again.id().expect("told"), one.id().expect("told"));
     // It is entered by its name, by them and by us.
     ip("-n one link add v type ifb");
-    let links = names.get("one").expect("found").command("ip").expect("a command").args(["-json", "link"]).output();
+    let links = names
+        .get("one")
+        .expect("found")
+        .command("ip")
+        .expect("a command")
+        .args(["-json", "link"])
+        .output();
     let links: Value = serde_json::from_slice(&links.expect("it runs").stdout).expect("JSON");
     assert_eq!(links[1]["ifname"], "v");
     drop((one, again));
     assert_eq!(ip("-n one link show dev v").is_empty(), false);
     let error = names.add("one").expect_err("it is there");
-    assert_eq!((error.step, error.source.raw_os_error()), (NamesStep::File, Some(Errno::EXIST.raw_os_error())));
+    assert_eq!(
+        (error.step, error.source.raw_os_error()),
+        (NamesStep::File, Some(Errno::EXIST.raw_os_error()))
+    );
     assert_eq!(error.to_string(), "cannot make the name /run/netns/one");
     for bad in ["", ".", "..", "a/b", "a\0b", &"x".repeat(256)] {
         let error = names.add(bad).expect_err("no name");
-        assert_eq!(error.source.raw_os_error(), Some(Errno::INVAL.raw_os_error()), "{bad:?}");
+        assert_eq!(
+            error.source.raw_os_error(),
+            Some(Errno::INVAL.raw_os_error()),
+            "{bad:?}"
+        );
     }
     names.del("two").expect("theirs is removed");
     ip("netns del one");
     assert_eq!(listed(), shown());
     let error = names.del("one").expect_err("it is gone");
-    assert_eq!((error.step, error.source.raw_os_error()), (NamesStep::Remove, Some(Errno::NOENT.raw_os_error())));
+    assert_eq!(
+        (error.step, error.source.raw_os_error()),
+        (NamesStep::Remove, Some(Errno::NOENT.raw_os_error()))
+    );
     names.get("one").expect_err("it is gone");
     assert_eq!(fs::read_dir("/run/netns").expect("the folder").count(), 0);
 }
@@ -105,7 +141,9 @@ fn numbers() {
     let names = NamespaceNames::default();
     let [one, two] = ["one", "two"].map(|name| names.add(name).expect("added"));
     let mut netlink = Netlink::open().expect("a handle");
-    let of = |namespace: &abi::namespace::NetNamespace| NamespaceNumber::new().fd(namespace.as_fd().as_raw_fd());
+    let of = |namespace: &abi::namespace::NetNamespace| {
+        NamespaceNumber::new().fd(namespace.as_fd().as_raw_fd())
+    };
     assert_eq!(netlink.get(&of(&one)).expect("told").nsid, Some(-1));
     let mut watch = Watch::open(NamespaceNumber::new()).expect("a watch");
     netlink.add(&of(&one).nsid(7)).expect("numbered");
@@ -113,22 +151,50 @@ fn numbers() {
     assert_eq!(netlink.get(&of(&one)).expect("told").nsid, Some(7));
     assert_eq!(netlink.get(&of(&two)).expect("told").nsid, Some(9));
     let list = json("netns list-id");
-    let shown: Vec<_> = list.as_array().expect("a list").iter().map(|shown| (shown["nsid"].as_i64(), shown["name"].as_str())).collect();
+    let shown: Vec<_> = list
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|shown| (shown["nsid"].as_i64(), shown["name"].as_str()))
+        .collect();
     assert_eq!(shown, [(Some(7), Some("one")), (Some(9), Some("two"))]);
     let told = netlink.list(&NamespaceNumber::new()).expect("told").items;
-    let told: Vec<_> = told.iter().map(|number| serde_json::to_value(number).expect("JSON")).collect();
-    assert_eq!(told, [serde_json::json!({"nsid": 7}), serde_json::json!({"nsid": 9})]);
+    let told: Vec<_> = told
+        .iter()
+        .map(|number| serde_json::to_value(number).expect("JSON"))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            serde_json::json!({"nsid": 7}),
+            serde_json::json!({"nsid": 9})
+        ]
+    );
     let error = netlink.add(&of(&one).nsid(8)).expect_err("it has one");
-    assert_eq!(error.to_string(), "cannot add number 8 of a namespace (fd: Peer netns already has a nsid assigned)");
-    let error = netlink.add(&NamespaceNumber::new().nsid(8)).expect_err("of what");
+    assert_eq!(
+        error.to_string(),
+        "cannot add number 8 of a namespace (fd: Peer netns already has a nsid assigned)"
+    );
+    let error = netlink
+        .add(&NamespaceNumber::new().nsid(8))
+        .expect_err("of what");
     assert!(matches!(error.cause, Cause::Unfit(_)));
-    assert!(matches!(netlink.del(&of(&one)).expect_err("no such verb").cause, Cause::Unfit(_)));
+    assert!(matches!(
+        netlink.del(&of(&one)).expect_err("no such verb").cause,
+        Cause::Unfit(_)
+    ));
     for number in [7, 9] {
-        assert_eq!(next(&mut watch), Event::Added(NamespaceNumber::new().nsid(number)));
+        assert_eq!(
+            next(&mut watch),
+            Event::Added(NamespaceNumber::new().nsid(number))
+        );
     }
     drop(two);
     names.del("two").expect("removed");
-    assert_eq!(next(&mut watch), Event::Removed(NamespaceNumber::new().nsid(9)));
+    assert_eq!(
+        next(&mut watch),
+        Event::Removed(NamespaceNumber::new().nsid(9))
+    );
     names.del("one").expect("removed");
 }
 

@@ -16,7 +16,9 @@ const FILTERING: Feature = Feature {
     probe: || {
         let host = Host::new("probe");
         let bridge = Link::named(name("br0")).kind(Bridge::new().vlan_filtering(true));
-        host.netlink().add(&bridge).map_err(|error| error.to_string())
+        host.netlink()
+            .add(&bridge)
+            .map_err(|error| error.to_string())
     },
 };
 
@@ -26,7 +28,9 @@ fn host() -> (Host, IfIndex, IfIndex) {
     let (host, a, _) = witness::host();
     let bridge = Bridge::new().vlan_filtering(true).vlan_default_pvid(0);
     let mut netlink = host.netlink();
-    let bridge = netlink.create(&Link::named(name("br0")).kind(bridge)).expect("a bridge");
+    let bridge = netlink
+        .create(&Link::named(name("br0")).kind(bridge))
+        .expect("a bridge");
     run(&host, "ip link set dev a master br0");
     (host, bridge.ifindex(), a)
 }
@@ -37,7 +41,9 @@ fn shown(host: &Host, dev: &str) -> Vec<Value> {
     let all = plain_json(host, "bridge -compressvlans vlan show");
     let ports = all.as_array().expect("a list");
     let port = ports.iter().find(|port| port["ifname"] == dev);
-    let vlans = port.map_or(Vec::new(), |port| port["vlans"].as_array().expect("a list").clone());
+    let vlans = port.map_or(Vec::new(), |port| {
+        port["vlans"].as_array().expect("a list").clone()
+    });
     vlans.into_iter().map(without_empty_flags).collect()
 }
 
@@ -51,7 +57,10 @@ fn without_empty_flags(mut vlan: Value) -> Value {
 
 /// Our JSON, as far as `bridge vlan show` has it.
 fn ours(host: &Host, dev: IfIndex) -> Vec<Value> {
-    let listing = host.netlink().list(&PortVlan::new().dev(dev)).expect("VLANs");
+    let listing = host
+        .netlink()
+        .list(&PortVlan::new().dev(dev))
+        .expect("VLANs");
     let json = listing.items.iter().map(|vlan| {
         let mut json = serde_json::to_value(vlan).expect("JSON");
         let object = json.as_object_mut().expect("an object");
@@ -70,10 +79,16 @@ fn a_range_is_made_in_one_message() {
     }
     let (host, bridge, a) = host();
     let mut netlink = host.netlink();
-    netlink.add(&PortVlan::range(a, 10..=20).flags(VlanFlags::UNTAGGED)).expect("added");
-    netlink.add(&PortVlan::on(a, 7).flags(VlanFlags::PVID | VlanFlags::UNTAGGED)).expect("added");
+    netlink
+        .add(&PortVlan::range(a, 10..=20).flags(VlanFlags::UNTAGGED))
+        .expect("added");
+    netlink
+        .add(&PortVlan::on(a, 7).flags(VlanFlags::PVID | VlanFlags::UNTAGGED))
+        .expect("added");
     netlink.add(&PortVlan::on(a, 300)).expect("added");
-    netlink.add(&PortVlan::on(bridge, 10).own(true)).expect("added to the bridge itself");
+    netlink
+        .add(&PortVlan::on(bridge, 10).own(true))
+        .expect("added to the bridge itself");
     assert_eq!(
         shown(&host, "a"),
         [
@@ -88,12 +103,23 @@ fn a_range_is_made_in_one_message() {
     let within = netlink.get(&PortVlan::on(a, 15)).expect("told");
     assert_eq!((within.vlan, within.vlan_end), (Some(10), Some(20)));
     assert!(netlink.get(&PortVlan::on(a, 7)).expect("told").is_pvid());
-    netlink.add(&PortVlan::on(a, 7)).expect("its flags are gone");
+    netlink
+        .add(&PortVlan::on(a, 7))
+        .expect("its flags are gone");
     assert!(!netlink.get(&PortVlan::on(a, 7)).expect("told").is_pvid());
     netlink.del(&PortVlan::range(a, 12..=20)).expect("removed");
     netlink.del(&PortVlan::on(a, 300)).expect("removed");
-    assert_eq!(shown(&host, "a"), [value!({"vlan": 7}), value!({"vlan": 10, "vlanEnd": 11, "flags": ["Egress Untagged"]})]);
-    assert!(matches!(netlink.get(&PortVlan::on(a, 300)).expect_err("gone").cause, Cause::Absent));
+    assert_eq!(
+        shown(&host, "a"),
+        [
+            value!({"vlan": 7}),
+            value!({"vlan": 10, "vlanEnd": 11, "flags": ["Egress Untagged"]})
+        ]
+    );
+    assert!(matches!(
+        netlink.get(&PortVlan::on(a, 300)).expect_err("gone").cause,
+        Cause::Absent
+    ));
 }
 
 #[test]
@@ -104,21 +130,40 @@ fn options_of_vlans_are_set_and_told() {
     let (host, _, a) = host();
     let mut netlink = host.netlink();
     netlink.add(&PortVlan::range(a, 10..=20)).expect("added");
-    netlink.set(&PortVlan::range(a, 12..=13).state(VlanState::Blocking)).expect("set");
+    netlink
+        .set(&PortVlan::range(a, 12..=13).state(VlanState::Blocking))
+        .expect("set");
     let all = plain_json(&host, "bridge -d vlan show");
     let states: Vec<_> = (all[0]["vlans"].as_array().expect("a list").iter())
         .map(|shown| (shown["vlan"].clone(), shown["state"].clone()))
         .collect();
-    assert_eq!(states, [(value!(10), value!("forwarding")), (value!(12), value!("blocking")), (value!(14), value!("forwarding"))]);
+    assert_eq!(
+        states,
+        [
+            (value!(10), value!("forwarding")),
+            (value!(12), value!("blocking")),
+            (value!(14), value!("forwarding"))
+        ]
+    );
     let blocked = PortVlan::new().dev(a).state(VlanState::Blocking);
     let told = netlink.list(&blocked).expect("told").items;
     assert_eq!(told.len(), 1);
     assert_eq!((told[0].vlan, told[0].vlan_end), (Some(12), Some(13)));
     let counted = PortVlan::new().dev(a).statistics(VlanStatistics::new());
     let told = netlink.list(&counted).expect("told").items;
-    assert!(told.iter().all(|vlan| vlan.statistics.as_ref().is_some_and(|counts| counts.rx_packets == Some(0))));
-    let error = netlink.set(&PortVlan::on(a, 99).state(VlanState::Blocking)).expect_err("there is none");
-    assert_eq!(error.errno(), Some(rustix::io::Errno::NOENT.raw_os_error()), "{error}");
+    assert!(told.iter().all(|vlan| {
+        vlan.statistics
+            .as_ref()
+            .is_some_and(|counts| counts.rx_packets == Some(0))
+    }));
+    let error = netlink
+        .set(&PortVlan::on(a, 99).state(VlanState::Blocking))
+        .expect_err("there is none");
+    assert_eq!(
+        error.errno(),
+        Some(rustix::io::Errno::NOENT.raw_os_error()),
+        "{error}"
+    );
 }
 
 #[test]
@@ -159,20 +204,33 @@ fn vlans_are_refused_with_a_reason() {
         (PortVlan::new().vlan(3), "no port is given for the VLAN"),
         (PortVlan::on(a, 5000), "VLAN 5000 is not of 1 to 4094"),
         (PortVlan::on(a, 0), "VLAN 0 is not of 1 to 4094"),
-        (PortVlan::range(a, 3..=4095), "VLAN 4095 is not of 1 to 4094"),
+        (
+            PortVlan::range(a, 3..=4095),
+            "VLAN 4095 is not of 1 to 4094",
+        ),
         (PortVlan::on(a, 3).vlan_end(2), "VLAN 2 is before 3"),
         (
             PortVlan::range(a, 3..=4).flags(VlanFlags::PVID),
             "packets without a tag belong to one VLAN: pvid is not for several",
         ),
-        (PortVlan::on(a, 3).state(VlanState::Blocking), "options of a VLAN are set when it is there"),
+        (
+            PortVlan::on(a, 3).state(VlanState::Blocking),
+            "options of a VLAN are set when it is there",
+        ),
     ] {
         let error = netlink.add(&vlan).expect_err(reason);
-        assert!(matches!(&error.cause, Cause::Unfit(unfit) if unfit.reason == reason), "{error:?}");
+        assert!(
+            matches!(&error.cause, Cause::Unfit(unfit) if unfit.reason == reason),
+            "{error:?}"
+        );
     }
     // It is no port of a bridge.
     let error = netlink.add(&PortVlan::on(a, 3)).expect_err("no port");
-    assert_eq!(error.errno(), Some(rustix::io::Errno::OPNOTSUPP.raw_os_error()), "{error}");
+    assert_eq!(
+        error.errno(),
+        Some(rustix::io::Errno::OPNOTSUPP.raw_os_error()),
+        "{error}"
+    );
     assert_eq!(error.to_string(), format!("cannot add VLAN 3 of link {a}"));
 }
 
@@ -182,7 +240,9 @@ fn vlans_are_watched() {
         return;
     }
     let (host, _, a) = host();
-    let mut watch = host.run(|| Watch::open(PortVlan::new().dev(a))).expect("a watch");
+    let mut watch = host
+        .run(|| Watch::open(PortVlan::new().dev(a)))
+        .expect("a watch");
     let mut netlink = host.netlink();
     netlink.add(&PortVlan::on(a, 10)).expect("added");
     netlink.del(&PortVlan::on(a, 10)).expect("removed");

@@ -55,8 +55,8 @@ pub use error::{Action, Cause, NetlinkError, Step, Subject};
 pub use ethtool::{Driver, Gro};
 pub use fdb::{Fdb, FdbFlags, FdbKey, FdbState};
 pub use generic::{
-    Channels, Coalescing, Ethtool, Features, NapiInstance, NetDevices, RingSizes, StampedPackets, TimeStamping,
-    XdpAbilities,
+    Channels, Coalescing, Ethtool, Features, NapiInstance, NetDevices, RingSizes, StampedPackets,
+    TimeStamping, XdpAbilities,
 };
 pub use handle::{Listing, Netlink};
 pub use interface::{IfIndex, IfName, InvalidAddress, InvalidName, MacAddress};

@@ -9,8 +9,8 @@ use std::os::fd::{AsFd, AsRawFd};
 
 use abi::namespace::{NamespaceError, NetNamespace};
 use netlink::{
-    Addr, Event, IfIndex, IfName, Link, MacAddress, Neigh, Netlink, Prefix,
-    OperState, RouteEvent, RouteWatch, Veth, Watch,
+    Addr, Event, IfIndex, IfName, Link, MacAddress, Neigh, Netlink, OperState, Prefix, RouteEvent,
+    RouteWatch, Veth, Watch,
 };
 use rustix::event::PollFlags;
 

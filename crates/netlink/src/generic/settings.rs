@@ -115,7 +115,12 @@ impl Ethtool {
     #[doc(alias = "ETHTOOL_MSG_CHANNELS_GET")]
     pub fn channels(&mut self, name: IfName) -> Result<Option<Channels>, NetlinkError> {
         let take = Channels::take;
-        self.get(ETHTOOL_MSG_CHANNELS_GET, name, Subject::Channels(name), take)
+        self.get(
+            ETHTOOL_MSG_CHANNELS_GET,
+            name,
+            Subject::Channels(name),
+            take,
+        )
     }
 
     /// Changes the number of the device's queues; what is `None` stays. Equals `ethtool -L NAME …`.
@@ -133,7 +138,12 @@ impl Ethtool {
             combined_max: None,
             ..channels.clone()
         };
-        self.change(ETHTOOL_MSG_CHANNELS_SET, name, &said, Subject::Channels(name))
+        self.change(
+            ETHTOOL_MSG_CHANNELS_SET,
+            name,
+            &said,
+            Subject::Channels(name),
+        )
     }
 
     /// Interrupt moderation. Equals `ethtool -c NAME`.
@@ -143,7 +153,12 @@ impl Ethtool {
     #[doc(alias = "ETHTOOL_MSG_COALESCE_GET")]
     pub fn coalescing(&mut self, name: IfName) -> Result<Option<Coalescing>, NetlinkError> {
         let take = Coalescing::take;
-        self.get(ETHTOOL_MSG_COALESCE_GET, name, Subject::Coalescing(name), take)
+        self.get(
+            ETHTOOL_MSG_COALESCE_GET,
+            name,
+            Subject::Coalescing(name),
+            take,
+        )
     }
 
     /// Changes interrupt moderation; what is `None` stays. Equals `ethtool -C NAME …`.
@@ -154,7 +169,12 @@ impl Ethtool {
     /// `CAP_NET_ADMIN` in the user namespace that owns the network namespace.
     #[doc(alias = "ETHTOOL_MSG_COALESCE_SET")]
     pub fn set_coalescing(&mut self, name: IfName, held: &Coalescing) -> Result<(), NetlinkError> {
-        self.change(ETHTOOL_MSG_COALESCE_SET, name, held, Subject::Coalescing(name))
+        self.change(
+            ETHTOOL_MSG_COALESCE_SET,
+            name,
+            held,
+            Subject::Coalescing(name),
+        )
     }
 
     fn change<T: Table>(
@@ -176,4 +196,3 @@ impl Ethtool {
         told.map_err(about(Action::Set, subject))
     }
 }
-

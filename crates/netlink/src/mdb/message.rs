@@ -1,7 +1,7 @@
 //! Groups in messages.
 
-use super::source::Sources;
 use super::entry::ENTRY_BYTES;
+use super::source::Sources;
 use super::{Mdb, MdbGroup};
 use crate::codec::{Attribute, Attributes, Malformed, Request, attributes, split};
 use crate::interface::IfIndex;

@@ -3,5 +3,5 @@
 mod names;
 mod number;
 
-pub use names::{NamedNamespace, NamespaceNames, NamesError, NamesStep};
+pub use names::{NamedNamespace, NamesError, NamesStep, NamespaceNames};
 pub use number::NamespaceNumber;

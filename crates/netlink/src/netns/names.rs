@@ -6,7 +6,9 @@ use std::{fmt, io};
 
 use abi::namespace::{NamespaceError, NetNamespace};
 use rustix::io::Errno;
-use rustix::mount::{MountPropagationFlags, UnmountFlags, mount_bind, mount_bind_recursive, mount_change, unmount};
+use rustix::mount::{
+    MountPropagationFlags, UnmountFlags, mount_bind, mount_bind_recursive, mount_change, unmount,
+};
 
 /// Names in one folder; more are not listed.
 const MAX_NAMES: usize = 65_536;
@@ -179,7 +181,9 @@ impl NamespaceNames {
         let folder = &self.folder;
         let mut builder = DirBuilder::new();
         builder.recursive(true).mode(0o755);
-        builder.create(folder).map_err(error(NamesStep::Folder, folder))?;
+        builder
+            .create(folder)
+            .map_err(error(NamesStep::Folder, folder))?;
         // Two who do this at once would mount it twice.
         let held = File::open(folder).map_err(error(NamesStep::Folder, folder))?;
         rustix::fs::flock(&held, rustix::fs::FlockOperation::LockExclusive)

@@ -35,7 +35,9 @@ pub(crate) use stats::*;
 
 #[cfg(test)]
 mod tests {
-    use super::{addr, bridge, family, generic, link, link_kind, message, neigh, netns, route, stats};
+    use super::{
+        addr, bridge, family, generic, link, link_kind, message, neigh, netns, route, stats,
+    };
     use std::process::Command;
 
     const HEADERS: &str = "sys/socket.h net/if_arp.h linux/if.h linux/netlink.h linux/rtnetlink.h \
