@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Tool and the Debian package it comes in.
-const PACKAGES: [(&str, &str); 28] = [
+const PACKAGES: [(&str, &str); 30] = [
     ("bpftool", "bpftool"),
     ("bridge", "iproute2"),
     ("capinfos", "wireshark-common"),
@@ -17,8 +17,10 @@ const PACKAGES: [(&str, &str); 28] = [
     ("gzip", "gzip"),
     ("ip", "iproute2"),
     ("iperf3", "iperf3"),
+    ("linux.uml", "user-mode-linux"),
     ("mausezahn", "netsniff-ng"),
     ("mergecap", "wireshark-common"),
+    ("modprobe", "kmod"),
     ("netsniff-ng", "netsniff-ng"),
     ("nft", "nftables"),
     ("ping", "iputils-ping"),

@@ -4,7 +4,7 @@ mod ip_json;
 
 use std::collections::BTreeSet;
 use std::io::{self, BufRead, BufReader};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use std::{env, fs};
 
 use abi::namespace::{NetNamespace, Step};
 use ip_json::ip_json;
-use netlink::{Gro, IfName, LinkEvent, Netlink, Veth, VethEnd};
+use netlink::{Event, Gro, IfName, Link, Netlink, Veth};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tapline_lab::net::refuse_the_machine;
 use tapline_lab::{Host, Net};
@@ -264,7 +264,7 @@ fn a_killed_process_takes_its_namespace_along() {
     };
     let removed = loop {
         match watch.next_event().expect("link events") {
-            Some(LinkEvent::Removed(link)) => break link,
+            Some(Event::Removed(link)) => break link,
             Some(_) => {}
             None => {
                 let mut descriptors = [PollFd::new(&watch, PollFlags::IN)];
@@ -273,22 +273,19 @@ fn a_killed_process_takes_its_namespace_along() {
             }
         }
     };
-    assert_eq!(removed.name.to_string(), "far");
+    assert_eq!(removed.ifname().to_string(), "far");
 }
 
 /// Holds a namespace and a veth out of it until it is killed.
 fn hold_a_namespace() {
     let namespace = NetNamespace::create().expect("a namespace");
     let outside = NetNamespace::current().expect("a namespace");
-    let end = |name| VethEnd::named(IfName::new(name).expect("a name"));
-    let far_namespace = Some(outside.as_fd());
-    let veth = Veth {
-        near: end("near"),
-        far: end("far"),
-        far_namespace,
-    };
+    let end = |name| Link::named(IfName::new(name).expect("a name"));
+    let far = end("far").namespace_fd(outside.as_fd().as_raw_fd());
     let mut netlink = Netlink::open_in(&namespace).expect("a handle");
-    netlink.add_veth(&veth).expect("a veth");
+    netlink
+        .add(&end("near").kind(Veth::to(far)))
+        .expect("a veth");
     drop(netlink);
     println!("\nheld");
     io::stdin()

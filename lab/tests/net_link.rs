@@ -4,33 +4,36 @@ mod ip_json;
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv6Addr, UdpSocket};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::time::Duration;
 
 use ip_json::ip_json;
-use netlink::{
-    Address, DuplicateDetection, IfIndex, IfName, Link, LinkChange, MacAddress, Veth, VethEnd,
-};
+use netlink::{Addr, IfIndex, IfName, Link, LinkFlags, MacAddress, Prefix, Veth};
 use serde_json::{Value, json};
 use tapline_lab::{Host, Net};
 
+fn flags(link: &Link) -> LinkFlags {
+    link.flags.expect("flags")
+}
+
 /// A link in the words of `ip -json -details link`, as far as that shows what we know.
 fn as_ip_shows(link: &Link) -> Value {
+    let flags = flags(link);
     json!({
-        "ifindex": link.index.0,
-        "ifname": link.name.to_string(),
+        "ifindex": link.ifindex().0,
+        "ifname": link.ifname().to_string(),
         "mtu": link.mtu,
         "operstate": link.state.map(|state| state.to_string()),
-        "address": link.mac.map(|mac| mac.to_string()),
+        "address": link.address.map(|mac| mac.to_string()),
         "promiscuity": link.promiscuity,
         "num_tx_queues": link.tx_queue_count,
         "num_rx_queues": link.rx_queue_count,
-        "kind": link.kind,
-        "up": link.flags.is_up(),
-        "carrier": link.flags.has_carrier(),
-        "noarp": link.flags.is_without_arp(),
-        "loopback": link.flags.is_loopback(),
-        "promiscuous": link.flags.is_promiscuous(),
+        "kind": link.kind_name(),
+        "up": flags.is_up(),
+        "carrier": flags.has_carrier(),
+        "noarp": flags.is_without_arp(),
+        "loopback": flags.is_loopback(),
+        "promiscuous": flags.is_promiscuous(),
     })
 }
 
@@ -79,7 +82,7 @@ fn a_new_host_has_a_loopback() {
     let host = Host::new("host");
     let listing = host.netlink().links().expect("links");
     assert_eq!(listing.items.len(), 1);
-    assert!(listing.items[0].flags.is_loopback());
+    assert!(listing.items[0].is_loopback());
     assert_links_as_shown(&host);
 }
 
@@ -97,57 +100,47 @@ fn changes_are_made() {
     let (mut netlink, index) = (left.netlink(), left.interface().index);
     let mac = MacAddress([2, 9, 8, 7, 6, 5]);
     let changes = [
-        LinkChange {
-            mtu: Some(9000),
-            mac: Some(mac),
-            ..LinkChange::default()
-        },
-        LinkChange {
-            arp: Some(true),
-            ..LinkChange::default()
-        },
-        LinkChange {
-            up: Some(false),
-            ..LinkChange::default()
-        },
+        Link::at(index).mtu(9000).address(mac.into()),
+        Link::at(index).arp(true),
+        Link::at(index).up(false),
     ];
     for change in changes {
-        netlink.set_link(index, change).expect("changed");
+        netlink.set(&change).expect("changed");
         assert_links_as_shown(&left);
     }
     let link = netlink.link(index).expect("the link");
-    assert_eq!((link.mtu, link.mac), (Some(9000), Some(mac)));
-    assert!(!link.flags.is_up() && !link.flags.is_without_arp());
+    assert_eq!((link.mtu, link.mac()), (Some(9000), Some(mac)));
+    assert!(!flags(&link).is_up() && !flags(&link).is_without_arp());
 }
 
 #[test]
 fn a_veth_is_made_as_asked_across_namespaces() {
     let (here, there) = (Host::new("here"), Host::new("there"));
-    let end = |name, last, mtu| VethEnd {
-        mac: Some(MacAddress([2, 0, 0, 0, 0, last])),
-        mtu: Some(mtu),
-        queue_count: Some(2),
-        ..VethEnd::named(IfName::new(name).expect("a name"))
+    let end = |name, last, mtu| {
+        Link::named(IfName::new(name).expect("a name"))
+            .address(MacAddress([2, 0, 0, 0, 0, last]).into())
+            .mtu(mtu)
+            .tx_queue_count(2)
+            .rx_queue_count(2)
     };
-    let far_namespace = Some(there.namespace().as_fd());
-    let veth = Veth {
-        near: end("near", 1, 1400),
-        far: end("far", 2, 1300),
-        far_namespace,
-    };
-    let near = here.netlink().add_veth(&veth).expect("a veth");
+    let ends = [end("near", 1, 1400), end("far", 2, 1300)];
+    let far_end = ends[1]
+        .clone()
+        .namespace_fd(there.namespace().as_fd().as_raw_fd());
+    let veth = ends[0].clone().kind(Veth::to(far_end));
+    let near = here.netlink().create(&veth).expect("a veth");
     let far = there.netlink().link_named("far").expect("the other end");
-    assert_eq!((near.lower, far.lower), (Some(far.index), Some(near.index)));
-    for (link, end) in [(&near, veth.near), (&far, veth.far)] {
+    assert_eq!((near.lower, far.lower), (far.index, near.index));
+    for (link, end) in [(&near, &ends[0]), (&far, &ends[1])] {
         assert_eq!(
-            (link.name, link.mac, link.mtu),
-            (end.name, end.mac, end.mtu)
+            (link.name, link.address, link.mtu),
+            (end.name, end.address, end.mtu)
         );
         assert_eq!(
             (link.rx_queue_count, link.tx_queue_count),
             (Some(2), Some(2))
         );
-        assert_eq!(link.kind.as_deref(), Some("veth"));
+        assert_eq!(link.kind_name(), Some("veth"));
     }
     assert_links_as_shown(&here);
     assert_links_as_shown(&there);
@@ -157,17 +150,15 @@ fn a_veth_is_made_as_asked_across_namespaces() {
 fn a_link_is_moved_and_removed() {
     let [left, right] = Net::new().pair();
     let away = Host::new("away");
-    let change = LinkChange {
-        namespace: Some(away.namespace().as_fd()),
-        ..LinkChange::default()
-    };
-    left.netlink()
-        .set_link(left.interface().index, change)
-        .expect("moved");
+    let change =
+        Link::at(left.interface().index).namespace_fd(away.namespace().as_fd().as_raw_fd());
+    left.netlink().set(&change).expect("moved");
     let name = left.interface().name.to_string();
     let moved = away.netlink().link_named(&name).expect("it is there");
     assert_eq!(left.netlink().links().expect("links").items.len(), 1);
-    away.netlink().remove_link(moved.index).expect("removed");
+    away.netlink()
+        .del(&Link::at(moved.ifindex()))
+        .expect("removed");
     let gone = right
         .netlink()
         .link(right.interface().index)
@@ -196,8 +187,11 @@ fn alternative_names_and_aliases_are_told_and_found() {
     }
     for name in [&name, long, "short"] {
         let link = left.netlink().link_named(name).expect("found");
-        assert_eq!(link.index, left.interface().index);
-        assert_eq!(link.alternative_names, [long, "short"]);
+        assert_eq!(link.ifindex(), left.interface().index);
+        assert_eq!(
+            link.alternative_names,
+            Some(vec![long.into(), "short".into()])
+        );
         assert_eq!(link.alias.as_deref(), Some("uplink to the core"));
     }
 }
@@ -214,7 +208,7 @@ fn a_capture_shows_as_promiscuity() {
         .status();
     assert!(status.expect("ip runs").success());
     assert_eq!(left.link().promiscuity, Some(1));
-    assert!(left.link().flags.is_promiscuous());
+    assert!(flags(&left.link()).is_promiscuous());
 }
 
 #[test]
@@ -267,8 +261,11 @@ fn addresses_as_shown(host: &Host) -> BTreeSet<String> {
 fn assert_addresses_as_shown(host: &Host, count: usize) {
     let listing = host.netlink().addresses().expect("addresses");
     let ours = listing.items.iter().map(|entry| {
-        let Address { ip, prefix_len } = entry.address;
-        format!("{} {:?} {prefix_len}", entry.index, ip.to_string())
+        let Prefix {
+            ip,
+            len: prefix_len,
+        } = entry.prefix().expect("a prefix");
+        format!("{} {:?} {prefix_len}", entry.ifindex(), ip.to_string())
     });
     let ours: BTreeSet<_> = ours.collect();
     assert_eq!(ours, addresses_as_shown(host));
@@ -282,25 +279,19 @@ fn addresses_are_what_ip_shows() {
     assert_addresses_as_shown(&left, 4);
     let (mut netlink, index) = (left.netlink(), left.interface().index);
     let extra = [
-        Address {
-            ip: IpAddr::from([192, 0, 2, 1]),
-            prefix_len: 32,
-        },
-        Address {
-            ip: Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1).into(),
-            prefix_len: 48,
-        },
+        Prefix::new(IpAddr::from([192, 0, 2, 1]), 32),
+        Prefix::new(Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1), 48),
     ];
     for address in extra {
         netlink
-            .add_address(index, address, DuplicateDetection::Off)
+            .add(&Addr::on(index, address).nodad(true))
             .expect("added");
     }
     assert_addresses_as_shown(&left, 6);
     let listing = netlink.addresses().expect("addresses");
     assert!(listing.items.iter().all(|entry| !entry.is_tentative()));
     for address in extra {
-        netlink.remove_address(index, address).expect("removed");
+        netlink.del(&Addr::on(index, address)).expect("removed");
     }
     assert_addresses_as_shown(&left, 4);
 }
@@ -309,15 +300,9 @@ fn addresses_are_what_ip_shows() {
 fn a_refusal_carries_the_kernels_words() {
     let host = Host::new("host");
     let mut netlink = host.netlink();
-    let change = LinkChange {
-        mtu: Some(1),
-        ..LinkChange::default()
-    };
     let [left, _right] = Net::new().pair();
-    let mut handle = left.netlink();
-    let error = handle
-        .set_link(left.interface().index, change)
-        .expect_err("too small");
+    let change = Link::at(left.interface().index).mtu(1);
+    let error = left.netlink().set(&change).expect_err("too small");
     // The text is that of dev_set_mtu_ext, net/core/dev.c.
     let text = format!(
         "cannot set link {} (mtu less than device minimum)",
@@ -343,13 +328,9 @@ fn a_thousand_links_are_listed_whole() {
     let host = Host::new("host");
     let mut netlink = host.netlink();
     for number in 0..500 {
-        let end = |side| VethEnd::named(IfName::new(format!("{side}{number}")).expect("a name"));
-        let veth = Veth {
-            near: end("a"),
-            far: end("b"),
-            far_namespace: None,
-        };
-        netlink.add_veth(&veth).expect("a veth");
+        let end = |side| Link::named(IfName::new(format!("{side}{number}")).expect("a name"));
+        let veth = end("a").kind(Veth::to(end("b")));
+        netlink.add(&veth).expect("a veth");
     }
     let listing = netlink.links().expect("links");
     assert_eq!((listing.items.len(), listing.interrupted), (1001, false));

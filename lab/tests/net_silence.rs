@@ -6,7 +6,7 @@ use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 use abi::packet::ETH_P_ALL;
-use netlink::{IfName, LinkChange, Veth, VethEnd};
+use netlink::{Addr, IfName, Link, Prefix, Veth};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::{AddressFamily, Protocol, RecvFlags, SocketType, recv, socket};
 use tapline_lab::{Host, Net};
@@ -67,29 +67,17 @@ fn a_pair_is_silent_from_its_first_moment() {
 fn a_link_made_without_the_lab_is_not_silent() {
     let [left, right] = ["left", "right"].map(Host::new);
     let observers = [observer(&left), observer(&right)];
-    let end = |name| VethEnd::named(IfName::new(name).expect("a name"));
-    let veth = Veth {
-        near: end("one"),
-        far: end("two"),
-        far_namespace: None,
-    };
+    let end = |name| Link::named(IfName::new(name).expect("a name"));
     let mut netlink = left.netlink();
-    let link = netlink.add_veth(&veth).expect("a veth pair");
-    let up = LinkChange {
-        up: Some(true),
-        ..LinkChange::default()
-    };
-    netlink.set_link(link.index, up).expect("one end is up");
-    netlink
-        .set_link(link.lower.expect("a peer"), up)
-        .expect("the other end is up");
-    let address = netlink::Address {
-        ip: Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 1).into(),
-        prefix_len: 64,
-    };
-    netlink
-        .add_address(link.index, address, netlink::DuplicateDetection::Off)
-        .expect("an address");
+    let link = netlink
+        .create(&end("one").kind(Veth::to(end("two"))))
+        .expect("a veth pair");
+    for index in [link.ifindex(), link.lower.expect("a peer")] {
+        netlink.set(&Link::at(index).up(true)).expect("it is up");
+    }
+    let prefix = Prefix::new(Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 1), 64);
+    let address = Addr::on(link.ifindex(), prefix).nodad(true);
+    netlink.add(&address).expect("an address");
     assert!(
         sees_a_packet(&observers),
         "the observer would see multicast reports"

@@ -4,7 +4,7 @@
 mod witness;
 
 use netlink::{
-    Bridge, Cause, Event, IfIndex, Link, PortVlan, VlanFlags, VlanState, VlanStatistics, Watch,
+    Bridge, Cause, Event, IfIndex, Link, PortState, PortVlan, PortVlanFlags, VlanStatistics, Watch,
 };
 use serde_json::{Value, json as value};
 use tapline_lab::Host;
@@ -80,10 +80,10 @@ fn a_range_is_made_in_one_message() {
     let (host, bridge, a) = host();
     let mut netlink = host.netlink();
     netlink
-        .add(&PortVlan::range(a, 10..=20).flags(VlanFlags::UNTAGGED))
+        .add(&PortVlan::range(a, 10..=20).flags(PortVlanFlags::UNTAGGED))
         .expect("added");
     netlink
-        .add(&PortVlan::on(a, 7).flags(VlanFlags::PVID | VlanFlags::UNTAGGED))
+        .add(&PortVlan::on(a, 7).flags(PortVlanFlags::PVID | PortVlanFlags::UNTAGGED))
         .expect("added");
     netlink.add(&PortVlan::on(a, 300)).expect("added");
     netlink
@@ -131,7 +131,7 @@ fn options_of_vlans_are_set_and_told() {
     let mut netlink = host.netlink();
     netlink.add(&PortVlan::range(a, 10..=20)).expect("added");
     netlink
-        .set(&PortVlan::range(a, 12..=13).state(VlanState::Blocking))
+        .set(&PortVlan::range(a, 12..=13).state(PortState::Blocking))
         .expect("set");
     let all = plain_json(&host, "bridge -d vlan show");
     let states: Vec<_> = (all[0]["vlans"].as_array().expect("a list").iter())
@@ -145,7 +145,7 @@ fn options_of_vlans_are_set_and_told() {
             (value!(14), value!("forwarding"))
         ]
     );
-    let blocked = PortVlan::new().dev(a).state(VlanState::Blocking);
+    let blocked = PortVlan::new().dev(a).state(PortState::Blocking);
     let told = netlink.list(&blocked).expect("told").items;
     assert_eq!(told.len(), 1);
     assert_eq!((told[0].vlan, told[0].vlan_end), (Some(12), Some(13)));
@@ -157,7 +157,7 @@ fn options_of_vlans_are_set_and_told() {
             .is_some_and(|counts| counts.rx_packets == Some(0))
     }));
     let error = netlink
-        .set(&PortVlan::on(a, 99).state(VlanState::Blocking))
+        .set(&PortVlan::on(a, 99).state(PortState::Blocking))
         .expect_err("there is none");
     assert_eq!(
         error.errno(),
@@ -210,11 +210,11 @@ fn vlans_are_refused_with_a_reason() {
         ),
         (PortVlan::on(a, 3).vlan_end(2), "VLAN 2 is before 3"),
         (
-            PortVlan::range(a, 3..=4).flags(VlanFlags::PVID),
+            PortVlan::range(a, 3..=4).flags(PortVlanFlags::PVID),
             "packets without a tag belong to one VLAN: pvid is not for several",
         ),
         (
-            PortVlan::on(a, 3).state(VlanState::Blocking),
+            PortVlan::on(a, 3).state(PortState::Blocking),
             "options of a VLAN are set when it is there",
         ),
     ] {

@@ -3,11 +3,10 @@
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
+use std::os::fd::{AsFd, AsRawFd};
 use std::process::Command;
 
-use netlink::{
-    Address, IfIndex, IfName, Link, LinkChange, LinkEvent, LinkWatch, RouteEvent, RouteWatch,
-};
+use netlink::{Event, IfIndex, IfName, Link, Prefix, Route, RouteTable, Watch};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tapline_lab::{Host, Net};
 
@@ -29,14 +28,14 @@ fn ip(host: &Host, line: &str) {
     );
 }
 
-fn is_readable(watch: &LinkWatch, timeout: Timespec) -> bool {
+fn is_readable(watch: &Watch<Link>, timeout: Timespec) -> bool {
     let mut descriptors = [PollFd::new(watch, PollFlags::IN)];
     poll(&mut descriptors, Some(&timeout)).expect("polled") == 1
 }
 
 /// The first event that `wanted` takes, by the deadline.
 #[track_caller]
-fn wait_for<T>(watch: &mut LinkWatch, wanted: impl Fn(LinkEvent) -> Option<T>) -> T {
+fn wait_for<T>(watch: &mut Watch<Link>, wanted: impl Fn(Event<Link>) -> Option<T>) -> T {
     loop {
         while let Some(event) = watch.next_event().expect("link events") {
             if let Some(found) = wanted(event) {
@@ -47,15 +46,15 @@ fn wait_for<T>(watch: &mut LinkWatch, wanted: impl Fn(LinkEvent) -> Option<T>) -
     }
 }
 
-fn added(event: LinkEvent) -> Option<IfName> {
+fn added(event: Event<Link>) -> Option<IfName> {
     match event {
-        LinkEvent::Added(link) => Some(link.name),
+        Event::Added(link) => link.name,
         _ => None,
     }
 }
 
 /// All that is there now.
-fn drain(watch: &mut LinkWatch) -> Vec<LinkEvent> {
+fn drain(watch: &mut Watch<Link>) -> Vec<Event<Link>> {
     std::iter::from_fn(|| watch.next_event().expect("link events")).collect()
 }
 
@@ -94,8 +93,8 @@ fn a_link_comes_changes_and_goes() {
 
     ip(&host, "link set one mtu 1234 up");
     wait_for(&mut watch, |event| match event {
-        LinkEvent::Changed(link) => {
-            (link.mtu == Some(1234) && link.flags.is_up() && link.name.to_string() == "one")
+        Event::Changed { after: link, .. } => {
+            (link.mtu == Some(1234) && link.up == Some(true) && link.ifname().to_string() == "one")
                 .then_some(())
         }
         other => panic!("{other:?}"),
@@ -103,13 +102,13 @@ fn a_link_comes_changes_and_goes() {
 
     ip(&host, "link set one name three");
     wait_for(&mut watch, |event| match event {
-        LinkEvent::Changed(link) => (link.name.to_string() == "three").then_some(()),
+        Event::Changed { after: link, .. } => (link.ifname().to_string() == "three").then_some(()),
         other => panic!("{other:?}"),
     });
 
     ip(&host, "link del two");
-    let removed = |event| match event {
-        LinkEvent::Removed(link) => Some(link.name.to_string()),
+    let removed = |event: Event<Link>| match event {
+        Event::Removed(link) => Some(link.ifname().to_string()),
         _ => None,
     };
     let mut names = [wait_for(&mut watch, removed), wait_for(&mut watch, removed)];
@@ -122,18 +121,14 @@ fn a_link_that_is_moved_away_is_removed_here_and_added_there() {
     let (here, there) = (Host::new("here"), Host::new("there"));
     ip(&here, "link add one type veth peer name two");
     let mut leaves = here.watch();
-    let mut comes = LinkWatch::open_in(there.namespace()).expect("a watch");
+    let mut comes = Watch::open_in(there.namespace(), Link::new()).expect("a watch");
     drain(&mut leaves);
     drain(&mut comes);
     let link = here.netlink().link_named("one").expect("the link");
-    let namespace = Some(std::os::fd::AsFd::as_fd(there.namespace()));
-    let change = LinkChange {
-        namespace,
-        ..LinkChange::default()
-    };
-    here.netlink().set_link(link.index, change).expect("moved");
+    let change = Link::at(link.ifindex()).namespace_fd(there.namespace().as_fd().as_raw_fd());
+    here.netlink().set(&change).expect("moved");
     let left = wait_for(&mut leaves, |event| match event {
-        LinkEvent::Removed(link) => Some(link.name),
+        Event::Removed(link) => link.name,
         _ => None,
     });
     assert_eq!(wait_for(&mut comes, added), left);
@@ -154,29 +149,31 @@ fn leaving_a_bridge_is_not_leaving_the_host() {
     let last = loop {
         let event = wait_for(&mut watch, Some);
         match event {
-            LinkEvent::Changed(link) if link.name.to_string() == "one" => masters.push(link.master),
-            LinkEvent::Changed(_) => {}
-            LinkEvent::Added(link) => break link,
+            Event::Changed { after: link, .. } if link.ifname().to_string() == "one" => {
+                masters.push(link.master)
+            }
+            Event::Changed { .. } => {}
+            Event::Added(link) => break link,
             other => panic!("{other:?}"),
         }
     };
-    assert_eq!(last.name.to_string(), "last");
+    assert_eq!(last.ifname().to_string(), "last");
     assert!(masters.iter().any(Option::is_some), "{masters:?}");
     assert_eq!(masters.last(), Some(&None));
 }
 
 /// Follows events to the state they amount to.
-fn replay(events: Vec<LinkEvent>) -> BTreeMap<IfIndex, Link> {
+fn replay(events: Vec<Event<Link>>) -> BTreeMap<IfIndex, Link> {
     let mut links = BTreeMap::new();
     for event in events {
         match event {
-            LinkEvent::Added(link) | LinkEvent::Changed(link) => {
-                links.insert(link.index, link);
+            Event::Added(link) | Event::Changed { after: link, .. } => {
+                links.insert(link.ifindex(), link);
             }
-            LinkEvent::Removed(link) => {
-                links.remove(&link.index);
+            Event::Removed(link) => {
+                links.remove(&link.ifindex());
             }
-            LinkEvent::Overrun => {}
+            Event::Overrun => {}
             other => panic!("{other:?}"),
         }
     }
@@ -189,14 +186,11 @@ fn an_overrun_is_told_and_made_good() {
     let mut watch = host.watch();
     ip(&host, "link add goes type bridge");
     let mut netlink = host.netlink();
-    let loopback = netlink.link_named("lo").expect("a loopback").index;
+    let loopback = netlink.link_named("lo").expect("a loopback").ifindex();
     // More than fit the watch's buffer: it stays unread meanwhile.
     for number in 0..20_000 {
-        let change = LinkChange {
-            mtu: Some(2000 + number % 2),
-            ..LinkChange::default()
-        };
-        netlink.set_link(loopback, change).expect("changed");
+        let change = Link::at(loopback).mtu(2000 + number % 2);
+        netlink.set(&change).expect("changed");
     }
     ip(&host, "link del goes");
     ip(&host, "link add comes type bridge");
@@ -204,7 +198,7 @@ fn an_overrun_is_told_and_made_good() {
     assert_eq!(
         events
             .iter()
-            .filter(|event| **event == LinkEvent::Overrun)
+            .filter(|event| **event == Event::Overrun)
             .count(),
         1
     );
@@ -217,7 +211,8 @@ fn an_overrun_is_told_and_made_good() {
 #[test]
 fn routes_come_and_go_as_ip_makes_them() {
     let [left, right] = Net::new().pair();
-    let mut watch = left.run(RouteWatch::open).expect("a watch");
+    let filter = Route::new().table(RouteTable::from(77));
+    let mut watch = left.run(|| Watch::open(filter)).expect("a watch");
     assert_eq!(watch.next_event().expect("route events"), None);
     let (there, output) = (right.interface(), left.interface().index);
     let routes: [(&str, IpAddr, u8, IpAddr); 2] = [
@@ -236,18 +231,11 @@ fn routes_come_and_go_as_ip_makes_them() {
             assert!(poll(&mut [PollFd::new(&watch, PollFlags::IN)], Some(&DEADLINE)) == Ok(1));
             watch.next_event().expect("route events").expect("an event")
         };
-        let RouteEvent::Added(route) = next("add") else {
+        let Event::Added(route) = next("add") else {
             panic!("not added")
         };
-        assert_eq!(
-            route.destination,
-            Address {
-                ip: ip_address,
-                prefix_len
-            }
-        );
-        assert_eq!((route.gateway, route.output), (Some(gateway), Some(output)));
-        assert_eq!((route.table, route.is_local()), (77, false));
-        assert_eq!(next("del"), RouteEvent::Removed(route));
+        assert_eq!(route.dst, Some(Prefix::new(ip_address, prefix_len)));
+        assert_eq!((route.gateway, route.dev), (Some(gateway), Some(output)));
+        assert_eq!(next("del"), Event::Removed(route));
     }
 }

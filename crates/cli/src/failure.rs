@@ -6,7 +6,6 @@ mod mirror;
 use std::error::Error;
 use std::io;
 
-use netlink::NetlinkError;
 use ring::{OpenError, SetupError, Step};
 use tapline::bpf::LoadError;
 use tapline::bpf::socket_filter::CountingFilterError;
@@ -161,12 +160,6 @@ fn setup(error: &SetupError) -> (Exit, Option<String>) {
             (Exit::Unsupported, advice("needs Linux 4.20"))
         }
         _ => (Exit::Failed, None),
-    }
-}
-
-impl From<NetlinkError> for Failure {
-    fn from(error: NetlinkError) -> Self {
-        Self::job(&error)
     }
 }
 

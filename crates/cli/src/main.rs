@@ -17,6 +17,7 @@ mod line;
 mod metrics;
 mod moment;
 mod names;
+mod net;
 mod output;
 mod paint;
 mod ping;
@@ -63,6 +64,16 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Filter(args) => filter::run(&args),
         Command::Ping(args) => ping::run(&args),
         Command::Doctor(args) => doctor::run(&args),
+        Command::Link(args) => net::run(net::Noun::Link, &args),
+        Command::Addr(args) => net::run(net::Noun::Addr, &args),
+        Command::Route(args) => net::run(net::Noun::Route, &args),
+        Command::Nexthop(args) => net::run(net::Noun::Nexthop, &args),
+        Command::Rule(args) => net::run(net::Noun::Rule, &args),
+        Command::Neigh(args) => net::run(net::Noun::Neigh, &args),
+        Command::Fdb(args) => net::run(net::Noun::Fdb, &args),
+        Command::Batch(args) => net::batch(&args),
+        Command::Monitor(args) => net::monitor(&args),
+        Command::Explain(args) => net::explain(&args),
         Command::Demo(args) => demo::run(&args),
         Command::Generate { directory } => generate::run(&directory),
     }

@@ -5,7 +5,8 @@ use std::{fmt, io};
 
 use crate::codec::{Malformed, Refusal};
 use crate::interface::{IfIndex, IfName, MacAddress};
-use crate::object::Unfit;
+use crate::object::{Unfit, Verb};
+use crate::prefix::Prefix;
 
 /// What was being done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +50,16 @@ pub enum Subject {
     Address(IpAddr, IfIndex),
     /// All routes.
     Routes,
+    /// The route to this destination.
+    Route(Prefix),
+    /// All nexthop objects.
+    Nexthops,
+    /// The nexthop object of this number.
+    Nexthop(u32),
+    /// All rules.
+    Rules,
+    /// The rule of this priority.
+    Rule(u32),
     /// All neighbours.
     Neighbours,
     /// This neighbour on an interface.
@@ -176,7 +187,41 @@ impl NetlinkError {
     }
 }
 
+impl From<Verb> for Action {
+    fn from(verb: Verb) -> Self {
+        match verb {
+            Verb::Add => Self::Add,
+            Verb::Replace => Self::Replace,
+            Verb::Set => Self::Set,
+            Verb::Append => Self::Append,
+            Verb::Del => Self::Remove,
+            Verb::Get => Self::Get,
+            Verb::List => Self::List,
+        }
+    }
+}
+
 impl Cause {
+    /// Whether it says that datagrams were lost for want of room in the socket.
+    pub(crate) fn is_overrun(&self) -> bool {
+        let overrun = rustix::io::Errno::NOBUFS.raw_os_error();
+        matches!(self, Self::System { source, .. } if source.raw_os_error() == Some(overrun))
+    }
+
+    /// The same for another item of a batch: the failure of a system call, and else that there is no answer.
+    pub(crate) fn again(&self) -> Self {
+        match self {
+            Self::System { step, source } => Self::System {
+                step: *step,
+                source: match source.raw_os_error() {
+                    Some(number) => io::Error::from_raw_os_error(number),
+                    None => source.kind().into(),
+                },
+            },
+            _ => Self::Unanswered,
+        }
+    }
+
     pub(crate) fn system(step: Step) -> impl FnOnce(rustix::io::Errno) -> Self {
         move |errno| Self::System {
             step,
@@ -257,6 +302,11 @@ impl fmt::Display for Subject {
             Self::Link(index) => write!(f, "link {index}"),
             Self::Addresses => f.write_str("addresses"),
             Self::Routes => f.write_str("routes"),
+            Self::Route(dst) => write!(f, "route {dst}"),
+            Self::Nexthops => f.write_str("nexthops"),
+            Self::Nexthop(id) => write!(f, "nexthop {id}"),
+            Self::Rules => f.write_str("rules"),
+            Self::Rule(priority) => write!(f, "rule {priority}"),
             Self::Address(ip, index) => write!(f, "address {ip} of link {index}"),
             Self::Neighbours => f.write_str("neighbours"),
             Self::ForwardingEntries => f.write_str("forwarding entries"),

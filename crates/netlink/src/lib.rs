@@ -1,8 +1,8 @@
 //! The network configuration of the kernel, typed: links, their counters and changes, addresses,
-//! routes as they change, neighbours, and what drivers say of their links.
+//! routes, nexthops and rules, neighbours, and what drivers say of their links.
 //!
-//! [`Netlink`] asks and tells, [`Ethtool`] and [`NetDevices`] ask drivers, [`LinkWatch`] and [`RouteWatch`] listen; all belong to the namespace in which they were
-//! opened, for good. Calls block until the kernel has answered, which it does while it takes the
+//! [`Netlink`] asks and tells, [`Ethtool`] and [`NetDevices`] ask drivers, [`Watch`] listens; all belong to the
+//! namespace in which they were opened, for good. Calls block until the kernel has answered, which it does while it takes the
 //! request. A list says whether it is whole ([`Listing::interrupted`]), a refusal carries the kernel's
 //! words ([`Refusal::text`]), and what this room does not know of (attributes, messages, longer
 //! structs) does not disturb it. Each change quotes the `ip(8)` line it equals.
@@ -24,9 +24,11 @@
 #![forbid(unsafe_code)]
 
 mod addr;
+mod batch;
 pub mod codec;
 mod error;
 mod ethtool;
+pub mod explain;
 mod fdb;
 mod generic;
 mod handle;
@@ -37,10 +39,12 @@ mod mdb;
 mod neigh;
 mod neighbour_table;
 mod netns;
+mod nexthop;
 mod object;
 mod port_vlan;
 mod prefix;
 mod route;
+mod rule;
 mod socket;
 mod stats;
 pub mod table;
@@ -50,6 +54,7 @@ mod verbs;
 mod watch;
 
 pub use addr::{Addr, AddrProtocol, Broadcast, Lifetime, Scope};
+pub use batch::{Batch, ItemResult, OnError, Outcome};
 pub use codec::{Malformed, Refusal};
 pub use error::{Action, Cause, NetlinkError, Step, Subject};
 pub use ethtool::{Driver, Gro};
@@ -61,17 +66,30 @@ pub use generic::{
 pub use handle::{Listing, Netlink};
 pub use interface::{IfIndex, IfName, InvalidAddress, InvalidName, MacAddress};
 pub use link::{
-    Bridge, HardwareAddress, Link, LinkFlags, LinkInfo, LinkKind, LinkStatistics, OperState, Veth,
-    Vlan,
+    AdInfo, AdSelect, AddrGenMode, AfSpec, ArpAllTargets, ArpValidate, Bond, BondMode, BondPort,
+    BondPortState, Bridge, BridgeId, BridgeOptions, BridgePort, Centiseconds, DontFragment,
+    EncapFlags, EncapPort, FailOverMac, FlowInfo, Geneve, Gre, GreInput, GreKey, GreOutput,
+    HardwareAddress, Hops, Inet6Spec, Ip6Gre, Ip6Tnl, Ip6TnlMode, Ip6TunnelFlags, Ipip, IpipMode,
+    Ipvlan, IpvlanFlags, IpvlanMode, LabelPolicy, LacpRate, Link, LinkFlags, LinkInfo, LinkKind,
+    LinkStatistics, MacAddrMode, Macvlan, MacvlanFlags, MacvlanMode, MiiStatus, Netkit, NetkitMode,
+    NetkitPolicy, NetkitScrub, OperState, PortKind, PortRange, PortState, PrimaryReselect, QosMap,
+    QosMapping, Sit, SitFlags, SitMode, Tos, Ttl, Tun, TunMode, TunnelEncap, Veth, Vlan, VlanFlags,
+    VlanProtocol, Vrf, VrfPort, Vxlan, XmitHashPolicy,
 };
 pub use mdb::{FilterMode, Mdb, MdbFlags, MdbGroup, MdbSource, MdbState, Timer};
 pub use neigh::{Neigh, NeighState};
 pub use neighbour_table::NeighbourTable;
 pub use netns::{NamedNamespace, NamesError, NamesStep, NamespaceNames, NamespaceNumber};
+pub use nexthop::{ClockTicks, Group, GroupMember, GroupType, Nexthop, ResilientArgs};
 pub use object::{Messages, Object, Unfit, Verb};
-pub use port_vlan::{PortVlan, VlanFlags, VlanState, VlanStatistics};
+pub use port_vlan::{PortVlan, PortVlanFlags, VlanStatistics};
 pub use prefix::{Family, Prefix};
-pub use route::{Route, RouteEvent, RouteWatch};
+pub use route::{
+    Detail, Encap, Hop, Ip6Encap, IpEncap, Labels, Metrics, Milliseconds, MplsEncap, Route,
+    RouteFeatures, RouteFlags, RouteKey, RouteLocks, RoutePreference, RouteProtocol, RouteQuery,
+    RouteTable, RouteType, Seg6Encap, Seg6Mode, Via,
+};
+pub use rule::{Range, Rule, RuleAction};
 pub use stats::{
     BondStatistics, BridgeStatistics, KindStatistics, LacpStatistics, MulticastStatistics, Stats,
     StpStatistics,

@@ -90,9 +90,9 @@ impl std::error::Error for Unfit {}
 
 /// Something the kernel configures: one struct of optional fields is the desired state, the filter, the
 /// answer and the event alike.
-pub trait Object: Clone + fmt::Debug + Default + PartialEq {
+pub trait Object: Clone + fmt::Debug + Default + PartialEq + Send + Sync + 'static {
     /// What tells one from another.
-    type Key: Clone + fmt::Debug + Eq + Hash;
+    type Key: Clone + fmt::Debug + Eq + Hash + Send + Sync + 'static;
 
     /// The messages that speak of it.
     const MESSAGES: Messages;
@@ -148,6 +148,18 @@ pub trait Object: Clone + fmt::Debug + Default + PartialEq {
         self == other
     }
 
+    /// It without what the kernel only tells: what is said to make one like it.
+    #[must_use]
+    fn settable(self) -> Self {
+        self
+    }
+
+    /// It with the fields alone that are given in `to`, and those that say which one it is.
+    #[must_use]
+    fn restricted(self, _to: &Self) -> Self {
+        self
+    }
+
     /// How errors call it.
     fn subject(&self) -> Subject;
 
@@ -155,6 +167,22 @@ pub trait Object: Clone + fmt::Debug + Default + PartialEq {
     /// what the kernel passes over in silence in the first one; false when there is no such step.
     fn follow_up(&self, _verb: Verb, _made: &Self, _step: usize, _request: &mut Request) -> bool {
         false
+    }
+
+    /// Whether the kernel resets what a change leaves out, so that the change has to say all.
+    fn is_said_whole(&self, _verb: Verb) -> bool {
+        false
+    }
+
+    /// It with all that has to be said again of `present`, the object as it is.
+    #[must_use]
+    fn over(&self, _present: Self) -> Self {
+        self.clone()
+    }
+
+    /// The path of an attribute that cannot be as it is, for when the kernel refuses and points nowhere.
+    fn suspect(&self) -> Option<String> {
+        None
     }
 
     /// Whether there is a follow-up to `verb`.

@@ -82,6 +82,11 @@ impl Socket {
         self.sequence
     }
 
+    /// The number that was given last.
+    pub(crate) fn last_number(&self) -> u32 {
+        self.sequence
+    }
+
     pub(crate) fn send(&mut self, messages: &[u8]) -> Result<(), Cause> {
         self.transport.send(messages).map_err(failed(Step::Send))
     }

@@ -1,7 +1,7 @@
 //! The verbs, the same for every object.
 
 use crate::codec::{Malformed, Message, Request};
-use crate::error::{Action, Cause, NetlinkError, Subject};
+use crate::error::{Cause, NetlinkError};
 use crate::handle::{Listing, Netlink};
 use crate::object::{Object, Verb, read};
 use crate::socket::Consistency;
@@ -140,6 +140,14 @@ impl Netlink {
     }
 
     fn change<O: Object>(&mut self, verb: Verb, object: &O) -> Result<(), NetlinkError> {
+        if object.is_said_whole(verb) {
+            let whole = object.over(self.get(object)?);
+            return self.change_to(verb, &whole);
+        }
+        self.change_to(verb, object)
+    }
+
+    fn change_to<O: Object>(&mut self, verb: Verb, object: &O) -> Result<(), NetlinkError> {
         if object.has_follow_up(verb) {
             return self.make(verb, object).map(|_| ());
         }
@@ -193,7 +201,7 @@ impl Netlink {
     }
 
     /// Ends a request: says what it was about if it failed, and where in it the kernel points.
-    fn done<O: Object, T>(
+    pub(crate) fn done<O: Object, T>(
         &mut self,
         verb: Verb,
         object: &O,
@@ -203,7 +211,8 @@ impl Netlink {
         let answer = answer.map_err(|mut cause| {
             if let Cause::Refused(refusal) = &mut cause {
                 let (header_bytes, entries) = O::layout(verb);
-                refusal.path = locate(refusal, request.bytes(), header_bytes, entries);
+                refusal.path = locate(refusal, request.bytes(), header_bytes, entries)
+                    .or_else(|| object.suspect());
             }
             self.failed(verb, object, cause)
         });
@@ -213,19 +222,9 @@ impl Netlink {
 
     #[cold]
     fn failed<O: Object>(&self, verb: Verb, object: &O, cause: Cause) -> NetlinkError {
-        let action = match verb {
-            Verb::Add => Action::Add,
-            Verb::Replace => Action::Replace,
-            Verb::Set => Action::Set,
-            Verb::Append => Action::Append,
-            Verb::Del => Action::Remove,
-            Verb::Get => Action::Get,
-            Verb::List => Action::List,
-        };
-        let subject: Subject = object.subject();
         NetlinkError {
-            action,
-            subject,
+            action: verb.into(),
+            subject: object.subject(),
             cause,
         }
     }

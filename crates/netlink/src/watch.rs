@@ -4,7 +4,6 @@ use std::collections::{HashMap, VecDeque};
 use std::os::fd::{AsFd, BorrowedFd};
 
 use abi::namespace::NetNamespace;
-use rustix::io::Errno;
 
 use crate::codec::{Malformed, Message};
 use crate::error::{Action, Cause, NetlinkError};
@@ -71,11 +70,7 @@ impl<O: Object> Watch<O> {
     /// As [`open`](Self::open), and [`Cause::Namespace`].
     /// # Privileges
     /// `CAP_SYS_ADMIN`, to enter the namespace.
-    pub fn open_in(namespace: &NetNamespace, filter: O) -> Result<Self, NetlinkError>
-    where
-        O: Send,
-        O::Key: Send,
-    {
+    pub fn open_in(namespace: &NetNamespace, filter: O) -> Result<Self, NetlinkError> {
         let about = about(&filter);
         let opened = namespace.run(|| Self::open(filter));
         opened.map_err(|error| about(Cause::Namespace(error)))?
@@ -121,7 +116,7 @@ impl<O: Object> Watch<O> {
                 Ok(true) => {}
                 Ok(false) if self.unsure => self.list_again()?,
                 Ok(false) => return Ok(None),
-                Err(cause) if is_overrun(&cause) => {
+                Err(cause) if cause.is_overrun() => {
                     self.pending.push_back(Event::Overrun);
                     self.discard_unread()?;
                     self.list_again()?;
@@ -156,7 +151,7 @@ impl<O: Object> Watch<O> {
             match self.notifications.receive(Wait::No, |_| Ok(())) {
                 Ok(true) | Err(Cause::Malformed(_)) => {}
                 Ok(false) => break,
-                Err(cause) if is_overrun(&cause) => {}
+                Err(cause) if cause.is_overrun() => {}
                 Err(cause) => return Err(about(&self.filter)(cause)),
             }
         }
@@ -218,11 +213,6 @@ fn note<O: Object>(
             known.remove(&key).map(Event::Removed)
         });
     })
-}
-
-fn is_overrun(cause: &Cause) -> bool {
-    matches!(cause, Cause::System { source, .. }
-        if Errno::from_io_error(source) == Some(Errno::NOBUFS))
 }
 
 fn about<O: Object>(filter: &O) -> impl FnOnce(Cause) -> NetlinkError + use<O> {

@@ -4,7 +4,7 @@ use std::fs;
 use std::process::Command;
 
 use lab::{Host, Net};
-use netlink::{Gro, LinkChange};
+use netlink::{Gro, Link};
 use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
 use tapline::doctor::{Finding, Report, Roots, Severity, examine};
 use tapline::netlink;
@@ -140,14 +140,8 @@ fn without_a_loopback_rings_are_unknown() {
 #[test]
 fn an_interface_that_is_down_is_severe() {
     let [_left, right] = Net::new().pair();
-    let change = LinkChange {
-        up: Some(false),
-        ..LinkChange::default()
-    };
-    right
-        .netlink()
-        .set_link(right.interface().index, change)
-        .expect("it goes down");
+    let change = Link::at(right.interface().index).up(false);
+    right.netlink().set(&change).expect("it goes down");
     let report = look(&right);
     assert_eq!(report.findings[0].id, "link", "the worst comes first");
     assert_eq!(faults(&report), [("link", Severity::Severe)]);
@@ -156,13 +150,8 @@ fn an_interface_that_is_down_is_severe() {
 #[test]
 fn an_interface_without_the_other_end_is_severe() {
     let [left, right] = Net::new().pair();
-    let change = LinkChange {
-        up: Some(false),
-        ..LinkChange::default()
-    };
-    left.netlink()
-        .set_link(left.interface().index, change)
-        .expect("it goes down");
+    let change = Link::at(left.interface().index).up(false);
+    left.netlink().set(&change).expect("it goes down");
     assert_eq!(faults(&look(&right)), [("link", Severity::Severe)]);
 }
 

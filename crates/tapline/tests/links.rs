@@ -144,7 +144,7 @@ fn many_interfaces_are_told_apart() {
     let capture = host.run(|| Capture::open(options)).unwrap();
     let mut netlink = host.netlink();
     for (number, link) in (0..).zip(&links) {
-        let index = netlink.link_named(link).unwrap().index;
+        let index = netlink.link_named(link).unwrap().ifindex();
         host.run(|| send_frames(index, frames(number, 1)).unwrap());
     }
     // Each was in its ring when it had been sent.

@@ -1,7 +1,7 @@
 #![no_main]
 
 use netlink::codec::{Attributes, attributes, messages};
-use netlink::{Addr, Fdb, Link, Neigh, Object, Refusal, Route};
+use netlink::{Addr, Fdb, Link, Neigh, Nexthop, Object, Refusal, Route, Rule};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     for message in messages(bytes).flatten() {
@@ -10,6 +10,8 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
         let _ = Neigh::parse(message.body);
         let _ = Fdb::parse(message.body);
         let _ = Route::parse(message.body);
+        let _ = Nexthop::parse(message.body);
+        let _ = Rule::parse(message.body);
         let _ = Refusal::parse(message);
         walk(attributes(message.body, 0), 4);
     }

@@ -2,7 +2,9 @@ use std::cell::Cell;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::fd::{AsFd, AsRawFd};
 
-use netlink::{Addr, IfIndex, IfName, Link, MacAddress, Neigh, Netlink, Prefix, RouteWatch, Veth};
+use netlink::{
+    Addr, IfIndex, IfName, Link, MacAddress, Neigh, Netlink, Prefix, Route, Veth, Watch,
+};
 
 use super::host::{Host, Interface};
 use super::wait;
@@ -61,7 +63,9 @@ impl Net {
         for (end, (host, netlink)) in hosts.into_iter().zip(&mut handles).enumerate() {
             wait::until_up(host, netlink, indices[end]);
             let interface = ends[end].interface(indices[end]);
-            let mut routes = host.run(RouteWatch::open).expect("a watch of routes");
+            let mut routes = host
+                .run(|| Watch::open(Route::new()))
+                .expect("a watch of routes");
             address(netlink, &interface);
             // An IPv4 address is in force at once.
             wait::until_received_for(interface.v6.into(), &mut routes);

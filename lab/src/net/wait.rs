@@ -2,7 +2,7 @@ use std::net::IpAddr;
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
-use netlink::{Event, IfIndex, Link, Netlink, OperState, RouteEvent, RouteWatch, Watch};
+use netlink::{Event, IfIndex, Link, Netlink, OperState, Prefix, Route, Watch};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::host::Host;
@@ -28,9 +28,9 @@ pub(super) fn until_up(host: &Host, netlink: &mut Netlink, index: IfIndex) {
 
 /// Returns when the host of `watch` receives for `ip`.
 #[track_caller]
-pub(super) fn until_received_for(ip: IpAddr, watch: &mut RouteWatch) {
-    let tells = |watch: &mut RouteWatch| match watch.next_event().expect("route events")? {
-        RouteEvent::Added(route) => Some(route.is_local() && route.destination.ip == ip),
+pub(super) fn until_received_for(ip: IpAddr, watch: &mut Watch<Route>) {
+    let tells = |watch: &mut Watch<Route>| match watch.next_event().expect("route events")? {
+        Event::Added(route) => Some(route.is_local() && route.dst == Some(Prefix::host(ip))),
         _ => Some(false),
     };
     until(watch, tells, "the address is not in force");

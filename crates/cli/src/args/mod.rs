@@ -8,6 +8,7 @@ mod doctor;
 mod filter;
 mod latency;
 mod mode;
+mod net;
 mod output;
 mod ping;
 mod read;
@@ -25,6 +26,7 @@ pub use doctor::DoctorArgs;
 pub use filter::{Emit, FilterArgs, Place};
 pub use latency::LatencyArgs;
 pub use mode::ModeArgs;
+pub use net::{BatchArgs, ExplainArgs, MonitorArgs, NetArgs};
 pub use output::{FileFormat, OutputArgs};
 pub use ping::{Origin, PingArgs};
 pub use read::ReadArgs;
@@ -58,6 +60,35 @@ pub enum Command {
     Ping(Box<PingArgs>),
 
     Doctor(DoctorArgs),
+
+    /// Links: make, change, remove and show them, as 'ip link' does
+    Link(Box<NetArgs>),
+
+    /// Addresses of links, as 'ip address' has them, a line each
+    #[command(visible_alias = "address")]
+    Addr(Box<NetArgs>),
+
+    /// Routes, as 'ip route' has them; get says how a destination is reached
+    Route(Box<NetArgs>),
+
+    /// Nexthop objects and their groups, as 'ip nexthop' has them
+    Nexthop(Box<NetArgs>),
+
+    /// Rules: which table is asked, as 'ip rule' has them
+    Rule(Box<NetArgs>),
+
+    /// Neighbours: hardware addresses of IP addresses, as 'ip neighbour' has them
+    #[command(visible_alias = "neighbour")]
+    Neigh(Box<NetArgs>),
+
+    /// Forwarding entries of bridges and VXLANs, as 'bridge fdb' has them
+    Fdb(Box<NetArgs>),
+
+    Batch(BatchArgs),
+
+    Monitor(MonitorArgs),
+
+    Explain(ExplainArgs),
 
     Demo(DemoArgs),
 

@@ -9,8 +9,8 @@ use std::os::fd::{AsFd, AsRawFd};
 
 use abi::namespace::{NamespaceError, NetNamespace};
 use netlink::{
-    Addr, Event, IfIndex, IfName, Link, MacAddress, Neigh, Netlink, OperState, Prefix, RouteEvent,
-    RouteWatch, Veth, Watch,
+    Addr, Event, IfIndex, IfName, Link, MacAddress, Neigh, Netlink, OperState, Prefix, Route, Veth,
+    Watch,
 };
 use rustix::event::PollFlags;
 
@@ -152,7 +152,7 @@ impl Host {
 
     /// Gives the interface its addresses; returns when they are in force.
     fn address(&mut self, patience: &Patience<'_>) -> Result<(), Failure> {
-        let mut routes = self.run(RouteWatch::open)??;
+        let mut routes = self.run(|| Watch::open(Route::new()))??;
         let v4 = Addr::on(self.index, Prefix::new(self.v4, PREFIX4));
         let v6 = Addr::on(self.index, Prefix::new(self.v6, PREFIX6));
         for addr in [v4, v6.nodad(true)] {
@@ -161,8 +161,8 @@ impl Host {
         // An IPv4 address is in force at once, an IPv6 address with its local route.
         loop {
             match routes.next_event()? {
-                Some(RouteEvent::Added(route))
-                    if route.is_local() && route.destination.ip == self.v6 =>
+                Some(Event::Added(route))
+                    if route.is_local() && route.dst == Some(Prefix::host(self.v6)) =>
                 {
                     return Ok(());
                 }

@@ -10,6 +10,7 @@ pub mod frames;
 pub mod ping;
 pub mod run;
 pub mod scrape;
+pub mod stack;
 
 use std::ffi::OsStr;
 use std::path::Path;

@@ -4,7 +4,7 @@ use crate::uapi::{
 };
 
 names! {
-    /// How far an address is valid.
+    /// How far an address is valid, or how far away what a route leads to (`RT_SCOPE_*`).
     pub enum Scope: u8 {
         /// Everywhere.
         Global = RT_SCOPE_UNIVERSE, "global";

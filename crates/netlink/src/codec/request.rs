@@ -62,6 +62,11 @@ impl Request {
         self.nested_with(kind | NLA_F_NESTED, header, fill);
     }
 
+    /// An attribute that holds the bytes that `fill` adds.
+    pub(crate) fn bytes_of(&mut self, kind: u16, fill: impl FnOnce(&mut Self)) {
+        self.nested_with(kind, &[], fill);
+    }
+
     /// Bytes that stand inside an attribute as they are (`struct rtnexthop`).
     pub(crate) fn raw(&mut self, bytes: &[u8]) {
         self.bytes.extend(bytes);
@@ -94,9 +99,19 @@ impl Request {
 
     /// Adds `flags` to those of the message under construction.
     pub(crate) fn flag(&mut self, flags: u16) {
-        let place = self.start + 6;
-        let had = u16::from_ne_bytes([self.bytes[place], self.bytes[place + 1]]);
-        self.overwrite(place, &(had | flags).to_ne_bytes());
+        let all = self.flags() | flags;
+        self.overwrite(self.start + 6, &all.to_ne_bytes());
+    }
+
+    /// Takes `flags` from those of the message under construction.
+    pub(crate) fn unflag(&mut self, flags: u16) {
+        let left = self.flags() & !flags;
+        self.overwrite(self.start + 6, &left.to_ne_bytes());
+    }
+
+    /// Takes away what stands behind the first `length` bytes, a message that is not to be sent.
+    pub(crate) fn truncate(&mut self, length: usize) {
+        self.bytes.truncate(length);
     }
 
     /// Ends the message under construction: fills in its length and its number.
@@ -115,6 +130,11 @@ impl Request {
     /// Whether the message under construction asks for something to be made or changed.
     pub(crate) fn changes(&self) -> bool {
         self.flags() & (NLM_F_CREATE | NLM_F_ECHO) != 0
+    }
+
+    /// Fills the message up, so that another may follow.
+    pub(crate) fn fill_up(&mut self) {
+        self.bytes.resize(self.bytes.len().next_multiple_of(4), 0);
     }
 
     /// The messages.

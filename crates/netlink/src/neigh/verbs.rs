@@ -10,7 +10,7 @@ use crate::object::{Messages, Object, Unfit, Verb};
 use crate::prefix::Family;
 use crate::table::{Entry, Table};
 use crate::uapi::{
-    AF_INET, AF_INET6, AF_UNSPEC, NDA_CACHEINFO, NDA_DST, NDA_FLAGS_EXT, NDA_IFINDEX, NDA_MASTER,
+    AF_INET, AF_INET6, AF_UNSPEC, NDA_CACHEINFO, NDA_FLAGS_EXT, NDA_IFINDEX, NDA_MASTER,
     NTF_EXT_LEARNED, NTF_EXT_MANAGED, NTF_OFFLOADED, NTF_PROXY, NTF_ROUTER, NTF_USE, RTM_DELNEIGH,
     RTM_GETNEIGH, RTM_NEWNEIGH, RTNLGRP_NEIGH,
 };
@@ -203,11 +203,11 @@ mod tests {
     fn a_key_is_all_that_is_said_of_one_that_is_asked_for() {
         let neigh = Neigh::on(IfIndex(3), [192, 0, 2, 1]).state(NeighState::Stale);
         let mut request = Request::default();
-        neigh.put(Verb::Get, &mut request).expect("fit");
+        Object::put(&neigh, Verb::Get, &mut request).expect("fit");
         let kinds: Vec<_> = attributes(&request.body()[HEADER_BYTES..], 0)
             .map(|attribute| attribute.expect("whole").kind)
             .collect();
-        assert_eq!(kinds, [NDA_DST]);
+        assert_eq!(kinds, [crate::uapi::NDA_DST]);
         assert_eq!(request.body()[8..12], [0; 4]);
     }
 }

@@ -1,7 +1,7 @@
 //! VLANs of ports in messages: as a part of a link where they are made, in messages of their own where
 //! they are told and set.
 
-use super::{PortVlan, VlanFlags};
+use super::{PortVlan, PortVlanFlags};
 use crate::codec::{Attribute, Malformed, Request, attributes, split};
 use crate::interface::IfIndex;
 use crate::table::{Entry, Shape, Table};
@@ -129,8 +129,8 @@ impl PortVlan {
             match attribute.kind {
                 BRIDGE_VLANDB_ENTRY_INFO => {
                     let [f0, f1, v0, v1] = attribute.array()?;
-                    let told = VlanFlags::PVID | VlanFlags::UNTAGGED;
-                    vlan.flags = Some(VlanFlags(u16::from_ne_bytes([f0, f1]) & told.0));
+                    let told = PortVlanFlags::PVID | PortVlanFlags::UNTAGGED;
+                    vlan.flags = Some(PortVlanFlags(u16::from_ne_bytes([f0, f1]) & told.0));
                     vlan.vlan = Some(u16::from_ne_bytes([v0, v1]));
                 }
                 BRIDGE_VLANDB_ENTRY_RANGE => {

@@ -5,4 +5,4 @@ mod object;
 mod verbs;
 mod words;
 
-pub use object::{PortVlan, VlanFlags, VlanState, VlanStatistics};
+pub use object::{PortVlan, PortVlanFlags, VlanStatistics};

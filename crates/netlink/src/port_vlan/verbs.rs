@@ -1,7 +1,7 @@
 //! How VLANs of ports are spoken of.
 
 use super::message::{ENTRIES, HEADER_BYTES, LINK_ENTRIES, LINK_HEADER_BYTES, header, link_header};
-use super::{PortVlan, VlanFlags};
+use super::{PortVlan, PortVlanFlags};
 use crate::codec::{Malformed, Request};
 use crate::error::Subject;
 use crate::interface::IfIndex;
@@ -143,7 +143,7 @@ impl PortVlan {
         if last > first
             && self
                 .flags
-                .is_some_and(|flags| flags.contains(VlanFlags::PVID))
+                .is_some_and(|flags| flags.contains(PortVlanFlags::PVID))
         {
             return Err(Unfit::new(
                 "packets without a tag belong to one VLAN: pvid is not for several",

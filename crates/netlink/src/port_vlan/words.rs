@@ -1,6 +1,6 @@
 //! The words of `bridge vlan`.
 
-use super::{PortVlan, VlanFlags};
+use super::{PortVlan, PortVlanFlags};
 use crate::table::{BadWord, Lookup, Words};
 
 impl PortVlan {
@@ -31,8 +31,8 @@ impl PortVlan {
                 self.master = Some(true);
                 return Ok(true);
             }
-            "pvid" => VlanFlags::PVID,
-            "untagged" => VlanFlags::UNTAGGED,
+            "pvid" => PortVlanFlags::PVID,
+            "untagged" => PortVlanFlags::UNTAGGED,
             _ => return Ok(false),
         };
         self.flags = Some(self.flags.unwrap_or_default() | flag);
@@ -51,8 +51,8 @@ impl PortVlan {
         }
         let has = |flag| self.flags.is_some_and(|flags| flags.contains(flag));
         let flags = [
-            ("pvid", has(VlanFlags::PVID)),
-            ("untagged", has(VlanFlags::UNTAGGED)),
+            ("pvid", has(PortVlanFlags::PVID)),
+            ("untagged", has(PortVlanFlags::UNTAGGED)),
             ("self", self.own == Some(true)),
             ("master", self.master == Some(true)),
         ];

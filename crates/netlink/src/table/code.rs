@@ -20,6 +20,14 @@ pub trait Code<T> {
 
     /// Makes `value` what `change` says.
     fn merge(value: &mut T, change: T);
+
+    /// Keeps those parts of `value` alone that `to` has.
+    fn restrict(_value: &mut T, _to: &T) {}
+
+    /// Whether the kernel has an attribute for `value`; one that it does not tell is the same as none.
+    fn is_told(_value: &T) -> bool {
+        true
+    }
 }
 
 /// A set of attributes with a struct of its own.
@@ -41,6 +49,9 @@ pub trait Table: Default {
 
     /// Takes over each attribute that is given in `change`.
     fn merge(&mut self, change: Self);
+
+    /// Keeps the attributes alone that are given in `to`.
+    fn restrict(&mut self, to: &Self);
 
     /// Reads the field that `word` means, with the words behind it that are its value; `Ok(false)` when
     /// it means none.
@@ -69,6 +80,10 @@ pub struct Flag;
 /// Attributes within the attribute.
 #[derive(Clone, Copy, Debug)]
 pub struct Nested;
+
+/// Attributes within the attribute, in memory of their own.
+#[derive(Clone, Copy, Debug)]
+pub struct Boxed;
 
 /// A list: within the attribute one attribute for each element, of type 1 and coded as `C` says.
 #[derive(Clone, Copy, Debug)]
@@ -124,7 +139,7 @@ macro_rules! network_numbers {
         }
     )*};
 }
-network_numbers!(u16, u32);
+network_numbers!(u16, u32, u64);
 
 impl Code<bool> for Native {
     const SHAPE: Shape = Shape::Number;
@@ -151,6 +166,10 @@ impl Code<bool> for Flag {
 
     fn take(_: Attribute<'_>) -> Result<bool, Malformed> {
         Ok(true)
+    }
+
+    fn is_told(value: &bool) -> bool {
+        *value
     }
 
     whole!(bool);
@@ -210,6 +229,30 @@ impl<T: Table> Code<T> for Nested {
 
     fn merge(value: &mut T, change: T) {
         value.merge(change);
+    }
+
+    fn restrict(value: &mut T, to: &T) {
+        value.restrict(to);
+    }
+}
+
+impl<T: Table> Code<Box<T>> for Boxed {
+    const SHAPE: Shape = <Nested as Code<T>>::SHAPE;
+
+    fn put(value: &Box<T>, kind: u16, request: &mut Request) {
+        Nested::put(&**value, kind, request);
+    }
+
+    fn take(attribute: Attribute<'_>) -> Result<Box<T>, Malformed> {
+        Nested::take(attribute).map(Box::new)
+    }
+
+    fn matches(value: &Box<T>, wanted: &Box<T>) -> bool {
+        T::matches(value, wanted)
+    }
+
+    fn merge(value: &mut Box<T>, change: Box<T>) {
+        T::merge(value, *change);
     }
 }
 

@@ -1,8 +1,14 @@
 //! What carries messages to a kernel and its answers back: the kernel itself, or what stands in.
 
+mod fake;
+mod fault;
 mod kernel;
+mod record;
 
+pub use fake::{FakeKernel, FakeSocket, Kept};
+pub use fault::{Fault, Faulty};
 pub(crate) use kernel::{KernelSocket, Protocols};
+pub use record::{Player, Recorder, Spoken, Tape};
 
 use std::os::fd::BorrowedFd;
 use std::{fmt, io};

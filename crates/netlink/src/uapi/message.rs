@@ -11,6 +11,7 @@ constants! {
     NLMSG_DONE: u16 = 3;
     NLMSG_OVERRUN: u16 = 4;
     NLM_F_REQUEST: u16 = 0x01;
+    NLM_F_MULTI: u16 = 0x02;
     NLM_F_ACK: u16 = 0x04;
     NLM_F_ECHO: u16 = 0x08;
     NLM_F_DUMP_INTR: u16 = 0x10;

@@ -1,0 +1,100 @@
+//! Flags of the commands that configure the stack.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+/// Flags that each of them has; words may stand before and after.
+#[derive(Args, Debug)]
+pub struct NetArgs {
+    /// In this network namespace, as 'ip netns' names it
+    #[arg(short = 'n', long, value_name = "NAME")]
+    pub netns: Option<String>,
+
+    /// More of each object
+    #[arg(short, long)]
+    pub details: bool,
+
+    /// Counters, too
+    #[arg(short, long)]
+    pub statistics: bool,
+
+    /// IPv4 alone
+    #[arg(short = '4', conflicts_with = "v6")]
+    pub v4: bool,
+
+    /// IPv6 alone
+    #[arg(short = '6')]
+    pub v6: bool,
+
+    /// JSON Lines, with the keys of 'ip -json' and 'bridge -json'
+    #[arg(long)]
+    pub json: bool,
+
+    /// What to do, and with what, in the words of ip(8) and bridge(8)
+    #[arg(value_name = "WORD")]
+    pub words: Vec<String>,
+}
+
+/// Carry out many commands, each with an answer of its own
+///
+/// Each line of FILE is a command without 'tapline': 'link add br0 type bridge'. # begins a comment.
+#[derive(Args, Debug)]
+pub struct BatchArgs {
+    /// In this network namespace, as 'ip netns' names it
+    #[arg(short = 'n', long, value_name = "NAME")]
+    pub netns: Option<String>,
+
+    /// Go on after a line that fails
+    #[arg(long, conflicts_with = "undo")]
+    pub force: bool,
+
+    /// Take back what was done if a line fails
+    #[arg(long)]
+    pub undo: bool,
+
+    /// JSON Lines: the outcome of each line that fails, and a summary
+    #[arg(long)]
+    pub json: bool,
+
+    /// The commands; with - standard input
+    pub file: PathBuf,
+}
+
+/// Tell of changes as they happen, after what is there
+#[derive(Args, Debug)]
+pub struct MonitorArgs {
+    /// In this network namespace, as 'ip netns' names it
+    #[arg(short = 'n', long, value_name = "NAME")]
+    pub netns: Option<String>,
+
+    /// End after this many changes
+    #[arg(short, long, value_name = "N")]
+    pub count: Option<u64>,
+
+    /// Changes alone, without what is there at the beginning
+    #[arg(long)]
+    pub changes: bool,
+
+    /// JSON Lines
+    #[arg(long)]
+    pub json: bool,
+
+    /// What to follow: link, address, route … [default: all]
+    #[arg(value_name = "OBJECT")]
+    pub objects: Vec<String>,
+}
+
+/// Tell what a netlink message says, byte by byte
+///
+/// FILE holds the messages in hexadecimal digits, as strace(1) and nlmon captures show them; blanks,
+/// line ends, 0x and \x may stand between.
+#[derive(Args, Debug)]
+pub struct ExplainArgs {
+    /// JSON Lines
+    #[arg(long)]
+    pub json: bool,
+
+    /// The messages; with - standard input
+    pub file: PathBuf,
+}

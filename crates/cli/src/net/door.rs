@@ -1,0 +1,168 @@
+//! The nouns, one table, and what can be done with the objects of each.
+
+use std::marker::PhantomData;
+
+use abi::namespace::NetNamespace;
+use netlink::{
+    Addr, Batch, Event, Fdb, Link, Neigh, NetlinkError, Nexthop, Route, Rule, Verb, Watch,
+};
+use serde_json::Value;
+
+use super::job::{Stack, carry_out, read};
+use super::names::Names;
+use super::spelled::{Extent, Spelled};
+use crate::args::NetArgs;
+use crate::failure::{Exit, Failure};
+
+/// What can be done with the objects of a kind, whatever kind it is.
+pub trait Door: Sync {
+    /// Carries out one command.
+    fn run(
+        &self,
+        stack: &mut Stack,
+        verb: Verb,
+        words: &[String],
+        args: &NetArgs,
+    ) -> Result<Exit, Failure>;
+
+    /// Reads a command and returns what puts it into a batch.
+    fn prepare(&self, stack: &mut Stack, verb: Verb, words: &[String]) -> Result<Put, Failure>;
+
+    /// Follows all objects.
+    fn watch(&self, namespace: &NetNamespace) -> Result<Box<dyn Follower>, NetlinkError>;
+}
+
+/// Puts an item into a batch.
+pub type Put = Box<dyn FnOnce(&mut Batch<'_>)>;
+
+/// What follows the objects of a kind.
+pub trait Follower: std::os::fd::AsFd {
+    /// The next change, if there is one: what happened, and to what.
+    fn next(&mut self, names: &mut Names) -> Result<Option<Told>, NetlinkError>;
+}
+
+/// A change, as it is told.
+#[derive(Debug)]
+pub struct Told {
+    /// `added`, `changed`, `removed` or `overrun`.
+    pub event: &'static str,
+    pub noun: &'static str,
+    pub text: String,
+    pub json: Value,
+}
+
+struct Of<O>(PhantomData<fn() -> O>);
+
+/// The nouns of the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Noun {
+    Link,
+    Addr,
+    Route,
+    Nexthop,
+    Rule,
+    Neigh,
+    Fdb,
+}
+
+/// Nouns as they are typed, and what they mean.
+const NOUNS: [(&str, Noun); 9] = [
+    ("link", Noun::Link),
+    ("addr", Noun::Addr),
+    ("address", Noun::Addr),
+    ("route", Noun::Route),
+    ("nexthop", Noun::Nexthop),
+    ("rule", Noun::Rule),
+    ("neigh", Noun::Neigh),
+    ("neighbour", Noun::Neigh),
+    ("fdb", Noun::Fdb),
+];
+
+impl Noun {
+    /// The noun that `word` is or begins.
+    pub fn named(word: &str) -> Option<Self> {
+        let fits = |(name, _): &&(&str, Self)| !word.is_empty() && name.starts_with(word);
+        NOUNS.iter().find(fits).map(|(_, noun)| *noun)
+    }
+
+    /// All of them.
+    pub fn all() -> impl Iterator<Item = Self> {
+        [
+            Self::Link,
+            Self::Addr,
+            Self::Route,
+            Self::Nexthop,
+            Self::Rule,
+            Self::Neigh,
+            Self::Fdb,
+        ]
+        .into_iter()
+    }
+
+    pub fn door(self) -> &'static dyn Door {
+        match self {
+            Self::Link => &Of::<Link>(PhantomData),
+            Self::Addr => &Of::<Addr>(PhantomData),
+            Self::Route => &Of::<Route>(PhantomData),
+            Self::Nexthop => &Of::<Nexthop>(PhantomData),
+            Self::Rule => &Of::<Rule>(PhantomData),
+            Self::Neigh => &Of::<Neigh>(PhantomData),
+            Self::Fdb => &Of::<Fdb>(PhantomData),
+        }
+    }
+}
+
+impl<O: Spelled> Door for Of<O> {
+    fn run(
+        &self,
+        stack: &mut Stack,
+        verb: Verb,
+        words: &[String],
+        args: &NetArgs,
+    ) -> Result<Exit, Failure> {
+        carry_out::<O>(stack, verb, words, args)
+    }
+
+    fn prepare(&self, stack: &mut Stack, verb: Verb, words: &[String]) -> Result<Put, Failure> {
+        let object: O = read(stack, verb, None, words)?;
+        Ok(match verb {
+            Verb::Add => Box::new(move |batch| _ = batch.add(&object)),
+            Verb::Replace => Box::new(move |batch| _ = batch.replace(&object)),
+            Verb::Set => Box::new(move |batch| _ = batch.set(&object)),
+            Verb::Append => Box::new(move |batch| _ = batch.append(&object)),
+            Verb::Del => Box::new(move |batch| _ = batch.del(&object)),
+            Verb::Get | Verb::List => {
+                let line = format!("{}: a batch changes, it does not show", O::NOUN);
+                return Err(Failure::new(Exit::Usage, line));
+            }
+        })
+    }
+
+    fn watch(&self, namespace: &NetNamespace) -> Result<Box<dyn Follower>, NetlinkError> {
+        let watch = Watch::open_in(namespace, O::default())?;
+        Ok(Box::new(watch))
+    }
+}
+
+impl<O: Spelled> Follower for Watch<O> {
+    fn next(&mut self, names: &mut Names) -> Result<Option<Told>, NetlinkError> {
+        let extent = Extent::default();
+        let mut tell = |event, object: &O| Told {
+            event,
+            noun: O::NOUN,
+            text: object.text(names, extent),
+            json: object.json(names, extent),
+        };
+        Ok(self.next_event()?.map(|event| match event {
+            Event::Added(object) => tell("added", &object),
+            Event::Changed { after, .. } => tell("changed", &after),
+            Event::Removed(object) => tell("removed", &object),
+            _ => Told {
+                event: "overrun",
+                noun: O::NOUN,
+                text: String::new(),
+                json: Value::Null,
+            },
+        }))
+    }
+}

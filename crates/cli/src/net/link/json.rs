@@ -1,0 +1,99 @@
+//! Links with the keys of `ip -json`.
+
+use netlink::table::Lookup;
+use netlink::{Link, LinkStatistics};
+use serde_json::{Map, Value, json};
+
+use super::words::{flags, group_name, hardware, linkmode};
+use crate::net::names::Names;
+use crate::net::spelled::Extent;
+
+pub fn link(link: &Link, names: &mut Names, extent: Extent) -> Value {
+    names.note(link);
+    let mut shown = Map::new();
+    let mut put = |key: &str, value: Option<Value>| {
+        if let Some(value) = value {
+            shown.insert(key.to_owned(), value);
+        }
+    };
+    put("ifindex", Some(link.ifindex().0.into()));
+    put("ifname", Some(link.ifname().to_string().into()));
+    let lower = link.lower.map(|lower| (lower, names.name(lower)));
+    match lower {
+        Some((_, Some(name))) if link.lower_namespace.is_none() => put("link", Some(name.into())),
+        Some((lower, _)) => put("link_index", Some(lower.0.into())),
+        None => {}
+    }
+    put("flags", Some(flags(link).into()));
+    put("mtu", link.mtu.map(Value::from));
+    put("qdisc", link.qdisc.clone().map(Value::from));
+    let master = link.master.and_then(|master| names.name(master));
+    put("master", master.map(Value::from));
+    put(
+        "operstate",
+        link.state.map(|state| state.to_string().into()),
+    );
+    put("linkmode", link.linkmode.map(|mode| linkmode(mode).into()));
+    put("group", link.group.map(|group| group_name(group).into()));
+    put(
+        "txqlen",
+        link.txqlen.filter(|qlen| *qlen > 0).map(Value::from),
+    );
+    put("link_type", Some(hardware(link).into()));
+    let address = link
+        .address
+        .filter(|address| !address.as_bytes().is_empty());
+    put("address", address.map(|address| address.to_string().into()));
+    let broadcast = link.broadcast.filter(|_| address.is_some());
+    put(
+        "broadcast",
+        broadcast.map(|address| address.to_string().into()),
+    );
+    put(
+        "permaddr",
+        link.permanent_address
+            .filter(|permanent| Some(*permanent) != link.address)
+            .map(|address| address.to_string().into()),
+    );
+    put("link_netnsid", link.lower_namespace.map(Value::from));
+    if extent.details {
+        put("promiscuity", link.promiscuity.map(Value::from));
+        put("min_mtu", link.min_mtu.map(Value::from));
+        put("max_mtu", link.max_mtu.map(Value::from));
+        put("linkinfo", link.linkinfo.as_ref().map(|info| json!(info)));
+        put("num_tx_queues", link.tx_queue_count.map(Value::from));
+        put("num_rx_queues", link.rx_queue_count.map(Value::from));
+        put("gso_max_size", link.gso_max_size.map(Value::from));
+        put("gso_max_segs", link.gso_max_segs.map(Value::from));
+        put("gro_max_size", link.gro_max_size.map(Value::from));
+        put("parentbus", link.parent_bus.clone().map(Value::from));
+        put("parentdev", link.parent_device.clone().map(Value::from));
+    }
+    put("ifalias", link.alias.clone().map(Value::from));
+    put("altnames", link.alternative_names.clone().map(Value::from));
+    if extent.statistics {
+        put("stats64", link.statistics.as_ref().map(counters));
+    }
+    shown.into()
+}
+
+fn counters(counters: &LinkStatistics) -> Value {
+    json!({
+        "rx": {
+            "bytes": counters.rx_bytes,
+            "packets": counters.rx_packets,
+            "errors": counters.rx_errors,
+            "dropped": counters.rx_dropped,
+            "over_errors": counters.rx_over_errors,
+            "multicast": counters.multicast,
+        },
+        "tx": {
+            "bytes": counters.tx_bytes,
+            "packets": counters.tx_packets,
+            "errors": counters.tx_errors,
+            "dropped": counters.tx_dropped,
+            "carrier_errors": counters.tx_carrier_errors,
+            "collisions": counters.collisions,
+        },
+    })
+}

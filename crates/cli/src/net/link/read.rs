@@ -1,0 +1,98 @@
+//! Links as they are typed.
+
+use netlink::table::{BadWord, Table, Word, Words};
+use netlink::{IfIndex, IfName, Link, LinkKind, Verb, Veth};
+
+use super::words::group;
+use crate::net::spelled::{NO_LINK, unknown};
+
+/// Reads what is said of a link behind `verb`.
+pub fn link(verb: Verb, words: &mut Words<'_>) -> Result<Link, BadWord> {
+    let mut link = Link::new();
+    while let Some(word) = words.next() {
+        if !known(&mut link, verb, word, words)? {
+            called(&mut link, verb, word, words)?;
+        }
+    }
+    Ok(link)
+}
+
+/// Reads the field that `word` begins; false when it begins none.
+fn known(link: &mut Link, verb: Verb, word: &str, words: &mut Words<'_>) -> Result<bool, BadWord> {
+    match word {
+        "dev" => {
+            let name: String = words.value("dev")?;
+            called(link, verb, &name, words)?;
+        }
+        "up" => link.up = Some(true),
+        "down" => link.up = Some(false),
+        "index" => link.index = Some(IfIndex(words.value("index")?)),
+        "nomaster" => link.master = Some(IfIndex(0)),
+        "vrf" => link.master = Some(words.value("vrf")?),
+        "group" => {
+            let name: String = words.value("group")?;
+            let number = group(&name).ok_or_else(|| BadWord::new("a group", Some(&name)))?;
+            link.group = Some(number);
+        }
+        "altname" => {
+            let name = words.value("altname")?;
+            link.alternative_names.get_or_insert_default().push(name);
+        }
+        "type" => {
+            let name: String = words.value("type")?;
+            let said = link.clone();
+            *link = said.kind(LinkKind::named(&name));
+        }
+        "peer" if link.kind_name() == Some("veth") => {
+            let peer = self::link(Verb::Add, words)?;
+            let said = link.clone();
+            *link = said.kind(Veth::to(peer));
+        }
+        _ => {
+            return Ok(flag(link, word, words)?
+                || link
+                    .linkinfo
+                    .as_mut()
+                    .map_or(Ok(false), |info| info.word(word, words))?
+                || link.word(word, words)?);
+        }
+    }
+    Ok(true)
+}
+
+/// The fields that are flags of the link itself.
+fn flag(link: &mut Link, word: &str, words: &mut Words<'_>) -> Result<bool, BadWord> {
+    let fields = [
+        ("arp", &mut link.arp),
+        ("multicast", &mut link.multicast),
+        ("allmulticast", &mut link.allmulticast),
+        ("promisc", &mut link.promisc),
+    ];
+    for (name, field) in fields {
+        if let Some(on) = bool::field(name, word, words)? {
+            *field = Some(on);
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// The link itself, by its name.
+fn called(link: &mut Link, verb: Verb, name: &str, words: &mut Words<'_>) -> Result<(), BadWord> {
+    let taken = link.index.is_some() && verb != Verb::Add || link.name.is_some();
+    if taken {
+        return Err(unknown(name));
+    }
+    match verb {
+        Verb::Add => {
+            let valid = IfName::new(name).map_err(|_| BadWord::new("a name", Some(name)))?;
+            link.name = Some(valid);
+        }
+        // By its index, so that a name behind it is the new one.
+        _ => {
+            let index = words.lookup().index(name);
+            link.index = Some(index.ok_or_else(|| BadWord::new(NO_LINK, Some(name)))?);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,24 @@
+//! `tapline link`, `addr`, `route` … : the stack, in the words of ip(8) and bridge(8).
+
+mod addr;
+mod batch;
+mod door;
+mod explain;
+mod fdb;
+mod fields;
+mod job;
+mod link;
+mod monitor;
+mod names;
+mod neigh;
+mod nexthop;
+mod route;
+mod rule;
+mod spelled;
+mod verb;
+
+pub use batch::run as batch;
+pub use door::Noun;
+pub use explain::run as explain;
+pub use job::run;
+pub use monitor::run as monitor;

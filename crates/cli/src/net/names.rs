@@ -1,0 +1,76 @@
+//! What numbers are called: links by the kernel, tables and the like by iproute2's files.
+
+use std::collections::HashMap;
+use std::fs;
+
+use netlink::table::Lookup;
+use netlink::{IfIndex, Link, Netlink};
+
+/// The folders of iproute2's files, of which the first that has one counts.
+const FOLDERS: [&str; 2] = ["/etc/iproute2", "/usr/share/iproute2"];
+
+/// Names of a namespace's links, asked for once.
+#[derive(Debug)]
+pub struct Names {
+    netlink: Netlink,
+    known: HashMap<IfIndex, Option<String>>,
+}
+
+impl Names {
+    pub fn new(netlink: Netlink) -> Self {
+        Self {
+            netlink,
+            known: HashMap::new(),
+        }
+    }
+
+    /// Asks for all links at once.
+    pub fn load(&mut self) {
+        if let Ok(listing) = self.netlink.links() {
+            listing.items.iter().for_each(|link| self.note(link));
+        }
+    }
+
+    /// Notes a link's name, or its new one.
+    pub fn note(&mut self, link: &Link) {
+        self.known
+            .insert(link.ifindex(), Some(link.ifname().to_string()));
+    }
+}
+
+impl Lookup for Names {
+    fn index(&mut self, name: &str) -> Option<IfIndex> {
+        let link = self.netlink.link_named(name).ok()?;
+        self.note(&link);
+        link.index
+    }
+
+    fn name(&mut self, index: IfIndex) -> Option<String> {
+        if let Some(name) = self.known.get(&index) {
+            return name.clone();
+        }
+        let link = self.netlink.link(index).ok();
+        let name = link.map(|link| link.ifname().to_string());
+        self.known.insert(index, name.clone());
+        name
+    }
+}
+
+/// Numbers and names of one of iproute2's files: `rt_tables`, `group`, `rt_protos` …; without such a file
+/// there are none.
+pub fn file(name: &str) -> Vec<(u32, String)> {
+    let text = FOLDERS
+        .iter()
+        .find_map(|folder| fs::read_to_string(format!("{folder}/{name}")).ok());
+    let text = text.unwrap_or_default();
+    let lines = text.lines().filter_map(|line| {
+        let mut words = line.split('#').next()?.split_whitespace();
+        let number = words.next()?;
+        let number = match number.strip_prefix("0x") {
+            Some(digits) => u32::from_str_radix(digits, 16).ok()?,
+            None => number.parse().ok()?,
+        };
+        Some((number, words.next()?.to_owned()))
+    });
+    lines.collect()
+}

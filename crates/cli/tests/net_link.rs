@@ -1,0 +1,237 @@
+//! `tapline link` makes, changes and shows what ip(8) would. Compared with `ip -json`, key by key.
+
+mod support;
+
+use std::collections::BTreeSet;
+
+use lab::Host;
+use serde_json::Value;
+use support::PROGRAM;
+use support::stack::{done, objects, refused, tapline, theirs, trimmed};
+
+fn host_with_links() -> Host {
+    let host = Host::new("host");
+    done(
+        &host,
+        "link add br0 type bridge ageing_time 12300 mcast_snooping off up",
+    );
+    done(
+        &host,
+        "link add va mtu 1400 type veth peer name vb address 02:00:00:00:00:09",
+    );
+    done(&host, "link set va master br0 up");
+    done(&host, "link set dev vb up alias far-end");
+    done(&host, "link add f0 numtxqueues 3 type ifb");
+    host
+}
+
+/// Keys of ip(8) that we do not show: what it computes or what no object of ours has.
+const LEFT_OUT: [&str; 6] = [
+    "allmulti",
+    "inet6_addr_gen_mode",
+    "tso_max_size",
+    "tso_max_segs",
+    "linkinfo",
+    "stats",
+];
+
+#[test]
+fn links_are_shown_with_the_keys_and_values_of_ip() {
+    let host = host_with_links();
+    let ours = objects(&done(&host, "link show --json -d -s"));
+    let theirs: Value =
+        serde_json::from_str(&theirs(&host, "ip", "-json -d -s link show")).expect("JSON");
+    let theirs = theirs.as_array().expect("links");
+    assert_eq!(ours.len(), theirs.len());
+    for (ours, theirs) in ours.iter().zip(theirs) {
+        let (ours, theirs) = (
+            ours.as_object().expect("keys"),
+            theirs.as_object().expect("keys"),
+        );
+        for (key, value) in ours.iter().filter(|(key, _)| *key != "linkinfo") {
+            assert_eq!(
+                Some(value),
+                theirs.get(key),
+                "{key} of {}",
+                theirs["ifname"]
+            );
+        }
+        let keys = |shown: &serde_json::Map<String, Value>| {
+            let keys = shown.keys().filter(|key| !LEFT_OUT.contains(&key.as_str()));
+            keys.cloned().collect::<BTreeSet<_>>()
+        };
+        assert_eq!(keys(ours), keys(theirs), "{}", theirs["ifname"]);
+        let kind = |shown: &serde_json::Map<String, Value>| {
+            shown.get("linkinfo").map(|info| info["info_kind"].clone())
+        };
+        assert_eq!(kind(ours), kind(theirs));
+    }
+    let bridge = &ours
+        .iter()
+        .find(|link| link["ifname"] == "br0")
+        .expect("br0")["linkinfo"];
+    assert_eq!(bridge["info_data"]["ageing_time"], 12_300);
+}
+
+#[test]
+fn text_is_that_of_ip() {
+    let host = host_with_links();
+    let shown = theirs(&host, "ip", "link show");
+    assert_eq!(trimmed(&done(&host, "link")), trimmed(&shown));
+    assert_eq!(
+        trimmed(&done(&host, "link show vb")),
+        trimmed(&theirs(&host, "ip", "link show vb"))
+    );
+}
+
+#[test]
+fn links_are_chosen_renamed_and_removed() {
+    let host = host_with_links();
+    let names = |line: &str| {
+        let links = objects(&done(&host, line));
+        links
+            .iter()
+            .map(|link| link["ifname"].as_str().expect("a name").to_owned())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(names("link show --json type veth"), ["vb", "va"]);
+    assert_eq!(names("link show --json master br0"), ["va"]);
+    assert_eq!(names("link show --json up"), ["lo", "br0", "vb", "va"]);
+    done(&host, "link set f0 name g0");
+    assert_eq!(names("link show --json type ifb"), ["g0"]);
+    done(&host, "link del dev g0");
+    assert!(names("link show --json type ifb").is_empty());
+}
+
+#[test]
+fn a_refusal_is_one_line_and_says_what_is_wrong() {
+    let host = host_with_links();
+    for (line, words, status) in [
+        (
+            "link add br0 type bridge",
+            "tapline: cannot add link br0: File exists",
+            1,
+        ),
+        (
+            "link add xx type nonsense",
+            "tapline: cannot add link xx (Unknown device type): Operation not supported",
+            4,
+        ),
+        (
+            "link set vb mtu 9",
+            "cannot set link vb (mtu less than device minimum): Invalid argument",
+            1,
+        ),
+        ("link frob", "\"frob\" is no verb", 2),
+        ("link add one two type ifb", "\"two\"", 2),
+        (
+            "link add a-name-that-is-too-long type ifb",
+            "\"a-name-that-is-too-long\"",
+            2,
+        ),
+        ("link show -n nowhere", "network namespace nowhere", 1),
+    ] {
+        let (text, code) = refused(&host, line);
+        assert!(text.contains(words), "{line}: {text}");
+        assert_eq!((text.lines().count(), code), (1, status), "{line}: {text}");
+    }
+    let mut nobody = host.command("setpriv");
+    nobody.args([
+        "--bounding-set=-all",
+        "--inh-caps=-all",
+        "--reuid=65534",
+        "--clear-groups",
+    ]);
+    let output = nobody
+        .args([PROGRAM, "link", "add", "zz", "type", "ifb"])
+        .output()
+        .expect("runs");
+    let text = String::from_utf8(output.stderr).expect("text");
+    assert_eq!(output.status.code(), Some(3), "{text}");
+    assert!(text.contains("(needs CAP_NET_ADMIN)"), "{text}");
+}
+
+fn batch(host: &Host, arguments: &str, commands: &str) -> (Vec<Value>, i32) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("commands");
+    std::fs::write(&file, commands).expect("written");
+    let output = tapline(
+        host,
+        &format!("batch --json {arguments} {}", file.display()),
+    );
+    let text = String::from_utf8(output.stdout).expect("text");
+    let lines = text
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"));
+    (
+        lines.collect(),
+        output.status.code().expect("it ends by itself"),
+    )
+}
+
+#[test]
+fn a_batch_stops_goes_on_or_takes_back() {
+    let host = Host::new("host");
+    let commands =
+        "# comment\nlink add f1 type ifb\nlink add f1 type ifb\n\nlink add f2 type ifb\n";
+    let shown = || {
+        theirs(&host, "ip", "-br link show type ifb")
+            .lines()
+            .count()
+    };
+    let (lines, status) = batch(&host, "", commands);
+    assert_eq!((lines[0]["line"].as_u64(), status), (Some(3), 1));
+    assert_eq!(
+        (lines[1]["done"].as_u64(), lines[1]["not_run"].as_u64()),
+        (Some(1), Some(1))
+    );
+    assert_eq!(shown(), 1);
+    done(&host, "link del f1");
+    let (lines, _) = batch(&host, "--undo", commands);
+    assert_eq!(lines[1]["undone"], 2);
+    assert_eq!(shown(), 0);
+    let (lines, _) = batch(&host, "--force", commands);
+    assert_eq!(
+        (lines[1]["done"].as_u64(), lines[1]["failed"].as_u64()),
+        (Some(2), Some(1))
+    );
+    assert_eq!(shown(), 2);
+    let (lines, status) = batch(&host, "", "link set f1 up\nlink blow f1\n");
+    assert_eq!((lines[0]["done"].as_u64(), status), (Some(1), 2));
+}
+
+#[test]
+fn a_monitor_tells_what_happens() {
+    let host = Host::new("host");
+    let text = done(&host, "monitor link -c 1 --json");
+    let first: Value = serde_json::from_str(text.lines().next().expect("a line")).expect("JSON");
+    assert_eq!(
+        (&first["event"], &first["object"]),
+        (&"added".into(), &"link".into())
+    );
+    assert_eq!(first["link"]["ifname"], "lo");
+}
+
+#[test]
+fn a_message_is_told_byte_by_byte() {
+    let host = Host::new("host");
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("hex");
+    // RTM_GETLINK for br0, as ip(8) sends it.
+    let digits = "28000000 12000100 07000000 00000000\n00000000 00000000 00000000 00000000\n\
+        0800\\x03\\x00 62723000";
+    std::fs::write(&file, digits).expect("written");
+    let text = done(&host, &format!("explain {}", file.display()));
+    let lines: Vec<_> = text.lines().map(str::trim).collect();
+    assert!(lines[0].starts_with("0  RTM_GETLINK: length 40"), "{text}");
+    assert_eq!(lines[2], "32    ifname: \"br0\"");
+    std::fs::write(&file, "2800000012").expect("written");
+    let (text, status) = refused(&host, &format!("explain {}", file.display()));
+    assert!(
+        text.contains("message header at byte 0 needs 16 bytes and has 5"),
+        "{text}"
+    );
+    assert_eq!(status, 1);
+    std::fs::write(&file, "no digits").expect("written");
+    assert_eq!(refused(&host, &format!("explain {}", file.display())).1, 2);
+}

@@ -1,0 +1,338 @@
+use std::marker::PhantomData;
+
+use super::outcome::Outcome;
+use super::undo::{Undo, undo_of};
+use crate::codec::{HEADER_BYTES, Refusal, Request};
+use crate::error::{Action, Cause, NetlinkError, Subject};
+use crate::handle::Netlink;
+use crate::object::{Object, Verb};
+use crate::table::{Entry, locate};
+use crate::transport::Wait;
+use crate::uapi::{NLM_F_ACK, NLMSG_ERROR};
+
+/// Messages that go to the kernel together; more are no faster.
+const MOST_MESSAGES: usize = 256;
+/// Bytes that go to the kernel together; a socket takes more than three times that.
+const MOST_BYTES: usize = 64 * 1024;
+/// Datagrams that are read for the answer to a chunk, beyond those that it can have.
+const MOST_STRAYS: usize = 65_536;
+
+/// What happens when an item fails.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum OnError {
+    /// The others are carried out.
+    #[default]
+    Continue,
+    /// Nothing after it is carried out. Each item waits for its answer, which takes about half as long again.
+    Stop,
+    /// All that was carried out is taken back, the last first. Each change but an addition first asks how
+    /// things are, and that is kept.
+    Undo,
+}
+
+/// A collector of changes, with the verbs of [`Netlink`]: items go to the kernel in chunks, as they come,
+/// and [`finish`](Self::finish) tells what became of each.
+///
+/// A chunk costs two system calls and no acknowledgement but one: the kernel carries out one message after
+/// another and answers those it refuses, so that an item without an answer is done when the last is
+/// answered. Memory does not grow with the items, but with those that fail, and those to be undone.
+///
+/// # Source
+/// `netlink_rcv_skb`, net/netlink/af_netlink.c.
+#[derive(Debug)]
+pub struct Batch<'n> {
+    netlink: &'n mut Netlink,
+    on_error: OnError,
+    requests: Request,
+    /// The items in `requests`, whose numbers follow on each other.
+    chunk: Vec<Item>,
+    /// The number of the first of them.
+    chunk_first: usize,
+    most: usize,
+    outcome: Outcome,
+    undo: Vec<(usize, Undo)>,
+}
+
+/// An item that waits to be sent, or for its answer.
+#[derive(Debug)]
+struct Item {
+    /// Where its message begins in the chunk.
+    start: usize,
+    verb: Verb,
+    about: &'static About,
+    undo: Option<Undo>,
+}
+
+/// What has to be known of an object to tell of its failure.
+#[derive(Debug)]
+struct About {
+    header_bytes: usize,
+    entries: fn() -> &'static [Entry],
+    /// What a message's body speaks of.
+    subject: fn(&[u8]) -> Subject,
+}
+
+struct Of<O>(PhantomData<O>);
+
+impl<O: Object> Of<O> {
+    const ABOUT: About = About {
+        header_bytes: O::HEADER_BYTES,
+        entries: O::entries,
+        subject: |body| match O::parse(body) {
+            Ok(Some(object)) => object.subject(),
+            _ => O::default().subject(),
+        },
+    };
+}
+
+impl Netlink {
+    /// Begins a batch.
+    pub fn batch(&mut self, on_error: OnError) -> Batch<'_> {
+        let requests = self.request();
+        let most = match on_error {
+            OnError::Stop => 1,
+            // Each item may be refused, and each refusal has to find room.
+            _ => self.socket.reply_capacity().clamp(1, MOST_MESSAGES),
+        };
+        Batch {
+            netlink: self,
+            on_error,
+            requests,
+            chunk: Vec::with_capacity(most),
+            chunk_first: 0,
+            most,
+            outcome: Outcome::default(),
+            undo: Vec::new(),
+        }
+    }
+}
+
+impl Batch<'_> {
+    /// As [`Netlink::add`].
+    pub fn add<O: Object>(&mut self, object: &O) -> &mut Self {
+        self.put(Verb::Add, object)
+    }
+
+    /// As [`Netlink::replace`].
+    pub fn replace<O: Object>(&mut self, object: &O) -> &mut Self {
+        self.put(Verb::Replace, object)
+    }
+
+    /// As [`Netlink::set`].
+    pub fn set<O: Object>(&mut self, object: &O) -> &mut Self {
+        self.put(Verb::Set, object)
+    }
+
+    /// As [`Netlink::append`].
+    pub fn append<O: Object>(&mut self, object: &O) -> &mut Self {
+        self.put(Verb::Append, object)
+    }
+
+    /// As [`Netlink::del`].
+    pub fn del<O: Object>(&mut self, key: &O) -> &mut Self {
+        self.put(Verb::Del, key)
+    }
+
+    /// Sends what is left and tells what became of each item.
+    pub fn finish(mut self) -> Outcome {
+        self.flush();
+        if self.on_error == OnError::Undo && !self.outcome.failed.is_empty() {
+            self.take_back();
+        }
+        self.netlink.scratch = std::mem::take(&mut self.requests);
+        std::mem::take(&mut self.outcome)
+    }
+
+    /// Whether nothing more is to be carried out.
+    fn has_stopped(&self) -> bool {
+        self.on_error != OnError::Continue && !self.outcome.failed.is_empty()
+    }
+
+    fn put<O: Object>(&mut self, verb: Verb, object: &O) -> &mut Self {
+        let item = self.outcome.item_count;
+        self.outcome.item_count += 1;
+        if self.has_stopped() {
+            self.outcome.not_run_from.get_or_insert(item);
+            return self;
+        }
+        let undoes = self.on_error == OnError::Undo;
+        if object.has_follow_up(verb) || (undoes && verb != Verb::Add) {
+            self.put_alone(item, verb, object);
+            return self;
+        }
+        let start = self.requests.bytes().len();
+        if let Err(unfit) = object.put(verb, &mut self.requests) {
+            self.requests.truncate(start);
+            self.flush();
+            let error = failure(verb, object.subject(), Cause::Unfit(unfit));
+            self.outcome.failed.push((item, error));
+            return self;
+        }
+        self.requests.unflag(NLM_F_ACK);
+        let number = self.netlink.socket.number();
+        self.requests.finish(number);
+        if self.chunk.is_empty() {
+            self.chunk_first = item;
+        }
+        let undo = undoes.then(|| undo_of(verb, object, None)).flatten();
+        self.chunk.push(Item {
+            start,
+            verb,
+            about: &Of::<O>::ABOUT,
+            undo,
+        });
+        if self.chunk.len() >= self.most || self.requests.bytes().len() >= MOST_BYTES {
+            self.flush();
+        }
+        self
+    }
+
+    /// Carries out an item that needs more than one message, or an answer first.
+    fn put_alone<O: Object>(&mut self, item: usize, verb: Verb, object: &O) {
+        self.flush();
+        if self.has_stopped() {
+            self.outcome.not_run_from.get_or_insert(item);
+            return;
+        }
+        let undoes = self.on_error == OnError::Undo;
+        let before = match verb {
+            Verb::Add | Verb::Append => None,
+            _ if undoes => self.netlink.get(object).ok(),
+            _ => None,
+        };
+        let done = match verb {
+            Verb::Add => self.netlink.add(object),
+            Verb::Replace => self.netlink.replace(object),
+            Verb::Set => self.netlink.set(object),
+            Verb::Append => self.netlink.append(object),
+            _ => self.netlink.del(object),
+        };
+        match done {
+            Ok(()) if undoes => {
+                let undo = undo_of(verb, object, before);
+                self.undo.extend(undo.map(|undo| (item, undo)));
+            }
+            Ok(()) => {}
+            Err(error) => self.outcome.failed.push((item, error)),
+        }
+    }
+
+    /// Sends the chunk and reads its answers.
+    fn flush(&mut self) {
+        if self.chunk.is_empty() {
+            return;
+        }
+        let first = self.chunk_first;
+        self.requests.flag(NLM_F_ACK);
+        let mut refused = self.converse();
+        // Refusals come in the order of the items; one without an answer was done.
+        refused.sort_by_key(|(at, _)| *at);
+        refused.dedup_by_key(|(at, _)| *at);
+        let mut refused = refused.into_iter().peekable();
+        for (at, item) in self.chunk.drain(..).enumerate() {
+            match refused.next_if(|(refused, _)| *refused == at) {
+                Some((_, error)) => self.outcome.failed.push((first + at, error)),
+                None => self.undo.extend(item.undo.map(|undo| (first + at, undo))),
+            }
+        }
+        self.requests.clear();
+    }
+
+    /// Sends the chunk and returns the items in it that failed.
+    fn converse(&mut self) -> Vec<(usize, NetlinkError)> {
+        let count = self.chunk.len();
+        let last = self.netlink.socket.last_number();
+        let first = last.wrapping_sub(count as u32 - 1);
+        let mut failed = Vec::new();
+        if let Err(cause) = self.netlink.socket.send(self.requests.bytes()) {
+            self.fail_all(&cause, &mut failed);
+            return failed;
+        }
+        let mut wait = Wait::Answer;
+        let mut ended = false;
+        for _ in 0..count + MOST_STRAYS {
+            let mut refusals = Vec::new();
+            let received = self.netlink.socket.receive(wait, |message| {
+                let at = message.sequence.wrapping_sub(first) as usize;
+                if message.kind == NLMSG_ERROR && at < count {
+                    refusals.extend(Refusal::parse(message)?.map(|refusal| (at, refusal)));
+                    ended |= at + 1 == count;
+                }
+                Ok(())
+            });
+            failed.extend(
+                refusals
+                    .into_iter()
+                    .map(|(at, it)| (at, self.refused(at, it))),
+            );
+            match received {
+                Ok(true) if ended => return failed,
+                Ok(true) => {}
+                // Answers were lost; what is there is read, and nothing is waited for.
+                Err(ref cause) if wait == Wait::Answer && cause.is_overrun() => wait = Wait::No,
+                Ok(false) => break,
+                Err(cause) => {
+                    self.fail_all(&cause, &mut failed);
+                    return failed;
+                }
+            }
+        }
+        self.fail_all(&Cause::Unanswered, &mut failed);
+        failed
+    }
+
+    /// Says of each item that has no refusal that its answer is lost.
+    fn fail_all(&self, cause: &Cause, failed: &mut Vec<(usize, NetlinkError)>) {
+        for (at, item) in self.chunk.iter().enumerate() {
+            if failed.iter().all(|(failed, _)| *failed != at) {
+                let subject = (item.about.subject)(self.body(at));
+                failed.push((at, failure(item.verb, subject, cause.again())));
+            }
+        }
+    }
+
+    fn refused(&self, at: usize, mut refusal: Refusal) -> NetlinkError {
+        let item = &self.chunk[at];
+        let About {
+            header_bytes,
+            entries,
+            subject,
+        } = item.about;
+        refusal.path = locate(&refusal, self.message(at), *header_bytes, entries());
+        failure(item.verb, subject(self.body(at)), Cause::Refused(refusal))
+    }
+
+    /// The bytes of an item's message.
+    fn message(&self, at: usize) -> &[u8] {
+        let bytes = self.requests.bytes();
+        let end = self
+            .chunk
+            .get(at + 1)
+            .map_or(bytes.len(), |next| next.start);
+        &bytes[self.chunk[at].start..end]
+    }
+
+    fn body(&self, at: usize) -> &[u8] {
+        &self.message(at)[HEADER_BYTES..]
+    }
+
+    /// Takes back what was carried out, the last first.
+    fn take_back(&mut self) {
+        self.outcome.undone = true;
+        while let Some((item, undo)) = self.undo.pop() {
+            if let Err(error) = undo.run(self.netlink) {
+                self.outcome.not_undone.push((item, error));
+            }
+        }
+        self.outcome.not_undone.reverse();
+    }
+}
+
+fn failure(verb: Verb, subject: Subject, cause: Cause) -> NetlinkError {
+    NetlinkError {
+        action: Action::from(verb),
+        subject,
+        cause,
+    }
+}

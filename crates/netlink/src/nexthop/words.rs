@@ -1,0 +1,96 @@
+//! Nexthops in the words of `ip nexthop`.
+
+use super::Nexthop;
+use crate::addr::Scope;
+use crate::route::{Detail, Encap, RouteProtocol, show_gateway};
+use crate::table::{BadWord, Lookup, Table, Word, Words};
+
+impl Nexthop {
+    /// Reads `id ID [WORD VALUE]…`, the words behind `ip nexthop add`.
+    ///
+    /// # Errors
+    /// [`BadWord`] with the first word that has no place.
+    pub fn read_words(words: &mut Words<'_>) -> Result<Self, BadWord> {
+        let mut nexthop = Self::new();
+        words.take_while(|word, words| nexthop.read_word(word, words))?;
+        match words.next() {
+            None => Ok(nexthop),
+            Some(word) => Err(BadWord {
+                wanted: "a word of ip nexthop".to_owned(),
+                found: Some(word.to_owned()),
+            }),
+        }
+    }
+
+    fn read_word(&mut self, word: &str, words: &mut Words<'_>) -> Result<bool, BadWord> {
+        match word {
+            "via" => {
+                let (gateway, other) = crate::route::read_gateway_words(words)?;
+                self.gateway = gateway.or(other.map(|via| via.0));
+            }
+            "encap" => self.encap = Some(Box::new(Encap::read_words(words)?)),
+            "onlink" => self.onlink = Some(true),
+            "blackhole" => self.blackhole = Some(true),
+            "fdb" => self.fdb = Some(true),
+            "groups" => self.groups = Some(true),
+            "protocol" => self.protocol = Some(words.value(word)?),
+            "master" | "vrf" => self.master = Some(words.value(word)?),
+            _ if self.word(word, words)? => {}
+            _ => {
+                let mut args = self.resilient_args.take().unwrap_or_default();
+                let known = args.word(word, words)?;
+                self.resilient_args = (*args != Default::default()).then_some(args);
+                return Ok(known);
+            }
+        }
+        Ok(true)
+    }
+
+    /// The line of `ip nexthop show`.
+    pub fn line(&self, detail: Detail, lookup: &mut dyn Lookup) -> String {
+        let all = detail == Detail::All;
+        let mut line = String::new();
+        if let Some(id) = self.id {
+            line += &format!("id {id}");
+        }
+        if let Some(group) = &self.group {
+            line += &format!(" group {}", group.write(lookup));
+        }
+        if let Some(kind) = self.group_type {
+            line += &format!(" type {kind}");
+        }
+        if let Some(args) = &self.resilient_args {
+            args.show(lookup, &mut |word, value| {
+                line += &format!(" {word} {value}")
+            });
+            let since = args.unbalanced_time.unwrap_or_default();
+            line += &format!(" unbalanced_time {}", since.write(lookup));
+        }
+        if let Some(encap) = &self.encap {
+            line += &format!(" encap {}", encap.line(lookup));
+        }
+        line += &show_gateway(self.gateway, None);
+        if let Some(dev) = self.dev {
+            line += &format!(" dev {}", dev.write(lookup));
+        }
+        if let Some(scope) = self.scope.filter(|it| all || *it != Scope::Global) {
+            line += &format!(" scope {scope}");
+        }
+        if self.blackhole == Some(true) {
+            line += " blackhole";
+        }
+        let protocol = self
+            .protocol
+            .filter(|it| all || *it != RouteProtocol::Unspec);
+        if let Some(protocol) = protocol {
+            line += &format!(" proto {protocol}");
+        }
+        for flag in self.flags.unwrap_or_default().names() {
+            line += &format!(" {flag}");
+        }
+        if self.fdb == Some(true) {
+            line += " fdb";
+        }
+        line
+    }
+}

@@ -1,0 +1,168 @@
+use std::net::IpAddr;
+
+use super::header::Header;
+use super::hop::Hops;
+use super::{
+    Encap, EncapCode, Hop, Metrics, RouteFlags, RoutePreference, RouteProtocol, RouteTable,
+    RouteType, Via,
+};
+use crate::addr::Scope;
+use crate::codec::{Attribute, Malformed, attributes as read_attributes};
+use crate::interface::IfIndex;
+use crate::prefix::{Family, Prefix};
+use crate::table::{Boxed, Table, attributes};
+use crate::uapi::{AF_INET, AF_INET6, RTA_CACHEINFO, RTA_DST, RTA_ENCAP_TYPE, RTA_SRC, RTA_TABLE};
+
+attributes! {
+    /// A route: what is wanted of one, or what the kernel told of one.
+    ///
+    /// What is not given, or was not told, is `None`. A new one is, where nothing else is said, in the main
+    /// table, of type unicast, made by `boot`, as `ip route` has it. A removal takes the first route that is
+    /// as given and leaves open what is not: one with nothing but a destination removes any route there.
+    ///
+    /// # Source
+    /// `rtm_to_fib_config` and `fib_table_delete`, net/ipv4; `rtm_to_fib6_config` and `ip6_route_del`,
+    /// net/ipv6/route.c.
+    pub struct Route {
+        @header {
+            /// What becomes of packets.
+            #[serde(rename = "type")]
+            kind: RouteType;
+            /// Its family; that of the destination if not said.
+            family: Family;
+            /// Where it leads.
+            dst: Prefix;
+            /// Where packets come from that it is for; IPv6 only.
+            #[serde(rename = "from")]
+            "from" src: Prefix;
+            /// Type of service of packets that it is for.
+            "tos" tos: u8;
+            /// Its table.
+            "table" table: RouteTable;
+            /// Who has made it.
+            "proto" protocol: RouteProtocol;
+            /// How far away the destination is; IPv4 only.
+            "scope" scope: Scope;
+            /// The next hop is reached on the link whatever the addresses there.
+            onlink: bool;
+            /// What the kernel tells beside. Told only.
+            flags: RouteFlags;
+        }
+        /// The next hop, where it is of the route's family.
+        gateway: IpAddr = RTA_GATEWAY;
+        /// The next hop, where it is of another family: IPv4 by way of IPv6.
+        via: Via = RTA_VIA;
+        /// The link that packets leave by.
+        "dev" dev: IfIndex = RTA_OIF;
+        /// The nexthop object that says where packets go.
+        "nhid" nhid: u32 = RTA_NH_ID;
+        /// Which of several routes to the same destination is best: the least.
+        "metric" metric: u32 = RTA_PRIORITY;
+        /// The source address of packets that have none yet.
+        "src" prefsrc: IpAddr = RTA_PREFSRC;
+        /// What TCP and IP assume of the way.
+        #[serde(with = "super::metrics::in_a_list")]
+        metrics: Box<Metrics> as Boxed = RTA_METRICS;
+        /// What is put around each packet.
+        encap: Box<Encap> as EncapCode = RTA_ENCAP;
+        /// Which of several routers is preferred; IPv6 only.
+        "pref" pref: RoutePreference = RTA_PREF;
+        /// Seconds until it is removed; IPv6 only.
+        "expires" expires: u32 = RTA_EXPIRES;
+        /// Several next hops, which share the traffic.
+        nexthops: Vec<Hop> as Hops = RTA_MULTIPATH;
+        /// The link a packet came by. Told by look-ups only.
+        iif: IfIndex = RTA_IIF;
+        /// The mark of a packet. Told by look-ups only.
+        mark: u32 = RTA_MARK;
+        /// The user a packet was of. Told by look-ups only.
+        uid: u32 = RTA_UID;
+    }
+}
+
+impl Route {
+    /// A route to `dst`.
+    pub fn to(dst: Prefix) -> Self {
+        Self::new().dst(dst)
+    }
+
+    /// It leads to this host itself.
+    #[doc(alias = "RTN_LOCAL")]
+    pub fn is_local(&self) -> bool {
+        self.kind == Some(RouteType::Local)
+    }
+
+    /// The family it is of, as far as that follows from what is given: a destination that is everything may be
+    /// read as IPv4 while the next hop shows that IPv6 is meant.
+    pub(super) fn family_said(&self) -> Option<Family> {
+        self.family.or_else(|| self.dst.map(Prefix::family))
+    }
+
+    /// The destination, of the route's family where it is everything.
+    pub(super) fn destination(&self) -> Option<Prefix> {
+        match (self.dst, self.family) {
+            (Some(dst), Some(family)) if dst.is_everything() => Some(family.everything()),
+            (dst, _) => dst,
+        }
+    }
+
+    /// Reads the body of a message about a route; `None` for a family other than IPv4 and IPv6.
+    ///
+    /// # Source
+    /// `fib_dump_info`, net/ipv4/fib\_semantics.c; `rt6_fill_node`, net/ipv6/route.c.
+    pub(super) fn read(body: &[u8]) -> Result<Option<Self>, Malformed> {
+        let (header, rest) = Header::split(body)?;
+        if header.family != AF_INET && header.family != AF_INET6 {
+            return Ok(None);
+        }
+        let family = Family::from(header.family);
+        let mut flags = RouteFlags(header.flags);
+        flags.0 &= !crate::uapi::RTM_F_CLONED;
+        let mut route = Self {
+            kind: Some(header.kind.into()),
+            family: Some(family),
+            dst: Some(Prefix {
+                len: header.dst_len,
+                ..family.everything()
+            }),
+            tos: (header.tos != 0).then_some(header.tos),
+            table: Some(u32::from(header.table).into()),
+            protocol: Some(header.protocol.into()),
+            scope: Some(header.scope.into()),
+            flags: Some(flags),
+            onlink: flags.has(RouteFlags::ONLINK).then_some(true),
+            ..Self::default()
+        };
+        let mut encap = 0;
+        for attribute in read_attributes(rest, Header::BYTES) {
+            let attribute = attribute?;
+            match attribute.kind {
+                RTA_TABLE => route.table = Some(attribute.u32()?.into()),
+                RTA_DST => route.dst = Some(prefix(family, header.dst_len, attribute)?),
+                RTA_SRC => route.src = Some(prefix(family, header.src_len, attribute)?),
+                RTA_ENCAP_TYPE => encap = u16::from_ne_bytes(attribute.array()?),
+                RTA_CACHEINFO => route.expires = expires(attribute)?,
+                _ => route.take(attribute)?,
+            }
+        }
+        if let Some(hidden) = &mut route.encap {
+            hidden.resolve(encap)?;
+        }
+        Ok(Some(route))
+    }
+}
+
+fn prefix(family: Family, len: u8, attribute: Attribute<'_>) -> Result<Prefix, Malformed> {
+    let ip = match family {
+        Family::V4 => IpAddr::from(attribute.array::<4>()?),
+        _ => IpAddr::from(attribute.array::<16>()?),
+    };
+    Ok(Prefix { ip, len })
+}
+
+/// Seconds that are left, in `struct rta_cacheinfo` hundredths in the third place; 0 is for ever.
+fn expires(attribute: Attribute<'_>) -> Result<Option<u32>, Malformed> {
+    let [.., e0, e1, e2, e3] = attribute.array::<12>()?;
+    let left = i32::from_ne_bytes([e0, e1, e2, e3]);
+    Ok((left != 0).then_some(left.max(0) as u32 / 100))
+}

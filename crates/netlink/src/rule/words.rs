@@ -1,0 +1,183 @@
+//! Rules in the words of `ip rule`.
+
+use super::{Rule, RuleAction};
+use crate::prefix::{Family, Prefix};
+use crate::route::{Detail, RouteProtocol};
+use crate::table::{BadWord, Lookup, Table, Words};
+
+impl Rule {
+    /// Reads `[not] [from NETWORK] … [lookup TABLE]`, the words behind `ip rule add`. What does not say so is
+    /// of `family`.
+    ///
+    /// # Errors
+    /// [`BadWord`] with the first word that has no place.
+    pub fn read_words(words: &mut Words<'_>, family: Option<Family>) -> Result<Self, BadWord> {
+        let mut rule = Self {
+            family,
+            ..Self::new()
+        };
+        words.take_while(|word, words| rule.read_word(word, words))?;
+        match words.next() {
+            None => Ok(rule),
+            Some(word) => Err(BadWord {
+                wanted: "a word of ip rule".to_owned(),
+                found: Some(word.to_owned()),
+            }),
+        }
+    }
+
+    fn read_word(&mut self, word: &str, words: &mut Words<'_>) -> Result<bool, BadWord> {
+        match word {
+            "not" => self.not = Some(true),
+            "from" => self.src = read_network(word, words)?,
+            "to" => self.dst = read_network(word, words)?,
+            "lookup" => self.table = Some(words.value(word)?),
+            "preference" | "pref" | "order" => self.priority = Some(words.value(word)?),
+            "dsfield" => self.tos = Some(words.value(word)?),
+            "dev" => self.iif = Some(words.value(word)?),
+            "proto" => self.protocol = Some(words.value(word)?),
+            "l3mdev" => self.l3mdev = Some(true),
+            "fwmark" => self.read_mark(words)?,
+            "ipproto" => self.ipproto = Some(read_protocol(words)?),
+            "nop" | "blackhole" | "unreachable" | "prohibit" => {
+                self.action = word.parse().ok();
+            }
+            _ => return self.word(word, words),
+        }
+        Ok(true)
+    }
+
+    /// A mark, and after a stroke its mask.
+    fn read_mark(&mut self, words: &mut Words<'_>) -> Result<(), BadWord> {
+        let text: String = words.value("fwmark")?;
+        let number = |text: &str| match text.strip_prefix("0x") {
+            Some(digits) => u32::from_str_radix(digits, 16).ok(),
+            None => text.parse().ok(),
+        };
+        let (mark, mask) = match text.split_once('/') {
+            Some((mark, mask)) => (number(mark), number(mask).map(Some)),
+            None => (number(&text), Some(None)),
+        };
+        let (Some(mark), Some(mask)) = (mark, mask) else {
+            return Err(BadWord {
+                wanted: "fwmark".to_owned(),
+                found: Some(text),
+            });
+        };
+        self.fwmark = Some(mark);
+        self.fwmask = mask;
+        Ok(())
+    }
+
+    /// The line of `ip rule show`.
+    pub fn line(&self, detail: Detail, _: &mut dyn Lookup) -> String {
+        let mut line = format!("{}:\t", self.priority.unwrap_or_default());
+        let mut put = |word: &str, value: Option<String>| {
+            if let Some(value) = value {
+                line += &format!("{word} {value} ");
+            }
+        };
+        let network = |prefix: Prefix| prefix.to_string();
+        let from = self.src.map_or("all".to_owned(), network);
+        let not = if self.not == Some(true) {
+            "not from"
+        } else {
+            "from"
+        };
+        put(not, Some(from));
+        put("to", self.dst.map(network));
+        put("tos", self.tos.map(|tos| format!("{tos:#04x}")));
+        let mask = self.fwmask.filter(|mask| *mask != u32::MAX);
+        let mark = self.fwmark.map(|mark| match mask {
+            Some(mask) => format!("{mark:#x}/{mask:#x}"),
+            None => format!("{mark:#x}"),
+        });
+        put("fwmark", mark);
+        let detached = |name: String, gone: Option<bool>| match gone {
+            Some(true) => name + " [detached]",
+            _ => name,
+        };
+        put(
+            "iif",
+            self.iif
+                .map(|name| detached(name.to_string(), self.iif_detached)),
+        );
+        put(
+            "oif",
+            self.oif
+                .map(|name| detached(name.to_string(), self.oif_detached)),
+        );
+        let uids = self
+            .uidrange
+            .map(|uids| format!("{}-{}", uids.first, uids.last));
+        put("uidrange", uids);
+        put("ipproto", self.ipproto.map(protocol_name));
+        put("sport", self.sport.map(|ports| ports.to_string()));
+        put("dport", self.dport.map(|ports| ports.to_string()));
+        put("tun_id", self.tun_id.map(|id| id.to_string()));
+        line += &self.what_it_does();
+        let protocol = self.protocol.filter(|it| {
+            detail == Detail::All || !matches!(it, RouteProtocol::Unspec | RouteProtocol::Kernel)
+        });
+        if let Some(protocol) = protocol {
+            line += &format!(" proto {protocol}");
+        }
+        line
+    }
+
+    fn what_it_does(&self) -> String {
+        let mut text = match (self.table, self.action) {
+            _ if self.l3mdev == Some(true) => "lookup [l3mdev-table]".to_owned(),
+            (Some(table), _) => format!("lookup {table}"),
+            (None, Some(RuleAction::Goto)) => match self.goto {
+                Some(goto) if self.unresolved == Some(true) => format!("goto {goto} [unresolved]"),
+                Some(goto) => format!("goto {goto}"),
+                None => "goto none".to_owned(),
+            },
+            (None, Some(action)) => action.to_string(),
+            (None, None) => String::new(),
+        };
+        if let Some(bits) = self.suppress_prefixlen {
+            text += &format!(" suppress_prefixlength {bits}");
+        }
+        if let Some(group) = self.suppress_ifgroup {
+            text += &format!(" suppress_ifgroup {group}");
+        }
+        text
+    }
+}
+
+/// `all` says nothing.
+fn read_network(word: &str, words: &mut Words<'_>) -> Result<Option<Prefix>, BadWord> {
+    let prefix: Prefix = words.value(word)?;
+    Ok((!prefix.is_everything()).then_some(prefix))
+}
+
+/// The protocols that `ip rule` is told by name most.
+const PROTOCOLS: [(u8, &str); 6] = [
+    (1, "icmp"),
+    (6, "tcp"),
+    (17, "udp"),
+    (47, "gre"),
+    (58, "ipv6-icmp"),
+    (132, "sctp"),
+];
+
+fn read_protocol(words: &mut Words<'_>) -> Result<u8, BadWord> {
+    let named = words.peek().and_then(|word| {
+        let found = PROTOCOLS.iter().find(|(_, name)| *name == word);
+        found.map(|(number, _)| *number)
+    });
+    match named {
+        Some(number) => {
+            words.next();
+            Ok(number)
+        }
+        None => words.value("ipproto"),
+    }
+}
+
+fn protocol_name(number: u8) -> String {
+    let found = PROTOCOLS.iter().find(|(known, _)| *known == number);
+    found.map_or_else(|| number.to_string(), |(_, name)| (*name).to_owned())
+}

@@ -1,0 +1,108 @@
+//! A transport that fails on purpose.
+
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::BorrowedFd;
+
+use rustix::io::Errno;
+
+use super::{Transport, Wait};
+use crate::uapi::NLM_F_DUMP_INTR;
+
+/// What happens to a datagram on its way to the reader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Fault {
+    /// Nothing.
+    None,
+    /// It is lost for want of room, and the reader is told so (ENOBUFS).
+    Overrun,
+    /// Its messages say that the list they belong to was interrupted (`NLM_F_DUMP_INTR`).
+    Interrupted,
+    /// It is longer than the reader's buffer.
+    Truncated,
+    /// It comes after the next one.
+    Late,
+}
+
+/// Passes on what another transport carries, and lets a fault happen to some of it.
+#[derive(Debug)]
+pub struct Faulty<T> {
+    inner: T,
+    faults: VecDeque<Fault>,
+    late: Option<Vec<u8>>,
+}
+
+impl<T: Transport> Faulty<T> {
+    /// Lets `faults` happen to the datagrams that come, one each, in order; those after the last come as they
+    /// are.
+    pub fn new(inner: T, faults: impl IntoIterator<Item = Fault>) -> Self {
+        Self {
+            inner,
+            faults: faults.into_iter().collect(),
+            late: None,
+        }
+    }
+
+    fn next(&mut self, buffer: &mut [u8], wait: Wait) -> io::Result<usize> {
+        match self.inner.receive(buffer, wait) {
+            // What was held back for the next comes when there is none.
+            Err(error) if self.late.is_none() => Err(error),
+            Err(_) => Ok(self.hand_out_late(buffer)),
+            Ok(bytes) => Ok(bytes),
+        }
+    }
+
+    fn hand_out_late(&mut self, buffer: &mut [u8]) -> usize {
+        let late = self.late.take().unwrap_or_default();
+        let fits = late.len().min(buffer.len());
+        buffer[..fits].copy_from_slice(&late[..fits]);
+        late.len()
+    }
+}
+
+impl<T: Transport> Transport for Faulty<T> {
+    fn send(&mut self, messages: &[u8]) -> io::Result<()> {
+        self.inner.send(messages)
+    }
+
+    fn receive(&mut self, buffer: &mut [u8], wait: Wait) -> io::Result<usize> {
+        if self.faults.is_empty() && self.late.is_some() {
+            return Ok(self.hand_out_late(buffer));
+        }
+        let bytes = self.next(buffer, wait)?;
+        let fits = bytes.min(buffer.len());
+        match self.faults.pop_front().unwrap_or(Fault::None) {
+            Fault::None => Ok(bytes),
+            Fault::Overrun => Err(Errno::NOBUFS.into()),
+            Fault::Interrupted => {
+                mark_interrupted(&mut buffer[..fits]);
+                Ok(bytes)
+            }
+            Fault::Truncated => Ok(bytes.max(buffer.len()) + 1),
+            Fault::Late => {
+                self.late = Some(buffer[..fits].to_vec());
+                self.next(buffer, wait)
+            }
+        }
+    }
+
+    fn reply_capacity(&self) -> usize {
+        self.inner.reply_capacity()
+    }
+
+    fn descriptor(&self) -> BorrowedFd<'_> {
+        self.inner.descriptor()
+    }
+}
+
+/// Sets the flag in each message of `datagram`.
+fn mark_interrupted(datagram: &mut [u8]) {
+    let mut at = 0;
+    while let Some([l0, l1, l2, l3, _, _, f0, f1, ..]) = datagram.get_mut(at..at + 16) {
+        let length = u32::from_ne_bytes([*l0, *l1, *l2, *l3]) as usize;
+        let flags = u16::from_ne_bytes([*f0, *f1]) | NLM_F_DUMP_INTR;
+        [*f0, *f1] = flags.to_ne_bytes();
+        at += length.max(16).next_multiple_of(4);
+    }
+}

@@ -1,0 +1,140 @@
+//! What was said, kept and said again.
+
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rustix::event::{EventfdFlags, eventfd};
+use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
+
+use super::{Transport, Wait};
+
+/// One step of a conversation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Spoken {
+    /// A datagram for the kernel.
+    Sent(Vec<u8>),
+    /// A datagram of the kernel's.
+    Received(Vec<u8>),
+    /// The kernel had none, or failed, with this error number.
+    Failed(i32),
+}
+
+/// Passes on what another transport carries and keeps it.
+#[derive(Debug)]
+pub struct Recorder<T> {
+    inner: T,
+    tape: Arc<Mutex<Vec<Spoken>>>,
+}
+
+/// What a [`Recorder`] keeps, while it goes on.
+#[derive(Clone, Debug)]
+pub struct Tape(Arc<Mutex<Vec<Spoken>>>);
+
+impl<T: Transport> Recorder<T> {
+    /// Listens to `inner`.
+    pub fn new(inner: T) -> (Self, Tape) {
+        let tape = Arc::default();
+        let held = Tape(Arc::clone(&tape));
+        (Self { inner, tape }, held)
+    }
+
+    fn note(&self, spoken: Spoken) {
+        let mut tape = self.tape.lock().unwrap_or_else(PoisonError::into_inner);
+        tape.push(spoken);
+    }
+}
+
+impl Tape {
+    /// What has been said so far.
+    pub fn spoken(&self) -> Vec<Spoken> {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+}
+
+impl<T: Transport> Transport for Recorder<T> {
+    fn send(&mut self, messages: &[u8]) -> io::Result<()> {
+        self.note(Spoken::Sent(messages.to_vec()));
+        self.inner.send(messages)
+    }
+
+    fn receive(&mut self, buffer: &mut [u8], wait: Wait) -> io::Result<usize> {
+        let received = self.inner.receive(buffer, wait);
+        self.note(match &received {
+            Ok(bytes) => Spoken::Received(buffer[..(*bytes).min(buffer.len())].to_vec()),
+            Err(error) => Spoken::Failed(error.raw_os_error().unwrap_or_default()),
+        });
+        received
+    }
+
+    fn reply_capacity(&self) -> usize {
+        self.inner.reply_capacity()
+    }
+
+    fn descriptor(&self) -> BorrowedFd<'_> {
+        self.inner.descriptor()
+    }
+}
+
+/// Plays the kernel's part of a conversation that was recorded.
+#[derive(Debug)]
+pub struct Player {
+    script: VecDeque<Spoken>,
+    signal: OwnedFd,
+    capacity: usize,
+}
+
+impl Player {
+    /// Plays `script`.
+    ///
+    /// # Errors
+    /// Those of eventfd(2).
+    pub fn new(script: impl IntoIterator<Item = Spoken>) -> io::Result<Self> {
+        Ok(Self {
+            script: script.into_iter().collect(),
+            // Always readable: what is to come is there.
+            signal: eventfd(1, EventfdFlags::CLOEXEC)?,
+            capacity: 256,
+        })
+    }
+}
+
+impl Transport for Player {
+    /// # Errors
+    /// EPROTO when something else was sent when it was recorded.
+    fn send(&mut self, messages: &[u8]) -> io::Result<()> {
+        match self.script.pop_front() {
+            Some(Spoken::Sent(sent)) if sent == messages => Ok(()),
+            _ => Err(Errno::PROTO.into()),
+        }
+    }
+
+    /// # Errors
+    /// That which was recorded; EPROTO where a datagram was sent then, or the conversation had ended.
+    fn receive(&mut self, buffer: &mut [u8], _: Wait) -> io::Result<usize> {
+        match self.script.pop_front() {
+            Some(Spoken::Received(bytes)) => {
+                let fits = bytes.len().min(buffer.len());
+                buffer[..fits].copy_from_slice(&bytes[..fits]);
+                Ok(bytes.len())
+            }
+            Some(Spoken::Failed(number)) => Err(io::Error::from_raw_os_error(number)),
+            _ => Err(Errno::PROTO.into()),
+        }
+    }
+
+    fn reply_capacity(&self) -> usize {
+        self.capacity
+    }
+
+    fn descriptor(&self) -> BorrowedFd<'_> {
+        self.signal.as_fd()
+    }
+}

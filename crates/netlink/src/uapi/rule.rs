@@ -1,0 +1,38 @@
+//! Rules.
+
+constants! {
+    RTNLGRP_IPV4_RULE: u32 = 8;
+    RTNLGRP_IPV6_RULE: u32 = 19;
+    RTM_NEWRULE: u16 = 32;
+    RTM_DELRULE: u16 = 33;
+    RTM_GETRULE: u16 = 34;
+    FRA_DST: u16 = 1;
+    FRA_SRC: u16 = 2;
+    FRA_IIFNAME: u16 = 3;
+    FRA_GOTO: u16 = 4;
+    FRA_PRIORITY: u16 = 6;
+    FRA_FWMARK: u16 = 10;
+    FRA_FLOW: u16 = 11;
+    FRA_TUN_ID: u16 = 12;
+    FRA_SUPPRESS_IFGROUP: u16 = 13;
+    FRA_SUPPRESS_PREFIXLEN: u16 = 14;
+    FRA_TABLE: u16 = 15;
+    FRA_FWMASK: u16 = 16;
+    FRA_OIFNAME: u16 = 17;
+    FRA_L3MDEV: u16 = 19;
+    FRA_UID_RANGE: u16 = 20;
+    FRA_PROTOCOL: u16 = 21;
+    FRA_IP_PROTO: u16 = 22;
+    FRA_SPORT_RANGE: u16 = 23;
+    FRA_DPORT_RANGE: u16 = 24;
+    FR_ACT_TO_TBL: u8 = 1;
+    FR_ACT_GOTO: u8 = 2;
+    FR_ACT_NOP: u8 = 3;
+    FR_ACT_BLACKHOLE: u8 = 6;
+    FR_ACT_UNREACHABLE: u8 = 7;
+    FR_ACT_PROHIBIT: u8 = 8;
+    FIB_RULE_INVERT: u32 = 2;
+    FIB_RULE_UNRESOLVED: u32 = 4;
+    FIB_RULE_IIF_DETACHED: u32 = 8;
+    FIB_RULE_OIF_DETACHED: u32 = 16;
+}

@@ -1,0 +1,176 @@
+//! All that speaks with a kernel is tested here without one: against a kernel that stands in, through
+//! transports that fail, and from a recording. Expected is what was asked of the stand-in.
+
+use netlink::transport::{FakeKernel, Fault, Faulty, Player, Recorder, Spoken};
+use netlink::{Cause, Event, IfIndex, IfName, ItemResult, Link, LinkKind, Netlink, OnError, Watch};
+use tapline_netlink as netlink;
+
+fn link(number: u32) -> Link {
+    let name = IfName::new(format!("if{number}")).expect("a name");
+    Link::named(name).kind(LinkKind::Dummy)
+}
+
+fn with_links(count: u32) -> FakeKernel {
+    let kernel = FakeKernel::new();
+    let mut netlink = kernel.netlink().expect("a socket");
+    for number in 0..count {
+        netlink.add(&link(number)).expect("added");
+    }
+    kernel
+}
+
+fn errno(error: &netlink::NetlinkError) -> Option<rustix::io::Errno> {
+    error.errno().map(rustix::io::Errno::from_raw_os_error)
+}
+
+#[test]
+fn verbs_do_what_they_say() {
+    let kernel = with_links(3);
+    let mut netlink = kernel.netlink().expect("a socket");
+    let made = netlink.create(&link(3).mtu(9000)).expect("made");
+    assert_eq!((made.index, made.mtu), (Some(IfIndex(4)), Some(9000)));
+    netlink.set(&Link::at(IfIndex(4)).up(true)).expect("set up");
+    let told = netlink.link_named("if3").expect("there");
+    assert_eq!((told.up, told.mtu), (Some(true), Some(9000)));
+    let taken = netlink.add(&link(3)).expect_err("taken");
+    assert_eq!(errno(&taken), Some(rustix::io::Errno::EXIST));
+    netlink.del(&link(0)).expect("removed");
+    let missing = netlink.link_named("if0").expect_err("gone");
+    assert_eq!(missing.to_string(), "cannot get link if0");
+    assert_eq!(errno(&missing), Some(rustix::io::Errno::NODEV));
+    let up = netlink.list(&Link::new().up(true)).expect("a list");
+    assert_eq!(up.items, [told]);
+}
+
+#[test]
+fn a_list_longer_than_a_datagram_is_whole() {
+    let kernel = with_links(2000);
+    let listing = kernel.netlink().expect("a socket").links().expect("a list");
+    assert_eq!((listing.items.len(), listing.interrupted), (2000, false));
+}
+
+fn faulty(kernel: &FakeKernel, faults: impl IntoIterator<Item = Fault>) -> Netlink {
+    Netlink::over(Faulty::new(kernel.socket().expect("a socket"), faults))
+}
+
+#[test]
+fn a_list_that_went_wrong_is_asked_for_again() {
+    let kernel = with_links(2000);
+    for fault in [Fault::Interrupted, Fault::Truncated, Fault::Overrun] {
+        for at in 0..4 {
+            let faults = std::iter::repeat_n(Fault::None, at).chain([fault]);
+            let listing = faulty(&kernel, faults).links();
+            let listing = listing.unwrap_or_else(|error| panic!("{fault:?} at {at}: {error}"));
+            assert_eq!((listing.items.len(), listing.interrupted), (2000, false));
+        }
+    }
+}
+
+#[test]
+fn a_list_that_never_comes_right_says_so() {
+    let kernel = with_links(10);
+    let listing = faulty(&kernel, [Fault::Interrupted; 100]).links();
+    assert!(listing.expect("a list").interrupted);
+    // Each time something is lost, and the end of the list with it.
+    let error = faulty(&kernel, [Fault::Overrun; 100]).links();
+    assert!(error.is_err());
+}
+
+#[test]
+fn an_object_that_was_cut_off_is_asked_for_again() {
+    let kernel = with_links(1);
+    let told = faulty(&kernel, [Fault::Truncated]).link_named("if0");
+    assert_eq!(told.expect("told").index, Some(IfIndex(1)));
+}
+
+#[test]
+fn a_batch_has_an_answer_for_each_item() {
+    let kernel = with_links(10);
+    let mut netlink = kernel.netlink().expect("a socket");
+    let mut batch = netlink.batch(OnError::Continue);
+    for number in 0..1000 {
+        batch.add(&link(number));
+    }
+    let outcome = batch.finish();
+    assert_eq!((outcome.item_count, outcome.failed.len()), (1000, 10));
+    assert!(matches!(outcome.result(9), Some(ItemResult::Failed(error))
+        if errno(error) == Some(rustix::io::Errno::EXIST)));
+    assert!(matches!(outcome.result(10), Some(ItemResult::Done)));
+    assert_eq!(netlink.links().expect("a list").items.len(), 1000);
+}
+
+#[test]
+fn a_batch_whose_answer_is_lost_takes_nothing_for_done() {
+    let kernel = with_links(10);
+    let mut netlink = faulty(&kernel, [Fault::Overrun]);
+    let mut batch = netlink.batch(OnError::Continue);
+    batch.add(&link(100)).add(&link(101));
+    let outcome = batch.finish();
+    assert_eq!(outcome.failed.len(), 2);
+    assert!(matches!(outcome.failed[0].1.cause, Cause::Unanswered));
+}
+
+/// What a watch has told so far, as the state it leads to.
+fn follow(watch: &mut Watch<Link>, names: &mut Vec<IfIndex>) -> usize {
+    let mut overruns = 0;
+    while let Some(event) = watch.next_event().expect("an event") {
+        match event {
+            Event::Added(link) => names.push(link.ifindex()),
+            Event::Removed(link) => names.retain(|index| *index != link.ifindex()),
+            Event::Overrun => overruns += 1,
+            _ => {}
+        }
+    }
+    names.sort_unstable();
+    overruns
+}
+
+#[test]
+fn a_watch_that_was_overrun_ends_up_right() {
+    let kernel = with_links(5);
+    let mut netlink = kernel.netlink().expect("a socket");
+    let mut watch = kernel.watch(Link::new(), 20).expect("a watch");
+    let mut known = Vec::new();
+    assert_eq!(follow(&mut watch, &mut known), 0);
+    assert_eq!(known, [1, 2, 3, 4, 5].map(IfIndex));
+    for number in 100..200 {
+        netlink.add(&link(number)).expect("added");
+    }
+    for number in 0..5 {
+        netlink.del(&link(number)).expect("removed");
+    }
+    assert_eq!(follow(&mut watch, &mut known), 1);
+    let there = netlink.links().expect("a list").items;
+    assert_eq!(known, there.iter().map(Link::ifindex).collect::<Vec<_>>());
+    assert_eq!(watch.known().len(), 100);
+    netlink.del(&link(150)).expect("removed");
+    assert_eq!(follow(&mut watch, &mut known), 0);
+    assert_eq!(known.len(), 99);
+}
+
+#[test]
+fn a_recorded_conversation_is_played_again() {
+    let kernel = with_links(3);
+    let talk = |netlink: &mut Netlink| {
+        netlink.set(&link(1).mtu(1234)).expect("set");
+        let refused = netlink.add(&link(2)).expect_err("taken").to_string();
+        (netlink.links().expect("a list").items, refused)
+    };
+    let (recorder, tape) = Recorder::new(kernel.socket().expect("a socket"));
+    let spoken = talk(&mut Netlink::over(recorder));
+    let text = serde_json::to_string(&tape.spoken()).expect("JSON");
+    let script: Vec<Spoken> = serde_json::from_str(&text).expect("JSON");
+    let mut again = Netlink::over(Player::new(script.clone()).expect("a descriptor"));
+    assert_eq!(talk(&mut again), spoken);
+    // Something else is not answered.
+    let mut other = Netlink::over(Player::new(script).expect("a descriptor"));
+    assert!(other.links().is_err());
+}
+
+#[test]
+fn an_object_survives_json() {
+    let wanted = link(7).mtu(1400).up(true).alias("for the test".into());
+    let text = serde_json::to_string(&wanted).expect("JSON");
+    assert_eq!(serde_json::from_str::<Link>(&text).expect("JSON"), wanted);
+    assert!(text.contains("\"info_kind\":\"dummy\""), "{text}");
+}
