@@ -59,5 +59,3 @@ constants! {
 pub(crate) const MDBE_ATTR_SRC_LIST: u16 = 2;
 pub(crate) const MDBE_ATTR_GROUP_MODE: u16 = 3;
 pub(crate) const MDBE_ATTR_RTPROT: u16 = 4;
-pub(crate) const MDBE_SRC_LIST_ENTRY: u16 = 1;
-pub(crate) const MDBE_SRCATTR_ADDRESS: u16 = 1;
