@@ -4,23 +4,20 @@
 mod witness;
 
 use netlink::{
-    Bridge, Cause, Event, IfIndex, Link, PortVlan, PortVlanFlags, VlanState, VlanStatistics, Watch,
+    Bridge, Cause, Event, Fdb, FdbFlags, FdbState, IfIndex, Link, MacAddress, Mdb, MdbGroup,
+    MdbState, PortState, PortVlan, PortVlanFlags, VlanStatistics, Watch,
 };
 use serde_json::{Value, json as value};
-use tapline_lab::Host;
-use tapline_lab::skip::{self, Feature};
+use tapline_lab::{Host, skip, uml};
 use witness::{name, plain_json, run, words};
 
-const FILTERING: Feature = Feature {
-    name: "CONFIG_BRIDGE_VLAN_FILTERING",
-    probe: || {
-        let host = Host::new("probe");
-        let bridge = Link::named(name("br0")).kind(Bridge::new().vlan_filtering(true));
-        host.netlink()
-            .add(&bridge)
-            .map_err(|error| error.to_string())
-    },
-};
+#[test]
+fn vlans_of_ports_as_bridge_shows_them() {
+    if skip::without(&uml::USER_MODE_LINUX) {
+        return;
+    }
+    uml::run(&["bridge", "veth"]);
+}
 
 /// A host with a bridge `br0`, which filters and has no VLAN by itself, and its port `a`.
 #[track_caller]
@@ -73,10 +70,8 @@ fn ours(host: &Host, dev: IfIndex) -> Vec<Value> {
 }
 
 #[test]
+#[ignore = "runs under user-mode-linux"]
 fn a_range_is_made_in_one_message() {
-    if skip::without(&FILTERING) {
-        return;
-    }
     let (host, bridge, a) = host();
     let mut netlink = host.netlink();
     netlink
@@ -123,15 +118,13 @@ fn a_range_is_made_in_one_message() {
 }
 
 #[test]
+#[ignore = "runs under user-mode-linux"]
 fn options_of_vlans_are_set_and_told() {
-    if skip::without(&FILTERING) {
-        return;
-    }
     let (host, _, a) = host();
     let mut netlink = host.netlink();
     netlink.add(&PortVlan::range(a, 10..=20)).expect("added");
     netlink
-        .set(&PortVlan::range(a, 12..=13).state(VlanState::Blocking))
+        .set(&PortVlan::range(a, 12..=13).state(PortState::Blocking))
         .expect("set");
     let all = plain_json(&host, "bridge -d vlan show");
     let states: Vec<_> = (all[0]["vlans"].as_array().expect("a list").iter())
@@ -145,7 +138,7 @@ fn options_of_vlans_are_set_and_told() {
             (value!(14), value!("forwarding"))
         ]
     );
-    let blocked = PortVlan::new().dev(a).state(VlanState::Blocking);
+    let blocked = PortVlan::new().dev(a).state(PortState::Blocking);
     let told = netlink.list(&blocked).expect("told").items;
     assert_eq!(told.len(), 1);
     assert_eq!((told[0].vlan, told[0].vlan_end), (Some(12), Some(13)));
@@ -157,7 +150,7 @@ fn options_of_vlans_are_set_and_told() {
             .is_some_and(|counts| counts.rx_packets == Some(0))
     }));
     let error = netlink
-        .set(&PortVlan::on(a, 99).state(VlanState::Blocking))
+        .set(&PortVlan::on(a, 99).state(PortState::Blocking))
         .expect_err("there is none");
     assert_eq!(
         error.errno(),
@@ -167,10 +160,8 @@ fn options_of_vlans_are_set_and_told() {
 }
 
 #[test]
+#[ignore = "runs under user-mode-linux"]
 fn what_bridge_makes_is_read_back_and_its_words_mean_the_same() {
-    if skip::without(&FILTERING) {
-        return;
-    }
     for line in [
         "dev a vid 10",
         "dev a vid 10-20",
@@ -214,7 +205,7 @@ fn vlans_are_refused_with_a_reason() {
             "packets without a tag belong to one VLAN: pvid is not for several",
         ),
         (
-            PortVlan::on(a, 3).state(VlanState::Blocking),
+            PortVlan::on(a, 3).state(PortState::Blocking),
             "options of a VLAN are set when it is there",
         ),
     ] {
@@ -235,10 +226,8 @@ fn vlans_are_refused_with_a_reason() {
 }
 
 #[test]
+#[ignore = "runs under user-mode-linux"]
 fn vlans_are_watched() {
-    if skip::without(&FILTERING) {
-        return;
-    }
     let (host, _, a) = host();
     let mut watch = host
         .run(|| Watch::open(PortVlan::new().dev(a)))
@@ -255,4 +244,46 @@ fn vlans_are_watched() {
         });
     }
     assert_eq!(events, [("added", Some(10)), ("removed", Some(10))]);
+}
+
+#[test]
+#[ignore = "runs under user-mode-linux"]
+fn groups_and_addresses_belong_to_a_vlan() {
+    let (host, bridge, a) = host();
+    run(&host, "ip link set dev br0 up");
+    let mut netlink = host.netlink();
+    netlink.add(&PortVlan::on(a, 10)).expect("added");
+    let mac = MacAddress([2, 0, 0, 0, 0, 9]);
+    let entry = Fdb::on(a, mac)
+        .vlan(10)
+        .flags(FdbFlags::MASTER)
+        .state(FdbState::Static);
+    netlink.add(&entry).expect("added");
+    let all = plain_json(&host, "bridge fdb show brport a");
+    let found = all
+        .as_array()
+        .expect("a list")
+        .iter()
+        .find(|shown| shown["mac"] == mac.to_string());
+    assert_eq!(found.expect("shown")["vlan"], 10);
+    assert_eq!(netlink.get(&entry).expect("told").vlan, Some(10));
+    netlink.del(&entry).expect("removed");
+    let group: MdbGroup = "239.1.1.1".parse().expect("a group");
+    let wanted = Mdb::on(bridge, a, group).vid(10).state(MdbState::Permanent);
+    netlink.add(&wanted).expect("added");
+    let all = plain_json(&host, "bridge mdb show");
+    let found = all[0]["mdb"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .find(|shown| shown["grp"] == "239.1.1.1");
+    assert_eq!(found.expect("shown")["vid"], 10);
+    assert_eq!(netlink.get(&wanted).expect("told").vid, Some(10));
+    netlink.del(&wanted).expect("removed");
+    let error = netlink.add(&entry.vlan(11)).expect_err("no such VLAN");
+    assert_eq!(
+        error.errno(),
+        Some(rustix::io::Errno::INVAL.raw_os_error()),
+        "{error}"
+    );
 }

@@ -82,6 +82,8 @@ pub enum Subject {
     NamespaceNumber(i32),
     /// Extended counters of links.
     Statistics,
+    /// Extended counters of a link.
+    StatisticsOf(IfIndex),
     /// The driver behind a link.
     Driver(IfName),
     /// The speed of a link.
@@ -323,6 +325,7 @@ impl fmt::Display for Subject {
             Self::NamespaceNumbers => f.write_str("numbers of namespaces"),
             Self::NamespaceNumber(number) => write!(f, "number {number} of a namespace"),
             Self::Statistics => f.write_str("statistics"),
+            Self::StatisticsOf(index) => write!(f, "statistics of link {index}"),
             Self::Neighbour(ip, index) => write!(f, "neighbour {ip} on link {index}"),
             Self::Driver(name) => write!(f, "driver of link {name}"),
             Self::Speed(name) => write!(f, "speed of link {name}"),

@@ -46,6 +46,7 @@ mod prefix;
 mod route;
 mod rule;
 mod socket;
+mod stats;
 pub mod table;
 pub mod transport;
 mod uapi;
@@ -81,7 +82,7 @@ pub use neighbour_table::NeighbourTable;
 pub use netns::{NamedNamespace, NamesError, NamesStep, NamespaceNames, NamespaceNumber};
 pub use nexthop::{ClockTicks, Group, GroupMember, GroupType, Nexthop, ResilientArgs};
 pub use object::{Messages, Object, Unfit, Verb};
-pub use port_vlan::{PortVlan, PortVlanFlags, VlanState, VlanStatistics};
+pub use port_vlan::{PortVlan, PortVlanFlags, VlanStatistics};
 pub use prefix::{Family, Prefix};
 pub use route::{
     Detail, Encap, Hop, Ip6Encap, IpEncap, Labels, Metrics, Milliseconds, MplsEncap, Route,
@@ -89,4 +90,8 @@ pub use route::{
     RouteTable, RouteType, Seg6Encap, Seg6Mode, Via,
 };
 pub use rule::{Range, Rule, RuleAction};
+pub use stats::{
+    BondStatistics, BridgeStatistics, KindStatistics, LacpStatistics, MulticastStatistics, Stats,
+    StpStatistics,
+};
 pub use watch::{Event, Watch};

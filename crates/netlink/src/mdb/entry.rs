@@ -45,15 +45,20 @@ impl Mdb {
     ) -> Result<(Self, &[u8]), Malformed> {
         let (entry, rest) = split::<ENTRY_BYTES>("multicast group", at, bytes)?;
         let [p0, p1, p2, p3, state, flags, v0, v1, group @ ..] = *entry;
-        let [a, b, c, d, e, f, ..] = group;
         let [.., e0, e1, _, _] = group;
         let group = match u16::from_be_bytes([e0, e1]) {
-            IPV4 => MdbGroup::Ip(Ipv4Addr::new(a, b, c, d).into()),
+            IPV4 => {
+                let (ip, _) = split::<4>("multicast group", at, &group)?;
+                MdbGroup::Ip(Ipv4Addr::from(*ip).into())
+            }
             IPV6 => {
                 let (ip, _) = split::<16>("multicast group", at, &group)?;
                 MdbGroup::Ip(Ipv6Addr::from(*ip).into())
             }
-            _ => MdbGroup::Mac(MacAddress([a, b, c, d, e, f])),
+            _ => {
+                let (mac, _) = split::<6>("multicast group", at, &group)?;
+                MdbGroup::Mac(MacAddress(*mac))
+            }
         };
         let port = IfIndex(u32::from_ne_bytes([p0, p1, p2, p3]));
         let vid = u16::from_ne_bytes([v0, v1]);

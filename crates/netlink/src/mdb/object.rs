@@ -3,6 +3,7 @@ use std::net::IpAddr;
 use super::source::Sources;
 use super::{MdbGroup, MdbSource, Timer};
 use crate::interface::IfIndex;
+use crate::route::RouteProtocol;
 use crate::table::{attributes, flag_set, names};
 use crate::uapi::{
     MDB_FLAGS_BLOCKED, MDB_FLAGS_FAST_LEAVE, MDB_FLAGS_OFFLOAD, MDB_FLAGS_STAR_EXCL, MDB_PERMANENT,
@@ -43,8 +44,8 @@ attributes! {
         "filter_mode" filter_mode: FilterMode = MDBA_MDB_EATTR_GROUP_MODE;
         /// The only sender that is asked for.
         "src" src: IpAddr = MDBA_MDB_EATTR_SOURCE;
-        /// Who made it (`RTPROT_*`).
-        "proto" protocol: u8 = MDBA_MDB_EATTR_RTPROT;
+        /// Who made it.
+        "proto" protocol: RouteProtocol = MDBA_MDB_EATTR_RTPROT;
     }
 }
 

@@ -105,7 +105,8 @@ impl Code<Vec<MdbSource>> for Sources {
         entries: || ENTRIES,
     });
 
-    /// The types of a list that is said are those of one that is told.
+    /// The types of a list that is said (`MDBE_SRC_LIST_ENTRY`, `MDBE_SRCATTR_ADDRESS`; both 1) are those of
+    /// one that is told.
     fn put(value: &Vec<MdbSource>, kind: u16, request: &mut Request) {
         request.nested(kind, &[], |request| {
             for source in value {

@@ -5,6 +5,7 @@ use super::state::as_list;
 use crate::interface::IfIndex;
 use crate::link::HardwareAddress;
 use crate::prefix::Family;
+use crate::route::RouteProtocol;
 use crate::table::{Shape, attributes};
 
 attributes! {
@@ -59,8 +60,8 @@ attributes! {
         probes: u32 = NDA_PROBES;
         /// Those on the links of this bridge, bond or VRF; in questions only.
         "master" master: IfIndex = NDA_MASTER;
-        /// Who made it (`RTPROT_*`).
-        "protocol" protocol: u8 = NDA_PROTOCOL;
+        /// Who made it.
+        "protocol" protocol: RouteProtocol = NDA_PROTOCOL;
     }
 }
 

@@ -34,6 +34,11 @@ names! {
 pub(super) mod as_list {
     use super::{Deserialize, Deserializer, NeighState, Serialize, Serializer};
 
+    #[expect(
+        clippy::ref_option,
+        clippy::trivially_copy_pass_by_ref,
+        reason = "serde hands it over so"
+    )]
     pub fn serialize<S: Serializer>(
         state: &Option<NeighState>,
         serializer: S,

@@ -10,7 +10,7 @@ use crate::object::{Messages, Object, Unfit, Verb};
 use crate::prefix::Family;
 use crate::table::{Entry, Table};
 use crate::uapi::{
-    AF_INET, AF_INET6, AF_UNSPEC, NDA_CACHEINFO, NDA_DST, NDA_FLAGS_EXT, NDA_IFINDEX, NDA_MASTER,
+    AF_INET, AF_INET6, AF_UNSPEC, NDA_CACHEINFO, NDA_FLAGS_EXT, NDA_IFINDEX, NDA_MASTER,
     NTF_EXT_LEARNED, NTF_EXT_MANAGED, NTF_OFFLOADED, NTF_PROXY, NTF_ROUTER, NTF_USE, RTM_DELNEIGH,
     RTM_GETNEIGH, RTM_NEWNEIGH, RTNLGRP_NEIGH,
 };
@@ -207,7 +207,7 @@ mod tests {
         let kinds: Vec<_> = attributes(&request.body()[HEADER_BYTES..], 0)
             .map(|attribute| attribute.expect("whole").kind)
             .collect();
-        assert_eq!(kinds, [NDA_DST]);
+        assert_eq!(kinds, [crate::uapi::NDA_DST]);
         assert_eq!(request.body()[8..12], [0; 4]);
     }
 }

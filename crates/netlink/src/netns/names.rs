@@ -105,7 +105,7 @@ impl NamespaceNames {
         OpenOptions::new()
             .write(true)
             .create_new(true)
-            .mode(0)
+            .mode(0o000)
             .open(&path)
             .map_err(error(NamesStep::File, &path))?;
         let descriptor = format!("/proc/self/fd/{}", namespace.as_fd().as_raw_fd());

@@ -5,4 +5,4 @@ mod object;
 mod verbs;
 mod words;
 
-pub use object::{PortVlan, PortVlanFlags, VlanState, VlanStatistics};
+pub use object::{PortVlan, PortVlanFlags, VlanStatistics};

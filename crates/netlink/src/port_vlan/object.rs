@@ -1,9 +1,7 @@
 use crate::interface::IfIndex;
-use crate::table::{Nested, Shape, attributes, flag_set, names};
-use crate::uapi::{
-    BR_STATE_BLOCKING, BR_STATE_DISABLED, BR_STATE_FORWARDING, BR_STATE_LEARNING,
-    BR_STATE_LISTENING, BRIDGE_VLAN_INFO_PVID, BRIDGE_VLAN_INFO_UNTAGGED,
-};
+use crate::link::PortState;
+use crate::table::{Nested, Shape, attributes, flag_set};
+use crate::uapi::{BRIDGE_VLAN_INFO_PVID, BRIDGE_VLAN_INFO_UNTAGGED};
 
 attributes! {
     /// A VLAN, or several in a row, that a port of a bridge or the bridge itself is a member of: what is wanted,
@@ -40,11 +38,11 @@ attributes! {
         }
         @own read_word show_words;
         /// Whether packets are forwarded.
-        "state" state: VlanState = BRIDGE_VLANDB_ENTRY_STATE;
+        "state" state: PortState = BRIDGE_VLANDB_ENTRY_STATE;
         /// Whether a multicast router is behind the port: 0 never, 1 when heard, 2 always.
         "mcast_router" mcast_router: u8 = BRIDGE_VLANDB_ENTRY_MCAST_ROUTER;
         /// Its counters, where a question gives any. Told only.
-        statistics: VlanStatistics as Nested = BRIDGE_VLANDB_ENTRY_STATS;
+        statistics: VlanStatistics as Nested = BRIDGE_VLANDB_ENTRY_STATS, Spread;
     }
 }
 
@@ -69,22 +67,6 @@ flag_set! {
         PVID = BRIDGE_VLAN_INFO_PVID, "PVID";
         /// Those of this VLAN go out without a tag.
         UNTAGGED = BRIDGE_VLAN_INFO_UNTAGGED, "Egress Untagged";
-    }
-}
-
-names! {
-    /// Whether a port forwards the packets of a VLAN.
-    pub enum VlanState: u8 {
-        /// Not at all.
-        Disabled = BR_STATE_DISABLED, "disabled";
-        /// It listens to the spanning tree.
-        Listening = BR_STATE_LISTENING, "listening";
-        /// It learns addresses.
-        Learning = BR_STATE_LEARNING, "learning";
-        /// It forwards.
-        Forwarding = BR_STATE_FORWARDING, "forwarding";
-        /// Another way is taken.
-        Blocking = BR_STATE_BLOCKING, "blocking";
     }
 }
 

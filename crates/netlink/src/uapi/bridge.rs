@@ -31,11 +31,6 @@ constants! {
     BRIDGE_VLANDB_STATS_RX_PACKETS: u16 = 2;
     BRIDGE_VLANDB_STATS_TX_BYTES: u16 = 3;
     BRIDGE_VLANDB_STATS_TX_PACKETS: u16 = 4;
-    BR_STATE_DISABLED: u8 = 0;
-    BR_STATE_LISTENING: u8 = 1;
-    BR_STATE_LEARNING: u8 = 2;
-    BR_STATE_FORWARDING: u8 = 3;
-    BR_STATE_BLOCKING: u8 = 4;
 
     MDBA_MDB: u16 = 1;
     MDBA_MDB_ENTRY: u16 = 1;
@@ -64,5 +59,3 @@ constants! {
 pub(crate) const MDBE_ATTR_SRC_LIST: u16 = 2;
 pub(crate) const MDBE_ATTR_GROUP_MODE: u16 = 3;
 pub(crate) const MDBE_ATTR_RTPROT: u16 = 4;
-pub(crate) const MDBE_SRC_LIST_ENTRY: u16 = 1;
-pub(crate) const MDBE_SRCATTR_ADDRESS: u16 = 1;

@@ -22,13 +22,15 @@ mod link_tunnel;
 mod message;
 mod neigh;
 mod netns;
+mod stats;
+
+pub(crate) use bridge::*;
 mod newer;
 mod nexthop;
 mod route;
 mod rule;
 
 pub(crate) use addr::*;
-pub(crate) use bridge::*;
 pub(crate) use encap::*;
 pub(crate) use family::*;
 pub(crate) use generic::*;
@@ -44,25 +46,26 @@ pub(crate) use newer::*;
 pub(crate) use nexthop::*;
 pub(crate) use route::*;
 pub(crate) use rule::*;
+pub(crate) use stats::*;
 
 #[cfg(test)]
 mod tests {
     use super::{
         addr, bridge, encap, family, generic, link, link_bond, link_bridge, link_kind, link_tunnel,
-        message, neigh, netns, nexthop, route, rule,
+        message, neigh, netns, nexthop, route, rule, stats,
     };
     use std::process::Command;
 
     const HEADERS: &str = "sys/socket.h net/if_arp.h linux/if.h linux/netlink.h linux/rtnetlink.h \
         linux/if_link.h linux/if_tunnel.h linux/if_addr.h linux/neighbour.h linux/veth.h linux/genetlink.h \
         linux/ethtool_netlink.h linux/fib_rules.h linux/nexthop.h linux/lwtunnel.h linux/seg6_iptunnel.h \
-        linux/mpls_iptunnel.h linux/if_bridge.h linux/net_namespace.h";
+        linux/mpls_iptunnel.h linux/if_bridge.h linux/if_bonding.h linux/net_namespace.h";
 
     fn all() -> impl Iterator<Item = &'static (&'static str, u64)> {
         [
             addr::ALL,
-            encap::ALL,
             bridge::ALL,
+            encap::ALL,
             family::ALL,
             generic::ALL,
             link::ALL,
@@ -72,8 +75,9 @@ mod tests {
             link_tunnel::ALL,
             message::ALL,
             neigh::ALL,
-            nexthop::ALL,
             netns::ALL,
+            stats::ALL,
+            nexthop::ALL,
             route::ALL,
             rule::ALL,
         ]
