@@ -118,10 +118,10 @@ impl Netlink {
         let mut request = self.request();
         let listed = match filter.put(Verb::List, &mut request) {
             Ok(()) => self.socket.exchange(&mut request, |message| {
-                if let Some(object) = read::<O>(message)?
-                    && object.matches(filter)
-                {
-                    take(object);
+                match read::<O>(message) {
+                    Ok(Some(object)) if object.matches(filter) => take(object),
+                    Ok(_) => {}
+                    Err(malformed) => return Err(malformed),
                 }
                 Ok(())
             }),

@@ -98,6 +98,7 @@ macro_rules! attributes {
                 })*
             }
 
+            #[inline]
             fn take(
                 &mut self,
                 attribute: crate::codec::Attribute<'_>,
