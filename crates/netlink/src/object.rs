@@ -197,6 +197,7 @@ pub trait Object: Clone + fmt::Debug + Default + PartialEq + Send + Sync + 'stat
 }
 
 /// Reads an answer or a notification; `None` when it does not speak of an `O`.
+#[inline]
 pub(crate) fn read<O: Object>(message: Message<'_>) -> Result<Option<O>, Malformed> {
     if message.kind == O::MESSAGES.new {
         O::parse(message.body)

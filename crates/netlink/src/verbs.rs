@@ -12,6 +12,7 @@ use crate::uapi::NLM_F_ECHO;
 const MAX_FOLLOW_UPS: usize = 64;
 
 /// Hands each object that an answer speaks of and that is like `filter` to `take`.
+#[inline]
 fn each_like<O: Object>(
     message: Message<'_>,
     filter: &O,

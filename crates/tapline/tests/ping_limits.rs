@@ -41,7 +41,9 @@ fn answers_that_find_no_room_are_told_from_those_that_never_came() {
 /// Gives the host's interface an address, and waits until packets to it are received: the kernel sees to
 /// that a little later.
 fn add_address_of_link(host: &Host, address: &str) {
-    let mut routes = host.run(|| Watch::open(Route::new())).expect("a watch of routes");
+    let mut routes = host
+        .run(|| Watch::open(Route::new()))
+        .expect("a watch of routes");
     let name = host.interface().name;
     ping::ip(
         host,
