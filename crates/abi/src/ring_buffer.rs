@@ -49,6 +49,26 @@ pub struct Mirrored {
 /// Bytes of [`Mirrored`].
 pub const MIRRORED_BYTES: usize = size_of::<Mirrored>();
 
+/// From one record to the next in an array of slots, bytes, at most.
+pub const MOST_SLOT_BYTES: u32 = 4096;
+
+impl Mirrored {
+    /// Its bytes as the program wrote them.
+    fn from_bytes(bytes: [u8; MIRRORED_BYTES]) -> Self {
+        let [time, lost, rest] = *bytes.as_chunks::<8>().0 else {
+            unreachable!("three double words")
+        };
+        let [l0, l1, l2, l3, q0, q1, p0, p1] = rest;
+        Self {
+            monotonic_ns: u64::from_ne_bytes(time),
+            lost: u64::from_ne_bytes(lost),
+            original_len: u32::from_ne_bytes([l0, l1, l2, l3]),
+            queue: u16::from_ne_bytes([q0, q1]),
+            padding: u16::from_ne_bytes([p0, p1]),
+        }
+    }
+}
+
 /// The reader's end of a `BPF_MAP_TYPE_RINGBUF`.
 #[derive(Debug)]
 pub struct RingBuffer {
@@ -84,7 +104,7 @@ pub struct SlotPlace<'m> {
     pub wakes: BorrowedFd<'m>,
     /// Place of the value.
     pub index: u32,
-    /// From one record to the next, bytes: a power of two.
+    /// From one record to the next, bytes: a power of two, [`MOST_SLOT_BYTES`] at most.
     pub slot_bytes: u32,
 }
 
@@ -144,7 +164,7 @@ impl RingBuffer {
             || !bytes.is_power_of_two()
             || !slot_bytes.is_power_of_two()
             || slot_bytes < HEADER_BYTES
-            || slot_bytes > bytes
+            || slot_bytes > bytes.min(MOST_SLOT_BYTES.into())
             || !bytes.is_multiple_of(page_bytes as u64)
         {
             return Err(invalid());
@@ -217,6 +237,39 @@ impl RingBuffer {
         // of the record could be read before they were written.
         let word = self.shared.load_acquire(self.place(position));
         (word & BUSY == 0).then_some(word)
+    }
+
+    /// The records lie in slots that a program of ours fills, of which nothing but the program keeps anybody
+    /// from writing to them: they are to be [copied](RingBuffer::copy_packet), not lent.
+    #[inline]
+    pub fn is_to_be_copied(&self) -> bool {
+        self.slots.is_some()
+    }
+
+    /// What the record at `position` begins with; `None` if its `bytes` bytes are fewer, or too many. Beyond
+    /// [`RingBuffer::begun_up_to`] any answer.
+    #[inline]
+    pub fn mirrored(&self, position: u64, bytes: u32) -> Option<Mirrored> {
+        let is_whole = bytes as usize >= MIRRORED_BYTES && self.step(bytes).is_some();
+        let mut mirrored = [0; MIRRORED_BYTES];
+        is_whole.then(|| {
+            let at = self.place(position) + HEADER_BYTES as usize;
+            self.shared.copy(at, &mut mirrored);
+            Mirrored::from_bytes(mirrored)
+        })
+    }
+
+    /// Copies what the record at `position` has of its packet, from its first byte on. What is written there
+    /// meanwhile is copied in part.
+    ///
+    /// # Panics
+    /// When a record cannot have so much.
+    #[inline]
+    pub fn copy_packet(&self, position: u64, into: &mut [u8]) {
+        let bytes = (MIRRORED_BYTES + into.len()) as u32;
+        assert!(self.step(bytes).is_some(), "a record holds less");
+        let at = self.place(position) + HEADER_BYTES as usize + MIRRORED_BYTES;
+        self.shared.copy(at, into);
     }
 
     /// Where the `bytes` bytes of the record at `position` are, behind its header; `None` when the buffer

@@ -6,6 +6,7 @@ use bpf::Intake;
 use serde_json::Value;
 use tapline::capture::{Account, Backend, FilterPlace, Lost, Mode, Outcome, XdpMode};
 
+use super::sockets;
 use crate::args::CaptureArgs;
 use crate::json;
 use crate::output::{self, Written};
@@ -48,7 +49,7 @@ impl Summary<'_> {
         let interfaces: Vec<_> = links
             .iter()
             .map(|link| {
-                serde_json::json!({
+                let mut told = serde_json::json!({
                     "name": link.name,
                     "received": link.account.received(),
                     "delivered": link.account.delivered,
@@ -58,10 +59,12 @@ impl Summary<'_> {
                     "filter": link.filter.map(FilterPlace::name),
                     "queues": link.rings,
                     "xdp_mode": xdp_mode_json(link.xdp_mode),
-                })
+                });
+                sockets::add(&mut told, link.sockets, link.fall_back);
+                told
             })
             .collect();
-        serde_json::json!({
+        let mut told = serde_json::json!({
             "event": "summary",
             "received": account.received(),
             "delivered": account.delivered,
@@ -81,7 +84,9 @@ impl Summary<'_> {
             "packets_per_timestamp": self.packets_per_timestamp(args),
             "files": self.written.names(),
             "interfaces": interfaces,
-        })
+        });
+        sockets::add(&mut told, self.outcome.sockets(), self.outcome.fall_back());
+        told
     }
 
     /// How many packets in a row may have one time stamp.
@@ -111,9 +116,13 @@ impl Summary<'_> {
         }
         let xdp_mode = self.outcome.xdp_mode();
         let xdp_mode = xdp_mode.map_or_else(String::new, |mode| format!("{mode} "));
+        let sockets = self.outcome.sockets();
+        let how = sockets.map_or_else(String::new, |sockets| {
+            format!(" ({})", sockets::words(sockets))
+        });
         writeln!(
             out,
-            "{} with {xdp_mode}{} ring, time stamps by {}{}",
+            "{} with {xdp_mode}{} ring{how}, time stamps by {}{}",
             span(*duration),
             self.backend,
             timestamp_source.name(),
@@ -122,6 +131,12 @@ impl Summary<'_> {
                 packets => format!(", one for up to {packets} packets in a row"),
             }
         )?;
+        if let Some(reason) = self.outcome.fall_back() {
+            writeln!(
+                out,
+                "packets came by AF_XDP, not by the cheaper xdp-ringbuf: {reason}"
+            )?;
+        }
         if let Some(sampling) = args.sample {
             let left_out = account.sampled_out.map_or("unknown".to_owned(), grouped);
             writeln!(

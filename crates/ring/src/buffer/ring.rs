@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use abi::interface::hardware_address;
-use abi::ring_buffer::{self, SlotPlace};
+use abi::ring_buffer::{self, MOST_SLOT_BYTES, SlotPlace};
 use abi::socket;
 
 use super::error::{BufferError, BufferStep};
@@ -19,6 +19,9 @@ use crate::xdp::{Offset, View};
 
 /// Records that a batch covers at most, so that room goes back to the kernel steadily.
 const MAX_RECORDS: u32 = 256;
+
+/// The same where they are copied: the copies stay near.
+const MAX_COPIED: u32 = 64;
 
 /// What to read of a ring buffer.
 #[derive(Clone, Debug)]
@@ -59,6 +62,10 @@ pub struct RingBuffer {
     lost: u64,
     account: Account,
     view: View,
+    /// Records of a batch at most.
+    most_records: u32,
+    /// Where packets are copied to that cannot be lent.
+    scratch: Vec<u8>,
     link: Link,
     /// Keeps promiscuous mode on.
     _membership: OwnedFd,
@@ -99,7 +106,10 @@ impl RingBuffer {
         Self::with(link, map, options, || ring_buffer::RingBuffer::map(map))
     }
 
-    /// Maps the records that a program of `bpf::Take` keeps of packets of interface `link`.
+    /// Maps the records that a program of `bpf::Intake` keeps of packets of interface `link`.
+    ///
+    /// Nothing is taken on trust of what writes there: packets are checked and copied out of the memory, and
+    /// nonsense counts as unreadable.
     ///
     /// # Errors
     /// As [`RingBuffer::open`].
@@ -149,6 +159,12 @@ impl RingBuffer {
         }
         let memory = map().map_err(at(BufferStep::Map))?;
         let map = wakes.try_clone_to_owned().map_err(at(BufferStep::Map))?;
+        let (most_records, scratch_bytes) = if memory.is_to_be_copied() {
+            let kept = options.snaplen.min(MOST_SLOT_BYTES);
+            (MAX_COPIED, (MAX_COPIED * kept) as usize)
+        } else {
+            (MAX_RECORDS, 0)
+        };
         Ok(Self {
             map,
             read: memory.read_up_to(),
@@ -161,6 +177,8 @@ impl RingBuffer {
                 mac: (link_type == 1).then_some(address.bytes),
                 offset: Offset::measure(),
             },
+            most_records,
+            scratch: vec![0; scratch_bytes],
             link: Link {
                 name: link.to_owned(),
                 index,
@@ -183,8 +201,8 @@ impl RingBuffer {
 
     /// Borrows packets the program has finished with, oldest first; `None` when there are none yet.
     ///
-    /// Nothing is copied and no system call is made, except to read the clocks once a millisecond. To
-    /// sleep until there is work, poll the descriptor.
+    /// Nothing is copied (but from [slots](RingBuffer::open_slots)) and no system call is made, except to
+    /// read the clocks once a millisecond. To sleep until there is work, poll the descriptor.
     ///
     /// A batch ends where the program lost packets, so [`Batch::lost_before`] tells of exactly those
     /// between this batch and the one before.
@@ -216,9 +234,8 @@ impl RingBuffer {
         let waiting = self.waiting();
         let mut rest = waiting;
         let mut found: Option<Found> = None;
-        for _ in 0..MAX_RECORDS {
-            // SAFETY: what waits has not been released, and is not in here.
-            match unsafe { rest.look(&self.memory) } {
+        for _ in 0..self.most_records {
+            match rest.look(&self.memory) {
                 Written::Nothing => break,
                 Written::Packet {
                     mirrored,
@@ -272,11 +289,12 @@ impl RingBuffer {
 
     /// Walks over the records of a batch.
     #[inline]
-    pub(crate) fn walk(&self, span: Span) -> Records<'_> {
+    pub(crate) fn walk(&mut self, span: Span) -> Records<'_> {
         Records {
             memory: &self.memory,
             span,
             view: self.view,
+            scratch: &mut self.scratch,
         }
     }
 
@@ -284,8 +302,7 @@ impl RingBuffer {
     pub(crate) fn first_of(&self, packets: u32, span: Span) -> Span {
         let mut rest = span;
         for _ in 0..packets {
-            // SAFETY: the span is a batch's, which is not released, and it is not in here.
-            if let Written::Packet { next, .. } = unsafe { rest.look(&self.memory) } {
+            if let Written::Packet { next, .. } = rest.look(&self.memory) {
                 rest.at = next;
             }
         }
@@ -339,8 +356,7 @@ impl RingBuffer {
     pub fn refresh(&mut self) {
         let mut rest = self.waiting();
         let mut waiting = 0;
-        // SAFETY: what waits has not been released, and is not in here.
-        while let Written::Packet { next, .. } = unsafe { rest.look(&self.memory) } {
+        while let Written::Packet { next, .. } = rest.look(&self.memory) {
             rest.at = next;
             waiting += 1;
         }

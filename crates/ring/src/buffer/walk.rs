@@ -1,4 +1,8 @@
 //! Records, one after another.
+//!
+//! What the kernel keeps in a ring buffer it does not write to again before it is released, so it is lent. Of
+//! slots only the program that fills them says so, and who opened them that this is what fills them: what is
+//! in them is read by atomic loads, checked, and copied.
 
 use std::ptr::NonNull;
 
@@ -34,12 +38,9 @@ pub(super) enum Written {
 }
 
 impl Span {
-    /// What begins with the span.
-    ///
-    /// # Safety
-    /// `memory` is the buffer of the span, none of which is released before the packet is done with.
+    /// What begins with the span, which is one of `memory`.
     #[inline]
-    pub(super) unsafe fn look(self, memory: &RingBuffer) -> Written {
+    pub(super) fn look(self, memory: &RingBuffer) -> Written {
         if self.at == self.end {
             return Written::Nothing;
         }
@@ -52,14 +53,11 @@ impl Span {
         let fits = whole <= self.end.wrapping_sub(self.at);
         let place = memory.bytes_of(self.at, bytes);
         let kept = (bytes as usize).checked_sub(MIRRORED_BYTES);
-        let (true, Some(place), Some(kept)) = (fits, place, kept) else {
+        let mirrored = memory.mirrored(self.at, bytes);
+        let (true, Some(place), Some(kept), Some(mirrored)) = (fits, place, kept, mirrored) else {
             return Written::Nonsense;
         };
-        // SAFETY: mapped: the record's bytes are (`bytes_of`), and they are more than the struct's
-        // (checked). Written: the record is not busy. Any bytes are a value of this struct of integers, and
-        // no alignment is asked for.
-        let mirrored = unsafe { place.cast::<Mirrored>().read_unaligned() };
-        // SAFETY: within the record's bytes, or at their end.
+        // SAFETY: within the record's bytes, which are mapped (`bytes_of`), or at their end (checked).
         let bytes = unsafe { place.add(MIRRORED_BYTES) };
         Written::Packet {
             mirrored,
@@ -76,29 +74,36 @@ pub(crate) struct Records<'b> {
     pub(super) memory: &'b RingBuffer,
     pub(super) span: Span,
     pub(super) view: View,
+    /// Where packets are copied to that cannot be lent.
+    pub(super) scratch: &'b mut [u8],
 }
 
 impl<'b> Records<'b> {
     /// The next packet; `None` when a record is not what the program writes.
     #[inline]
     pub fn next(&mut self) -> Option<Packet<'b>> {
-        // SAFETY: the span is the batch's, which is released when the batch is dropped; `'b` borrows it.
-        let written = unsafe { self.span.look(self.memory) };
+        let at = self.span.at;
         let Written::Packet {
             mirrored,
             bytes,
             kept,
             next,
-        } = written
+        } = self.span.look(self.memory)
         else {
             return None;
         };
         self.span.at = next;
         let kept = kept.min(self.view.snaplen as usize);
-        // SAFETY: `look` found that many bytes in the record; it is written, and nobody changes it before
-        // it is released (as above): `__bpf_ringbuf_reserve`, kernel/bpf/ringbuf.c, stays behind that, and
-        // so does the program of `bpf::Intake`, which looks how far we have read before it writes.
-        let bytes = unsafe { std::slice::from_raw_parts(bytes.as_ptr(), kept) };
+        let bytes = if self.memory.is_to_be_copied() {
+            let copied = self.take_scratch(kept)?;
+            self.memory.copy_packet(at, copied);
+            copied
+        } else {
+            // SAFETY: `look` found that many bytes in the record. It is written, and nobody changes it before
+            // it is released (`__bpf_ringbuf_reserve`, kernel/bpf/ringbuf.c, stays behind that), which
+            // happens when the batch is dropped that `'b` borrows.
+            unsafe { std::slice::from_raw_parts(bytes.as_ptr(), kept) }
+        };
         Some(Packet {
             bytes,
             original_len: mirrored.original_len,
@@ -111,5 +116,15 @@ impl<'b> Records<'b> {
             link: self.view.link,
             queue: Some(mirrored.queue),
         })
+    }
+
+    /// The next so many bytes of the scratch memory; `None` when it is used up, which a writer can bring
+    /// about that changes records after they were counted.
+    #[inline]
+    fn take_scratch(&mut self, bytes: usize) -> Option<&'b mut [u8]> {
+        let scratch = std::mem::take(&mut self.scratch);
+        let (taken, rest) = scratch.split_at_mut_checked(bytes)?;
+        self.scratch = rest;
+        Some(taken)
     }
 }

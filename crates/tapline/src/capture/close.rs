@@ -97,6 +97,8 @@ impl Capture {
                 filter: port.place,
                 rings: port.rings(),
                 xdp_mode: port.xdp_mode,
+                sockets: port.sockets,
+                fall_back: port.fall_back,
             }
         };
         let asked = self.options.timestamps;

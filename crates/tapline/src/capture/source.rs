@@ -86,6 +86,14 @@ impl Source {
         }
     }
 
+    /// Has the driver receive now, if that is the reader's task.
+    pub fn drive(&self) {
+        match self {
+            Self::Xdp(ring) => ring.drive(),
+            Self::Packet(_) | Self::Buffer(_) => {}
+        }
+    }
+
     /// Whether a quarter of it or more waits to be read.
     pub fn is_filling(&self) -> bool {
         match self {
