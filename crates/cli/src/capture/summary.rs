@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use bpf::Intake;
 use serde_json::Value;
-use tapline::capture::{Account, Backend, FilterPlace, Lost, Mode, Outcome, XdpMode};
+use tapline::capture::{Account, Backend, FilterPlace, Lost, Mode, Outcome, ReaderTime, XdpMode};
 
 use super::sockets;
 use crate::args::CaptureArgs;
@@ -75,6 +75,8 @@ impl Summary<'_> {
             "bytes_written": self.written.bytes,
             "lost": lost_json(&account.lost),
             "duration_ns": duration.as_nanos() as u64,
+            "reader_ran_ns": self.outcome.reader_time.map(|time| time.ran.as_nanos() as u64),
+            "reader_waited_ns": self.outcome.reader_time.map(|time| time.waited.as_nanos() as u64),
             "backend": self.backend,
             "mode": args.mode.mode.name(),
             "xdp_mode": xdp_mode_json(self.outcome.xdp_mode()),
@@ -131,6 +133,11 @@ impl Summary<'_> {
                 packets => format!(", one for up to {packets} packets in a row"),
             }
         )?;
+        if account.lost.ring + account.lost.program > 0
+            && let Some(time) = self.outcome.reader_time
+        {
+            writeln!(out, "{}", reader_line(time))?;
+        }
         if let Some(reason) = self.outcome.fall_back() {
             writeln!(
                 out,
@@ -153,6 +160,17 @@ impl Summary<'_> {
         }
         self.written.tell(out)
     }
+}
+
+/// Whether a ring overflowed because the reader is slow, or because it was not let run.
+fn reader_line(time: ReaderTime) -> String {
+    let (ran, waited) = (span(time.ran), span(time.waited));
+    let advice = if time.waited > time.ran {
+        ": give it one of its own, or run it with 'nice -n -20'"
+    } else {
+        ""
+    };
+    format!("the reader ran for {ran} and waited for a processor for {waited}{advice}")
 }
 
 /// `received = delivered + filtered + lost`, in words.

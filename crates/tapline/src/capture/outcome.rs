@@ -9,6 +9,7 @@ use super::account::Account;
 use super::consumer::ConsumerError;
 use super::filter::FilterPlace;
 use super::intake::FallBack;
+use super::reader_time::ReaderTime;
 use super::sockets::Sockets;
 
 /// What ended a capture.
@@ -70,6 +71,8 @@ pub struct Outcome {
     pub links: Vec<LinkAccount>,
     /// From the first moment packets were taken to the moment they no longer were.
     pub duration: Duration,
+    /// How the reading thread was treated meanwhile; `None` where the kernel does not tell.
+    pub reader_time: Option<ReaderTime>,
     /// Who stamped the packets' time: [`TimestampSource::Reader`] if any was not stamped in the kernel.
     pub timestamp_source: TimestampSource,
 }
