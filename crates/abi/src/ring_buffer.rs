@@ -52,13 +52,14 @@ pub const MIRRORED_BYTES: usize = size_of::<Mirrored>();
 /// From one record to the next in an array of slots, bytes, at most.
 pub const MOST_SLOT_BYTES: u32 = 4096;
 
+/// The same in double words.
+pub const MIRRORED_WORDS: usize = MIRRORED_BYTES / 8;
+
 impl Mirrored {
-    /// Its bytes as the program wrote them.
-    fn from_bytes(bytes: [u8; MIRRORED_BYTES]) -> Self {
-        let [time, lost, rest] = *bytes.as_chunks::<8>().0 else {
-            unreachable!("three double words")
-        };
-        let [l0, l1, l2, l3, q0, q1, p0, p1] = rest;
+    /// What the program wrote, by its bytes.
+    #[inline]
+    pub fn from_words(words: &[[u8; 8]; MIRRORED_WORDS]) -> Self {
+        let [time, lost, [l0, l1, l2, l3, q0, q1, p0, p1]] = *words;
         Self {
             monotonic_ns: u64::from_ne_bytes(time),
             lost: u64::from_ne_bytes(lost),
@@ -240,36 +241,23 @@ impl RingBuffer {
     }
 
     /// The records lie in slots that a program of ours fills, of which nothing but the program keeps anybody
-    /// from writing to them: they are to be [copied](RingBuffer::copy_packet), not lent.
+    /// from writing to them: they are to be [copied](RingBuffer::copy), not lent.
     #[inline]
     pub fn is_to_be_copied(&self) -> bool {
         self.slots.is_some()
     }
 
-    /// What the record at `position` begins with; `None` if its `bytes` bytes are fewer, or too many. Beyond
-    /// [`RingBuffer::begun_up_to`] any answer.
-    #[inline]
-    pub fn mirrored(&self, position: u64, bytes: u32) -> Option<Mirrored> {
-        let is_whole = bytes as usize >= MIRRORED_BYTES && self.step(bytes).is_some();
-        let mut mirrored = [0; MIRRORED_BYTES];
-        is_whole.then(|| {
-            let at = self.place(position) + HEADER_BYTES as usize;
-            self.shared.copy(at, &mut mirrored);
-            Mirrored::from_bytes(mirrored)
-        })
-    }
-
-    /// Copies what the record at `position` has of its packet, from its first byte on. What is written there
-    /// meanwhile is copied in part.
+    /// Copies the record at `position`, without its header, as far as there is room for it. What is written
+    /// there meanwhile is copied in part.
     ///
     /// # Panics
-    /// When a record cannot have so much.
+    /// When no record is so long.
     #[inline]
-    pub fn copy_packet(&self, position: u64, into: &mut [u8]) {
-        let bytes = (MIRRORED_BYTES + into.len()) as u32;
+    pub fn copy(&self, position: u64, into: &mut [[u8; 8]]) {
+        let bytes = size_of_val(into) as u32;
         assert!(self.step(bytes).is_some(), "a record holds less");
-        let at = self.place(position) + HEADER_BYTES as usize + MIRRORED_BYTES;
-        self.shared.copy(at, into);
+        self.shared
+            .copy(self.place(position) + HEADER_BYTES as usize, into);
     }
 
     /// Where the `bytes` bytes of the record at `position` are, behind its header; `None` when the buffer

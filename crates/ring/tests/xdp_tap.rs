@@ -4,50 +4,20 @@
 
 mod support;
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::Write;
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::AsFd;
 
 use lab::Host;
 use lab::bpf::{Intake, IntakeOptions, Redirect, RedirectOptions, XdpLink, XdpPlace};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use support::steered::PLACES;
-use support::{BROADCAST, DEADLINE, Seen, collect, frame, wait};
+use support::{BROADCAST, DEADLINE, Seen, collect, frame, tun, wait};
 use tapline_ring::{BufferOptions, RingBuffer, XdpOptions, XdpRing};
-
-/// `struct ifreq` with its `ifr_flags` member.
-#[repr(C)]
-struct Request {
-    name: [u8; libc::IFNAMSIZ],
-    flags: i16,
-    rest: [u8; 22],
-}
 
 /// An interface `tap0` on the host; a frame that is written to the file is received by it.
 fn tap(host: &Host, more_flags: i32) -> File {
-    let file = host.run(|| {
-        let device = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .open("/dev/net/tun");
-        let file = device.expect("the tun driver");
-        let flags = (libc::IFF_TAP | libc::IFF_NO_PI | more_flags) as i16;
-        let mut request = Request {
-            name: [0; libc::IFNAMSIZ],
-            flags,
-            rest: [0; 22],
-        };
-        request.name[..4].copy_from_slice(b"tap0");
-        // SAFETY: the request has the size and layout of `struct ifreq` and outlives the call.
-        let made = unsafe { libc::ioctl(file.as_raw_fd(), libc::TUNSETIFF, &raw mut request) };
-        assert_eq!(made, 0);
-        file
-    });
-    for arguments in ["link set tap0 addrgenmode none", "link set tap0 up"] {
-        let words = arguments.split(' ');
-        assert!(host.command("ip").args(words).status().unwrap().success());
-    }
-    file
+    tun::open(host, c"tap0", libc::IFF_TAP | more_flags, None)
 }
 
 fn index(host: &Host) -> u32 {

@@ -4,9 +4,10 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use abi::interface::hardware_address;
-use abi::ring_buffer::{self, MOST_SLOT_BYTES, SlotPlace};
+use abi::ring_buffer::{self, SlotPlace};
 use abi::socket;
 
+use super::copies::Copies;
 use super::error::{BufferError, BufferStep};
 use super::walk::{Records, Span, Written};
 use crate::account::Account;
@@ -19,9 +20,6 @@ use crate::xdp::{Offset, View};
 
 /// Records that a batch covers at most, so that room goes back to the kernel steadily.
 const MAX_RECORDS: u32 = 256;
-
-/// The same where they are copied: the copies stay near.
-const MAX_COPIED: u32 = 64;
 
 /// What to read of a ring buffer.
 #[derive(Clone, Debug)]
@@ -62,10 +60,8 @@ pub struct RingBuffer {
     lost: u64,
     account: Account,
     view: View,
-    /// Records of a batch at most.
-    most_records: u32,
-    /// Where packets are copied to that cannot be lent.
-    scratch: Vec<u8>,
+    /// The records of the present batch, if they cannot be lent.
+    copies: Option<Copies>,
     link: Link,
     /// Keeps promiscuous mode on.
     _membership: OwnedFd,
@@ -159,12 +155,7 @@ impl RingBuffer {
         }
         let memory = map().map_err(at(BufferStep::Map))?;
         let map = wakes.try_clone_to_owned().map_err(at(BufferStep::Map))?;
-        let (most_records, scratch_bytes) = if memory.is_to_be_copied() {
-            let kept = options.snaplen.min(MOST_SLOT_BYTES);
-            (MAX_COPIED, (MAX_COPIED * kept) as usize)
-        } else {
-            (MAX_RECORDS, 0)
-        };
+        let copies = (memory.is_to_be_copied()).then(|| Copies::new(options.snaplen));
         Ok(Self {
             map,
             read: memory.read_up_to(),
@@ -177,8 +168,7 @@ impl RingBuffer {
                 mac: (link_type == 1).then_some(address.bytes),
                 offset: Offset::measure(),
             },
-            most_records,
-            scratch: vec![0; scratch_bytes],
+            copies,
             link: Link {
                 name: link.to_owned(),
                 index,
@@ -230,20 +220,27 @@ impl RingBuffer {
 
     /// Finds the records of the next batch.
     #[inline]
-    fn find(&self) -> Option<Found> {
+    fn find(&mut self) -> Option<Found> {
+        if let Some(copies) = &mut self.copies {
+            copies.clear();
+        }
         let waiting = self.waiting();
         let mut rest = waiting;
         let mut found: Option<Found> = None;
-        for _ in 0..self.most_records {
+        for _ in 0..MAX_RECORDS {
             match rest.look(&self.memory) {
                 Written::Nothing => break,
-                Written::Packet {
-                    mirrored,
-                    bytes,
-                    kept,
-                    next,
-                } => {
-                    prefetch::ahead(bytes, kept);
+                Written::Packet { kept, next } => {
+                    if let Some(record) = self.memory.bytes_of(rest.at, 0) {
+                        prefetch::ahead(record, kept);
+                    }
+                    let mirrored = match &mut self.copies {
+                        None => rest.mirrored(&self.memory),
+                        Some(copies) => match copies.add(&self.memory, rest.at, kept) {
+                            Some(mirrored) => mirrored,
+                            None => break,
+                        },
+                    };
                     let found = found.get_or_insert(Found {
                         span: Span {
                             end: waiting.at,
@@ -289,12 +286,12 @@ impl RingBuffer {
 
     /// Walks over the records of a batch.
     #[inline]
-    pub(crate) fn walk(&mut self, span: Span) -> Records<'_> {
+    pub(crate) fn walk(&self, span: Span) -> Records<'_> {
         Records {
             memory: &self.memory,
             span,
             view: self.view,
-            scratch: &mut self.scratch,
+            copies: self.copies.as_ref().map(|copies| (copies, 0)),
         }
     }
 

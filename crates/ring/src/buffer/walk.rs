@@ -4,11 +4,10 @@
 //! slots only the program that fills them says so, and who opened them that this is what fills them: what is
 //! in them is read by atomic loads, checked, and copied.
 
-use std::ptr::NonNull;
-
-use abi::ring_buffer::{MIRRORED_BYTES, Mirrored, RingBuffer};
+use abi::ring_buffer::{MIRRORED_BYTES, MIRRORED_WORDS, Mirrored, RingBuffer};
 use wire::metadata::{Checksum, Direction};
 
+use super::copies::Copies;
 use crate::options::TimestampSource;
 use crate::packet::Packet;
 use crate::xdp::{View, reception};
@@ -29,8 +28,7 @@ pub(super) enum Written {
     Nonsense,
     /// A packet.
     Packet {
-        mirrored: Mirrored,
-        bytes: NonNull<u8>,
+        /// Bytes that are kept of it.
         kept: usize,
         /// Where the next record begins.
         next: u64,
@@ -47,24 +45,25 @@ impl Span {
         let Some(bytes) = memory.record(self.at) else {
             return Written::Nothing;
         };
-        let Some(whole) = memory.step(bytes) else {
-            return Written::Nonsense;
-        };
-        let fits = whole <= self.end.wrapping_sub(self.at);
-        let place = memory.bytes_of(self.at, bytes);
         let kept = (bytes as usize).checked_sub(MIRRORED_BYTES);
-        let mirrored = memory.mirrored(self.at, bytes);
-        let (true, Some(place), Some(kept), Some(mirrored)) = (fits, place, kept, mirrored) else {
+        let (Some(whole), Some(kept)) = (memory.step(bytes), kept) else {
             return Written::Nonsense;
         };
-        // SAFETY: within the record's bytes, which are mapped (`bytes_of`), or at their end (checked).
-        let bytes = unsafe { place.add(MIRRORED_BYTES) };
+        if whole > self.end.wrapping_sub(self.at) {
+            return Written::Nonsense;
+        }
         Written::Packet {
-            mirrored,
-            bytes,
             kept,
             next: self.at.wrapping_add(whole),
         }
+    }
+
+    /// What the program tells of the packet that begins with the span.
+    #[inline]
+    pub(super) fn mirrored(self, memory: &RingBuffer) -> Mirrored {
+        let mut words = [[0; 8]; MIRRORED_WORDS];
+        memory.copy(self.at, &mut words);
+        Mirrored::from_words(&words)
     }
 }
 
@@ -74,36 +73,23 @@ pub(crate) struct Records<'b> {
     pub(super) memory: &'b RingBuffer,
     pub(super) span: Span,
     pub(super) view: View,
-    /// Where packets are copied to that cannot be lent.
-    pub(super) scratch: &'b mut [u8],
+    /// Those of the batch, if they are not lent, and which is the next.
+    pub(super) copies: Option<(&'b Copies, usize)>,
 }
 
 impl<'b> Records<'b> {
     /// The next packet; `None` when a record is not what the program writes.
     #[inline]
     pub fn next(&mut self) -> Option<Packet<'b>> {
-        let at = self.span.at;
-        let Written::Packet {
-            mirrored,
-            bytes,
-            kept,
-            next,
-        } = self.span.look(self.memory)
-        else {
-            return None;
-        };
-        self.span.at = next;
-        let kept = kept.min(self.view.snaplen as usize);
-        let bytes = if self.memory.is_to_be_copied() {
-            let copied = self.take_scratch(kept)?;
-            self.memory.copy_packet(at, copied);
-            copied
-        } else {
-            // SAFETY: `look` found that many bytes in the record. It is written, and nobody changes it before
-            // it is released (`__bpf_ringbuf_reserve`, kernel/bpf/ringbuf.c, stays behind that), which
-            // happens when the batch is dropped that `'b` borrows.
-            unsafe { std::slice::from_raw_parts(bytes.as_ptr(), kept) }
-        };
+        let (mirrored, bytes) = match &mut self.copies {
+            Some((copies, number)) => {
+                let copy = copies.get(*number);
+                *number += 1;
+                copy
+            }
+            None => self.lent(),
+        }?;
+        let bytes = &bytes[..bytes.len().min(self.view.snaplen as usize)];
         Some(Packet {
             bytes,
             original_len: mirrored.original_len,
@@ -118,13 +104,22 @@ impl<'b> Records<'b> {
         })
     }
 
-    /// The next so many bytes of the scratch memory; `None` when it is used up, which a writer can bring
-    /// about that changes records after they were counted.
+    /// The record that begins with the span, where it is.
     #[inline]
-    fn take_scratch(&mut self, bytes: usize) -> Option<&'b mut [u8]> {
-        let scratch = std::mem::take(&mut self.scratch);
-        let (taken, rest) = scratch.split_at_mut_checked(bytes)?;
-        self.scratch = rest;
-        Some(taken)
+    fn lent(&mut self) -> Option<(Mirrored, &'b [u8])> {
+        let Written::Packet { kept, next } = self.span.look(self.memory) else {
+            return None;
+        };
+        let mirrored = self.span.mirrored(self.memory);
+        let whole = (MIRRORED_BYTES + kept) as u32;
+        let place = self.memory.bytes_of(self.span.at, whole)?;
+        self.span.at = next;
+        // SAFETY: so many bytes are mapped from there, and more (`bytes_of`).
+        let bytes = unsafe { place.add(MIRRORED_BYTES) };
+        // SAFETY: mapped, as above. The record is written (`look`), and nobody changes it before it is
+        // released (`__bpf_ringbuf_reserve`, kernel/bpf/ringbuf.c, stays behind that), which happens when
+        // the batch is dropped that `'b` borrows.
+        let bytes = unsafe { std::slice::from_raw_parts(bytes.as_ptr(), kept) };
+        Some((mirrored, bytes))
     }
 }
