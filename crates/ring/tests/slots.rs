@@ -287,7 +287,7 @@ fn what_somebody_else_writes_is_not_believed() {
         (119, true),
         (121, false),
         (BUSY - 1, false),
-        (BUSY | 120, false),
+        (BUSY + 120, false),
         (u32::MAX, false),
     ] {
         for is_counted_first in [false, true] {

@@ -166,7 +166,7 @@ impl Capture {
         };
         let ended = self.work(&mut delivery, stop).unwrap_or_else(Ended::Wait);
         let duration = Duration::from_nanos(monotonic_ns().saturating_sub(self.start_ns));
-        let reader_time = at_start.and_then(|start| Some(ReaderTime::now()?.since(start)));
+        let reader_time = at_start.and_then(|start| ReaderTime::now()?.since(start));
         self.settle(&mut delivery, stop);
         let Delivery {
             failure, consumer, ..
