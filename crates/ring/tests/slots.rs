@@ -14,6 +14,7 @@ use abi::ring_buffer::BUSY;
 use lab::Net;
 use lab::bpf::{IntakeOptions, XdpPlace};
 use lab::generator::{Generator, GeneratorOptions, SEQUENCE_AT, pin_to_cpu, udp_frame};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use support::steered::PLACES;
 use support::taken::take;
 use support::{
@@ -112,6 +113,32 @@ fn a_reader_that_sleeps_is_woken_by_every_packet() {
             assert_cut(&seen, &[frame], 96);
         }
     }
+}
+
+/// The sign that woke stays until the reader says that it goes to sleep again.
+#[test]
+fn a_sign_whose_packets_were_read_is_put_away() {
+    let [left, right] = Net::new().pair();
+    let mut taken = take(&right, XdpPlace::Native, &IntakeOptions::new(96));
+    for _ in 0..100 {
+        send(&left, &[frame(BROADCAST, 60)]);
+        wait(taken.first());
+        let mut batch = taken.buffers[0].next_batch().expect("it polled readable");
+        assert_eq!(batch.packets().count(), 1);
+        drop(batch);
+        assert!(is_readable(taken.first()));
+        taken.first().rearm();
+        assert!(!is_readable(taken.first()) && !taken.first().holds(1));
+    }
+}
+
+fn is_readable(buffer: &RingBuffer) -> bool {
+    let now = Timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    let mut descriptors = [PollFd::new(buffer, PollFlags::IN)];
+    poll(&mut descriptors, Some(&now)).unwrap() == 1
 }
 
 /// A reader that sleeps whenever it has seen all, while packets come as fast as they can.

@@ -218,6 +218,13 @@ impl RingBuffer {
         })
     }
 
+    /// Makes the descriptor unreadable, if it was readable by a sign whose packets have been read; for packets
+    /// that come from now on it becomes readable. [`next_batch`](Self::next_batch) does so when there are none;
+    /// who has not called it looks once more whether the buffer [holds](Self::holds) packets.
+    pub fn rearm(&self) {
+        self.memory.before_last_look();
+    }
+
     /// Finds the records of the next batch.
     #[inline]
     fn find(&mut self) -> Option<Found> {

@@ -86,6 +86,15 @@ impl Source {
         }
     }
 
+    /// Comes before a sleep without a look for packets: what was told of is told of no more.
+    pub fn rearm(&self) {
+        match self {
+            Self::Buffer(ring) => ring.rearm(),
+            // Readable by what is in them.
+            Self::Packet(_) | Self::Xdp(_) => {}
+        }
+    }
+
     /// Has the driver receive now, if that is the reader's task.
     pub fn drive(&self) {
         match self {
