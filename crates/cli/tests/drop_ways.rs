@@ -12,7 +12,7 @@ use rustix::process::{Pid, Signal};
 use support::files::{bytes, count};
 use support::frames::frames;
 use support::run::{Running, command, run, spawn, start, start_text, wait_until};
-use support::{PROGRAM, Scene, arrived, ip, name};
+use support::{PROGRAM, Scene, arrived, name};
 
 const SHORT: [&str; 4] = ["--mode", "drop", "-s", "96"];
 
@@ -123,23 +123,6 @@ fn a_missing_privilege_for_the_fast_way_is_told() {
     );
     let line = "packets came by AF_XDP, not by the cheaper xdp-ringbuf: needs CAP_PERFMON";
     assert!(ended.stdout.iter().any(|told| told == line), "{ended:?}");
-}
-
-/// The program would not know when to wake the reader.
-#[test]
-fn a_driver_without_napi_is_taken_from_by_sockets() {
-    let scene = Scene::new();
-    for words in ["tuntap add dev tap0 mode tap", "link set tap0 up"] {
-        ip(&scene.right, &words.split(' ').collect::<Vec<_>>());
-    }
-    let mut command = scene.right.command(PROGRAM);
-    command.args(["capture", "-i", "tap0", "--json", "--duration", "1ms"]);
-    command.args(SHORT);
-    let ended = spawn(command).finish();
-    ended.exit(0);
-    let summary = ended.summary().0;
-    assert_eq!(summary["backend"], "xdp");
-    assert_eq!(summary["fall_back"], "its driver has no NAPI");
 }
 
 /// The reader is stopped while ten times as many packets come as its memory holds.

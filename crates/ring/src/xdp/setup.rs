@@ -169,11 +169,11 @@ pub(super) fn queue_count(name: &str) -> Result<u32, XdpOpenError> {
     find(name, 0).map(|found| found.queues)
 }
 
-/// A driver that does not tell has one queue, and a tap that nobody has opened will have one.
+/// A driver that does not tell has one queue.
 fn receive_queues(asked: BorrowedFd<'_>, name: &str) -> io::Result<u32> {
     match ethtool::receive_queues(asked, name_bytes(name)?) {
         Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => Ok(1),
-        answer => answer.map(|count| count.max(1)),
+        answer => answer,
     }
 }
 

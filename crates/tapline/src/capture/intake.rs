@@ -113,3 +113,16 @@ fn load(selection: &Selection, options: &Options) -> Result<Intake, RedirectErro
         })
     })
 }
+
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests {
+    use super::super::wanted::Wanted;
+    use super::*;
+
+    #[test]
+    fn a_driver_without_napi_is_left_to_sockets() {
+        let selection = Selection::of("tap0", &Wanted::Everything).unwrap();
+        let opened = open("tap0", Some("tun"), &selection, &Options::default()).unwrap();
+        assert_eq!(opened.err(), Some(FallBack::Driver));
+    }
+}
