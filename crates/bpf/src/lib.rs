@@ -26,11 +26,13 @@
 #![forbid(unsafe_code)]
 
 mod assemble;
+mod choice;
 pub mod count;
 mod filter_map;
 mod intake;
 mod map;
 mod mirror;
+mod per_cpu;
 mod program;
 mod rtnetlink;
 mod sampling;

@@ -9,10 +9,11 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
 use abi::bpf::{MapLayout, MapType};
 
+use crate::choice::{self, sampler};
 use crate::map::{Counters, MapError};
 use crate::program::{LoadError, Program, ProgramKind};
 use crate::xdp::{XdpAttachError, XdpLink, XdpMode, XdpPlace};
-use crate::{Insn, Label, Sampler, Sampling};
+use crate::{Insn, Label, Sampling};
 
 /// What a [`Redirect`] is to do.
 #[derive(Clone, Copy, Debug)]
@@ -57,6 +58,16 @@ pub enum Others {
     Drop,
 }
 
+impl Others {
+    /// What a program returns for them (`enum xdp_action`, include/uapi/linux/bpf.h).
+    pub(crate) fn verdict(self) -> i32 {
+        match self {
+            Self::Pass => 2,
+            Self::Drop => 1,
+        }
+    }
+}
+
 /// Packets that a [`Redirect`] has seen since it was loaded, by what it did with them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -85,9 +96,9 @@ pub struct Redirect {
 
 impl Redirect {
     /// Where `select` goes with packets that are not to be taken.
-    pub const OTHERS: Label = Label(0);
+    pub const OTHERS: Label = choice::OTHERS;
     /// Where `select` goes with packets that are to be taken.
-    pub const TAKE: Label = Label(1);
+    pub const TAKE: Label = choice::TAKE;
 
     /// Loads the program; nothing is attached yet.
     ///
@@ -102,13 +113,7 @@ impl Redirect {
     pub fn load(options: &RedirectOptions<'_>) -> Result<Self, RedirectError> {
         let sockets = create_sockets(options.queues).map_err(RedirectError::Map)?;
         let counters = Counters::create("tapline_xsk_cnt").map_err(RedirectError::Map)?;
-        let sampler = match options.sampling {
-            Some(sampling) => {
-                let sampler = Sampler::create("tapline_sample", sampling);
-                Some(sampler.map_err(RedirectError::Map)?)
-            }
-            None => None,
-        };
+        let sampler = sampler(options.sampling).map_err(RedirectError::Map)?;
         let maps = program::Maps {
             sockets: sockets.as_fd(),
             counters: counters.as_fd(),

@@ -56,7 +56,9 @@ fn every_nth_packet_that_the_filter_accepts_is_kept() {
     for flags in [
         &["--backend", "packet-v3"][..],
         &["--backend", "packet-v2", "-s", "256"],
+        &["--backend", "xdp-ringbuf", "--direction", "in", "-s", "96"],
         &["--mode", "drop"],
+        &["--mode", "drop", "-s", "96"],
         &["--mode", "drop", "--others", "drop", "--xdp", "generic"],
     ] {
         let file = scene.file("nth.pcapng");

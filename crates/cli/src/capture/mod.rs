@@ -3,6 +3,7 @@
 mod printer;
 mod progress;
 mod setup;
+mod sockets;
 mod start;
 mod summary;
 

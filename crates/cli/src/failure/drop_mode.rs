@@ -24,9 +24,9 @@ pub(super) fn mode(error: ModeError) -> Answer {
             ..
         } => Some("use --mode drop"),
         ModeError::Backend { .. } => Some("use --backend xdp or auto"),
-        ModeError::Mirror(
-            MirrorLimit::HardwareTime | MirrorLimit::Sampling | MirrorLimit::ClassicProgram,
-        ) => Some("use --backend auto"),
+        ModeError::Mirror(MirrorLimit::HardwareTime | MirrorLimit::ClassicProgram) => {
+            Some("use --backend auto")
+        }
         ModeError::Outgoing => Some("use --direction in, or --mode mirror"),
         ModeError::HardwareTime => Some("use --timestamp kernel, or --mode mirror"),
         ModeError::ClassicProgram => Some("give its expression, or use --mode mirror"),
