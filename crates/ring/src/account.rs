@@ -27,6 +27,15 @@ impl Account {
             .saturating_sub(self.dropped + self.delivered + self.unreadable)
     }
 
+    /// Adds the packets of another ring.
+    pub(crate) fn join(&mut self, other: &Self) {
+        self.accepted += other.accepted;
+        self.dropped += other.dropped;
+        self.freezes += other.freezes;
+        self.delivered += other.delivered;
+        self.unreadable += other.unreadable;
+    }
+
     /// Adds what the kernel counted since it was last asked: reading clears its 32-bit counters.
     pub(crate) fn add(&mut self, since: TpacketStats) {
         self.accepted += since.packets as u64;
