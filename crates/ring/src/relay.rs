@@ -9,7 +9,7 @@ use abi::socket;
 
 use crate::error::{OpenError, SetupError, Step};
 use crate::filter;
-use crate::options::Options;
+use crate::options::{Backend, Options};
 use crate::ring::{Link, PacketRing};
 use crate::setup::{self, Place};
 
@@ -41,6 +41,8 @@ pub struct Relay {
     link: Link,
     /// Number of the group.
     group: u16,
+    /// Version of the newest ring.
+    backend: Backend,
     /// Of the newest ring, by which the group is reached.
     socket: OwnedFd,
     newest: Weak<()>,
@@ -68,19 +70,25 @@ impl Relay {
     pub fn open(link: &str, options: &Options) -> Result<(PacketRing, Self), OpenError> {
         let mut ring = setup::open(link, options, Place::First)?;
         let in_group = |source| at(Step::Fanout, &ring.link, source);
-        let option: u32 = socket::option(ring.socket.as_fd(), SOL_PACKET, PACKET_FANOUT)
-            .map_err(in_group)?;
+        let option: u32 =
+            socket::option(ring.socket.as_fd(), SOL_PACKET, PACKET_FANOUT).map_err(in_group)?;
         let turn = Turn::default();
         let relay = Self {
             link: ring.link.clone(),
             // The low half is the group.
             group: option as u16,
+            backend: ring.backend(),
             socket: ring.socket.try_clone().map_err(in_group)?,
             newest: Arc::downgrade(&turn),
             before: Weak::new(),
         };
         ring.turn = Some(turn);
         Ok((ring, relay))
+    }
+
+    /// Version of the newest ring.
+    pub fn backend(&self) -> Backend {
+        self.backend
     }
 
     /// Whether the ring before the newest is there yet, so that nothing can be handed over.
@@ -132,11 +140,6 @@ impl Relay {
 }
 
 impl Successor<'_> {
-    /// The ring that is ready.
-    pub fn ring(&self) -> &PacketRing {
-        &self.ring
-    }
-
     /// From here on packets come into this ring. What the one before holds is to be read first, then the
     /// reader goes on with this one ([`PacketRing::follow`]).
     ///
@@ -150,6 +153,7 @@ impl Successor<'_> {
         let socket = ring.socket.try_clone().map_err(in_group)?;
         relay.name_member(1)?;
         relay.socket = socket;
+        relay.backend = ring.backend();
         relay.before = std::mem::replace(&mut relay.newest, Arc::downgrade(&turn));
         Ok(ring)
     }

@@ -217,7 +217,7 @@ impl PacketRing {
     pub fn refresh(&mut self) -> io::Result<()> {
         let since: TpacketStats =
             socket::option(self.socket.as_fd(), SOL_PACKET, PACKET_STATISTICS)?;
-        self.account.add(since);
+        self.account.count(since);
         self.unreported += since.drops as u64;
         Ok(())
     }
@@ -237,7 +237,7 @@ impl PacketRing {
     ///
     /// What `before` still holds is lost, and counts as waiting for ever; see [`PacketRing::is_at_end`].
     pub fn follow(&mut self, before: Self) {
-        self.account.join(&before.account);
+        self.account = self.account + before.account;
         self.unreported += before.unreported;
     }
 

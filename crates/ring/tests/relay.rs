@@ -92,8 +92,7 @@ fn each_frame_comes_once_and_in_order_however_often_rings_take_over() {
     let geometries = geometries();
     let (mut ring, mut relay) = relay(&right, &geometries[0]);
     let (mut seen, is_enough) = (Vec::new(), AtomicBool::new(false));
-    let mut take =
-        |bytes: &[u8]| seen.push(u64::from_be_bytes(bytes[NUMBER].try_into().unwrap()));
+    let mut take = |bytes: &[u8]| seen.push(u64::from_be_bytes(bytes[NUMBER].try_into().unwrap()));
     let sent = thread::scope(|scope| {
         let end = SetAtEnd(&is_enough);
         let sender = scope.spawn(|| {

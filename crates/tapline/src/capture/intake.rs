@@ -64,6 +64,7 @@ pub(super) fn open(
         sources: buffers.into_iter().map(source).collect(),
         gate: Gate::Taken(Some(attached), intake),
         exact: None,
+        line: None,
         place: filter.map(|_| FilterPlace::Kernel),
     }))
 }

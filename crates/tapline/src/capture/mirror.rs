@@ -119,6 +119,7 @@ pub(super) fn open(
         sources: buffers.into_iter().map(source).collect(),
         gate: Gate::Mirrored(mirror, Some(attached)),
         exact: None,
+        line: None,
         place: filter.map(|_| FilterPlace::Kernel),
     })
 }

@@ -19,6 +19,7 @@
 mod account;
 mod attach;
 mod backend;
+mod change;
 mod close;
 mod consumer;
 mod control;
@@ -33,6 +34,7 @@ mod gate;
 mod intake;
 mod job;
 mod lane;
+mod line;
 mod live;
 mod mirror;
 mod mode;
@@ -43,18 +45,21 @@ mod outcome;
 mod pause;
 mod port;
 mod reading;
+mod replace;
 mod source;
 mod steer;
 mod survey;
 mod wait;
 mod wanted;
+mod wish;
 
 pub(crate) use attach::sock_filter;
 
 pub use account::{Account, Lost};
 pub use backend::Backend;
+pub use change::ChangeError;
 pub use consumer::{Consumer, ConsumerError};
-pub use control::{Control, FixedDelivery};
+pub use control::Control;
 pub use describe::sampling_told;
 pub use error::CaptureError;
 pub use file::FileConsumer;

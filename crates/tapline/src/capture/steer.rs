@@ -65,6 +65,7 @@ pub(super) fn open(
             .collect(),
         gate: Gate::Steered(redirect, Some(attached)),
         exact: None,
+        line: None,
         place: filter.map(|_| FilterPlace::Kernel),
     })
 }
