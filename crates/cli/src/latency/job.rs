@@ -6,6 +6,7 @@ use std::time::Duration;
 use tapline::capture::{Expression, Filter, Limits, Options};
 use tapline::latency::{Comparison, Meter, Setting};
 
+use super::device::Device;
 use super::report::{self, Summary};
 use super::watch::Watch;
 use crate::args::{BackendChoice, Delivery, LatencyArgs, TARGET};
@@ -29,8 +30,13 @@ pub fn run(args: &LatencyArgs) -> Result<Exit, Failure> {
 
 fn run_one(args: &LatencyArgs) -> Result<Exit, Failure> {
     let options = options(args)?;
+    let expression = match &options.filter {
+        Some(Filter::Expression(expression)) => Some(expression.clone()),
+        _ => None,
+    };
     let stop = signals::stop()?;
     let open = capture::open(options)?;
+    let device = Device::begin(&args.interface, expression.as_ref());
     let opened = open
         .links()
         .next()
@@ -43,6 +49,7 @@ fn run_one(args: &LatencyArgs) -> Result<Exit, Failure> {
     report::start(args, backend, buffer_bytes)?;
     let mut meter = Meter::new(Watch::new(args));
     let outcome = open.run(&mut meter, &stop);
+    let device = device.finish();
     meter.observer.close();
     let summary = Summary {
         name: report::delivery_name(delivery),
@@ -51,6 +58,7 @@ fn run_one(args: &LatencyArgs) -> Result<Exit, Failure> {
         delays: &meter.delays,
         outcome: &outcome,
         reader: None,
+        device: Some(&device),
     };
     summary.show(args.json)?;
     capture::ended(&outcome.ended)?;

@@ -71,5 +71,5 @@ pub use mode::{Mode, ModeError, SHORT_SNAPLEN};
 pub use opened::OpenLink;
 pub use options::{DROP_BUFFER_BYTES, Limits, Options};
 pub use outcome::{Ended, LinkAccount, Outcome};
-pub(crate) use wanted::netmask;
+pub(crate) use wanted::{Wanted, netmask};
 pub use {bpf::Others, bpf::Probability, bpf::Sampling, bpf::XdpMode, bpf::XdpPlace};
