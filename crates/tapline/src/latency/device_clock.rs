@@ -27,11 +27,12 @@ impl ClockOffset {
     }
 
     /// When it was `device_ns` by the device's clock, as the system's has it, if the offset went evenly
-    /// from `self` to `later`. `None` for a moment before 1970.
+    /// from `self` to `later`. `None` for a moment before 1970, and for
+    /// clocks that are out of all bounds.
     pub fn system_ns(&self, later: &Self, device_ns: u64) -> Option<u64> {
         let [from, at, to] = [self.device_ns, device_ns, later.device_ns].map(i128::from);
-        // All are below 2^64, and offsets change by less than 2^63.
-        let drift_ns = (later.ahead_ns - self.ahead_ns) * (at - from);
+        // A clock that jumps that far has no moments to tell.
+        let drift_ns = (later.ahead_ns - self.ahead_ns).checked_mul(at - from)?;
         let drift_ns = drift_ns.checked_div(to - from).unwrap_or(0);
         u64::try_from(at - self.ahead_ns - drift_ns).ok()
     }
