@@ -235,10 +235,12 @@ impl PacketRing {
 
     /// Goes on where `before` ends: this ring's account has its packets too from here on.
     ///
-    /// What `before` still holds is lost, and counts as waiting for ever; see [`PacketRing::is_at_end`].
+    /// The memory of `before` is free then. What it still holds is lost, and counts as waiting for ever;
+    /// see [`PacketRing::is_at_end`].
     pub fn follow(&mut self, before: Self) {
         self.account = self.account + before.account;
         self.unreported += before.unreported;
+        drop(before);
     }
 
     /// Whether every packet that came into the ring has been read, as of now. It stays so if no more can

@@ -10,7 +10,8 @@ use lab::generator::{pin_to_cpu, send_frames};
 use lab::{Host, Net};
 use support::{Teller, Told, Witness, frames, number, options, run_open, send, until_told};
 use tapline::capture::{
-    Backend, Capture, ChangeError, Consumer, ConsumerError, Control, Ended, Filter, Mode, Options,
+    Backend, Capture, CaptureError, ChangeError, Consumer, ConsumerError, Control, Ended, Filter,
+    Mode, Options,
 };
 use tapline::filter::classic::{Instruction, Program};
 use tapline::ring::{Delivery, DirectionFilter, OpenError, OptionError};
@@ -47,9 +48,13 @@ fn set(control: &Control, delivery: Delivery) -> Result<(), ChangeError> {
     control.set_delivery(delivery, Duration::ZERO)
 }
 
-fn open(host: &Host, options: Options) -> Capture {
-    let capture = host.run(|| Capture::open(options));
-    capture.unwrap_or_else(|error| panic!("{error}: {error:?}"))
+fn open(host: &Host, options: Options) -> (Capture, Control) {
+    let opened = host.run(|| {
+        let mut capture = Capture::open(options)?;
+        let control = capture.control();
+        Ok((capture, control))
+    });
+    opened.unwrap_or_else(|error: CaptureError| panic!("{error}: {error:?}"))
 }
 
 /// `ether proto 0x88b5`, which is that of all frames.
@@ -97,8 +102,7 @@ fn each_frame_comes_once_and_in_order_however_often_the_ring_changes() {
             ..options(&right, Backend::PacketV3)
         };
         let mut numbers = Numbers::default();
-        let capture = open(&right, options);
-        let control = capture.control();
+        let (capture, control) = open(&right, options);
         let (outcome, sent) = run_open(capture, &mut numbers, |stopper| {
             let is_enough = AtomicBool::new(false);
             let sent = thread::scope(|scope| {
@@ -144,8 +148,7 @@ fn a_reader_that_sleeps_goes_on_with_the_new_ring() {
         ..options(&right, Backend::PacketV3)
     };
     let (mut teller, release, told) = Teller::stalling();
-    let capture = open(&right, options);
-    let control = capture.control();
+    let (capture, control) = open(&right, options);
     let (outcome, ()) = run_open(capture, &mut teller, |stopper| {
         send(&left, &frames(0, 1));
         until_told(&told, Told::Holding);
@@ -170,8 +173,7 @@ fn a_capture_that_ends_amid_a_change_loses_nothing() {
         let [left, right] = Net::new().pair();
         let mut witness = Witness::on(&right);
         let (mut teller, release, told) = Teller::stalling();
-        let capture = open(&right, options(&right, backend));
-        let control = capture.control();
+        let (capture, control) = open(&right, options(&right, backend));
         let (outcome, ()) = run_open(capture, &mut teller, |stopper| {
             send(&left, &frames(0, 10));
             until_told(&told, Told::Holding);
@@ -202,8 +204,7 @@ fn a_capture_that_ends_amid_a_change_loses_nothing() {
 fn what_cannot_be_had_changes_nothing() {
     let [left, right] = Net::new().pair();
     let mut witness = Witness::on(&right);
-    let capture = open(&right, options(&right, Backend::PacketV3));
-    let control = capture.control();
+    let (capture, control) = open(&right, options(&right, Backend::PacketV3));
     match set(&control, Delivery::Immediate) {
         Err(ChangeError::Ring(OpenError::Option(OptionError::ImmediateNeedsV2))) => {}
         answer => panic!("{answer:?}"),
@@ -235,11 +236,12 @@ fn the_buffer_of_other_rings_stays() {
             direction: DirectionFilter::In,
             ..options(&right, backend)
         };
-        let capture = open(&right, options);
-        match capture.control().set_buffer(1 << 20) {
+        let (capture, control) = open(&right, options);
+        match control.set_buffer(1 << 20) {
             Err(ChangeError::Fixed { backend: told }) => assert_eq!(told, backend),
             answer => panic!("{answer:?}"),
         }
-        set(&capture.control(), Delivery::Immediate).unwrap();
+        set(&control, Delivery::Immediate).unwrap();
+        drop(capture);
     }
 }

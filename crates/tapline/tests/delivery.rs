@@ -294,7 +294,7 @@ fn delivery_changes_while_the_capture_runs() {
     };
     let (mut consumer, batches) = Batches::new();
     let options = options(&right, Backend::PacketV2, never);
-    let capture = right.run(|| Capture::open(options)).unwrap();
+    let mut capture = right.run(|| Capture::open(options)).unwrap();
     let control = capture.control();
     let set = |delivery| control.set_delivery(delivery, Duration::ZERO).unwrap();
     let (outcome, ()) = run_open(capture, &mut consumer, |stopper| {

@@ -3,24 +3,24 @@
 use std::io::{self, Write};
 
 use serde_json::{Value, json};
-use tapline::capture::Expression;
-use tapline::latency::{DeviceDelays, DeviceError, DeviceMeter};
+use tapline::latency::{DeviceDelays, DeviceError, DeviceMeasurement, DeviceMeter};
 
 use super::report::{delays_json, extend, percentiles, time};
 
 /// Measures it where it can be measured.
-pub struct Device(Result<DeviceMeter, DeviceError>);
+pub struct Device(Result<DeviceMeasurement, DeviceError>);
 
 /// What was measured, or why nothing was.
 pub struct Measured(Result<DeviceDelays, DeviceError>);
 
 impl Device {
-    pub fn begin(link: &str, filter: Option<&Expression>) -> Self {
-        Self(DeviceMeter::begin(link, filter))
+    /// To be called without privileges, which the opened meter needs no more.
+    pub fn begin(opened: Result<DeviceMeter, DeviceError>) -> Self {
+        Self(opened.and_then(DeviceMeter::begin))
     }
 
     pub fn finish(self) -> Measured {
-        Measured(self.0.map(DeviceMeter::finish))
+        Measured(self.0.map(DeviceMeasurement::finish))
     }
 }
 

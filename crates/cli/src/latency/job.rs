@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tapline::capture::{Expression, Filter, Limits, Options};
-use tapline::latency::{Comparison, Meter, Setting};
+use tapline::latency::{Comparison, DeviceMeter, Meter, Setting};
 
 use super::device::Device;
 use super::report::{self, Summary};
@@ -36,7 +36,7 @@ fn run_one(args: &LatencyArgs) -> Result<Exit, Failure> {
     };
     let stop = signals::stop()?;
     let open = capture::open(options)?;
-    let device = Device::begin(&args.interface, expression.as_ref());
+    let device = DeviceMeter::open(&args.interface, expression.as_ref());
     let opened = open
         .links()
         .next()
@@ -46,6 +46,7 @@ fn run_one(args: &LatencyArgs) -> Result<Exit, Failure> {
     };
     let delivery = args.delivery.delivery.unwrap_or(Delivery::Adaptive);
     privilege::drop_unneeded(open.links().any(|link| link.filter.is_some()))?;
+    let device = Device::begin(device);
     report::start(args, backend, buffer_bytes)?;
     let mut meter = Meter::new(Watch::new(args));
     let outcome = open.run(&mut meter, &stop);

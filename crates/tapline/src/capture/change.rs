@@ -65,8 +65,8 @@ pub(super) enum Message {
     Over,
 }
 
-/// The thread that replaces rings. It began in the network namespace of the interfaces, and is there when
-/// the reader and whoever asks are elsewhere; and the reader does not wait while the kernel does.
+/// The thread that replaces rings. It is in the network namespace of the interfaces when the reader and
+/// whoever asks are elsewhere; and the reader does not wait while the kernel does.
 pub(super) struct Changer {
     messages: Sender<Message>,
     thread: Option<JoinHandle<()>>,
@@ -90,21 +90,17 @@ impl Changer {
     pub fn messages(&self) -> Sender<Message> {
         self.messages.clone()
     }
+}
 
-    /// Carries out no more changes; what is under way is complete when this returns.
-    pub fn end(&mut self) {
+/// Carries out no more changes; what is under way is complete when this returns.
+impl Drop for Changer {
+    fn drop(&mut self) {
         // It has ended already if it does not receive.
         let _ = self.messages.send(Message::Over);
         if let Some(thread) = self.thread.take() {
             // It does not panic; if it did, there is nothing to be done about it here.
             let _ = thread.join();
         }
-    }
-}
-
-impl Drop for Changer {
-    fn drop(&mut self) {
-        self.end();
     }
 }
 

@@ -33,7 +33,8 @@ const SETTLE: Duration = Duration::from_secs(1);
 impl Capture {
     /// Closes the rings to new packets and hands over those that are in them or on their way.
     pub(super) fn settle<C: Consumer>(&mut self, delivery: &mut Delivery<'_, C>, stop: &Stop) {
-        self.changer.end();
+        // A change that is under way is complete then.
+        self.changer = None;
         self.take_wish();
         for port in &mut self.ports {
             port.stop(&mut self.lanes);

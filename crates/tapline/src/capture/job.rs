@@ -36,8 +36,9 @@ const LOOK_NS: u64 = 250_000_000;
 
 /// An open capture: packets gather in its rings from here on.
 pub struct Capture {
-    /// First, so that it does not hold the rings when they are closed.
-    pub(super) changer: Changer,
+    /// `None` as long as nobody asks for it. First, so that it does not hold the rings when they are
+    /// closed.
+    pub(super) changer: Option<Changer>,
     /// Before the lanes: programs are detached before their sockets are closed.
     pub(super) ports: Vec<Port>,
     pub(super) lanes: Vec<Lane>,
@@ -96,16 +97,9 @@ impl Capture {
         }
         let wish = Arc::new(Wish::new().map_err(wait)?);
         waiter.add_wish(&wish).map_err(wait)?;
-        let now = Changeable {
-            delivery: options.delivery,
-            spin: options.spin,
-            buffer_bytes: options.buffer_bytes,
-        };
-        let changed = ports.iter_mut().flat_map(|port| port.change(&lanes));
-        let changer = Changer::begin(changed.collect(), now, wish.clone());
         let start_ns = monotonic_ns();
         Ok(Self {
-            changer,
+            changer: None,
             ports,
             lanes,
             interfaces,
@@ -141,8 +135,21 @@ impl Capture {
     }
 
     /// What changes it while it runs.
-    pub fn control(&self) -> Control {
-        Control::new(self.wish.clone(), self.changer.messages())
+    ///
+    /// The first call starts a thread, which opens rings in the network namespace and with the privileges
+    /// of the calling thread: they have to be those with which the capture was opened.
+    pub fn control(&mut self) -> Control {
+        let (options, lanes, ports) = (&self.options, &self.lanes, &mut self.ports);
+        let changer = self.changer.get_or_insert_with(|| {
+            let now = Changeable {
+                delivery: options.delivery,
+                spin: options.spin,
+                buffer_bytes: options.buffer_bytes,
+            };
+            let places = ports.iter_mut().flat_map(|port| port.change(lanes));
+            Changer::begin(places.collect(), now, self.wish.clone())
+        });
+        Control::new(self.wish.clone(), changer.messages())
     }
 
     /// Counters of the interfaces for files that end while the capture goes on: packets delivered up

@@ -97,18 +97,25 @@ pub struct DeviceDelays {
 /// (`hwtstamp_ctl -i eth0 -r 1`); this does not set it.
 #[derive(Debug)]
 pub struct DeviceMeter {
+    socket: OwnedFd,
+    clock: File,
+}
+
+/// A measurement that goes on.
+#[derive(Debug)]
+pub struct DeviceMeasurement {
     stopper: Stopper,
     thread: JoinHandle<DeviceDelays>,
 }
 
 impl DeviceMeter {
-    /// Begins, for packets of `link` that `filter` matches.
+    /// Opens what it takes for packets of `link` that `filter` matches.
     ///
     /// # Errors
     /// [`DeviceError::NoStamps`] and [`DeviceError::NoClock`] where there is nothing to be measured.
     /// # Privileges
     /// `CAP_NET_RAW`, and to read `/dev/ptp0` or whichever it is.
-    pub fn begin(link: &str, filter: Option<&Expression>) -> Result<Self, DeviceError> {
+    pub fn open(link: &str, filter: Option<&Expression>) -> Result<Self, DeviceError> {
         let mut netlink = Netlink::open().map_err(DeviceError::Link)?;
         let found = netlink.link_named(link).map_err(DeviceError::Link)?;
         let told = Ethtool::open().and_then(|mut ethtool| ethtool.time_stamping(found.name));
@@ -126,15 +133,25 @@ impl DeviceMeter {
         let clock = File::open(&path).map_err(unreadable)?;
         look(|| device_time(clock.as_fd())).map_err(unreadable)?;
         let socket = socket(link, found.index.0, filter, &mut netlink)?;
-        let stop = Stop::new().map_err(DeviceError::Socket)?;
-        Self::measure(socket, stop, move || look(|| device_time(clock.as_fd())))
+        Ok(Self { socket, clock })
     }
 
-    fn measure(
+    /// Begins, in a thread that has the privileges of this one and needs none.
+    ///
+    /// # Errors
+    /// [`DeviceError::Socket`] when there is no pipe or no thread to be had.
+    pub fn begin(self) -> Result<DeviceMeasurement, DeviceError> {
+        let Self { socket, clock } = self;
+        DeviceMeasurement::begin(socket, move || look(|| device_time(clock.as_fd())))
+    }
+}
+
+impl DeviceMeasurement {
+    fn begin(
         socket: OwnedFd,
-        stop: Stop,
         clock: impl FnMut() -> io::Result<ClockOffset> + Send + 'static,
     ) -> Result<Self, DeviceError> {
+        let stop = Stop::new().map_err(DeviceError::Socket)?;
         let stopper = stop.stopper();
         let work = move || Work::new(clock).go_on(&socket, &stop);
         let thread = thread::Builder::new().name("tapline-device".into());
@@ -314,7 +331,7 @@ mod tests {
             right.interface().name.to_string(),
             right.interface().index.0,
         );
-        let refused = right.run(|| DeviceMeter::begin(&name, None).map(drop));
+        let refused = right.run(|| DeviceMeter::open(&name, None).map(drop));
         assert!(matches!(refused, Err(DeviceError::NoStamps)));
         let socket = right.run(|| {
             let mut netlink = Netlink::open().unwrap();
@@ -324,7 +341,7 @@ mod tests {
         let sent = left.run(|| send_frames(left.interface().index, frames));
         assert_eq!(sent.unwrap(), 50);
         let clock = || Ok(offset(0, 0));
-        let meter = DeviceMeter::measure(socket, Stop::new().unwrap(), clock).unwrap();
+        let meter = DeviceMeasurement::begin(socket, clock).unwrap();
         let measured = meter.finish();
         assert_eq!(measured.delays.unstamped, 50);
         assert_eq!(measured.delays.histogram.count(), 0);

@@ -15,7 +15,7 @@ mod setting;
 
 pub use comparison::{Comparison, Row};
 pub use delays::Delays;
-pub use device::{DeviceDelays, DeviceError, DeviceMeter};
+pub use device::{DeviceDelays, DeviceError, DeviceMeasurement, DeviceMeter};
 pub use device_clock::ClockOffset;
 pub use meter::{Meter, Observer};
 pub use setting::Setting;

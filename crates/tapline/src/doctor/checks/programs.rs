@@ -42,14 +42,14 @@ fn of_xdp(name: IfName, holder: &XdpHolder) -> Finding {
     let spoils = "packets that it drops or redirects are captured and counted nowhere else; drop mode, \
         the backends xdp and xdp-ringbuf and counting by XDP have no place beside it";
     let finding = Finding::new(XDP, Severity::Warning, seen, spoils);
-    match &holder.process {
+    let remedy = if let Some(process) = &holder.process {
         // It is that process's to say when it is done.
-        Some(process) => finding.remedy(format!("ps {}", process.id)),
-        None => {
-            let link = quoted(&name.to_string());
-            finding.remedy(format!("ip link set dev {link} {} off", holder.ip_word))
-        }
-    }
+        format!("ps {}", process.id)
+    } else {
+        let link = quoted(&name.to_string());
+        format!("ip link set dev {link} {} off", holder.ip_word)
+    };
+    finding.remedy(remedy)
 }
 
 fn of_tcx(name: IfName, place: TcPlace, programs: &[u32]) -> Finding {
