@@ -25,11 +25,9 @@ mod task;
 
 use std::process::ExitCode;
 
-use kind::Kind;
 use options::Options;
 use report::Report;
 use rig::Rig;
-use task::Task;
 
 fn main() -> ExitCode {
     let options = match Options::parse(std::env::args().skip(1)) {
@@ -47,7 +45,7 @@ fn main() -> ExitCode {
         eprintln!("bench: round {round} of {}", options.rounds);
         for task in options.tasks() {
             for _ in 0..task.turns() {
-                for kind in Kind::ALL.into_iter().filter(|kind| kind.is_for(task)) {
+                for kind in options.kinds().filter(|kind| kind.is_for(task)) {
                     let trial = task::run(&rig, task, kind);
                     if options.json {
                         println!("{}", trial.json(round, task, kind));

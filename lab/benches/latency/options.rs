@@ -1,5 +1,6 @@
 //! What was asked for.
 
+use crate::kind::Kind;
 use crate::task::Task;
 
 pub const USAGE: &str = "usage: cargo bench -p tapline-lab --bench latency -- [--rounds N | --quick] [--sparse] [--json]";
@@ -11,7 +12,7 @@ const MOST_ROUNDS: u32 = 1000;
 pub struct Options {
     pub rounds: u32,
     pub json: bool,
-    /// Rare packets only.
+    /// Rare packets only, and readers that wake for each: many turns in little time.
     pub sparse: bool,
 }
 
@@ -43,6 +44,13 @@ impl Options {
             }
         }
         Ok(is_bench.then_some(options))
+    }
+
+    pub fn kinds(&self) -> impl Iterator<Item = Kind> {
+        let sparse = self.sparse;
+        Kind::ALL
+            .into_iter()
+            .filter(move |kind| !sparse || kind.wakes_for_each())
     }
 
     pub fn tasks(&self) -> impl Iterator<Item = Task> {
