@@ -10,7 +10,7 @@ use lab::generator::{pin_to_cpu, send_frames};
 use lab::{Host, Net};
 use support::{BACKENDS, BROADCAST, bytes_of, collect, frame, options, read, send};
 use tapline_ring::{
-    Backend, Delivery, DirectionFilter, OpenError, Options, PacketRing, Relay, Step,
+    Backend, Delivery, DirectionFilter, OpenError, Options, PacketRing, Relay, Step, Successor,
 };
 
 const FRAME_BYTES: usize = 100;
@@ -43,7 +43,7 @@ fn hand_over(
     let next = thread::scope(|scope| {
         let relay = &mut *relay;
         let prepared =
-            scope.spawn(|| host.run(|| relay.prepare(options).and_then(|next| next.take_over())));
+            scope.spawn(|| host.run(|| relay.prepare(options).and_then(Successor::take_over)));
         while !prepared.is_finished() {
             thread::yield_now();
             while let Some(mut batch) = ring.next_batch() {
@@ -191,7 +191,7 @@ fn nothing_changes_while_the_ring_before_is_there_or_a_successor_is_given_up() {
     send(&left, &frames[1..2]);
     assert_eq!(bytes_of(collect(&mut first, 1)), frames[1..2]);
 
-    let next = right.run(|| relay.prepare(&options).and_then(|next| next.take_over()));
+    let next = right.run(|| relay.prepare(&options).and_then(Successor::take_over));
     let mut next = next.unwrap();
     send(&left, &frames[2..3]);
     let refused = right.run(|| relay.prepare(&options).map(drop));
