@@ -15,12 +15,13 @@ mod walk;
 
 pub use attr::{
     LinkCreate, LinkUpdate, MapBatch, MapCreate, MapElement, ObjectId, ObjectInfo, ProgramLoad,
-    ProgramTestRun, RawTracepoint,
+    ProgramQuery, ProgramTestRun, RawTracepoint,
 };
 pub use instruction::{Instruction, SockFilter};
 pub use link::{
     BPF_F_BEFORE, BPF_TCX_EGRESS, BPF_TCX_INGRESS, XDP_FLAGS_DRV_MODE, XDP_FLAGS_SKB_MODE,
-    create_tcx_link, create_xdp_link, open_raw_tracepoint, update_link, wait_for_programs,
+    create_tcx_link, create_xdp_link, open_raw_tracepoint, tcx_programs, update_link,
+    wait_for_programs,
 };
 pub use map::{Map, MapLayout, MapType, online_cpus};
 pub use object::{MapInfo, ObjectKind, ProgramInfo, map_info, next_id, open_id, program_info};
@@ -29,5 +30,5 @@ pub use program::{
     PROG_TYPE_SOCKET_FILTER, PROG_TYPE_XDP, ProgramSource, TestRun, TestRunResult, load_program,
     program_id, test_run,
 };
-pub use socket::attach_classic;
+pub use socket::{attach_classic, divide_classic};
 pub use walk::Cursor;

@@ -41,9 +41,11 @@ pub struct Datagram {
     pub address: Option<IpAddr>,
     /// When it arrived, nanoseconds of `CLOCK_REALTIME`; if the socket asks for it (`SO_TIMESTAMPNS`).
     pub stamp_ns: Option<u64>,
-    /// Of a time stamp in the error queue: when the driver took the datagram, nanoseconds of
-    /// `CLOCK_REALTIME`; if the socket asks for it (`SO_TIMESTAMPING`).
+    /// Of a time stamp in the error queue: when the driver took the datagram; of a packet received: when
+    /// the kernel got it. Nanoseconds of `CLOCK_REALTIME`; if the socket asks for it (`SO_TIMESTAMPING`).
     pub sent_ns: Option<u64>,
+    /// When the device got the packet, nanoseconds of its own clock; as `sent_ns`.
+    pub device_ns: Option<u64>,
     /// Its TTL or hop limit; if the socket asks for it (`IP_RECVTTL`, `IPV6_RECVHOPLIMIT`).
     pub hops: Option<u8>,
     /// Of the error queue: which error it is.
@@ -133,8 +135,11 @@ impl Datagram {
             control = rest;
             match kind {
                 (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS) => self.stamp_ns = time(body),
-                // Three times, of which the first is the kernel's.
-                (libc::SOL_SOCKET, libc::SCM_TIMESTAMPING) => self.sent_ns = time(body),
+                (libc::SOL_SOCKET, libc::SCM_TIMESTAMPING) => {
+                    // Three times: the kernel's, none any more, the device's; 0 is none.
+                    self.sent_ns = time(body).filter(|&ns| ns > 0);
+                    self.device_ns = body.get(32..).and_then(time).filter(|&ns| ns > 0);
+                }
                 (libc::IPPROTO_IP, libc::IP_TTL) | (libc::IPPROTO_IPV6, libc::IPV6_HOPLIMIT) => {
                     self.hops = body
                         .first_chunk()

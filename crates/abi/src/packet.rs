@@ -196,6 +196,14 @@ pub const PACKET_RESERVE: i32 = 12;
 pub const PACKET_TIMESTAMP: i32 = 17;
 /// Joins a fanout group.
 pub const PACKET_FANOUT: i32 = 18;
+/// Sets the program of a fanout group.
+pub const PACKET_FANOUT_DATA: i32 = 22;
+/// Way of a fanout group: by a classic program, and all to the first member while there is none.
+pub const PACKET_FANOUT_CBPF: u32 = 6;
+/// The kernel chooses the number of a new fanout group.
+pub const PACKET_FANOUT_FLAG_UNIQUEID: u32 = 0x2000;
+/// A fanout group leaves out packets that the machine sends; older kernels take the flag and do not.
+pub const PACKET_FANOUT_FLAG_IGNORE_OUTGOING: u32 = 0x4000;
 /// Leaves out packets that the machine sends (Linux 4.20).
 pub const PACKET_IGNORE_OUTGOING: i32 = 23;
 /// Membership: promiscuous mode.

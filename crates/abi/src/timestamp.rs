@@ -3,6 +3,8 @@
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
+use crate::socket::set_option;
+
 /// `struct hwtstamp_config` of `linux/net_tstamp.h`.
 #[repr(C)]
 struct HwtstampConfig {
@@ -56,4 +58,19 @@ pub fn stamp_all_received(socket: BorrowedFd<'_>, name: &str) -> io::Result<()> 
     } else {
         Ok(())
     }
+}
+
+/// Has a socket tell of each packet it receives when the kernel got it and, where the device stamps, when
+/// the device did ([`Datagram`](crate::datagram::Datagram)). The device itself is not asked to stamp.
+///
+/// # Errors
+/// What setsockopt(2) says.
+#[doc(alias = "SO_TIMESTAMPING")]
+pub fn tell_both_stamps(socket: BorrowedFd<'_>) -> io::Result<()> {
+    let flags = libc::SOF_TIMESTAMPING_RX_SOFTWARE
+        | libc::SOF_TIMESTAMPING_SOFTWARE
+        | libc::SOF_TIMESTAMPING_RX_HARDWARE
+        | libc::SOF_TIMESTAMPING_RAW_HARDWARE;
+    let (level, name) = (libc::SOL_SOCKET, libc::SO_TIMESTAMPING);
+    set_option(socket, level, name, &flags)
 }

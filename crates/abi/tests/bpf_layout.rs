@@ -6,7 +6,8 @@ use std::mem::offset_of;
 
 use abi::bpf::{
     Instruction, LinkCreate, LinkUpdate, MapBatch, MapCreate, MapElement, MapInfo, MapType,
-    ObjectId, ObjectInfo, ProgramInfo, ProgramLoad, ProgramTestRun, RawTracepoint, SockFilter,
+    ObjectId, ObjectInfo, ProgramInfo, ProgramLoad, ProgramQuery, ProgramTestRun, RawTracepoint,
+    SockFilter,
 };
 use abi::ring_buffer::{BUSY, HEADER_BYTES};
 use c_layout::assert_as_in_c;
@@ -115,6 +116,31 @@ fn structs_lie_as_in_the_kernels_headers() {
             offset_of!(SockFilter, jf),
         ),
         ("offsetof(struct sock_filter, k)", offset_of!(SockFilter, k)),
+    ];
+    assert_as_in_c(HEADERS, &pairs);
+}
+
+#[test]
+fn a_query_lies_as_in_the_kernels_header() {
+    let pairs = [
+        (
+            "at(query.target_fd)",
+            offset_of!(ProgramQuery, target_ifindex),
+        ),
+        (
+            "at(query.attach_type)",
+            offset_of!(ProgramQuery, attach_type),
+        ),
+        (
+            "at(query.query_flags)",
+            offset_of!(ProgramQuery, query_flags),
+        ),
+        (
+            "at(query.attach_flags)",
+            offset_of!(ProgramQuery, attach_flags),
+        ),
+        ("at(query.prog_ids)", offset_of!(ProgramQuery, program_ids)),
+        ("at(query.prog_cnt)", offset_of!(ProgramQuery, count)),
     ];
     assert_as_in_c(HEADERS, &pairs);
 }

@@ -55,6 +55,8 @@ pub type Insn<'map> = filter::ebpf::Insn<std::os::fd::BorrowedFd<'map>>;
 
 pub use sampling::{Probability, Sampler, SamplerPlaces, Sampling};
 pub use table::{CounterTable, TableOptions, WhenFull};
-pub use tc::{TcAttach, TcAttachError, TcLink, TcPlace};
-pub use xdp::{HoldingProcess, XdpAttachError, XdpHolder, XdpLink, XdpMode, XdpMtu, XdpPlace};
+pub use tc::{TcAttach, TcAttachError, TcLink, TcPlace, tcx_programs};
+pub use xdp::{
+    HoldingProcess, XdpAttachError, XdpHolder, XdpLink, XdpMode, XdpMtu, XdpPlace, program_name,
+};
 pub use xsk::{Others, Redirect, RedirectCounts, RedirectError, RedirectOptions};

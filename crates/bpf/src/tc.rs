@@ -91,6 +91,21 @@ impl std::error::Error for TcAttachError {
     }
 }
 
+/// The numbers of the programs that tcx runs at `place` of interface `ifindex` of the calling thread's
+/// network namespace, in their order.
+///
+/// # Errors
+/// ENODEV; EINVAL before Linux 6.6.
+/// # Privileges
+/// `CAP_NET_ADMIN`.
+pub fn tcx_programs(ifindex: u32, place: TcPlace) -> io::Result<Vec<u32>> {
+    let place = match place {
+        TcPlace::Ingress => BPF_TCX_INGRESS,
+        TcPlace::Egress => BPF_TCX_EGRESS,
+    };
+    abi::bpf::tcx_programs(ifindex, place)
+}
+
 impl TcLink {
     /// Attaches `program` to interface `ifindex` of the calling thread's network namespace, after the
     /// programs that are there, in the way this kernel has. It goes on to the next one by returning -1.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use abi::bpf::{XDP_FLAGS_DRV_MODE, XDP_FLAGS_SKB_MODE, create_xdp_link, update_link};
 
-pub use self::holder::{HoldingProcess, XdpHolder};
+pub use self::holder::{HoldingProcess, XdpHolder, program_name};
 pub use self::mtu::XdpMtu;
 use crate::program::Program;
 

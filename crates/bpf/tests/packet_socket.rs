@@ -51,7 +51,14 @@ fn the_direction_is_kept_out_of_the_count() {
         sampling: None,
     };
     let outgoing = CountingFilter::load(&filter, &outgoing).unwrap();
+    let incoming = Options {
+        snaplen,
+        direction: Direction::Incoming,
+        sampling: None,
+    };
+    let incoming = CountingFilter::load(&filter, &incoming).unwrap();
     let both_socket = capture("lo", with_counting(&both));
+    let _incoming_socket = capture("lo", with_counting(&incoming));
     let outgoing_socket = capture("lo", with_counting(&outgoing));
 
     let receiver = UdpSocket::bind("127.0.0.1:0").unwrap();
@@ -66,6 +73,7 @@ fn the_direction_is_kept_out_of_the_count() {
     assert_eq!(both.counts().unwrap().accepted, 40);
     assert_eq!(outgoing.counts().unwrap().offered, 20);
     assert_eq!(outgoing.counts().unwrap().accepted, 20);
+    assert_eq!(incoming.counts().unwrap().offered, 20);
     let frames = received(&outgoing_socket);
     assert_eq!(frames.len(), 20);
     assert!(

@@ -60,6 +60,26 @@ fn the_summary_has_the_promised_keys() {
     }
 }
 
+/// With a short snaplen the ring tells the delivery.
+#[test]
+fn files_get_batches_and_who_watches_does_not_wait_for_them() {
+    let scene = Scene::new();
+    let file = scene.file("file.pcapng");
+    for (flags, backend) in [
+        (&["-w", &*file][..], "packet-v3"),
+        (&[], "packet-v2"),
+        (&["--timeout", "5ms"], "packet-v3"),
+        (&["--min-bytes", "64k"], "packet-v3"),
+        (&["--latency-target", "1ms"], "packet-v2"),
+    ] {
+        let running = start(&scene.right, &[&["-s", "96", "-c", "3"], flags].concat());
+        scene.send(&frames(3, 70));
+        let ended = running.finish();
+        ended.exit(0);
+        assert_eq!(ended.summary().0["backend"], backend, "{flags:?}");
+    }
+}
+
 #[test]
 fn the_start_event_tells_what_is_captured() {
     let scene = Scene::new();

@@ -23,7 +23,7 @@ fn wrong_usage_is_one_line_and_status_2() {
             "possible values: immediate, batch, adaptive",
         ),
         (
-            &["--latency-target", "1ms"],
+            &["--delivery", "batch", "--latency-target", "1ms"],
             "--latency-target needs --delivery adaptive",
         ),
         (

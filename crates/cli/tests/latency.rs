@@ -55,6 +55,10 @@ fn the_summary_has_every_packet_in_its_percentiles_and_its_histogram() {
             (summary.number("packets"), summary.number("delivered")),
             (500, 500)
         );
+        // A veth's driver does not stamp.
+        assert!(summary.0["nic_to_kernel"].is_null());
+        let missing = "the driver does not stamp received packets";
+        assert_eq!(summary.0["nic_to_kernel_missing"], missing);
         assert_eq!(summary.all_lost(), 0);
         assert_eq!(
             (&summary.0["backend"], &summary.0["setting"]),

@@ -28,10 +28,25 @@ impl Account {
     }
 
     /// Adds what the kernel counted since it was last asked: reading clears its 32-bit counters.
-    pub(crate) fn add(&mut self, since: TpacketStats) {
+    pub(crate) fn count(&mut self, since: TpacketStats) {
         self.accepted += since.packets as u64;
         self.dropped += since.drops as u64;
         self.freezes += since.freeze_q_cnt as u64;
+    }
+}
+
+/// The packets of two rings.
+impl std::ops::Add for Account {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            accepted: self.accepted + other.accepted,
+            dropped: self.dropped + other.dropped,
+            freezes: self.freezes + other.freezes,
+            delivered: self.delivered + other.delivered,
+            unreadable: self.unreadable + other.unreadable,
+        }
     }
 }
 
@@ -43,7 +58,7 @@ mod tests {
     fn counters_grow_past_32_bits() {
         let mut account = Account::default();
         for _ in 0..3 {
-            account.add(TpacketStats {
+            account.count(TpacketStats {
                 packets: u32::MAX,
                 drops: 1 << 31,
                 freeze_q_cnt: 1,

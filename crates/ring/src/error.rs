@@ -138,6 +138,11 @@ pub enum OpenError {
         /// Its hardware type (`ARPHRD_*`, `net/if_arp.h`).
         hatype: u16,
     },
+    /// A ring takes over, and the one before it is still there.
+    Busy {
+        /// The interface.
+        link: String,
+    },
 }
 
 impl fmt::Display for OpenError {
@@ -151,6 +156,9 @@ impl fmt::Display for OpenError {
                     "cannot tell the link layer of {link}: hardware type {hatype}"
                 )
             }
+            Self::Busy { link } => {
+                write!(f, "the ring of {link} is being replaced already")
+            }
         }
     }
 }
@@ -159,7 +167,7 @@ impl Error for OpenError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
             Self::Setup(error) => error.source(),
-            Self::Option(_) | Self::LinkLayer { .. } => None,
+            Self::Option(_) | Self::LinkLayer { .. } | Self::Busy { .. } => None,
         }
     }
 }

@@ -33,7 +33,12 @@ const fn op(code: u16, k: u32) -> SockFilter {
 
 /// Refuses every packet.
 pub(crate) fn nothing() -> Vec<SockFilter> {
-    vec![op(RET_K, 0)]
+    answer(0)
+}
+
+/// Gives every packet the same answer.
+pub(crate) fn answer(number: u32) -> Vec<SockFilter> {
+    vec![op(RET_K, number)]
 }
 
 /// Takes `snaplen` bytes of what `program` takes (everything, if there is none), unless it is

@@ -6,7 +6,7 @@
 //! [`RingBuffer`] is memory into which an XDP program copies packets that go on to the stack. A
 //! [`Batch`] of any lends what the kernel has handed over, without a copy or a system call;
 //! dropping it hands the memory back. [`Account`] says what became of every packet the ring was
-//! offered.
+//! offered. A [`Relay`] replaces a packet ring by another while packets come.
 //!
 //! The ring sleeps and wakes for nobody: its descriptor ([`std::os::fd::AsFd`]) becomes readable
 //! when there is work, in whatever event loop its owner has. It knows nothing of files or screens.
@@ -20,6 +20,7 @@ mod geometry;
 mod options;
 mod packet;
 mod prefetch;
+mod relay;
 mod ring;
 mod setup;
 mod xdp;
@@ -33,6 +34,7 @@ pub use options::{
     TimestampSource,
 };
 pub use packet::Packet;
+pub use relay::{Relay, Successor};
 pub use ring::{Link, PacketRing};
 pub use setup::link_type;
 pub use xdp::{BusyPoll, XdpOpenError, XdpOptions, XdpRing, XdpSetupError, XdpStep, ZeroCopy};

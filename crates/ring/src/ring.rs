@@ -18,7 +18,8 @@ use crate::error::OpenError;
 use crate::filter;
 use crate::geometry::Geometry;
 use crate::options::{Backend, Options};
-use crate::setup;
+use crate::relay::Turn;
+use crate::setup::{self, Place};
 
 /// Frames that a V2 batch covers at most, so that memory goes back to the kernel steadily.
 const MAX_FRAMES: usize = 256;
@@ -52,6 +53,8 @@ pub struct PacketRing {
     /// Drops that no batch has reported yet.
     pub(crate) unreported: u64,
     pub(crate) link: Link,
+    /// Of a ring in a [`Relay`](crate::Relay). Its end comes after that of the memory and of the socket.
+    pub(crate) turn: Option<Turn>,
 }
 
 impl PacketRing {
@@ -71,7 +74,7 @@ impl PacketRing {
     /// # Source
     /// `packet_set_ring`, net/packet/af_packet.c; Documentation/networking/packet_mmap.rst.
     pub fn open(link: &str, options: &Options) -> Result<Self, OpenError> {
-        setup::open(link, options)
+        setup::open(link, options, Place::Alone)
     }
 
     /// The interface it receives from.
@@ -214,7 +217,7 @@ impl PacketRing {
     pub fn refresh(&mut self) -> io::Result<()> {
         let since: TpacketStats =
             socket::option(self.socket.as_fd(), SOL_PACKET, PACKET_STATISTICS)?;
-        self.account.add(since);
+        self.account.count(since);
         self.unreported += since.drops as u64;
         Ok(())
     }
@@ -228,6 +231,28 @@ impl PacketRing {
     /// What setsockopt(2) says.
     pub fn stop(&self) -> io::Result<()> {
         attach_classic(self.socket.as_fd(), &filter::nothing())
+    }
+
+    /// Goes on where `before` ends: this ring's account has its packets too from here on.
+    ///
+    /// The memory of `before` is free then. What it still holds is lost, and counts as waiting for ever;
+    /// see [`PacketRing::is_at_end`].
+    pub fn follow(&mut self, before: Self) {
+        self.account = self.account + before.account;
+        self.unreported += before.unreported;
+        drop(before);
+    }
+
+    /// Whether every packet that came into the ring has been read, as of now. It stays so if no more can
+    /// come: after [`PacketRing::stop`] or once another ring [took over](crate::Successor::take_over).
+    ///
+    /// Cost: a system call.
+    ///
+    /// # Errors
+    /// What getsockopt(2) says.
+    pub fn is_at_end(&mut self) -> io::Result<bool> {
+        self.refresh()?;
+        Ok(self.account.waiting() == 0)
     }
 
     /// Takes the pending error of the socket, for which its descriptor polls as `POLLERR`.

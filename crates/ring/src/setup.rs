@@ -5,9 +5,10 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use abi::bpf::attach_classic;
 use abi::packet::{
-    PACKET_ADD_MEMBERSHIP, PACKET_FANOUT, PACKET_IGNORE_OUTGOING, PACKET_MR_PROMISC,
-    PACKET_RESERVE, PACKET_RX_RING, PACKET_TIMESTAMP, PACKET_VERSION, PacketMreq,
-    SOF_TIMESTAMPING_RAW_HARDWARE, SOL_PACKET, TPACKET_V2, TPACKET_V3, TpacketReq, TpacketReq3,
+    PACKET_ADD_MEMBERSHIP, PACKET_FANOUT, PACKET_FANOUT_CBPF, PACKET_FANOUT_FLAG_IGNORE_OUTGOING,
+    PACKET_FANOUT_FLAG_UNIQUEID, PACKET_IGNORE_OUTGOING, PACKET_MR_PROMISC, PACKET_RESERVE,
+    PACKET_RX_RING, PACKET_TIMESTAMP, PACKET_VERSION, PacketMreq, SOF_TIMESTAMPING_RAW_HARDWARE,
+    SOL_PACKET, TPACKET_V2, TPACKET_V3, TpacketReq, TpacketReq3,
 };
 use abi::region::Region;
 use abi::socket::{self, set_option};
@@ -22,9 +23,24 @@ use crate::options::{
 };
 use crate::ring::{Link, PacketRing};
 
+/// Which place a ring has among those of its interface.
+#[derive(Clone, Copy)]
+pub(crate) enum Place<'r> {
+    /// It knows of no others, or of those that the options say.
+    Alone,
+    /// Others may follow it.
+    First,
+    /// It is to follow another, in this group.
+    After { link: &'r Link, group: u16 },
+}
+
 /// The socket is bound with a filter that refuses everything and gets the one asked for as the last
 /// step, so that no packet enters before direction, snaplen and fanout hold.
-pub(crate) fn open(name: &str, options: &Options) -> Result<PacketRing, OpenError> {
+pub(crate) fn open(
+    name: &str,
+    options: &Options,
+    place: Place<'_>,
+) -> Result<PacketRing, OpenError> {
     let geometry = Geometry::new(options)?;
     if options.timestamps == TimestampSource::Reader {
         return Err(OptionError::ReaderStamps.into());
@@ -39,11 +55,18 @@ pub(crate) fn open(name: &str, options: &Options) -> Result<PacketRing, OpenErro
 
     let socket = socket::packet_socket().map_err(at(Step::Socket))?;
     let fd = socket.as_fd();
-    let index = socket::link_index(fd, name).map_err(at(Step::Link))?;
+    let index = match place {
+        // Its name may be another's by now.
+        Place::After { link, .. } => link.index,
+        Place::Alone | Place::First => socket::link_index(fd, name).map_err(at(Step::Link))?,
+    };
     attach_classic(fd, &filter::nothing()).map_err(at(Step::Filter))?;
     select_version(fd, geometry.backend).map_err(at(Step::Version))?;
     if options.timestamps == TimestampSource::Hardware {
-        stamp_in_hardware(fd, name).map_err(at(Step::Timestamps))?;
+        if !matches!(place, Place::After { .. }) {
+            stamp_all_received(fd, name).map_err(at(Step::Timestamps))?;
+        }
+        take_hardware_stamps(fd).map_err(at(Step::Timestamps))?;
     }
     request_ring(fd, &geometry).map_err(at(Step::Ring))?;
     let region = Region::map(fd, geometry.bytes()).map_err(at(Step::Map))?;
@@ -55,10 +78,16 @@ pub(crate) fn open(name: &str, options: &Options) -> Result<PacketRing, OpenErro
     }
     let is_unwanted = outgoing_is_unwanted(options.direction, &link);
     ignore_outgoing(fd, is_unwanted).map_err(at(Step::Direction))?;
-    if let Some(fanout) = options.fanout {
-        join(fd, fanout).map_err(at(Step::Fanout))?;
+    let group = match place {
+        Place::Alone => options.fanout.map(share),
+        Place::First => Some(PACKET_FANOUT_FLAG_UNIQUEID << 16 | relay(options, &link)),
+        Place::After { group, .. } => Some(relay(options, &link) | u32::from(group)),
+    };
+    if let Some(group) = group {
+        set_option(fd, SOL_PACKET, PACKET_FANOUT, &group).map_err(at(Step::Fanout))?;
     }
-    attach(fd, options, is_unwanted).map_err(at(Step::Filter))?;
+    let is_refused = is_unwanted && group.is_some();
+    attach(fd, options, is_refused).map_err(at(Step::Filter))?;
 
     let account = Account::default();
     let snaplen = options.snaplen;
@@ -71,6 +100,7 @@ pub(crate) fn open(name: &str, options: &Options) -> Result<PacketRing, OpenErro
         account,
         unreported: 0,
         link,
+        turn: None,
     })
 }
 
@@ -83,8 +113,7 @@ fn select_version(fd: BorrowedFd<'_>, backend: Backend) -> io::Result<()> {
     set_option(fd, SOL_PACKET, PACKET_RESERVE, &RESERVE_BYTES)
 }
 
-fn stamp_in_hardware(fd: BorrowedFd<'_>, name: &str) -> io::Result<()> {
-    stamp_all_received(fd, name)?;
+fn take_hardware_stamps(fd: BorrowedFd<'_>) -> io::Result<()> {
     set_option(
         fd,
         SOL_PACKET,
@@ -146,27 +175,33 @@ fn ignore_outgoing(fd: BorrowedFd<'_>, ignore: bool) -> io::Result<()> {
     set_option(fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, &i32::from(ignore))
 }
 
-fn join(fd: BorrowedFd<'_>, fanout: Fanout) -> io::Result<()> {
+/// The option that joins a group among whose members packets are shared out.
+fn share(fanout: Fanout) -> u32 {
     let mode: u32 = match fanout.mode {
         FanoutMode::Hash => 0,
         FanoutMode::RoundRobin => 1,
         FanoutMode::Cpu => 2,
         FanoutMode::Queue => 5,
     };
-    set_option(
-        fd,
-        SOL_PACKET,
-        PACKET_FANOUT,
-        &(mode << 16 | fanout.group as u32),
-    )
+    mode << 16 | u32::from(fanout.group)
+}
+
+/// The option that joins a group whose members take over from each other, but for its number.
+fn relay(options: &Options, link: &Link) -> u32 {
+    let ignores = if outgoing_is_unwanted(options.direction, link) {
+        PACKET_FANOUT_FLAG_IGNORE_OUTGOING
+    } else {
+        0
+    };
+    (PACKET_FANOUT_CBPF | ignores) << 16
 }
 
 /// A fanout group takes packets in place of its members and knows nothing of their
 /// `PACKET_IGNORE_OUTGOING` (`fanout_add`, net/packet/af_packet.c), so there the filter does it.
-fn attach(fd: BorrowedFd<'_>, options: &Options, outgoing_is_unwanted: bool) -> io::Result<()> {
+fn attach(fd: BorrowedFd<'_>, options: &Options, outgoing_is_refused: bool) -> io::Result<()> {
     let refused = match options.direction {
         DirectionFilter::Out => Refused::Incoming,
-        _ if outgoing_is_unwanted && options.fanout.is_some() => Refused::Outgoing,
+        _ if outgoing_is_refused => Refused::Outgoing,
         _ => Refused::Nothing,
     };
     let classic = |program| attach_classic(fd, &filter::classic(refused, options.snaplen, program));

@@ -3,6 +3,7 @@
 use std::fs;
 use std::process::Command;
 
+use bpf::{Insn, Program, ProgramKind, Reg, TcLink, TcPlace, XdpLink, XdpPlace};
 use lab::{Host, Net};
 use netlink::{Gro, Link};
 use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
@@ -179,6 +180,41 @@ fn tight_limits_of_icmp_are_found() {
     let remedy = &finding(&report, "icmp-echo").remedy;
     assert_eq!(*remedy, ["sysctl -w net.ipv4.icmp_echo_ignore_all=0"]);
     assert_eq!(finding(&report, "icmp-rate").fix.len(), 1);
+}
+
+/// Programs of somebody else: those of this test.
+#[test]
+fn programs_on_the_interface_are_found_and_named() {
+    let [_left, right] = Net::new().pair();
+    let index = right.interface().index.0;
+    let load = |kind, name, verdict| {
+        let code = [Insn::mov(Reg::R0, verdict), Insn::Exit];
+        Program::load(kind, name, &code).expect("a program")
+    };
+    let xdp = load(ProgramKind::Xdp, "pass_xdp", 2);
+    let tc = load(ProgramKind::Tc, "pass_tc", -1);
+    let links = right.run(|| {
+        let xdp = XdpLink::attach(&xdp, index, XdpPlace::Native).expect("it is attached");
+        let tc = TcLink::attach(&tc, index, TcPlace::Egress).expect("it is attached");
+        (xdp, tc)
+    });
+    let report = look(&right);
+    assert_eq!(faults(&report), [("xdp-program", Severity::Warning)]);
+    let seen = &finding(&report, "xdp-program").seen;
+    let (number, process) = (xdp.id().expect("a number"), std::process::id());
+    assert!(
+        seen.contains(&format!("program {number} (pass_xdp)")),
+        "{seen}"
+    );
+    assert!(seen.contains(&format!("process {process}")), "{seen}");
+    let seen = &finding(&report, "tc-program").seen;
+    let number = tc.id().expect("a number");
+    assert!(
+        seen.ends_with(&format!("at egress: {number} (pass_tc)")),
+        "{seen}"
+    );
+    drop(links);
+    assert_eq!(faults(&look(&right)), []);
 }
 
 /// The kernel shows how an interface is polled in a sysfs of its namespace.

@@ -67,6 +67,14 @@ impl Kind {
         }
     }
 
+    /// Whether it wakes for each packet while they are rare.
+    pub fn wakes_for_each(self) -> bool {
+        matches!(
+            self,
+            Self::V2Poll | Self::Immediate | Self::Adaptive200 | Self::LibpcapImmediate
+        )
+    }
+
     /// What tapline is asked for.
     pub fn delivery(self) -> (Option<Backend>, Delivery) {
         let adaptive = |us| Delivery::Adaptive {

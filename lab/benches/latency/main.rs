@@ -1,15 +1,15 @@
 //! How soon packets reach a reader, and what that costs: tapline's ways of delivery beside a plain loop
 //! of poll(2) over TPACKET_V2, libpcap, tcpdump and dumpcap, in one run.
 //!
-//! `cargo bench -p tapline-lab --bench latency -- [--rounds N | --quick] [--json]` needs root, two
+//! `cargo bench -p tapline-lab --bench latency -- [--rounds N | --quick] [--sparse] [--json]` needs root, two
 //! processors and libpcap.
 //!
 //! ```text
 //! processor 0: sender, a frame at a time ─▶ veth ┃ veth ─▶ packet socket     processor 1: the reader
 //! ```
 //!
-//! Readers take turns at every task, so that whatever else the machine does falls on all of them, and
-//! what is compared are medians of the rounds. A delay is the time from the kernel's stamp to the moment
+//! Readers take turns at every task, where packets are rare several short ones a round, so that whatever
+//! else the machine does falls on all of them, and what is compared are medians of the turns. A delay is the time from the kernel's stamp to the moment
 //! the reader has the packet; of tcpdump and dumpcap, the moment it comes out of their pipe. The cost is
 //! the processor time of the reader's thread or process while frames are sent.
 
@@ -25,11 +25,9 @@ mod task;
 
 use std::process::ExitCode;
 
-use kind::Kind;
 use options::Options;
 use report::Report;
 use rig::Rig;
-use task::Task;
 
 fn main() -> ExitCode {
     let options = match Options::parse(std::env::args().skip(1)) {
@@ -45,13 +43,15 @@ fn main() -> ExitCode {
     let mut report = Report::default();
     for round in 1..=options.rounds {
         eprintln!("bench: round {round} of {}", options.rounds);
-        for task in Task::ALL {
-            for kind in Kind::ALL.into_iter().filter(|kind| kind.is_for(task)) {
-                let trial = task::run(&rig, task, kind);
-                if options.json {
-                    println!("{}", trial.json(round, task, kind));
+        for task in options.tasks() {
+            for _ in 0..task.turns() {
+                for kind in options.kinds().filter(|kind| kind.is_for(task)) {
+                    let trial = task::run(&rig, task, kind);
+                    if options.json {
+                        println!("{}", trial.json(round, task, kind));
+                    }
+                    report.add(task, kind, trial);
                 }
-                report.add(task, kind, trial);
             }
         }
     }

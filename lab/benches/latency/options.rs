@@ -1,7 +1,9 @@
 //! What was asked for.
 
-pub const USAGE: &str =
-    "usage: cargo bench -p tapline-lab --bench latency -- [--rounds N | --quick] [--json]";
+use crate::kind::Kind;
+use crate::task::Task;
+
+pub const USAGE: &str = "usage: cargo bench -p tapline-lab --bench latency -- [--rounds N | --quick] [--sparse] [--json]";
 
 const ROUNDS: u32 = 3;
 const MOST_ROUNDS: u32 = 1000;
@@ -10,6 +12,8 @@ const MOST_ROUNDS: u32 = 1000;
 pub struct Options {
     pub rounds: u32,
     pub json: bool,
+    /// Rare packets only, and readers that wake for each: many turns in little time.
+    pub sparse: bool,
 }
 
 impl Options {
@@ -18,12 +22,14 @@ impl Options {
         let mut options = Self {
             rounds: ROUNDS,
             json: false,
+            sparse: false,
         };
         let mut is_bench = false;
         while let Some(argument) = arguments.next() {
             match argument.as_str() {
                 "--bench" => is_bench = true,
                 "--json" => options.json = true,
+                "--sparse" => options.sparse = true,
                 "--quick" => options.rounds = 1,
                 "--rounds" => {
                     let value = arguments.next().unwrap_or_default();
@@ -38,5 +44,19 @@ impl Options {
             }
         }
         Ok(is_bench.then_some(options))
+    }
+
+    pub fn kinds(&self) -> impl Iterator<Item = Kind> {
+        let sparse = self.sparse;
+        Kind::ALL
+            .into_iter()
+            .filter(move |kind| !sparse || kind.wakes_for_each())
+    }
+
+    pub fn tasks(&self) -> impl Iterator<Item = Task> {
+        let sparse = self.sparse;
+        Task::ALL
+            .into_iter()
+            .filter(move |task| !sparse || *task == Task::Sparse)
     }
 }

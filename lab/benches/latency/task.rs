@@ -26,6 +26,14 @@ pub enum Task {
 impl Task {
     pub const ALL: [Self; 4] = [Self::Sparse, Self::Dense, Self::Stall, Self::Jump];
 
+    /// How often readers take turns in a round: where a delay is a wake-up, it drifts with the machine.
+    pub fn turns(self) -> usize {
+        match self {
+            Self::Sparse => 8,
+            Self::Dense | Self::Stall | Self::Jump => 1,
+        }
+    }
+
     pub fn name(self) -> &'static str {
         match self {
             Self::Sparse => "a packet every 5 to 15 ms",
@@ -99,7 +107,7 @@ fn send(rig: &Rig, task: Task) -> Duration {
     let steady =
         |rate_pps: u32, count: u32| (0..count).map(move |number| SECOND * number / rate_pps);
     match task {
-        Task::Sparse => rig.send_at(scattered().take(150)),
+        Task::Sparse => rig.send_at(scattered().take(40)),
         Task::Dense => rig.send_at(steady(100_000, 100_000)),
         Task::Stall => rig.send_at(steady(50_000, 75_000)),
         Task::Jump => {

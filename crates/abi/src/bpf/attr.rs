@@ -17,6 +17,7 @@ pub(super) const BPF_MAP_GET_FD_BY_ID: c_int = 14;
 pub(super) const BPF_OBJ_GET_INFO_BY_FD: c_int = 15;
 pub(super) const BPF_RAW_TRACEPOINT_OPEN: c_int = 17;
 pub(super) const BPF_MAP_FREEZE: c_int = 22;
+pub(super) const BPF_PROG_QUERY: c_int = 16;
 pub(super) const BPF_MAP_LOOKUP_BATCH: c_int = 24;
 pub(super) const BPF_MAP_UPDATE_BATCH: c_int = 26;
 pub(super) const BPF_LINK_CREATE: c_int = 28;
@@ -215,6 +216,34 @@ pub struct LinkUpdate {
     pub flags: u32,
 }
 
+/// Arguments of `BPF_PROG_QUERY`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ProgramQuery {
+    /// Interface.
+    pub target_ifindex: u32,
+    /// `enum bpf_attach_type`.
+    pub attach_type: u32,
+    /// `BPF_F_QUERY_*`.
+    pub query_flags: u32,
+    /// Out: `BPF_F_*`.
+    pub attach_flags: u32,
+    /// Address of the numbers of programs.
+    pub program_ids: u64,
+    /// In: numbers there is room for; out: programs.
+    pub count: u32,
+    /// Unused.
+    pub padding: u32,
+    /// Address of a flag for each program; none is asked for.
+    pub program_attach_flags: u64,
+    /// Address of the numbers of their links; none is asked for.
+    pub link_ids: u64,
+    /// Address of a flag for each link; none is asked for.
+    pub link_attach_flags: u64,
+    /// Out: how often the list has changed.
+    pub revision: u64,
+}
+
 /// Argument of one command: its part of `union bpf_attr`.
 ///
 /// # Safety
@@ -241,6 +270,8 @@ unsafe impl Attr for ObjectId {}
 unsafe impl Attr for LinkCreate {}
 // SAFETY: u32 only: no padding.
 unsafe impl Attr for LinkUpdate {}
+// SAFETY: the u64s start at 16 and 32, and the pad before the latter is a field.
+unsafe impl Attr for ProgramQuery {}
 
 /// Calls bpf(2); the kernel may write answers into `attr`.
 ///

@@ -5,8 +5,8 @@ use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 use super::attr::{
-    BPF_LINK_CREATE, BPF_LINK_UPDATE, BPF_RAW_TRACEPOINT_OPEN, LinkCreate, LinkUpdate,
-    RawTracepoint, bpf,
+    BPF_LINK_CREATE, BPF_LINK_UPDATE, BPF_PROG_QUERY, BPF_RAW_TRACEPOINT_OPEN, LinkCreate,
+    LinkUpdate, ProgramQuery, RawTracepoint, bpf,
 };
 
 /// Run the program in the network stack, after the driver ("generic XDP").
@@ -80,6 +80,35 @@ pub fn create_tcx_link(
     flags: u32,
 ) -> io::Result<OwnedFd> {
     create_link(program, ifindex, place, flags)
+}
+
+/// Programs that a place of tcx holds at most (`BPF_MPROG_MAX`, linux/bpf_mprog.h).
+const MAX_TCX_PROGRAMS: usize = 64;
+
+/// The numbers of the tc programs of interface `ifindex` at `place`, one of `BPF_TCX_*`, in the order in
+/// which they run.
+///
+/// # Errors
+/// ENODEV; EINVAL before Linux 6.6.
+/// # Privileges
+/// `CAP_NET_ADMIN`.
+/// # Source
+/// `bpf_mprog_query`, kernel/bpf/mprog.c.
+#[doc(alias = "BPF_PROG_QUERY")]
+pub fn tcx_programs(ifindex: u32, place: u32) -> io::Result<Vec<u32>> {
+    let mut ids = [0_u32; MAX_TCX_PROGRAMS];
+    let mut attr = ProgramQuery {
+        target_ifindex: ifindex,
+        attach_type: place,
+        program_ids: ids.as_mut_ptr() as u64,
+        count: ids.len() as u32,
+        ..ProgramQuery::default()
+    };
+    // SAFETY: the kernel writes at most `count` numbers to `program_ids`, which has so many; the other
+    // addresses are null, which it takes for "not asked for".
+    unsafe { bpf(BPF_PROG_QUERY, &mut attr) }?;
+    let count = (attr.count as usize).min(ids.len());
+    Ok(ids[..count].to_vec())
 }
 
 fn create_link(

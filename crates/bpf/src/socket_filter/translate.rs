@@ -45,6 +45,8 @@ pub enum Direction {
     Both,
     /// Those this host sends (`PACKET_OUTGOING`); others are refused and not counted.
     Outgoing,
+    /// Those this host does not send; others are refused and not counted.
+    Incoming,
 }
 
 /// What is done around the classic filter.
@@ -126,15 +128,15 @@ impl<'map> Translation<'map> {
         // Its place in `struct __sk_buff`.
         const PKT_TYPE: i16 = 4;
         self.push(Insn::mov(CONTEXT, Reg::R1));
-        if direction == Direction::Outgoing {
+        let is_other = match direction {
+            Direction::Both => None,
+            Direction::Outgoing => Some(Condition::NotEqual),
+            Direction::Incoming => Some(Condition::Equal),
+        };
+        if let Some(is_other) = is_other {
             self.push(Insn::load(Size::Word, Reg::R1, CONTEXT, PKT_TYPE));
             let other = self.refuse;
-            self.push(Insn::jump_if32(
-                Condition::NotEqual,
-                Reg::R1,
-                PACKET_OUTGOING,
-                other,
-            ));
+            self.push(Insn::jump_if32(is_other, Reg::R1, PACKET_OUTGOING, other));
         }
         self.push(Insn::store(Size::Word, Reg::R10, KEY, 0));
         self.push(Insn::mov(Reg::R2, Reg::R10));

@@ -49,6 +49,20 @@ pub struct HoldingProcess {
     pub name: String,
 }
 
+impl XdpHolder {
+    /// The program on interface `ifindex` of the calling thread's network namespace; `None` if there is
+    /// none.
+    ///
+    /// Looks at the descriptors of all processes where there is one.
+    ///
+    /// # Errors
+    /// ENODEV.
+    pub fn of(ifindex: u32) -> io::Result<Option<Self>> {
+        let attributes = ask_about(ifindex, None)?;
+        Ok(find(&attributes, IFLA_XDP).and_then(holder))
+    }
+}
+
 /// The name of an interface with these attributes and the program on it, as far as they can be known.
 pub(super) fn look(attributes: &[u8]) -> (Option<String>, Option<XdpHolder>) {
     let name = find(attributes, IFLA_IFNAME).map(text);
@@ -84,7 +98,8 @@ fn holder(xdp: &[u8]) -> Option<XdpHolder> {
     })
 }
 
-fn program_name(id: u32) -> Option<String> {
+/// The name of program `id`; `None` if it has none, or without `CAP_SYS_ADMIN`.
+pub fn program_name(id: u32) -> Option<String> {
     let program = open_id(ObjectKind::Program, id).ok()??;
     let name = program_info(program.as_fd()).ok()?.name();
     (!name.is_empty()).then_some(name)

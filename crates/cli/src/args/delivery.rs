@@ -10,7 +10,8 @@ use crate::units;
 #[derive(Args, Clone, Copy, Debug)]
 pub struct DeliveryArgs {
     /// How soon a packet is delivered: at once; when a batch has gathered; or at once while packets are
-    /// rare and several together when they are dense
+    /// rare and several together when they are dense [default of capture: batch into a file, in drop mode
+    /// and with --min-bytes or --timeout; adaptive otherwise]
     #[arg(long, value_enum)]
     pub delivery: Option<Delivery>,
 

@@ -76,12 +76,24 @@ pub fn options(args: &CaptureArgs) -> Result<Options, Failure> {
     })
 }
 
-/// The delivery if none was asked for. Who runs the driver does not sleep until a batch is there.
+/// The delivery if none was asked for. A file gains nothing from being early, and batches cost it less;
+/// somebody watches a pipe or a screen.
 fn usual(args: &CaptureArgs) -> Delivery {
-    match args.mode.busy_poll {
-        Some(_) => Delivery::Adaptive,
-        None => Delivery::Batch,
+    if args.mode.busy_poll.is_some() {
+        // Who runs the driver does not sleep until a batch is there.
+        return Delivery::Adaptive;
     }
+    let is_batch = args.delivery.min_bytes.is_some() || args.delivery.timeout.is_some();
+    if is_batch || args.mode.mode == Mode::Drop || is_into_file(args) {
+        Delivery::Batch
+    } else {
+        Delivery::Adaptive
+    }
+}
+
+fn is_into_file(args: &CaptureArgs) -> bool {
+    let path = args.output.write.as_ref();
+    path.is_some_and(|path| !output::is_stdout(path))
 }
 
 /// How long the reader spins if nothing is said: a driver that it runs is to be run again soon.
@@ -110,12 +122,13 @@ pub fn refuse_misplaced(args: DeliveryArgs, usual: Delivery) -> Result<(), Failu
     Err(Failure::new(Exit::Usage, line))
 }
 
-/// Somebody watches a pipe or a screen. A file can wait; a longer time then means that each block of
-/// the ring holds more of sparse traffic, and the ring more of a pause of the disk.
+/// A file can wait; a longer time then means that each block of the ring holds more of sparse traffic, and
+/// the ring more of a pause of the disk.
 fn default_timeout(args: &CaptureArgs) -> Duration {
-    match &args.output.write {
-        Some(path) if !output::is_stdout(path) => Duration::from_millis(100),
-        _ => Duration::from_millis(10),
+    if is_into_file(args) {
+        Duration::from_millis(100)
+    } else {
+        Duration::from_millis(10)
     }
 }
 

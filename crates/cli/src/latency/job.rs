@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tapline::capture::{Expression, Filter, Limits, Options};
-use tapline::latency::{Comparison, Meter, Setting};
+use tapline::latency::{Comparison, DeviceMeter, Meter, Setting};
 
+use super::device::Device;
 use super::report::{self, Summary};
 use super::watch::Watch;
 use crate::args::{BackendChoice, Delivery, LatencyArgs, TARGET};
@@ -29,8 +30,13 @@ pub fn run(args: &LatencyArgs) -> Result<Exit, Failure> {
 
 fn run_one(args: &LatencyArgs) -> Result<Exit, Failure> {
     let options = options(args)?;
+    let expression = match &options.filter {
+        Some(Filter::Expression(expression)) => Some(expression.clone()),
+        _ => None,
+    };
     let stop = signals::stop()?;
     let open = capture::open(options)?;
+    let device = DeviceMeter::open(&args.interface, expression.as_ref());
     let opened = open
         .links()
         .next()
@@ -40,9 +46,11 @@ fn run_one(args: &LatencyArgs) -> Result<Exit, Failure> {
     };
     let delivery = args.delivery.delivery.unwrap_or(Delivery::Adaptive);
     privilege::drop_unneeded(open.links().any(|link| link.filter.is_some()))?;
+    let device = Device::begin(device);
     report::start(args, backend, buffer_bytes)?;
     let mut meter = Meter::new(Watch::new(args));
     let outcome = open.run(&mut meter, &stop);
+    let device = device.finish();
     meter.observer.close();
     let summary = Summary {
         name: report::delivery_name(delivery),
@@ -51,6 +59,7 @@ fn run_one(args: &LatencyArgs) -> Result<Exit, Failure> {
         delays: &meter.delays,
         outcome: &outcome,
         reader: None,
+        device: Some(&device),
     };
     summary.show(args.json)?;
     capture::ended(&outcome.ended)?;

@@ -1,5 +1,6 @@
 //! `tapline latency`.
 
+mod device;
 mod job;
 mod report;
 mod watch;

@@ -8,6 +8,7 @@ use serde_json::Value;
 use tapline::capture::{Backend, Outcome};
 use tapline::latency::{Delays, Row};
 
+use super::device::Measured;
 use crate::args::{Delivery, LatencyArgs};
 use crate::capture::lost_json;
 use crate::json;
@@ -40,6 +41,8 @@ pub struct Summary<'a> {
     pub delays: &'a Delays,
     pub outcome: &'a Outcome,
     pub reader: Option<Reader>,
+    /// The way before the kernel's stamp; `None` where settings are compared.
+    pub device: Option<&'a Measured>,
 }
 
 /// Says that packets are measured from now on.
@@ -108,7 +111,9 @@ impl Summary<'_> {
             )?;
         }
         writeln!(out, "{}", percentiles(self.delays))?;
-        write!(out, "{}", bars(self.delays))
+        write!(out, "{}", bars(self.delays))?;
+        drop(out);
+        self.device.map_or(Ok(()), Measured::show)
     }
 
     fn json(&self) -> Value {
@@ -140,6 +145,9 @@ impl Summary<'_> {
                 })
                 .collect();
             extend(&mut value, serde_json::json!({ "histogram": buckets }));
+        }
+        if let Some(device) = self.device {
+            extend(&mut value, device.json());
         }
         value
     }
@@ -198,6 +206,7 @@ fn summary_of(row: &Row) -> Summary<'_> {
             cpu_share: row.cpu_share(),
             sleeps_per_s: row.sleeps_per_s(),
         }),
+        device: None,
     }
 }
 

@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use abi::bpf::SockFilter;
 use bpf::socket_filter::{self, CountingFilter, CountingFilterError};
 use filter::classic::Program;
-use ring::{DirectionFilter, OpenError, PacketRing, SetupError, Step};
+use ring::{DirectionFilter, OpenError, SetupError, Step};
 use rustix::io::Errno;
 
 use super::backend::Backend;
@@ -14,6 +14,7 @@ use super::exact::Exact;
 use super::filter::FilterPlace;
 use super::gate::Gate;
 use super::intake::{self, FallBack};
+use super::line::Line;
 use super::mirror;
 use super::mode::Mode;
 use super::options::Options;
@@ -33,6 +34,8 @@ pub(super) struct Attached {
     pub place: Option<FilterPlace>,
     /// Why it does not do with less, if it could.
     pub fall_back: Option<FallBack>,
+    /// Opens what is to follow the only ring.
+    pub line: Option<Line>,
 }
 
 impl Attached {
@@ -60,13 +63,14 @@ impl Attached {
                 })
             }
             Wanted::Everything => {
-                let ring = PacketRing::open(link, &ring_options(options, ring::Filter::All))?;
+                let (ring, line) = Line::open(link, ring_options(options, ring::Filter::All))?;
                 Ok(Self {
                     sources: vec![Source::Packet(ring)],
                     gate: Gate::Open,
                     exact: None,
                     place: None,
                     fall_back: None,
+                    line,
                 })
             }
             Wanted::Program(program) => Self::with_program(link, &program, options),
@@ -108,13 +112,14 @@ impl Attached {
         options: &Options,
     ) -> Result<Self, CaptureError> {
         let (filter, gate) = prepare(link, program, options)?;
-        let ring = PacketRing::open(link, &ring_options(options, filter))?;
+        let (ring, line) = Line::open(link, ring_options(options, filter))?;
         Ok(Self {
             sources: vec![Source::Packet(ring)],
             gate,
             exact: None,
             place: Some(FilterPlace::Kernel),
             fall_back: None,
+            line,
         })
     }
 
@@ -194,7 +199,9 @@ fn counting(
 ) -> Result<(ring::Filter, Gate), CountingFilterError> {
     let direction = match options.direction {
         DirectionFilter::Out => socket_filter::Direction::Outgoing,
-        DirectionFilter::In | DirectionFilter::Both => socket_filter::Direction::Both,
+        // Older kernels hand a group of rings what goes out, whatever its members say.
+        DirectionFilter::In => socket_filter::Direction::Incoming,
+        DirectionFilter::Both => socket_filter::Direction::Both,
     };
     // A ring refuses a snaplen of 0 itself.
     let snaplen = NonZeroU32::new(options.snaplen).unwrap_or(NonZeroU32::MIN);

@@ -17,6 +17,16 @@ use super::survey::State;
 use super::wait::nanoseconds;
 use crate::stop::Stop;
 
+/// After how long a block that is not full is handed over.
+pub(super) fn block_ns(delivery: Policy) -> u64 {
+    match delivery {
+        Policy::Batch { timeout: block, .. } | Policy::Adaptive { target: block } => {
+            nanoseconds(block)
+        }
+        _ => 0,
+    }
+}
+
 /// Longest time the end waits for packets that are on their way into the rings, beside the time
 /// after which the kernel hands over a block.
 const SETTLE: Duration = Duration::from_secs(1);
@@ -24,19 +34,22 @@ const SETTLE: Duration = Duration::from_secs(1);
 impl Capture {
     /// Closes the rings to new packets and hands over those that are in them or on their way.
     pub(super) fn settle<C: Consumer>(&mut self, delivery: &mut Delivery<'_, C>, stop: &Stop) {
+        // A change that is under way is complete then.
+        self.changer = None;
+        self.take_wish();
         for port in &mut self.ports {
             port.stop(&mut self.lanes);
         }
         self.waiter.remove_stop(stop);
-        let block_ns = match self.options.delivery {
-            Policy::Batch { timeout: block, .. } | Policy::Adaptive { target: block } => {
-                nanoseconds(block)
-            }
-            _ => 0,
-        };
-        let deadline_ns = monotonic_ns().saturating_add(block_ns + nanoseconds(SETTLE));
+        let block_ns = self.block_ns.max(block_ns(self.options.delivery));
+        let deadline_ns =
+            (monotonic_ns().saturating_add(block_ns)).saturating_add(nanoseconds(SETTLE));
         loop {
             while !delivery.round(&mut self.lanes).emptied && monotonic_ns() < deadline_ns {}
+            // A ring whose counters cannot be read stays, and the account tells what is left in it.
+            if self.advance().unwrap_or(false) {
+                continue;
+            }
             let states = self.ask();
             self.measure(&states, 0);
             let is_settled = |port: &Port| port.is_settled(&self.lanes);

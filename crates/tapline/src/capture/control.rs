@@ -1,81 +1,66 @@
 //! Changing a capture while it runs.
 
-use std::error::Error;
-use std::fmt;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
 use ring::Delivery;
 
-/// Changes how a capture delivers, from any thread while it runs; clones change the same capture.
+use super::change::{Change, ChangeError, Message};
+use super::wish::Wish;
+
+/// Changes how a capture delivers and how much it can hold, from any thread while it runs; clones change
+/// the same capture. No packet is lost by a change, and none comes twice.
+///
+/// Where a ring has to be replaced for it, another is opened beside it, with its memory, and takes over.
+/// Packets of the old one are handed over first; in TPACKET_V3 the last of them come when the time of
+/// their block is over, and until then younger ones gather in the new ring.
 #[derive(Clone, Debug)]
 pub struct Control {
     wish: Arc<Wish>,
-    /// Its rings gather packets by themselves, as they were told to when they were opened.
-    is_fixed: bool,
+    messages: Sender<Message>,
 }
-
-/// What the capture is to do next.
-#[derive(Debug, Default)]
-pub(super) struct Wish {
-    is_there: AtomicBool,
-    delivery: Mutex<Option<(Delivery, Duration)>>,
-}
-
-/// Delivery cannot be changed while the capture runs: a TPACKET_V3 ring gathers packets in blocks whose
-/// size and time are fixed when it is opened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct FixedDelivery;
-
-impl fmt::Display for FixedDelivery {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the blocks of a packet-v3 ring cannot be changed while it is read")
-    }
-}
-
-impl Error for FixedDelivery {}
 
 impl Control {
-    pub(super) fn new(wish: Arc<Wish>, is_fixed: bool) -> Self {
-        Self { wish, is_fixed }
+    pub(super) fn new(wish: Arc<Wish>, messages: Sender<Message>) -> Self {
+        Self { wish, messages }
     }
 
     /// From now on packets are delivered as `delivery` says, after a `spin` as in
-    /// [`Options`](super::Options). Packets that wait for a batch are handed over within a millisecond; none
-    /// is lost.
+    /// [`Options`](super::Options). Packets that wait for a batch are handed over within a millisecond.
+    ///
+    /// A TPACKET_V3 ring is replaced, by one that suits the delivery if the backend was left open; this
+    /// takes the kernel some ten milliseconds, for which it blocks.
     ///
     /// # Errors
-    /// [`FixedDelivery`] where a ring is TPACKET_V3.
-    pub fn set_delivery(&self, delivery: Delivery, spin: Duration) -> Result<(), FixedDelivery> {
-        if self.is_fixed {
-            return Err(FixedDelivery);
-        }
-        let place = self.wish.delivery.lock();
-        // A thread that panicked here left a value or none, both of which are whole.
-        let mut place = place.unwrap_or_else(PoisonError::into_inner);
-        *place = Some((delivery, spin));
-        // Under the lock, as where it is taken back, so that it says of each wish that it is there. The
-        // lock orders the wish itself, so `Relaxed` is enough.
-        self.wish.is_there.store(true, Ordering::Relaxed);
-        Ok(())
-    }
-}
-
-impl Wish {
-    /// Whether there is one. Costs a load.
-    pub fn is_there(&self) -> bool {
-        self.is_there.load(Ordering::Relaxed)
+    /// [`ChangeError`]; [`OpenError::Busy`](ring::OpenError::Busy) in it as long as the reader has not come to
+    /// the end of a ring replaced before ([`Control::wait`]).
+    pub fn set_delivery(&self, delivery: Delivery, spin: Duration) -> Result<(), ChangeError> {
+        self.change(Change::Delivery(delivery, spin))
     }
 
-    /// The latest one.
-    pub fn take(&self) -> Option<(Delivery, Duration)> {
-        if !self.is_there() {
-            return None;
-        }
-        let mut place = self.delivery.lock().unwrap_or_else(PoisonError::into_inner);
-        self.is_there.store(false, Ordering::Relaxed);
-        place.take()
+    /// From now on there is room for as many bytes in the ring of each interface, as `buffer_bytes` in
+    /// [`Options`](super::Options) says.
+    ///
+    /// Packet rings are replaced; it blocks as [`set_delivery`](Self::set_delivery) does.
+    ///
+    /// # Errors
+    /// As [`set_delivery`](Self::set_delivery), and [`ChangeError::Fixed`] for rings that are no packet
+    /// rings.
+    pub fn set_buffer(&self, bytes: usize) -> Result<(), ChangeError> {
+        self.change(Change::Buffer(bytes))
+    }
+
+    /// Waits until no packet is left in a ring that was replaced, and its memory is free, or until the
+    /// capture is over. Not for the thread that reads, since it would wait for itself.
+    pub fn wait(&self) {
+        self.wish.wait();
+    }
+
+    fn change(&self, change: Change) -> Result<(), ChangeError> {
+        let (answer, answered) = channel();
+        let message = Message::Change(change, answer);
+        self.messages.send(message).map_err(|_| ChangeError::Over)?;
+        answered.recv().unwrap_or(Err(ChangeError::Over))
     }
 }

@@ -82,6 +82,7 @@ pub(super) fn open(
         sources: buffers.into_sources(),
         gate: Gate::Taken(Some(attached), intake),
         exact: None,
+        line: None,
         place: selection.place(),
         fall_back: None,
     }))

@@ -10,22 +10,26 @@ use netlink::{IfIndex, Netlink};
 use store::model::Interface;
 use store::write::StatisticsSource;
 
+use super::change::Changer;
 use super::consumer::Consumer;
-use super::control::{Control, Wish};
+use super::control::Control;
 use super::delivery::{Delivery, Round};
 use super::describe;
 use super::error::CaptureError;
 use super::lane::Lane;
+use super::line::Changeable;
 use super::live::Live;
 use super::mode;
 use super::opened::OpenLink;
 use super::options::Options;
 use super::outcome::{Ended, Outcome};
+use super::pause::Step;
 use super::port::Port;
 use super::reader_time::ReaderTime;
 use super::survey::{Presence, State, Survey};
 use super::wait::{Waiter, Woken, nanoseconds};
 use super::wanted::Wanted;
+use super::wish::Wish;
 use crate::stop::Stop;
 
 /// Time between two looks after interfaces that end without a sign.
@@ -33,6 +37,9 @@ const LOOK_NS: u64 = 250_000_000;
 
 /// An open capture: packets gather in its rings from here on.
 pub struct Capture {
+    /// `None` as long as nobody asks for it. First, so that it does not hold the rings when they are
+    /// closed.
+    pub(super) changer: Option<Changer>,
     /// Before the lanes: programs are detached before their sockets are closed.
     pub(super) ports: Vec<Port>,
     pub(super) lanes: Vec<Lane>,
@@ -44,6 +51,8 @@ pub struct Capture {
     pub(super) options: Options,
     warnings: Vec<Warning>,
     pub(super) wish: Arc<Wish>,
+    /// The longest time of a block, of all rings that were replaced.
+    pub(super) block_ns: u64,
     start_ns: u64,
 }
 
@@ -87,8 +96,11 @@ impl Capture {
         for (number, lane) in lanes.iter().enumerate() {
             waiter.add(number, lane).map_err(wait)?;
         }
+        let wish = Arc::new(Wish::new().map_err(wait)?);
+        waiter.add_wish(&wish).map_err(wait)?;
         let start_ns = monotonic_ns();
         Ok(Self {
+            changer: None,
             ports,
             lanes,
             interfaces,
@@ -97,7 +109,8 @@ impl Capture {
             waiter,
             options,
             warnings,
-            wish: Arc::default(),
+            wish,
+            block_ns: 0,
             start_ns,
         })
     }
@@ -122,10 +135,22 @@ impl Capture {
         self.ports.iter().map(|port| port.opened(&self.lanes))
     }
 
-    /// What changes its delivery while it runs.
-    pub fn control(&self) -> Control {
-        let is_fixed = |lane: &Lane| !lane.source.wakes_early();
-        Control::new(self.wish.clone(), self.lanes.iter().any(is_fixed))
+    /// What changes it while it runs.
+    ///
+    /// The first call starts a thread, which opens rings in the network namespace and with the privileges
+    /// of the calling thread: they have to be those with which the capture was opened.
+    pub fn control(&mut self) -> Control {
+        let (options, lanes, ports) = (&self.options, &self.lanes, &mut self.ports);
+        let changer = self.changer.get_or_insert_with(|| {
+            let now = Changeable {
+                delivery: options.delivery,
+                spin: options.spin,
+                buffer_bytes: options.buffer_bytes,
+            };
+            let places = ports.iter_mut().flat_map(|port| port.change(lanes));
+            Changer::begin(places.collect(), now, self.wish.clone())
+        });
+        Control::new(self.wish.clone(), changer.messages())
     }
 
     /// Counters of the interfaces for files that end while the capture goes on: packets delivered up
@@ -191,22 +216,29 @@ impl Capture {
         let survey = self.survey()?;
         let mut pause = self.new_pause();
         loop {
-            if let Some((delivery, spin)) = self.wish.take() {
-                (self.options.delivery, self.options.spin) = (delivery, spin);
-                // The one before it is over first: both set the thread's timer.
-                drop(pause);
-                pause = self.new_pause();
-            }
-            let round = if pause.holds_back(&self.lanes) {
+            let mut is_changed = self.take_wish();
+            let is_replacing = self.lanes.iter().any(|lane| lane.next.is_some());
+            let round = if !is_replacing && pause.holds_back(&self.lanes) {
                 Round::EMPTY
             } else {
                 delivery.round(&mut self.lanes)
             };
+            is_changed |= is_replacing && self.advance()?;
+            if is_changed {
+                // The one before it is over first: both set the thread's timer.
+                drop(pause);
+                pause = self.new_pause();
+            }
             if delivery.wanted == 0 {
                 return Ok(Ended::Packets);
             }
             let now_ns = monotonic_ns();
-            let step = pause.after(now_ns, round);
+            let step = match pause.after(now_ns, round) {
+                _ if is_changed => Step::On,
+                // What is left of a ring that is replaced waits for nothing else.
+                step if is_replacing && step.is_pause() => Step::ForPacket,
+                step => step,
+            };
             if step.is_pause() {
                 delivery.try_to(|consumer| consumer.idle(realtime_ns()));
             }

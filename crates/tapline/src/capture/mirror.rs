@@ -93,6 +93,7 @@ pub(super) fn open(
         sources: buffers.into_sources(),
         gate: Gate::Mirrored(mirror, Some(attached)),
         exact: None,
+        line: None,
         place: selection.place(),
         fall_back: None,
     })

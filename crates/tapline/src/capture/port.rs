@@ -9,12 +9,14 @@ use ring::{DirectionFilter, Link, TimestampSource};
 
 use super::account::Lost;
 use super::attach::Attached;
+use super::change::Place;
 use super::counters::Counters;
 use super::error::CaptureError;
 use super::filter::FilterPlace;
 use super::gate::Gate;
 use super::intake::FallBack;
 use super::lane::Lane;
+use super::line::Line;
 use super::opened::OpenLink;
 use super::options::Options;
 use super::reading::Reading;
@@ -36,6 +38,8 @@ pub(super) struct Port {
     pub sockets: Option<Sockets>,
     /// Why it has them, if it could do with less.
     pub fall_back: Option<FallBack>,
+    /// Opens what is to follow the ring of its only lane.
+    line: Option<Line>,
     gate: Gate,
     direction: DirectionFilter,
     /// `None` where the interface does not tell.
@@ -59,13 +63,20 @@ impl Port {
             return Err(CaptureError::LinkDown { link });
         }
         let kind = found.as_ref().and_then(|link| link.kind_name());
-        let attached = Attached::open(name, kind, wanted, options)?;
+        let is_loopback = found.as_ref().is_some_and(|link| link.is_loopback());
+        let mut options = options.clone();
+        if is_loopback && options.direction == DirectionFilter::Both {
+            // Each packet passes twice there, and stands for both as it comes in.
+            options.direction = DirectionFilter::In;
+        }
+        let attached = Attached::open(name, kind, wanted, &options)?;
         let at_start = found.and_then(|link| link.statistics);
         let counters = Arc::new(Counters::begin());
         let first = lanes.len();
         let mut exact = attached.exact;
         lanes.extend(attached.sources.into_iter().map(|source| Lane {
             source,
+            next: None,
             reading: Reading {
                 exact: exact.take(),
                 ..Reading::default()
@@ -81,6 +92,7 @@ impl Port {
             xdp_mode: attached.gate.xdp().map(XdpLink::mode),
             sockets: Sockets::of(&lanes[first..]),
             fall_back: attached.fall_back,
+            line: attached.line,
             gate: attached.gate,
             direction: options.direction,
             at_start,
@@ -106,6 +118,13 @@ impl Port {
         }
     }
 
+    /// What each of its lanes can be changed with.
+    pub fn change(&mut self, lanes: &[Lane]) -> Vec<Place> {
+        let mut line = self.line.take();
+        let place = |lane: &Lane| line.take().ok_or(lane.source.backend());
+        self.own(lanes).iter().map(place).collect()
+    }
+
     /// Whether nothing wakes a sleeper when it goes down or away: an AF_XDP socket does not poll as
     /// broken.
     pub fn ends_silently(&self) -> bool {
@@ -121,7 +140,7 @@ impl Port {
     pub fn stop(&mut self, lanes: &mut [Lane]) {
         self.gate.stop();
         for lane in self.own_mut(lanes) {
-            lane.source.stop();
+            lane.stop();
         }
     }
 
@@ -164,12 +183,12 @@ impl Port {
     pub fn measure(&mut self, lanes: &mut [Lane], now: Option<LinkStatistics>) {
         let lanes = self.own_mut(lanes);
         for lane in lanes.iter_mut() {
-            lane.source.refresh();
+            lane.refresh();
         }
         let passed = self.gate.passed();
         let by_reader = |lane: &Lane| lane.reading.refused + lane.reading.surplus;
         let by_reader: u64 = lanes.iter().map(by_reader).sum();
-        let dropped = |lane: &Lane| lane.source.account().dropped;
+        let dropped = |lane: &Lane| lane.account().dropped;
         let since = |pick: fn(&LinkStatistics) -> u64| match self.direction {
             // What is lost on the way in was not on offer.
             DirectionFilter::Out => Some(0),
@@ -198,10 +217,7 @@ impl Port {
         let lanes = self.own(lanes);
         let let_in = self.gate.passed().let_in;
         let arrived = let_in.is_none_or(|let_in| let_in == accepted(lanes));
-        arrived
-            && lanes
-                .iter()
-                .all(|lane| lane.source.account().waiting() == 0)
+        arrived && lanes.iter().all(|lane| lane.account().waiting() == 0)
     }
 
     /// Counts what is still in the rings as left behind, and what never came into them as lost by the
@@ -209,7 +225,7 @@ impl Port {
     pub fn abandon(&mut self, lanes: &[Lane]) {
         let lanes = self.own(lanes);
         let left = |lane: &Lane| {
-            let account = lane.source.account();
+            let account = lane.account();
             account.waiting() + account.unreadable
         };
         let missing = if self.gate.is_apart() {
@@ -233,6 +249,6 @@ impl Port {
 
 /// Packets that came into the rings of `lanes` or were dropped there.
 fn accepted(lanes: &[Lane]) -> u64 {
-    let accepted = |lane: &Lane| lane.source.account().accepted;
+    let accepted = |lane: &Lane| lane.account().accepted;
     lanes.iter().map(accepted).sum()
 }

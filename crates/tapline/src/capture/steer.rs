@@ -51,6 +51,7 @@ pub(super) fn open(
             .collect(),
         gate: Gate::Steered(redirect, Some(attached)),
         exact: None,
+        line: None,
         place: selection.place(),
         fall_back: None,
     })

@@ -13,12 +13,15 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::thread::{current_timer_slack, set_current_timer_slack};
 
-use super::control::Wish;
 use super::lane::Lane;
+use super::wish::Wish;
 use crate::stop::Stop;
 
 /// Marks the stop among the events, which otherwise name a lane.
 const STOP: u64 = u64::MAX;
+
+/// Marks a wish among them, which ends a sleep and is taken elsewhere.
+const WISH: u64 = u64::MAX - 1;
 
 /// Events fetched at once.
 const EVENTS: usize = 16;
@@ -51,6 +54,12 @@ impl Waiter {
         let data = EventData::new_u64(number as u64);
         let source = lane.source.as_fd();
         Ok(epoll::add(&self.epoll, source, data, EventFlags::IN)?)
+    }
+
+    /// Ends a sleep for `wish`, too.
+    pub fn add_wish(&self, wish: &Wish) -> io::Result<()> {
+        let data = EventData::new_u64(WISH);
+        Ok(epoll::add(&self.epoll, wish, data, EventFlags::IN)?)
     }
 
     /// Waits for `stop`, too.

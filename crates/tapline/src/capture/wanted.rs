@@ -14,7 +14,7 @@ use super::mode::Mode;
 use super::options::Options;
 
 /// What is wanted of one interface's packets.
-pub(super) enum Wanted {
+pub(crate) enum Wanted {
     Everything,
     Program(Program),
     /// A filter for packets of this link type (`LINKTYPE_*`).

@@ -13,6 +13,7 @@ mod neighbours;
 mod offloads;
 mod ping_sockets;
 mod polling;
+mod programs;
 mod queues;
 mod rings;
 mod spinning;

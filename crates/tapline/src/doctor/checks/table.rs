@@ -4,8 +4,8 @@ use super::super::place::{Place, Roots};
 use super::super::report::Report;
 use super::{
     bpf_filters, buffers, clock, clock_utc, coalescing, ebpf, icmp, interrupts, locked_memory,
-    neighbours, offloads, ping_sockets, polling, queues, rings, spinning, stamps, state, timer,
-    xdp,
+    neighbours, offloads, ping_sockets, polling, programs, queues, rings, spinning, stamps, state,
+    timer, xdp,
 };
 
 /// The machine and the network namespace.
@@ -25,9 +25,10 @@ pub(in super::super) const OF_THE_MACHINE: [fn(&Roots, &mut Report); 12] = [
 ];
 
 /// An interface.
-pub(in super::super) const OF_AN_INTERFACE: [fn(&Place<'_>, &mut Report); 9] = [
+pub(in super::super) const OF_AN_INTERFACE: [fn(&Place<'_>, &mut Report); 10] = [
     state::check,
     xdp::check,
+    programs::check,
     stamps::check,
     clock_utc::check,
     offloads::check,

@@ -1,0 +1,219 @@
+//! Rings that take over from each other while frames come, against the number sent.
+
+mod support;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use lab::generator::{pin_to_cpu, send_frames};
+use lab::{Host, Net};
+use support::{BACKENDS, BROADCAST, bytes_of, collect, frame, options, read, send};
+use tapline_ring::{
+    Backend, Delivery, DirectionFilter, OpenError, Options, PacketRing, Relay, Step, Successor,
+};
+
+const FRAME_BYTES: usize = 100;
+/// Where a frame has its number.
+const NUMBER: std::ops::Range<usize> = 20..28;
+
+fn relay(host: &Host, options: &Options) -> (PacketRing, Relay) {
+    let name = host.interface().name.to_string();
+    let opened = host.run(|| Relay::open(&name, options));
+    opened.unwrap_or_else(|error| panic!("{error}: {error:?}"))
+}
+
+/// Sets a flag when it ends, however it ends.
+struct SetAtEnd<'f>(&'f AtomicBool);
+
+impl Drop for SetAtEnd<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Reads `ring` to its end, and puts its successor in its place.
+fn hand_over(
+    host: &Host,
+    relay: &mut Relay,
+    ring: &mut PacketRing,
+    options: &Options,
+    mut take: impl FnMut(&[u8]),
+) {
+    let next = thread::scope(|scope| {
+        let relay = &mut *relay;
+        let prepared =
+            scope.spawn(|| host.run(|| relay.prepare(options).and_then(Successor::take_over)));
+        while !prepared.is_finished() {
+            thread::yield_now();
+            while let Some(mut batch) = ring.next_batch() {
+                batch.packets().for_each(|packet| take(packet.bytes));
+            }
+        }
+        prepared.join().unwrap()
+    });
+    let next = next.unwrap_or_else(|error| panic!("{error}: {error:?}"));
+    assert!(relay.is_busy());
+    while !ring.is_at_end().unwrap() {
+        read(ring, |batch| {
+            batch.packets().for_each(|packet| take(packet.bytes));
+            true
+        });
+    }
+    let before = std::mem::replace(ring, next);
+    ring.follow(before);
+    assert!(!relay.is_busy());
+}
+
+/// Rings of both versions, of several sizes, whose blocks have several times.
+fn geometries() -> Vec<Options> {
+    let of = |backend, buffer_bytes, timeout_ms| Options {
+        snaplen: FRAME_BYTES as u32,
+        buffer_bytes,
+        delivery: Delivery::Batch {
+            min_bytes: 64 << 10,
+            timeout: Duration::from_millis(timeout_ms),
+        },
+        ..options(backend)
+    };
+    vec![
+        of(Backend::PacketV3, 64 << 20, 10),
+        of(Backend::PacketV3, 80 << 20, 2),
+        of(Backend::PacketV2, 64 << 20, 1),
+        of(Backend::PacketV3, 96 << 20, 30),
+        of(Backend::PacketV2, 80 << 20, 1),
+    ]
+}
+
+#[test]
+fn each_frame_comes_once_and_in_order_however_often_rings_take_over() {
+    const TIMES: usize = 50;
+    let [left, right] = Net::new().pair();
+    let geometries = geometries();
+    let (mut ring, mut relay) = relay(&right, &geometries[0]);
+    let (mut seen, is_enough) = (Vec::new(), AtomicBool::new(false));
+    let mut take = |bytes: &[u8]| seen.push(u64::from_be_bytes(bytes[NUMBER].try_into().unwrap()));
+    let sent = thread::scope(|scope| {
+        let end = SetAtEnd(&is_enough);
+        let sender = scope.spawn(|| {
+            left.run(|| {
+                // Frames of one processor have an order.
+                pin_to_cpu(0).unwrap();
+                let numbers = (0_u64..).take_while(|_| !is_enough.load(Ordering::Relaxed));
+                let frames = numbers.map(|number| {
+                    let mut frame = frame(BROADCAST, FRAME_BYTES);
+                    frame[NUMBER].copy_from_slice(&number.to_be_bytes());
+                    frame
+                });
+                send_frames(left.interface().index, frames).unwrap()
+            })
+        });
+        let mut times = 0;
+        for options in geometries.iter().cycle().skip(1).take(TIMES) {
+            // Each has had packets before it is replaced.
+            read(&mut ring, |batch| {
+                batch.packets().for_each(|packet| take(packet.bytes));
+                true
+            });
+            hand_over(&right, &mut relay, &mut ring, options, &mut take);
+            assert_eq!(Some(ring.backend()), options.backend);
+            times += 1;
+        }
+        assert_eq!(times, TIMES);
+        drop(end);
+        sender.join().unwrap()
+    });
+    // A frame is in its ring when it has been sent.
+    ring.stop().unwrap();
+    while !ring.is_at_end().unwrap() {
+        read(&mut ring, |batch| {
+            batch.packets().for_each(|packet| take(packet.bytes));
+            true
+        });
+    }
+    let account = ring.account();
+    assert_eq!((account.accepted, account.dropped), (sent, 0));
+    assert_eq!(account.delivered, sent);
+    assert!(seen.iter().copied().eq(0..sent), "{} seen", seen.len());
+    assert!(sent > 10 * TIMES as u64, "{sent}");
+}
+
+#[test]
+fn a_direction_holds_in_a_relay_too() {
+    for backend in BACKENDS {
+        for direction in [
+            DirectionFilter::In,
+            DirectionFilter::Out,
+            DirectionFilter::Both,
+        ] {
+            let [left, right] = Net::new().pair();
+            let options = Options {
+                direction,
+                ..options(backend)
+            };
+            let (mut ring, mut relay) = relay(&left, &options);
+            let [sent, answered] = [90, 91].map(|bytes| frame(BROADCAST, bytes));
+            let expected = match direction {
+                DirectionFilter::In => vec![answered.clone()],
+                DirectionFilter::Out => vec![sent.clone()],
+                DirectionFilter::Both => vec![sent.clone(), answered.clone()],
+            };
+            for _ in 0..2 {
+                send(&left, std::slice::from_ref(&sent));
+                send(&right, std::slice::from_ref(&answered));
+                let mut seen = bytes_of(collect(&mut ring, expected.len()));
+                seen.sort_by_key(Vec::len);
+                assert_eq!(seen, expected, "{backend:?} {direction:?}");
+                hand_over(&left, &mut relay, &mut ring, &options, |_| {
+                    panic!("nothing is left")
+                });
+            }
+        }
+    }
+}
+
+#[test]
+fn nothing_changes_while_the_ring_before_is_there_or_a_successor_is_given_up() {
+    let [left, right] = Net::new().pair();
+    let options = options(Backend::PacketV3);
+    let (mut first, mut relay) = relay(&right, &options);
+    let frames = [60, 61, 62, 63].map(|bytes| frame(BROADCAST, bytes));
+    right.run(|| drop(relay.prepare(&options).unwrap()));
+    send(&left, &frames[..1]);
+    assert_eq!(bytes_of(collect(&mut first, 1)), frames[..1]);
+
+    let too_much = Options {
+        buffer_bytes: usize::MAX,
+        ..Options::default()
+    };
+    let refused = right.run(|| relay.prepare(&too_much).map(drop));
+    assert!(matches!(refused, Err(OpenError::Option(_))));
+    send(&left, &frames[1..2]);
+    assert_eq!(bytes_of(collect(&mut first, 1)), frames[1..2]);
+
+    let next = right.run(|| relay.prepare(&options).and_then(Successor::take_over));
+    let mut next = next.unwrap();
+    send(&left, &frames[2..3]);
+    let refused = right.run(|| relay.prepare(&options).map(drop));
+    assert!(matches!(refused, Err(OpenError::Busy { .. })));
+    assert!(first.is_at_end().unwrap());
+    next.follow(first);
+    send(&left, &frames[3..]);
+    assert_eq!(bytes_of(collect(&mut next, 2)), frames[2..]);
+    assert!(next.is_at_end().unwrap());
+    assert_eq!((next.account().accepted, next.account().waiting()), (4, 0));
+}
+
+/// As another host's interface of the same name would be.
+#[test]
+fn a_successor_belongs_to_the_interface_of_the_first_ring() {
+    let [_left, right] = Net::new().pair();
+    let options = options(Backend::PacketV2);
+    let (_ring, mut relay) = relay(&right, &options);
+    let elsewhere = Net::new();
+    let [other, _] = elsewhere.pair();
+    match other.run(|| relay.prepare(&options).map(drop)) {
+        Err(OpenError::Setup(error)) => assert_eq!(error.step, Step::Link),
+        answer => panic!("{answer:?}"),
+    }
+}
