@@ -151,6 +151,9 @@ fn command(boot: &Path) -> Command {
         "panic=1",
     ]);
     command.arg(format!("init={}", boot.display()));
+    // Where it notes its process; otherwise in the user's home.
+    let folder = boot.parent().expect("the folder of the script");
+    command.arg(format!("uml_dir={}/", folder.display()));
     command.args(["hostname=tapline-lab"]);
     command
         .stdin(Stdio::null())

@@ -150,7 +150,7 @@ fn leaving_a_bridge_is_not_leaving_the_host() {
         let event = wait_for(&mut watch, Some);
         match event {
             Event::Changed { after: link, .. } if link.ifname().to_string() == "one" => {
-                masters.push(link.master)
+                masters.push(link.master);
             }
             Event::Changed { .. } => {}
             Event::Added(link) => break link,

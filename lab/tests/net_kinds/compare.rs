@@ -90,6 +90,8 @@ pub fn compare(host: &Host, lower: Option<&str>, wanted: impl Into<LinkKind>, li
 
     assert_says_what_ip_shows(&theirs.0, &theirs.1);
     assert_words_say_it(host, &theirs.0);
+    let again = serde_json::to_value(&theirs.0).and_then(serde_json::from_value);
+    assert_eq!(theirs.0, again.expect("JSON that is read"));
 }
 
 /// Makes a link by `make`, reads it and lets ip read it, and removes it.
@@ -178,9 +180,8 @@ fn plain(value: &Value) -> Value {
         Value::Bool(on) => json!(i32::from(*on)),
         Value::String(text) => match text.as_str() {
             "on" => json!(1),
-            "off" => json!(0),
+            "off" | "inherit" => json!(0),
             "0.0.0.0" | "::" => json!("any"),
-            "inherit" => json!(0),
             text => {
                 let number = match text.strip_prefix("0x") {
                     Some(digits) => u32::from_str_radix(digits, 16),
@@ -199,7 +200,7 @@ fn assert_words_say_it(host: &Host, link: &Link) {
     let mut line = String::new();
     let mut names = Names(host.netlink());
     kind.show(&mut names, &mut |word, value| {
-        line += &format!(" {word} {value}");
+        line.extend([" ", word, " ", &value]);
     });
     let said = in_words(host, kind.name(), &line);
     let said = Link::new().kind(said);

@@ -157,7 +157,8 @@ impl Batch<'_> {
             return self;
         }
         let undoes = self.on_error == OnError::Undo;
-        if object.has_follow_up(verb) || (undoes && verb != Verb::Add) {
+        let takes_more = object.has_follow_up(verb) || object.is_said_whole(verb);
+        if takes_more || (undoes && verb != Verb::Add) {
             self.put_alone(item, verb, object);
             return self;
         }
