@@ -10,7 +10,7 @@ test=("${build[@]}" tcpdump:tcpdump tshark:tshark dumpcap:wireshark-common ip:ip
 # The kernel that tests of rare kinds of links run in.
 [ "$(uname -m)" != x86_64 ] || test+=(linux.uml:user-mode-linux modprobe:kmod)
 bench=("${build[@]}" tcpdump:tcpdump dumpcap:wireshark-common netsniff-ng:netsniff-ng ip:iproute2
-    nft:nftables)
+    nft:nftables ping:iputils-ping fping:fping)
 aarch64=("${build[@]}" qemu-aarch64:qemu-user aarch64-linux-gnu-gcc:gcc-aarch64-linux-gnu)
 
 case ${1:-} in
@@ -33,6 +33,8 @@ done
 [ "${1:-}" != aarch64 ] || [ -e /usr/aarch64-linux-gnu/include/stdio.h ] || missing+=(libc6-dev-arm64-cross)
 # The lab compares with libpcap; the program does without.
 [ "${1:-}" = build ] || [ -e /usr/include/pcap/pcap.h ] || missing+=(libpcap-dev)
+# A peer of the netlink bench.
+[ "${1:-}" != bench ] || [ -e /usr/include/libnl3/netlink/route/route.h ] || missing+=(libnl-route-3-dev)
 
 if ! command -v cargo >/dev/null; then
     echo "a Rust toolchain is needed in the PATH: see https://rustup.rs; with sudo, keep yours:" >&2

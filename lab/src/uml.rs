@@ -1,16 +1,17 @@
 //! Tests of what the running kernel lacks, under user-mode-linux: a kernel that is a program, with the
 //! machine's files, read-only, and nothing of its network.
 //!
-//! A test file that needs it marks its tests `#[ignore = "runs under user-mode-linux"]`, but for one that
-//! calls [`run`]: it boots once and runs the same program there with `--ignored`.
+//! Each test of a file that needs it begins with `if has_run() { return; }`, by way of [`has_run`]: the first
+//! boots, all are run there by the same program, and each has the result that it had there.
 
 use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
-use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::OnceLock;
+use std::{env, thread};
 
 use abi::process::end_with_thread;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -20,7 +21,7 @@ use seccompiler::{
     SeccompRule, TargetArch, apply_filter,
 };
 
-use crate::skip::Feature;
+use crate::skip::{self, Feature};
 use crate::tool;
 
 /// A kernel to run tests in: Debian has it for x86-64.
@@ -44,13 +45,49 @@ const DEADLINE: Timespec = Timespec {
 /// Where Debian's package keeps the modules, by version.
 const MODULES: &str = "/usr/lib/uml/modules";
 
-/// Boots, loads `modules`, runs the tests of this program that are marked `ignore`, one after another, and
-/// adds their result to that of this run.
+/// Set for the tests that are run there.
+const INSIDE: &str = "TAPLINE_LAB_INSIDE_UML";
+
+/// What the tests of this program came to there.
+static RUN: OnceLock<Run> = OnceLock::new();
+
+struct Run {
+    /// What they said, and how it all ended.
+    said: String,
+    /// Those that passed.
+    passed: Vec<String>,
+}
+
+/// Whether the calling test has been run under user-mode-linux with `modules` loaded, which are the same for
+/// all tests of the program; false when that is where it runs now. Where there is no user-mode-linux that is
+/// reported as a skip.
 ///
 /// # Panics
-/// When one of them fails: the message is all they said.
+/// When the test failed there: the message is what it said.
 #[track_caller]
-pub fn run(modules: &[&str]) {
+pub fn has_run(modules: &[&str]) -> bool {
+    if env::var_os(INSIDE).is_some() {
+        return false;
+    }
+    if skip::without(&USER_MODE_LINUX) {
+        return true;
+    }
+    let run = RUN.get_or_init(|| boot(modules));
+    let thread = thread::current();
+    let test = thread.name().expect("a test has a thread of its name");
+    let said = run.said.split_once(&format!("---- {test} stdout ----"));
+    let own = said.map(|(_, said)| said.split("\n---- ").next().unwrap_or(said));
+    let has_passed = run.passed.iter().any(|passed| passed == test);
+    assert!(
+        has_passed,
+        "under user-mode-linux:\n{}",
+        own.unwrap_or(&run.said)
+    );
+    true
+}
+
+/// Boots, loads `modules` and runs the tests of this program, one after another.
+fn boot(modules: &[&str]) -> Run {
     let folder = tempfile::tempdir().expect("a folder");
     let place = folder.path();
     let boot = place.join("boot");
@@ -58,24 +95,21 @@ pub fn run(modules: &[&str]) {
     fs::set_permissions(&boot, Permissions::from_mode(0o700)).expect("a script that runs");
     let command = command(&boot);
     // The filter stays on the thread that sets it up, and the kernel ends with the thread that began it.
-    let ended = std::thread::scope(|scope| scope.spawn(|| boot_and_wait(command)).join());
+    let ended = thread::scope(|scope| scope.spawn(|| boot_and_wait(command)).join());
     let (status, console) = ended.expect("the thread that boots");
     let said = fs::read_to_string(place.join("said")).unwrap_or_default();
-    let result = fs::read_to_string(place.join("status")).unwrap_or_default();
-    assert!(
-        result.trim() == "0",
-        "user-mode-linux ended with {status}, the tests in it with {result:?}:\n{said}\n{console}"
-    );
-    let summary = said.lines().rfind(|line| line.starts_with("test result:"));
-    let summary = summary.unwrap_or_else(|| panic!("no result of the tests in it:\n{said}"));
-    // Standard output itself: the harness keeps what `println!` says of a test that passes.
-    writeln!(std::io::stdout(), "under user-mode-linux:\n{summary}").expect("standard output");
+    let lines = said.lines().filter_map(|line| line.strip_prefix("test "));
+    let passed = lines.filter_map(|line| line.strip_suffix(" ... ok"));
+    Run {
+        passed: passed.map(str::to_owned).collect(),
+        said: format!("{said}\nit ended with {status}, and on its console stood:\n{console}"),
+    }
 }
 
 /// What process 1 does: with files of the machine, which it cannot change, but for `place`.
 fn script(place: &Path, modules: &[&str]) -> String {
     let place = place.display();
-    let program = std::env::current_exe().expect("this program");
+    let program = env::current_exe().expect("this program");
     let (program, modules) = (program.display(), modules.join(" "));
     // A page fault makes this kernel forget the parts of vector registers beyond SSE (see `without_xstate`),
     // so the C library is not to use them.
@@ -98,9 +132,8 @@ fn script(place: &Path, modules: &[&str]) -> String {
             echo 2 >/proc/sys/net/core/fb_tunnels_only_for_init_net
             for module in {modules}; do modprobe -d '{place}/root' $module; done
             ip link set lo up
-            '{program}' --ignored --test-threads=1
+            {INSIDE}=1 '{program}' --test-threads=1
         }} >said 2>&1
-        echo $? >status
         sync
         echo o >/proc/sysrq-trigger
         read never\n"
@@ -134,7 +167,7 @@ fn boot_and_wait(mut command: Command) -> (ExitStatus, String) {
     let mut child = command.spawn().expect("linux.uml begins");
     let console = child.stdout.take().expect("its console");
     // The end of the console is the end of all its processes.
-    let reader = std::thread::spawn(|| std::io::read_to_string(console));
+    let reader = thread::spawn(|| std::io::read_to_string(console));
     if !has_ended(&child) {
         let group = Pid::from_child(&child);
         kill_process_group(group, Signal::KILL).expect("the late kernel is stopped");

@@ -23,6 +23,7 @@ mod paint;
 mod ping;
 mod privilege;
 mod read;
+mod screen;
 mod signals;
 mod units;
 mod usage;
@@ -40,8 +41,10 @@ fn main() -> ExitCode {
         .map_err(|error| usage::failure(&error))
         .and_then(|args| run(args.command));
     let exit = result.unwrap_or_else(|failure| {
-        // A closed standard error leaves nobody to tell.
-        let _ = tell(&failure);
+        if failure.exit != Exit::Done {
+            // A closed standard error leaves nobody to tell.
+            let _ = tell(&failure);
+        }
         failure.exit
     });
     ExitCode::from(exit as u8)

@@ -18,6 +18,16 @@ pub struct Listing<T> {
     pub interrupted: bool,
 }
 
+impl<T> Default for Listing<T> {
+    /// None, and that is all.
+    fn default() -> Self {
+        Self {
+            items: Vec::new(),
+            interrupted: false,
+        }
+    }
+}
+
 impl Socket {
     /// Makes a change; the answer is an acknowledgement only.
     pub(crate) fn tell(&mut self, request: &mut Request) -> Result<(), Cause> {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::hash::Hash;
 
-use crate::codec::{Malformed, Message, Request};
+use crate::codec::{Malformed, Message, Refusal, Request};
 use crate::error::Subject;
 use crate::table::Entry;
 use crate::uapi::{NLM_F_ACK, NLM_F_APPEND, NLM_F_CREATE, NLM_F_DUMP, NLM_F_EXCL, NLM_F_REPLACE};
@@ -148,6 +148,11 @@ pub trait Object: Clone + fmt::Debug + Default + PartialEq + Send + Sync + 'stat
         self == other
     }
 
+    /// Whether the refusal of a question for all says no more than that there are none.
+    fn is_none(_refusal: &Refusal) -> bool {
+        false
+    }
+
     /// It without what the kernel only tells: what is said to make one like it.
     #[must_use]
     fn settable(self) -> Self {
@@ -192,6 +197,7 @@ pub trait Object: Clone + fmt::Debug + Default + PartialEq + Send + Sync + 'stat
 }
 
 /// Reads an answer or a notification; `None` when it does not speak of an `O`.
+#[inline]
 pub(crate) fn read<O: Object>(message: Message<'_>) -> Result<Option<O>, Malformed> {
     if message.kind == O::MESSAGES.new {
         O::parse(message.body)

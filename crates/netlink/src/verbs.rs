@@ -12,6 +12,7 @@ use crate::uapi::NLM_F_ECHO;
 const MAX_FOLLOW_UPS: usize = 64;
 
 /// Hands each object that an answer speaks of and that is like `filter` to `take`.
+#[inline]
 fn each_like<O: Object>(
     message: Message<'_>,
     filter: &O,
@@ -114,6 +115,10 @@ impl Netlink {
             }),
             Err(unfit) => Err(Cause::Unfit(unfit)),
         };
+        let listed = match listed {
+            Err(Cause::Refused(refusal)) if O::is_none(&refusal) => Ok(Listing::default()),
+            listed => listed,
+        };
         self.done(Verb::List, filter, request, listed)
     }
 
@@ -135,7 +140,10 @@ impl Netlink {
             }),
             Err(unfit) => Err(Cause::Unfit(unfit)),
         };
-        let listed = listed.map(|consistency| consistency == Consistency::Whole);
+        let listed = match listed {
+            Err(Cause::Refused(refusal)) if O::is_none(&refusal) => Ok(true),
+            listed => listed.map(|consistency| consistency == Consistency::Whole),
+        };
         self.done(Verb::List, filter, request, listed)
     }
 

@@ -121,7 +121,7 @@ fn without_timers(mut info: Value) -> Value {
 }
 
 /// Keys that ip has in a form of its own.
-const OWN_FORM: [&str; 17] = [
+const OWN_FORM: [&str; 21] = [
     // A name for an index.
     "link",
     "primary",
@@ -143,6 +143,10 @@ const OWN_FORM: [&str; 17] = [
     "ip6_tnl_f_ign_encap_limit",
     "ip6_tnl_f_use_orig_tclass",
     "ip6_tnl_f_use_orig_flowlabel",
+    "ip6_tnl_f_rcv_dscp_copy",
+    "ip6_tnl_f_allow_local_remote",
+    "ip6_tnl_f_mip6",
+    "ip6_tnl_f_use_orig_fwmark",
     // Parts of `flowinfo`.
     "tclass",
     "flowlabel",
@@ -177,13 +181,13 @@ fn plain(value: &Value) -> Value {
             "off" => json!(0),
             "0.0.0.0" | "::" => json!("any"),
             "inherit" => json!(0),
-            text => match text
-                .strip_prefix("0x")
-                .map(|text| u32::from_str_radix(text, 16))
-            {
-                Some(Ok(number)) => json!(number),
-                _ => value.clone(),
-            },
+            text => {
+                let number = match text.strip_prefix("0x") {
+                    Some(digits) => u32::from_str_radix(digits, 16),
+                    None => text.parse(),
+                };
+                number.map_or_else(|_| value.clone(), |number| json!(number))
+            }
         },
         _ => value.clone(),
     }

@@ -11,6 +11,7 @@ pub mod ping;
 pub mod run;
 pub mod scrape;
 pub mod stack;
+pub mod terminal;
 
 use std::ffi::OsStr;
 use std::path::Path;

@@ -39,6 +39,7 @@ pub fn attributes(bytes: &[u8], at: usize) -> Attributes<'_> {
 impl<'a> Iterator for Attributes<'a> {
     type Item = Result<Attribute<'a>, Malformed>;
 
+    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         if self.rest.len() < HEADER_BYTES {
             return None;
@@ -53,17 +54,18 @@ impl<'a> Iterator for Attributes<'a> {
 
 impl<'a> Attributes<'a> {
     /// Takes one attribute; the rest is shorter by at least a header.
+    #[inline]
     fn attribute(&mut self) -> Result<Attribute<'a>, Malformed> {
         let (at, have) = (self.at, self.rest.len());
         let ([l0, l1, k0, k1], _) = split("attribute header", at, self.rest)?;
         let length = usize::from(u16::from_ne_bytes([*l0, *l1]));
-        let malformed = Malformed {
+        let malformed = || Malformed {
             layer: "attribute",
             at,
             need: length.max(HEADER_BYTES),
             have,
         };
-        let bytes = self.rest.get(HEADER_BYTES..length).ok_or(malformed)?;
+        let bytes = self.rest.get(HEADER_BYTES..length).ok_or_else(malformed)?;
         let step = length.next_multiple_of(4).min(have);
         self.rest = &self.rest[step..];
         self.at += step;
@@ -86,6 +88,7 @@ impl<'a> Attribute<'a> {
     ///
     /// # Errors
     /// [`Malformed`] when it is empty.
+    #[inline]
     pub fn u8(&self) -> Result<u8, Malformed> {
         self.array().map(|[byte]| byte)
     }
@@ -94,6 +97,7 @@ impl<'a> Attribute<'a> {
     ///
     /// # Errors
     /// [`Malformed`] when it is shorter.
+    #[inline]
     pub fn u32(&self) -> Result<u32, Malformed> {
         self.array().map(u32::from_ne_bytes)
     }
@@ -102,6 +106,7 @@ impl<'a> Attribute<'a> {
     ///
     /// # Errors
     /// [`Malformed`] when it is shorter.
+    #[inline]
     pub fn array<const N: usize>(&self) -> Result<[u8; N], Malformed> {
         split("attribute payload", self.at, self.bytes).map(|(array, _)| *array)
     }

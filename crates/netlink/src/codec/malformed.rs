@@ -29,13 +29,14 @@ impl fmt::Display for Malformed {
 impl std::error::Error for Malformed {}
 
 /// The first `N` bytes of `bytes` and the rest, or the place where they end too early.
+#[inline]
 pub(crate) fn split<'a, const N: usize>(
     layer: &'static str,
     at: usize,
     bytes: &'a [u8],
 ) -> Result<(&'a [u8; N], &'a [u8]), Malformed> {
     let have = bytes.len();
-    bytes.split_first_chunk().ok_or(Malformed {
+    bytes.split_first_chunk().ok_or_else(|| Malformed {
         layer,
         at,
         need: N,

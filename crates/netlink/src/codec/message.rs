@@ -42,6 +42,7 @@ pub fn messages(datagram: &[u8]) -> Messages<'_> {
 impl<'a> Iterator for Messages<'a> {
     type Item = Result<Message<'a>, Malformed>;
 
+    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         if self.rest.is_empty() {
             return None;
@@ -56,6 +57,7 @@ impl<'a> Iterator for Messages<'a> {
 
 impl<'a> Messages<'a> {
     /// Takes one message; the rest is shorter by at least a header.
+    #[inline]
     fn message(&mut self) -> Result<Message<'a>, Malformed> {
         let (at, have) = (self.at, self.rest.len());
         let (header, _) = split::<HEADER_BYTES>("message header", at, self.rest)?;
@@ -78,13 +80,13 @@ impl<'a> Messages<'a> {
             p3,
         ] = *header;
         let length = u32::from_ne_bytes([l0, l1, l2, l3]) as usize;
-        let malformed = Malformed {
+        let malformed = || Malformed {
             layer: "message",
             at,
             need: length.max(HEADER_BYTES),
             have,
         };
-        let body = self.rest.get(HEADER_BYTES..length).ok_or(malformed)?;
+        let body = self.rest.get(HEADER_BYTES..length).ok_or_else(malformed)?;
         let step = length.next_multiple_of(4).min(have);
         self.rest = &self.rest[step..];
         self.at += step;

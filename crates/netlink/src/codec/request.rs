@@ -28,11 +28,11 @@ impl Request {
     /// object or a refusal answers it.
     pub fn begin(&mut self, kind: u16, flags: u16, header: &[u8]) {
         self.start = self.bytes.len();
-        self.bytes.extend([0; 4]);
-        self.bytes.extend(kind.to_ne_bytes());
-        self.bytes.extend((flags | NLM_F_REQUEST).to_ne_bytes());
-        self.bytes.extend([0; 8]);
-        self.bytes.extend(header);
+        let mut fixed = [0; HEADER_BYTES];
+        fixed[4..6].copy_from_slice(&kind.to_ne_bytes());
+        fixed[6..8].copy_from_slice(&(flags | NLM_F_REQUEST).to_ne_bytes());
+        self.bytes.extend_from_slice(&fixed);
+        self.bytes.extend_from_slice(header);
     }
 
     /// Takes all messages away; the allocation stays.
@@ -42,11 +42,23 @@ impl Request {
     }
 
     /// Adds an attribute.
+    #[inline]
     pub fn attribute(&mut self, kind: u16, payload: &[u8]) {
-        self.nested_with(kind, payload, |_| ());
+        let length = payload.len() + 4;
+        debug_assert!(
+            u16::try_from(length).is_ok(),
+            "an attribute of {length} bytes"
+        );
+        let ([l0, l1], [k0, k1]) = ((length as u16).to_ne_bytes(), kind.to_ne_bytes());
+        self.bytes.reserve(length + 3);
+        self.bytes.extend_from_slice(&[l0, l1, k0, k1]);
+        self.bytes.extend_from_slice(payload);
+        let padding = length.next_multiple_of(4) - length;
+        self.bytes.extend_from_slice(&[0; 3][..padding]);
     }
 
     /// Adds an attribute of 32 bits, in the machine's byte order.
+    #[inline]
     pub fn u32(&mut self, kind: u16, value: u32) {
         self.attribute(kind, &value.to_ne_bytes());
     }

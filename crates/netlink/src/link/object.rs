@@ -10,7 +10,7 @@ use super::{AddrGenMode, AfSpec, Inet6Spec, LinkFlags, LinkStatistics, OperState
 use crate::codec::{Malformed, attributes as read_attributes};
 use crate::interface::{IfIndex, IfName, MacAddress};
 use crate::table::{Nested, Table, attributes};
-use crate::uapi::{IFF_ALLMULTI, IFF_MULTICAST, IFF_NOARP, IFF_PROMISC, IFF_UP};
+use crate::uapi::{IFF_ALLMULTI, IFF_MULTICAST, IFF_NOARP, IFF_PROMISC, IFF_UP, IFLA_LINKINFO};
 
 attributes! {
     /// A network interface: what is wanted of one, or what the kernel told of one.
@@ -256,6 +256,16 @@ impl Link {
 
     /// Reads a fixed header and attributes that begin `at` bytes into the message's body.
     pub(crate) fn read(bytes: &[u8], at: usize) -> Result<Self, Malformed> {
+        Self::read_all_but(None, bytes, at)
+    }
+
+    /// As [`read`](Self::read), for the end of a pair within another link: without its kind, so that there is no
+    /// pair within a pair without end.
+    pub(super) fn read_end(bytes: &[u8], at: usize) -> Result<Self, Malformed> {
+        Self::read_all_but(Some(IFLA_LINKINFO), bytes, at)
+    }
+
+    fn read_all_but(skipped: Option<u16>, bytes: &[u8], at: usize) -> Result<Self, Malformed> {
         let (header, rest) = Header::split(bytes)?;
         let mut link = Self {
             index: (header.index != 0).then_some(IfIndex(header.index)),
@@ -267,7 +277,10 @@ impl Link {
             *field = Some((header.flags & bit != 0) != inverse);
         }
         for attribute in read_attributes(rest, at + Header::BYTES) {
-            link.take(attribute?)?;
+            let attribute = attribute?;
+            if Some(attribute.kind) != skipped {
+                link.take(attribute)?;
+            }
         }
         // The kernel says 0 for none.
         link.lower = link.lower.filter(|lower| lower.0 != 0);

@@ -113,6 +113,22 @@ impl Object for Nexthop {
             }
     }
 
+    fn settable(self) -> Self {
+        Self {
+            flags: None,
+            scope: None,
+            groups: None,
+            master: None,
+            ..self
+        }
+    }
+
+    fn restricted(mut self, to: &Self) -> Self {
+        let id = self.id;
+        Table::restrict(&mut self, to);
+        Self { id, ..self }
+    }
+
     fn subject(&self) -> Subject {
         self.id.map_or(Subject::Nexthops, Subject::Nexthop)
     }

@@ -52,10 +52,10 @@ attributes! {
     pub struct IpEncap {
         /// Number of the tunnel, as a VXLAN's VNI.
         "id" id: u64 as Be = LWTUNNEL_IP_ID;
-        /// The other end.
-        "dst" dst: Ipv4Addr = LWTUNNEL_IP_DST;
         /// This end.
         "src" src: Ipv4Addr = LWTUNNEL_IP_SRC;
+        /// The other end.
+        "dst" dst: Ipv4Addr = LWTUNNEL_IP_DST;
         /// Time to live.
         "ttl" ttl: u8 = LWTUNNEL_IP_TTL;
         /// Type of service.
@@ -70,10 +70,10 @@ attributes! {
     pub struct Ip6Encap {
         /// Number of the tunnel.
         "id" id: u64 as Be = LWTUNNEL_IP6_ID;
-        /// The other end.
-        "dst" dst: Ipv6Addr = LWTUNNEL_IP6_DST;
         /// This end.
         "src" src: Ipv6Addr = LWTUNNEL_IP6_SRC;
+        /// The other end.
+        "dst" dst: Ipv6Addr = LWTUNNEL_IP6_DST;
         /// Hop limit.
         "hoplimit" hoplimit: u8 = LWTUNNEL_IP6_HOPLIMIT;
         /// Traffic class.
@@ -207,7 +207,18 @@ impl Code<Box<Encap>> for EncapCode {
         }))
     }
 
-    whole!(Box<Encap>);
+    fn matches(value: &Box<Encap>, wanted: &Box<Encap>) -> bool {
+        match (&**value, &**wanted) {
+            (Encap::Mpls(value), Encap::Mpls(wanted)) => value.matches(wanted),
+            (Encap::Ip(value), Encap::Ip(wanted)) => value.matches(wanted),
+            (Encap::Ip6(value), Encap::Ip6(wanted)) => value.matches(wanted),
+            (value, wanted) => value == wanted,
+        }
+    }
+
+    fn merge(value: &mut Box<Encap>, change: Box<Encap>) {
+        *value = change;
+    }
 }
 
 /// The number of the encapsulation among the attributes of a route or nexthop: each of them has it before

@@ -4,7 +4,7 @@ use super::{Encap, EncapCode, RouteFlags, Via};
 use crate::codec::{Attribute, Malformed, Request, attributes as read_attributes, split};
 use crate::interface::IfIndex;
 use crate::prefix::Family;
-use crate::table::{BadWord, Code, Lookup, Shape, Table, Word, Words, attributes, whole};
+use crate::table::{BadWord, Code, Lookup, Shape, Table, Word, Words, attributes};
 use crate::uapi::RTA_ENCAP_TYPE;
 
 attributes! {
@@ -196,5 +196,13 @@ impl Code<Vec<Hop>> for Hops {
         Ok(hops)
     }
 
-    whole!(Vec<Hop>);
+    /// Hop for hop, in their order.
+    fn matches(value: &Vec<Hop>, wanted: &Vec<Hop>) -> bool {
+        let alike = |(value, wanted): (&Hop, &Hop)| value.matches(wanted);
+        value.len() == wanted.len() && value.iter().zip(wanted).all(alike)
+    }
+
+    fn merge(value: &mut Vec<Hop>, change: Vec<Hop>) {
+        *value = change;
+    }
 }

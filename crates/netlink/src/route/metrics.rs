@@ -41,7 +41,7 @@ attributes! {
         /// 1 when segments are acknowledged at once.
         "quickack" quickack: u32 = RTAX_QUICKACK;
         /// Congestion control.
-        "congctl" congctl: String = RTAX_CC_ALGO;
+        "congctl" congestion: String = RTAX_CC_ALGO;
         /// 1 when TCP fast open needs no cookie.
         "fastopen_no_cookie" fastopen_no_cookie: u32 = RTAX_FASTOPEN_NO_COOKIE;
     }
@@ -123,15 +123,19 @@ impl Metrics {
 
     /// As [`Table::word`], with `lock` before the value.
     pub(super) fn read_word(&mut self, word: &str, words: &mut Words<'_>) -> Result<bool, BadWord> {
-        let locked = RouteLocks::named(word).filter(|_| words.peek() == Some("lock"));
-        if let Some(RouteLocks(bit)) = locked {
+        let is_locked = words.peek() == Some("lock");
+        if is_locked {
             words.next();
+        }
+        // One that is given stays, for ip(8) locks it without being told.
+        let locked = RouteLocks::named(word).filter(|_| is_locked || word == "rto_min");
+        if let Some(RouteLocks(bit)) = locked {
             self.lock = Some(RouteLocks(self.lock.unwrap_or_default().0 | bit));
         }
         self.word(word, words)
     }
 
-    /// As [`Table::show`], in one line.
+    /// As `ip(8)` shows them.
     pub(super) fn line(&self, lookup: &mut dyn Lookup) -> String {
         let mut line = String::new();
         let lock = self.lock.unwrap_or_default().0;

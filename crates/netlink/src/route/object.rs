@@ -11,7 +11,9 @@ use crate::codec::{Attribute, Malformed, attributes as read_attributes};
 use crate::interface::IfIndex;
 use crate::prefix::{Family, Prefix};
 use crate::table::{Boxed, Table, attributes};
-use crate::uapi::{AF_INET, AF_INET6, RTA_CACHEINFO, RTA_DST, RTA_ENCAP_TYPE, RTA_SRC, RTA_TABLE};
+use crate::uapi::{
+    AF_INET, AF_INET6, RTA_CACHEINFO, RTA_DST, RTA_ENCAP_TYPE, RTA_SRC, RTA_TABLE, RTM_F_CLONED,
+};
 
 attributes! {
     /// A route: what is wanted of one, or what the kernel told of one.
@@ -115,10 +117,14 @@ impl Route {
         if header.family != AF_INET && header.family != AF_INET6 {
             return Ok(None);
         }
+        Self::filled(header, rest)
+    }
+
+    /// The route is made where it is returned to: it is not small, and a table has very many.
+    fn filled(header: Header, attributes: &[u8]) -> Result<Option<Self>, Malformed> {
         let family = Family::from(header.family);
-        let mut flags = RouteFlags(header.flags);
-        flags.0 &= !crate::uapi::RTM_F_CLONED;
-        let mut route = Self {
+        let flags = RouteFlags(header.flags & !RTM_F_CLONED);
+        let mut parsed = Ok(Some(Self {
             kind: Some(header.kind.into()),
             family: Some(family),
             dst: Some(Prefix {
@@ -132,23 +138,33 @@ impl Route {
             flags: Some(flags),
             onlink: flags.has(RouteFlags::ONLINK).then_some(true),
             ..Self::default()
-        };
+        }));
+        if let Ok(Some(route)) = &mut parsed
+            && let Err(malformed) = route.fill(family, header, attributes)
+        {
+            parsed = Err(malformed);
+        }
+        parsed
+    }
+
+    #[inline]
+    fn fill(&mut self, family: Family, header: Header, attributes: &[u8]) -> Result<(), Malformed> {
         let mut encap = 0;
-        for attribute in read_attributes(rest, Header::BYTES) {
+        for attribute in read_attributes(attributes, Header::BYTES) {
             let attribute = attribute?;
             match attribute.kind {
-                RTA_TABLE => route.table = Some(attribute.u32()?.into()),
-                RTA_DST => route.dst = Some(prefix(family, header.dst_len, attribute)?),
-                RTA_SRC => route.src = Some(prefix(family, header.src_len, attribute)?),
+                RTA_TABLE => self.table = Some(attribute.u32()?.into()),
+                RTA_DST => self.dst = Some(prefix(family, header.dst_len, attribute)?),
+                RTA_SRC => self.src = Some(prefix(family, header.src_len, attribute)?),
                 RTA_ENCAP_TYPE => encap = u16::from_ne_bytes(attribute.array()?),
-                RTA_CACHEINFO => route.expires = expires(attribute)?,
-                _ => route.take(attribute)?,
+                RTA_CACHEINFO => self.expires = expires(attribute)?,
+                _ => self.take(attribute)?,
             }
         }
-        if let Some(hidden) = &mut route.encap {
+        if let Some(hidden) = &mut self.encap {
             hidden.resolve(encap)?;
         }
-        Ok(Some(route))
+        Ok(())
     }
 }
 

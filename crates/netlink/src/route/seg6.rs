@@ -121,10 +121,12 @@ fn read_segments(words: &mut Words<'_>) -> Result<Vec<Ipv6Addr>, BadWord> {
 }
 
 impl fmt::Display for Seg6Encap {
-    /// As `ip(8)` shows it.
+    /// As `ip(8)` shows it: the header, inline with the place for the packet's own destination.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, " mode {} segs {} [", self.mode, self.segs.len())?;
-        for segment in &self.segs {
+        let own = (self.mode == Seg6Mode::Inline).then_some(&Ipv6Addr::UNSPECIFIED);
+        let count = self.segs.len() + usize::from(own.is_some());
+        write!(f, " mode {} segs {count} [", self.mode)?;
+        for segment in self.segs.iter().chain(own) {
             write!(f, " {segment}")?;
         }
         f.write_str(" ]")

@@ -3,7 +3,7 @@
 use super::header::Header;
 use super::{Route, RouteKey, RouteProtocol, RouteTable, RouteType};
 use crate::addr::Scope;
-use crate::codec::{Malformed, Request};
+use crate::codec::{Malformed, Refusal, Request};
 use crate::error::Subject;
 use crate::object::{Messages, Object, Unfit, Verb};
 use crate::prefix::{Family, Prefix};
@@ -52,6 +52,9 @@ impl Object for Route {
         if matches!(verb, Verb::List | Verb::Get) {
             self.put_choice(verb, request);
             return Ok(());
+        }
+        if self.nhid.is_some() && (self.dev.is_some() || self.nexthops.is_some()) {
+            return Object::put(&self.clone().settable(), verb, request);
         }
         let dst = self.check()?;
         let family = dst.family();
@@ -104,6 +107,48 @@ impl Object for Route {
                 expires: self.expires,
                 ..other.clone()
             }
+    }
+
+    /// Where a nexthop object says where packets go, the kernel tells that too, and takes it no more.
+    fn settable(self) -> Self {
+        let route = Self {
+            flags: None,
+            iif: None,
+            mark: None,
+            uid: None,
+            ..self
+        };
+        if route.nhid.is_none() {
+            return route;
+        }
+        Self {
+            gateway: None,
+            via: None,
+            dev: None,
+            nexthops: None,
+            encap: None,
+            ..route
+        }
+    }
+
+    fn restricted(mut self, to: &Self) -> Self {
+        let (dst, family, table) = (self.dst, self.family, self.table);
+        let (src, tos, metric) = (self.src, self.tos, self.metric);
+        Table::restrict(&mut self, to);
+        Self {
+            dst,
+            family,
+            table,
+            src,
+            tos,
+            metric,
+            ..self
+        }
+    }
+
+    /// A table that has had no route yet is not there.
+    fn is_none(refusal: &Refusal) -> bool {
+        refusal.source.kind() == std::io::ErrorKind::NotFound
     }
 
     fn subject(&self) -> Subject {

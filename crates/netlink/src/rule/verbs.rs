@@ -132,6 +132,15 @@ impl Object for Rule {
         self.key() == other.key()
     }
 
+    fn settable(self) -> Self {
+        Self {
+            unresolved: None,
+            iif_detached: None,
+            oif_detached: None,
+            ..self
+        }
+    }
+
     fn subject(&self) -> Subject {
         self.priority.map_or(Subject::Rules, Subject::Rule)
     }

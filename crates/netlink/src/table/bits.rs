@@ -24,6 +24,12 @@ pub trait Bits: Default {
         let ((set, given), (change, said)) = (self.to_bits(), change.to_bits());
         *self = Self::from_bits((set & !said) | change, given | said);
     }
+
+    /// Keeps those switches alone that `to` gives.
+    fn restrict(&mut self, to: &Self) {
+        let ((set, given), (_, kept)) = (self.to_bits(), to.to_bits());
+        *self = Self::from_bits(set, given & kept);
+    }
 }
 
 /// The bits, and behind them which are meant, in 32 bits each (`struct ifla_vlan_flags`,
@@ -47,6 +53,10 @@ macro_rules! parts {
 
         fn merge(value: &mut T, change: T) {
             value.merge(&change);
+        }
+
+        fn restrict(value: &mut T, to: &T) {
+            value.restrict(to);
         }
     };
 }

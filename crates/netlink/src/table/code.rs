@@ -21,13 +21,13 @@ pub trait Code<T> {
     /// Makes `value` what `change` says.
     fn merge(value: &mut T, change: T);
 
-    /// Keeps those parts of `value` alone that `to` has.
-    fn restrict(_value: &mut T, _to: &T) {}
-
     /// Whether the kernel has an attribute for `value`; one that it does not tell is the same as none.
     fn is_told(_value: &T) -> bool {
         true
     }
+
+    /// Keeps those parts of `value` alone that `to` has.
+    fn restrict(_value: &mut T, _to: &T) {}
 }
 
 /// A set of attributes with a struct of its own.
@@ -249,6 +249,10 @@ impl<T: Table> Code<Box<T>> for Boxed {
 
     fn matches(value: &Box<T>, wanted: &Box<T>) -> bool {
         T::matches(value, wanted)
+    }
+
+    fn restrict(value: &mut Box<T>, to: &Box<T>) {
+        T::restrict(value, to);
     }
 
     fn merge(value: &mut Box<T>, change: Box<T>) {

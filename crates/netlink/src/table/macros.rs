@@ -116,6 +116,7 @@ macro_rules! attributes {
                 })*
             }
 
+            #[inline]
             fn take(
                 &mut self,
                 attribute: crate::codec::Attribute<'_>,

@@ -1,9 +1,9 @@
 //! How attributes stand in messages: one table for each set of them, from which its struct, its
 //! encoder, its decoder, its words on a command line and the names in errors are derived.
 //!
-//! `attributes!` makes the struct of a set, `names!` an enumeration of numbers with the names that `ip(8)`
-//! has for them, `bits!` a struct of switches, `flag_set!` a set of flags with names. A [`Code`] says how a
-//! value stands in an attribute, a [`Word`] how it is typed.
+//! `attributes!` makes the struct of a set, `names!` an enumeration of numbers with the names that
+//! `ip(8)` has for them, `flag_set!` a set of flags with names, `bits!` a struct of switches, given or not.
+//! A [`Code`] says how a value stands in an attribute, a [`Word`] how it is typed.
 
 mod bits;
 mod code;

@@ -20,12 +20,9 @@ pub struct BridgeId {
 impl fmt::Display for BridgeId {
     /// As `ip(8)` writes it: without leading zeros in the address.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [a, b, c, d, e, last] = self.address.0;
-        write!(
-            f,
-            "{:04x}.{a:x}:{b:x}:{c:x}:{d:x}:{e:x}:{last:x}",
-            self.priority
-        )
+        let [first, rest @ ..] = self.address.0;
+        write!(f, "{:04x}.{first:x}", self.priority)?;
+        rest.iter().try_for_each(|byte| write!(f, ":{byte:x}"))
     }
 }
 

@@ -1,3 +1,6 @@
+use std::time::Duration;
+
+use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::codec::{Attribute, Malformed, Request};
@@ -15,8 +18,9 @@ impl Serialize for Centiseconds {
 
 impl<'de> Deserialize<'de> for Centiseconds {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        // The cast saturates: a negative time is 0.
-        f64::deserialize(from).map(|seconds| Self((seconds * 100.0).round() as u64))
+        let seconds = f64::deserialize(from)?;
+        let time = Duration::try_from_secs_f64(seconds).map_err(D::Error::custom)?;
+        Ok(Self(((time.as_micros() + 5000) / 10_000) as u64))
     }
 }
 

@@ -115,6 +115,10 @@ impl Table for LinkInfo {
             (Some(kind), Some(to)) => kind.restrict(to),
             (place, _) => *place = None,
         }
+        match (&mut self.port, &to.port) {
+            (Some(port), Some(to)) => port.restrict(to),
+            (place, _) => *place = None,
+        }
     }
 
     fn word(&mut self, word: &str, words: &mut Words<'_>) -> Result<bool, BadWord> {

@@ -95,12 +95,12 @@ impl Data for Ip6Gre {
             fwmark,
             ..
         } = self;
-        let parts = ip6tnl::Parts {
+        let mut parts = ip6tnl::Parts {
             encap_limit,
             flowinfo,
             flags,
             fwmark,
         };
-        ip6tnl::more_words(word, words, parts)
+        ip6tnl::more_words(word, words, &mut parts)
     }
 }

@@ -59,16 +59,13 @@ impl Data for Ip6Tnl {
             fwmark,
             ..
         } = self;
-        more_words(
-            word,
-            words,
-            Parts {
-                encap_limit,
-                flowinfo,
-                flags,
-                fwmark,
-            },
-        )
+        let mut parts = Parts {
+            encap_limit,
+            flowinfo,
+            flags,
+            fwmark,
+        };
+        more_words(word, words, &mut parts)
     }
 }
 
@@ -160,7 +157,7 @@ pub(super) struct Parts<'a> {
 pub(super) fn more_words(
     word: &str,
     words: &mut Words<'_>,
-    parts: Parts<'_>,
+    parts: &mut Parts<'_>,
 ) -> Result<bool, BadWord> {
     let inherits = matches!(words.peek(), Some("inherit" | "none"));
     let flags = parts.flags.unwrap_or_default();

@@ -140,6 +140,7 @@ macro_rules! kinds {
             pub(super) fn restrict(&mut self, to: &Self) {
                 match (self, to) {
                     $((Self::$variant(data), Self::$variant(to)) => data.restrict(to),)*
+                    $((Self::$like(data), Self::$like(to)) => data.restrict(to),)*
                     _ => {}
                 }
             }

@@ -22,6 +22,8 @@ mod port;
 mod protocol;
 mod qos;
 mod sit;
+#[cfg(test)]
+mod tests;
 mod tun;
 mod tunnel;
 mod veth;

@@ -78,6 +78,13 @@ macro_rules! ports {
                 }
             }
 
+            pub(super) fn restrict(&mut self, to: &Self) {
+                match (self, to) {
+                    $((Self::$variant(data), Self::$variant(to)) => data.restrict(to),)*
+                    _ => {}
+                }
+            }
+
             /// As [`Table::word`], for what is particular.
             ///
             /// # Errors

@@ -3,7 +3,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use super::data::Data;
 use super::{EncapFlags, EncapPort, Tos, Ttl, TunnelEncap};
 use crate::interface::IfIndex;
-use crate::table::{Be, Plain, PlainBe, attributes, bits, names};
+use crate::table::{Be, Plain, attributes, bits, names};
 
 attributes! {
     /// IPv6 in IPv4 (RFC 4213), 6rd (RFC 5969) and ISATAP (RFC 5214).
@@ -28,7 +28,7 @@ attributes! {
         /// What it carries.
         "mode" proto: SitMode = IFLA_IPTUN_PROTO;
         /// Its switches.
-        flags: SitFlags as PlainBe<u16> = IFLA_IPTUN_FLAGS, Spread;
+        flags: SitFlags as Plain<u16> = IFLA_IPTUN_FLAGS, Spread;
         /// The prefix of its 6rd domain.
         sixrd_prefix: Ipv6Addr = IFLA_IPTUN_6RD_PREFIX;
         /// Length of that, in bits.

@@ -88,7 +88,7 @@ impl Code<Box<Link>> for Peer {
     }
 
     fn take(attribute: Attribute<'_>) -> Result<Box<Link>, Malformed> {
-        Link::read(attribute.bytes, attribute.at).map(Box::new)
+        Link::read_end(attribute.bytes, attribute.at).map(Box::new)
     }
 
     fn matches(value: &Box<Link>, wanted: &Box<Link>) -> bool {

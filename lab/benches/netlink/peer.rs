@@ -1,0 +1,70 @@
+//! The programs in C, built for the run.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use tapline_lab::{Host, tool};
+use tempfile::TempDir;
+
+const SOURCES: [&str; 4] = ["main.c", "raw.c", "libnl.c", "process.c"];
+
+/// A program with the peers, in a folder that goes with it.
+pub struct Peers {
+    folder: TempDir,
+    program: PathBuf,
+}
+
+impl Peers {
+    pub fn build() -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let program = folder.path().join("peer");
+        let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/netlink/peer");
+        let mut command = Command::new(tool::path("cc"));
+        command.args(["-O2", "-I/usr/include/libnl3", "-o"]);
+        command.arg(&program);
+        command.args(SOURCES.map(|name| sources.join(name)));
+        command.args(["-lnl-route-3", "-lnl-3"]);
+        let status = command.status().expect("a C compiler");
+        assert!(
+            status.success(),
+            "libnl3 is needed: apt-get install libnl-route-3-dev"
+        );
+        Self { folder, program }
+    }
+
+    /// A file beside the program.
+    pub fn file(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.folder.path().join(name);
+        std::fs::write(&path, text).expect("room for a file");
+        path
+    }
+
+    /// Runs `task` in the way of `method` and returns what it printed: names and nanoseconds.
+    pub fn run(&self, host: &Host, method: &str, task: &str, count: u32) -> Vec<(String, f64)> {
+        let link = host.interface().index.to_string();
+        let mut command = host.command(self.program.to_str().expect("a path of text"));
+        command.args([method, task, &count.to_string(), &link]);
+        // The peers call ip(8) by its name alone.
+        command.env("PATH", "/usr/sbin:/sbin:/usr/bin:/bin");
+        let output = command.output().expect("the peer runs");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{method} {task}: {said}");
+        let text = String::from_utf8(output.stdout).expect("text");
+        let lines = text.lines().filter_map(|line| line.split_once(' '));
+        let figures =
+            lines.map(|(name, value)| (name.to_owned(), value.parse().expect("a number")));
+        figures.collect()
+    }
+}
+
+/// Runs `ip` with `arguments` and throws away what it says.
+pub fn ip(host: &Host, arguments: &[&str]) -> Duration {
+    let mut command = host.command("ip");
+    command.args(arguments).stdout(Stdio::null());
+    let begin = Instant::now();
+    let status = command.status().expect("ip runs");
+    let took = begin.elapsed();
+    assert!(status.success(), "ip {arguments:?}");
+    took
+}
