@@ -167,7 +167,7 @@ fn what_bridge_makes_is_read_back_as_meant() {
                 ("state", Some("")) => assert_eq!(told, "dynamic"),
                 ("used" | "updated", _) => assert!(told.is_u64(), "{shown}"),
                 ("flags", _) if value.as_array().is_some_and(Vec::is_empty) => {
-                    assert_eq!(*told, *value)
+                    assert_eq!(*told, *value);
                 }
                 _ => assert_eq!(told, value, "{key} of {shown}"),
             }

@@ -110,7 +110,7 @@ fn names() {
     let links: Value = serde_json::from_slice(&links.expect("it runs").stdout).expect("JSON");
     assert_eq!(links[1]["ifname"], "v");
     drop((one, again));
-    assert_eq!(ip("-n one link show dev v").is_empty(), false);
+    assert!(!ip("-n one link show dev v").is_empty());
     let error = names.add("one").expect_err("it is there");
     assert_eq!(
         (error.step, error.source.raw_os_error()),

@@ -87,7 +87,7 @@ fn what_iproute2_makes_is_read_back_as_meant() {
                 "dev" => assert_eq!(*value, if neigh.dev == Some(a) { "a" } else { "b" }),
                 // Seconds go by between the two questions.
                 "used" | "confirmed" | "updated" | "probes" | "refcnt" => {
-                    assert!(json[key].is_u64())
+                    assert!(json[key].is_u64());
                 }
                 _ if value.is_null() => assert_eq!(json[key], true, "{key} of {dst}"),
                 _ => assert_eq!(json[key], *value, "{key} of {dst}"),

@@ -1,7 +1,10 @@
 #![no_main]
 
 use netlink::codec::{Attributes, attributes, messages};
-use netlink::{Addr, Fdb, Link, Neigh, Nexthop, Object, Refusal, Route, Rule};
+use netlink::{
+    Addr, Fdb, Link, Mdb, NamespaceNumber, Neigh, Nexthop, Object, PortVlan, Refusal, Route, Rule,
+    Stats,
+};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     for message in messages(bytes).flatten() {
@@ -12,6 +15,10 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
         let _ = Route::parse(message.body);
         let _ = Nexthop::parse(message.body);
         let _ = Rule::parse(message.body);
+        let _ = Mdb::parse_each(message.body, |_| ());
+        let _ = PortVlan::parse_each(message.body, |_| ());
+        let _ = Stats::parse(message.body);
+        let _ = NamespaceNumber::parse(message.body);
         let _ = Refusal::parse(message);
         walk(attributes(message.body, 0), 4);
     }

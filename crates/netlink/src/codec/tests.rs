@@ -5,7 +5,7 @@ use crate::uapi::{
     NLM_F_ACK_TLVS, NLM_F_CAPPED, NLMSG_ERROR, NLMSGERR_ATTR_MISS_TYPE, NLMSGERR_ATTR_MSG,
     NLMSGERR_ATTR_OFFS, RTM_NEWADDR, RTM_NEWLINK,
 };
-use crate::{Addr, Link, Object, Route};
+use crate::{Addr, Fdb, Link, Mdb, NamespaceNumber, Neigh, Object, PortVlan, Route, Stats};
 
 fn message(kind: u16, flags: u16, body: &[u8]) -> Message<'_> {
     Message {
@@ -127,6 +127,12 @@ fn read_all(bytes: &[u8]) {
     }
     let _ = Link::parse(bytes);
     let _ = Addr::parse(bytes);
+    let _ = Neigh::parse(bytes);
+    let _ = Fdb::parse(bytes);
+    let _ = Mdb::parse_each(bytes, |_| ());
+    let _ = PortVlan::parse_each(bytes, |_| ());
+    let _ = NamespaceNumber::parse(bytes);
+    let _ = Stats::parse(bytes);
     let _ = Route::parse(bytes);
     for message in messages(bytes).flatten() {
         let _ = Link::parse(message.body);

@@ -12,6 +12,8 @@ use crate::uapi::{
     IFLA_BRIDGE_VLAN_INFO,
 };
 
+/// The last VLAN there is.
+pub(super) const MAX_VLAN: u16 = 4094;
 /// Length of `struct br_vlan_msg`.
 pub(super) const HEADER_BYTES: usize = 8;
 /// Length of `struct ifinfomsg`.
@@ -105,7 +107,7 @@ impl PortVlan {
         });
     }
 
-    /// Reads a message about the VLANs of a port.
+    /// Reads a message about the VLANs of a port: those in a row one by one.
     pub(super) fn read(body: &[u8], mut take: impl FnMut(Self)) -> Result<(), Malformed> {
         let (header, rest) = split::<HEADER_BYTES>("VLAN header", 0, body)?;
         let [family, _, _, _, i0, i1, i2, i3] = *header;
@@ -113,10 +115,21 @@ impl PortVlan {
             return Ok(());
         }
         let dev = IfIndex(u32::from_ne_bytes([i0, i1, i2, i3]));
+        // The kernel goes upwards: a VLAN is taken once, whatever ranges a message has.
+        let mut next = 0;
         for attribute in attributes(rest, HEADER_BYTES) {
             let attribute = attribute?;
-            if attribute.kind == BRIDGE_VLANDB_ENTRY {
-                take(Self::read_entry(dev, attribute)?);
+            if attribute.kind != BRIDGE_VLANDB_ENTRY {
+                continue;
+            }
+            let mut entry = Self::read_entry(dev, attribute)?;
+            let last = entry.vlan_end.take().or(entry.vlan);
+            if let (Some(first), Some(last)) = (entry.vlan, last) {
+                let last = last.min(MAX_VLAN);
+                for vlan in first.max(next)..=last {
+                    take(entry.clone().vlan(vlan));
+                }
+                next = next.max(last.saturating_add(1));
             }
         }
         Ok(())

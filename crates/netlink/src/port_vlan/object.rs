@@ -22,7 +22,7 @@ attributes! {
             "dev" dev: IfIndex;
             /// The VLAN, or the first of several: 1 to 4094.
             vlan: u16;
-            /// The last of several; all of them are said in one message.
+            /// The last of several, which are said in one message; told they are one by one.
             #[serde(rename = "vlanEnd")]
             vlan_end: u16;
             /// What becomes of packets without a tag.

@@ -1,6 +1,8 @@
 //! How VLANs of ports are spoken of.
 
-use super::message::{ENTRIES, HEADER_BYTES, LINK_ENTRIES, LINK_HEADER_BYTES, header, link_header};
+use super::message::{
+    ENTRIES, HEADER_BYTES, LINK_ENTRIES, LINK_HEADER_BYTES, MAX_VLAN, header, link_header,
+};
 use super::{PortVlan, PortVlanFlags};
 use crate::codec::{Malformed, Request};
 use crate::error::Subject;
@@ -11,9 +13,6 @@ use crate::uapi::{
     BRIDGE_VLANDB_DUMP_FLAGS, BRIDGE_VLANDB_DUMPF_STATS, NLM_F_ACK, RTM_DELLINK, RTM_DELVLAN,
     RTM_GETVLAN, RTM_NEWVLAN, RTM_SETLINK, RTNLGRP_BRVLAN,
 };
-
-/// The last VLAN there is.
-const MAX_VLAN: u16 = 4094;
 
 impl Object for PortVlan {
     /// Port and VLAN.
@@ -89,13 +88,12 @@ impl Object for PortVlan {
         Some((self.dev?, self.vlan?))
     }
 
-    /// A VLAN that is asked for may be within several that are told in one.
+    /// A range asks for all VLANs within.
     fn matches(&self, wanted: &Self) -> bool {
-        let last = |vlan: &Self| vlan.vlan_end.or(vlan.vlan);
-        let holds = match (self.vlan, last(self), wanted.vlan, last(wanted)) {
-            (_, _, None, _) => true,
-            (Some(first), Some(last), Some(from), Some(to)) => first <= from && to <= last,
-            _ => false,
+        let holds = match (wanted.vlan, self.vlan) {
+            (None, _) => true,
+            (Some(first), Some(vlan)) => (first..=wanted.vlan_end.unwrap_or(first)).contains(&vlan),
+            (Some(_), None) => false,
         };
         let wanted = Self {
             vlan: None,
