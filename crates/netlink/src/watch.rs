@@ -48,7 +48,8 @@ pub struct Watch<O: Object> {
     filter: O,
     known: HashMap<O::Key, O>,
     pending: VecDeque<Event<O>>,
-    /// The last list was not whole: it is asked for again when there is nothing else to tell.
+    /// The last list was not whole, or more may have changed than was told: it is asked for again when there is
+    /// nothing else to tell.
     unsure: bool,
 }
 
@@ -139,10 +140,15 @@ impl<O: Object> Watch<O> {
             filter,
             known,
             pending,
+            unsure,
             ..
         } = self;
         notifications.receive(Wait::No, |message| {
-            pending.extend(note(message, filter, known)?);
+            match note(message, filter, known)? {
+                Noted::Nothing => {}
+                Noted::Event(event) => pending.push_back(event),
+                Noted::Doubt => *unsure = true,
+            }
             Ok(())
         })
     }
@@ -190,24 +196,36 @@ impl<O: Object> Watch<O> {
     }
 }
 
+/// What came of a notification.
+enum Noted<O> {
+    Nothing,
+    Event(Event<O>),
+    /// More may have changed than it says.
+    Doubt,
+}
+
 /// What a notification says, and notes it among what is `known`.
 fn note<O: Object>(
     message: Message<'_>,
     filter: &O,
     known: &mut HashMap<O::Key, O>,
-) -> Result<Option<Event<O>>, Malformed> {
+) -> Result<Noted<O>, Malformed> {
     let is_new = message.kind == O::MESSAGES.new;
     if !is_new && message.kind != O::MESSAGES.del {
-        return Ok(None);
+        return Ok(if O::is_upset_by(message) {
+            Noted::Doubt
+        } else {
+            Noted::Nothing
+        });
     }
     let Some(object) = O::parse(message.body)? else {
-        return Ok(None);
+        return Ok(Noted::Nothing);
     };
     let Some(key) = object.key() else {
-        return Ok(None);
+        return Ok(Noted::Nothing);
     };
     if is_new && object.matches(filter) {
-        return Ok(Some(match known.insert(key, object.clone()) {
+        return Ok(Noted::Event(match known.insert(key, object.clone()) {
             Some(before) => Event::Changed {
                 before,
                 after: object,
@@ -215,8 +233,14 @@ fn note<O: Object>(
             None => Event::Added(object),
         }));
     }
+    if !is_new && known.get(&key).is_some_and(|known| known.outlives(&object)) {
+        return Ok(Noted::Doubt);
+    }
     // It is gone, or is no longer like the filter.
-    Ok(known.remove(&key).map(Event::Removed))
+    let removed = known.remove(&key);
+    Ok(removed.map_or(Noted::Nothing, |object| {
+        Noted::Event(Event::Removed(object))
+    }))
 }
 
 fn about<O: Object>(filter: &O) -> impl FnOnce(Cause) -> NetlinkError + use<O> {

@@ -1,6 +1,7 @@
 //! Addresses.
 
 constants! {
+    RTNLGRP_IPV4_IFADDR: u32 = 5;
     RTM_NEWADDR: u16 = 20;
     RTM_DELADDR: u16 = 21;
     RTM_GETADDR: u16 = 22;
