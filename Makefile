@@ -9,7 +9,7 @@ MANUAL := target/manual
 help:
 	@echo "make demo     build the program and show it: two test hosts, real traffic, a capture (root)"
 	@echo "make test     run every test (root)"
-	@echo "make bench    measure beside tcpdump, dumpcap, netsniff-ng, libpcap, bpfjit, libnl (root)"
+	@echo "make bench    measure beside tcpdump, dumpcap, netsniff-ng, libpcap, bpfjit, ping, fping, libnl, ip (root)"
 	@echo "make lint     formatting, clippy, rustdoc"
 	@echo "make deny     licences and sources of the dependencies; advisories where they can be fetched"
 	@echo "make aarch64  the filter engine's tests on aarch64, emulated; needs rustup"
@@ -38,6 +38,7 @@ bench: build
 	cargo bench --locked -p tapline-lab --bench count -- $(BENCH_FLAGS)
 	cargo bench --locked -p tapline-lab --bench read -- $(BENCH_FLAGS)
 	cargo bench --locked -p tapline-lab --bench netlink -- $(BENCH_FLAGS)
+	cargo bench --locked -p tapline-lab --bench ping -- $(BENCH_FLAGS)
 
 lint:
 	@packaging/need.sh lint

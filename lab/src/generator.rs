@@ -25,4 +25,4 @@ mod socket;
 
 pub use frame::{SEQUENCE_AT, udp_frame};
 pub use live::{Generator, GeneratorOptions, Sent, pin_to_cpu};
-pub use socket::send_frames;
+pub use socket::{Offered, offer_frames, send_frames};

@@ -11,6 +11,7 @@ pub mod net;
 pub mod oracle;
 pub mod skip;
 pub mod tool;
+pub mod uml;
 
 /// For the tests of rooms that may not know it, such as those of the rings that its programs feed.
 pub use bpf;

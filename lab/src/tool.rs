@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Tool and the Debian package it comes in.
-const PACKAGES: [(&str, &str); 28] = [
+const PACKAGES: [(&str, &str); 32] = [
     ("bpftool", "bpftool"),
     ("bridge", "iproute2"),
     ("capinfos", "wireshark-common"),
@@ -15,16 +15,20 @@ const PACKAGES: [(&str, &str); 28] = [
     ("ethtool", "ethtool"),
     ("getent", "libc-bin"),
     ("gzip", "gzip"),
+    ("fping", "fping"),
     ("ip", "iproute2"),
     ("iperf3", "iperf3"),
+    ("linux.uml", "user-mode-linux"),
     ("mausezahn", "netsniff-ng"),
     ("mergecap", "wireshark-common"),
+    ("modprobe", "kmod"),
     ("netsniff-ng", "netsniff-ng"),
     ("nft", "nftables"),
     ("ping", "iputils-ping"),
     ("prlimit", "util-linux"),
     ("python3", "python3"),
     ("setpriv", "util-linux"),
+    ("setsid", "util-linux"),
     ("ss", "iproute2"),
     ("strace", "strace"),
     ("tc", "iproute2"),

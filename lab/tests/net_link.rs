@@ -8,7 +8,7 @@ use std::os::fd::{AsFd, AsRawFd};
 use std::time::Duration;
 
 use ip_json::ip_json;
-use netlink::{Address, DuplicateDetection, IfIndex, IfName, Link, LinkFlags, MacAddress, Veth};
+use netlink::{Addr, IfIndex, IfName, Link, LinkFlags, MacAddress, Prefix, Veth};
 use serde_json::{Value, json};
 use tapline_lab::{Host, Net};
 
@@ -261,8 +261,11 @@ fn addresses_as_shown(host: &Host) -> BTreeSet<String> {
 fn assert_addresses_as_shown(host: &Host, count: usize) {
     let listing = host.netlink().addresses().expect("addresses");
     let ours = listing.items.iter().map(|entry| {
-        let Address { ip, prefix_len } = entry.address;
-        format!("{} {:?} {prefix_len}", entry.index, ip.to_string())
+        let Prefix {
+            ip,
+            len: prefix_len,
+        } = entry.prefix().expect("a prefix");
+        format!("{} {:?} {prefix_len}", entry.ifindex(), ip.to_string())
     });
     let ours: BTreeSet<_> = ours.collect();
     assert_eq!(ours, addresses_as_shown(host));
@@ -276,25 +279,21 @@ fn addresses_are_what_ip_shows() {
     assert_addresses_as_shown(&left, 4);
     let (mut netlink, index) = (left.netlink(), left.interface().index);
     let extra = [
-        Address {
-            ip: IpAddr::from([192, 0, 2, 1]),
-            prefix_len: 32,
-        },
-        Address {
-            ip: Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1).into(),
-            prefix_len: 48,
-        },
+        Prefix::new(IpAddr::from([192, 0, 2, 1]), 32),
+        Prefix::new(Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1), 48),
     ];
     for address in extra {
-        netlink
-            .add_address(index, address, DuplicateDetection::Off)
-            .expect("added");
+        let is_ipv6 = address.ip.is_ipv6();
+        let mut address = Addr::on(index, address);
+        // Duplicates are looked for in IPv6 alone.
+        address.nodad = is_ipv6.then_some(true);
+        netlink.add(&address).expect("added");
     }
     assert_addresses_as_shown(&left, 6);
     let listing = netlink.addresses().expect("addresses");
     assert!(listing.items.iter().all(|entry| !entry.is_tentative()));
     for address in extra {
-        netlink.remove_address(index, address).expect("removed");
+        netlink.del(&Addr::on(index, address)).expect("removed");
     }
     assert_addresses_as_shown(&left, 4);
 }

@@ -6,7 +6,7 @@ use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 use abi::packet::ETH_P_ALL;
-use netlink::{IfName, Link, Veth};
+use netlink::{Addr, IfName, Link, Prefix, Veth};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::{AddressFamily, Protocol, RecvFlags, SocketType, recv, socket};
 use tapline_lab::{Host, Net};
@@ -75,13 +75,9 @@ fn a_link_made_without_the_lab_is_not_silent() {
     for index in [link.ifindex(), link.lower.expect("a peer")] {
         netlink.set(&Link::at(index).up(true)).expect("it is up");
     }
-    let address = netlink::Address {
-        ip: Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 1).into(),
-        prefix_len: 64,
-    };
-    netlink
-        .add_address(link.ifindex(), address, netlink::DuplicateDetection::Off)
-        .expect("an address");
+    let prefix = Prefix::new(Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 1), 64);
+    let address = Addr::on(link.ifindex(), prefix).nodad(true);
+    netlink.add(&address).expect("an address");
     assert!(
         sees_a_packet(&observers),
         "the observer would see multicast reports"

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use std::os::fd::{AsFd, AsRawFd};
 use std::process::Command;
 
-use netlink::{Address, Event, IfIndex, IfName, Link, RouteEvent, RouteWatch, Watch};
+use netlink::{Event, IfIndex, IfName, Link, Prefix, Route, RouteTable, Watch};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tapline_lab::{Host, Net};
 
@@ -211,7 +211,8 @@ fn an_overrun_is_told_and_made_good() {
 #[test]
 fn routes_come_and_go_as_ip_makes_them() {
     let [left, right] = Net::new().pair();
-    let mut watch = left.run(RouteWatch::open).expect("a watch");
+    let filter = Route::new().table(RouteTable::from(77));
+    let mut watch = left.run(|| Watch::open(filter)).expect("a watch");
     assert_eq!(watch.next_event().expect("route events"), None);
     let (there, output) = (right.interface(), left.interface().index);
     let routes: [(&str, IpAddr, u8, IpAddr); 2] = [
@@ -230,18 +231,11 @@ fn routes_come_and_go_as_ip_makes_them() {
             assert!(poll(&mut [PollFd::new(&watch, PollFlags::IN)], Some(&DEADLINE)) == Ok(1));
             watch.next_event().expect("route events").expect("an event")
         };
-        let RouteEvent::Added(route) = next("add") else {
+        let Event::Added(route) = next("add") else {
             panic!("not added")
         };
-        assert_eq!(
-            route.destination,
-            Address {
-                ip: ip_address,
-                prefix_len
-            }
-        );
-        assert_eq!((route.gateway, route.output), (Some(gateway), Some(output)));
-        assert_eq!((route.table, route.is_local()), (77, false));
-        assert_eq!(next("del"), RouteEvent::Removed(route));
+        assert_eq!(route.dst, Some(Prefix::new(ip_address, prefix_len)));
+        assert_eq!((route.gateway, route.dev), (Some(gateway), Some(output)));
+        assert_eq!(next("del"), Event::Removed(route));
     }
 }

@@ -166,6 +166,32 @@ impl ReadOnlyRegion {
         fence(Ordering::Acquire);
         value
     }
+
+    /// Copies the double words from byte `offset` on into `into`, each as it is at one moment.
+    ///
+    /// Whatever writes there meanwhile, this is no data race; if something does, the double words may be of
+    /// several moments.
+    ///
+    /// # Panics
+    /// When `offset` is not a multiple of 8, or they are not all within the mapping.
+    #[inline]
+    pub fn copy(&self, offset: usize, into: &mut [[u8; 8]]) {
+        let first = self.pointer(offset, size_of_val(into)).cast::<AtomicU64>();
+        assert!(first.is_aligned(), "double word is not aligned");
+        // SAFETY: that many lie within the mapping and are aligned (both checked); they live as long as
+        // `self`; of memory that cannot be written, relaxed loads are defined (as above).
+        let shared = unsafe { std::slice::from_raw_parts(first.as_ptr(), into.len()) };
+        let copy = |(to, from): (&mut [u8; 8], &AtomicU64)| {
+            *to = from.load(Ordering::Relaxed).to_ne_bytes();
+        };
+        // Four at a time: the compiler does not unroll a loop of atomic loads.
+        let (groups, rest) = into.as_chunks_mut::<4>();
+        let (shared_groups, shared_rest) = shared.as_chunks::<4>();
+        for (to, from) in groups.iter_mut().zip(shared_groups) {
+            to.iter_mut().zip(from).for_each(copy);
+        }
+        rest.iter_mut().zip(shared_rest).for_each(copy);
+    }
 }
 
 /// Size of a page of memory, bytes: what mappings and ring blocks are multiples of.

@@ -49,6 +49,27 @@ pub struct Mirrored {
 /// Bytes of [`Mirrored`].
 pub const MIRRORED_BYTES: usize = size_of::<Mirrored>();
 
+/// From one record to the next in an array of slots, bytes, at most.
+pub const MOST_SLOT_BYTES: u32 = 4096;
+
+/// The same in double words.
+pub const MIRRORED_WORDS: usize = MIRRORED_BYTES / 8;
+
+impl Mirrored {
+    /// What the program wrote, by its bytes.
+    #[inline]
+    pub fn from_words(words: &[[u8; 8]; MIRRORED_WORDS]) -> Self {
+        let [time, lost, [l0, l1, l2, l3, q0, q1, p0, p1]] = *words;
+        Self {
+            monotonic_ns: u64::from_ne_bytes(time),
+            lost: u64::from_ne_bytes(lost),
+            original_len: u32::from_ne_bytes([l0, l1, l2, l3]),
+            queue: u16::from_ne_bytes([q0, q1]),
+            padding: u16::from_ne_bytes([p0, p1]),
+        }
+    }
+}
+
 /// The reader's end of a `BPF_MAP_TYPE_RINGBUF`.
 #[derive(Debug)]
 pub struct RingBuffer {
@@ -84,7 +105,7 @@ pub struct SlotPlace<'m> {
     pub wakes: BorrowedFd<'m>,
     /// Place of the value.
     pub index: u32,
-    /// From one record to the next, bytes: a power of two.
+    /// From one record to the next, bytes: a power of two, [`MOST_SLOT_BYTES`] at most.
     pub slot_bytes: u32,
 }
 
@@ -144,7 +165,7 @@ impl RingBuffer {
             || !bytes.is_power_of_two()
             || !slot_bytes.is_power_of_two()
             || slot_bytes < HEADER_BYTES
-            || slot_bytes > bytes
+            || slot_bytes > bytes.min(MOST_SLOT_BYTES.into())
             || !bytes.is_multiple_of(page_bytes as u64)
         {
             return Err(invalid());
@@ -217,6 +238,26 @@ impl RingBuffer {
         // of the record could be read before they were written.
         let word = self.shared.load_acquire(self.place(position));
         (word & BUSY == 0).then_some(word)
+    }
+
+    /// The records lie in slots that a program of ours fills, of which nothing but the program keeps anybody
+    /// from writing to them: they are to be [copied](RingBuffer::copy), not lent.
+    #[inline]
+    pub fn is_to_be_copied(&self) -> bool {
+        self.slots.is_some()
+    }
+
+    /// Copies the record at `position`, without its header, as far as there is room for it. What is written
+    /// there meanwhile is copied in part.
+    ///
+    /// # Panics
+    /// When no record is so long.
+    #[inline]
+    pub fn copy(&self, position: u64, into: &mut [[u8; 8]]) {
+        let bytes = size_of_val(into) as u32;
+        assert!(self.step(bytes).is_some(), "a record holds less");
+        self.shared
+            .copy(self.place(position) + HEADER_BYTES as usize, into);
     }
 
     /// Where the `bytes` bytes of the record at `position` are, behind its header; `None` when the buffer

@@ -4,16 +4,18 @@ mod poll_end;
 mod program;
 
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 
 use abi::bpf::{MapLayout, MapType, online_cpus, open_raw_tracepoint};
 use abi::region::{ReadOnlyRegion, page_bytes};
 use abi::ring_buffer::{HEADER_BYTES, MIRRORED_BYTES, SlotPlace};
 
+use crate::choice::{self, sampler};
 use crate::map::MapError;
+use crate::per_cpu::{by_cpu, ring_buffer};
 use crate::program::{Program, ProgramKind};
 use crate::xdp::{XdpLink, XdpPlace};
-use crate::{Insn, Label, Others, RedirectError, Sampler, Sampling};
+use crate::{Insn, Label, Others, RedirectError, Sampling};
 
 const NAME: &str = "tapline_intake";
 
@@ -102,9 +104,9 @@ impl Intake {
     /// Packets in a row that may have one time stamp.
     pub const PACKETS_PER_TIMESTAMP: u32 = 8;
     /// Where `select` goes with packets that are not to be taken.
-    pub const OTHERS: Label = Label(0);
+    pub const OTHERS: Label = choice::OTHERS;
     /// Where `select` goes with packets that are to be taken.
-    pub const TAKE: Label = Label(1);
+    pub const TAKE: Label = choice::TAKE;
     /// Largest snaplen: a slot of 512 bytes.
     pub const MAX_SNAPLEN: u32 = 512 - FRONT_BYTES;
     /// Whether there is one for this machine: the reader must see stores in their order, which the
@@ -136,12 +138,11 @@ impl Intake {
         let cpu = |number| Cpu::new(number, &slots, layout.value_bytes);
         let cpus: io::Result<Vec<_>> = numbers.into_iter().map(cpu).collect();
         let cpus = cpus.map_err(on)?;
-        let wakes = wakes_by_cpu(&cpus, layout.max_entries).map_err(on)?;
-        let sampler = options
-            .sampling
-            .map(|sampling| Sampler::create("tapline_sample", sampling))
-            .transpose()
-            .map_err(RedirectError::Map)?;
+        let wakes: Vec<_> = (cpus.iter())
+            .map(|cpu| (cpu.number, cpu.wakes.as_fd()))
+            .collect();
+        let wakes = by_cpu(NAME, &wakes).map_err(on)?;
+        let sampler = sampler(options.sampling).map_err(RedirectError::Map)?;
         let memory = program::Memory {
             slots: slots.as_fd(),
             slot_bytes,
@@ -185,7 +186,6 @@ impl Intake {
     pub fn attach(&self, ifindex: u32, place: XdpPlace) -> Result<XdpLink, RedirectError> {
         XdpLink::attach(&self.program, ifindex, place).map_err(|refusal| RedirectError::Attach {
             refusal: Box::new(refusal),
-            multi_buffer: true,
         })
     }
 
@@ -212,16 +212,10 @@ impl Intake {
 impl Cpu {
     fn new(number: u32, slots: &abi::bpf::Map, value_bytes: u32) -> io::Result<Self> {
         let page = page_bytes();
-        let layout = MapLayout {
-            map_type: MapType::RingBuffer,
-            key_bytes: 0,
-            value_bytes: 0,
-            max_entries: page as u32,
-        };
         let own = u64::from(number) * u64::from(value_bytes);
         Ok(Self {
             number,
-            wakes: abi::bpf::Map::create(&layout, "tapline_wakes")?,
+            wakes: ring_buffer("tapline_wakes", page as u32)?,
             counters: ReadOnlyRegion::map_at(slots.as_fd(), own + page as u64, page)?,
         })
     }
@@ -234,17 +228,6 @@ const FRONT_BYTES: u32 = HEADER_BYTES as u32 + MIRRORED_BYTES as u32;
 fn data_bytes(bytes: usize) -> u32 {
     let bytes = bytes.clamp(1 << 16, 1 << 28) as u32;
     1 << bytes.ilog2()
-}
-
-/// The map in which the program finds what wakes its CPU's reader. The program keeps it.
-fn wakes_by_cpu(cpus: &[Cpu], count: u32) -> io::Result<abi::bpf::Map> {
-    let first = cpus.first().ok_or(io::ErrorKind::InvalidData)?;
-    let map = abi::bpf::Map::array_of(first.wakes.as_fd(), count, NAME)?;
-    for cpu in cpus {
-        let descriptor = cpu.wakes.as_fd().as_raw_fd().to_ne_bytes();
-        map.update(&cpu.number.to_ne_bytes(), &descriptor)?;
-    }
-    Ok(map)
 }
 
 fn on(source: io::Error) -> RedirectError {

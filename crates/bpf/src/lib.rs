@@ -26,11 +26,13 @@
 #![forbid(unsafe_code)]
 
 mod assemble;
+mod choice;
 pub mod count;
 mod filter_map;
 mod intake;
 mod map;
 mod mirror;
+mod per_cpu;
 mod program;
 mod rtnetlink;
 mod sampling;
@@ -54,5 +56,5 @@ pub type Insn<'map> = filter::ebpf::Insn<std::os::fd::BorrowedFd<'map>>;
 pub use sampling::{Probability, Sampler, SamplerPlaces, Sampling};
 pub use table::{CounterTable, TableOptions, WhenFull};
 pub use tc::{TcAttach, TcAttachError, TcLink, TcPlace};
-pub use xdp::{HoldingProcess, XdpAttachError, XdpHolder, XdpLink, XdpMode, XdpPlace};
+pub use xdp::{HoldingProcess, XdpAttachError, XdpHolder, XdpLink, XdpMode, XdpMtu, XdpPlace};
 pub use xsk::{Others, Redirect, RedirectCounts, RedirectError, RedirectOptions};

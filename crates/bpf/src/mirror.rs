@@ -5,15 +5,17 @@ mod program;
 use std::error::Error;
 use std::fmt;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd};
 
-use abi::bpf::{MapLayout, MapType, online_cpus};
+use abi::bpf::online_cpus;
 
+use crate::choice::{self, sampler};
 use crate::map::{Counters, MapError};
+use crate::per_cpu::{by_cpu, ring_buffer};
 use crate::program::{LoadError, Program, ProgramKind};
 use crate::xdp::{XdpAttachError, XdpLink, XdpPlace};
 use crate::xsk::attach_remedy;
-use crate::{Insn, Label};
+use crate::{Insn, Label, Sampling};
 
 const BUFFERS: &str = "tapline_mirror";
 const COUNTERS: &str = "tapline_mir_cnt";
@@ -32,6 +34,8 @@ pub struct MirrorOptions<'c> {
     /// Code that chooses: it finds the context (`struct xdp_md`) in `R1`, leaves it in `R6`, and goes
     /// to [`Mirror::TAKE`] or [`Mirror::OTHERS`], at its end too. Without code all are taken.
     pub select: &'c [Insn<'c>],
+    /// Which of the chosen packets are copied; `None` copies all.
+    pub sampling: Option<Sampling>,
 }
 
 impl MirrorOptions<'_> {
@@ -42,6 +46,7 @@ impl MirrorOptions<'_> {
             buffer_bytes: 4 << 20,
             multi_buffer: true,
             select: &[],
+            sampling: None,
         }
     }
 }
@@ -54,14 +59,16 @@ pub struct MirrorCounts {
     pub mirrored: u64,
     /// Not chosen.
     pub others: u64,
-    /// Chosen, but not copied: the buffer was full, or the CPU has none because it was switched on later.
+    /// Chosen, and left out by sampling.
+    pub sampled_out: u64,
+    /// To be copied, but not copied: the buffer was full, or the CPU has none because it was switched on later.
     pub lost: u64,
 }
 
 impl MirrorCounts {
     /// All packets.
     pub fn seen(&self) -> u64 {
-        self.mirrored + self.others + self.lost
+        self.mirrored + self.others + self.sampled_out + self.lost
     }
 }
 
@@ -79,9 +86,9 @@ pub struct Mirror {
 
 impl Mirror {
     /// Where `select` goes with packets that are not to be taken.
-    pub const OTHERS: Label = Label(0);
+    pub const OTHERS: Label = choice::OTHERS;
     /// Where `select` goes with packets that are to be taken.
-    pub const TAKE: Label = Label(1);
+    pub const TAKE: Label = choice::TAKE;
     /// Largest snaplen: a CPU puts a packet together in memory of its own, of which the kernel gives
     /// 32 KiB in one piece (`PCPU_MIN_UNIT_SIZE`, include/linux/percpu.h).
     pub const MAX_SNAPLEN: u32 = 16_384;
@@ -102,10 +109,19 @@ impl Mirror {
             return Err(MirrorError::Snaplen { snaplen });
         }
         let buffers = buffers(options.buffer_bytes).map_err(on(BUFFERS))?;
-        let by_cpu = by_cpu(&buffers).map_err(on(BUFFERS))?;
+        let all: Vec<_> = (buffers.iter())
+            .map(|(cpu, map)| (*cpu, map.as_fd()))
+            .collect();
+        let by_cpu = by_cpu(BUFFERS, &all).map_err(on(BUFFERS))?;
         let scratch_bytes = program::record_bytes(snaplen);
         let counters = Counters::with_scratch(COUNTERS, scratch_bytes).map_err(MirrorError::Map)?;
-        let code = program::code(options, by_cpu.as_fd(), counters.as_fd());
+        let sampler = sampler(options.sampling).map_err(MirrorError::Map)?;
+        let maps = program::Maps {
+            buffers: by_cpu.as_fd(),
+            state: counters.as_fd(),
+            sampler: sampler.as_ref(),
+        };
+        let code = program::code(options, maps);
         let kind = if options.multi_buffer {
             ProgramKind::XdpFrags
         } else {
@@ -141,11 +157,8 @@ impl Mirror {
     /// # Privileges
     /// None beyond those for loading the program.
     pub fn attach(&self, ifindex: u32, place: XdpPlace) -> Result<XdpLink, MirrorError> {
-        let multi_buffer = self.program.kind() == ProgramKind::XdpFrags;
-        XdpLink::attach(&self.program, ifindex, place).map_err(|refusal| MirrorError::Attach {
-            refusal,
-            multi_buffer,
-        })
+        let attached = XdpLink::attach(&self.program, ifindex, place);
+        attached.map_err(|refusal| MirrorError::Attach { refusal })
     }
 
     /// The program, e.g. for a test run or its number.
@@ -158,35 +171,19 @@ impl Mirror {
     /// # Errors
     /// What the kernel answers to `BPF_MAP_LOOKUP_ELEM`; none is known for a map of this kind.
     pub fn counts(&self) -> io::Result<MirrorCounts> {
-        let [mirrored, others, lost] = self.counters.read()?;
+        let [mirrored, others, lost, sampled_out] = self.counters.read()?;
         Ok(MirrorCounts {
             mirrored,
             others,
+            sampled_out,
             lost,
         })
     }
 }
 
 fn buffers(bytes: u32) -> io::Result<Vec<(u32, abi::bpf::Map)>> {
-    let layout = MapLayout {
-        map_type: MapType::RingBuffer,
-        key_bytes: 0,
-        value_bytes: 0,
-        max_entries: bytes,
-    };
-    let buffer = |cpu| abi::bpf::Map::create(&layout, BUFFERS).map(|map| (cpu, map));
+    let buffer = |cpu| ring_buffer(BUFFERS, bytes).map(|map| (cpu, map));
     online_cpus()?.into_iter().map(buffer).collect()
-}
-
-/// The map in which the program finds the buffer of its CPU. The program keeps it.
-fn by_cpu(buffers: &[(u32, abi::bpf::Map)]) -> io::Result<abi::bpf::Map> {
-    let (highest, last) = buffers.last().ok_or(io::ErrorKind::InvalidData)?;
-    let by_cpu = abi::bpf::Map::array_of(last.as_fd(), highest + 1, BUFFERS)?;
-    for (cpu, buffer) in buffers {
-        let descriptor = buffer.as_fd().as_raw_fd().to_ne_bytes();
-        by_cpu.update(&cpu.to_ne_bytes(), &descriptor)?;
-    }
-    Ok(by_cpu)
 }
 
 fn on(name: &str) -> impl Fn(io::Error) -> MirrorError {
@@ -215,8 +212,6 @@ pub enum MirrorError {
     Attach {
         /// What the kernel refused.
         refusal: XdpAttachError,
-        /// Whether the program takes frames of several buffers.
-        multi_buffer: bool,
     },
 }
 
@@ -234,10 +229,7 @@ impl MirrorError {
                 ENOMEM => Some("try a smaller buffer"),
                 _ => None,
             },
-            Self::Attach {
-                refusal,
-                multi_buffer,
-            } => attach_remedy(refusal, *multi_buffer),
+            Self::Attach { refusal } => attach_remedy(refusal),
             Self::Snaplen { .. } | Self::Load(_) => None,
         }
     }

@@ -3,13 +3,16 @@
 use std::fmt;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
 
 use abi::bpf::{XDP_FLAGS_DRV_MODE, XDP_FLAGS_SKB_MODE, create_xdp_link, update_link};
 
 pub use self::holder::{HoldingProcess, XdpHolder};
+pub use self::mtu::XdpMtu;
 use crate::program::Program;
 
 mod holder;
+mod mtu;
 
 /// Where an XDP program may run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,7 +49,7 @@ impl fmt::Display for XdpMode {
 pub struct XdpLink {
     fd: OwnedFd,
     mode: XdpMode,
-    native_refusal: Option<io::Error>,
+    native_refusal: Option<Arc<XdpAttachError>>,
 }
 
 /// The kernel did not attach an XDP program.
@@ -61,6 +64,8 @@ pub struct XdpAttachError {
     pub link: Option<String>,
     /// The program that is in the way, if it is that.
     pub holder: Option<Box<XdpHolder>>,
+    /// The MTU that is in the way, if it is or may be that.
+    pub mtu: Option<Box<XdpMtu>>,
     /// What the kernel answered; EBUSY or EEXIST: another program is attached.
     pub source: io::Error,
 }
@@ -83,6 +88,8 @@ impl fmt::Display for XdpAttachError {
             let word = holder.ip_word;
             let name = self.link.as_deref().unwrap_or("IF");
             write!(f, " (detach it: ip link set dev {name} {word} off)")?;
+        } else if let Some(mtu) = &self.mtu {
+            write!(f, " ({mtu})")?;
         } else if self.source.kind() == io::ErrorKind::PermissionDenied {
             f.write_str(" (needs CAP_BPF and CAP_NET_ADMIN)")?;
         }
@@ -92,7 +99,8 @@ impl fmt::Display for XdpAttachError {
 
 impl XdpAttachError {
     fn new(ifindex: u32, mode: XdpMode, source: io::Error) -> Self {
-        let (link, holder) = holder::look(ifindex);
+        let attributes = holder::ask_about(ifindex, None).unwrap_or_default();
+        let (link, holder) = holder::look(&attributes);
         let is_occupied = matches!(
             source.kind(),
             io::ErrorKind::ResourceBusy | io::ErrorKind::AlreadyExists
@@ -102,6 +110,10 @@ impl XdpAttachError {
             mode,
             link,
             holder: holder.filter(|_| is_occupied).map(Box::new),
+            mtu: match mode {
+                XdpMode::Native => XdpMtu::look(&attributes, &source).map(Box::new),
+                XdpMode::Generic => None,
+            },
             source,
         }
     }
@@ -147,7 +159,7 @@ impl XdpLink {
             XdpPlace::NativeOrGeneric => match attach(XdpMode::Native) {
                 Err(refusal) if is_the_drivers(&refusal.source) => {
                     let mut link = attach(XdpMode::Generic)?;
-                    link.native_refusal = Some(refusal.source);
+                    link.native_refusal = Some(Arc::new(refusal));
                     Ok(link)
                 }
                 answer => answer,
@@ -161,7 +173,7 @@ impl XdpLink {
     }
 
     /// Why it does not run in the driver, if that was tried first.
-    pub fn native_refusal(&self) -> Option<&io::Error> {
+    pub fn native_refusal(&self) -> Option<&Arc<XdpAttachError>> {
         self.native_refusal.as_ref()
     }
 

@@ -9,10 +9,11 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
 use abi::bpf::{MapLayout, MapType};
 
+use crate::choice::{self, sampler};
 use crate::map::{Counters, MapError};
 use crate::program::{LoadError, Program, ProgramKind};
 use crate::xdp::{XdpAttachError, XdpLink, XdpMode, XdpPlace};
-use crate::{Insn, Label, Sampler, Sampling};
+use crate::{Insn, Label, Sampling};
 
 /// What a [`Redirect`] is to do.
 #[derive(Clone, Copy, Debug)]
@@ -57,6 +58,16 @@ pub enum Others {
     Drop,
 }
 
+impl Others {
+    /// What a program returns for them (`enum xdp_action`, include/uapi/linux/bpf.h).
+    pub(crate) fn verdict(self) -> i32 {
+        match self {
+            Self::Pass => 2,
+            Self::Drop => 1,
+        }
+    }
+}
+
 /// Packets that a [`Redirect`] has seen since it was loaded, by what it did with them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -85,9 +96,9 @@ pub struct Redirect {
 
 impl Redirect {
     /// Where `select` goes with packets that are not to be taken.
-    pub const OTHERS: Label = Label(0);
+    pub const OTHERS: Label = choice::OTHERS;
     /// Where `select` goes with packets that are to be taken.
-    pub const TAKE: Label = Label(1);
+    pub const TAKE: Label = choice::TAKE;
 
     /// Loads the program; nothing is attached yet.
     ///
@@ -102,13 +113,7 @@ impl Redirect {
     pub fn load(options: &RedirectOptions<'_>) -> Result<Self, RedirectError> {
         let sockets = create_sockets(options.queues).map_err(RedirectError::Map)?;
         let counters = Counters::create("tapline_xsk_cnt").map_err(RedirectError::Map)?;
-        let sampler = match options.sampling {
-            Some(sampling) => {
-                let sampler = Sampler::create("tapline_sample", sampling);
-                Some(sampler.map_err(RedirectError::Map)?)
-            }
-            None => None,
-        };
+        let sampler = sampler(options.sampling).map_err(RedirectError::Map)?;
         let maps = program::Maps {
             sockets: sockets.as_fd(),
             counters: counters.as_fd(),
@@ -148,10 +153,8 @@ impl Redirect {
     /// # Privileges
     /// None beyond those for loading the program.
     pub fn attach(&self, ifindex: u32, place: XdpPlace) -> Result<XdpLink, RedirectError> {
-        let multi_buffer = self.program.kind() == ProgramKind::XdpFrags;
         XdpLink::attach(&self.program, ifindex, place).map_err(|refusal| RedirectError::Attach {
             refusal: Box::new(refusal),
-            multi_buffer,
         })
     }
 
@@ -209,8 +212,6 @@ pub enum RedirectError {
     Attach {
         /// What the kernel refused.
         refusal: Box<XdpAttachError>,
-        /// Whether the program takes frames of several buffers.
-        multi_buffer: bool,
     },
 }
 
@@ -222,40 +223,29 @@ impl RedirectError {
             Self::Map(error) if error.source.kind() == io::ErrorKind::PermissionDenied => {
                 Some("needs CAP_BPF and CAP_NET_ADMIN")
             }
-            Self::Attach {
-                refusal,
-                multi_buffer,
-            } => attach_remedy(refusal, *multi_buffer),
+            Self::Attach { refusal } => attach_remedy(refusal),
             _ => None,
         }
     }
 }
 
-/// What to do where an XDP program was not attached; `multi_buffer` tells whether it takes frames of
-/// several buffers.
-pub(crate) fn attach_remedy(refusal: &XdpAttachError, multi_buffer: bool) -> Option<&'static str> {
+/// What to do where an XDP program was not attached.
+pub(crate) fn attach_remedy(refusal: &XdpAttachError) -> Option<&'static str> {
     // Numbers of Linux on every architecture that Rust has a tier for.
     const EBUSY: i32 = 16;
     const EEXIST: i32 = 17;
     const EINVAL: i32 = 22;
-    const ERANGE: i32 = 34;
     const EOPNOTSUPP: i32 = 95;
     let is_native = refusal.mode == XdpMode::Native;
     match refusal.source.raw_os_error()? {
         // The refusal tells it itself.
-        EBUSY | EEXIST if refusal.holder.is_some() => None,
+        _ if refusal.holder.is_some() || refusal.mtu.is_some() => None,
         EBUSY | EEXIST => Some(
             "another XDP program is attached: 'ip link' shows it, 'ip link set dev IF xdp off' \
              removes it",
         ),
         EOPNOTSUPP if is_native => Some("its driver has no XDP: take the generic place"),
-        EINVAL | ERANGE if is_native && !multi_buffer => {
-            Some("its MTU may be too large for XDP: lower it, or take frames of several buffers")
-        }
-        EINVAL | ERANGE if is_native => Some(
-            "its MTU may be too large for XDP, or LRO is on: lower it, turn LRO off, or take the \
-             generic place",
-        ),
+        EINVAL if is_native => Some("LRO may be on: turn it off, or take the generic place"),
         _ => None,
     }
 }

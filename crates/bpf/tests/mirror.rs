@@ -1,10 +1,13 @@
 //! The mirroring program on given packets, by the kernel's test runs: what it returns and counts.
 
 use std::error::Error;
+use std::num::NonZeroU32;
 
 use abi::bpf::TestRun;
 use lab::generator::pin_to_cpu;
-use tapline_bpf::{Condition, Insn, Label, Mirror, MirrorError, MirrorOptions, Reg, Size};
+use tapline_bpf::{
+    Condition, Insn, Label, Mirror, MirrorError, MirrorOptions, Reg, Sampling, Size,
+};
 
 const XDP_PASS: u32 = 2;
 
@@ -72,6 +75,30 @@ fn what_is_not_chosen_is_passed_on_and_counted() {
     let counts = mirror.counts().unwrap();
     assert_eq!((counts.mirrored, counts.others, counts.lost), (4, 3, 0));
     assert_eq!(counts.seen(), 7);
+}
+
+#[test]
+fn what_sampling_leaves_out_is_passed_on_and_counted() {
+    pin_to_cpu(0).unwrap();
+    let options = MirrorOptions {
+        select: &sevens(),
+        sampling: Some(Sampling::OneIn(NonZeroU32::new(3).unwrap())),
+        ..MirrorOptions::new(96)
+    };
+    let mirror = load(&options);
+    for _ in 0..4 {
+        run(&mirror, 7, 1);
+        run(&mirror, 8, 1);
+        run(&mirror, 7, 2);
+    }
+    let counts = mirror.counts().unwrap();
+    let told = [
+        counts.mirrored,
+        counts.others,
+        counts.sampled_out,
+        counts.lost,
+    ];
+    assert_eq!((told, counts.seen()), ([4, 4, 8, 0], 16));
 }
 
 /// The kernel leaves at least a byte of the buffer free (`__bpf_ringbuf_reserve`): 42 records of 96

@@ -58,7 +58,7 @@ fn a_driver_without_xdp_gets_the_generic_mode_if_allowed() {
     let link = XdpLink::attach(&program, lo, XdpPlace::NativeOrGeneric).unwrap();
     assert_eq!(link.mode(), XdpMode::Generic);
     assert_eq!(
-        link.native_refusal().unwrap().raw_os_error(),
+        link.native_refusal().unwrap().source.raw_os_error(),
         Some(95),
         "EOPNOTSUPP"
     );

@@ -7,9 +7,12 @@ use std::error::Error;
 use std::io;
 
 use ring::{OpenError, SetupError, Step};
-use tapline::bpf::LoadError;
+use store::write::WriteError;
 use tapline::bpf::socket_filter::CountingFilterError;
+use tapline::bpf::{LoadError, XdpAttachError};
 use tapline::capture::CaptureError;
+
+use crate::output::STDOUT;
 
 /// Exit statuses of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +56,35 @@ impl Failure {
     pub fn job_on(what: impl std::fmt::Display, error: &dyn Error) -> Self {
         Self::new(Exit::Failed, format!("{what}: {}", chain(error)))
     }
+
+    /// Nobody reads standard output any more: an end in order, of which there is nothing to say.
+    pub fn closed() -> Self {
+        Self::new(Exit::Done, "")
+    }
+
+    /// What could not be written to standard output.
+    pub fn output(what: &str, error: &io::Error) -> Self {
+        if is_closed_output(error) {
+            Self::closed()
+        } else {
+            Self::job_on(what, error)
+        }
+    }
+
+    /// As [`Failure::output`], of whatever the job tells.
+    pub fn stdout(error: &io::Error) -> Self {
+        Self::output("cannot write to standard output", error)
+    }
+}
+
+/// Whether an error of writing, to whatever may be standard output, says that nobody reads that.
+pub fn is_closed_output(error: &(dyn Error + 'static)) -> bool {
+    let source = match error.downcast_ref::<WriteError>() {
+        Some(WriteError::Write { file, source, .. }) if file.as_os_str() == STDOUT => Some(source),
+        Some(_) => None,
+        None => error.downcast_ref::<io::Error>(),
+    };
+    source.is_some_and(|source| source.kind() == io::ErrorKind::BrokenPipe)
 }
 
 /// An error and its sources in one line; the number that Rust appends to the system's words is left out.
@@ -74,6 +106,15 @@ fn words(error: &dyn Error) -> String {
     match text.rfind(" (os error ") {
         Some(end) if text.ends_with(')') => text[..end].to_owned(),
         _ => text,
+    }
+}
+
+/// Why XDP was refused, in a few words: what is in the way, or else the kernel's answer.
+pub fn xdp_refusal(refusal: &XdpAttachError) -> String {
+    match (&refusal.holder, &refusal.mtu) {
+        (Some(holder), _) => holder.to_string(),
+        (None, Some(mtu)) => mtu.to_string(),
+        (None, None) => chain(&refusal.source),
     }
 }
 
@@ -165,6 +206,10 @@ fn setup(error: &SetupError) -> (Exit, Option<String>) {
 
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
-        Self::job(&error)
+        if is_closed_output(&error) {
+            Self::closed()
+        } else {
+            Self::job(&error)
+        }
     }
 }

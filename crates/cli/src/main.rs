@@ -23,6 +23,7 @@ mod paint;
 mod ping;
 mod privilege;
 mod read;
+mod screen;
 mod signals;
 mod units;
 mod usage;
@@ -40,8 +41,10 @@ fn main() -> ExitCode {
         .map_err(|error| usage::failure(&error))
         .and_then(|args| run(args.command));
     let exit = result.unwrap_or_else(|failure| {
-        // A closed standard error leaves nobody to tell.
-        let _ = tell(&failure);
+        if failure.exit != Exit::Done {
+            // A closed standard error leaves nobody to tell.
+            let _ = tell(&failure);
+        }
         failure.exit
     });
     ExitCode::from(exit as u8)
@@ -65,6 +68,12 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Ping(args) => ping::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Link(args) => net::run(net::Noun::Link, &args),
+        Command::Addr(args) => net::run(net::Noun::Addr, &args),
+        Command::Route(args) => net::run(net::Noun::Route, &args),
+        Command::Nexthop(args) => net::run(net::Noun::Nexthop, &args),
+        Command::Rule(args) => net::run(net::Noun::Rule, &args),
+        Command::Neigh(args) => net::run(net::Noun::Neigh, &args),
+        Command::Fdb(args) => net::run(net::Noun::Fdb, &args),
         Command::Batch(args) => net::batch(&args),
         Command::Monitor(args) => net::monitor(&args),
         Command::Explain(args) => net::explain(&args),

@@ -12,8 +12,17 @@ use crate::args::{FileFormat, OutputArgs};
 use crate::failure::{Exit, Failure};
 use crate::units::grouped;
 
+/// What standard output is called where a file's name would stand.
+pub const STDOUT: &str = "standard output";
+
 pub fn is_stdout(path: &Path) -> bool {
     path.as_os_str() == "-"
+}
+
+/// An error of standard output that says so.
+pub fn named(source: &io::Error) -> io::Error {
+    let text = format!("cannot write to {STDOUT}: {source}");
+    io::Error::new(source.kind(), text)
 }
 
 /// Standard output carries packets or text, not both, and packets not to a terminal.
@@ -59,7 +68,7 @@ pub fn options(
         let descriptor = io::stdout().as_fd().try_clone_to_owned()?;
         Output::Descriptor {
             file: File::from(descriptor),
-            name: "standard output".into(),
+            name: STDOUT.into(),
         }
     } else {
         Output::Path(path.to_owned())

@@ -45,9 +45,36 @@ fn the_counters_are_those_of_the_capture() {
         let label = format!(",place=\"{place}\"");
         assert_eq!(of("lost_packets", &link, &label), Some(0), "{place}");
     }
+    assert_eq!(of("sampled_out_packets", &link, ""), Some(0));
     // Two interfaces: as many counters, and no other.
-    assert_eq!(counters.len(), 2 * (2 + 6 + 1), "{counters:?}");
+    assert_eq!(counters.len(), 2 * (2 + 6 + 1 + 1), "{counters:?}");
     running.stop().exit(0);
+}
+
+/// What sampling leaves out is among the filtered, and told apart.
+#[test]
+fn what_sampling_leaves_out_has_a_counter() {
+    let scene = Scene::new();
+    for mode in ["mirror", "drop"] {
+        let arguments = [
+            "--sample", "1/10", "--mode", mode, "ether", "proto", "0x88b5",
+        ];
+        let (mut running, to) = start(&scene, &arguments);
+        lab::generator::pin_to_cpu(0).expect("there is such a CPU");
+        scene.send(&frames(300, 100));
+        scene.send(&vec![udp(b"refused"); 50]);
+        running.event(|event| event["delivered"] == 30 && event["filtered"] == 320);
+        let counters = scrape(&scene.right, to);
+        let link = name(&scene.right);
+        let of = |counter: &str, label: &str| {
+            let name = format!("tapline_capture_{counter}_total{{interface=\"{link}\"{label}}}");
+            counters.get(&name).copied()
+        };
+        assert_eq!(of("packets", ",state=\"delivered\""), Some(30));
+        assert_eq!(of("packets", ",state=\"filtered\""), Some(320));
+        assert_eq!(of("sampled_out_packets", ""), Some(270));
+        running.stop().exit(0);
+    }
 }
 
 /// Whoever asks does not have to wait for a long interval's end.

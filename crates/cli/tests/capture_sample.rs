@@ -56,7 +56,9 @@ fn every_nth_packet_that_the_filter_accepts_is_kept() {
     for flags in [
         &["--backend", "packet-v3"][..],
         &["--backend", "packet-v2", "-s", "256"],
+        &["--backend", "xdp-ringbuf", "--direction", "in", "-s", "96"],
         &["--mode", "drop"],
+        &["--mode", "drop", "-s", "96"],
         &["--mode", "drop", "--others", "drop", "--xdp", "generic"],
     ] {
         let file = scene.file("nth.pcapng");
@@ -131,6 +133,19 @@ fn the_file_and_the_summary_tell_the_rate() {
     ] {
         assert!(told.iter().any(|option| option == comment), "{told:?}");
     }
+
+    let read = |flags: &[&str]| {
+        let mut command = scene.right.command(PROGRAM);
+        command.args(["read", "--summary", &file]).args(flags);
+        let ended = spawn(command).finish();
+        ended.exit(0);
+        ended
+    };
+    let text = read(&[]);
+    let line = "  sampled     first/3600s in the kernel";
+    assert!(text.stdout.iter().any(|told| told == line), "{text:?}");
+    let events = read(&["--json"]).events();
+    assert_eq!(events[0]["interfaces"][0]["sample"], "first/3600s");
 
     let file = scene.file("text.pcapng");
     let arguments = ["-w", &file, "--sample", "1/5", "-c", "2"];

@@ -112,7 +112,19 @@ fn the_keys_are_those_of_the_contract() {
     let place = &summary["interfaces"][0];
     assert_eq!(
         keys(place),
-        ["name", "index", "direction", "hook", "reason"]
+        [
+            "name",
+            "index",
+            "direction",
+            "hook",
+            "reason",
+            "state",
+            "down_ns"
+        ]
+    );
+    assert_eq!(
+        (&place["state"], &place["down_ns"]),
+        (&json!("up"), &json!(0))
     );
     assert_eq!(place["name"], name(&scene.right).as_str());
     // Intervals follow one another without a gap.

@@ -2,21 +2,13 @@
 
 mod support;
 
-use std::fs::File;
-use std::io::Read;
-use std::process::Command;
-use std::sync::mpsc::{Receiver, channel};
-use std::thread;
-use std::time::Duration;
-
 use rustix::io::ioctl_fionread;
 use rustix::pipe::fcntl_setpipe_size;
 use rustix::process::Signal;
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use rustix::termios::{Winsize, tcsetwinsize};
 use support::count::{OFTEN, command, start_text};
-use support::frames::frames;
-use support::run::{Running, spawn, spawn_into, wait_until};
+use support::frames::{frames, udp};
+use support::run::{spawn, spawn_into, wait_until};
+use support::terminal::Terminal;
 use support::{Scene, name};
 
 #[test]
@@ -42,8 +34,8 @@ fn a_line_tells_each_class_and_interval() {
     }
     let ended = running.stop();
     ended.exit(0);
-    // A line of its own, the heading, and each class with what both directions saw of it.
-    let summary = &ended.stdout[ended.stdout.len() - 8..];
+    // A line of its own, the heading, each class with what both directions saw of it, and by what.
+    let summary = &ended.stdout[ended.stdout.len() - 9..];
     assert_eq!(summary[0], "");
     let link = name(&scene.right);
     let start = |line: usize| summary[line].split("  ").next().expect("a name");
@@ -62,6 +54,43 @@ fn a_line_tells_each_class_and_interval() {
         "{summary:?}"
     );
     assert_eq!(start(5), "udp");
+    let hooks = format!("counted on {link}: in by xdp-native, out by tcx");
+    assert_eq!(summary[8], hooks);
+}
+
+/// What the kernel had no room for is called the same in every form.
+#[test]
+fn groups_without_room_are_other() {
+    let scene = Scene::new();
+    let datagrams = [1000_u16, 1001, 1002].map(|port| {
+        let mut frame = udp(b"a datagram");
+        frame[36..38].copy_from_slice(&port.to_be_bytes());
+        frame
+    });
+    for (flags, told) in [
+        (&[][..], "  all  (other)              2 packets "),
+        (&["--csv"], ",all,(other),2,"),
+        (&["--json"], "\"other\":{\"packets\":2,"),
+    ] {
+        let arguments = [
+            flags,
+            &["--by", "dport", "--groups", "1", "--interval", "1h"],
+        ]
+        .concat();
+        let mut running = spawn(command(&scene.right, &arguments));
+        if flags.contains(&"--json") {
+            running.ready();
+        } else {
+            while !running.error_line().starts_with("counting on ") {}
+        }
+        scene.send(&datagrams);
+        let ended = running.stop();
+        ended.exit(0);
+        assert!(
+            ended.stdout.iter().any(|line| line.contains(told)),
+            "{ended:?}"
+        );
+    }
 }
 
 #[test]
@@ -106,91 +135,6 @@ fn the_time_ends_the_count() {
     support::count::totals(&ended, "all");
 }
 
-/// A reader that goes away ends the count.
-#[test]
-fn a_closed_output_is_said() {
-    let scene = Scene::new();
-    for flags in [&["--json"][..], &["--csv"], &[]] {
-        let arguments = [&OFTEN[..], flags].concat();
-        let mut command = command(&scene.right, &arguments);
-        let (read, write) = std::io::pipe().expect("a pipe");
-        drop(read);
-        command.stdout(write);
-        let ended = spawn_into(command).finish();
-        let complaint = ended.exit(1);
-        assert!(
-            complaint.contains("standard output: Broken pipe"),
-            "{complaint}"
-        );
-    }
-}
-
-/// The terminal that a program writes to.
-struct Terminal {
-    control: File,
-    coming: Receiver<Vec<u8>>,
-    seen: String,
-}
-
-impl Terminal {
-    /// Starts `command` on a terminal of so many columns and rows.
-    fn start(mut command: Command, columns: u16, rows: u16) -> (Self, Running) {
-        let control = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
-        grantpt(&control).expect("its end");
-        unlockpt(&control).expect("its end");
-        let path = ptsname(&control, Vec::new()).expect("its name");
-        let path = path.to_str().expect("a path").to_owned();
-        let end = File::options()
-            .read(true)
-            .write(true)
-            .open(path)
-            .expect("its end");
-        let control = File::from(control);
-        resize(&control, columns, rows);
-        command
-            .env("TERM", "xterm")
-            .env("LC_ALL", "C.UTF-8")
-            .stdout(end);
-        let running = spawn_into(command);
-        let mut reader = control.try_clone().expect("the terminal");
-        let (sender, coming) = channel();
-        thread::spawn(move || {
-            let mut piece = [0; 4096];
-            // Ends with EIO when nobody has the other end any more.
-            while let Ok(read @ 1..) = reader.read(&mut piece) {
-                if sender.send(piece[..read].to_vec()).is_err() {
-                    break;
-                }
-            }
-        });
-        let terminal = Self {
-            control,
-            coming,
-            seen: String::new(),
-        };
-        (terminal, running)
-    }
-
-    /// Takes what comes until `text` is there.
-    fn wait_for(&mut self, text: &str) {
-        while !self.seen.contains(text) {
-            let more = self.coming.recv_timeout(Duration::from_mins(1));
-            let more = more.unwrap_or_else(|_| panic!("no {text:?} in {:?}", self.seen));
-            self.seen.push_str(&String::from_utf8_lossy(&more));
-        }
-    }
-}
-
-fn resize(control: &File, columns: u16, rows: u16) {
-    let size = Winsize {
-        ws_col: columns,
-        ws_row: rows,
-        ws_xpixel: 0,
-        ws_ypixel: 0,
-    };
-    tcsetwinsize(control, size).expect("a size");
-}
-
 #[test]
 fn a_terminal_has_a_table_that_is_drawn_over_itself() {
     let scene = Scene::new();
@@ -205,10 +149,10 @@ fn a_terminal_has_a_table_that_is_drawn_over_itself() {
     terminal.wait_for("█");
     // In another window it begins anew.
     terminal.seen.clear();
-    resize(&terminal.control, 40, 2);
+    terminal.resize(40, 2);
     terminal.wait_for("\r\x1b[J");
     terminal.wait_for("(3 more lines than the window has)");
-    resize(&terminal.control, 80, 24);
+    terminal.resize(80, 24);
     running.signal(Signal::INT);
     terminal.wait_for("bytes (l2)");
     let ended = running.finish();

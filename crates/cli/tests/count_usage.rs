@@ -64,6 +64,16 @@ fn a_wrong_filter_is_shown_with_its_place() {
     assert!(complaint.starts_with(&start), "{complaint}");
     assert!(complaint.contains("did you mean \"port\"?"), "{complaint}");
     assert_eq!(ended.stderr[1..], ["  udp prot 53", "      ^^^^"]);
+    // A name with a blank, and a comparison, which is none.
+    for (class, has_hint) in [
+        ("my web=tcp port 80", true),
+        ("tcp[13] & 2 = 2 ad udp", false),
+    ] {
+        let ended = run(&scene.right, &[class]);
+        let complaint = ended.exit(2);
+        let hint = " (the NAME of 'NAME=FILTER' has no blanks)";
+        assert_eq!(complaint.ends_with(hint), has_hint, "{complaint}");
+    }
     // The words of a filter that is not quoted.
     let ended = run(&scene.right, &["web=tcp", "port", "80"]);
     let complaint = ended.exit(2);
@@ -115,20 +125,46 @@ fn unprivileged(host: &Host, kept: &str, arguments: &[&str]) -> Command {
 #[test]
 fn without_privilege_it_says_which_are_missing() {
     let scene = Scene::new();
-    for kept in ["", ",+net_raw", ",+net_admin"] {
-        let ended = spawn(unprivileged(&scene.right, kept, &["web=tcp port 80"])).finish();
-        let complaint = ended.refusal(3);
-        assert!(complaint.contains("Operation not permitted"), "{complaint}");
-        assert!(complaint.contains("CAP_BPF"), "{complaint}");
+    let link = name(&scene.right);
+    let [not_permitted, denied] = ["Operation not permitted", "Permission denied"];
+    for (kept, answer, missing) in [
+        ("", not_permitted, "CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON"),
+        (
+            ",+net_raw",
+            not_permitted,
+            "CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON",
+        ),
+        (",+net_admin", not_permitted, "CAP_BPF and CAP_PERFMON"),
+        (",+bpf", not_permitted, "CAP_NET_ADMIN and CAP_PERFMON"),
+        (",+bpf,+perfmon", not_permitted, "CAP_NET_ADMIN"),
+        // The verifier, which has more to say, of no use to who lacks a privilege.
+        (",+bpf,+net_admin", denied, "CAP_PERFMON"),
+    ] {
+        for ingress in ["auto", "tc"] {
+            let arguments = ["--ingress", ingress, "--by", "src", "web=tcp port 80"];
+            let ended = spawn(unprivileged(&scene.right, kept, &arguments)).finish();
+            let expected = format!(
+                "cannot count on {link}: {answer} (needs {missing}; run with sudo or setcap)"
+            );
+            assert_eq!(ended.refusal(3), expected, "{kept}");
+        }
     }
 }
 
-/// What the verifier refuses for want of it is not the kernel's age.
+/// There a process may have them all, and the kernel asks for those outside.
 #[test]
-fn without_one_of_them_it_says_which() {
+fn the_privileges_of_a_user_namespace_are_said_to_be_none() {
     let scene = Scene::new();
-    let ended = spawn(unprivileged(&scene.right, ",+bpf,+net_admin", &["all="])).finish();
-    assert!(ended.refusal(3).contains("needs CAP_PERFMON"), "{ended:?}");
+    let link = name(&scene.right);
+    let mut command = scene.right.command("unshare");
+    command.args(["--user", "--map-root-user", PROGRAM, "count", "-i", &link]);
+    assert_eq!(
+        spawn(command).finish().refusal(3),
+        format!(
+            "cannot count on {link}: Operation not permitted (needs CAP_BPF, CAP_NET_ADMIN and \
+             CAP_PERFMON outside of this user namespace; run with sudo or setcap)"
+        )
+    );
 }
 
 #[test]

@@ -44,6 +44,19 @@ fn a_driver_without_xdp_is_told_of_and_got_around() {
     }
 }
 
+/// A tun that no program has open has no queue; what is in the way is one line with one remedy.
+#[test]
+fn an_interface_without_queues_is_refused_in_one_line() {
+    let scene = Scene::new();
+    ip(&scene.right, &["tuntap", "add", "tun7", "mode", "tun"]);
+    ip(&scene.right, &["link", "set", "tun7", "up"]);
+    let ended = spawn(on(&scene.right, "tun7", &[])).finish();
+    assert_eq!(
+        ended.refusal(4),
+        "cannot receive over AF_XDP from tun7: it has no receive queue (use --mode mirror)"
+    );
+}
+
 #[test]
 fn what_drop_mode_cannot_do_is_status_4() {
     let scene = Scene::new();

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use lab::Host;
 use rustix::process::Signal;
+use serde_json::json;
 use support::files::{bytes, column, count, tshark};
 use support::frames::{frames, udp};
 use support::run::{Running, start, start_text};
@@ -183,12 +184,24 @@ fn the_summary_says_how_packets_were_taken() {
         let ended = running.stop();
         ended.exit(0);
         let summary = ended.summary();
+        let is_socket = backend == "xdp";
+        for told in [
+            &begun["interfaces"][0],
+            &summary.0,
+            &summary.0["interfaces"][0],
+        ] {
+            assert_eq!(told["zero_copy"], json!(is_socket.then_some(false)));
+            assert_eq!(told["need_wakeup"], json!(is_socket.then_some(true)));
+            assert!(told["busy_poll_budget"].is_null() && told["fall_back"].is_null());
+        }
         summary.conserves(41);
         assert_eq!(
             (summary.number("written"), summary.number("filtered")),
             (40, 1)
         );
         assert_eq!(summary.number("queues"), rings);
+        assert!((1..summary.number("duration_ns")).contains(&summary.number("reader_ran_ns")));
+        assert!(summary.0["reader_waited_ns"].is_u64());
         for (key, value) in [
             ("backend", backend),
             ("mode", "drop"),
@@ -213,12 +226,13 @@ fn the_text_says_what_is_done_to_the_packets() {
     let ended = start_text(&scene.right, &["--mode", "drop", "-w", &file]).stop();
     ended.exit(0);
     let expected = format!(
-        "capturing on {}, drop mode (native xdp, 1 queue, 128 MiB ring)",
+        "capturing on {}, drop mode (native xdp, copy mode, need-wakeup, 1 queue, 128 MiB ring)",
         name(&scene.right)
     );
     assert_eq!(ended.stderr, [expected]);
     assert!(
-        ended.stdout[1].ends_with("with native xdp ring, time stamps by kernel"),
+        ended.stdout[1]
+            .ends_with("with native xdp ring (copy mode, need-wakeup), time stamps by kernel"),
         "{ended:?}"
     );
 }

@@ -3,62 +3,11 @@
 mod support;
 
 use std::collections::BTreeSet;
-use std::process::Output;
 
 use lab::Host;
 use serde_json::Value;
 use support::PROGRAM;
-
-#[track_caller]
-fn tapline(host: &Host, line: &str) -> Output {
-    let mut command = host.command(PROGRAM);
-    command
-        .args(line.split_whitespace())
-        .output()
-        .expect("tapline runs")
-}
-
-/// What `tapline LINE` prints; it has to succeed.
-#[track_caller]
-fn done(host: &Host, line: &str) -> String {
-    let output = tapline(host, line);
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{line}: {errors}");
-    String::from_utf8(output.stdout).expect("text")
-}
-
-/// The line that `tapline LINE` ends with on standard error, and its exit status.
-#[track_caller]
-fn refused(host: &Host, line: &str) -> (String, i32) {
-    let output = tapline(host, line);
-    let text = String::from_utf8(output.stderr).expect("text");
-    (
-        text.trim_end().to_owned(),
-        output.status.code().expect("it ends by itself"),
-    )
-}
-
-#[track_caller]
-fn ip(host: &Host, line: &str) -> String {
-    let mut command = host.command("ip");
-    let output = command.args(line.split(' ')).output().expect("ip runs");
-    assert!(output.status.success(), "ip {line}");
-    String::from_utf8(output.stdout).expect("text")
-}
-
-/// JSON Lines without the summary.
-fn lines(text: &str) -> Vec<Value> {
-    let lines = text
-        .lines()
-        .map(|line| serde_json::from_str(line).expect("JSON"));
-    let mut lines: Vec<Value> = lines.collect();
-    let summary = lines.pop().expect("a summary");
-    assert_eq!(
-        (&summary["event"], &summary["objects"]),
-        (&"summary".into(), &lines.len().into())
-    );
-    lines
-}
+use support::stack::{done, objects, refused, tapline, theirs, trimmed};
 
 fn host_with_links() -> Host {
     let host = Host::new("host");
@@ -89,8 +38,9 @@ const LEFT_OUT: [&str; 6] = [
 #[test]
 fn links_are_shown_with_the_keys_and_values_of_ip() {
     let host = host_with_links();
-    let ours = lines(&done(&host, "link show --json -d -s"));
-    let theirs: Value = serde_json::from_str(&ip(&host, "-json -d -s link show")).expect("JSON");
+    let ours = objects(&done(&host, "link show --json -d -s"));
+    let theirs: Value =
+        serde_json::from_str(&theirs(&host, "ip", "-json -d -s link show")).expect("JSON");
     let theirs = theirs.as_array().expect("links");
     assert_eq!(ours.len(), theirs.len());
     for (ours, theirs) in ours.iter().zip(theirs) {
@@ -126,16 +76,11 @@ fn links_are_shown_with_the_keys_and_values_of_ip() {
 #[test]
 fn text_is_that_of_ip() {
     let host = host_with_links();
-    let theirs = ip(&host, "link show");
-    let trimmed = |text: &str| {
-        text.lines()
-            .map(|line| line.trim_end().to_owned())
-            .collect::<Vec<_>>()
-    };
-    assert_eq!(trimmed(&done(&host, "link")), trimmed(&theirs));
+    let shown = theirs(&host, "ip", "link show");
+    assert_eq!(trimmed(&done(&host, "link")), trimmed(&shown));
     assert_eq!(
         trimmed(&done(&host, "link show vb")),
-        trimmed(&ip(&host, "link show vb"))
+        trimmed(&theirs(&host, "ip", "link show vb"))
     );
 }
 
@@ -143,7 +88,7 @@ fn text_is_that_of_ip() {
 fn links_are_chosen_renamed_and_removed() {
     let host = host_with_links();
     let names = |line: &str| {
-        let links = lines(&done(&host, line));
+        let links = objects(&done(&host, line));
         links
             .iter()
             .map(|link| link["ifname"].as_str().expect("a name").to_owned())
@@ -229,7 +174,11 @@ fn a_batch_stops_goes_on_or_takes_back() {
     let host = Host::new("host");
     let commands =
         "# comment\nlink add f1 type ifb\nlink add f1 type ifb\n\nlink add f2 type ifb\n";
-    let shown = || ip(&host, "-br link show type ifb").lines().count();
+    let shown = || {
+        theirs(&host, "ip", "-br link show type ifb")
+            .lines()
+            .count()
+    };
     let (lines, status) = batch(&host, "", commands);
     assert_eq!((lines[0]["line"].as_u64(), status), (Some(3), 1));
     assert_eq!(

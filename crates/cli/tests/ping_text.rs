@@ -90,6 +90,40 @@ fn a_silent_target_reads_as_ping_tells_it() {
     assert_eq!(missing, ["1", "2"]);
 }
 
+/// It has the exit status of ping, too, which goes no further.
+#[test]
+fn what_cannot_be_asked_ends_as_with_ping() {
+    let scene = Scene::new();
+    for (target, reason) in [
+        ("192.0.2.1", "Network is unreachable"),
+        (
+            "10.1.0.255",
+            "Permission denied: a broadcast address, or a route that prohibits",
+        ),
+    ] {
+        let theirs = iputils(&scene.left, &["-c", "1", target]);
+        let ours = ping(&scene.left, &["-c", "1", target]);
+        assert_eq!(
+            (ours.status.code(), theirs.status.code()),
+            (Some(2), Some(2))
+        );
+        let line = format!("tapline: icmp_seq=1 not sent to {target}: {reason}");
+        assert_eq!(ours.stderr, [line]);
+    }
+    let unknown = ["-c", "1", "no.such.invalid"];
+    assert_eq!(iputils(&scene.left, &unknown).status.code(), Some(2));
+    assert_eq!(ping(&scene.left, &unknown).status.code(), Some(2));
+}
+
+#[test]
+fn this_host_without_an_address_is_the_loopback() {
+    let scene = Scene::new();
+    let said = ping(&scene.left, &["-c", "1", "-i", "1ms", "0.0.0.0"]);
+    said.exit(0);
+    assert!(said.stdout[1].starts_with("64 bytes from 127.0.0.1: icmp_seq=1 "));
+    ping(&scene.left, &["-c", "1", "::"]).exit(0);
+}
+
 #[test]
 fn names_and_times_of_day_stand_in_the_lines() {
     let scene = Scene::new();

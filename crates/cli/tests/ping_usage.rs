@@ -108,7 +108,7 @@ fn what_is_unknown_is_told_and_the_others_are_asked() {
             "fe80::1%nope",
         ],
     );
-    assert_eq!(ended.status.code(), Some(1), "{ended:?}");
+    assert_eq!(ended.status.code(), Some(2), "{ended:?}");
     assert!(
         ended.stderr[0].starts_with("tapline: cannot resolve no.such.invalid: "),
         "{ended:?}"
@@ -121,7 +121,7 @@ fn what_is_unknown_is_told_and_the_others_are_asked() {
     let alone = ping(&scene.left, &["-c", "1", "no.such.invalid"]);
     assert!(
         alone
-            .refusal(1)
+            .refusal(2)
             .starts_with("cannot resolve no.such.invalid: ")
     );
 }
@@ -138,10 +138,19 @@ fn wrong_usage_is_refused_before_anything_is_sent() {
         (&["-f", "/dev/null"], "the list has no targets"),
         (&["10.1.0.2", "--exclude", "10.0.0.0/8"], "excluded"),
         (&["-s", "15", "10.1.0.2"], "16 to 65000 bytes"),
-        (&["-c", "0", "10.1.0.2"], "--count"),
+        (&["-c", "0", "10.1.0.2"], "a number from 1 to 4294967295"),
+        (&["-t", "256", "10.1.0.2"], "a number from 1 to 255"),
+        (
+            &["-6", "10.1.0.2"],
+            "10.1.0.2 is of IPv4, and -6 asks for IPv6",
+        ),
+        (
+            &["-I", "10.1.0.1", "fd00:1::2"],
+            "an address of IPv4, and no target is",
+        ),
         (&["-4", "-6", "10.1.0.2"], "cannot be used with"),
         (&["--json", "--csv", "10.1.0.2"], "cannot be used with"),
-        (&["--backend", "ring", "10.1.0.2"], "-I IF"),
+        (&["--backend", "ring", "192.0.2.1"], "-I IF"),
         (&["-W", "0", "10.1.0.2"], "timeout"),
         (&[], "required"),
     ] {

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::{fmt, io};
 
 use crate::codec::{Malformed, Refusal};
-use crate::interface::{IfIndex, IfName};
+use crate::interface::{IfIndex, IfName, MacAddress};
 use crate::object::{Unfit, Verb};
 use crate::prefix::Prefix;
 
@@ -60,8 +60,30 @@ pub enum Subject {
     Rules,
     /// The rule of this priority.
     Rule(u32),
+    /// All neighbours.
+    Neighbours,
     /// This neighbour on an interface.
     Neighbour(IpAddr, IfIndex),
+    /// All forwarding entries of bridges and VXLANs.
+    ForwardingEntries,
+    /// The forwarding entry for this hardware address on an interface.
+    ForwardingEntry(MacAddress, IfIndex),
+    /// The VLANs of all ports of bridges.
+    PortVlans,
+    /// These VLANs, first and last, of a port.
+    PortVlan(u16, u16, IfIndex),
+    /// All multicast groups of bridges.
+    MulticastGroups,
+    /// This group at a port.
+    MulticastGroup(String, IfIndex),
+    /// The numbers of other namespaces.
+    NamespaceNumbers,
+    /// The number of a namespace.
+    NamespaceNumber(i32),
+    /// Extended counters of links.
+    Statistics,
+    /// Extended counters of a link.
+    StatisticsOf(IfIndex),
     /// The driver behind a link.
     Driver(IfName),
     /// The speed of a link.
@@ -286,6 +308,24 @@ impl fmt::Display for Subject {
             Self::Rules => f.write_str("rules"),
             Self::Rule(priority) => write!(f, "rule {priority}"),
             Self::Address(ip, index) => write!(f, "address {ip} of link {index}"),
+            Self::Neighbours => f.write_str("neighbours"),
+            Self::ForwardingEntries => f.write_str("forwarding entries"),
+            Self::ForwardingEntry(mac, index) => {
+                write!(f, "forwarding entry {mac} on link {index}")
+            }
+            Self::PortVlans => f.write_str("VLANs of ports"),
+            Self::PortVlan(first, last, index) if first == last => {
+                write!(f, "VLAN {first} of link {index}")
+            }
+            Self::PortVlan(first, last, index) => {
+                write!(f, "VLANs {first} to {last} of link {index}")
+            }
+            Self::MulticastGroups => f.write_str("multicast groups"),
+            Self::MulticastGroup(group, index) => write!(f, "group {group} at link {index}"),
+            Self::NamespaceNumbers => f.write_str("numbers of namespaces"),
+            Self::NamespaceNumber(number) => write!(f, "number {number} of a namespace"),
+            Self::Statistics => f.write_str("statistics"),
+            Self::StatisticsOf(index) => write!(f, "statistics of link {index}"),
             Self::Neighbour(ip, index) => write!(f, "neighbour {ip} on link {index}"),
             Self::Driver(name) => write!(f, "driver of link {name}"),
             Self::Speed(name) => write!(f, "speed of link {name}"),

@@ -63,27 +63,16 @@ impl Netlink {
             .map_err(|error| about(Cause::Namespace(error)))?
     }
 
-    /// As [`Socket::tell`].
-    pub(crate) fn tell(&mut self, mut request: Request) -> Result<(), Cause> {
-        self.socket.tell(&mut request)
-    }
-
-    /// As [`Socket::ask`].
-    pub(crate) fn ask<T>(
-        &mut self,
-        mut request: Request,
-        parse: impl Fn(Message<'_>) -> Result<Option<T>, Malformed>,
-    ) -> Result<T, Cause> {
-        self.socket.ask(&mut request, parse)
-    }
-
     /// As [`Socket::list`].
     pub(crate) fn list_all<T>(
         &mut self,
         mut request: Request,
         parse: impl Fn(Message<'_>) -> Result<Option<T>, Malformed>,
     ) -> Result<Listing<T>, Cause> {
-        self.socket.list(&mut request, parse)
+        self.socket.list(&mut request, |message, items| {
+            items.extend(parse(message)?);
+            Ok(())
+        })
     }
 }
 

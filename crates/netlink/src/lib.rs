@@ -23,55 +23,75 @@
 
 #![forbid(unsafe_code)]
 
-mod address;
+mod addr;
 mod batch;
 pub mod codec;
 mod error;
 mod ethtool;
 pub mod explain;
+mod fdb;
 mod generic;
 mod handle;
 mod interface;
 mod link;
 mod listing;
-mod neighbour;
+mod mdb;
+mod neigh;
 mod neighbour_table;
+mod netns;
 mod nexthop;
 mod object;
+mod port_vlan;
 mod prefix;
 mod route;
 mod rule;
 mod socket;
+mod stats;
 pub mod table;
 pub mod transport;
 mod uapi;
 mod verbs;
 mod watch;
 
-pub use address::{Address, DuplicateDetection, InterfaceAddress};
+pub use addr::{Addr, AddrProtocol, Broadcast, Lifetime, Scope};
 pub use batch::{Batch, ItemResult, OnError, Outcome};
 pub use codec::{Malformed, Refusal};
 pub use error::{Action, Cause, NetlinkError, Step, Subject};
 pub use ethtool::{Driver, Gro};
+pub use fdb::{Fdb, FdbFlags, FdbKey, FdbState};
 pub use generic::{
-    Channels, Coalescing, Ethtool, Features, NapiInstance, NetDevices, RingSizes, TimeStamping,
-    XdpAbilities,
+    Channels, Coalescing, Ethtool, Features, NapiInstance, NetDevices, RingSizes, StampedPackets,
+    TimeStamping, XdpAbilities,
 };
 pub use handle::{Listing, Netlink};
 pub use interface::{IfIndex, IfName, InvalidAddress, InvalidName, MacAddress};
 pub use link::{
-    Bridge, HardwareAddress, Link, LinkFlags, LinkInfo, LinkKind, LinkStatistics, OperState, Veth,
-    Vlan,
+    AdInfo, AdSelect, AddrGenMode, AfSpec, ArpAllTargets, ArpValidate, Bond, BondMode, BondPort,
+    BondPortState, Bridge, BridgeId, BridgeOptions, BridgePort, Centiseconds, DontFragment,
+    EncapFlags, EncapPort, FailOverMac, FlowInfo, Geneve, Gre, GreInput, GreKey, GreOutput,
+    HardwareAddress, Hops, Inet6Spec, Ip6Gre, Ip6Tnl, Ip6TnlMode, Ip6TunnelFlags, Ipip, IpipMode,
+    Ipvlan, IpvlanFlags, IpvlanMode, LabelPolicy, LacpRate, Link, LinkFlags, LinkInfo, LinkKind,
+    LinkStatistics, MacAddrMode, Macvlan, MacvlanFlags, MacvlanMode, MiiStatus, Netkit, NetkitMode,
+    NetkitPolicy, NetkitScrub, OperState, PortKind, PortRange, PortState, PrimaryReselect, QosMap,
+    QosMapping, Sit, SitFlags, SitMode, Tos, Ttl, Tun, TunMode, TunnelEncap, Veth, Vlan, VlanFlags,
+    VlanProtocol, Vrf, VrfPort, Vxlan, XmitHashPolicy,
 };
-pub use neighbour::Neighbour;
+pub use mdb::{FilterMode, Mdb, MdbFlags, MdbGroup, MdbSource, MdbState, Timer};
+pub use neigh::{Neigh, NeighState};
 pub use neighbour_table::NeighbourTable;
+pub use netns::{NamedNamespace, NamesError, NamesStep, NamespaceNames, NamespaceNumber};
 pub use nexthop::{ClockTicks, Group, GroupMember, GroupType, Nexthop, ResilientArgs};
 pub use object::{Messages, Object, Unfit, Verb};
+pub use port_vlan::{PortVlan, PortVlanFlags, VlanStatistics};
 pub use prefix::{Family, Prefix};
 pub use route::{
     Detail, Encap, Hop, Ip6Encap, IpEncap, Labels, Metrics, Milliseconds, MplsEncap, Route,
     RouteFeatures, RouteFlags, RouteKey, RouteLocks, RoutePreference, RouteProtocol, RouteQuery,
-    RouteScope, RouteTable, RouteType, Seg6Encap, Seg6Mode, Via,
+    RouteTable, RouteType, Seg6Encap, Seg6Mode, Via,
 };
 pub use rule::{Range, Rule, RuleAction};
+pub use stats::{
+    BondStatistics, BridgeStatistics, KindStatistics, LacpStatistics, MulticastStatistics, Stats,
+    StpStatistics,
+};
 pub use watch::{Event, Watch};

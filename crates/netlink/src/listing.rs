@@ -55,20 +55,17 @@ impl Socket {
         answer.ok_or(Cause::Unanswered)
     }
 
-    /// Asks for all objects of a kind, again if they changed under way.
+    /// Asks for all objects of a kind, which `take` reads, again if they changed under way.
     pub(crate) fn list<T>(
         &mut self,
         request: &mut Request,
-        parse: impl Fn(Message<'_>) -> Result<Option<T>, Malformed>,
+        take: impl Fn(Message<'_>, &mut Vec<T>) -> Result<(), Malformed>,
     ) -> Result<Listing<T>, Cause> {
         let mut items = Vec::new();
         let mut cut = false;
         for _ in 0..ATTEMPTS {
             items.clear();
-            let consistency = self.exchange(request, |message| {
-                items.extend(parse(message)?);
-                Ok(())
-            })?;
+            let consistency = self.exchange(request, |message| take(message, &mut items))?;
             cut = consistency == Consistency::Cut;
             if consistency == Consistency::Whole {
                 return Ok(Listing {

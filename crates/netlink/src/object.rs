@@ -120,6 +120,23 @@ pub trait Object: Clone + fmt::Debug + Default + PartialEq + Send + Sync + 'stat
     /// [`Malformed`] when the message ends too early.
     fn parse(body: &[u8]) -> Result<Option<Self>, Malformed>;
 
+    /// As [`parse`](Self::parse), for messages that speak of several, each of which `take` is handed.
+    ///
+    /// # Errors
+    /// As [`parse`](Self::parse).
+    fn parse_each(body: &[u8], mut take: impl FnMut(Self)) -> Result<(), Malformed> {
+        if let Some(object) = Self::parse(body)? {
+            take(object);
+        }
+        Ok(())
+    }
+
+    /// Length of the fixed header and the attributes of the message that says `verb`, where those are not
+    /// the usual.
+    fn layout(_verb: Verb) -> (usize, &'static [Entry]) {
+        (Self::HEADER_BYTES, Self::entries())
+    }
+
     /// What tells it from others; `None` when it lacks a part of that.
     fn key(&self) -> Option<Self::Key>;
 
@@ -165,6 +182,22 @@ pub trait Object: Clone + fmt::Debug + Default + PartialEq + Send + Sync + 'stat
     /// what the kernel passes over in silence in the first one; false when there is no such step.
     fn follow_up(&self, _verb: Verb, _made: &Self, _step: usize, _request: &mut Request) -> bool {
         false
+    }
+
+    /// Whether the kernel resets what a change leaves out, so that the change has to say all.
+    fn is_said_whole(&self, _verb: Verb) -> bool {
+        false
+    }
+
+    /// It with all that has to be said again of `present`, the object as it is.
+    #[must_use]
+    fn over(&self, _present: Self) -> Self {
+        self.clone()
+    }
+
+    /// The path of an attribute that cannot be as it is, for when the kernel refuses and points nowhere.
+    fn suspect(&self) -> Option<String> {
+        None
     }
 
     /// Whether there is a follow-up to `verb`.

@@ -1,6 +1,6 @@
 //! The verbs, the same for every object.
 
-use crate::codec::Request;
+use crate::codec::{Malformed, Message, Request};
 use crate::error::{Cause, NetlinkError};
 use crate::handle::{Listing, Netlink};
 use crate::object::{Object, Verb, read};
@@ -10,6 +10,24 @@ use crate::uapi::NLM_F_ECHO;
 
 /// Messages that may follow the one that makes an object.
 const MAX_FOLLOW_UPS: usize = 64;
+
+/// Hands each object that an answer speaks of and that is like `filter` to `take`.
+#[inline]
+fn each_like<O: Object>(
+    message: Message<'_>,
+    filter: &O,
+    mut take: impl FnMut(O),
+) -> Result<(), Malformed> {
+    // Lists of multicast groups are of the question's own type.
+    if message.kind != O::MESSAGES.new && message.kind != O::MESSAGES.get {
+        return Ok(());
+    }
+    O::parse_each(message.body, |object| {
+        if object.matches(filter) {
+            take(object);
+        }
+    })
+}
 
 impl Netlink {
     /// Makes `object`, which may not be there. Equals `ip OBJECT add …`.
@@ -92,8 +110,8 @@ impl Netlink {
     pub fn list<O: Object>(&mut self, filter: &O) -> Result<Listing<O>, NetlinkError> {
         let mut request = self.request();
         let listed = match filter.put(Verb::List, &mut request) {
-            Ok(()) => self.socket.list(&mut request, |message| {
-                Ok(read::<O>(message)?.filter(|object| object.matches(filter)))
+            Ok(()) => self.socket.list(&mut request, |message, items| {
+                each_like(message, filter, |object| items.push(object))
             }),
             Err(unfit) => Err(Cause::Unfit(unfit)),
         };
@@ -118,12 +136,7 @@ impl Netlink {
         let mut request = self.request();
         let listed = match filter.put(Verb::List, &mut request) {
             Ok(()) => self.socket.exchange(&mut request, |message| {
-                match read::<O>(message) {
-                    Ok(Some(object)) if object.matches(filter) => take(object),
-                    Ok(_) => {}
-                    Err(malformed) => return Err(malformed),
-                }
-                Ok(())
+                each_like(message, filter, &mut take)
             }),
             Err(unfit) => Err(Cause::Unfit(unfit)),
         };
@@ -135,6 +148,14 @@ impl Netlink {
     }
 
     fn change<O: Object>(&mut self, verb: Verb, object: &O) -> Result<(), NetlinkError> {
+        if object.is_said_whole(verb) {
+            let whole = object.over(self.get(object)?);
+            return self.change_to(verb, &whole);
+        }
+        self.change_to(verb, object)
+    }
+
+    fn change_to<O: Object>(&mut self, verb: Verb, object: &O) -> Result<(), NetlinkError> {
         if object.has_follow_up(verb) {
             return self.make(verb, object).map(|_| ());
         }
@@ -188,7 +209,7 @@ impl Netlink {
     }
 
     /// Ends a request: says what it was about if it failed, and where in it the kernel points.
-    fn done<O: Object, T>(
+    pub(crate) fn done<O: Object, T>(
         &mut self,
         verb: Verb,
         object: &O,
@@ -197,7 +218,9 @@ impl Netlink {
     ) -> Result<T, NetlinkError> {
         let answer = answer.map_err(|mut cause| {
             if let Cause::Refused(refusal) = &mut cause {
-                refusal.path = locate(refusal, request.bytes(), O::HEADER_BYTES, O::entries());
+                let (header_bytes, entries) = O::layout(verb);
+                refusal.path = locate(refusal, request.bytes(), header_bytes, entries)
+                    .or_else(|| object.suspect());
             }
             self.failed(verb, object, cause)
         });

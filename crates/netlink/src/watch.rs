@@ -144,11 +144,7 @@ impl<O: Object> Watch<O> {
             ..
         } = self;
         notifications.receive(Wait::No, |message| {
-            match note(message, filter, known)? {
-                Noted::Nothing => {}
-                Noted::Event(event) => pending.push_back(event),
-                Noted::Doubt => *unsure = true,
-            }
+            *unsure |= note(message, filter, known, pending)?;
             Ok(())
         })
     }
@@ -196,51 +192,38 @@ impl<O: Object> Watch<O> {
     }
 }
 
-/// What came of a notification.
-enum Noted<O> {
-    Nothing,
-    Event(Event<O>),
-    /// More may have changed than it says.
-    Doubt,
-}
-
-/// What a notification says, and notes it among what is `known`.
+/// What a notification says, as events, and notes it among what is `known`; true when more may have changed
+/// than it says.
 fn note<O: Object>(
     message: Message<'_>,
     filter: &O,
     known: &mut HashMap<O::Key, O>,
-) -> Result<Noted<O>, Malformed> {
+    pending: &mut VecDeque<Event<O>>,
+) -> Result<bool, Malformed> {
     let is_new = message.kind == O::MESSAGES.new;
     if !is_new && message.kind != O::MESSAGES.del {
-        return Ok(if O::is_upset_by(message) {
-            Noted::Doubt
+        return Ok(O::is_upset_by(message));
+    }
+    let mut doubt = false;
+    O::parse_each(message.body, |object| {
+        let Some(key) = object.key() else { return };
+        pending.extend(if is_new && object.matches(filter) {
+            Some(match known.insert(key, object.clone()) {
+                Some(before) => Event::Changed {
+                    before,
+                    after: object,
+                },
+                None => Event::Added(object),
+            })
+        } else if !is_new && known.get(&key).is_some_and(|known| known.outlives(&object)) {
+            doubt = true;
+            None
         } else {
-            Noted::Nothing
+            // It is gone, or is no longer like the filter.
+            known.remove(&key).map(Event::Removed)
         });
-    }
-    let Some(object) = O::parse(message.body)? else {
-        return Ok(Noted::Nothing);
-    };
-    let Some(key) = object.key() else {
-        return Ok(Noted::Nothing);
-    };
-    if is_new && object.matches(filter) {
-        return Ok(Noted::Event(match known.insert(key, object.clone()) {
-            Some(before) => Event::Changed {
-                before,
-                after: object,
-            },
-            None => Event::Added(object),
-        }));
-    }
-    if !is_new && known.get(&key).is_some_and(|known| known.outlives(&object)) {
-        return Ok(Noted::Doubt);
-    }
-    // It is gone, or is no longer like the filter.
-    let removed = known.remove(&key);
-    Ok(removed.map_or(Noted::Nothing, |object| {
-        Noted::Event(Event::Removed(object))
-    }))
+    })?;
+    Ok(doubt)
 }
 
 fn about<O: Object>(filter: &O) -> impl FnOnce(Cause) -> NetlinkError + use<O> {

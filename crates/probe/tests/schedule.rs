@@ -60,6 +60,64 @@ fn each_target_is_probed_once_an_interval_and_all_are_spread_over_it() {
 }
 
 #[test]
+fn probes_that_gather_leave_in_groups_and_each_target_keeps_its_interval() {
+    let even = times(&plan(3), "10.0.0.0/22", false);
+    let gathered = Plan {
+        gather_ns: 50 * MS,
+        ..plan(3)
+    };
+    let times = times(&gathered, "10.0.0.0/22", false);
+    assert_eq!((times.len(), even.len()), (3 * 1022, 3 * 1022));
+    let groups: Vec<&[(u64, Probe)]> = times.chunk_by(|one, next| one.0 == next.0).collect();
+    assert_eq!(
+        groups.len(),
+        3 * 21,
+        "a round has 20 groups of 51 and one of 2"
+    );
+    assert!(groups.iter().all(|group| group.len() <= 51));
+    for ((at, probe), (evenly_at, same)) in times.iter().zip(&even) {
+        assert_eq!(probe, same);
+        assert!(at <= evenly_at && evenly_at - at <= 50 * MS);
+    }
+    let mut last = HashMap::new();
+    for (at, probe) in times {
+        if let Some(before) = last.insert(probe.target, at) {
+            assert!((at - before).abs_diff(SECOND) <= 1);
+        }
+    }
+}
+
+#[test]
+fn where_probes_gather_losses_are_told_with_the_next_group() {
+    let plan = Plan {
+        gather_ns: 50 * MS,
+        timeout_ns: 210 * MS,
+        ..plan(2)
+    };
+    let mut prober = Prober::new(&plan, targets("10.0.0.0/22")).expect("a plan");
+    let (mut now_ns, mut waits, mut lost) = (0, 0, 0);
+    loop {
+        prober.expire(now_ns, |_| lost += 1);
+        match prober.next(now_ns) {
+            Step::Send(probe) => prober.sent(probe, now_ns),
+            Step::Wait(until_ns) => (now_ns, waits) = (until_ns, waits + 1),
+            Step::Done => break,
+        }
+    }
+    assert_eq!(lost, 2 * 1022);
+    // One for each group but the first, and after the last for the losses of some groups each.
+    assert!((41..=47).contains(&waits), "{waits}");
+    assert!(
+        now_ns
+            <= plan
+                .forecast(1022)
+                .expect("a plan")
+                .duration_ns()
+                .expect("an end")
+    );
+}
+
+#[test]
 fn a_run_ends_after_count_times_interval_and_timeout() {
     for (rounds, rate) in [(1, None), (10, None), (3, Some(20))] {
         let plan = Plan {

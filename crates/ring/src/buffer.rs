@@ -8,6 +8,7 @@
 //! A [`RingBuffer`] is our end of one `BPF_MAP_TYPE_RINGBUF`, which `bpf::Mirror` fills. It
 //! is memory: it lives on when the program is gone, and what is in it can still be read.
 
+mod copies;
 mod error;
 mod ring;
 mod walk;

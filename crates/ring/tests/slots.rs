@@ -6,11 +6,15 @@ mod support;
 
 use std::io::ErrorKind;
 use std::os::fd::AsFd;
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
+use abi::region::{Region, page_bytes};
+use abi::ring_buffer::BUSY;
 use lab::Net;
 use lab::bpf::{IntakeOptions, XdpPlace};
 use lab::generator::{Generator, GeneratorOptions, SEQUENCE_AT, pin_to_cpu, udp_frame};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use support::steered::PLACES;
 use support::taken::take;
 use support::{
@@ -109,6 +113,32 @@ fn a_reader_that_sleeps_is_woken_by_every_packet() {
             assert_cut(&seen, &[frame], 96);
         }
     }
+}
+
+/// The sign that woke stays until the reader says that it goes to sleep again.
+#[test]
+fn a_sign_whose_packets_were_read_is_put_away() {
+    let [left, right] = Net::new().pair();
+    let mut taken = take(&right, XdpPlace::Native, &IntakeOptions::new(96));
+    for _ in 0..100 {
+        send(&left, &[frame(BROADCAST, 60)]);
+        wait(taken.first());
+        let mut batch = taken.buffers[0].next_batch().expect("it polled readable");
+        assert_eq!(batch.packets().count(), 1);
+        drop(batch);
+        assert!(is_readable(taken.first()));
+        taken.first().rearm();
+        assert!(!is_readable(taken.first()) && !taken.first().holds(1));
+    }
+}
+
+fn is_readable(buffer: &RingBuffer) -> bool {
+    let now = Timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    let mut descriptors = [PollFd::new(buffer, PollFlags::IN)];
+    poll(&mut descriptors, Some(&now)).unwrap() == 1
 }
 
 /// A reader that sleeps whenever it has seen all, while packets come as fast as they can.
@@ -265,4 +295,69 @@ fn memory_has_one_reader_and_the_right_layout() {
         ..place
     };
     assert_eq!(open(no_array), invalid);
+}
+
+/// Who has the map can write to it, too: whatever is there is checked when it is read, and a batch does not
+/// change any more.
+#[test]
+fn what_somebody_else_writes_is_not_believed() {
+    let [left, right] = Net::new().pair();
+    let options = IntakeOptions {
+        buffer_bytes: SMALL,
+        ..IntakeOptions::new(96)
+    };
+    // The length of a record, in the first word of its header; 120 is what is right.
+    for (length, is_packet) in [
+        (0, false),
+        (23, false),
+        (24, true),
+        (119, true),
+        (121, false),
+        (BUSY - 1, false),
+        (BUSY + 120, false),
+        (u32::MAX, false),
+    ] {
+        for is_counted_first in [false, true] {
+            let mut taken = take(&right, XdpPlace::Native, &options);
+            let place = taken.intake.places().next().unwrap();
+            let data_bytes = usize::try_from(SMALL_PACKETS).unwrap() * 128;
+            let memory = Region::map_at(place.map, 0, 2 * page_bytes() + data_bytes).unwrap();
+            let header = memory.word(2 * page_bytes());
+            send(&left, &[frame(BROADCAST, 200), frame(BROADCAST, 201)]);
+            let buffer = taken.first();
+            if is_counted_first {
+                let mut batch = buffer.next_batch().expect("both are there");
+                header.store(length, Ordering::Relaxed);
+                let seen: Vec<_> = batch.packets().map(Seen::from).collect();
+                let frames = [200, 201].map(|bytes| frame(BROADCAST, bytes));
+                assert_cut(&seen, &frames, 96);
+                continue;
+            }
+            header.store(length, Ordering::Relaxed);
+            let walked = buffer.next_batch().map(|mut batch| batch.packets().count());
+            let expected = match (length & BUSY != 0, is_packet) {
+                (true, _) => None,
+                (false, true) => Some(2),
+                (false, false) => Some(0),
+            };
+            assert_eq!(walked, expected, "{length}");
+        }
+    }
+    // How far the program has written.
+    for begun in [1, 127, 129, 1 << 40, u64::MAX] {
+        let mut taken = take(&right, XdpPlace::Native, &options);
+        let place = taken.intake.places().next().unwrap();
+        let memory = Region::map_at(place.map, 0, 2 * page_bytes()).unwrap();
+        let written = memory.word64(page_bytes());
+        written.store(begun, Ordering::Relaxed);
+        let mut read = 0;
+        // Never more than the memory holds.
+        for _ in 0..SMALL_PACKETS {
+            match taken.first().next_batch() {
+                Some(mut batch) => read += batch.packets().count() as u64,
+                None => break,
+            }
+        }
+        assert!(read <= SMALL_PACKETS, "{begun}: {read}");
+    }
 }

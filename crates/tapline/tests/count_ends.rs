@@ -11,8 +11,8 @@ use count_support::{class, named, open, options, tally, until};
 use lab::generator::{send_frames, udp_frame};
 use lab::{Host, Net};
 use tapline::count::{
-    Class, Count, CountError, Direction, Ended, Hook, Ingress, Layer, Options, Reason, Tally,
-    XdpPlace,
+    Class, Count, CountError, Direction, Ended, Event, Hook, Ingress, Layer, LinkState, Options,
+    Reason, Tally, XdpPlace,
 };
 use tapline::{Stop, Stopper};
 
@@ -82,6 +82,46 @@ fn an_interface_that_is_removed_ends_the_count_with_all_its_figures() {
     assert!(matches!(outcome.ended, Ended::LinkRemoved { link } if link == name));
     assert_eq!(sums, [tally(25, 2500)]);
     assert_eq!(outcome.totals.classes[0].tally, tally(25, 2500));
+}
+
+#[test]
+fn an_interface_that_goes_down_is_told_and_ends_nothing() {
+    let [left, right] = Net::new().pair();
+    let options = Options {
+        interval: Duration::from_hours(1),
+        ..options(&right, Direction::Both, &["udp port 9"])
+    };
+    let mut count = open(&right, options);
+    let (stop, name) = (Stop::new().unwrap(), right.interface().name.to_string());
+    for (host, change, expected) in [
+        (&right, "down", LinkState::Down),
+        (&right, "up", LinkState::Up),
+        (&left, "down", LinkState::NoCarrier),
+    ] {
+        let mut set = host.command("ip");
+        let interface = host.interface().name.to_string();
+        let status = set.args(["link", "set", &interface, change]).status();
+        assert!(status.unwrap().success());
+        match count.next(&stop) {
+            Event::Link(link) => assert_eq!((&link.link, link.state), (&name, expected)),
+            other => panic!("{other:?}"),
+        }
+    }
+    let first = count.links().next().unwrap();
+    let later = count.links().next().unwrap();
+    assert!(first.down_ns > 0 && later.down_ns > first.down_ns);
+    stop.stopper().stop();
+    let ended = count.next(&stop);
+    assert!(
+        matches!(
+            ended,
+            Event::Ended {
+                ended: Ended::Stopped,
+                ..
+            }
+        ),
+        "{ended:?}"
+    );
 }
 
 #[test]

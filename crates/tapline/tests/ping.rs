@@ -55,16 +55,45 @@ fn many_hosts_on_the_loopback_have_their_own_answers() {
 #[test]
 fn more_probes_than_sequence_numbers_lose_none() {
     let host = lab::Host::new("alone");
-    let mut options = options(Backend::Raw, 70_000);
-    options.interval = Duration::ZERO;
-    options.timeout = Duration::from_secs(10);
-    let outcome = run(&host, &options, "127.0.0.1");
-    let total = outcome.prober.total();
-    assert_eq!(
-        (total.sent, total.received, total.lost),
-        (70_000, 70_000, 0)
-    );
-    assert_eq!(echoes_answered(&host)[0], 70_000);
+    open_ping_sockets(&host);
+    for (backend, round) in BACKENDS.into_iter().zip(1..) {
+        let mut options = options(backend, 70_000);
+        options.interval = Duration::ZERO;
+        options.timeout = Duration::from_secs(10);
+        options.link = None;
+        for target in ["127.0.0.1", "::1"] {
+            let total = run(&host, &options, target).prober.total();
+            assert_eq!(
+                (total.sent, total.received, total.lost),
+                (70_000, 70_000, 0),
+                "{backend:?} {target}"
+            );
+            assert_eq!((total.duplicate, total.local_drops), (0, 0));
+        }
+        assert_eq!(echoes_answered(&host), [70_000 * round; 2]);
+    }
+}
+
+#[test]
+fn targets_that_gather_are_all_answered_and_timed() {
+    let host = lab::Host::new("alone");
+    open_ping_sockets(&host);
+    for backend in BACKENDS {
+        let mut options = options(backend, 3);
+        options.interval = Duration::from_millis(160);
+        options.link = None;
+        let outcome = run(&host, &options, "127.0.0.0/24 ::1");
+        let total = outcome.prober.total();
+        assert_eq!((total.sent, total.received), (3 * 255, 3 * 255));
+        assert!((0..255).all(|target| outcome.prober.rtt(target).is_some()));
+        let [by_kernel, by_program] = [outcome.departures_by_kernel, outcome.departures_by_program];
+        assert_eq!(by_kernel + by_program, 3 * 255);
+        assert_eq!(
+            by_kernel > 0,
+            backend != Backend::Ring,
+            "the first of each group are"
+        );
+    }
 }
 
 #[test]

@@ -3,6 +3,7 @@
 
 mod support;
 
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use lab::{Host, Net};
 use support::{Teller, Told, Witness, frames, number, run, send, until_told};
 use tapline::capture::{
     Backend, Capture, CaptureError, Ended, Expression, Filter, MirrorLimit, Mode, ModeError,
-    Options, Outcome, XdpMode, XdpPlace,
+    Options, Outcome, Sampling, XdpMode, XdpPlace,
 };
 use tapline::filter::NoNames;
 use tapline::ring::{Delivery, DirectionFilter, TimestampSource};
@@ -190,6 +191,34 @@ fn packets_of_several_processors_are_all_delivered() {
     assert_adds_up(&outcome, &teller, 40_000);
     assert_eq!((outcome.account.delivered, teller.taken), (40_000, 40_000));
     assert!(outcome.rings() >= 2);
+}
+
+/// A sample is chosen before anything is copied; what it leaves out is filtered.
+#[test]
+fn a_sample_of_what_matches_is_copied() {
+    let [left, right] = Net::new().pair();
+    let mut stack = Witness::on(&right);
+    let sampled = Options {
+        filter: Some(expression("ether proto 0x88b5")),
+        sampling: Some(Sampling::OneIn(NonZeroU32::new(10).unwrap())),
+        ..options(&right)
+    };
+    let mut teller = Teller::new();
+    let (outcome, ()) = run(&right, sampled, &mut teller, |stopper| {
+        send(&left, &[frames(0, 95), vec![udp_frame(200); 20]].concat());
+        stack.until(115);
+        stopper.stop();
+    });
+    assert_adds_up(&outcome, &teller, 115);
+    let account = outcome.account;
+    assert_eq!(
+        (account.filtered, account.sampled_out),
+        (Some(105), Some(85))
+    );
+    let numbers: Vec<u32> = (teller.kept.iter())
+        .map(|(_, _, bytes)| number(bytes))
+        .collect();
+    assert_eq!(numbers, (0..95).step_by(10).collect::<Vec<_>>());
 }
 
 #[test]

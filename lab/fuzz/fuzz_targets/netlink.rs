@@ -1,12 +1,14 @@
 #![no_main]
 
 use netlink::codec::{Attributes, attributes, messages};
-use netlink::{InterfaceAddress, Link, Nexthop, Object, Refusal, Route, Rule};
+use netlink::{Addr, Fdb, Link, Neigh, Nexthop, Object, Refusal, Route, Rule};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     for message in messages(bytes).flatten() {
         let _ = Link::parse(message.body);
-        let _ = InterfaceAddress::parse(message.body);
+        let _ = Addr::parse(message.body);
+        let _ = Neigh::parse(message.body);
+        let _ = Fdb::parse(message.body);
         let _ = Route::parse(message.body);
         let _ = Nexthop::parse(message.body);
         let _ = Rule::parse(message.body);

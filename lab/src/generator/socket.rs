@@ -27,6 +27,35 @@ pub fn send_frames<F: AsRef<[u8]>>(
     out: IfIndex,
     frames: impl IntoIterator<Item = F>,
 ) -> io::Result<u64> {
+    match offer_frames(out, frames)? {
+        Offered {
+            carried,
+            dropped: 0,
+        } => Ok(carried),
+        _ => Err(Errno::NOBUFS.into()),
+    }
+}
+
+/// What became of frames that were offered to an interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Offered {
+    /// It carried them.
+    pub carried: u64,
+    /// It dropped them on their way out, for want of room (ENOBUFS).
+    pub dropped: u64,
+}
+
+/// As [`send_frames`], but a frame that the interface drops is counted and the next one sent.
+///
+/// # Errors
+/// As [`send_frames`] without ENOBUFS.
+/// # Panics
+/// In the machine's own namespace.
+#[track_caller]
+pub fn offer_frames<F: AsRef<[u8]>>(
+    out: IfIndex,
+    frames: impl IntoIterator<Item = F>,
+) -> io::Result<Offered> {
     refuse_this_machine();
     let socket = abi::socket::packet_socket()?;
     // A filter that refuses all, so that nothing is queued for reading.
@@ -38,15 +67,20 @@ pub fn send_frames<F: AsRef<[u8]>>(
     };
     abi::bpf::attach_classic(socket.as_fd(), &[refuse])?;
     abi::socket::bind_link(socket.as_fd(), out.0)?;
-    let mut sent = 0;
+    let (mut carried, mut dropped) = (0, 0);
     for frame in frames {
-        while let Err(error) = send(&socket, frame.as_ref(), SendFlags::empty()) {
-            if error != Errno::AGAIN {
-                return Err(error.into());
+        loop {
+            match send(&socket, frame.as_ref(), SendFlags::empty()) {
+                Ok(_) => carried += 1,
+                Err(Errno::NOBUFS) => dropped += 1,
+                Err(Errno::AGAIN) => {
+                    poll(&mut [PollFd::new(&socket, PollFlags::OUT)], None)?;
+                    continue;
+                }
+                Err(error) => return Err(error.into()),
             }
-            poll(&mut [PollFd::new(&socket, PollFlags::OUT)], None)?;
+            break;
         }
-        sent += 1;
     }
-    Ok(sent)
+    Ok(Offered { carried, dropped })
 }

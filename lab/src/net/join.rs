@@ -3,8 +3,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::fd::{AsFd, AsRawFd};
 
 use netlink::{
-    Address, DuplicateDetection, IfIndex, IfName, Link, MacAddress, Neighbour, Netlink, Route,
-    Veth, Watch,
+    Addr, IfIndex, IfName, Link, MacAddress, Neigh, Netlink, Prefix, Route, Veth, Watch,
 };
 
 use super::host::{Host, Interface};
@@ -117,24 +116,19 @@ impl Plan {
 }
 
 fn address(netlink: &mut Netlink, interface: &Interface) {
-    for (ip, prefix_len) in [(IpAddr::from(interface.v4), 24), (interface.v6.into(), 64)] {
-        let address = Address { ip, prefix_len };
-        netlink
-            .add_address(interface.index, address, DuplicateDetection::Off)
-            .expect("the interface gets its address");
+    let v4 = Addr::on(interface.index, Prefix::new(interface.v4, 24));
+    let v6 = Addr::on(interface.index, Prefix::new(interface.v6, 64));
+    for addr in [v4, v6.nodad(true)] {
+        netlink.add(&addr).expect("the interface gets its address");
     }
 }
 
 /// Tells an interface who is at the other end, so that it need not ask.
 fn introduce(netlink: &mut Netlink, own: &Interface, other: &Interface) {
     for ip in [IpAddr::from(other.v4), other.v6.into()] {
-        let neighbour = Neighbour {
-            index: own.index,
-            ip,
-            mac: other.mac,
-        };
+        let neighbour = Neigh::on(own.index, ip).lladdr(other.mac.into());
         netlink
-            .set_neighbour(neighbour)
+            .replace(&neighbour)
             .expect("the interface gets its neighbour");
     }
 }

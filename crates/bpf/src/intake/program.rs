@@ -14,8 +14,9 @@ use std::os::fd::BorrowedFd;
 
 use abi::ring_buffer::{HEADER_BYTES, MIRRORED_BYTES, Mirrored};
 
-use super::{Intake, IntakeOptions, Others};
-use crate::{Alu, Condition, Helper, Insn, Label, Reg, Sampler, SamplerPlaces, Size};
+use super::{Intake, IntakeOptions};
+use crate::choice::{CONTEXT, Choice, Unwanted};
+use crate::{Alu, Condition, Helper, Insn, Label, Reg, Sampler, Size};
 
 // The program's page, which begins where the ring buffer's "begun" is.
 /// Bytes written since the start.
@@ -63,8 +64,8 @@ const XDP_PASS: i32 = 2;
 /// Of so many packets one has a time of its own.
 const STAMPED: u32 = Intake::PACKETS_PER_TIMESTAMP;
 
-/// Survive calls: the context, the CPU's memory (its page 1 from `PAGE` on), what is written, the slot.
-const CONTEXT: Reg = Reg::R6;
+/// Survive calls, as the context does: the CPU's memory (its page 1 from `PAGE` on), what is written, the
+/// slot.
 const PAGE: Reg = Reg::R7;
 const POSITION: Reg = Reg::R8;
 const SLOT: Reg = Reg::R9;
@@ -75,7 +76,6 @@ const KEPT: i16 = -16;
 const SAMPLER_STACK: i16 = -40;
 
 // Labels that no code before this has.
-const END: Label = Label(u32::MAX);
 const ROOM: Label = Label(u32::MAX - 1);
 const FULL: Label = Label(u32::MAX - 2);
 const FRESH: Label = Label(u32::MAX - 3);
@@ -83,10 +83,9 @@ const SAME: Label = Label(u32::MAX - 4);
 const SLOW: Label = Label(u32::MAX - 5);
 const WHOLE: Label = Label(u32::MAX - 6);
 const DONE: Label = Label(u32::MAX - 7);
-const LEFT_OUT: Label = Label(u32::MAX - 8);
-const KEEP: Label = Label(u32::MAX - 9);
-const SAMPLED: Label = Label(u32::MAX - 10);
-const NO_MEMORY: Label = Label(u32::MAX - 11);
+const NO_MEMORY: Label = Label(u32::MAX - 8);
+const NOT_CHOSEN: Label = Label(u32::MAX - 9);
+const NOT_SAMPLED: Label = Label(u32::MAX - 10);
 
 /// The memory of the CPUs.
 #[derive(Clone, Copy)]
@@ -103,23 +102,13 @@ pub(super) fn code<'m>(
     memory: &Memory<'m>,
     sampler: Option<&'m Sampler>,
 ) -> Vec<Insn<'m>> {
-    let mut code = vec![Insn::mov(CONTEXT, Reg::R1)];
-    if !options.select.is_empty() {
-        code.extend(options.select);
-        code.push(Insn::Place(Intake::OTHERS));
-        not_taken(&mut code, memory, options.others, OTHER);
-        code.push(Insn::Place(Intake::TAKE));
-    }
-    if let Some(sampler) = sampler {
-        code.extend(sampler.code(SamplerPlaces {
-            left_out: LEFT_OUT,
-            own: KEEP,
-            stack: SAMPLER_STACK,
-        }));
-        code.extend([Insn::Jump { target: SAMPLED }, Insn::Place(LEFT_OUT)]);
-        not_taken(&mut code, memory, options.others, SAMPLED_OUT);
-        code.push(Insn::Place(SAMPLED));
-    }
+    let choice = Choice {
+        select: options.select,
+        sampler,
+        stack: SAMPLER_STACK,
+    };
+    let verdict = options.others.verdict();
+    let mut code = choice.code(|code, unwanted| not_taken(code, memory, verdict, unwanted));
     find_page(&mut code, memory, NO_MEMORY);
     find_slot(&mut code, memory);
     stamp(&mut code, memory);
@@ -145,14 +134,12 @@ pub(super) fn code<'m>(
     code
 }
 
-/// What is done with a packet that is not taken, which `counter` counts.
-fn not_taken<'m>(code: &mut Vec<Insn<'m>>, memory: &Memory<'m>, others: Others, counter: i16) {
-    let verdict = match others {
-        Others::Pass => XDP_PASS,
-        Others::Drop => XDP_DROP,
+/// What is done with a packet that is not taken.
+fn not_taken<'m>(code: &mut Vec<Insn<'m>>, memory: &Memory<'m>, verdict: i32, unwanted: Unwanted) {
+    let (counter, end) = match unwanted {
+        Unwanted::Other => (OTHER, NOT_CHOSEN),
+        Unwanted::SampledOut => (SAMPLED_OUT, NOT_SAMPLED),
     };
-    // A label in two places is none; each of the two has its own.
-    let end = Label(END.0 - 32 - u32::from(counter.cast_unsigned()));
     find_page(code, memory, end);
     count(code, counter);
     code.extend([

@@ -1,8 +1,8 @@
 //! The mirroring program.
 //!
 //! ```text
-//! select ─TAKE─▶ header and bytes into the CPU's scratch ─▶ its ring buffer ─▶ count ─▶ XDP_PASS
-//!    └──OTHERS─▶ count ─▶ XDP_PASS                           └ no room ─▶ count ─▶ XDP_PASS
+//! choice ─▶ header and bytes into the CPU's scratch ─▶ its ring buffer ─▶ count ─▶ XDP_PASS
+//!    └ unwanted ─▶ count ─▶ XDP_PASS                      └ no room ─▶ count ─▶ XDP_PASS
 //! ```
 //!
 //! The record is put together in memory of the CPU's own and then copied into the buffer in one go, as
@@ -13,17 +13,19 @@ use std::os::fd::BorrowedFd;
 
 use abi::ring_buffer::{MIRRORED_BYTES, Mirrored};
 
-use super::{Mirror, MirrorOptions};
-use crate::{Condition, Helper, Insn, Label, Reg, Size};
+use super::MirrorOptions;
+use crate::choice::{CONTEXT, Choice, Unwanted};
+use crate::{Condition, Helper, Insn, Label, Reg, Sampler, Size};
 
 /// Number of counters.
-pub(super) const COUNTERS: usize = 3;
+pub(super) const COUNTERS: usize = 4;
 
 // A CPU's state: its counters, 8 bytes each, and a record, which is a `Mirrored` and a packet's bytes.
 const MIRRORED: i16 = 0;
 const OTHER: i16 = 8;
 const LOST: i16 = 16;
-const RECORD: i16 = 24;
+const SAMPLED_OUT: i16 = 24;
+const RECORD: i16 = 32;
 const MONOTONIC_AT: i16 = RECORD;
 const LOST_AT: i16 = RECORD + 8;
 const LENGTH_AT: i16 = RECORD + 16;
@@ -44,8 +46,7 @@ const RX_QUEUE_INDEX: i16 = 16;
 
 const XDP_PASS: i32 = 2;
 
-/// Survive calls: the context, the bytes to be copied, the buffer, and the CPU's state.
-const CONTEXT: Reg = Reg::R6;
+/// Survive calls, as the context does: the bytes to be copied, the buffer, and the CPU's state.
 const KEPT: Reg = Reg::R7;
 const BUFFER: Reg = Reg::R8;
 const STATE: Reg = Reg::R9;
@@ -55,27 +56,40 @@ const WHOLE: Label = Label(u32::MAX);
 const NO_ROOM: Label = Label(u32::MAX - 1);
 const END: Label = Label(u32::MAX - 2);
 
+/// Below the key of a map.
+const SAMPLER_STACK: i16 = -24;
+
 /// Bytes of a record.
 pub(super) fn record_bytes(snaplen: u32) -> u32 {
     MIRRORED_BYTES as u32 + snaplen
 }
 
-pub(super) fn code<'m>(
-    options: &MirrorOptions<'m>,
-    buffers: BorrowedFd<'m>,
-    state: BorrowedFd<'m>,
-) -> Vec<Insn<'m>> {
-    let mut code = vec![Insn::mov(CONTEXT, Reg::R1)];
-    if !options.select.is_empty() {
-        code.extend(options.select);
-        code.push(Insn::Place(Mirror::OTHERS));
-        find_state(&mut code, state);
-        count(&mut code, OTHER);
-        code.extend([Insn::Jump { target: END }, Insn::Place(Mirror::TAKE)]);
-    }
-    find_state(&mut code, state);
+/// What the program looks into.
+#[derive(Clone, Copy)]
+pub(super) struct Maps<'m> {
+    pub buffers: BorrowedFd<'m>,
+    pub state: BorrowedFd<'m>,
+    pub sampler: Option<&'m Sampler>,
+}
+
+pub(super) fn code<'m>(options: &MirrorOptions<'m>, maps: Maps<'m>) -> Vec<Insn<'m>> {
+    let choice = Choice {
+        select: options.select,
+        sampler: maps.sampler,
+        stack: SAMPLER_STACK,
+    };
+    let mut code = choice.code(|code, unwanted| {
+        find_state(code, maps.state);
+        let counter = match unwanted {
+            Unwanted::Other => OTHER,
+            Unwanted::SampledOut => SAMPLED_OUT,
+        };
+        count(code, counter);
+        code.push(Insn::Jump { target: END });
+    });
+    find_state(&mut code, maps.state);
     put_together(&mut code, options.snaplen);
-    find_buffer(&mut code, buffers);
+    find_buffer(&mut code, maps.buffers);
     code.extend([
         Insn::mov(Reg::R1, BUFFER),
         Insn::mov(Reg::R2, STATE),

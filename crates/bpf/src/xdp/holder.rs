@@ -15,6 +15,7 @@ const RTM_GETLINK: u16 = 18;
 const IFLA_IFNAME: u16 = 3;
 const IFLA_XDP: u16 = 43;
 const IFLA_EXT_MASK: u16 = 29;
+const IFLA_TARGET_NETNSID: u16 = 46;
 const RTEXT_FILTER_SKIP_STATS: u32 = 8;
 /// Attributes with the number of the driver's program, the stack's and the hardware's, each with the
 /// word by which ip(8) takes it away.
@@ -48,27 +49,28 @@ pub struct HoldingProcess {
     pub name: String,
 }
 
-/// The name of an interface and the program on it, as far as they can be known.
-pub(super) fn look(ifindex: u32) -> (Option<String>, Option<XdpHolder>) {
-    let Ok(link) = ask(ifindex) else {
-        return (None, None);
-    };
-    let attributes = link.get(INTERFACE_HEADER_BYTES..).unwrap_or_default();
+/// The name of an interface with these attributes and the program on it, as far as they can be known.
+pub(super) fn look(attributes: &[u8]) -> (Option<String>, Option<XdpHolder>) {
     let name = find(attributes, IFLA_IFNAME).map(text);
     let holder = find(attributes, IFLA_XDP).and_then(holder);
     (name, holder)
 }
 
-fn ask(ifindex: u32) -> io::Result<Vec<u8>> {
+/// The attributes of an interface of the thread's namespace, or of the one with number `namespace` there.
+pub(super) fn ask_about(ifindex: u32, namespace: Option<u32>) -> io::Result<Vec<u8>> {
     let mut header = [0; INTERFACE_HEADER_BYTES];
     header[4..8].copy_from_slice(&ifindex.to_ne_bytes());
-    let request = Request::new(RTM_GETLINK, 0, &header)
+    let mut request = Request::new(RTM_GETLINK, 0, &header)
         .attribute(IFLA_EXT_MASK, &RTEXT_FILTER_SKIP_STATS.to_ne_bytes());
+    if let Some(namespace) = namespace {
+        request = request.attribute(IFLA_TARGET_NETNSID, &namespace.to_ne_bytes());
+    }
     let answer = Rtnetlink::open()?.exchange(request)?;
-    answer
-        .into_iter()
-        .next()
-        .ok_or(io::ErrorKind::NotFound.into())
+    let link = answer.into_iter().next().ok_or(io::ErrorKind::NotFound)?;
+    Ok(link
+        .get(INTERFACE_HEADER_BYTES..)
+        .unwrap_or_default()
+        .to_vec())
 }
 
 fn holder(xdp: &[u8]) -> Option<XdpHolder> {

@@ -11,8 +11,9 @@ use std::os::fd::BorrowedFd;
 
 use abi::xdp::{METADATA_MARK, Metadata};
 
-use super::{Others, Redirect, RedirectOptions};
-use crate::{Condition, Helper, Insn, Label, Reg, Sampler, SamplerPlaces, Size};
+use super::{Others, RedirectOptions};
+use crate::choice::{CONTEXT, Choice, Unwanted};
+use crate::{Condition, Helper, Insn, Label, Reg, Sampler, Size};
 
 /// Number of counters.
 pub(super) const COUNTERS: usize = 5;
@@ -32,12 +33,10 @@ const DATA: i16 = 0;
 const DATA_META: i16 = 8;
 const RX_QUEUE_INDEX: i16 = 16;
 
-const XDP_DROP: i32 = 1;
 const XDP_PASS: i32 = 2;
 const XDP_REDIRECT: i32 = 4;
 
-/// Survive calls: the context, the verdict, the place of the counter, and 1 if there is no stamp.
-const CONTEXT: Reg = Reg::R6;
+/// Survive calls, as the context does: the verdict, the place of the counter, and 1 if there is no stamp.
 const VERDICT: Reg = Reg::R7;
 const COUNTER: Reg = Reg::R8;
 const IS_UNSTAMPED: Reg = Reg::R9;
@@ -47,9 +46,6 @@ const STEER: Label = Label(u32::MAX);
 const UNSTAMPED_HERE: Label = Label(u32::MAX - 1);
 const COUNT: Label = Label(u32::MAX - 2);
 const END: Label = Label(u32::MAX - 3);
-const LEFT_OUT: Label = Label(u32::MAX - 4);
-const SAMPLED: Label = Label(u32::MAX - 5);
-const KEEP: Label = Label(u32::MAX - 6);
 const STAMPED: Label = Label(u32::MAX - 16);
 /// The first of as many as there are [`PLACES`], downwards.
 const NOT_THIS: Label = Label(u32::MAX - 17);
@@ -74,24 +70,12 @@ pub(super) struct Maps<'m> {
 }
 
 pub(super) fn code<'m>(options: &RedirectOptions<'m>, maps: Maps<'m>) -> Vec<Insn<'m>> {
-    let mut code = vec![Insn::mov(CONTEXT, Reg::R1)];
-    if !options.select.is_empty() {
-        code.extend(options.select);
-        code.push(Insn::Place(Redirect::OTHERS));
-        code.extend(not_taken(options.others, OTHER));
-        code.push(Insn::Place(Redirect::TAKE));
-    }
-    if let Some(sampler) = maps.sampler {
-        code.extend(sampler.code(SamplerPlaces {
-            left_out: LEFT_OUT,
-            own: KEEP,
-            stack: SAMPLER_STACK,
-        }));
-        code.push(Insn::Jump { target: SAMPLED });
-        code.push(Insn::Place(LEFT_OUT));
-        code.extend(not_taken(options.others, SAMPLED_OUT));
-        code.push(Insn::Place(SAMPLED));
-    }
+    let choice = Choice {
+        select: options.select,
+        sampler: maps.sampler,
+        stack: SAMPLER_STACK,
+    };
+    let mut code = choice.code(|code, unwanted| code.extend(not_taken(options.others, unwanted)));
     code.push(Insn::mov32(IS_UNSTAMPED, 0));
     if options.stamp {
         stamp(&mut code);
@@ -116,14 +100,14 @@ pub(super) fn code<'m>(options: &RedirectOptions<'m>, maps: Maps<'m>) -> Vec<Ins
     code
 }
 
-/// What is done with a packet that no socket is to have, which `counter` counts.
-fn not_taken<'m>(others: Others, counter: i16) -> [Insn<'m>; 4] {
-    let verdict = match others {
-        Others::Pass => XDP_PASS,
-        Others::Drop => XDP_DROP,
+/// What is done with a packet that no socket is to have.
+fn not_taken<'m>(others: Others, unwanted: Unwanted) -> [Insn<'m>; 4] {
+    let counter = match unwanted {
+        Unwanted::Other => OTHER,
+        Unwanted::SampledOut => SAMPLED_OUT,
     };
     [
-        Insn::mov32(VERDICT, verdict),
+        Insn::mov32(VERDICT, others.verdict()),
         Insn::mov32(COUNTER, i32::from(counter)),
         Insn::mov32(IS_UNSTAMPED, 0),
         Insn::Jump { target: COUNT },

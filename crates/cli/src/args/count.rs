@@ -68,10 +68,16 @@ pub struct CountArgs {
     pub json: bool,
 
     /// Comma-separated values instead of text, with a line that names them
+    ///
+    /// at_ns: when the interval ended, nanoseconds since 1970; span_ns: how long it was; class; with
+    /// --by the key; packets; bytes. With --by the line of a class itself has an empty key, and in its
+    /// place (more) stands for the groups beyond --top, (other) for those that --groups had no room for,
+    /// (none) for packets that have no such key. The summary goes to standard error.
     #[arg(long, conflicts_with = "json")]
     pub csv: bool,
 
-    /// Only what was counted in each interval: no table, no summary; the events of --json stay
+    /// Only what was counted in each interval: no table, no summary. As everywhere, --json keeps its
+    /// events and its summary
     #[arg(short, long)]
     pub quiet: bool,
 

@@ -64,6 +64,26 @@ pub enum Command {
     /// Links: make, change, remove and show them, as 'ip link' does
     Link(Box<NetArgs>),
 
+    /// Addresses of links, as 'ip address' has them, a line each
+    #[command(visible_alias = "address")]
+    Addr(Box<NetArgs>),
+
+    /// Routes, as 'ip route' has them; get says how a destination is reached
+    Route(Box<NetArgs>),
+
+    /// Nexthop objects and their groups, as 'ip nexthop' has them
+    Nexthop(Box<NetArgs>),
+
+    /// Rules: which table is asked, as 'ip rule' has them
+    Rule(Box<NetArgs>),
+
+    /// Neighbours: hardware addresses of IP addresses, as 'ip neighbour' has them
+    #[command(visible_alias = "neighbour")]
+    Neigh(Box<NetArgs>),
+
+    /// Forwarding entries of bridges and VXLANs, as 'bridge fdb' has them
+    Fdb(Box<NetArgs>),
+
     Batch(BatchArgs),
 
     Monitor(MonitorArgs),

@@ -1,5 +1,7 @@
 //! Flags that say what a capture does to the packets it sees.
 
+use std::num::NonZeroU16;
+
 use clap::Args;
 use tapline::capture::{Mode, Others, XdpPlace};
 
@@ -19,6 +21,12 @@ pub struct ModeArgs {
     /// the stack's first step (with any driver), or in the first of them that works [default: auto]
     #[arg(long, value_name = "native|generic|auto", value_parser = place)]
     pub xdp: Option<XdpPlace>,
+
+    /// With --mode drop: take packets by AF_XDP and have the reader run the driver, BUDGET packets in one go
+    /// at most, instead of interrupts; it spins for a millisecond, or for --spin, before it sleeps
+    /// [default: off, without BUDGET 64]
+    #[arg(long, value_name = "BUDGET", num_args = 0..=1, require_equals = true, default_missing_value = "64")]
+    pub busy_poll: Option<NonZeroU16>,
 }
 
 fn mode(text: &str) -> Result<Mode, String> {

@@ -32,7 +32,7 @@ pub struct NetArgs {
     pub json: bool,
 
     /// What to do, and with what, in the words of ip(8) and bridge(8)
-    #[arg(value_name = "WORD", allow_negative_numbers = true)]
+    #[arg(value_name = "WORD")]
     pub words: Vec<String>,
 }
 

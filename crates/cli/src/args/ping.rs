@@ -16,7 +16,8 @@ use crate::{metrics, units};
 /// Asks hosts for an echo, one or a million, and accounts for every probe.
 ///
 /// One target reads like ping: a line for each answer, and its summary. Several read like fping: a line
-/// for each at the end, and totals. Exit status 0 says that every target answered.
+/// for each at the end, and totals. Exit status 0 says that every target answered and 1 that one did
+/// not; 2 as of theirs that a name is unknown, or that nothing could be sent to a single target.
 #[derive(Args, Debug)]
 #[command(
     after_help = "TARGET is a name, an address (10.0.0.1, fe80::1%eth0), a prefix (10.0.0.0/24, \
@@ -38,7 +39,7 @@ pub struct PingArgs {
     pub exclude: Vec<Prefix>,
 
     /// End after N probes to each target
-    #[arg(short, long, value_name = "N")]
+    #[arg(short, long, value_name = "N", value_parser = count)]
     pub count: Option<NonZeroU32>,
 
     /// Time between two probes to one target
@@ -66,7 +67,7 @@ pub struct PingArgs {
     pub size: usize,
 
     /// TTL or hop limit
-    #[arg(short, long, value_name = "TTL")]
+    #[arg(short, long, value_name = "TTL", value_parser = ttl)]
     pub ttl: Option<NonZeroU8>,
 
     /// Type of service or traffic class: a number, also 0x10
@@ -89,7 +90,7 @@ pub struct PingArgs {
     #[arg(short = '6', long)]
     pub ipv6: bool,
 
-    /// How probes leave: raw, ring (needs -I IF), ping-socket (needs no privilege) or auto
+    /// How probes leave: raw, ring, ping-socket (needs no privilege) or auto
     #[arg(long, value_name = "HOW", default_value = "auto", value_parser = backend)]
     pub backend: BackendWish,
 
@@ -108,6 +109,11 @@ pub struct PingArgs {
     /// Print addresses, not the names that were given
     #[arg(short)]
     pub numeric: bool,
+
+    /// A table that is drawn again and again: who loses most or is slowest, latest round trips,
+    /// percentiles; the key s sorts it another way, q ends
+    #[arg(long, conflicts_with_all = ["json", "csv", "verbose", "quiet", "dry_run"])]
+    pub live: bool,
 
     /// JSON Lines instead of text. Percentiles of each target are kept for up to 65536 targets, and for
     /// more with --histogram
@@ -182,6 +188,16 @@ fn payload(text: &str) -> Result<usize, String> {
     bytes.ok_or_else(|| {
         format!("a probe carries {COOKIE_BYTES} to {MAX_PAYLOAD_BYTES} bytes: time, number and tag come first")
     })
+}
+
+fn count(text: &str) -> Result<NonZeroU32, String> {
+    text.parse()
+        .map_err(|_| format!("use a number from 1 to {}", u32::MAX))
+}
+
+fn ttl(text: &str) -> Result<NonZeroU8, String> {
+    text.parse()
+        .map_err(|_| "use a number from 1 to 255".into())
 }
 
 fn tos(text: &str) -> Result<u8, String> {

@@ -70,7 +70,7 @@ pub struct ReadArgs {
     #[arg(long)]
     pub json: bool,
 
-    /// No summary at the end
+    /// No summary at the end; that of --json stays
     #[arg(short, long)]
     pub quiet: bool,
 

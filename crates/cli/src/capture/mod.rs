@@ -3,6 +3,7 @@
 mod printer;
 mod progress;
 mod setup;
+mod sockets;
 mod start;
 mod summary;
 
@@ -13,7 +14,7 @@ use tapline::capture::{
 };
 
 use crate::args::CaptureArgs;
-use crate::failure::{Exit, Failure, chain};
+use crate::failure::{Exit, Failure, chain, is_closed_output};
 use crate::line::Printer;
 use crate::metrics::{self, Server};
 use crate::output::{self, Written};
@@ -71,7 +72,7 @@ pub fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
     let shown = summary.show(args);
     // Why the capture failed comes before that it could not be told.
     let exit = finish(args, &outcome)?;
-    shown.map_err(|error| Failure::job_on("cannot print the summary", &error))?;
+    shown.map_err(|error| Failure::output("cannot print the summary", &error))?;
     Ok(exit)
 }
 
@@ -112,8 +113,7 @@ fn begin(
         let live = capture.live();
         server.serve(move || metrics::capture_families(&live.accounts()))?;
     }
-    start::show(args, capture, written, url.as_deref())
-        .map_err(|error| Failure::job_on("cannot write to standard output", &error))
+    start::show(args, capture, written, url.as_deref()).map_err(|error| Failure::stdout(&error))
 }
 
 /// Exit status, and the line for a capture that did not end by itself.
@@ -136,6 +136,7 @@ pub fn ended(ended: &Ended) -> Result<(), Failure> {
     match ended {
         Ended::LinkDown { link } => failed(format!("interface {link} went down")),
         Ended::LinkRemoved { link } => failed(format!("interface {link} was removed")),
+        Ended::Consumer(error) if is_closed_output(&**error) => Ok(()),
         Ended::Consumer(error) => failed(chain(&**error)),
         Ended::Wait(error) => Err(Failure::job_on("cannot wait for packets", error)),
         _ => Ok(()),

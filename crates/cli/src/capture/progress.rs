@@ -9,7 +9,7 @@ use tapline::capture::{Account, Consumer, ConsumerError};
 use super::summary::lost_json;
 use crate::args::CaptureArgs;
 use crate::units::{amount, grouped, span};
-use crate::{json, metrics};
+use crate::{json, metrics, output};
 
 /// How often a capture is to tick, and how many ticks there are from one telling to the next.
 pub fn ticks(args: &CaptureArgs) -> (Duration, u32) {
@@ -155,8 +155,7 @@ impl<C: Consumer> Consumer for Observed<C> {
         self.ticks_left -= 1;
         if self.ticks_left == 0 {
             self.ticks_left = self.ticks;
-            self.tell(account)
-                .map_err(|error| format!("cannot write to standard output: {error}"))?;
+            self.tell(account).map_err(|error| output::named(&error))?;
         }
         self.inner.tick(now_ns, account)
     }

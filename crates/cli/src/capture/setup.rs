@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ring::BusyPoll;
 use store::model::Section;
 use store::write::{CaptureFile, WriteError};
 use tapline::capture::{
@@ -21,6 +22,7 @@ pub fn options(args: &CaptureArgs) -> Result<Options, Failure> {
     output::refuse_keep_alone(&args.output)?;
     refuse_without_xdp(args)?;
     refuse_misplaced(args.delivery, usual(args))?;
+    refuse_busy_batches(args)?;
     let text = match &args.filter_file {
         Some(path) => Some(filter_file::expression(path)?),
         None => (!args.filter.is_empty()).then(|| args.filter.join(" ")),
@@ -59,7 +61,11 @@ pub fn options(args: &CaptureArgs) -> Result<Options, Failure> {
         },
         buffer_bytes: args.buffer.map_or_else(|| default_buffer(args), bytes),
         delivery: args.delivery.policy(usual(args), default_timeout(args)),
-        spin: args.delivery.spin.unwrap_or_default(),
+        spin: args.delivery.spin.unwrap_or_else(|| default_spin(args)),
+        busy_poll: args.mode.busy_poll.map(|budget| BusyPoll {
+            budget,
+            ..BusyPoll::default()
+        }),
         stall: args.delivery.stall,
         timestamps: args.timestamp,
         limits: Limits {
@@ -70,9 +76,29 @@ pub fn options(args: &CaptureArgs) -> Result<Options, Failure> {
     })
 }
 
-/// The delivery if none was asked for.
-fn usual(_args: &CaptureArgs) -> Delivery {
-    Delivery::Batch
+/// The delivery if none was asked for. Who runs the driver does not sleep until a batch is there.
+fn usual(args: &CaptureArgs) -> Delivery {
+    match args.mode.busy_poll {
+        Some(_) => Delivery::Adaptive,
+        None => Delivery::Batch,
+    }
+}
+
+/// How long the reader spins if nothing is said: a driver that it runs is to be run again soon.
+fn default_spin(args: &CaptureArgs) -> Duration {
+    match args.mode.busy_poll {
+        Some(_) => Duration::from_millis(1),
+        None => Duration::ZERO,
+    }
+}
+
+/// A reader that sleeps until a batch is there runs no driver.
+fn refuse_busy_batches(args: &CaptureArgs) -> Result<(), Failure> {
+    if args.mode.busy_poll.is_some() && args.delivery.delivery == Some(Delivery::Batch) {
+        let line = "--busy-poll needs --delivery adaptive or immediate";
+        return Err(Failure::new(Exit::Usage, line.to_owned()));
+    }
+    Ok(())
 }
 
 /// A flag of one delivery has no effect with another.
@@ -102,10 +128,16 @@ fn default_buffer(args: &CaptureArgs) -> usize {
 
 /// Flags that say something only of XDP programs.
 fn refuse_without_xdp(args: &CaptureArgs) -> Result<(), Failure> {
-    let ModeArgs { mode, others, xdp } = args.mode;
+    let ModeArgs {
+        mode,
+        others,
+        xdp,
+        busy_poll,
+    } = args.mode;
     let copies = args.backend == BackendChoice::Ring(Backend::XdpRingbuf);
     let line = match (mode, others, xdp) {
         (Mode::Drop, _, _) => return Ok(()),
+        _ if busy_poll.is_some() => "--busy-poll needs --mode drop",
         (_, Some(_), _) => "--others needs --mode drop",
         (_, None, Some(_)) if !copies => "--xdp needs --mode drop or --backend xdp-ringbuf",
         _ => return Ok(()),

@@ -4,9 +4,10 @@ use std::io::{self, IsTerminal, Write};
 
 use tapline::capture::{Backend, Capture, FilterPlace, Mode, OpenLink};
 
+use super::sockets;
 use super::summary::xdp_mode_json;
 use crate::args::CaptureArgs;
-use crate::failure::chain;
+use crate::failure::xdp_refusal;
 use crate::json;
 use crate::output::Written;
 use crate::units::binary;
@@ -24,7 +25,7 @@ pub fn show(
         let interfaces: Vec<_> = capture
             .links()
             .map(|opened| {
-                serde_json::json!({
+                let mut told = serde_json::json!({
                     "name": opened.link.name,
                     "index": opened.link.index,
                     "backend": opened.backend.name(),
@@ -33,7 +34,9 @@ pub fn show(
                     "queues": opened.rings,
                     "xdp_mode": xdp_mode_json(opened.xdp_mode),
                     "filter": opened.filter.map(FilterPlace::name),
-                })
+                });
+                sockets::add(&mut told, opened.sockets, opened.fall_back);
+                told
             })
             .collect();
         let event = serde_json::json!({
@@ -71,6 +74,8 @@ fn line(opened: &OpenLink<'_>, mode: Mode) -> String {
         rings,
         buffer_bytes,
         xdp_mode,
+        sockets,
+        fall_back,
         native_refusal,
         ..
     } = *opened;
@@ -87,10 +92,16 @@ fn line(opened: &OpenLink<'_>, mode: Mode) -> String {
         _ => "queue",
     };
     let s = if rings == 1 { "" } else { "s" };
+    let how = sockets.map_or_else(String::new, |sockets| {
+        format!(", {}", sockets::words(sockets))
+    });
+    let instead =
+        fall_back.map_or_else(String::new, |reason| format!("; not xdp-ringbuf: {reason}"));
     let why = native_refusal.map_or_else(String::new, |refusal| {
-        format!("; its driver refused native XDP: {}", chain(refusal))
+        format!("; its driver refused native XDP: {}", xdp_refusal(refusal))
     });
     format!(
-        "capturing on {name}, {what} ({xdp_mode} {backend}, {rings} {places}{s}, {bytes} ring{s}{why})"
+        "capturing on {name}, {what} ({xdp_mode} {backend}{how}, {rings} {places}{s}, {bytes} \
+         ring{s}{instead}{why})"
     )
 }

@@ -4,8 +4,9 @@ use std::io::{self, Write};
 
 use bpf::Intake;
 use serde_json::Value;
-use tapline::capture::{Account, Backend, FilterPlace, Lost, Mode, Outcome, XdpMode};
+use tapline::capture::{Account, Backend, FilterPlace, Lost, Mode, Outcome, ReaderTime, XdpMode};
 
+use super::sockets;
 use crate::args::CaptureArgs;
 use crate::json;
 use crate::output::{self, Written};
@@ -48,7 +49,7 @@ impl Summary<'_> {
         let interfaces: Vec<_> = links
             .iter()
             .map(|link| {
-                serde_json::json!({
+                let mut told = serde_json::json!({
                     "name": link.name,
                     "received": link.account.received(),
                     "delivered": link.account.delivered,
@@ -58,10 +59,12 @@ impl Summary<'_> {
                     "filter": link.filter.map(FilterPlace::name),
                     "queues": link.rings,
                     "xdp_mode": xdp_mode_json(link.xdp_mode),
-                })
+                });
+                sockets::add(&mut told, link.sockets, link.fall_back);
+                told
             })
             .collect();
-        serde_json::json!({
+        let mut told = serde_json::json!({
             "event": "summary",
             "received": account.received(),
             "delivered": account.delivered,
@@ -72,6 +75,8 @@ impl Summary<'_> {
             "bytes_written": self.written.bytes,
             "lost": lost_json(&account.lost),
             "duration_ns": duration.as_nanos() as u64,
+            "reader_ran_ns": self.outcome.reader_time.map(|time| time.ran.as_nanos() as u64),
+            "reader_waited_ns": self.outcome.reader_time.map(|time| time.waited.as_nanos() as u64),
             "backend": self.backend,
             "mode": args.mode.mode.name(),
             "xdp_mode": xdp_mode_json(self.outcome.xdp_mode()),
@@ -81,7 +86,9 @@ impl Summary<'_> {
             "packets_per_timestamp": self.packets_per_timestamp(args),
             "files": self.written.names(),
             "interfaces": interfaces,
-        })
+        });
+        sockets::add(&mut told, self.outcome.sockets(), self.outcome.fall_back());
+        told
     }
 
     /// How many packets in a row may have one time stamp.
@@ -111,9 +118,13 @@ impl Summary<'_> {
         }
         let xdp_mode = self.outcome.xdp_mode();
         let xdp_mode = xdp_mode.map_or_else(String::new, |mode| format!("{mode} "));
+        let sockets = self.outcome.sockets();
+        let how = sockets.map_or_else(String::new, |sockets| {
+            format!(" ({})", sockets::words(sockets))
+        });
         writeln!(
             out,
-            "{} with {xdp_mode}{} ring, time stamps by {}{}",
+            "{} with {xdp_mode}{} ring{how}, time stamps by {}{}",
             span(*duration),
             self.backend,
             timestamp_source.name(),
@@ -122,6 +133,17 @@ impl Summary<'_> {
                 packets => format!(", one for up to {packets} packets in a row"),
             }
         )?;
+        if account.lost.ring + account.lost.program > 0
+            && let Some(time) = self.outcome.reader_time
+        {
+            writeln!(out, "{}", reader_line(time))?;
+        }
+        if let Some(reason) = self.outcome.fall_back() {
+            writeln!(
+                out,
+                "packets came by AF_XDP, not by the cheaper xdp-ringbuf: {reason}"
+            )?;
+        }
         if let Some(sampling) = args.sample {
             let left_out = account.sampled_out.map_or("unknown".to_owned(), grouped);
             writeln!(
@@ -138,6 +160,17 @@ impl Summary<'_> {
         }
         self.written.tell(out)
     }
+}
+
+/// Whether a ring overflowed because the reader is slow, or because it was not let run.
+fn reader_line(time: ReaderTime) -> String {
+    let (ran, waited) = (span(time.ran), span(time.waited));
+    let advice = if time.waited > time.ran {
+        ": give it one of its own, or run it with 'nice -n -20'"
+    } else {
+        ""
+    };
+    format!("the reader ran for {ran} and waited for a processor for {waited}{advice}")
 }
 
 /// `received = delivered + filtered + lost`, in words.

@@ -4,11 +4,12 @@ use std::error::Error;
 use std::io;
 
 use bpf::LoadError;
-use rustix::thread::{CapabilitySet, capabilities};
+use rustix::thread::CapabilitySet;
 use tapline::count::CountError;
 
 use crate::args::CountArgs;
 use crate::failure::{Exit, Failure, NO_LINK, chain};
+use crate::privilege;
 
 /// A class whose filter is wrong, with the place shown `below`.
 pub fn of_filter(args: &CountArgs, error: &CountError, below: String) -> Failure {
@@ -16,11 +17,60 @@ pub fn of_filter(args: &CountArgs, error: &CountError, below: String) -> Failure
     if args.classes.len() > 1 {
         // Words of a filter that are not quoted become classes of their own.
         line += " (a class is one argument: 'NAME=FILTER')";
+    } else if args.classes.iter().any(|class| is_like_a_name(&class.name)) {
+        line += " (the NAME of 'NAME=FILTER' has no blanks)";
     }
     Failure {
         below,
         ..Failure::new(Exit::Usage, line)
     }
+}
+
+/// Whether words before an `=` were taken for a comparison, and do not look like one.
+fn is_like_a_name(expression: &str) -> bool {
+    let before = expression.split_once('=').map(|(before, _)| before);
+    before.is_some_and(|name| name.contains(' ') && !name.contains(['[', '&', '<', '>', '!']))
+}
+
+/// A count that cannot begin. Of missing privileges all are told at once, not the one that the kernel
+/// asked for first.
+pub fn of_opening(args: &CountArgs, error: CountError) -> Failure {
+    if advice(&error).0 != Exit::Privilege {
+        return error.into();
+    }
+    let needed = match privilege::missing(&NEEDED).as_slice() {
+        [] if privilege::is_in_user_namespace() => {
+            enumerated(&NEEDED.map(|(_, name)| name)) + " outside of this user namespace"
+        }
+        [] => return error.into(),
+        missing => enumerated(missing),
+    };
+    let (links, source) = (args.interface.join(", "), innermost(&error));
+    Failure::new(
+        Exit::Privilege,
+        format!("cannot count on {links}: {source} (needs {needed}; run with sudo or setcap)"),
+    )
+}
+
+/// What counting asks for.
+const NEEDED: [(CapabilitySet, &str); 3] = [
+    (CapabilitySet::BPF, "CAP_BPF"),
+    (CapabilitySet::NET_ADMIN, "CAP_NET_ADMIN"),
+    (CapabilitySet::PERFMON, "CAP_PERFMON"),
+];
+
+/// `a, b and c`.
+fn enumerated(names: &[&str]) -> String {
+    match names {
+        [] => String::new(),
+        [only] => (*only).to_owned(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+/// The last of the reasons alone.
+fn innermost(error: &dyn Error) -> String {
+    error.source().map_or_else(|| chain(error), innermost)
 }
 
 impl From<CountError> for Failure {
@@ -58,7 +108,7 @@ fn advice(error: &CountError) -> (Exit, &'static str) {
             "needs CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON; run with sudo or setcap",
         ),
         Some(libc::ENODEV) => (Exit::Failed, NO_LINK),
-        Some(libc::EOPNOTSUPP | libc::ENOSYS) => (Exit::Unsupported, ""),
+        Some(libc::EOPNOTSUPP | libc::ENOSYS | libc::ERANGE) => (Exit::Unsupported, ""),
         Some(libc::EINVAL) => match error {
             CountError::Tc { .. } => (Exit::Unsupported, "needs Linux 6.6"),
             CountError::Xdp { .. } | CountError::Load { .. } | CountError::Map(_) => {
@@ -77,13 +127,13 @@ fn by_verifier(answer: &io::Error) -> (Exit, &'static str) {
         let advice = "the program of all classes is too long; use fewer, or two counts";
         return (Exit::Unsupported, advice);
     }
-    let enough = CapabilitySet::PERFMON | CapabilitySet::SYS_ADMIN;
-    match capabilities(None) {
-        Ok(sets) if !sets.effective.intersects(enough) => (
+    if privilege::missing(&NEEDED).is_empty() {
+        (Exit::Unsupported, "")
+    } else {
+        (
             Exit::Privilege,
             "needs CAP_PERFMON too; run with sudo or setcap",
-        ),
-        _ => (Exit::Unsupported, ""),
+        )
     }
 }
 

@@ -3,7 +3,7 @@
 use tapline::count::{ClassTotals, GroupKey, Tally};
 
 /// What was counted in some time.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Figures {
     /// When it ended, nanoseconds since 1970.
     pub at_ns: u64,
@@ -64,7 +64,7 @@ impl Groups {
         let (count, more) = self.more;
         let rest = [
             (format!("({count} more)"), more),
-            ("(no room)".to_owned(), self.other),
+            ("(other)".to_owned(), self.other),
             ("(none)".to_owned(), self.without_key),
         ];
         top.chain(rest.into_iter().filter(|(_, tally)| tally.packets > 0))
@@ -105,10 +105,7 @@ mod tests {
         let lines: Vec<_> = split.lines().collect();
         assert_eq!(
             lines[3..],
-            [
-                ("(2 more)".into(), tally(3)),
-                ("(no room)".into(), tally(10))
-            ]
+            [("(2 more)".into(), tally(3)), ("(other)".into(), tally(10))]
         );
         let all = lines
             .iter()

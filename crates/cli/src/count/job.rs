@@ -1,11 +1,10 @@
 //! The count itself.
 
 use std::io;
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use rustix::thread::CapabilitySet;
-use tapline::count::{Count, CountError, Ended, Hook, Place};
+use tapline::count::{Count, CountError, Ended, Event, Hook, Place};
 
 use super::gather::Gather;
 use super::setup;
@@ -32,36 +31,44 @@ pub fn run(args: &CountArgs) -> Result<Exit, Failure> {
     let together = teller.together(interval, wanted);
     printed(teller.begin(args, &gather.take()))?;
 
-    let mut told = Ok(());
-    let outcome = count.run(&stop, |count, interval| {
+    let ended = loop {
+        let interval = match count.next(&stop) {
+            Event::Interval(interval) => interval,
+            Event::Link(link) => {
+                printed(teller.link(&link))?;
+                continue;
+            }
+            Event::Ended { ended, last } => {
+                if let Some(last) = last {
+                    gather.add(&last);
+                }
+                break ended;
+            }
+            _ => continue,
+        };
         if let Some(board) = &board {
             // What cannot be read now is read next time, or ends the count.
             if let Ok(totals) = count.read() {
                 board.post(count_families(&places, &totals));
             }
         }
-        gather.add(interval);
+        gather.add(&interval);
         if gather.intervals() >= together {
-            told = teller.tell(&gather.take());
+            printed(teller.tell(&gather.take()))?;
         }
-        match told {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(_) => ControlFlow::Break(()),
-        }
-    });
-    printed(told)?;
-    let outcome = outcome?;
+    };
     if gather.intervals() > 0 {
         printed(teller.tell(&gather.take()))?;
     }
     printed(teller.end(args))?;
     let summary = Summary {
-        totals: &outcome.totals,
+        totals: &count.last_totals(),
         places: &places,
+        links: &count.links().collect::<Vec<_>>(),
     };
     let shown = summary.show(args);
     // Why the count failed comes before that it could not be told.
-    let exit = finish(&outcome.ended)?;
+    let exit = finish(&ended)?;
     printed(shown)?;
     Ok(exit)
 }
@@ -80,7 +87,7 @@ fn open(args: &CountArgs, options: tapline::count::Options) -> Result<Count, Fai
             error: wrong,
             ..
         } => super::failure::of_filter(args, &error, crate::filter::shown(text(class), wrong)),
-        _ => error.into(),
+        _ => super::failure::of_opening(args, error),
     })?;
     for (class, warning) in count.warnings() {
         crate::filter::warn(text(class), std::slice::from_ref(warning));
@@ -132,5 +139,5 @@ fn finish(ended: &Ended) -> Result<Exit, Failure> {
 }
 
 fn printed(result: io::Result<()>) -> Result<(), Failure> {
-    result.map_err(|error| Failure::job_on("cannot write to standard output", &error))
+    result.map_err(|error| Failure::stdout(&error))
 }

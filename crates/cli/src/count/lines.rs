@@ -7,7 +7,8 @@ use jiff::tz::TimeZone;
 use tapline::count::Tally;
 
 use super::figures::{Figures, Groups};
-use super::table::{filled, rates, width};
+use super::rates::rates;
+use crate::screen::{filled, width};
 use crate::units::grouped;
 
 /// Widest column for the names of classes; a longer name pushes what is behind it.

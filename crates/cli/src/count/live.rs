@@ -1,20 +1,16 @@
 //! The table on a terminal that is drawn over and over.
-//!
-//! It lies in the ordinary screen and changes nothing of the terminal: whatever ends the program, and
-//! however, there is nothing to put back. In a window of another size it begins anew below.
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
-use std::io::{self, Write as _};
+use std::io;
 use std::time::Duration;
 
-use rustix::termios::tcgetwinsize;
 use tapline::count::Tally;
 
 use super::figures::{Figures, Groups};
-use super::spark;
-use super::table::{fitted, rates, width};
+use super::rates::rates;
 use crate::paint::Paint;
+use crate::screen::{Canvas, Size, Sparks, fitted, width};
 use crate::units::{grouped, span};
 
 /// Bars of a class.
@@ -31,25 +27,14 @@ const LEAST_NAME: usize = 8;
 /// Widest column for names.
 const MOST_NAME: usize = 40;
 
-/// A window's columns and rows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Size {
-    columns: usize,
-    rows: usize,
-}
-
 /// The table, and where it was drawn last.
 pub struct Live {
     classes: Vec<Class>,
     span_ns: u64,
+    last: Figures,
     paint: Paint,
-    is_unicode: bool,
-    drawn: Option<Drawn>,
-}
-
-struct Drawn {
-    lines: usize,
-    size: Size,
+    sparks: Sparks,
+    canvas: Canvas,
 }
 
 /// What is known of a class beside its last figures.
@@ -113,7 +98,7 @@ impl Columns {
 }
 
 impl Live {
-    pub fn new(names: impl Iterator<Item = String>, paint: Paint, is_unicode: bool) -> Self {
+    pub fn new(names: impl Iterator<Item = String>, paint: Paint, sparks: Sparks) -> Self {
         let class = |name| Class {
             name,
             total: Tally::default(),
@@ -122,44 +107,36 @@ impl Live {
         Self {
             classes: names.map(class).collect(),
             span_ns: 0,
+            last: Figures::default(),
             paint,
-            is_unicode,
-            drawn: None,
+            sparks,
+            canvas: Canvas::default(),
         }
     }
 
     /// Draws `figures` and what is known from before.
     pub fn draw(&mut self, figures: &Figures) -> io::Result<()> {
         self.add(figures);
-        let size = window();
-        let lines = self.lines(figures, size);
-        let mut text = self.erasing(size);
-        for line in &lines {
-            text.push_str(line);
-            text.push('\n');
-        }
-        self.drawn = Some(Drawn {
-            lines: lines.len(),
-            size,
-        });
-        write(&text)
+        self.last = figures.clone();
+        self.draw_last()
+    }
+
+    /// Has something said, which stays above the table.
+    pub fn aside(&mut self, say: impl FnOnce()) -> io::Result<()> {
+        self.end()?;
+        say();
+        self.draw_last()
+    }
+
+    fn draw_last(&mut self) -> io::Result<()> {
+        let size = Size::of_window();
+        let lines = self.lines(&self.last, size);
+        self.canvas.draw(&lines, size)
     }
 
     /// Takes the table away.
     pub fn end(&mut self) -> io::Result<()> {
-        let text = self.erasing(window());
-        self.drawn = None;
-        write(&text)
-    }
-
-    /// Goes back to where the table begins and clears what is below.
-    fn erasing(&self, size: Size) -> String {
-        match &self.drawn {
-            Some(drawn) if drawn.size == size && drawn.lines > 0 => {
-                format!("\r\x1b[{}A\x1b[J", drawn.lines)
-            }
-            _ => "\r\x1b[J".into(),
-        }
+        self.canvas.end()
     }
 
     fn add(&mut self, figures: &Figures) {
@@ -179,10 +156,9 @@ impl Live {
 
     /// The table, which fits into a window of this size: groups give way before classes do.
     fn lines(&self, figures: &Figures, size: Size) -> Vec<String> {
-        // What is written into the last column of some terminals goes on in the next line.
-        let room = size.columns.saturating_sub(1);
+        let room = size.room();
         let columns = Columns::new(self.longest_name(figures), room);
-        let most = size.rows.saturating_sub(1).max(1);
+        let most = size.lines();
         let groups = |index| groups_of(figures, index).count();
         let all = 1
             + (0..self.classes.len())
@@ -205,7 +181,7 @@ impl Live {
                 .map_or(Tally::default(), |c| c.tally);
             let [pps, bps] = rates(now, figures.span_ns);
             let values = class.history.iter().rev().take(columns.bars).rev().copied();
-            let bars = spark::line(values, self.is_unicode);
+            let bars = self.sparks.line(values);
             let total = grouped(class.total.packets);
             lines.push(columns.line(&class.name, [&pps, &bps, &total], &bars));
             for (key, tally) in groups_of(figures, index).take(most_groups) {
@@ -235,28 +211,6 @@ fn groups_of(figures: &Figures, class: usize) -> impl Iterator<Item = (String, T
     let class = figures.classes.get(class);
     let groups = class.and_then(|class| class.groups.as_ref());
     groups.into_iter().flat_map(Groups::lines)
-}
-
-/// The window's size; of one that does not tell, the usual.
-fn window() -> Size {
-    let known = tcgetwinsize(io::stdout()).ok();
-    let known = known.filter(|size| size.ws_col > 0 && size.ws_row > 0);
-    known.map_or(
-        Size {
-            columns: 80,
-            rows: 24,
-        },
-        |size| Size {
-            columns: size.ws_col.into(),
-            rows: size.ws_row.into(),
-        },
-    )
-}
-
-fn write(text: &str) -> io::Result<()> {
-    let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes())?;
-    out.flush()
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! `tapline count`.
 //!
 //! ```text
-//! Count::run ─▶ Gather: as many intervals as one telling has ─▶ Figures ─▶ Teller: JSON, CSV, lines
-//!          └──▶ metrics, at every interval                                  or a live table
+//! Count::next ─▶ Gather: as many intervals as one telling has ─▶ Figures ─▶ Teller: JSON, CSV, lines
+//!          ├──▶ metrics, at every interval                                  or a live table
+//!          └──▶ links that go down or come up ───────────────────────────▶ standard error, or JSON
 //! ```
 
 mod csv;
@@ -12,12 +13,12 @@ mod gather;
 mod job;
 mod json;
 mod lines;
+mod links;
 mod live;
+mod rates;
 mod setup;
-mod spark;
 mod start;
 mod summary;
-mod table;
 mod teller;
 
 pub use job::run;

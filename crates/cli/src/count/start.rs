@@ -1,6 +1,5 @@
 //! What a count says when it has begun: every packet from then on counts.
 
-use std::error::Error;
 use std::io::{self, IsTerminal, Write};
 
 use bpf::XdpAttachError;
@@ -8,7 +7,7 @@ use serde_json::json;
 use tapline::count::{Count, Place, Reason, Way};
 
 use crate::args::CountArgs;
-use crate::failure::chain;
+use crate::failure::{chain, xdp_refusal};
 use crate::json;
 
 /// Prints it: JSON on standard output, text on standard error unless told to be quiet. `metrics` is
@@ -36,18 +35,24 @@ pub fn show(args: &CountArgs, count: &Count, metrics: Option<&str>) -> io::Resul
         } else {
             ""
         };
-        let places: Vec<&Place> = count.places().collect();
-        for places in places.chunk_by(|a, b| a.link == b.link) {
-            let told: Vec<_> = places.iter().map(|place| place_text(place)).collect();
-            let link = &places[0].link;
+        let places: Vec<Place> = count.places().cloned().collect();
+        for (link, hooks) in hooks(&places) {
             // A closed standard error ends nothing.
-            let _ = writeln!(out, "counting on {link}: {}{hint}", told.join(", "));
+            let _ = writeln!(out, "counting on {link}: {hooks}{hint}");
         }
         if let Some(url) = metrics {
             let _ = writeln!(out, "metrics at {url}");
         }
     }
     Ok(())
+}
+
+/// Each interface, and in words what runs the program at its places and why.
+pub fn hooks(places: &[Place]) -> impl Iterator<Item = (&str, String)> {
+    places.chunk_by(|a, b| a.link == b.link).map(|places| {
+        let told: Vec<_> = places.iter().map(place_text).collect();
+        (places[0].link.as_str(), told.join(", "))
+    })
 }
 
 /// A place, as JSON has it.
@@ -57,14 +62,14 @@ pub fn place_json(place: &Place) -> serde_json::Value {
         "index": place.index,
         "direction": way(place.way),
         "hook": place.hook.name(),
-        "reason": place.reason.as_ref().map(|why| reason(why, chain)),
+        "reason": place.reason.as_ref().map(|why| reason(why, |refusal| chain(refusal))),
     })
 }
 
 fn place_text(place: &Place) -> String {
     let text = format!("{} by {}", way(place.way), place.hook.name());
     match &place.reason {
-        Some(why) => format!("{text} ({})", reason(why, innermost)),
+        Some(why) => format!("{text} ({})", reason(why, xdp_refusal)),
         None => text,
     }
 }
@@ -76,25 +81,17 @@ pub fn way(way: Way) -> &'static str {
     }
 }
 
-/// Why a place is not the one that is tried first; an error in the words of `told`.
-fn reason(reason: &Reason, told: fn(&dyn Error) -> String) -> String {
+/// Why a place is not the one that is tried first; a refusal in the words of `told`.
+fn reason(reason: &Reason, told: fn(&XdpAttachError) -> String) -> String {
     match reason {
-        Reason::XdpRefused(error) => {
-            let refusal = error.downcast_ref::<XdpAttachError>();
-            match refusal.and_then(|refusal| refusal.holder.as_ref()) {
-                Some(holder) => {
-                    format!("XDP refused: {holder}; packets that it takes or drops are not counted")
-                }
-                None => format!("XDP refused: {}", told(&**error)),
+        Reason::XdpRefused(refusal) => match &refusal.holder {
+            Some(holder) => {
+                format!("XDP refused: {holder}; packets that it takes or drops are not counted")
             }
-        }
+            None => format!("XDP refused: {}", told(refusal)),
+        },
         Reason::NotEthernet => "its packets have no Ethernet header".into(),
         Reason::VlanStripped => "it takes VLAN tags out before XDP".into(),
         _ => "not where it is tried first".into(),
     }
-}
-
-/// The last of the reasons alone.
-fn innermost(error: &dyn Error) -> String {
-    error.source().map_or_else(|| chain(error), innermost)
 }

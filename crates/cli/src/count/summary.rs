@@ -5,14 +5,18 @@ use std::io::{self, Write};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tapline::count::{ClassTotals, Place, Snapshot, Tally};
+use tapline::count::{ClassTotals, CountedLink, LinkState, Place, Snapshot, Tally};
 
 use super::figures::{ClassFigures, Groups};
-use super::table::{fitted, rates, width};
+use super::rates::rates;
 use super::{json as figures_json, setup, start};
 use crate::args::CountArgs;
 use crate::json;
+use crate::screen::{fitted, width};
 use crate::units::{grouped, span};
+
+/// Shortest time for which it is told that an interface was down: it would be 0.0 s.
+const LEAST_DOWN_NS: u64 = 50_000_000;
 
 /// Widest column for names.
 const MOST_NAME: usize = 40;
@@ -20,6 +24,8 @@ const MOST_NAME: usize = 40;
 pub struct Summary<'a> {
     pub totals: &'a Snapshot,
     pub places: &'a [Place],
+    /// As they were at the end.
+    pub links: &'a [CountedLink],
 }
 
 impl Summary<'_> {
@@ -67,8 +73,17 @@ impl Summary<'_> {
             "duration_ns": self.totals.since_start_ns,
             "layer": args.layer.name,
             "by": args.by.map(tapline::count::Key::name),
-            "interfaces": self.places.iter().map(start::place_json).collect::<Value>(),
+            "interfaces": self.places.iter().map(|place| self.place_json(place)).collect::<Value>(),
         })
+    }
+
+    fn place_json(&self, place: &Place) -> Value {
+        let mut object = start::place_json(place);
+        if let Some(link) = self.links.iter().find(|link| link.index == place.index) {
+            object["state"] = link.state.name().into();
+            object["down_ns"] = link.down_ns.into();
+        }
+        object
     }
 
     fn text(&self, args: &CountArgs) -> String {
@@ -92,6 +107,17 @@ impl Summary<'_> {
             let (packets, bytes) = (grouped(tally.packets), grouped(tally.bytes));
             let name = fitted(&name, columns);
             let _ = writeln!(out, "{name}{packets:>15}{bytes:>20}{pps:>12}{bps:>12}");
+        }
+        for (name, hooks) in start::hooks(self.places) {
+            let _ = write!(out, "counted on {name}: {hooks}");
+            let mut links = self.links.iter();
+            let was_down =
+                |link: &CountedLink| link.state != LinkState::Up || link.down_ns >= LEAST_DOWN_NS;
+            if let Some(link) = links.find(|link| link.link == name && was_down(link)) {
+                let down = span(Duration::from_nanos(link.down_ns));
+                let _ = write!(out, "; down or without carrier for {down}");
+            }
+            out.push('\n');
         }
         out
     }

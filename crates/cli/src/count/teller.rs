@@ -3,12 +3,15 @@
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
 
+use tapline::count::CountedLink;
+
 use super::figures::Figures;
 use super::lines::Lines;
 use super::live::Live;
-use super::{csv, json, setup, spark};
+use super::{csv, json, links, setup};
 use crate::args::CountArgs;
 use crate::paint::{self, Paint};
+use crate::screen::Sparks;
 
 /// Shortest time between two drawings of a table.
 const LEAST_DRAWN: Duration = Duration::from_millis(100);
@@ -31,7 +34,11 @@ impl Teller {
             Self::Csv
         } else if is_screen && !args.quiet {
             let paint = Paint::new(true);
-            Self::Live(Live::new(names.iter().cloned(), paint, spark::is_unicode()))
+            Self::Live(Live::new(
+                names.iter().cloned(),
+                paint,
+                Sparks::of_terminal(),
+            ))
         } else {
             let names = names.iter().map(String::as_str);
             let with_fraction = args.interval.subsec_nanos() > 0;
@@ -63,6 +70,18 @@ impl Teller {
             Self::Csv => write(&csv::lines(figures)),
             Self::Lines(lines) => write(&lines.of(figures)),
             Self::Live(live) => live.draw(figures),
+        }
+    }
+
+    /// An interface went down, or came up.
+    pub fn link(&mut self, link: &CountedLink) -> io::Result<()> {
+        match self {
+            Self::Json => links::event(link),
+            Self::Live(live) => live.aside(|| links::warn(link)),
+            Self::Csv | Self::Lines(_) => {
+                links::warn(link);
+                Ok(())
+            }
         }
     }
 

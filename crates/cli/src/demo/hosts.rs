@@ -9,8 +9,8 @@ use std::os::fd::{AsFd, AsRawFd};
 
 use abi::namespace::{NamespaceError, NetNamespace};
 use netlink::{
-    Address, DuplicateDetection, Event, IfIndex, IfName, Link, MacAddress, Neighbour, Netlink,
-    OperState, Prefix, Route, Veth, Watch,
+    Addr, Event, IfIndex, IfName, Link, MacAddress, Neigh, Netlink, OperState, Prefix, Route, Veth,
+    Watch,
 };
 use rustix::event::PollFlags;
 
@@ -153,10 +153,10 @@ impl Host {
     /// Gives the interface its addresses; returns when they are in force.
     fn address(&mut self, patience: &Patience<'_>) -> Result<(), Failure> {
         let mut routes = self.run(|| Watch::open(Route::new()))??;
-        for (ip, prefix_len) in [(IpAddr::from(self.v4), PREFIX4), (self.v6.into(), PREFIX6)] {
-            let address = Address { ip, prefix_len };
-            self.netlink
-                .add_address(self.index, address, DuplicateDetection::Off)?;
+        let v4 = Addr::on(self.index, Prefix::new(self.v4, PREFIX4));
+        let v6 = Addr::on(self.index, Prefix::new(self.v6, PREFIX6));
+        for addr in [v4, v6.nodad(true)] {
+            self.netlink.add(&addr)?;
         }
         // An IPv4 address is in force at once, an IPv6 address with its local route.
         loop {
@@ -180,11 +180,8 @@ impl Host {
             (IpAddr::from(other.v4), other.mac),
             (other.v6.into(), other.mac),
         ] {
-            self.netlink.set_neighbour(Neighbour {
-                index: self.index,
-                ip,
-                mac,
-            })?;
+            let neighbour = Neigh::on(self.index, ip).lladdr(mac.into());
+            self.netlink.replace(&neighbour)?;
         }
         Ok(())
     }

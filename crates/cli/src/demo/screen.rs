@@ -194,7 +194,7 @@ impl Screen {
 }
 
 fn unwritable(error: &io::Error) -> Failure {
-    Failure::job_on("cannot write to standard output", error)
+    Failure::stdout(error)
 }
 
 fn host(host: &Host) -> Value {

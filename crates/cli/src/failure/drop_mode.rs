@@ -24,9 +24,9 @@ pub(super) fn mode(error: ModeError) -> Answer {
             ..
         } => Some("use --mode drop"),
         ModeError::Backend { .. } => Some("use --backend xdp or auto"),
-        ModeError::Mirror(
-            MirrorLimit::HardwareTime | MirrorLimit::Sampling | MirrorLimit::ClassicProgram,
-        ) => Some("use --backend auto"),
+        ModeError::Mirror(MirrorLimit::HardwareTime | MirrorLimit::ClassicProgram) => {
+            Some("use --backend auto")
+        }
         ModeError::Outgoing => Some("use --direction in, or --mode mirror"),
         ModeError::HardwareTime => Some("use --timestamp kernel, or --mode mirror"),
         ModeError::ClassicProgram => Some("give its expression, or use --mode mirror"),
@@ -74,6 +74,8 @@ pub(super) fn steering(error: &RedirectError) -> Answer {
 pub(super) fn attaching(refusal: &XdpAttachError, instead: &'static str) -> Answer {
     match code(&refusal.source) {
         libc::EPERM | libc::EACCES => (Exit::Privilege, None),
+        // The refusal tells what to do.
+        _ if refusal.mtu.as_ref().is_some_and(|mtu| mtu.is_certain) => (Exit::Unsupported, None),
         libc::EOPNOTSUPP | libc::EINVAL | libc::ERANGE if refusal.mode == XdpMode::Native => {
             (Exit::Unsupported, Some("use --xdp auto or generic"))
         }

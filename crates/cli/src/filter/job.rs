@@ -40,7 +40,7 @@ pub fn run(args: &FilterArgs) -> Result<Exit, Failure> {
     } else {
         shown.text()?
     };
-    result.map_err(|error| Failure::job_on("cannot write to standard output", &error))?;
+    result.map_err(|error| Failure::stdout(&error))?;
     Ok(Exit::Done)
 }
 

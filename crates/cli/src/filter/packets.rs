@@ -238,7 +238,7 @@ fn words(explanation: &Explanation<'_>, term: &TermOutcome) -> String {
 }
 
 fn unwritable(error: &io::Error) -> Failure {
-    Failure::job_on("cannot write to standard output", error)
+    Failure::stdout(error)
 }
 
 /// What the file knows of a packet beside its bytes. Whatever the place, its VLAN tags are in them.

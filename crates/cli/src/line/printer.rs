@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use store::model::{Interface, LinkType, Packet};
 
 use super::{LineOptions, write_json, write_line};
+use crate::output;
 
 /// Text that gathers before it is written.
 const GATHER_BYTES: usize = 64 << 10;
@@ -65,12 +66,7 @@ impl Printer {
         if result.is_err() {
             self.lost += waiting;
         }
-        result.map_err(|source| {
-            io::Error::new(
-                source.kind(),
-                format!("cannot write to standard output: {source}"),
-            )
-        })
+        result.map_err(|error| output::named(&error))
     }
 
     /// Packets whose line may not have been written.

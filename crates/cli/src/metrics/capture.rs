@@ -8,6 +8,7 @@ use super::family::{Family, Sample, Samples};
 pub fn families(accounts: &[LiveAccount]) -> Vec<Family> {
     let mut packets = Vec::new();
     let mut lost = Vec::new();
+    let mut left_out = Vec::new();
     let mut bytes = Vec::new();
     for live in accounts {
         let sample = |label: Option<(&'static str, &str)>, value: u64| {
@@ -25,6 +26,7 @@ pub fn families(accounts: &[LiveAccount]) -> Vec<Family> {
         for (place, value) in account.lost.places() {
             lost.extend(value.map(|value| sample(Some(("place", place)), value)));
         }
+        left_out.extend(account.sampled_out.map(|value| sample(None, value)));
         bytes.push(sample(None, live.bytes));
     }
     let family = |name, is_bytes, help, samples| Family {
@@ -45,6 +47,12 @@ pub fn families(accounts: &[LiveAccount]) -> Vec<Family> {
             false,
             "Packets lost, by place; one that cannot be known is absent",
             lost,
+        ),
+        family(
+            "capture_sampled_out_packets",
+            false,
+            "Of the filtered packets, those that sampling left out",
+            left_out,
         ),
         family(
             "capture",

@@ -1,15 +1,16 @@
 //! The nouns, one table, and what can be done with the objects of each.
 
-use std::fmt;
 use std::marker::PhantomData;
 
 use abi::namespace::NetNamespace;
-use netlink::{Batch, Event, Link, NetlinkError, Verb, Watch};
+use netlink::{
+    Addr, Batch, Event, Fdb, Link, Neigh, NetlinkError, Nexthop, Route, Rule, Verb, Watch,
+};
 use serde_json::Value;
 
 use super::job::{Stack, carry_out, read};
 use super::names::Names;
-use super::spelled::{Extent, Family, Spelled};
+use super::spelled::{Extent, Spelled};
 use crate::args::NetArgs;
 use crate::failure::{Exit, Failure};
 
@@ -56,10 +57,26 @@ struct Of<O>(PhantomData<fn() -> O>);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Noun {
     Link,
+    Addr,
+    Route,
+    Nexthop,
+    Rule,
+    Neigh,
+    Fdb,
 }
 
 /// Nouns as they are typed, and what they mean.
-const NOUNS: [(&str, Noun); 1] = [("link", Noun::Link)];
+const NOUNS: [(&str, Noun); 9] = [
+    ("link", Noun::Link),
+    ("addr", Noun::Addr),
+    ("address", Noun::Addr),
+    ("route", Noun::Route),
+    ("nexthop", Noun::Nexthop),
+    ("rule", Noun::Rule),
+    ("neigh", Noun::Neigh),
+    ("neighbour", Noun::Neigh),
+    ("fdb", Noun::Fdb),
+];
 
 impl Noun {
     /// The noun that `word` is or begins.
@@ -70,20 +87,28 @@ impl Noun {
 
     /// All of them.
     pub fn all() -> impl Iterator<Item = Self> {
-        NOUNS.iter().map(|(_, noun)| *noun)
+        [
+            Self::Link,
+            Self::Addr,
+            Self::Route,
+            Self::Nexthop,
+            Self::Rule,
+            Self::Neigh,
+            Self::Fdb,
+        ]
+        .into_iter()
     }
 
     pub fn door(self) -> &'static dyn Door {
         match self {
             Self::Link => &Of::<Link>(PhantomData),
+            Self::Addr => &Of::<Addr>(PhantomData),
+            Self::Route => &Of::<Route>(PhantomData),
+            Self::Nexthop => &Of::<Nexthop>(PhantomData),
+            Self::Rule => &Of::<Rule>(PhantomData),
+            Self::Neigh => &Of::<Neigh>(PhantomData),
+            Self::Fdb => &Of::<Fdb>(PhantomData),
         }
-    }
-}
-
-impl fmt::Display for Noun {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let of = |(_, noun): &&(&str, Self)| noun == self;
-        f.write_str(NOUNS.iter().find(of).map_or("", |(name, _)| name))
     }
 }
 
@@ -99,7 +124,7 @@ impl<O: Spelled> Door for Of<O> {
     }
 
     fn prepare(&self, stack: &mut Stack, verb: Verb, words: &[String]) -> Result<Put, Failure> {
-        let object: O = read(stack, verb, Family::Any, words)?;
+        let object: O = read(stack, verb, None, words)?;
         Ok(match verb {
             Verb::Add => Box::new(move |batch| _ = batch.add(&object)),
             Verb::Replace => Box::new(move |batch| _ = batch.replace(&object)),

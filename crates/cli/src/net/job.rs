@@ -4,12 +4,12 @@ use std::io::{self, Write};
 
 use abi::namespace::NetNamespace;
 use netlink::table::{BadWord, Lookup, Words};
-use netlink::{Cause, Netlink, NetlinkError, Subject, Verb};
+use netlink::{Cause, Family, Netlink, NetlinkError, Subject, Verb};
 use serde_json::json;
 
 use super::door::Noun;
 use super::names::Names;
-use super::spelled::{Extent, Family, NO_LINK, Spelled};
+use super::spelled::{Extent, NO_LINK, Spelled, Unanswered};
 use super::verb;
 use crate::args::NetArgs;
 use crate::failure::{self, Exit, Failure};
@@ -56,19 +56,30 @@ pub fn carry_out<O: Spelled>(
     args: &NetArgs,
 ) -> Result<Exit, Failure> {
     let family = match (args.v4, args.v6) {
-        (true, _) => Family::V4,
-        (_, true) => Family::V6,
-        _ => Family::Any,
+        (true, _) => Some(Family::V4),
+        (_, true) => Some(Family::V6),
+        _ => None,
     };
+    if verb == Verb::Get {
+        let mut words = Words::new(words, &mut stack.names);
+        let object = O::ask(&mut stack.netlink, family, &mut words);
+        let object = object.map_err(|unanswered| match unanswered {
+            Unanswered::Word(bad) => usage(O::NOUN, &bad),
+            Unanswered::Kernel(error) => error.into(),
+        })?;
+        return show(stack, &[object], false, args);
+    }
     let object = read::<O>(stack, verb, family, words)?;
+    if verb == Verb::List {
+        return list(stack, &object, args);
+    }
     let Stack { netlink, names } = stack;
     let done = match verb {
         Verb::Add => netlink.add(&object),
         Verb::Replace => netlink.replace(&object),
         Verb::Set => netlink.set(&object),
         Verb::Append => netlink.append(&object),
-        Verb::Del => netlink.del(&object),
-        Verb::Get | Verb::List => return show(stack, verb, &object, args),
+        _ => netlink.del(&object),
     };
     done.map_err(|mut error| {
         // Links are looked up by their names and changed by their indices; people know the names.
@@ -86,7 +97,7 @@ pub fn carry_out<O: Spelled>(
 pub fn read<O: Spelled>(
     stack: &mut Stack,
     verb: Verb,
-    family: Family,
+    family: Option<Family>,
     words: &[String],
 ) -> Result<O, Failure> {
     let mut words = Words::new(words, &mut stack.names);
@@ -108,28 +119,31 @@ fn usage(noun: &str, bad: &BadWord) -> Failure {
     )
 }
 
+/// Shows all that are like `object`.
+fn list<O: Spelled>(stack: &mut Stack, object: &O, args: &NetArgs) -> Result<Exit, Failure> {
+    // A key that is missing is an error, as it is for ip(8), and not an empty list.
+    if O::NOUN == "link" && object.key().is_some() {
+        let found = stack.netlink.get(object)?;
+        return show(stack, &[found], false, args);
+    }
+    let mut listing = stack.netlink.list(object)?;
+    listing.items.retain(|item| item.is_shown(object));
+    stack.names.load();
+    show(stack, &listing.items, listing.interrupted, args)
+}
+
 fn show<O: Spelled>(
     stack: &mut Stack,
-    verb: Verb,
-    object: &O,
+    objects: &[O],
+    interrupted: bool,
     args: &NetArgs,
 ) -> Result<Exit, Failure> {
     let extent = Extent {
         details: args.details,
         statistics: args.statistics,
     };
-    let (objects, interrupted) = match verb {
-        Verb::Get => (vec![stack.netlink.get(object)?], false),
-        // A key that is missing is an error, as it is for ip(8), and not an empty list.
-        _ if object.key().is_some() && O::HAS_GET => (vec![stack.netlink.get(object)?], false),
-        _ => {
-            let listing = stack.netlink.list(object)?;
-            stack.names.load();
-            (listing.items, listing.interrupted)
-        }
-    };
     let mut out = io::stdout().lock();
-    for object in &objects {
+    for object in objects {
         if args.json {
             writeln!(
                 out,

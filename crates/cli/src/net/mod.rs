@@ -1,12 +1,19 @@
 //! `tapline link`, `addr`, `route` … : the stack, in the words of ip(8) and bridge(8).
 
+mod addr;
 mod batch;
 mod door;
 mod explain;
+mod fdb;
+mod fields;
 mod job;
 mod link;
 mod monitor;
 mod names;
+mod neigh;
+mod nexthop;
+mod route;
+mod rule;
 mod spelled;
 mod verb;
 

@@ -1,7 +1,7 @@
 //! What an object is in the words of ip(8).
 
 use netlink::table::{BadWord, Words};
-use netlink::{Object, Verb};
+use netlink::{Family, Netlink, NetlinkError, Object, Verb};
 use serde_json::Value;
 
 use super::names::Names;
@@ -13,12 +13,23 @@ pub struct Extent {
     pub statistics: bool,
 }
 
-/// The address family that was asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Family {
-    Any,
-    V4,
-    V6,
+/// Why a question has no answer.
+#[derive(Debug)]
+pub enum Unanswered {
+    Word(BadWord),
+    Kernel(NetlinkError),
+}
+
+impl From<BadWord> for Unanswered {
+    fn from(bad: BadWord) -> Self {
+        Self::Word(bad)
+    }
+}
+
+impl From<NetlinkError> for Unanswered {
+    fn from(error: NetlinkError) -> Self {
+        Self::Kernel(error)
+    }
 }
 
 /// An object that the program speaks of.
@@ -27,7 +38,22 @@ pub trait Spelled: Object {
     const NOUN: &'static str;
 
     /// Reads what is said behind `verb`.
-    fn read(verb: Verb, family: Family, words: &mut Words<'_>) -> Result<Self, BadWord>;
+    fn read(verb: Verb, family: Option<Family>, words: &mut Words<'_>) -> Result<Self, BadWord>;
+
+    /// What `get` and the words behind it ask for.
+    fn ask(
+        netlink: &mut Netlink,
+        family: Option<Family>,
+        words: &mut Words<'_>,
+    ) -> Result<Self, Unanswered> {
+        let key = Self::read(Verb::Get, family, words)?;
+        Ok(netlink.get(&key)?)
+    }
+
+    /// Whether it is shown, of all that are there and like what was asked for.
+    fn is_shown(&self, _asked: &Self) -> bool {
+        true
+    }
 
     /// It as ip(8) shows it, without the last line end.
     fn text(&self, names: &mut Names, extent: Extent) -> String;

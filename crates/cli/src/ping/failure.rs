@@ -15,7 +15,7 @@ pub fn open(args: &PingArgs, error: PingError) -> Failure {
             let line = format!(
                 "cannot open a raw or a ping socket: {} (run with sudo, or give tapline CAP_NET_RAW with \
                  setcap, or let everybody ping: {PERMIT})",
-                super::sidelines::reason(source)
+                chain(source)
             );
             return Failure::new(Exit::Privilege, line);
         }

@@ -1,8 +1,9 @@
 //! The run, from its list of targets to its exit status.
 
-use std::io;
+use std::io::{self, IsTerminal};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use rustix::thread::CapabilitySet;
 use tapline::Stopper;
@@ -13,17 +14,22 @@ use super::list::List;
 use super::status::Status;
 use super::teller::{End, Start, Teller, choose};
 use super::{dry_run, failure, setup, sidelines};
-use crate::args::PingArgs;
+use crate::args::{Origin, PingArgs};
 use crate::failure::{Exit, Failure};
 use crate::metrics::{Board, Server, ping_families};
-use crate::{privilege, signals};
+use crate::{paint, privilege, signals};
 
-/// Looks between two postings of counters: a second.
-const POSTED_TICKS: u32 = 5;
+/// Time between two postings of counters.
+const POSTED: Duration = Duration::from_secs(1);
 
 pub fn run(args: &PingArgs) -> Result<Exit, Failure> {
+    if args.live && (!io::stdout().is_terminal() || paint::is_terminal_dumb()) {
+        let line = "--live draws on a terminal, and standard output is none";
+        return Err(Failure::new(Exit::Usage, line));
+    }
     let list = List::read(args)?;
     refuse_none(&list)?;
+    refuse_other_family(args, &list)?;
     for line in &list.left_out {
         sidelines::warn(line);
     }
@@ -49,7 +55,7 @@ pub fn run(args: &PingArgs) -> Result<Exit, Failure> {
         board = Some(posted);
     }
 
-    let mut teller = choose(args, count);
+    let mut teller = choose(args, count, stop.stopper());
     let start = Start {
         prober: pinger.prober(),
         forecast: &forecast,
@@ -64,7 +70,7 @@ pub fn run(args: &PingArgs) -> Result<Exit, Failure> {
         stopper: stop.stopper(),
         failed: None,
         board,
-        ticks: 0,
+        posted: Instant::now(),
     };
     let outcome = pinger.run(
         &mut |event: &Event<'_>, prober: &Prober| watch.see(event, prober),
@@ -74,6 +80,7 @@ pub fn run(args: &PingArgs) -> Result<Exit, Failure> {
     let end = End {
         outcome: &outcome,
         left_out: list.left_out.len(),
+        only: None,
     };
     let told = failed.map_or_else(|| teller.end(&end), Err);
     if let Ended::Wait(error) = &outcome.ended {
@@ -93,8 +100,8 @@ struct Watch<'a> {
     /// Why nothing more can be told.
     failed: Option<io::Error>,
     board: Option<Arc<Board>>,
-    /// Looks since counters were posted.
-    ticks: u32,
+    /// When counters were posted.
+    posted: Instant,
 }
 
 impl Watch<'_> {
@@ -132,11 +139,10 @@ impl Watch<'_> {
         if self.quit.swap(false, Ordering::Relaxed) {
             self.status.tell(prober);
         }
-        self.ticks += 1;
         if let Some(board) = &self.board
-            && self.ticks >= POSTED_TICKS
+            && self.posted.elapsed() >= POSTED
         {
-            self.ticks = 0;
+            self.posted = Instant::now();
             board.post(ping_families(prober));
         }
     }
@@ -152,20 +158,35 @@ fn refuse_none(list: &List) -> Result<(), Failure> {
             Failure::new(Exit::Usage, "every target is excluded by --exclude")
         }
         [] => Failure::new(Exit::Usage, "the list has no targets"),
-        [only] => Failure::new(Exit::Failed, only.as_str()),
+        [only] => Failure::new(Exit::Usage, only.as_str()),
         [first, others @ ..] => Failure {
             below: others.join("\n"),
-            ..Failure::new(Exit::Failed, first.as_str())
+            ..Failure::new(Exit::Usage, first.as_str())
         },
     };
     Err(failure)
 }
 
-fn on_stdout(error: &io::Error) -> Failure {
-    Failure::job_on("cannot write to standard output", error)
+/// Some target can be asked from the address that was given.
+fn refuse_other_family(args: &PingArgs, list: &List) -> Result<(), Failure> {
+    let Some(Origin::Address(address)) = args.interface else {
+        return Ok(());
+    };
+    if list.targets.has_family(address.is_ipv6()) {
+        return Ok(());
+    }
+    let family = if address.is_ipv6() { "IPv6" } else { "IPv4" };
+    let line = format!("-I {address} is an address of {family}, and no target is");
+    Err(Failure::new(Exit::Usage, line))
 }
 
-/// Success is that every target answered, or that no more was lost than is tolerated.
+fn on_stdout(error: &io::Error) -> Failure {
+    Failure::stdout(error)
+}
+
+/// Success is that every target answered, or that no more was lost than is tolerated. As ping and fping
+/// have it, targets that are unknown, or a single one to which nothing could be sent, are an error of
+/// another kind than silence.
 fn finish(args: &PingArgs, end: &End<'_>) -> Result<Exit, Failure> {
     let Outcome { prober, .. } = end.outcome;
     let total = prober.total();
@@ -181,9 +202,14 @@ fn finish(args: &PingArgs, end: &End<'_>) -> Result<Exit, Failure> {
     }
     let all_answered =
         || (0..prober.targets().len()).all(|target| prober.counts(target).received > 0);
-    if end.left_out == 0 && (args.fail_loss.is_some() || all_answered()) {
-        Ok(Exit::Done)
-    } else {
-        Ok(Exit::Failed)
-    }
+    let is_refused = prober.targets().len() == 1 && total.sent == 0 && total.local_drops > 0;
+    Ok(
+        if end.left_out > 0 || (is_refused && args.fail_loss.is_none()) {
+            Exit::Usage
+        } else if args.fail_loss.is_some() || all_answered() {
+            Exit::Done
+        } else {
+            Exit::Failed
+        },
+    )
 }

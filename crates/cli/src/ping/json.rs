@@ -36,7 +36,9 @@ impl<'a> Json<'a> {
     }
 
     fn summary(&self, end: &End<'_>) -> Value {
-        let End { outcome, left_out } = end;
+        let End {
+            outcome, left_out, ..
+        } = end;
         let prober = &outcome.prober;
         let targets = prober.targets().len();
         let answered = (0..targets).filter(|target| prober.counts(*target).received > 0);

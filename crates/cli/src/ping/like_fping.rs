@@ -7,14 +7,17 @@ use tapline::probe::Prober;
 
 use super::figures::Figures;
 use super::lines::Lines;
-use super::milliseconds::{of_fping, of_summary};
+use super::milliseconds::of_fping;
 use super::teller::{End, Start, Teller};
-use super::{distribution, figures, sidelines};
+use super::{distribution, figures, sidelines, totals};
 use crate::args::PingArgs;
 use crate::units::{grouped, span};
 
 /// Reasons for probes that were not sent that are told as they come; the totals have all.
 const MOST_REASONS: usize = 8;
+
+/// ICMP errors that the totals name; how many more there are is said.
+const MOST_ERRORS: usize = 10;
 
 pub struct LikeFping<'a> {
     args: &'a PingArgs,
@@ -34,17 +37,25 @@ impl<'a> LikeFping<'a> {
         }
     }
 
-    fn targets(&self, out: &mut impl Write, prober: &Prober) -> io::Result<()> {
-        let all = 0..prober.targets().len();
+    /// A line for each target, or for those in `only`.
+    fn targets(
+        &self,
+        out: &mut impl Write,
+        prober: &Prober,
+        only: Option<&[u32]>,
+    ) -> io::Result<()> {
+        let all = prober.targets().len();
+        let count = only.map_or(all as usize, <[u32]>::len);
+        let target = |index: usize| only.map_or(index as u32, |only| only[index]);
         let name = if self.args.numeric {
             figures::address
         } else {
             figures::name
         };
         let name = |target| name(prober.targets(), target);
-        let width = all.clone().map(|target| name(target).len()).max();
+        let width = (0..count).map(|index| name(target(index)).len()).max();
         let width = width.unwrap_or(0);
-        for target in all {
+        for target in (0..count).map(target) {
             let figures = Figures::of_target(prober, target);
             let counts = figures.counts;
             let percent = figures.loss_percent();
@@ -71,58 +82,27 @@ impl<'a> LikeFping<'a> {
             }
             writeln!(out)?;
         }
-        Ok(())
+        match all as usize - count {
+            0 => Ok(()),
+            more => writeln!(out, "({} more targets)", grouped(more as u64)),
+        }
     }
 
     fn totals(out: &mut impl Write, outcome: &Outcome, left_out: usize) -> io::Result<()> {
         let prober = &outcome.prober;
-        let all = prober.targets().len();
-        let answered = (0..all).filter(|target| prober.counts(*target).received > 0);
-        let answered = answered.count() as u64;
-        let silent = u64::from(all) - answered;
-        write!(
-            out,
-            "{} targets: {} answered, {} did not",
-            grouped(all.into()),
-            grouped(answered),
-            grouped(silent)
-        )?;
-        if left_out > 0 {
-            write!(out, "; {left_out} left out")?;
-        }
-        writeln!(out)?;
         let Figures { counts, rtt } = Figures::of_all(prober);
-        write!(
-            out,
-            "{} probes sent = {} received + {} lost + {} late + {} errors",
-            grouped(counts.sent),
-            grouped(counts.received),
-            grouped(counts.lost),
-            grouped(counts.late),
-            grouped(counts.errors)
-        )?;
-        match counts.pending() {
-            0 => writeln!(out)?,
-            pending => writeln!(out, " + {} awaited", grouped(pending))?,
+        let lines = [
+            Some(totals::targets(prober, left_out)),
+            Some(totals::account(&counts)),
+            totals::besides(&counts),
+            rtt.as_ref().map(totals::times),
+        ];
+        for line in lines.into_iter().flatten() {
+            writeln!(out, "{line}")?;
         }
-        if counts.duplicate + counts.corrupt > 0 {
-            let [duplicate, corrupt] = [counts.duplicate, counts.corrupt].map(grouped);
-            writeln!(out, "besides {duplicate} duplicates, {corrupt} corrupted")?;
+        for line in sidelines::error_lines(prober.errors(), MOST_ERRORS) {
+            writeln!(out, "{line}")?;
         }
-        if let Some(rtt) = rtt {
-            let [median, high] = [rtt.p50_ns, rtt.p99_ns].map(|ns| ns.unwrap_or(rtt.max_ns));
-            let times = [
-                rtt.min_ns,
-                median,
-                rtt.mean_ns,
-                high,
-                rtt.max_ns,
-                rtt.stddev_ns,
-            ];
-            let times = times.map(of_summary).join("/");
-            writeln!(out, "rtt min/p50/avg/p99/max/mdev = {times} ms")?;
-        }
-        sidelines::errors(out, outcome)?;
         sidelines::rest(out, outcome)?;
         write!(out, "{}, ", span(outcome.duration))?;
         sidelines::sources(out, outcome)
@@ -162,7 +142,7 @@ impl Teller for LikeFping<'_> {
     }
 
     fn event(&mut self, event: &Event<'_>, prober: &Prober) -> io::Result<()> {
-        if self.args.quiet {
+        if self.args.quiet || self.args.live {
             return Ok(());
         }
         if self.args.verbose {
@@ -182,7 +162,7 @@ impl Teller for LikeFping<'_> {
     fn end(&mut self, end: &End<'_>) -> io::Result<()> {
         let mut out = BufWriter::new(io::stdout());
         if !self.args.quiet {
-            self.targets(&mut out, &end.outcome.prober)?;
+            self.targets(&mut out, &end.outcome.prober, end.only)?;
             writeln!(out)?;
         }
         Self::totals(&mut out, end.outcome, end.left_out)?;

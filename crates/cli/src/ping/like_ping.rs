@@ -2,6 +2,7 @@
 
 use std::io::{self, Stdout, Write};
 use std::net::IpAddr;
+use std::time::Instant;
 
 use tapline::ping::{Event, Outcome};
 use tapline::probe::Prober;
@@ -20,16 +21,25 @@ pub struct LikePing<'a> {
     args: &'a PingArgs,
     lines: Lines<'a>,
     out: Stdout,
+    /// When it began, and when a probe was sent or an answer came last: that is the time of ping's
+    /// summary.
+    start: Instant,
+    last: Instant,
 }
 
 impl<'a> LikePing<'a> {
     pub fn new(args: &'a PingArgs) -> Self {
-        let lines = Lines::new(args);
-        let out = io::stdout();
-        Self { args, lines, out }
+        let now = Instant::now();
+        Self {
+            args,
+            lines: Lines::new(args),
+            out: io::stdout(),
+            start: now,
+            last: now,
+        }
     }
 
-    fn summary(out: &mut impl Write, outcome: &Outcome) -> io::Result<()> {
+    fn summary(&self, out: &mut impl Write, outcome: &Outcome) -> io::Result<()> {
         let figures = Figures::of_target(&outcome.prober, 0);
         let counts = figures.counts;
         writeln!(out)?;
@@ -47,7 +57,7 @@ impl<'a> LikePing<'a> {
             }
         }
         if let Some(percent) = figures.loss_percent() {
-            let ms = outcome.duration.as_millis();
+            let ms = self.last.duration_since(self.start).as_millis();
             let percent = six_digits(percent);
             write!(out, ", {percent}% packet loss, time {ms}ms")?;
         }
@@ -65,6 +75,8 @@ impl<'a> LikePing<'a> {
 impl Teller for LikePing<'_> {
     fn begin(&mut self, start: &Start<'_>) -> io::Result<()> {
         sidelines::metrics(start);
+        self.start = Instant::now();
+        self.last = self.start;
         let targets = start.prober.targets();
         let bytes = self.args.size;
         let (name, address) = (figures::name(targets, 0), figures::address(targets, 0));
@@ -85,7 +97,10 @@ impl Teller for LikePing<'_> {
     }
 
     fn event(&mut self, event: &Event<'_>, prober: &Prober) -> io::Result<()> {
-        if self.args.quiet {
+        if matches!(event, Event::Sent { .. } | Event::Answer { .. }) {
+            self.last = Instant::now();
+        }
+        if self.args.quiet || self.args.live {
             return Ok(());
         }
         self.lines.tell(&mut self.out, event, prober)
@@ -93,7 +108,7 @@ impl Teller for LikePing<'_> {
 
     fn end(&mut self, end: &End<'_>) -> io::Result<()> {
         let mut out = io::BufWriter::new(io::stdout());
-        Self::summary(&mut out, end.outcome)?;
+        self.summary(&mut out, end.outcome)?;
         if self.args.histogram {
             distribution::text(&mut out, end.outcome.prober.histogram())?;
         }

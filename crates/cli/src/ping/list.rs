@@ -37,14 +37,14 @@ impl List {
         }
         let mut left_out = Vec::new();
         let mut add = |builder: &mut Builder, word: &str, line: Option<usize>| {
-            let Err(mut error) = builder.add(word, &mut System) else {
+            let Err(mut error) = builder.add(this_host(word), &mut System) else {
                 return Ok(());
             };
             error.line = line;
             if !can_be_left_out(&error) {
                 return Err(wrong(args, &error));
             }
-            left_out.push(chain(&error));
+            left_out.push(why(args, &error));
             Ok(())
         };
         for word in &args.targets {
@@ -61,6 +61,40 @@ impl List {
         }
         let targets = builder.build().map_err(|error| wrong(args, &error))?;
         Ok(Self { targets, left_out })
+    }
+}
+
+/// To connect to no address is to connect to this host, and so ping has it.
+///
+/// # Source
+/// RFC 1122, 3.2.1.3 (a); `__ip4_datagram_connect`, net/ipv4/datagram.c.
+fn this_host(word: &str) -> &str {
+    match word {
+        "0.0.0.0" => "127.0.0.1",
+        "::" => "::1",
+        word => word,
+    }
+}
+
+/// Why a target is left out.
+fn why(args: &PingArgs, error: &TargetError) -> String {
+    let (asked, other) = if args.ipv6 {
+        ("IPv6", "IPv4")
+    } else {
+        ("IPv4", "IPv6")
+    };
+    let target = &error.target;
+    match error.kind {
+        TargetErrorKind::WrongFamily => {
+            format!(
+                "{target} is of {other}, and -{} asks for {asked}",
+                &asked[3..]
+            )
+        }
+        TargetErrorKind::NoAddress if args.ipv4 || args.ipv6 => {
+            format!("{target} has no address of {asked}")
+        }
+        _ => chain(error),
     }
 }
 
@@ -98,7 +132,12 @@ fn text(path: &Path) -> Result<String, Failure> {
         File::open(path).and_then(|mut file| read(&mut file))
     };
     text.map_err(|error| {
-        let what = format!("cannot read targets from {}", path.display());
+        let source = if is_stdout(path) {
+            "standard input".to_owned()
+        } else {
+            path.display().to_string()
+        };
+        let what = format!("cannot read targets from {source}");
         Failure::job_on(what, &error)
     })
 }

@@ -1,8 +1,8 @@
 //! `tapline ping`.
 //!
 //! ```text
-//! flags ─▶ list, setup ─▶ Pinger ─▶ events ─▶ watch ─▶ a Teller: lines like ping's, fping's, JSON, CSV
-//!                                   Outcome ─▶ figures ─▶ its summary
+//! flags ─▶ list, setup ─▶ Pinger ─▶ events ─▶ watch ─▶ a Teller: lines like ping's, fping's, JSON, CSV,
+//!                                   Outcome ─▶ figures ─▶ its summary      or a live table
 //! ```
 
 mod csv;
@@ -16,12 +16,14 @@ mod like_fping;
 mod like_ping;
 mod lines;
 mod list;
+mod live;
 mod milliseconds;
 mod network_words;
 mod setup;
 mod sidelines;
 mod status;
 mod teller;
+mod totals;
 
 pub use figures::{address, name};
 pub use job::run;

@@ -13,11 +13,12 @@ use tapline::probe::{Forecast, Key, Plan};
 use crate::args::{Origin, PingArgs};
 use crate::failure::{Exit, Failure};
 
-/// Targets up to which JSON and CSV have percentiles without being asked: 57 MB of histograms.
+/// Targets up to which JSON, CSV and the live table have percentiles without being asked: 57 MB of histograms.
 const MOST_HISTOGRAMS: u32 = 65_536;
 
-/// How often a run looks at what is asked of it, such as its status.
-const TICK: Duration = Duration::from_millis(200);
+/// How often a run looks at what is asked of it, such as its status; and as often as keys are pressed.
+const TICK: Duration = Duration::from_millis(500);
+const LIVE_TICK: Duration = Duration::from_millis(200);
 
 pub fn options(args: &PingArgs, targets: u32) -> Options {
     let (source, link) = match &args.interface {
@@ -25,7 +26,7 @@ pub fn options(args: &PingArgs, targets: u32) -> Options {
         Some(Origin::Link(name)) => (None, Some(name.clone())),
         None => (None, None),
     };
-    let is_table = args.json || args.csv;
+    let is_table = args.json || args.csv || args.live;
     Options {
         count: args.count.map(Into::into),
         interval: args.interval,
@@ -41,7 +42,7 @@ pub fn options(args: &PingArgs, targets: u32) -> Options {
         backend: args.backend.0,
         prefix_pps: args.prefix_rate,
         histograms: targets > 1 && is_table && (args.histogram || targets <= MOST_HISTOGRAMS),
-        tick: Some(TICK),
+        tick: Some(if args.live { LIVE_TICK } else { TICK }),
         ..Options::default()
     }
 }

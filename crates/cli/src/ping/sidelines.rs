@@ -4,13 +4,11 @@ use std::fmt::Display;
 use std::io::{self, Write};
 
 use tapline::ping::Outcome;
+use tapline::probe::{NetworkError, NetworkErrors};
 
 use super::network_words::words;
 use super::teller::Start;
 use crate::units::grouped;
-
-/// ICMP errors that the totals name; how many more there are is said.
-const MOST_ERRORS: usize = 10;
 
 /// Says something on standard error, on a line of its own.
 pub fn warn(line: &str) {
@@ -36,11 +34,20 @@ pub fn not_sent(name: &str, sequence: Option<u16>, error: &io::Error) {
     warn(&format!("{sequence}not sent to {name}: {}", reason(error)));
 }
 
-/// The system's words without the number that Rust appends.
+/// The system's words without the number that Rust appends, and what they mean where that is not plain.
+///
+/// # Source
+/// EACCES: `raw_sendmsg` and `ip_output_key_hash`, net/ipv4: a broadcast without `SO_BROADCAST`, or a
+/// route that prohibits. EPERM: netfilter, `nf_hook_slow`, net/netfilter/core.c.
 pub fn reason(error: &io::Error) -> String {
     let text = error.to_string();
     let end = text.find(" (os error ").unwrap_or(text.len());
-    text[..end].to_owned()
+    let meaning = match error.raw_os_error() {
+        Some(libc::EACCES) => ": a broadcast address, or a route that prohibits",
+        Some(libc::EPERM) => ": by a firewall of this host",
+        _ => "",
+    };
+    format!("{}{meaning}", &text[..end])
 }
 
 /// What else became of probes and answers, if anything did.
@@ -81,19 +88,19 @@ pub fn rest(out: &mut impl Write, outcome: &Outcome) -> io::Result<()> {
     Ok(())
 }
 
-/// ICMP errors by router.
-pub fn errors(out: &mut impl Write, outcome: &Outcome) -> io::Result<()> {
-    let errors = outcome.prober.errors();
-    for (error, count) in errors.iter().take(MOST_ERRORS) {
+/// ICMP errors by router, a line for each of the first `most`, and how many more there are.
+pub fn error_lines(errors: &NetworkErrors, most: usize) -> Vec<String> {
+    let line = |(error, count): (NetworkError, u64)| {
         let (router, words) = (error.router, words(&error));
-        writeln!(out, "errors: {} from {router}: {words}", grouped(count))?;
-    }
-    let more = errors.iter().skip(MOST_ERRORS).map(|(_, count)| count);
+        format!("errors: {} from {router}: {words}", grouped(count))
+    };
+    let mut lines: Vec<String> = errors.iter().take(most).map(line).collect();
+    let more = errors.iter().skip(most).map(|(_, count)| count);
     let more = more.sum::<u64>() + errors.others();
     if more > 0 {
-        writeln!(out, "errors: {} more, --json has them", grouped(more))?;
+        lines.push(format!("errors: {} more, --json has them", grouped(more)));
     }
-    Ok(())
+    lines
 }
 
 /// By what the figures were obtained.

@@ -8,7 +8,7 @@ use store::write::{CaptureFile, Format, WriteError};
 
 use super::input::Input;
 use crate::args::OutputArgs;
-use crate::failure::Failure;
+use crate::failure::{Failure, is_closed_output};
 use crate::output::{self, Written};
 
 /// The file that is written, or the row of files.
@@ -175,6 +175,9 @@ fn section(inputs: &[Input]) -> Section {
 
 #[cold]
 fn failure(error: &WriteError) -> Failure {
+    if is_closed_output(error) {
+        return Failure::closed();
+    }
     let mut failure = Failure::job(error);
     if let WriteError::TimeOutOfRange { .. } = error {
         failure.line.push_str(" (use --format pcapng)");

@@ -2,6 +2,7 @@
 
 use store::model::{Interface, Packet, Statistics};
 use store::read::{Compression, Format, Header, Reader};
+use tapline::capture::sampling_told;
 
 /// A file, digested.
 pub struct Digest {
@@ -42,6 +43,13 @@ pub struct Port {
     /// Those read last.
     pub statistics: Option<Statistics>,
     pub statistics_blocks: u64,
+}
+
+impl Port {
+    /// The rate at which its packets were sampled, if that is told.
+    pub fn sampling(&self) -> Option<&str> {
+        sampling_told(self.interface.comment.as_deref()?)
+    }
 }
 
 impl Digest {

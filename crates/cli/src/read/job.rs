@@ -115,7 +115,7 @@ impl<'a> Job<'a> {
         let is_screen = matches!(destination, Destination::Screen(_));
         if !(is_screen && result.is_err()) {
             self.tell()
-                .map_err(|error| Failure::job_on("cannot print the summary", &error))?;
+                .map_err(|error| Failure::output("cannot print the summary", &error))?;
         }
         result?;
         let Some((last, others)) = self.broken.split_last() else {

@@ -48,14 +48,13 @@ pub fn run(
         } else {
             text::print(&digest, place > 0)
         };
-        shown.map_err(|error| Failure::job_on("cannot write to standard output", &error))?;
+        shown.map_err(|error| Failure::stdout(&error))?;
         total.add(&digest);
         let line = |error: &String| format!("{}: {error}", digest.name);
         failures.extend(digest.error.as_ref().map(line));
     }
     if args.json {
-        print(&total.json())
-            .map_err(|error| Failure::job_on("cannot write to standard output", &error))?;
+        print(&total.json()).map_err(|error| Failure::stdout(&error))?;
     }
     selection.check()?;
     let Some(last) = failures.pop() else {

@@ -10,6 +10,8 @@ pub mod frames;
 pub mod ping;
 pub mod run;
 pub mod scrape;
+pub mod stack;
+pub mod terminal;
 
 use std::ffi::OsStr;
 use std::path::Path;

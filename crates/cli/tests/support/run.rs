@@ -81,7 +81,8 @@ pub fn spawn_into(mut command: Command) -> Running {
     begin(command)
 }
 
-fn begin(mut command: Command) -> Running {
+/// Starts `command`, whose streams go where the caller has said.
+pub fn begin(mut command: Command) -> Running {
     let mut child = command.spawn().expect("the program starts");
     let stdout = Lines::of(child.stdout.take());
     let stderr = Lines::of(child.stderr.take());

@@ -5,7 +5,7 @@ use crate::uapi::{
     NLM_F_ACK_TLVS, NLM_F_CAPPED, NLMSG_ERROR, NLMSGERR_ATTR_MISS_TYPE, NLMSGERR_ATTR_MSG,
     NLMSGERR_ATTR_OFFS, RTM_NEWADDR, RTM_NEWLINK,
 };
-use crate::{InterfaceAddress, Link, Object, Route};
+use crate::{Addr, Link, Object, Route};
 
 fn message(kind: u16, flags: u16, body: &[u8]) -> Message<'_> {
     Message {
@@ -126,7 +126,7 @@ fn read_all(bytes: &[u8]) {
         let _ = Refusal::parse(message(kind, NLM_F_ACK_TLVS, bytes));
     }
     let _ = Link::parse(bytes);
-    let _ = InterfaceAddress::parse(bytes);
+    let _ = Addr::parse(bytes);
     let _ = Route::parse(bytes);
     for message in messages(bytes).flatten() {
         let _ = Link::parse(message.body);

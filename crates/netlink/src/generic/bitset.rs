@@ -45,16 +45,30 @@ fn read_bit(bit: Attribute<'_>) -> Result<(Option<String>, bool), Malformed> {
     Ok((name, is_set))
 }
 
-/// Adds a set that changes the bit called `name` and no other.
-pub(super) fn change(request: &mut Request, kind: u16, name: &str, on: bool) {
+/// Adds a set that switches the bits of these names and no others.
+pub(super) fn change(request: &mut Request, kind: u16, bits: &[(&str, bool)]) {
+    request.nested(kind, &[], |set| put(set, bits));
+}
+
+/// Adds a set in which the bit called `name` is set and all others are not.
+pub(super) fn only(request: &mut Request, kind: u16, name: &str) {
     request.nested(kind, &[], |set| {
-        set.nested(ETHTOOL_A_BITSET_BITS, &[], |bits| {
-            bits.nested(ETHTOOL_A_BITSET_BITS_BIT, &[], |bit| {
-                bit.text(ETHTOOL_A_BITSET_BIT_NAME, name.as_bytes());
-                if on {
+        set.attribute(ETHTOOL_A_BITSET_NOMASK, &[]);
+        put(set, &[(name, true)]);
+    });
+}
+
+fn put(set: &mut Request, bits: &[(&str, bool)]) {
+    set.nested(ETHTOOL_A_BITSET_BITS, &[], |list| {
+        for (name, on) in bits {
+            list.nested(ETHTOOL_A_BITSET_BITS_BIT, &[], |bit| {
+                // No name of the kernel's is as long.
+                let name = name.as_bytes();
+                bit.text(ETHTOOL_A_BITSET_BIT_NAME, &name[..name.len().min(128)]);
+                if *on {
                     bit.attribute(ETHTOOL_A_BITSET_BIT_VALUE, &[]);
                 }
             });
-        });
+        }
     });
 }

@@ -151,8 +151,9 @@ impl NetDevices {
         let mut request = self.family.dump(NETDEV_CMD_NAPI_GET);
         request.u32(NETDEV_A_NAPI_IFINDEX, index.0);
         let about = NetlinkError::about(Action::List, Subject::Napi(index));
-        let listed = self.family.socket.list(&mut request, |message| {
-            fold(body(message)?, NapiInstance::default(), take_napi).map(Some)
+        let listed = self.family.socket.list(&mut request, |message, items| {
+            items.push(fold(body(message)?, NapiInstance::default(), take_napi)?);
+            Ok(())
         });
         listed.map_err(about)
     }

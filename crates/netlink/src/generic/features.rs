@@ -2,12 +2,16 @@
 
 use super::bitset;
 use super::ethtool::{Ethtool, about, header};
-use crate::error::{Action, NetlinkError, Subject};
+use crate::error::{Action, Cause, NetlinkError, Subject};
 use crate::interface::IfName;
+use crate::object::Unfit;
 use crate::uapi::{
     ETHTOOL_A_FEATURES_ACTIVE, ETHTOOL_A_FEATURES_HW, ETHTOOL_A_FEATURES_NOCHANGE,
     ETHTOOL_A_FEATURES_WANTED, ETHTOOL_MSG_FEATURES_GET, ETHTOOL_MSG_FEATURES_SET,
 };
+
+/// Features in one request; the kernel has some 70.
+const MAX_FEATURES: usize = 256;
 
 /// The features of a link, by the kernel's names (`rx-gro`, `tx-tcp-segmentation` …).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -79,10 +83,30 @@ impl Ethtool {
         feature: &str,
         on: bool,
     ) -> Result<(), NetlinkError> {
+        self.set_features(name, &[(feature, on)])
+    }
+
+    /// As [`set_feature`](Self::set_feature), for several at once: at most 256. Others stay. Equals
+    /// `ethtool -K NAME FEATURE on|off FEATURE on|off …`.
+    ///
+    /// # Errors
+    /// As [`set_feature`](Self::set_feature); none is switched then. `Cause::Unfit` with more than 256.
+    /// # Privileges
+    /// `CAP_NET_ADMIN` in the user namespace that owns the network namespace.
+    pub fn set_features(
+        &mut self,
+        name: IfName,
+        features: &[(&str, bool)],
+    ) -> Result<(), NetlinkError> {
+        let about = about(Action::Set, Subject::Features(name));
+        if features.len() > MAX_FEATURES {
+            let reason = format!("{} features are more than there are", features.len());
+            return Err(about(Cause::Unfit(Unfit::new(reason))));
+        }
         let mut request = self.family.request(ETHTOOL_MSG_FEATURES_SET);
         header(&mut request, name);
-        bitset::change(&mut request, ETHTOOL_A_FEATURES_WANTED, feature, on);
+        bitset::change(&mut request, ETHTOOL_A_FEATURES_WANTED, features);
         let told = self.family.socket.tell(&mut request);
-        told.map_err(about(Action::Set, Subject::Features(name)))
+        told.map_err(about)
     }
 }

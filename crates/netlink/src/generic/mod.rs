@@ -5,7 +5,11 @@ mod devices;
 mod ethtool;
 mod family;
 mod features;
+mod settings;
+mod stamping;
 
 pub use devices::{NapiInstance, NetDevices, XdpAbilities};
-pub use ethtool::{Channels, Coalescing, Ethtool, RingSizes, TimeStamping};
+pub use ethtool::{Ethtool, TimeStamping};
 pub use features::Features;
+pub use settings::{Channels, Coalescing, RingSizes};
+pub use stamping::StampedPackets;

@@ -1,12 +1,16 @@
+use std::os::fd::{AsFd, AsRawFd};
+
+use abi::namespace::NetNamespace;
+
 use super::hardware::HardwareAddress;
 use super::header::Header;
-use super::kind::{LinkInfo, LinkKind};
+use super::kind::{LinkInfo, LinkKind, PortKind};
 use super::names::AlternativeNames;
-use super::{LinkFlags, LinkStatistics, OperState};
+use super::{AddrGenMode, AfSpec, Inet6Spec, LinkFlags, LinkStatistics, OperState};
 use crate::codec::{Malformed, attributes as read_attributes};
 use crate::interface::{IfIndex, IfName, MacAddress};
 use crate::table::{Nested, Table, attributes};
-use crate::uapi::{IFF_ALLMULTI, IFF_MULTICAST, IFF_NOARP, IFF_PROMISC, IFF_UP};
+use crate::uapi::{IFF_ALLMULTI, IFF_MULTICAST, IFF_NOARP, IFF_PROMISC, IFF_UP, IFLA_LINKINFO};
 
 attributes! {
     /// A network interface: what is wanted of one, or what the kernel told of one.
@@ -65,6 +69,8 @@ attributes! {
         linkmode: u8 = IFLA_LINKMODE;
         /// What is particular to its kind.
         linkinfo: LinkInfo as Nested = IFLA_LINKINFO;
+        /// What protocol families keep of it.
+        af_spec: AfSpec as Nested = IFLA_AF_SPEC, Spread;
         /// Its group, by which many can be changed or removed at once.
         "group" group: u32 = IFLA_GROUP;
         /// What it is for, in the administrator's words.
@@ -140,6 +146,53 @@ impl Link {
         self
     }
 
+    /// What its master keeps of it.
+    ///
+    /// Equals `ip link set NAME type bridge_slave learning off …`.
+    #[must_use]
+    pub fn port(mut self, port: impl Into<PortKind>) -> Self {
+        self.linkinfo.get_or_insert_default().port = Some(port.into());
+        self
+    }
+
+    /// How it makes its own IPv6 addresses.
+    ///
+    /// Equals `ip link set NAME addrgenmode MODE`.
+    #[must_use]
+    pub fn address_mode(mut self, mode: AddrGenMode) -> Self {
+        let spec = Inet6Spec::new().inet6_addr_gen_mode(mode);
+        self.af_spec.get_or_insert_default().inet6 = Some(spec);
+        self
+    }
+
+    /// To be in `namespace`, which has to stay open until the request is made.
+    ///
+    /// Equals `ip link set NAME netns NAMESPACE`; `NetNamespace::named` finds those that have a name.
+    #[must_use]
+    pub fn in_namespace(self, namespace: &NetNamespace) -> Self {
+        self.namespace_fd(namespace.as_fd().as_raw_fd())
+    }
+
+    /// Whether it is to be in another namespace than the one asked.
+    pub(crate) fn is_elsewhere(&self) -> bool {
+        self.namespace_fd.is_some() || self.namespace_pid.is_some()
+    }
+
+    /// What software made it.
+    pub fn link_kind(&self) -> Option<&LinkKind> {
+        self.linkinfo.as_ref()?.kind.as_ref()
+    }
+
+    /// What its master is, and keeps of it.
+    pub fn port_kind(&self) -> Option<&PortKind> {
+        self.linkinfo.as_ref()?.port.as_ref()
+    }
+
+    /// How it makes its own IPv6 addresses, if it does IPv6.
+    pub fn inet6_addr_gen_mode(&self) -> Option<AddrGenMode> {
+        self.af_spec.as_ref()?.inet6.as_ref()?.inet6_addr_gen_mode
+    }
+
     /// Whether it is a loopback.
     pub fn is_loopback(&self) -> bool {
         self.flags.is_some_and(LinkFlags::is_loopback)
@@ -147,7 +200,7 @@ impl Link {
 
     /// The name of its kind.
     pub fn kind_name(&self) -> Option<&str> {
-        self.linkinfo.as_ref()?.kind.as_ref().map(LinkKind::name)
+        self.link_kind().map(LinkKind::name)
     }
 
     /// Its hardware address, where that has the 6 bytes of Ethernet.
@@ -203,6 +256,16 @@ impl Link {
 
     /// Reads a fixed header and attributes that begin `at` bytes into the message's body.
     pub(crate) fn read(bytes: &[u8], at: usize) -> Result<Self, Malformed> {
+        Self::read_all_but(None, bytes, at)
+    }
+
+    /// As [`read`](Self::read), for the end of a pair within another link: without its kind, so that there is no
+    /// pair within a pair without end.
+    pub(super) fn read_end(bytes: &[u8], at: usize) -> Result<Self, Malformed> {
+        Self::read_all_but(Some(IFLA_LINKINFO), bytes, at)
+    }
+
+    fn read_all_but(skipped: Option<u16>, bytes: &[u8], at: usize) -> Result<Self, Malformed> {
         let (header, rest) = Header::split(bytes)?;
         let mut link = Self {
             index: (header.index != 0).then_some(IfIndex(header.index)),
@@ -214,7 +277,10 @@ impl Link {
             *field = Some((header.flags & bit != 0) != inverse);
         }
         for attribute in read_attributes(rest, at + Header::BYTES) {
-            link.take(attribute?)?;
+            let attribute = attribute?;
+            if Some(attribute.kind) != skipped {
+                link.take(attribute)?;
+            }
         }
         // The kernel says 0 for none.
         link.lower = link.lower.filter(|lower| lower.0 != 0);

@@ -1,15 +1,14 @@
 //! How links are spoken of.
 
-use super::Link;
 use super::header::Header;
+use super::{Link, LinkKind};
 use crate::codec::{Malformed, Request};
 use crate::error::Subject;
 use crate::interface::{IfIndex, IfName};
 use crate::object::{Messages, Object, Unfit, Verb};
 use crate::table::{Entry, Table};
 use crate::uapi::{
-    AF_UNSPEC, IFLA_ALT_IFNAME, IFLA_IFALIAS, IFLA_PROP_LIST, NLM_F_ACK, NLM_F_CREATE, NLM_F_EXCL,
-    RTM_DELLINK, RTM_GETLINK, RTM_NEWLINK, RTM_NEWLINKPROP, RTNLGRP_LINK,
+    AF_UNSPEC, IFLA_ALT_IFNAME, NLM_F_ACK, RTM_DELLINK, RTM_GETLINK, RTM_NEWLINK, RTNLGRP_LINK,
 };
 
 impl Object for Link {
@@ -38,6 +37,11 @@ impl Object for Link {
             Verb::Set | Verb::Del | Verb::Get if !known && alternative.is_none() => {
                 return Err(Unfit::new("neither an index nor a name says which link"));
             }
+            Verb::Add => {
+                if let Some(kind) = self.link_kind() {
+                    kind.check_new()?;
+                }
+            }
             _ => {}
         }
         // `ip link set` says neither create nor replace.
@@ -49,6 +53,7 @@ impl Object for Link {
         let said = match verb {
             Verb::Get | Verb::Del => &self.key_only(),
             Verb::List => &self.choice(),
+            _ if self.has_more(verb) => &self.first(verb),
             _ => self,
         };
         request.begin(Self::MESSAGES.of(verb), flags, &said.header().emit());
@@ -121,33 +126,32 @@ impl Object for Link {
     }
 
     fn has_follow_up(&self, verb: Verb) -> bool {
-        verb == Verb::Add && (self.alias.is_some() || self.alternative_names.is_some())
+        self.has_more(verb)
     }
 
-    /// A new link is made without alias and alternative names, whatever the request says.
-    fn follow_up(&self, _: Verb, made: &Self, step: usize, request: &mut Request) -> bool {
-        let header = Self::at(made.ifindex()).header().emit();
-        let steps = [
-            self.alias.as_ref().map(|_| RTM_NEWLINK),
-            self.alternative_names.as_ref().map(|_| RTM_NEWLINKPROP),
-        ];
-        match (steps.into_iter().flatten().nth(step), &self.alias) {
-            (Some(RTM_NEWLINK), Some(alias)) => {
-                request.begin(RTM_NEWLINK, NLM_F_ACK, &header);
-                request.text(IFLA_IFALIAS, alias.as_bytes());
-                true
-            }
-            (Some(kind), _) => {
-                request.begin(kind, NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL, &header);
-                request.nested(IFLA_PROP_LIST, &[], |request| {
-                    for name in self.alternative_names.iter().flatten() {
-                        request.text(IFLA_ALT_IFNAME, name.as_bytes());
-                    }
-                });
-                true
-            }
-            (None, _) => false,
+    fn follow_up(&self, verb: Verb, made: &Self, step: usize, request: &mut Request) -> bool {
+        self.put_more(verb, made, step, request)
+    }
+
+    fn suspect(&self) -> Option<String> {
+        let name = self.link_kind().and_then(LinkKind::suspect)?;
+        Some(format!("linkinfo.data.{name}"))
+    }
+
+    fn is_said_whole(&self, verb: Verb) -> bool {
+        verb == Verb::Set && self.link_kind().is_some_and(LinkKind::is_said_whole)
+    }
+
+    /// Of the present state only what is particular to the kind has to be said again.
+    fn over(&self, present: Self) -> Self {
+        let mut whole = self.clone();
+        if let (Some(info), Some(present)) = (&mut whole.linkinfo, present.linkinfo)
+            && let (Some(kind), Some(mut present)) = (&mut info.kind, present.kind)
+        {
+            present.merge(kind.clone());
+            *kind = present;
         }
+        whole
     }
 }
 
@@ -183,7 +187,7 @@ impl Link {
             ..Self::default()
         };
         if let Some(kind) = self.kind_name() {
-            choice = choice.kind(super::LinkKind::named(kind));
+            choice = choice.kind(LinkKind::named(kind));
         }
         choice
     }

@@ -1,9 +1,10 @@
 use std::net::IpAddr;
 
 use super::{Group, GroupType, ResilientArgs};
+use crate::addr::Scope;
 use crate::interface::IfIndex;
 use crate::prefix::Family;
-use crate::route::{Encap, EncapCode, RouteFlags, RouteProtocol, RouteScope};
+use crate::route::{Encap, EncapCode, RouteFlags, RouteProtocol};
 use crate::table::{Boxed, Flag, attributes};
 
 attributes! {
@@ -21,7 +22,7 @@ attributes! {
             /// Its family; that of the gateway if not said.
             family: Family;
             /// How far away it is. Told only.
-            scope: RouteScope;
+            scope: Scope;
             /// Who has made it.
             "proto" protocol: RouteProtocol;
             /// It is reached on the link whatever the addresses there.

@@ -24,7 +24,7 @@ pub(crate) use hop::{read_gateway_words, show_gateway};
 pub use key::RouteKey;
 pub use lookup::RouteQuery;
 pub use metrics::{Metrics, Milliseconds};
-pub use names::{RoutePreference, RouteProtocol, RouteScope, RouteTable, RouteType};
+pub use names::{RoutePreference, RouteProtocol, RouteTable, RouteType};
 pub use object::Route;
 pub use seg6::{Seg6Encap, Seg6Mode};
 pub use show::Detail;

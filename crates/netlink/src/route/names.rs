@@ -1,6 +1,5 @@
 use crate::table::names;
 use crate::uapi::{
-    RT_SCOPE_HOST, RT_SCOPE_LINK, RT_SCOPE_NOWHERE, RT_SCOPE_SITE, RT_SCOPE_UNIVERSE,
     RT_TABLE_DEFAULT, RT_TABLE_LOCAL, RT_TABLE_MAIN, RT_TABLE_UNSPEC, RTN_ANYCAST, RTN_BLACKHOLE,
     RTN_BROADCAST, RTN_LOCAL, RTN_MULTICAST, RTN_NAT, RTN_PROHIBIT, RTN_THROW, RTN_UNICAST,
     RTN_UNREACHABLE, RTN_UNSPEC, RTN_XRESOLVE, RTPROT_BABEL, RTPROT_BGP, RTPROT_BIRD, RTPROT_BOOT,
@@ -86,22 +85,6 @@ names! {
         Rip = RTPROT_RIP, "rip";
         /// EIGRP.
         Eigrp = RTPROT_EIGRP, "eigrp";
-    }
-}
-
-names! {
-    /// How far away a route's destination is (`RT_SCOPE_*`); IPv6 has no such thing.
-    pub enum RouteScope: u8 {
-        /// Anywhere.
-        Global = RT_SCOPE_UNIVERSE, "global";
-        /// In this site.
-        Site = RT_SCOPE_SITE, "site";
-        /// On a link of this host.
-        Link = RT_SCOPE_LINK, "link";
-        /// This host.
-        Host = RT_SCOPE_HOST, "host";
-        /// Nowhere; in a removal, any.
-        Nowhere = RT_SCOPE_NOWHERE, "nowhere";
     }
 }
 

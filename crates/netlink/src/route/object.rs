@@ -3,9 +3,10 @@ use std::net::IpAddr;
 use super::header::Header;
 use super::hop::Hops;
 use super::{
-    Encap, EncapCode, Hop, Metrics, RouteFlags, RoutePreference, RouteProtocol, RouteScope,
-    RouteTable, RouteType, Via,
+    Encap, EncapCode, Hop, Metrics, RouteFlags, RoutePreference, RouteProtocol, RouteTable,
+    RouteType, Via,
 };
+use crate::addr::Scope;
 use crate::codec::{Attribute, Malformed, attributes as read_attributes};
 use crate::interface::IfIndex;
 use crate::prefix::{Family, Prefix};
@@ -43,7 +44,7 @@ attributes! {
             /// Who has made it.
             "proto" protocol: RouteProtocol;
             /// How far away the destination is; IPv4 only.
-            "scope" scope: RouteScope;
+            "scope" scope: Scope;
             /// The next hop is reached on the link whatever the addresses there.
             onlink: bool;
             /// What the kernel tells beside. Told only.
@@ -179,5 +180,5 @@ fn prefix(family: Family, len: u8, attribute: Attribute<'_>) -> Result<Prefix, M
 fn expires(attribute: Attribute<'_>) -> Result<Option<u32>, Malformed> {
     let [.., e0, e1, e2, e3] = attribute.array::<12>()?;
     let left = i32::from_ne_bytes([e0, e1, e2, e3]);
-    Ok((left != 0).then_some(left.max(0) as u32 / 100))
+    Ok((left != 0).then_some(left.max(0).cast_unsigned() / 100))
 }

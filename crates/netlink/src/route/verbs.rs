@@ -1,7 +1,8 @@
 //! How routes are spoken of.
 
 use super::header::Header;
-use super::{Route, RouteKey, RouteProtocol, RouteScope, RouteTable, RouteType};
+use super::{Route, RouteKey, RouteProtocol, RouteTable, RouteType};
+use crate::addr::Scope;
 use crate::codec::{Malformed, Message, Refusal, Request};
 use crate::error::Subject;
 use crate::object::{Messages, Object, Unfit, Verb};
@@ -144,11 +145,11 @@ impl Object for Route {
         let (src, tos, metric) = (self.src, self.tos, self.metric);
         Table::restrict(&mut self, to);
         Self {
-            dst,
             family,
-            table,
+            dst,
             src,
             tos,
+            table,
             metric,
             ..self
         }
@@ -290,7 +291,7 @@ impl Route {
     }
 
     /// As `ip route` has it: what has no next hop is on the link.
-    fn scope_for(&self, verb: Verb, family: Family) -> RouteScope {
+    fn scope_for(&self, verb: Verb, family: Family) -> Scope {
         if let Some(scope) = self.scope {
             return scope;
         }
@@ -299,12 +300,12 @@ impl Route {
             || self.nexthops.is_some()
             || self.nhid.is_some();
         match self.kind.unwrap_or(RouteType::Unicast) {
-            _ if family == Family::V6 => RouteScope::Global,
-            _ if verb == Verb::Del => RouteScope::Nowhere,
-            RouteType::Local | RouteType::Nat => RouteScope::Host,
-            RouteType::Broadcast | RouteType::Multicast | RouteType::Anycast => RouteScope::Link,
-            RouteType::Unicast | RouteType::None if !has_hop => RouteScope::Link,
-            _ => RouteScope::Global,
+            _ if family == Family::V6 => Scope::Global,
+            _ if verb == Verb::Del => Scope::Nowhere,
+            RouteType::Local | RouteType::Nat => Scope::Host,
+            RouteType::Broadcast | RouteType::Multicast | RouteType::Anycast => Scope::Link,
+            RouteType::Unicast | RouteType::None if !has_hop => Scope::Link,
+            _ => Scope::Global,
         }
     }
 }

@@ -21,6 +21,11 @@ pub trait Code<T> {
     /// Makes `value` what `change` says.
     fn merge(value: &mut T, change: T);
 
+    /// Whether the kernel has an attribute for `value`; one that it does not tell is the same as none.
+    fn is_told(_value: &T) -> bool {
+        true
+    }
+
     /// Keeps those parts of `value` alone that `to` has.
     fn restrict(_value: &mut T, _to: &T) {}
 }
@@ -161,6 +166,10 @@ impl Code<bool> for Flag {
 
     fn take(_: Attribute<'_>) -> Result<bool, Malformed> {
         Ok(true)
+    }
+
+    fn is_told(value: &bool) -> bool {
+        *value
     }
 
     whole!(bool);

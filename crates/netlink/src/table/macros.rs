@@ -1,4 +1,4 @@
-//! What makes the struct of a set of attributes, and an enumeration, out of one table each.
+//! What makes the struct of a set of attributes out of one table.
 
 /// Makes the struct of a set of attributes and its [`Table`](super::Table).
 ///
@@ -6,32 +6,41 @@
 /// attributes! {
 ///     /// Documentation of the struct.
 ///     pub struct Vlan {
-///         @header {                               fields that do not stand in attributes
+///         @header {                               fields that are no attributes of their own
 ///             /// Documentation.
-///             #[serde(rename = "ifindex")]        where JSON has another name for it
-///             "index" index: IfIndex;
+///             "dev" index: IfIndex;
 ///         }
+///         @parts { IFA_CACHEINFO: Shape::Bytes; } attributes that hold several of those
+///         @own read_word show_words;              methods asked before the words of the table
 ///         /// Documentation of the field.
+///         #[serde(rename = "vlanProtocol")]
 ///         "protocol" protocol: u16 as Be = IFLA_VLAN_PROTOCOL;
 ///          word      field     type   code  constant; without a word no command line has it
+///         /// Documentation of the field.
+///         "remote" | "group" remote: Ipv4Addr = IFLA_VXLAN_GROUP;          words that mean the same
+///         /// Documentation of the field.
+///         flags: VlanFlags as Masked = IFLA_VLAN_FLAGS, Spread;           its fields have the words
 ///     }
 /// }
 /// ```
 ///
-/// Each field is an `Option`, with a setter of its name for chains.
+/// Each field is an `Option`, with a setter of its name for chains. Sections and `serde` may be left out.
 macro_rules! attributes {
     (
         $(#[$meta:meta])*
         pub struct $name:ident {
             $(@header { $(
                 $(#[doc = $hdoc:literal])*
-                $(#[serde $hserde:tt])?
+                $(#[serde($($hserde:tt)*)])*
                 $($hword:literal)? $hfield:ident : $htype:ty ;
             )* })?
+            $(@parts { $( $part:ident : $shape:expr ; )* })?
+            $(@own $own_word:ident $own_show:ident ;)?
             $(
                 $(#[doc = $doc:literal])*
-                $(#[serde $serde:tt])?
-                $($word:literal)? $field:ident : $type:ty $(as $code:ty)? = $id:ident ;
+                $(#[serde($($serde:tt)*)])*
+                $($word:literal $(| $alias:literal)*)?
+                $field:ident : $type:ty $(as $code:ty)? = $id:ident $(, $spread:ident)? ;
             )*
         }
     ) => {
@@ -42,15 +51,19 @@ macro_rules! attributes {
         pub struct $name {
             $($(
                 $(#[doc = $hdoc])*
+                $(#[serde($($hserde)*)])*
                 #[serde(skip_serializing_if = "Option::is_none")]
-                $(#[serde $hserde])?
                 pub $hfield: Option<$htype>,
             )*)?
             $(
                 $(#[doc = $doc])*
+                $(#[serde($($serde)*)])*
                 #[serde(skip_serializing_if = "Option::is_none")]
-                $(#[serde $serde])?
                 #[doc = concat!("\n\n`", stringify!($id), "`.")]
+                $(
+                    #[doc = concat!("\n\n", stringify!($spread), ": JSON and command lines have its fields.")]
+                    #[serde(flatten, deserialize_with = "crate::table::if_given")]
+                )?
                 pub $field: Option<$type>,
             )*
         }
@@ -82,7 +95,12 @@ macro_rules! attributes {
 
         impl crate::table::Table for $name {
             fn entries() -> &'static [crate::table::Entry] {
-                &[$(crate::table::Entry {
+                &[$($(crate::table::Entry {
+                    kind: crate::uapi::$part,
+                    constant: stringify!($part),
+                    shape: $shape,
+                },)*)?
+                $(crate::table::Entry {
                     kind: crate::uapi::$id,
                     constant: stringify!($id),
                     shape: <crate::table::attributes!(@code $($code)?) as crate::table::Code<$type>>::SHAPE,
@@ -124,6 +142,9 @@ macro_rules! attributes {
                 )*)?
                 $(match (&self.$field, &wanted.$field) {
                     (_, None) => {}
+                    (None, Some(wanted)) if
+                        !<crate::table::attributes!(@code $($code)?) as crate::table::Code<$type>>
+                            ::is_told(wanted) => {}
                     (Some(value), Some(wanted)) if
                         <crate::table::attributes!(@code $($code)?) as crate::table::Code<$type>>
                             ::matches(value, wanted) => {}
@@ -170,6 +191,11 @@ macro_rules! attributes {
                 word: &str,
                 words: &mut crate::table::Words<'_>,
             ) -> Result<bool, crate::table::BadWord> {
+                $(
+                    if self.$own_word(word, words)? {
+                        return Ok(true);
+                    }
+                )?
                 $($($(
                     if let Some(value) =
                         <$htype as crate::table::Word>::field($hword, word, words)?
@@ -178,14 +204,23 @@ macro_rules! attributes {
                         return Ok(true);
                     }
                 )?)*)?
-                $($(
-                    if let Some(value) =
-                        <$type as crate::table::Word>::field($word, word, words)?
-                    {
-                        self.$field = Some(value);
-                        return Ok(true);
-                    }
-                )?)*
+                $(
+                    $(for name in [$word $(, $alias)*] {
+                        if let Some(value) =
+                            <$type as crate::table::Word>::field(name, word, words)?
+                        {
+                            self.$field = Some(value);
+                            return Ok(true);
+                        }
+                    })?
+                    $({
+                        let mut value = self.$field.clone().unwrap_or_default();
+                        if crate::table::$spread::word(&mut value, word, words)? {
+                            self.$field = Some(value);
+                            return Ok(true);
+                        }
+                    })?
+                )*
                 Ok(false)
             }
 
@@ -195,16 +230,20 @@ macro_rules! attributes {
                 lookup: &mut dyn crate::table::Lookup,
                 show: &mut dyn FnMut(&'static str, String),
             ) {
+                $(self.$own_show(lookup, show);)?
                 $($($(
                     if let Some(value) = &self.$hfield {
                         show($hword, crate::table::Word::write(value, lookup));
                     }
                 )?)*)?
-                $($(
-                    if let Some(value) = &self.$field {
+                $(
+                    $(if let Some(value) = &self.$field {
                         show($word, crate::table::Word::write(value, lookup));
-                    }
-                )?)*
+                    })?
+                    $(if let Some(value) = &self.$field {
+                        crate::table::$spread::show(value, lookup, show);
+                    })?
+                )*
             }
         }
     };
@@ -212,127 +251,3 @@ macro_rules! attributes {
     (@code $code:ty) => { $code };
 }
 pub(crate) use attributes;
-
-/// Makes an enumeration of a kernel's numbers with the names that `ip(8)` has for them; a number
-/// without a name is kept as `Other`.
-///
-/// ```text
-/// names! {
-///     /// Documentation.
-///     pub enum MacvlanMode: u32 {
-///         /// Documentation.
-///         Bridge = 4, "bridge";
-///     }
-/// }
-/// ```
-macro_rules! names {
-    (
-        $(#[$meta:meta])*
-        pub enum $name:ident : $number:ty {
-            $( $(#[$vmeta:meta])* $variant:ident = $value:expr, $text:literal ; )*
-        }
-    ) => {
-        $(#[$meta])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
-        #[serde(into = "String", try_from = "String")]
-        #[non_exhaustive]
-        pub enum $name {
-            $( $(#[$vmeta])* $variant, )*
-            /// A number that this room has no name for.
-            Other($number),
-        }
-
-        impl From<$number> for $name {
-            fn from(number: $number) -> Self {
-                match number {
-                    $(number if number == $value => Self::$variant,)*
-                    other => Self::Other(other),
-                }
-            }
-        }
-
-        impl From<$name> for $number {
-            fn from(name: $name) -> Self {
-                match name {
-                    $($name::$variant => $value,)*
-                    $name::Other(number) => number,
-                }
-            }
-        }
-
-        impl std::fmt::Display for $name {
-            /// As `ip(8)` writes it.
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                match self {
-                    $(Self::$variant => f.pad($text),)*
-                    Self::Other(number) => number.fmt(f),
-                }
-            }
-        }
-
-        impl std::str::FromStr for $name {
-            type Err = crate::table::BadWord;
-
-            /// Reads a name or a number.
-            fn from_str(text: &str) -> Result<Self, Self::Err> {
-                match text {
-                    $($text => Ok(Self::$variant),)*
-                    _ => match text.parse::<$number>() {
-                        Ok(number) => Ok(number.into()),
-                        Err(_) => Err(crate::table::BadWord {
-                            wanted: stringify!($name).to_owned(),
-                            found: Some(text.to_owned()),
-                        }),
-                    },
-                }
-            }
-        }
-
-        impl From<$name> for String {
-            fn from(name: $name) -> Self {
-                name.to_string()
-            }
-        }
-
-        impl TryFrom<String> for $name {
-            type Error = crate::table::BadWord;
-
-            fn try_from(text: String) -> Result<Self, Self::Error> {
-                text.parse()
-            }
-        }
-
-        impl crate::table::Word for $name {
-            fn read(text: &str, _: &mut dyn crate::table::Lookup) -> Option<Self> {
-                text.parse().ok()
-            }
-
-            fn write(&self, _: &mut dyn crate::table::Lookup) -> String {
-                self.to_string()
-            }
-        }
-
-        impl crate::table::Code<$name> for crate::table::Native {
-            const SHAPE: crate::table::Shape = crate::table::Shape::Number;
-
-            fn put(value: &$name, kind: u16, request: &mut crate::codec::Request) {
-                request.attribute(kind, &<$number>::from(*value).to_ne_bytes());
-            }
-
-            fn take(
-                attribute: crate::codec::Attribute<'_>,
-            ) -> Result<$name, crate::codec::Malformed> {
-                attribute.array().map(|bytes| <$number>::from_ne_bytes(bytes).into())
-            }
-
-            fn matches(value: &$name, wanted: &$name) -> bool {
-                value == wanted
-            }
-
-            fn merge(value: &mut $name, change: $name) {
-                *value = change;
-            }
-        }
-    };
-}
-pub(crate) use names;

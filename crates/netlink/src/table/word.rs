@@ -1,7 +1,6 @@
 use std::fmt;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use crate::interface::{IfIndex, IfName, MacAddress};
+use crate::interface::IfIndex;
 
 /// A value as `ip(8)` takes it and writes it.
 pub trait Word: Sized {
@@ -22,6 +21,34 @@ pub trait Word: Sized {
             Ok(None)
         }
     }
+
+    /// Reads the values of a field that has any number of them: parted by commas.
+    ///
+    /// # Errors
+    /// [`BadWord`] when what follows are none.
+    fn many(words: &mut Words<'_>, name: &str) -> Result<Vec<Self>, BadWord> {
+        let found = words.next();
+        let parts = found.and_then(|text| {
+            let parts = text.split(',');
+            parts.map(|part| Self::read(part, words.lookup)).collect()
+        });
+        parts.ok_or_else(|| BadWord {
+            wanted: name.to_owned(),
+            found: found.map(str::to_owned),
+        })
+    }
+
+    /// Writes the values of such a field.
+    fn write_many(values: &[Self], lookup: &mut dyn Lookup) -> String {
+        let parts: Vec<_> = values.iter().map(|value| value.write(lookup)).collect();
+        parts.join(",")
+    }
+}
+
+/// Adds `text` to a line under construction.
+pub(crate) fn push(line: &mut String, text: fmt::Arguments<'_>) {
+    // A `String` takes all that is written.
+    let _ = fmt::Write::write_fmt(line, text);
 }
 
 /// What numbers are called in a namespace and on a host.
@@ -111,6 +138,17 @@ impl<'a> Words<'a> {
         }
     }
 
+    /// Takes `wanted` if that is what comes next, and says whether it was.
+    pub fn skip(&mut self, wanted: &[&str]) -> bool {
+        let rest = self.rest.as_slice();
+        let is_next = rest.len() >= wanted.len()
+            && rest.iter().zip(wanted).all(|(word, wanted)| word == wanted);
+        if is_next {
+            self.rest = rest[wanted.len()..].iter();
+        }
+        is_next
+    }
+
     /// Reads whether a switch is on: `on`, `off`, `1`, `0`, and nothing is on.
     pub fn switch(&mut self) -> bool {
         let on = match self.peek() {
@@ -148,73 +186,3 @@ impl fmt::Display for BadWord {
 }
 
 impl std::error::Error for BadWord {}
-
-macro_rules! number_words {
-    ($($type:ty),*) => {$(
-        impl Word for $type {
-            /// Decimal, or hexadecimal behind `0x`.
-            fn read(text: &str, _: &mut dyn Lookup) -> Option<Self> {
-                match text.strip_prefix("0x") {
-                    Some(digits) => <$type>::from_str_radix(digits, 16).ok(),
-                    None => text.parse().ok(),
-                }
-            }
-
-            fn write(&self, _: &mut dyn Lookup) -> String {
-                self.to_string()
-            }
-        }
-    )*};
-}
-number_words!(u8, u16, u32, u64, i8, i32);
-
-macro_rules! parsed_words {
-    ($($type:ty),*) => {$(
-        impl Word for $type {
-            fn read(text: &str, _: &mut dyn Lookup) -> Option<Self> {
-                text.parse().ok()
-            }
-
-            fn write(&self, _: &mut dyn Lookup) -> String {
-                self.to_string()
-            }
-        }
-    )*};
-}
-parsed_words!(Ipv4Addr, Ipv6Addr, IpAddr, MacAddress, IfName, String);
-
-impl Word for bool {
-    fn read(text: &str, _: &mut dyn Lookup) -> Option<Self> {
-        match text {
-            "on" | "1" => Some(true),
-            "off" | "0" => Some(false),
-            _ => None,
-        }
-    }
-
-    fn write(&self, _: &mut dyn Lookup) -> String {
-        if *self { "on" } else { "off" }.to_owned()
-    }
-
-    /// A switch: `name` is on, `noname` is off, `name` with `on`, `off`, `1` or `0` is that.
-    fn field(name: &str, word: &str, words: &mut Words<'_>) -> Result<Option<Self>, BadWord> {
-        if word == name {
-            return Ok(Some(words.switch()));
-        }
-        Ok((word.strip_prefix("no") == Some(name)).then_some(false))
-    }
-}
-
-impl Word for IfIndex {
-    /// A name.
-    fn read(text: &str, lookup: &mut dyn Lookup) -> Option<Self> {
-        lookup.index(text)
-    }
-
-    /// A name, or `if` and the index as `ip(8)` writes it where there is none.
-    fn write(&self, lookup: &mut dyn Lookup) -> String {
-        lookup
-            .name(*self)
-            .unwrap_or_else(|| format!("if{}", self.0))
-    }
-}

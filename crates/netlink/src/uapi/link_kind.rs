@@ -1,19 +1,40 @@
-//! What is particular to a kind of link (`IFLA_INFO_DATA`).
+//! What is particular to other kinds of link (`IFLA_INFO_DATA`).
 
 constants! {
+    IFLA_INET6_ADDR_GEN_MODE: u16 = 8;
+
+    IFLA_IPVLAN_MODE: u16 = 1;
+    IFLA_IPVLAN_FLAGS: u16 = 2;
+
+    IFLA_MACVLAN_MODE: u16 = 1;
+    IFLA_MACVLAN_FLAGS: u16 = 2;
+    IFLA_MACVLAN_MACADDR_MODE: u16 = 3;
+    IFLA_MACVLAN_MACADDR: u16 = 4;
+    IFLA_MACVLAN_MACADDR_DATA: u16 = 5;
+    IFLA_MACVLAN_MACADDR_COUNT: u16 = 6;
+    IFLA_MACVLAN_BC_QUEUE_LEN: u16 = 7;
+    IFLA_MACVLAN_BC_QUEUE_LEN_USED: u16 = 8;
+
+    IFLA_TUN_OWNER: u16 = 1;
+    IFLA_TUN_GROUP: u16 = 2;
+    IFLA_TUN_TYPE: u16 = 3;
+    IFLA_TUN_PI: u16 = 4;
+    IFLA_TUN_VNET_HDR: u16 = 5;
+    IFLA_TUN_PERSIST: u16 = 6;
+    IFLA_TUN_MULTI_QUEUE: u16 = 7;
+    IFLA_TUN_NUM_QUEUES: u16 = 8;
+    IFLA_TUN_NUM_DISABLED_QUEUES: u16 = 9;
+
     IFLA_VLAN_ID: u16 = 1;
+    IFLA_VLAN_QOS_MAPPING: u16 = 1;
+    IFLA_VLAN_FLAGS: u16 = 2;
+    IFLA_VLAN_EGRESS_QOS: u16 = 3;
+    IFLA_VLAN_INGRESS_QOS: u16 = 4;
     IFLA_VLAN_PROTOCOL: u16 = 5;
 
-    IFLA_BR_FORWARD_DELAY: u16 = 1;
-    IFLA_BR_HELLO_TIME: u16 = 2;
-    IFLA_BR_MAX_AGE: u16 = 3;
-    IFLA_BR_AGEING_TIME: u16 = 4;
-    IFLA_BR_STP_STATE: u16 = 5;
-    IFLA_BR_PRIORITY: u16 = 6;
-    IFLA_BR_VLAN_FILTERING: u16 = 7;
-    IFLA_BR_VLAN_PROTOCOL: u16 = 8;
-    IFLA_BR_GROUP_FWD_MASK: u16 = 9;
-    IFLA_BR_MCAST_SNOOPING: u16 = 23;
-    IFLA_BR_VLAN_DEFAULT_PVID: u16 = 39;
-    IFLA_BR_MULTI_BOOLOPT: u16 = 46;
+    IFLA_VRF_PORT_TABLE: u16 = 1;
+    IFLA_VRF_TABLE: u16 = 1;
 }
+
+/// The attribute of a family within `IFLA_AF_SPEC` is called by the family.
+pub(crate) const AF_INET6_SPEC: u16 = super::AF_INET6 as u16;

@@ -10,13 +10,22 @@ macro_rules! constants {
 }
 
 mod addr;
+mod bridge;
 mod encap;
 mod family;
 mod generic;
 mod link;
+mod link_bond;
+mod link_bridge;
 mod link_kind;
+mod link_tunnel;
 mod message;
 mod neigh;
+mod netns;
+mod stats;
+
+pub(crate) use bridge::*;
+mod newer;
 mod nexthop;
 mod route;
 mod rule;
@@ -26,35 +35,48 @@ pub(crate) use encap::*;
 pub(crate) use family::*;
 pub(crate) use generic::*;
 pub(crate) use link::*;
+pub(crate) use link_bond::*;
+pub(crate) use link_bridge::*;
 pub(crate) use link_kind::*;
+pub(crate) use link_tunnel::*;
 pub(crate) use message::*;
 pub(crate) use neigh::*;
+pub(crate) use netns::*;
+pub(crate) use newer::*;
 pub(crate) use nexthop::*;
 pub(crate) use route::*;
 pub(crate) use rule::*;
+pub(crate) use stats::*;
 
 #[cfg(test)]
 mod tests {
     use super::{
-        addr, encap, family, generic, link, link_kind, message, neigh, nexthop, route, rule,
+        addr, bridge, encap, family, generic, link, link_bond, link_bridge, link_kind, link_tunnel,
+        message, neigh, netns, nexthop, route, rule, stats,
     };
     use std::process::Command;
 
     const HEADERS: &str = "sys/socket.h net/if_arp.h linux/if.h linux/netlink.h linux/rtnetlink.h \
-        linux/if_link.h linux/if_addr.h linux/neighbour.h linux/veth.h linux/genetlink.h \
+        linux/if_link.h linux/if_tunnel.h linux/if_addr.h linux/neighbour.h linux/veth.h linux/genetlink.h \
         linux/ethtool_netlink.h linux/fib_rules.h linux/nexthop.h linux/lwtunnel.h linux/seg6_iptunnel.h \
-        linux/mpls_iptunnel.h";
+        linux/mpls_iptunnel.h linux/if_bridge.h linux/if_bonding.h linux/net_namespace.h";
 
     fn all() -> impl Iterator<Item = &'static (&'static str, u64)> {
         [
             addr::ALL,
+            bridge::ALL,
             encap::ALL,
             family::ALL,
             generic::ALL,
             link::ALL,
+            link_bond::ALL,
+            link_bridge::ALL,
             link_kind::ALL,
+            link_tunnel::ALL,
             message::ALL,
             neigh::ALL,
+            netns::ALL,
+            stats::ALL,
             nexthop::ALL,
             route::ALL,
             rule::ALL,

@@ -65,11 +65,6 @@ constants! {
     RTPROT_RIP: u8 = 189;
     RTPROT_EIGRP: u8 = 192;
 
-    RT_SCOPE_UNIVERSE: u8 = 0;
-    RT_SCOPE_SITE: u8 = 200;
-    RT_SCOPE_LINK: u8 = 253;
-    RT_SCOPE_HOST: u8 = 254;
-    RT_SCOPE_NOWHERE: u8 = 255;
 
     RT_TABLE_UNSPEC: u32 = 0;
     RT_TABLE_DEFAULT: u32 = 253;

@@ -12,6 +12,8 @@ pub const MAX_NS: u64 = 1_000_000_000_000_000;
 const MAX_UNLIMITED_FLIGHT: u64 = 1 << 22;
 /// Probes in flight at most, a bit each.
 const MAX_FLIGHT: u64 = 1 << 30;
+/// Probes that leave together at most.
+const MAX_GROUP: u64 = 64;
 /// Probes in flight to one target that there is always room for: with two more, a word of bits.
 const MIN_FLIGHT: u64 = 62;
 
@@ -25,6 +27,10 @@ pub struct Plan {
     /// Probes a second to all targets together, at most; `None` sets no limit. Where it is too low for
     /// the interval, the interval is stretched.
     pub rate_pps: Option<u32>,
+    /// Probes to different targets that would leave within this time of one another leave together, with
+    /// the first of them, up to 64: whoever sends has to wake up less often, and each target keeps its
+    /// interval. 0 spreads them evenly.
+    pub gather_ns: u64,
     /// Time after which an answer is late, 1 ms at least.
     pub timeout_ns: u64,
     /// Length of the payload, [`COOKIE_BYTES`] to [`MAX_PAYLOAD_BYTES`].
@@ -75,6 +81,7 @@ impl Plan {
             rounds: None,
             interval_ns: 1_000_000_000,
             rate_pps: Some(10_000),
+            gather_ns: 0,
             timeout_ns: 1_000_000_000,
             payload_bytes: 56,
             identifier,
@@ -118,6 +125,7 @@ impl Plan {
             1,
             u32::MAX.into(),
         )?;
+        in_range("gathering (ns)", self.gather_ns, 0, MAX_NS)?;
         in_range("timeout (ns)", self.timeout_ns, 1_000_000, MAX_NS)?;
         let [low, high] = [COOKIE_BYTES, MAX_PAYLOAD_BYTES].map(|bytes| bytes as u64);
         in_range("payload (bytes)", self.payload_bytes as u64, low, high)?;
@@ -133,8 +141,11 @@ impl Plan {
             (u64::from(targets) * 1_000_000_000).div_ceil(rate.into())
         });
         let round_ns = self.interval_ns.max(by_rate);
+        let gap_ns = round_ns / u64::from(targets);
+        let group = self.gather_ns.checked_div(gap_ns).unwrap_or(1);
         Ok(Forecast {
             targets,
+            group: group.clamp(1, MAX_GROUP.min(targets.into())) as u32,
             rounds: self.rounds,
             round_ns,
             timeout_ns: self.timeout_ns,
@@ -153,6 +164,8 @@ pub struct Forecast {
     pub rounds: Option<u32>,
     /// Time between two probes to one target: the interval, or longer where the rate asks for it.
     pub round_ns: u64,
+    /// Probes that leave together.
+    pub group: u32,
     timeout_ns: u64,
     backoff_ns: u64,
 }
@@ -169,6 +182,14 @@ impl Forecast {
     pub fn duration_ns(&self) -> Option<u64> {
         let sending = self.round_ns.saturating_mul(self.rounds?.into());
         Some(sending.saturating_add(self.timeout_ns))
+    }
+
+    /// Time between two groups of probes that leave together, rounded up; 0 where each leaves by itself.
+    pub fn gather_ns(&self) -> u64 {
+        match self.group {
+            1 => 0,
+            group => ((self.gap() * u128::from(group)) >> 32) as u64 + 1,
+        }
     }
 
     /// Time between two probes, in 2⁻³² nanoseconds.

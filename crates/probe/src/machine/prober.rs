@@ -55,6 +55,7 @@ pub struct Prober {
     pub(super) others: Others,
     pub(super) errors: NetworkErrors,
     pub(super) timeout_ns: u64,
+    gather_ns: u64,
     pub(super) identifier: u16,
     /// Probes that had their turn and of which nothing has been heard yet.
     in_hand: u64,
@@ -81,6 +82,7 @@ impl Prober {
             others: Others::default(),
             errors: NetworkErrors::new(),
             timeout_ns: plan.timeout_ns,
+            gather_ns: forecast.gather_ns(),
             identifier: plan.identifier,
             in_hand: 0,
             walked: 0,
@@ -98,6 +100,12 @@ impl Prober {
                 Step::Send(probe)
             }
             Turn::Wait(until_ns) => {
+                // Where probes gather, losses wait for the next group; and what has been settled ends
+                // whenever the next wait is over.
+                let is_soon = until_ns <= now_ns + self.gather_ns;
+                if is_soon || self.records.total.pending() == 0 {
+                    return Step::Wait(until_ns);
+                }
                 let expiry_ns = self.expiry.next_ns().unwrap_or(u64::MAX);
                 Step::Wait(until_ns.min(expiry_ns.max(now_ns + 1)))
             }
@@ -146,10 +154,11 @@ impl Prober {
         }
     }
 
-    /// Whether [`Prober::expire`] has anything to do at `now_ns`: who takes answers before tells none lost
+    /// Whether [`Prober::expire`] may find a loss at `now_ns`: who takes answers before tells none lost
     /// that has only not been read.
     pub fn is_expiry_due(&self, now_ns: u64) -> bool {
-        self.expiry.next_ns().is_some_and(|at_ns| at_ns <= now_ns)
+        let is_due = self.expiry.next_ns().is_some_and(|at_ns| at_ns <= now_ns);
+        is_due && self.records.total.pending() > 0
     }
 
     /// Counts the probes lost whose time is over at `now_ns`, and tells each.

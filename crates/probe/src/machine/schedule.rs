@@ -23,7 +23,8 @@ const CALM: u32 = 64;
 ///
 /// Time is cut into rounds, each round into a slot for each target: slot `round · targets + place`
 /// goes to the target at that place of one permuted order. It is the same in every round, so that
-/// the time between two probes to a target is always the interval.
+/// the time between two probes to a target is always the interval. Within a round the slots may be
+/// gathered into groups, which are due with their first.
 #[derive(Debug)]
 pub(crate) struct Schedule {
     order: Permutation,
@@ -35,6 +36,8 @@ pub(crate) struct Schedule {
     /// When it is due, in 2⁻³² nanoseconds.
     due: u128,
     gap: u128,
+    /// Slots of a round that go together.
+    group: u64,
     /// Slots that wait for a limit, by the time they may go.
     deferred: BinaryHeap<Reverse<(u64, u64)>>,
     gates: Gates,
@@ -74,6 +77,7 @@ impl Schedule {
             next_slot: 0,
             due: 0,
             gap: forecast.gap(),
+            group: forecast.group.into(),
             deferred: BinaryHeap::with_capacity(MAX_DEFERRED),
             gates: Gates::new(plan),
             backoff: Backoff {
@@ -110,12 +114,13 @@ impl Schedule {
             if self.next_slot >= limit {
                 return Turn::Full;
             }
-            let due_ns = (self.due >> 32) as u64;
+            let lead = self.lead();
+            let due_ns = (self.due.saturating_sub(lead) >> 32) as u64;
             if due_ns > now_ns {
                 return Turn::Wait(due_ns.min(deferred_ns.max(now_ns + 1)));
             }
             if now_ns - due_ns > MAX_CATCH_UP_NS {
-                self.due = u128::from(now_ns - MAX_CATCH_UP_NS) << 32;
+                self.due = (u128::from(now_ns - MAX_CATCH_UP_NS) << 32) + lead;
             }
             let probe = self.probe_in(self.next_slot);
             if self.gates.is_open() {
@@ -158,6 +163,14 @@ impl Schedule {
         None
     }
 
+    /// How long before its own time the next slot goes, because its group does; as [`Schedule::due`].
+    fn lead(&self) -> u128 {
+        match self.group {
+            1 => 0,
+            group => self.gap * u128::from(self.next_slot % self.targets % group),
+        }
+    }
+
     fn step(&mut self) {
         self.next_slot += 1;
         self.due += self.gap;
@@ -186,7 +199,8 @@ impl Schedule {
         backoff.calm = 0;
         backoff.doublings = (backoff.doublings + 1).min(MAX_PAUSE_DOUBLINGS);
         backoff.until_ns = now_ns + pause_ns;
-        self.due = self.due.max(u128::from(backoff.until_ns) << 32);
+        let until = u128::from(backoff.until_ns) << 32;
+        self.due = self.due.max(until + self.lead());
     }
 
     /// Ends the sending; gives the probes that waited for a limit.

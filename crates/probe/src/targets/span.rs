@@ -94,7 +94,8 @@ pub struct Prefix {
 }
 
 impl Prefix {
-    /// The addresses that share their first `len` bits with `address`.
+    /// The addresses that share their first `len` bits with `address`. IPv4 addresses that are written
+    /// as IPv6 ones (`::ffff:10.0.0.0/104`) are what they stand for (`10.0.0.0/8`).
     ///
     /// # Errors
     /// The address has fewer bits.
@@ -103,8 +104,16 @@ impl Prefix {
         if len > bits {
             return Err(InvalidPrefix);
         }
-        let address = address.to_canonical();
-        Ok(Self { address, len })
+        let canonical = address.to_canonical();
+        let own_bits = if canonical.is_ipv4() { 32 } else { 128 };
+        Ok(match len.checked_sub(bits - own_bits) {
+            Some(len) => Self {
+                address: canonical,
+                len,
+            },
+            // All of IPv4, and more.
+            None => Self { address, len },
+        })
     }
 
     pub(super) fn span(self) -> Span {
@@ -200,6 +209,21 @@ mod tests {
                 assert_eq!(is_kept(at), (first..=last).contains(&at) && !is_out, "{at}");
             }
         }
+    }
+
+    #[test]
+    fn a_mapped_prefix_is_that_of_ipv4() {
+        let span = |text: &str| text.parse::<Prefix>().expect("a prefix").span();
+        for (mapped, plain) in [
+            ("::ffff:10.1.2.3/128", "10.1.2.3"),
+            ("::ffff:10.1.2.3/120", "10.1.2.0/24"),
+            ("::ffff:10.1.2.3/96", "0.0.0.0/0"),
+        ] {
+            assert_eq!(span(mapped), span(plain), "{mapped}");
+        }
+        let wide = span("::ffff:10.1.2.3/95");
+        assert_eq!(wide, span("::fffe:0:0/95"));
+        assert_eq!(wide.len(), 2 << 32);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use abi::interface::hardware_address;
 use abi::ring_buffer::{self, SlotPlace};
 use abi::socket;
 
+use super::copies::Copies;
 use super::error::{BufferError, BufferStep};
 use super::walk::{Records, Span, Written};
 use crate::account::Account;
@@ -59,6 +60,8 @@ pub struct RingBuffer {
     lost: u64,
     account: Account,
     view: View,
+    /// The records of the present batch, if they cannot be lent.
+    copies: Option<Copies>,
     link: Link,
     /// Keeps promiscuous mode on.
     _membership: OwnedFd,
@@ -99,7 +102,10 @@ impl RingBuffer {
         Self::with(link, map, options, || ring_buffer::RingBuffer::map(map))
     }
 
-    /// Maps the records that a program of `bpf::Take` keeps of packets of interface `link`.
+    /// Maps the records that a program of `bpf::Intake` keeps of packets of interface `link`.
+    ///
+    /// Nothing is taken on trust of what writes there: packets are checked and copied out of the memory, and
+    /// nonsense counts as unreadable.
     ///
     /// # Errors
     /// As [`RingBuffer::open`].
@@ -149,6 +155,7 @@ impl RingBuffer {
         }
         let memory = map().map_err(at(BufferStep::Map))?;
         let map = wakes.try_clone_to_owned().map_err(at(BufferStep::Map))?;
+        let copies = (memory.is_to_be_copied()).then(|| Copies::new(options.snaplen));
         Ok(Self {
             map,
             read: memory.read_up_to(),
@@ -161,6 +168,7 @@ impl RingBuffer {
                 mac: (link_type == 1).then_some(address.bytes),
                 offset: Offset::measure(),
             },
+            copies,
             link: Link {
                 name: link.to_owned(),
                 index,
@@ -183,8 +191,8 @@ impl RingBuffer {
 
     /// Borrows packets the program has finished with, oldest first; `None` when there are none yet.
     ///
-    /// Nothing is copied and no system call is made, except to read the clocks once a millisecond. To
-    /// sleep until there is work, poll the descriptor.
+    /// Nothing is copied (but from [slots](RingBuffer::open_slots)) and no system call is made, except to
+    /// read the clocks once a millisecond. To sleep until there is work, poll the descriptor.
     ///
     /// A batch ends where the program lost packets, so [`Batch::lost_before`] tells of exactly those
     /// between this batch and the one before.
@@ -210,23 +218,36 @@ impl RingBuffer {
         })
     }
 
+    /// Makes the descriptor unreadable, if it was readable by a sign whose packets have been read; for packets
+    /// that come from now on it becomes readable. [`next_batch`](Self::next_batch) does so when there are none;
+    /// who has not called it looks once more whether the buffer [holds](Self::holds) packets.
+    pub fn rearm(&self) {
+        self.memory.before_last_look();
+    }
+
     /// Finds the records of the next batch.
     #[inline]
-    fn find(&self) -> Option<Found> {
+    fn find(&mut self) -> Option<Found> {
+        if let Some(copies) = &mut self.copies {
+            copies.clear();
+        }
         let waiting = self.waiting();
         let mut rest = waiting;
         let mut found: Option<Found> = None;
         for _ in 0..MAX_RECORDS {
-            // SAFETY: what waits has not been released, and is not in here.
-            match unsafe { rest.look(&self.memory) } {
+            match rest.look(&self.memory) {
                 Written::Nothing => break,
-                Written::Packet {
-                    mirrored,
-                    bytes,
-                    kept,
-                    next,
-                } => {
-                    prefetch::ahead(bytes, kept);
+                Written::Packet { kept, next } => {
+                    if let Some(record) = self.memory.bytes_of(rest.at, 0) {
+                        prefetch::ahead(record, kept);
+                    }
+                    let mirrored = match &mut self.copies {
+                        None => rest.mirrored(&self.memory),
+                        Some(copies) => match copies.add(&self.memory, rest.at, kept) {
+                            Some(mirrored) => mirrored,
+                            None => break,
+                        },
+                    };
                     let found = found.get_or_insert(Found {
                         span: Span {
                             end: waiting.at,
@@ -277,6 +298,7 @@ impl RingBuffer {
             memory: &self.memory,
             span,
             view: self.view,
+            copies: self.copies.as_ref().map(|copies| (copies, 0)),
         }
     }
 
@@ -284,8 +306,7 @@ impl RingBuffer {
     pub(crate) fn first_of(&self, packets: u32, span: Span) -> Span {
         let mut rest = span;
         for _ in 0..packets {
-            // SAFETY: the span is a batch's, which is not released, and it is not in here.
-            if let Written::Packet { next, .. } = unsafe { rest.look(&self.memory) } {
+            if let Written::Packet { next, .. } = rest.look(&self.memory) {
                 rest.at = next;
             }
         }
@@ -339,8 +360,7 @@ impl RingBuffer {
     pub fn refresh(&mut self) {
         let mut rest = self.waiting();
         let mut waiting = 0;
-        // SAFETY: what waits has not been released, and is not in here.
-        while let Written::Packet { next, .. } = unsafe { rest.look(&self.memory) } {
+        while let Written::Packet { next, .. } = rest.look(&self.memory) {
             rest.at = next;
             waiting += 1;
         }

@@ -1,10 +1,13 @@
 //! Records, one after another.
+//!
+//! What the kernel keeps in a ring buffer it does not write to again before it is released, so it is lent. Of
+//! slots only the program that fills them says so, and who opened them that this is what fills them: what is
+//! in them is read by atomic loads, checked, and copied.
 
-use std::ptr::NonNull;
-
-use abi::ring_buffer::{MIRRORED_BYTES, Mirrored, RingBuffer};
+use abi::ring_buffer::{MIRRORED_BYTES, MIRRORED_WORDS, Mirrored, RingBuffer};
 use wire::metadata::{Checksum, Direction};
 
+use super::copies::Copies;
 use crate::options::TimestampSource;
 use crate::packet::Packet;
 use crate::xdp::{View, reception};
@@ -25,8 +28,7 @@ pub(super) enum Written {
     Nonsense,
     /// A packet.
     Packet {
-        mirrored: Mirrored,
-        bytes: NonNull<u8>,
+        /// Bytes that are kept of it.
         kept: usize,
         /// Where the next record begins.
         next: u64,
@@ -34,39 +36,34 @@ pub(super) enum Written {
 }
 
 impl Span {
-    /// What begins with the span.
-    ///
-    /// # Safety
-    /// `memory` is the buffer of the span, none of which is released before the packet is done with.
+    /// What begins with the span, which is one of `memory`.
     #[inline]
-    pub(super) unsafe fn look(self, memory: &RingBuffer) -> Written {
+    pub(super) fn look(self, memory: &RingBuffer) -> Written {
         if self.at == self.end {
             return Written::Nothing;
         }
         let Some(bytes) = memory.record(self.at) else {
             return Written::Nothing;
         };
-        let Some(whole) = memory.step(bytes) else {
-            return Written::Nonsense;
-        };
-        let fits = whole <= self.end.wrapping_sub(self.at);
-        let place = memory.bytes_of(self.at, bytes);
         let kept = (bytes as usize).checked_sub(MIRRORED_BYTES);
-        let (true, Some(place), Some(kept)) = (fits, place, kept) else {
+        let (Some(whole), Some(kept)) = (memory.step(bytes), kept) else {
             return Written::Nonsense;
         };
-        // SAFETY: mapped: the record's bytes are (`bytes_of`), and they are more than the struct's
-        // (checked). Written: the record is not busy. Any bytes are a value of this struct of integers, and
-        // no alignment is asked for.
-        let mirrored = unsafe { place.cast::<Mirrored>().read_unaligned() };
-        // SAFETY: within the record's bytes, or at their end.
-        let bytes = unsafe { place.add(MIRRORED_BYTES) };
+        if whole > self.end.wrapping_sub(self.at) {
+            return Written::Nonsense;
+        }
         Written::Packet {
-            mirrored,
-            bytes,
             kept,
             next: self.at.wrapping_add(whole),
         }
+    }
+
+    /// What the program tells of the packet that begins with the span.
+    #[inline]
+    pub(super) fn mirrored(self, memory: &RingBuffer) -> Mirrored {
+        let mut words = [[0; 8]; MIRRORED_WORDS];
+        memory.copy(self.at, &mut words);
+        Mirrored::from_words(&words)
     }
 }
 
@@ -76,29 +73,23 @@ pub(crate) struct Records<'b> {
     pub(super) memory: &'b RingBuffer,
     pub(super) span: Span,
     pub(super) view: View,
+    /// Those of the batch, if they are not lent, and which is the next.
+    pub(super) copies: Option<(&'b Copies, usize)>,
 }
 
 impl<'b> Records<'b> {
     /// The next packet; `None` when a record is not what the program writes.
     #[inline]
     pub fn next(&mut self) -> Option<Packet<'b>> {
-        // SAFETY: the span is the batch's, which is released when the batch is dropped; `'b` borrows it.
-        let written = unsafe { self.span.look(self.memory) };
-        let Written::Packet {
-            mirrored,
-            bytes,
-            kept,
-            next,
-        } = written
-        else {
-            return None;
-        };
-        self.span.at = next;
-        let kept = kept.min(self.view.snaplen as usize);
-        // SAFETY: `look` found that many bytes in the record; it is written, and nobody changes it before
-        // it is released (as above): `__bpf_ringbuf_reserve`, kernel/bpf/ringbuf.c, stays behind that, and
-        // so does the program of `bpf::Intake`, which looks how far we have read before it writes.
-        let bytes = unsafe { std::slice::from_raw_parts(bytes.as_ptr(), kept) };
+        let (mirrored, bytes) = match &mut self.copies {
+            Some((copies, number)) => {
+                let copy = copies.get(*number);
+                *number += 1;
+                copy
+            }
+            None => self.lent(),
+        }?;
+        let bytes = &bytes[..bytes.len().min(self.view.snaplen as usize)];
         Some(Packet {
             bytes,
             original_len: mirrored.original_len,
@@ -111,5 +102,24 @@ impl<'b> Records<'b> {
             link: self.view.link,
             queue: Some(mirrored.queue),
         })
+    }
+
+    /// The record that begins with the span, where it is.
+    #[inline]
+    fn lent(&mut self) -> Option<(Mirrored, &'b [u8])> {
+        let Written::Packet { kept, next } = self.span.look(self.memory) else {
+            return None;
+        };
+        let mirrored = self.span.mirrored(self.memory);
+        let whole = (MIRRORED_BYTES + kept) as u32;
+        let place = self.memory.bytes_of(self.span.at, whole)?;
+        self.span.at = next;
+        // SAFETY: so many bytes are mapped from there, and more (`bytes_of`).
+        let bytes = unsafe { place.add(MIRRORED_BYTES) };
+        // SAFETY: mapped, as above. The record is written (`look`), and nobody changes it before it is
+        // released (`__bpf_ringbuf_reserve`, kernel/bpf/ringbuf.c, stays behind that), which happens when
+        // the batch is dropped that `'b` borrows.
+        let bytes = unsafe { std::slice::from_raw_parts(bytes.as_ptr(), kept) };
+        Some((mirrored, bytes))
     }
 }

@@ -133,6 +133,12 @@ impl fmt::Display for XdpOpenError {
             Self::Option(error) => error.fmt(f),
             Self::Setup(error) => error.fmt(f),
             Self::NoSuchQueue {
+                link, queues: 0, ..
+            } => write!(
+                f,
+                "cannot receive over AF_XDP from {link}: it has no receive queue"
+            ),
+            Self::NoSuchQueue {
                 link,
                 queue,
                 queues,

@@ -1,5 +1,6 @@
 //! What a reader may ask of an AF_XDP ring.
 
+use std::num::NonZeroU16;
 use std::time::Duration;
 
 use crate::options::DEFAULT_SNAPLEN;
@@ -66,7 +67,7 @@ pub struct BusyPoll {
     pub timeout: Duration,
     /// Packets that the driver handles in one go at most.
     #[doc(alias = "SO_BUSY_POLL_BUDGET")]
-    pub budget: u16,
+    pub budget: NonZeroU16,
 }
 
 impl Default for BusyPoll {
@@ -74,7 +75,7 @@ impl Default for BusyPoll {
     fn default() -> Self {
         Self {
             timeout: Duration::from_micros(20),
-            budget: 64,
+            budget: const { NonZeroU16::new(64).unwrap() },
         }
     }
 }

@@ -8,7 +8,7 @@ use abi::xdp::{self, Metadata, SOL_XDP, Statistics, XDP_PKT_CONTD, XDP_STATISTIC
 
 use super::error::XdpOpenError;
 use super::memory::Memory;
-use super::options::XdpOptions;
+use super::options::{BusyPoll, XdpOptions};
 use super::queue::{Consumer, Producer};
 use super::setup::{self, Mode};
 use super::walk::{Descriptors, View};
@@ -53,7 +53,7 @@ pub struct XdpRing {
     pub(crate) unreported: u64,
     /// The fill ring was seen empty since the kernel was last asked for its counters.
     pub(super) has_starved: bool,
-    pub(super) is_busy_polling: bool,
+    pub(super) busy_poll: Option<BusyPoll>,
     pub(super) mode: Mode,
     pub(super) queue: u32,
     pub(super) link: Link,
@@ -121,6 +121,16 @@ impl XdpRing {
         self.mode.is_zero_copy
     }
 
+    /// Whether the kernel tells when it has to be woken for memory, and is not called otherwise: always.
+    pub fn uses_need_wakeup(&self) -> bool {
+        true
+    }
+
+    /// How the reader runs the driver, if it does.
+    pub fn busy_poll(&self) -> Option<BusyPoll> {
+        self.busy_poll
+    }
+
     /// Whether packets longer than a chunk can be received; the steering program must take frames of
     /// several buffers then. Otherwise such packets are dropped and counted.
     pub fn takes_multi_buffer(&self) -> bool {
@@ -145,11 +155,10 @@ impl XdpRing {
     pub fn next_batch(&mut self) -> Option<Batch<'_>> {
         let mut ready = self.rx.ready();
         if ready == 0 {
-            if !self.is_busy_polling && !self.fill.needs_wakeup() {
+            if self.busy_poll.is_none() && !self.fill.needs_wakeup() {
                 return None;
             }
-            // What fails here concerns the interface, of which `take_error` tells.
-            let _ = xdp::wake(self.socket.as_fd());
+            self.wake();
             ready = self.rx.ready();
         }
         let (packets, descriptors) = self.whole_packets(ready.min(MAX_DESCRIPTORS))?;
@@ -169,6 +178,19 @@ impl XdpRing {
                 descriptors,
             },
         })
+    }
+
+    /// Has the driver receive now, if the ring polls busily and no packet waits.
+    #[inline]
+    pub fn drive(&self) {
+        if self.busy_poll.is_some() && self.rx.ready() == 0 {
+            self.wake();
+        }
+    }
+
+    fn wake(&self) {
+        // What fails here concerns the interface, of which `take_error` tells.
+        let _ = xdp::wake(self.socket.as_fd());
     }
 
     /// Reads the clocks, unless the oldest packet says that this was done a moment ago.

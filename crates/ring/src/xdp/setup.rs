@@ -128,7 +128,7 @@ pub(super) fn open(name: &str, options: &XdpOptions) -> Result<XdpRing, XdpOpenE
         account: Account::default(),
         unreported: 0,
         has_starved: false,
-        is_busy_polling: options.busy_poll.is_some(),
+        busy_poll: options.busy_poll,
         mode: bound.mode,
         queue: options.queue,
         link: found.link,
@@ -351,5 +351,5 @@ fn poll_busily(socket: BorrowedFd<'_>, busy_poll: BusyPoll) -> io::Result<()> {
     let set = |name, value: i32| set_option(socket, libc::SOL_SOCKET, name, &value);
     set(libc::SO_PREFER_BUSY_POLL, 1)?;
     set(libc::SO_BUSY_POLL, micros)?;
-    set(libc::SO_BUSY_POLL_BUDGET, busy_poll.budget.max(1).into())
+    set(libc::SO_BUSY_POLL_BUDGET, busy_poll.budget.get().into())
 }

@@ -5,6 +5,7 @@
 pub mod mirrored;
 pub mod steered;
 pub mod taken;
+pub mod tun;
 
 use std::fmt::Debug;
 use std::io;

@@ -13,10 +13,11 @@ use super::error::CaptureError;
 use super::exact::Exact;
 use super::filter::FilterPlace;
 use super::gate::Gate;
-use super::intake;
+use super::intake::{self, FallBack};
 use super::mirror;
 use super::mode::Mode;
 use super::options::Options;
+use super::selection::Selection;
 use super::source::Source;
 use super::steer;
 use super::wanted::Wanted;
@@ -30,18 +31,24 @@ pub(super) struct Attached {
     pub exact: Option<Exact>,
     /// `None` without a filter.
     pub place: Option<FilterPlace>,
+    /// Why it does not do with less, if it could.
+    pub fall_back: Option<FallBack>,
 }
 
 impl Attached {
-    pub fn open(link: &str, wanted: Wanted, options: &Options) -> Result<Self, CaptureError> {
+    /// `kind` is what software made the interface, if one did.
+    pub fn open(
+        link: &str,
+        kind: Option<&str>,
+        wanted: Wanted,
+        options: &Options,
+    ) -> Result<Self, CaptureError> {
         if options.mode == Mode::Drop {
-            return match intake::open(link, &wanted, options)? {
-                Some(attached) => Ok(attached),
-                None => steer::open(link, &wanted, options),
-            };
+            let selection = Selection::of(link, &wanted)?;
+            return Self::taking(link, kind, &selection, options);
         }
         if options.backend == Some(Backend::XdpRingbuf) {
-            return mirror::open(link, &wanted, options);
+            return mirror::open(link, &Selection::of(link, &wanted)?, options);
         }
         match wanted {
             // Only a program samples.
@@ -59,6 +66,7 @@ impl Attached {
                     gate: Gate::Open,
                     exact: None,
                     place: None,
+                    fall_back: None,
                 })
             }
             Wanted::Program(program) => Self::with_program(link, &program, options),
@@ -73,6 +81,27 @@ impl Attached {
         }
     }
 
+    /// In drop mode.
+    fn taking(
+        link: &str,
+        kind: Option<&str>,
+        selection: &Selection,
+        options: &Options,
+    ) -> Result<Self, CaptureError> {
+        let reason = if intake::suits(options) {
+            match intake::open(link, kind, selection, options)? {
+                Ok(attached) => return Ok(attached),
+                Err(reason) => Some(reason),
+            }
+        } else {
+            None
+        };
+        Ok(Self {
+            fall_back: reason,
+            ..steer::open(link, selection, options)?
+        })
+    }
+
     fn with_program(
         link: &str,
         program: &Program,
@@ -85,6 +114,7 @@ impl Attached {
             gate,
             exact: None,
             place: Some(FilterPlace::Kernel),
+            fall_back: None,
         })
     }
 

@@ -12,6 +12,7 @@ use super::delivery::Delivery;
 use super::job::Capture;
 use super::outcome::{Ended, LinkAccount, Outcome};
 use super::port::Port;
+use super::reader_time::ReaderTime;
 use super::survey::State;
 use super::wait::nanoseconds;
 use crate::stop::Stop;
@@ -84,7 +85,13 @@ impl Capture {
             .collect()
     }
 
-    pub(super) fn outcome(&self, ended: Ended, duration: Duration, writer: u64) -> Outcome {
+    pub(super) fn outcome(
+        &self,
+        ended: Ended,
+        duration: Duration,
+        reader_time: Option<ReaderTime>,
+        writer: u64,
+    ) -> Outcome {
         let link = |port: &Port| {
             let mut account = port.counters.account();
             account.lost.writer = port.unwritten(&self.lanes);
@@ -97,6 +104,8 @@ impl Capture {
                 filter: port.place,
                 rings: port.rings(),
                 xdp_mode: port.xdp_mode,
+                sockets: port.sockets,
+                fall_back: port.fall_back,
             }
         };
         let asked = self.options.timestamps;
@@ -107,6 +116,7 @@ impl Capture {
             account: self.account(writer),
             links: self.ports.iter().map(link).collect(),
             duration,
+            reader_time,
             timestamp_source: (self.ports.iter())
                 .map(stamped)
                 .find(by_reader)

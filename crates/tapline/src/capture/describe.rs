@@ -6,6 +6,16 @@ use store::model::{Interface, LinkType};
 use super::filter::Filter;
 use super::options::Options;
 
+/// What stands before and behind the rate of sampling.
+const SAMPLED: [&str; 2] = ["sampled ", " in the kernel"];
+
+/// The rate of sampling, as `1/100`, that a capture wrote into a file as the comment of an interface;
+/// `None` if it is another comment.
+pub fn sampling_told(comment: &str) -> Option<&str> {
+    let [before, behind] = SAMPLED;
+    comment.strip_prefix(before)?.strip_suffix(behind)
+}
+
 /// Asks the kernel about the interface behind `link`; what it does not tell stays open.
 pub(super) fn interface(
     netlink: &mut Netlink,
@@ -21,7 +31,8 @@ pub(super) fn interface(
         Some(Filter::Expression(expression)) => Some(expression.text.clone()),
         _ => None,
     });
-    let sampled = |sampling| format!("sampled {sampling} in the kernel");
+    let [before, behind] = SAMPLED;
+    let sampled = |sampling| format!("{before}{sampling}{behind}");
     interface.comment = options.sampling.map(sampled);
     interface.os = Some(operating_system());
     interface.hardware = driver.map(|driver| match driver.bus_info.as_str() {

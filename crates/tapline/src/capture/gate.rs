@@ -70,8 +70,8 @@ impl Gate {
                 }
             }
             Self::Mirrored(mirror, _) => mirror.counts().map_or(NOTHING, |counts| Passed {
-                refused: Some(counts.others),
-                sampled_out: Some(0),
+                refused: Some(counts.others + counts.sampled_out),
+                sampled_out: Some(counts.sampled_out),
                 let_in: Some(counts.mirrored),
                 lost: counts.lost,
             }),

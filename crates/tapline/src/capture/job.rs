@@ -22,6 +22,7 @@ use super::opened::OpenLink;
 use super::options::Options;
 use super::outcome::{Ended, Outcome};
 use super::port::Port;
+use super::reader_time::ReaderTime;
 use super::survey::{Presence, State, Survey};
 use super::wait::{Waiter, Woken, nanoseconds};
 use super::wanted::Wanted;
@@ -157,6 +158,7 @@ impl Capture {
     /// is closed. Blocks; sleeps while there is nothing to do.
     pub fn run<C: Consumer>(mut self, consumer: &mut C, stop: &Stop) -> Outcome {
         let wanted = self.options.limits.packets.unwrap_or(u64::MAX);
+        let at_start = ReaderTime::now();
         let mut delivery = Delivery {
             consumer,
             wanted,
@@ -164,13 +166,14 @@ impl Capture {
         };
         let ended = self.work(&mut delivery, stop).unwrap_or_else(Ended::Wait);
         let duration = Duration::from_nanos(monotonic_ns().saturating_sub(self.start_ns));
+        let reader_time = at_start.and_then(|start| ReaderTime::now()?.since(start));
         self.settle(&mut delivery, stop);
         let Delivery {
             failure, consumer, ..
         } = delivery;
         let unfinished = consumer.finish(&self.statistics()).err();
         let ended = failure.or(unfinished).map_or(ended, Ended::Consumer);
-        self.outcome(ended, duration, consumer.lost())
+        self.outcome(ended, duration, reader_time, consumer.lost())
     }
 
     /// Round after round until something ends it.

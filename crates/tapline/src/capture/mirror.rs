@@ -3,18 +3,16 @@
 use std::error::Error;
 use std::fmt;
 
-use bpf::{FilterMaps, Mirror, MirrorError, MirrorOptions};
-use filter::ebpf::Fragment;
-use ring::{BufferOptions, DirectionFilter, RingBuffer, TimestampSource};
+use bpf::{Mirror, MirrorError, MirrorOptions};
+use ring::{DirectionFilter, RingBuffer, TimestampSource};
 
 use super::attach::Attached;
+use super::buffers::Buffers;
 use super::error::CaptureError;
-use super::filter::{Filter, FilterPlace};
+use super::filter::Filter;
 use super::gate::Gate;
 use super::options::Options;
-use super::source::Source;
-use super::steer::{SETS, fragment, select};
-use super::wanted::Wanted;
+use super::selection::Selection;
 
 /// The least a CPU's buffer has, bytes: what a driver brings in one go finds room, and it is a
 /// multiple of the size of a page everywhere.
@@ -31,8 +29,6 @@ pub enum MirrorLimit {
     Direction,
     /// The program stamps the time by the kernel's clock.
     HardwareTime,
-    /// The program does not sample.
-    Sampling,
     /// A classic program runs at a socket; XDP takes expressions.
     ClassicProgram,
     /// More is to be kept of a packet than the program copies.
@@ -48,7 +44,6 @@ impl fmt::Display for MirrorLimit {
         match self {
             Self::Direction => f.write_str("sees packets that come in only (use --direction in)"),
             Self::HardwareTime => f.write_str("has no time stamps of the hardware"),
-            Self::Sampling => f.write_str("does not sample"),
             Self::ClassicProgram => f.write_str("takes a filter expression, not a classic program"),
             Self::Snaplen { snaplen } => write!(
                 f,
@@ -69,9 +64,6 @@ pub(super) fn check(options: &Options) -> Result<(), MirrorLimit> {
     if options.timestamps == TimestampSource::Hardware {
         return Err(MirrorLimit::HardwareTime);
     }
-    if options.sampling.is_some() {
-        return Err(MirrorLimit::Sampling);
-    }
     if let Some(Filter::Program(_)) = options.filter {
         return Err(MirrorLimit::ClassicProgram);
     }
@@ -85,56 +77,36 @@ pub(super) fn check(options: &Options) -> Result<(), MirrorLimit> {
 /// Opens a buffer for every CPU, and attaches the program last, when all is ready.
 pub(super) fn open(
     link: &str,
-    wanted: &Wanted,
+    selection: &Selection,
     options: &Options,
 ) -> Result<Attached, CaptureError> {
-    let filter = match wanted {
-        Wanted::Everything | Wanted::Program(_) => None,
-        Wanted::Filter(link_type, filter) => Some((*link_type, &**filter)),
-    };
-    let code = filter
-        .map(|(_, filter)| fragment(link, filter))
-        .transpose()?;
     let refused = |error| CaptureError::Copy {
         link: link.to_owned(),
         error,
     };
-    let mirror = load(code.as_ref(), options).map_err(refused)?;
-    let buffer_options = BufferOptions {
-        promiscuous: options.promiscuous,
-        snaplen: options.snaplen,
-    };
-    let buffers: Result<Vec<RingBuffer>, _> = (mirror.buffers())
-        .map(|(_, map)| RingBuffer::open(link, map, &buffer_options))
-        .collect();
-    let buffers = buffers?;
-    let opened = buffers[0].link();
-    if filter.is_some_and(|(link_type, _)| opened.link_type != link_type) {
-        let link = link.to_owned();
-        return Err(CaptureError::LinkReplaced { link });
-    }
-    let attached = mirror.attach(opened.index, options.xdp).map_err(refused)?;
-    let source = |buffer| Source::Buffer(Box::new(buffer));
+    let mirror = load(selection, options).map_err(refused)?;
+    let maps = mirror.buffers().map(|(_, map)| map);
+    let buffers = Buffers::open(link, selection, options, maps, RingBuffer::open)?;
+    let attached = mirror.attach(buffers.link().index, options.xdp);
+    let attached = attached.map_err(refused)?;
     Ok(Attached {
-        sources: buffers.into_iter().map(source).collect(),
+        sources: buffers.into_sources(),
         gate: Gate::Mirrored(mirror, Some(attached)),
         exact: None,
-        place: filter.map(|_| FilterPlace::Kernel),
+        place: selection.place(),
+        fall_back: None,
     })
 }
 
-fn load(code: Option<&Fragment>, options: &Options) -> Result<Mirror, MirrorError> {
-    let maps = code.map(|code| FilterMaps::create(SETS, code)).transpose();
-    let maps = maps.map_err(MirrorError::Map)?;
-    let select = match (code, &maps) {
-        (Some(code), Some(maps)) => select(code, maps),
-        _ => Vec::new(),
-    };
+fn load(selection: &Selection, options: &Options) -> Result<Mirror, MirrorError> {
     let bytes = options.buffer_bytes / Mirror::cpu_count()?;
     let buffer_bytes = bytes.min(MOST_BYTES).next_power_of_two() as u32;
-    Mirror::load(&MirrorOptions {
-        buffer_bytes: buffer_bytes.max(LEAST_BYTES),
-        select: &select,
-        ..MirrorOptions::new(options.snaplen)
+    selection.load(MirrorError::Map, |select| {
+        Mirror::load(&MirrorOptions {
+            buffer_bytes: buffer_bytes.max(LEAST_BYTES),
+            select,
+            sampling: options.sampling,
+            ..MirrorOptions::new(options.snaplen)
+        })
     })
 }

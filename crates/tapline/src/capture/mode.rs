@@ -62,6 +62,8 @@ pub enum ModeError {
     HardwareTime,
     /// A classic program runs at a socket; XDP takes expressions.
     ClassicProgram,
+    /// Only the reader of an AF_XDP socket runs the driver.
+    BusyPoll,
     /// The backend that copies packets cannot do it.
     Mirror(MirrorLimit),
 }
@@ -72,7 +74,7 @@ impl ModeError {
         use MirrorLimit::{Direction, Snaplen};
         !matches!(
             self,
-            Self::Backend { .. } | Self::Mirror(Direction | Snaplen { .. })
+            Self::Backend { .. } | Self::BusyPoll | Self::Mirror(Direction | Snaplen { .. })
         )
     }
 }
@@ -89,6 +91,7 @@ impl fmt::Display for ModeError {
             Self::ClassicProgram => {
                 f.write_str("drop mode takes a filter expression, not a classic program")
             }
+            Self::BusyPoll => f.write_str("busy polling is for AF_XDP, in drop mode"),
             Self::Mirror(limit) => limit.fmt(f),
         }
     }
@@ -103,6 +106,9 @@ pub(super) fn check(options: &Options) -> Result<(), ModeError> {
         && (backend == Backend::Xdp) != (mode == Mode::Drop)
     {
         return Err(ModeError::Backend { backend, mode });
+    }
+    if options.busy_poll.is_some() && mode != Mode::Drop {
+        return Err(ModeError::BusyPoll);
     }
     if options.backend == Some(Backend::XdpRingbuf) {
         return mirror::check(options).map_err(ModeError::Mirror);

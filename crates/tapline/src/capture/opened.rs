@@ -1,12 +1,12 @@
 //! What is known of an interface once a capture has opened it.
 
-use std::io;
-
-use bpf::XdpMode;
+use bpf::{XdpAttachError, XdpMode};
 use ring::Link;
 
 use super::backend::Backend;
 use super::filter::FilterPlace;
+use super::intake::FallBack;
+use super::sockets::Sockets;
 
 /// An interface of an open capture.
 #[derive(Clone, Copy, Debug)]
@@ -24,6 +24,10 @@ pub struct OpenLink<'c> {
     pub filter: Option<FilterPlace>,
     /// Where the XDP program runs, if there is one.
     pub xdp_mode: Option<XdpMode>,
+    /// How its AF_XDP sockets receive, if it has such.
+    pub sockets: Option<Sockets>,
+    /// Why it has them, where memory that the program fills would have suited.
+    pub fall_back: Option<FallBack>,
     /// Why it does not run in the driver, if that was tried first.
-    pub native_refusal: Option<&'c io::Error>,
+    pub native_refusal: Option<&'c XdpAttachError>,
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bpf::{Others, Sampling, XdpPlace};
-use ring::{Delivery, DirectionFilter, TimestampSource};
+use ring::{BusyPoll, Delivery, DirectionFilter, TimestampSource};
 
 use super::backend::Backend;
 use super::filter::Filter;
@@ -48,6 +48,10 @@ pub struct Options {
     /// How long after a packet the reader goes on looking for the next one before it sleeps, which
     /// keeps a processor busy; not for [`Delivery::Batch`].
     pub spin: Duration,
+    /// Have the reader run the driver whenever it looks for packets, with AF_XDP in drop mode; a short
+    /// snaplen takes AF_XDP then, too. The driver is run often only by a reader that spins (`spin`): one
+    /// that sleeps leaves it to interrupts.
+    pub busy_poll: Option<BusyPoll>,
     /// How long the reader may be away while packets are few; as `stall` in [`ring::Options`].
     pub stall: Option<Duration>,
     /// Who stamps the time.
@@ -76,6 +80,7 @@ impl Default for Options {
             buffer_bytes: ring.buffer_bytes,
             delivery: ring.delivery,
             spin: Duration::ZERO,
+            busy_poll: None,
             stall: ring.stall,
             timestamps: ring.timestamps,
             limits: Limits::default(),

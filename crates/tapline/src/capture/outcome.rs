@@ -8,6 +8,9 @@ use ring::TimestampSource;
 use super::account::Account;
 use super::consumer::ConsumerError;
 use super::filter::FilterPlace;
+use super::intake::FallBack;
+use super::reader_time::ReaderTime;
+use super::sockets::Sockets;
 
 /// What ended a capture.
 #[derive(Debug)]
@@ -50,6 +53,10 @@ pub struct LinkAccount {
     pub rings: usize,
     /// Where the XDP program ran, if there was one.
     pub xdp_mode: Option<XdpMode>,
+    /// How its AF_XDP sockets received, if it had such.
+    pub sockets: Option<Sockets>,
+    /// Why it had them, where memory that the program fills would have suited.
+    pub fall_back: Option<FallBack>,
 }
 
 /// How a capture ended and what it saw.
@@ -64,6 +71,8 @@ pub struct Outcome {
     pub links: Vec<LinkAccount>,
     /// From the first moment packets were taken to the moment they no longer were.
     pub duration: Duration,
+    /// How the reading thread was treated meanwhile; `None` where the kernel does not tell.
+    pub reader_time: Option<ReaderTime>,
     /// Who stamped the packets' time: [`TimestampSource::Reader`] if any was not stamped in the kernel.
     pub timestamp_source: TimestampSource,
 }
@@ -84,6 +93,18 @@ impl Outcome {
     /// Number of rings, of all interfaces.
     pub fn rings(&self) -> usize {
         self.links.iter().map(|link| link.rings).sum()
+    }
+
+    /// How the AF_XDP sockets of all interfaces received; `None` if there were none.
+    pub fn sockets(&self) -> Option<Sockets> {
+        let sockets = self.links.iter().filter_map(|link| link.sockets);
+        sockets.reduce(Sockets::and)
+    }
+
+    /// Why there were any, where memory that the program fills would have suited: of the first interface
+    /// of which that is true.
+    pub fn fall_back(&self) -> Option<FallBack> {
+        self.links.iter().find_map(|link| link.fall_back)
     }
 
     /// Where the XDP programs ran: generic if one did, `None` if there were none.

@@ -63,6 +63,8 @@ enum Policy {
         /// When the batch that is gathering is handed over at the latest; `None` before its first
         /// packet.
         due_ns: Option<u64>,
+        /// A batch is being handed over: all that is there goes with it.
+        is_emptying: bool,
     },
 }
 
@@ -79,6 +81,8 @@ impl Pause {
                 timeout_ns: nanoseconds(timeout),
                 due_ns: (lanes.iter().any(|lane| lane.source.holds(1)))
                     .then(|| monotonic_ns().saturating_add(nanoseconds(timeout))),
+                // A ring wakes its reader when that has found it empty.
+                is_emptying: true,
             },
             _ => Policy::Rings,
         };
@@ -99,17 +103,24 @@ impl Pause {
 
     /// Whether the packets that wait are to wait longer, since their batch is not complete.
     pub fn holds_back(&mut self, lanes: &[Lane]) -> bool {
-        let Policy::Batch { bytes, due_ns, .. } = &mut self.policy else {
+        let Policy::Batch {
+            bytes,
+            due_ns,
+            is_emptying,
+            ..
+        } = &mut self.policy
+        else {
             return false;
         };
         let Some(due) = *due_ns else {
-            return false;
+            // With nothing to hand over, what has come since the sleep begins a batch.
+            return !*is_emptying;
         };
         let is_enough = |lane: &Lane| lane.source.holds(*bytes) || lane.source.is_filling();
         if monotonic_ns() < due && !lanes.iter().any(is_enough) {
             return true;
         }
-        *due_ns = None;
+        (*due_ns, *is_emptying) = (None, true);
         false
     }
 
@@ -139,7 +150,10 @@ impl Pause {
                 Wait::ForPacket => Step::ForPacket,
                 Wait::Until(moment_ns) => Step::Until(moment_ns),
             },
-            Policy::Batch { .. } => Step::ForBatch,
+            Policy::Batch { is_emptying, .. } => {
+                *is_emptying = false;
+                Step::ForBatch
+            }
         }
     }
 }
@@ -183,6 +197,7 @@ impl Capture {
             bytes,
             timeout_ns,
             due_ns,
+            ..
         } = policy
         else {
             return Ok(None);
@@ -191,8 +206,13 @@ impl Capture {
             if let Some(ended) = self.wait(left_ns)? {
                 return Ok(Some(ended));
             }
-            if !self.lanes.iter().any(|lane| lane.source.holds(1)) {
-                return Ok(None);
+            let has_packet = |lane: &Lane| lane.source.holds(1);
+            if !self.lanes.iter().any(has_packet) {
+                // What woke may be a sign whose packets have been read.
+                self.lanes.iter().for_each(|lane| lane.source.rearm());
+                if !self.lanes.iter().any(has_packet) {
+                    return Ok(None);
+                }
             }
         }
         let due = *due_ns.get_or_insert_with(|| monotonic_ns().saturating_add(*timeout_ns));

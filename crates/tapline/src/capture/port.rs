@@ -13,11 +13,12 @@ use super::counters::Counters;
 use super::error::CaptureError;
 use super::filter::FilterPlace;
 use super::gate::Gate;
+use super::intake::FallBack;
 use super::lane::Lane;
-use super::mode::Mode;
 use super::opened::OpenLink;
 use super::options::Options;
 use super::reading::Reading;
+use super::sockets::Sockets;
 use super::survey::{Presence, State};
 use super::wanted::Wanted;
 
@@ -31,6 +32,10 @@ pub(super) struct Port {
     pub place: Option<FilterPlace>,
     /// Where the program runs that takes packets from the driver, if one does.
     pub xdp_mode: Option<XdpMode>,
+    /// How its AF_XDP sockets receive, if it has such.
+    pub sockets: Option<Sockets>,
+    /// Why it has them, if it could do with less.
+    pub fall_back: Option<FallBack>,
     gate: Gate,
     direction: DirectionFilter,
     /// `None` where the interface does not tell.
@@ -48,13 +53,14 @@ impl Port {
         lanes: &mut Vec<Lane>,
     ) -> Result<Self, CaptureError> {
         let found = netlink.link_named(name).ok();
-        // A packet socket refuses such an interface; an AF_XDP socket waits for it.
-        if options.mode == Mode::Drop && found.as_ref().is_some_and(|link| link.up == Some(false)) {
+        // A packet socket refuses such an interface; an AF_XDP socket or an XDP program waits for it.
+        if found.as_ref().is_some_and(|link| link.up == Some(false)) {
             let link = name.to_owned();
             return Err(CaptureError::LinkDown { link });
         }
+        let kind = found.as_ref().and_then(|link| link.kind.as_deref());
+        let attached = Attached::open(name, kind, wanted, options)?;
         let at_start = found.and_then(|link| link.statistics);
-        let attached = Attached::open(name, wanted, options)?;
         let counters = Arc::new(Counters::begin());
         let first = lanes.len();
         let mut exact = attached.exact;
@@ -73,6 +79,8 @@ impl Port {
             counters,
             place: attached.place,
             xdp_mode: attached.gate.xdp().map(XdpLink::mode),
+            sockets: Sockets::of(&lanes[first..]),
+            fall_back: attached.fall_back,
             gate: attached.gate,
             direction: options.direction,
             at_start,
@@ -90,7 +98,11 @@ impl Port {
             buffer_bytes: lanes.iter().map(bytes).sum(),
             filter: self.place,
             xdp_mode: self.xdp_mode,
-            native_refusal: self.gate.xdp().and_then(XdpLink::native_refusal),
+            sockets: self.sockets,
+            fall_back: self.fall_back,
+            native_refusal: (self.gate.xdp())
+                .and_then(XdpLink::native_refusal)
+                .map(|refusal| &**refusal),
         }
     }
 

@@ -86,6 +86,23 @@ impl Source {
         }
     }
 
+    /// Comes before a sleep without a look for packets: what was told of is told of no more.
+    pub fn rearm(&self) {
+        match self {
+            Self::Buffer(ring) => ring.rearm(),
+            // Readable by what is in them.
+            Self::Packet(_) | Self::Xdp(_) => {}
+        }
+    }
+
+    /// Has the driver receive now, if that is the reader's task.
+    pub fn drive(&self) {
+        match self {
+            Self::Xdp(ring) => ring.drive(),
+            Self::Packet(_) | Self::Buffer(_) => {}
+        }
+    }
+
     /// Whether a quarter of it or more waits to be read.
     pub fn is_filling(&self) -> bool {
         match self {

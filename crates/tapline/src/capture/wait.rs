@@ -118,9 +118,14 @@ pub(super) fn gather(
     Ok(None)
 }
 
-/// Looks at the rings over and over, until one has a packet or `until_ns` on the monotonic clock.
+/// Looks at the rings over and over, until one has a packet or `until_ns` on the monotonic clock; runs the
+/// drivers meanwhile, where that is the reader's task.
 pub(super) fn spin(lanes: &[Lane], until_ns: u64) {
-    while !lanes.iter().any(|lane| lane.source.holds(1)) && monotonic_ns() < until_ns {
+    let has_packet = |lane: &Lane| {
+        lane.source.drive();
+        lane.source.holds(1)
+    };
+    while !lanes.iter().any(has_packet) && monotonic_ns() < until_ns {
         std::hint::spin_loop();
     }
 }

@@ -1,10 +1,10 @@
 //! The filter of a capture, made for each interface before any ring is opened.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::Ipv4Addr;
 
 use filter::classic::Program;
 use filter::{At, LinkType, Warning};
-use netlink::{Link, Netlink, NetlinkError};
+use netlink::{Addr, Family, Link, Netlink, NetlinkError};
 use ring::OpenError;
 
 use super::backend::Backend;
@@ -77,13 +77,10 @@ impl Wanted {
 /// The mask of the network of the interface's first IPv4 address; 0.0.0.0 without one, as
 /// `pcap_lookupnet` has it for tcpdump.
 pub(crate) fn netmask(link: &Link, netlink: &mut Netlink) -> Result<Ipv4Addr, NetlinkError> {
-    let addresses = netlink.addresses()?;
-    let of_link = addresses.items.iter().filter(|a| a.index == link.ifindex());
-    let mut lengths = of_link.filter_map(|known| match known.address.ip {
-        IpAddr::V4(_) => Some(u32::from(known.address.prefix_len)),
-        IpAddr::V6(_) => None,
-    });
-    let ones = lengths.next().unwrap_or(0);
+    let of_link = Addr::new().dev(link.ifindex()).family(Family::V4);
+    let addresses = netlink.list(&of_link)?;
+    let first = addresses.items.first().and_then(|addr| addr.prefixlen);
+    let ones = u32::from(first.unwrap_or(0));
     let mask = u32::MAX.checked_shl(32 - ones.min(32)).unwrap_or(0);
     Ok(Ipv4Addr::from_bits(mask))
 }

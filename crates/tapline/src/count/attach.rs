@@ -56,7 +56,7 @@ impl Plan<'_> {
                         error,
                     }),
                     Err((target, error)) => {
-                        let reason = Reason::XdpRefused(Arc::new(*error));
+                        let reason = Reason::XdpRefused(Arc::from(error));
                         self.at_tc(target, way, Some(reason))
                     }
                 }
@@ -96,10 +96,8 @@ impl Plan<'_> {
             XdpMode::Native => Hook::XdpNative,
             XdpMode::Generic => Hook::XdpGeneric,
         };
-        let reason = link.native_refusal().map(|refusal| {
-            let refusal = io::Error::new(refusal.kind(), refusal.to_string());
-            Reason::XdpRefused(Arc::new(refusal))
-        });
+        let refusal = link.native_refusal().cloned();
+        let reason = refusal.map(Reason::XdpRefused);
         let attachment = Attachment::Xdp(link);
         Ok(Ok(self.lane(
             target,

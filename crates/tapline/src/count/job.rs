@@ -14,6 +14,7 @@ use super::error::CountError;
 use super::groups::GroupTable;
 use super::interval::{ClassTotals, Interval, Snapshot};
 use super::lane::Lane;
+use super::links::{CountedLink, Watched};
 use super::options::{Direction, Options};
 use super::outcome::{Ended, Outcome};
 use super::place::{Place, Way};
@@ -30,6 +31,7 @@ pub struct Count {
     bases: Bases,
     groups: Option<GroupTable>,
     pub(super) watch: Watch<Link>,
+    pub(super) links: Vec<Watched>,
     pub(super) schedule: Schedule,
     warnings: Vec<(String, Warning)>,
     /// The reading at the end of the last interval.
@@ -81,6 +83,7 @@ impl Count {
         let schedule = Schedule::new(monotonic_ns(), options.interval, options.duration);
         let mut count = Self {
             warnings: warnings(&lanes),
+            links: watched(&lanes, schedule.start_ns),
             lanes,
             classes,
             slots,
@@ -99,6 +102,12 @@ impl Count {
         self.lanes.iter().map(|lane| &lane.place)
     }
 
+    /// The interfaces in the order of the options, as they were when last looked at: at every
+    /// [`Count::next`].
+    pub fn links(&self) -> impl ExactSizeIterator<Item = CountedLink> {
+        self.links.iter().map(Watched::now)
+    }
+
     /// What a reader of the filters may not expect of them, with the name of the class.
     pub fn warnings(&self) -> impl ExactSizeIterator<Item = (&str, &Warning)> {
         let warnings = self.warnings.iter();
@@ -108,6 +117,11 @@ impl Count {
     /// The classes, in their order.
     pub fn classes(&self) -> impl ExactSizeIterator<Item = &Class> {
         self.classes.iter().map(|counted| &counted.class)
+    }
+
+    /// The totals at the end of the last interval.
+    pub fn last_totals(&self) -> Snapshot {
+        self.last.snapshot(&self.classes, self.schedule.start_ns)
     }
 
     /// The totals now. Does not touch the intervals. Cost: a system call for each place, and with groups
@@ -177,7 +191,8 @@ impl Count {
     }
 
     /// Gives every interval to `take` until that breaks, or the time is over, or `stop` says so, or
-    /// an interface is removed. The last interval comes too. `take` may change the classes.
+    /// an interface is removed; one that goes down ends nothing ([`Count::links`]). The last interval
+    /// comes too. `take` may change the classes.
     ///
     /// # Errors
     /// [`CountError::Read`].
@@ -192,6 +207,7 @@ impl Count {
                         break Ended::Taker;
                     }
                 }
+                Event::Link(_) => {}
                 Event::Ended { ended, last } => {
                     if let Some(last) = last {
                         let _ = take(self, &last);
@@ -200,8 +216,10 @@ impl Count {
                 }
             }
         };
-        let totals = self.last.snapshot(&self.classes, self.schedule.start_ns);
-        Ok(Outcome { ended, totals })
+        Ok(Outcome {
+            ended,
+            totals: self.last_totals(),
+        })
     }
 }
 
@@ -288,6 +306,16 @@ fn attach_all(plan: &Plan<'_>, netlink: &mut Netlink) -> Result<Vec<Lane>, Count
         }
     }
     Ok(lanes)
+}
+
+/// Each interface once.
+fn watched(lanes: &[Lane], now_ns: u64) -> Vec<Watched> {
+    let places = lanes.chunk_by(|a, b| a.place.index == b.place.index);
+    let watched = places.map(|lanes| {
+        let Place { link, index, .. } = &lanes[0].place;
+        Watched::new(link.clone(), *index, now_ns)
+    });
+    watched.collect()
 }
 
 /// The warnings of all filters.

@@ -7,7 +7,7 @@
 //!
 //! [`Count::open`] puts a program on each interface and direction; from then on it counts.
 //! [`Count::next`] sleeps until an interval is over and gives the difference to the one before
-//! ([`Interval`]), [`Count::read`] gives the totals at any moment, [`Count::run`] does all of it until
+//! ([`Interval`]), or until an interface goes down or comes up again, [`Count::read`] gives the totals at any moment, [`Count::run`] does all of it until
 //! a limit or a [`Stop`](crate::Stop). [`Count::add_class`] and [`Count::remove_class`] change what is
 //! counted while packets flow: each packet is counted by the old program or by the new one.
 //!
@@ -24,6 +24,7 @@ mod interval;
 mod job;
 mod key;
 mod lane;
+mod links;
 mod options;
 mod outcome;
 mod place;
@@ -37,6 +38,7 @@ pub use error::CountError;
 pub use interval::{ClassInterval, ClassTotals, Group, Interval, Snapshot, Tally};
 pub use job::Count;
 pub use key::{GroupKey, Key};
+pub use links::{CountedLink, LinkState};
 pub use options::{Direction, Ingress, Layer, Options};
 pub use outcome::{Ended, Outcome};
 pub use place::{Hook, Place, Reason, Way};

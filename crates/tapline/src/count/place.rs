@@ -1,7 +1,8 @@
 //! Where packets are counted.
 
-use std::error::Error;
 use std::sync::Arc;
+
+use bpf::XdpAttachError;
 
 /// Which way the packets go that are counted at a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +60,7 @@ pub struct Place {
 #[non_exhaustive]
 pub enum Reason {
     /// The kernel or the driver refused XDP.
-    XdpRefused(Arc<dyn Error + Send + Sync>),
+    XdpRefused(Arc<XdpAttachError>),
     /// The packets have no Ethernet header.
     NotEthernet,
     /// The interface takes VLAN tags out of packets before XDP sees them.

@@ -11,11 +11,12 @@ use rustix::io::Errno;
 use super::error::CountError;
 use super::interval::Interval;
 use super::job::Count;
+use super::links::CountedLink;
 use super::outcome::Ended;
 use crate::stop::Stop;
 
-/// Changes of links looked at before the clock is looked at again.
-const EVENTS: usize = 64;
+/// Changes of links looked at before the clock is looked at again: more than wait in a socket.
+const EVENTS: usize = 1 << 16;
 
 /// What [`Count::next`] waited for.
 #[derive(Debug)]
@@ -23,6 +24,8 @@ const EVENTS: usize = 64;
 pub enum Event {
     /// An interval is over.
     Interval(Interval),
+    /// An interface that was up is not, or the other way round; the count goes on.
+    Link(CountedLink),
     /// The count is over.
     Ended {
         /// What ended it.
@@ -71,12 +74,18 @@ impl Schedule {
 }
 
 impl Count {
-    /// Sleeps until the next interval is over, or the count.
+    /// Sleeps until the next interval is over, or the count, or an interface goes down or comes up; one
+    /// that is not up to begin with is told first.
     ///
     /// An interval that comes late, because the caller did, is longer: none is left out and none
     /// doubled. An interface that goes down counts nothing and ends nothing.
     pub fn next(&mut self, stop: &Stop) -> Event {
         loop {
+            match self.news() {
+                Some(News::Removed(link)) => return self.end(Ended::LinkRemoved { link }),
+                Some(News::Changed(link)) => return Event::Link(link),
+                None => {}
+            }
             match self.wait(stop) {
                 Ok(Some(ended)) => return self.end(ended),
                 Ok(None) => {}
@@ -118,37 +127,43 @@ impl Count {
             Ok(_) => {}
             Err(error) => return Err(error.into()),
         }
-        let [stopped, changed] = fds.map(|fd| !fd.revents().is_empty());
-        if stopped {
-            return Ok(Some(Ended::Stopped));
-        }
-        if changed {
-            return Ok(self.removed());
-        }
-        Ok(None)
+        let stopped = !fds[0].revents().is_empty();
+        Ok(stopped.then_some(Ended::Stopped))
     }
 
-    /// Whether one of the interfaces is gone.
-    fn removed(&mut self) -> Option<Ended> {
+    /// What happened to one of the interfaces.
+    fn news(&mut self) -> Option<News> {
         for _ in 0..EVENTS {
             // A notification that cannot be read is passed over; if it was the one, what is known
             // of the links is brought up to date by the next one.
             let Ok(event) = self.watch.next_event() else {
                 continue;
             };
-            let link = match event {
-                None => break,
-                Some(LinkEvent::Removed(link)) => link,
-                Some(_) => continue,
-            };
-            let mut places = self.places();
-            if let Some(place) = places.find(|place| place.index == link.ifindex().0) {
-                let link = place.link.clone();
-                return Some(Ended::LinkRemoved { link });
+            match event? {
+                LinkEvent::Removed(link) => {
+                    let mut places = self.places();
+                    if let Some(place) = places.find(|place| place.index == link.ifindex().0) {
+                        return Some(News::Removed(place.link.clone()));
+                    }
+                }
+                LinkEvent::Added(link) | LinkEvent::Changed { after: link, .. } => {
+                    let mut links = self.links.iter_mut();
+                    if let Some(watched) = links.find_map(|w| w.note(&link).then_some(w)) {
+                        return Some(News::Changed(watched.now()));
+                    }
+                }
+                _ => {}
             }
         }
         None
     }
+}
+
+/// What happened to an interface.
+enum News {
+    /// It is gone; this was its name.
+    Removed(String),
+    Changed(CountedLink),
 }
 
 fn unreadable(error: CountError) -> Event {

@@ -2,7 +2,7 @@
 
 use abi::clock::monotonic_ns;
 use abi::datagram::{Datagram, Queue, QueuedError};
-use probe::{COOKIE_BYTES, Message};
+use probe::{COOKIE_BYTES, Message, Verdict};
 use ring::PacketRing;
 
 use super::channel::Channel;
@@ -12,7 +12,7 @@ use super::pinger::{Pinger, look};
 use super::ring::read;
 
 /// Datagrams taken from a queue at once at most.
-const MAX_TAKEN: u32 = 256;
+pub(super) const MAX_TAKEN: u32 = 256;
 /// How far a time stamp may lie ahead of the clock when it is read. Beyond, the clock was set.
 const MAX_AHEAD_NS: u64 = 1_000_000;
 /// Longest way from a probe's stamp to the driver that is believed.
@@ -33,17 +33,16 @@ impl Pinger {
     /// Takes answers while there are any, up to a bound for each family; how many came.
     pub(super) fn take_answers(&mut self, observer: &mut impl Observer) -> u32 {
         let mut trust = Trust::default();
+        let mut taken = 0;
         // Ring and channels are lent out for the time, so that the rest can be changed beside them.
         if let Some(mut ring) = self.ring.take() {
-            let taken = self.take_from_ring(&mut ring, &mut trust, observer);
+            taken += self.take_from_ring(&mut ring, &mut trust, observer);
             self.ring = Some(ring);
-            return taken;
         }
         let channels = std::mem::take(&mut self.channels);
-        let taken = channels
-            .iter()
-            .map(|channel| self.take_from(channel, &mut trust, observer));
-        let taken = taken.sum();
+        for channel in channels.iter().filter(|channel| channel.hears) {
+            taken += self.take_from(channel, &mut trust, observer);
+        }
         self.channels = channels;
         taken
     }
@@ -92,7 +91,14 @@ impl Pinger {
             self.look_once(trust, observer);
             if let Some(message) = channel.read(&datagram, Queue::Data, bytes) {
                 let departure_ns = self.departure(channel, &message, trust, observer);
-                self.judge(&message, datagram.stamp_ns, departure_ns, *trust, observer);
+                let stamp_ns = datagram.stamp_ns;
+                let verdict = self.judge(&message, stamp_ns, departure_ns, *trust, observer);
+                // Where the one answer that was waited for is the first that comes, a look for more
+                // would cost as much as taking it.
+                let is_awaited = matches!(verdict, Verdict::Received { .. });
+                if taken == 1 && is_awaited && self.prober.total().pending() == 0 {
+                    break;
+                }
             }
         }
         self.buffer = buffer;
@@ -156,7 +162,7 @@ impl Pinger {
         }
     }
 
-    /// Counts a message that came at `wall_ns`, of which `departure_ns` went by before its probe left.
+    /// Judges and counts a message that came at `wall_ns`, of which `departure_ns` went by before its probe left.
     fn judge(
         &mut self,
         message: &Message<'_>,
@@ -164,7 +170,7 @@ impl Pinger {
         departure_ns: u64,
         trust: Trust,
         observer: &mut impl Observer,
-    ) {
+    ) -> Verdict {
         let now_ns = monotonic_ns().saturating_sub(self.start_ns);
         let stamp_ns = (wall_ns.filter(|_| !trust.is_lost))
             .and_then(|wall_ns| self.in_run(wall_ns))
@@ -178,6 +184,7 @@ impl Pinger {
             wall_ns,
         };
         observer.event(&event, &self.prober);
+        verdict
     }
 
     /// How long after its own stamp the probe left that `message` answers; 0 where only that is known.
@@ -195,9 +202,11 @@ impl Pinger {
         if self.departures.is_wanted()
             && let Some((probe, _)) = self.prober.identify(reply.sequence, reply.payload)
         {
-            // The probe left before its answer came, so what the kernel tells of that is in the queue.
-            let is_known = |departures: &Departures| departures.delay(probe).is_some();
-            self.take_errors(channel, is_known, trust, observer);
+            if self.departures.is_awaited(probe) {
+                // It left before its answer came, so what the kernel tells of that is in the queue.
+                let is_known = |departures: &Departures| departures.delay(probe).is_some();
+                self.take_errors(channel, is_known, trust, observer);
+            }
             known = self.departures.delay(probe);
         }
         match known {

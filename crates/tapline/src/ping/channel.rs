@@ -15,7 +15,7 @@ use wire::Icmpv4;
 
 use super::error::PingError;
 use super::options::Backend;
-use super::setup::Wanted;
+use super::setup::{Wanted, set_stamps};
 
 /// Errors of earlier probes that are taken away at once: in between others may come.
 const MAX_KEPT_ERRORS: usize = 4;
@@ -29,6 +29,15 @@ const MAX_BEFORE_FILTER: usize = 4096;
 /// `SK_MEMINFO_DROPS`, linux/sock\_diag.h.
 const MEMINFO_DROPS: usize = 8;
 
+/// Whether the kernel tells when probes leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stamps {
+    /// It cannot, or is never to.
+    None,
+    Off,
+    On,
+}
+
 /// The sockets of one family, and its message.
 #[derive(Debug)]
 pub(super) struct Channel {
@@ -37,41 +46,51 @@ pub(super) struct Channel {
     sender: Option<OwnedFd>,
     pub message: EchoMessage,
     is_ipv6: bool,
-    /// The kernel tells when probes leave.
-    has_stamps: bool,
+    /// Answers come into the receiver.
+    pub hears: bool,
+    stamps: Stamps,
 }
 
 impl Channel {
     /// Opens the sockets; the message is still without its filler.
     pub fn open(wanted: &Wanted<'_>) -> Result<Self, PingError> {
         let receiver = wanted.socket()?;
-        let sender = match wanted.backend {
-            Backend::Raw => {
+        let sender = match (wanted.backend, wanted.hears()) {
+            (Backend::Raw | Backend::Ring, true) => {
                 wanted.let_in(&receiver, true)?;
                 let sender = wanted.socket()?;
                 wanted.let_in(&sender, false)?;
                 Some(sender)
             }
-            Backend::Ring => {
+            (Backend::Raw | Backend::Ring, false) => {
                 wanted.let_in(&receiver, false)?;
                 None
             }
-            Backend::PingSocket => None,
+            (Backend::PingSocket, _) => None,
         };
         empty(&receiver);
-        if wanted.backend != Backend::Ring {
+        if wanted.hears() {
             wanted.prepare_receiver(&receiver)?;
         }
         wanted.prepare_sender(sender.as_ref().unwrap_or(&receiver))?;
-        let has_stamps =
-            wanted.stamps && super::setup::ask_for_stamps(sender.as_ref().unwrap_or(&receiver));
+        let has_stamps = wanted.stamps && set_stamps(sender.as_ref().unwrap_or(&receiver), true);
         Ok(Self {
             receiver,
             sender,
             message: wanted.message(&[]),
             is_ipv6: wanted.is_ipv6,
-            has_stamps,
+            hears: wanted.hears(),
+            stamps: if has_stamps { Stamps::On } else { Stamps::None },
         })
+    }
+
+    /// Asks the kernel to tell when the probes that follow leave, or not to; whether it will.
+    pub fn ask_for_stamps(&mut self, on: bool) -> bool {
+        let wanted = if on { Stamps::On } else { Stamps::Off };
+        if ![Stamps::None, wanted].contains(&self.stamps) && set_stamps(self.sender(), on) {
+            self.stamps = wanted;
+        }
+        self.stamps == Stamps::On
     }
 
     /// Sends a probe. Does not block.
@@ -122,7 +141,7 @@ impl Channel {
 
     /// Whether the queue of errors tells something that nothing else tells.
     pub fn has_news_of_errors(&self) -> bool {
-        self.sender.is_none() || self.has_stamps
+        self.sender.is_none() || self.stamps != Stamps::None
     }
 
     fn sender(&self) -> &OwnedFd {

@@ -5,11 +5,19 @@ use probe::Probe;
 /// Probes remembered: those of a tenth of a second at the highest rate at which they are asked after.
 const PLACES: usize = 2048;
 
+/// A probe that the kernel was asked about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Departure {
+    probe: Probe,
+    /// From its own stamp to the driver; `None` while the kernel has not been heard.
+    delay_ns: Option<u32>,
+}
+
 /// How long each of the latest probes took from its own stamp to the driver.
 #[derive(Debug)]
 pub(super) struct Departures {
-    /// Number and target of a probe, and its delay in nanoseconds; a later one takes the place.
-    places: Box<[Option<(Probe, u32)>]>,
+    /// By number and target of a probe; a later one takes the place.
+    places: Box<[Option<Departure>]>,
     /// Answers timed from the driver, and from this program's own stamp.
     pub by_kernel: u64,
     pub by_program: u64,
@@ -29,17 +37,36 @@ impl Departures {
         !self.places.is_empty()
     }
 
+    /// Notes that the kernel will tell when the driver takes `probe`.
+    pub fn ask(&mut self, probe: Probe) {
+        self.put(probe, None);
+    }
+
     /// Notes that the driver took `probe` so long after its stamp.
     pub fn note(&mut self, probe: Probe, delay_ns: u32) {
+        self.put(probe, Some(delay_ns));
+    }
+
+    fn put(&mut self, probe: Probe, delay_ns: Option<u32>) {
         if let Some(place) = self.places.get_mut(place(probe)) {
-            *place = Some((probe, delay_ns));
+            *place = Some(Departure { probe, delay_ns });
         }
+    }
+
+    /// Whether the kernel was asked about `probe` and has not been heard.
+    pub fn is_awaited(&self, probe: Probe) -> bool {
+        self.find(probe)
+            .is_some_and(|known| known.delay_ns.is_none())
     }
 
     /// How long after its stamp the driver took `probe`; `None` when that is not known.
     pub fn delay(&self, probe: Probe) -> Option<u32> {
-        let (known, delay_ns) = (*self.places.get(place(probe))?)?;
-        (known == probe).then_some(delay_ns)
+        self.find(probe)?.delay_ns
+    }
+
+    fn find(&self, probe: Probe) -> Option<Departure> {
+        let known = (*self.places.get(place(probe))?)?;
+        (known.probe == probe).then_some(known)
     }
 }
 

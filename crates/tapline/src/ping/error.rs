@@ -51,7 +51,7 @@ pub enum PingError {
         /// The kernel's answer for ping sockets.
         source: io::Error,
     },
-    /// A ring was asked for, and no interface to have it on.
+    /// A ring was asked for and no interface, and none is known by which a target can be reached.
     NoLink,
     /// The ring could not be opened.
     Ring(OpenError),
@@ -78,7 +78,7 @@ impl fmt::Display for PingError {
                 "neither raw nor ping sockets are permitted (needs CAP_NET_RAW, or a group within \
                  net.ipv4.ping_group_range)"
             ),
-            Self::NoLink => write!(f, "a ring needs an interface to receive from"),
+            Self::NoLink => write!(f, "no interface is found that a ring could receive from"),
             Self::Ring(error) => error.fmt(f),
             Self::Addresses(error) => error.fmt(f),
         }

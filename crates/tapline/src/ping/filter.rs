@@ -3,6 +3,7 @@
 use abi::bpf::SockFilter;
 
 // Operations of classic BPF (linux/bpf_common.h).
+const LD_ABS: u16 = 0x20;
 const LDB_ABS: u16 = 0x30;
 const LDH_ABS: u16 = 0x28;
 const LDB_IND: u16 = 0x50;
@@ -21,6 +22,9 @@ const JSET_K: u16 = 0x45;
 const NETWORK: u32 = (-0x10_0000_i32).cast_unsigned();
 /// Where the kernel answers with the EtherType (`SKF_AD_OFF + SKF_AD_PROTOCOL`).
 const PROTOCOL: u32 = (-0x1000_i32).cast_unsigned();
+
+/// Where the kernel answers with the index of the interface (`SKF_AD_OFF + SKF_AD_IFINDEX`).
+const INTERFACE: u32 = PROTOCOL + 8;
 
 /// Takes all of a packet.
 const ALL: u32 = u32::MAX;
@@ -68,6 +72,13 @@ pub(super) const BLOCKED_V6: [u32; 8] = {
 /// Takes nothing.
 pub(super) fn nothing() -> [SockFilter; 1] {
     [op(RET_K, 0)]
+}
+
+/// Takes what `program` takes, but of packets that came by interface `ring`.
+pub(super) fn beside(ring: u32, program: &[SockFilter]) -> Vec<SockFilter> {
+    let mut whole = vec![op(LD_ABS, INTERFACE), is(ring, 1), op(RET_K, 0)];
+    whole.extend_from_slice(program);
+    whole
 }
 
 /// Takes echo replies with `identifier`, and errors that quote an echo request with it. A raw socket of

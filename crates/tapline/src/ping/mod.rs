@@ -11,10 +11,11 @@
 //! for whoever has an event loop. What is to be known of the run is in its [`Prober`](probe::Prober);
 //! the [`Outcome`] adds what became of this host's part. [`ping_once`] asks one host once.
 //!
-//! A round trip ends with the kernel's time stamp of the answer, whenever that is read. Up to 20 000
-//! probes a second it begins when the driver takes the probe; above that, where asking would cost more
-//! than sending, by this program's clock just before the system call. [`Outcome`] has how many were
-//! timed in which way.
+//! A round trip ends with the kernel's time stamp of the answer, whenever that is read. It begins when the
+//! driver takes the probe, as long as asking for that costs less than sending: up to 20 000 probes a second
+//! it is asked for, and where probes gather ([`Options::gather`]) for the first of each group, which take
+//! long to leave. Otherwise it begins by this program's clock just before the system call. [`Outcome`] has
+//! how many were timed in which way.
 //!
 //! ```no_run
 //! use std::time::Duration;
@@ -38,8 +39,10 @@ mod departures;
 mod error;
 mod event;
 mod filter;
+mod interface;
 mod neighbours;
 mod once;
+mod opening;
 mod options;
 mod outcome;
 mod pinger;

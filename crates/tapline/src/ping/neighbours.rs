@@ -21,8 +21,8 @@ pub(super) fn mark(prober: &mut Prober, most: u32) -> Result<(), PingError> {
         link.is_some_and(|link| !link.is_loopback())
     };
     let own: Vec<(IpAddr, u8)> = (netlink.addresses()?.items.iter())
-        .filter(|own| asks(own.index))
-        .map(|own| (own.address.ip, own.address.prefix_len))
+        .filter(|own| asks(own.ifindex()))
+        .filter_map(|own| own.local.zip(own.prefixlen))
         .collect();
     for target in 0..targets {
         let address = prober.targets().address(target);

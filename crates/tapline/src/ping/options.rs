@@ -11,8 +11,9 @@ pub enum Backend {
     /// Raw sockets, with a filter in the kernel on type and identifier, of errors on the quoted ones.
     /// Needs `CAP_NET_RAW`.
     Raw,
-    /// Probes by raw sockets, answers by a packet ring on [`Options::link`], with the same filter: for
-    /// high rates, at a fraction of the work an answer. Needs `CAP_NET_RAW` and an interface.
+    /// Probes by raw sockets, answers by a packet ring, with the same filter: for high rates, at a fraction
+    /// of the work an answer. The ring is on [`Options::link`], or without one on the interface by which
+    /// most targets are reached; answers that come by others are taken by raw sockets. Needs `CAP_NET_RAW`.
     #[doc(alias = "TPACKET_V3")]
     Ring,
     /// Ping sockets, which the kernel gives the answers to their own probes and nothing else. Needs the
@@ -41,6 +42,11 @@ pub struct Options {
     pub interval: Duration,
     /// Probes a second to all targets, at most. Where it is too low for the interval, that is stretched.
     pub rate_pps: Option<u32>,
+    /// Time in which probes to different targets gather to leave one right after the other, 64 at most:
+    /// each target keeps its interval, answers are read when the next probes leave, and the processor has
+    /// a fraction of the work. It is 60 ms, or 1/16 of the interval where that is less; a link so slow that
+    /// 64 probes queue there asks for less, and zero spreads them evenly.
+    pub gather: Duration,
     /// Time after which an answer is late.
     pub timeout: Duration,
     /// Time after which nothing more is sent.
@@ -51,14 +57,16 @@ pub struct Options {
     pub ttl: Option<u8>,
     /// Type of service or traffic class.
     pub tos: u8,
-    /// Whether no router may fragment the probes.
+    /// Whether the probes are not to be fragmented by anyone, this host included. Otherwise the kernel does
+    /// as it is set (`net.ipv4.ip_no_pmtu_disc`): by default no router fragments them either, and this
+    /// host does where it knows the path to be narrow.
     pub dont_fragment: bool,
     /// The address that probes come from, for targets of its family; `None` leaves it to the kernel.
     pub source: Option<IpAddr>,
     /// The interface by which probes leave and answers come; `None` leaves it to the kernel.
     pub link: Option<String>,
-    /// How probes leave. `None` takes a ring where an interface is named and the rate is above 20 000 a
-    /// second, raw sockets where they are permitted, and ping sockets else.
+    /// How probes leave. `None` takes a ring where the rate is above 20 000 a second and an interface can be
+    /// found for it, raw sockets where they are permitted, and ping sockets else.
     pub backend: Option<Backend>,
     /// Probes a second to one IPv4 /24 or IPv6 /64, at most.
     pub prefix_pps: Option<u32>,
@@ -78,6 +86,7 @@ impl Default for Options {
             count: None,
             interval: Duration::from_secs(1),
             rate_pps: Some(10_000),
+            gather: Duration::from_millis(60),
             timeout: Duration::from_secs(1),
             duration: None,
             payload_bytes: 56,

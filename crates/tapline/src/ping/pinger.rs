@@ -1,37 +1,24 @@
 //! A run over sockets.
 
-use std::io;
 use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
 use abi::clock::{monotonic_ns, realtime_ns};
-use abi::socket::link_index;
 use probe::targets::Targets;
-use probe::{Forecast, Key, Look, NeighbourPace, Plan, Prober, WallClock};
+use probe::{Look, NeighbourPace, Prober, WallClock};
 use ring::PacketRing;
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
-use rustix::io::Errno;
-use rustix::rand::{GetRandomFlags, getrandom};
 use rustix::time::{TimerfdClockId, TimerfdFlags, timerfd_create};
 
 use super::channel::Channel;
 use super::departures::Departures;
 use super::error::{PingError, Step, at};
 use super::neighbours;
+use super::opening;
 use super::options::{Backend, Options};
 use super::outcome::{Ended, LocalDrops, Outcome};
-use super::ring as receiving;
 use super::setup::Wanted;
-
-/// Identifiers tried for ping sockets before one that nobody has is given up on.
-const MAX_IDENTIFIERS: usize = 16;
-
-/// Probes a second up to which the kernel is asked when each leaves: that takes a system call each.
-const MAX_STAMPED_PPS: u64 = 20_000;
-
-/// Time in which probes of many targets may gather.
-const GATHER_NS: u64 = 5_000_000;
 
 /// Whether there is more to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,7 +36,7 @@ pub enum State {
 pub struct Pinger {
     pub(super) prober: Prober,
     pub(super) channels: Vec<Channel>,
-    /// Has the answers instead of the channels, if there is one.
+    /// Has the answers, or those that come by its interface, if there is one.
     pub(super) ring: Option<PacketRing>,
     pub(super) epoll: OwnedFd,
     pub(super) timer: OwnedFd,
@@ -64,8 +51,10 @@ pub struct Pinger {
     pub(super) departures: Departures,
     pub(super) duration_ns: u64,
     pub(super) is_cut_short: bool,
-    /// Time in which probes gather that would wake the run one by one; 0 where each goes on time.
+    /// Time between groups of probes that leave together; 0 where each leaves by itself.
     pub(super) gather_ns: u64,
+    /// Probes sent since the run last slept.
+    pub(super) sends_awake: u32,
     pub(super) tick_ns: Option<u64>,
     pub(super) next_tick_ns: u64,
 }
@@ -80,34 +69,37 @@ impl Pinger {
     /// # Kernel
     /// Linux 5.0 for `Options::link` (`SO_BINDTOIFINDEX`).
     pub fn open(targets: Targets, options: &Options) -> Result<Self, PingError> {
-        let (key, identifier) = secrets()?;
-        let mut plan = plan(options, key, identifier);
-        let forecast = plan.forecast(targets.len())?;
-        let pace_pps = (u64::from(targets.len()) * 1_000_000_000).checked_div(forecast.round_ns);
-        let is_slow = pace_pps.is_some_and(|pace_pps| pace_pps <= MAX_STAMPED_PPS);
-        let stamps = is_slow && options.backend != Some(Backend::Ring);
+        let (mut plan, is_slow) = opening::plan(options, targets.len())?;
+        let ring = opening::open_ring(&targets, options, is_slow, plan.identifier)?;
         let link = match &options.link {
-            Some(name) => Some(index_of(name)?),
+            Some(name) => Some(opening::index_of(name)?),
             None => None,
         };
-        let (channels, backend) =
-            open_channels(&targets, options, link, stamps, &mut plan.identifier)?;
+        let mut wanted = Wanted {
+            is_ipv6: false,
+            backend: Backend::Raw,
+            identifier: plan.identifier,
+            link,
+            ring: ring.as_ref().map(|ring| ring.link().index),
+            stamps: is_slow && ring.is_none(),
+            options,
+        };
+        let opened = opening::open_channels(&targets, ring.is_some(), &mut wanted)?;
+        let Wanted {
+            backend, stamps, ..
+        } = wanted;
+        let ring = ring.filter(|_| backend == Backend::Ring);
+        plan.identifier = wanted.identifier;
+        let gather_ns = plan.forecast(targets.len())?.gather_ns();
         let mut prober = Prober::new(&plan, targets)?;
         let NeighbourPace { most, .. } = options.neighbours;
         neighbours::mark(&mut prober, most)?;
-        let mut channels = channels;
-        for (channel, wanted) in &mut channels {
+        let with_message = |(mut channel, mut wanted): (Channel, Wanted<'_>)| {
             wanted.identifier = plan.identifier;
             channel.message = wanted.message(prober.filler());
-        }
-        let channels: Vec<Channel> = channels.into_iter().map(|(channel, _)| channel).collect();
-        let ring = match (backend, &options.link) {
-            (Backend::Ring, Some(link)) => {
-                let ring = receiving::open(link, plan.identifier, options);
-                Some(ring.map_err(PingError::Ring)?)
-            }
-            _ => None,
+            channel
         };
+        let channels: Vec<Channel> = opened.into_iter().map(with_message).collect();
 
         let epoll = epoll::create(CreateFlags::CLOEXEC).map_err(at(Step::Wait))?;
         let flags = TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK;
@@ -116,13 +108,8 @@ impl Pinger {
             let added = epoll::add(&epoll, descriptor, EventData::new_u64(0), EventFlags::IN);
             added.map_err(at(Step::Wait))
         };
-        match &ring {
-            Some(ring) => add(ring.as_fd())?,
-            None => {
-                for channel in &channels {
-                    add(channel.receiver.as_fd())?;
-                }
-            }
+        for source in sources(ring.as_ref(), &channels) {
+            add(source)?;
         }
         add(timer.as_fd())?;
         let tick_ns = options.tick.map(nanoseconds);
@@ -142,7 +129,8 @@ impl Pinger {
             departures: Departures::new(stamps),
             duration_ns: options.duration.map_or(u64::MAX, nanoseconds),
             is_cut_short: false,
-            gather_ns: gather_ns(&forecast),
+            gather_ns,
+            sends_awake: 0,
             tick_ns,
             next_tick_ns: tick_ns.unwrap_or(u64::MAX),
         };
@@ -171,10 +159,13 @@ impl Pinger {
     }
 
     pub(super) fn into_outcome(mut self, ended: Ended) -> Outcome {
-        let overruns = match &mut self.ring {
+        let of_ring = match &mut self.ring {
             Some(ring) => ring.refresh().ok().map(|()| ring.account().dropped),
-            None => self.channels.iter().map(Channel::overruns).sum(),
+            None => Some(0),
         };
+        let hearing = self.channels.iter().filter(|channel| channel.hears);
+        let of_channels: Option<u64> = hearing.map(Channel::overruns).sum();
+        let overruns = of_ring.and_then(|dropped| Some(dropped + of_channels?));
         Outcome {
             ended,
             duration: Duration::from_nanos(self.now_ns()),
@@ -202,6 +193,16 @@ impl Pinger {
     }
 }
 
+/// Where answers come from.
+pub(super) fn sources<'a>(
+    ring: Option<&'a PacketRing>,
+    channels: &'a [Channel],
+) -> impl Iterator<Item = BorrowedFd<'a>> {
+    let hearing = channels.iter().filter(|channel| channel.hears);
+    let receivers = hearing.map(|channel| channel.receiver.as_fd());
+    ring.map(AsFd::as_fd).into_iter().chain(receivers)
+}
+
 /// Readable when there is something to do: [`Pinger::on_readable`].
 impl AsFd for Pinger {
     fn as_fd(&self) -> BorrowedFd<'_> {
@@ -220,141 +221,4 @@ pub(super) fn look() -> Look {
 
 pub(super) fn nanoseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
-}
-
-/// Where many targets share an interval, 5 ms more or less are nothing to each, and much work saved.
-fn gather_ns(forecast: &Forecast) -> u64 {
-    let gap_ns = forecast.round_ns / u64::from(forecast.targets);
-    if forecast.round_ns >= 20 * GATHER_NS && gap_ns < GATHER_NS {
-        GATHER_NS
-    } else {
-        0
-    }
-}
-
-fn plan(options: &Options, key: Key, identifier: u16) -> Plan {
-    Plan {
-        rounds: options.count,
-        interval_ns: nanoseconds(options.interval),
-        rate_pps: options.rate_pps,
-        timeout_ns: nanoseconds(options.timeout),
-        payload_bytes: options.payload_bytes,
-        prefix_pps: options.prefix_pps,
-        neighbours: options.neighbours,
-        histograms: options.histograms,
-        ..Plan::new(identifier, key)
-    }
-}
-
-/// A key and an identifier that nobody can guess.
-fn secrets() -> Result<(Key, u16), PingError> {
-    let mut bytes = [0; 18];
-    // The kernel gives this many bytes in one piece once it has any.
-    let filled = getrandom(&mut bytes, GetRandomFlags::empty()).map_err(at(Step::Random))?;
-    if filled < bytes.len() {
-        return Err(at(Step::Random)(Errno::AGAIN));
-    }
-    let [key, rest] =
-        [0, 8].map(|from| u64::from_ne_bytes(std::array::from_fn(|index| bytes[from + index])));
-    // An identifier of 0 would ask a ping socket for any.
-    let identifier = u16::from_ne_bytes([bytes[16], bytes[17]]).max(1);
-    Ok((Key([key, rest]), identifier))
-}
-
-fn index_of(name: &str) -> Result<u32, PingError> {
-    let probe = rustix::net::socket(
-        rustix::net::AddressFamily::INET,
-        rustix::net::SocketType::DGRAM,
-        None,
-    );
-    let probe = probe.map_err(at(Step::Link))?;
-    link_index(probe.as_fd(), name).map_err(at(Step::Link))
-}
-
-type Opened<'a> = Vec<(Channel, Wanted<'a>)>;
-
-/// Opens the families that the targets have, by the back end that was asked for or the first that is
-/// permitted.
-fn open_channels<'a>(
-    targets: &Targets,
-    options: &'a Options,
-    link: Option<u32>,
-    stamps: bool,
-    identifier: &mut u16,
-) -> Result<(Opened<'a>, Backend), PingError> {
-    let families = [false, true].map(|is_ipv6| targets.has_family(is_ipv6));
-    let mut open = |backend| {
-        for _ in 1..MAX_IDENTIFIERS {
-            match open_families(families, backend, *identifier, link, stamps, options) {
-                Err(error) if is_taken(&error) => *identifier = identifier.wrapping_add(1).max(1),
-                opened => return opened,
-            }
-        }
-        open_families(families, backend, *identifier, link, stamps, options)
-    };
-    if let Some(backend) = options.backend {
-        if backend == Backend::Ring && link.is_none() {
-            return Err(PingError::NoLink);
-        }
-        return Ok((open(backend)?, backend));
-    }
-    let with_privileges = if link.is_some() && !stamps {
-        Backend::Ring
-    } else {
-        Backend::Raw
-    };
-    match open(with_privileges) {
-        Err(error) if is_refused(&error).is_some() => {}
-        opened => return Ok((opened?, with_privileges)),
-    }
-    match open(Backend::PingSocket) {
-        Err(error) => Err(match is_refused(&error) {
-            Some(source) => PingError::NotPermitted { source },
-            None => error,
-        }),
-        opened => Ok((opened?, Backend::PingSocket)),
-    }
-}
-
-fn open_families(
-    families: [bool; 2],
-    backend: Backend,
-    identifier: u16,
-    link: Option<u32>,
-    stamps: bool,
-    options: &Options,
-) -> Result<Opened<'_>, PingError> {
-    let mut opened = Vec::new();
-    for (is_ipv6, has_targets) in [false, true].into_iter().zip(families) {
-        if has_targets {
-            let wanted = Wanted {
-                is_ipv6,
-                backend,
-                identifier,
-                link,
-                stamps,
-                options,
-            };
-            opened.push((Channel::open(&wanted)?, wanted));
-        }
-    }
-    Ok(opened)
-}
-
-/// Another ping socket has the identifier.
-fn is_taken(error: &PingError) -> bool {
-    matches!(error, PingError::Setup { step: Step::Source, source } if source.kind() == io::ErrorKind::AddrInUse)
-}
-
-/// The back end is not permitted; the kernel's answer.
-fn is_refused(error: &PingError) -> Option<io::Error> {
-    match error {
-        PingError::Setup {
-            step: Step::Socket(_),
-            source,
-        } if source.kind() == io::ErrorKind::PermissionDenied => {
-            source.raw_os_error().map(io::Error::from_raw_os_error)
-        }
-        _ => None,
-    }
 }

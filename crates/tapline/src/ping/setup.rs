@@ -28,12 +28,20 @@ pub(super) struct Wanted<'a> {
     pub backend: Backend,
     pub identifier: u16,
     pub link: Option<u32>,
+    /// The interface whose answers a ring takes.
+    pub ring: Option<u32>,
     /// Ask the kernel when probes leave.
     pub stamps: bool,
     pub options: &'a Options,
 }
 
 impl Wanted<'_> {
+    /// Answers come into its sockets, and not only into a ring: those by other interfaces than the
+    /// ring's, unless all are to come by that one.
+    pub fn hears(&self) -> bool {
+        self.backend != Backend::Ring || self.link.is_none()
+    }
+
     pub fn message(&self, filler: &[u8]) -> EchoMessage {
         if self.is_ipv6 {
             EchoMessage::icmpv6(self.identifier, filler)
@@ -61,9 +69,13 @@ impl Wanted<'_> {
     /// Lets answers to this run into a raw socket, or nothing at all.
     pub fn let_in(&self, socket: &OwnedFd, answers: bool) -> Result<(), PingError> {
         let socket = socket.as_fd();
+        let beside = |program: &[_]| match self.ring {
+            Some(ring) => attach_classic(socket, &filter::beside(ring, program)),
+            None => attach_classic(socket, program),
+        };
         let attached = match (answers, self.is_ipv6) {
-            (true, false) => attach_classic(socket, &filter::icmpv4(self.identifier)),
-            (true, true) => attach_classic(socket, &filter::icmpv6(self.identifier)),
+            (true, false) => beside(&filter::icmpv4(self.identifier)),
+            (true, true) => beside(&filter::icmpv6(self.identifier)),
             (false, _) => attach_classic(socket, &filter::nothing()),
         };
         attached.map_err(at(Step::Filter))?;
@@ -106,7 +118,6 @@ impl Wanted<'_> {
             done.map_err(at(Step::Option(words)))
         };
         let (ttl, tos) = (self.options.ttl, self.options.tos);
-        let discover = |on: i32| if self.options.dont_fragment { on } else { 0 };
         // Without this the kernel keeps silent when a queue has no room.
         if self.is_ipv6 {
             set(libc::IPPROTO_IPV6, libc::IPV6_RECVERR, 1, "IPV6_RECVERR")?;
@@ -118,26 +129,26 @@ impl Wanted<'_> {
                 tos.into(),
                 "IPV6_TCLASS",
             )?;
-            let value = discover(libc::IPV6_PMTUDISC_DO);
-            set(
-                libc::IPPROTO_IPV6,
-                libc::IPV6_MTU_DISCOVER,
-                value,
-                "IPV6_MTU_DISCOVER",
-            )?;
+            if self.options.dont_fragment {
+                let name = libc::IPV6_MTU_DISCOVER;
+                let value = libc::IPV6_PMTUDISC_DO;
+                set(libc::IPPROTO_IPV6, name, value, "IPV6_MTU_DISCOVER")?;
+            }
         } else {
             set(libc::IPPROTO_IP, libc::IP_RECVERR, 1, "IP_RECVERR")?;
             if let Some(ttl) = ttl {
                 set(libc::IPPROTO_IP, libc::IP_TTL, ttl.into(), "IP_TTL")?;
             }
             set(libc::IPPROTO_IP, libc::IP_TOS, tos.into(), "IP_TOS")?;
-            let value = discover(libc::IP_PMTUDISC_DO);
-            set(
-                libc::IPPROTO_IP,
-                libc::IP_MTU_DISCOVER,
-                value,
-                "IP_MTU_DISCOVER",
-            )?;
+            if self.options.dont_fragment {
+                let name = libc::IP_MTU_DISCOVER;
+                set(
+                    libc::IPPROTO_IP,
+                    name,
+                    libc::IP_PMTUDISC_DO,
+                    "IP_MTU_DISCOVER",
+                )?;
+            }
         }
         set_room(
             socket,
@@ -187,9 +198,16 @@ impl Wanted<'_> {
     }
 }
 
-/// Asks for the time at which the driver takes each probe; whether the kernel can tell.
-pub(super) fn ask_for_stamps(socket: &OwnedFd) -> bool {
-    let flags = libc::SOF_TIMESTAMPING_TX_SOFTWARE | libc::SOF_TIMESTAMPING_SOFTWARE;
+/// Asks for the time at which the driver takes each probe, or no longer; whether the kernel does it.
+pub(super) fn set_stamps(socket: &OwnedFd, on: bool) -> bool {
+    // Those that are in the queue are told of all the same.
+    let told = libc::SOF_TIMESTAMPING_SOFTWARE;
+    let made = if on {
+        libc::SOF_TIMESTAMPING_TX_SOFTWARE
+    } else {
+        0
+    };
+    let flags = told | made;
     let (level, name) = (libc::SOL_SOCKET, libc::SO_TIMESTAMPING);
     set_option(socket.as_fd(), level, name, &flags).is_ok()
 }

@@ -10,16 +10,26 @@ use rustix::time::{Itimerspec, TimerfdTimerFlags, Timespec, timerfd_settime};
 
 use abi::clock::monotonic_ns;
 
+use super::answers::MAX_TAKEN;
 use super::event::{Event, Observer};
 use super::outcome::{Ended, Outcome};
-use super::pinger::{Pinger, State};
+use super::pinger::{Pinger, State, sources};
 use crate::stop::Stop;
 
 /// Probes sent in a round at most, and after how many of them answers are looked for.
 const MAX_SENDS: u32 = 256;
 const SENDS_BETWEEN_LOOKS: u32 = 8;
+/// Of probes that gather the first find the processor cold and take long to leave; the kernel is asked
+/// when these do.
+const COLD_SENDS: u32 = 4;
 /// Shorter times are not slept: waking up takes longer.
 const SPIN_NS: u64 = 20_000;
+/// Shorter times are slept by a timer of its own: the timeout of poll(2) may be late by the thread's timer
+/// slack, 50 µs, but costs less.
+const PRECISE_NS: u64 = 1_000_000;
+/// What is waited for at most: the stop, the timer, a ring, and a socket of each family.
+const MAX_SOURCES: usize = 5;
+
 /// What a round found.
 enum Found {
     /// There may be more to do now.
@@ -29,12 +39,14 @@ enum Found {
     Done,
 }
 
-/// What a run sleeps for.
+/// How a run sleeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sleep {
     Not,
-    Timer,
-    TimerOrAnswer,
+    /// Until then; answers are stamped already, and can wait.
+    Deaf(u64),
+    /// Until then, or an answer.
+    Light(u64),
 }
 
 impl Pinger {
@@ -46,6 +58,7 @@ impl Pinger {
     /// # Errors
     /// The kernel cannot be waited for.
     pub fn on_readable(&mut self, observer: &mut impl Observer) -> io::Result<State> {
+        self.sends_awake = 0;
         let wake_ns = match self.round(observer) {
             Found::Done => return Ok(State::Done),
             Found::More => 0,
@@ -62,28 +75,9 @@ impl Pinger {
             let sleep = match self.round(observer) {
                 Found::Done => return self.finish(),
                 Found::More => Sleep::Not,
-                Found::Nothing(until_ns) => {
-                    let left_ns = until_ns.saturating_sub(self.now_ns());
-                    let gathers = left_ns < self.gather_ns;
-                    let sleep = match (gathers, left_ns > SPIN_NS) {
-                        (true, _) => Sleep::Timer,
-                        (false, true) => Sleep::TimerOrAnswer,
-                        (false, false) => Sleep::Not,
-                    };
-                    let wake_ns = if gathers {
-                        self.now_ns() + self.gather_ns
-                    } else {
-                        until_ns
-                    };
-                    if sleep != Sleep::Not
-                        && let Err(error) = self.arm(wake_ns)
-                    {
-                        return self.into_outcome(Ended::Wait(error));
-                    }
-                    sleep
-                }
+                Found::Nothing(until_ns) => self.sleep_before(until_ns),
             };
-            match self.wait(stop, sleep) {
+            match self.rest(stop, sleep) {
                 Ok(false) => {}
                 Ok(true) => return self.into_outcome(Ended::Stopped),
                 Err(error) => return self.into_outcome(Ended::Wait(error)),
@@ -91,23 +85,48 @@ impl Pinger {
         }
     }
 
-    /// Sleeps as it is said; whether `stop` has been asked for.
-    fn wait(&self, stop: &Stop, sleep: Sleep) -> io::Result<bool> {
-        let waker = match sleep {
-            // Answers can wait: they are stamped already.
-            Sleep::Timer => &self.timer,
-            Sleep::TimerOrAnswer | Sleep::Not => &self.epoll,
+    /// How to sleep when nothing is due before `until_ns`.
+    fn sleep_before(&self, until_ns: u64) -> Sleep {
+        let left_ns = until_ns.saturating_sub(self.now_ns());
+        if left_ns <= SPIN_NS {
+            Sleep::Not
+        } else if left_ns <= self.gather_ns {
+            Sleep::Deaf(until_ns)
+        } else {
+            Sleep::Light(until_ns)
+        }
+    }
+
+    /// Sleeps; whether `stop` has been asked for.
+    fn rest(&mut self, stop: &Stop, sleep: Sleep) -> io::Result<bool> {
+        self.sends_awake = 0;
+        let (left_ns, is_deaf) = match sleep {
+            Sleep::Not => (0, false),
+            Sleep::Deaf(until_ns) | Sleep::Light(until_ns) => (
+                until_ns.saturating_sub(self.now_ns()),
+                matches!(sleep, Sleep::Deaf(_)),
+            ),
         };
-        let mut descriptors = [
-            PollFd::new(stop, PollFlags::IN),
-            PollFd::new(waker, PollFlags::IN),
-        ];
-        let at_once = Timespec {
-            tv_sec: 0,
-            tv_nsec: 0,
+        let is_short = (1..PRECISE_NS).contains(&left_ns);
+        if is_short {
+            self.arm(self.now_ns() + left_ns)?;
+        }
+        let readable = |descriptor| PollFd::from_borrowed_fd(descriptor, PollFlags::IN);
+        let mut descriptors: [PollFd<'_>; MAX_SOURCES] =
+            std::array::from_fn(|_| readable(stop.as_fd()));
+        let mut count = 1;
+        let timer = is_short.then(|| self.timer.as_fd());
+        let sources = sources(self.ring.as_ref(), &self.channels);
+        for source in timer.into_iter().chain(sources.filter(|_| !is_deaf)) {
+            descriptors[count] = readable(source);
+            count += 1;
+        }
+        let timeout = Timespec {
+            tv_sec: (left_ns / 1_000_000_000).cast_signed(),
+            tv_nsec: (left_ns % 1_000_000_000).cast_signed(),
         };
-        let timeout = (sleep == Sleep::Not).then_some(&at_once);
-        match poll(&mut descriptors, timeout) {
+        let timeout = (!is_short).then_some(&timeout);
+        match poll(&mut descriptors[..count], timeout) {
             // A signal that somebody else handles is no reason to end.
             Ok(_) | Err(Errno::INTR) => Ok(!descriptors[0].revents().is_empty()),
             Err(error) => Err(error.into()),
@@ -150,11 +169,12 @@ impl Pinger {
                     };
                     return Found::Nothing(until_ns.min(self.next_tick_ns).min(end_ns));
                 }
-                Step::Wait(_) => {
+                Step::Wait(_) => has_taken = self.take_answers(observer) < MAX_TAKEN,
+                Step::Done => {
+                    // Further answers that are there already are counted too.
                     self.take_answers(observer);
-                    has_taken = true;
+                    return Found::Done;
                 }
-                Step::Done => return Found::Done,
             }
             if sent % SENDS_BETWEEN_LOOKS == 0 {
                 self.take_answers(observer);
@@ -186,16 +206,24 @@ impl Pinger {
     fn send(&mut self, probe: Probe, observer: &mut impl Observer) {
         let address = self.prober.targets().address(probe.target);
         let zone = self.prober.targets().zone(probe.target).unwrap_or(0);
-        let start_ns = self.start_ns;
-        // The last thing before the probe leaves, so that the round trip begins there.
-        let now_ns = monotonic_ns().saturating_sub(start_ns);
-        let cookie = self.prober.cookie(probe, now_ns);
         let sequence = probe.sequence();
+        let is_cold = self.gather_ns == 0 || self.sends_awake < COLD_SENDS;
+        self.sends_awake = self.sends_awake.saturating_add(1);
+        let is_asked = match self.channel(address) {
+            Some(channel) => channel.ask_for_stamps(is_cold),
+            None => false,
+        };
+        // The last thing before the probe leaves, so that the round trip begins there.
+        let now_ns = monotonic_ns().saturating_sub(self.start_ns);
+        let cookie = self.prober.cookie(probe, now_ns);
         let sent = match self.channel(address) {
             Some(channel) => channel.send(address, zone, sequence, &cookie),
             None => Err(Errno::AFNOSUPPORT.into()),
         };
         let Err(error) = sent else {
+            if is_asked {
+                self.departures.ask(probe);
+            }
             self.prober.sent(probe, now_ns);
             observer.event(&Event::Sent { probe }, &self.prober);
             return;

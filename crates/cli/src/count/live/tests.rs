@@ -12,7 +12,7 @@ fn tally(packets: u64) -> Tally {
 
 fn live(names: &[&str]) -> Live {
     let names = names.iter().map(|&name| name.to_owned());
-    Live::new(names, Paint::none(), true)
+    Live::new(names, Paint::none(), Sparks::Unicode)
 }
 
 /// One second.
@@ -96,23 +96,6 @@ fn no_line_is_wider_and_no_table_higher_than_the_window() {
     assert!(lines[2].starts_with("  0 "), "{lines:?}");
     assert!(lines[3].starts_with("everything else "), "{lines:?}");
     assert_eq!(lines[4].trim_end(), "(21 more lines than the window has)");
-}
-
-#[test]
-fn a_table_is_drawn_over_itself_unless_the_window_changed() {
-    let (mut live, _) = busy();
-    let size = Size {
-        columns: 80,
-        rows: 24,
-    };
-    assert_eq!(live.erasing(size), "\r\x1b[J");
-    live.drawn = Some(Drawn { lines: 3, size });
-    assert_eq!(live.erasing(size), "\r\x1b[3A\x1b[J");
-    let other = Size {
-        columns: 79,
-        rows: 24,
-    };
-    assert_eq!(live.erasing(other), "\r\x1b[J");
 }
 
 #[test]

@@ -6,16 +6,16 @@ mod text;
 mod words;
 
 use netlink::table::{BadWord, Words};
-use netlink::{Link, Verb};
+use netlink::{Family, Link, Verb};
 use serde_json::Value;
 
 use super::names::Names;
-use super::spelled::{Extent, Family, Spelled};
+use super::spelled::{Extent, Spelled};
 
 impl Spelled for Link {
     const NOUN: &'static str = "link";
 
-    fn read(verb: Verb, _: Family, words: &mut Words<'_>) -> Result<Self, BadWord> {
+    fn read(verb: Verb, _: Option<Family>, words: &mut Words<'_>) -> Result<Self, BadWord> {
         read::link(verb, words)
     }
 

@@ -1,7 +1,7 @@
 //! Links as they are typed.
 
 use netlink::table::{BadWord, Table, Word, Words};
-use netlink::{IfIndex, IfName, Link, LinkKind, Verb, Veth};
+use netlink::{IfIndex, IfName, Link, LinkKind, PortKind, Verb, Veth};
 
 use super::words::group;
 use crate::net::spelled::{NO_LINK, unknown};
@@ -41,7 +41,10 @@ fn known(link: &mut Link, verb: Verb, word: &str, words: &mut Words<'_>) -> Resu
         "type" => {
             let name: String = words.value("type")?;
             let said = link.clone();
-            *link = said.kind(LinkKind::named(&name));
+            *link = match name.strip_suffix("_slave") {
+                Some(master) => said.port(PortKind::named(master)),
+                None => said.kind(LinkKind::named(&name)),
+            };
         }
         "peer" if link.kind_name() == Some("veth") => {
             let peer = self::link(Verb::Add, words)?;

@@ -59,6 +59,8 @@ fn interface(index: u32, port: &Port) -> Value {
         "speed_bps": interface.speed_bps,
         "mac": mac,
         "filter": interface.filter,
+        "sample": port.sampling(),
+        "comment": interface.comment,
         "os": interface.os,
         "hardware": interface.hardware,
         "ticks_per_second": interface.ticks_per_second,

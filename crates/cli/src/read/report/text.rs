@@ -160,6 +160,10 @@ fn interface(page: &mut Page, index: usize, port: &Port) {
         .map(|mac| mac.map(|octet| format!("{octet:02x}")).join(":"));
     page.line_if("  address", mac);
     page.line_if("  filter", interface.filter.as_ref());
+    match port.sampling() {
+        Some(rate) => page.line("  sampled", format!("{rate} in the kernel")),
+        None => page.line_if("  comment", interface.comment.as_ref()),
+    }
     page.line_if("  hardware", interface.hardware.as_ref());
     page.line_if("  os", interface.os.as_ref());
     if let Some(counters) = &port.statistics {

@@ -2,14 +2,20 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Bridge, Veth, Vlan};
+use super::data::Data;
+use super::{
+    Bond, Bridge, Geneve, Gre, Ip6Gre, Ip6Tnl, Ipip, Ipvlan, Macvlan, Netkit, Sit, Tun, Veth, Vlan,
+    Vrf, Vxlan,
+};
 use crate::codec::{Attribute, Malformed, Request};
+use crate::link::Link;
+use crate::object::Unfit;
 use crate::table::{BadWord, Code, Entry, Lookup, Nested, Table, Words};
-use crate::uapi::IFLA_INFO_DATA;
 
 macro_rules! kinds {
     (
         $( $(#[$meta:meta])* $variant:ident ( $type:ty ) = $name:literal ; )*
+        @like { $( $(#[$lmeta:meta])* $like:ident ( $ltype:ty ) = $lname:literal ; )* }
         @plain { $( $(#[$pmeta:meta])* $plain:ident = $pname:literal ; )* }
     ) => {
         /// What software made a link, with what is particular to the kind.
@@ -18,6 +24,7 @@ macro_rules! kinds {
         #[non_exhaustive]
         pub enum LinkKind {
             $( $(#[$meta])* #[serde(rename = $name)] $variant($type), )*
+            $( $(#[$lmeta])* #[serde(rename = $lname)] $like($ltype), )*
             $( $(#[$pmeta])* #[serde(rename = $pname)] $plain, )*
             /// Another, by its name.
             #[serde(untagged)]
@@ -32,6 +39,7 @@ macro_rules! kinds {
             pub fn named(name: &str) -> Self {
                 match name {
                     $($name => Self::$variant(Default::default()),)*
+                    $($lname => Self::$like(Default::default()),)*
                     $($pname => Self::$plain,)*
                     _ => Self::Other { info_kind: name.to_owned() },
                 }
@@ -41,6 +49,7 @@ macro_rules! kinds {
             pub fn name(&self) -> &str {
                 match self {
                     $(Self::$variant(_) => $name,)*
+                    $(Self::$like(_) => $lname,)*
                     $(Self::$plain => $pname,)*
                     Self::Other { info_kind } => info_kind,
                 }
@@ -51,21 +60,61 @@ macro_rules! kinds {
                 $(if name == $name.as_bytes() {
                     return <$type as Table>::entries();
                 })*
+                $(if name == $lname.as_bytes() {
+                    return <$ltype as Table>::entries();
+                })*
                 &[]
             }
 
             pub(super) fn put(&self, request: &mut Request) {
                 match self {
-                    $(Self::$variant(data) if *data != <$type>::default() => {
-                        Nested::put(data, IFLA_INFO_DATA, request);
-                    })*
+                    $(Self::$variant(data) => data.put_data(request),)*
+                    $(Self::$like(data) => data.put_data(request),)*
                     _ => {}
+                }
+            }
+
+            /// Whether the kernel resets what a change leaves out.
+            pub(crate) fn is_said_whole(&self) -> bool {
+                match self {
+                    $(Self::$variant(data) => {
+                        <$type as Data>::IS_SAID_WHOLE && *data != <$type>::default()
+                    })*
+                    $(Self::$like(data) => {
+                        <$ltype as Data>::IS_SAID_WHOLE && *data != <$ltype>::default()
+                    })*
+                    _ => false,
+                }
+            }
+
+            /// As [`Data::suspect`].
+            pub(crate) fn suspect(&self) -> Option<&'static str> {
+                match self {
+                    $(Self::$variant(data) => data.suspect(),)*
+                    $(Self::$like(data) => data.suspect(),)*
+                    _ => None,
+                }
+            }
+
+            /// As [`Data::check_new`].
+            pub(crate) fn check_new(&self) -> Result<(), Unfit> {
+                match self {
+                    $(Self::$variant(data) => data.check_new(),)*
+                    $(Self::$like(data) => data.check_new(),)*
+                    _ => Ok(()),
                 }
             }
 
             pub(super) fn take(&mut self, attribute: Attribute<'_>) -> Result<(), Malformed> {
                 match self {
-                    $(Self::$variant(data) => *data = Nested::take(attribute)?,)*
+                    $(Self::$variant(data) => {
+                        *data = Nested::take(attribute)?;
+                        data.tidy();
+                    })*
+                    $(Self::$like(data) => {
+                        *data = Nested::take(attribute)?;
+                        data.tidy();
+                    })*
                     _ => {}
                 }
                 Ok(())
@@ -75,13 +124,15 @@ macro_rules! kinds {
             pub(super) fn matches(&self, wanted: &Self) -> bool {
                 match (self, wanted) {
                     $((Self::$variant(data), Self::$variant(wanted)) => data.matches(wanted),)*
+                    $((Self::$like(data), Self::$like(wanted)) => data.matches(wanted),)*
                     _ => self == wanted,
                 }
             }
 
-            pub(super) fn merge(&mut self, change: Self) {
+            pub(crate) fn merge(&mut self, change: Self) {
                 match (self, change) {
                     $((Self::$variant(data), Self::$variant(change)) => data.merge(change),)*
+                    $((Self::$like(data), Self::$like(change)) => data.merge(change),)*
                     (place, change) => *place = change,
                 }
             }
@@ -89,6 +140,7 @@ macro_rules! kinds {
             pub(super) fn restrict(&mut self, to: &Self) {
                 match (self, to) {
                     $((Self::$variant(data), Self::$variant(to)) => data.restrict(to),)*
+                    $((Self::$like(data), Self::$like(to)) => data.restrict(to),)*
                     _ => {}
                 }
             }
@@ -99,7 +151,12 @@ macro_rules! kinds {
             /// [`BadWord`] when the value cannot be one.
             pub fn word(&mut self, word: &str, words: &mut Words<'_>) -> Result<bool, BadWord> {
                 match self {
-                    $(Self::$variant(data) => data.word(word, words),)*
+                    $(Self::$variant(data) => {
+                        Ok(data.more_words(word, words)? || data.word(word, words)?)
+                    })*
+                    $(Self::$like(data) => {
+                        Ok(data.more_words(word, words)? || data.word(word, words)?)
+                    })*
                     _ => Ok(false),
                 }
             }
@@ -112,6 +169,7 @@ macro_rules! kinds {
             ) {
                 match self {
                     $(Self::$variant(data) => data.show(lookup, show),)*
+                    $(Self::$like(data) => data.show(lookup, show),)*
                     _ => {}
                 }
             }
@@ -126,16 +184,64 @@ macro_rules! kinds {
 }
 
 kinds! {
+    /// Several links as one.
+    Bond(Bond) = "bond";
     /// A switch in software.
     Bridge(Bridge) = "bridge";
+    /// Ethernet over UDP, with options.
+    Geneve(Geneve) = "geneve";
+    /// IP over GRE.
+    Gre(Gre) = "gre";
+    /// IP over GRE over IPv6.
+    Ip6Gre(Ip6Gre) = "ip6gre";
+    /// IP over IPv6.
+    Ip6Tnl(Ip6Tnl) = "ip6tnl";
+    /// IP over IPv4.
+    Ipip(Ipip) = "ipip";
+    /// IP addresses of its own on the link below it.
+    Ipvlan(Ipvlan) = "ipvlan";
+    /// A hardware address of its own on the link below it.
+    Macvlan(Macvlan) = "macvlan";
+    /// An end of a pair with eBPF programs.
+    Netkit(Netkit) = "netkit";
+    /// IPv6 over IPv4.
+    Sit(Sit) = "sit";
+    /// A program's, tun or tap.
+    Tun(Tun) = "tun";
     /// An end of a pair.
     Veth(Veth) = "veth";
     /// A VLAN of the link below it.
     Vlan(Vlan) = "vlan";
+    /// A routing domain.
+    Vrf(Vrf) = "vrf";
+    /// Ethernet over UDP.
+    Vxlan(Vxlan) = "vxlan";
+    @like {
+        /// Ethernet over GRE.
+        Gretap(Gre) = "gretap";
+        /// Ethernet over GRE over IPv6.
+        Ip6Gretap(Ip6Gre) = "ip6gretap";
+        /// An ipvlan whose packets a program reads and writes.
+        Ipvtap(Ipvlan) = "ipvtap";
+        /// A macvlan whose packets a program reads and writes.
+        Macvtap(Macvlan) = "macvtap";
+    }
     @plain {
         /// Swallows all packets.
         Dummy = "dummy";
         /// Sends packets back in, after a queue.
         Ifb = "ifb";
+        /// An encrypted tunnel; its peers are configured by generic netlink.
+        Wireguard = "wireguard";
+    }
+}
+
+impl LinkKind {
+    /// The other end of a pair that is to be made.
+    pub(crate) fn peer(&self) -> Option<&Link> {
+        match self {
+            Self::Veth(Veth { peer, .. }) | Self::Netkit(Netkit { peer, .. }) => peer.as_deref(),
+            _ => None,
+        }
     }
 }

@@ -1,0 +1,33 @@
+//! Nexthop objects, in the words of ip-nexthop(8).
+
+use netlink::table::{BadWord, Words};
+use netlink::{Family, Nexthop, Verb};
+use serde_json::Value;
+
+use super::fields;
+use super::names::Names;
+use super::route::detail;
+use super::spelled::{Extent, Spelled};
+
+impl Spelled for Nexthop {
+    const NOUN: &'static str = "nexthop";
+
+    fn read(_: Verb, _: Option<Family>, words: &mut Words<'_>) -> Result<Self, BadWord> {
+        Self::read_words(words)
+    }
+
+    fn text(&self, names: &mut Names, extent: Extent) -> String {
+        self.line(detail(extent), names)
+    }
+
+    fn json(&self, names: &mut Names, extent: Extent) -> Value {
+        let mut shown = fields::json(self, &["dev"], names);
+        if let Some(fields) = shown.as_object_mut() {
+            fields.remove("family");
+        }
+        if !extent.details {
+            fields::forget(&mut shown, &[("protocol", "unspec"), ("scope", "global")]);
+        }
+        shown
+    }
+}

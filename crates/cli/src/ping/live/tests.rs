@@ -1,0 +1,206 @@
+//! What is drawn of runs that are made up, answers and losses chosen.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr};
+
+use tapline::probe::targets::{Builder, Resolver};
+use tapline::probe::{Key, Message, Plan, Prober, Reply, Step};
+
+use super::order::Order;
+use super::recent::Recent;
+use super::view::View;
+use crate::paint::Paint;
+use crate::screen::{Size, Sparks, width};
+
+/// A millisecond of rounds, each waited for a millisecond.
+const ROUND_NS: u64 = 1_000_000;
+
+struct NoNames;
+
+impl Resolver for NoNames {
+    fn addresses(&mut self, _: &str) -> io::Result<Vec<IpAddr>> {
+        Err(io::ErrorKind::NotFound.into())
+    }
+
+    fn interface(&mut self, _: &str) -> io::Result<u32> {
+        Err(io::ErrorKind::NotFound.into())
+    }
+}
+
+/// A run of `rounds` to `targets`; each probe is answered after `rtt_ns(target, round)`, or never.
+fn run(targets: &str, rounds: u32, rtt_ns: impl Fn(u32, u32) -> Option<u64>) -> (Prober, Recent) {
+    let mut builder = Builder::default();
+    builder.add(targets, &mut NoNames).expect("targets");
+    let targets = builder.build().expect("not too many");
+    let mut recent = Recent::new(targets.len());
+    let plan = Plan {
+        rounds: Some(rounds),
+        interval_ns: ROUND_NS,
+        rate_pps: None,
+        timeout_ns: ROUND_NS,
+        payload_bytes: 16,
+        histograms: targets.len() > 1,
+        ..Plan::new(7, Key([1, 2]))
+    };
+    let mut prober = Prober::new(&plan, targets).expect("a plan");
+    let mut now_ns = 0;
+    loop {
+        match prober.next(now_ns) {
+            Step::Send(probe) => {
+                let payload = prober.cookie(probe, now_ns);
+                prober.sent(probe, now_ns);
+                let Some(rtt_ns) = rtt_ns(probe.target, probe.round) else {
+                    recent.lost(probe.target);
+                    continue;
+                };
+                let reply = Reply {
+                    source: prober.targets().address(probe.target),
+                    hops: None,
+                    identifier: 7,
+                    sequence: probe.sequence(),
+                    intact: true,
+                    payload: &payload,
+                };
+                let at_ns = now_ns + rtt_ns;
+                prober.received(&Message::Reply(reply), Some(at_ns), at_ns);
+                recent.answered(probe.target, rtt_ns);
+            }
+            Step::Wait(until_ns) => now_ns = until_ns,
+            Step::Done => break,
+        }
+        prober.expire(now_ns, |_| ());
+    }
+    (prober, recent)
+}
+
+fn view(recent: Recent) -> View {
+    View {
+        recent,
+        order: Order::Loss,
+        paint: Paint::none(),
+        sparks: Sparks::Unicode,
+        has_keys: true,
+        refusal: None,
+    }
+}
+
+fn drawn(view: &View, prober: &Prober, columns: usize, rows: usize) -> String {
+    let size = Size { columns, rows };
+    view.lines(prober, "4.0 s  4 pps", size).join("\n")
+}
+
+/// The first is quick, the second silent, the third loses every fourth and is slow.
+fn three() -> (Prober, View) {
+    let (prober, recent) = run("10.0.0.1-3", 8, |target, round| match target {
+        0 => Some(10_000),
+        1 => None,
+        _ => (round % 4 > 0).then_some(100_000 * u64::from(round)),
+    });
+    (prober, view(recent))
+}
+
+#[test]
+fn a_table_has_what_there_is_room_for() {
+    let (prober, view) = three();
+    assert_eq!(
+        drawn(&view, &prober, 90, 24),
+        "\
+4.0 s  4 pps  3 targets: 2 answered, 1 did not
+24 probes sent = 14 received + 10 lost + 0 late + 0 errors
+rtt min/p50/avg/p99/max/mdev = 0.010/0.010/0.177/0.698/0.700/0.239 ms
+
+             loss  last ms     mean      p50      p99      max  latest
+10.0.0.2     100%        -        -        -        -        -  ××××××××
+10.0.0.3      25%    0.700    0.400    0.311    0.688    0.700  ×▂▃▄×▆▇█
+10.0.0.1       0%    0.010    0.010    0.010    0.010    0.010  ████████
+sorted by loss; s: by delay, q: end"
+    );
+    assert_eq!(
+        drawn(&view, &prober, 40, 9),
+        "\
+4.0 s  4 pps  3 targets: 2 answered, 1~
+24 probes sent = 14 received + 10 lost~
+rtt min/p50/avg/p99/max/mdev = 0.010/0~
+
+             loss  last ms     mean
+10.0.0.2     100%        -        -
+(2 more targets)
+sorted by loss; s: by delay, q: end"
+    );
+}
+
+#[test]
+fn a_key_turns_to_another_order() {
+    let (prober, mut view) = three();
+    let mut first = |order| {
+        view.order = order;
+        let shown = drawn(&view, &prober, 80, 24);
+        let lines = shown.lines().skip(5).take(3);
+        let names = lines.map(|line| line[7..8].to_owned());
+        names.collect::<Vec<_>>().concat()
+    };
+    let orders = [Order::Loss, Order::Loss.next(), Order::Loss.next().next()];
+    assert_eq!(orders.map(&mut first), ["231", "312", "123"]);
+    assert_eq!(orders[2].next(), Order::Loss);
+}
+
+/// Against sorting all of them.
+#[test]
+fn the_first_of_many_are_those_of_all() {
+    let slowness = |target: u32| u64::from(target.wrapping_mul(2_654_435_761) % 1000 + 1) * 100;
+    let (prober, recent) = run("10.0.0.0/18", 2, |target, round| {
+        (!target.is_multiple_of(1000) || round > 0).then(|| slowness(target))
+    });
+    let count = prober.targets().len();
+    assert_eq!(count, 16_382);
+    let all = Order::Delay.first(&prober, count as usize);
+    assert!(all.is_sorted_by_key(|&target| (u64::MAX - slowness(target), target)));
+    for order in [Order::Loss, Order::Delay, Order::List] {
+        let all = order.first(&prober, usize::MAX);
+        assert_eq!(order.first(&prober, 30), all[..30]);
+    }
+    let lossy = Order::Loss.first(&prober, 17);
+    assert!(lossy.iter().all(|target| target.is_multiple_of(1000)));
+    let view = view(recent);
+    let shown = drawn(&view, &prober, 80, 24);
+    assert_eq!(shown.lines().count(), 23);
+    assert!(shown.contains("\n(16 366 more targets)\n"), "{shown}");
+}
+
+#[test]
+fn no_line_is_wider_and_no_table_higher_than_the_window() {
+    let (prober, mut view) = three();
+    view.refusal = Some("Network is unreachable".into());
+    let (one, _) = run("10.0.0.1", 3, |_, _| Some(3_600_000_000_000));
+    for prober in [&prober, &one] {
+        for columns in 1..120 {
+            for rows in 1..40 {
+                let lines = view.lines(prober, "1.0 s  1 pps", Size { columns, rows });
+                let widest = lines.iter().map(|line| width(line)).max();
+                assert!(widest < Some(columns.max(2)), "{columns}: {lines:?}");
+                assert!(lines.len() < rows.max(2), "{rows}: {lines:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_single_target_has_percentiles_too() {
+    let (prober, recent) = run("10.0.0.1", 100, |_, round| {
+        Some(u64::from(round + 1) * 1000)
+    });
+    let view = view(recent);
+    let shown = drawn(&view, &prober, 80, 24);
+    assert!(
+        shown.contains("  1 target: 1 answered, 0 did not\n"),
+        "{shown}"
+    );
+    let row = shown.lines().find(|line| line.starts_with("10.0.0.1 "));
+    let numbers = row
+        .expect("its line")
+        .split_whitespace()
+        .collect::<Vec<_>>();
+    assert_eq!(numbers[1..3], ["0%", "0.100"]);
+    assert_eq!(numbers[6], "0.100", "{shown}");
+    assert_eq!(Ipv4Addr::new(10, 0, 0, 1).to_string(), numbers[0]);
+}

@@ -1,0 +1,117 @@
+//! Lines on a terminal that are drawn over themselves.
+//!
+//! They lie in the ordinary screen, and drawing changes nothing of the terminal: whatever ends the
+//! program, and however, there is nothing to put back. In a window of another size they begin anew below.
+
+use std::io::{self, Write as _};
+
+use rustix::termios::tcgetwinsize;
+
+/// A window's columns and rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Size {
+    pub columns: usize,
+    pub rows: usize,
+}
+
+impl Size {
+    /// The window's size; of one that does not tell, the usual.
+    pub fn of_window() -> Self {
+        let known = tcgetwinsize(io::stdout()).ok();
+        let known = known.filter(|size| size.ws_col > 0 && size.ws_row > 0);
+        known.map_or(
+            Self {
+                columns: 80,
+                rows: 24,
+            },
+            |size| Self {
+                columns: size.ws_col.into(),
+                rows: size.ws_row.into(),
+            },
+        )
+    }
+
+    /// Columns to write in: what is written into the last one of some terminals goes on in the next
+    /// line.
+    pub fn room(self) -> usize {
+        self.columns.saturating_sub(1)
+    }
+
+    /// Lines that are seen whole, the cursor's below them.
+    pub fn lines(self) -> usize {
+        self.rows.saturating_sub(1).max(1)
+    }
+}
+
+/// Where lines were drawn last.
+#[derive(Debug, Default)]
+pub struct Canvas {
+    drawn: Option<Drawn>,
+}
+
+#[derive(Debug)]
+struct Drawn {
+    lines: usize,
+    size: Size,
+}
+
+impl Canvas {
+    /// Draws `lines`, made for a window of this size, over those before.
+    pub fn draw(&mut self, lines: &[String], size: Size) -> io::Result<()> {
+        let mut text = self.erasing(size);
+        for line in lines {
+            text.push_str(line);
+            text.push('\n');
+        }
+        self.drawn = Some(Drawn {
+            lines: lines.len(),
+            size,
+        });
+        write(&text)
+    }
+
+    /// Takes the lines away.
+    pub fn end(&mut self) -> io::Result<()> {
+        let text = self.erasing(Size::of_window());
+        self.drawn = None;
+        write(&text)
+    }
+
+    /// Goes back to where the lines begin and clears what is below.
+    fn erasing(&self, size: Size) -> String {
+        match &self.drawn {
+            Some(drawn) if drawn.size == size && drawn.lines > 0 => {
+                format!("\r\x1b[{}A\x1b[J", drawn.lines)
+            }
+            _ => "\r\x1b[J".into(),
+        }
+    }
+}
+
+fn write(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.flush()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_drawn_over_themselves_unless_the_window_changed() {
+        let size = Size {
+            columns: 80,
+            rows: 24,
+        };
+        let mut canvas = Canvas::default();
+        assert_eq!(canvas.erasing(size), "\r\x1b[J");
+        canvas.drawn = Some(Drawn { lines: 3, size });
+        assert_eq!(canvas.erasing(size), "\r\x1b[3A\x1b[J");
+        let other = Size {
+            columns: 79,
+            ..size
+        };
+        assert_eq!(canvas.erasing(other), "\r\x1b[J");
+    }
+}

@@ -1,0 +1,64 @@
+//! The stack of a test host, configured and shown by the program and by iproute2.
+
+use std::process::Output;
+
+use lab::Host;
+use serde_json::Value;
+
+use super::PROGRAM;
+
+/// Runs `tapline LINE` on `host`.
+#[track_caller]
+pub fn tapline(host: &Host, line: &str) -> Output {
+    let mut command = host.command(PROGRAM);
+    command
+        .args(line.split_whitespace())
+        .output()
+        .expect("tapline runs")
+}
+
+/// What `tapline LINE` prints; it has to succeed.
+#[track_caller]
+pub fn done(host: &Host, line: &str) -> String {
+    let output = tapline(host, line);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{line}: {errors}");
+    String::from_utf8(output.stdout).expect("text")
+}
+
+/// What `tapline LINE` says on standard error, and its exit status.
+#[track_caller]
+pub fn refused(host: &Host, line: &str) -> (String, i32) {
+    let output = tapline(host, line);
+    let text = String::from_utf8(output.stderr).expect("text");
+    let code = output.status.code().expect("it ends by itself");
+    (text.trim_end().to_owned(), code)
+}
+
+/// What a program of iproute2 prints; it has to succeed.
+#[track_caller]
+pub fn theirs(host: &Host, program: &str, line: &str) -> String {
+    let mut command = host.command(program);
+    let output = command.args(line.split_whitespace()).output();
+    let output = output.expect("iproute2 runs");
+    assert!(output.status.success(), "{program} {line}");
+    String::from_utf8(output.stdout).expect("text")
+}
+
+/// JSON Lines without the summary.
+#[track_caller]
+pub fn objects(text: &str) -> Vec<Value> {
+    let lines = text.lines();
+    let lines = lines.map(|line| serde_json::from_str(line).expect("JSON"));
+    let mut lines: Vec<Value> = lines.collect();
+    let summary = lines.pop().expect("a summary");
+    assert_eq!(summary["event"], "summary");
+    assert_eq!(summary["objects"], lines.len());
+    lines
+}
+
+/// Lines without the blanks at their ends.
+pub fn trimmed(text: &str) -> Vec<String> {
+    let lines = text.lines().map(|line| line.trim_end().to_owned());
+    lines.collect()
+}

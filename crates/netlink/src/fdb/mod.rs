@@ -1,0 +1,9 @@
+//! Forwarding entries: behind which port, or which remote end, a hardware address is.
+
+mod object;
+mod state;
+mod verbs;
+mod words;
+
+pub use object::{Fdb, FdbKey};
+pub use state::{FdbFlags, FdbState};

@@ -1,0 +1,84 @@
+//! Kinds that no kernel at hand may have, in bytes; and that nested pairs have an end.
+
+use super::{Netkit, NetkitMode, NetkitPolicy, NetkitScrub, Veth};
+use crate::codec::{HEADER_BYTES, Request};
+use crate::interface::IfName;
+use crate::object::{Object, Verb};
+use crate::{Link, LinkKind};
+
+fn named(name: &str) -> Link {
+    Link::named(IfName::new(name).expect("a name"))
+}
+
+/// The attributes of the message that adds `link`.
+fn said(link: &Link) -> Vec<u8> {
+    let mut request = Request::default();
+    link.put(Verb::Add, &mut request).expect("it can be said");
+    request.bytes()[HEADER_BYTES + 16..].to_vec()
+}
+
+/// An attribute as `struct nlattr` has it: length and type of 16 bits each, filled up to 4 bytes.
+fn attribute(kind: u16, payload: &[u8]) -> Vec<u8> {
+    let length = 4 + payload.len() as u16;
+    let mut bytes = [length.to_ne_bytes(), kind.to_ne_bytes()].concat();
+    bytes.extend(payload);
+    bytes.resize(bytes.len().next_multiple_of(4), 0);
+    bytes
+}
+
+const NESTED: u16 = 0x8000;
+
+/// Of the numbers in include/uapi/linux/if_link.h: IFLA_IFNAME 3, IFLA_LINKINFO 18, IFLA_INFO_KIND 1.
+#[test]
+fn a_wireguard_link_is_a_name_and_a_kind() {
+    let kind = attribute(1, b"wireguard\0");
+    let expected = [attribute(3, b"wg0\0"), attribute(18 | NESTED, &kind)].concat();
+    let wanted = named("wg0").kind(LinkKind::Wireguard);
+    assert_eq!(said(&wanted), expected);
+}
+
+/// Of the numbers in include/uapi/linux/if_link.h of Linux 6.14: IFLA_INFO_DATA 2; IFLA_NETKIT_PEER_INFO 1
+/// with a `struct ifinfomsg`, IFLA_NETKIT_POLICY 3, IFLA_NETKIT_PEER_POLICY 4, IFLA_NETKIT_MODE 5,
+/// IFLA_NETKIT_SCRUB 6, IFLA_NETKIT_HEADROOM 8; NETKIT_L3 1, NETKIT_DROP 2, NETKIT_PASS 0.
+#[test]
+fn a_netkit_pair_is_said_and_told_as_the_headers_have_it() {
+    let peer = [vec![0; 16], attribute(3, b"far0\0")].concat();
+    let settings = [
+        attribute(5, &1_u32.to_ne_bytes()),
+        attribute(3, &2_u32.to_ne_bytes()),
+        attribute(4, &0_u32.to_ne_bytes()),
+        attribute(6, &0_u32.to_ne_bytes()),
+        attribute(8, &64_u16.to_ne_bytes()),
+    ]
+    .concat();
+    let info = |data: &[u8]| {
+        let info = [attribute(1, b"netkit\0"), attribute(2 | NESTED, data)].concat();
+        [attribute(3, b"nk0\0"), attribute(18 | NESTED, &info)].concat()
+    };
+    let alone = Netkit::new()
+        .mode(NetkitMode::L3)
+        .policy(NetkitPolicy::Blackhole)
+        .peer_policy(NetkitPolicy::Forward)
+        .scrub(NetkitScrub::None)
+        .headroom(64);
+    let pair = alone.clone().peer(Box::new(named("far0")));
+    let expected = info(&[attribute(1 | NESTED, &peer), settings.clone()].concat());
+    assert_eq!(said(&named("nk0").kind(pair)), expected);
+
+    let body = [vec![0; 16], info(&settings)].concat();
+    let told = Link::parse(&body).expect("well formed").expect("a link");
+    assert_eq!(told.link_kind(), Some(&LinkKind::from(alone)));
+}
+
+/// Each pair has another in its other end: 64 KiB of that would be some hundred levels.
+#[test]
+fn pairs_within_pairs_are_read_to_the_first() {
+    let mut link = named("deep0").kind(Veth::to(named("end0")));
+    for _ in 0..300 {
+        link = named("deep0").kind(Veth::to(link));
+    }
+    let body = [vec![0; 16], said(&link)].concat();
+    let told = Link::parse(&body).expect("well formed").expect("a link");
+    let end = told.link_kind().and_then(LinkKind::peer).expect("its end");
+    assert_eq!((end.name, end.link_kind()), (link.name, None));
+}

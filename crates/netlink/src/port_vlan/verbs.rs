@@ -1,0 +1,154 @@
+//! How VLANs of ports are spoken of.
+
+use super::message::{ENTRIES, HEADER_BYTES, LINK_ENTRIES, LINK_HEADER_BYTES, header, link_header};
+use super::{PortVlan, PortVlanFlags};
+use crate::codec::{Malformed, Request};
+use crate::error::Subject;
+use crate::interface::IfIndex;
+use crate::object::{Messages, Object, Unfit, Verb};
+use crate::table::{Entry, Table};
+use crate::uapi::{
+    BRIDGE_VLANDB_DUMP_FLAGS, BRIDGE_VLANDB_DUMPF_STATS, NLM_F_ACK, RTM_DELLINK, RTM_DELVLAN,
+    RTM_GETVLAN, RTM_NEWVLAN, RTM_SETLINK, RTNLGRP_BRVLAN,
+};
+
+/// The last VLAN there is.
+const MAX_VLAN: u16 = 4094;
+
+impl Object for PortVlan {
+    /// Port and VLAN.
+    type Key = (IfIndex, u16);
+
+    const MESSAGES: Messages = Messages {
+        new: RTM_NEWVLAN,
+        del: RTM_DELVLAN,
+        get: RTM_GETVLAN,
+    };
+    const HEADER_BYTES: usize = HEADER_BYTES;
+    const GROUPS: &'static [u32] = &[RTNLGRP_BRVLAN];
+    const HAS_GET: bool = false;
+
+    fn entries() -> &'static [Entry] {
+        ENTRIES
+    }
+
+    fn put(&self, verb: Verb, request: &mut Request) -> Result<(), Unfit> {
+        match verb {
+            Verb::Get | Verb::List => {
+                request.begin(RTM_GETVLAN, Verb::List.flags(), &header(self.ifindex()));
+                if self.statistics.is_some() {
+                    request.u32(BRIDGE_VLANDB_DUMP_FLAGS, BRIDGE_VLANDB_DUMPF_STATS);
+                }
+            }
+            Verb::Set => {
+                let (first, last) = self.checked()?;
+                if self.flags.is_some() || self.own.is_some() || self.master.is_some() {
+                    return Err(Unfit::new("flags of a VLAN are changed by adding it again"));
+                }
+                request.begin(RTM_NEWVLAN, NLM_F_ACK, &header(self.ifindex()));
+                self.put_options(first, last, request);
+            }
+            Verb::Add | Verb::Replace | Verb::Del => {
+                let (first, last) = self.checked()?;
+                if verb != Verb::Del && (self.state.is_some() || self.mcast_router.is_some()) {
+                    return Err(Unfit::new("options of a VLAN are set when it is there"));
+                }
+                let kind = if verb == Verb::Del {
+                    RTM_DELLINK
+                } else {
+                    RTM_SETLINK
+                };
+                request.begin(kind, NLM_F_ACK, &link_header(self.ifindex()));
+                self.put_membership(first, last, request);
+            }
+            Verb::Append => return Err(Unfit::new("a VLAN can be added, not appended")),
+        }
+        Ok(())
+    }
+
+    fn parse(body: &[u8]) -> Result<Option<Self>, Malformed> {
+        let mut first = None;
+        Self::read(body, |vlan| {
+            first.get_or_insert(vlan);
+        })?;
+        Ok(first)
+    }
+
+    fn parse_each(body: &[u8], take: impl FnMut(Self)) -> Result<(), Malformed> {
+        Self::read(body, take)
+    }
+
+    fn layout(verb: Verb) -> (usize, &'static [Entry]) {
+        match verb {
+            Verb::Add | Verb::Replace | Verb::Del => (LINK_HEADER_BYTES, LINK_ENTRIES),
+            _ => (HEADER_BYTES, ENTRIES),
+        }
+    }
+
+    fn key(&self) -> Option<Self::Key> {
+        Some((self.dev?, self.vlan?))
+    }
+
+    /// A VLAN that is asked for may be within several that are told in one.
+    fn matches(&self, wanted: &Self) -> bool {
+        let last = |vlan: &Self| vlan.vlan_end.or(vlan.vlan);
+        let holds = match (self.vlan, last(self), wanted.vlan, last(wanted)) {
+            (_, _, None, _) => true,
+            (Some(first), Some(last), Some(from), Some(to)) => first <= from && to <= last,
+            _ => false,
+        };
+        let wanted = Self {
+            vlan: None,
+            vlan_end: None,
+            own: None,
+            master: None,
+            statistics: None,
+            ..wanted.clone()
+        };
+        holds && Table::matches(self, &wanted)
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        *self
+            == Self {
+                statistics: self.statistics.clone(),
+                ..other.clone()
+            }
+    }
+
+    fn subject(&self) -> Subject {
+        match self.vlan {
+            Some(vlan) => Subject::PortVlan(vlan, self.vlan_end.unwrap_or(vlan), self.ifindex()),
+            None => Subject::PortVlans,
+        }
+    }
+}
+
+impl PortVlan {
+    /// The first and the last VLAN, if they can be ones.
+    fn checked(&self) -> Result<(u16, u16), Unfit> {
+        let first = (self.vlan).ok_or_else(|| Unfit::new("no VLAN is given"))?;
+        let last = self.vlan_end.unwrap_or(first);
+        if self.ifindex() == IfIndex(0) {
+            return Err(Unfit::new("no port is given for the VLAN"));
+        }
+        for vlan in [first, last] {
+            if !(1..=MAX_VLAN).contains(&vlan) {
+                return Err(Unfit::new(format!("VLAN {vlan} is not of 1 to {MAX_VLAN}")));
+            }
+        }
+        if last < first {
+            return Err(Unfit::new(format!("VLAN {last} is before {first}")));
+        }
+        if last > first
+            && self
+                .flags
+                .is_some_and(|flags| flags.contains(PortVlanFlags::PVID))
+        {
+            return Err(Unfit::new(
+                "packets without a tag belong to one VLAN: pvid is not for several",
+            ));
+        }
+        Ok((first, last))
+    }
+}

@@ -1,0 +1,63 @@
+//! The words of `bridge vlan`.
+
+use super::{PortVlan, PortVlanFlags};
+use crate::table::{BadWord, Lookup, Words};
+
+impl PortVlan {
+    /// Reads `vid VLAN[-VLAN]` and the flags.
+    pub(super) fn read_word(&mut self, word: &str, words: &mut Words<'_>) -> Result<bool, BadWord> {
+        let flag = match word {
+            "vid" => {
+                let text: String = words.value(word)?;
+                let (first, last) = match text.split_once('-') {
+                    Some((first, last)) => (first, Some(last)),
+                    None => (text.as_str(), None),
+                };
+                let number = |digits: &str| {
+                    digits.parse().map_err(|_| BadWord {
+                        wanted: "vid".to_owned(),
+                        found: Some(text.clone()),
+                    })
+                };
+                self.vlan = Some(number(first)?);
+                self.vlan_end = last.map(number).transpose()?;
+                return Ok(true);
+            }
+            "self" => {
+                self.own = Some(true);
+                return Ok(true);
+            }
+            "master" => {
+                self.master = Some(true);
+                return Ok(true);
+            }
+            "pvid" => PortVlanFlags::PVID,
+            "untagged" => PortVlanFlags::UNTAGGED,
+            _ => return Ok(false),
+        };
+        self.flags = Some(self.flags.unwrap_or_default() | flag);
+        Ok(true)
+    }
+
+    pub(super) fn show_words(
+        &self,
+        _: &mut dyn Lookup,
+        show: &mut dyn FnMut(&'static str, String),
+    ) {
+        match (self.vlan, self.vlan_end) {
+            (Some(first), Some(last)) => show("vid", format!("{first}-{last}")),
+            (Some(vlan), None) => show("vid", vlan.to_string()),
+            (None, _) => {}
+        }
+        let has = |flag| self.flags.is_some_and(|flags| flags.contains(flag));
+        let flags = [
+            ("pvid", has(PortVlanFlags::PVID)),
+            ("untagged", has(PortVlanFlags::UNTAGGED)),
+            ("self", self.own == Some(true)),
+            ("master", self.master == Some(true)),
+        ];
+        for (word, _) in flags.into_iter().filter(|(_, on)| *on) {
+            show(word, String::new());
+        }
+    }
+}

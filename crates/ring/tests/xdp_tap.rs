@@ -1,0 +1,114 @@
+//! A tap interface, whose driver hands packets on without NAPI unless asked for it.
+
+#![cfg(target_arch = "x86_64")]
+
+mod support;
+
+use std::fs::File;
+use std::io::Write;
+use std::os::fd::AsFd;
+
+use lab::Host;
+use lab::bpf::{Intake, IntakeOptions, Redirect, RedirectOptions, XdpLink, XdpPlace};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use support::steered::PLACES;
+use support::{BROADCAST, DEADLINE, Seen, collect, frame, tun, wait};
+use tapline_ring::{BufferOptions, RingBuffer, XdpOptions, XdpRing};
+
+/// An interface `tap0` on the host; a frame that is written to the file is received by it.
+fn tap(host: &Host, more_flags: i32) -> File {
+    tun::open(host, c"tap0", libc::IFF_TAP | more_flags, None)
+}
+
+fn index(host: &Host) -> u32 {
+    let name = c"tap0";
+    // SAFETY: the name ends with a zero.
+    let index = host.run(|| unsafe { libc::if_nametoindex(name.as_ptr()) });
+    assert_ne!(index, 0);
+    index
+}
+
+fn frames() -> [Vec<u8>; 3] {
+    [60, 1514, 61].map(|bytes| frame(BROADCAST, bytes))
+}
+
+#[test]
+fn af_xdp_receives_from_a_tap_and_wakes_the_reader() {
+    for place in PLACES {
+        let host = Host::new("alone");
+        let mut tap = tap(&host, 0);
+        let options = XdpOptions {
+            buffer_bytes: 256 * 2048,
+            ..XdpOptions::default()
+        };
+        let mut ring = host.run(|| XdpRing::open("tap0", &options)).unwrap();
+        let redirect = Redirect::load(&RedirectOptions {
+            multi_buffer: ring.takes_multi_buffer(),
+            ..RedirectOptions::new(1)
+        });
+        let redirect = redirect.unwrap();
+        redirect.insert(0, ring.as_fd()).unwrap();
+        let link = host.run(|| redirect.attach(index(&host), place)).unwrap();
+        for frame in frames() {
+            tap.write_all(&frame).unwrap();
+            wait(&ring);
+            let seen = collect(&mut ring, 1).remove(0);
+            assert_eq!(seen.bytes, frame);
+        }
+        drop(link);
+    }
+}
+
+/// The program at the end of a driver's round is what wakes. A driver without rounds has no such end: there a
+/// reader has to look by itself.
+#[test]
+fn a_program_that_takes_packets_wakes_the_reader_where_the_driver_has_napi() {
+    for more_flags in [0, libc::IFF_NAPI] {
+        let host = Host::new("alone");
+        let mut tap = tap(&host, more_flags);
+        let (intake, link, mut buffers) = take(&host, XdpPlace::Generic);
+        for frame in frames() {
+            // From now on it counts as asleep.
+            assert!(buffers.iter_mut().flat_map(read).next().is_none());
+            tap.write_all(&frame).unwrap();
+            if more_flags == libc::IFF_NAPI {
+                wait_for_any(&buffers);
+            }
+            let seen: Vec<Seen> = buffers.iter_mut().flat_map(read).collect();
+            assert_eq!(seen.len(), 1);
+            assert_eq!(seen[0].bytes, frame[..frame.len().min(96)]);
+            assert_eq!(seen[0].original_len as usize, frame.len());
+        }
+        assert_eq!((intake.counts().taken, intake.counts().lost), (3, 0));
+        drop(link);
+    }
+}
+
+fn take(host: &Host, place: XdpPlace) -> (Intake, XdpLink, Vec<RingBuffer>) {
+    let intake = Intake::load(&IntakeOptions::new(96)).unwrap();
+    let link = host.run(|| intake.attach(index(host), place)).unwrap();
+    let options = BufferOptions::default();
+    let buffers = (intake.places())
+        .map(|place| host.run(|| RingBuffer::open_slots("tap0", &place, &options)))
+        .collect::<Result<_, _>>();
+    (intake, link, buffers.unwrap())
+}
+
+/// Waits until one of them polls readable.
+fn wait_for_any(buffers: &[RingBuffer]) {
+    let deadline = Timespec::try_from(DEADLINE).unwrap();
+    let mut polled: Vec<_> = (buffers.iter())
+        .map(|buffer| PollFd::new(buffer, PollFlags::IN))
+        .collect();
+    let woken = poll(&mut polled, Some(&deadline)).unwrap();
+    assert!(woken > 0, "nobody was woken");
+}
+
+/// What lies ready, until there is no more.
+fn read(buffer: &mut RingBuffer) -> Vec<Seen> {
+    let mut seen = Vec::new();
+    while let Some(mut batch) = buffer.next_batch() {
+        seen.extend(batch.packets().map(Seen::from));
+    }
+    seen
+}

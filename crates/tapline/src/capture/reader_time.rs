@@ -1,0 +1,81 @@
+//! For how long the reader had a processor, and for how long it would have liked to.
+
+use std::fs;
+use std::time::Duration;
+
+/// What the scheduler tells of a thread.
+const FIGURES: &str = "/proc/thread-self/schedstat";
+
+/// How the scheduler treated the thread that read the packets.
+///
+/// Packets that were lost in a ring although the reader ran little and waited much were lost to other
+/// processes: a ring holds what comes in some milliseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ReaderTime {
+    /// It had a processor.
+    pub ran: Duration,
+    /// It had work, and others had the processors.
+    pub waited: Duration,
+}
+
+impl ReaderTime {
+    /// Of the calling thread since it began; `None` where the kernel does not tell.
+    ///
+    /// # Source
+    /// `proc_pid_schedstat`, fs/proc/base.c; Documentation/scheduler/sched-stats.rst.
+    pub(super) fn now() -> Option<Self> {
+        let figures = fs::read_to_string(FIGURES).ok()?;
+        Self::parse(&figures)
+    }
+
+    fn parse(figures: &str) -> Option<Self> {
+        let mut numbers = figures.split_whitespace().map(str::parse);
+        let mut next = || numbers.next()?.ok().map(Duration::from_nanos);
+        let (ran, waited) = (next()?, next()?);
+        Some(Self { ran, waited })
+    }
+
+    /// What has come since `earlier`; `None` where the kernel does not tell, which it does by zeros.
+    pub(super) fn since(self, earlier: Self) -> Option<Self> {
+        (!self.ran.is_zero()).then(|| Self {
+            ran: self.ran.saturating_sub(earlier.ran),
+            waited: self.waited.saturating_sub(earlier.waited),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rustix::time::{ClockId, clock_gettime};
+
+    use super::*;
+
+    #[test]
+    fn figures_are_nanoseconds_and_zeros_are_unknown() {
+        let time = |figures| ReaderTime::parse(figures).unwrap();
+        let since = time("1500 20000 3\n").since(time("500 10000 1\n")).unwrap();
+        assert_eq!(since.ran, Duration::from_micros(1));
+        assert_eq!(since.waited, Duration::from_micros(10));
+        assert_eq!(time("0 0 0\n").since(time("0 0 0\n")), None);
+        for unknown in ["", "1500", "x 1 2", "-1 1 2"] {
+            assert_eq!(ReaderTime::parse(unknown), None, "{unknown}");
+        }
+    }
+
+    /// As clock_gettime(2) has it.
+    #[test]
+    fn a_thread_runs_as_long_as_its_clock_says() {
+        let clock = || {
+            let time = clock_gettime(ClockId::ThreadCPUTime);
+            Duration::try_from(time).unwrap()
+        };
+        let (at_start, mut ran) = (ReaderTime::now().unwrap(), Duration::ZERO);
+        // The scheduler adds up when it looks.
+        while ran < Duration::from_millis(5) {
+            let now = ReaderTime::now().unwrap();
+            ran = now.since(at_start).map_or(Duration::ZERO, |time| time.ran);
+            assert!(now.ran <= clock());
+        }
+    }
+}

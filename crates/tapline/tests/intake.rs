@@ -1,0 +1,203 @@
+//! Drop mode with a short snaplen: memory that a program on each processor fills, while all of them receive.
+
+#![cfg(target_arch = "x86_64")]
+
+mod support;
+
+use std::sync::{Arc, OnceLock};
+use std::thread;
+use std::time::Duration;
+
+use lab::generator::{Generator, GeneratorOptions, SEQUENCE_AT, pin_to_cpu, udp_frame};
+use lab::skip::{Feature, without};
+use lab::{Host, Net};
+use netlink::Netlink;
+use support::{DEADLINE, run};
+use tapline::Stopper;
+use tapline::capture::{
+    Account, Backend, Capture, Consumer, ConsumerError, Limits, Mode, Options, Outcome, XdpMode,
+    XdpPlace,
+};
+use tapline::ring::{BusyPoll, TimestampSource};
+use tapline::store::model::Packet;
+
+/// A veth receives on the processor that sends.
+const TWO_PROCESSORS: Feature = Feature {
+    name: "two processors",
+    probe: || match thread::available_parallelism() {
+        Ok(count) if count.get() >= 2 => Ok(()),
+        other => Err(format!("available: {other:?}")),
+    },
+};
+
+/// Where the sender writes the number of its processor: behind the sequence number.
+const SENDER_AT: usize = SEQUENCE_AT as usize + 8;
+
+fn options(host: &Host, buffer_bytes: usize) -> Options {
+    Options {
+        links: vec![host.interface().name.to_string()],
+        mode: Mode::Drop,
+        snaplen: 96,
+        buffer_bytes,
+        limits: Limits {
+            packets: None,
+            duration: Some(DEADLINE),
+        },
+        tick: Duration::from_millis(5),
+        ..Options::default()
+    }
+}
+
+/// Follows the numbers of each sender, and ends the capture when all have been accounted for.
+#[derive(Default)]
+struct Follower {
+    /// The number that the next frame of each sender has at least.
+    next: [u64; 2],
+    taken: [u64; 2],
+    lost_before: u64,
+    /// How many have arrived, once it is known.
+    arrived: Arc<OnceLock<u64>>,
+    stopper: Option<Stopper>,
+}
+
+impl Consumer for Follower {
+    fn packet(&mut self, packet: &Packet<'_>) -> Result<(), ConsumerError> {
+        let sender = usize::from(packet.bytes[SENDER_AT]);
+        let number = &packet.bytes[usize::from(SEQUENCE_AT)..];
+        let number = u64::from_be_bytes(*number.first_chunk().unwrap());
+        assert!(
+            number >= self.next[sender],
+            "{number} of {sender} comes late"
+        );
+        self.next[sender] = number + 1;
+        self.taken[sender] += 1;
+        self.lost_before += packet.drop_count.unwrap_or(0);
+        Ok(())
+    }
+
+    fn tick(&mut self, _now_ns: u64, account: &Account) -> Result<(), ConsumerError> {
+        if let Some(&arrived) = self.arrived.get()
+            && account.received() >= Some(arrived)
+            && let Some(stopper) = self.stopper.take()
+        {
+            stopper.stop();
+        }
+        Ok(())
+    }
+}
+
+/// Both processors send `count` frames each at the same time; says how many arrived, by the sending
+/// interface's own counter (`veth_xdp_xmit`, drivers/net/veth.c).
+fn send_from_both(left: &Host, count: u64, rate_pps: Option<u64>) -> u64 {
+    let index = left.interface().index;
+    let sent = || {
+        let link = Netlink::open().unwrap().link(index).unwrap();
+        link.statistics.unwrap().tx_packets
+    };
+    let before = left.run(sent);
+    thread::scope(|scope| {
+        for cpu in 0..2_u8 {
+            scope.spawn(move || {
+                let mut frame = udp_frame(128);
+                frame[SENDER_AT] = cpu;
+                let options = GeneratorOptions {
+                    sequence_at: Some(SEQUENCE_AT),
+                    ..GeneratorOptions::new(left.interface().index, frame)
+                };
+                left.run(|| {
+                    pin_to_cpu(usize::from(cpu)).unwrap();
+                    Generator::new(options).send(count, rate_pps);
+                });
+            });
+        }
+    });
+    left.run(sent) - before
+}
+
+fn capture(
+    buffer_bytes: usize,
+    place: XdpPlace,
+    count: u64,
+    rate_pps: Option<u64>,
+) -> (Outcome, Follower) {
+    let [left, right] = Net::new().pair();
+    // Without a program in its driver a veth takes redirected frames only so.
+    let name = right.interface().name.to_string();
+    let mut ethtool = right.command("ethtool");
+    let status = ethtool.args(["-K", &name, "gro", "on"]).status();
+    assert!(status.unwrap().success());
+    let wanted = Options {
+        xdp: place,
+        ..options(&right, buffer_bytes)
+    };
+    let mut follower = Follower::default();
+    let capture = right.run(|| Capture::open(wanted).unwrap());
+    let opened = capture.links().next().unwrap();
+    assert_eq!(opened.backend, Backend::XdpRingbuf);
+    assert_eq!((opened.sockets, opened.fall_back), (None, None));
+    assert!(opened.rings >= 2);
+    let stop = tapline::Stop::new().unwrap();
+    follower.stopper = Some(stop.stopper());
+    let known = follower.arrived.clone();
+    let (outcome, arrived) = thread::scope(|scope| {
+        let running = scope.spawn(|| capture.run(&mut follower, &stop));
+        let arrived = send_from_both(&left, count, rate_pps);
+        known.set(arrived).unwrap();
+        (running.join().unwrap(), arrived)
+    });
+    let account = outcome.account;
+    assert_eq!(account.received(), Some(arrived), "{outcome:?}");
+    assert_eq!(account.filtered, Some(0));
+    assert_eq!(account.delivered, follower.taken.iter().sum::<u64>());
+    assert_eq!(account.lost.total(), account.lost.program);
+    assert_eq!(outcome.timestamp_source, TimestampSource::Kernel);
+    (outcome, follower)
+}
+
+#[test]
+fn what_all_processors_receive_at_once_is_delivered_in_each_ones_order() {
+    if without(&TWO_PROCESSORS) {
+        return;
+    }
+    for (place, mode) in [
+        (XdpPlace::Native, XdpMode::Native),
+        (XdpPlace::Generic, XdpMode::Generic),
+    ] {
+        let count = 60_000;
+        let (outcome, follower) = capture(128 << 20, place, count, Some(100_000));
+        assert_eq!(outcome.xdp_mode(), Some(mode));
+        // Room for half a million packets on each.
+        assert_eq!(outcome.account.lost.total(), 0);
+        let [first, second] = follower.taken;
+        assert!(first > 0 && second > 0, "both have sent");
+    }
+}
+
+/// Memory for 512 packets on each processor.
+#[test]
+fn at_overload_of_all_processors_the_account_adds_up() {
+    if without(&TWO_PROCESSORS) {
+        return;
+    }
+    let (outcome, follower) = capture(1, XdpPlace::Native, 200_000, None);
+    let lost = outcome.account.lost.program;
+    assert!(lost > 0, "{outcome:?}");
+    // Those lost after a processor's last packet are told by the account alone.
+    assert!(follower.lost_before > 0 && follower.lost_before <= lost);
+}
+
+#[test]
+fn a_way_that_was_asked_for_by_its_features_is_taken() {
+    let [_left, right] = Net::new().pair();
+    let busy = Options {
+        busy_poll: Some(BusyPoll::default()),
+        buffer_bytes: 1 << 20,
+        ..options(&right, 1)
+    };
+    let mut follower = Follower::default();
+    let (outcome, ()) = run(&right, busy, &mut follower, Stopper::stop);
+    let sockets = outcome.sockets().unwrap();
+    assert_eq!(sockets.busy_poll, Some(BusyPoll::default().budget));
+    assert_eq!((sockets.zero_copy, sockets.need_wakeup), (false, true));
+    assert_eq!(outcome.fall_back(), None);
+}

@@ -1,0 +1,133 @@
+//! Where the ring of a run is, and what it does not see.
+
+#[path = "support/ping.rs"]
+mod ping;
+
+use std::time::Duration;
+
+use lab::{Host, Net};
+use ping::{BACKENDS, echoes_answered, open_ping_sockets, options, run, set};
+use tapline::Stop;
+use tapline::ping::{Backend, Event, Options, Pinger};
+use tapline::probe::{Others, Prober};
+
+/// As fast as can be, by what suits that.
+fn fast(count: u32) -> Options {
+    Options {
+        interval: Duration::ZERO,
+        timeout: Duration::from_secs(10),
+        backend: None,
+        ..options(Backend::Raw, count)
+    }
+}
+
+#[test]
+fn a_fast_run_finds_the_interface_for_a_ring_by_itself() {
+    let [left, right] = Net::new().pair();
+    for (targets, sent, answered) in [
+        ("10.1.0.2 fd00:1::2", 2, [1000, 1000]),
+        ("fd00:1::2", 1, [1000, 2000]),
+        // Of this host: by its loopback.
+        ("10.1.0.1 127.0.0.1 ::1", 3, [1000, 2000]),
+    ] {
+        let outcome = run(&left, &fast(1000), targets);
+        assert_eq!(outcome.backend, Backend::Ring);
+        let total = outcome.prober.total();
+        assert_eq!(
+            (total.sent, total.received, total.duplicate),
+            (1000 * sent, 1000 * sent, 0),
+            "{targets}"
+        );
+        assert_eq!(outcome.prober.others(), Others::default());
+        assert_eq!(outcome.overruns, Some(0));
+        assert_eq!(echoes_answered(&right), answered);
+    }
+    let mut slow = fast(2);
+    slow.interval = Duration::from_millis(1);
+    assert_eq!(run(&left, &slow, "10.1.0.2").backend, Backend::Raw);
+    let outcome = run(&left, &fast(2), "192.0.2.1");
+    assert_eq!(outcome.backend, Backend::Raw, "there is no way to it");
+    assert_eq!(outcome.prober.total().local_drops, 2);
+}
+
+#[test]
+fn answers_by_another_interface_than_the_rings_are_heard_once() {
+    let net = Net::new();
+    let [mut left, mut right] = ["left", "right"].map(Host::new);
+    net.join(&mut left, &mut right);
+    net.join(&mut left, &mut right);
+    for name in ["all", "left0", "left1"] {
+        set(&left, &format!("ipv4/conf/{name}/rp_filter"), "0");
+    }
+    ping::ip(&right, "route add 10.1.0.1/32 via 10.2.0.1");
+    ping::ip(&right, "-6 route add fd00:1::1/128 via fd00:2::1");
+    let before = left.counters();
+    let outcome = run(&left, &fast(500), "10.1.0.2 fd00:1::2");
+    assert_eq!(outcome.backend, Backend::Ring);
+    let total = outcome.prober.total();
+    assert_eq!(
+        (total.sent, total.received, total.duplicate),
+        (1000, 1000, 0)
+    );
+    let after = left.counters();
+    assert_eq!(after.tx_packets - before.tx_packets, 1000);
+    assert_eq!(after.rx_packets - before.rx_packets, 0, "they went round");
+    // Both at once: by the ring's interface, and by the other.
+    let outcome = run(&left, &fast(500), "10.1.0.2 10.2.0.2 fd00:1::2 fd00:2::2");
+    let total = outcome.prober.total();
+    assert_eq!((total.received, total.duplicate), (2000, 0));
+}
+
+#[test]
+fn when_the_rings_interface_goes_away_the_others_go_on() {
+    let [left, _right] = Net::new().pair();
+    let options = Options {
+        link: None,
+        ..options(Backend::Ring, 100)
+    };
+    let words = "10.1.0.2 fd00:1::2 127.0.0.1";
+    let pinger = left.run(|| Pinger::open(ping::targets(words), &options));
+    let stop = Stop::new().expect("a stop");
+    let mut is_there = true;
+    let mut observe = |_: &Event<'_>, prober: &Prober| {
+        if is_there && prober.counts(0).received == 10 {
+            ping::ip(&left, "link del left0");
+            is_there = false;
+        }
+    };
+    let outcome = pinger.expect("it opens").run(&mut observe, &stop);
+    let [gone, _, there] = [0, 1, 2].map(|target| outcome.prober.counts(target));
+    assert_eq!((there.sent, there.received), (100, 100));
+    assert!(gone.received >= 10 && gone.local_drops > 0, "{gone:?}");
+    assert_eq!(gone.sent + gone.local_drops, 100);
+    assert_eq!(gone.sent, gone.received + gone.lost + gone.errors);
+}
+
+#[test]
+fn a_bridge_shows_each_answer_once() {
+    let [left, _right] = Net::new().pair();
+    open_ping_sockets(&left);
+    let mac = left.interface().mac;
+    for words in [
+        "link add bridge type bridge mcast_snooping 0".to_owned(),
+        format!("link set bridge address {mac} arp off"),
+        "link set left0 master bridge".to_owned(),
+        "address del 10.1.0.1/24 dev left0".to_owned(),
+        "-6 address del fd00:1::1/64 dev left0".to_owned(),
+        "link set bridge up".to_owned(),
+        "address add 10.1.0.1/24 dev bridge".to_owned(),
+        "-6 address add fd00:1::1/64 dev bridge nodad".to_owned(),
+        "neighbour add 10.1.0.2 lladdr 02:00:00:00:01:02 dev bridge".to_owned(),
+        "-6 neighbour add fd00:1::2 lladdr 02:00:00:00:01:02 dev bridge".to_owned(),
+    ] {
+        ping::ip(&left, &words);
+    }
+    for backend in BACKENDS {
+        let mut options = options(backend, 100);
+        options.link = None;
+        let outcome = run(&left, &options, "10.1.0.2 fd00:1::2");
+        let total = outcome.prober.total();
+        assert_eq!((total.received, total.duplicate), (200, 0), "{backend:?}");
+        assert_eq!(outcome.prober.others(), Others::default());
+    }
+}

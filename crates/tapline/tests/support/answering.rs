@@ -1,0 +1,166 @@
+//! A host that answers as a test says, over either family.
+
+#![allow(dead_code, reason = "each test file uses a part")]
+
+use std::net::IpAddr;
+use std::os::fd::OwnedFd;
+
+use lab::generator::send_frames;
+use lab::{Host, Net};
+use rustix::net::{AddressFamily, RecvFlags, SocketType, ipproto, recv, socket};
+use tapline::wire::build::Frame;
+use tapline::wire::checksum::{Sum, internet};
+use tapline::wire::protocol::ip;
+use tapline::wire::{Icmpv4, Icmpv6, Ipv4};
+
+use super::ping::{ip as run_ip, open_ping_sockets, set};
+
+/// IPv4 or IPv6, with what differs between them here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Family {
+    pub is_ipv6: bool,
+    pub request: u8,
+    pub reply: u8,
+    /// Type and code of "host unreachable".
+    pub unreachable: [u8; 2],
+    /// Bytes of its IP header.
+    pub header: usize,
+}
+
+pub const FAMILIES: [Family; 2] = [
+    Family {
+        is_ipv6: false,
+        request: Icmpv4::ECHO_REQUEST,
+        reply: Icmpv4::ECHO_REPLY,
+        unreachable: [3, 1],
+        header: 20,
+    },
+    Family {
+        is_ipv6: true,
+        request: Icmpv6::ECHO_REQUEST,
+        reply: Icmpv6::ECHO_REPLY,
+        unreachable: [1, 3],
+        header: 40,
+    },
+];
+
+impl Family {
+    /// The address of host `number` on the link: 1 asks, 2 answers, 3 is another of the one that answers.
+    pub fn host(self, number: u8) -> IpAddr {
+        if self.is_ipv6 {
+            [0xfd00, 1, 0, 0, 0, 0, 0, number.into()].into()
+        } else {
+            [10, 1, 0, number].into()
+        }
+    }
+
+    pub fn target(self) -> String {
+        self.host(2).to_string()
+    }
+}
+
+/// Two hosts, of which the right one leaves echoes to the test and has a second address.
+pub fn hosts() -> [Host; 2] {
+    let hosts = Net::new().pair();
+    open_ping_sockets(&hosts[0]);
+    set(&hosts[1], "ipv4/icmp_echo_ignore_all", "1");
+    set(&hosts[1], "ipv6/icmp/echo_ignore_all", "1");
+    run_ip(&hosts[1], "address add 10.1.0.3/24 dev right0");
+    run_ip(&hosts[1], "-6 address add fd00:1::3/64 dev right0 nodad");
+    hosts
+}
+
+/// What answers.
+pub struct Answerer<'a> {
+    pub family: Family,
+    hosts: &'a [Host; 2],
+    requests: OwnedFd,
+}
+
+impl<'a> Answerer<'a> {
+    pub fn new(hosts: &'a [Host; 2], family: Family) -> Self {
+        let (domain, protocol) = if family.is_ipv6 {
+            (AddressFamily::INET6, ipproto::ICMPV6)
+        } else {
+            (AddressFamily::INET, ipproto::ICMP)
+        };
+        let requests = hosts[1].run(|| socket(domain, SocketType::RAW, Some(protocol)));
+        Self {
+            family,
+            hosts,
+            requests: requests.expect("a raw socket"),
+        }
+    }
+
+    /// The message of the next echo request that comes in.
+    pub fn next_request(&self) -> Vec<u8> {
+        let mut buffer = [0; 2048];
+        loop {
+            let received = recv(&self.requests, &mut buffer, RecvFlags::empty());
+            let (len, _) = received.expect("the socket is there");
+            let bytes = &buffer[..len];
+            let message = if self.family.is_ipv6 {
+                bytes
+            } else {
+                Ipv4::split(bytes, 0).expect("a header").1
+            };
+            if message.first() == Some(&self.family.request) {
+                return message.to_vec();
+            }
+        }
+    }
+
+    /// Turns a request into a reply after `change`, with a checksum that is right from host `from`.
+    pub fn reply(&self, from: u8, request: &[u8], change: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
+        let mut reply = request.to_vec();
+        reply[0] = self.family.reply;
+        change(&mut reply);
+        self.sum(from, &mut reply);
+        reply
+    }
+
+    /// "Host unreachable" about a request, of which only the IP header and `quoted` bytes are quoted.
+    pub fn unreachable(&self, request: &[u8], quoted: usize) -> Vec<u8> {
+        let [kind, code] = self.family.unreachable;
+        let mut error = vec![kind, code, 0, 0, 0, 0, 0, 0];
+        let packet = self.packet(1, 2, request);
+        error.extend_from_slice(&packet[..self.family.header + quoted]);
+        self.sum(2, &mut error);
+        error
+    }
+
+    /// Sends a message from host `from` to the one that asks.
+    pub fn send(&self, from: u8, message: &[u8]) {
+        let macs = [1, 0].map(|host: usize| self.hosts[host].interface().mac.0);
+        let [source, destination] = macs.map(tapline::wire::MacAddress);
+        let frame = Frame::ethernet(source, destination);
+        let frame = self.finish(frame, from, 1, message);
+        let out = self.hosts[1].interface().index;
+        let sent = self.hosts[1].run(|| send_frames(out, [frame]));
+        assert_eq!(sent.expect("it is sent"), 1);
+    }
+
+    fn packet(&self, from: u8, to: u8, message: &[u8]) -> Vec<u8> {
+        self.finish(Frame::raw(), from, to, message)
+    }
+
+    fn finish(&self, frame: Frame, from: u8, to: u8, message: &[u8]) -> Vec<u8> {
+        match (self.family.host(from), self.family.host(to)) {
+            (IpAddr::V4(from), IpAddr::V4(to)) => frame.ipv4(from, to).payload(ip::ICMPV4, message),
+            (IpAddr::V6(from), IpAddr::V6(to)) => frame.ipv6(from, to).payload(ip::ICMPV6, message),
+            _ => unreachable!("both are of the family"),
+        }
+    }
+
+    fn sum(&self, from: u8, message: &mut [u8]) {
+        message[2..4].fill(0);
+        let sum = match (self.family.host(from), self.family.host(1)) {
+            (IpAddr::V6(from), IpAddr::V6(to)) => {
+                let sum = Sum::new().pseudo_ipv6(from, to, ip::ICMPV6, message.len() as u32);
+                sum.bytes(message).finish()
+            }
+            _ => internet(message),
+        };
+        message[2..4].copy_from_slice(&sum.to_be_bytes());
+    }
+}

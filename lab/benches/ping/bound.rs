@@ -1,0 +1,102 @@
+//! What the rig can do: requests out of a socket and answers in, and nothing made of them.
+
+use std::io::IoSlice;
+use std::os::fd::{AsFd, OwnedFd};
+use std::time::Instant;
+
+use abi::bpf::{SockFilter, attach_classic};
+use abi::process::thread_usage;
+use rustix::net::{
+    AddressFamily, MMsgHdr, SendAncillaryBuffer, SendFlags, SocketType, connect, ipproto, sendmmsg,
+    socket,
+};
+use tapline::probe::{COOKIE_BYTES, EchoMessage};
+use tapline_lab::generator::send_frames;
+
+use crate::rig::{PEER, Rig, on_subject_cpu};
+
+/// Messages of a system call.
+const BATCH: usize = 64;
+
+/// Requests by a raw socket, many with each system call.
+pub fn raw(rig: &Rig, count: u64) -> [f64; 2] {
+    let message = request();
+    measured(rig, || {
+        let socket = deaf_socket();
+        let slices = [IoSlice::new(&message)];
+        let mut sent = 0;
+        while sent < count {
+            let mut control: [_; BATCH] = std::array::from_fn(|_| SendAncillaryBuffer::default());
+            let mut batch: Vec<MMsgHdr<'_>> = control
+                .iter_mut()
+                .map(|control| MMsgHdr::new(&slices, control))
+                .collect();
+            let more = sendmmsg(&socket, &mut batch, SendFlags::empty());
+            sent += more.expect("the kernel takes them") as u64;
+        }
+    })
+}
+
+/// Requests as whole frames by a packet socket, one with each system call.
+pub fn packet(rig: &Rig, count: u64) -> [f64; 2] {
+    let frame = frame(rig);
+    let out = rig.left.interface().index;
+    measured(rig, || {
+        let frames = (0..count).map(|_| &frame);
+        send_frames(out, frames).expect("the kernel takes them");
+    })
+}
+
+/// Answers a second, and for a second of processor time.
+fn measured(rig: &Rig, send: impl FnOnce() + Send) -> [f64; 2] {
+    let (before, start) = (rig.arrived(), Instant::now());
+    let cpu = on_subject_cpu(|| {
+        rig.left.run(|| {
+            send();
+            thread_usage().cpu
+        })
+    });
+    let seconds = start.elapsed().as_secs_f64();
+    let answered = (rig.arrived() - before) as f64;
+    [answered / seconds, answered / cpu.as_secs_f64()]
+}
+
+fn request() -> Vec<u8> {
+    EchoMessage::icmpv4(1, &[])
+        .write(1, &[0; COOKIE_BYTES])
+        .to_vec()
+}
+
+/// A raw socket to the peer that takes nothing.
+fn deaf_socket() -> OwnedFd {
+    let socket = socket(AddressFamily::INET, SocketType::RAW, Some(ipproto::ICMP)).expect("root");
+    let refuse = SockFilter {
+        code: 0x06,
+        jt: 0,
+        jf: 0,
+        k: 0,
+    };
+    attach_classic(socket.as_fd(), &[refuse]).expect("a filter");
+    let peer: std::net::SocketAddr = format!("{PEER}:0").parse().expect("an address");
+    connect(&socket, &peer).expect("a route");
+    socket
+}
+
+/// An Ethernet frame with a request to the peer, as the kernel would write it.
+fn frame(rig: &Rig) -> Vec<u8> {
+    let message = request();
+    let (from, to) = (rig.left.interface(), rig.right.interface());
+    let mut header = [0; 20];
+    header[0] = 0x45;
+    header[2..4].copy_from_slice(&(20 + message.len() as u16).to_be_bytes());
+    header[8..10].copy_from_slice(&[64, 1]);
+    header[12..16].copy_from_slice(&from.v4.octets());
+    header[16..20].copy_from_slice(&to.v4.octets());
+    let words = header
+        .chunks(2)
+        .map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]])));
+    let sum: u32 = words.sum();
+    let sum = !((sum & 0xffff) + (sum >> 16)) as u16;
+    header[10..12].copy_from_slice(&sum.to_be_bytes());
+    [&to.mac.0[..], &from.mac.0, &[0x08, 0x00], &header, &message].concat()
+}

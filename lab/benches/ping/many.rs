@@ -1,0 +1,63 @@
+//! A thousand targets, each asked once a second.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use tempfile::NamedTempFile;
+
+use crate::rig::{Rig, pause, used};
+use crate::table::{self, cell};
+use crate::tool::{Kind, Tool};
+
+const TARGETS: u32 = 1000;
+const ROUNDS: u32 = 4;
+
+/// When measuring begins, after the start, and how long it takes.
+const BEFORE: Duration = Duration::from_millis(500);
+const MEASURED: Duration = Duration::from_secs(3);
+
+pub fn run(rig: &Rig, tools: &[Tool], rounds: u32) {
+    let list = NamedTempFile::new().expect("a file");
+    let hosts = (0..TARGETS).map(|number| format!("10.2.{}.{}\n", number / 250, number % 250 + 1));
+    fs::write(&list, hosts.collect::<String>()).expect("a list");
+    let list = list.path().display();
+    let ways: Vec<(&Tool, String)> = tools
+        .iter()
+        .filter_map(|tool| match tool.kind {
+            Kind::Tapline => Some((tool, format!("ping --json -q -c {ROUNDS} -f {list}"))),
+            // A millisecond between two probes: a thousand in a second.
+            Kind::Fping => Some((tool, format!("-q -c {ROUNDS} -p 1000 -i 1 -f {list}"))),
+            _ => None,
+        })
+        .collect();
+    let mut cpu = vec![Vec::new(); ways.len()];
+    let mut lost = cpu.clone();
+    for number in 1..=rounds {
+        eprintln!("bench: a thousand targets, round {number} of {rounds}");
+        for (place, (tool, arguments)) in ways.iter().enumerate() {
+            let running = tool.start(&rig.left, arguments);
+            pause(BEFORE);
+            let (start, before) = (Instant::now(), used(&running.child));
+            pause(MEASURED);
+            let used = used(&running.child).saturating_sub(before).as_secs_f64();
+            cpu[place].push(used / start.elapsed().as_secs_f64() * 100.0);
+            let counted = tool
+                .counted(&running.finish().text, ROUNDS * TARGETS)
+                .expect("it counts");
+            lost[place].push(f64::from(ROUNDS * TARGETS) - counted.received);
+        }
+    }
+    table::heading(
+        "1000 targets, once a second each",
+        &["who", "CPU, %", "lost"],
+    );
+    for (place, (tool, _)) in ways.iter().enumerate() {
+        table::row(&[
+            tool.name().to_owned(),
+            cell(&cpu[place], 2),
+            cell(&lost[place], 0),
+        ]);
+    }
+    println!();
+    table::at_most("1000 targets: CPU, %", &cpu[0], 0.5);
+}

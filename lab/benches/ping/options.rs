@@ -1,0 +1,63 @@
+//! What was asked for.
+
+use std::path::PathBuf;
+
+pub const USAGE: &str = "usage: cargo bench -p tapline-lab --bench ping -- \
+                         [--rounds N | --quick] [--long] [--program PATH] [--only delay|flood|rate|many|counts]";
+
+const ROUNDS: u32 = 3;
+const MOST_ROUNDS: u32 = 1000;
+
+#[derive(Debug, PartialEq, Eq)]
+pub struct Options {
+    /// How often each is measured.
+    pub rounds: u32,
+    /// Ten million probes to one target, too.
+    pub long: bool,
+    /// The program that is measured.
+    pub program: PathBuf,
+    /// The only part that is run.
+    pub only: Option<String>,
+}
+
+impl Options {
+    /// `None` when it is not cargo bench that calls.
+    pub fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Self>, String> {
+        let mut options = Self {
+            rounds: ROUNDS,
+            long: false,
+            // Benches run in the folder of their package.
+            program: "../target/release/tapline".into(),
+            only: None,
+        };
+        let mut is_bench = false;
+        while let Some(argument) = arguments.next() {
+            let mut value = || {
+                let value = arguments.next();
+                value.ok_or_else(|| format!("{argument} needs a value"))
+            };
+            match argument.as_str() {
+                "--bench" => is_bench = true,
+                "--quick" => options.rounds = 1,
+                "--long" => options.long = true,
+                "--program" => options.program = value()?.into(),
+                "--only" => options.only = Some(value()?),
+                "--rounds" => {
+                    options.rounds = match value()?.parse() {
+                        Ok(rounds @ 1..=MOST_ROUNDS) => rounds,
+                        _ => {
+                            return Err(format!("--rounds takes a number from 1 to {MOST_ROUNDS}"));
+                        }
+                    };
+                }
+                _ => return Err(format!("{argument} is not understood")),
+            }
+        }
+        Ok(is_bench.then_some(options))
+    }
+
+    /// Whether a part is wanted.
+    pub fn has(&self, part: &str) -> bool {
+        self.only.as_deref().is_none_or(|only| only == part)
+    }
+}

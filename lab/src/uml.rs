@@ -1,0 +1,211 @@
+//! Tests of what the running kernel lacks, under user-mode-linux: a kernel that is a program, with the
+//! machine's files, read-only, and nothing of its network.
+//!
+//! Each test of a file that needs it begins with `if has_run() { return; }`, by way of [`has_run`]: the first
+//! boots, all are run there by the same program, and each has the result that it had there.
+
+use std::collections::BTreeMap;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::OnceLock;
+use std::{env, thread};
+
+use abi::process::end_with_thread;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
+    SeccompRule, TargetArch, apply_filter,
+};
+
+use crate::skip::{self, Feature};
+use crate::tool;
+
+/// A kernel to run tests in: Debian has it for x86-64.
+pub const USER_MODE_LINUX: Feature = Feature {
+    name: "user-mode-linux",
+    probe: || {
+        if cfg!(target_arch = "x86_64") {
+            Ok(())
+        } else {
+            Err("user-mode-linux is for x86-64".to_owned())
+        }
+    },
+};
+
+/// Booting takes some seconds, a test a part of one.
+const DEADLINE: Timespec = Timespec {
+    tv_sec: 180,
+    tv_nsec: 0,
+};
+
+/// Where Debian's package keeps the modules, by version.
+const MODULES: &str = "/usr/lib/uml/modules";
+
+/// Set for the tests that are run there.
+const INSIDE: &str = "TAPLINE_LAB_INSIDE_UML";
+
+/// What the tests of this program came to there.
+static RUN: OnceLock<Run> = OnceLock::new();
+
+struct Run {
+    /// What they said, and how it all ended.
+    said: String,
+    /// Those that passed.
+    passed: Vec<String>,
+}
+
+/// Whether the calling test has been run under user-mode-linux with `modules` loaded, which are the same for
+/// all tests of the program; false when that is where it runs now. Where there is no user-mode-linux that is
+/// reported as a skip.
+///
+/// # Panics
+/// When the test failed there: the message is what it said.
+#[track_caller]
+pub fn has_run(modules: &[&str]) -> bool {
+    if env::var_os(INSIDE).is_some() {
+        return false;
+    }
+    if skip::without(&USER_MODE_LINUX) {
+        return true;
+    }
+    let run = RUN.get_or_init(|| boot(modules));
+    let thread = thread::current();
+    let test = thread.name().expect("a test has a thread of its name");
+    let said = run.said.split_once(&format!("---- {test} stdout ----"));
+    let own = said.map(|(_, said)| said.split("\n---- ").next().unwrap_or(said));
+    let has_passed = run.passed.iter().any(|passed| passed == test);
+    assert!(
+        has_passed,
+        "under user-mode-linux:\n{}",
+        own.unwrap_or(&run.said)
+    );
+    true
+}
+
+/// Boots, loads `modules` and runs the tests of this program, one after another.
+fn boot(modules: &[&str]) -> Run {
+    let folder = tempfile::tempdir().expect("a folder");
+    let place = folder.path();
+    let boot = place.join("boot");
+    fs::write(&boot, script(place, modules)).expect("the script");
+    fs::set_permissions(&boot, Permissions::from_mode(0o700)).expect("a script that runs");
+    let command = command(&boot);
+    // The filter stays on the thread that sets it up, and the kernel ends with the thread that began it.
+    let ended = thread::scope(|scope| scope.spawn(|| boot_and_wait(command)).join());
+    let (status, console) = ended.expect("the thread that boots");
+    let said = fs::read_to_string(place.join("said")).unwrap_or_default();
+    let lines = said.lines().filter_map(|line| line.strip_prefix("test "));
+    let passed = lines.filter_map(|line| line.strip_suffix(" ... ok"));
+    Run {
+        passed: passed.map(str::to_owned).collect(),
+        said: format!("{said}\nit ended with {status}, and on its console stood:\n{console}"),
+    }
+}
+
+/// What process 1 does: with files of the machine, which it cannot change, but for `place`.
+fn script(place: &Path, modules: &[&str]) -> String {
+    let place = place.display();
+    let program = env::current_exe().expect("this program");
+    let (program, modules) = (program.display(), modules.join(" "));
+    // A page fault makes this kernel forget the parts of vector registers beyond SSE (see `without_xstate`),
+    // so the C library is not to use them.
+    let tunables =
+        "-AVX_Fast_Unaligned_Load,-AVX,-AVX2,-AVX512F,-AVX512BW,-AVX512VL,-XSAVE,-XSAVEC";
+    format!(
+        "#!/bin/sh
+        export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+        export GLIBC_TUNABLES=glibc.cpu.hwcaps={tunables}
+        export RUST_BACKTRACE=0 TMPDIR='{place}'
+        mount -t proc proc /proc
+        mount -t sysfs sysfs /sys
+        mount -t tmpfs tmpfs /run
+        mount -t hostfs -o '{place}' none '{place}'
+        cd '{place}'
+        mkdir -p root/lib/modules
+        ln -s {MODULES}/$(uname -r) root/lib/modules/
+        {{
+            # Without tunnels that nobody asked for in each namespace.
+            echo 2 >/proc/sys/net/core/fb_tunnels_only_for_init_net
+            for module in {modules}; do modprobe -d '{place}/root' $module; done
+            ip link set lo up
+            {INSIDE}=1 '{program}' --test-threads=1
+        }} >said 2>&1
+        sync
+        echo o >/proc/sysrq-trigger
+        read never\n"
+    )
+}
+
+fn command(boot: &Path) -> Command {
+    let mut command = tool::command("linux.uml");
+    command.args(["mem=256M", "root=/dev/root", "rootfstype=hostfs", "ro"]);
+    command.args([
+        "rootflags=/",
+        "con=null",
+        "con0=fd:0,fd:1",
+        "quiet",
+        "panic=1",
+    ]);
+    command.arg(format!("init={}", boot.display()));
+    command.args(["hostname=tapline-lab"]);
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null());
+    command.process_group(0);
+    end_with_thread(&mut command);
+    command
+}
+
+/// Runs `command` until it ends or is late; returns how it ended and what stood on its console.
+fn boot_and_wait(mut command: Command) -> (ExitStatus, String) {
+    without_xstate();
+    let mut child = command.spawn().expect("linux.uml begins");
+    let console = child.stdout.take().expect("its console");
+    // The end of the console is the end of all its processes.
+    let reader = thread::spawn(|| std::io::read_to_string(console));
+    if !has_ended(&child) {
+        let group = Pid::from_child(&child);
+        kill_process_group(group, Signal::KILL).expect("the late kernel is stopped");
+    }
+    let status = child.wait().expect("it has ended");
+    let console = reader.join().expect("the reader");
+    (status, console.unwrap_or_else(|error| error.to_string()))
+}
+
+fn has_ended(child: &Child) -> bool {
+    let pidfd = pidfd_open(Pid::from_child(child), PidfdFlags::empty()).expect("a descriptor");
+    poll(&mut [PollFd::new(&pidfd, PollFlags::IN)], Some(&DEADLINE)).expect("waited") == 1
+}
+
+/// Lets `PTRACE_GETREGSET` of `NT_X86_XSTATE` fail for this thread and its children.
+///
+/// User-mode-linux 6.1 has 2696 bytes for the extended state of a processor (`HOST_FP_SIZE`,
+/// arch/x86/um/user-offsets.c), and the kernel of a machine whose processor has more of it, such as AMX,
+/// refuses to set less than all (`xstateregs_set`, arch/x86/kernel/fpu/regset.c): process 1 would not start.
+/// Where the state cannot be read, user-mode-linux does with that of SSE (`arch_init_registers`,
+/// arch/x86/um/os-Linux/registers.c).
+fn without_xstate() {
+    /// ptrace(2) on x86-64.
+    const SYS_PTRACE: i64 = 101;
+    const PTRACE_GETREGSET: u64 = 0x4204;
+    const NT_X86_XSTATE: u64 = 0x202;
+    const EINVAL: u32 = 22;
+    let is = |argument, value| {
+        let (length, operator) = (SeccompCmpArgLen::Dword, SeccompCmpOp::Eq);
+        SeccompCondition::new(argument, length, operator, value).expect("a condition")
+    };
+    let rule = SeccompRule::new(vec![is(0, PTRACE_GETREGSET), is(2, NT_X86_XSTATE)]);
+    let filter = SeccompFilter::new(
+        BTreeMap::from([(SYS_PTRACE, vec![rule.expect("a rule")])]),
+        SeccompAction::Allow,
+        SeccompAction::Errno(EINVAL),
+        TargetArch::x86_64,
+    );
+    let program: BpfProgram = filter.expect("a filter").try_into().expect("a program");
+    apply_filter(&program).expect("the filter is set up");
+}

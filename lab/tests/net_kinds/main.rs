@@ -1,0 +1,45 @@
+//! Links of every kind: made by us and by iproute2 they are the same, to iproute2 and to us; the words of
+//! its command line mean to us what they mean to it; its JSON is ours.
+
+#[path = "../ip_json/mod.rs"]
+mod ip_json;
+
+mod bond;
+mod bridge;
+mod compare;
+mod phases;
+mod refusals;
+mod stacked;
+mod tunnels;
+
+use tapline_lab::uml;
+
+/// The modules of the kinds, in an order in which each finds what it needs.
+const MODULES: [&str; 20] = [
+    "8021q",
+    "bonding",
+    "bridge",
+    "dummy",
+    "fou",
+    "fou6",
+    "geneve",
+    "ifb",
+    "ip_gre",
+    "ip6_gre",
+    "ip6_tunnel",
+    "ipip",
+    "ipvlan",
+    "macvlan",
+    "macvtap",
+    "sit",
+    "tun",
+    "veth",
+    "vrf",
+    "vxlan",
+];
+
+/// Whether the test has been run under user-mode-linux, as it has on any machine but that.
+#[track_caller]
+fn has_run() -> bool {
+    uml::has_run(&MODULES)
+}

@@ -1,0 +1,120 @@
+//! What the kernel passes over when it makes a link is said again, and so is what it refuses then.
+
+use netlink::{AddrGenMode, Link, LinkKind, Veth};
+use tapline_lab::Host;
+
+use crate::compare::{host, ip, name, shown};
+use crate::has_run;
+
+#[test]
+fn all_that_is_said_of_a_new_link_holds() {
+    if has_run() {
+        return;
+    }
+    let host = host();
+    let mut netlink = host.netlink();
+    let wanted = Link::named(name("new0"))
+        .kind(LinkKind::Dummy)
+        .mtu(1400)
+        .group(5)
+        .txqlen(77)
+        .up(true)
+        .alias("what it is for".to_owned())
+        .alternative_names(vec![
+            "a-name-longer-than-fifteen".to_owned(),
+            "b".to_owned(),
+        ])
+        .address_mode(AddrGenMode::None);
+    netlink.add(&wanted).expect("made");
+    let told = netlink.link_named("b").expect("told");
+    assert!(netlink::Object::matches(&told, &wanted), "{told:#?}");
+    let shown = shown(&host, "new0");
+    assert_eq!(shown["ifalias"], "what it is for");
+    assert_eq!(shown["altnames"].as_array().map(Vec::len), Some(2));
+    assert_eq!(shown["inet6_addr_gen_mode"], "none");
+    assert_eq!(
+        (&shown["group"], &shown["txqlen"]),
+        (&"5".into(), &77.into())
+    );
+}
+
+#[test]
+fn alternative_names_come_and_go() {
+    if has_run() {
+        return;
+    }
+    let host = host();
+    let mut netlink = host.netlink();
+    let lower = || Link::named(name("lower0"));
+    let names =
+        |names: &[&str]| lower().alternative_names(names.iter().map(|&n| n.to_owned()).collect());
+    netlink.set(&names(&["one", "two"])).expect("added");
+    // Those that are there are no error.
+    netlink.set(&names(&["two", "three"])).expect("added");
+    netlink
+        .del_alternative_names(&names(&["one"]))
+        .expect("removed");
+    assert_eq!(
+        shown(&host, "lower0")["altnames"],
+        serde_json::json!(["two", "three"])
+    );
+    ip(&host, "link property del dev lower0 altname two");
+    let told = netlink.link_named("three").expect("told");
+    assert_eq!(told.alternative_names, Some(vec!["three".to_owned()]));
+    netlink.link_named("one").expect_err("it is gone");
+}
+
+#[test]
+fn both_ends_of_a_pair_are_up() {
+    if has_run() {
+        return;
+    }
+    let host = host();
+    let peer = Link::named(name("far0")).up(true).mtu(1300);
+    let pair = Link::named(name("near0")).up(true).kind(Veth::to(peer));
+    host.netlink().add(&pair).expect("made");
+    for end in ["near0", "far0"] {
+        assert_eq!(shown(&host, end)["operstate"], "UP");
+    }
+    assert_eq!(shown(&host, "far0")["mtu"], 1300);
+}
+
+#[test]
+fn a_link_is_made_in_another_namespace() {
+    if has_run() {
+        return;
+    }
+    let (here, there) = (host(), Host::new("there"));
+    let link = Link::named(name("new0"))
+        .kind(LinkKind::Dummy)
+        .in_namespace(there.namespace());
+    here.netlink().add(&link).expect("made");
+    there.netlink().link_named("new0").expect("it is there");
+    here.netlink()
+        .link_named("new0")
+        .expect_err("it is not here");
+}
+
+#[test]
+fn a_group_is_removed_at_once() {
+    if has_run() {
+        return;
+    }
+    let host = host();
+    let mut netlink = host.netlink();
+    for number in 0..100 {
+        let link = Link::named(name(&format!("many{number}")))
+            .kind(LinkKind::Dummy)
+            .group(9);
+        netlink.add(&link).expect("made");
+    }
+    netlink.del(&Link::new().group(9)).expect("removed");
+    let left: Vec<_> = netlink
+        .links()
+        .expect("links")
+        .items
+        .iter()
+        .map(|link| link.ifname().to_string())
+        .collect();
+    assert_eq!(left, ["lo", "lower0"]);
+}

@@ -1,0 +1,269 @@
+//! Neighbours are made as asked and shown by iproute2 as meant, and the other way round.
+
+mod witness;
+
+use std::net::IpAddr;
+
+use netlink::{Cause, Event, Family, IfIndex, MacAddress, Neigh, NeighState, RouteProtocol, Watch};
+use rustix::io::Errno;
+use serde_json::Value;
+use tapline_lab::Host;
+use witness::{flag, host, json, only, run, words};
+
+const MAC: MacAddress = MacAddress([2, 0, 0, 0, 0, 9]);
+
+fn ip(text: &str) -> IpAddr {
+    text.parse().expect("an address")
+}
+
+/// What `ip` shows of all neighbours, of a host without names for its links.
+fn shown(host: &Host) -> Vec<Value> {
+    let list = json(host, "ip neighbour show nud all");
+    let mut list = list.as_array().expect("a list").clone();
+    // Multicast, as links come up, is the kernel's own.
+    list.retain(|shown| shown["state"][0] != "NOARP");
+    list
+}
+
+#[test]
+fn a_neighbour_is_made_with_all_that_belongs_to_it() {
+    for (dst, router) in [("192.0.2.1", false), ("2001:db8::1", true)] {
+        let (host, a, _) = host();
+        let wanted = Neigh::on(a, ip(dst))
+            .lladdr(MAC.into())
+            .state(NeighState::Stale)
+            .extern_learn(true)
+            .router(router)
+            .protocol(RouteProtocol::Bgp);
+        let mut netlink = host.netlink();
+        netlink.add(&wanted).expect("added");
+        let list = json(&host, "ip neighbour show dev a");
+        let shown = only(&list);
+        assert_eq!(shown["dst"], dst);
+        assert_eq!(shown["lladdr"], MAC.to_string());
+        assert_eq!(shown["state"][0], "STALE");
+        assert_eq!(
+            (flag(shown, "extern_learn"), flag(shown, "router")),
+            (true, router)
+        );
+        assert_eq!(shown["protocol"], "bgp");
+        let told = netlink.get(&Neigh::on(a, ip(dst))).expect("told");
+        assert!(netlink::Object::matches(&told, &wanted), "{told:#?}");
+        netlink.del(&Neigh::on(a, ip(dst))).expect("removed");
+        let error = netlink.get(&Neigh::on(a, ip(dst))).expect_err("it is gone");
+        assert_eq!(error.errno(), Some(Errno::NOENT.raw_os_error()));
+    }
+}
+
+/// Each key that `ip` shows is in our JSON, with the same value; flags are `true` where `ip` has `null`.
+#[test]
+fn what_iproute2_makes_is_read_back_as_meant() {
+    let (host, a, _) = host();
+    for line in [
+        "ip neigh add 192.0.2.1 lladdr 02:00:00:00:00:01 dev a",
+        "ip neigh add 192.0.2.2 lladdr 02:00:00:00:00:02 dev a nud reachable extern_learn",
+        "ip neigh add 192.0.2.3 lladdr 02:00:00:00:00:03 dev b nud stale protocol static",
+        "ip neigh add 192.0.2.4 lladdr 02:00:00:00:00:04 dev b nud delay",
+        "ip neigh add 2001:db8::1 lladdr 02:00:00:00:00:05 dev a nud permanent router",
+        "ip neigh add 2001:db8::2 lladdr 02:00:00:00:00:06 dev a managed",
+    ] {
+        run(&host, line);
+    }
+    let listing = host.netlink().list(&Neigh::new()).expect("neighbours");
+    let mut ours = listing.items;
+    ours.retain(|neigh| neigh.state != Some(NeighState::Noarp));
+    let shown = shown(&host);
+    assert_eq!(ours.len(), shown.len());
+    assert_eq!(ours.len(), 6);
+    for shown in &shown {
+        let dst = shown["dst"].as_str().expect("a text");
+        let neigh = ours
+            .iter()
+            .find(|neigh| neigh.dst == Some(ip(dst)))
+            .expect(dst);
+        let json = serde_json::to_value(neigh).expect("JSON");
+        for (key, value) in shown.as_object().expect("an object") {
+            match key.as_str() {
+                "dev" => assert_eq!(*value, if neigh.dev == Some(a) { "a" } else { "b" }),
+                // Seconds go by between the two questions.
+                "used" | "confirmed" | "updated" | "probes" | "refcnt" => {
+                    assert!(json[key].is_u64())
+                }
+                _ if value.is_null() => assert_eq!(json[key], true, "{key} of {dst}"),
+                _ => assert_eq!(json[key], *value, "{key} of {dst}"),
+            }
+        }
+        let read: Neigh = serde_json::from_value(json).expect("our own JSON");
+        assert_eq!(read, *neigh);
+    }
+}
+
+#[test]
+fn the_words_of_ip_mean_the_same_here() {
+    for line in [
+        "192.0.2.1 lladdr 02:00:00:00:00:01 dev a",
+        "to 192.0.2.1 lladdr 02:00:00:00:00:01 nud noarp dev a",
+        "192.0.2.1 dev a lladdr 02:00:00:00:00:01 nud stale extern_learn protocol 9",
+        "2001:db8::1 lladdr 02:00:00:00:00:05 dev b nud permanent router",
+        "proxy 2001:db8::7 dev a",
+        "proxy 192.0.2.9 dev b",
+    ] {
+        let ((theirs, ..), (ours, ..)) = (host(), host());
+        run(&theirs, &format!("ip neighbour add {line}"));
+        let read: Neigh = words(&ours, line);
+        ours.netlink().add(&read).expect(line);
+        let question = match read.proxy {
+            Some(true) => "ip neighbour show proxy",
+            _ => "ip neighbour show nud permanent nud noarp nud stale to 0/0",
+        };
+        let [theirs, shown] = [&theirs, &ours].map(|host| {
+            let mut list = json(
+                host,
+                if read.dst.is_some_and(|dst| dst.is_ipv6()) && read.proxy.is_none() {
+                    "ip -6 neighbour show nud permanent"
+                } else {
+                    question
+                },
+            );
+            for shown in list.as_array_mut().expect("a list") {
+                let shown = shown.as_object_mut().expect("an object");
+                for moment in ["used", "confirmed", "updated", "refcnt"] {
+                    shown.remove(moment);
+                }
+            }
+            list
+        });
+        assert_eq!(theirs, shown, "{line}");
+        assert_eq!(theirs.as_array().map(Vec::len), Some(1), "{line}");
+        let again: Neigh = words(&ours, &witness::shown(&ours, &read));
+        assert_eq!(again, read, "{line}");
+    }
+}
+
+#[test]
+fn verbs_and_filters_do_what_they_say() {
+    let (host, a, b) = host();
+    let mut netlink = host.netlink();
+    let one = Neigh::on(a, ip("192.0.2.1")).lladdr(MAC.into());
+    netlink.add(&one).expect("added");
+    let error = netlink.add(&one).expect_err("it is there");
+    assert_eq!(error.errno(), Some(Errno::EXIST.raw_os_error()));
+    let other = MacAddress([2, 0, 0, 0, 0, 8]);
+    netlink
+        .replace(&one.clone().lladdr(other.into()))
+        .expect("replaced");
+    let list = json(&host, "ip neighbour show dev a");
+    assert_eq!(only(&list)["lladdr"], other.to_string());
+    netlink
+        .set(&one.clone().state(NeighState::Reachable))
+        .expect("changed");
+    let list = json(&host, "ip neighbour show dev a");
+    assert_eq!(
+        (
+            only(&list)["state"][0].as_str(),
+            only(&list)["lladdr"].as_str()
+        ),
+        (Some("REACHABLE"), Some("02:00:00:00:00:09"))
+    );
+    let absent = Neigh::on(b, ip("192.0.2.1")).lladdr(MAC.into());
+    let error = netlink.set(&absent).expect_err("there is none to change");
+    assert_eq!(error.errno(), Some(Errno::NOENT.raw_os_error()));
+    netlink
+        .add(&Neigh::on(b, ip("2001:db8::1")).lladdr(MAC.into()))
+        .expect("added");
+    netlink
+        .add(&Neigh::on(b, ip("2001:db8::2")).proxy(true))
+        .expect("added");
+    let list = |filter: Neigh| {
+        let mut items = host.netlink().list(&filter).expect("a list").items;
+        items.retain(|neigh| neigh.state != Some(NeighState::Noarp));
+        items
+            .into_iter()
+            .filter_map(|neigh| neigh.dst)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(list(Neigh::new().dev(a)), [ip("192.0.2.1")]);
+    assert_eq!(list(Neigh::new().dev(b)), [ip("2001:db8::1")]);
+    assert_eq!(list(Neigh::new().family(Family::V6)), [ip("2001:db8::1")]);
+    assert_eq!(
+        list(Neigh::new().state(NeighState::Reachable)),
+        [ip("192.0.2.1")]
+    );
+    assert_eq!(list(Neigh::new().proxy(true)), [ip("2001:db8::2")]);
+    let proxy = Neigh::on(b, ip("2001:db8::2")).proxy(true);
+    assert_eq!(netlink.get(&proxy).expect("told").proxy, Some(true));
+    netlink.del(&proxy).expect("removed");
+    assert_eq!(list(Neigh::new().proxy(true)), [] as [IpAddr; 0]);
+    assert_eq!(list(Neigh::new().dev(IfIndex(4711))), [] as [IpAddr; 0]);
+    run(&host, "ip link add br0 type bridge");
+    run(&host, "ip link set dev a master br0");
+    let bridge = netlink.link_named("br0").expect("told").ifindex();
+    assert_eq!(list(Neigh::new().master(bridge)), [ip("192.0.2.1")]);
+}
+
+#[test]
+fn what_cannot_be_said_is_not_sent_and_refusals_have_a_place() {
+    let (host, a, _) = host();
+    let mut netlink = host.netlink();
+    let one = || Neigh::on(a, ip("192.0.2.1")).lladdr(MAC.into());
+    for (neigh, reason) in [
+        (Neigh::new().dev(a), "no address is given"),
+        (
+            Neigh::new().dst(ip("::1")),
+            "no interface is given for the neighbour",
+        ),
+        (
+            one().family(Family::V6),
+            "192.0.2.1 is not of the family given",
+        ),
+        (
+            one().proxy(true),
+            "a proxy has no hardware address but the interface's",
+        ),
+        (one().master(a), "master is for questions"),
+    ] {
+        let error = netlink.add(&neigh).expect_err(reason);
+        assert!(
+            matches!(&error.cause, Cause::Unfit(unfit) if unfit.reason == reason),
+            "{error:?}"
+        );
+    }
+    let short = netlink::HardwareAddress::new(&[1, 2, 3]);
+    let error = netlink
+        .add(&one().lladdr(short))
+        .expect_err("an address of 3 bytes");
+    assert_eq!(
+        error.to_string(),
+        "cannot add neighbour 192.0.2.1 on link 3 (Invalid link address)"
+    );
+    let error = netlink
+        .add(&one().dev(IfIndex(4711)))
+        .expect_err("no such link");
+    assert_eq!(error.errno(), Some(Errno::NODEV.raw_os_error()));
+}
+
+#[test]
+fn neighbours_are_watched() {
+    let (host, a, _) = host();
+    let filter = Neigh::new().dev(a).family(Family::V4);
+    let mut watch = host.run(|| Watch::open(filter)).expect("a watch");
+    let mut netlink = host.netlink();
+    let one = Neigh::on(a, ip("192.0.2.1")).lladdr(MAC.into());
+    netlink.add(&one).expect("added");
+    netlink
+        .set(&one.clone().state(NeighState::Stale))
+        .expect("changed");
+    netlink.del(&one).expect("removed");
+    let mut states = Vec::new();
+    let mut is_gone = false;
+    while let Some(event) = watch.next_event().expect("events") {
+        match event {
+            Event::Added(neigh) | Event::Changed { after: neigh, .. } => states.extend(neigh.state),
+            Event::Removed(neigh) => is_gone = neigh.dst == one.dst,
+            _ => {}
+        }
+    }
+    // The kernel tells of a neighbour as failed before it tells that it is gone.
+    let told = [NeighState::Permanent, NeighState::Stale];
+    assert_eq!((&states[..2], is_gone), (&told[..], true));
+}

@@ -1,0 +1,289 @@
+//! VLANs of bridge ports are made as asked and shown by bridge(8) as meant, and the other way round. The
+//! kernel needs `CONFIG_BRIDGE_VLAN_FILTERING`.
+
+mod witness;
+
+use netlink::{
+    Bridge, Cause, Event, Fdb, FdbFlags, FdbState, IfIndex, Link, MacAddress, Mdb, MdbGroup,
+    MdbState, PortState, PortVlan, PortVlanFlags, VlanStatistics, Watch,
+};
+use serde_json::{Value, json as value};
+use tapline_lab::{Host, skip, uml};
+use witness::{name, plain_json, run, words};
+
+#[test]
+fn vlans_of_ports_as_bridge_shows_them() {
+    if skip::without(&uml::USER_MODE_LINUX) {
+        return;
+    }
+    uml::run(&["bridge", "veth"]);
+}
+
+/// A host with a bridge `br0`, which filters and has no VLAN by itself, and its port `a`.
+#[track_caller]
+fn host() -> (Host, IfIndex, IfIndex) {
+    let (host, a, _) = witness::host();
+    let bridge = Bridge::new().vlan_filtering(true).vlan_default_pvid(0);
+    let mut netlink = host.netlink();
+    let bridge = netlink
+        .create(&Link::named(name("br0")).kind(bridge))
+        .expect("a bridge");
+    run(&host, "ip link set dev a master br0");
+    (host, bridge.ifindex(), a)
+}
+
+/// The VLANs that `bridge` shows of `dev`.
+#[track_caller]
+fn shown(host: &Host, dev: &str) -> Vec<Value> {
+    let all = plain_json(host, "bridge -compressvlans vlan show");
+    let ports = all.as_array().expect("a list");
+    let port = ports.iter().find(|port| port["ifname"] == dev);
+    let vlans = port.map_or(Vec::new(), |port| {
+        port["vlans"].as_array().expect("a list").clone()
+    });
+    vlans.into_iter().map(without_empty_flags).collect()
+}
+
+/// `bridge` shows VLANs without flags either way.
+fn without_empty_flags(mut vlan: Value) -> Value {
+    if vlan["flags"] == value!([]) {
+        vlan.as_object_mut().expect("an object").remove("flags");
+    }
+    vlan
+}
+
+/// Our JSON, as far as `bridge vlan show` has it.
+fn ours(host: &Host, dev: IfIndex) -> Vec<Value> {
+    let listing = host
+        .netlink()
+        .list(&PortVlan::new().dev(dev))
+        .expect("VLANs");
+    let json = listing.items.iter().map(|vlan| {
+        let mut json = serde_json::to_value(vlan).expect("JSON");
+        let object = json.as_object_mut().expect("an object");
+        for key in ["dev", "state", "mcast_router"] {
+            object.remove(key);
+        }
+        without_empty_flags(json)
+    });
+    json.collect()
+}
+
+#[test]
+#[ignore = "runs under user-mode-linux"]
+fn a_range_is_made_in_one_message() {
+    let (host, bridge, a) = host();
+    let mut netlink = host.netlink();
+    netlink
+        .add(&PortVlan::range(a, 10..=20).flags(PortVlanFlags::UNTAGGED))
+        .expect("added");
+    netlink
+        .add(&PortVlan::on(a, 7).flags(PortVlanFlags::PVID | PortVlanFlags::UNTAGGED))
+        .expect("added");
+    netlink.add(&PortVlan::on(a, 300)).expect("added");
+    netlink
+        .add(&PortVlan::on(bridge, 10).own(true))
+        .expect("added to the bridge itself");
+    assert_eq!(
+        shown(&host, "a"),
+        [
+            value!({"vlan": 7, "flags": ["PVID", "Egress Untagged"]}),
+            value!({"vlan": 10, "vlanEnd": 20, "flags": ["Egress Untagged"]}),
+            value!({"vlan": 300}),
+        ]
+    );
+    assert_eq!(shown(&host, "a"), ours(&host, a));
+    assert_eq!(shown(&host, "br0"), ours(&host, bridge));
+    assert_eq!(shown(&host, "br0").len(), 1);
+    let within = netlink.get(&PortVlan::on(a, 15)).expect("told");
+    assert_eq!((within.vlan, within.vlan_end), (Some(10), Some(20)));
+    assert!(netlink.get(&PortVlan::on(a, 7)).expect("told").is_pvid());
+    netlink
+        .add(&PortVlan::on(a, 7))
+        .expect("its flags are gone");
+    assert!(!netlink.get(&PortVlan::on(a, 7)).expect("told").is_pvid());
+    netlink.del(&PortVlan::range(a, 12..=20)).expect("removed");
+    netlink.del(&PortVlan::on(a, 300)).expect("removed");
+    assert_eq!(
+        shown(&host, "a"),
+        [
+            value!({"vlan": 7}),
+            value!({"vlan": 10, "vlanEnd": 11, "flags": ["Egress Untagged"]})
+        ]
+    );
+    assert!(matches!(
+        netlink.get(&PortVlan::on(a, 300)).expect_err("gone").cause,
+        Cause::Absent
+    ));
+}
+
+#[test]
+#[ignore = "runs under user-mode-linux"]
+fn options_of_vlans_are_set_and_told() {
+    let (host, _, a) = host();
+    let mut netlink = host.netlink();
+    netlink.add(&PortVlan::range(a, 10..=20)).expect("added");
+    netlink
+        .set(&PortVlan::range(a, 12..=13).state(PortState::Blocking))
+        .expect("set");
+    let all = plain_json(&host, "bridge -d vlan show");
+    let states: Vec<_> = (all[0]["vlans"].as_array().expect("a list").iter())
+        .map(|shown| (shown["vlan"].clone(), shown["state"].clone()))
+        .collect();
+    assert_eq!(
+        states,
+        [
+            (value!(10), value!("forwarding")),
+            (value!(12), value!("blocking")),
+            (value!(14), value!("forwarding"))
+        ]
+    );
+    let blocked = PortVlan::new().dev(a).state(PortState::Blocking);
+    let told = netlink.list(&blocked).expect("told").items;
+    assert_eq!(told.len(), 1);
+    assert_eq!((told[0].vlan, told[0].vlan_end), (Some(12), Some(13)));
+    let counted = PortVlan::new().dev(a).statistics(VlanStatistics::new());
+    let told = netlink.list(&counted).expect("told").items;
+    assert!(told.iter().all(|vlan| {
+        vlan.statistics
+            .as_ref()
+            .is_some_and(|counts| counts.rx_packets == Some(0))
+    }));
+    let error = netlink
+        .set(&PortVlan::on(a, 99).state(PortState::Blocking))
+        .expect_err("there is none");
+    assert_eq!(
+        error.errno(),
+        Some(rustix::io::Errno::NOENT.raw_os_error()),
+        "{error}"
+    );
+}
+
+#[test]
+#[ignore = "runs under user-mode-linux"]
+fn what_bridge_makes_is_read_back_and_its_words_mean_the_same() {
+    for line in [
+        "dev a vid 10",
+        "dev a vid 10-20",
+        "dev a vid 10-20 untagged",
+        "dev a vid 30 pvid untagged master",
+        "dev br0 vid 30 pvid self",
+    ] {
+        let ((theirs, their_bridge, their_port), (ours_host, ..)) = (host(), host());
+        run(&theirs, &format!("bridge vlan add {line}"));
+        assert_eq!(shown(&theirs, "a"), ours(&theirs, their_port), "{line}");
+        assert_eq!(shown(&theirs, "br0"), ours(&theirs, their_bridge), "{line}");
+        let read: PortVlan = words(&ours_host, line);
+        ours_host.netlink().add(&read).expect(line);
+        for dev in ["a", "br0"] {
+            assert_eq!(shown(&theirs, dev), shown(&ours_host, dev), "{line}");
+        }
+        let again: PortVlan = words(&ours_host, &witness::shown(&ours_host, &read));
+        assert_eq!(again, read, "{line}");
+        ours_host.netlink().del(&read).expect("removed");
+        assert_eq!(shown(&ours_host, "a"), [] as [Value; 0]);
+    }
+}
+
+/// The text is that of br_process_vlan_info, net/bridge/br_netlink.c.
+#[test]
+fn vlans_are_refused_with_a_reason() {
+    let (host, a, _) = witness::host();
+    let mut netlink = host.netlink();
+    for (vlan, reason) in [
+        (PortVlan::new().dev(a), "no VLAN is given"),
+        (PortVlan::new().vlan(3), "no port is given for the VLAN"),
+        (PortVlan::on(a, 5000), "VLAN 5000 is not of 1 to 4094"),
+        (PortVlan::on(a, 0), "VLAN 0 is not of 1 to 4094"),
+        (
+            PortVlan::range(a, 3..=4095),
+            "VLAN 4095 is not of 1 to 4094",
+        ),
+        (PortVlan::on(a, 3).vlan_end(2), "VLAN 2 is before 3"),
+        (
+            PortVlan::range(a, 3..=4).flags(PortVlanFlags::PVID),
+            "packets without a tag belong to one VLAN: pvid is not for several",
+        ),
+        (
+            PortVlan::on(a, 3).state(PortState::Blocking),
+            "options of a VLAN are set when it is there",
+        ),
+    ] {
+        let error = netlink.add(&vlan).expect_err(reason);
+        assert!(
+            matches!(&error.cause, Cause::Unfit(unfit) if unfit.reason == reason),
+            "{error:?}"
+        );
+    }
+    // It is no port of a bridge.
+    let error = netlink.add(&PortVlan::on(a, 3)).expect_err("no port");
+    assert_eq!(
+        error.errno(),
+        Some(rustix::io::Errno::OPNOTSUPP.raw_os_error()),
+        "{error}"
+    );
+    assert_eq!(error.to_string(), format!("cannot add VLAN 3 of link {a}"));
+}
+
+#[test]
+#[ignore = "runs under user-mode-linux"]
+fn vlans_are_watched() {
+    let (host, _, a) = host();
+    let mut watch = host
+        .run(|| Watch::open(PortVlan::new().dev(a)))
+        .expect("a watch");
+    let mut netlink = host.netlink();
+    netlink.add(&PortVlan::on(a, 10)).expect("added");
+    netlink.del(&PortVlan::on(a, 10)).expect("removed");
+    let mut events = Vec::new();
+    while let Some(event) = watch.next_event().expect("events") {
+        events.push(match event {
+            Event::Added(vlan) => ("added", vlan.vlan),
+            Event::Removed(vlan) => ("removed", vlan.vlan),
+            _ => ("other", None),
+        });
+    }
+    assert_eq!(events, [("added", Some(10)), ("removed", Some(10))]);
+}
+
+#[test]
+#[ignore = "runs under user-mode-linux"]
+fn groups_and_addresses_belong_to_a_vlan() {
+    let (host, bridge, a) = host();
+    run(&host, "ip link set dev br0 up");
+    let mut netlink = host.netlink();
+    netlink.add(&PortVlan::on(a, 10)).expect("added");
+    let mac = MacAddress([2, 0, 0, 0, 0, 9]);
+    let entry = Fdb::on(a, mac)
+        .vlan(10)
+        .flags(FdbFlags::MASTER)
+        .state(FdbState::Static);
+    netlink.add(&entry).expect("added");
+    let all = plain_json(&host, "bridge fdb show brport a");
+    let found = all
+        .as_array()
+        .expect("a list")
+        .iter()
+        .find(|shown| shown["mac"] == mac.to_string());
+    assert_eq!(found.expect("shown")["vlan"], 10);
+    assert_eq!(netlink.get(&entry).expect("told").vlan, Some(10));
+    netlink.del(&entry).expect("removed");
+    let group: MdbGroup = "239.1.1.1".parse().expect("a group");
+    let wanted = Mdb::on(bridge, a, group).vid(10).state(MdbState::Permanent);
+    netlink.add(&wanted).expect("added");
+    let all = plain_json(&host, "bridge mdb show");
+    let found = all[0]["mdb"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .find(|shown| shown["grp"] == "239.1.1.1");
+    assert_eq!(found.expect("shown")["vid"], 10);
+    assert_eq!(netlink.get(&wanted).expect("told").vid, Some(10));
+    netlink.del(&wanted).expect("removed");
+    let error = netlink.add(&entry.vlan(11)).expect_err("no such VLAN");
+    assert_eq!(
+        error.errno(),
+        Some(rustix::io::Errno::INVAL.raw_os_error()),
+        "{error}"
+    );
+}
