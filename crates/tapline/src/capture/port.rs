@@ -58,7 +58,7 @@ impl Port {
             let link = name.to_owned();
             return Err(CaptureError::LinkDown { link });
         }
-        let kind = found.as_ref().and_then(|link| link.kind.as_deref());
+        let kind = found.as_ref().and_then(|link| link.kind_name());
         let attached = Attached::open(name, kind, wanted, options)?;
         let at_start = found.and_then(|link| link.statistics);
         let counters = Arc::new(Counters::begin());
