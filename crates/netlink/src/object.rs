@@ -148,6 +148,16 @@ pub trait Object: Clone + fmt::Debug + Default + PartialEq + Send + Sync + 'stat
         self == other
     }
 
+    /// Whether it may be there still, or in part, when `gone` of the same key is told to be no more.
+    fn outlives(&self, _gone: &Self) -> bool {
+        false
+    }
+
+    /// Whether a notification of another kind may mean that some went without a word.
+    fn is_upset_by(_message: Message<'_>) -> bool {
+        false
+    }
+
     /// Whether the refusal of a question for all says no more than that there are none.
     fn is_none(_refusal: &Refusal) -> bool {
         false

@@ -48,7 +48,8 @@ pub struct Watch<O: Object> {
     filter: O,
     known: HashMap<O::Key, O>,
     pending: VecDeque<Event<O>>,
-    /// The last list was not whole: it is asked for again when there is nothing else to tell.
+    /// The last list was not whole, or more may have changed than was told: it is asked for again when there is
+    /// nothing else to tell.
     unsure: bool,
 }
 
@@ -139,9 +140,13 @@ impl<O: Object> Watch<O> {
             filter,
             known,
             pending,
+            unsure,
             ..
         } = self;
-        notifications.receive(Wait::No, |message| note(message, filter, known, pending))
+        notifications.receive(Wait::No, |message| {
+            *unsure |= note(message, filter, known, pending)?;
+            Ok(())
+        })
     }
 
     /// Throws away what was queued before the overrun: it is older than the list to come, and what
@@ -187,17 +192,19 @@ impl<O: Object> Watch<O> {
     }
 }
 
-/// What a notification says, as events, and notes it among what is `known`.
+/// What a notification says, as events, and notes it among what is `known`; true when more may have changed
+/// than it says.
 fn note<O: Object>(
     message: Message<'_>,
     filter: &O,
     known: &mut HashMap<O::Key, O>,
     pending: &mut VecDeque<Event<O>>,
-) -> Result<(), Malformed> {
+) -> Result<bool, Malformed> {
     let is_new = message.kind == O::MESSAGES.new;
     if !is_new && message.kind != O::MESSAGES.del {
-        return Ok(());
+        return Ok(O::is_upset_by(message));
     }
+    let mut doubt = false;
     O::parse_each(message.body, |object| {
         let Some(key) = object.key() else { return };
         pending.extend(if is_new && object.matches(filter) {
@@ -208,11 +215,15 @@ fn note<O: Object>(
                 },
                 None => Event::Added(object),
             })
+        } else if !is_new && known.get(&key).is_some_and(|known| known.outlives(&object)) {
+            doubt = true;
+            None
         } else {
             // It is gone, or is no longer like the filter.
             known.remove(&key).map(Event::Removed)
         });
-    })
+    })?;
+    Ok(doubt)
 }
 
 fn about<O: Object>(filter: &O) -> impl FnOnce(Cause) -> NetlinkError + use<O> {

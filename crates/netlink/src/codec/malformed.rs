@@ -36,7 +36,7 @@ pub(crate) fn split<'a, const N: usize>(
     bytes: &'a [u8],
 ) -> Result<(&'a [u8; N], &'a [u8]), Malformed> {
     let have = bytes.len();
-    bytes.split_first_chunk().ok_or_else(|| Malformed {
+    bytes.split_first_chunk().ok_or(Malformed {
         layer,
         at,
         need: N,

@@ -1,9 +1,9 @@
 //! Nexthops in the words of `ip nexthop`.
 
-use super::Nexthop;
+use super::{Nexthop, ResilientArgs};
 use crate::addr::Scope;
 use crate::route::{Detail, Encap, RouteProtocol, show_gateway};
-use crate::table::{BadWord, Lookup, Table, Word, Words};
+use crate::table::{BadWord, Lookup, Table, Word, Words, push};
 
 impl Nexthop {
     /// Reads `id ID [WORD VALUE]…`, the words behind `ip nexthop add`.
@@ -39,7 +39,7 @@ impl Nexthop {
             _ => {
                 let mut args = self.resilient_args.take().unwrap_or_default();
                 let known = args.word(word, words)?;
-                self.resilient_args = (*args != Default::default()).then_some(args);
+                self.resilient_args = (*args != ResilientArgs::default()).then_some(args);
                 return Ok(known);
             }
         }
@@ -51,30 +51,33 @@ impl Nexthop {
         let all = detail == Detail::All;
         let mut line = String::new();
         if let Some(id) = self.id {
-            line += &format!("id {id}");
+            push(&mut line, format_args!("id {id}"));
         }
         if let Some(group) = &self.group {
-            line += &format!(" group {}", group.write(lookup));
+            push(&mut line, format_args!(" group {}", group.write(lookup)));
         }
         if let Some(kind) = self.group_type {
-            line += &format!(" type {kind}");
+            push(&mut line, format_args!(" type {kind}"));
         }
         if let Some(args) = &self.resilient_args {
             args.show(lookup, &mut |word, value| {
-                line += &format!(" {word} {value}")
+                push(&mut line, format_args!(" {word} {value}"));
             });
             let since = args.unbalanced_time.unwrap_or_default();
-            line += &format!(" unbalanced_time {}", since.write(lookup));
+            push(
+                &mut line,
+                format_args!(" unbalanced_time {}", since.write(lookup)),
+            );
         }
         if let Some(encap) = &self.encap {
-            line += &format!(" encap {}", encap.line(lookup));
+            push(&mut line, format_args!(" encap {}", encap.line(lookup)));
         }
         line += &show_gateway(self.gateway, None);
         if let Some(dev) = self.dev {
-            line += &format!(" dev {}", dev.write(lookup));
+            push(&mut line, format_args!(" dev {}", dev.write(lookup)));
         }
         if let Some(scope) = self.scope.filter(|it| all || *it != Scope::Global) {
-            line += &format!(" scope {scope}");
+            push(&mut line, format_args!(" scope {scope}"));
         }
         if self.blackhole == Some(true) {
             line += " blackhole";
@@ -83,10 +86,10 @@ impl Nexthop {
             .protocol
             .filter(|it| all || *it != RouteProtocol::Unspec);
         if let Some(protocol) = protocol {
-            line += &format!(" proto {protocol}");
+            push(&mut line, format_args!(" proto {protocol}"));
         }
         for flag in self.flags.unwrap_or_default().names() {
-            line += &format!(" {flag}");
+            push(&mut line, format_args!(" {flag}"));
         }
         if self.fdb == Some(true) {
             line += " fdb";

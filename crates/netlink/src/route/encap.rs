@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::Seg6Encap;
 use crate::codec::{Attribute, Malformed, Request, attributes as read_attributes};
 use crate::table::{
-    BadWord, Be, Code, Entry, Lookup, Native, Shape, Table, Word, Words, attributes, whole,
+    BadWord, Be, Code, Entry, Lookup, Native, Shape, Table, Word, Words, attributes, push, whole,
 };
 use crate::uapi::{
     LWTUNNEL_ENCAP_IP, LWTUNNEL_ENCAP_IP6, LWTUNNEL_ENCAP_MPLS, LWTUNNEL_ENCAP_SEG6,
@@ -173,7 +173,7 @@ fn read_table<T: Table>(mut table: T, words: &mut Words<'_>) -> Result<T, BadWor
 fn line<T: Table>(table: &T, lookup: &mut dyn Lookup) -> String {
     let mut line = String::new();
     table.show(lookup, &mut |word, value| {
-        line += &format!(" {word} {value}")
+        push(&mut line, format_args!(" {word} {value}"));
     });
     line
 }

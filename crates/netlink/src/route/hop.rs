@@ -4,7 +4,7 @@ use super::{Encap, EncapCode, RouteFlags, Via};
 use crate::codec::{Attribute, Malformed, Request, attributes as read_attributes, split};
 use crate::interface::IfIndex;
 use crate::prefix::Family;
-use crate::table::{BadWord, Code, Lookup, Shape, Table, Word, Words, attributes};
+use crate::table::{BadWord, Code, Lookup, Shape, Table, Word, Words, attributes, push};
 use crate::uapi::RTA_ENCAP_TYPE;
 
 attributes! {
@@ -121,15 +121,15 @@ impl Hop {
     pub(super) fn line(&self, lookup: &mut dyn Lookup) -> String {
         let mut line = String::new();
         if let Some(encap) = &self.encap {
-            line += &format!(" encap {} ", encap.line(lookup));
+            push(&mut line, format_args!(" encap {} ", encap.line(lookup)));
         }
         line += &show_gateway(self.gateway, self.via);
         if let Some(dev) = self.dev {
-            line += &format!(" dev {}", dev.write(lookup));
+            push(&mut line, format_args!(" dev {}", dev.write(lookup)));
         }
-        line += &format!(" weight {}", self.share());
+        push(&mut line, format_args!(" weight {}", self.share()));
         for flag in self.flags.unwrap_or_default().names() {
-            line += &format!(" {flag}");
+            push(&mut line, format_args!(" {flag}"));
         }
         line
     }

@@ -1,9 +1,11 @@
-use super::{Route, RouteTable};
-use crate::prefix::Prefix;
+use super::{Route, RouteProtocol, RouteTable};
+use crate::interface::IfIndex;
+use crate::prefix::{Family, Prefix};
 
 /// What tells a route from others: the kernel puts one in the place of another of the same.
 ///
-/// Several routes may share it, made by [`append`](crate::Netlink::append) or by the kernel itself.
+/// Several routes may share it, made by [`append`](crate::Netlink::append): of those a watch knows one, but for
+/// next hops of IPv6, which are one route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct RouteKey {
@@ -17,17 +19,24 @@ pub struct RouteKey {
     pub tos: u8,
     /// Its metric; 0 is the best.
     pub metric: u32,
+    /// The link, of routes that stay on it and stand beside those by other links: in IPv6 all, in IPv4 those
+    /// that the kernel makes.
+    pub dev: Option<IfIndex>,
 }
 
 impl Route {
     /// What tells it from others; `None` without a destination.
     pub fn route_key(&self) -> Option<RouteKey> {
+        let dst = self.destination()?;
+        let has_hop = self.gateway.is_some() || self.nexthops.is_some() || self.nhid.is_some();
+        let is_beside = dst.family() == Family::V6 || self.protocol == Some(RouteProtocol::Kernel);
         Some(RouteKey {
             table: self.table.unwrap_or(RouteTable::Main),
-            dst: self.destination()?,
+            dst,
             src: self.src,
             tos: self.tos.unwrap_or_default(),
             metric: self.metric.unwrap_or_default(),
+            dev: self.dev.filter(|_| is_beside && !has_hop),
         })
     }
 }

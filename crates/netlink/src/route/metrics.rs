@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{RouteFeatures, RouteLocks};
 use crate::codec::{Attribute, Malformed, Request};
-use crate::table::{BadWord, Code, Lookup, Native, Shape, Table, Word, Words, attributes};
+use crate::table::{BadWord, Code, Lookup, Native, Shape, Table, Word, Words, attributes, push};
 
 attributes! {
     /// What TCP and IP assume of the way to a destination (`RTA_METRICS`).
@@ -141,7 +141,10 @@ impl Metrics {
         let lock = self.lock.unwrap_or_default().0;
         self.show(lookup, &mut |word, value| {
             let locked = RouteLocks::named(word).is_some_and(|RouteLocks(bit)| lock & bit != 0);
-            line += &format!(" {word} {}{value}", if locked { "lock " } else { "" });
+            push(
+                &mut line,
+                format_args!(" {word} {}{value}", if locked { "lock " } else { "" }),
+            );
         });
         line
     }

@@ -180,5 +180,5 @@ fn prefix(family: Family, len: u8, attribute: Attribute<'_>) -> Result<Prefix, M
 fn expires(attribute: Attribute<'_>) -> Result<Option<u32>, Malformed> {
     let [.., e0, e1, e2, e3] = attribute.array::<12>()?;
     let left = i32::from_ne_bytes([e0, e1, e2, e3]);
-    Ok((left != 0).then_some(left.max(0) as u32 / 100))
+    Ok((left != 0).then_some(left.max(0).cast_unsigned() / 100))
 }

@@ -2,7 +2,8 @@
 
 use super::{Route, RouteProtocol, RouteTable, RouteType, show_gateway};
 use crate::addr::Scope;
-use crate::table::{Lookup, Word};
+use crate::prefix::Prefix;
+use crate::table::{Lookup, Word, push};
 
 /// How much is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,15 +20,15 @@ impl Route {
         let all = detail == Detail::All;
         let mut line = String::new();
         if let Some(kind) = self.kind.filter(|kind| all || *kind != RouteType::Unicast) {
-            line += &format!("{kind} ");
+            push(&mut line, format_args!("{kind} "));
         }
-        line += &self.dst.map(|dst| dst.shown()).unwrap_or_default();
+        line += &self.dst.map(Prefix::shown).unwrap_or_default();
         let mut put = |word: &str, value: Option<String>| {
             if let Some(value) = value {
-                line += &format!(" {word} {value}");
+                push(&mut line, format_args!(" {word} {value}"));
             }
         };
-        put("from", self.src.map(|src| src.shown()));
+        put("from", self.src.map(Prefix::shown));
         put("tos", self.tos.map(|tos| format!("{tos:#04x}")));
         put("nhid", self.nhid.map(|id| id.to_string()));
         let encap = self.encap.as_ref();
@@ -35,7 +36,7 @@ impl Route {
         line += &show_gateway(self.gateway, self.via);
         let mut put = |word: &str, value: Option<String>| {
             if let Some(value) = value {
-                line += &format!(" {word} {value}");
+                push(&mut line, format_args!(" {word} {value}"));
             }
         };
         put("dev", self.dev.map(|dev| dev.write(lookup)));
@@ -49,22 +50,22 @@ impl Route {
         put("src", self.prefsrc.map(|ip| ip.to_string()));
         put("metric", self.metric.map(|metric| metric.to_string()));
         for flag in self.flags.unwrap_or_default().names() {
-            line += &format!(" {flag}");
+            push(&mut line, format_args!(" {flag}"));
         }
         if let Some(seconds) = self.expires {
-            line += &format!(" expires {seconds}sec");
+            push(&mut line, format_args!(" expires {seconds}sec"));
         }
         if let Some(metrics) = &self.metrics {
             line += &metrics.line(lookup);
         }
         if let Some(iif) = self.iif {
-            line += &format!(" iif {}", iif.write(lookup));
+            push(&mut line, format_args!(" iif {}", iif.write(lookup)));
         }
         if let Some(pref) = self.pref {
-            line += &format!(" pref {pref}");
+            push(&mut line, format_args!(" pref {pref}"));
         }
         for hop in self.nexthops.iter().flatten() {
-            line += &format!("\n\tnexthop{}", hop.line(lookup));
+            push(&mut line, format_args!("\n\tnexthop{}", hop.line(lookup)));
         }
         line
     }

@@ -3,14 +3,15 @@
 use super::header::Header;
 use super::{Route, RouteKey, RouteProtocol, RouteTable, RouteType};
 use crate::addr::Scope;
-use crate::codec::{Malformed, Refusal, Request};
+use crate::codec::{Malformed, Message, Refusal, Request};
 use crate::error::Subject;
 use crate::object::{Messages, Object, Unfit, Verb};
 use crate::prefix::{Family, Prefix};
 use crate::table::{Entry, Shape, Table};
 use crate::uapi::{
-    RTA_DST, RTA_OIF, RTA_SRC, RTA_TABLE, RTM_DELROUTE, RTM_GETROUTE, RTM_NEWROUTE,
-    RTNLGRP_IPV4_ROUTE, RTNLGRP_IPV6_ROUTE,
+    IFF_UP, RTA_DST, RTA_OIF, RTA_SRC, RTA_TABLE, RTM_DELADDR, RTM_DELLINK, RTM_DELNEXTHOP,
+    RTM_DELROUTE, RTM_GETROUTE, RTM_NEWLINK, RTM_NEWROUTE, RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV4_ROUTE,
+    RTNLGRP_IPV6_ROUTE, RTNLGRP_LINK, RTNLGRP_NEXTHOP,
 };
 
 /// Bytes of next hops in a message; an attribute has at most 65,535.
@@ -25,7 +26,15 @@ impl Object for Route {
         get: RTM_GETROUTE,
     };
     const HEADER_BYTES: usize = Header::BYTES;
-    const GROUPS: &'static [u32] = &[RTNLGRP_IPV4_ROUTE, RTNLGRP_IPV6_ROUTE];
+    /// Beside those of routes: the kernel does not tell of IPv4 routes that go with a link, an address or a
+    /// nexthop object.
+    const GROUPS: &'static [u32] = &[
+        RTNLGRP_IPV4_ROUTE,
+        RTNLGRP_IPV6_ROUTE,
+        RTNLGRP_LINK,
+        RTNLGRP_IPV4_IFADDR,
+        RTNLGRP_NEXTHOP,
+    ];
     /// The kernel can be asked where a packet goes ([`Netlink::lookup`](crate::Netlink::lookup)), not for
     /// a route.
     const HAS_GET: bool = false;
@@ -136,13 +145,37 @@ impl Object for Route {
         let (src, tos, metric) = (self.src, self.tos, self.metric);
         Table::restrict(&mut self, to);
         Self {
-            dst,
             family,
-            table,
+            dst,
             src,
             tos,
+            table,
             metric,
             ..self
+        }
+    }
+
+    /// One hop of several may go, and one route of several that share a key.
+    fn outlives(&self, gone: &Self) -> bool {
+        (self.gateway, self.via, self.dev) != (gone.gateway, gone.via, gone.dev)
+            || self.nexthops != gone.nexthops
+    }
+
+    /// A link that goes or is set down, an address and a nexthop object take routes along
+    /// (`fib_sync_down_dev`, `fib_sync_down_addr`, net/ipv4/fib\_semantics.c).
+    fn is_upset_by(message: Message<'_>) -> bool {
+        match message.kind {
+            RTM_DELLINK | RTM_DELADDR | RTM_DELNEXTHOP => true,
+            // `ifi_flags` and `ifi_change` of `struct ifinfomsg`.
+            RTM_NEWLINK => match message.body.get(8..16) {
+                Some([f0, f1, f2, f3, c0, c1, c2, c3]) => {
+                    let flags = u32::from_ne_bytes([*f0, *f1, *f2, *f3]);
+                    let change = u32::from_ne_bytes([*c0, *c1, *c2, *c3]);
+                    change & !flags & IFF_UP != 0
+                }
+                _ => false,
+            },
+            _ => false,
         }
     }
 

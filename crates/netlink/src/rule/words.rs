@@ -3,7 +3,7 @@
 use super::{Rule, RuleAction};
 use crate::prefix::{Family, Prefix};
 use crate::route::{Detail, RouteProtocol};
-use crate::table::{BadWord, Lookup, Table, Words};
+use crate::table::{BadWord, Lookup, Table, Words, push};
 
 impl Rule {
     /// Reads `[not] [from NETWORK] … [lookup TABLE]`, the words behind `ip rule add`. What does not say so is
@@ -74,7 +74,7 @@ impl Rule {
         let mut line = format!("{}:\t", self.priority.unwrap_or_default());
         let mut put = |word: &str, value: Option<String>| {
             if let Some(value) = value {
-                line += &format!("{word} {value} ");
+                push(&mut line, format_args!("{word} {value} "));
             }
         };
         let network = |prefix: Prefix| prefix.to_string();
@@ -120,7 +120,7 @@ impl Rule {
             detail == Detail::All || !matches!(it, RouteProtocol::Unspec | RouteProtocol::Kernel)
         });
         if let Some(protocol) = protocol {
-            line += &format!(" proto {protocol}");
+            push(&mut line, format_args!(" proto {protocol}"));
         }
         line
     }
@@ -138,10 +138,10 @@ impl Rule {
             (None, None) => String::new(),
         };
         if let Some(bits) = self.suppress_prefixlen {
-            text += &format!(" suppress_prefixlength {bits}");
+            push(&mut text, format_args!(" suppress_prefixlength {bits}"));
         }
         if let Some(group) = self.suppress_ifgroup {
-            text += &format!(" suppress_ifgroup {group}");
+            push(&mut text, format_args!(" suppress_ifgroup {group}"));
         }
         text
     }

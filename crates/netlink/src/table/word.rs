@@ -45,6 +45,12 @@ pub trait Word: Sized {
     }
 }
 
+/// Adds `text` to a line under construction.
+pub(crate) fn push(line: &mut String, text: fmt::Arguments<'_>) {
+    // A `String` takes all that is written.
+    let _ = fmt::Write::write_fmt(line, text);
+}
+
 /// What numbers are called in a namespace and on a host.
 pub trait Lookup {
     /// The index of the link of this name or alternative name.

@@ -1,10 +1,10 @@
 //! Addresses.
 
 constants! {
+    RTNLGRP_IPV4_IFADDR: u32 = 5;
     RTM_NEWADDR: u16 = 20;
     RTM_DELADDR: u16 = 21;
     RTM_GETADDR: u16 = 22;
-    RTNLGRP_IPV4_IFADDR: u32 = 5;
     RTNLGRP_IPV6_IFADDR: u32 = 9;
     IFA_ADDRESS: u16 = 1;
     IFA_LOCAL: u16 = 2;
