@@ -16,7 +16,6 @@ constants! {
     IFLA_LINK: u16 = 5;
     IFLA_QDISC: u16 = 6;
     IFLA_MASTER: u16 = 10;
-    IFLA_PROTINFO: u16 = 12;
     IFLA_TXQLEN: u16 = 13;
     IFLA_OPERSTATE: u16 = 16;
     IFLA_LINKMODE: u16 = 17;
@@ -27,7 +26,6 @@ constants! {
     IFLA_AF_SPEC: u16 = 26;
     IFLA_GROUP: u16 = 27;
     IFLA_NET_NS_FD: u16 = 28;
-    IFLA_EXT_MASK: u16 = 29;
     IFLA_PROMISCUITY: u16 = 30;
     IFLA_NUM_TX_QUEUES: u16 = 31;
     IFLA_NUM_RX_QUEUES: u16 = 32;
@@ -37,8 +35,6 @@ constants! {
     IFLA_PROTO_DOWN: u16 = 39;
     IFLA_GSO_MAX_SEGS: u16 = 40;
     IFLA_GSO_MAX_SIZE: u16 = 41;
-    IFLA_TARGET_NETNSID: u16 = 46;
-    IFLA_NEW_IFINDEX: u16 = 49;
     IFLA_MIN_MTU: u16 = 50;
     IFLA_MAX_MTU: u16 = 51;
     IFLA_PROP_LIST: u16 = 52;
@@ -47,7 +43,6 @@ constants! {
     IFLA_PARENT_DEV_NAME: u16 = 56;
     IFLA_PARENT_DEV_BUS_NAME: u16 = 57;
     IFLA_GRO_MAX_SIZE: u16 = 58;
-    RTEXT_FILTER_SKIP_STATS: u32 = 8;
 
     IFLA_INFO_KIND: u16 = 1;
     IFLA_INFO_DATA: u16 = 2;

@@ -118,7 +118,7 @@ impl DeviceMeter {
     pub fn open(link: &str, filter: Option<&Expression>) -> Result<Self, DeviceError> {
         let mut netlink = Netlink::open().map_err(DeviceError::Link)?;
         let found = netlink.link_named(link).map_err(DeviceError::Link)?;
-        let told = Ethtool::open().and_then(|mut ethtool| ethtool.time_stamping(found.name));
+        let told = Ethtool::open().and_then(|mut ethtool| ethtool.time_stamping(found.ifname()));
         let stamping = told.map_err(DeviceError::Link)?.unwrap_or_default();
         let stamps = |word| stamping.capabilities.iter().any(|can| can == word);
         if !stamps("hardware-receive") || !stamps("hardware-raw-clock") {
@@ -132,7 +132,7 @@ impl DeviceMeter {
         };
         let clock = File::open(&path).map_err(unreadable)?;
         look(|| device_time(clock.as_fd())).map_err(unreadable)?;
-        let socket = socket(link, found.index.0, filter, &mut netlink)?;
+        let socket = socket(link, found.ifindex().0, filter, &mut netlink)?;
         Ok(Self { socket, clock })
     }
 

@@ -12,7 +12,7 @@ const XDP: &str = "xdp-program";
 const TCX: &str = "tc-program";
 
 pub(super) fn check(place: &Place<'_>, report: &mut Report) {
-    let (name, index) = (place.link.name, place.link.index.0);
+    let (name, index) = (place.link.ifname(), place.link.ifindex().0);
     match report.known(XDP, XdpHolder::of(index)) {
         Some(Some(holder)) => report.found(of_xdp(name, &holder)),
         Some(None) => report.can(XDP, "none"),
