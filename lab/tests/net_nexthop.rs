@@ -4,7 +4,7 @@ mod ip_json;
 mod names;
 
 use ip_json::ip_json;
-use names::{Names, split};
+use names::{Names, ip, split};
 use netlink::table::Words;
 use netlink::{Cause, Detail, Event, Nexthop, Route, Watch};
 use serde_json::Value;
@@ -33,15 +33,6 @@ fn read(host: &Host, line: &str) -> Nexthop {
     let (words, mut names) = (split(line), names(host));
     let nexthop = Nexthop::read_words(&mut Words::new(&words, &mut names));
     nexthop.unwrap_or_else(|error| panic!("{line}: {error}"))
-}
-
-#[track_caller]
-fn ip(host: &Host, line: &str) -> String {
-    let output = host.command("ip").args(line.split_whitespace()).output();
-    let output = output.expect("ip runs");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "ip {line}: {said}");
-    String::from_utf8(output.stdout).expect("text")
 }
 
 fn listed(host: &Host) -> Vec<Nexthop> {

@@ -6,11 +6,10 @@ mod names;
 use std::net::IpAddr;
 
 use ip_json::ip_json;
-use names::{Names, split};
+use names::{Names, ip, split};
 use netlink::table::Words;
 use netlink::{
-    Cause, Detail, Encap, Event, Family, Hop, IfName, Link, Prefix, Route, RouteQuery, RouteTable,
-    RouteType, Veth,
+    Cause, Detail, Family, IfName, Link, Prefix, Route, RouteQuery, RouteTable, RouteType, Veth,
 };
 use serde_json::{Value, json};
 use tapline_lab::{Host, Net};
@@ -51,15 +50,6 @@ fn read(host: &Host, line: &str) -> Route {
     let (words, mut names) = (split(line), names(host));
     let route = Route::read_words(&mut Words::new(&words, &mut names), None);
     route.unwrap_or_else(|error| panic!("{line}: {error}"))
-}
-
-#[track_caller]
-fn ip(host: &Host, line: &str) -> String {
-    let output = host.command("ip").args(line.split_whitespace()).output();
-    let output = output.expect("ip runs");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "ip {line}: {said}");
-    String::from_utf8(output.stdout).expect("text")
 }
 
 /// What `ip` shows of the routes of a table, in both families.
@@ -291,99 +281,6 @@ fn a_look_up_answers_as_ip_route_get() {
 }
 
 #[test]
-fn refusals_say_what_and_where() {
-    let [host, _there] = Net::new().pair();
-    let mut netlink = host.netlink();
-    let mut refused = |line: &str| {
-        let error = netlink.add(&read(&host, line)).expect_err(line);
-        (error.to_string(), error.errno())
-    };
-    let invalid = Some(rustix::io::Errno::INVAL.raw_os_error());
-    assert_eq!(
-        refused("10.0.0.1/8 dev left0"),
-        (
-            "cannot add route 10.0.0.1/8 (Invalid prefix for given prefix length)".into(),
-            invalid
-        )
-    );
-    assert_eq!(
-        refused("192.0.2.0/24 via 172.16.0.1").0,
-        "cannot add route 192.0.2.0/24 (Nexthop has invalid gateway)"
-    );
-    assert_eq!(
-        refused("192.0.2.0/24 nhid 9").0,
-        "cannot add route 192.0.2.0/24 (Nexthop id does not exist)"
-    );
-    let prefix = "192.0.2.0/24".parse().expect("a network");
-    // A destination of one byte.
-    let damaged = Encap::Other {
-        kind: 2,
-        bytes: vec![5, 0, 2, 0, 9, 0, 0, 0],
-    };
-    let damaged = Route::to(prefix)
-        .dev(host.interface().index)
-        .encap(Box::new(damaged));
-    let error = netlink.add(&damaged).expect_err("it is damaged");
-    assert_eq!(
-        error.to_string(),
-        "cannot add route 192.0.2.0/24 (encap.ip-dst: Attribute failed policy validation)"
-    );
-    let line = "192.0.2.0/24 via 10.1.0.2";
-    netlink.add(&read(&host, line)).expect("a route");
-    let twice = netlink.add(&read(&host, line)).expect_err("there is one");
-    assert_eq!(twice.errno(), Some(rustix::io::Errno::EXIST.raw_os_error()));
-    let absent = netlink.del(&read(&host, "192.0.3.0/24")).expect_err("none");
-    assert_eq!(absent.errno(), Some(rustix::io::Errno::SRCH.raw_os_error()));
-}
-
-#[test]
-fn what_cannot_be_said_is_not_sent() {
-    let host = Host::new("host");
-    let prefix = |text: &str| text.parse::<Prefix>().expect("a network");
-    let ip = |text: &str| text.parse::<IpAddr>().expect("an address");
-    let too_long = Prefix::new(ip("10.0.0.0"), 33);
-    let hop = Hop::new().gateway(ip("fd00::1"));
-    let many = vec![Hop::new(); 1000];
-    for (route, reason) in [
-        (
-            Route::new(),
-            "a route leads somewhere: no destination is given",
-        ),
-        (Route::to(too_long), "a prefix of inet has at most 32 bits"),
-        (
-            Route::to(prefix("10.0.0.0/8")).gateway(ip("fd00::1")),
-            "fd00::1 is of another family than destination 10.0.0.0/8",
-        ),
-        (
-            Route::to(prefix("fd00::/8")).prefsrc(ip("10.0.0.1")),
-            "10.0.0.1 is of another family than destination fd00::/8",
-        ),
-        (
-            Route::to(prefix("10.0.0.0/8")).nexthops(vec![hop]),
-            "fd00::1 is of another family than destination 10.0.0.0/8",
-        ),
-        (
-            Route::to(prefix("10.0.0.0/8")).family(Family::V6),
-            "destination 10.0.0.0/8 is not of the family given",
-        ),
-        (
-            Route::to(prefix("10.0.0.0/8")).nexthops(vec![Hop::new().weight(257)]),
-            "the weight of a next hop is 1 to 256",
-        ),
-        (
-            Route::to(prefix("10.0.0.0/8")).nexthops(many),
-            "more next hops than a message has room for",
-        ),
-    ] {
-        let error = host.netlink().add(&route).expect_err("unfit");
-        match error.cause {
-            Cause::Unfit(unfit) => assert_eq!(unfit.reason, reason),
-            cause => panic!("{cause:?}"),
-        }
-    }
-}
-
-#[test]
 fn a_list_is_filtered() {
     let [host, _there] = Net::new().pair();
     let mut netlink = host.netlink();
@@ -419,86 +316,4 @@ fn a_list_is_filtered() {
     assert_eq!(count(&table(79)), 0);
     assert_eq!(count(&table(79).family(Family::V4)), 0);
     assert_eq!(count(&table(79).family(Family::V6)), 0);
-}
-
-#[test]
-fn routes_come_and_go_as_ip_makes_them() {
-    let [left, _right] = Net::new().pair();
-    let filter = Route::new().table(77.into());
-    let mut watch = left.run(|| netlink::Watch::open(filter)).expect("a watch");
-    assert_eq!(watch.next_event().expect("route events"), None);
-    for line in ["192.0.2.0/24 via 10.1.0.2", "2001:db8::/32 via fd00:1::2"] {
-        let line = format!("{line} table 77");
-        // The kernel has told of it when ip has ended.
-        let mut next = |verb: &str| {
-            ip(&left, &format!("route {verb} {line}"));
-            watch.next_event().expect("route events").expect("an event")
-        };
-        let Event::Added(route) = next("add") else {
-            panic!("not added")
-        };
-        assert!(
-            netlink::Object::matches(&route, &read(&left, &line)),
-            "{route:?}"
-        );
-        assert_eq!(next("del"), Event::Removed(route));
-    }
-}
-
-/// What is known is what a fresh list says.
-#[track_caller]
-fn assert_known(watch: &mut netlink::Watch<Route>, host: &Host, line: &str) {
-    while watch.next_event().expect("route events").is_some() {}
-    let listed = host.netlink().list(&Route::new()).expect("routes").items;
-    // The kernel tells of a hop that is new before the others, and lists it behind them.
-    let in_order = |mut route: Route| {
-        if let Some(hops) = &mut route.nexthops {
-            hops.sort_by_key(|hop| hop.gateway);
-        }
-        route
-    };
-    let listed: Vec<_> = listed.into_iter().map(in_order).collect();
-    let known: Vec<_> = watch.known().cloned().map(in_order).collect();
-    let [missing, surplus] = [(&listed, &known), (&known, &listed)].map(|(these, those)| {
-        let only = these.iter().filter(|route| !those.contains(route));
-        only.cloned().collect::<Vec<_>>()
-    });
-    assert_eq!((missing, surplus), (vec![], vec![]), "{line}");
-}
-
-#[test]
-fn a_watch_knows_what_is_there_after_each_change() {
-    let [host, _there] = Net::new().pair();
-    let mut watch = host
-        .run(|| netlink::Watch::open(Route::new()))
-        .expect("a watch");
-    for line in [
-        "route add 192.0.2.0/24 via 10.1.0.2",
-        "route replace 192.0.2.0/24 via 10.1.0.3",
-        "route change 192.0.2.0/24 via 10.1.0.4 mtu 1400",
-        "-6 route add 2001:db8::/32 via fd00:1::2",
-        "-6 route append 2001:db8::/32 via fd00:1::3",
-        "-6 route append 2001:db8::/32 via fd00:1::4",
-        "-6 route del 2001:db8::/32 via fd00:1::3",
-        "-6 route del 2001:db8::/32 via fd00:1::4",
-        "-6 route replace 2001:db8::/32 via fd00:1::9",
-        "link add v0 type veth peer name v1",
-        "link set v0 up",
-        "link set v1 up",
-        "addr add 10.2.0.1/24 dev v0",
-        "addr add 10.2.0.1/24 dev v1",
-        "-6 route add fe80::/64 dev v0 metric 256",
-        "-6 route append fe80::/64 dev v1 metric 256",
-        "route add 198.51.100.0/24 via 10.2.0.2 dev v1",
-        "route add 198.51.101.0/24 dev left0 src 10.2.0.1",
-        "addr del 10.2.0.1/24 dev v0",
-        "link set v1 down",
-        "nexthop add id 1 via 10.1.0.2 dev left0",
-        "route add 203.0.113.0/24 nhid 1",
-        "nexthop del id 1",
-        "link del v0",
-    ] {
-        ip(&host, line);
-        assert_known(&mut watch, &host, line);
-    }
 }

@@ -4,7 +4,7 @@ mod ip_json;
 mod names;
 
 use ip_json::ip_json;
-use names::{Names, split};
+use names::{Names, ip, split};
 use netlink::table::Words;
 use netlink::{Cause, Detail, Event, Family, Rule, Watch};
 use serde_json::{Value, json};
@@ -44,15 +44,6 @@ fn read(host: &Host, line: &str, family: Family) -> Rule {
 fn all() -> impl Iterator<Item = (Family, &'static str, &'static str)> {
     let v4 = RULES.into_iter().map(|line| (Family::V4, "-4", line));
     v4.chain(RULES_V6.into_iter().map(|line| (Family::V6, "-6", line)))
-}
-
-#[track_caller]
-fn ip(host: &Host, line: &str) -> String {
-    let output = host.command("ip").args(line.split_whitespace()).output();
-    let output = output.expect("ip runs");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "ip {line}: {said}");
-    String::from_utf8(output.stdout).expect("text")
 }
 
 fn listed(host: &Host, family: Family) -> Vec<Rule> {

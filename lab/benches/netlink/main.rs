@@ -124,7 +124,7 @@ fn inserts(peers: &Peers, table: &mut Table) {
     let mut netlink = host.netlink();
     let link = host.interface().index;
     let rate = |ns: f64| f64::from(ROUTES) / ns * 1e6;
-    let mut by_peer = |method: &str, task: &str, what: &str, shown: &str, table: &mut Table| {
+    let by_peer = |method: &str, task: &str, what: &str, shown: &str, table: &mut Table| {
         for (_, ns) in peers.run(&host, method, task, ROUTES) {
             table.add(what, shown, rate(ns));
         }

@@ -1,0 +1,96 @@
+//! Routes as they change.
+
+mod names;
+
+use names::{Names, ip, split};
+use netlink::table::Words;
+use netlink::{Event, Route};
+use tapline_lab::{Host, Net};
+
+fn read(host: &Host, line: &str) -> Route {
+    let (words, mut names) = (split(line), Names(host.netlink()));
+    let route = Route::read_words(&mut Words::new(&words, &mut names), None);
+    route.unwrap_or_else(|error| panic!("{line}: {error}"))
+}
+
+#[test]
+fn routes_come_and_go_as_ip_makes_them() {
+    let [left, _right] = Net::new().pair();
+    let filter = Route::new().table(77.into());
+    let mut watch = left.run(|| netlink::Watch::open(filter)).expect("a watch");
+    assert_eq!(watch.next_event().expect("route events"), None);
+    for line in ["192.0.2.0/24 via 10.1.0.2", "2001:db8::/32 via fd00:1::2"] {
+        let line = format!("{line} table 77");
+        // The kernel has told of it when ip has ended.
+        let mut next = |verb: &str| {
+            ip(&left, &format!("route {verb} {line}"));
+            watch.next_event().expect("route events").expect("an event")
+        };
+        let Event::Added(route) = next("add") else {
+            panic!("not added")
+        };
+        assert!(
+            netlink::Object::matches(&route, &read(&left, &line)),
+            "{route:?}"
+        );
+        assert_eq!(next("del"), Event::Removed(route));
+    }
+}
+
+/// What is known is what a fresh list says.
+#[track_caller]
+fn assert_known(watch: &mut netlink::Watch<Route>, host: &Host, line: &str) {
+    while watch.next_event().expect("route events").is_some() {}
+    let listed = host.netlink().list(&Route::new()).expect("routes").items;
+    // The kernel tells of a hop that is new before the others, and lists it behind them.
+    let in_order = |mut route: Route| {
+        if let Some(hops) = &mut route.nexthops {
+            hops.sort_by_key(|hop| hop.gateway);
+        }
+        route
+    };
+    let listed: Vec<_> = listed.into_iter().map(in_order).collect();
+    let known: Vec<_> = watch.known().cloned().map(in_order).collect();
+    let [missing, surplus] = [(&listed, &known), (&known, &listed)].map(|(these, those)| {
+        let only = these.iter().filter(|route| !those.contains(route));
+        only.cloned().collect::<Vec<_>>()
+    });
+    assert_eq!((missing, surplus), (vec![], vec![]), "{line}");
+}
+
+#[test]
+fn a_watch_knows_what_is_there_after_each_change() {
+    let [host, _there] = Net::new().pair();
+    let mut watch = host
+        .run(|| netlink::Watch::open(Route::new()))
+        .expect("a watch");
+    for line in [
+        "route add 192.0.2.0/24 via 10.1.0.2",
+        "route replace 192.0.2.0/24 via 10.1.0.3",
+        "route change 192.0.2.0/24 via 10.1.0.4 mtu 1400",
+        "-6 route add 2001:db8::/32 via fd00:1::2",
+        "-6 route append 2001:db8::/32 via fd00:1::3",
+        "-6 route append 2001:db8::/32 via fd00:1::4",
+        "-6 route del 2001:db8::/32 via fd00:1::3",
+        "-6 route del 2001:db8::/32 via fd00:1::4",
+        "-6 route replace 2001:db8::/32 via fd00:1::9",
+        "link add v0 type veth peer name v1",
+        "link set v0 up",
+        "link set v1 up",
+        "addr add 10.2.0.1/24 dev v0",
+        "addr add 10.2.0.1/24 dev v1",
+        "-6 route add fe80::/64 dev v0 metric 256",
+        "-6 route append fe80::/64 dev v1 metric 256",
+        "route add 198.51.100.0/24 via 10.2.0.2 dev v1",
+        "route add 198.51.101.0/24 dev left0 src 10.2.0.1",
+        "addr del 10.2.0.1/24 dev v0",
+        "link set v1 down",
+        "nexthop add id 1 via 10.1.0.2 dev left0",
+        "route add 203.0.113.0/24 nhid 1",
+        "nexthop del id 1",
+        "link del v0",
+    ] {
+        ip(&host, line);
+        assert_known(&mut watch, &host, line);
+    }
+}
