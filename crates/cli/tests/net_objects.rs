@@ -187,11 +187,14 @@ fn a_batch_makes_objects_of_all_kinds() {
     commands +=
         "rule add from 10.1.0.0/16 lookup 77 priority 900\nnexthop add id 5 via 10.0.0.8 dev va\n";
     for number in 0..1000 {
-        commands += &format!(
-            "route add 10.{}.{}.0/24 nhid 5\n",
-            100 + number / 250,
-            number % 250
-        );
+        let (third, fourth) = (100 + number / 250, number % 250);
+        commands.extend([
+            "route add 10.",
+            &third.to_string(),
+            ".",
+            &fourth.to_string(),
+        ]);
+        commands += ".0/24 nhid 5\n";
     }
     std::fs::write(&file, commands).expect("written");
     let text = done(&host, &format!("batch --force --json {}", file.display()));

@@ -151,15 +151,20 @@ impl FromStr for MacAddress {
             1 | 2 => u8::from_str_radix(byte, 16).ok(),
             _ => None,
         });
-        let mac = [(); 6].map(|()| bytes.next().flatten());
-        match (mac, bytes.next()) {
-            ([Some(a), Some(b), Some(c), Some(d), Some(e), Some(f)], None) => {
-                Ok(Self([a, b, c, d, e, f]))
+        let mut mac = [0; 6];
+        let is_whole = mac.iter_mut().all(|place| match bytes.next().flatten() {
+            Some(byte) => {
+                *place = byte;
+                true
             }
-            _ => Err(InvalidAddress {
-                text: text.to_owned(),
-            }),
+            None => false,
+        });
+        if is_whole && bytes.next().is_none() {
+            return Ok(Self(mac));
         }
+        Err(InvalidAddress {
+            text: text.to_owned(),
+        })
     }
 }
 

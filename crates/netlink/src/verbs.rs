@@ -92,7 +92,7 @@ impl Netlink {
         if !O::HAS_GET {
             let listing = self.list(key)?;
             let first = listing.items.into_iter().next();
-            return first.ok_or_else(|| self.failed(Verb::Get, key, Cause::Absent));
+            return first.ok_or_else(|| Self::failed(Verb::Get, key, Cause::Absent));
         }
         let mut request = self.request();
         let asked = match key.put(Verb::Get, &mut request) {
@@ -222,14 +222,14 @@ impl Netlink {
                 refusal.path = locate(refusal, request.bytes(), header_bytes, entries)
                     .or_else(|| object.suspect());
             }
-            self.failed(verb, object, cause)
+            Self::failed(verb, object, cause)
         });
         self.scratch = request;
         answer
     }
 
     #[cold]
-    fn failed<O: Object>(&self, verb: Verb, object: &O, cause: Cause) -> NetlinkError {
+    fn failed<O: Object>(verb: Verb, object: &O, cause: Cause) -> NetlinkError {
         NetlinkError {
             action: verb.into(),
             subject: object.subject(),

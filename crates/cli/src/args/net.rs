@@ -6,6 +6,10 @@ use clap::Args;
 
 /// Flags that each of them has; words may stand before and after.
 #[derive(Args, Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of its own on the command line"
+)]
 pub struct NetArgs {
     /// In this network namespace, as 'ip netns' names it
     #[arg(short = 'n', long, value_name = "NAME")]

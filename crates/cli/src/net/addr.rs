@@ -59,7 +59,7 @@ impl Spelled for Addr {
         ];
         for (word, value) in first {
             if let Some(value) = value {
-                text += &format!(" {word} {value}");
+                fields::put(&mut text, format_args!(" {word} {value}"));
             }
         }
         let told = [
@@ -72,14 +72,11 @@ impl Spelled for Addr {
             "label",
         ];
         for (word, value) in words.iter().filter(|(word, _)| !told.contains(word)) {
-            text += &if value.is_empty() {
-                format!(" {word}")
-            } else {
-                format!(" {word} {value}")
-            };
+            let blank = if value.is_empty() { "" } else { " " };
+            fields::put(&mut text, format_args!(" {word}{blank}{value}"));
         }
         if let Some(label) = take("label") {
-            text += &format!(" {label}");
+            fields::put(&mut text, format_args!(" {label}"));
         }
         text
     }

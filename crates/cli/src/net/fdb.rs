@@ -23,8 +23,8 @@ impl Spelled for Fdb {
             .map_or_else(String::new, |lladdr| lladdr.to_string());
         self.show(names, &mut |word, value| match (word, value.as_str()) {
             ("lladdr" | "to", _) => {}
-            (word, "") => text += &format!(" {word}"),
-            (word, value) => text += &format!(" {word} {value}"),
+            (word, "") => fields::put(&mut text, format_args!(" {word}")),
+            (word, value) => fields::put(&mut text, format_args!(" {word} {value}")),
         });
         text
     }

@@ -1,5 +1,7 @@
 //! What the objects have in common that are shown by their fields.
 
+use std::fmt::{self, Write};
+
 use netlink::IfIndex;
 use netlink::table::{BadWord, Lookup, Table, Words};
 use serde::Serialize;
@@ -7,6 +9,12 @@ use serde_json::Value;
 
 use super::names::Names;
 use super::spelled::unknown;
+
+/// Adds words to a text.
+pub fn put(text: &mut String, words: fmt::Arguments<'_>) {
+    // A String takes whatever is written to it.
+    let _ = text.write_fmt(words);
+}
 
 /// Reads fields by their words until the line ends.
 pub fn read<T: Table>(object: &mut T, words: &mut Words<'_>) -> Result<(), BadWord> {

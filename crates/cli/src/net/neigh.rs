@@ -33,8 +33,8 @@ impl Spelled for Neigh {
         self.show(names, &mut |word, value| match (word, value.as_str()) {
             ("to", value) => text = format!("{value}{text}"),
             ("nud" | "state", value) => state = format!(" {}", value.to_uppercase()),
-            (word, "") => text += &format!(" {word}"),
-            (word, value) => text += &format!(" {word} {value}"),
+            (word, "") => fields::put(&mut text, format_args!(" {word}")),
+            (word, value) => fields::put(&mut text, format_args!(" {word} {value}")),
         });
         text + &state
     }

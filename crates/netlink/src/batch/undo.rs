@@ -4,8 +4,10 @@ use crate::error::{Action, Cause, NetlinkError};
 use crate::handle::Netlink;
 use crate::object::{Object, Verb};
 
+type Change = dyn FnOnce(&mut Netlink) -> Result<(), NetlinkError> + Send;
+
 /// What takes an item back.
-pub(super) struct Undo(Box<dyn FnOnce(&mut Netlink) -> Result<(), NetlinkError> + Send>);
+pub(super) struct Undo(Box<Change>);
 
 impl Undo {
     pub(super) fn run(self, netlink: &mut Netlink) -> Result<(), NetlinkError> {
@@ -22,27 +24,26 @@ impl fmt::Debug for Undo {
 /// What takes back that `verb` was done with `object`, which was like `before`; `None` for a question.
 pub(super) fn undo_of<O: Object>(verb: Verb, object: &O, before: Option<O>) -> Option<Undo> {
     let object = object.clone();
-    let undo: Box<dyn FnOnce(&mut Netlink) -> Result<(), NetlinkError> + Send> =
-        match (verb, before) {
-            (Verb::Get | Verb::List, _) => return None,
-            (Verb::Add | Verb::Append, _) | (Verb::Replace, None) => {
-                Box::new(move |netlink| netlink.del(&object))
-            }
-            (Verb::Replace, Some(before)) => {
-                Box::new(move |netlink| netlink.replace(&before.settable()))
-            }
-            (Verb::Set, Some(before)) => {
-                Box::new(move |netlink| netlink.set(&before.restricted(&object)))
-            }
-            (Verb::Del, Some(before)) => Box::new(move |netlink| netlink.add(&before.settable())),
-            (Verb::Set | Verb::Del, None) => {
-                let error = NetlinkError {
-                    action: Action::Get,
-                    subject: object.subject(),
-                    cause: Cause::Absent,
-                };
-                Box::new(move |_| Err(error))
-            }
-        };
+    let undo: Box<Change> = match (verb, before) {
+        (Verb::Get | Verb::List, _) => return None,
+        (Verb::Add | Verb::Append, _) | (Verb::Replace, None) => {
+            Box::new(move |netlink| netlink.del(&object))
+        }
+        (Verb::Replace, Some(before)) => {
+            Box::new(move |netlink| netlink.replace(&before.settable()))
+        }
+        (Verb::Set, Some(before)) => {
+            Box::new(move |netlink| netlink.set(&before.restricted(&object)))
+        }
+        (Verb::Del, Some(before)) => Box::new(move |netlink| netlink.add(&before.settable())),
+        (Verb::Set | Verb::Del, None) => {
+            let error = NetlinkError {
+                action: Action::Get,
+                subject: object.subject(),
+                cause: Cause::Absent,
+            };
+            Box::new(move |_| Err(error))
+        }
+    };
     Some(Undo(undo))
 }

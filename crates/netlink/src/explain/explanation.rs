@@ -97,17 +97,20 @@ impl Explanation {
         let text = match Refusal::parse(message)? {
             None => "0: done".to_owned(),
             Some(refusal) => {
-                let mut text = refusal.source.to_string();
-                for (name, value) in [
+                let more = [
                     ("text", refusal.text),
                     ("offset", refusal.offset.map(|offset| offset.to_string())),
                     ("missing", refusal.missing.map(|kind| kind.to_string())),
-                ] {
-                    if let Some(value) = value {
-                        text += &format!(", {name} {value}");
-                    }
-                }
-                text
+                ];
+                let more = more
+                    .into_iter()
+                    .filter_map(|(name, value)| Some((name, value?)));
+                let more = more.map(|(name, value)| format!("{name} {value}"));
+                let words: Vec<_> = [refusal.source.to_string()]
+                    .into_iter()
+                    .chain(more)
+                    .collect();
+                words.join(", ")
             }
         };
         self.push(at, message.body.len(), 1, "error", text);
@@ -127,7 +130,7 @@ impl Explanation {
             let entry = Entry::find(entries, attribute.kind);
             let name = entry.map_or_else(
                 || format!("attribute {}", attribute.kind),
-                |entry| entry.to_string(),
+                ToString::to_string,
             );
             let shape = entry.map(|entry| entry.shape);
             let (skip, inside) = match shape {

@@ -63,7 +63,7 @@ impl Port {
             return Err(CaptureError::LinkDown { link });
         }
         let kind = found.as_ref().and_then(|link| link.kind_name());
-        let is_loopback = found.as_ref().is_some_and(|link| link.is_loopback());
+        let is_loopback = found.as_ref().is_some_and(netlink::Link::is_loopback);
         let mut options = options.clone();
         if is_loopback && options.direction == DirectionFilter::Both {
             // Each packet passes twice there, and stands for both as it comes in.

@@ -86,16 +86,13 @@ fn called(link: &mut Link, verb: Verb, name: &str, words: &mut Words<'_>) -> Res
     if taken {
         return Err(unknown(name));
     }
-    match verb {
-        Verb::Add => {
-            let valid = IfName::new(name).map_err(|_| BadWord::new("a name", Some(name)))?;
-            link.name = Some(valid);
-        }
+    if verb == Verb::Add {
+        let valid = IfName::new(name).map_err(|_| BadWord::new("a name", Some(name)))?;
+        link.name = Some(valid);
+    } else {
         // By its index, so that a name behind it is the new one.
-        _ => {
-            let index = words.lookup().index(name);
-            link.index = Some(index.ok_or_else(|| BadWord::new(NO_LINK, Some(name)))?);
-        }
+        let index = words.lookup().index(name);
+        link.index = Some(index.ok_or_else(|| BadWord::new(NO_LINK, Some(name)))?);
     }
     Ok(())
 }

@@ -6,6 +6,7 @@ use netlink::table::Lookup;
 use netlink::{Link, LinkStatistics};
 
 use super::words::{flags, group_name, hardware, linkmode};
+use crate::net::fields::put;
 use crate::net::names::Names;
 use crate::net::spelled::Extent;
 
@@ -19,12 +20,12 @@ pub fn link(link: &Link, names: &mut Names, extent: Extent) -> String {
             .is_none()
             .then(|| names.name(lower))
             .flatten();
-        text += &match of_here {
-            Some(name) => format!("@{name}"),
-            None => format!("@if{lower}"),
-        };
+        match of_here {
+            Some(name) => put(&mut text, format_args!("@{name}")),
+            None => put(&mut text, format_args!("@if{lower}")),
+        }
     }
-    text += &format!(": <{}>", flags(link).join(","));
+    put(&mut text, format_args!(": <{}>", flags(link).join(",")));
     let master = link.master.map(|master| master_name(names, master));
     let words = [
         ("mtu", link.mtu.map(|mtu| mtu.to_string())),
@@ -41,31 +42,34 @@ pub fn link(link: &Link, names: &mut Names, extent: Extent) -> String {
         ),
     ];
     put_words(&mut text, &words);
-    text += &format!("\n    link/{}", hardware(link));
+    put(&mut text, format_args!("\n    link/{}", hardware(link)));
     if let Some(address) = link
         .address
         .filter(|address| !address.as_bytes().is_empty())
     {
-        text += &format!(" {address}");
+        put(&mut text, format_args!(" {address}"));
         if let Some(broadcast) = link.broadcast {
             let is_pointopoint = flags(link).iter().any(|flag| flag == "POINTOPOINT");
-            text += &format!(
-                " {} {broadcast}",
-                if is_pointopoint { "peer" } else { "brd" }
+            put(
+                &mut text,
+                format_args!(
+                    " {} {broadcast}",
+                    if is_pointopoint { "peer" } else { "brd" }
+                ),
             );
         }
     }
     if let Some(number) = link.lower_namespace {
-        text += &format!(" link-netnsid {number}");
+        put(&mut text, format_args!(" link-netnsid {number}"));
     }
     if extent.details {
         put_details(&mut text, link, names);
     }
     if let Some(alias) = &link.alias {
-        text += &format!("\n    alias {alias}");
+        put(&mut text, format_args!("\n    alias {alias}"));
     }
     for name in link.alternative_names.iter().flatten() {
-        text += &format!("\n    altname {name}");
+        put(&mut text, format_args!("\n    altname {name}"));
     }
     if let Some(counters) = link.statistics.filter(|_| extent.statistics) {
         put_counters(&mut text, &counters);
@@ -98,9 +102,9 @@ fn put_details(text: &mut String, link: &Link, names: &mut Names) {
         ],
     );
     if let Some(kind) = link.linkinfo.as_ref().and_then(|info| info.kind.as_ref()) {
-        *text += &format!("\n    {}", kind.name());
+        put(text, format_args!("\n    {}", kind.name()));
         kind.show(names, &mut |word, value| {
-            *text += &format!(" {word} {value}")
+            put(text, format_args!(" {word} {value}"));
         });
     }
     put_words(

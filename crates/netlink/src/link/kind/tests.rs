@@ -32,7 +32,7 @@ const NESTED: u16 = 0x8000;
 #[test]
 fn a_wireguard_link_is_a_name_and_a_kind() {
     let kind = attribute(1, b"wireguard\0");
-    let expected = [attribute(3, b"wg0\0"), attribute(18 | NESTED, &kind)].concat();
+    let expected = [attribute(3, b"wg0\0"), attribute(0x12 | NESTED, &kind)].concat();
     let wanted = named("wg0").kind(LinkKind::Wireguard);
     assert_eq!(said(&wanted), expected);
 }
@@ -53,7 +53,7 @@ fn a_netkit_pair_is_said_and_told_as_the_headers_have_it() {
     .concat();
     let info = |data: &[u8]| {
         let info = [attribute(1, b"netkit\0"), attribute(2 | NESTED, data)].concat();
-        [attribute(3, b"nk0\0"), attribute(18 | NESTED, &info)].concat()
+        [attribute(3, b"nk0\0"), attribute(0x12 | NESTED, &info)].concat()
     };
     let alone = Netkit::new()
         .mode(NetkitMode::L3)

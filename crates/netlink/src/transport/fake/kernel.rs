@@ -123,7 +123,7 @@ impl FakeKernel {
             Ok(done) if is_list => {
                 let mut part = Request::default();
                 for body in &done.answers {
-                    put(&mut part, state.kind_of(message), message.sequence, body);
+                    put(&mut part, kind_of(message), message.sequence, body);
                     if part.bytes().len() >= PART_BYTES {
                         answers.parts.push(part.bytes().to_vec());
                         part.clear();
@@ -139,7 +139,7 @@ impl FakeKernel {
             }
             Ok(done) => {
                 for body in &done.answers {
-                    let kind = state.kind_of(message);
+                    let kind = kind_of(message);
                     answers.whole.push(datagram(kind, message.sequence, body));
                 }
                 if message.flags & NLM_F_ACK != 0 {
@@ -192,12 +192,12 @@ impl State {
             true
         });
     }
+}
 
-    /// The type of the objects that answer `message`.
-    fn kind_of(&self, message: Message<'_>) -> u16 {
-        // RTM_NEW…, RTM_DEL… and RTM_GET… of one kind differ in the last two bits.
-        message.kind & !3
-    }
+/// The type of the objects that answer `message`.
+fn kind_of(message: Message<'_>) -> u16 {
+    // RTM_NEW…, RTM_DEL… and RTM_GET… of one kind differ in the last two bits.
+    message.kind & !3
 }
 
 fn put(request: &mut Request, kind: u16, sequence: u32, body: &[u8]) {
