@@ -2,7 +2,10 @@
 //! transports that fail, and from a recording. Expected is what was asked of the stand-in.
 
 use netlink::transport::{FakeKernel, Fault, Faulty, Player, Recorder, Spoken};
-use netlink::{Cause, Event, IfIndex, IfName, ItemResult, Link, LinkKind, Netlink, OnError, Watch};
+use netlink::{
+    Addr, Cause, Event, IfIndex, IfName, ItemResult, Link, LinkKind, Neigh, Netlink, OnError,
+    Prefix, Route, Watch,
+};
 use tapline_netlink as netlink;
 
 fn link(number: u32) -> Link {
@@ -165,6 +168,54 @@ fn a_recorded_conversation_is_played_again() {
     // Something else is not answered.
     let mut other = Netlink::over(Player::new(script).expect("a descriptor"));
     assert!(other.links().is_err());
+}
+
+#[test]
+fn what_is_on_a_link_is_kept_and_goes_with_it() {
+    let kernel = with_links(2);
+    let mut netlink = kernel.netlink().expect("a socket");
+    let prefix = |text: &str| text.parse::<Prefix>().expect("a prefix");
+    let own = Addr::on(IfIndex(1), prefix("10.0.0.1/24"));
+    netlink.add(&own).expect("added");
+    let taken = netlink.add(&own).expect_err("taken");
+    assert_eq!(errno(&taken), Some(rustix::io::Errno::EXIST));
+    let route = |text: &str| Route::to(prefix(text)).dev(IfIndex(1));
+    netlink
+        .add(&route("192.0.2.0/24").metric(7))
+        .expect("added");
+    netlink.add(&route("2001:db8::/32")).expect("added");
+    netlink
+        .add(&Route::to(prefix("198.51.100.0/24")).dev(IfIndex(2)))
+        .expect("added");
+    let neigh = Neigh::on(IfIndex(1), [10, 0, 0, 2]);
+    let neigh = neigh.lladdr("02:00:00:00:00:02".parse().expect("an address"));
+    netlink.add(&neigh).expect("added");
+    assert_eq!(netlink.list(&Route::new()).expect("routes").items.len(), 3);
+    netlink.del(&route("192.0.2.0/24")).expect("removed");
+    let missing = netlink.del(&route("192.0.2.0/24")).expect_err("gone");
+    assert_eq!(errno(&missing), Some(rustix::io::Errno::SRCH));
+
+    let mut watch = kernel.watch(Route::new(), 20).expect("a watch");
+    while watch.next_event().expect("an event").is_some() {}
+    netlink.del(&link(0)).expect("removed");
+    assert!(matches!(watch.next_event(), Ok(Some(Event::Removed(_)))));
+    assert!(
+        netlink
+            .list(&Addr::new())
+            .expect("addresses")
+            .items
+            .is_empty()
+    );
+    assert!(
+        netlink
+            .list(&Neigh::new())
+            .expect("neighbours")
+            .items
+            .is_empty()
+    );
+    let left = netlink.list(&Route::new()).expect("routes").items;
+    assert_eq!(left.len(), 1);
+    assert_eq!(left[0].dev, Some(IfIndex(2)));
 }
 
 #[test]

@@ -52,7 +52,7 @@ pub fn explain(datagram: &[u8], so_far: &mut Explanation) -> Result<(), Malforme
 
 impl Explanation {
     fn message(&mut self, message: Message<'_>, at: usize) -> Result<(), Malformed> {
-        let known = Known::of(message.kind, message.body);
+        let known = Known::of(message.kind);
         self.lines.push(Line {
             at,
             bytes: header::BYTES + message.body.len(),

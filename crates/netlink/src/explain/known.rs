@@ -1,9 +1,9 @@
 //! Which attributes a message may have, by its type.
 
-use crate::link::Link;
 use crate::object::Object;
 use crate::table::Entry;
 use crate::uapi::{NLMSG_DONE, NLMSG_ERROR, NLMSG_NOOP, NLMSG_OVERRUN};
+use crate::{Addr, Fdb, Link, Mdb, NamespaceNumber, Nexthop, PortVlan, Route, Rule, Stats};
 
 /// How a message is laid out.
 pub(super) struct Known {
@@ -22,10 +22,19 @@ fn layout<O: Object>(header: &'static str) -> Known {
 }
 
 impl Known {
-    /// How messages of `kind` are laid out. Of some types the family, which `body` begins with, decides.
-    pub(super) fn of(kind: u16, _body: &[u8]) -> Option<Self> {
+    /// How messages of `kind` are laid out.
+    pub(super) fn of(kind: u16) -> Option<Self> {
         Some(match kind {
-            16..=19 => layout::<Link>("ifinfomsg"),
+            16..=19 | 108..=110 => layout::<Link>("ifinfomsg"),
+            20..=22 => layout::<Addr>("ifaddrmsg"),
+            24..=26 => layout::<Route>("rtmsg"),
+            28..=30 => layout::<Fdb>("ndmsg"),
+            32..=34 => layout::<Rule>("fib_rule_hdr"),
+            84..=86 => layout::<Mdb>("br_port_msg"),
+            88..=90 => layout::<NamespaceNumber>("rtgenmsg"),
+            92..=94 => layout::<Stats>("if_stats_msg"),
+            104..=106 => layout::<Nexthop>("nhmsg"),
+            112..=114 => layout::<PortVlan>("br_vlan_msg"),
             _ => return None,
         })
     }

@@ -33,6 +33,53 @@ fn a_request_is_told_line_by_line() {
     );
 }
 
+/// Each kind of object is known: its first attribute has a name.
+#[test]
+fn messages_of_every_kind_are_known() {
+    let addr = crate::Addr::on(IfIndex(3), "10.0.0.1/24".parse().expect("a prefix"));
+    let route = crate::Route::to("192.0.2.0/24".parse().expect("a prefix")).dev(IfIndex(3));
+    let rule = crate::Rule::new().priority(900);
+    let nexthop = crate::Nexthop::new().id(5).dev(IfIndex(3));
+    let neigh = crate::Neigh::on(IfIndex(3), [10, 0, 0, 2]);
+    let mut request = crate::codec::Request::default();
+    let end = |request: &mut crate::codec::Request| {
+        request.finish(0);
+        request.fill_up();
+    };
+    addr.put(Verb::Add, &mut request).expect("it can be said");
+    end(&mut request);
+    route.put(Verb::Add, &mut request).expect("it can be said");
+    end(&mut request);
+    rule.put(Verb::Add, &mut request).expect("it can be said");
+    end(&mut request);
+    nexthop
+        .put(Verb::Add, &mut request)
+        .expect("it can be said");
+    end(&mut request);
+    Object::put(&neigh, Verb::Get, &mut request).expect("it can be said");
+    end(&mut request);
+    let mut explanation = Explanation::default();
+    explain(request.bytes(), &mut explanation).expect("well formed");
+    let text: Vec<_> = explanation.lines.iter().map(ToString::to_string).collect();
+    for words in [
+        "local: 10.0.0.1",
+        "dst: 192.0.2.0",
+        "oif: 3",
+        "priority: 900",
+        "id: 5",
+        "dst: 10.0.0.2",
+    ] {
+        assert!(
+            text.iter().any(|line| line.ends_with(words)),
+            "{words}: {text:#?}"
+        );
+    }
+    assert!(
+        !text.iter().any(|line| line.contains("attribute")),
+        "{text:#?}"
+    );
+}
+
 proptest! {
     /// Whatever the bytes: it ends, and no line stands outside of them.
     #[test]

@@ -11,16 +11,17 @@ use crate::codec::{Message, Request};
 use crate::error::NetlinkError;
 use crate::handle::Netlink;
 use crate::interface::IfIndex;
-use crate::link::Link;
 use crate::object::Object;
 use crate::uapi::{NLM_F_ACK, NLM_F_DUMP, NLM_F_MULTI, NLMSG_DONE, NLMSG_ERROR};
 use crate::watch::Watch;
+use crate::{Addr, Link, Neigh, Nexthop, Route};
 
 /// A part of a list is no longer than this, as the kernel's.
 const PART_BYTES: usize = 32 * 1024;
 
-/// A kernel of a test: it keeps links and whatever other objects it is told of ([`keeping`](Self::keeping)),
-/// answers, refuses what is there or is not, and tells those who watch.
+/// A kernel of a test: it keeps links, addresses, routes, nexthops, neighbours and whatever other objects it is
+/// made for ([`keeping`](Self::keeping)), answers, refuses what is there or is not, and tells those who watch.
+/// What is on a link goes with it.
 ///
 /// It knows no more than that: a name that is taken or an object that is missing, but neither ranges nor
 /// what a driver can do. Clones are the same kernel.
@@ -55,7 +56,13 @@ impl FakeKernel {
     /// A kernel without links.
     pub fn new() -> Self {
         let state = State {
-            stores: vec![Box::new(Kind::<Link>::new())],
+            stores: vec![
+                Box::new(Kind::<Link>::new()),
+                Box::new(Kind::<Addr>::new()),
+                Box::new(Kind::<Route>::new()),
+                Box::new(Kind::<Nexthop>::new()),
+                Box::new(Kind::<Neigh>::new()),
+            ],
             last_index: 0,
             listeners: Vec::new(),
         };

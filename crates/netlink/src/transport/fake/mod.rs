@@ -2,6 +2,7 @@
 
 mod kept;
 mod kernel;
+mod objects;
 mod queue;
 mod socket;
 mod store;

@@ -8,7 +8,9 @@ use super::kept::Kept;
 use crate::codec::{HEADER_BYTES, Message, Request};
 use crate::interface::IfIndex;
 use crate::object::Verb;
-use crate::uapi::{NLM_F_APPEND, NLM_F_CREATE, NLM_F_DUMP, NLM_F_ECHO, NLM_F_EXCL, NLM_F_REPLACE};
+use crate::uapi::{
+    AF_UNSPEC, NLM_F_APPEND, NLM_F_CREATE, NLM_F_DUMP, NLM_F_ECHO, NLM_F_EXCL, NLM_F_REPLACE,
+};
 
 /// What a request led to.
 #[derive(Debug, Default)]
@@ -119,6 +121,10 @@ impl<O: Kept> Store for Kind<O> {
             Ok(Some(said)) => {
                 let echo = message.flags & NLM_F_ECHO != 0;
                 Some(self.carry_out(verb, said, echo, index))
+            }
+            // A question about any family.
+            Ok(None) if verb == Verb::List && message.body.first() == Some(&AF_UNSPEC) => {
+                Some(self.carry_out(verb, O::default(), false, index))
             }
             Ok(None) => None,
             Err(_) => Some(Err(Errno::INVAL)),
