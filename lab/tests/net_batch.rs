@@ -3,7 +3,9 @@
 mod ip_json;
 
 use ip_json::ip_json;
-use netlink::{IfName, ItemResult, Link, LinkKind, OnError, Outcome};
+use netlink::{
+    Addr, IfName, ItemResult, Lifetime, Link, LinkKind, Neigh, OnError, Outcome, Prefix, Route,
+};
 use tapline_lab::Host;
 
 /// More than go to the kernel at once.
@@ -17,6 +19,100 @@ fn ifb(number: usize) -> Link {
 /// What the kernel does not take: the address of a group.
 fn refused(number: usize) -> Link {
     ifb(number).address("01:00:00:00:00:01".parse().expect("an address"))
+}
+
+#[track_caller]
+fn ip(host: &Host, line: &str) {
+    let mut command = host.command("ip");
+    let status = command.args(line.split(' ')).status().expect("ip runs");
+    assert!(status.success(), "ip {line}");
+}
+
+/// Of each kind of change and of several kinds of objects.
+#[test]
+fn what_was_there_before_is_there_again() {
+    let host = Host::new("host");
+    for line in [
+        "link add f1 type ifb",
+        "link add br0 type bridge",
+        "link add va type veth peer name vb",
+        "link set va up",
+        "link set vb up",
+        "addr add 10.0.0.1/24 dev va",
+        "addr add 2001:db8::1/64 dev va nodad",
+        "route add 192.0.2.0/24 via 10.0.0.8",
+        "-6 route add 2001:db8:7::/48 via 2001:db8::8",
+        "route add 198.51.100.0/24 via 10.0.0.8",
+        "neigh add 10.0.0.7 lladdr 02:00:00:00:00:07 dev va",
+        "rule add from 10.1.0.0/16 lookup 77 priority 900",
+    ] {
+        ip(&host, line);
+    }
+    let state = || {
+        let of = |line: &str| ip_json(&host, &line.split(' ').collect::<Vec<_>>());
+        let mut links = of("link show");
+        for link in links.as_array_mut().expect("links") {
+            let facts =
+                ["ifname", "master", "mtu", "ifalias", "flags"].map(|key| link[key].clone());
+            *link = facts.to_vec().into();
+        }
+        let mut addresses = of("addr show dev va");
+        let addresses = addresses[0]["addr_info"].take();
+        [
+            links,
+            addresses,
+            of("route show"),
+            of("-6 route show"),
+            of("rule show"),
+        ]
+    };
+    let before = state();
+    let mut netlink = host.netlink();
+    let index = |name: &str, netlink: &mut netlink::Netlink| {
+        netlink.link_named(name).expect("a link").ifindex()
+    };
+    let (va, br0) = (index("va", &mut netlink), index("br0", &mut netlink));
+    let prefix = |text: &str| text.parse::<Prefix>().expect("a prefix");
+    let via = |dst: &str, gateway: &str| {
+        Route::to(prefix(dst)).gateway(gateway.parse().expect("an address"))
+    };
+    let mut batch = netlink.batch(OnError::Undo);
+    batch
+        .set(
+            &Link::at(index_of(&host, "f1"))
+                .master(br0)
+                .alias("new".into())
+                .mtu(1400),
+        )
+        .replace(&via("192.0.2.0/24", "10.0.0.9"))
+        .replace(&via("2001:db8:7::/48", "2001:db8::9"))
+        .del(&via("198.51.100.0/24", "10.0.0.8"))
+        .replace(
+            &Addr::on(va, prefix("10.0.0.1/24"))
+                .valid_life_time(Lifetime(1000))
+                .preferred_life_time(Lifetime(900)),
+        )
+        .del(&Neigh::on(va, [10, 0, 0, 7]))
+        .add(&refused(1));
+    let outcome = batch.finish();
+    assert_eq!(failed(&outcome), [6]);
+    assert!(outcome.not_undone.is_empty(), "{:?}", outcome.not_undone);
+    let after = state();
+    for (after, before) in after.iter().zip(&before) {
+        assert_eq!(after, before);
+    }
+
+    // What cannot be made again as it was is said.
+    let mut batch = netlink.batch(OnError::Undo);
+    batch
+        .del(&Link::named(IfName::new("va").expect("a name")))
+        .add(&refused(1));
+    let outcome = batch.finish();
+    assert!(matches!(outcome.result(0), Some(ItemResult::NotUndone(_))));
+}
+
+fn index_of(host: &Host, name: &str) -> netlink::IfIndex {
+    host.netlink().link_named(name).expect("a link").ifindex()
 }
 
 /// The numbers of the links that iproute2 shows.

@@ -196,8 +196,32 @@ fn a_batch_stops_goes_on_or_takes_back() {
         (Some(2), Some(1))
     );
     assert_eq!(shown(), 2);
+    // A line may speak of what one before it makes, whatever happens on a failure.
+    for mode in ["--force", "--undo"] {
+        let (lines, status) = batch(
+            &host,
+            mode,
+            "link add f3 type ifb\nlink set f3 up\nlink del f3\n",
+        );
+        assert_eq!((lines[0]["done"].as_u64(), status), (Some(3), 0), "{mode}");
+    }
+    // A line that says nothing is a failure like any other.
+    let unreadable = "link add f4 type ifb\nlink blow f4\nlink add f5 type ifb\n";
+    let (lines, status) = batch(&host, "--undo", unreadable);
+    assert_eq!((lines[0]["line"].as_u64(), status), (Some(2), 2));
+    assert_eq!(
+        (lines[1]["undone"].as_u64(), lines[1]["not_run"].as_u64()),
+        (Some(1), Some(1))
+    );
+    assert_eq!(shown(), 2);
+    let (lines, _) = batch(&host, "--force", unreadable);
+    assert_eq!(
+        (lines[1]["done"].as_u64(), lines[1]["failed"].as_u64()),
+        (Some(2), Some(1))
+    );
+    assert_eq!(shown(), 4);
     let (lines, status) = batch(&host, "", "link set f1 up\nlink blow f1\n");
-    assert_eq!((lines[0]["done"].as_u64(), status), (Some(1), 2));
+    assert_eq!((lines[1]["done"].as_u64(), status), (Some(1), 2));
 }
 
 #[test]

@@ -95,7 +95,7 @@ fn routes_are_those_of_ip() {
     let all = objects(&done(&host, "route show table all --json"));
     assert_eq!(
         all.len(),
-        json_of(&host, "ip", "-4 route show table all").len()
+        json_of(&host, "ip", "route show table all").len()
     );
     let way = &objects(&done(&host, "route get 192.0.2.9 --json"))[0];
     let theirs = &json_of(&host, "ip", "route get 192.0.2.9")[0];
@@ -141,6 +141,13 @@ fn nexthops_and_rules_are_those_of_ip() {
         &objects(&done(&host, "rule --json")),
         &json_of(&host, "ip", "rule"),
     );
+    done(&host, "rule add from 10.2.0.0/16 priority 902");
+    let shown = theirs(&host, "ip", "rule show priority 902");
+    assert_eq!(shown.trim(), "902:\tfrom 10.2.0.0/16 lookup main");
+    done(&host, "rule del priority 902");
+    for verb in ["add", "del"] {
+        assert_eq!(refused(&host, &format!("rule {verb}")).1, 2);
+    }
     done(&host, "rule del priority 900");
     assert_eq!(objects(&done(&host, "rule --json")).len(), 4);
 }

@@ -175,6 +175,17 @@ impl NetlinkError {
         }
     }
 
+    /// Whether it says that there is no such object.
+    pub fn is_absence(&self) -> bool {
+        use rustix::io::Errno;
+        let errno = self.errno().map(Errno::from_raw_os_error);
+        matches!(self.cause, Cause::Absent)
+            || matches!(
+                errno,
+                Some(Errno::NODEV | Errno::NOENT | Errno::SRCH | Errno::ADDRNOTAVAIL)
+            )
+    }
+
     /// The error number, where the operating system gave one.
     pub fn errno(&self) -> Option<i32> {
         match &self.cause {

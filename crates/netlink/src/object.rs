@@ -102,6 +102,8 @@ pub trait Object: Clone + fmt::Debug + Default + PartialEq + Send + Sync + 'stat
     const GROUPS: &'static [u32];
     /// Whether the kernel can be asked for one; where it cannot, all that are like it are asked for.
     const HAS_GET: bool;
+    /// Why one that was removed cannot be made again as it was, if that is so: other objects went with it.
+    const IRRETRIEVABLE: Option<&'static str> = None;
 
     /// Its attributes.
     fn entries() -> &'static [Entry];

@@ -36,29 +36,52 @@ pub fn run(args: &BatchArgs) -> Result<Exit, Failure> {
     let mut batch = carrier.netlink.batch(on_error);
     // The number of the line that each item stands in.
     let mut lines = Vec::new();
-    let mut wrong = None;
-    for (number, line) in input.lines().enumerate() {
+    let mut unread = Unread::default();
+    for (number, line) in (1..).zip(input.lines()) {
         let line = line.map_err(cannot)?;
-        match prepare(&line, &mut stack) {
+        if batch.has_stopped() || !unread.lines.is_empty() && on_error != OnError::Continue {
+            unread.skipped += usize::from(!is_empty(&line));
+            continue;
+        }
+        let put = prepare(&line, &mut stack).or_else(|_| {
+            // It may speak of what a line before it makes.
+            batch.flush();
+            prepare(&line, &mut stack)
+        });
+        match put {
             Ok(None) => {}
             Ok(Some(put)) => {
                 put(&mut batch);
-                lines.push(number + 1);
+                lines.push(number);
             }
-            Err(failure) => {
-                let line = format!("line {} of {name}: {}", number + 1, failure.line);
-                wrong = Some(Failure::new(failure.exit, line));
-                break;
-            }
+            Err(_) if batch.has_stopped() => unread.skipped += 1,
+            Err(failure) => unread.lines.push((number, failure)),
         }
     }
-    let outcome = batch.finish();
-    tell(&outcome, &lines, args)?;
-    match wrong {
-        Some(failure) => Err(failure),
-        None if outcome.is_done() => Ok(Exit::Done),
-        None => Ok(Exit::Failed),
-    }
+    let outcome = match unread.lines.is_empty() {
+        true => batch.finish(),
+        false => batch.abandon(),
+    };
+    tell(&outcome, &lines, &unread, args)?;
+    let exit = unread.lines.first().map(|(_, failure)| failure.exit);
+    Ok(exit.unwrap_or(if outcome.is_done() {
+        Exit::Done
+    } else {
+        Exit::Failed
+    }))
+}
+
+/// The lines that were not carried out for what they are, or for what stands before them.
+#[derive(Default)]
+struct Unread {
+    /// Those that say nothing that can be done, with their numbers.
+    lines: Vec<(usize, Failure)>,
+    /// How many were left out behind a failure.
+    skipped: usize,
+}
+
+fn is_empty(line: &str) -> bool {
+    line.split('#').next().unwrap_or_default().trim().is_empty()
 }
 
 /// What a line puts into the batch; nothing, if it is empty.
@@ -78,18 +101,23 @@ fn prepare(line: &str, stack: &mut Stack) -> Result<Option<Put>, Failure> {
 }
 
 /// Tells of each line that failed, and how many did not.
-fn tell(outcome: &Outcome, lines: &[usize], args: &BatchArgs) -> io::Result<()> {
+fn tell(outcome: &Outcome, lines: &[usize], unread: &Unread, args: &BatchArgs) -> io::Result<()> {
     let count = |wanted: fn(&ItemResult<'_>) -> bool| {
         let results = (0..outcome.item_count).filter_map(|item| outcome.result(item));
         results.filter(wanted).count()
     };
     let done = count(|result| matches!(result, ItemResult::Done | ItemResult::NotUndone(_)));
     let undone = count(|result| matches!(result, ItemResult::Undone));
-    let not_run = count(|result| matches!(result, ItemResult::NotRun));
-    let failures = outcome.failed.iter().map(|failure| ("failed", failure));
-    let failures = failures.chain(outcome.not_undone.iter().map(|it| ("not_undone", it)));
-    for (event, (item, error)) in failures {
-        let (line, words) = (lines.get(*item).copied().unwrap_or_default(), chain(error));
+    let not_run = count(|result| matches!(result, ItemResult::NotRun)) + unread.skipped;
+    let place = |item: &usize| lines.get(*item).copied().unwrap_or_default();
+    let failures = outcome.failed.iter();
+    let failures = failures.map(|(item, error)| ("failed", place(item), chain(error)));
+    let unread_lines = unread.lines.iter();
+    let unread_lines = unread_lines.map(|(line, failure)| ("failed", *line, failure.line.clone()));
+    let not_undone = outcome.not_undone.iter();
+    let not_undone = not_undone.map(|(item, error)| ("not_undone", place(item), chain(error)));
+    let failed = outcome.failed.len() + unread.lines.len();
+    for (event, line, words) in failures.chain(unread_lines).chain(not_undone) {
         if args.json {
             json::print(&json!({ "event": event, "line": line, "error": words }))?;
         } else {
@@ -104,13 +132,12 @@ fn tell(outcome: &Outcome, lines: &[usize], args: &BatchArgs) -> io::Result<()> 
     if args.json {
         json::print(&json!({
             "event": "summary", "lines": outcome.item_count, "done": done,
-            "failed": outcome.failed.len(), "not_run": not_run, "undone": undone,
+            "failed": failed, "not_run": not_run, "undone": undone,
         }))?;
-    } else if !outcome.is_done() {
+    } else if failed > 0 {
         writeln!(
             io::stderr(),
-            "tapline: {done} done, {} failed, {not_run} not carried out, {undone} taken back",
-            outcome.failed.len(),
+            "tapline: {done} done, {failed} failed, {not_run} not carried out, {undone} taken back",
         )?;
     }
     Ok(())

@@ -28,8 +28,8 @@ pub trait Door: Sync {
     /// Reads a command and returns what puts it into a batch.
     fn prepare(&self, stack: &mut Stack, verb: Verb, words: &[String]) -> Result<Put, Failure>;
 
-    /// Follows all objects.
-    fn watch(&self, namespace: &NetNamespace) -> Result<Box<dyn Follower>, NetlinkError>;
+    /// Follows all objects in a namespace, or in that of the program.
+    fn watch(&self, namespace: Option<&NetNamespace>) -> Result<Box<dyn Follower>, NetlinkError>;
 }
 
 /// Puts an item into a batch.
@@ -138,9 +138,11 @@ impl<O: Spelled> Door for Of<O> {
         })
     }
 
-    fn watch(&self, namespace: &NetNamespace) -> Result<Box<dyn Follower>, NetlinkError> {
-        let watch = Watch::open_in(namespace, O::default())?;
-        Ok(Box::new(watch))
+    fn watch(&self, namespace: Option<&NetNamespace>) -> Result<Box<dyn Follower>, NetlinkError> {
+        Ok(Box::new(match namespace {
+            Some(namespace) => Watch::open_in(namespace, O::default())?,
+            None => Watch::open(O::default())?,
+        }))
     }
 }
 

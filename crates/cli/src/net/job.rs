@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use abi::namespace::NetNamespace;
 use netlink::table::{BadWord, Lookup, Words};
 use netlink::{Cause, Family, Netlink, NetlinkError, Subject, Verb};
+use rustix::thread::{CapabilitySet, capabilities};
 use serde_json::json;
 
 use super::door::Noun;
@@ -167,11 +168,16 @@ fn show<O: Spelled>(
     Ok(Exit::Done)
 }
 
+/// Whether the program has the privilege to configure: a refusal then has another reason.
+fn may_configure() -> bool {
+    capabilities(None).is_ok_and(|sets| sets.effective.contains(CapabilitySet::NET_ADMIN))
+}
+
 impl From<NetlinkError> for Failure {
     fn from(error: NetlinkError) -> Self {
         let exit = match (error.errno(), &error.cause) {
             (_, Cause::Unfit(_)) => Exit::Usage,
-            (Some(libc::EPERM | libc::EACCES), _) => Exit::Privilege,
+            (Some(libc::EPERM | libc::EACCES), _) if !may_configure() => Exit::Privilege,
             (Some(libc::EOPNOTSUPP), _) => Exit::Unsupported,
             _ => Exit::Failed,
         };

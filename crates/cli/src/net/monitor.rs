@@ -16,13 +16,12 @@ use crate::{json, signals};
 
 /// Runs `tapline monitor`.
 pub fn run(args: &MonitorArgs) -> Result<Exit, Failure> {
-    let namespace = match &args.netns {
-        Some(name) => NetNamespace::named(name),
-        None => NetNamespace::current(),
-    };
-    let namespace = namespace.map_err(|error| Failure::job(&error))?;
+    let namespace = args.netns.as_deref().map(NetNamespace::named);
+    let namespace = namespace
+        .transpose()
+        .map_err(|error| Failure::job(&error))?;
     let mut names = Stack::open(args.netns.as_deref())?.names;
-    let mut followers = followers(args, &namespace)?;
+    let mut followers = followers(args, namespace.as_ref())?;
     let stop = signals::stop()?;
     if args.changes {
         for follower in &mut followers {
@@ -49,7 +48,7 @@ pub fn run(args: &MonitorArgs) -> Result<Exit, Failure> {
 
 fn followers(
     args: &MonitorArgs,
-    namespace: &NetNamespace,
+    namespace: Option<&NetNamespace>,
 ) -> Result<Vec<Box<dyn Follower>>, Failure> {
     let nouns: Vec<Noun> = if args.objects.is_empty() {
         Noun::all().collect()

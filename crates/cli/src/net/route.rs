@@ -17,12 +17,10 @@ impl Spelled for Route {
         }
         let all_tables = words.skip(&["table", "all"]);
         let mut route = Self::read_words(words, family)?;
-        if route.dst.is_none() {
+        if route.dst.is_none() && !all_tables {
             // As ip(8) has it: IPv4, and the main table.
             route.family.get_or_insert(Family::V4);
-            if !all_tables {
-                route.table.get_or_insert(RouteTable::Main);
-            }
+            route.table.get_or_insert(RouteTable::Main);
         }
         Ok(route)
     }

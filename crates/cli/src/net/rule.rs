@@ -1,7 +1,7 @@
 //! Rules, in the words of ip-rule(8).
 
 use netlink::table::{BadWord, Words};
-use netlink::{Family, Rule, Verb};
+use netlink::{Family, RouteTable, Rule, Verb};
 use serde_json::Value;
 
 use super::fields;
@@ -13,10 +13,18 @@ impl Spelled for Rule {
     const NOUN: &'static str = "rule";
 
     fn read(verb: Verb, family: Option<Family>, words: &mut Words<'_>) -> Result<Self, BadWord> {
+        // Without words it would be the first rule of all that is removed.
+        if matches!(verb, Verb::Add | Verb::Del) && words.peek().is_none() {
+            return Err(BadWord::new("a word about the rule", None));
+        }
         let mut rule = Self::read_words(words, family)?;
-        if verb == Verb::List {
-            // As ip(8) has it.
-            rule.family.get_or_insert(Family::V4);
+        // As ip(8) has it.
+        match verb {
+            Verb::List => _ = rule.family.get_or_insert(Family::V4),
+            Verb::Add if rule.action.is_none() && rule.table.is_none() && rule.l3mdev.is_none() => {
+                rule.table = Some(RouteTable::Main);
+            }
+            _ => {}
         }
         Ok(rule)
     }

@@ -140,12 +140,25 @@ impl Batch<'_> {
         if self.on_error == OnError::Undo && !self.outcome.failed.is_empty() {
             self.take_back();
         }
+        self.end()
+    }
+
+    /// Ends it as if an item had failed: what was carried out is taken back, if that is to be.
+    pub fn abandon(mut self) -> Outcome {
+        self.flush();
+        if self.on_error == OnError::Undo {
+            self.take_back();
+        }
+        self.end()
+    }
+
+    fn end(mut self) -> Outcome {
         self.netlink.scratch = std::mem::take(&mut self.requests);
         std::mem::take(&mut self.outcome)
     }
 
-    /// Whether nothing more is to be carried out.
-    fn has_stopped(&self) -> bool {
+    /// Whether an item has failed after which nothing more is carried out.
+    pub fn has_stopped(&self) -> bool {
         self.on_error != OnError::Continue && !self.outcome.failed.is_empty()
     }
 
@@ -176,7 +189,7 @@ impl Batch<'_> {
         if self.chunk.is_empty() {
             self.chunk_first = item;
         }
-        let undo = undoes.then(|| undo_of(verb, object, None)).flatten();
+        let undo = undoes.then(|| undo_of(verb, object, Ok(None))).flatten();
         self.chunk.push(Item {
             start,
             verb,
@@ -198,9 +211,9 @@ impl Batch<'_> {
         }
         let undoes = self.on_error == OnError::Undo;
         let before = match verb {
-            Verb::Add | Verb::Append => None,
-            _ if undoes => self.netlink.get(object).ok(),
-            _ => None,
+            Verb::Add | Verb::Append => Ok(None),
+            _ if undoes => held(self.netlink, object),
+            _ => Ok(None),
         };
         let done = match verb {
             Verb::Add => self.netlink.add(object),
@@ -219,8 +232,8 @@ impl Batch<'_> {
         }
     }
 
-    /// Sends the chunk and reads its answers.
-    fn flush(&mut self) {
+    /// Sends the items that wait and reads their answers.
+    pub fn flush(&mut self) {
         if self.chunk.is_empty() {
             return;
         }
@@ -328,6 +341,26 @@ impl Batch<'_> {
         }
         self.outcome.not_undone.reverse();
     }
+}
+
+/// The object of the same key as it is now; `None` when there is none.
+fn held<O: Object>(netlink: &mut Netlink, object: &O) -> Result<Option<O>, NetlinkError> {
+    if O::HAS_GET {
+        return match netlink.get(object) {
+            Ok(held) => Ok(Some(held)),
+            Err(error) if error.is_absence() => Ok(None),
+            Err(error) => Err(error),
+        };
+    }
+    let key = object.key();
+    let mut held = None;
+    // What is new about it is not what it is found by.
+    netlink.each(&O::default(), |other: O| {
+        if key.is_some() && other.key() == key {
+            held.get_or_insert(other);
+        }
+    })?;
+    Ok(held)
 }
 
 fn failure(verb: Verb, subject: Subject, cause: Cause) -> NetlinkError {

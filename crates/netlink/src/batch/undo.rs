@@ -2,7 +2,7 @@ use std::fmt;
 
 use crate::error::{Action, Cause, NetlinkError};
 use crate::handle::Netlink;
-use crate::object::{Object, Verb};
+use crate::object::{Object, Unfit, Verb};
 
 type Change = dyn FnOnce(&mut Netlink) -> Result<(), NetlinkError> + Send;
 
@@ -21,9 +21,26 @@ impl fmt::Debug for Undo {
     }
 }
 
-/// What takes back that `verb` was done with `object`, which was like `before`; `None` for a question.
-pub(super) fn undo_of<O: Object>(verb: Verb, object: &O, before: Option<O>) -> Option<Undo> {
+/// What takes back that `verb` was done with `object`, which was like `before`; `None` for a question. Where that
+/// cannot be done, trying it is an error.
+pub(super) fn undo_of<O: Object>(
+    verb: Verb,
+    object: &O,
+    before: Result<Option<O>, NetlinkError>,
+) -> Option<Undo> {
     let object = object.clone();
+    let before = match before {
+        Ok(before) => before,
+        Err(error) => return Some(Undo(Box::new(move |_| Err(error)))),
+    };
+    if let (Verb::Del, Some(reason)) = (verb, O::IRRETRIEVABLE) {
+        let error = NetlinkError {
+            action: Action::Add,
+            subject: object.subject(),
+            cause: Cause::Unfit(Unfit::new(reason)),
+        };
+        return Some(Undo(Box::new(move |_| Err(error))));
+    }
     let undo: Box<Change> = match (verb, before) {
         (Verb::Get | Verb::List, _) => return None,
         (Verb::Add | Verb::Append, _) | (Verb::Replace, None) => {

@@ -22,6 +22,8 @@ impl Object for Link {
     const HEADER_BYTES: usize = Header::BYTES;
     const GROUPS: &'static [u32] = &[RTNLGRP_LINK];
     const HAS_GET: bool = true;
+    const IRRETRIEVABLE: Option<&'static str> =
+        Some("its addresses and routes, and the other end of a pair, went with it");
 
     fn entries() -> &'static [Entry] {
         <Self as Table>::entries()
@@ -112,6 +114,13 @@ impl Object for Link {
     fn restricted(mut self, to: &Self) -> Self {
         let index = self.index;
         self.restrict(to);
+        // What there was not is said by what means none.
+        if to.master.is_some() {
+            self.master.get_or_insert(IfIndex(0));
+        }
+        if to.alias.is_some() {
+            self.alias.get_or_insert_default();
+        }
         // A name that is changed is no longer the key.
         Self { index, ..self }
     }

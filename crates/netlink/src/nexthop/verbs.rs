@@ -27,6 +27,7 @@ impl Object for Nexthop {
     const HEADER_BYTES: usize = HEADER_BYTES;
     const GROUPS: &'static [u32] = &[RTNLGRP_NEXTHOP];
     const HAS_GET: bool = true;
+    const IRRETRIEVABLE: Option<&'static str> = Some("the routes by it went with it");
 
     fn entries() -> &'static [Entry] {
         <Self as Table>::entries()

@@ -2,6 +2,9 @@ use super::{Route, RouteProtocol, RouteTable};
 use crate::interface::IfIndex;
 use crate::prefix::{Family, Prefix};
 
+/// What IPv6 takes for a metric that is not said (include/uapi/linux/ipv6_route.h).
+const IP6_RT_PRIO_USER: u32 = 1024;
+
 /// What tells a route from others: the kernel puts one in the place of another of the same.
 ///
 /// Several routes may share it, made by [`append`](crate::Netlink::append): of those a watch knows one, but for
@@ -35,7 +38,10 @@ impl Route {
             dst,
             src: self.src,
             tos: self.tos.unwrap_or_default(),
-            metric: self.metric.unwrap_or_default(),
+            metric: match self.metric.unwrap_or_default() {
+                0 if dst.family() == Family::V6 => IP6_RT_PRIO_USER,
+                metric => metric,
+            },
             dev: self.dev.filter(|_| is_beside && !has_hop),
         })
     }

@@ -1,5 +1,10 @@
 //! Links as they are typed.
 
+use std::collections::BTreeMap;
+use std::os::fd::{AsFd, AsRawFd};
+use std::sync::{Mutex, PoisonError};
+
+use abi::namespace::NetNamespace;
 use netlink::table::{BadWord, Table, Word, Words};
 use netlink::{IfIndex, IfName, Link, LinkKind, PortKind, Verb, Veth};
 
@@ -20,12 +25,27 @@ pub fn link(verb: Verb, words: &mut Words<'_>) -> Result<Link, BadWord> {
 /// Reads the field that `word` begins; false when it begins none.
 fn known(link: &mut Link, verb: Verb, word: &str, words: &mut Words<'_>) -> Result<bool, BadWord> {
     match word {
+        // Behind the kind of a link that has its name it is the one below.
+        "dev"
+            if verb == Verb::Add
+                && link.name.is_some()
+                && link
+                    .linkinfo
+                    .as_mut()
+                    .map_or(Ok(false), |info| info.word(word, words))? => {}
         "dev" => {
             let name: String = words.value("dev")?;
             called(link, verb, &name, words)?;
         }
         "up" => link.up = Some(true),
         "down" => link.up = Some(false),
+        "netns" => {
+            let name: String = words.value("netns")?;
+            match name.parse() {
+                Ok(pid) => link.namespace_pid = Some(pid),
+                Err(_) => link.namespace_fd = Some(namespace(&name)?),
+            }
+        }
         "index" => link.index = Some(IfIndex(words.value("index")?)),
         "nomaster" => link.master = Some(IfIndex(0)),
         "vrf" => link.master = Some(words.value("vrf")?),
@@ -61,6 +81,17 @@ fn known(link: &mut Link, verb: Verb, word: &str, words: &mut Words<'_>) -> Resu
         }
     }
     Ok(true)
+}
+
+/// The descriptor of the namespace of this name; it stays open for what is made of the words.
+fn namespace(name: &str) -> Result<i32, BadWord> {
+    static OPEN: Mutex<BTreeMap<String, NetNamespace>> = Mutex::new(BTreeMap::new());
+    let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+    if !open.contains_key(name) {
+        let unknown = |_| BadWord::new("a process or the name of a namespace", Some(name));
+        open.insert(name.to_owned(), NetNamespace::named(name).map_err(unknown)?);
+    }
+    Ok(open[name].as_fd().as_raw_fd())
 }
 
 /// The fields that are flags of the link itself.
