@@ -58,9 +58,10 @@ pub fn run(args: &BatchArgs) -> Result<Exit, Failure> {
             Err(failure) => unread.lines.push((number, failure)),
         }
     }
-    let outcome = match unread.lines.is_empty() {
-        true => batch.finish(),
-        false => batch.abandon(),
+    let outcome = if unread.lines.is_empty() {
+        batch.finish()
+    } else {
+        batch.abandon()
     };
     tell(&outcome, &lines, &unread, args)?;
     let exit = unread.lines.first().map(|(_, failure)| failure.exit);
