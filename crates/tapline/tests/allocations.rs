@@ -105,7 +105,9 @@ fn nothing_is_allocated_to_merge_interfaces() {
         assert_eq!(counter.0, packets);
         info.count_total
     };
-    assert_eq!(merging(10), merging(5000));
+    let (few, many) = (merging(10), merging(5000));
+    // The end comes before or after the last look at the interfaces, which allocates.
+    assert!(few.abs_diff(many) < 5, "{few} {many}");
 }
 
 struct Counter(u32);
