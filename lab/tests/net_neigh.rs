@@ -63,7 +63,7 @@ fn what_iproute2_makes_is_read_back_as_meant() {
         "ip neigh add 192.0.2.1 lladdr 02:00:00:00:00:01 dev a",
         "ip neigh add 192.0.2.2 lladdr 02:00:00:00:00:02 dev a nud reachable extern_learn",
         "ip neigh add 192.0.2.3 lladdr 02:00:00:00:00:03 dev b nud stale protocol static",
-        "ip neigh add 192.0.2.4 lladdr 02:00:00:00:00:04 dev b nud delay",
+        "ip neigh add 192.0.2.4 lladdr 02:00:00:00:00:04 dev b nud stale router",
         "ip neigh add 2001:db8::1 lladdr 02:00:00:00:00:05 dev a nud permanent router",
         "ip neigh add 2001:db8::2 lladdr 02:00:00:00:00:06 dev a managed",
     ] {
