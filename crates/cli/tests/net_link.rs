@@ -85,6 +85,21 @@ fn text_is_that_of_ip() {
 }
 
 #[test]
+fn a_name_steers_no_terminal() {
+    let host = Host::new("host");
+    let mut command = host.command("ip");
+    let status = command
+        .args(["link", "add", "a\u{1b}[2Jb", "type", "ifb"])
+        .status();
+    assert!(status.expect("ip runs").success());
+    let text = done(&host, "link show type ifb");
+    assert!(
+        text.contains("a?[2Jb") && !text.contains('\u{1b}'),
+        "{text:?}"
+    );
+}
+
+#[test]
 fn links_are_chosen_renamed_and_removed() {
     let host = host_with_links();
     let names = |line: &str| {

@@ -16,6 +16,12 @@ pub fn put(text: &mut String, words: fmt::Arguments<'_>) {
     let _ = text.write_fmt(words);
 }
 
+/// `text` without what would steer a terminal: names are whatever somebody gave a link.
+pub fn printable(text: &str) -> String {
+    let steers = |letter: char| letter.is_control() && !matches!(letter, '\n' | '\t');
+    text.replace(steers, "?")
+}
+
 /// Reads fields by their words until the line ends.
 pub fn read<T: Table>(object: &mut T, words: &mut Words<'_>) -> Result<(), BadWord> {
     while let Some(word) = words.next() {

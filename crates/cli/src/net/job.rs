@@ -9,6 +9,7 @@ use rustix::thread::{CapabilitySet, capabilities};
 use serde_json::json;
 
 use super::door::Noun;
+use super::fields::printable;
 use super::names::Names;
 use super::spelled::{Extent, NO_LINK, Spelled, Unanswered};
 use super::verb;
@@ -152,7 +153,8 @@ fn show<O: Spelled>(
                 json::line(&object.json(&mut stack.names, extent))
             )?;
         } else {
-            writeln!(out, "{}", object.text(&mut stack.names, extent))?;
+            let text = object.text(&mut stack.names, extent);
+            writeln!(out, "{}", printable(&text))?;
         }
     }
     if args.json {

@@ -9,6 +9,7 @@ use rustix::io::Errno;
 use serde_json::json;
 
 use super::door::{Follower, Noun, Told};
+use super::fields::printable;
 use super::job::Stack;
 use crate::args::MonitorArgs;
 use crate::failure::{Exit, Failure};
@@ -84,6 +85,7 @@ fn tell(change: &Told, args: &MonitorArgs) -> io::Result<()> {
     if args.json {
         return json::print(&json!({ "event": event, "object": noun, *noun: json }));
     }
+    let text = printable(text);
     let mut out = io::stdout().lock();
     match *event {
         "overrun" => writeln!(out, "[{noun}] overrun: what follows is brought up to date")?,
