@@ -2,13 +2,13 @@
 
 #![cfg(target_arch = "x86_64")]
 
+mod support;
+
 use std::num::NonZeroU32;
 
 use abi::bpf::TestRun;
 use lab::generator::pin_to_cpu;
-use tapline_bpf::{
-    Condition, Insn, Intake, IntakeCounts, IntakeOptions, Label, Others, Reg, Sampling, Size,
-};
+use tapline_bpf::{Insn, Intake, IntakeCounts, IntakeOptions, Others, Sampling};
 
 const XDP_DROP: u32 = 1;
 const XDP_PASS: u32 = 2;
@@ -48,21 +48,7 @@ fn assert_counts(intake: &Intake, expected: [u64; 4]) {
 
 /// Takes packets whose first byte is 7.
 fn sevens() -> Vec<Insn<'static>> {
-    let short = Label(2);
-    vec![
-        Insn::mov(Reg::R6, Reg::R1),
-        Insn::load(Size::Word, Reg::R2, Reg::R6, 0),
-        Insn::load(Size::Word, Reg::R3, Reg::R6, 4),
-        Insn::mov(Reg::R4, Reg::R2),
-        Insn::add(Reg::R4, 1),
-        Insn::jump_if(Condition::Greater, Reg::R4, Reg::R3, short),
-        Insn::load(Size::Byte, Reg::R5, Reg::R2, 0),
-        Insn::jump_if32(Condition::Equal, Reg::R5, 7, Intake::TAKE),
-        Insn::Place(short),
-        Insn::Jump {
-            target: Intake::OTHERS,
-        },
-    ]
+    support::first_byte_is(7, Intake::TAKE, Intake::OTHERS)
 }
 
 #[test]

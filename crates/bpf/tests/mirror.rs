@@ -1,13 +1,13 @@
 //! The mirroring program on given packets, by the kernel's test runs: what it returns and counts.
 
+mod support;
+
 use std::error::Error;
 use std::num::NonZeroU32;
 
 use abi::bpf::TestRun;
 use lab::generator::pin_to_cpu;
-use tapline_bpf::{
-    Condition, Insn, Label, Mirror, MirrorError, MirrorOptions, Reg, Sampling, Size,
-};
+use tapline_bpf::{Insn, Mirror, MirrorError, MirrorOptions, Sampling};
 
 const XDP_PASS: u32 = 2;
 
@@ -32,21 +32,7 @@ fn load(options: &MirrorOptions<'_>) -> Mirror {
 
 /// Takes packets whose first byte is 7.
 fn sevens() -> Vec<Insn<'static>> {
-    let short = Label(2);
-    vec![
-        Insn::mov(Reg::R6, Reg::R1),
-        Insn::load(Size::Word, Reg::R2, Reg::R6, 0),
-        Insn::load(Size::Word, Reg::R3, Reg::R6, 4),
-        Insn::mov(Reg::R4, Reg::R2),
-        Insn::add(Reg::R4, 1),
-        Insn::jump_if(Condition::Greater, Reg::R4, Reg::R3, short),
-        Insn::load(Size::Byte, Reg::R5, Reg::R2, 0),
-        Insn::jump_if32(Condition::Equal, Reg::R5, 7, Mirror::TAKE),
-        Insn::Place(short),
-        Insn::Jump {
-            target: Mirror::OTHERS,
-        },
-    ]
+    support::first_byte_is(7, Mirror::TAKE, Mirror::OTHERS)
 }
 
 #[test]

@@ -1,12 +1,14 @@
 //! The steering program on given packets, by the kernel's test runs: what it returns and counts.
 
+mod support;
+
 use std::num::NonZeroU32;
 use std::os::fd::AsFd;
 
 use abi::bpf::TestRun;
 use abi::xdp::METADATA_MARK;
 use lab::generator::pin_to_cpu;
-use tapline_bpf::{Condition, Insn, Label, Others, Redirect, RedirectOptions, Reg, Sampling, Size};
+use tapline_bpf::{Insn, Others, Redirect, RedirectOptions, Sampling};
 
 const XDP_DROP: u32 = 1;
 const XDP_PASS: u32 = 2;
@@ -33,21 +35,7 @@ fn run(redirect: &Redirect, first: u8, count: u32) -> (u32, Vec<u8>) {
 
 /// Takes packets whose first byte is 7.
 fn sevens() -> Vec<Insn<'static>> {
-    let short = Label(2);
-    vec![
-        Insn::mov(Reg::R6, Reg::R1),
-        Insn::load(Size::Word, Reg::R2, Reg::R6, 0),
-        Insn::load(Size::Word, Reg::R3, Reg::R6, 4),
-        Insn::mov(Reg::R4, Reg::R2),
-        Insn::add(Reg::R4, 1),
-        Insn::jump_if(Condition::Greater, Reg::R4, Reg::R3, short),
-        Insn::load(Size::Byte, Reg::R5, Reg::R2, 0),
-        Insn::jump_if32(Condition::Equal, Reg::R5, 7, Redirect::TAKE),
-        Insn::Place(short),
-        Insn::Jump {
-            target: Redirect::OTHERS,
-        },
-    ]
+    support::first_byte_is(7, Redirect::TAKE, Redirect::OTHERS)
 }
 
 #[test]

@@ -10,6 +10,7 @@ use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socketpair,
 };
 use tapline_bpf::socket_filter::{CountingFilter, Direction, Options};
+use tapline_bpf::{Condition, Insn, Label, Reg, Size};
 
 /// A datagram socket pair: the receiving end has a filter, which sees the payload as the packet.
 pub struct Bed {
@@ -55,6 +56,23 @@ impl Bed {
             Err(error) => panic!("recv: {error}"),
         }
     }
+}
+
+/// A choice in an XDP program: `take` where the first byte of a packet is `wanted`, else `others`.
+pub fn first_byte_is(wanted: i32, take: Label, others: Label) -> Vec<Insn<'static>> {
+    let short = Label(2);
+    vec![
+        Insn::mov(Reg::R6, Reg::R1),
+        Insn::load(Size::Word, Reg::R2, Reg::R6, 0),
+        Insn::load(Size::Word, Reg::R3, Reg::R6, 4),
+        Insn::mov(Reg::R4, Reg::R2),
+        Insn::add(Reg::R4, 1),
+        Insn::jump_if(Condition::Greater, Reg::R4, Reg::R3, short),
+        Insn::load(Size::Byte, Reg::R5, Reg::R2, 0),
+        Insn::jump_if32(Condition::Equal, Reg::R5, wanted, take),
+        Insn::Place(short),
+        Insn::Jump { target: others },
+    ]
 }
 
 pub fn options(snaplen: u32) -> Options {
