@@ -100,6 +100,11 @@ fn what_iproute2_makes_is_read_back_as_meant() {
 
 #[test]
 fn the_words_of_ip_mean_the_same_here() {
+    // The kernel leaves these two by itself, whenever it likes.
+    for (word, state) in [("delay", NeighState::Delay), ("probe", NeighState::Probe)] {
+        let read: Neigh = words(&host().0, &format!("192.0.2.1 dev a nud {word}"));
+        assert_eq!(read.state, Some(state));
+    }
     for line in [
         "192.0.2.1 lladdr 02:00:00:00:00:01 dev a",
         "to 192.0.2.1 lladdr 02:00:00:00:00:01 nud noarp dev a",

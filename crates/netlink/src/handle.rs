@@ -12,7 +12,7 @@ use crate::transport::Transport;
 
 /// The network configuration of one namespace.
 ///
-/// Holds one socket; a request costs three system calls or, for a list, two for each 32 KiB.
+/// Holds one socket; a request costs two system calls, and a list one more for each 32 KiB.
 /// `Send`, not to be shared: a request needs the handle for itself.
 ///
 /// # Privileges
@@ -38,7 +38,8 @@ impl Netlink {
         Ok(Self::around(socket))
     }
 
-    /// A handle that speaks with the kernel behind `transport`: one that stands in, or one that is listened to.
+    /// A handle that speaks with the kernel behind `transport`: one that stands in, or one that is
+    /// listened to.
     pub fn over(transport: impl Transport + 'static) -> Self {
         Self::around(Socket::over(Box::new(transport)))
     }

@@ -1,13 +1,20 @@
-//! The network configuration of the kernel, typed: links, their counters and changes, addresses,
-//! routes, nexthops and rules, neighbours, and what drivers say of their links.
+//! The network configuration of the kernel, typed: links of all kinds, addresses, routes, nexthops and
+//! rules, neighbours, forwarding entries, VLANs and multicast groups of bridges, namespaces, and what
+//! drivers say of their links and can be told.
 //!
-//! [`Netlink`] asks and tells, [`Ethtool`] and [`NetDevices`] ask drivers, [`Watch`] listens; all belong to the
-//! namespace in which they were opened, for good. Calls block until the kernel has answered, which it does while it takes the
-//! request. A list says whether it is whole ([`Listing::interrupted`]), a refusal carries the kernel's
-//! words ([`Refusal::text`]), and what this room does not know of (attributes, messages, longer
-//! structs) does not disturb it. Each change quotes the `ip(8)` line it equals.
+//! An object is one struct of optional fields ([`Link`], [`Addr`], [`Route`] …): the desired state, the
+//! filter, the answer, the event and the JSON. The verbs are the same for each ([`Netlink`]), one by one
+//! or with an answer for each item of many ([`Batch`]); [`Watch`] follows what changes, [`Ethtool`] and
+//! [`NetDevices`] ask drivers. All belong to the namespace in which they were opened, for good. Calls
+//! block until the kernel has answered, which it does while it takes the request.
 //!
-//! The codec underneath is public where it reads ([`codec`]): pure functions over any bytes.
+//! A list says whether it is whole ([`Listing::interrupted`]), a refusal carries the kernel's words
+//! ([`Refusal::text`]) and the attribute it points to ([`Refusal::path`]), and what this room does not
+//! know of (attributes, messages, longer structs) does not disturb it. Each change quotes the `ip(8)`
+//! line it equals. [`transport`] has kernels that stand in for tests.
+//!
+//! The codec underneath is public ([`codec`]): pure functions over any bytes; [`explain`] tells them in
+//! words.
 //!
 //! ```
 //! use tapline_netlink::{IfIndex, Netlink};

@@ -8,7 +8,7 @@ use super::queue::{CAPACITY, Queue};
 use super::socket::FakeSocket;
 use super::store::{Done, Kind, Store};
 use crate::codec::{Message, Request};
-use crate::error::NetlinkError;
+use crate::error::{Action, Cause, NetlinkError, Step, Subject};
 use crate::handle::Netlink;
 use crate::interface::IfIndex;
 use crate::object::Object;
@@ -108,13 +108,20 @@ impl FakeKernel {
     /// A watch of its objects, with room for `capacity` unread notifications.
     ///
     /// # Errors
-    /// As [`Watch::over`].
-    ///
-    /// # Panics
-    /// Without descriptors for its sockets.
+    /// As [`Watch::over`], and `Cause::System` without descriptors for its sockets.
     pub fn watch<O: Object>(&self, filter: O, capacity: usize) -> Result<Watch<O>, NetlinkError> {
-        let notifications = self.subscribe(O::GROUPS, capacity).expect("a descriptor");
-        Watch::over(notifications, self.netlink().expect("a descriptor"), filter)
+        let notifications = self.subscribe(O::GROUPS, capacity);
+        let (notifications, netlink) = notifications
+            .and_then(|notifications| Ok((notifications, self.netlink()?)))
+            .map_err(|source| NetlinkError {
+                action: Action::Open,
+                subject: Subject::Socket,
+                cause: Cause::System {
+                    step: Step::Socket,
+                    source,
+                },
+            })?;
+        Watch::over(notifications, netlink, filter)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
