@@ -2,6 +2,7 @@
 
 mod drop_mode;
 mod mirror;
+mod netlink;
 
 use std::error::Error;
 use std::io;

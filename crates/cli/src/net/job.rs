@@ -4,8 +4,7 @@ use std::io::{self, Write};
 
 use abi::namespace::NetNamespace;
 use netlink::table::{BadWord, Lookup, Words};
-use netlink::{Cause, Family, Netlink, NetlinkError, Subject, Verb};
-use rustix::thread::{CapabilitySet, capabilities};
+use netlink::{Family, Netlink, Subject, Verb};
 use serde_json::json;
 
 use super::door::Noun;
@@ -123,8 +122,7 @@ fn usage(noun: &str, bad: &BadWord) -> Failure {
 
 /// Shows all that are like `object`.
 fn list<O: Spelled>(stack: &mut Stack, object: &O, args: &NetArgs) -> Result<Exit, Failure> {
-    // A key that is missing is an error, as it is for ip(8), and not an empty list.
-    if O::NOUN == "link" && object.key().is_some() {
+    if object.is_one() {
         let found = stack.netlink.get(object)?;
         return show(stack, &[found], false, args);
     }
@@ -168,26 +166,4 @@ fn show<O: Spelled>(
     }
     out.flush()?;
     Ok(Exit::Done)
-}
-
-/// Whether the program has the privilege to configure: a refusal then has another reason.
-fn may_configure() -> bool {
-    capabilities(None).is_ok_and(|sets| sets.effective.contains(CapabilitySet::NET_ADMIN))
-}
-
-impl From<NetlinkError> for Failure {
-    fn from(error: NetlinkError) -> Self {
-        let exit = match (error.errno(), &error.cause) {
-            (_, Cause::Unfit(_)) => Exit::Usage,
-            (Some(libc::EPERM | libc::EACCES), _) if !may_configure() => Exit::Privilege,
-            (Some(libc::EOPNOTSUPP), _) => Exit::Unsupported,
-            _ => Exit::Failed,
-        };
-        let advice = match exit {
-            Exit::Privilege => "; run with sudo or setcap",
-            _ => "",
-        };
-        let Failure { line, .. } = Failure::job(&error);
-        Failure::new(exit, format!("{line}{advice}"))
-    }
 }

@@ -50,6 +50,11 @@ pub trait Spelled: Object {
         Ok(netlink.get(&key)?)
     }
 
+    /// Whether it says one object: that is missing is then an error, as it is for ip(8), and no empty list.
+    fn is_one(&self) -> bool {
+        false
+    }
+
     /// Whether it is shown, of all that are there and like what was asked for.
     fn is_shown(&self, _asked: &Self) -> bool {
         true

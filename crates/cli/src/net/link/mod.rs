@@ -19,6 +19,10 @@ impl Spelled for Link {
         read::link(verb, words)
     }
 
+    fn is_one(&self) -> bool {
+        self.index.is_some()
+    }
+
     fn text(&self, names: &mut Names, extent: Extent) -> String {
         text::link(self, names, extent)
     }

@@ -1,5 +1,7 @@
 //! What ip(8) calls the numbers of links.
 
+use std::sync::LazyLock;
+
 use netlink::{Link, LinkFlags};
 
 use crate::net::names::file;
@@ -77,13 +79,14 @@ pub fn linkmode(mode: u8) -> String {
     }
 }
 
+/// The groups that have a name on this host, read once.
+static GROUPS: LazyLock<Vec<(u32, String)>> = LazyLock::new(|| file("group"));
+
 /// The name of a group; 0 is `default`.
 pub fn group_name(number: u32) -> String {
-    let known = file("group")
-        .into_iter()
-        .find(|(known, _)| *known == number);
+    let known = GROUPS.iter().find(|(known, _)| *known == number);
     match (known, number) {
-        (Some((_, name)), _) => name,
+        (Some((_, name)), _) => name.clone(),
         (None, 0) => "default".to_owned(),
         _ => number.to_string(),
     }
@@ -94,8 +97,8 @@ pub fn group(name: &str) -> Option<u32> {
     if name == "default" {
         return Some(0);
     }
-    let known = file("group").into_iter().find(|(_, known)| known == name);
+    let known = GROUPS.iter().find(|(_, known)| known == name);
     known
-        .map(|(number, _)| number)
+        .map(|(number, _)| *number)
         .or_else(|| name.parse().ok())
 }
