@@ -81,13 +81,8 @@ impl fmt::Display for XdpAttachError {
             None => write!(f, "interface {}", self.ifindex)?,
         }
         if let Some(holder) = &self.holder {
-            write!(f, ": {holder}")?;
-            if holder.process.is_some() {
-                return f.write_str(", whose end detaches it");
-            }
-            let word = holder.ip_word;
-            let name = self.link.as_deref().unwrap_or("IF");
-            write!(f, " (detach it: ip link set dev {name} {word} off)")?;
+            let link = self.link.as_deref().unwrap_or("IF");
+            write!(f, ": {holder}{}", holder.way_out(link))?;
         } else if let Some(mtu) = &self.mtu {
             write!(f, " ({mtu})")?;
         } else if self.source.kind() == io::ErrorKind::PermissionDenied {

@@ -61,6 +61,14 @@ impl XdpHolder {
         let attributes = ask_about(ifindex, None)?;
         Ok(find(&attributes, IFLA_XDP).and_then(holder))
     }
+
+    /// What takes it away from interface `link`, in words that follow its own.
+    pub fn way_out(&self, link: &str) -> String {
+        match &self.process {
+            Some(_) => ", whose end detaches it".to_owned(),
+            None => format!(" (detach it: ip link set dev {link} {} off)", self.ip_word),
+        }
+    }
 }
 
 /// The name of an interface with these attributes and the program on it, as far as they can be known.

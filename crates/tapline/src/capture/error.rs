@@ -5,10 +5,10 @@ use std::fmt;
 use std::io;
 
 use bpf::socket_filter::CountingFilterError;
-use bpf::{MirrorError, RedirectError};
+use bpf::{MirrorError, RedirectError, XdpHolder};
 use filter::{FilterError, LinkType};
 use netlink::NetlinkError;
-use ring::{BufferError, OpenError, XdpOpenError};
+use ring::{BufferError, OpenError, XdpOpenError, XdpSetupError};
 
 use super::mode::ModeError;
 
@@ -48,6 +48,13 @@ pub enum CaptureError {
     Ring(OpenError),
     /// A ring over AF_XDP could not be opened.
     Xdp(XdpOpenError),
+    /// Another AF_XDP socket has a queue of the interface, and a program sends packets to it.
+    QueueTaken {
+        /// The program that is at the interface.
+        holder: Box<XdpHolder>,
+        /// The refusal.
+        error: XdpSetupError,
+    },
     /// Packets of an interface could not be taken from its driver.
     Steer {
         /// The interface.
@@ -98,6 +105,15 @@ impl fmt::Display for CaptureError {
             Self::Mode(error) => error.fmt(f),
             Self::Ring(error) => error.fmt(f),
             Self::Xdp(error) => error.fmt(f),
+            Self::QueueTaken { holder, error } => {
+                let (link, queue) = (&error.link, error.queue);
+                write!(
+                    f,
+                    "cannot receive from queue {queue} of {link}, which another AF_XDP socket has: \
+                     {holder}{}",
+                    holder.way_out(link)
+                )
+            }
             Self::Steer { link, .. } => write!(f, "cannot take packets from {link}"),
             Self::Buffer(error) => error.fmt(f),
             Self::Copy { link, .. } => write!(f, "cannot copy packets of {link}"),
@@ -125,6 +141,7 @@ impl Error for CaptureError {
             Self::Filter { error, .. } => Some(error),
             Self::Ring(error) => error.source(),
             Self::Xdp(error) => error.source(),
+            Self::QueueTaken { error, .. } => error.source(),
             Self::Steer { error, .. } => Some(&**error),
             Self::Buffer(error) => error.source(),
             Self::Copy { error, .. } => Some(error),

@@ -3,8 +3,9 @@
 use std::os::fd::AsFd;
 
 use abi::clock::monotonic_ns;
-use bpf::{Redirect, RedirectError, RedirectOptions};
-use ring::{TimestampSource, XdpOpenError, XdpOptions, XdpRing, XdpStep};
+use bpf::{Redirect, RedirectError, RedirectOptions, XdpHolder};
+use netlink::Netlink;
+use ring::{TimestampSource, XdpOpenError, XdpOptions, XdpRing, XdpSetupError, XdpStep};
 use rustix::event::{Timespec, poll};
 use rustix::io::Errno;
 
@@ -58,7 +59,7 @@ pub(super) fn open(
 }
 
 /// A ring for each queue; the memory is shared out among them.
-fn rings(link: &str, options: &Options) -> Result<Vec<XdpRing>, XdpOpenError> {
+fn rings(link: &str, options: &Options) -> Result<Vec<XdpRing>, CaptureError> {
     let queues = XdpRing::queue_count(link)?.max(1);
     let of = |queue| XdpOptions {
         queue,
@@ -75,22 +76,34 @@ fn rings(link: &str, options: &Options) -> Result<Vec<XdpRing>, XdpOpenError> {
 }
 
 /// The kernel frees a queue a little after its socket was closed and has no event for that, so it is
-/// asked again until `until_ns`.
-fn open_freed(link: &str, options: &XdpOptions, until_ns: u64) -> Result<XdpRing, XdpOpenError> {
+/// asked again until `until_ns`. Where a program is at the interface that is no use: it would not make
+/// room for another.
+fn open_freed(link: &str, options: &XdpOptions, until_ns: u64) -> Result<XdpRing, CaptureError> {
     loop {
-        match XdpRing::open(link, options) {
-            Err(error) if is_taken(&error) && monotonic_ns() < until_ns => {
-                // A signal makes the pause shorter, nothing else can happen to it.
-                let _ = poll(&mut [], Some(&TRY));
-            }
-            answer => return answer,
+        let error = match XdpRing::open(link, options) {
+            Err(XdpOpenError::Setup(error)) if is_taken(&error) => error,
+            answer => return Ok(answer?),
+        };
+        if let Some(holder) = holder(link) {
+            let holder = Box::new(holder);
+            return Err(CaptureError::QueueTaken { holder, error });
         }
+        if monotonic_ns() >= until_ns {
+            return Err(XdpOpenError::Setup(error).into());
+        }
+        // A signal makes the pause shorter, nothing else can happen to it.
+        let _ = poll(&mut [], Some(&TRY));
     }
 }
 
-fn is_taken(error: &XdpOpenError) -> bool {
-    matches!(error, XdpOpenError::Setup(error) if error.step == XdpStep::Bind
-        && Errno::from_io_error(&error.source) == Some(Errno::BUSY))
+fn is_taken(error: &XdpSetupError) -> bool {
+    error.step == XdpStep::Bind && Errno::from_io_error(&error.source) == Some(Errno::BUSY)
+}
+
+/// The XDP program on `link`, if there is one and the kernel tells.
+fn holder(link: &str) -> Option<XdpHolder> {
+    let link = Netlink::open().ok()?.link_named(link).ok()?;
+    XdpHolder::of(link.ifindex().0).ok()?
 }
 
 fn load(
