@@ -3,7 +3,7 @@
 mod support;
 
 use lab::Host;
-use lab::bpf::{Insn, Program, ProgramKind, Reg, XdpLink, XdpPlace};
+use lab::bpf::{Insn, Program, ProgramKind, Reg, XdpHolder, XdpLink, XdpPlace};
 use support::files::count;
 use support::frames::frames;
 use support::run::{command, run, spawn, start};
@@ -34,13 +34,21 @@ fn a_driver_without_xdp_is_told_of_and_got_around() {
         let short = ["--duration", "1ms", "--json"];
         let ended = spawn(on(&scene.right, interface, &short)).finish();
         ended.exit(0);
-        assert_eq!(ended.summary().0["xdp_mode"], "generic");
+        let (begun, summary) = (&ended.events()[0], ended.summary().0);
+        assert_eq!(summary["xdp_mode"], "generic");
+        for told in [&begun["interfaces"][0], &summary, &summary["interfaces"][0]] {
+            assert_eq!(told["native_refusal"], "Operation not supported", "{told}");
+        }
         let ended = spawn(on(&scene.right, interface, &["--duration", "1ms"])).finish();
         let said = &ended.stderr[0];
         assert!(
             said.contains("its driver refused native XDP: Operation not supported"),
             "{said}"
         );
+        let line = format!(
+            "XDP ran in the stack: the driver of {interface} refused it: Operation not supported"
+        );
+        assert!(ended.stderr.contains(&line), "{ended:?}");
     }
 }
 
@@ -188,18 +196,36 @@ fn an_interface_that_goes_ends_the_capture_in_order() {
 }
 
 #[test]
-fn a_queue_that_another_capture_has_is_said_to_be_taken() {
+fn a_queue_that_another_has_is_said_to_be_taken_and_by_which_program() {
     let scene = Scene::new();
+    let link = name(&scene.right);
     let first = start(&scene.right, &["--mode", "drop"]);
+    let held = scene
+        .right
+        .run(|| XdpHolder::of(scene.right.interface().index.0));
+    let id = held.expect("an answer").expect("a program").program_id;
     let second = spawn(command(&scene.right, &["--mode", "drop"])).finish();
-    let complaint = second.refusal(1);
-    assert!(
-        complaint.contains("cannot receive from queue 0"),
-        "{complaint}"
+    let process = first.pid().as_raw_nonzero();
+    assert_eq!(
+        second.refusal(1),
+        format!(
+            "cannot receive from queue 0 of {link}, which another AF_XDP socket has: program {id} \
+             (tapline_xsk) is attached already by process {process} (tapline), whose end detaches \
+             it: Device or resource busy"
+        )
     );
-    assert!(
-        complaint.contains("another AF_XDP socket has this queue"),
-        "{complaint}"
-    );
-    first.stop().exit(0);
+}
+
+#[test]
+fn a_queue_that_a_socket_without_a_program_has_is_said_to_be_taken() {
+    let scene = Scene::new();
+    let link = name(&scene.right);
+    let options = ring::XdpOptions::default();
+    let socket = scene.right.run(|| ring::XdpRing::open(&link, &options));
+    let _socket = socket.expect("a free queue");
+    let ended = run(&scene.right, &["--mode", "drop"]);
+    let complaint = ended.refusal(1);
+    let said =
+        format!("cannot receive from queue 0 of {link} (another AF_XDP socket has this queue");
+    assert!(complaint.starts_with(&said), "{complaint}");
 }

@@ -33,6 +33,7 @@ pub fn show(
                     "mode": args.mode.mode.name(),
                     "queues": opened.rings,
                     "xdp_mode": xdp_mode_json(opened.xdp_mode),
+                    "native_refusal": opened.native_refusal.map(xdp_refusal),
                     "filter": opened.filter.map(FilterPlace::name),
                 });
                 sockets::add(&mut told, opened.sockets, opened.fall_back);

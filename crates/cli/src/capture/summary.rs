@@ -8,6 +8,7 @@ use tapline::capture::{Account, Backend, FilterPlace, Lost, Mode, Outcome, Reade
 
 use super::sockets;
 use crate::args::CaptureArgs;
+use crate::failure::xdp_refusal;
 use crate::json;
 use crate::output::{self, Written};
 use crate::units::{grouped, span};
@@ -59,6 +60,7 @@ impl Summary<'_> {
                     "filter": link.filter.map(FilterPlace::name),
                     "queues": link.rings,
                     "xdp_mode": xdp_mode_json(link.xdp_mode),
+                    "native_refusal": link.native_refusal.as_deref().map(xdp_refusal),
                 });
                 sockets::add(&mut told, link.sockets, link.fall_back);
                 told
@@ -80,6 +82,7 @@ impl Summary<'_> {
             "backend": self.backend,
             "mode": args.mode.mode.name(),
             "xdp_mode": xdp_mode_json(self.outcome.xdp_mode()),
+            "native_refusal": self.outcome.native_refusal().map(xdp_refusal),
             "filter": self.outcome.filter().map(FilterPlace::name),
             "queues": self.outcome.rings(),
             "timestamp_source": timestamp_source.name(),
@@ -137,6 +140,15 @@ impl Summary<'_> {
             && let Some(time) = self.outcome.reader_time
         {
             writeln!(out, "{}", reader_line(time))?;
+        }
+        for link in links {
+            if let Some(refusal) = &link.native_refusal {
+                let (name, why) = (&link.name, xdp_refusal(refusal));
+                writeln!(
+                    out,
+                    "XDP ran in the stack: the driver of {name} refused it: {why}"
+                )?;
+            }
         }
         if let Some(reason) = self.outcome.fall_back() {
             writeln!(

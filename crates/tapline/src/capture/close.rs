@@ -119,6 +119,7 @@ impl Capture {
                 xdp_mode: port.xdp_mode,
                 sockets: port.sockets,
                 fall_back: port.fall_back,
+                native_refusal: port.native_refusal.clone(),
             }
         };
         let asked = self.options.timestamps;

@@ -1,8 +1,9 @@
 //! How a capture ended.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use bpf::XdpMode;
+use bpf::{XdpAttachError, XdpMode};
 use ring::TimestampSource;
 
 use super::account::Account;
@@ -40,7 +41,7 @@ pub enum Ended {
 
 /// The account of one interface. What the consumer took and lost later is known for all interfaces
 /// together only; if there are several, it counts here as delivered.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct LinkAccount {
     /// Its name.
@@ -57,6 +58,8 @@ pub struct LinkAccount {
     pub sockets: Option<Sockets>,
     /// Why it had them, where memory that the program fills would have suited.
     pub fall_back: Option<FallBack>,
+    /// Why the XDP program did not run in the driver, if that was tried first.
+    pub native_refusal: Option<Arc<XdpAttachError>>,
 }
 
 /// How a capture ended and what it saw.
@@ -105,6 +108,11 @@ impl Outcome {
     /// of which that is true.
     pub fn fall_back(&self) -> Option<FallBack> {
         self.links.iter().find_map(|link| link.fall_back)
+    }
+
+    /// Why an XDP program did not run in the driver: of the first interface of which that is true.
+    pub fn native_refusal(&self) -> Option<&XdpAttachError> {
+        (self.links.iter()).find_map(|link| link.native_refusal.as_deref())
     }
 
     /// Where the XDP programs ran: generic if one did, `None` if there were none.

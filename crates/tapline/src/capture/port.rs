@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use bpf::{XdpLink, XdpMode};
+use bpf::{XdpAttachError, XdpLink, XdpMode};
 use netlink::{IfIndex, LinkStatistics, Netlink};
 use ring::{DirectionFilter, Link, TimestampSource};
 
@@ -34,6 +34,8 @@ pub(super) struct Port {
     pub place: Option<FilterPlace>,
     /// Where the program runs that takes packets from the driver, if one does.
     pub xdp_mode: Option<XdpMode>,
+    /// Why it does not run in the driver, if that was tried first.
+    pub native_refusal: Option<Arc<XdpAttachError>>,
     /// How its AF_XDP sockets receive, if it has such.
     pub sockets: Option<Sockets>,
     /// Why it has them, if it could do with less.
@@ -90,6 +92,9 @@ impl Port {
             counters,
             place: attached.place,
             xdp_mode: attached.gate.xdp().map(XdpLink::mode),
+            native_refusal: (attached.gate.xdp())
+                .and_then(XdpLink::native_refusal)
+                .cloned(),
             sockets: Sockets::of(&lanes[first..]),
             fall_back: attached.fall_back,
             line: attached.line,
@@ -112,9 +117,7 @@ impl Port {
             xdp_mode: self.xdp_mode,
             sockets: self.sockets,
             fall_back: self.fall_back,
-            native_refusal: (self.gate.xdp())
-                .and_then(XdpLink::native_refusal)
-                .map(|refusal| &**refusal),
+            native_refusal: self.native_refusal.as_deref(),
         }
     }
 
