@@ -13,7 +13,7 @@ help:
 	@echo "make lint     formatting, clippy, rustdoc"
 	@echo "make deny     licences and sources of the dependencies; advisories where they can be fetched"
 	@echo "make aarch64  the filter engine's tests on aarch64, emulated; needs rustup"
-	@echo "make soak     10 000 cycles of attaching, 10 000 changes of classes (root, half an hour)"
+	@echo "make soak     10 000 cycles of attaching and of receiving, 10 000 changes of classes (root, two hours)"
 	@echo "make fuzz     each fuzz target for FUZZ_SECONDS (60); needs a nightly toolchain"
 	@echo "make install  program, manual pages and completions below PREFIX ($(PREFIX))"
 
@@ -58,6 +58,7 @@ aarch64:
 soak:
 	@packaging/need.sh test
 	TAPLINE_SOAK_CYCLES=10000 cargo test --locked -p tapline-bpf --test soak -- --nocapture
+	TAPLINE_SOAK_CYCLES=10000 cargo test --locked -p tapline-ring --test soak -- --nocapture
 	TAPLINE_SOAK_CHANGES=10000 cargo test --locked -p tapline --test count_leaks -- --nocapture
 
 FUZZ_SECONDS ?= 60

@@ -7,8 +7,10 @@
 #![expect(clippy::missing_panics_doc, reason = "said above, for all of it")]
 
 pub mod generator;
+pub mod held;
 pub mod net;
 pub mod oracle;
+pub mod refusal;
 pub mod skip;
 pub mod tool;
 pub mod uml;

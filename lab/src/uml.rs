@@ -4,7 +4,6 @@
 //! Each test of a file that needs it begins with `if has_run() { return; }`, by way of [`has_run`]: the first
 //! boots, all are run there by the same program, and each has the result that it had there.
 
-use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
@@ -16,11 +15,8 @@ use std::{env, thread};
 use abi::process::end_with_thread;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
-use seccompiler::{
-    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
-    SeccompRule, TargetArch, apply_filter,
-};
 
+use crate::refusal::refuse;
 use crate::skip::{self, Feature};
 use crate::tool;
 
@@ -198,17 +194,9 @@ fn without_xstate() {
     const PTRACE_GETREGSET: u64 = 0x4204;
     const NT_X86_XSTATE: u64 = 0x202;
     const EINVAL: u32 = 22;
-    let is = |argument, value| {
-        let (length, operator) = (SeccompCmpArgLen::Dword, SeccompCmpOp::Eq);
-        SeccompCondition::new(argument, length, operator, value).expect("a condition")
-    };
-    let rule = SeccompRule::new(vec![is(0, PTRACE_GETREGSET), is(2, NT_X86_XSTATE)]);
-    let filter = SeccompFilter::new(
-        BTreeMap::from([(SYS_PTRACE, vec![rule.expect("a rule")])]),
-        SeccompAction::Allow,
-        SeccompAction::Errno(EINVAL),
-        TargetArch::x86_64,
+    refuse(
+        SYS_PTRACE,
+        &[(0, PTRACE_GETREGSET), (2, NT_X86_XSTATE)],
+        EINVAL,
     );
-    let program: BpfProgram = filter.expect("a filter").try_into().expect("a program");
-    apply_filter(&program).expect("the filter is set up");
 }

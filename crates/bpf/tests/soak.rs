@@ -4,10 +4,10 @@
 
 mod objects;
 
-use std::fs;
 use std::os::fd::AsFd;
 use std::time::Instant;
 
+use lab::held::{descriptors, resident_pages};
 use lab::{Host, Net};
 use objects::{Objects, links_of};
 use tapline_bpf::{
@@ -52,15 +52,6 @@ fn cycle(name: &str, index: u32) {
     let Objects { programs, maps } = Objects::named(name);
     // What the cycle before left may not be freed yet.
     assert!(programs >= 2 && maps >= 2);
-}
-
-fn descriptors() -> usize {
-    fs::read_dir("/proc/self/fd").unwrap().count()
-}
-
-fn resident_pages() -> usize {
-    let numbers = fs::read_to_string("/proc/self/statm").unwrap();
-    numbers.split(' ').nth(1).unwrap().parse().unwrap()
 }
 
 fn soak(host: &Host, name: &str, cycles: usize) {

@@ -3,12 +3,11 @@
 
 mod support;
 
-use std::collections::BTreeSet;
 use std::fs;
 
-use abi::bpf::{ObjectKind, open_id};
 use lab::Host;
-use rustix::process::{Pid, Signal};
+use lab::held::Objects;
+use rustix::process::Signal;
 use support::files::{bytes, count};
 use support::frames::frames;
 use support::run::{Running, command, run, spawn, start, start_text, wait_until};
@@ -148,46 +147,17 @@ fn a_loss_is_told_with_what_the_reader_was_given() {
     assert!(ended.stdout.iter().any(told), "{ended:?}");
 }
 
-/// What a process holds of the kernel's programs and maps, by its descriptors. A link keeps its program.
-fn held(process: Pid) -> BTreeSet<(&'static str, u32)> {
-    let directory = format!("/proc/{}/fdinfo", process.as_raw_nonzero());
-    let entries = fs::read_dir(directory).expect("the process is there");
-    let text = |entry: std::io::Result<fs::DirEntry>| {
-        let path = entry.expect("an entry").path();
-        // Those of descriptors that were closed meanwhile are gone.
-        fs::read_to_string(path).unwrap_or_default()
-    };
-    let of_line = |line: &str| {
-        let (key, value) = line.split_once(':')?;
-        let mut kinds = ["prog_id", "map_id"].into_iter();
-        let kind = kinds.find(|kind| *kind == key)?;
-        Some((kind, value.trim().parse().ok()?))
-    };
-    let lines = entries.map(text).collect::<Vec<_>>().concat();
-    lines.lines().filter_map(of_line).collect()
-}
-
-fn is_there(object: &(&str, u32)) -> bool {
-    let kind = match object.0 {
-        "prog_id" => ObjectKind::Program,
-        _ => ObjectKind::Map,
-    };
-    open_id(kind, object.1)
-        .expect("the kernel answers")
-        .is_some()
-}
-
 /// Kills it, and waits until the kernel has freed what it held.
 #[track_caller]
 fn kill(running: Running) {
-    let held = held(running.pid());
-    for kind in ["prog_id", "map_id"] {
-        assert!(held.iter().any(|object| object.0 == kind), "{held:?}");
-    }
-    assert!(held.iter().all(is_there), "{held:?}");
+    let process = running.pid().as_raw_nonzero().get().cast_unsigned();
+    let held = Objects::of_process(process);
+    let all = [held.programs(), held.maps()];
+    assert!(!all.contains(&0), "{held:?}");
+    assert_eq!(held.left(), all);
     running.signal(Signal::KILL);
     assert_eq!(running.finish().status.code(), None);
-    wait_until(|| !held.iter().any(is_there));
+    held.until_gone();
 }
 
 #[test]

@@ -11,6 +11,7 @@ use std::time::Instant;
 
 use count_support::{class, named, open, options};
 use lab::Net;
+use lab::held::resident_pages;
 use tapline::count::{Count, Direction, Key, Options};
 
 const COUNTS: usize = 4;
@@ -27,11 +28,6 @@ fn bpf_descriptors() -> usize {
     links
         .filter(|link| fs::read_link(link.path()).is_ok_and(|target| is_bpf(&target)))
         .count()
-}
-
-fn resident_pages() -> usize {
-    let numbers = fs::read_to_string("/proc/self/statm").unwrap();
-    numbers.split(' ').nth(1).unwrap().parse().unwrap()
 }
 
 /// Has classes come and go.

@@ -1,0 +1,104 @@
+//! Receiving by XDP again and again, in each way, leaves nothing behind.
+//!
+//! `TAPLINE_SOAK_CYCLES=10000 cargo test -p tapline-ring --test soak -- --nocapture` runs the whole of it.
+
+mod support;
+
+use std::time::Instant;
+
+use lab::bpf::{Intake, IntakeOptions, MirrorOptions, XdpPlace};
+use lab::held::{Objects, descriptors, resident_pages};
+use lab::{Host, Net};
+use support::steered::{PLACES, Wanted, steer};
+use support::{BROADCAST, bytes_of, collect, frame, mirrored, send, taken};
+
+const CYCLES: usize = 10;
+/// Memory that the process may take after the first tenth of the cycles, pages.
+const MAX_GROWTH_PAGES: usize = 256;
+
+/// What this process holds, and is now put down in `seen`: so many programs and maps at least.
+#[track_caller]
+fn note(seen: &mut Objects, programs: usize, maps: usize) {
+    let held = Objects::of_process(std::process::id());
+    assert!(
+        held.programs() >= programs && held.maps() >= maps,
+        "{held:?}"
+    );
+    seen.extend(held);
+}
+
+/// Takes a packet by an AF_XDP socket, by a ring buffer and by shared slots.
+fn cycle([left, right]: &[Host; 2], place: XdpPlace, seen: &mut Objects) {
+    let packet = frame(BROADCAST, 60);
+    let frames = std::slice::from_ref(&packet);
+    {
+        let mut steered = steer(right, &Wanted::new(place, 128));
+        send(left, frames);
+        assert_eq!(bytes_of(collect(steered.ring(), 1)), frames);
+        note(seen, 1, 2);
+    }
+    {
+        let options = MirrorOptions {
+            buffer_bytes: 1 << 16,
+            ..MirrorOptions::new(96)
+        };
+        let mut mirrored = mirrored::mirror(right, place, &options);
+        send(left, frames);
+        assert_eq!(bytes_of(collect(mirrored.first(), 1)), frames);
+        note(seen, 1, 2);
+    }
+    if Intake::SUPPORTED {
+        let options = IntakeOptions {
+            buffer_bytes: 0,
+            ..IntakeOptions::new(96)
+        };
+        let mut taken = taken::take(right, place, &options);
+        send(left, frames);
+        assert_eq!(bytes_of(collect(taken.first(), 1)), frames);
+        note(seen, 2, 2);
+    }
+}
+
+/// How many programs and maps there were; none of them is left.
+fn soak(hosts: &[Host; 2], cycles: usize) -> [usize; 2] {
+    let mut sums = [0; 2];
+    let places: Vec<_> = PLACES.into_iter().cycle().take(cycles).collect();
+    for places in places.chunks(CYCLES) {
+        let mut seen = Objects::default();
+        for place in places {
+            cycle(hosts, *place, &mut seen);
+        }
+        seen.until_gone();
+        sums = [sums[0] + seen.programs(), sums[1] + seen.maps()];
+    }
+    sums
+}
+
+#[test]
+fn cycles_of_receiving_leave_nothing() {
+    let cycles = std::env::var("TAPLINE_SOAK_CYCLES").map_or(CYCLES, |n| n.parse().unwrap());
+    let hosts = Net::new().pair();
+    // What is set up once: the thread's and the hosts'.
+    soak(&hosts, cycles.div_ceil(10).max(PLACES.len()));
+    let before = (descriptors(), resident_pages());
+    let start = Instant::now();
+    let [programs, maps] = soak(&hosts, cycles);
+    let after = (descriptors(), resident_pages());
+    let span = start.elapsed();
+    println!(
+        "{cycles} cycles in {span:?}: {programs} programs and {maps} maps, of which none is left; \
+         descriptors and pages {before:?}, then {after:?}"
+    );
+    assert_eq!(before.0, after.0, "descriptors");
+    assert!(
+        after.1 <= before.1 + MAX_GROWTH_PAGES,
+        "{before:?} {after:?}"
+    );
+    let mut command = hosts[1].command("ip");
+    let shown = command.args(["link", "show"]).output().unwrap();
+    let shown = String::from_utf8(shown.stdout).unwrap();
+    assert!(
+        !shown.contains("xdp") && shown.contains("right0"),
+        "{shown}"
+    );
+}

@@ -1,0 +1,39 @@
+//! Kernels that refuse a system call, for tests of what a machine lacks that this one has.
+
+use std::collections::BTreeMap;
+use std::env::consts::ARCH;
+
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
+    SeccompRule, apply_filter,
+};
+
+/// The number of bpf(2).
+pub const BPF: i64 = if cfg!(target_arch = "x86_64") {
+    321
+} else {
+    280
+};
+
+/// From now on the kernel answers `errno` to call number `call` of this thread, and of the children it
+/// spawns, where each of the `arguments`, by their places, has the value given.
+pub fn refuse(call: i64, arguments: &[(u8, u64)], errno: u32) {
+    let is = |&(argument, value): &(u8, u64)| {
+        let (length, operator) = (SeccompCmpArgLen::Dword, SeccompCmpOp::Eq);
+        SeccompCondition::new(argument, length, operator, value).expect("a condition")
+    };
+    let rules: Vec<_> = if arguments.is_empty() {
+        Vec::new()
+    } else {
+        let rule = SeccompRule::new(arguments.iter().map(is).collect());
+        vec![rule.expect("a rule")]
+    };
+    let filter = SeccompFilter::new(
+        BTreeMap::from([(call, rules)]),
+        SeccompAction::Allow,
+        SeccompAction::Errno(errno),
+        ARCH.try_into().expect("a processor that it knows"),
+    );
+    let program: BpfProgram = filter.expect("a filter").try_into().expect("a program");
+    apply_filter(&program).expect("the filter is set up");
+}
