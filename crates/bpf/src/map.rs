@@ -10,6 +10,9 @@ use abi::bpf::{MapLayout, MapType};
 #[derive(Debug)]
 pub struct Map(abi::bpf::Map);
 
+/// Why there are no maps at all.
+pub(crate) const WITHOUT_BPF: &str = "this kernel is built without BPF";
+
 /// The value of a key that is in a set.
 const KEY_VALUE: [u8; 4] = [1, 0, 0, 0];
 
@@ -40,8 +43,18 @@ impl fmt::Display for MapError {
         write!(f, "cannot create BPF map {}", self.name)?;
         if self.source.kind() == io::ErrorKind::PermissionDenied {
             f.write_str(" (needs CAP_BPF)")?;
+        } else if self.is_without_bpf() {
+            write!(f, " ({WITHOUT_BPF})")?;
         }
         Ok(())
+    }
+}
+
+impl MapError {
+    /// Whether the kernel does not know the system call.
+    pub(crate) fn is_without_bpf(&self) -> bool {
+        // ENOSYS on every architecture that Rust has a tier for, but MIPS and SPARC.
+        self.source.raw_os_error() == Some(38)
     }
 }
 

@@ -10,7 +10,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use abi::bpf::{MapLayout, MapType};
 
 use crate::choice::{self, sampler};
-use crate::map::{Counters, MapError};
+use crate::map::{Counters, MapError, WITHOUT_BPF};
 use crate::program::{LoadError, Program, ProgramKind};
 use crate::xdp::{XdpAttachError, XdpLink, XdpMode, XdpPlace};
 use crate::{Insn, Label, Sampling};
@@ -223,6 +223,7 @@ impl RedirectError {
             Self::Map(error) if error.source.kind() == io::ErrorKind::PermissionDenied => {
                 Some("needs CAP_BPF and CAP_NET_ADMIN")
             }
+            Self::Map(error) if error.is_without_bpf() => Some(WITHOUT_BPF),
             Self::Attach { refusal } => attach_remedy(refusal),
             _ => None,
         }

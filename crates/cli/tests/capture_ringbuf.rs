@@ -123,8 +123,12 @@ fn an_interface_without_native_xdp_is_refused_or_copied_from_in_the_stack() {
     let line = running.error_line();
     let start = "capturing on lo, incoming packets (generic xdp-ringbuf, ";
     assert!(line.starts_with(start), "{line}");
-    assert!(line.contains("; its driver refused native XDP: "), "{line}");
-    running.stop().exit(0);
+    let why = "refused native XDP: Operation not supported";
+    assert!(line.contains(why), "{line}");
+    let ended = running.stop();
+    ended.exit(0);
+    let line = "XDP ran in the stack: the driver of lo refused it: Operation not supported";
+    assert!(ended.stderr.iter().any(|told| told == line), "{ended:?}");
 }
 
 #[test]
@@ -138,4 +142,36 @@ fn another_program_on_the_interface_is_named_as_the_reason() {
         "{refusal}"
     );
     running.stop().exit(0);
+}
+
+#[test]
+fn each_missing_privilege_is_named() {
+    let scene = Scene::new();
+    let run_with = |kept: &str, filter: &[&str]| {
+        let mut command = scene.right.command("setpriv");
+        command.args(["--bounding-set", &format!("-all{kept}"), support::PROGRAM]);
+        command.args(["capture", "-i", &support::name(&scene.right)]);
+        command.args(RINGBUF).args(["--duration", "1ms"]);
+        spawn({
+            command.args(filter);
+            command
+        })
+        .finish()
+    };
+    for (kept, missing) in [
+        ("", "CAP_BPF"),
+        (",+bpf", "CAP_NET_ADMIN"),
+        (",+bpf,+net_admin", "CAP_NET_RAW"),
+    ] {
+        let ended = run_with(kept, &[]);
+        let complaint = ended.refusal(3);
+        assert!(complaint.contains("Operation not permitted"), "{complaint}");
+        assert!(complaint.contains(missing), "{kept}: {complaint}");
+    }
+    let enough = ",+bpf,+net_admin,+net_raw";
+    run_with(enough, &[]).exit(0);
+    // The place of a port is computed.
+    let ended = run_with(enough, &["port", "53"]);
+    let complaint = ended.refusal(3);
+    assert!(complaint.contains("needs CAP_PERFMON"), "{complaint}");
 }

@@ -60,7 +60,7 @@ fn setup(error: &XdpSetupError) -> Answer {
 /// Packets that were not steered into the rings.
 pub(super) fn steering(error: &RedirectError) -> Answer {
     match error {
-        RedirectError::Map(error) if is_refused(&error.source) => (Exit::Privilege, None),
+        RedirectError::Map(error) => map(&error.source, "use --mode mirror"),
         RedirectError::Load(error) => loading(
             error,
             "the filter is too much for XDP here: a shorter one, or --mode mirror",
@@ -97,8 +97,13 @@ pub(super) fn loading(error: &LoadError, instead: &'static str) -> Answer {
     }
 }
 
-pub(super) fn is_refused(error: &io::Error) -> bool {
-    matches!(code(error), libc::EPERM | libc::EACCES)
+/// A map that was not made; `instead` is what helps where the kernel does not know such maps.
+pub(super) fn map(error: &io::Error, instead: &'static str) -> Answer {
+    match code(error) {
+        libc::EPERM | libc::EACCES => (Exit::Privilege, None),
+        libc::EINVAL | libc::ENOSYS => (Exit::Unsupported, Some(instead)),
+        _ => (Exit::Failed, None),
+    }
 }
 
 pub(super) fn code(error: &io::Error) -> i32 {

@@ -3,7 +3,7 @@
 use ring::{BufferError, BufferStep};
 use tapline::bpf::MirrorError;
 
-use super::drop_mode::{Answer, attaching, code, is_refused, loading};
+use super::drop_mode::{Answer, attaching, code, loading, map};
 use super::{Exit, NO_LINK};
 
 /// A ring buffer that was not opened.
@@ -23,7 +23,7 @@ pub(super) fn buffer(error: &BufferError) -> Answer {
 pub(super) fn copying(error: &MirrorError) -> Answer {
     match error {
         MirrorError::Snaplen { .. } => (Exit::Usage, None),
-        MirrorError::Map(error) if is_refused(&error.source) => (Exit::Privilege, None),
+        MirrorError::Map(error) => map(&error.source, "use --backend auto"),
         MirrorError::Load(error) => loading(
             error,
             "needs Linux 5.18, and a filter that is not too long: use --backend auto",
