@@ -20,7 +20,8 @@
 //! - [`socket_filter`] makes a classic filter count what it is offered and what it accepts.
 //!
 //! Nothing is pinned: what a program attached is gone with its process, also after a crash. The one
-//! exception is tc before Linux 6.6 ([`TcAttach::Clsact`]), where the next start clears up.
+//! exception is tc before Linux 6.6 ([`TcAttach::Clsact`]), where the next start clears up, or a second
+//! process that waits for the end of the first ([`TcLink::remove_leftovers`]).
 //! Everything here asks for `CAP_BPF` (XDP for `CAP_NET_ADMIN` too) and Linux 5.9 or later.
 
 #![forbid(unsafe_code)]

@@ -37,7 +37,7 @@ pub enum TcAttach {
     /// By a filter of the clsact queueing discipline (Linux 4.5).
     ///
     /// What a process leaves that is killed is removed by the next one that attaches to the interface
-    /// in this way.
+    /// in this way, or by [`TcLink::remove_leftovers`].
     Clsact,
     /// By tcx, where the kernel has it.
     #[default]
@@ -185,6 +185,21 @@ impl TcLink {
             Hold::Tcx(link) => update_link(link.as_fd(), program.as_fd()),
             Hold::Clsact(filter) => filter.replace(program.as_fd()),
         }
+    }
+
+    /// Removes what processes that were killed left at interface `ifindex` of the calling thread's network
+    /// namespace: their filters of clsact, and the discipline if it was theirs and nothing else is on it.
+    ///
+    /// Who attaches by [`TcAttach::Clsact`] and wants nothing to be left calls this from a second process,
+    /// when the first has ended. A child that is forked without running a program anew is not suited: it
+    /// keeps the rings that its parent mapped.
+    ///
+    /// # Errors
+    /// ENODEV; EPERM when something is left.
+    /// # Privileges
+    /// `CAP_NET_ADMIN`.
+    pub fn remove_leftovers(ifindex: u32) -> io::Result<()> {
+        clsact::remove_all_leftovers(ifindex)
     }
 
     /// Whether it is held by a filter of clsact, not by tcx.

@@ -2,7 +2,7 @@
 
 use std::os::fd::AsFd;
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use lab::generator::{pin_to_cpu, send_frames, udp_frame};
 use lab::{Host, Net};
@@ -180,31 +180,40 @@ fn attach_and_wait(index: &str) {
     std::io::stdin().read_line(&mut String::new()).unwrap();
 }
 
+/// Starts this program on `host` to attach a program and be killed; returns when it has attached it.
+fn start_victim(host: &Host) -> Child {
+    let name = "the_next_start_removes_what_a_killed_process_left_and_nothing_else";
+    let own = std::env::current_exe().unwrap();
+    let mut command = host.command(own.to_str().unwrap());
+    command
+        .args(["--exact", name, "--nocapture"])
+        .env(CHILD, host.interface().index.0.to_string())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut lines = std::io::BufRead::lines(std::io::BufReader::new(child.stdout.take().unwrap()));
+    assert!(lines.any(|line| line.unwrap().contains("attached")));
+    child
+}
+
+fn kill(mut child: Child) {
+    child.kill().unwrap();
+    assert_eq!(child.wait().unwrap().signal(), Some(9));
+}
+
 #[test]
 fn the_next_start_removes_what_a_killed_process_left_and_nothing_else() {
     if let Ok(index) = std::env::var(CHILD) {
         return attach_and_wait(&index);
     }
     let [left, right] = Net::new().pair();
-    let index = right.interface().index.0;
     let counters = [counter(), counter()];
     let [living, next] = [0, 1].map(|at| counting(&counters[at]));
-    let name = "the_next_start_removes_what_a_killed_process_left_and_nothing_else";
-    let own = std::env::current_exe().unwrap();
-    let mut command = right.command(own.to_str().unwrap());
-    command
-        .args(["--exact", name, "--nocapture"])
-        .env(CHILD, index.to_string())
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped());
-    let mut child = command.spawn().unwrap();
-    let mut lines = std::io::BufRead::lines(std::io::BufReader::new(child.stdout.take().unwrap()));
-    assert!(lines.any(|line| line.unwrap().contains("attached")));
+    let child = start_victim(&right);
     assert_eq!(shown(&right), ([1, 0], true));
     let living = attach(&right, &living, TcPlace::Ingress);
     assert_eq!(shown(&right), ([2, 0], true), "both are alive");
-    child.kill().unwrap();
-    assert_eq!(child.wait().unwrap().signal(), Some(9));
+    kill(child);
     assert_eq!(shown(&right), ([2, 0], true), "clsact knows no owner");
     let next = attach(&right, &next, TcPlace::Ingress);
     assert_eq!(
@@ -216,4 +225,41 @@ fn the_next_start_removes_what_a_killed_process_left_and_nothing_else() {
     drop((living, next));
     assert_eq!(shown(&right), ([0, 0], false));
     assert_eq!(counters.each_ref().map(read), [4, 4]);
+}
+
+#[test]
+fn what_a_killed_process_left_is_removed_when_asked_and_nothing_else() {
+    let [_left, right] = Net::new().pair();
+    let index = right.interface().index.0;
+    let remove = || right.run(|| TcLink::remove_leftovers(index).unwrap());
+    remove();
+    let child = start_victim(&right);
+    remove();
+    assert_eq!(shown(&right), ([1, 0], true), "it is alive");
+    kill(child);
+    remove();
+    assert_eq!(shown(&right), ([0, 0], false));
+
+    let child = start_victim(&right);
+    let counter = counter();
+    let living = attach(&right, &counting(&counter), TcPlace::Egress);
+    kill(child);
+    remove();
+    assert_eq!(shown(&right), ([0, 1], true));
+    drop(living);
+    assert_eq!(shown(&right), ([0, 0], false));
+
+    let child = start_victim(&right);
+    let name = right.interface().name;
+    tc(
+        &right,
+        &format!("filter add dev {name} ingress bpf bytecode 1,6|0|0|0"),
+    );
+    kill(child);
+    remove();
+    assert_eq!(
+        shown(&right),
+        ([0, 0], true),
+        "a filter of another is on it"
+    );
 }

@@ -11,6 +11,7 @@ mod failure;
 mod filter;
 mod filter_file;
 mod generate;
+mod guard;
 mod json;
 mod latency;
 mod line;
@@ -79,5 +80,6 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Explain(args) => net::explain(&args),
         Command::Demo(args) => demo::run(&args),
         Command::Generate { directory } => generate::run(&directory),
+        Command::ClsactGuard => guard::run(),
     }
 }

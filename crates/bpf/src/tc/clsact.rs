@@ -170,6 +170,15 @@ fn remove_leftovers(netlink: &mut Rtnetlink, ifindex: u32) -> io::Result<bool> {
     Ok(owned_qdisc)
 }
 
+/// As [`remove_leftovers`], and the discipline with them if it was theirs.
+pub(super) fn remove_all_leftovers(ifindex: u32) -> io::Result<()> {
+    let mut netlink = Rtnetlink::open()?;
+    if remove_leftovers(&mut netlink, ifindex)? && !is_ours(&mut netlink, ifindex)? {
+        remove_empty_qdisc(&mut netlink, ifindex)?;
+    }
+    Ok(())
+}
+
 fn is_ours(netlink: &mut Rtnetlink, ifindex: u32) -> io::Result<bool> {
     let marks =
         |filter: &Filter| filter.name.starts_with(NAME) && filter.name.ends_with(OWNS_QDISC);

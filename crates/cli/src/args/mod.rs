@@ -92,6 +92,10 @@ pub enum Command {
 
     Demo(DemoArgs),
 
+    /// Removes what the process that started it leaves at tc (see 'count')
+    #[command(hide = true)]
+    ClsactGuard,
+
     /// Manual pages and shell completions, written below a directory
     #[command(hide = true)]
     Generate {

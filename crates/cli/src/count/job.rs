@@ -1,6 +1,6 @@
 //! The count itself.
 
-use std::io;
+use std::io::{self, Write};
 use std::sync::Arc;
 
 use rustix::thread::CapabilitySet;
@@ -12,7 +12,8 @@ use super::start;
 use super::summary::Summary;
 use super::teller::Teller;
 use crate::args::CountArgs;
-use crate::failure::{Exit, Failure};
+use crate::failure::{Exit, Failure, chain};
+use crate::guard::Guard;
 use crate::metrics::{Board, Server, count_families};
 use crate::{privilege, signals};
 
@@ -20,7 +21,12 @@ pub fn run(args: &CountArgs) -> Result<Exit, Failure> {
     let options = setup::options(args);
     let stop = signals::stop()?;
     let server = args.metrics.map(Server::bind).transpose()?;
+    // Dropped after the count, which takes its filters away itself if it can.
+    let mut guard = guard(args);
     let mut count = open(args, options)?;
+    if !count.places().any(is_clsact) {
+        guard.take();
+    }
     let board = begin(args, &mut count, server)?;
 
     let places = places(&count);
@@ -102,7 +108,6 @@ fn begin(
     count: &mut Count,
     server: Option<Server>,
 ) -> Result<Option<Arc<Board>>, Failure> {
-    let is_clsact = |place: &Place| place.hook == Hook::Clsact;
     let mut needed = CapabilitySet::BPF;
     needed.set(CapabilitySet::NET_ADMIN, count.places().any(is_clsact));
     privilege::drop_all_but(needed)?;
@@ -117,6 +122,31 @@ fn begin(
     }
     printed(start::show(args, count, url.as_deref()))?;
     Ok(board)
+}
+
+/// What takes the filters of this process away if it is killed; `None` where the kernel does that.
+fn guard(args: &CountArgs) -> Option<Guard> {
+    if !Guard::is_needed() {
+        return None;
+    }
+    match Guard::start() {
+        Ok(guard) => Some(guard),
+        Err(error) => {
+            if !args.quiet {
+                // A closed standard error ends nothing.
+                let _ = writeln!(
+                    io::stderr(),
+                    "warning: if this process is killed, its filter stays until the next count: {}",
+                    chain(&error)
+                );
+            }
+            None
+        }
+    }
+}
+
+fn is_clsact(place: &Place) -> bool {
+    place.hook == Hook::Clsact
 }
 
 fn places(count: &Count) -> Vec<Place> {
