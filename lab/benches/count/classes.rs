@@ -23,7 +23,7 @@ pub fn rows() -> Vec<Row> {
 }
 
 /// In turn a host, a TCP port, a UDP port, and a network with a port. The frames belong to a few.
-fn hosts_and_ports(count: usize) -> Vec<String> {
+pub fn hosts_and_ports(count: usize) -> Vec<String> {
     let filter = |number: usize| {
         let port = 443 + number / 4;
         match number % 4 {
