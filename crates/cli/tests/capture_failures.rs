@@ -136,6 +136,10 @@ fn without_privilege_it_says_which_one_is_missing() {
     assert!(scene.listed().is_empty());
 }
 
+/// Why a filter does not count without `CAP_BPF`.
+const WITHOUT_BPF: &str = "cannot make a counting filter: cannot create BPF map tapline_filter (needs \
+                           CAP_BPF): Operation not permitted";
+
 /// With that one privilege everything works, but for counting what the filter refuses.
 #[test]
 fn one_privilege_is_enough() {
@@ -174,8 +178,15 @@ fn one_privilege_is_enough() {
             "{summary:?}"
         );
         assert_eq!(summary.0["filter"], place);
+        assert_eq!(summary.0["interfaces"][0]["uncounted"], WITHOUT_BPF);
         assert_eq!(count(&file), 10);
     }
+    let arguments = ["-w", &scene.file("text"), "--duration", "1ms", "udp"];
+    let ended = spawn(unprivileged(&scene.right, ",+net_raw", &arguments)).finish();
+    ended.exit(0);
+    let link = name(&scene.right);
+    let line = format!("what the filter of {link} refused is not known: {WITHOUT_BPF}");
+    assert!(ended.stdout.contains(&line), "{ended:?}");
 }
 
 #[test]

@@ -65,6 +65,9 @@ fn without_bpf_a_filter_is_a_classic_one_that_does_not_count() {
     let summary = ended.summary().0;
     assert_eq!(summary["filter"], "kernel");
     assert!(summary["filtered"].is_null(), "{summary}");
+    let why = summary["interfaces"][0]["uncounted"].as_str();
+    let why = why.expect("a reason");
+    assert!(why.contains("this kernel is built without BPF"), "{why}");
 }
 
 /// The first map that is asked for is a ring buffer.

@@ -8,7 +8,7 @@ use tapline::capture::{Account, Backend, FilterPlace, Lost, Mode, Outcome, Reade
 
 use super::sockets;
 use crate::args::CaptureArgs;
-use crate::failure::xdp_refusal;
+use crate::failure::{chain, xdp_refusal};
 use crate::json;
 use crate::output::{self, Written};
 use crate::units::{grouped, span};
@@ -61,6 +61,7 @@ impl Summary<'_> {
                     "queues": link.rings,
                     "xdp_mode": xdp_mode_json(link.xdp_mode),
                     "native_refusal": link.native_refusal.as_deref().map(xdp_refusal),
+                    "uncounted": link.uncounted.as_deref().map(|reason| chain(reason)),
                 });
                 sockets::add(&mut told, link.sockets, link.fall_back);
                 told
@@ -141,7 +142,20 @@ impl Summary<'_> {
         {
             writeln!(out, "{}", reader_line(time))?;
         }
-        for link in links {
+        self.instead(out)?;
+        if let Some(sampling) = args.sample {
+            let left_out = account.sampled_out.map_or("unknown".to_owned(), grouped);
+            writeln!(
+                out,
+                "sampled {sampling} in the kernel: {left_out} of the filtered packets were left out"
+            )?;
+        }
+        self.written.tell(out)
+    }
+
+    /// Why packets did not come by the way that costs least.
+    fn instead(&self, out: &mut dyn Write) -> io::Result<()> {
+        for link in &self.outcome.links {
             if let Some(refusal) = &link.native_refusal {
                 let (name, why) = (&link.name, xdp_refusal(refusal));
                 writeln!(
@@ -149,18 +163,15 @@ impl Summary<'_> {
                     "XDP ran in the stack: the driver of {name} refused it: {why}"
                 )?;
             }
+            if let Some(reason) = &link.uncounted {
+                let (name, why) = (&link.name, chain(&**reason));
+                writeln!(out, "what the filter of {name} refused is not known: {why}")?;
+            }
         }
         if let Some(reason) = self.outcome.fall_back() {
             writeln!(
                 out,
                 "packets came by AF_XDP, not by the cheaper xdp-ringbuf: {reason}"
-            )?;
-        }
-        if let Some(sampling) = args.sample {
-            let left_out = account.sampled_out.map_or("unknown".to_owned(), grouped);
-            writeln!(
-                out,
-                "sampled {sampling} in the kernel: {left_out} of the filtered packets were left out"
             )?;
         }
         if self.outcome.filter() == Some(FilterPlace::Split) {
@@ -170,7 +181,7 @@ impl Summary<'_> {
                  long for the kernel)"
             )?;
         }
-        self.written.tell(out)
+        Ok(())
     }
 }
 

@@ -1,6 +1,7 @@
 //! Opening a ring with its filter: all of it in the kernel, or as much as the kernel holds.
 
 use std::num::NonZeroU32;
+use std::sync::Arc;
 
 use abi::bpf::SockFilter;
 use bpf::socket_filter::{self, CountingFilter, CountingFilterError};
@@ -189,7 +190,10 @@ fn prepare(
             let link = link.to_owned();
             Err(CaptureError::Sampling { link, error })
         }
-        Err(_) => Ok((ring::Filter::Classic(classic), Gate::Uncounted)),
+        Err(error) => {
+            let gate = Gate::Uncounted(Arc::new(error));
+            Ok((ring::Filter::Classic(classic), gate))
+        }
     }
 }
 

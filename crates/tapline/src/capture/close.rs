@@ -120,6 +120,7 @@ impl Capture {
                 sockets: port.sockets,
                 fall_back: port.fall_back,
                 native_refusal: port.native_refusal.clone(),
+                uncounted: port.uncounted().cloned(),
             }
         };
         let asked = self.options.timestamps;

@@ -1,6 +1,8 @@
 //! What decides in the kernel which packets of an interface come into its rings.
 
-use bpf::socket_filter::CountingFilter;
+use std::sync::Arc;
+
+use bpf::socket_filter::{CountingFilter, CountingFilterError};
 use bpf::{Intake, Mirror, Redirect, XdpLink};
 
 /// What lets packets in, and counts.
@@ -9,8 +11,8 @@ pub(super) enum Gate {
     Open,
     /// A filter that counts.
     Counted(CountingFilter),
-    /// A filter that does not count.
-    Uncounted,
+    /// A filter that does not count, and why.
+    Uncounted(Arc<CountingFilterError>),
     /// A program that takes packets from the driver, as long as it has its link.
     Steered(Redirect, Option<XdpLink>),
     /// A program that takes packets from the driver into shared memory, as long as it has its link, which
@@ -47,7 +49,7 @@ impl Gate {
                 sampled_out: Some(0),
                 ..NOTHING
             },
-            Self::Uncounted => NOTHING,
+            Self::Uncounted(_) => NOTHING,
             Self::Counted(filter) => filter.counts().map_or(NOTHING, |counts| Passed {
                 refused: Some(counts.offered - counts.accepted),
                 sampled_out: Some(counts.sampled_out),
@@ -91,7 +93,15 @@ impl Gate {
             Self::Steered(_, link) | Self::Mirrored(_, link) | Self::Taken(link, _) => {
                 link.as_ref()
             }
-            Self::Open | Self::Counted(_) | Self::Uncounted => None,
+            Self::Open | Self::Counted(_) | Self::Uncounted(_) => None,
+        }
+    }
+
+    /// Why it does not count what it refuses, if that is so.
+    pub fn uncounted(&self) -> Option<&Arc<CountingFilterError>> {
+        match self {
+            Self::Uncounted(reason) => Some(reason),
+            _ => None,
         }
     }
 
@@ -108,7 +118,7 @@ impl Gate {
             }
             Self::Open
             | Self::Counted(_)
-            | Self::Uncounted
+            | Self::Uncounted(_)
             | Self::Taken(..)
             | Self::Mirrored(..) => false,
         }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use bpf::socket_filter::CountingFilterError;
 use bpf::{XdpAttachError, XdpMode};
 use ring::TimestampSource;
 
@@ -60,6 +61,8 @@ pub struct LinkAccount {
     pub fall_back: Option<FallBack>,
     /// Why the XDP program did not run in the driver, if that was tried first.
     pub native_refusal: Option<Arc<XdpAttachError>>,
+    /// Why its filter did not count what it refused, if that is so: [`Account::filtered`] is unknown then.
+    pub uncounted: Option<Arc<CountingFilterError>>,
 }
 
 /// How a capture ended and what it saw.

@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use bpf::socket_filter::CountingFilterError;
 use bpf::{XdpAttachError, XdpLink, XdpMode};
 use netlink::{IfIndex, LinkStatistics, Netlink};
 use ring::{DirectionFilter, Link, TimestampSource};
@@ -137,6 +138,11 @@ impl Port {
     /// Number of its rings.
     pub fn rings(&self) -> usize {
         self.lanes.len()
+    }
+
+    /// Why its filter does not count what it refuses, if that is so.
+    pub fn uncounted(&self) -> Option<&Arc<CountingFilterError>> {
+        self.gate.uncounted()
     }
 
     /// Lets no more packets in; what is in the rings stays there to be read.
