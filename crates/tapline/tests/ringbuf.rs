@@ -16,6 +16,7 @@ use tapline::capture::{
     Options, Outcome, Sampling, XdpMode, XdpPlace,
 };
 use tapline::filter::NoNames;
+use tapline::netlink::{Ethtool, IfName};
 use tapline::ring::{Delivery, DirectionFilter, TimestampSource};
 
 /// A veth receives on the processor that sends.
@@ -260,6 +261,30 @@ fn an_interface_that_goes_ends_the_capture() {
             other => panic!("{other:?}"),
         }
         assert_eq!((outcome.account.delivered, teller.taken), (10, 10));
+    }
+}
+
+/// Why a program copies packets in the driver only where it is asked for: a packet socket leaves the
+/// other end of a veth its segmentation, the program takes it away (`veth_xdp_set`, drivers/net/veth.c).
+#[test]
+fn a_program_in_the_driver_takes_segmentation_from_the_other_end() {
+    let [left, right] = Net::new().pair();
+    let name = IfName::new("left0").unwrap();
+    let is_whole = || {
+        let told = left.run(|| Ethtool::open()?.features(name));
+        told.unwrap().is_active("tx-tcp-segmentation")
+    };
+    assert!(is_whole());
+    for (backend, expected) in [(Backend::PacketV3, true), (Backend::XdpRingbuf, false)] {
+        let options = Options {
+            xdp: XdpPlace::Native,
+            backend: Some(backend),
+            ..options(&right)
+        };
+        let capture = right.run(|| Capture::open(options)).unwrap();
+        assert_eq!(is_whole(), expected, "{backend:?}");
+        drop(capture);
+        assert!(is_whole());
     }
 }
 
