@@ -54,6 +54,11 @@ pub struct PingArgs {
     #[arg(long, value_name = "RATE", value_parser = units::rate_pps)]
     pub prefix_rate: Option<u32>,
 
+    /// Probes to different targets that are due within this time leave together, 256 at most, and at most
+    /// a quarter of the interval: a fraction of the work; 0 spreads them evenly
+    #[arg(long, value_name = "TIME", default_value = "250ms", value_parser = units::seconds)]
+    pub gather: Duration,
+
     /// Time after which an answer is late
     #[arg(short = 'W', long, value_name = "TIME", default_value = "1s", value_parser = units::seconds)]
     pub timeout: Duration,

@@ -31,6 +31,7 @@ pub fn options(args: &PingArgs, targets: u32) -> Options {
         count: args.count.map(Into::into),
         interval: args.interval,
         rate_pps: args.rate.0,
+        gather: args.gather,
         timeout: args.timeout,
         duration: args.duration,
         payload_bytes: args.size,

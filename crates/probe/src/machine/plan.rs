@@ -13,7 +13,7 @@ const MAX_UNLIMITED_FLIGHT: u64 = 1 << 22;
 /// Probes in flight at most, a bit each.
 const MAX_FLIGHT: u64 = 1 << 30;
 /// Probes that leave together at most.
-const MAX_GROUP: u64 = 64;
+const MAX_GROUP: u64 = 256;
 /// Probes in flight to one target that there is always room for: with two more, a word of bits.
 const MIN_FLIGHT: u64 = 62;
 
@@ -28,7 +28,7 @@ pub struct Plan {
     /// the interval, the interval is stretched.
     pub rate_pps: Option<u32>,
     /// Probes to different targets that would leave within this time of one another leave together, with
-    /// the first of them, up to 64: whoever sends has to wake up less often, and each target keeps its
+    /// the first of them, up to 256: whoever sends has to wake up less often, and each target keeps its
     /// interval. 0 spreads them evenly.
     pub gather_ns: u64,
     /// Time after which an answer is late, 1 ms at least.

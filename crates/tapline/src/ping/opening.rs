@@ -25,7 +25,7 @@ const MAX_IDENTIFIERS: usize = 16;
 const MAX_STAMPED_PPS: u64 = 20_000;
 
 /// Probes to different targets gather for so small a part of the interval, at most.
-const GATHER_PARTS: u64 = 16;
+const GATHER_PARTS: u64 = 4;
 
 /// The plan of a run over so many targets, and whether it is so slow that the kernel is asked when each
 /// probe leaves.

@@ -42,10 +42,10 @@ pub struct Options {
     pub interval: Duration,
     /// Probes a second to all targets, at most. Where it is too low for the interval, that is stretched.
     pub rate_pps: Option<u32>,
-    /// Time in which probes to different targets gather to leave one right after the other, 64 at most:
+    /// Time in which probes to different targets gather to leave one right after the other, 256 at most:
     /// each target keeps its interval, answers are read when the next probes leave, and the processor has
-    /// a fraction of the work. It is 60 ms, or 1/16 of the interval where that is less; a link so slow that
-    /// 64 probes queue there asks for less, and zero spreads them evenly.
+    /// a fraction of the work. It is 250 ms, or a quarter of the interval where that is less; a link so slow
+    /// that 256 probes queue there asks for less, and zero spreads them evenly.
     pub gather: Duration,
     /// Time after which an answer is late.
     pub timeout: Duration,
@@ -86,7 +86,7 @@ impl Default for Options {
             count: None,
             interval: Duration::from_secs(1),
             rate_pps: Some(10_000),
-            gather: Duration::from_millis(60),
+            gather: Duration::from_millis(250),
             timeout: Duration::from_secs(1),
             duration: None,
             payload_bytes: 56,
