@@ -9,9 +9,11 @@ use std::time::Duration;
 use lab::{Host, Net};
 use netlink::{Event as NetEvent, Route, Watch};
 use ping::{BACKENDS, open_ping_sockets, options, run};
+use rustix::net::{AddressFamily, RecvFlags, SocketType, ipproto, recv, socket};
 use tapline::Stop;
 use tapline::ping::{Backend, Event, PingError, Pinger};
 use tapline::probe::Prober;
+use tapline::wire::Ipv4;
 
 #[test]
 fn answers_that_find_no_room_are_told_from_those_that_never_came() {
@@ -171,5 +173,32 @@ fn a_run_allocates_nothing_whatever_comes() {
         let outcome = outcome.expect("it ran");
         assert_eq!(outcome.prober.total().received, 400);
         assert_eq!(measured.count_total, 0, "{backend:?}");
+    }
+}
+
+/// What the sysctl says of fragments holds for probes of any length; short ones are not given numbers that
+/// nobody needs.
+#[test]
+fn probes_are_marked_as_the_host_marks_packets() {
+    let [left, right] = Net::new().pair();
+    open_ping_sockets(&left);
+    let asked = right.run(|| socket(AddressFamily::INET, SocketType::RAW, Some(ipproto::ICMP)));
+    let asked = asked.expect("a raw socket");
+    for (sysctl, is_whole) in [("0", true), ("1", false)] {
+        ping::set(&left, "ipv4/ip_no_pmtu_disc", sysctl);
+        for (backend, bytes) in BACKENDS.into_iter().flat_map(|one| [(one, 56), (one, 200)]) {
+            let mut options = options(backend, 1);
+            options.payload_bytes = bytes;
+            let outcome = run(&left, &options, "10.1.0.2");
+            assert_eq!(outcome.prober.total().received, 1);
+            let mut packet = [0; 512];
+            let (len, _) = recv(&asked, &mut packet, RecvFlags::empty()).expect("the probe");
+            let (header, _) = Ipv4::split(&packet[..len], 0).expect("a header");
+            assert_eq!(len, 28 + bytes);
+            assert_eq!(header.dont_fragment(), is_whole, "{backend:?}, {bytes}");
+            if is_whole && bytes == 56 {
+                assert_eq!(header.identification(), 0, "{backend:?}");
+            }
+        }
     }
 }

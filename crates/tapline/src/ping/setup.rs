@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::{AsFd, OwnedFd};
 
 use abi::bpf::attach_classic;
-use abi::socket::set_option;
+use abi::socket::{option, set_option};
 use probe::EchoMessage;
 use rustix::net::{
     AddressFamily, Protocol, SocketFlags, SocketType, bind, ipproto, socket_with, sockopt,
@@ -17,6 +17,9 @@ use super::options::{Backend, Options};
 /// Room for probes that wait for a neighbour or a queue, so that one absent host does not hold up the
 /// others.
 const SEND_BUFFER_BYTES: u32 = 8 << 20;
+
+/// A payload with which a probe fits every link: IPv4 asks for 68 bytes (RFC 791), and links have far more.
+const SHORT_PAYLOAD_BYTES: usize = 64;
 
 const SOL_RAW: i32 = 255;
 const ICMP_FILTER: i32 = 1;
@@ -111,6 +114,15 @@ impl Wanted<'_> {
         self.set_link(socket)
     }
 
+    /// Whether probes are never fragmented as it is: short, and marked so by the kernel's default. A socket
+    /// that demands it is spared the search for an identification, a memory access of its own for each
+    /// target (`ip_select_ident_segs`, include/net/ip.h).
+    fn is_whole_anyway(&self, socket: &OwnedFd) -> bool {
+        let mode = option::<i32>(socket.as_fd(), libc::IPPROTO_IP, libc::IP_MTU_DISCOVER);
+        self.options.payload_bytes <= SHORT_PAYLOAD_BYTES
+            && mode.is_ok_and(|mode| mode == libc::IP_PMTUDISC_WANT)
+    }
+
     pub fn prepare_sender(&self, socket: &OwnedFd) -> Result<(), PingError> {
         let fd = socket.as_fd();
         let set = |level, name, value: i32, words| {
@@ -140,8 +152,8 @@ impl Wanted<'_> {
                 set(libc::IPPROTO_IP, libc::IP_TTL, ttl.into(), "IP_TTL")?;
             }
             set(libc::IPPROTO_IP, libc::IP_TOS, tos.into(), "IP_TOS")?;
-            if self.options.dont_fragment {
-                let name = libc::IP_MTU_DISCOVER;
+            let name = libc::IP_MTU_DISCOVER;
+            if self.options.dont_fragment || self.is_whole_anyway(socket) {
                 set(
                     libc::IPPROTO_IP,
                     name,
