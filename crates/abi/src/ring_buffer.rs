@@ -109,8 +109,11 @@ pub struct SlotPlace<'m> {
     pub slot_bytes: u32,
 }
 
-/// In the reader's page: 0 while the reader is to be woken, 1 when it has been.
+/// In the reader's page of slots: 0 while the reader is to be woken, 1 when it has been.
 pub const WOKEN_AT: usize = 8;
+
+/// In the program's page of slots: packets that had no room.
+pub const LOST_AT: usize = 8;
 
 impl RingBuffer {
     /// Maps the memory of `map`.
@@ -226,6 +229,12 @@ impl RingBuffer {
         // let overtake those before it. With a weaker load the header of a record that is being written could
         // be seen as the memory was before, without its "busy" flag.
         self.shared.load64_acquire(0)
+    }
+
+    /// Packets that had no room in slots so far; `None` for a ring buffer, which does not tell.
+    pub fn lost(&self) -> Option<u64> {
+        self.slots.as_ref()?;
+        Some(self.shared.load64_acquire(LOST_AT))
     }
 
     /// Bytes of the record at `position`, without its header; `None` while it is being written. Beyond

@@ -4,7 +4,8 @@ mod poll_end;
 mod program;
 
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::sync::Arc;
 
 use abi::bpf::{MapLayout, MapType, online_cpus, open_raw_tracepoint};
 use abi::region::{ReadOnlyRegion, page_bytes};
@@ -15,7 +16,7 @@ use crate::map::MapError;
 use crate::per_cpu::{by_cpu, ring_buffer};
 use crate::program::{Program, ProgramKind};
 use crate::xdp::{XdpLink, XdpPlace};
-use crate::{Insn, Label, Others, RedirectError, Sampling};
+use crate::{Insn, Label, Others, RedirectError, Sampler, Sampling};
 
 const NAME: &str = "tapline_intake";
 
@@ -65,6 +66,20 @@ pub struct IntakeCounts {
     pub lost: u64,
 }
 
+/// What two of them have seen.
+impl std::ops::Add for IntakeCounts {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            taken: self.taken + other.taken,
+            others: self.others + other.others,
+            sampled_out: self.sampled_out + other.sampled_out,
+            lost: self.lost + other.lost,
+        }
+    }
+}
+
 /// An XDP program that takes packets from the driver: it copies the beginning of each into memory of
 /// its CPU that the reader shares, and drops the packet.
 ///
@@ -90,6 +105,10 @@ pub struct Intake {
     slots: abi::bpf::Map,
     slot_bytes: u32,
     cpus: Vec<Cpu>,
+    /// Where the second program finds what wakes the reader of its CPU.
+    wakes: abi::bpf::Map,
+    /// What it remembers goes on in successors.
+    sampler: Option<Arc<Sampler>>,
 }
 
 /// What a CPU has.
@@ -123,9 +142,29 @@ impl Intake {
     /// # Kernel
     /// Linux 5.18 (`bpf_xdp_load_bytes`).
     pub fn load(options: &IntakeOptions<'_>) -> Result<Self, RedirectError> {
+        let sampler = sampler(options.sampling).map_err(RedirectError::Map)?;
+        Self::with(options, online_cpus().map_err(on)?, sampler.map(Arc::new))
+    }
+
+    /// Loads one that can [take over](Intake::take_over) from this one, with memory for the same CPUs.
+    /// `options.sampling` does not count: sampling goes on as in this one.
+    ///
+    /// # Errors
+    /// As [`Intake::load`].
+    /// # Privileges
+    /// As [`Intake::load`].
+    pub fn successor(&self, options: &IntakeOptions<'_>) -> Result<Self, RedirectError> {
+        let numbers = self.cpus.iter().map(|cpu| cpu.number).collect();
+        Self::with(options, numbers, self.sampler.clone())
+    }
+
+    fn with(
+        options: &IntakeOptions<'_>,
+        numbers: Vec<u32>,
+        sampler: Option<Arc<Sampler>>,
+    ) -> Result<Self, RedirectError> {
         let snaplen = options.snaplen.clamp(1, Self::MAX_SNAPLEN);
         let slot_bytes = (FRONT_BYTES + snaplen).next_power_of_two();
-        let numbers = online_cpus().map_err(on)?;
         let data_bytes = data_bytes(options.buffer_bytes / numbers.len().max(1));
         let page = page_bytes() as u32;
         let layout = MapLayout {
@@ -142,7 +181,6 @@ impl Intake {
             .map(|cpu| (cpu.number, cpu.wakes.as_fd()))
             .collect();
         let wakes = by_cpu(NAME, &wakes).map_err(on)?;
-        let sampler = sampler(options.sampling).map_err(RedirectError::Map)?;
         let memory = program::Memory {
             slots: slots.as_fd(),
             slot_bytes,
@@ -150,7 +188,7 @@ impl Intake {
             page_bytes: page,
             snaplen,
         };
-        let code = program::code(options, &memory, sampler.as_ref());
+        let code = program::code(options, &memory, sampler.as_deref());
         let program =
             Program::load(ProgramKind::XdpFrags, NAME, &code).map_err(RedirectError::Load)?;
         let code = poll_end::code(&memory, wakes.as_fd());
@@ -163,6 +201,8 @@ impl Intake {
             slots,
             slot_bytes,
             cpus,
+            wakes,
+            sampler,
         })
     }
 
@@ -187,6 +227,26 @@ impl Intake {
         XdpLink::attach(&self.program, ifindex, place).map_err(|refusal| RedirectError::Attach {
             refusal: Box::new(refusal),
         })
+    }
+
+    /// Has this program run where another one does, which has `link`: each packet meets one of the two.
+    ///
+    /// Blocks some ten milliseconds: when it returns no CPU runs the other one any more, and all that it
+    /// took lies in its memory.
+    ///
+    /// # Errors
+    /// ENOLINK when the interface is gone.
+    /// # Source
+    /// `maybe_wait_bpf_programs`, kernel/bpf/syscall.c.
+    pub fn take_over(&self, link: &mut XdpLink) -> io::Result<()> {
+        link.replace(&self.program)?;
+        // The kernel lets a change of a map of maps return when every program that may have seen the map as
+        // it was has ended.
+        let Some(cpu) = self.cpus.first() else {
+            return Ok(());
+        };
+        let descriptor = cpu.wakes.as_fd().as_raw_fd().to_ne_bytes();
+        self.wakes.update(&cpu.number.to_ne_bytes(), &descriptor)
     }
 
     /// The program, e.g. for a test run or its number.

@@ -48,7 +48,7 @@ pub use filter::ebpf::{Alu, Condition, Helper, Label, Operand, Reg, Size, Width}
 pub use filter_map::FilterMaps;
 pub use intake::{Intake, IntakeCounts, IntakeOptions};
 pub use map::{Counters, Map, MapError};
-pub use mirror::{Mirror, MirrorCounts, MirrorError, MirrorOptions};
+pub use mirror::{Mirror, MirrorBuffers, MirrorCounts, MirrorError, MirrorOptions};
 pub use program::{LoadError, Program, ProgramKind, VerifierLog};
 /// One instruction, or the mark of a place; a map is named by its borrowed descriptor, so it is open
 /// when the program is loaded.

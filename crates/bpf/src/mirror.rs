@@ -5,7 +5,7 @@ mod program;
 use std::error::Error;
 use std::fmt;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
 use abi::bpf::online_cpus;
 
@@ -80,8 +80,36 @@ impl MirrorCounts {
 #[derive(Debug)]
 pub struct Mirror {
     program: Program,
-    buffers: Vec<(u32, abi::bpf::Map)>,
+    /// Where the program finds the buffer of its CPU.
+    by_cpu: abi::bpf::Map,
     counters: Counters<{ program::COUNTERS }>,
+}
+
+/// A ring buffer for each CPU that was switched on when the [`Mirror`] was loaded.
+#[derive(Debug)]
+pub struct MirrorBuffers(Vec<(u32, abi::bpf::Map)>);
+
+impl MirrorBuffers {
+    fn create(cpus: impl IntoIterator<Item = u32>, bytes: u32) -> Result<Self, MirrorError> {
+        let buffer = |cpu| ring_buffer(BUFFERS, bytes).map(|map| (cpu, map));
+        let buffers: io::Result<_> = cpus.into_iter().map(buffer).collect();
+        buffers.map(Self).map_err(on(BUFFERS))
+    }
+
+    /// The CPUs and their buffers, for `ring::RingBuffer`.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (u32, BorrowedFd<'_>)> {
+        self.0.iter().map(|(cpu, map)| (*cpu, map.as_fd()))
+    }
+
+    /// As many for the same CPUs, which no program writes to yet.
+    ///
+    /// # Errors
+    /// [`MirrorError::Map`], e.g. ENOMEM.
+    /// # Privileges
+    /// `CAP_BPF`.
+    pub fn another(&self, buffer_bytes: u32) -> Result<Self, MirrorError> {
+        Self::create(self.0.iter().map(|(cpu, _)| *cpu), buffer_bytes)
+    }
 }
 
 impl Mirror {
@@ -93,7 +121,8 @@ impl Mirror {
     /// 32 KiB in one piece (`PCPU_MIN_UNIT_SIZE`, include/linux/percpu.h).
     pub const MAX_SNAPLEN: u32 = 16_384;
 
-    /// Makes a buffer for each CPU that is switched on and loads the program; nothing is attached yet.
+    /// Makes a buffer for each CPU that is switched on and loads the program; nothing is attached yet. The
+    /// program keeps the buffers, too.
     ///
     /// # Errors
     /// [`MirrorError::Snaplen`], [`MirrorError::Map`] and [`MirrorError::Load`], e.g. EPERM.
@@ -103,15 +132,14 @@ impl Mirror {
     /// Linux 5.18 (`bpf_xdp_load_bytes`).
     /// # Source
     /// `bpf_ringbuf_output`, kernel/bpf/ringbuf.c.
-    pub fn load(options: &MirrorOptions<'_>) -> Result<Self, MirrorError> {
+    pub fn load(options: &MirrorOptions<'_>) -> Result<(Self, MirrorBuffers), MirrorError> {
         let snaplen = options.snaplen;
         if snaplen == 0 || snaplen > Self::MAX_SNAPLEN {
             return Err(MirrorError::Snaplen { snaplen });
         }
-        let buffers = buffers(options.buffer_bytes).map_err(on(BUFFERS))?;
-        let all: Vec<_> = (buffers.iter())
-            .map(|(cpu, map)| (*cpu, map.as_fd()))
-            .collect();
+        let cpus = online_cpus().map_err(on(BUFFERS))?;
+        let buffers = MirrorBuffers::create(cpus, options.buffer_bytes)?;
+        let all: Vec<_> = buffers.iter().collect();
         let by_cpu = by_cpu(BUFFERS, &all).map_err(on(BUFFERS))?;
         let scratch_bytes = program::record_bytes(snaplen);
         let counters = Counters::with_scratch(COUNTERS, scratch_bytes).map_err(MirrorError::Map)?;
@@ -128,11 +156,32 @@ impl Mirror {
             ProgramKind::Xdp
         };
         let program = Program::load(kind, BUFFERS, &code).map_err(MirrorError::Load)?;
-        Ok(Self {
+        let mirror = Self {
             program,
-            buffers,
+            by_cpu,
             counters,
-        })
+        };
+        Ok((mirror, buffers))
+    }
+
+    /// From here on packets are copied into `buffers`, CPU by CPU; each packet into one buffer.
+    ///
+    /// Blocks some ten milliseconds for each CPU: when it returns no program writes to the buffers before
+    /// any more.
+    ///
+    /// # Errors
+    /// What the kernel answers to `BPF_MAP_UPDATE_ELEM`; what it refuses it refuses for the first CPU, and
+    /// nothing has changed.
+    /// # Privileges
+    /// `CAP_BPF` where `kernel.unprivileged_bpf_disabled` is set.
+    /// # Source
+    /// `maybe_wait_bpf_programs`, kernel/bpf/syscall.c.
+    pub fn exchange(&self, buffers: &MirrorBuffers) -> io::Result<()> {
+        for (cpu, buffer) in buffers.iter() {
+            let descriptor = buffer.as_raw_fd().to_ne_bytes();
+            self.by_cpu.update(&cpu.to_ne_bytes(), &descriptor)?;
+        }
+        Ok(())
     }
 
     /// How many CPUs are switched on, each of which gets a buffer.
@@ -142,11 +191,6 @@ impl Mirror {
     pub fn cpu_count() -> Result<usize, MirrorError> {
         let cpus = online_cpus().map_err(on(BUFFERS))?;
         Ok(cpus.len().max(1))
-    }
-
-    /// The CPUs that have a buffer, and their buffers, for `ring::RingBuffer`.
-    pub fn buffers(&self) -> impl ExactSizeIterator<Item = (u32, BorrowedFd<'_>)> {
-        self.buffers.iter().map(|(cpu, map)| (*cpu, map.as_fd()))
     }
 
     /// Attaches the program to interface `ifindex` of the calling thread's network namespace. It is
@@ -179,11 +223,6 @@ impl Mirror {
             lost,
         })
     }
-}
-
-fn buffers(bytes: u32) -> io::Result<Vec<(u32, abi::bpf::Map)>> {
-    let buffer = |cpu| ring_buffer(BUFFERS, bytes).map(|map| (cpu, map));
-    online_cpus()?.into_iter().map(buffer).collect()
 }
 
 fn on(name: &str) -> impl Fn(io::Error) -> MirrorError {

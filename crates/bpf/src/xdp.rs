@@ -172,6 +172,18 @@ impl XdpLink {
         self.native_refusal.as_ref()
     }
 
+    /// A second handle of the attachment, which lasts as long as one of them.
+    ///
+    /// # Errors
+    /// What dup(2) says.
+    pub fn try_clone(&self) -> io::Result<Self> {
+        Ok(Self {
+            fd: self.fd.try_clone()?,
+            mode: self.mode,
+            native_refusal: self.native_refusal.clone(),
+        })
+    }
+
     /// Puts `program` in the place of the attached one; no packet passes without meeting one of them.
     ///
     /// # Errors

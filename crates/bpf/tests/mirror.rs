@@ -27,7 +27,10 @@ fn run(mirror: &Mirror, first: u8, count: u32) {
 }
 
 fn load(options: &MirrorOptions<'_>) -> Mirror {
-    Mirror::load(options).unwrap_or_else(|error| panic!("{error}: {error:?}"))
+    let loaded = Mirror::load(options);
+    loaded
+        .unwrap_or_else(|error| panic!("{error}: {error:?}"))
+        .0
 }
 
 /// Takes packets whose first byte is 7.

@@ -200,13 +200,13 @@ fn what_is_no_ring_buffer_is_refused() {
     let [_left, right] = Net::new().pair();
     let name = right.interface().name.to_string();
     let options = BufferOptions::default();
-    let mirror = Mirror::load(&MirrorOptions::new(96)).unwrap();
+    let (mirror, buffers) = Mirror::load(&MirrorOptions::new(96)).unwrap();
     let array = Map::value("no_buffer", 4096).unwrap();
     for no_buffer in [mirror.program().as_fd(), array.as_fd()] {
         let refused = right.run(|| RingBuffer::open(&name, no_buffer, &options).unwrap_err());
         assert_eq!(refused.to_string(), "cannot map the ring buffer of right0");
     }
-    let (_, map) = mirror.buffers().next().unwrap();
+    let (_, map) = buffers.iter().next().unwrap();
     match right.run(|| RingBuffer::open("none", map, &options)) {
         Err(BufferError::Setup { step, source, .. }) => {
             assert_eq!(step, BufferStep::Link);

@@ -1,61 +1,20 @@
-//! Changes of a running capture, against the number of frames sent.
+//! Changes of a running capture over packet rings, against the number of frames sent.
 
+#[path = "support/changes.rs"]
+mod changes;
 mod support;
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
+use std::io::ErrorKind;
 use std::time::Duration;
 
-use lab::generator::{pin_to_cpu, send_frames};
-use lab::{Host, Net};
+use changes::{Numbers, batch, change, open, send_during, set};
+use lab::Net;
 use support::{Teller, Told, Witness, frames, number, options, run_open, send, until_told};
-use tapline::capture::{
-    Backend, Capture, CaptureError, ChangeError, Consumer, ConsumerError, Control, Ended, Filter,
-    Mode, Options,
-};
+use tapline::capture::{Backend, ChangeError, Ended, Filter, Mode, Options};
 use tapline::filter::classic::{Instruction, Program};
-use tapline::ring::{Delivery, DirectionFilter, OpenError, OptionError};
-use tapline::store::model::Packet;
-
-/// Keeps the numbers of the frames.
-#[derive(Default)]
-struct Numbers(Vec<u32>);
-
-impl Consumer for Numbers {
-    fn packet(&mut self, packet: &Packet<'_>) -> Result<(), ConsumerError> {
-        self.0.push(number(packet.bytes));
-        Ok(())
-    }
-}
-
-/// Sets a flag when it ends, however it ends.
-struct SetAtEnd<'f>(&'f AtomicBool);
-
-impl Drop for SetAtEnd<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
-
-fn batch(min_bytes: usize, timeout_ms: u64) -> Delivery {
-    Delivery::Batch {
-        min_bytes,
-        timeout: Duration::from_millis(timeout_ms),
-    }
-}
-
-fn set(control: &Control, delivery: Delivery) -> Result<(), ChangeError> {
-    control.set_delivery(delivery, Duration::ZERO)
-}
-
-fn open(host: &Host, options: Options) -> (Capture, Control) {
-    let opened = host.run(|| {
-        let mut capture = Capture::open(options)?;
-        let control = capture.control();
-        Ok((capture, control))
-    });
-    opened.unwrap_or_else(|error: CaptureError| panic!("{error}: {error:?}"))
-}
+use tapline::ring::{
+    Delivery, DirectionFilter, OpenError, OptionError, XdpOpenError, XdpOptions, XdpRing, XdpStep,
+};
 
 /// `ether proto 0x88b5`, which is that of all frames.
 fn all_of_them() -> Filter {
@@ -66,25 +25,6 @@ fn all_of_them() -> Filter {
         Instruction::new(0x06, 0),
     ];
     Program::new(code).unwrap().into()
-}
-
-/// Changes it in one way and another; the rings are of either version.
-fn change(control: &Control, turn: usize) {
-    let deliveries = [
-        batch(64 << 10, 10),
-        Delivery::Adaptive {
-            target: Duration::from_micros(200),
-        },
-        batch(1 << 20, 2),
-        Delivery::Immediate,
-    ];
-    let changed = if turn.is_multiple_of(2) {
-        control.set_buffer((64 + turn) << 20)
-    } else {
-        set(control, deliveries[turn / 2 % deliveries.len()])
-    };
-    changed.unwrap_or_else(|error| panic!("{error}: {error:?}"));
-    control.wait();
 }
 
 #[test]
@@ -104,15 +44,9 @@ fn each_frame_comes_once_and_in_order_however_often_the_ring_changes() {
         let mut numbers = Numbers::default();
         let (capture, control) = open(&right, options);
         let (outcome, sent) = run_open(capture, &mut numbers, |stopper| {
-            let is_enough = AtomicBool::new(false);
-            let sent = thread::scope(|scope| {
-                let end = SetAtEnd(&is_enough);
-                let sender = scope.spawn(|| left.run(|| send_until(&left, &is_enough)));
-                for turn in 0..TIMES {
-                    change(&control, turn);
-                }
-                drop(end);
-                sender.join().unwrap()
+            // The rings are of either version.
+            let sent = send_during(&left, || {
+                (0..TIMES).for_each(|turn| change(&control, turn, |turn| (64 + turn) << 20));
             });
             witness.until(sent);
             stopper.stop();
@@ -126,15 +60,6 @@ fn each_frame_comes_once_and_in_order_however_often_the_ring_changes() {
         assert!(numbers.0.into_iter().eq(expected));
         assert!(sent > 10 * TIMES as u64, "{sent}");
     }
-}
-
-/// Sends frames in order, numbered from 0, until it is enough; tells how many.
-fn send_until(host: &Host, is_enough: &AtomicBool) -> u64 {
-    // Frames of one processor have an order.
-    pin_to_cpu(0).unwrap();
-    let numbers = (0_u32..).take_while(|_| !is_enough.load(Ordering::Relaxed));
-    let frames = numbers.map(|number| frames(number, 1).remove(0));
-    send_frames(host.interface().index, frames).unwrap()
 }
 
 /// Its next look at anything else would be in an hour.
@@ -223,25 +148,48 @@ fn what_cannot_be_had_changes_nothing() {
     assert_eq!(outcome.account.delivered, 10);
 }
 
+/// The kernel binds one packet memory to a queue.
 #[test]
-fn the_buffer_of_other_rings_stays() {
-    let [_left, right] = Net::new().pair();
-    for backend in [Backend::Xdp, Backend::XdpRingbuf] {
-        let options = Options {
-            mode: if backend == Backend::Xdp {
-                Mode::Drop
-            } else {
-                Mode::Mirror
-            },
-            direction: DirectionFilter::In,
-            ..options(&right, backend)
-        };
-        let (capture, control) = open(&right, options);
-        match control.set_buffer(1 << 20) {
-            Err(ChangeError::Fixed { backend: told }) => assert_eq!(told, backend),
-            answer => panic!("{answer:?}"),
+fn the_buffer_of_an_af_xdp_socket_stays_and_its_delivery_changes() {
+    let [left, right] = Net::new().pair();
+    let options = Options {
+        mode: Mode::Drop,
+        direction: DirectionFilter::In,
+        ..options(&right, Backend::Xdp)
+    };
+    let (mut teller, release, told) = Teller::stalling();
+    let (capture, control) = open(&right, options);
+    let name = right.interface().name.to_string();
+    match right.run(|| XdpRing::open(&name, &XdpOptions::default())) {
+        Err(XdpOpenError::Setup(error)) => {
+            let answer = error.source.kind();
+            assert_eq!(
+                (error.step, answer),
+                (XdpStep::Bind, ErrorKind::ResourceBusy)
+            );
         }
-        set(&control, Delivery::Immediate).unwrap();
-        drop(capture);
+        answer => panic!("{answer:?}"),
     }
+    match control.set_buffer(1 << 20) {
+        Err(error @ ChangeError::Fixed { backend }) => {
+            assert_eq!(backend, Backend::Xdp);
+            assert!(error.to_string().contains("a snaplen of at most 480"));
+        }
+        answer => panic!("{answer:?}"),
+    }
+    let (outcome, ()) = run_open(capture, &mut teller, |stopper| {
+        send(&left, &frames(0, 1));
+        until_told(&told, Told::Holding);
+        release.send(()).unwrap();
+        for (number, turn) in (1..).zip(0..8) {
+            until_told(&told, Told::Idle);
+            set(&control, changes::delivery(turn)).unwrap();
+            while told.try_recv().is_ok() {}
+            send(&left, &frames(number, 1));
+        }
+        until_told(&told, Told::Idle);
+        stopper.stop();
+    });
+    assert_eq!((outcome.account.delivered, teller.taken), (9, 9));
+    assert_eq!(outcome.account.lost.total(), 0);
 }

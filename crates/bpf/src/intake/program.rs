@@ -12,7 +12,7 @@
 use std::mem::offset_of;
 use std::os::fd::BorrowedFd;
 
-use abi::ring_buffer::{HEADER_BYTES, MIRRORED_BYTES, Mirrored};
+use abi::ring_buffer::{HEADER_BYTES, LOST_AT as LOST_IN_PAGE, MIRRORED_BYTES, Mirrored};
 
 use super::{Intake, IntakeOptions};
 use crate::choice::{CONTEXT, Choice, Unwanted};
@@ -23,6 +23,7 @@ use crate::{Alu, Condition, Helper, Insn, Label, Reg, Sampler, Size};
 pub(super) const WRITTEN: i16 = 0;
 /// Packets for which there was no room.
 pub(super) const LOST: i16 = 8;
+const _: () = assert!(LOST as usize == LOST_IN_PAGE);
 /// Packets that were not chosen.
 pub(super) const OTHER: i16 = 16;
 /// Packets that sampling left out.

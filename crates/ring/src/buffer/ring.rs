@@ -329,6 +329,17 @@ impl RingBuffer {
         self.account.unreadable += unreadable as u64;
     }
 
+    /// Goes on where `before` ends: this buffer's account has its packets too from here on. The program has to
+    /// have gone from that one to this one, for the same CPU.
+    ///
+    /// The memory of `before` is unmapped then; what it still holds is lost.
+    pub fn follow(&mut self, before: Self) {
+        self.account = self.account + before.account;
+        // A program with slots of its own counts from 0 again, behind what the one before lost at its end.
+        let counted = before.memory.lost().unwrap_or(0);
+        self.lost = before.lost.wrapping_sub(counted);
+    }
+
     /// Whether the packets that wait take `bytes` of the buffer or more; 1 asks whether there is any. A
     /// packet that the program is just writing counts.
     #[inline]

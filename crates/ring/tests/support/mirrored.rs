@@ -32,7 +32,8 @@ pub struct Mirrored {
 /// Mirrors what arrives at `host`.
 #[track_caller]
 pub fn mirror(host: &Host, place: XdpPlace, options: &MirrorOptions<'_>) -> Mirrored {
-    let mirror = Mirror::load(options).unwrap_or_else(|error| panic!("{error}: {error:?}"));
+    let loaded = Mirror::load(options);
+    let (mirror, buffers) = loaded.unwrap_or_else(|error| panic!("{error}: {error:?}"));
     let link = host.run(|| mirror.attach(host.interface().index.0, place));
     let link = link.unwrap_or_else(|error| panic!("{error}: {error:?}"));
     let name = host.interface().name.to_string();
@@ -40,7 +41,7 @@ pub fn mirror(host: &Host, place: XdpPlace, options: &MirrorOptions<'_>) -> Mirr
         let buffer = host.run(|| RingBuffer::open(&name, map, &BufferOptions::default()));
         buffer.unwrap_or_else(|error| panic!("{error}: {error:?}"))
     };
-    let buffers = mirror.buffers().map(open).collect();
+    let buffers = buffers.iter().map(open).collect();
     Mirrored {
         buffers,
         mirror,

@@ -15,7 +15,7 @@ use super::exact::Exact;
 use super::filter::FilterPlace;
 use super::gate::Gate;
 use super::intake::{self, FallBack};
-use super::line::Line;
+use super::line::{Line, PacketLine};
 use super::mirror;
 use super::mode::Mode;
 use super::options::Options;
@@ -35,7 +35,7 @@ pub(super) struct Attached {
     pub place: Option<FilterPlace>,
     /// Why it does not do with less, if it could.
     pub fall_back: Option<FallBack>,
-    /// Opens what is to follow the only ring.
+    /// Opens what is to follow the rings.
     pub line: Option<Line>,
 }
 
@@ -48,7 +48,7 @@ impl Attached {
         options: &Options,
     ) -> Result<Self, CaptureError> {
         if options.mode == Mode::Drop {
-            let selection = Selection::of(link, &wanted)?;
+            let selection = Arc::new(Selection::of(link, &wanted)?);
             return Self::taking(link, kind, &selection, options);
         }
         if options.backend == Some(Backend::XdpRingbuf) {
@@ -64,7 +64,8 @@ impl Attached {
                 })
             }
             Wanted::Everything => {
-                let (ring, line) = Line::open(link, ring_options(options, ring::Filter::All))?;
+                let (ring, line) =
+                    PacketLine::open(link, ring_options(options, ring::Filter::All))?;
                 Ok(Self {
                     sources: vec![Source::Packet(ring)],
                     gate: Gate::Open,
@@ -90,7 +91,7 @@ impl Attached {
     fn taking(
         link: &str,
         kind: Option<&str>,
-        selection: &Selection,
+        selection: &Arc<Selection>,
         options: &Options,
     ) -> Result<Self, CaptureError> {
         let reason = if intake::suits(options) {
@@ -113,7 +114,7 @@ impl Attached {
         options: &Options,
     ) -> Result<Self, CaptureError> {
         let (filter, gate) = prepare(link, program, options)?;
-        let (ring, line) = Line::open(link, ring_options(options, filter))?;
+        let (ring, line) = PacketLine::open(link, ring_options(options, filter))?;
         Ok(Self {
             sources: vec![Source::Packet(ring)],
             gate,

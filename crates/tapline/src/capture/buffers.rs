@@ -4,18 +4,15 @@ use ring::{BufferError, BufferOptions, Link, RingBuffer};
 
 use super::error::CaptureError;
 use super::options::Options;
-use super::selection::Selection;
 use super::source::Source;
 
 /// The buffers of an interface: at least one.
 pub(super) struct Buffers(Vec<RingBuffer>);
 
 impl Buffers {
-    /// Has `open` open the buffer at each of `places`, and sees that `link` is still the interface that
-    /// the filter was made for.
+    /// Has `open` open the buffer at each of `places`.
     pub fn open<P>(
         link: &str,
-        selection: &Selection,
         options: &Options,
         places: impl Iterator<Item = P>,
         open: impl Fn(&str, P, &BufferOptions) -> Result<RingBuffer, BufferError>,
@@ -27,9 +24,16 @@ impl Buffers {
         let buffers: Result<Vec<_>, _> = places
             .map(|place| open(link, place, &buffer_options))
             .collect();
-        let buffers = Self(buffers?);
-        selection.check(buffers.link())?;
-        Ok(buffers)
+        Ok(Self(buffers?))
+    }
+
+    /// Refuses those of another interface than `link`, whose name it has.
+    pub fn of(self, link: &Link) -> Result<Self, CaptureError> {
+        if self.link().index == link.index {
+            return Ok(self);
+        }
+        let link = link.name.clone();
+        Err(CaptureError::LinkReplaced { link })
     }
 
     /// Their interface.

@@ -2,23 +2,29 @@
 
 use std::error::Error;
 use std::fmt;
+use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use ring::{Delivery, OpenError, PacketRing, Successor};
+use ring::{Delivery, OpenError};
 
 use super::backend::Backend;
+use super::error::CaptureError;
 use super::line::{Changeable, Line};
+use super::mode::SHORT_SNAPLEN;
+use super::take_over::TakenOver;
 use super::wish::Wish;
 
 /// Why a capture was not changed; it goes on as before.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ChangeError {
-    /// What is asked for belongs to a ring of this kind from its start to its end: the buffer of all but
-    /// packet rings; in TPACKET_V3, where the kernel lets no ring take over from another, the delivery too.
+    /// What is asked for belongs to a ring of this kind from its start to its end: the buffer of AF_XDP
+    /// sockets, since the kernel binds one packet memory to a queue (`xp_assign_dev`,
+    /// net/xdp/xsk_buff_pool.c); and where the kernel lets no packet ring take over from another, before
+    /// Linux 4.12, the buffer, and in TPACKET_V3 the delivery.
     Fixed {
         /// How the packets cross the kernel border.
         backend: Backend,
@@ -26,6 +32,15 @@ pub enum ChangeError {
     /// An interface's ring cannot be replaced: the options contradict each other, or the kernel refused.
     /// [`OpenError::Busy`]: the change before is not complete.
     Ring(OpenError),
+    /// There is no other memory, or no program to fill it.
+    Memory(Box<CaptureError>),
+    /// The program of an interface goes on with the memory that it has.
+    HandOver {
+        /// The interface.
+        link: String,
+        /// What the kernel answered; ENOLINK: the interface is gone.
+        source: io::Error,
+    },
     /// The capture is over, or it got no thread for changes.
     Over,
 }
@@ -33,11 +48,23 @@ pub enum ChangeError {
 impl fmt::Display for ChangeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Fixed {
+                backend: Backend::Xdp,
+            } => write!(
+                f,
+                "the buffer of an AF_XDP socket cannot be changed while it is read (begin with \
+                 the buffer that is needed, or with a snaplen of at most {SHORT_SNAPLEN})"
+            ),
             Self::Fixed { backend } => {
                 let backend = backend.name();
-                write!(f, "a ring of {backend} cannot be changed while it is read")
+                write!(
+                    f,
+                    "a ring of {backend} cannot be changed while it is read (needs Linux 4.12)"
+                )
             }
             Self::Ring(error) => error.fmt(f),
+            Self::Memory(error) => error.fmt(f),
+            Self::HandOver { link, .. } => write!(f, "cannot hand packets of {link} over"),
             Self::Over => f.write_str("the capture is over"),
         }
     }
@@ -47,8 +74,22 @@ impl Error for ChangeError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
             Self::Ring(error) => error.source(),
+            Self::Memory(error) => error.source(),
+            Self::HandOver { source, .. } => Some(source),
             Self::Fixed { .. } | Self::Over => None,
         }
+    }
+}
+
+impl From<OpenError> for ChangeError {
+    fn from(error: OpenError) -> Self {
+        Self::Ring(error)
+    }
+}
+
+impl From<CaptureError> for ChangeError {
+    fn from(error: CaptureError) -> Self {
+        Self::Memory(Box::new(error))
     }
 }
 
@@ -72,14 +113,14 @@ pub(super) struct Changer {
     thread: Option<JoinHandle<()>>,
 }
 
-/// What a lane has, by its place, to be changed with.
+/// What an interface can be changed with.
 pub(super) type Place = Result<Line, Backend>;
 
 impl Changer {
     /// Where no thread can be had, every change is refused.
-    pub fn begin(lanes: Vec<Place>, now: Changeable, wish: Arc<Wish>) -> Self {
+    pub fn begin(places: Vec<Place>, now: Changeable, wish: Arc<Wish>) -> Self {
         let (messages, received) = channel();
-        let work = Work { lanes, now, wish };
+        let work = Work { places, now, wish };
         let thread = thread::Builder::new().name("tapline-change".into());
         Self {
             messages,
@@ -105,7 +146,8 @@ impl Drop for Changer {
 }
 
 struct Work {
-    lanes: Vec<Place>,
+    /// In the order of the interfaces.
+    places: Vec<Place>,
     now: Changeable,
     wish: Arc<Wish>,
 }
@@ -126,13 +168,13 @@ impl Work {
         }
         let is_buffer = matches!(change, Change::Buffer(_));
         let is_fixed = |backend: &Backend| is_buffer || *backend == Backend::PacketV3;
-        let mut fixed = self.lanes.iter().filter_map(|lane| lane.as_ref().err());
+        let mut fixed = (self.places.iter()).filter_map(|place| place.as_ref().err());
         if let Some(&backend) = fixed.find(|backend| is_fixed(backend)) {
             return Err(ChangeError::Fixed { backend });
         }
-        let rings = self.replace(&wanted, is_buffer)?;
+        let taken_over = self.replace(&wanted, is_buffer)?;
         self.now = wanted;
-        self.wish.deliver(wanted.delivery, wanted.spin, rings);
+        (self.wish).deliver(wanted.delivery, wanted.spin, taken_over);
         Ok(())
     }
 
@@ -141,24 +183,31 @@ impl Work {
         &mut self,
         wanted: &Changeable,
         is_buffer: bool,
-    ) -> Result<Vec<(usize, PacketRing)>, ChangeError> {
-        let lines = self.lanes.iter_mut().enumerate();
-        let lines = lines.filter_map(|(number, lane)| Some((number, lane.as_mut().ok()?)));
-        let successors: Result<Vec<(usize, Successor<'_>)>, OpenError> = lines
-            .filter(|(_, line)| is_buffer || line.gathers())
-            .map(|(number, line)| Ok((number, line.prepare(wanted)?)))
-            .collect();
-        let mut rings = Vec::new();
-        for (number, successor) in successors.map_err(ChangeError::Ring)? {
-            match successor.take_over() {
-                Ok(ring) => rings.push((number, ring)),
+    ) -> Result<Vec<(usize, TakenOver)>, ChangeError> {
+        let is_busy = self.wish.is_settling();
+        let mut ready = Vec::new();
+        for (number, place) in self.places.iter_mut().enumerate() {
+            let Ok(line) = place else { continue };
+            if !is_buffer && !line.gathers() {
+                continue;
+            }
+            if is_busy {
+                let link = line.link().to_owned();
+                return Err(OpenError::Busy { link }.into());
+            }
+            ready.push((number, line.prepare(wanted)?));
+        }
+        let mut taken_over = Vec::new();
+        for (number, ready) in ready {
+            match ready.take_over() {
+                Ok(one) => taken_over.push((number, one)),
                 Err(error) => {
                     // Those before it have packets by now, and are to be read.
-                    self.wish.deliver(self.now.delivery, self.now.spin, rings);
-                    return Err(ChangeError::Ring(error));
+                    (self.wish).deliver(self.now.delivery, self.now.spin, taken_over);
+                    return Err(error);
                 }
             }
         }
-        Ok(rings)
+        Ok(taken_over)
     }
 }

@@ -15,6 +15,14 @@ use super::wish::Wish;
 /// Where a ring has to be replaced for it, another is opened beside it, with its memory, and takes over.
 /// Packets of the old one are handed over first; in TPACKET_V3 the last of them come when the time of
 /// their block is over, and until then younger ones gather in the new ring.
+///
+/// | how packets cross the border | delivery, spin | buffer |
+/// |---|---|---|
+/// | TPACKET_V2 | at once | a second ring of the fanout group takes over |
+/// | TPACKET_V3 | a second ring takes over | the same |
+/// | ring buffers of XDP | at once | the program goes on with other buffers |
+/// | shared memory in drop mode | at once | a second program takes over in the link |
+/// | AF_XDP | at once | [refused](ChangeError::Fixed) |
 #[derive(Clone, Debug)]
 pub struct Control {
     wish: Arc<Wish>,
@@ -42,11 +50,10 @@ impl Control {
     /// From now on there is room for as many bytes in the ring of each interface, as `buffer_bytes` in
     /// [`Options`](super::Options) says.
     ///
-    /// Packet rings are replaced; it blocks as [`set_delivery`](Self::set_delivery) does.
+    /// It blocks as [`set_delivery`](Self::set_delivery) does, for ring buffers so long for each processor.
     ///
     /// # Errors
-    /// As [`set_delivery`](Self::set_delivery), and [`ChangeError::Fixed`] for rings that are no packet
-    /// rings.
+    /// As [`set_delivery`](Self::set_delivery), and [`ChangeError::Fixed`] for AF_XDP sockets.
     pub fn set_buffer(&self, bytes: usize) -> Result<(), ChangeError> {
         self.change(Change::Buffer(bytes))
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bpf::socket_filter::{CountingFilter, CountingFilterError};
-use bpf::{Intake, Mirror, Redirect, XdpLink};
+use bpf::{Intake, IntakeCounts, Mirror, Redirect, XdpLink};
 
 /// What lets packets in, and counts.
 pub(super) enum Gate {
@@ -16,10 +16,10 @@ pub(super) enum Gate {
     /// A program that takes packets from the driver, as long as it has its link.
     Steered(Redirect, Option<XdpLink>),
     /// A program that takes packets from the driver into shared memory, as long as it has its link, which
-    /// goes first.
-    Taken(Option<XdpLink>, Intake),
+    /// goes first; and what those before it counted.
+    Taken(Option<XdpLink>, Arc<Intake>, IntakeCounts),
     /// A program that copies packets, as long as it has its link.
-    Mirrored(Mirror, Option<XdpLink>),
+    Mirrored(Arc<Mirror>, Option<XdpLink>),
 }
 
 /// What a gate counted; `None` where it does not or cannot tell.
@@ -62,8 +62,8 @@ impl Gate {
                 let_in: Some(counts.redirected),
                 lost: counts.unsteered,
             }),
-            Self::Taken(_, intake) => {
-                let counts = intake.counts();
+            Self::Taken(_, intake, before) => {
+                let counts = *before + intake.counts();
                 Passed {
                     refused: Some(counts.others + counts.sampled_out),
                     sampled_out: Some(counts.sampled_out),
@@ -80,9 +80,17 @@ impl Gate {
         }
     }
 
+    /// Has `next` count from here on: it took over, and the program before it counts no more.
+    pub fn follow(&mut self, next: Arc<Intake>) {
+        if let Self::Taken(_, intake, before) = self {
+            *before = *before + intake.counts();
+            *intake = next;
+        }
+    }
+
     /// Lets nothing in any more, where it is more than the filter of a ring.
     pub fn stop(&mut self) {
-        if let Self::Steered(_, link) | Self::Mirrored(_, link) | Self::Taken(link, _) = self {
+        if let Self::Steered(_, link) | Self::Mirrored(_, link) | Self::Taken(link, ..) = self {
             *link = None;
         }
     }
@@ -90,7 +98,7 @@ impl Gate {
     /// What ties its program to the interface.
     pub fn xdp(&self) -> Option<&XdpLink> {
         match self {
-            Self::Steered(_, link) | Self::Mirrored(_, link) | Self::Taken(link, _) => {
+            Self::Steered(_, link) | Self::Mirrored(_, link) | Self::Taken(link, ..) => {
                 link.as_ref()
             }
             Self::Open | Self::Counted(_) | Self::Uncounted(_) => None,

@@ -2,17 +2,22 @@
 
 use std::fmt;
 use std::io;
+use std::sync::Arc;
 
-use bpf::{Intake, IntakeOptions, RedirectError};
-use ring::{RingBuffer, TimestampSource};
+use bpf::{Intake, IntakeCounts, IntakeOptions, RedirectError, XdpLink};
+use ring::{Link, RingBuffer, TimestampSource};
 
 use super::attach::Attached;
 use super::buffers::Buffers;
+use super::change::ChangeError;
 use super::error::CaptureError;
 use super::gate::Gate;
+use super::line::Line;
 use super::mode::SHORT_SNAPLEN;
 use super::options::Options;
 use super::selection::Selection;
+use super::source::Source;
+use super::take_over::TakenOver;
 
 /// Why drop mode with a short snaplen takes AF_XDP sockets, at several times the cost, instead of memory
 /// that the program fills.
@@ -54,7 +59,7 @@ pub(super) fn suits(options: &Options) -> bool {
 pub(super) fn open(
     link: &str,
     kind: Option<&str>,
-    selection: &Selection,
+    selection: &Arc<Selection>,
     options: &Options,
 ) -> Result<Result<Attached, FallBack>, CaptureError> {
     if !Intake::SUPPORTED {
@@ -67,22 +72,32 @@ pub(super) fn open(
         link: link.to_owned(),
         error: Box::new(error),
     };
-    let intake = match load(selection, options) {
+    let load = |options: &IntakeOptions<'_>| Intake::load(options);
+    let intake = match with_filter(selection, options, load) {
         Ok(intake) => intake,
         Err(error) => match fall_back(&error) {
             Some(reason) => return Ok(Err(reason)),
             None => return Err(refused(error)),
         },
     };
-    let open = |link: &str, place, options: &_| RingBuffer::open_slots(link, &place, options);
-    let buffers = Buffers::open(link, selection, options, intake.places(), open)?;
+    let buffers = buffers(link, &intake, options)?;
+    selection.check(buffers.link())?;
     let attached = intake.attach(buffers.link().index, options.xdp);
     let attached = attached.map_err(refused)?;
+    let intake = Arc::new(intake);
+    // Without a second handle, for want of descriptors, there is no change while it runs.
+    let line = attached.try_clone().ok().map(|xdp| IntakeLine {
+        xdp,
+        intake: intake.clone(),
+        link: buffers.link().clone(),
+        selection: selection.clone(),
+        options: options.clone(),
+    });
     Ok(Ok(Attached {
         sources: buffers.into_sources(),
-        gate: Gate::Taken(Some(attached), intake),
+        gate: Gate::Taken(Some(attached), intake, IntakeCounts::default()),
         exact: None,
-        line: None,
+        line: line.map(|line| Line::Intake(Box::new(line))),
         place: selection.place(),
         fall_back: None,
     }))
@@ -103,9 +118,14 @@ fn fall_back(error: &RedirectError) -> Option<FallBack> {
     }
 }
 
-fn load(selection: &Selection, options: &Options) -> Result<Intake, RedirectError> {
+/// Has `load` load a program that begins with the filter.
+fn with_filter(
+    selection: &Selection,
+    options: &Options,
+    load: impl FnOnce(&IntakeOptions<'_>) -> Result<Intake, RedirectError>,
+) -> Result<Intake, RedirectError> {
     selection.load(RedirectError::Map, |select| {
-        Intake::load(&IntakeOptions {
+        load(&IntakeOptions {
             buffer_bytes: options.buffer_bytes,
             select,
             sampling: options.sampling,
@@ -115,6 +135,73 @@ fn load(selection: &Selection, options: &Options) -> Result<Intake, RedirectErro
     })
 }
 
+/// The reader's end of the memory that `intake` fills.
+fn buffers(link: &str, intake: &Intake, options: &Options) -> Result<Buffers, CaptureError> {
+    let open = |link: &str, place, options: &_| RingBuffer::open_slots(link, &place, options);
+    Buffers::open(link, options, intake.places(), open)
+}
+
+/// Loads programs with other memory, one after the other, which take the place of the attached one.
+pub(super) struct IntakeLine {
+    /// Goes before the program at the end of a round.
+    xdp: XdpLink,
+    /// The newest.
+    intake: Arc<Intake>,
+    link: Link,
+    selection: Arc<Selection>,
+    options: Options,
+}
+
+/// A program with its memory that is ready to take over.
+pub(super) struct NextIntake<'l> {
+    line: &'l mut IntakeLine,
+    intake: Intake,
+    sources: Vec<Source>,
+}
+
+impl IntakeLine {
+    pub fn prepare(&mut self, buffer_bytes: usize) -> Result<NextIntake<'_>, CaptureError> {
+        self.options.buffer_bytes = buffer_bytes;
+        let name = &self.link.name;
+        let load = |options: &IntakeOptions<'_>| self.intake.successor(options);
+        let intake = with_filter(&self.selection, &self.options, load);
+        let intake = intake.map_err(|error| CaptureError::Steer {
+            link: name.clone(),
+            error: Box::new(error),
+        })?;
+        let buffers = buffers(name, &intake, &self.options)?.of(&self.link)?;
+        Ok(NextIntake {
+            intake,
+            sources: buffers.into_sources(),
+            line: self,
+        })
+    }
+
+    pub fn link(&self) -> &str {
+        &self.link.name
+    }
+}
+
+impl NextIntake<'_> {
+    pub fn take_over(self) -> Result<TakenOver, ChangeError> {
+        let Self {
+            line,
+            intake,
+            sources,
+        } = self;
+        let handed_over = intake.take_over(&mut line.xdp);
+        handed_over.map_err(|source| ChangeError::HandOver {
+            link: line.link.name.clone(),
+            source,
+        })?;
+        line.intake = Arc::new(intake);
+        Ok(TakenOver {
+            sources,
+            intake: Some(line.intake.clone()),
+        })
+    }
+}
+
 #[cfg(all(test, target_arch = "x86_64"))]
 mod tests {
     use super::super::wanted::Wanted;
@@ -122,7 +209,7 @@ mod tests {
 
     #[test]
     fn a_driver_without_napi_is_left_to_sockets() {
-        let selection = Selection::of("tap0", &Wanted::Everything).unwrap();
+        let selection = Arc::new(Selection::of("tap0", &Wanted::Everything).unwrap());
         let opened = open("tap0", Some("tun"), &selection, &Options::default()).unwrap();
         assert_eq!(opened.err(), Some(FallBack::Driver));
     }

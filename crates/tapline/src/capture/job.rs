@@ -147,7 +147,7 @@ impl Capture {
                 spin: options.spin,
                 buffer_bytes: options.buffer_bytes,
             };
-            let places = ports.iter_mut().flat_map(|port| port.change(lanes));
+            let places = ports.iter_mut().map(|port| port.change(lanes));
             Changer::begin(places.collect(), now, self.wish.clone())
         });
         Control::new(self.wish.clone(), changer.messages())

@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
-use ring::{Account, PacketRing};
+use ring::Account;
 
 use super::counters::Counters;
 use super::reading::Reading;
@@ -13,7 +13,7 @@ use super::source::Source;
 pub(super) struct Lane {
     pub source: Source,
     /// The ring that takes over from `source`, which is read to its end first.
-    pub next: Option<PacketRing>,
+    pub next: Option<Source>,
     pub reading: Reading,
     /// Number of its interface.
     pub interface: u32,
@@ -32,8 +32,7 @@ impl Lane {
     pub fn refresh(&mut self) {
         self.source.refresh();
         if let Some(next) = &mut self.next {
-            // The counters of a socket can always be read.
-            let _ = next.refresh();
+            next.refresh();
         }
     }
 
@@ -41,23 +40,20 @@ impl Lane {
     pub fn stop(&self) {
         self.source.stop();
         if let Some(next) = &self.next {
-            // As in `Source::stop`.
-            let _ = next.stop();
+            next.stop();
         }
     }
 
-    /// Goes on with the next ring if the one that is read is at its end; says whether it does.
-    pub fn advance(&mut self) -> io::Result<bool> {
-        let (Source::Packet(ring), Some(_)) = (&mut self.source, &self.next) else {
-            return Ok(false);
-        };
-        if ring.holds(1) || !ring.is_at_end()? {
-            return Ok(false);
-        }
+    /// Whether there is a next ring and the one before it is at its end.
+    pub fn is_to_advance(&mut self) -> io::Result<bool> {
+        Ok(self.next.is_some() && self.source.is_at_end()?)
+    }
+
+    /// Goes on with the next ring, if there is one.
+    pub fn advance(&mut self) {
         if let Some(next) = self.next.take() {
-            let before = std::mem::replace(ring, next);
-            ring.follow(before);
+            let before = std::mem::replace(&mut self.source, next);
+            self.source.follow(before);
         }
-        Ok(true)
     }
 }

@@ -2,17 +2,22 @@
 
 use std::error::Error;
 use std::fmt;
+use std::sync::Arc;
 
-use bpf::{Mirror, MirrorError, MirrorOptions};
-use ring::{DirectionFilter, RingBuffer, TimestampSource};
+use bpf::{Mirror, MirrorBuffers, MirrorError, MirrorOptions};
+use ring::{DirectionFilter, Link, RingBuffer, TimestampSource};
 
 use super::attach::Attached;
 use super::buffers::Buffers;
+use super::change::ChangeError;
 use super::error::CaptureError;
 use super::filter::Filter;
 use super::gate::Gate;
+use super::line::Line;
 use super::options::Options;
 use super::selection::Selection;
+use super::source::Source;
+use super::take_over::TakenOver;
 
 /// The least a CPU's buffer has, bytes: what a driver brings in one go finds room, and it is a
 /// multiple of the size of a page everywhere.
@@ -84,30 +89,105 @@ pub(super) fn open(
         link: link.to_owned(),
         error,
     };
-    let mirror = load(selection, options).map_err(refused)?;
-    let maps = mirror.buffers().map(|(_, map)| map);
-    let buffers = Buffers::open(link, selection, options, maps, RingBuffer::open)?;
+    let (mirror, maps) = load(selection, options).map_err(refused)?;
+    let buffers = buffers(link, &maps, options)?;
+    selection.check(buffers.link())?;
     let attached = mirror.attach(buffers.link().index, options.xdp);
     let attached = attached.map_err(refused)?;
+    let mirror = Arc::new(mirror);
+    let line = MirrorLine {
+        mirror: mirror.clone(),
+        maps,
+        link: buffers.link().clone(),
+        options: options.clone(),
+    };
     Ok(Attached {
         sources: buffers.into_sources(),
         gate: Gate::Mirrored(mirror, Some(attached)),
         exact: None,
-        line: None,
+        line: Some(Line::Mirror(Box::new(line))),
         place: selection.place(),
         fall_back: None,
     })
 }
 
-fn load(selection: &Selection, options: &Options) -> Result<Mirror, MirrorError> {
-    let bytes = options.buffer_bytes / Mirror::cpu_count()?;
-    let buffer_bytes = bytes.min(MOST_BYTES).next_power_of_two() as u32;
+fn load(selection: &Selection, options: &Options) -> Result<(Mirror, MirrorBuffers), MirrorError> {
+    let buffer_bytes = cpu_bytes(options.buffer_bytes, Mirror::cpu_count()?);
     selection.load(MirrorError::Map, |select| {
         Mirror::load(&MirrorOptions {
-            buffer_bytes: buffer_bytes.max(LEAST_BYTES),
+            buffer_bytes,
             select,
             sampling: options.sampling,
             ..MirrorOptions::new(options.snaplen)
         })
     })
+}
+
+/// What one of `cpus` gets of memory for all.
+fn cpu_bytes(buffer_bytes: usize, cpus: usize) -> u32 {
+    let bytes = (buffer_bytes / cpus).min(MOST_BYTES).next_power_of_two();
+    (bytes as u32).max(LEAST_BYTES)
+}
+
+/// The reader's end of `maps`.
+fn buffers(link: &str, maps: &MirrorBuffers, options: &Options) -> Result<Buffers, CaptureError> {
+    let maps = maps.iter().map(|(_, map)| map);
+    Buffers::open(link, options, maps, RingBuffer::open)
+}
+
+/// Makes other buffers for the program, one set after the other.
+pub(super) struct MirrorLine {
+    mirror: Arc<Mirror>,
+    /// The newest.
+    maps: MirrorBuffers,
+    link: Link,
+    options: Options,
+}
+
+/// Buffers that are ready to take over.
+pub(super) struct NextMirror<'l> {
+    line: &'l mut MirrorLine,
+    maps: MirrorBuffers,
+    sources: Vec<Source>,
+}
+
+impl MirrorLine {
+    pub fn prepare(&mut self, buffer_bytes: usize) -> Result<NextMirror<'_>, CaptureError> {
+        let bytes = cpu_bytes(buffer_bytes, self.maps.iter().len());
+        let maps = self.maps.another(bytes);
+        let maps = maps.map_err(|error| CaptureError::Copy {
+            link: self.link.name.clone(),
+            error,
+        })?;
+        let buffers = buffers(&self.link.name, &maps, &self.options)?.of(&self.link)?;
+        Ok(NextMirror {
+            maps,
+            sources: buffers.into_sources(),
+            line: self,
+        })
+    }
+
+    pub fn link(&self) -> &str {
+        &self.link.name
+    }
+}
+
+impl NextMirror<'_> {
+    pub fn take_over(self) -> Result<TakenOver, ChangeError> {
+        let Self {
+            line,
+            maps,
+            sources,
+        } = self;
+        let handed_over = line.mirror.exchange(&maps);
+        handed_over.map_err(|source| ChangeError::HandOver {
+            link: line.link.name.clone(),
+            source,
+        })?;
+        line.maps = maps;
+        Ok(TakenOver {
+            sources,
+            intake: None,
+        })
+    }
 }

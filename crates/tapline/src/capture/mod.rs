@@ -53,6 +53,7 @@ mod sockets;
 mod source;
 mod steer;
 mod survey;
+mod take_over;
 mod wait;
 mod wanted;
 mod wish;

@@ -23,6 +23,7 @@ use super::options::Options;
 use super::reading::Reading;
 use super::sockets::Sockets;
 use super::survey::{Presence, State};
+use super::take_over::TakenOver;
 use super::wanted::Wanted;
 
 /// An interface, whose packets come in one lane or several.
@@ -41,7 +42,7 @@ pub(super) struct Port {
     pub sockets: Option<Sockets>,
     /// Why it has them, if it could do with less.
     pub fall_back: Option<FallBack>,
-    /// Opens what is to follow the ring of its only lane.
+    /// Opens what is to follow its rings.
     line: Option<Line>,
     gate: Gate,
     direction: DirectionFilter,
@@ -122,11 +123,20 @@ impl Port {
         }
     }
 
-    /// What each of its lanes can be changed with.
-    pub fn change(&mut self, lanes: &[Lane]) -> Vec<Place> {
-        let mut line = self.line.take();
-        let place = |lane: &Lane| line.take().ok_or(lane.source.backend());
-        self.own(lanes).iter().map(place).collect()
+    /// What it can be changed with.
+    pub fn change(&mut self, lanes: &[Lane]) -> Place {
+        let backend = self.own(lanes)[0].source.backend();
+        self.line.take().ok_or(backend)
+    }
+
+    /// Has its lanes go on with what took over, once they have read what they have.
+    pub fn follow(&mut self, taken_over: TakenOver, lanes: &mut [Lane]) {
+        for (lane, next) in self.own_mut(lanes).iter_mut().zip(taken_over.sources) {
+            lane.next = Some(next);
+        }
+        if let Some(intake) = taken_over.intake {
+            self.gate.follow(intake);
+        }
     }
 
     /// Whether nothing wakes a sleeper when it goes down or away: an AF_XDP socket does not poll as
@@ -147,6 +157,8 @@ impl Port {
 
     /// Lets no more packets in; what is in the rings stays there to be read.
     pub fn stop(&mut self, lanes: &mut [Lane]) {
+        // It has a handle of what lets packets in.
+        self.line = None;
         self.gate.stop();
         for lane in self.own_mut(lanes) {
             lane.stop();

@@ -12,12 +12,12 @@ impl Capture {
         let Some(next) = self.wish.take() else {
             return false;
         };
-        if !next.rings.is_empty() {
+        if !next.taken_over.is_empty() {
             self.block_ns = self.block_ns.max(block_ns(self.options.delivery));
         }
         (self.options.delivery, self.options.spin) = (next.delivery, next.spin);
-        for (number, ring) in next.rings {
-            self.lanes[number].next = Some(ring);
+        for (number, taken_over) in next.taken_over {
+            self.ports[number].follow(taken_over, &mut self.lanes);
         }
         true
     }
@@ -26,8 +26,9 @@ impl Capture {
     pub(super) fn advance(&mut self) -> io::Result<bool> {
         let mut is_changed = false;
         for (number, lane) in self.lanes.iter_mut().enumerate() {
-            if lane.advance()? {
-                // The one before it left with its descriptor.
+            if lane.is_to_advance()? {
+                self.waiter.remove(lane);
+                lane.advance();
                 self.waiter.add(number, lane)?;
                 self.wish.settle_one();
                 is_changed = true;

@@ -8,6 +8,7 @@ use ring::{Account, Batch, Link, PacketRing, RingBuffer, XdpRing};
 use super::backend::Backend;
 
 /// A ring of one interface, of whichever kind; which it is matters once a batch.
+#[derive(Debug)]
 pub(super) enum Source {
     /// Of a packet socket: all of the interface's queues.
     Packet(PacketRing),
@@ -55,6 +56,26 @@ impl Source {
             Self::Packet(ring) => drop(ring.stop()),
             // Its program is detached.
             Self::Xdp(_) | Self::Buffer(_) => {}
+        }
+    }
+
+    /// Whether every packet that came into it has been read. It stays so once another ring took over.
+    pub fn is_at_end(&mut self) -> io::Result<bool> {
+        match self {
+            Self::Packet(ring) => Ok(!ring.holds(1) && ring.is_at_end()?),
+            // All that is in its memory can be seen.
+            Self::Buffer(ring) => Ok(!ring.holds(1)),
+            Self::Xdp(ring) => Ok(!ring.holds(1)),
+        }
+    }
+
+    /// Goes on where `before` ends, a ring of the same kind, whose memory is free then.
+    pub fn follow(&mut self, before: Self) {
+        match (self, before) {
+            (Self::Packet(ring), Self::Packet(before)) => ring.follow(before),
+            (Self::Buffer(ring), Self::Buffer(before)) => ring.follow(*before),
+            // No ring of AF_XDP is followed, and no ring by one of another kind.
+            _ => {}
         }
     }
 

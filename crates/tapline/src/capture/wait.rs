@@ -56,6 +56,13 @@ impl Waiter {
         Ok(epoll::add(&self.epoll, source, data, EventFlags::IN)?)
     }
 
+    /// Waits for that ring no longer. Its descriptor may have others beside it, so that closing it would not
+    /// do.
+    pub fn remove(&self, lane: &Lane) {
+        // It is there since it was added.
+        let _ = epoll::delete(&self.epoll, lane.source.as_fd());
+    }
+
     /// Ends a sleep for `wish`, too.
     pub fn add_wish(&self, wish: &Wish) -> io::Result<()> {
         let data = EventData::new_u64(WISH);

@@ -6,8 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use ring::{Delivery, PacketRing};
+use ring::Delivery;
 use rustix::event::{EventfdFlags, eventfd};
+
+use super::take_over::TakenOver;
 
 /// A place where changes lie until the reader takes them.
 #[derive(Debug)]
@@ -32,8 +34,8 @@ struct State {
 pub(super) struct Next {
     pub delivery: Delivery,
     pub spin: Duration,
-    /// Rings that have taken over, with the places of their lanes.
-    pub rings: Vec<(usize, PacketRing)>,
+    /// What has taken over, with the places of the interfaces.
+    pub taken_over: Vec<(usize, TakenOver)>,
 }
 
 impl Wish {
@@ -52,21 +54,27 @@ impl Wish {
     }
 
     /// Puts a change down, and wakes the reader.
-    pub fn deliver(&self, delivery: Delivery, spin: Duration, rings: Vec<(usize, PacketRing)>) {
+    pub fn deliver(&self, delivery: Delivery, spin: Duration, taken_over: Vec<(usize, TakenOver)>) {
         let mut state = self.state();
-        state.following += rings.len();
-        let before = state.next.take().map(|next| next.rings);
-        let rings = before.into_iter().flatten().chain(rings).collect();
+        let rings = |(_, taken_over): &(usize, TakenOver)| taken_over.sources.len();
+        state.following += taken_over.iter().map(rings).sum::<usize>();
+        let before = state.next.take().map(|next| next.taken_over);
+        let taken_over = before.into_iter().flatten().chain(taken_over).collect();
         state.next = Some(Next {
             delivery,
             spin,
-            rings,
+            taken_over,
         });
         // Under the lock, as where it is taken back, so that it says of each wish that it is there. The
         // lock orders the wish itself, so `Relaxed` is enough.
         self.is_there.store(true, Ordering::Relaxed);
         // It counts in 64 bits and is readable already if that should not be enough.
         let _ = rustix::io::write(&self.event, &1_u64.to_ne_bytes());
+    }
+
+    /// Whether a ring took over that is not read yet.
+    pub fn is_settling(&self) -> bool {
+        self.state().following > 0
     }
 
     /// Whether there is one. Costs a load.

@@ -1,0 +1,115 @@
+//! What the tests of changes share: numbered traffic without end, and a consumer that keeps the numbers.
+
+#![allow(dead_code, reason = "each test file uses a part")]
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use lab::Host;
+use lab::generator::{pin_to_cpu, send_frames};
+use tapline::capture::{
+    Capture, CaptureError, ChangeError, Consumer, ConsumerError, Control, Live, Options,
+};
+use tapline::ring::Delivery;
+use tapline::store::model::Packet;
+
+use super::support::{DEADLINE, frames, number};
+
+/// Keeps the numbers of the frames.
+#[derive(Default)]
+pub struct Numbers(pub Vec<u32>);
+
+impl Consumer for Numbers {
+    fn packet(&mut self, packet: &Packet<'_>) -> Result<(), ConsumerError> {
+        self.0.push(number(packet.bytes));
+        Ok(())
+    }
+}
+
+/// Sets a flag when it ends, however it ends.
+struct SetAtEnd<'f>(&'f AtomicBool);
+
+impl Drop for SetAtEnd<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+pub fn batch(min_bytes: usize, timeout_ms: u64) -> Delivery {
+    Delivery::Batch {
+        min_bytes,
+        timeout: Duration::from_millis(timeout_ms),
+    }
+}
+
+/// The delivery that comes with its turn.
+pub fn delivery(turn: usize) -> Delivery {
+    let deliveries = [
+        batch(64 << 10, 10),
+        Delivery::Adaptive {
+            target: Duration::from_micros(200),
+        },
+        batch(1 << 20, 2),
+        Delivery::Immediate,
+    ];
+    deliveries[turn % deliveries.len()]
+}
+
+pub fn set(control: &Control, delivery: Delivery) -> Result<(), ChangeError> {
+    control.set_delivery(delivery, Duration::ZERO)
+}
+
+/// Changes the buffer and the delivery in turn, and waits until that is complete.
+#[track_caller]
+pub fn change(control: &Control, turn: usize, buffer_bytes: impl Fn(usize) -> usize) {
+    let changed = if turn.is_multiple_of(2) {
+        control.set_buffer(buffer_bytes(turn))
+    } else {
+        set(control, delivery(turn / 2))
+    };
+    changed.unwrap_or_else(|error| panic!("{error}: {error:?}"));
+    control.wait();
+}
+
+#[track_caller]
+pub fn open(host: &Host, options: Options) -> (Capture, Control) {
+    let opened = host.run(|| {
+        let mut capture = Capture::open(options)?;
+        let control = capture.control();
+        Ok((capture, control))
+    });
+    opened.unwrap_or_else(|error: CaptureError| panic!("{error}: {error:?}"))
+}
+
+/// Sends frames in order, numbered from 0, as long as `work` goes on; tells how many.
+pub fn send_during(host: &Host, work: impl FnOnce()) -> u64 {
+    let is_enough = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let end = SetAtEnd(&is_enough);
+        let sender = scope.spawn(|| host.run(|| send_until(host, &is_enough)));
+        work();
+        drop(end);
+        sender.join().unwrap()
+    })
+}
+
+fn send_until(host: &Host, is_enough: &AtomicBool) -> u64 {
+    // Frames of one processor have an order.
+    pin_to_cpu(0).unwrap();
+    let numbers = (0_u32..).take_while(|_| !is_enough.load(Ordering::Relaxed));
+    let frames = numbers.map(|number| frames(number, 1).remove(0));
+    send_frames(host.interface().index, frames).unwrap()
+}
+
+/// Returns when `count` packets have been delivered. There is no event to wait for, so the processor is
+/// offered between two looks.
+#[track_caller]
+pub fn until_delivered(live: &Live, count: u64) {
+    let deadline = Instant::now() + DEADLINE;
+    let delivered = || live.accounts()[0].account.delivered;
+    while delivered() < count {
+        assert!(Instant::now() < deadline, "{:?}", live.accounts());
+        thread::yield_now();
+    }
+}
