@@ -60,9 +60,24 @@ impl Kind {
     pub fn is_for(self, task: Task) -> bool {
         match task {
             Task::Sparse | Task::Dense => true,
-            Task::Stall | Task::Jump => matches!(
+            // The programs cannot be kept from reading.
+            Task::Stall => matches!(
                 self,
-                Self::V2Poll | Self::Adaptive200 | Self::AdaptiveLong | Self::V3
+                Self::V2Poll
+                    | Self::Adaptive200
+                    | Self::AdaptiveLong
+                    | Self::V3
+                    | Self::LibpcapImmediate
+            ),
+            Task::Jump => matches!(
+                self,
+                Self::V2Poll
+                    | Self::Adaptive200
+                    | Self::AdaptiveLong
+                    | Self::V3
+                    | Self::LibpcapImmediate
+                    | Self::Tcpdump
+                    | Self::Dumpcap
             ),
         }
     }

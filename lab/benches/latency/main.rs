@@ -8,8 +8,8 @@
 //! processor 0: sender, a frame at a time ─▶ veth ┃ veth ─▶ packet socket     processor 1: the reader
 //! ```
 //!
-//! Readers take turns at every task, where packets are rare several short ones a round, so that whatever
-//! else the machine does falls on all of them, and what is compared are medians of the turns. A delay is the time from the kernel's stamp to the moment
+//! Readers take turns at every task, several short ones a round, so that whatever else the machine does
+//! falls on all of them, and what is compared are medians of the turns. A delay is the time from the kernel's stamp to the moment
 //! the reader has the packet; of tcpdump and dumpcap, the moment it comes out of their pipe. The cost is
 //! the processor time of the reader's thread or process while frames are sent.
 
@@ -24,6 +24,7 @@ mod rig;
 mod task;
 
 use std::process::ExitCode;
+use std::time::Instant;
 
 use options::Options;
 use report::Report;
@@ -41,6 +42,7 @@ fn main() -> ExitCode {
     };
     let rig = Rig::build();
     let mut report = Report::default();
+    let (begin, stolen) = (Instant::now(), rig::stolen());
     for round in 1..=options.rounds {
         eprintln!("bench: round {round} of {}", options.rounds);
         for task in options.tasks() {
@@ -57,6 +59,9 @@ fn main() -> ExitCode {
     }
     if !options.json {
         report.print_markdown();
+        let stolen = rig::stolen().saturating_sub(stolen);
+        let time = begin.elapsed();
+        println!("\nA hypervisor took the readers' processor away for {stolen:?} of {time:.0?}.");
     }
     ExitCode::SUCCESS
 }

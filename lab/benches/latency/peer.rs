@@ -13,11 +13,16 @@ use tapline::latency::Delays;
 use tapline_lab::tool;
 
 use crate::kind::{Kind, RING_BYTES, SNAPLEN};
-use crate::reader::{End, Finished, measured};
+use crate::reader::{End, Finished, Stalls, measured};
 use crate::rig::Rig;
 
 /// A loop over `pcap_next_ex`, in immediate mode or with a timeout of 100 ms.
-pub fn libpcap(rig: &Rig, immediate: bool, ready: &Sender<End>) -> Finished {
+pub fn libpcap(
+    rig: &Rig,
+    immediate: bool,
+    stall: Option<Duration>,
+    ready: &Sender<End>,
+) -> Finished {
     let handle = Capture::from_device(&*rig.interface()).expect("a device");
     let handle = handle
         .promisc(true)
@@ -34,6 +39,7 @@ pub fn libpcap(rig: &Rig, immediate: bool, ready: &Sender<End>) -> Finished {
     ready.send(end).expect("the bench waits");
     measured(|| {
         let mut delays = Delays::default();
+        let mut stalls = Stalls::new(stall);
         loop {
             match handle.next_packet() {
                 Ok(packet) => {
@@ -41,6 +47,7 @@ pub fn libpcap(rig: &Rig, immediate: bool, ready: &Sender<End>) -> Finished {
                     let time = packet.header.ts;
                     let stamp_ns = time.tv_sec * 1_000_000_000 + time.tv_usec;
                     delays.record(stamp_ns.cast_unsigned(), realtime_ns());
+                    stalls.stall();
                 }
                 Err(Error::TimeoutExpired) => {}
                 Err(_) => return delays,

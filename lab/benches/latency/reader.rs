@@ -48,8 +48,8 @@ pub fn run<T>(
                 to_reader_cpu();
                 match kind {
                     Kind::V2Poll => poll_loop(rig, stall, &ready),
-                    Kind::LibpcapImmediate => peer::libpcap(rig, true, &ready),
-                    Kind::Libpcap => peer::libpcap(rig, false, &ready),
+                    Kind::LibpcapImmediate => peer::libpcap(rig, true, stall, &ready),
+                    Kind::Libpcap => peer::libpcap(rig, false, stall, &ready),
                     Kind::Tcpdump | Kind::Dumpcap => peer::process(rig, kind, &ready),
                     _ => tapline(rig, kind, stall, &ready),
                 }
@@ -141,20 +141,20 @@ fn be_away(time: Duration) {
 }
 
 /// Keeps a reader from reading, now and then.
-struct Stalls {
+pub struct Stalls {
     time: Option<Duration>,
     next: Instant,
 }
 
 impl Stalls {
-    fn new(time: Option<Duration>) -> Self {
+    pub fn new(time: Option<Duration>) -> Self {
         Self {
             time,
             next: Instant::now() + BETWEEN_STALLS,
         }
     }
 
-    fn stall(&mut self) {
+    pub fn stall(&mut self) {
         if let Some(time) = self.time
             && Instant::now() >= self.next
         {

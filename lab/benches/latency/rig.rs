@@ -1,5 +1,6 @@
 //! The link and the sender.
 
+use std::fs;
 use std::hint;
 use std::time::{Duration, Instant};
 
@@ -64,6 +65,17 @@ impl Rig {
             generator.deliver(count, Some(rate_pps)).duration
         })
     }
+}
+
+/// How long a hypervisor had the readers' processor up to now, while somebody wanted it.
+pub fn stolen() -> Duration {
+    let text = fs::read_to_string("/proc/stat").unwrap_or_default();
+    let prefix = format!("cpu{READER_CPU} ");
+    let line = text.lines().find_map(|line| line.strip_prefix(&prefix));
+    // The eighth number, in hundredths of a second.
+    let field = line.and_then(|line| line.split_whitespace().nth(7));
+    let ticks = field.and_then(|field| field.parse().ok()).unwrap_or(0);
+    Duration::from_millis(10) * ticks
 }
 
 /// Puts the calling thread where readers run.
