@@ -56,7 +56,7 @@ pub type Insn<'map> = filter::ebpf::Insn<std::os::fd::BorrowedFd<'map>>;
 
 pub use sampling::{Probability, Sampler, SamplerPlaces, Sampling};
 pub use table::{CounterTable, TableOptions, WhenFull};
-pub use tc::{TcAttach, TcAttachError, TcLink, TcPlace, tcx_programs};
+pub use tc::{TcAttach, TcAttachError, TcFilter, TcLink, TcPlace, tc_filters, tcx_programs};
 pub use xdp::{
     HoldingProcess, XdpAttachError, XdpHolder, XdpLink, XdpMode, XdpMtu, XdpPlace, program_name,
 };

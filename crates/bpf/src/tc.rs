@@ -1,6 +1,7 @@
 //! tc programs on interfaces.
 
 mod clsact;
+mod filters;
 
 use std::fmt;
 use std::io;
@@ -9,6 +10,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use abi::bpf::{BPF_F_BEFORE, BPF_TCX_EGRESS, BPF_TCX_INGRESS, create_tcx_link, update_link};
 
 use self::clsact::Clsact;
+pub use self::filters::{TcFilter, tc_filters};
 use crate::program::Program;
 
 /// Where a tc program runs.

@@ -1,60 +1,23 @@
 //! Each fault that is planted is found, and none where none is planted.
 
+#[path = "support/doctor.rs"]
+mod support;
+
 use std::fs;
 use std::process::Command;
 
-use bpf::{Insn, Program, ProgramKind, Reg, TcLink, TcPlace, XdpLink, XdpPlace};
 use lab::{Host, Net};
 use netlink::{Gro, Link};
 use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
-use tapline::doctor::{Finding, Report, Roots, Severity, examine};
+use support::{faults, finding, look};
+use tapline::doctor::{Roots, Severity, examine};
 use tapline::netlink;
-use tempfile::TempDir;
-
-/// The machine and the host's first interface.
-#[track_caller]
-fn look(host: &Host) -> Report {
-    look_with(host, &Roots::default())
-}
-
-#[track_caller]
-fn look_with(host: &Host, roots: &Roots) -> Report {
-    let name = host.interface().name.to_string();
-    let report = host.run(|| examine(Some(&name), roots));
-    report.expect("the interface is there")
-}
-
-/// What is at least a warning.
-fn faults(report: &Report) -> Vec<(&'static str, Severity)> {
-    let faults = report.findings.iter();
-    let faults = faults.filter(|finding| finding.severity > Severity::Info);
-    faults
-        .map(|finding| (finding.id, finding.severity))
-        .collect()
-}
-
-#[track_caller]
-fn finding<'a>(report: &'a Report, id: &str) -> &'a Finding {
-    let found = report.findings.iter().find(|finding| finding.id == id);
-    found.unwrap_or_else(|| panic!("{id} in {report:?}"))
-}
 
 /// Writes a setting in the host's namespace.
 fn set(host: &Host, name: &str, value: &str) {
     let path = format!("/proc/sys/net/{name}");
     host.run(|| fs::write(&path, value))
         .unwrap_or_else(|error| panic!("{path}: {error}"));
-}
-
-/// A folder in place of `/proc` or `/sys`, with these files.
-fn folder(files: &[(&str, &str)]) -> TempDir {
-    let folder = tempfile::tempdir().expect("a folder");
-    for (name, text) in files {
-        let path = folder.path().join(name);
-        fs::create_dir_all(path.parent().expect("a folder")).expect("folders");
-        fs::write(path, text).expect("a file");
-    }
-    folder
 }
 
 #[test]
@@ -182,41 +145,6 @@ fn tight_limits_of_icmp_are_found() {
     assert_eq!(finding(&report, "icmp-rate").fix.len(), 1);
 }
 
-/// Programs of somebody else: those of this test.
-#[test]
-fn programs_on_the_interface_are_found_and_named() {
-    let [_left, right] = Net::new().pair();
-    let index = right.interface().index.0;
-    let load = |kind, name, verdict| {
-        let code = [Insn::mov(Reg::R0, verdict), Insn::Exit];
-        Program::load(kind, name, &code).expect("a program")
-    };
-    let xdp = load(ProgramKind::Xdp, "pass_xdp", 2);
-    let tc = load(ProgramKind::Tc, "pass_tc", -1);
-    let links = right.run(|| {
-        let xdp = XdpLink::attach(&xdp, index, XdpPlace::Native).expect("it is attached");
-        let tc = TcLink::attach(&tc, index, TcPlace::Egress).expect("it is attached");
-        (xdp, tc)
-    });
-    let report = look(&right);
-    assert_eq!(faults(&report), [("xdp-program", Severity::Warning)]);
-    let seen = &finding(&report, "xdp-program").seen;
-    let (number, process) = (xdp.id().expect("a number"), std::process::id());
-    assert!(
-        seen.contains(&format!("program {number} (pass_xdp)")),
-        "{seen}"
-    );
-    assert!(seen.contains(&format!("process {process}")), "{seen}");
-    let seen = &finding(&report, "tc-program").seen;
-    let number = tc.id().expect("a number");
-    assert!(
-        seen.ends_with(&format!("at egress: {number} (pass_tc)")),
-        "{seen}"
-    );
-    drop(links);
-    assert_eq!(faults(&look(&right)), []);
-}
-
 /// The kernel shows how an interface is polled in a sysfs of its namespace.
 #[test]
 fn interrupts_that_are_put_off_are_found() {
@@ -234,54 +162,6 @@ fn interrupts_that_are_put_off_are_found() {
     let expected = [("gro", Severity::Warning), ("polling", Severity::Warning)];
     assert_eq!(faults(&report), expected);
     assert!(finding(&report, "polling").seen.contains("1000 us"));
-}
-
-/// Values of the whole machine, which a test may not change: a folder has them in place of `/proc`.
-#[test]
-fn faults_of_the_machine_are_found() {
-    let [_left, right] = Net::new().pair();
-    let proc = folder(&[
-        ("sys/net/core/bpf_jit_enable", "0\n"),
-        ("sys/net/core/rmem_max", "212992\n"),
-        ("sys/net/core/wmem_max", "4096\n"),
-        ("sys/net/ipv4/neigh/default/gc_thresh3", "64\n"),
-        ("sys/net/ipv4/icmp_msgs_per_sec", "10\n"),
-    ]);
-    let clock = "devices/system/clocksource/clocksource0";
-    let sys = folder(&[
-        (&format!("{clock}/current_clocksource"), "hpet\n"),
-        (
-            &format!("{clock}/available_clocksource"),
-            "hpet tsc acpi_pm\n",
-        ),
-    ]);
-    let roots = Roots {
-        proc: proc.path().into(),
-        sys: sys.path().into(),
-        ..Roots::default()
-    };
-    let report = look_with(&right, &roots);
-    let found: Vec<_> = faults(&report).into_iter().map(|(id, _)| id).collect();
-    assert_eq!(
-        found,
-        ["jit", "clock-source", "neighbour-table", "icmp-rate"]
-    );
-    assert_eq!(
-        finding(&report, "jit").remedy,
-        ["sysctl -w net.core.bpf_jit_enable=1"]
-    );
-    let clock_remedy = format!("echo tsc > /sys/{clock}/current_clocksource");
-    assert_eq!(finding(&report, "clock-source").remedy, [clock_remedy]);
-    // Root goes beyond these limits, others do not.
-    for id in ["receive-buffer", "send-buffer"] {
-        assert_eq!(finding(&report, id).severity, Severity::Info);
-    }
-    // What the folder lacks is not taken for well.
-    let unknown: Vec<_> = report.unknown.iter().map(|unknown| unknown.id).collect();
-    assert_eq!(
-        unknown,
-        ["icmp-echo", "icmp-echo", "icmp-rate", "icmp-rate"]
-    );
 }
 
 #[test]

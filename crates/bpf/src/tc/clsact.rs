@@ -26,16 +26,16 @@ const RTM_GETQDISC: u16 = 38;
 const RTM_NEWTFILTER: u16 = 44;
 const RTM_DELTFILTER: u16 = 45;
 const RTM_GETTFILTER: u16 = 46;
-const TCA_KIND: u16 = 1;
-const TCA_OPTIONS: u16 = 2;
+pub(super) const TCA_KIND: u16 = 1;
+pub(super) const TCA_OPTIONS: u16 = 2;
 const TCA_BPF_FD: u16 = 6;
-const TCA_BPF_NAME: u16 = 7;
+pub(super) const TCA_BPF_NAME: u16 = 7;
 const TCA_BPF_FLAGS: u16 = 8;
 const TCA_BPF_FLAG_ACT_DIRECT: u32 = 1;
 const TC_H_CLSACT: u32 = 0xffff_fff1;
 const CLSACT_HANDLE: u32 = 0xffff_0000;
 const ETH_P_ALL: u16 = 3;
-const HEADER_BYTES: usize = 20;
+pub(super) const HEADER_BYTES: usize = 20;
 
 const NAME: &str = "tapline-tc/";
 const OWNS_QDISC: &str = "+q";
@@ -199,7 +199,7 @@ fn create_qdisc(netlink: &mut Rtnetlink, ifindex: u32) -> io::Result<bool> {
 
 /// Whether the discipline `ingress` is in clsact's place: it takes filters for the other direction
 /// too, and runs them on what comes in.
-fn is_ingress_only(netlink: &mut Rtnetlink, ifindex: u32) -> io::Result<bool> {
+pub(super) fn is_ingress_only(netlink: &mut Rtnetlink, ifindex: u32) -> io::Result<bool> {
     // The answer is a notification, so it has to be asked for.
     let header = header(ifindex, 0, TC_H_CLSACT, 0);
     let request = Request::new(RTM_GETQDISC, NLM_F_ECHO, &header);
@@ -282,7 +282,7 @@ fn filters(netlink: &mut Rtnetlink, ifindex: u32) -> io::Result<Vec<Filter>> {
 }
 
 /// All filters of a place, of whatever kind; none without the discipline.
-fn dump(netlink: &mut Rtnetlink, ifindex: u32, parent: u32) -> io::Result<Vec<Vec<u8>>> {
+pub(super) fn dump(netlink: &mut Rtnetlink, ifindex: u32, parent: u32) -> io::Result<Vec<Vec<u8>>> {
     let request = Request::new(RTM_GETTFILTER, NLM_F_DUMP, &header(ifindex, 0, parent, 0));
     netlink.exchange(request)
 }
@@ -305,7 +305,7 @@ impl Filter {
     }
 }
 
-fn parent(place: TcPlace) -> u32 {
+pub(super) fn parent(place: TcPlace) -> u32 {
     // `TC_H_MIN_INGRESS` and `TC_H_MIN_EGRESS` of the discipline.
     match place {
         TcPlace::Ingress => 0xffff_fff2,

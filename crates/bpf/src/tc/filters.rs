@@ -1,0 +1,69 @@
+//! Filters that others have put on an interface.
+
+use std::io;
+
+use super::TcPlace;
+use super::clsact::{
+    HEADER_BYTES, TCA_BPF_NAME, TCA_KIND, TCA_OPTIONS, dump, is_ingress_only, parent,
+};
+use crate::rtnetlink::{Rtnetlink, find, number, text};
+
+const TCA_BPF_ID: u16 = 11;
+
+/// What a filter of traffic control is, as far as it matters to who captures beside it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TcFilter {
+    /// Its kind, as tc(8) names it: `bpf`, `flower`, `u32` …
+    pub kind: String,
+    /// Its priority (`pref`): the lowest runs first.
+    pub priority: u16,
+    /// The name of a filter of kind `bpf`.
+    pub name: Option<String>,
+    /// The number of its program.
+    pub program: Option<u32>,
+}
+
+/// The filters that the discipline clsact or ingress runs at `place` of interface `ifindex` of the calling
+/// thread's network namespace, in their order; of several of one kind and priority that are no programs one.
+///
+/// # Errors
+/// ENODEV; EOPNOTSUPP where the kernel has no traffic control.
+/// # Source
+/// `tc_dump_tfilter`, net/sched/cls_api.c.
+#[doc(alias = "RTM_GETTFILTER")]
+pub fn tc_filters(ifindex: u32, place: TcPlace) -> io::Result<Vec<TcFilter>> {
+    let mut netlink = Rtnetlink::open()?;
+    // It would show its filters as those of the other place, too.
+    if place == TcPlace::Egress && is_ingress_only(&mut netlink, ifindex)? {
+        return Ok(Vec::new());
+    }
+    let messages = dump(&mut netlink, ifindex, parent(place))?;
+    let mut filters: Vec<TcFilter> = Vec::new();
+    for filter in messages.iter().filter_map(|message| parse(message)) {
+        // The kernel tells of a priority before it tells of what has it.
+        let is_same = |one: &TcFilter| one.priority == filter.priority && one.kind == filter.kind;
+        match filters.last_mut().filter(|last| is_same(last)) {
+            Some(last) if last.program.is_none() => *last = filter,
+            Some(_) if filter.program.is_none() => {}
+            _ => filters.push(filter),
+        }
+    }
+    filters.sort_by_key(|filter| filter.priority);
+    Ok(filters)
+}
+
+fn parse(message: &[u8]) -> Option<TcFilter> {
+    let (header, attributes) = message.split_at_checked(HEADER_BYTES)?;
+    let info = number(header.get(16..)?)?;
+    let options = find(attributes, TCA_OPTIONS);
+    let option = |kind| find(options?, kind);
+    let kind = text(find(attributes, TCA_KIND)?);
+    let of_bpf = |kind_of_option| option(kind_of_option).filter(|_| kind == "bpf");
+    Some(TcFilter {
+        priority: (info >> 16) as u16,
+        name: of_bpf(TCA_BPF_NAME).map(text),
+        program: of_bpf(TCA_BPF_ID).and_then(number),
+        kind,
+    })
+}

@@ -1,0 +1,159 @@
+//! Faults that belong to a whole machine, which a test may not change: planted for real in a machine of its own
+//! (user-mode-linux, which has no compiler for BPF and a clock of 100 ticks a second), and in folders that
+//! stand in for `/proc` and `/sys`.
+
+#[path = "support/doctor.rs"]
+mod support;
+
+use std::fs;
+
+use lab::{Net, uml};
+use support::{faults, finding, look_with};
+use tapline::doctor::{Report, Roots, Severity, examine};
+use tempfile::TempDir;
+
+/// A folder in place of `/proc` or `/sys`, with these files.
+fn folder(files: &[(&str, &str)]) -> TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (name, text) in files {
+        let path = folder.path().join(name);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("folders");
+        fs::write(path, text).expect("a file");
+    }
+    folder
+}
+
+/// A folder in place of `/proc` and one in place of `/sys`.
+#[test]
+fn faults_of_the_machine_in_a_stand_in_for_proc_are_found() {
+    let [_left, right] = Net::new().pair();
+    let proc = folder(&[
+        ("sys/net/core/bpf_jit_enable", "0\n"),
+        ("sys/net/core/rmem_max", "212992\n"),
+        ("sys/net/core/wmem_max", "4096\n"),
+        ("sys/net/ipv4/neigh/default/gc_thresh3", "64\n"),
+        ("sys/net/ipv4/icmp_msgs_per_sec", "10\n"),
+    ]);
+    let clock = "devices/system/clocksource/clocksource0";
+    let sys = folder(&[
+        (&format!("{clock}/current_clocksource"), "hpet\n"),
+        (
+            &format!("{clock}/available_clocksource"),
+            "hpet tsc acpi_pm\n",
+        ),
+    ]);
+    let roots = Roots {
+        proc: proc.path().into(),
+        sys: sys.path().into(),
+        ..Roots::default()
+    };
+    let report = look_with(&right, &roots);
+    let found: Vec<_> = faults(&report).into_iter().map(|(id, _)| id).collect();
+    assert_eq!(
+        found,
+        ["jit", "clock-source", "neighbour-table", "icmp-rate"]
+    );
+    assert_eq!(
+        finding(&report, "jit").remedy,
+        ["sysctl -w net.core.bpf_jit_enable=1"]
+    );
+    let clock_remedy = format!("echo tsc > /sys/{clock}/current_clocksource");
+    assert_eq!(finding(&report, "clock-source").remedy, [clock_remedy]);
+    // Root goes beyond these limits, others do not.
+    for id in ["receive-buffer", "send-buffer"] {
+        assert_eq!(finding(&report, id).severity, Severity::Info);
+    }
+    // What the folder lacks is not taken for well.
+    let unknown: Vec<_> = report.unknown.iter().map(|unknown| unknown.id).collect();
+    assert_eq!(
+        unknown,
+        ["icmp-echo", "icmp-echo", "icmp-rate", "icmp-rate"]
+    );
+}
+
+/// Whether the test has been run under user-mode-linux, as it has on any machine but that.
+#[track_caller]
+fn has_run() -> bool {
+    uml::has_run(&["veth"])
+}
+
+/// The machine, in the network namespace that it began with.
+fn machine() -> Report {
+    examine(None, &Roots::default()).expect("no interface is named")
+}
+
+fn ids(report: &Report) -> Vec<&'static str> {
+    faults(report).into_iter().map(|(id, _)| id).collect()
+}
+
+#[test]
+fn a_kernel_that_compiles_no_programs_is_found() {
+    if has_run() {
+        return;
+    }
+    let report = machine();
+    let jit = finding(&report, "jit");
+    assert_eq!(jit.severity, Severity::Warning);
+    assert_eq!(jit.seen, "a program was loaded and not compiled");
+    // There is nothing to switch on.
+    assert_eq!(jit.remedy, [""; 0]);
+}
+
+#[test]
+fn a_timer_of_ten_milliseconds_is_found() {
+    if has_run() {
+        return;
+    }
+    let report = machine();
+    let timer = finding(&report, "block-timer");
+    assert_eq!(timer.severity, Severity::Warning, "{timer:?}");
+}
+
+#[test]
+fn limits_that_are_too_small_are_found_and_then_are_not() {
+    if has_run() {
+        return;
+    }
+    let planted = [
+        ("filter-memory", "core/optmem_max", "20480"),
+        ("neighbour-table", "ipv4/neigh/default/gc_thresh3", "64"),
+        ("icmp-rate", "ipv4/icmp_msgs_per_sec", "10"),
+        ("icmp-echo", "ipv4/icmp_echo_ignore_all", "1"),
+    ];
+    let path = |setting: &str| format!("/proc/sys/net/{setting}");
+    let enough = ["131072", "1024", "1000", "0"];
+    for ((_, setting, _), value) in planted.iter().zip(enough) {
+        fs::write(path(setting), value).expect("it is set");
+    }
+    let healthy = ids(&machine());
+    for (id, setting, value) in planted {
+        let before = fs::read_to_string(path(setting)).expect("it is shown");
+        fs::write(path(setting), value).expect("it is set");
+        let mut expected = healthy.clone();
+        assert!(!expected.contains(&id), "{id} in {expected:?}");
+        expected.push(id);
+        let mut found = ids(&machine());
+        expected.sort_unstable();
+        found.sort_unstable();
+        assert_eq!(found, expected, "{setting}");
+        fs::write(path(setting), before).expect("it is set");
+    }
+    assert_eq!(ids(&machine()), healthy);
+}
+
+/// Who may not go beyond the limits is bound by them.
+#[test]
+fn small_buffers_are_found() {
+    if has_run() {
+        return;
+    }
+    for (id, setting) in [("receive-buffer", "rmem_max"), ("send-buffer", "wmem_max")] {
+        let path = format!("/proc/sys/net/core/{setting}");
+        let before = fs::read_to_string(&path).expect("it is shown");
+        fs::write(&path, "16777216").expect("it is set");
+        assert!(!machine().findings.iter().any(|finding| finding.id == id));
+        fs::write(&path, "65536").expect("it is set");
+        assert!(finding(&machine(), id).seen.contains("65536"));
+        fs::write(&path, before).expect("it is set");
+    }
+}

@@ -1,0 +1,34 @@
+//! What the tests of the doctor share.
+
+#![allow(dead_code, reason = "each test file uses a part")]
+
+use lab::Host;
+use tapline::doctor::{Finding, Report, Roots, Severity, examine};
+
+/// The machine and the host's first interface.
+#[track_caller]
+pub fn look(host: &Host) -> Report {
+    look_with(host, &Roots::default())
+}
+
+#[track_caller]
+pub fn look_with(host: &Host, roots: &Roots) -> Report {
+    let name = host.interface().name.to_string();
+    let report = host.run(|| examine(Some(&name), roots));
+    report.expect("the interface is there")
+}
+
+/// What is at least a warning.
+pub fn faults(report: &Report) -> Vec<(&'static str, Severity)> {
+    let faults = report.findings.iter();
+    let faults = faults.filter(|finding| finding.severity > Severity::Info);
+    faults
+        .map(|finding| (finding.id, finding.severity))
+        .collect()
+}
+
+#[track_caller]
+pub fn finding<'a>(report: &'a Report, id: &str) -> &'a Finding {
+    let found = report.findings.iter().find(|finding| finding.id == id);
+    found.unwrap_or_else(|| panic!("{id} in {report:?}"))
+}
