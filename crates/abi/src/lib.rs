@@ -18,6 +18,7 @@ pub mod packet;
 pub mod process;
 pub mod region;
 pub mod ring_buffer;
+pub mod slice;
 pub mod socket;
 pub mod timestamp;
 pub mod xdp;

@@ -6,6 +6,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
+use abi::slice::thread_slice_ns;
 use lab::{Host, Net};
 use rustix::thread::current_timer_slack;
 use support::{DEADLINE, Witness, deliver, frames, generator, run, run_open, send};
@@ -32,6 +33,7 @@ struct Batches {
     told: Sender<u64>,
     /// Of the reader's thread, when it had a packet.
     timer_slack_ns: u64,
+    slice_ns: Option<u64>,
 }
 
 impl Batches {
@@ -41,6 +43,7 @@ impl Batches {
             packets: 0,
             told,
             timer_slack_ns: 0,
+            slice_ns: None,
         };
         (consumer, batches)
     }
@@ -50,6 +53,7 @@ impl Consumer for Batches {
     fn packet(&mut self, _packet: &Packet<'_>) -> Result<(), ConsumerError> {
         self.packets += 1;
         self.timer_slack_ns = current_timer_slack().expect("it is told");
+        self.slice_ns = thread_slice_ns().expect("it is told");
         Ok(())
     }
 
@@ -256,29 +260,40 @@ fn the_ring_follows_from_the_snaplen_and_the_stall() {
     assert!((800 * 65_536..64 << 20).contains(&bytes), "{bytes}");
 }
 
+/// A kernel before Linux 6.12 has no slices of threads, and tells none.
 #[test]
-fn the_timer_slack_is_one_nanosecond_while_the_reader_runs() {
+fn the_reader_is_punctual_while_it_runs_and_comes_first_where_it_does_not_gather() {
     let [left, right] = Net::new().pair();
-    let (mut consumer, batches) = Batches::new();
-    let options = Options {
-        limits: Limits {
-            packets: Some(1),
-            duration: Some(DEADLINE),
-        },
-        ..options(
-            &right,
-            Backend::PacketV2,
-            adaptive(Duration::from_micros(200)),
-        )
+    let before = (current_timer_slack().unwrap(), thread_slice_ns().unwrap());
+    let least = before.1.map(|_| 100_000);
+    let batch = Delivery::Batch {
+        min_bytes: 1,
+        timeout: HOUR,
     };
-    let capture = right.run(|| Capture::open(options)).unwrap();
-    send(&left, &frames(0, 1));
-    let before = current_timer_slack().unwrap();
-    capture.run(&mut consumer, &Stop::new().unwrap());
-    assert_eq!((consumer.timer_slack_ns, consumer.packets), (1, 1));
-    assert_eq!(current_timer_slack().unwrap(), before);
-    assert!(before > 1);
-    drop(batches);
+    let prompt = adaptive(Duration::from_micros(200));
+    for (delivery, slice_ns) in [
+        (prompt, least),
+        (Delivery::Immediate, least),
+        (batch, before.1),
+    ] {
+        let (mut consumer, batches) = Batches::new();
+        let options = Options {
+            limits: Limits {
+                packets: Some(1),
+                duration: Some(DEADLINE),
+            },
+            ..options(&right, Backend::PacketV2, delivery)
+        };
+        let capture = right.run(|| Capture::open(options)).unwrap();
+        send(&left, &frames(0, 1));
+        capture.run(&mut consumer, &Stop::new().unwrap());
+        assert_eq!((consumer.timer_slack_ns, consumer.packets), (1, 1));
+        assert_eq!(consumer.slice_ns, slice_ns, "{delivery:?}");
+        let after = (current_timer_slack().unwrap(), thread_slice_ns().unwrap());
+        assert_eq!(after, before);
+        drop(batches);
+    }
+    assert!(before.0 > 1);
 }
 
 #[test]

@@ -45,6 +45,7 @@ mod options;
 mod outcome;
 mod pause;
 mod port;
+mod punctual;
 mod reader_time;
 mod reading;
 mod replace;

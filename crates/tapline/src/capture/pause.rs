@@ -12,7 +12,8 @@ use super::lane::Lane;
 use super::moderation::{Moderation, Wait};
 use super::options::Options;
 use super::outcome::Ended;
-use super::wait::{Punctual, Woken, gather, nanoseconds, spin};
+use super::punctual::Punctual;
+use super::wait::{Woken, gather, nanoseconds, spin};
 use crate::stop::Stop;
 
 /// Time between two looks at the stop and at the state of the interfaces while the reader spins.
@@ -86,18 +87,20 @@ impl Pause {
             },
             _ => Policy::Rings,
         };
-        let spin = match options.delivery {
-            Delivery::Batch { .. } => Duration::ZERO,
-            _ => options.spin,
+        let (spin, punctual) = match options.delivery {
+            Delivery::Batch { .. } => {
+                let sleeps = !matches!(policy, Policy::Rings);
+                (Duration::ZERO, sleeps.then(Punctual::begin))
+            }
+            _ => (options.spin, Some(Punctual::begin_prompt())),
         };
-        let sleeps = !matches!(policy, Policy::Rings);
         Self {
             policy,
             spin_ns: nanoseconds(spin),
             packets: 0,
             read_ns: 0,
             glanced_ns: 0,
-            _punctual: sleeps.then(Punctual::begin),
+            _punctual: punctual,
         }
     }
 

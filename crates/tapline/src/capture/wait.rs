@@ -1,9 +1,7 @@
 //! Sleeping until there is work.
 
 use std::io;
-use std::marker::PhantomData;
 use std::mem::MaybeUninit;
-use std::num::NonZeroU64;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 
@@ -11,7 +9,6 @@ use abi::clock::monotonic_ns;
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::thread::{current_timer_slack, set_current_timer_slack};
 
 use super::lane::Lane;
 use super::wish::Wish;
@@ -143,40 +140,6 @@ pub(super) fn spin(lanes: &[Lane], until_ns: u64) {
     };
     while !lanes.iter().any(has_packet) && monotonic_ns() < until_ns {
         std::hint::spin_loop();
-    }
-}
-
-/// Makes the sleeps of this thread end when their time is over, and not up to 50 µs later, as long as
-/// it lives.
-///
-/// # Source
-/// prctl(2), `PR_SET_TIMERSLACK`.
-#[doc(alias = "PR_SET_TIMERSLACK")]
-pub(super) struct Punctual {
-    /// What was before; `None` where nothing was changed.
-    slack_ns: Option<NonZeroU64>,
-    /// It is the thread's.
-    _not_send: PhantomData<*const ()>,
-}
-
-impl Punctual {
-    /// Where the kernel refuses, sleeps are as long as they were.
-    pub fn begin() -> Self {
-        let slack_ns = current_timer_slack().ok().and_then(NonZeroU64::new);
-        let changed = slack_ns.filter(|_| set_current_timer_slack(Some(NonZeroU64::MIN)).is_ok());
-        Self {
-            slack_ns: changed,
-            _not_send: PhantomData,
-        }
-    }
-}
-
-impl Drop for Punctual {
-    fn drop(&mut self) {
-        if self.slack_ns.is_some() {
-            // A value that was allowed before is allowed.
-            let _ = set_current_timer_slack(self.slack_ns);
-        }
     }
 }
 

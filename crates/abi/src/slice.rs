@@ -1,0 +1,108 @@
+//! How long a thread keeps its processor while others wait for it.
+
+use std::io;
+
+use libc::sched_attr;
+
+/// `SCHED_BATCH` and `SCHED_OTHER`, include/uapi/linux/sched.h: the policies of threads that share a processor.
+const FAIR: [u32; 2] = [0, 3];
+const BYTES: u32 = size_of::<sched_attr>() as u32;
+
+/// The calling thread's slice, nanoseconds: after this time of work it may have to make room for others. Of
+/// two threads that have had their share of the processor, that with the shorter slice comes first.
+///
+/// `None` where the kernel does not tell, and for a thread that does not share.
+///
+/// # Errors
+/// What sched_getattr(2) says.
+/// # Kernel
+/// Linux 6.12.
+#[doc(alias = "sched_getattr")]
+pub fn thread_slice_ns() -> io::Result<Option<u64>> {
+    let attributes = attributes()?;
+    let is_fair = FAIR.contains(&attributes.sched_policy);
+    Ok(Some(attributes.sched_runtime).filter(|&ns| is_fair && ns > 0))
+}
+
+/// Asks for another slice of the calling thread, nanoseconds; the kernel takes the nearest from 0.1 to 100 ms.
+///
+/// Nothing happens where [`thread_slice_ns`] is `None`.
+///
+/// # Errors
+/// What sched_setattr(2) says.
+/// # Privileges
+/// None.
+/// # Kernel
+/// Linux 6.12; older ones leave the slice as it is.
+/// # Source
+/// `__setparam_fair`, kernel/sched/fair.c; `PREEMPT_SHORT`, kernel/sched/features.h.
+#[doc(alias = "sched_setattr")]
+pub fn set_thread_slice_ns(ns: u64) -> io::Result<()> {
+    let mut attributes = attributes()?;
+    if !FAIR.contains(&attributes.sched_policy) {
+        return Ok(());
+    }
+    attributes.size = BYTES;
+    attributes.sched_runtime = ns;
+    // SAFETY: the kernel reads the struct, whose size is in it, and the borrow outlives the call.
+    let answer = unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0_u32) };
+    if answer < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(())
+}
+
+fn attributes() -> io::Result<sched_attr> {
+    let mut attributes = sched_attr {
+        size: 0,
+        sched_policy: 0,
+        sched_flags: 0,
+        sched_nice: 0,
+        sched_priority: 0,
+        sched_runtime: 0,
+        sched_deadline: 0,
+        sched_period: 0,
+    };
+    // SAFETY: the kernel writes at most as many bytes as it is told that there are, all of them numbers.
+    let answer = unsafe {
+        libc::syscall(
+            libc::SYS_sched_getattr,
+            0,
+            &raw mut attributes,
+            BYTES,
+            0_u32,
+        )
+    };
+    if answer < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(attributes)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    /// `/proc/thread-self/sched` shows it, where the kernel is built with that (`CONFIG_SCHED_DEBUG`).
+    #[test]
+    fn the_slice_is_what_was_asked_for_and_back() {
+        let Some(before) = thread_slice_ns().unwrap() else {
+            // Asking does no harm.
+            return set_thread_slice_ns(200_000).unwrap();
+        };
+        for (asked, taken) in [(200_000, 200_000), (1, 100_000), (u64::MAX, 100_000_000)] {
+            set_thread_slice_ns(asked).unwrap();
+            assert_eq!(thread_slice_ns().unwrap(), Some(taken));
+            if let Ok(text) = fs::read_to_string("/proc/thread-self/sched") {
+                let line = text.lines().find_map(|line| line.strip_prefix("se.slice"));
+                if let Some(line) = line {
+                    assert!(line.ends_with(&format!(" {taken}")), "{line}");
+                }
+            }
+        }
+        set_thread_slice_ns(before).unwrap();
+        assert_eq!(thread_slice_ns().unwrap(), Some(before));
+    }
+}
