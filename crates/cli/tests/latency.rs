@@ -156,7 +156,11 @@ fn text_is_a_line_of_percentiles_bars_and_a_table() {
     assert!(ended.stdout[2].contains('#'));
 
     let mut running = spawn(command(&scene.right, &["--compare", "-c", "5"]));
-    assert!(running.error_line().starts_with("comparing on "));
+    assert!(
+        running
+            .error_line()
+            .starts_with("comparing 7 ways of delivery on ")
+    );
     scene.generate(5, None);
     let ended = running.finish();
     ended.exit(0);

@@ -56,6 +56,9 @@ pub struct LatencyArgs {
     pub each: bool,
 
     /// Measure several ways of delivery at once on the same traffic, and print a table
+    ///
+    /// They are tapline's own, packet-v3 with timers of 1 ms and 8 ms, and rings as libpcap asks for them, for
+    /// tcpdump and in its immediate mode; each has a reader of its own.
     #[arg(long, conflicts_with_all = ["delivery", "stats_interval"])]
     pub compare: bool,
 

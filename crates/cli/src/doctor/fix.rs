@@ -27,6 +27,9 @@ pub fn run(report: &Report, roots: &Roots, as_json: bool) -> Result<Fixed, Failu
         return Ok(fixed);
     }
     let mut record = Record::open()?;
+    if !as_json {
+        text::gap()?;
+    }
     for change in changes {
         match one(change, roots, &mut record)? {
             Ok(()) => {

@@ -66,6 +66,12 @@ fn finding(out: &mut String, finding: &Finding, is_fixed: bool) {
     }
 }
 
+/// What follows is another part.
+pub fn gap() -> io::Result<()> {
+    writeln!(io::stdout())
+}
+
+/// Says what became of a change.
 pub fn change(change: &Change, state: &str, error: Option<&ChangeError>) -> io::Result<()> {
     let mut out = String::new();
     let why = match error {

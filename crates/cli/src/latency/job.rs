@@ -70,11 +70,12 @@ fn run_comparison(args: &LatencyArgs) -> Result<Exit, Failure> {
     let options = options(args)?;
     let target = args.delivery.latency_target.unwrap_or(TARGET);
     let settings = Setting::all(&options, target);
+    let count = settings.len();
     let stop = signals::stop()?;
     let comparison = Comparison::open(settings)
         .map_err(|error| capture::refused(&args.filter.join(" "), error))?;
     privilege::drop_unneeded(options.filter.is_some())?;
-    report::start_comparison(args)?;
+    report::start_comparison(args, count, options.limits.duration)?;
     let rows = comparison.run(&stop);
     report::table(args.json, &rows)?;
     for row in &rows {

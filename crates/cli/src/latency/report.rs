@@ -66,8 +66,12 @@ pub fn start(args: &LatencyArgs, backend: Backend, buffer_bytes: usize) -> io::R
     Ok(())
 }
 
-/// Says that settings are compared from now on.
-pub fn start_comparison(args: &LatencyArgs) -> io::Result<()> {
+/// Says that so many settings are compared from now on, and for how long.
+pub fn start_comparison(
+    args: &LatencyArgs,
+    settings: usize,
+    duration: Option<Duration>,
+) -> io::Result<()> {
     if args.json {
         return json::print(&serde_json::json!({
             "event": "start",
@@ -76,7 +80,12 @@ pub fn start_comparison(args: &LatencyArgs) -> io::Result<()> {
         }));
     }
     // A closed standard error ends nothing.
-    let _ = writeln!(io::stderr(), "comparing on {}", args.interface);
+    let name = &args.interface;
+    let time = duration.map_or_else(String::new, |time| format!(" for {}", span(time)));
+    let _ = writeln!(
+        io::stderr(),
+        "comparing {settings} ways of delivery on {name}{time}"
+    );
     Ok(())
 }
 
@@ -110,8 +119,10 @@ impl Summary<'_> {
                 "not measured: {ahead} stamped ahead of this clock, {unstamped} unstamped"
             )?;
         }
-        writeln!(out, "{}", percentiles(self.delays))?;
-        write!(out, "{}", bars(self.delays))?;
+        if histogram.count() > 0 {
+            writeln!(out, "{}", percentiles(self.delays))?;
+            write!(out, "{}", bars(self.delays))?;
+        }
         drop(out);
         self.device.map_or(Ok(()), Measured::show)
     }

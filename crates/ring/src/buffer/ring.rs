@@ -338,6 +338,7 @@ impl RingBuffer {
         // A program with slots of its own counts from 0 again, behind what the one before lost at its end.
         let counted = before.memory.lost().unwrap_or(0);
         self.lost = before.lost.wrapping_sub(counted);
+        drop(before);
     }
 
     /// Whether the packets that wait take `bytes` of the buffer or more; 1 asks whether there is any. A

@@ -21,7 +21,12 @@ pub(super) fn check(place: &Place<'_>, report: &mut Report) {
         Some(None) => report.can(XDP, "none"),
         None => {}
     }
-    let programs = |place| Ok(tcx_programs(index, place)?.iter().map(of_program).collect());
+    let programs = |place| {
+        Ok(tcx_programs(index, place)?
+            .into_iter()
+            .map(of_program)
+            .collect())
+    };
     match by_place(programs) {
         Ok(places) => tell(TCX, name, places, report),
         Err(error) if Errno::from_io_error(&error) == Some(Errno::INVAL) => {
@@ -70,8 +75,8 @@ fn of_xdp(name: IfName, holder: &XdpHolder) -> Finding {
     finding.remedy(remedy)
 }
 
-fn of_program(id: &u32) -> String {
-    match program_name(*id) {
+fn of_program(id: u32) -> String {
+    match program_name(id) {
         Some(name) => format!("{id} ({name})"),
         None => id.to_string(),
     }
@@ -83,7 +88,7 @@ fn of_filter(filter: &TcFilter) -> String {
     if let Some(name) = &filter.name {
         words = format!("{words} {name}");
     }
-    match &filter.program {
+    match filter.program {
         Some(id) => format!("{words}, program {}", of_program(id)),
         None => words,
     }
