@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn packets_held_back_for_long_are_found() {
+    fn packets_held_back_for_long_are_found_in_given_values() {
         let count = |receive_us| {
             let mut held = Coalescing::default();
             held.receive_us = receive_us;

@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn interrupts_on_one_processor_are_found() {
+    fn interrupts_on_one_processor_are_found_in_given_values() {
         let count = |on: &[usize]| {
             let mut report = Report::default();
             let processors = on.iter().copied().collect();

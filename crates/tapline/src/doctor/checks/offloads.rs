@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn joined_packets_without_headers_are_severe() {
+    fn joined_packets_without_headers_are_severe_in_given_values() {
         let report = found(&["rx-lro"], &["rx-lro"]);
         assert_eq!(report.findings[0].severity, Severity::Severe);
         assert_eq!(report.findings[0].remedy, ["ethtool -K eth0 lro off"]);

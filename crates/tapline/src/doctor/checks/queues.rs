@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tiny_ring_is_found() {
+    fn a_tiny_ring_is_found_in_given_values() {
         let found = |receive, most| {
             let mut sizes = RingSizes::default();
             (sizes.receive, sizes.receive_max) = (Some(receive), Some(most));
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_single_queue_is_found_where_more_would_help() {
+    fn a_single_queue_is_found_in_given_values() {
         let found = |now, processors, is_device| {
             let mut channels = Channels::default();
             (channels.combined, channels.combined_max) = (Some(now), Some(8));
