@@ -92,7 +92,8 @@ impl Pause {
                 let sleeps = !matches!(policy, Policy::Rings);
                 (Duration::ZERO, sleeps.then(Punctual::begin))
             }
-            _ => (options.spin, Some(Punctual::begin_prompt())),
+            _ if options.spin > Duration::ZERO => (options.spin, Some(Punctual::begin())),
+            _ => (Duration::ZERO, Some(Punctual::begin_prompt())),
         };
         Self {
             policy,
