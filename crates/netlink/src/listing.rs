@@ -59,7 +59,7 @@ impl Socket {
     pub(crate) fn list<T>(
         &mut self,
         request: &mut Request,
-        take: impl Fn(Message<'_>, &mut Vec<T>) -> Result<(), Malformed>,
+        mut take: impl FnMut(Message<'_>, &mut Vec<T>) -> Result<(), Malformed>,
     ) -> Result<Listing<T>, Cause> {
         let mut items = Vec::new();
         let mut cut = false;

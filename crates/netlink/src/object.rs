@@ -115,20 +115,37 @@ pub trait Object: Clone + fmt::Debug + Default + PartialEq + Send + Sync + 'stat
     /// [`Unfit`] when it cannot be said.
     fn put(&self, verb: Verb, request: &mut Request) -> Result<(), Unfit>;
 
-    /// Reads the body of a message that speaks of one, whether it is there or no more; `None` when the
-    /// message is about something else, e.g. of another family.
+    /// Becomes what the body of a message says of one, whether that is there or no more; false when the
+    /// message is about something else, e.g. of another family. Nothing is left of what it was before, so
+    /// that one object serves to read many messages. It means nothing after false or an error.
     ///
     /// # Errors
     /// [`Malformed`] when the message ends too early.
-    fn parse(body: &[u8]) -> Result<Option<Self>, Malformed>;
+    fn parse_into(&mut self, body: &[u8]) -> Result<bool, Malformed>;
 
-    /// As [`parse`](Self::parse), for messages that speak of several, each of which `take` is handed.
+    /// Reads the body of a message as [`parse_into`](Self::parse_into) does; `None` when it is about
+    /// something else.
     ///
     /// # Errors
-    /// As [`parse`](Self::parse).
-    fn parse_each(body: &[u8], mut take: impl FnMut(Self)) -> Result<(), Malformed> {
-        if let Some(object) = Self::parse(body)? {
-            take(object);
+    /// As [`parse_into`](Self::parse_into).
+    fn parse(body: &[u8]) -> Result<Option<Self>, Malformed> {
+        let mut object = Self::default();
+        Ok(object.parse_into(body)?.then_some(object))
+    }
+
+    /// As [`parse_into`](Self::parse_into), for messages that speak of several: it becomes one after
+    /// another, and `take` is handed it each time.
+    ///
+    /// # Errors
+    /// As [`parse_into`](Self::parse_into).
+    #[inline]
+    fn parse_each(
+        &mut self,
+        body: &[u8],
+        mut take: impl FnMut(&mut Self),
+    ) -> Result<(), Malformed> {
+        if self.parse_into(body)? {
+            take(self);
         }
         Ok(())
     }

@@ -11,18 +11,20 @@ use crate::uapi::NLM_F_ECHO;
 /// Messages that may follow the one that makes an object.
 const MAX_FOLLOW_UPS: usize = 64;
 
-/// Hands each object that an answer speaks of and that is like `filter` to `take`.
+/// Hands each object that an answer speaks of and that is like `filter` to `take`; `object` is the place to
+/// read them into.
 #[inline]
 fn each_like<O: Object>(
     message: Message<'_>,
+    object: &mut O,
     filter: &O,
-    mut take: impl FnMut(O),
+    mut take: impl FnMut(&mut O),
 ) -> Result<(), Malformed> {
     // Lists of multicast groups are of the question's own type.
     if message.kind != O::MESSAGES.new && message.kind != O::MESSAGES.get {
         return Ok(());
     }
-    O::parse_each(message.body, |object| {
+    object.parse_each(message.body, |object| {
         if object.matches(filter) {
             take(object);
         }
@@ -110,9 +112,14 @@ impl Netlink {
     pub fn list<O: Object>(&mut self, filter: &O) -> Result<Listing<O>, NetlinkError> {
         let mut request = self.request();
         let listed = match filter.put(Verb::List, &mut request) {
-            Ok(()) => self.socket.list(&mut request, |message, items| {
-                each_like(message, filter, |object| items.push(object))
-            }),
+            Ok(()) => {
+                let mut place = O::default();
+                self.socket.list(&mut request, |message, items| {
+                    each_like(message, &mut place, filter, |object| {
+                        items.push(std::mem::take(object));
+                    })
+                })
+            }
             Err(unfit) => Err(Cause::Unfit(unfit)),
         };
         let listed = match listed {
@@ -122,8 +129,8 @@ impl Netlink {
         self.done(Verb::List, filter, request, listed)
     }
 
-    /// Hands all objects that are like `filter` to `take`, one after another, and keeps none: memory does not
-    /// grow with their number. Returns whether the list was whole; objects that came or went meanwhile may
+    /// Lends all objects that are like `filter` to `look`, one after another, and keeps none: each is read into
+    /// the place of the one before, so memory does not grow with their number. Returns whether the list was whole; objects that came or went meanwhile may
     /// be missing, or there twice, where it was not.
     ///
     /// # Errors
@@ -131,13 +138,16 @@ impl Netlink {
     pub fn each<O: Object>(
         &mut self,
         filter: &O,
-        mut take: impl FnMut(O),
+        mut look: impl FnMut(&O),
     ) -> Result<bool, NetlinkError> {
         let mut request = self.request();
         let listed = match filter.put(Verb::List, &mut request) {
-            Ok(()) => self.socket.exchange(&mut request, |message| {
-                each_like(message, filter, &mut take)
-            }),
+            Ok(()) => {
+                let mut place = O::default();
+                self.socket.exchange(&mut request, |message| {
+                    each_like(message, &mut place, filter, |object| look(object))
+                })
+            }
             Err(unfit) => Err(Cause::Unfit(unfit)),
         };
         let listed = match listed {

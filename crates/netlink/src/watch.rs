@@ -205,7 +205,8 @@ fn note<O: Object>(
         return Ok(O::is_upset_by(message));
     }
     let mut doubt = false;
-    O::parse_each(message.body, |object| {
+    O::default().parse_each(message.body, |object| {
+        let object = std::mem::take(object);
         let Some(key) = object.key() else { return };
         pending.extend(if is_new && object.matches(filter) {
             Some(match known.insert(key, object.clone()) {

@@ -1,7 +1,8 @@
-//! What configuring the kernel costs: tapline beside a raw loop in C, libnl3 and processes of ip(8).
+//! What configuring the kernel costs: tapline beside a raw loop in C, libnl3, the crate rtnetlink and processes
+//! of ip(8).
 //!
 //! `cargo bench -p tapline-lab --bench netlink -- [--rounds N | --quick]` needs root, a C compiler, libnl3 and
-//! iproute2.
+//! iproute2; rtnetlink is left out, and that said, where cargo cannot build it.
 //!
 //! All happens in a namespace made for it. In each round the peers take turns at each task, so that whatever
 //! else the machine does falls on all of them; a task begins with the namespace as it was. Links are of kind
@@ -9,6 +10,7 @@
 
 #![forbid(unsafe_code)]
 
+mod burst;
 #[path = "../capture/machine.rs"]
 mod machine;
 mod options;
@@ -54,6 +56,7 @@ fn main() -> ExitCode {
         inserts(&peers, &mut table);
         dumps(&peers, &mut table);
         deletes(&peers, &mut table);
+        bursts(&mut table);
     }
     println!(
         "{}; {} rounds; median (least–most)\n",
@@ -61,6 +64,9 @@ fn main() -> ExitCode {
         options.rounds
     );
     table.print();
+    if let Err(reason) = &peers.rtnetlink {
+        println!("\nrtnetlink is not here, for it cannot be built: {reason}");
+    }
     stream();
     ExitCode::SUCCESS
 }
@@ -68,7 +74,13 @@ fn main() -> ExitCode {
 fn links(peers: &Peers, table: &mut Table) {
     let [host, _there] = Net::new().pair();
     let mut netlink = host.netlink();
-    for method in ["raw", "libnl", "popen", "system"] {
+    for method in [
+        "raw",
+        "libnl",
+        "rtnetlink, awaited",
+        "popen",
+        "system",
+    ] {
         for (what, ns) in peers.run(&host, method, "links", LINKS) {
             table.add(&format!("{what} a link, us"), method, ns / 1e3);
         }
@@ -139,8 +151,10 @@ fn inserts(peers: &Peers, table: &mut Table) {
     let ns = ours::routes(&mut netlink, ROUTES, Way::Gateway(link));
     table.add(INSERT, "tapline, one by one", rate(ns));
     ours::shake(&mut netlink, link);
-    by_peer("libnl", "routes", INSERT, "libnl", table);
-    ours::shake(&mut netlink, link);
+    for method in ["libnl", "rtnetlink, flight", "rtnetlink, batch"] {
+        by_peer(method, "routes", INSERT, method, table);
+        ours::shake(&mut netlink, link);
+    }
     let lines = (0..ROUTES).map(|number| {
         let ip = std::net::Ipv4Addr::from_bits(0x1400_0000 + number);
         format!(
@@ -180,7 +194,7 @@ fn dumps(peers: &Peers, table: &mut Table) {
     ours::route_batch(&mut netlink, ROUTES, 100, way);
     ours::route_batch(&mut netlink, FEW, 200, way);
     let rate = |ns: f64| f64::from(ROUTES) / ns * 1e3;
-    for method in ["raw", "libnl"] {
+    for method in ["raw", "libnl", "rtnetlink, streamed"] {
         for (what, ns) in peers.run(&host, method, "dump", 3) {
             if what == "dump" {
                 table.add(DUMP, method, rate(ns));
@@ -229,6 +243,19 @@ fn deletes(peers: &Peers, table: &mut Table) {
     }
     ours::add_veths(&mut netlink, PAIRS);
     table.add(DELETE, "tapline", ours::delete_group(&mut netlink) / 1e6);
+}
+
+const BURST: &str = "a watch after a burst of 100 000 routes, ms";
+
+fn bursts(table: &mut Table) {
+    for (shown, reader) in [
+        ("read afterwards", burst::Reader::Afterwards),
+        ("read meanwhile", burst::Reader::Meanwhile),
+    ] {
+        let [host, _there] = Net::new().pair();
+        let ns = burst::settle(&host, ROUTES, reader);
+        table.add(BURST, shown, ns / 1e6);
+    }
 }
 
 /// A million routes, handed over one after another.

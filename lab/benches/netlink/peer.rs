@@ -1,4 +1,4 @@
-//! The programs in C, built for the run.
+//! The programs in C, and that of the crate rtnetlink, built for the run.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -9,10 +9,15 @@ use tempfile::TempDir;
 
 const SOURCES: [&str; 4] = ["main.c", "raw.c", "libnl.c", "process.c"];
 
-/// A program with the peers, in a folder that goes with it.
+/// What the methods of the crate rtnetlink begin with.
+const RTNETLINK: &str = "rtnetlink, ";
+
+/// Programs with the peers, in a folder that goes with them.
 pub struct Peers {
     folder: TempDir,
     program: PathBuf,
+    /// That of rtnetlink, or why it is not there.
+    pub rtnetlink: Result<PathBuf, String>,
 }
 
 impl Peers {
@@ -30,7 +35,11 @@ impl Peers {
             status.success(),
             "libnl3 is needed: apt-get install libnl-route-3-dev"
         );
-        Self { folder, program }
+        Self {
+            folder,
+            program,
+            rtnetlink: rtnetlink(),
+        }
     }
 
     /// A file beside the program.
@@ -40,10 +49,16 @@ impl Peers {
         path
     }
 
-    /// Runs `task` in the way of `method` and returns what it printed: names and nanoseconds.
+    /// Runs `task` in the way of `method` and returns what it printed: names and nanoseconds; nothing where
+    /// the peer could not be built.
     pub fn run(&self, host: &Host, method: &str, task: &str, count: u32) -> Vec<(String, f64)> {
+        let (program, method) = match (method.strip_prefix(RTNETLINK), &self.rtnetlink) {
+            (None, _) => (&self.program, method),
+            (Some(way), Ok(program)) => (program, way),
+            (Some(_), Err(_)) => return Vec::new(),
+        };
         let link = host.interface().index.to_string();
-        let mut command = host.command(self.program.to_str().expect("a path of text"));
+        let mut command = host.command(program.to_str().expect("a path of text"));
         command.args([method, task, &count.to_string(), &link]);
         // The peers call ip(8) by its name alone.
         command.env("PATH", "/usr/sbin:/sbin:/usr/bin:/bin");
@@ -56,6 +71,23 @@ impl Peers {
             lines.map(|(name, value)| (name.to_owned(), value.parse().expect("a number")));
         figures.collect()
     }
+}
+
+/// Builds the peer that is a package of its own, below the target folder.
+fn rtnetlink() -> Result<PathBuf, String> {
+    let package = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/netlink/rtnetlink");
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("rtnetlink");
+    eprintln!("bench: building rtnetlink");
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.args(["build", "--release", "--locked", "--quiet", "--manifest-path"]);
+    command.arg(package.join("Cargo.toml"));
+    command.arg("--target-dir").arg(&target);
+    let output = command.output().map_err(|error| error.to_string())?;
+    if !output.status.success() {
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        return Err(text.lines().next().unwrap_or("cargo fails").to_owned());
+    }
+    Ok(target.join("release/rtnetlink-peer"))
 }
 
 /// Runs `ip` with `arguments` and throws away what it says.

@@ -15,8 +15,8 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
         let _ = Route::parse(message.body);
         let _ = Nexthop::parse(message.body);
         let _ = Rule::parse(message.body);
-        let _ = Mdb::parse_each(message.body, |_| ());
-        let _ = PortVlan::parse_each(message.body, |_| ());
+        let _ = Mdb::default().parse_each(message.body, |_| ());
+        let _ = PortVlan::default().parse_each(message.body, |_| ());
         let _ = Stats::parse(message.body);
         let _ = NamespaceNumber::parse(message.body);
         let _ = Refusal::parse(message);

@@ -72,34 +72,32 @@ impl Addr {
         }
     }
 
-    /// Reads the body of a message; `None` for a family other than IPv4 and IPv6.
-    pub(super) fn read(body: &[u8]) -> Result<Option<Self>, Malformed> {
+    /// Reads the body of a message; false for a family other than IPv4 and IPv6.
+    pub(super) fn fill(&mut self, body: &[u8]) -> Result<bool, Malformed> {
         let (header, rest) = split::<HEADER_BYTES>("address header", 0, body)?;
         let [family, prefix_len, flags, scope, i0, i1, i2, i3] = *header;
         if family != AF_INET && family != AF_INET6 {
-            return Ok(None);
+            return Ok(false);
         }
-        let mut addr = Self {
-            dev: Some(IfIndex(u32::from_ne_bytes([i0, i1, i2, i3]))),
-            family: Some(Family::from(family)),
-            prefixlen: Some(prefix_len),
-            scope: Some(scope.into()),
-            ..Self::default()
-        };
+        self.clear();
+        self.dev = Some(IfIndex(u32::from_ne_bytes([i0, i1, i2, i3])));
+        self.family = Some(Family::from(family));
+        self.prefixlen = Some(prefix_len);
+        self.scope = Some(scope.into());
         let mut flags = u32::from(flags);
         for attribute in attributes(rest, HEADER_BYTES) {
             let attribute = attribute?;
             match attribute.kind {
                 IFA_FLAGS => flags = attribute.u32()?,
-                IFA_CACHEINFO => addr.take_lifetimes(attribute)?,
-                _ => addr.take(attribute)?,
+                IFA_CACHEINFO => self.take_lifetimes(attribute)?,
+                _ => self.take(attribute)?,
             }
         }
-        addr.take_flags(flags);
+        self.take_flags(flags);
         // IFA_ADDRESS is the other end's where there is one, and else the interface's own again.
-        addr.local = addr.local.or(addr.peer);
-        addr.peer = addr.peer.filter(|peer| Some(*peer) != addr.local);
-        Ok(Some(addr))
+        self.local = self.local.or(self.peer);
+        self.peer = self.peer.filter(|peer| Some(*peer) != self.local);
+        Ok(true)
     }
 
     fn take_lifetimes(&mut self, attribute: Attribute<'_>) -> Result<(), Malformed> {

@@ -68,8 +68,8 @@ impl Object for Addr {
         Ok(())
     }
 
-    fn parse(body: &[u8]) -> Result<Option<Self>, Malformed> {
-        Self::read(body)
+    fn parse_into(&mut self, body: &[u8]) -> Result<bool, Malformed> {
+        self.fill(body)
     }
 
     fn key(&self) -> Option<Self::Key> {

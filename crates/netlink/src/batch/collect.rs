@@ -355,9 +355,9 @@ fn held<O: Object>(netlink: &mut Netlink, object: &O) -> Result<Option<O>, Netli
     let key = object.key();
     let mut held = None;
     // What is new about it is not what it is found by.
-    netlink.each(&O::default(), |other: O| {
+    netlink.each(&O::default(), |other: &O| {
         if key.is_some() && other.key() == key {
-            held.get_or_insert(other);
+            held.get_or_insert_with(|| other.clone());
         }
     })?;
     Ok(held)

@@ -21,8 +21,11 @@ pub struct Attribute<'a> {
 /// The attributes of a message or of an attribute, in order; see [`attributes`].
 #[derive(Clone, Debug)]
 pub struct Attributes<'a> {
-    rest: &'a [u8],
+    bytes: &'a [u8],
+    /// Where `bytes` begin in the message's body.
     at: usize,
+    /// Where in `bytes` the next one begins; there is none at their end or beyond.
+    next: usize,
 }
 
 /// Reads the attributes in `bytes`, which begin `at` bytes into the message's body.
@@ -33,7 +36,7 @@ pub struct Attributes<'a> {
 /// # Source
 /// `nla_ok` and `nla_next`, include/net/netlink.h.
 pub fn attributes(bytes: &[u8], at: usize) -> Attributes<'_> {
-    Attributes { rest: bytes, at }
+    Attributes { bytes, at, next: 0 }
 }
 
 impl<'a> Iterator for Attributes<'a> {
@@ -41,40 +44,27 @@ impl<'a> Iterator for Attributes<'a> {
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        if self.rest.len() < HEADER_BYTES {
-            return None;
-        }
-        let attribute = self.attribute();
-        if attribute.is_err() {
-            self.rest = &[];
-        }
-        Some(attribute)
-    }
-}
-
-impl<'a> Attributes<'a> {
-    /// Takes one attribute; the rest is shorter by at least a header.
-    #[inline]
-    fn attribute(&mut self) -> Result<Attribute<'a>, Malformed> {
-        let (at, have) = (self.at, self.rest.len());
-        let ([l0, l1, k0, k1], _) = split("attribute header", at, self.rest)?;
-        let length = usize::from(u16::from_ne_bytes([*l0, *l1]));
-        let malformed = || Malformed {
-            layer: "attribute",
-            at,
-            need: length.max(HEADER_BYTES),
-            have,
+        let rest = self.bytes.get(self.next..)?;
+        // Two loads of 16 bits, not four of 8: each attribute waits for the length of the one before.
+        let (length, more) = rest.split_first_chunk()?;
+        let (kind, _) = more.split_first_chunk()?;
+        let length = usize::from(u16::from_ne_bytes(*length));
+        let at = self.at + self.next;
+        let Some(bytes) = rest.get(HEADER_BYTES..length) else {
+            self.next = self.bytes.len();
+            return Some(Err(Malformed {
+                layer: "attribute",
+                at,
+                need: length.max(HEADER_BYTES),
+                have: rest.len(),
+            }));
         };
-        let bytes = self.rest.get(HEADER_BYTES..length).ok_or_else(malformed)?;
-        let step = length.next_multiple_of(4).min(have);
-        self.rest = &self.rest[step..];
-        self.at += step;
-        let kind = u16::from_ne_bytes([*k0, *k1]) & !(NLA_F_NESTED | NLA_F_NET_BYTEORDER);
-        Ok(Attribute {
-            kind,
+        self.next += (length + 3) & !3;
+        Some(Ok(Attribute {
+            kind: u16::from_ne_bytes(*kind) & !(NLA_F_NESTED | NLA_F_NET_BYTEORDER),
             at: at + HEADER_BYTES,
             bytes,
-        })
+        }))
     }
 }
 

@@ -22,8 +22,9 @@ pub struct Message<'a> {
 /// The messages of a datagram, in order; see [`messages`].
 #[derive(Clone, Debug)]
 pub struct Messages<'a> {
-    rest: &'a [u8],
-    at: usize,
+    datagram: &'a [u8],
+    /// Where the next one begins; there is none at the end or beyond.
+    next: usize,
 }
 
 /// Reads the messages of a datagram.
@@ -33,10 +34,7 @@ pub struct Messages<'a> {
 /// # Source
 /// `nlmsg_ok` and `nlmsg_next`, include/net/netlink.h.
 pub fn messages(datagram: &[u8]) -> Messages<'_> {
-    Messages {
-        rest: datagram,
-        at: 0,
-    }
+    Messages { datagram, next: 0 }
 }
 
 impl<'a> Iterator for Messages<'a> {
@@ -44,58 +42,39 @@ impl<'a> Iterator for Messages<'a> {
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        if self.rest.is_empty() {
+        let rest = self.datagram.get(self.next..)?;
+        if rest.is_empty() {
             return None;
         }
-        let message = self.message();
-        if message.is_err() {
-            self.rest = &[];
-        }
-        Some(message)
+        let message = message(rest, self.next);
+        self.next = match message {
+            Ok((_, step)) => self.next + step,
+            Err(_) => self.datagram.len(),
+        };
+        Some(message.map(|(message, _)| message))
     }
 }
 
-impl<'a> Messages<'a> {
-    /// Takes one message; the rest is shorter by at least a header.
-    #[inline]
-    fn message(&mut self) -> Result<Message<'a>, Malformed> {
-        let (at, have) = (self.at, self.rest.len());
-        let (header, _) = split::<HEADER_BYTES>("message header", at, self.rest)?;
-        let [
-            l0,
-            l1,
-            l2,
-            l3,
-            k0,
-            k1,
-            f0,
-            f1,
-            s0,
-            s1,
-            s2,
-            s3,
-            p0,
-            p1,
-            p2,
-            p3,
-        ] = *header;
-        let length = u32::from_ne_bytes([l0, l1, l2, l3]) as usize;
-        let malformed = || Malformed {
-            layer: "message",
-            at,
-            need: length.max(HEADER_BYTES),
-            have,
-        };
-        let body = self.rest.get(HEADER_BYTES..length).ok_or_else(malformed)?;
-        let step = length.next_multiple_of(4).min(have);
-        self.rest = &self.rest[step..];
-        self.at += step;
-        Ok(Message {
-            kind: u16::from_ne_bytes([k0, k1]),
-            flags: u16::from_ne_bytes([f0, f1]),
-            sequence: u32::from_ne_bytes([s0, s1, s2, s3]),
-            port: u32::from_ne_bytes([p0, p1, p2, p3]),
-            body,
-        })
-    }
+/// The message at the beginning of `rest`, which is `at` bytes into its datagram, and how far it is to the next.
+#[inline]
+fn message(rest: &[u8], at: usize) -> Result<(Message<'_>, usize), Malformed> {
+    let (header, _) = split::<HEADER_BYTES>("message header", at, rest)?;
+    let (words, _) = header.as_chunks::<4>();
+    let (halves, _) = header.as_chunks::<2>();
+    let length = u32::from_ne_bytes(words[0]) as usize;
+    let malformed = || Malformed {
+        layer: "message",
+        at,
+        need: length.max(HEADER_BYTES),
+        have: rest.len(),
+    };
+    let body = rest.get(HEADER_BYTES..length).ok_or_else(malformed)?;
+    let message = Message {
+        kind: u16::from_ne_bytes(halves[2]),
+        flags: u16::from_ne_bytes(halves[3]),
+        sequence: u32::from_ne_bytes(words[2]),
+        port: u32::from_ne_bytes(words[3]),
+        body,
+    };
+    Ok((message, (length + 3) & !3))
 }

@@ -129,8 +129,8 @@ fn read_all(bytes: &[u8]) {
     let _ = Addr::parse(bytes);
     let _ = Neigh::parse(bytes);
     let _ = Fdb::parse(bytes);
-    let _ = Mdb::parse_each(bytes, |_| ());
-    let _ = PortVlan::parse_each(bytes, |_| ());
+    let _ = Mdb::default().parse_each(bytes, |_| ());
+    let _ = PortVlan::default().parse_each(bytes, |_| ());
     let _ = NamespaceNumber::parse(bytes);
     let _ = Stats::parse(bytes);
     let _ = Route::parse(bytes);

@@ -61,31 +61,29 @@ impl Object for Fdb {
         Ok(())
     }
 
-    /// `None` for the neighbours of IPv4 and IPv6, which come in the same messages.
-    fn parse(body: &[u8]) -> Result<Option<Self>, Malformed> {
+    /// False for the neighbours of IPv4 and IPv6, which come in the same messages.
+    fn parse_into(&mut self, body: &[u8]) -> Result<bool, Malformed> {
         let (header, rest) = Header::split(body)?;
         if header.family != AF_BRIDGE {
-            return Ok(None);
+            return Ok(false);
         }
-        let mut entry = Self {
-            dev: Some(header.index),
-            state: Some(FdbState::told(header.state)),
-            flags: Some(FdbFlags(header.flags)),
-            ..Self::default()
-        };
+        self.clear();
+        self.dev = Some(header.index);
+        self.state = Some(FdbState::told(header.state));
+        self.flags = Some(FdbFlags(header.flags));
         for attribute in attributes(rest, HEADER_BYTES) {
             let attribute = attribute?;
             if attribute.kind == NDA_CACHEINFO {
                 let moments = Moments::take(attribute)?;
-                entry.used = Some(moments.used);
-                entry.updated = Some(moments.updated);
+                self.used = Some(moments.used);
+                self.updated = Some(moments.updated);
             } else {
-                entry.take(attribute)?;
+                self.take(attribute)?;
             }
         }
         // A device that forwards without a bridge tells that it has none.
-        entry.master = entry.master.filter(|master| master.0 != 0);
-        Ok(Some(entry))
+        self.master = self.master.filter(|master| master.0 != 0);
+        Ok(true)
     }
 
     fn key(&self) -> Option<FdbKey> {

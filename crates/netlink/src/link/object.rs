@@ -254,37 +254,38 @@ impl Link {
         self
     }
 
-    /// Reads a fixed header and attributes that begin `at` bytes into the message's body.
-    pub(crate) fn read(bytes: &[u8], at: usize) -> Result<Self, Malformed> {
-        Self::read_all_but(None, bytes, at)
-    }
-
-    /// As [`read`](Self::read), for the end of a pair within another link: without its kind, so that there is no
-    /// pair within a pair without end.
+    /// Reads the end of a pair within another link: without its kind, so that there is no pair within a pair
+    /// without end.
     pub(super) fn read_end(bytes: &[u8], at: usize) -> Result<Self, Malformed> {
-        Self::read_all_but(Some(IFLA_LINKINFO), bytes, at)
+        let mut link = Self::default();
+        link.fill(Some(IFLA_LINKINFO), bytes, at)?;
+        Ok(link)
     }
 
-    fn read_all_but(skipped: Option<u16>, bytes: &[u8], at: usize) -> Result<Self, Malformed> {
+    /// Reads a fixed header and attributes, all but `skipped`, that begin `at` bytes into the message's body.
+    pub(super) fn fill(
+        &mut self,
+        skipped: Option<u16>,
+        bytes: &[u8],
+        at: usize,
+    ) -> Result<(), Malformed> {
         let (header, rest) = Header::split(bytes)?;
-        let mut link = Self {
-            index: (header.index != 0).then_some(IfIndex(header.index)),
-            hardware: Some(header.hardware),
-            flags: Some(LinkFlags(header.flags)),
-            ..Self::default()
-        };
-        for (field, (bit, inverse)) in link.flag_fields().into_iter().zip(FLAG_FIELDS) {
+        self.clear();
+        self.index = (header.index != 0).then_some(IfIndex(header.index));
+        self.hardware = Some(header.hardware);
+        self.flags = Some(LinkFlags(header.flags));
+        for (field, (bit, inverse)) in self.flag_fields().into_iter().zip(FLAG_FIELDS) {
             *field = Some((header.flags & bit != 0) != inverse);
         }
         for attribute in read_attributes(rest, at + Header::BYTES) {
             let attribute = attribute?;
             if Some(attribute.kind) != skipped {
-                link.take(attribute)?;
+                self.take(attribute)?;
             }
         }
         // The kernel says 0 for none.
-        link.lower = link.lower.filter(|lower| lower.0 != 0);
-        link.master = link.master.filter(|master| master.0 != 0);
-        Ok(link)
+        self.lower = self.lower.filter(|lower| lower.0 != 0);
+        self.master = self.master.filter(|master| master.0 != 0);
+        Ok(())
     }
 }

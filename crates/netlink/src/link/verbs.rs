@@ -66,12 +66,13 @@ impl Object for Link {
         Ok(())
     }
 
-    /// `None` where a protocol family speaks of its part of a link (a bridge of a port).
-    fn parse(body: &[u8]) -> Result<Option<Self>, Malformed> {
+    /// False where a protocol family speaks of its part of a link (a bridge of a port).
+    fn parse_into(&mut self, body: &[u8]) -> Result<bool, Malformed> {
         if body.first() != Some(&AF_UNSPEC) {
-            return Ok(None);
+            return Ok(false);
         }
-        Self::read(body, 0).map(Some)
+        self.fill(None, body, 0)?;
+        Ok(true)
     }
 
     fn key(&self) -> Option<IfIndex> {

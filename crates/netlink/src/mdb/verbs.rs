@@ -50,16 +50,26 @@ impl Object for Mdb {
         Ok(())
     }
 
-    fn parse(body: &[u8]) -> Result<Option<Self>, Malformed> {
+    /// The first of several.
+    fn parse_into(&mut self, body: &[u8]) -> Result<bool, Malformed> {
         let mut first = None;
         Self::read(body, |mdb| {
             first.get_or_insert(mdb);
         })?;
-        Ok(first)
+        let is_one = first.is_some();
+        *self = first.unwrap_or_default();
+        Ok(is_one)
     }
 
-    fn parse_each(body: &[u8], take: impl FnMut(Self)) -> Result<(), Malformed> {
-        Self::read(body, take)
+    fn parse_each(
+        &mut self,
+        body: &[u8],
+        mut take: impl FnMut(&mut Self),
+    ) -> Result<(), Malformed> {
+        Self::read(body, |mdb| {
+            *self = mdb;
+            take(self);
+        })
     }
 
     fn key(&self) -> Option<Self::Key> {

@@ -60,39 +60,37 @@ impl Object for Neigh {
         Ok(())
     }
 
-    /// `None` for a family other than IPv4 and IPv6: bridges speak of theirs in the same messages.
-    fn parse(body: &[u8]) -> Result<Option<Self>, Malformed> {
+    /// False for a family other than IPv4 and IPv6: bridges speak of theirs in the same messages.
+    fn parse_into(&mut self, body: &[u8]) -> Result<bool, Malformed> {
         let (header, rest) = Header::split(body)?;
         if header.family != AF_INET && header.family != AF_INET6 {
-            return Ok(None);
+            return Ok(false);
         }
         let has = |flag| Some(header.flags & flag != 0);
-        let mut neigh = Self {
-            dev: Some(header.index),
-            family: Some(header.family.into()),
-            state: Some(header.state.into()),
-            proxy: has(NTF_PROXY),
-            router: has(NTF_ROUTER),
-            extern_learn: has(NTF_EXT_LEARNED),
-            managed: Some(false),
-            offload: has(NTF_OFFLOADED),
-            ..Self::default()
-        };
+        self.clear();
+        self.dev = Some(header.index);
+        self.family = Some(header.family.into());
+        self.state = Some(header.state.into());
+        self.proxy = has(NTF_PROXY);
+        self.router = has(NTF_ROUTER);
+        self.extern_learn = has(NTF_EXT_LEARNED);
+        self.managed = Some(false);
+        self.offload = has(NTF_OFFLOADED);
         for attribute in attributes(rest, HEADER_BYTES) {
             let attribute = attribute?;
             match attribute.kind {
                 NDA_CACHEINFO => {
                     let moments = Moments::take(attribute)?;
-                    neigh.confirmed = Some(moments.confirmed);
-                    neigh.used = Some(moments.used);
-                    neigh.updated = Some(moments.updated);
-                    neigh.refcnt = Some(moments.references);
+                    self.confirmed = Some(moments.confirmed);
+                    self.used = Some(moments.used);
+                    self.updated = Some(moments.updated);
+                    self.refcnt = Some(moments.references);
                 }
-                NDA_FLAGS_EXT => neigh.managed = Some(attribute.u32()? & NTF_EXT_MANAGED != 0),
-                _ => neigh.take(attribute)?,
+                NDA_FLAGS_EXT => self.managed = Some(attribute.u32()? & NTF_EXT_MANAGED != 0),
+                _ => self.take(attribute)?,
             }
         }
-        Ok(Some(neigh))
+        Ok(true)
     }
 
     fn key(&self) -> Option<Self::Key> {

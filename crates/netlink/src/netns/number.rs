@@ -72,13 +72,13 @@ impl Object for NamespaceNumber {
         Ok(())
     }
 
-    fn parse(body: &[u8]) -> Result<Option<Self>, Malformed> {
+    fn parse_into(&mut self, body: &[u8]) -> Result<bool, Malformed> {
         let (_, rest) = split::<HEADER_BYTES>("namespace header", 0, body)?;
-        let mut number = Self::default();
+        self.clear();
         for attribute in attributes(rest, HEADER_BYTES) {
-            number.take(attribute?)?;
+            self.take(attribute?)?;
         }
-        Ok(Some(number))
+        Ok(true)
     }
 
     fn key(&self) -> Option<i32> {

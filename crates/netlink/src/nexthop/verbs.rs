@@ -60,18 +60,16 @@ impl Object for Nexthop {
         Ok(())
     }
 
-    fn parse(body: &[u8]) -> Result<Option<Self>, Malformed> {
+    fn parse_into(&mut self, body: &[u8]) -> Result<bool, Malformed> {
         let (header, rest) = split::<HEADER_BYTES>("nexthop header", 0, body)?;
         let [family, scope, protocol, _, flags @ ..] = *header;
         let flags = RouteFlags(u32::from_ne_bytes(flags));
-        let mut nexthop = Self {
-            family: (family != AF_UNSPEC).then_some(family.into()),
-            scope: Some(scope.into()),
-            protocol: Some(protocol.into()),
-            flags: Some(flags),
-            onlink: flags.has(RouteFlags::ONLINK).then_some(true),
-            ..Self::default()
-        };
+        self.clear();
+        self.family = (family != AF_UNSPEC).then_some(family.into());
+        self.scope = Some(scope.into());
+        self.protocol = Some(protocol.into());
+        self.flags = Some(flags);
+        self.onlink = flags.has(RouteFlags::ONLINK).then_some(true);
         let mut encap = 0;
         for attribute in read_attributes(rest, HEADER_BYTES) {
             let attribute = attribute?;
@@ -79,13 +77,13 @@ impl Object for Nexthop {
                 NHA_ENCAP_TYPE => encap = u16::from_ne_bytes(attribute.array()?),
                 // As `ip(8)`: the usual type of a group is not told.
                 NHA_GROUP_TYPE if attribute.array() == Ok(GROUP_TYPE_USUAL) => {}
-                _ => nexthop.take(attribute)?,
+                _ => self.take(attribute)?,
             }
         }
-        if let Some(hidden) = &mut nexthop.encap {
+        if let Some(hidden) = &mut self.encap {
             hidden.resolve(encap)?;
         }
-        Ok(Some(nexthop))
+        Ok(true)
     }
 
     fn key(&self) -> Option<u32> {

@@ -108,72 +108,71 @@ impl Route {
         }
     }
 
-    /// Reads the body of a message about a route; `None` for a family other than IPv4 and IPv6.
+    /// Reads the body of a message about a route; false for a family other than IPv4 and IPv6.
     ///
     /// # Source
     /// `fib_dump_info`, net/ipv4/fib\_semantics.c; `rt6_fill_node`, net/ipv6/route.c.
-    pub(super) fn read(body: &[u8]) -> Result<Option<Self>, Malformed> {
+    #[inline]
+    pub(super) fn fill(&mut self, body: &[u8]) -> Result<bool, Malformed> {
+        self.clear();
         let (header, rest) = Header::split(body)?;
         if header.family != AF_INET && header.family != AF_INET6 {
-            return Ok(None);
+            return Ok(false);
         }
-        Self::filled(header, rest)
-    }
-
-    /// The route is made where it is returned to: it is not small, and a table has very many.
-    fn filled(header: Header, attributes: &[u8]) -> Result<Option<Self>, Malformed> {
         let family = Family::from(header.family);
         let flags = RouteFlags(header.flags & !RTM_F_CLONED);
-        let mut parsed = Ok(Some(Self {
-            kind: Some(header.kind.into()),
-            family: Some(family),
-            dst: Some(Prefix {
-                len: header.dst_len,
-                ..family.everything()
-            }),
-            tos: (header.tos != 0).then_some(header.tos),
-            table: Some(u32::from(header.table).into()),
-            protocol: Some(header.protocol.into()),
-            scope: Some(header.scope.into()),
-            flags: Some(flags),
-            onlink: flags.has(RouteFlags::ONLINK).then_some(true),
-            ..Self::default()
-        }));
-        if let Ok(Some(route)) = &mut parsed
-            && let Err(malformed) = route.fill(family, header, attributes)
-        {
-            parsed = Err(malformed);
-        }
-        parsed
-    }
-
-    #[inline]
-    fn fill(&mut self, family: Family, header: Header, attributes: &[u8]) -> Result<(), Malformed> {
+        self.kind = Some(header.kind.into());
+        self.family = Some(family);
+        self.tos = (header.tos != 0).then_some(header.tos);
+        self.protocol = Some(header.protocol.into());
+        self.scope = Some(header.scope.into());
+        self.flags = Some(flags);
+        self.onlink = flags.has(RouteFlags::ONLINK).then_some(true);
         let mut encap = 0;
-        for attribute in read_attributes(attributes, Header::BYTES) {
+        for attribute in read_attributes(rest, Header::BYTES) {
             let attribute = attribute?;
             match attribute.kind {
                 RTA_TABLE => self.table = Some(attribute.u32()?.into()),
-                RTA_DST => self.dst = Some(prefix(family, header.dst_len, attribute)?),
-                RTA_SRC => self.src = Some(prefix(family, header.src_len, attribute)?),
+                RTA_DST => read_prefix(&mut self.dst, family, header.dst_len, attribute)?,
+                RTA_SRC => read_prefix(&mut self.src, family, header.src_len, attribute)?,
                 RTA_ENCAP_TYPE => encap = u16::from_ne_bytes(attribute.array()?),
                 RTA_CACHEINFO => self.expires = expires(attribute)?,
                 _ => self.take(attribute)?,
             }
         }
+        if self.table.is_none() {
+            self.table = Some(u32::from(header.table).into());
+        }
+        if self.dst.is_none() {
+            self.dst = Some(Prefix {
+                len: header.dst_len,
+                ..family.everything()
+            });
+        }
         if let Some(hidden) = &mut self.encap {
             hidden.resolve(encap)?;
         }
-        Ok(())
+        Ok(true)
     }
 }
 
-fn prefix(family: Family, len: u8, attribute: Attribute<'_>) -> Result<Prefix, Malformed> {
-    let ip = match family {
-        Family::V4 => IpAddr::from(attribute.array::<4>()?),
-        _ => IpAddr::from(attribute.array::<16>()?),
-    };
-    Ok(Prefix { ip, len })
+/// Reads a network into its place; each family by itself, as one of either would be put together elsewhere and
+/// then moved.
+#[inline]
+fn read_prefix(
+    place: &mut Option<Prefix>,
+    family: Family,
+    len: u8,
+    attribute: Attribute<'_>,
+) -> Result<(), Malformed> {
+    if family == Family::V4 {
+        let ip = IpAddr::V4(attribute.array::<4>()?.into());
+        *place = Some(Prefix { ip, len });
+    } else {
+        let ip = IpAddr::V6(attribute.array::<16>()?.into());
+        *place = Some(Prefix { ip, len });
+    }
+    Ok(())
 }
 
 /// Seconds that are left, in `struct rta_cacheinfo` hundredths in the third place; 0 is for ever.

@@ -97,8 +97,9 @@ impl Object for Route {
         Ok(())
     }
 
-    fn parse(body: &[u8]) -> Result<Option<Self>, Malformed> {
-        Self::read(body)
+    #[inline]
+    fn parse_into(&mut self, body: &[u8]) -> Result<bool, Malformed> {
+        self.fill(body)
     }
 
     fn key(&self) -> Option<RouteKey> {

@@ -69,7 +69,7 @@ impl Object for Rule {
         Ok(())
     }
 
-    fn parse(body: &[u8]) -> Result<Option<Self>, Malformed> {
+    fn parse_into(&mut self, body: &[u8]) -> Result<bool, Malformed> {
         let (header, rest) = split::<HEADER_BYTES>("rule header", 0, body)?;
         let [
             family,
@@ -86,36 +86,34 @@ impl Object for Rule {
             f3,
         ] = *header;
         if family != AF_INET && family != AF_INET6 {
-            return Ok(None);
+            return Ok(false);
         }
         let flags = u32::from_ne_bytes([f0, f1, f2, f3]);
         let has = |flag| (flags & flag != 0).then_some(true);
-        let mut rule = Self {
-            family: Some(family.into()),
-            tos: (tos != 0).then_some(tos),
-            action: Some(action.into()),
-            not: has(FIB_RULE_INVERT),
-            unresolved: has(FIB_RULE_UNRESOLVED),
-            iif_detached: has(FIB_RULE_IIF_DETACHED),
-            oif_detached: has(FIB_RULE_OIF_DETACHED),
-            table: Some(u32::from(table).into()),
-            // Without the attribute the kernel means the first.
-            priority: Some(0),
-            ..Self::default()
-        };
+        self.clear();
+        self.family = Some(family.into());
+        self.tos = (tos != 0).then_some(tos);
+        self.action = Some(action.into());
+        self.not = has(FIB_RULE_INVERT);
+        self.unresolved = has(FIB_RULE_UNRESOLVED);
+        self.iif_detached = has(FIB_RULE_IIF_DETACHED);
+        self.oif_detached = has(FIB_RULE_OIF_DETACHED);
+        self.table = Some(u32::from(table).into());
+        // Without the attribute the kernel means the first.
+        self.priority = Some(0);
         for attribute in read_attributes(rest, HEADER_BYTES) {
             let attribute = attribute?;
             match attribute.kind {
-                FRA_DST => rule.dst = Some(prefix(dst_len, attribute)?),
-                FRA_SRC => rule.src = Some(prefix(src_len, attribute)?),
+                FRA_DST => self.dst = Some(prefix(dst_len, attribute)?),
+                FRA_SRC => self.src = Some(prefix(src_len, attribute)?),
                 // All bits: there is no such condition.
                 FRA_SUPPRESS_PREFIXLEN | FRA_SUPPRESS_IFGROUP if attribute.u32()? == u32::MAX => {}
-                _ => rule.take(attribute)?,
+                _ => self.take(attribute)?,
             }
         }
-        rule.table = rule.table.filter(|table| *table != RouteTable::Unspec);
-        rule.l3mdev = rule.l3mdev.filter(|l3mdev| *l3mdev);
-        Ok(Some(rule))
+        self.table = self.table.filter(|table| *table != RouteTable::Unspec);
+        self.l3mdev = self.l3mdev.filter(|l3mdev| *l3mdev);
+        Ok(true)
     }
 
     fn key(&self) -> Option<Vec<u8>> {

@@ -120,14 +120,15 @@ impl Object for Stats {
         Ok(())
     }
 
-    fn parse(body: &[u8]) -> Result<Option<Self>, Malformed> {
+    fn parse_into(&mut self, body: &[u8]) -> Result<bool, Malformed> {
         let (header, rest) = split::<HEADER_BYTES>("statistics header", 0, body)?;
         let [_, _, _, _, i0, i1, i2, i3, ..] = *header;
-        let mut stats = Self::new().dev(IfIndex(u32::from_ne_bytes([i0, i1, i2, i3])));
+        self.clear();
+        self.dev = Some(IfIndex(u32::from_ne_bytes([i0, i1, i2, i3])));
         for attribute in attributes(rest, HEADER_BYTES) {
-            stats.take(attribute?)?;
+            self.take(attribute?)?;
         }
-        Ok(Some(stats))
+        Ok(true)
     }
 
     fn key(&self) -> Option<IfIndex> {

@@ -15,6 +15,16 @@ pub trait Code<T> {
     /// [`Malformed`] when the payload is too short.
     fn take(attribute: Attribute<'_>) -> Result<T, Malformed>;
 
+    /// Reads the value into its place.
+    ///
+    /// # Errors
+    /// As [`take`](Self::take).
+    #[inline]
+    fn take_into(place: &mut Option<T>, attribute: Attribute<'_>) -> Result<(), Malformed> {
+        *place = Some(Self::take(attribute)?);
+        Ok(())
+    }
+
     /// Whether `value` is what is asked for.
     fn matches(value: &T, wanted: &T) -> bool;
 
@@ -34,6 +44,11 @@ pub trait Code<T> {
 pub trait Table: Default {
     /// The attributes, in the order of their fields.
     fn entries() -> &'static [Entry];
+
+    /// Becomes one of which nothing is given.
+    fn clear(&mut self) {
+        *self = Self::default();
+    }
 
     /// Adds the attributes that are given.
     fn put(&self, request: &mut Request);

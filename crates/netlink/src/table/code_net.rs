@@ -53,6 +53,16 @@ impl Code<IpAddr> for Native {
         }
     }
 
+    /// Each family by itself: an address of either one is put together elsewhere and then moved.
+    #[inline]
+    fn take_into(place: &mut Option<IpAddr>, attribute: Attribute<'_>) -> Result<(), Malformed> {
+        match attribute.bytes.len() {
+            ..16 => *place = Some(IpAddr::V4(attribute.array::<4>()?.into())),
+            _ => *place = Some(IpAddr::V6(attribute.array::<16>()?.into())),
+        }
+        Ok(())
+    }
+
     whole!(IpAddr);
 }
 

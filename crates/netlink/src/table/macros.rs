@@ -107,6 +107,13 @@ macro_rules! attributes {
                 }),*]
             }
 
+            /// Field by field: most are none already, and a value that is none need not be written.
+            #[inline]
+            fn clear(&mut self) {
+                $($(self.$hfield = None;)*)?
+                $(self.$field = None;)*
+            }
+
             #[allow(unused_variables, reason = "a table may be empty")]
             fn put(&self, request: &mut crate::codec::Request) {
                 $(if let Some(value) = &self.$field {
@@ -123,10 +130,8 @@ macro_rules! attributes {
             ) -> Result<(), crate::codec::Malformed> {
                 match attribute.kind {
                     $(crate::uapi::$id => {
-                        self.$field = Some(
-                            <crate::table::attributes!(@code $($code)?) as crate::table::Code<$type>>
-                                ::take(attribute)?
-                        );
+                        <crate::table::attributes!(@code $($code)?) as crate::table::Code<$type>>
+                            ::take_into(&mut self.$field, attribute)?;
                     })*
                     _ => {}
                 }

@@ -1,0 +1,67 @@
+//! How long after a burst of changes a watch knows all that is there.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use netlink::{Object, Route, RouteKey, Watch};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use tapline_lab::Host;
+
+use crate::ours::{self, Way};
+
+/// When the watch is read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Reader {
+    /// After the burst: all that did not fit into its buffer is lost.
+    Afterwards,
+    /// All the time, by a thread of its own.
+    Meanwhile,
+}
+
+const MOMENT: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 1_000_000,
+};
+
+/// Adds `count` routes in one batch, and returns the nanoseconds from its end until the watch has nothing more
+/// to tell; what it knows then is what a fresh list says.
+pub fn settle(host: &Host, count: u32, reader: Reader) -> f64 {
+    let way = Way::Gateway(host.interface().index);
+    let filter = Route::new().table(100.into());
+    let mut watch = host.run(|| Watch::open(filter.clone())).expect("a watch");
+    let mut netlink = host.netlink();
+    let is_over = AtomicBool::new(false);
+    let ended = std::thread::scope(|scope| {
+        let read = |watch: &mut Watch<Route>| {
+            loop {
+                let over = is_over.load(Ordering::Acquire);
+                while watch.next_event().expect("route events").is_some() {}
+                if over {
+                    return Instant::now();
+                }
+                poll(&mut [PollFd::new(&*watch, PollFlags::IN)], Some(&MOMENT)).expect("polled");
+            }
+        };
+        let meanwhile = (reader == Reader::Meanwhile).then(|| scope.spawn(|| read(&mut watch)));
+        ours::route_batch(&mut netlink, count, 100, way);
+        let begin = Instant::now();
+        is_over.store(true, Ordering::Release);
+        let end = match meanwhile {
+            Some(thread) => thread.join().expect("a reader"),
+            None => read(&mut watch),
+        };
+        end.duration_since(begin).as_nanos() as f64
+    });
+    let there = netlink.list(&filter).expect("routes").items;
+    let known: HashMap<RouteKey, &Route> = watch
+        .known()
+        .filter_map(|route| Some((route.key()?, route)))
+        .collect();
+    assert_eq!((known.len(), there.len()), (count as usize, count as usize));
+    for route in &there {
+        let key = route.key().expect("a destination");
+        assert_eq!(known.get(&key), Some(&route));
+    }
+    ended
+}
