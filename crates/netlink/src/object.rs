@@ -5,7 +5,7 @@ use std::hash::Hash;
 
 use crate::codec::{Malformed, Message, Refusal, Request};
 use crate::error::Subject;
-use crate::table::Entry;
+use crate::table::{Entry, Question};
 use crate::uapi::{NLM_F_ACK, NLM_F_APPEND, NLM_F_CREATE, NLM_F_DUMP, NLM_F_EXCL, NLM_F_REPLACE};
 
 /// What is to be done with an object.
@@ -161,6 +161,11 @@ pub trait Object: Clone + fmt::Debug + Default + PartialEq + Send + Sync + 'stat
 
     /// Whether each field given in `wanted` is the same here.
     fn matches(&self, wanted: &Self) -> bool;
+
+    /// What [`matches`](Self::matches) asks where this one is wanted, to be asked of many.
+    fn questions(&self) -> Vec<Question<Self>> {
+        vec![Self::matches]
+    }
 
     /// Whether `other` is the same in all that somebody configures: counters may differ.
     fn is_same(&self, other: &Self) -> bool {

@@ -10,7 +10,7 @@ use crate::codec::{Message, Refusal, Request, messages};
 use crate::error::{Cause, Step};
 use crate::transport::{KernelSocket, Protocols, Transport, Wait};
 use crate::uapi::{
-    NLM_F_ACK, NLM_F_DUMP, NLM_F_DUMP_INTR, NLMSG_DONE, NLMSG_ERROR, NLMSG_NOOP, NLMSG_OVERRUN,
+    NLM_F_ACK, NLM_F_DUMP, NLM_F_DUMP_INTR, NLMSG_DONE, NLMSG_ERROR, NLMSG_MIN_TYPE,
 };
 
 /// The kernel fills no more than this in a dump, whatever it is offered.
@@ -134,19 +134,23 @@ impl Socket {
                     consistency = Consistency::Interrupted;
                 }
                 match message.kind {
+                    // Objects first: there are very many of them.
+                    NLMSG_MIN_TYPE.. => {
+                        if taken.is_ok() {
+                            taken = take(message);
+                        }
+                        if ends_with_object {
+                            return taken.map(|()| consistency).map_err(Cause::Malformed);
+                        }
+                    }
                     NLMSG_ERROR | NLMSG_DONE => {
                         return match Refusal::parse(message)? {
                             Some(refusal) => Err(Cause::Refused(refusal)),
                             None => taken.map(|()| consistency).map_err(Cause::Malformed),
                         };
                     }
-                    NLMSG_NOOP | NLMSG_OVERRUN => {}
-                    _ => {
-                        taken = taken.and_then(|()| take(message));
-                        if ends_with_object {
-                            return taken.map(|()| consistency).map_err(Cause::Malformed);
-                        }
-                    }
+                    // NLMSG_NOOP, NLMSG_OVERRUN and what is reserved.
+                    _ => {}
                 }
             }
         }

@@ -5,30 +5,47 @@ use crate::error::{Cause, NetlinkError};
 use crate::handle::{Listing, Netlink};
 use crate::object::{Object, Verb, read};
 use crate::socket::Consistency;
-use crate::table::locate;
+use crate::table::{Question, locate};
 use crate::uapi::NLM_F_ECHO;
 
 /// Messages that may follow the one that makes an object.
 const MAX_FOLLOW_UPS: usize = 64;
 
-/// Hands each object that an answer speaks of and that is like `filter` to `take`; `object` is the place to
-/// read them into.
-#[inline]
-fn each_like<O: Object>(
-    message: Message<'_>,
-    object: &mut O,
-    filter: &O,
-    mut take: impl FnMut(&mut O),
-) -> Result<(), Malformed> {
-    // Lists of multicast groups are of the question's own type.
-    if message.kind != O::MESSAGES.new && message.kind != O::MESSAGES.get {
-        return Ok(());
-    }
-    object.parse_each(message.body, |object| {
-        if object.matches(filter) {
-            take(object);
+/// Reads the objects of a list that are like a filter.
+struct Reader<'f, O> {
+    filter: &'f O,
+    questions: Vec<Question<O>>,
+    /// Where each is read into, in place of the one before.
+    place: O,
+}
+
+impl<'f, O: Object> Reader<'f, O> {
+    fn new(filter: &'f O) -> Self {
+        Self {
+            filter,
+            questions: filter.questions(),
+            place: O::default(),
         }
-    })
+    }
+
+    /// Hands each object that an answer speaks of and that is like the filter to `take`.
+    #[inline]
+    fn read(
+        &mut self,
+        message: Message<'_>,
+        mut take: impl FnMut(&mut O),
+    ) -> Result<(), Malformed> {
+        // Lists of multicast groups are of the question's own type.
+        if message.kind != O::MESSAGES.new && message.kind != O::MESSAGES.get {
+            return Ok(());
+        }
+        self.place.parse_each(message.body, |object| {
+            let mut questions = self.questions.iter();
+            if questions.all(|is_so| is_so(object, self.filter)) {
+                take(object);
+            }
+        })
+    }
 }
 
 impl Netlink {
@@ -113,11 +130,9 @@ impl Netlink {
         let mut request = self.request();
         let listed = match filter.put(Verb::List, &mut request) {
             Ok(()) => {
-                let mut place = O::default();
+                let mut reader = Reader::new(filter);
                 self.socket.list(&mut request, |message, items| {
-                    each_like(message, &mut place, filter, |object| {
-                        items.push(std::mem::take(object));
-                    })
+                    reader.read(message, |object| items.push(std::mem::take(object)))
                 })
             }
             Err(unfit) => Err(Cause::Unfit(unfit)),
@@ -143,9 +158,9 @@ impl Netlink {
         let mut request = self.request();
         let listed = match filter.put(Verb::List, &mut request) {
             Ok(()) => {
-                let mut place = O::default();
+                let mut reader = Reader::new(filter);
                 self.socket.exchange(&mut request, |message| {
-                    each_like(message, &mut place, filter, |object| look(object))
+                    reader.read(message, |object| look(object))
                 })
             }
             Err(unfit) => Err(Cause::Unfit(unfit)),

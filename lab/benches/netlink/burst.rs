@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use netlink::{Object, Route, RouteKey, Watch};
+use netlink::{Netlink, Object, Route, RouteKey, Watch};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tapline_lab::Host;
 
@@ -32,26 +32,21 @@ pub fn settle(host: &Host, count: u32, reader: Reader) -> f64 {
     let mut watch = host.run(|| Watch::open(filter.clone())).expect("a watch");
     let mut netlink = host.netlink();
     let is_over = AtomicBool::new(false);
-    let ended = std::thread::scope(|scope| {
-        let read = |watch: &mut Watch<Route>| {
-            loop {
-                let over = is_over.load(Ordering::Acquire);
-                while watch.next_event().expect("route events").is_some() {}
-                if over {
-                    return Instant::now();
-                }
-                poll(&mut [PollFd::new(&*watch, PollFlags::IN)], Some(&MOMENT)).expect("polled");
-            }
+    let (begin, end) = std::thread::scope(|scope| {
+        let burst = |netlink: &mut Netlink| {
+            ours::route_batch(netlink, count, 100, way);
+            let end = Instant::now();
+            is_over.store(true, Ordering::Release);
+            end
         };
-        let meanwhile = (reader == Reader::Meanwhile).then(|| scope.spawn(|| read(&mut watch)));
-        ours::route_batch(&mut netlink, count, 100, way);
-        let begin = Instant::now();
-        is_over.store(true, Ordering::Release);
-        let end = match meanwhile {
-            Some(thread) => thread.join().expect("a reader"),
-            None => read(&mut watch),
-        };
-        end.duration_since(begin).as_nanos() as f64
+        if reader == Reader::Afterwards {
+            let begin = burst(&mut netlink);
+            (begin, settled(&mut watch, &is_over))
+        } else {
+            let burst = scope.spawn(|| burst(&mut netlink));
+            let end = settled(&mut watch, &is_over);
+            (burst.join().expect("a batch"), end)
+        }
     });
     let there = netlink.list(&filter).expect("routes").items;
     let known: HashMap<RouteKey, &Route> = watch
@@ -63,5 +58,17 @@ pub fn settle(host: &Host, count: u32, reader: Reader) -> f64 {
         let key = route.key().expect("a destination");
         assert_eq!(known.get(&key), Some(&route));
     }
-    ended
+    end.duration_since(begin).as_nanos() as f64
+}
+
+/// Reads until the burst is over and there is nothing more.
+fn settled(watch: &mut Watch<Route>, is_over: &AtomicBool) -> Instant {
+    loop {
+        let over = is_over.load(Ordering::Acquire);
+        while watch.next_event().expect("route events").is_some() {}
+        if over {
+            return Instant::now();
+        }
+        poll(&mut [PollFd::new(watch, PollFlags::IN)], Some(&MOMENT)).expect("polled");
+    }
 }

@@ -46,9 +46,8 @@ impl<'a> Iterator for Attributes<'a> {
     fn next(&mut self) -> Option<Self::Item> {
         let rest = self.bytes.get(self.next..)?;
         // Two loads of 16 bits, not four of 8: each attribute waits for the length of the one before.
-        let (length, more) = rest.split_first_chunk()?;
-        let (kind, _) = more.split_first_chunk()?;
-        let length = usize::from(u16::from_ne_bytes(*length));
+        let (halves, _) = rest.first_chunk::<HEADER_BYTES>()?.as_chunks::<2>();
+        let length = usize::from(u16::from_ne_bytes(halves[0]));
         let at = self.at + self.next;
         let Some(bytes) = rest.get(HEADER_BYTES..length) else {
             self.next = self.bytes.len();
@@ -61,7 +60,7 @@ impl<'a> Iterator for Attributes<'a> {
         };
         self.next += (length + 3) & !3;
         Some(Ok(Attribute {
-            kind: u16::from_ne_bytes(*kind) & !(NLA_F_NESTED | NLA_F_NET_BYTEORDER),
+            kind: u16::from_ne_bytes(halves[1]) & !(NLA_F_NESTED | NLA_F_NET_BYTEORDER),
             at: at + HEADER_BYTES,
             bytes,
         }))

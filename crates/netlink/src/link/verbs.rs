@@ -6,7 +6,7 @@ use crate::codec::{Malformed, Request};
 use crate::error::Subject;
 use crate::interface::{IfIndex, IfName};
 use crate::object::{Messages, Object, Unfit, Verb};
-use crate::table::{Entry, Table};
+use crate::table::{Entry, Question, Table};
 use crate::uapi::{
     AF_UNSPEC, IFLA_ALT_IFNAME, NLM_F_ACK, RTM_DELLINK, RTM_GETLINK, RTM_NEWLINK, RTNLGRP_LINK,
 };
@@ -81,6 +81,10 @@ impl Object for Link {
 
     fn matches(&self, wanted: &Self) -> bool {
         Table::matches(self, wanted)
+    }
+
+    fn questions(&self) -> Vec<Question<Self>> {
+        Table::questions(self)
     }
 
     fn is_same(&self, other: &Self) -> bool {

@@ -9,7 +9,7 @@ use crate::error::Subject;
 use crate::interface::IfIndex;
 use crate::object::{Messages, Object, Unfit, Verb};
 use crate::prefix::Family;
-use crate::table::{Entry, Table};
+use crate::table::{Entry, Question, Table};
 use crate::uapi::{RTM_DELMDB, RTM_GETMDB, RTM_NEWMDB, RTNLGRP_MDB};
 
 /// The last VLAN there is.
@@ -79,6 +79,10 @@ impl Object for Mdb {
 
     fn matches(&self, wanted: &Self) -> bool {
         Table::matches(self, wanted)
+    }
+
+    fn questions(&self) -> Vec<Question<Self>> {
+        Table::questions(self)
     }
 
     fn is_same(&self, other: &Self) -> bool {

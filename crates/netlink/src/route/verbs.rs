@@ -7,7 +7,7 @@ use crate::codec::{Malformed, Message, Refusal, Request};
 use crate::error::Subject;
 use crate::object::{Messages, Object, Unfit, Verb};
 use crate::prefix::{Family, Prefix};
-use crate::table::{Entry, Shape, Table};
+use crate::table::{Entry, Question, Shape, Table};
 use crate::uapi::{
     IFF_UP, RTA_DST, RTA_OIF, RTA_SRC, RTA_TABLE, RTM_DELADDR, RTM_DELLINK, RTM_DELNEXTHOP,
     RTM_DELROUTE, RTM_GETROUTE, RTM_NEWLINK, RTM_NEWROUTE, RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV4_ROUTE,
@@ -108,6 +108,10 @@ impl Object for Route {
 
     fn matches(&self, wanted: &Self) -> bool {
         Table::matches(self, wanted)
+    }
+
+    fn questions(&self) -> Vec<Question<Self>> {
+        Table::questions(self)
     }
 
     /// Time that passes is no difference.

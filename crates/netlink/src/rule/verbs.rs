@@ -8,7 +8,7 @@ use crate::error::Subject;
 use crate::object::{Messages, Object, Unfit, Verb};
 use crate::prefix::{Family, Prefix};
 use crate::route::RouteTable;
-use crate::table::{Code, Entry, Native, Shape, Table};
+use crate::table::{Code, Entry, Native, Question, Shape, Table};
 use crate::uapi::{
     AF_INET, AF_INET6, FIB_RULE_IIF_DETACHED, FIB_RULE_INVERT, FIB_RULE_OIF_DETACHED,
     FIB_RULE_UNRESOLVED, FRA_DST, FRA_SRC, FRA_SUPPRESS_IFGROUP, FRA_SUPPRESS_PREFIXLEN,
@@ -124,6 +124,10 @@ impl Object for Rule {
 
     fn matches(&self, wanted: &Self) -> bool {
         Table::matches(self, wanted)
+    }
+
+    fn questions(&self) -> Vec<Question<Self>> {
+        Table::questions(self)
     }
 
     fn is_same(&self, other: &Self) -> bool {

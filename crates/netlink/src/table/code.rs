@@ -28,6 +28,16 @@ pub trait Code<T> {
     /// Whether `value` is what is asked for.
     fn matches(value: &T, wanted: &T) -> bool;
 
+    /// Whether a field is what is asked for: any is where nothing is.
+    #[inline]
+    fn fits(value: Option<&T>, wanted: Option<&T>) -> bool {
+        match (value, wanted) {
+            (_, None) => true,
+            (None, Some(wanted)) => !Self::is_told(wanted),
+            (Some(value), Some(wanted)) => Self::matches(value, wanted),
+        }
+    }
+
     /// Makes `value` what `change` says.
     fn merge(value: &mut T, change: T);
 
@@ -39,6 +49,9 @@ pub trait Code<T> {
     /// Keeps those parts of `value` alone that `to` has.
     fn restrict(_value: &mut T, _to: &T) {}
 }
+
+/// Whether the first is in something what the second gives.
+pub type Question<T> = fn(&T, &T) -> bool;
 
 /// A set of attributes with a struct of its own.
 pub trait Table: Default {
@@ -61,6 +74,12 @@ pub trait Table: Default {
 
     /// Whether each attribute that is given in `wanted` is the same here.
     fn matches(&self, wanted: &Self) -> bool;
+
+    /// What [`matches`](Self::matches) asks for the sake of this one, to be asked of many: nothing of what it
+    /// does not give.
+    fn questions(&self) -> Vec<Question<Self>> {
+        vec![Self::matches]
+    }
 
     /// Takes over each attribute that is given in `change`.
     fn merge(&mut self, change: Self);

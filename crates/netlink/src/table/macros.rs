@@ -145,17 +145,33 @@ macro_rules! attributes {
                         return false;
                     }
                 )*)?
-                $(match (&self.$field, &wanted.$field) {
-                    (_, None) => {}
-                    (None, Some(wanted)) if
-                        !<crate::table::attributes!(@code $($code)?) as crate::table::Code<$type>>
-                            ::is_told(wanted) => {}
-                    (Some(value), Some(wanted)) if
-                        <crate::table::attributes!(@code $($code)?) as crate::table::Code<$type>>
-                            ::matches(value, wanted) => {}
-                    _ => return false,
-                })*
+                $(
+                    if !<crate::table::attributes!(@code $($code)?) as crate::table::Code<$type>>
+                        ::fits(self.$field.as_ref(), wanted.$field.as_ref())
+                    {
+                        return false;
+                    }
+                )*
                 true
+            }
+
+            #[allow(unused_mut, reason = "a table may be empty")]
+            fn questions(&self) -> Vec<crate::table::Question<Self>> {
+                let mut questions: Vec<crate::table::Question<Self>> = Vec::new();
+                $($(
+                    if self.$hfield.is_some() {
+                        questions.push(|it, wanted| it.$hfield == wanted.$hfield);
+                    }
+                )*)?
+                $(
+                    if self.$field.is_some() {
+                        questions.push(|it, wanted| {
+                            <crate::table::attributes!(@code $($code)?) as crate::table::Code<$type>>
+                                ::fits(it.$field.as_ref(), wanted.$field.as_ref())
+                        });
+                    }
+                )*
+                questions
             }
 
             #[allow(unused_variables, reason = "a table may be empty")]

@@ -20,7 +20,7 @@ mod word_net;
 pub(crate) use bits::bits;
 pub use bits::{Bits, Masked, Plain, PlainBe};
 pub(crate) use code::whole;
-pub use code::{Be, Boxed, Code, Flag, Listed, Native, Nested, Table};
+pub use code::{Be, Boxed, Code, Flag, Listed, Native, Nested, Question, Table};
 pub use entry::{Entry, Shape};
 pub(crate) use flag_set::flag_set;
 pub(crate) use macros::attributes;

@@ -10,6 +10,7 @@ constants! {
     NLMSG_ERROR: u16 = 2;
     NLMSG_DONE: u16 = 3;
     NLMSG_OVERRUN: u16 = 4;
+    NLMSG_MIN_TYPE: u16 = 16;
     NLM_F_REQUEST: u16 = 0x01;
     NLM_F_MULTI: u16 = 0x02;
     NLM_F_ACK: u16 = 0x04;
