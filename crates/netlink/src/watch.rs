@@ -170,6 +170,9 @@ impl<O: Object> Watch<O> {
         self.unsure = listing.interrupted;
         let mut missing = std::mem::take(&mut self.known);
         self.known.reserve(listing.items.len());
+        // At least so many are new.
+        let new = listing.items.len().saturating_sub(missing.len());
+        self.pending.reserve(new);
         for object in listing.items {
             let Some(key) = object.key() else { continue };
             match missing.remove(&key) {

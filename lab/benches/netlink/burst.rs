@@ -32,13 +32,13 @@ pub fn settle(host: &Host, count: u32, reader: Reader) -> f64 {
     let mut watch = host.run(|| Watch::open(filter.clone())).expect("a watch");
     let mut netlink = host.netlink();
     let is_over = AtomicBool::new(false);
+    let burst = |netlink: &mut Netlink| {
+        ours::route_batch(netlink, count, 100, way);
+        let end = Instant::now();
+        is_over.store(true, Ordering::Release);
+        end
+    };
     let (begin, end) = std::thread::scope(|scope| {
-        let burst = |netlink: &mut Netlink| {
-            ours::route_batch(netlink, count, 100, way);
-            let end = Instant::now();
-            is_over.store(true, Ordering::Release);
-            end
-        };
         if reader == Reader::Afterwards {
             let begin = burst(&mut netlink);
             (begin, settled(&mut watch, &is_over))

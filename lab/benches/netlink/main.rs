@@ -31,6 +31,8 @@ use tapline_lab::Net;
 
 const LINKS: u32 = 50;
 const BRIDGES: u32 = 10;
+/// Turns of the raw loop and tapline at links in a round.
+const TURNS: u32 = 10;
 const ROUTES: u32 = 100_000;
 const FEW: u32 = 100;
 const MANY_ROUTES: u32 = 1_000_000;
@@ -53,6 +55,7 @@ fn main() -> ExitCode {
     for number in 1..=options.rounds {
         eprintln!("bench: round {number} of {}", options.rounds);
         links(&peers, &mut table);
+        turns(&peers, &mut table);
         inserts(&peers, &mut table);
         dumps(&peers, &mut table);
         deletes(&peers, &mut table);
@@ -122,6 +125,28 @@ fn links(peers: &Peers, table: &mut Table) {
                 "tapline",
                 ours::bridges(&mut netlink, BRIDGES) / 1e3,
             );
+            ours::delete_group(&mut netlink);
+        }
+    }
+}
+
+/// The same without the others: the first two are so near each other that what stands between their turns shows.
+fn turns(peers: &Peers, table: &mut Table) {
+    let [host, _there] = Net::new().pair();
+    let mut netlink = host.netlink();
+    let rows = ["create a link, by turns, us", "up a link, by turns, us"];
+    for turn in 0..TURNS {
+        for place in 0..2 {
+            // Each goes first as often as the other.
+            let (method, figures) = if turn % 2 == place {
+                let figures = peers.run(&host, "raw", "links", LINKS);
+                ("raw", figures.into_iter().map(|(_, ns)| ns).collect())
+            } else {
+                ("tapline", ours::links(&mut netlink, LINKS).to_vec())
+            };
+            for (row, ns) in rows.into_iter().zip::<Vec<f64>>(figures) {
+                table.add(row, method, ns / 1e3);
+            }
             ours::delete_group(&mut netlink);
         }
     }
