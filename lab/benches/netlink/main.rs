@@ -77,13 +77,7 @@ fn main() -> ExitCode {
 fn links(peers: &Peers, table: &mut Table) {
     let [host, _there] = Net::new().pair();
     let mut netlink = host.netlink();
-    for method in [
-        "raw",
-        "libnl",
-        "rtnetlink, awaited",
-        "popen",
-        "system",
-    ] {
+    for method in ["raw", "libnl", "rtnetlink, awaited", "popen", "system"] {
         for (what, ns) in peers.run(&host, method, "links", LINKS) {
             table.add(&format!("{what} a link, us"), method, ns / 1e3);
         }

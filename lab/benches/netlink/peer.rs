@@ -79,7 +79,13 @@ fn rtnetlink() -> Result<PathBuf, String> {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("rtnetlink");
     eprintln!("bench: building rtnetlink");
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.args(["build", "--release", "--locked", "--quiet", "--manifest-path"]);
+    command.args([
+        "build",
+        "--release",
+        "--locked",
+        "--quiet",
+        "--manifest-path",
+    ]);
     command.arg(package.join("Cargo.toml"));
     command.arg("--target-dir").arg(&target);
     let output = command.output().map_err(|error| error.to_string())?;
