@@ -111,9 +111,11 @@ impl Socket {
         while strays < MAX_STRAYS {
             let bytes = match self.datagram(Wait::Answer) {
                 Ok(Datagram::Whole(bytes)) => bytes,
-                // The kernel goes on with a dump whatever became of its parts, until the last is read.
-                Ok(Datagram::Cut) if is_dump => {
+                // What ends the answer is still to come: the last part of a list, which goes on whatever became of
+                // the others, or the acknowledgement.
+                Ok(Datagram::Cut) if !ends_with_object => {
                     consistency = Consistency::Cut;
+                    strays += 1;
                     continue;
                 }
                 Ok(Datagram::Cut) => return Ok(Consistency::Cut),
