@@ -170,7 +170,8 @@ impl Batch<'_> {
             return self;
         }
         let undoes = self.on_error == OnError::Undo;
-        let takes_more = object.has_follow_up(verb) || object.is_said_whole(verb);
+        let is_apart = verb == Verb::Add && object.is_made_apart();
+        let takes_more = is_apart || object.has_follow_up(verb) || object.is_said_whole(verb);
         if takes_more || (undoes && verb != Verb::Add) {
             self.put_alone(item, verb, object);
             return self;
