@@ -21,4 +21,5 @@ pub mod ring_buffer;
 pub mod slice;
 pub mod socket;
 pub mod timestamp;
+pub mod tun;
 pub mod xdp;

@@ -10,13 +10,16 @@
 
 use std::ffi::OsStr;
 use std::fs::File;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{fmt, io, thread};
 
+use rustix::net::sockopt::socket_type;
 use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space, unshare_unsafe};
+
+use crate::socket::check;
 
 /// A network namespace, alive as long as this value or anything inside.
 #[derive(Debug)]
@@ -49,6 +52,8 @@ pub enum Step {
     Identify,
     /// Holding it for a child process.
     Share,
+    /// Asking which one a socket belongs to.
+    OfSocket,
 }
 
 /// Why a namespace was not made, found or entered.
@@ -117,6 +122,30 @@ impl NetNamespace {
             }),
             Err(source) => Err(NamespaceError::new(Step::Open(path.into()), source)),
         }
+    }
+
+    /// The namespace that `socket` belongs to, whichever thread asks.
+    ///
+    /// # Errors
+    /// `Step::OfSocket` with EPERM without the privilege, ENOTSOCK when it is no socket.
+    /// # Privileges
+    /// `CAP_NET_ADMIN` in the user namespace that owns it.
+    /// # Kernel
+    /// Linux 4.10.
+    /// # Source
+    /// `sock_ioctl`, net/socket.c.
+    #[doc(alias = "SIOCGSKNS")]
+    pub fn of_socket(socket: BorrowedFd<'_>) -> Result<Self, NamespaceError> {
+        let failed = |source: io::Error| NamespaceError::new(Step::OfSocket, source);
+        // Of anything but a socket the request might mean something else.
+        socket_type(socket).map_err(|errno| failed(errno.into()))?;
+        // SAFETY: the argument is a plain number, and sockets take none.
+        let number = unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCGSKNS as _, 0) };
+        let number = check(number).map_err(failed)?;
+        // SAFETY: the kernel answers a socket with a descriptor that it has just opened for the caller, and
+        // nothing else knows it.
+        let descriptor = unsafe { OwnedFd::from_raw_fd(number) };
+        Ok(Self { descriptor })
     }
 
     /// Which namespace this is.
@@ -218,6 +247,7 @@ impl fmt::Display for NamespaceError {
             Step::Enter => f.write_str("cannot enter the network namespace"),
             Step::Identify => f.write_str("cannot identify the network namespace"),
             Step::Share => f.write_str("cannot hold the network namespace for a child"),
+            Step::OfSocket => f.write_str("cannot find the network namespace of a socket"),
         }
     }
 }

@@ -75,6 +75,7 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Rule(args) => net::run(net::Noun::Rule, &args),
         Command::Neigh(args) => net::run(net::Noun::Neigh, &args),
         Command::Fdb(args) => net::run(net::Noun::Fdb, &args),
+        Command::Tuntap(args) => net::run(net::Noun::Tuntap, &args),
         Command::Batch(args) => net::batch(&args),
         Command::Monitor(args) => net::monitor(&args),
         Command::Explain(args) => net::explain(&args),

@@ -124,8 +124,10 @@ pub enum Step {
     Send,
     /// recvfrom(2); `TimedOut` when the kernel owed an answer for too long.
     Receive,
-    /// ioctl(2), `SIOCETHTOOL`.
+    /// ioctl(2), `SIOCETHTOOL` or those of the tun driver.
     Ioctl,
+    /// open(2) of `/dev/net/tun`.
+    Device,
 }
 
 /// What stood in the way.

@@ -65,6 +65,12 @@ impl IfName {
         self.0.split(|byte| *byte == 0).next().unwrap_or_default()
     }
 
+    /// The name that the kernel has put into an `ifr_name`.
+    pub(crate) fn of_padded(mut name: [u8; 16]) -> Self {
+        name[15] = 0;
+        Self(name)
+    }
+
     /// The name as `ifr_name`: filled up with NULs, at least one.
     pub(crate) fn padded(&self) -> [u8; 16] {
         self.0

@@ -31,6 +31,7 @@
 #![forbid(unsafe_code)]
 
 mod addr;
+mod apart;
 mod batch;
 pub mod codec;
 mod error;

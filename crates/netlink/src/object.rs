@@ -4,7 +4,7 @@ use std::fmt;
 use std::hash::Hash;
 
 use crate::codec::{Malformed, Message, Refusal, Request};
-use crate::error::Subject;
+use crate::error::{Cause, Subject};
 use crate::table::{Entry, Question};
 use crate::uapi::{NLM_F_ACK, NLM_F_APPEND, NLM_F_CREATE, NLM_F_DUMP, NLM_F_EXCL, NLM_F_REPLACE};
 
@@ -221,6 +221,24 @@ pub trait Object: Clone + fmt::Debug + Default + PartialEq + Send + Sync + 'stat
 
     /// The path of an attribute that cannot be as it is, for when the kernel refuses and points nowhere.
     fn suspect(&self) -> Option<String> {
+        None
+    }
+
+    /// Whether the kernel takes no message that makes it: [`make_apart`](Self::make_apart) does.
+    fn is_made_apart(&self) -> bool {
+        false
+    }
+
+    /// Makes it in the namespace of the calling thread, without a message, and returns what says which it is.
+    ///
+    /// # Errors
+    /// [`Cause::System`] with the step that failed, [`Cause::Unfit`].
+    fn make_apart(&self) -> Result<Self, Cause> {
+        Ok(self.clone())
+    }
+
+    /// What has to be set of it when it has been made like that, as `made`; `None` when that is all.
+    fn beside(&self, _made: &Self) -> Option<Self> {
         None
     }
 

@@ -3,6 +3,7 @@
 use std::io;
 use std::os::fd::BorrowedFd;
 
+use abi::namespace::{NamespaceError, NetNamespace};
 use rustix::io::Errno;
 
 use crate::codec::Malformed;
@@ -51,7 +52,7 @@ impl Socket {
     /// Opens a socket for requests, in the namespace of the calling thread. Without a protocol it
     /// is that of links, addresses and routes.
     pub(crate) fn open(protocol: Protocols) -> Result<Self, Cause> {
-        KernelSocket::open(protocol).map(|socket| Self::over(Box::new(socket)))
+        KernelSocket::of(protocol).map(|socket| Self::over(Box::new(socket)))
     }
 
     /// Opens a socket that receives the notifications of `groups` (`RTNLGRP_…`).
@@ -74,6 +75,11 @@ impl Socket {
 
     pub(crate) fn reply_capacity(&self) -> usize {
         self.transport.reply_capacity()
+    }
+
+    /// As [`Transport::namespace`].
+    pub(crate) fn namespace(&self) -> Option<Result<NetNamespace, NamespaceError>> {
+        self.transport.namespace()
     }
 
     /// The number for the next request.
@@ -111,9 +117,11 @@ impl Socket {
         while strays < MAX_STRAYS {
             let bytes = match self.datagram(Wait::Answer) {
                 Ok(Datagram::Whole(bytes)) => bytes,
-                // The kernel goes on with a dump whatever became of its parts, until the last is read.
-                Ok(Datagram::Cut) if is_dump => {
+                // What ends the answer is still to come: the last part of a list, which goes on whatever became of
+                // the others, or the acknowledgement.
+                Ok(Datagram::Cut) if !ends_with_object => {
                     consistency = Consistency::Cut;
+                    strays += 1;
                     continue;
                 }
                 Ok(Datagram::Cut) => return Ok(Consistency::Cut),

@@ -181,7 +181,8 @@ impl Netlink {
     }
 
     fn change_to<O: Object>(&mut self, verb: Verb, object: &O) -> Result<(), NetlinkError> {
-        if object.has_follow_up(verb) {
+        let is_apart = verb == Verb::Add && object.is_made_apart();
+        if is_apart || object.has_follow_up(verb) {
             return self.make(verb, object).map(|_| ());
         }
         let mut request = self.request();
@@ -194,6 +195,12 @@ impl Netlink {
 
     /// Makes or changes an object, follows up, and returns it as it was after the first message.
     fn make<O: Object>(&mut self, verb: Verb, object: &O) -> Result<O, NetlinkError> {
+        if verb == Verb::Add
+            && object.is_made_apart()
+            && let Some(namespace) = self.socket.namespace()
+        {
+            return self.make_apart(object, namespace);
+        }
         let mut request = self.request();
         let made = match object.put(verb, &mut request) {
             Ok(()) => {
@@ -254,7 +261,7 @@ impl Netlink {
     }
 
     #[cold]
-    fn failed<O: Object>(verb: Verb, object: &O, cause: Cause) -> NetlinkError {
+    pub(crate) fn failed<O: Object>(verb: Verb, object: &O, cause: Cause) -> NetlinkError {
         NetlinkError {
             action: verb.into(),
             subject: object.subject(),

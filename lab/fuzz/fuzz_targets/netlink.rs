@@ -1,6 +1,7 @@
 #![no_main]
 
 use netlink::codec::{Attributes, attributes, messages};
+use netlink::explain::{Explanation, explain};
 use netlink::{
     Addr, Fdb, Link, Mdb, NamespaceNumber, Neigh, Nexthop, Object, PortVlan, Refusal, Route, Rule,
     Stats,
@@ -22,7 +23,23 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
         let _ = Refusal::parse(message);
         walk(attributes(message.body, 0), 4);
     }
+    tell(bytes);
 });
+
+/// Puts the bytes into words: each line speaks of bytes that are there, and their number is bounded by theirs.
+fn tell(bytes: &[u8]) {
+    let mut explanation = Explanation::default();
+    let told = explain(bytes, &mut explanation);
+    for line in &explanation.lines {
+        assert!(line.at + line.bytes <= bytes.len());
+        assert!(!line.to_string().is_empty());
+    }
+    if let Err(malformed) = told {
+        assert!(malformed.at <= bytes.len());
+    }
+    // A header each 4 bytes, at each of the levels that are followed.
+    assert!(explanation.lines.len() <= 16 * (bytes.len() / 4 + 1));
+}
 
 /// Reads every attribute as everything it may be, down to `depth`.
 fn walk(found: Attributes<'_>, depth: u32) {

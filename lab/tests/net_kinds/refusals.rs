@@ -1,6 +1,6 @@
 //! What the kernel refuses is told in its words, with the attribute that it points to.
 
-use netlink::{Bond, BondMode, Link, LinkKind, Tun, Veth, Vlan, Vrf, Vxlan};
+use netlink::{Bond, BondMode, Link, LinkKind, Tun, TunMode, Veth, Vlan, Vrf, Vxlan};
 use tapline_lab::Host;
 
 use crate::compare::{host, name};
@@ -62,6 +62,13 @@ fn what_cannot_be_said_is_not_sent() {
     }
     let host = host();
     assert_eq!(refused(&host, false, Tun::new()), "cannot add link new0");
+    let gone = Tun::new().mode(TunMode::Tap).persist(false);
+    assert_eq!(refused(&host, false, gone), "cannot add link new0");
+    // The driver would pass over it.
+    assert_eq!(
+        refused(&host, true, Tun::new().mode(TunMode::Tap)),
+        "cannot add link new0"
+    );
     let peer = Link::named(name("far0"))
         .up(true)
         .in_namespace(host.namespace());

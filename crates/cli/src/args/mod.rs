@@ -84,6 +84,9 @@ pub enum Command {
     /// Forwarding entries of bridges and VXLANs, as 'bridge fdb' has them
     Fdb(Box<NetArgs>),
 
+    /// Tun and tap: links whose packets a program reads and writes, as 'ip tuntap' has them
+    Tuntap(Box<NetArgs>),
+
     Batch(BatchArgs),
 
     Monitor(MonitorArgs),

@@ -11,6 +11,7 @@ use serde_json::Value;
 use super::job::{Stack, carry_out, read};
 use super::names::Names;
 use super::spelled::{Extent, Spelled};
+use super::tuntap::Tuntap;
 use crate::args::NetArgs;
 use crate::failure::{Exit, Failure};
 
@@ -63,10 +64,11 @@ pub enum Noun {
     Rule,
     Neigh,
     Fdb,
+    Tuntap,
 }
 
 /// Nouns as they are typed, and what they mean.
-const NOUNS: [(&str, Noun); 9] = [
+const NOUNS: [(&str, Noun); 10] = [
     ("link", Noun::Link),
     ("addr", Noun::Addr),
     ("address", Noun::Addr),
@@ -76,6 +78,7 @@ const NOUNS: [(&str, Noun); 9] = [
     ("neigh", Noun::Neigh),
     ("neighbour", Noun::Neigh),
     ("fdb", Noun::Fdb),
+    ("tuntap", Noun::Tuntap),
 ];
 
 impl Noun {
@@ -85,7 +88,7 @@ impl Noun {
         NOUNS.iter().find(fits).map(|(_, noun)| *noun)
     }
 
-    /// All of them.
+    /// Those of which each has objects of its own.
     pub fn all() -> impl Iterator<Item = Self> {
         [
             Self::Link,
@@ -108,6 +111,7 @@ impl Noun {
             Self::Rule => &Of::<Rule>(PhantomData),
             Self::Neigh => &Of::<Neigh>(PhantomData),
             Self::Fdb => &Of::<Fdb>(PhantomData),
+            Self::Tuntap => &Tuntap,
         }
     }
 }

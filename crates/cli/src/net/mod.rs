@@ -15,6 +15,7 @@ mod nexthop;
 mod route;
 mod rule;
 mod spelled;
+mod tuntap;
 mod verb;
 
 pub use batch::run as batch;

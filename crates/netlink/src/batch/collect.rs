@@ -170,7 +170,8 @@ impl Batch<'_> {
             return self;
         }
         let undoes = self.on_error == OnError::Undo;
-        let takes_more = object.has_follow_up(verb) || object.is_said_whole(verb);
+        let is_apart = verb == Verb::Add && object.is_made_apart();
+        let takes_more = is_apart || object.has_follow_up(verb) || object.is_said_whole(verb);
         if takes_more || (undoes && verb != Verb::Add) {
             self.put_alone(item, verb, object);
             return self;
@@ -260,7 +261,7 @@ impl Batch<'_> {
         let first = last.wrapping_sub(count as u32 - 1);
         let mut failed = Vec::new();
         if let Err(cause) = self.netlink.socket.send(self.requests.bytes()) {
-            self.fail_all(&cause, &mut failed);
+            self.fail(count, &cause, &mut failed);
             return failed;
         }
         let mut wait = Wait::Answer;
@@ -281,24 +282,27 @@ impl Batch<'_> {
                     .map(|(at, it)| (at, self.refused(at, it))),
             );
             match received {
-                Ok(true) if ended => return failed,
+                Ok(true) if ended && wait == Wait::Answer => return failed,
+                // Any item before the last may have been refused.
+                Ok(true) if ended => break,
                 Ok(true) => {}
                 // Answers were lost; what is there is read, and nothing is waited for.
                 Err(ref cause) if wait == Wait::Answer && cause.is_overrun() => wait = Wait::No,
                 Ok(false) => break,
                 Err(cause) => {
-                    self.fail_all(&cause, &mut failed);
+                    self.fail(count, &cause, &mut failed);
                     return failed;
                 }
             }
         }
-        self.fail_all(&Cause::Unanswered, &mut failed);
+        let unknown = if ended { count - 1 } else { count };
+        self.fail(unknown, &Cause::Unanswered, &mut failed);
         failed
     }
 
-    /// Says of each item that has no refusal that its answer is lost.
-    fn fail_all(&self, cause: &Cause, failed: &mut Vec<(usize, NetlinkError)>) {
-        for (at, item) in self.chunk.iter().enumerate() {
+    /// Says of each of the first `count` items that has no refusal that its answer is lost.
+    fn fail(&self, count: usize, cause: &Cause, failed: &mut Vec<(usize, NetlinkError)>) {
+        for (at, item) in self.chunk.iter().enumerate().take(count) {
             if failed.iter().all(|(failed, _)| *failed != at) {
                 let subject = (item.about.subject)(self.body(at));
                 failed.push((at, failure(item.verb, subject, cause.again())));

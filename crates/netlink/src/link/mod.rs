@@ -1,6 +1,7 @@
 //! Links: what they are, and how they are spoken of.
 
 mod af_spec;
+mod device;
 mod flags;
 mod follow;
 mod hardware;

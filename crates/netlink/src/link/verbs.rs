@@ -3,7 +3,7 @@
 use super::header::Header;
 use super::{Link, LinkKind};
 use crate::codec::{Malformed, Request};
-use crate::error::Subject;
+use crate::error::{Cause, Subject};
 use crate::interface::{IfIndex, IfName};
 use crate::object::{Messages, Object, Unfit, Verb};
 use crate::table::{Entry, Question, Table};
@@ -145,6 +145,19 @@ impl Object for Link {
 
     fn follow_up(&self, verb: Verb, made: &Self, step: usize, request: &mut Request) -> bool {
         self.put_more(verb, made, step, request)
+    }
+
+    fn is_made_apart(&self) -> bool {
+        self.tun().is_some()
+    }
+
+    fn make_apart(&self) -> Result<Self, Cause> {
+        self.tun()
+            .map_or_else(|| Ok(self.clone()), |tun| self.make_tun(tun))
+    }
+
+    fn beside(&self, made: &Self) -> Option<Self> {
+        self.beside_tun(made)
     }
 
     fn suspect(&self) -> Option<String> {

@@ -107,7 +107,8 @@ pub struct Native;
 #[derive(Clone, Copy, Debug)]
 pub struct Be;
 
-/// `true` is an attribute without a payload, `false` is none.
+/// `true` is an attribute without a payload, `false` is none. Some are told with a payload: a byte that is 0
+/// is `false`.
 #[derive(Clone, Copy, Debug)]
 pub struct Flag;
 
@@ -198,8 +199,8 @@ impl Code<bool> for Flag {
         }
     }
 
-    fn take(_: Attribute<'_>) -> Result<bool, Malformed> {
-        Ok(true)
+    fn take(attribute: Attribute<'_>) -> Result<bool, Malformed> {
+        Ok(attribute.bytes.first().is_none_or(|byte| *byte != 0))
     }
 
     fn is_told(value: &bool) -> bool {

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::os::fd::BorrowedFd;
 
+use abi::namespace::{NamespaceError, NetNamespace};
 use rustix::io::Errno;
 
 use super::{Transport, Wait};
@@ -93,6 +94,10 @@ impl<T: Transport> Transport for Faulty<T> {
 
     fn descriptor(&self) -> BorrowedFd<'_> {
         self.inner.descriptor()
+    }
+
+    fn namespace(&self) -> Option<Result<NetNamespace, NamespaceError>> {
+        self.inner.namespace()
     }
 }
 

@@ -4,6 +4,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
+use abi::namespace::{NamespaceError, NetNamespace};
 use abi::socket::set_option;
 use rustix::io::{Errno, retry_on_intr};
 use rustix::net::netlink::SocketAddrNetlink;
@@ -17,7 +18,7 @@ use rustix::net::{
 };
 
 use super::{Transport, Wait};
-use crate::error::{Cause, Step};
+use crate::error::{Action, Cause, NetlinkError, Step, Subject};
 use crate::uapi::{
     NETLINK_ADD_MEMBERSHIP, NETLINK_CAP_ACK, NETLINK_EXT_ACK, NETLINK_GET_STRICT_CHK, SOL_NETLINK,
 };
@@ -32,15 +33,37 @@ const MAX_FOREIGN: usize = 1024;
 /// A netlink protocol; without one it is that of links, addresses and routes.
 pub(crate) type Protocols = Option<Protocol>;
 
+/// A netlink socket of the running kernel, for links, addresses, routes and all that belongs to them.
+///
+/// [`Netlink::open`](crate::Netlink::open) makes one by itself; it is for what stands in between, such as a
+/// [`Recorder`](super::Recorder). It belongs to the namespace of the thread that opened it.
 #[derive(Debug)]
-pub(crate) struct KernelSocket {
+pub struct KernelSocket {
     descriptor: OwnedFd,
     buffer_bytes: usize,
 }
 
 impl KernelSocket {
-    /// Opens a socket for requests, in the namespace of the calling thread.
-    pub(crate) fn open(protocol: Protocols) -> Result<Self, Cause> {
+    /// Opens a socket for requests.
+    ///
+    /// # Errors
+    /// As [`Netlink::open`](crate::Netlink::open).
+    pub fn open() -> Result<Self, NetlinkError> {
+        Self::of(None).map_err(NetlinkError::about(Action::Open, Subject::Socket))
+    }
+
+    /// Opens a socket that receives the notifications of `groups`
+    /// ([`Object::GROUPS`](crate::Object::GROUPS)), of which some 250 fit unread.
+    ///
+    /// # Errors
+    /// `Cause::System` with the step that failed.
+    pub fn listen(groups: &[u32]) -> Result<Self, NetlinkError> {
+        let about = NetlinkError::about(Action::Open, Subject::Socket);
+        Self::subscribe(groups, None).map_err(about)
+    }
+
+    /// Opens a socket for requests of a protocol.
+    pub(crate) fn of(protocol: Protocols) -> Result<Self, Cause> {
         let socket = Self::bound(protocol)?;
         for option in [NETLINK_EXT_ACK, NETLINK_CAP_ACK, NETLINK_GET_STRICT_CHK] {
             socket.set(option, 1)?;
@@ -122,5 +145,9 @@ impl Transport for KernelSocket {
 
     fn descriptor(&self) -> BorrowedFd<'_> {
         self.descriptor.as_fd()
+    }
+
+    fn namespace(&self) -> Option<Result<NetNamespace, NamespaceError>> {
+        Some(NetNamespace::of_socket(self.descriptor.as_fd()))
     }
 }

@@ -7,11 +7,14 @@ mod record;
 
 pub use fake::{FakeKernel, FakeSocket, Kept};
 pub use fault::{Fault, Faulty};
-pub(crate) use kernel::{KernelSocket, Protocols};
+pub use kernel::KernelSocket;
+pub(crate) use kernel::Protocols;
 pub use record::{Player, Recorder, Spoken, Tape};
 
 use std::os::fd::BorrowedFd;
 use std::{fmt, io};
+
+use abi::namespace::{NamespaceError, NetNamespace};
 
 /// Carries messages to a kernel, and its answers and notifications back.
 ///
@@ -37,6 +40,15 @@ pub trait Transport: fmt::Debug + Send + Sync {
 
     /// A descriptor that is readable when there is a datagram.
     fn descriptor(&self) -> BorrowedFd<'_>;
+
+    /// The namespace of the kernel, where links may be made without a message; `None` for what stands in, which
+    /// takes messages for all.
+    ///
+    /// # Errors
+    /// [`NamespaceError`] when it cannot be found.
+    fn namespace(&self) -> Option<Result<NetNamespace, NamespaceError>> {
+        None
+    }
 }
 
 /// Whether to wait for a datagram that is not there yet.

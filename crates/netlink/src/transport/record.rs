@@ -5,6 +5,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use abi::namespace::{NamespaceError, NetNamespace};
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
@@ -80,6 +81,10 @@ impl<T: Transport> Transport for Recorder<T> {
 
     fn descriptor(&self) -> BorrowedFd<'_> {
         self.inner.descriptor()
+    }
+
+    fn namespace(&self) -> Option<Result<NetNamespace, NamespaceError>> {
+        self.inner.namespace()
     }
 }
 

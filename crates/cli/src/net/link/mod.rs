@@ -1,6 +1,7 @@
 //! Links, in the words of ip-link(8).
 
 mod json;
+mod owner;
 mod read;
 mod text;
 mod words;

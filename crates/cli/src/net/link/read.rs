@@ -8,6 +8,7 @@ use abi::namespace::NetNamespace;
 use netlink::table::{BadWord, Table, Word, Words};
 use netlink::{IfIndex, IfName, Link, LinkKind, PortKind, Verb, Veth};
 
+use super::owner::owner;
 use super::words::group;
 use crate::net::spelled::{NO_LINK, unknown};
 
@@ -24,6 +25,9 @@ pub fn link(verb: Verb, words: &mut Words<'_>) -> Result<Link, BadWord> {
 
 /// Reads the field that `word` begins; false when it begins none.
 fn known(link: &mut Link, verb: Verb, word: &str, words: &mut Words<'_>) -> Result<bool, BadWord> {
+    if owner(link, word, words)? {
+        return Ok(true);
+    }
     match word {
         // Behind the kind of a link that has its name it is the one below.
         "dev"

@@ -1,0 +1,95 @@
+//! Conversations with the kernel, kept and played again with faults.
+
+use std::iter::repeat_n;
+
+use netlink::Netlink;
+use netlink::transport::{Fault, Faulty, KernelSocket, Player, Recorder, Spoken, Tape};
+use rustix::io::Errno;
+use tapline_lab::Host;
+
+/// A handle on `host`, and what is said by it.
+#[track_caller]
+pub fn listened(host: &Host) -> (Netlink, Tape) {
+    let socket = host.run(KernelSocket::open).expect("a socket");
+    let (recorder, tape) = Recorder::new(socket);
+    (Netlink::over(recorder), tape)
+}
+
+/// Does `talk` with a fresh handle, and returns what was said, too.
+#[track_caller]
+pub fn record<T>(host: &Host, talk: impl FnOnce(&mut Netlink) -> T) -> (T, Vec<Spoken>) {
+    let (mut netlink, tape) = listened(host);
+    let done = talk(&mut netlink);
+    (done, tape.spoken())
+}
+
+/// A kernel that says what was said, and to whom `faults` happen.
+pub fn play(spoken: &[Spoken], faults: Vec<Fault>) -> Faulty<Player> {
+    let player = Player::new(spoken.iter().cloned()).expect("a descriptor");
+    Faulty::new(player, faults)
+}
+
+/// `fault` at one place.
+pub fn at(place: usize, fault: Fault) -> Vec<Fault> {
+    repeat_n(Fault::None, place).chain([fault]).collect()
+}
+
+/// Datagrams that the kernel sent.
+pub fn answers(spoken: &[Spoken]) -> usize {
+    let received = spoken.iter();
+    received
+        .filter(|spoken| matches!(spoken, Spoken::Received(_)))
+        .count()
+}
+
+/// The same, said `times` after `before` other requests.
+pub fn again(spoken: &[Spoken], before: u32, times: u32) -> Vec<Spoken> {
+    let requests = spoken.iter();
+    let requests = requests.filter(|spoken| matches!(spoken, Spoken::Sent(_)));
+    let requests = requests.count() as u32;
+    let copies = (0..times).flat_map(|time| {
+        let by = before + time * requests;
+        spoken.iter().map(move |spoken| later(spoken, by))
+    });
+    copies.collect()
+}
+
+/// As if all answers of another conversation came before the answers of this one.
+pub fn with_strays(spoken: &[Spoken]) -> Vec<Spoken> {
+    let strays = spoken.iter().filter_map(|spoken| match spoken {
+        Spoken::Received(_) => Some(later(spoken, 1000)),
+        _ => None,
+    });
+    let (first, rest) = spoken.split_first().expect("a question");
+    let first = std::iter::once(first.clone());
+    first.chain(strays).chain(rest.iter().cloned()).collect()
+}
+
+/// Notifications, and then none for as long as is asked.
+pub fn and_then_none(spoken: Vec<Spoken>) -> Vec<Spoken> {
+    let received = spoken.into_iter();
+    let received = received.filter(|spoken| matches!(spoken, Spoken::Received(_)));
+    let none = Spoken::Failed(Errno::AGAIN.raw_os_error());
+    received.chain(repeat_n(none, 100)).collect()
+}
+
+fn later(spoken: &Spoken, by: u32) -> Spoken {
+    match spoken {
+        Spoken::Sent(bytes) => Spoken::Sent(renumbered(bytes, by)),
+        Spoken::Received(bytes) => Spoken::Received(renumbered(bytes, by)),
+        other => other.clone(),
+    }
+}
+
+/// The datagram with other sequence numbers in the headers of its messages.
+fn renumbered(datagram: &[u8], by: u32) -> Vec<u8> {
+    let mut bytes = datagram.to_vec();
+    let mut at = 0;
+    while let Some(header) = bytes.get_mut(at..at + 16) {
+        let number = |place: &[u8]| u32::from_ne_bytes(place.try_into().expect("four bytes"));
+        let (length, sequence) = (number(&header[..4]), number(&header[8..12]));
+        header[8..12].copy_from_slice(&sequence.wrapping_add(by).to_ne_bytes());
+        at += (length as usize).max(16).next_multiple_of(4);
+    }
+    bytes
+}
