@@ -82,8 +82,8 @@ fn read(bytes: &[u8]) -> Explanation {
         );
         let _ = (NamespaceNumber::parse(body), Refusal::parse(message));
         let mut objects = 0;
-        let _ = Mdb::parse_each(body, |_| objects += 1);
-        let _ = PortVlan::parse_each(body, |_| objects += 1);
+        let _ = Mdb::new().parse_each(body, |_| objects += 1);
+        let _ = PortVlan::new().parse_each(body, |_| objects += 1);
         // Each takes an attribute at least.
         assert!(objects <= body.len() / 2);
     }

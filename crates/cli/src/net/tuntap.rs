@@ -3,12 +3,13 @@
 use std::io::{self, Write};
 
 use abi::namespace::NetNamespace;
-use netlink::{Link, LinkKind, NetlinkError, Tun, TunMode, Verb, Watch};
+use netlink::{Family, Link, LinkKind, NetlinkError, Tun, TunMode, Verb, Watch};
 use serde_json::{Value, json};
 
 use super::door::{Door, Follower, Noun, Put};
 use super::fields::{printable, put};
 use super::job::Stack;
+use super::verb::{Act, OF_TUNTAP, Verbs};
 use crate::args::NetArgs;
 use crate::failure::{Exit, Failure};
 use crate::json;
@@ -17,23 +18,33 @@ use crate::json;
 pub struct Tuntap;
 
 impl Door for Tuntap {
+    fn verbs(&self) -> Verbs {
+        OF_TUNTAP
+    }
+
     fn run(
         &self,
         stack: &mut Stack,
-        verb: Verb,
+        act: Act,
         words: &[String],
         args: &NetArgs,
     ) -> Result<Exit, Failure> {
-        if matches!(verb, Verb::List | Verb::Get) {
+        if act == Act::Do(Verb::List) {
             return show(stack, words, args);
         }
-        let words = as_link(stack, verb, words)?;
-        Noun::Link.door().run(stack, verb, &words, args)
+        let words = as_link(stack, act, words)?;
+        Noun::Link.door().run(stack, act, &words, args)
     }
 
-    fn prepare(&self, stack: &mut Stack, verb: Verb, words: &[String]) -> Result<Put, Failure> {
-        let words = as_link(stack, verb, words)?;
-        Noun::Link.door().prepare(stack, verb, &words)
+    fn prepare(
+        &self,
+        stack: &mut Stack,
+        act: Act,
+        family: Option<Family>,
+        words: &[String],
+    ) -> Result<Put, Failure> {
+        let words = as_link(stack, act, words)?;
+        Noun::Link.door().prepare(stack, act, family, &words)
     }
 
     fn watch(&self, namespace: Option<&NetNamespace>) -> Result<Box<dyn Follower>, NetlinkError> {
@@ -51,15 +62,15 @@ fn usage(what: &str) -> Failure {
 }
 
 /// The words that say of a link what these say of a tun or tap.
-fn as_link(stack: &mut Stack, verb: Verb, words: &[String]) -> Result<Vec<String>, Failure> {
+fn as_link(stack: &mut Stack, act: Act, words: &[String]) -> Result<Vec<String>, Failure> {
     let (name, rest) = name(words)?;
     let name = name.ok_or_else(|| usage("which one"))?;
-    match verb {
-        Verb::Add => {
+    match act {
+        Act::Do(Verb::Add) => {
             let head = ["name", &name, "type", "tun"].map(str::to_owned);
             Ok(head.into_iter().chain(rest).collect())
         }
-        Verb::Del => {
+        Act::Do(Verb::Del) => {
             check(stack, &name, &rest)?;
             Ok(vec!["dev".to_owned(), name])
         }

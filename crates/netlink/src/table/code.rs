@@ -107,8 +107,7 @@ pub struct Native;
 #[derive(Clone, Copy, Debug)]
 pub struct Be;
 
-/// `true` is an attribute without a payload, `false` is none. Some are told with a payload: a byte that is 0
-/// is `false`.
+/// `true` is an attribute without a payload, `false` is none; one that is told with a payload says it there.
 #[derive(Clone, Copy, Debug)]
 pub struct Flag;
 
