@@ -9,6 +9,7 @@ mod filter;
 mod latency;
 mod mode;
 mod net;
+mod netns;
 mod output;
 mod ping;
 mod read;
@@ -26,7 +27,8 @@ pub use doctor::DoctorArgs;
 pub use filter::{Emit, FilterArgs, Place};
 pub use latency::LatencyArgs;
 pub use mode::ModeArgs;
-pub use net::{BatchArgs, ExplainArgs, MonitorArgs, NetArgs};
+pub use net::{BatchArgs, ExplainArgs, MDB_WORDS, MonitorArgs, NetArgs, VlanArgs};
+pub use netns::{NetnsArgs, NetnsCommand, Number, Process};
 pub use output::{FileFormat, OutputArgs};
 pub use ping::{Origin, PingArgs};
 pub use read::ReadArgs;
@@ -83,6 +85,15 @@ pub enum Command {
 
     /// Forwarding entries of bridges and VXLANs, as 'bridge fdb' has them
     Fdb(Box<NetArgs>),
+
+    /// VLANs of the ports of bridges, as 'bridge vlan' has them
+    Vlan(Box<VlanArgs>),
+
+    /// Multicast groups behind the ports of bridges, as 'bridge mdb' has them
+    #[command(after_help = MDB_WORDS)]
+    Mdb(Box<NetArgs>),
+
+    Netns(NetnsArgs),
 
     Batch(BatchArgs),
 

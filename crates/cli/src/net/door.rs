@@ -4,7 +4,8 @@ use std::marker::PhantomData;
 
 use abi::namespace::NetNamespace;
 use netlink::{
-    Addr, Batch, Event, Fdb, Link, Neigh, NetlinkError, Nexthop, Route, Rule, Verb, Watch,
+    Addr, Batch, Event, Fdb, Link, Mdb, NamespaceNumber, Neigh, NetlinkError, Nexthop, PortVlan,
+    Route, Rule, Verb, Watch,
 };
 use serde_json::Value;
 
@@ -63,10 +64,13 @@ pub enum Noun {
     Rule,
     Neigh,
     Fdb,
+    Vlan,
+    Mdb,
+    Netns,
 }
 
 /// Nouns as they are typed, and what they mean.
-const NOUNS: [(&str, Noun); 9] = [
+const NOUNS: [(&str, Noun); 13] = [
     ("link", Noun::Link),
     ("addr", Noun::Addr),
     ("address", Noun::Addr),
@@ -76,6 +80,10 @@ const NOUNS: [(&str, Noun); 9] = [
     ("neigh", Noun::Neigh),
     ("neighbour", Noun::Neigh),
     ("fdb", Noun::Fdb),
+    ("vlan", Noun::Vlan),
+    ("mdb", Noun::Mdb),
+    ("netns", Noun::Netns),
+    ("nsid", Noun::Netns),
 ];
 
 impl Noun {
@@ -95,6 +103,9 @@ impl Noun {
             Self::Rule,
             Self::Neigh,
             Self::Fdb,
+            Self::Vlan,
+            Self::Mdb,
+            Self::Netns,
         ]
         .into_iter()
     }
@@ -108,6 +119,9 @@ impl Noun {
             Self::Rule => &Of::<Rule>(PhantomData),
             Self::Neigh => &Of::<Neigh>(PhantomData),
             Self::Fdb => &Of::<Fdb>(PhantomData),
+            Self::Vlan => &Of::<PortVlan>(PhantomData),
+            Self::Mdb => &Of::<Mdb>(PhantomData),
+            Self::Netns => &Of::<NamespaceNumber>(PhantomData),
         }
     }
 }
@@ -158,7 +172,11 @@ impl<O: Spelled> Follower for Watch<O> {
         Ok(self.next_event()?.map(|event| match event {
             Event::Added(object) => tell("added", &object),
             Event::Changed { after, .. } => tell("changed", &after),
-            Event::Removed(object) => tell("removed", &object),
+            Event::Removed(object) => {
+                let told = tell("removed", &object);
+                object.forget(names);
+                told
+            }
             _ => Told {
                 event: "overrun",
                 noun: O::NOUN,

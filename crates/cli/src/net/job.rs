@@ -56,11 +56,10 @@ pub fn carry_out<O: Spelled>(
     words: &[String],
     args: &NetArgs,
 ) -> Result<Exit, Failure> {
-    let family = match (args.v4, args.v6) {
-        (true, _) => Some(Family::V4),
-        (_, true) => Some(Family::V6),
-        _ => None,
-    };
+    if verb == Verb::List {
+        return O::show(stack, words, args);
+    }
+    let family = family(args);
     if verb == Verb::Get {
         let mut words = Words::new(words, &mut stack.names);
         let object = O::ask(&mut stack.netlink, family, &mut words);
@@ -71,9 +70,6 @@ pub fn carry_out<O: Spelled>(
         return show(stack, &[object], false, args);
     }
     let object = read::<O>(stack, verb, family, words)?;
-    if verb == Verb::List {
-        return list(stack, &object, args);
-    }
     let Stack { netlink, names } = stack;
     let done = match verb {
         Verb::Add => netlink.add(&object),
@@ -92,6 +88,15 @@ pub fn carry_out<O: Spelled>(
         error
     })?;
     Ok(Exit::Done)
+}
+
+/// The family that is asked for.
+pub fn family(args: &NetArgs) -> Option<Family> {
+    match (args.v4, args.v6) {
+        (true, _) => Some(Family::V4),
+        (_, true) => Some(Family::V6),
+        _ => None,
+    }
 }
 
 /// Reads the words behind a verb.
@@ -120,8 +125,13 @@ fn usage(noun: &str, bad: &BadWord) -> Failure {
     )
 }
 
-/// Shows all that are like `object`.
-fn list<O: Spelled>(stack: &mut Stack, object: &O, args: &NetArgs) -> Result<Exit, Failure> {
+/// Shows all that are like what `words` say.
+pub fn list<O: Spelled>(
+    stack: &mut Stack,
+    words: &[String],
+    args: &NetArgs,
+) -> Result<Exit, Failure> {
+    let object = &read::<O>(stack, Verb::List, family(args), words)?;
     if object.is_one() {
         let found = stack.netlink.get(object)?;
         return show(stack, &[found], false, args);

@@ -4,7 +4,10 @@ use netlink::table::{BadWord, Words};
 use netlink::{Family, Netlink, NetlinkError, Object, Verb};
 use serde_json::Value;
 
+use super::job::{self, Stack};
 use super::names::Names;
+use crate::args::NetArgs;
+use crate::failure::{Exit, Failure};
 
 /// How much is shown.
 #[derive(Clone, Copy, Debug, Default)]
@@ -40,6 +43,11 @@ pub trait Spelled: Object {
     /// Reads what is said behind `verb`.
     fn read(verb: Verb, family: Option<Family>, words: &mut Words<'_>) -> Result<Self, BadWord>;
 
+    /// Shows those that `words` mean.
+    fn show(stack: &mut Stack, words: &[String], args: &NetArgs) -> Result<Exit, Failure> {
+        job::list::<Self>(stack, words, args)
+    }
+
     /// What `get` and the words behind it ask for.
     fn ask(
         netlink: &mut Netlink,
@@ -59,6 +67,9 @@ pub trait Spelled: Object {
     fn is_shown(&self, _asked: &Self) -> bool {
         true
     }
+
+    /// Forgets what was noted of one that is no more.
+    fn forget(&self, _names: &mut Names) {}
 
     /// It as ip(8) shows it, without the last line end.
     fn text(&self, names: &mut Names, extent: Extent) -> String;

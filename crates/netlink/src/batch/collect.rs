@@ -1,3 +1,4 @@
+use std::collections::HashMap;
 use std::marker::PhantomData;
 
 use super::outcome::Outcome;
@@ -61,14 +62,15 @@ struct Item {
     start: usize,
     verb: Verb,
     about: &'static About,
+    /// What it speaks of, where the message does not tell.
+    subject: Option<Subject>,
     undo: Option<Undo>,
 }
 
 /// What has to be known of an object to tell of its failure.
 #[derive(Debug)]
 struct About {
-    header_bytes: usize,
-    entries: fn() -> &'static [Entry],
+    layout: fn(Verb) -> (usize, &'static [Entry]),
     /// What a message's body speaks of.
     subject: fn(&[u8]) -> Subject,
 }
@@ -77,8 +79,7 @@ struct Of<O>(PhantomData<O>);
 
 impl<O: Object> Of<O> {
     const ABOUT: About = About {
-        header_bytes: O::HEADER_BYTES,
-        entries: O::entries,
+        layout: O::layout,
         subject: |body| match O::parse(body) {
             Ok(Some(object)) => object.subject(),
             _ => O::default().subject(),
@@ -171,7 +172,7 @@ impl Batch<'_> {
         }
         let undoes = self.on_error == OnError::Undo;
         let takes_more = object.has_follow_up(verb) || object.is_said_whole(verb);
-        if takes_more || (undoes && verb != Verb::Add) {
+        if takes_more || (undoes && asks_before::<O>(verb)) {
             self.put_alone(item, verb, object);
             return self;
         }
@@ -194,6 +195,7 @@ impl Batch<'_> {
             start,
             verb,
             about: &Of::<O>::ABOUT,
+            subject: (!O::READS_REQUESTS).then(|| object.subject()),
             undo,
         });
         if self.chunk.len() >= self.most || self.requests.bytes().len() >= MOST_BYTES {
@@ -210,10 +212,11 @@ impl Batch<'_> {
             return;
         }
         let undoes = self.on_error == OnError::Undo;
-        let before = match verb {
-            Verb::Add | Verb::Append => Ok(None),
-            _ if undoes => held(self.netlink, object),
-            _ => Ok(None),
+        let singles = object.singles();
+        let before = if undoes && asks_before::<O>(verb) {
+            held(self.netlink, &singles)
+        } else {
+            Ok(vec![None; singles.len()])
         };
         let done = match verb {
             Verb::Add => self.netlink.add(object),
@@ -224,8 +227,15 @@ impl Batch<'_> {
         };
         match done {
             Ok(()) if undoes => {
-                let undo = undo_of(verb, object, before);
-                self.undo.extend(undo.map(|undo| (item, undo)));
+                let undo: Vec<_> = match before {
+                    Ok(before) => singles
+                        .iter()
+                        .zip(before)
+                        .filter_map(|(single, before)| undo_of(verb, single, Ok(before)))
+                        .collect(),
+                    Err(error) => undo_of(verb, object, Err(error)).into_iter().collect(),
+                };
+                self.undo.extend(undo.into_iter().map(|undo| (item, undo)));
             }
             Ok(()) => {}
             Err(error) => self.outcome.failed.push((item, error)),
@@ -300,21 +310,23 @@ impl Batch<'_> {
     fn fail_all(&self, cause: &Cause, failed: &mut Vec<(usize, NetlinkError)>) {
         for (at, item) in self.chunk.iter().enumerate() {
             if failed.iter().all(|(failed, _)| *failed != at) {
-                let subject = (item.about.subject)(self.body(at));
-                failed.push((at, failure(item.verb, subject, cause.again())));
+                failed.push((at, failure(item.verb, self.subject(at), cause.again())));
             }
         }
     }
 
     fn refused(&self, at: usize, mut refusal: Refusal) -> NetlinkError {
-        let item = &self.chunk[at];
-        let About {
-            header_bytes,
-            entries,
-            subject,
-        } = item.about;
-        refusal.path = locate(&refusal, self.message(at), *header_bytes, entries());
-        failure(item.verb, subject(self.body(at)), Cause::Refused(refusal))
+        let verb = self.chunk[at].verb;
+        let (header_bytes, entries) = (self.chunk[at].about.layout)(verb);
+        refusal.path = locate(&refusal, self.message(at), header_bytes, entries);
+        failure(verb, self.subject(at), Cause::Refused(refusal))
+    }
+
+    /// What an item speaks of.
+    fn subject(&self, at: usize) -> Subject {
+        let Item { about, subject, .. } = &self.chunk[at];
+        let told = || (about.subject)(&self.message(at)[HEADER_BYTES..]);
+        subject.clone().unwrap_or_else(told)
     }
 
     /// The bytes of an item's message.
@@ -325,10 +337,6 @@ impl Batch<'_> {
             .get(at + 1)
             .map_or(bytes.len(), |next| next.start);
         &bytes[self.chunk[at].start..end]
-    }
-
-    fn body(&self, at: usize) -> &[u8] {
-        &self.message(at)[HEADER_BYTES..]
     }
 
     /// Takes back what was carried out, the last first.
@@ -343,21 +351,28 @@ impl Batch<'_> {
     }
 }
 
-/// The object of the same key as it is now; `None` when there is none.
-fn held<O: Object>(netlink: &mut Netlink, object: &O) -> Result<Option<O>, NetlinkError> {
+/// Whether how things are has to be known to take back what `verb` does.
+fn asks_before<O: Object>(verb: Verb) -> bool {
+    O::IDEMPOTENT || !matches!(verb, Verb::Add | Verb::Append)
+}
+
+/// The objects of the same keys as they are now; `None` for one that is not there.
+fn held<O: Object>(netlink: &mut Netlink, objects: &[O]) -> Result<Vec<Option<O>>, NetlinkError> {
     if O::HAS_GET {
-        return match netlink.get(object) {
+        let get = |object: &O| match netlink.get(object) {
             Ok(held) => Ok(Some(held)),
             Err(error) if error.is_absence() => Ok(None),
             Err(error) => Err(error),
         };
+        return objects.iter().map(get).collect();
     }
-    let key = object.key();
-    let mut held = None;
-    // What is new about it is not what it is found by.
+    let keys = objects.iter().map(Object::key).enumerate();
+    let places: HashMap<O::Key, usize> = keys.filter_map(|(at, key)| Some((key?, at))).collect();
+    let mut held = vec![None; objects.len()];
+    // What is new about them is not what they are found by.
     netlink.each(&O::default(), |other: O| {
-        if key.is_some() && other.key() == key {
-            held.get_or_insert(other);
+        if let Some(&at) = other.key().and_then(|key| places.get(&key)) {
+            held[at].get_or_insert(other);
         }
     })?;
     Ok(held)

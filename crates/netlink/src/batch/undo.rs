@@ -41,18 +41,26 @@ pub(super) fn undo_of<O: Object>(
         };
         return Some(Undo(Box::new(move |_| Err(error))));
     }
+    let verb = match verb {
+        Verb::Add if O::IDEMPOTENT => Verb::Replace,
+        verb => verb,
+    };
     let undo: Box<Change> = match (verb, before) {
         (Verb::Get | Verb::List, _) => return None,
         (Verb::Add | Verb::Append, _) | (Verb::Replace, None) => {
             Box::new(move |netlink| netlink.del(&object))
         }
         (Verb::Replace, Some(before)) => {
-            Box::new(move |netlink| netlink.replace(&before.settable()))
+            Box::new(move |netlink| netlink.replace(&before.brought_back(&object)))
         }
         (Verb::Set, Some(before)) => {
             Box::new(move |netlink| netlink.set(&before.restricted(&object)))
         }
-        (Verb::Del, Some(before)) => Box::new(move |netlink| netlink.add(&before.settable())),
+        (Verb::Del, Some(before)) => {
+            Box::new(move |netlink| netlink.add(&before.brought_back(&object)))
+        }
+        // It was not there either.
+        (Verb::Del, None) if O::IDEMPOTENT => return None,
         (Verb::Set | Verb::Del, None) => {
             let error = NetlinkError {
                 action: Action::Get,

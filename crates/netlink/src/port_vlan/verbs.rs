@@ -26,6 +26,8 @@ impl Object for PortVlan {
     const HEADER_BYTES: usize = HEADER_BYTES;
     const GROUPS: &'static [u32] = &[RTNLGRP_BRVLAN];
     const HAS_GET: bool = false;
+    const IDEMPOTENT: bool = true;
+    const READS_REQUESTS: bool = false;
 
     fn entries() -> &'static [Entry] {
         ENTRIES
@@ -112,6 +114,48 @@ impl Object for PortVlan {
                 statistics: self.statistics.clone(),
                 ..other.clone()
             }
+    }
+
+    fn singles(&self) -> Vec<Self> {
+        let Some(first) = self.vlan else {
+            return vec![self.clone()];
+        };
+        let last = self.vlan_end.unwrap_or(first).min(MAX_VLAN);
+        let single = |vlan| Self {
+            vlan: Some(vlan),
+            vlan_end: None,
+            ..self.clone()
+        };
+        (first..=last).map(single).collect()
+    }
+
+    /// As a member; options are said when it is one.
+    fn settable(self) -> Self {
+        Self {
+            state: None,
+            mcast_router: None,
+            statistics: None,
+            ..self
+        }
+    }
+
+    /// Whom it was said to is not told.
+    fn brought_back(self, said: &Self) -> Self {
+        Self {
+            own: said.own,
+            master: said.master,
+            ..self.settable()
+        }
+    }
+
+    fn restricted(self, to: &Self) -> Self {
+        Self {
+            flags: None,
+            state: self.state.filter(|_| to.state.is_some()),
+            mcast_router: self.mcast_router.filter(|_| to.mcast_router.is_some()),
+            statistics: None,
+            ..self
+        }
     }
 
     fn subject(&self) -> Subject {
