@@ -161,7 +161,7 @@ pub trait Object: Clone + fmt::Debug + Default + PartialEq + Send + Sync + 'stat
         false
     }
 
-    /// Whether a notification of another kind may mean that some went without a word.
+    /// Whether a notification, also of another kind, may mean that some changed or went without a word.
     fn is_upset_by(_message: Message<'_>) -> bool {
         false
     }
@@ -174,6 +174,13 @@ pub trait Object: Clone + fmt::Debug + Default + PartialEq + Send + Sync + 'stat
     /// It without what the kernel only tells: what is said to make one like it.
     #[must_use]
     fn settable(self) -> Self {
+        self
+    }
+
+    /// It without what is told but was not asked for in `filter`.
+    #[must_use]
+    #[inline]
+    fn answering(self, _filter: &Self) -> Self {
         self
     }
 

@@ -24,7 +24,7 @@ fn each_like<O: Object>(
     }
     O::parse_each(message.body, |object| {
         if object.matches(filter) {
-            take(object);
+            take(object.answering(filter));
         }
     })
 }

@@ -163,17 +163,17 @@ impl<O: Spelled> Door for Of<O> {
 impl<O: Spelled> Follower for Watch<O> {
     fn next(&mut self, names: &mut Names) -> Result<Option<Told>, NetlinkError> {
         let extent = Extent::default();
-        let mut tell = |event, object: &O| Told {
+        let tell = |event, object: &O, names: &mut Names| Told {
             event,
             noun: O::NOUN,
             text: object.text(names, extent),
             json: object.json(names, extent),
         };
         Ok(self.next_event()?.map(|event| match event {
-            Event::Added(object) => tell("added", &object),
-            Event::Changed { after, .. } => tell("changed", &after),
+            Event::Added(object) => tell("added", &object, names),
+            Event::Changed { after, .. } => tell("changed", &after, names),
             Event::Removed(object) => {
-                let told = tell("removed", &object);
+                let told = tell("removed", &object, names);
                 object.forget(names);
                 told
             }

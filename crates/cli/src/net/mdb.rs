@@ -1,7 +1,7 @@
 //! Multicast groups, in the words of bridge(8).
 
 use netlink::table::{BadWord, Lookup, Words};
-use netlink::{Family, Mdb, MdbSource, Verb};
+use netlink::{Family, IfIndex, Mdb, MdbSource, Verb};
 use serde_json::{Value, json};
 
 use super::fields;
@@ -19,48 +19,31 @@ impl Spelled for Mdb {
 
     /// In the order of bridge(8), which the fields' is not.
     fn text(&self, names: &mut Names, extent: Extent) -> String {
-        let mut text = String::new();
-        let mut name = |word, link| {
-            if let Some(link) = link {
-                let name = names.name(link).unwrap_or_else(|| format!("if{link}"));
-                fields::put(&mut text, format_args!("{word} {name} "));
-            }
+        let mut words = Vec::new();
+        let mut put = |word: &str, value: Option<String>| {
+            words.extend(value.map(|value| format!("{word}{value}")));
         };
-        name("dev", self.dev);
-        name("port", self.port);
-        let shown = |value: &dyn std::fmt::Display| Some(value.to_string());
-        let words = [
-            ("grp ", self.grp.as_ref().and_then(|grp| shown(grp))),
-            (" src ", self.src.as_ref().and_then(|src| shown(src))),
-            (" ", self.state.as_ref().and_then(|state| shown(state))),
-        ];
-        let details = [
-            (
-                " filter_mode ",
-                self.filter_mode.as_ref().and_then(|mode| shown(mode)),
-            ),
-            (" source_list ", self.source_list.as_deref().map(senders)),
-            (" proto ", self.protocol.as_ref().and_then(|by| shown(by))),
-        ];
-        let details = details.into_iter().filter(|_| extent.details);
-        let flags = self.flags.map(|flags| flags.names().join(" "));
-        let rest = [
-            (" ", flags.filter(|flags| !flags.is_empty())),
-            (" vid ", self.vid.as_ref().and_then(|vid| shown(vid))),
-            (
-                " ",
-                self.timer
-                    .filter(|_| extent.statistics)
-                    .as_ref()
-                    .and_then(|timer| shown(timer)),
-            ),
-        ];
-        for (word, value) in words.into_iter().chain(details).chain(rest) {
-            if let Some(value) = value {
-                fields::put(&mut text, format_args!("{word}{value}"));
-            }
+        put("dev ", self.dev.map(|dev| name(dev, names)));
+        put("port ", self.port.map(|port| name(port, names)));
+        put("grp ", self.grp.map(|grp| grp.to_string()));
+        put("src ", self.src.map(|src| src.to_string()));
+        put("", self.state.map(|state| state.to_string()));
+        if extent.details {
+            put(
+                "filter_mode ",
+                self.filter_mode.map(|mode| mode.to_string()),
+            );
+            put("source_list ", self.source_list.as_deref().map(senders));
+            put("proto ", self.protocol.map(|by| format!("{by} ")));
         }
-        text
+        for flag in self.flags.unwrap_or_default().names() {
+            put("", Some(flag));
+        }
+        put("vid ", self.vid.map(|vid| vid.to_string()));
+        if extent.statistics {
+            put("", self.timer.map(|timer| timer.to_string()));
+        }
+        words.join(" ").trim_end().to_owned()
     }
 
     fn json(&self, names: &mut Names, extent: Extent) -> Value {
@@ -74,9 +57,19 @@ impl Spelled for Mdb {
                 (extent.details || !of_details.contains(&key.as_str()))
                     && (extent.statistics || key != "timer")
             });
+            let senders = fields.get_mut("source_list").and_then(Value::as_array_mut);
+            for sender in senders.into_iter().flatten() {
+                if let Some(timer) = sender.get_mut("timer") {
+                    *timer = timer.as_str().unwrap_or_default().trim().into();
+                }
+            }
         }
         shown
     }
+}
+
+fn name(link: IfIndex, names: &mut Names) -> String {
+    names.name(link).unwrap_or_else(|| format!("if{link}"))
 }
 
 /// As bridge(8) shows them: each with its time.

@@ -24,7 +24,7 @@ impl NamespaceNames {
     /// Returns the files that could not be put in their place, e.g. because `/etc` has no such file.
     ///
     /// # Errors
-    /// `NamesStep::Namespace` with ENOENT when there is no such name; `NamesStep::Hide`,
+    /// `NamesStep::Namespace` with ENOENT when there is no such name; `NamesStep::Enter`, `NamesStep::Hide`,
     /// `NamesStep::Inside`. The thread may be inside then.
     /// # Privileges
     /// `CAP_SYS_ADMIN`.

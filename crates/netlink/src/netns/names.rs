@@ -4,7 +4,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::{fmt, io};
 
-use abi::namespace::{NamespaceError, NetNamespace};
+use abi::namespace::{NamespaceError, NetNamespace, Step};
 use rustix::io::Errno;
 use rustix::mount::{
     MountPropagationFlags, UnmountFlags, mount_bind, mount_bind_recursive, mount_change, unmount,
@@ -52,8 +52,10 @@ pub enum NamesStep {
     Remove,
     /// Listing the folder.
     List,
-    /// Making, opening or entering the namespace.
+    /// Making or opening the namespace.
     Namespace,
+    /// Entering it.
+    Enter,
     /// Keeping mounts from being seen elsewhere.
     Hide,
     /// Mounting a file system of the namespace, or a file of its own in the place of the host's.
@@ -223,8 +225,15 @@ pub(super) fn error(step: NamesStep, path: &Path) -> impl FnOnce(io::Error) -> N
 }
 
 pub(super) fn namespace_error(path: &Path) -> impl FnOnce(NamespaceError) -> NamesError {
-    let error = error(NamesStep::Namespace, path);
-    move |namespace| error(namespace.source)
+    let path = path.to_owned();
+    move |error| NamesError {
+        step: match error.step {
+            Step::Enter | Step::Mounts => NamesStep::Enter,
+            _ => NamesStep::Namespace,
+        },
+        path,
+        source: error.source,
+    }
 }
 
 impl fmt::Display for NamesError {
@@ -237,7 +246,8 @@ impl fmt::Display for NamesError {
             NamesStep::Unmount => "take the namespace off",
             NamesStep::Remove => "remove the name",
             NamesStep::List => "list the folder",
-            NamesStep::Namespace => "make, open or enter the namespace of",
+            NamesStep::Namespace => "make or open the namespace of",
+            NamesStep::Enter => "enter the namespace of",
             NamesStep::Hide => "keep to itself what is mounted below",
             NamesStep::Inside => "mount what is the namespace's own on",
             NamesStep::Processes => "look for processes in",

@@ -4,7 +4,7 @@ use super::message::{
     ENTRIES, HEADER_BYTES, LINK_ENTRIES, LINK_HEADER_BYTES, MAX_VLAN, header, link_header,
 };
 use super::{PortVlan, PortVlanFlags};
-use crate::codec::{Malformed, Request};
+use crate::codec::{Malformed, Message, Request};
 use crate::error::Subject;
 use crate::interface::IfIndex;
 use crate::object::{Messages, Object, Unfit, Verb};
@@ -37,9 +37,9 @@ impl Object for PortVlan {
         match verb {
             Verb::Get | Verb::List => {
                 request.begin(RTM_GETVLAN, Verb::List.flags(), &header(self.ifindex()));
-                if self.statistics.is_some() {
-                    request.u32(BRIDGE_VLANDB_DUMP_FLAGS, BRIDGE_VLANDB_DUMPF_STATS);
-                }
+                // Without counters the kernel tells VLANs in a row at once, and forgets those that follow the
+                // one for packets without a tag (`br_vlan_dump_dev`, `br_vlan_fill_vids`, net/bridge/br_vlan.c).
+                request.u32(BRIDGE_VLANDB_DUMP_FLAGS, BRIDGE_VLANDB_DUMPF_STATS);
             }
             Verb::Set => {
                 let (first, last) = self.checked()?;
@@ -114,6 +114,24 @@ impl Object for PortVlan {
                 statistics: self.statistics.clone(),
                 ..other.clone()
             }
+    }
+
+    /// Of options that are set for VLANs in a row the kernel forgets to tell for those that follow the one for
+    /// packets without a tag (`br_vlan_process_options`, net/bridge/br_vlan_options.c).
+    fn is_upset_by(message: Message<'_>) -> bool {
+        let mut upset = false;
+        if message.kind == RTM_NEWVLAN {
+            // What cannot be read is told of where it is read.
+            let _ = Self::read(message.body, |vlan| upset |= vlan.is_pvid());
+        }
+        upset
+    }
+
+    fn answering(self, filter: &Self) -> Self {
+        Self {
+            statistics: self.statistics.filter(|_| filter.statistics.is_some()),
+            ..self
+        }
     }
 
     fn singles(&self) -> Vec<Self> {

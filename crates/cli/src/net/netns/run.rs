@@ -17,7 +17,6 @@ use crate::failure::{Exit, Failure, chain};
 use crate::json;
 use crate::net::fields::printable;
 use crate::net::job::Stack;
-use crate::net::names::Names;
 use crate::net::spelled::{Extent, Spelled, unknown};
 
 /// Runs `tapline netns`.

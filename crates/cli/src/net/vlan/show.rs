@@ -79,7 +79,7 @@ fn lines(vlan: &PortVlan, last: u16, port: &str, extent: Extent) -> String {
             ..
         } = counts;
         for (way, bytes, packets) in [("RX", rx_bytes, rx_packets), ("TX", tx_bytes, tx_packets)] {
-            let [bytes, packets] = [bytes, packets].map(Option::unwrap_or_default);
+            let [bytes, packets] = [bytes, packets].map(|count| count.unwrap_or_default());
             let _ = write!(text, "\n{:20}{way}: {bytes} bytes {packets} packets", "");
         }
     }
