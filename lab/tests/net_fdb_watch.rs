@@ -11,18 +11,18 @@ use witness::run;
 
 const MAC: MacAddress = MacAddress([2, 0, 0, 0, 0, 9]);
 
-/// A host with a bridge, which has the hardware address of its port `a`, and another port `c`.
+/// A host with a bridge, which takes the lowest address of a port for its own, that of `a`, and another port
+/// `c`.
 #[track_caller]
 fn host() -> Host {
     let (host, ..) = witness::host();
     for line in [
         "ip link add c up type veth peer name d",
-        "ip link set d up",
-        "ip link set a address 02:00:00:00:00:0a",
+        "ip link set dev d up",
+        "ip link set dev a address 02:00:00:00:00:0a",
         "ip link add br0 up type bridge",
-        "ip link set br0 address 02:00:00:00:00:0a",
-        "ip link set a master br0",
-        "ip link set c master br0",
+        "ip link set dev a master br0",
+        "ip link set dev c master br0",
     ] {
         run(&host, line);
     }
@@ -70,26 +70,27 @@ fn a_watch_knows_what_a_fresh_list_has() {
     );
     let mut watch = watch(&host);
     for line in [
-        "ip link set a nomaster",
-        "ip link set a master br0",
+        "ip link set dev a nomaster",
+        "ip link set dev a master br0",
         "bridge fdb add 02:00:00:00:00:01 dev a master static",
         "bridge fdb replace 02:00:00:00:00:01 dev c master static",
-        "ip link set c address 02:00:00:00:00:0a",
-        "ip link set c nomaster",
-        "ip link set c master br0",
-        "ip link set a address 02:00:00:00:00:0b",
-        "ip link set br0 address 02:00:00:00:00:0c",
-        "ip link set a down",
-        "ip link set a up",
+        "ip link set dev c address 02:00:00:00:00:0a",
+        "ip link set dev c nomaster",
+        "ip link set dev c master br0",
+        "ip link set dev a address 02:00:00:00:00:0b",
+        "ip link set dev br0 address 02:00:00:00:00:0c",
+        "ip link set dev a address 02:00:00:00:00:0c",
+        "ip link set dev a down",
+        "ip link set dev a up",
         "ip address add 192.0.2.1/24 dev a",
         "ip address add 2001:db8::1/64 dev a nodad",
         "ip address del 2001:db8::1/64 dev a",
-        "ip link set c multicast off",
-        "ip link set br0 down",
-        "ip link set br0 up",
-        "ip link set c promisc on",
-        "ip link del c",
-        "ip link del br0",
+        "ip link set dev c multicast off",
+        "ip link set dev br0 down",
+        "ip link set dev br0 up",
+        "ip link set dev c promisc on",
+        "ip link del dev c",
+        "ip link del dev br0",
     ] {
         run(&host, line);
         events(&mut watch);
@@ -114,7 +115,7 @@ fn entries_that_leave_with_a_port_are_told() {
         watch.known().filter(at_port).count()
     };
     assert_eq!(of_bridge(&watch), 2);
-    run(&host, "ip link set a nomaster");
+    run(&host, "ip link set dev a nomaster");
     let removed = events(&mut watch).into_iter().any(|event| {
         matches!(event, Event::Removed(entry) if entry.lladdr == Some(MacAddress([2, 0, 0, 0, 0, 1])))
     });

@@ -248,6 +248,7 @@ fn a_refusal_says_what_is_wrong() {
         ("list-id frob", "\"frob\"", 2),
         ("list-id nsid -1x", "-1", 2),
         ("frob", "'frob'", 2),
+        ("-n one pids one", "-n is for list, set and list-id", 2),
     ] {
         let output = tapline(line);
         let said = String::from_utf8(output.stderr).expect("text");

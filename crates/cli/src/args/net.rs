@@ -53,6 +53,7 @@ pub struct VlanArgs {
 }
 
 const VLAN_WORDS: &str = "\
+Words:
   add | del dev PORT vid VLAN[-VLAN] [pvid] [untagged] [self] [master]
   set dev PORT vid VLAN[-VLAN] [state STATE] [mcast_router 0|1|2]
   show [dev PORT] [vid VLAN[-VLAN]]
@@ -61,6 +62,7 @@ const VLAN_WORDS: &str = "\
 
 /// How multicast groups are typed.
 pub const MDB_WORDS: &str = "\
+Words:
   add | replace | del dev BRIDGE port PORT grp GROUP [src SENDER] [permanent | temp] [vid VLAN]
       [filter_mode include | exclude] [source_list SENDER,SENDER…] [proto PROTOCOL]
   show [dev BRIDGE] [port PORT] [grp GROUP] [vid VLAN]

@@ -8,7 +8,7 @@ use clap::{Args, Subcommand};
 #[derive(Args, Debug)]
 #[command(infer_subcommands = true)]
 pub struct NetnsArgs {
-    /// Numbers as they are in this network namespace
+    /// For list, set and list-id: numbers as they are in this network namespace
     #[arg(short = 'n', long, value_name = "NAME", global = true)]
     pub netns: Option<String>,
 
@@ -28,10 +28,14 @@ pub enum NetnsCommand {
 
     /// Make a namespace and give it a name
     #[command(aliases = ["a"])]
-    Add { name: String },
+    Add {
+        /// The name
+        name: String,
+    },
 
     /// Give a name to the namespace of a process
     Attach {
+        /// The name
         name: String,
         /// The process, or self
         #[arg(value_name = "PID")]
@@ -40,10 +44,14 @@ pub enum NetnsCommand {
 
     /// Take a name away; what runs there goes on
     #[command(alias = "del")]
-    Delete { name: String },
+    Delete {
+        /// The name
+        name: String,
+    },
 
     /// Give a namespace a number here, by which links say where their other end is
     Set {
+        /// Its name
         name: String,
         /// The number, or auto for a free one
         number: Number,
@@ -52,6 +60,7 @@ pub enum NetnsCommand {
     /// Run a program in a namespace: with its /sys, and with files of /etc/netns/NAME in the place of those in
     /// /etc
     Exec {
+        /// Its name
         name: String,
         /// The program and its arguments
         #[arg(
@@ -64,7 +73,10 @@ pub enum NetnsCommand {
     },
 
     /// The processes in a namespace
-    Pids { name: String },
+    Pids {
+        /// Its name
+        name: String,
+    },
 
     /// The names of a process's namespace
     Identify {
@@ -78,7 +90,11 @@ pub enum NetnsCommand {
     /// WORDS are 'target-nsid NUMBER', for the numbers that the namespace of that number has, and 'nsid NUMBER',
     /// for that one alone.
     #[command(name = "list-id")]
-    ListId { words: Vec<String> },
+    ListId {
+        /// Which numbers
+        #[arg(value_name = "WORDS")]
+        words: Vec<String>,
+    },
 }
 
 /// A process whose namespace is meant.

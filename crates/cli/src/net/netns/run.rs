@@ -21,13 +21,20 @@ use crate::net::spelled::{Extent, Spelled, unknown};
 
 /// Runs `tapline netns`.
 pub fn run(args: &NetnsArgs) -> Result<Exit, Failure> {
+    use NetnsCommand::{List, ListId, Set};
+
     let names = NamespaceNames::default();
-    match args.command.as_ref().unwrap_or(&NetnsCommand::List) {
-        NetnsCommand::List => return list(&names, args),
+    let command = args.command.as_ref().unwrap_or(&List);
+    if args.netns.is_some() && !matches!(command, List | Set { .. } | ListId { .. }) {
+        let line = "netns: -n is for list, set and list-id ('tapline netns --help' tells more)";
+        return Err(Failure::new(Exit::Usage, line));
+    }
+    match command {
+        List => return list(&names, args),
         NetnsCommand::Add { name } => _ = names.add(name)?,
         NetnsCommand::Attach { name, process } => names.attach(name, &of(*process)?)?,
         NetnsCommand::Delete { name } => names.del(name)?,
-        NetnsCommand::Set { name, number } => set(&names, name, *number, args)?,
+        Set { name, number } => set(&names, name, *number, args)?,
         NetnsCommand::Exec { name, program } => return exec(&names, name, program),
         NetnsCommand::Pids { name } => {
             let pids = names.pids(name)?;
@@ -43,7 +50,7 @@ pub fn run(args: &NetnsArgs) -> Result<Exit, Failure> {
                 .map(|name| (name.clone(), json!({ "name": name })));
             return show(shown, args);
         }
-        NetnsCommand::ListId { words } => return list_id(words, args),
+        ListId { words } => return list_id(words, args),
     }
     Ok(Exit::Done)
 }
