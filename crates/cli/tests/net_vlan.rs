@@ -147,19 +147,23 @@ fn a_batch_makes_and_takes_back_vlans() {
         (Some(3), 0),
         "{lines:?}"
     );
-    let shown = || theirs(&host, "bridge", "-d vlan show");
+    done(&host, "vlan set dev va vid 30-31 state learning");
+    let shown = || {
+        let theirs = theirs(&host, "bridge", "vlan show");
+        (theirs, done(&host, "vlan show --json -d"))
+    };
     let before = shown();
-    let changed = "vlan add dev va vid 90-110 untagged\nvlan del dev va vid 1-50\n\
-        vlan set dev va vid 60-61 state blocking\nvlan add dev vc vid 3\n\
+    let changed = "vlan add dev va vid 90-110 untagged\nvlan del dev va vid 8-50\n\
+        vlan add dev va vid 80 pvid\nvlan set dev va vid 60-61 state blocking\nvlan add dev vc vid 3\n\
         vlan del dev br0 vid 5 self\nvlan set dev va vid 2000 state blocking\n";
     let (lines, status) = batch(&host, "--undo", changed);
     assert_eq!(
         (lines[0]["line"].as_u64(), status),
-        (Some(6), 1),
+        (Some(7), 1),
         "{lines:?}"
     );
-    assert_eq!(lines[1]["undone"], 5, "{lines:?}");
-    assert_eq!(trimmed(&shown()), trimmed(&before));
+    assert_eq!(lines[1]["undone"], 6, "{lines:?}");
+    assert_eq!(shown(), before);
     let (lines, status) = batch(&host, "", "vlan add dev vb vid 3\n");
     let error = lines[0]["error"].as_str().expect("words");
     assert!(error.starts_with("cannot add VLAN 3 of link "), "{error}");

@@ -189,6 +189,16 @@ pub trait Object: Clone + fmt::Debug + Default + PartialEq + Send + Sync + 'stat
         vec![self.clone()]
     }
 
+    /// Whether making it takes something from `other`, which is not of its key.
+    fn displaces(&self, _other: &Self) -> bool {
+        false
+    }
+
+    /// What has to be set of it, as the kernel told it, when it has been brought back.
+    fn set_afterwards(&self) -> Option<Self> {
+        None
+    }
+
     /// It, as the kernel told it, so that saying it takes back what `said` did to it.
     #[must_use]
     fn brought_back(self, _said: &Self) -> Self {

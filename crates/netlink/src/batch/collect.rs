@@ -1,8 +1,7 @@
-use std::collections::HashMap;
 use std::marker::PhantomData;
 
 use super::outcome::Outcome;
-use super::undo::{Undo, undo_of};
+use super::undo::{Undo, asks_before, held, undo_of};
 use crate::codec::{HEADER_BYTES, Refusal, Request};
 use crate::error::{Action, Cause, NetlinkError, Subject};
 use crate::handle::Netlink;
@@ -212,11 +211,10 @@ impl Batch<'_> {
             return;
         }
         let undoes = self.on_error == OnError::Undo;
-        let singles = object.singles();
         let before = if undoes && asks_before::<O>(verb) {
-            held(self.netlink, &singles)
+            held(self.netlink, object)
         } else {
-            Ok(vec![None; singles.len()])
+            Ok(vec![(object.clone(), None)])
         };
         let done = match verb {
             Verb::Add => self.netlink.add(object),
@@ -228,10 +226,9 @@ impl Batch<'_> {
         match done {
             Ok(()) if undoes => {
                 let undo: Vec<_> = match before {
-                    Ok(before) => singles
-                        .iter()
-                        .zip(before)
-                        .filter_map(|(single, before)| undo_of(verb, single, Ok(before)))
+                    Ok(before) => before
+                        .into_iter()
+                        .filter_map(|(said, before)| undo_of(verb, &said, Ok(before)))
                         .collect(),
                     Err(error) => undo_of(verb, object, Err(error)).into_iter().collect(),
                 };
@@ -349,33 +346,6 @@ impl Batch<'_> {
         }
         self.outcome.not_undone.reverse();
     }
-}
-
-/// Whether how things are has to be known to take back what `verb` does.
-fn asks_before<O: Object>(verb: Verb) -> bool {
-    O::IDEMPOTENT || !matches!(verb, Verb::Add | Verb::Append)
-}
-
-/// The objects of the same keys as they are now; `None` for one that is not there.
-fn held<O: Object>(netlink: &mut Netlink, objects: &[O]) -> Result<Vec<Option<O>>, NetlinkError> {
-    if O::HAS_GET {
-        let get = |object: &O| match netlink.get(object) {
-            Ok(held) => Ok(Some(held)),
-            Err(error) if error.is_absence() => Ok(None),
-            Err(error) => Err(error),
-        };
-        return objects.iter().map(get).collect();
-    }
-    let keys = objects.iter().map(Object::key).enumerate();
-    let places: HashMap<O::Key, usize> = keys.filter_map(|(at, key)| Some((key?, at))).collect();
-    let mut held = vec![None; objects.len()];
-    // What is new about them is not what they are found by.
-    netlink.each(&O::default(), |other: O| {
-        if let Some(&at) = other.key().and_then(|key| places.get(&key)) {
-            held[at].get_or_insert(other);
-        }
-    })?;
-    Ok(held)
 }
 
 fn failure(verb: Verb, subject: Subject, cause: Cause) -> NetlinkError {

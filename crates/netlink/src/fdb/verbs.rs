@@ -137,7 +137,8 @@ impl Object for Fdb {
 
     /// Without a word a bridge gives a port's own address to another port or to itself when the port leaves
     /// (`fdb_delete_local`, net/bridge/br_fdb.c), and the addresses that devices listen to come and go with
-    /// links and addresses (`ndo_dflt_fdb_dump`, net/core/rtnetlink.c).
+    /// links and addresses (`ndo_dflt_fdb_dump`, net/core/rtnetlink.c). Of groups that a program joins nothing
+    /// is told until then.
     fn is_upset_by(message: Message<'_>) -> bool {
         matches!(
             message.kind,

@@ -7,6 +7,7 @@ use super::{PortVlan, PortVlanFlags};
 use crate::codec::{Malformed, Message, Request};
 use crate::error::Subject;
 use crate::interface::IfIndex;
+use crate::link::PortState;
 use crate::object::{Messages, Object, Unfit, Verb};
 use crate::table::{Entry, Table};
 use crate::uapi::{
@@ -145,6 +146,22 @@ impl Object for PortVlan {
             ..self.clone()
         };
         (first..=last).map(single).collect()
+    }
+
+    /// Packets without a tag belong to one VLAN of a port.
+    fn displaces(&self, other: &Self) -> bool {
+        self.is_pvid() && other.is_pvid() && self.dev == other.dev
+    }
+
+    /// The state; a new one has another.
+    fn set_afterwards(&self) -> Option<Self> {
+        let state = self.state.filter(|state| *state != PortState::Forwarding);
+        state.map(|state| Self {
+            dev: self.dev,
+            vlan: self.vlan,
+            state: Some(state),
+            ..Self::default()
+        })
     }
 
     /// As a member; options are said when it is one.
