@@ -4,6 +4,7 @@ use netlink::table::{BadWord, Words};
 use netlink::{Family, NamespaceNumber, Verb};
 use serde_json::{Value, json};
 
+use crate::net::fields;
 use crate::net::names::Names;
 use crate::net::spelled::{Extent, Spelled};
 
@@ -25,10 +26,10 @@ impl Spelled for NamespaceNumber {
     fn text(&self, names: &mut Names, _: Extent) -> String {
         let mut text = format!("nsid {}", self.nsid.unwrap_or_default());
         if let Some(current) = self.current_nsid {
-            text += &format!(" current-nsid {current}");
+            fields::put(&mut text, format_args!(" current-nsid {current}"));
         }
         if let Some(name) = name(self, names) {
-            text += &format!(" (iproute2 netns name: {name})");
+            fields::put(&mut text, format_args!(" (iproute2 netns name: {name})"));
         }
         text
     }

@@ -30,11 +30,15 @@ impl Spelled for PortVlan {
     }
 
     fn text(&self, names: &mut Names, extent: Extent) -> String {
-        show::text(&show::rows(&[self.clone()], |_, _| false), names, extent)
+        show::text(
+            &show::rows(std::slice::from_ref(self), |_, _| false),
+            names,
+            extent,
+        )
     }
 
     fn json(&self, names: &mut Names, extent: Extent) -> Value {
-        let rows = show::rows(&[self.clone()], |_, _| false);
+        let rows = show::rows(std::slice::from_ref(self), |_, _| false);
         show::json(&rows, names, extent)
     }
 }
