@@ -211,6 +211,18 @@ fn a_monitor_tells_of_groups() {
     running.stop().exit(0);
 }
 
+/// Kernels without filtering of VLANs have none to tell of.
+#[test]
+fn a_monitor_of_all_passes_over_what_the_kernel_lacks() {
+    let host = host();
+    let told = done(&host, "monitor --json -c 1");
+    let first: Value = serde_json::from_str(told.lines().next().expect("a line")).expect("JSON");
+    assert_eq!(
+        (&first["event"], &first["object"]),
+        (&"added".into(), &"link".into())
+    );
+}
+
 #[test]
 fn a_refusal_says_what_is_wrong() {
     let host = host();

@@ -262,6 +262,13 @@ fn a_refusal_says_what_is_wrong() {
             "{line}: {said}"
         );
     }
+    fs::write("/run/commands", "netns add two\n").expect("written");
+    let mut batch = Command::new(PROGRAM);
+    let output = batch.args(["batch", "/run/commands"]).output();
+    let output = output.expect("tapline runs");
+    let said = String::from_utf8(output.stderr).expect("text");
+    assert!(said.contains("\"two\" is not what a batch does"), "{said}");
+    assert_eq!(output.status.code(), Some(2));
     for line in [
         "add two",
         "exec one ls",

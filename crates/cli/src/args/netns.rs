@@ -22,7 +22,7 @@ pub struct NetnsArgs {
 
 #[derive(Debug, Subcommand)]
 pub enum NetnsCommand {
-    /// Names, and the numbers that the namespaces have here [default]
+    /// Names, and the numbers that the namespaces have here; the default
     #[command(aliases = ["l", "li", "lis", "ls", "lst", "sh", "show"])]
     List,
 

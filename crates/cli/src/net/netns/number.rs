@@ -14,7 +14,7 @@ impl Spelled for NamespaceNumber {
     /// What a batch carries out goes to the kernel as messages; names are files.
     fn read(_: Verb, _: Option<Family>, words: &mut Words<'_>) -> Result<Self, BadWord> {
         Err(BadWord::new(
-            "done in a batch",
+            "what a batch does",
             words.next().or(Some("netns")),
         ))
     }
