@@ -177,12 +177,9 @@ pub trait Object: Clone + fmt::Debug + Default + PartialEq + Send + Sync + 'stat
         self
     }
 
-    /// It without what is told but was not asked for in `filter`.
-    #[must_use]
+    /// Leaves out what was told but not asked for.
     #[inline]
-    fn answering(self, _filter: &Self) -> Self {
-        self
-    }
+    fn reduce_to(&mut self, _asked: &Self) {}
 
     /// Each of those it says at once, as a range does.
     fn singles(&self) -> Vec<Self> {

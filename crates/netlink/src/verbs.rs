@@ -22,9 +22,10 @@ fn each_like<O: Object>(
     if message.kind != O::MESSAGES.new && message.kind != O::MESSAGES.get {
         return Ok(());
     }
-    O::parse_each(message.body, |object| {
+    O::parse_each(message.body, |mut object| {
         if object.matches(filter) {
-            take(object.answering(filter));
+            object.reduce_to(filter);
+            take(object);
         }
     })
 }

@@ -128,10 +128,9 @@ impl Object for PortVlan {
         upset
     }
 
-    fn answering(self, filter: &Self) -> Self {
-        Self {
-            statistics: self.statistics.filter(|_| filter.statistics.is_some()),
-            ..self
+    fn reduce_to(&mut self, asked: &Self) {
+        if asked.statistics.is_none() {
+            self.statistics = None;
         }
     }
 
