@@ -230,10 +230,6 @@ impl Netlink {
 
     #[cold]
     fn failed<O: Object>(verb: Verb, object: &O, cause: Cause) -> NetlinkError {
-        NetlinkError {
-            action: verb.into(),
-            subject: object.subject(),
-            cause,
-        }
+        NetlinkError::new(verb.into(), object.subject(), cause)
     }
 }

@@ -9,6 +9,7 @@ mod filter;
 mod latency;
 mod mode;
 mod net;
+mod order;
 mod output;
 mod ping;
 mod read;
@@ -27,6 +28,7 @@ pub use filter::{Emit, FilterArgs, Place};
 pub use latency::LatencyArgs;
 pub use mode::ModeArgs;
 pub use net::{BatchArgs, ExplainArgs, MonitorArgs, NetArgs};
+pub use order::{named, reordered};
 pub use output::{FileFormat, OutputArgs};
 pub use ping::{Origin, PingArgs};
 pub use read::ReadArgs;
@@ -34,7 +36,7 @@ pub use read::ReadArgs;
 /// See every packet of the Linux network path, and account for each.
 #[derive(Debug, Parser)]
 #[command(name = "tapline", version, max_term_width = 100)]
-#[command(after_help = EXIT_STATUS)]
+#[command(after_help = EXIT_STATUS, infer_subcommands = true)]
 pub struct Args {
     #[command(subcommand)]
     pub command: Command,
@@ -78,7 +80,7 @@ pub enum Command {
     Rule(Box<NetArgs>),
 
     /// Neighbours: hardware addresses of IP addresses, as 'ip neighbour' has them
-    #[command(visible_alias = "neighbour")]
+    #[command(visible_aliases = ["neighbour", "neighbor"])]
     Neigh(Box<NetArgs>),
 
     /// Forwarding entries of bridges and VXLANs, as 'bridge fdb' has them

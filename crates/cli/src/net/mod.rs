@@ -12,6 +12,7 @@ mod monitor;
 mod names;
 mod neigh;
 mod nexthop;
+mod page;
 mod route;
 mod rule;
 mod spelled;

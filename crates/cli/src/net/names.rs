@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fs;
 
 use netlink::table::Lookup;
-use netlink::{IfIndex, Link, Netlink};
+use netlink::{IfIndex, Link, LinkKind, Netlink};
 
 /// The folders of iproute2's files, of which the first that has one counts.
 const FOLDERS: [&str; 2] = ["/etc/iproute2", "/usr/share/iproute2"];
@@ -14,6 +14,8 @@ const FOLDERS: [&str; 2] = ["/etc/iproute2", "/usr/share/iproute2"];
 pub struct Names {
     netlink: Netlink,
     known: HashMap<IfIndex, Option<String>>,
+    /// The name asked for last that no link has.
+    absent: Option<String>,
 }
 
 impl Names {
@@ -21,7 +23,22 @@ impl Names {
         Self {
             netlink,
             known: HashMap::new(),
+            absent: None,
         }
+    }
+
+    /// Whether `name` has been looked up, and no link has it.
+    pub fn is_absent(&self, name: &str) -> bool {
+        self.absent.as_deref() == Some(name)
+    }
+
+    fn called(&mut self, name: &str) -> Option<Link> {
+        let Ok(link) = self.netlink.link_named(name) else {
+            self.absent = Some(name.to_owned());
+            return None;
+        };
+        self.note(&link);
+        Some(link)
     }
 
     /// Asks for all links at once.
@@ -40,9 +57,15 @@ impl Names {
 
 impl Lookup for Names {
     fn index(&mut self, name: &str) -> Option<IfIndex> {
-        let link = self.netlink.link_named(name).ok()?;
-        self.note(&link);
-        link.index
+        self.called(name)?.index
+    }
+
+    fn vrf(&mut self, name: &str) -> Option<(IfIndex, u32)> {
+        let link = self.called(name)?;
+        match link.link_kind()? {
+            LinkKind::Vrf(vrf) => Some((link.index?, vrf.table?)),
+            _ => None,
+        }
     }
 
     fn name(&mut self, index: IfIndex) -> Option<String> {

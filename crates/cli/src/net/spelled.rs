@@ -4,13 +4,34 @@ use netlink::table::{BadWord, Words};
 use netlink::{Family, Netlink, NetlinkError, Object, Verb};
 use serde_json::Value;
 
+use super::job::{self, Stack};
 use super::names::Names;
+use super::verb::{USUAL, Verbs};
+use crate::args::NetArgs;
+use crate::failure::{Exit, Failure};
 
 /// How much is shown.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Extent {
     pub details: bool,
     pub statistics: bool,
+    /// One short line for each.
+    pub brief: bool,
+}
+
+/// What several objects are chosen for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    Show,
+    Flush,
+}
+
+/// Which objects are meant.
+pub struct Choice<O> {
+    /// What they are like.
+    pub like: O,
+    /// What else they have to be.
+    pub fits: Box<dyn Fn(&O) -> bool>,
 }
 
 /// Why a question has no answer.
@@ -36,9 +57,36 @@ impl From<NetlinkError> for Unanswered {
 pub trait Spelled: Object {
     /// What its event is called in JSON: `link`.
     const NOUN: &'static str;
+    /// What can be done with it.
+    const VERBS: Verbs = USUAL;
+    /// Whether `flush` without a word more removes all.
+    const FLUSHES_ALL: bool = false;
 
     /// Reads what is said behind `verb`.
     fn read(verb: Verb, family: Option<Family>, words: &mut Words<'_>) -> Result<Self, BadWord>;
+
+    /// Reads which objects the words behind `show` or `flush` mean.
+    fn choose(
+        _: Purpose,
+        family: Option<Family>,
+        words: &mut Words<'_>,
+    ) -> Result<Choice<Self>, BadWord> {
+        let like = Self::read(Verb::List, family, words)?;
+        let asked = like.clone();
+        let fits = Box::new(move |object: &Self| object.is_shown(&asked));
+        Ok(Choice { like, fits })
+    }
+
+    /// Shows those that `words` mean.
+    fn show(stack: &mut Stack, words: &[String], args: &NetArgs) -> Result<Exit, Failure> {
+        job::list::<Self>(stack, words, args)
+    }
+
+    /// Does what [`Act::Own`](super::verb::Act) says, called `act`.
+    fn own(_: &mut Stack, act: &str, _: &[String]) -> Result<Exit, Failure> {
+        let line = format!("{}: {act} is not known here", Self::NOUN);
+        Err(Failure::new(Exit::Usage, line))
+    }
 
     /// What `get` and the words behind it ask for.
     fn ask(
@@ -66,9 +114,6 @@ pub trait Spelled: Object {
     /// It with the keys of `ip -json`.
     fn json(&self, names: &mut Names, extent: Extent) -> Value;
 }
-
-/// What a word was to be that is the name of no link.
-pub const NO_LINK: &str = "the name of a link";
 
 /// A word that means nothing where it stands.
 pub fn unknown(word: &str) -> BadWord {

@@ -364,9 +364,5 @@ fn held<O: Object>(netlink: &mut Netlink, object: &O) -> Result<Option<O>, Netli
 }
 
 fn failure(verb: Verb, subject: Subject, cause: Cause) -> NetlinkError {
-    NetlinkError {
-        action: Action::from(verb),
-        subject,
-        cause,
-    }
+    NetlinkError::new(Action::from(verb), subject, cause)
 }

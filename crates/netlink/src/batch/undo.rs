@@ -34,11 +34,8 @@ pub(super) fn undo_of<O: Object>(
         Err(error) => return Some(Undo(Box::new(move |_| Err(error)))),
     };
     if let (Verb::Del, Some(reason)) = (verb, O::IRRETRIEVABLE) {
-        let error = NetlinkError {
-            action: Action::Add,
-            subject: object.subject(),
-            cause: Cause::Unfit(Unfit::new(reason)),
-        };
+        let cause = Cause::Unfit(Unfit::new(reason));
+        let error = NetlinkError::new(Action::Add, object.subject(), cause);
         return Some(Undo(Box::new(move |_| Err(error))));
     }
     let undo: Box<Change> = match (verb, before) {
@@ -54,11 +51,7 @@ pub(super) fn undo_of<O: Object>(
         }
         (Verb::Del, Some(before)) => Box::new(move |netlink| netlink.add(&before.settable())),
         (Verb::Set | Verb::Del, None) => {
-            let error = NetlinkError {
-                action: Action::Get,
-                subject: object.subject(),
-                cause: Cause::Absent,
-            };
+            let error = NetlinkError::new(Action::Get, object.subject(), Cause::Absent);
             Box::new(move |_| Err(error))
         }
     };
