@@ -132,7 +132,17 @@ pub fn list<O: Spelled>(
     words: &[String],
     args: &NetArgs,
 ) -> Result<Exit, Failure> {
-    let Choice { like, fits } = choose::<O>(stack, Purpose::Show, args.family(), words)?;
+    let choice = choose(stack, Purpose::Show, args.family(), words)?;
+    list_chosen::<O>(stack, choice, args)
+}
+
+/// Shows those that have been chosen.
+pub fn list_chosen<O: Spelled>(
+    stack: &mut Stack,
+    choice: Choice<O>,
+    args: &NetArgs,
+) -> Result<Exit, Failure> {
+    let Choice { like, fits } = choice;
     if like.is_one() {
         let found = stack.netlink.get(&like);
         let found = found.map_err(|error| stack.refused(error))?;
@@ -140,6 +150,10 @@ pub fn list<O: Spelled>(
     }
     let mut listing = stack.netlink.list(&like)?;
     listing.items.retain(|item| fits(item));
+    if !args.json {
+        let items = listing.items.iter_mut();
+        items.for_each(|item| item.leave_unsaid(&like));
+    }
     stack.names.load();
     put_all(stack, &listing.items, listing.interrupted, args)
 }

@@ -60,6 +60,10 @@ impl Spelled for Neigh {
         Ok(Choice { like, fits })
     }
 
+    fn leave_unsaid(&mut self, asked: &Self) {
+        self.dev = self.dev.filter(|_| asked.dev.is_none());
+    }
+
     fn text(&self, names: &mut Names, extent: Extent) -> String {
         if extent.brief {
             let dst = self.dst.map_or_else(String::new, |dst| dst.to_string());
@@ -75,6 +79,20 @@ impl Spelled for Neigh {
             (word, "") => fields::put(&mut text, format_args!(" {word}")),
             (word, value) => fields::put(&mut text, format_args!(" {word} {value}")),
         });
+        if extent.statistics {
+            if let Some(count) = self.refcnt.filter(|count| *count > 0) {
+                fields::put(&mut text, format_args!(" ref {count}"));
+            }
+            let moments = [self.used, self.confirmed, self.updated];
+            let [used, confirmed, updated] = moments.map(Option::unwrap_or_default);
+            fields::put(
+                &mut text,
+                format_args!(" used {used}/{confirmed}/{updated}"),
+            );
+            if let Some(count) = self.probes {
+                fields::put(&mut text, format_args!(" probes {count}"));
+            }
+        }
         text + &state
     }
 

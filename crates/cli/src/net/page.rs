@@ -41,6 +41,11 @@ impl<'a> Page<'a> {
         self.args.json
     }
 
+    /// Whether each object is to be a line.
+    pub fn is_oneline(&self) -> bool {
+        self.args.oneline
+    }
+
     /// Shows an object.
     pub fn json(&mut self, object: &Value) -> io::Result<()> {
         self.shown += 1;

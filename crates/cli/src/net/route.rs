@@ -60,6 +60,13 @@ impl Spelled for Route {
         Ok(netlink.lookup(&query)?)
     }
 
+    fn leave_unsaid(&mut self, asked: &Self) {
+        self.dev = self.dev.filter(|_| asked.dev.is_none());
+        self.table = self.table.filter(|_| asked.table.is_none());
+        self.protocol = self.protocol.filter(|_| asked.protocol.is_none());
+        self.gateway = self.gateway.filter(|_| asked.gateway.is_none());
+    }
+
     fn text(&self, names: &mut Names, extent: Extent) -> String {
         self.line(detail(extent), names)
     }

@@ -108,6 +108,9 @@ pub trait Spelled: Object {
         true
     }
 
+    /// Takes away what was asked for and so goes without saying in text, as in ip(8).
+    fn leave_unsaid(&mut self, _asked: &Self) {}
+
     /// It as ip(8) shows it, without the last line end.
     fn text(&self, names: &mut Names, extent: Extent) -> String;
 

@@ -66,6 +66,10 @@ pub fn split(verbs: Verbs, words: &[String]) -> Result<(Act, &[String]), Failure
     };
     let fits = |(name, _): &&(&str, Act)| name.starts_with(first.as_str());
     match verbs.iter().find(fits) {
+        // There is nothing to set, and more than one word begins so.
+        Some((_, Act::Do(Verb::Set))) if rest.is_empty() && "show".starts_with(first.as_str()) => {
+            Ok((Act::Do(Verb::List), rest))
+        }
         Some((_, act)) if !first.is_empty() => Ok((*act, rest)),
         _ => {
             let line = format!("{first:?} is no verb (add, set, replace, append, del, show, get)");

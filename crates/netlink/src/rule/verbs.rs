@@ -146,7 +146,7 @@ impl Object for Rule {
         match self.priority.filter(|priority| *priority != 0) {
             Some(priority) => Subject::Rule(priority),
             None if self.says_nothing() => Subject::Rules,
-            None => Subject::RuleLike(self.words(Detail::Usual)),
+            None => Subject::RuleLike(self.words(Detail::Usual).trim_end().to_owned()),
         }
     }
 }

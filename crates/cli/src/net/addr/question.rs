@@ -92,6 +92,11 @@ impl Question {
         index.is_some()
     }
 
+    /// Whether links without addresses are meant, too.
+    pub fn shows_bare_links(&self) -> bool {
+        self.addr.family.is_none() && self.label.is_none()
+    }
+
     /// Whether an address is meant.
     pub fn fits(&self, addr: &Addr) -> bool {
         let second = addr.secondary == Some(true) || addr.temporary == Some(true);

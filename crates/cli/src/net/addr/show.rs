@@ -28,7 +28,7 @@ pub fn addresses(stack: &mut Stack, words: &[String], args: &NetArgs) -> Result<
     for link in &links {
         let has = |addr: &&Addr| addr.dev == link.index;
         let all: Vec<&Addr> = addresses.items.iter().filter(has).collect();
-        let bare = all.is_empty() && question.addr.family.is_none();
+        let bare = all.is_empty() && question.shows_bare_links() && !args.oneline;
         let meant: Vec<&Addr> = all.into_iter().filter(|addr| question.fits(addr)).collect();
         if meant.is_empty() && !bare {
             continue;
@@ -73,6 +73,12 @@ fn put(
         });
         shown["addr_info"] = addresses.collect::<Vec<_>>().into();
         return page.json(&shown);
+    }
+    if page.is_oneline() && !extent.brief {
+        for addr in addresses {
+            page.text(&addr.text(names, extent))?;
+        }
+        return Ok(());
     }
     if extent.brief {
         let mut text = link::brief(link, names, part);

@@ -159,6 +159,13 @@ fn put_words(text: &mut String, data: &Value, words: &[(&str, &str)]) {
             value => plain(value),
         };
         put(text, format_args!(" {word} {value}"));
+        if word == "mcast_router" && !data["fastleave"].is_null() {
+            // The same under its other name, where one of multicast is looked for.
+            put(
+                text,
+                format_args!(" mcast_fast_leave {}", plain(&data["fastleave"])),
+            );
+        }
     }
 }
 
