@@ -5,7 +5,7 @@ mod support;
 
 use lab::Host;
 use serde_json::Value;
-use support::stack::{done, objects, refused, theirs, trimmed};
+use support::stack::{done, json_of, objects, refused, theirs, trimmed};
 
 /// A host with a link that is up, of which the other end is `vb`.
 fn host() -> Host {
@@ -19,12 +19,6 @@ fn host() -> Host {
     done(&host, "addr add 10.0.0.1/24 brd + dev va");
     done(&host, "addr add 2001:db8::1/64 nodad dev va");
     host
-}
-
-#[track_caller]
-fn json_of(host: &Host, program: &str, line: &str) -> Vec<Value> {
-    let text = theirs(host, program, &format!("-json {line}"));
-    serde_json::from_str(&text).expect("JSON")
 }
 
 /// Each key that iproute2 shows is shown with the same value.
@@ -41,11 +35,11 @@ fn assert_has_all(ours: &[Value], theirs: &[Value]) {
 #[test]
 fn addresses_are_those_of_ip() {
     let host = host();
+    let addresses = |shown: &Value| shown["addr_info"].as_array().cloned().expect("a list");
     let shown = json_of(&host, "ip", "addr show dev va");
-    let theirs_of = shown[0]["addr_info"].as_array().expect("addresses");
     let ours = objects(&done(&host, "addr show --json dev va"));
-    assert_has_all(&ours, theirs_of);
-    assert!(ours.iter().all(|addr| addr["ifname"] == "va"));
+    assert_has_all(&addresses(&ours[0]), &addresses(&shown[0]));
+    assert_eq!(ours[0]["ifname"], "va");
     done(&host, "addr del 10.0.0.1/24 dev va");
     assert_eq!(
         objects(&done(&host, "addr show --json -4 dev va")),
@@ -53,7 +47,7 @@ fn addresses_are_those_of_ip() {
     );
     let (text, status) = refused(&host, "addr del 10.0.0.1/24 dev va");
     assert!(
-        text.starts_with("tapline: cannot remove address 10.0.0.1"),
+        text.starts_with("tapline: cannot remove address 10.0.0.1 of link va"),
         "{text}"
     );
     assert_eq!(status, 1);

@@ -85,6 +85,9 @@ impl Spelled for Fdb {
             if let Some(dev) = fields.remove("dev") {
                 fields.insert("ifname".to_owned(), dev);
             }
+            if self.state == Some(FdbState::Dynamic) {
+                fields.insert("state".to_owned(), "".into());
+            }
             let counters = ["used", "updated"];
             fields.retain(|key, _| extent.statistics || !counters.contains(&key.as_str()));
         }

@@ -32,13 +32,16 @@ impl Names {
         self.absent.as_deref() == Some(name)
     }
 
+    /// The link of this name; or of the index behind `if`, as ip(8) has it: not every name can be typed.
     fn called(&mut self, name: &str) -> Option<Link> {
-        let Ok(link) = self.netlink.link_named(name) else {
-            self.absent = Some(name.to_owned());
-            return None;
-        };
-        self.note(&link);
-        Some(link)
+        let index = || name.strip_prefix("if")?.parse().ok().map(IfIndex);
+        let link = self.netlink.link_named(name).ok();
+        let link = link.or_else(|| self.netlink.link(index()?).ok());
+        match &link {
+            Some(link) => self.note(link),
+            None => self.absent = Some(name.to_owned()),
+        }
+        link
     }
 
     /// Asks for all links at once.

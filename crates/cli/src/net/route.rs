@@ -44,14 +44,15 @@ impl Spelled for Route {
             match word {
                 "dev" => query.oif = Some(words.value(word)?),
                 "vrf" => query.oif = Some(words.vrf()?.0),
-                "fibmatch" => query.fibmatch = Some(true),
-                _ if query.word(word, words)? => {}
+                // As ip(8) has it, the length of a network counts for nothing.
+                "from" => query.src = Some(words.value::<Prefix>(word)?.ip),
                 "root" | "match" | "exact" | "to" if words.peek().is_some() => {
                     query.to = Some(words.value::<Prefix>(word)?.ip);
                 }
+                "fibmatch" => query.fibmatch = Some(true),
+                _ if query.word(word, words)? => {}
                 _ if query.to.is_none() => {
                     let bad = |_| BadWord::new("an address", Some(word));
-                    // As ip(8) has it, the length of a network counts for nothing.
                     query.to = Some(word.parse::<Prefix>().map_err(bad)?.ip);
                 }
                 _ => return Err(unknown(word).into()),
@@ -86,6 +87,9 @@ impl Spelled for Route {
             fields.remove("family");
             if !extent.details && self.table == Some(RouteTable::Main) {
                 fields.remove("table");
+            }
+            if let Some(tos) = self.tos {
+                fields.insert("tos".to_owned(), format!("{tos:#04x}").into());
             }
             fields
                 .entry("flags")

@@ -24,7 +24,12 @@ impl Spelled for Rule {
         // As ip(8) has it.
         match verb {
             Verb::List => _ = rule.family.get_or_insert(Family::V4),
-            Verb::Add if rule.action.is_none() && rule.table.is_none() && rule.l3mdev.is_none() => {
+            Verb::Add
+                if rule.action.is_none()
+                    && rule.table.is_none()
+                    && rule.goto.is_none()
+                    && rule.l3mdev.is_none() =>
+            {
                 rule.table = Some(RouteTable::Main);
             }
             _ => {}
@@ -65,12 +70,7 @@ impl Spelled for Rule {
             put_own_forms(self, fields);
         }
         if !extent.details {
-            let usual = [
-                ("protocol", "kernel"),
-                ("protocol", "unspec"),
-                ("action", "to_tbl"),
-                ("action", "goto"),
-            ];
+            let usual = [("protocol", "kernel"), ("protocol", "unspec")];
             fields::forget(&mut shown, &usual);
         }
         shown
@@ -84,6 +84,9 @@ fn put_own_forms(rule: &Rule, fields: &mut Map<String, Value>) {
         if let Some(number) = number {
             put(key, format!("{number:#x}").into());
         }
+    }
+    if let Some(tos) = rule.tos {
+        put("tos", format!("{tos:#04x}").into());
     }
     if let Some(number) = rule.ipproto {
         put("ipproto", Rule::protocol_name(number).into());
@@ -134,7 +137,14 @@ fn put_own_forms(rule: &Rule, fields: &mut Map<String, Value>) {
         ),
         ("uidrange", true),
         ("flow", true),
-        ("action", rule.action == Some(RuleAction::Nop)),
+        // Said by other keys.
+        (
+            "action",
+            matches!(
+                rule.action,
+                Some(RuleAction::ToTable | RuleAction::Goto | RuleAction::Nop)
+            ),
+        ),
         ("fwmask", rule.fwmask == Some(u32::MAX)),
     ];
     for (key, _) in split.into_iter().filter(|(_, is_split)| *is_split) {

@@ -45,6 +45,13 @@ pub fn theirs(host: &Host, program: &str, line: &str) -> String {
     String::from_utf8(output.stdout).expect("text")
 }
 
+/// The JSON that a program of iproute2 prints.
+#[track_caller]
+pub fn json_of(host: &Host, program: &str, line: &str) -> Vec<Value> {
+    let text = theirs(host, program, &format!("-json {line}"));
+    serde_json::from_str(&text).expect("JSON")
+}
+
 /// JSON Lines without the summary.
 #[track_caller]
 pub fn objects(text: &str) -> Vec<Value> {

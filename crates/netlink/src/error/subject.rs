@@ -127,6 +127,14 @@ impl OfLink<'_> {
     fn link(&self, index: IfIndex) -> String {
         self.name.map_or_else(|| index.to_string(), str::to_owned)
     }
+
+    /// Where an object is: nothing, if no link is given.
+    fn place(&self, word: &str, index: IfIndex) -> String {
+        match index {
+            IfIndex(0) => String::new(),
+            _ => format!(" {word} link {}", self.link(index)),
+        }
+    }
 }
 
 impl fmt::Display for OfLink<'_> {
@@ -135,7 +143,7 @@ impl fmt::Display for OfLink<'_> {
             Subject::Socket => f.write_str("a netlink socket"),
             Subject::Links => f.write_str("links"),
             Subject::LinkNamed(name) => write!(f, "link {name}"),
-            Subject::Link(index) => write!(f, "link {index}"),
+            Subject::Link(index) => write!(f, "link {}", self.link(*index)),
             Subject::Addresses => f.write_str("addresses"),
             Subject::Routes => f.write_str("routes"),
             Subject::Route(dst) => write!(f, "route {dst}"),
@@ -144,29 +152,29 @@ impl fmt::Display for OfLink<'_> {
             Subject::Rules => f.write_str("rules"),
             Subject::Rule(priority) => write!(f, "rule {priority}"),
             Subject::RuleLike(words) => write!(f, "rule {words}"),
-            Subject::Address(ip, index) => write!(f, "address {ip} of link {}", self.link(*index)),
+            Subject::Address(ip, index) => write!(f, "address {ip}{}", self.place("of", *index)),
             Subject::Neighbours => f.write_str("neighbours"),
             Subject::ForwardingEntries => f.write_str("forwarding entries"),
             Subject::ForwardingEntry(mac, index) => {
-                write!(f, "forwarding entry {mac} on link {}", self.link(*index))
+                write!(f, "forwarding entry {mac}{}", self.place("on", *index))
             }
             Subject::PortVlans => f.write_str("VLANs of ports"),
             Subject::PortVlan(first, last, index) if first == last => {
-                write!(f, "VLAN {first} of link {}", self.link(*index))
+                write!(f, "VLAN {first}{}", self.place("of", *index))
             }
             Subject::PortVlan(first, last, index) => {
-                write!(f, "VLANs {first} to {last} of link {}", self.link(*index))
+                write!(f, "VLANs {first} to {last}{}", self.place("of", *index))
             }
             Subject::MulticastGroups => f.write_str("multicast groups"),
             Subject::MulticastGroup(group, index) => {
-                write!(f, "group {group} at link {}", self.link(*index))
+                write!(f, "group {group}{}", self.place("at", *index))
             }
             Subject::NamespaceNumbers => f.write_str("numbers of namespaces"),
             Subject::NamespaceNumber(number) => write!(f, "number {number} of a namespace"),
             Subject::Statistics => f.write_str("statistics"),
             Subject::StatisticsOf(index) => write!(f, "statistics of link {}", self.link(*index)),
             Subject::Neighbour(ip, index) => {
-                write!(f, "neighbour {ip} on link {}", self.link(*index))
+                write!(f, "neighbour {ip}{}", self.place("on", *index))
             }
             Subject::Driver(name) => write!(f, "driver of link {name}"),
             Subject::Speed(name) => write!(f, "speed of link {name}"),

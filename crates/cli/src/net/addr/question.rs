@@ -28,10 +28,13 @@ impl Question {
         let mut question = Self::default();
         question.addr.family = family;
         while let Some(word) = words.next() {
+            if question.of_addresses(word, words)? {
+                continue;
+            }
+            let of_links = question.of_links(word, words)?;
             // What is removed is chosen by itself.
-            let known = question.of_addresses(word, words)?
-                || purpose == Purpose::Show && question.of_links(word, words)?;
-            if !known && !question.dev(word, words) {
+            let misplaced = of_links && purpose == Purpose::Flush;
+            if misplaced || !of_links && !question.dev(word, words) {
                 return Err(unknown(word));
             }
         }

@@ -1,10 +1,10 @@
 //! What is particular to a link and its port, in the forms that ip(8) has for it: JSON and text out of one.
 
-use netlink::table::Lookup;
 use netlink::{LinkInfo, LinkKind, PortKind};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
-use crate::net::fields::put;
+use crate::net::fields::{self, put};
+use crate::net::names::Names;
 
 /// Words that ip(8) writes where JSON has another key (ip/iplink_bridge.c, ip/iplink_bridge_slave.c).
 const BRIDGE_WORDS: [(&str, &str); 10] = [
@@ -33,8 +33,12 @@ const PORT_WORDS: [(&str, &str); 5] = [
 ];
 
 /// It with the keys of `ip -json`.
-pub fn json(info: &LinkInfo) -> Value {
-    let mut shown = json!(info);
+pub fn json(info: &LinkInfo, names: &mut Names) -> Value {
+    let mut shown = fields::json(
+        info,
+        &["link", "primary", "active_slave", "backup_port"],
+        names,
+    );
     if let Some(LinkKind::Bridge(_)) = info.kind {
         bridge(&mut shown["info_data"]);
     }
@@ -52,13 +56,15 @@ pub fn json(info: &LinkInfo) -> Value {
 }
 
 /// It in the lines of `ip -details`, with the line end before each.
-pub fn text(info: &LinkInfo, names: &mut dyn Lookup) -> String {
+pub fn text(info: &LinkInfo, names: &mut Names) -> String {
     let mut text = String::new();
     if let Some(kind) = &info.kind {
         put(&mut text, format_args!("\n    {}", kind.name()));
         match kind {
-            LinkKind::Bridge(_) => put_words(&mut text, &json(info)["info_data"], &BRIDGE_WORDS),
-            LinkKind::Vlan(_) => put_vlan(&mut text, &json(info)["info_data"]),
+            LinkKind::Bridge(_) => {
+                put_words(&mut text, &json(info, names)["info_data"], &BRIDGE_WORDS)
+            }
+            LinkKind::Vlan(_) => put_vlan(&mut text, &json(info, names)["info_data"]),
             _ => kind.show(names, &mut |word, value| {
                 put(&mut text, format_args!(" {word} {value}"));
             }),
@@ -67,9 +73,11 @@ pub fn text(info: &LinkInfo, names: &mut dyn Lookup) -> String {
     if let Some(port) = &info.port {
         put(&mut text, format_args!("\n    {}_slave", port.name()));
         match port {
-            PortKind::Bridge(_) => {
-                put_words(&mut text, &json(info)["info_slave_data"], &PORT_WORDS)
-            }
+            PortKind::Bridge(_) => put_words(
+                &mut text,
+                &json(info, names)["info_slave_data"],
+                &PORT_WORDS,
+            ),
             _ => port.show(names, &mut |word, value| {
                 put(&mut text, format_args!(" {word} {value}"));
             }),

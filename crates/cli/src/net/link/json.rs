@@ -67,7 +67,10 @@ pub fn link(link: &Link, names: &mut Names, extent: Extent, part: Part) -> Value
         put("allmulti", link.allmulti.map(Value::from));
         put("min_mtu", link.min_mtu.map(Value::from));
         put("max_mtu", link.max_mtu.map(Value::from));
-        put("linkinfo", link.linkinfo.as_ref().map(forms::json));
+        put(
+            "linkinfo",
+            link.linkinfo.as_ref().map(|info| forms::json(info, names)),
+        );
         let mode = link.inet6_addr_gen_mode().filter(|_| of_link);
         put(
             "inet6_addr_gen_mode",
