@@ -1,5 +1,7 @@
 //! One command: read, carried out, shown.
 
+use std::io::{self, Write};
+
 use abi::namespace::NetNamespace;
 use netlink::table::{BadWord, Words};
 use netlink::{Family, Netlink, NetlinkError, Verb};
@@ -88,6 +90,9 @@ pub fn carry_out<O: Spelled>(
         _ => netlink.del(&object),
     };
     done.map_err(|error| stack.refused(error))?;
+    if let Some(advice) = object.advice(verb) {
+        writeln!(io::stderr(), "tapline: {}: {advice}", O::NOUN)?;
+    }
     Ok(Exit::Done)
 }
 

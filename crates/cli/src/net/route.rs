@@ -104,6 +104,8 @@ impl Spelled for Route {
 struct Question {
     route: Route,
     all_tables: bool,
+    /// It is the table of a VRF, of which the host's own addresses are not shown.
+    vrf: bool,
     /// Networks that destinations are compared with.
     to: Vec<(Way, Prefix)>,
 }
@@ -123,6 +125,7 @@ impl Question {
     fn word(&mut self, word: &str, words: &mut Words<'_>) -> Result<(), BadWord> {
         match word {
             "table" | "lookup" if words.skip(&["all"]) => self.all_tables = true,
+            "vrf" => (self.vrf, self.route.table) = (true, Some(words.vrf()?.1.into())),
             "lookup" => self.route.table = Some(words.value(word)?),
             "type" => self.route.kind = Some(words.value(word)?),
             "to" => {
@@ -178,6 +181,10 @@ impl Question {
 
     fn fits(&self, route: &Route) -> bool {
         let Some(dst) = route.dst else { return false };
+        let own = matches!(route.kind, Some(RouteType::Local | RouteType::Broadcast));
+        if self.vrf && self.route.kind.is_none() && own {
+            return false;
+        }
         self.to.iter().all(|(way, to)| match way {
             Way::Exact => dst == *to,
             Way::Root => to.contains(dst),

@@ -98,6 +98,11 @@ pub trait Spelled: Object {
         Ok(netlink.get(&key)?)
     }
 
+    /// What is told to who has done `verb`, where it may have another effect than is thought.
+    fn advice(&self, _verb: Verb) -> Option<&'static str> {
+        None
+    }
+
     /// Whether it says one object: that is missing is then an error, as it is for ip(8), and no empty list.
     fn is_one(&self) -> bool {
         false

@@ -7,6 +7,7 @@ mod property;
 mod read;
 mod spelled;
 mod text;
+mod usual;
 mod words;
 
 pub use brief::{json as brief_json, text as brief};

@@ -3,7 +3,7 @@ use netlink::{Family, Link, Verb};
 use serde_json::Value;
 
 use super::text::Part;
-use super::{brief, json, property, read, text};
+use super::{brief, json, property, read, text, usual};
 use crate::failure::{Exit, Failure};
 use crate::net::job::Stack;
 use crate::net::names::Names;
@@ -15,7 +15,15 @@ impl Spelled for Link {
     const VERBS: Verbs = OF_LINKS;
 
     fn read(verb: Verb, _: Option<Family>, words: &mut Words<'_>) -> Result<Self, BadWord> {
-        read::link(verb, words)
+        let mut link = read::link(verb, words)?;
+        if verb == Verb::Add {
+            usual::complete(&mut link);
+        }
+        Ok(link)
+    }
+
+    fn advice(&self, verb: Verb) -> Option<&'static str> {
+        usual::advice(self).filter(|_| verb == Verb::Add)
     }
 
     fn is_one(&self) -> bool {
