@@ -29,6 +29,7 @@ fn lines(text: &str) -> Vec<String> {
     let text = text
         .replace(" proto kernel_ll", "")
         .replace(" proto kernel_lo", "");
+    let text = text.replace(" \\", "\\");
     let words = |line: String| line.split_whitespace().collect::<Vec<_>>().join(" ");
     trimmed(&text).into_iter().map(words).collect()
 }
@@ -54,10 +55,12 @@ const QUESTIONS: [&str; 17] = [
     "addr show group default",
 ];
 
-/// Whether ip(8) answers: not for a network of the other family, nor of IPv6 for a kind of links.
+/// Whether ip(8) answers what is asked: not for a network of the other family, and not by the kind of links where
+/// it does not show those.
 fn is_possible(flags: &str, line: &str) -> bool {
     let (v4, v6) = (line.contains("to 10."), line.contains("to 2001:"));
-    !(flags == "-4 " && v6 || flags == "-6 " && (v4 || line.contains("type")))
+    !(flags == "-4 " && v6 || flags == "-6 " && v4)
+        && !(["-6 ", "-o "].contains(&flags) && line.contains("type"))
 }
 
 #[test]

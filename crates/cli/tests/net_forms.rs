@@ -4,6 +4,7 @@
 mod support;
 
 use std::collections::BTreeSet;
+use std::process::Stdio;
 
 use lab::Host;
 use serde_json::Value;
@@ -173,6 +174,49 @@ fn a_link_has_modes_and_other_names() {
         "{text}"
     );
     assert_eq!(status, 2);
+}
+
+#[test]
+fn a_vxlan_says_whose_hops_its_packets_have() {
+    let host = routed();
+    let wanted = "type vxlan id 7 remote 10.0.0.8 dstport 4789 dev va";
+    done(&host, &format!("link add v0 {wanted}"));
+    done(&host, &format!("link add v1 {wanted} id 8 ttl inherit"));
+    for (link, ttl, inherits) in [
+        ("v0", 0.into(), false.into()),
+        ("v1", "inherit".into(), true.into()),
+    ] {
+        let theirs =
+            &json_of(&host, "ip", &format!("-d link show {link}"))[0]["linkinfo"]["info_data"];
+        let ours = &objects(&done(&host, &format!("--json -d link show {link}")))[0]["linkinfo"]["info_data"];
+        assert_eq!(
+            (&theirs["ttl"], &ours["ttl_inherit"]),
+            (&ttl, &inherits),
+            "{ours}"
+        );
+        for key in ["id", "remote", "link", "port"] {
+            assert_eq!(ours[key], theirs[key], "{key}");
+        }
+    }
+}
+
+#[test]
+fn a_link_goes_to_the_namespace_of_a_process() {
+    let (host, other) = (routed(), Host::new("other"));
+    // It ends with its input.
+    let mut process = other.command("/bin/cat");
+    let mut process = process.stdin(Stdio::piped()).spawn().expect("it waits");
+    done(
+        &host,
+        &format!("link set vb netns {} name vc", process.id()),
+    );
+    assert_eq!(json_of(&other, "ip", "link show vc").len(), 1);
+    assert_eq!(refused(&host, "link show vb").1, 1);
+    drop(process.stdin.take());
+    process.wait().expect("it has ended");
+    let (text, status) = refused(&host, "link set va netns nowhere");
+    assert_eq!(text, "tapline: link: there is no network namespace nowhere");
+    assert_eq!(status, 1);
 }
 
 fn routed() -> Host {

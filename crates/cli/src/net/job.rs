@@ -9,7 +9,7 @@ use netlink::{Family, Netlink, NetlinkError, Verb};
 use super::door::Noun;
 use super::names::Names;
 use super::page::Page;
-use super::spelled::{Choice, Purpose, Spelled, Unanswered};
+use super::spelled::{Choice, NO_NAMESPACE, Purpose, Spelled, Unanswered};
 use super::verb::{self, Act};
 use crate::args::NetArgs;
 use crate::failure::{self, Exit, Failure};
@@ -47,11 +47,15 @@ impl Stack {
         })
     }
 
-    /// What could not be read of `noun`: a name that no link has is no wrong usage.
+    /// What could not be read of `noun`: a name that no link or namespace has is no wrong usage.
     pub fn misread(&self, noun: &str, bad: &BadWord) -> Failure {
         let found = bad.found.as_deref();
         if let Some(name) = found.filter(|name| self.names.is_absent(name)) {
             let line = format!("{noun}: there is no link {name} ({})", failure::NO_LINK);
+            return Failure::new(Exit::Failed, line);
+        }
+        if let Some(name) = found.filter(|_| bad.wanted == NO_NAMESPACE) {
+            let line = format!("{noun}: there is no network namespace {name}");
             return Failure::new(Exit::Failed, line);
         }
         let line = format!("{noun}: {bad} ('tapline {noun} --help' tells more)");

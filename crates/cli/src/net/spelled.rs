@@ -123,6 +123,9 @@ pub trait Spelled: Object {
     fn json(&self, names: &mut Names, extent: Extent) -> Value;
 }
 
+/// What a word was to be that is neither a process nor the name of a namespace.
+pub const NO_NAMESPACE: &str = "a process or the name of a namespace";
+
 /// A word that means nothing where it stands.
 pub fn unknown(word: &str) -> BadWord {
     BadWord::new("a word here", Some(word))

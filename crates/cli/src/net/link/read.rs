@@ -9,7 +9,7 @@ use netlink::table::{BadWord, Table, Word, Words};
 use netlink::{IfIndex, IfName, Link, LinkKind, PortKind, Verb, Veth};
 
 use super::words::{group, mode};
-use crate::net::spelled::unknown;
+use crate::net::spelled::{NO_NAMESPACE, unknown};
 
 /// Reads what is said of a link behind `verb`.
 pub fn link(verb: Verb, words: &mut Words<'_>) -> Result<Link, BadWord> {
@@ -93,7 +93,7 @@ fn namespace(name: &str) -> Result<i32, BadWord> {
     static OPEN: Mutex<BTreeMap<String, NetNamespace>> = Mutex::new(BTreeMap::new());
     let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
     if !open.contains_key(name) {
-        let unknown = |_| BadWord::new("a process or the name of a namespace", Some(name));
+        let unknown = |_| BadWord::new(NO_NAMESPACE, Some(name));
         open.insert(name.to_owned(), NetNamespace::named(name).map_err(unknown)?);
     }
     Ok(open[name].as_fd().as_raw_fd())
