@@ -84,6 +84,9 @@ fn put(
         let mut text = link::brief(link, names, part);
         for addr in addresses {
             fields::put(&mut text, format_args!("{} ", network(addr)));
+            if let Some(metric) = addr.metric {
+                fields::put(&mut text, format_args!("metric {metric} "));
+            }
         }
         return page.text(&text);
     }

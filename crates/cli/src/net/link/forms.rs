@@ -65,9 +65,10 @@ pub fn text(info: &LinkInfo, names: &mut Names) -> String {
                 put_words(&mut text, &json(info, names)["info_data"], &BRIDGE_WORDS)
             }
             LinkKind::Vlan(_) => put_vlan(&mut text, &json(info, names)["info_data"]),
-            _ => kind.show(names, &mut |word, value| {
+            LinkKind::Bond(_) => kind.show(names, &mut |word, value| {
                 put(&mut text, format_args!(" {word} {value}"));
             }),
+            _ => put_switches(&mut text, kind, names),
         }
     }
     if let Some(port) = &info.port {
@@ -153,6 +154,40 @@ fn put_vlan(text: &mut String, data: &Value) {
             );
         }
     }
+}
+
+/// What goes without saying.
+const USUAL: [(&str, &str); 7] = [
+    ("tos", "0"),
+    ("df", "unset"),
+    ("flowlabel", "0"),
+    ("label_policy", "fixed"),
+    ("maxaddress", "0"),
+    ("learning", "on"),
+    ("localbypass", "on"),
+];
+
+/// Switches that are said when they are off, too.
+const SAID_OFF: [&str; 5] = [
+    "learning",
+    "pmtudisc",
+    "udpcsum",
+    "udp6zerocsumtx",
+    "udp6zerocsumrx",
+];
+
+/// The words of a kind, of which a switch stands alone.
+fn put_switches(text: &mut String, kind: &LinkKind, names: &mut Names) {
+    let inherits = matches!(kind, LinkKind::Vxlan(vxlan) if vxlan.ttl_inherit == Some(true))
+        || matches!(kind, LinkKind::Geneve(geneve) if geneve.ttl_inherit == Some(true));
+    kind.show(names, &mut |word, value| match (word, value.as_str()) {
+        (word, value) if USUAL.contains(&(word, value)) => {}
+        ("ttl", _) if inherits => put(text, format_args!(" ttl inherit")),
+        (word, "on") => put(text, format_args!(" {word}")),
+        (word, "off") if SAID_OFF.contains(&word) => put(text, format_args!(" no{word}")),
+        (_, "off") => {}
+        (word, value) => put(text, format_args!(" {word} {value}")),
+    });
 }
 
 /// Every key and its value, in the words of ip(8).
