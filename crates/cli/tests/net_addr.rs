@@ -59,8 +59,13 @@ const QUESTIONS: [&str; 17] = [
 /// it does not show those.
 fn is_possible(flags: &str, line: &str) -> bool {
     let (v4, v6) = (line.contains("to 10."), line.contains("to 2001:"));
-    !(flags == "-4 " && v6 || flags == "-6 " && v4)
-        && !(["-6 ", "-o "].contains(&flags) && line.contains("type"))
+    let kind = line.contains("type");
+    match flags {
+        "-4 " => !v6,
+        "-6 " => !v4 && !kind,
+        "-o " => !kind,
+        _ => true,
+    }
 }
 
 #[test]

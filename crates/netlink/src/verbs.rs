@@ -220,7 +220,7 @@ impl Netlink {
             if let Cause::Refused(refusal) = &mut cause {
                 let (header_bytes, entries) = O::layout(verb);
                 refusal.path = locate(refusal, request.bytes(), header_bytes, entries)
-                    .or_else(|| object.suspect());
+                    .or_else(|| object.suspect().map(Into::into));
             }
             Self::failed(verb, object, cause)
         });

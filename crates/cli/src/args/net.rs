@@ -69,6 +69,10 @@ fn family(v4: bool, v6: bool) -> Option<Family> {
 /// Each line of FILE is a command without 'tapline': 'link add br0 type bridge', perhaps with -4 or -6 before it.
 /// Words may be quoted, # begins a comment, and a line that ends with \ goes on in the next.
 #[derive(Args, Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of its own on the command line"
+)]
 pub struct BatchArgs {
     /// In this network namespace, as 'ip netns' names it
     #[arg(short = 'n', long, value_name = "NAME")]

@@ -148,7 +148,9 @@ impl<O: Spelled> Door for Of<O> {
             Act::Flush => {
                 let objects: Vec<O> = flushed(stack, family, words)?;
                 return Ok(Box::new(move |batch| {
-                    objects.iter().for_each(|object| _ = batch.del(object));
+                    for object in &objects {
+                        batch.del(object);
+                    }
                     objects.len()
                 }));
             }

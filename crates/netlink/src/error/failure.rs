@@ -40,7 +40,7 @@ pub struct NetlinkError {
     /// What stood in the way.
     pub cause: Cause,
     /// What the link is called that the subject is, or is on; where somebody has looked it up.
-    pub link: Option<String>,
+    pub link: Option<Box<str>>,
 }
 
 impl NetlinkError {
@@ -60,7 +60,8 @@ impl NetlinkError {
 
     /// Looks up the name of its link, which people know better than the index.
     pub fn name_link(&mut self, lookup: &mut dyn Lookup) {
-        self.link = self.subject.link().and_then(|index| lookup.name(index));
+        let name = self.subject.link().and_then(|index| lookup.name(index));
+        self.link = name.map(Into::into);
     }
 
     /// Whether it says that there is no such object.

@@ -23,7 +23,9 @@ pub fn addresses(stack: &mut Stack, words: &[String], args: &NetArgs) -> Result<
     let mut dev = Addr::new();
     dev.dev = question.addr.dev;
     let addresses = stack.netlink.list(&dev)?;
-    links.iter().for_each(|link| stack.names.note(link));
+    for link in &links {
+        stack.names.note(link);
+    }
     let mut page = Page::new(args);
     for link in &links {
         let has = |addr: &&Addr| addr.dev == link.index;
@@ -67,10 +69,8 @@ fn put(
         } else {
             link::json_of(link, names, extent, part)
         };
-        let addresses = addresses.iter().map(|addr| match extent.brief {
-            true => brief_json(addr, names),
-            false => json(addr, names),
-        });
+        let form = if extent.brief { brief_json } else { json };
+        let addresses = addresses.iter().map(|addr| form(addr, names));
         shown["addr_info"] = addresses.collect::<Vec<_>>().into();
         return page.json(&shown);
     }

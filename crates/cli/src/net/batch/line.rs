@@ -134,8 +134,8 @@ mod tests {
         lines.map(|line| (line.number, line.words())).collect()
     }
 
-    fn words(words: &[&str]) -> Result<Vec<String>, Unreadable> {
-        Ok(words.iter().map(|word| (*word).to_owned()).collect())
+    fn words(words: &[&str]) -> Vec<String> {
+        words.iter().map(|word| (*word).to_owned()).collect()
     }
 
     /// As ip(8) reads them (`makeargs` and `getcmdline`, lib/utils.c).
@@ -145,14 +145,14 @@ mod tests {
         assert_eq!(
             lines(text),
             [
-                (1, words(&["link", "set", "a", "alias", "two words"])),
-                (2, words(&[])),
-                (3, words(&[])),
-                (4, words(&["b", "it\"s", "cd", "e"])),
+                (1, Ok(words(&["link", "set", "a", "alias", "two words"]))),
+                (2, Ok(words(&[]))),
+                (3, Ok(words(&[]))),
+                (4, Ok(words(&["b", "it\"s", "cd", "e"]))),
             ]
         );
         assert_eq!(lines("a \"b"), [(1, Err(Unreadable::Quote))]);
-        assert_eq!(lines("a \"\" b\"c"), [(1, words(&["a", "", "b\"c"]))]);
+        assert_eq!(lines("a \"\" b\"c"), [(1, Ok(words(&["a", "", "b\"c"])))]);
         let long = "a ".repeat(MOST_BYTES);
         assert_eq!(lines(&long), [(1, Err(Unreadable::Long))]);
     }

@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use super::text::{Part, called};
 use super::words::flags;
+use crate::net::fields::put;
 use crate::net::names::Names;
 
 /// The line; of addresses only what stands before them.
@@ -16,9 +17,9 @@ pub fn text(link: &Link, names: &mut Names, part: Part) -> String {
     let mut line = format!("{name:<16} {state:<14} ");
     if part == Part::Link {
         if let Some(address) = link.address.filter(|it| !it.as_bytes().is_empty()) {
-            line += &format!("{address} ");
+            put(&mut line, format_args!("{address} "));
         }
-        line += &format!("<{}>", flags(link).join(","));
+        put(&mut line, format_args!("<{}>", flags(link).join(",")));
     }
     line
 }

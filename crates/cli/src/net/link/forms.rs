@@ -62,7 +62,7 @@ pub fn text(info: &LinkInfo, names: &mut Names) -> String {
         put(&mut text, format_args!("\n    {}", kind.name()));
         match kind {
             LinkKind::Bridge(_) => {
-                put_words(&mut text, &json(info, names)["info_data"], &BRIDGE_WORDS)
+                put_words(&mut text, &json(info, names)["info_data"], &BRIDGE_WORDS);
             }
             LinkKind::Vlan(_) => put_vlan(&mut text, &json(info, names)["info_data"]),
             LinkKind::Bond(_) => kind.show(names, &mut |word, value| {
