@@ -34,11 +34,11 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use args::{Args, Command};
+use args::{Args, Command, reordered};
 use failure::{Exit, Failure};
 
 fn main() -> ExitCode {
-    let result = Args::try_parse()
+    let result = Args::try_parse_from(reordered(std::env::args_os()))
         .map_err(|error| usage::failure(&error))
         .and_then(|args| run(args.command));
     let exit = result.unwrap_or_else(|failure| {

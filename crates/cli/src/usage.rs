@@ -3,7 +3,7 @@
 use clap::CommandFactory;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-use crate::args::Args;
+use crate::args::{Args, named, reordered};
 use crate::failure::{Exit, Failure};
 
 /// What is wrong with the arguments. Where help or the version is the answer, prints it and ends
@@ -28,11 +28,9 @@ pub fn failure(error: &clap::Error) -> Failure {
 /// The command that was given, as far as it is known.
 fn command() -> String {
     let known = Args::command();
-    let given = std::env::args_os().nth(1);
-    let subcommand =
-        given.and_then(|name| known.find_subcommand(name).map(clap::Command::get_name));
-    match subcommand {
-        Some(name) => format!("tapline {name}"),
+    let given = reordered(std::env::args_os()).into_iter().nth(1);
+    match given.and_then(|word| named(&known, &word)) {
+        Some(command) => format!("tapline {}", command.get_name()),
         None => "tapline".into(),
     }
 }

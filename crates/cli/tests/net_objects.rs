@@ -24,11 +24,11 @@ fn host() -> Host {
 #[test]
 fn addresses_are_those_of_ip() {
     let host = host();
+    let addresses = |shown: &Value| shown["addr_info"].as_array().cloned().expect("a list");
     let shown = json_of(&host, "ip", "addr show dev va");
-    let theirs_of = shown[0]["addr_info"].as_array().expect("addresses");
     let ours = objects(&done(&host, "addr show --json dev va"));
-    assert_has_all(&ours, theirs_of);
-    assert!(ours.iter().all(|addr| addr["ifname"] == "va"));
+    assert_has_all(&addresses(&ours[0]), &addresses(&shown[0]));
+    assert_eq!(ours[0]["ifname"], "va");
     done(&host, "addr del 10.0.0.1/24 dev va");
     assert_eq!(
         objects(&done(&host, "addr show --json -4 dev va")),
@@ -36,7 +36,7 @@ fn addresses_are_those_of_ip() {
     );
     let (text, status) = refused(&host, "addr del 10.0.0.1/24 dev va");
     assert!(
-        text.starts_with("tapline: cannot remove address 10.0.0.1"),
+        text.starts_with("tapline: cannot remove address 10.0.0.1 of link va"),
         "{text}"
     );
     assert_eq!(status, 1);

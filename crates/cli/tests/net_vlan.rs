@@ -228,7 +228,7 @@ fn a_refusal_says_what_is_wrong() {
         ),
         ("vlan set dev va vid 7 state nonsense", "\"nonsense\"", 2),
         ("vlan add dev va vid 7 frob", "\"frob\"", 2),
-        ("vlan append dev va vid 7", "added, not appended", 2),
+        ("vlan append dev va vid 7", "\"append\" is no verb", 2),
         ("vlan frob", "\"frob\" is no verb", 2),
         (
             "vlan set dev va vid 7 state blocking",

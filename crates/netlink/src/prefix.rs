@@ -79,6 +79,18 @@ impl Prefix {
         self.len == 0
     }
 
+    /// Whether all addresses of `other` are its own.
+    pub fn contains(self, other: Self) -> bool {
+        let bits = |ip: IpAddr| match ip {
+            IpAddr::V4(ip) => u128::from(ip.to_bits()) << 96,
+            IpAddr::V6(ip) => ip.to_bits(),
+        };
+        let differ = bits(self.ip) ^ bits(other.ip);
+        self.family() == other.family()
+            && self.len <= other.len
+            && differ.leading_zeros() >= u32::from(self.len)
+    }
+
     /// As `ip(8)` shows it, which calls all of IPv6 `default` as well.
     pub fn shown(self) -> String {
         if self.is_everything() {
@@ -182,6 +194,26 @@ mod tests {
             "10.0.0.0/-1",
         ] {
             assert!(text.parse::<Prefix>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_network_contains_what_begins_as_it_does() {
+        for (outer, inner, contains) in [
+            ("10.0.0.0/8", "10.1.2.3", true),
+            ("10.0.0.0/8", "10.0.0.0/8", true),
+            ("10.0.0.0/8", "10.0.0.0/7", false),
+            ("10.0.0.0/8", "11.1.2.3", false),
+            ("10.1.2.3", "10.1.2.3", true),
+            ("default", "10.1.2.3", true),
+            ("default", "2001:db8::1", false),
+            ("2001:db8::/32", "2001:db8::/33", true),
+        ] {
+            let (outer, inner): (Prefix, Prefix) = (
+                outer.parse().expect("a network"),
+                inner.parse().expect("a network"),
+            );
+            assert_eq!(outer.contains(inner), contains, "{outer} {inner}");
         }
     }
 }

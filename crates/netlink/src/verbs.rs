@@ -221,7 +221,7 @@ impl Netlink {
             if let Cause::Refused(refusal) = &mut cause {
                 let (header_bytes, entries) = O::layout(verb);
                 refusal.path = locate(refusal, request.bytes(), header_bytes, entries)
-                    .or_else(|| object.suspect());
+                    .or_else(|| object.suspect().map(Into::into));
             }
             Self::failed(verb, object, cause)
         });
@@ -231,10 +231,6 @@ impl Netlink {
 
     #[cold]
     fn failed<O: Object>(verb: Verb, object: &O, cause: Cause) -> NetlinkError {
-        NetlinkError {
-            action: verb.into(),
-            subject: object.subject(),
-            cause,
-        }
+        NetlinkError::new(verb.into(), object.subject(), cause)
     }
 }

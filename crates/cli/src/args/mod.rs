@@ -10,6 +10,7 @@ mod latency;
 mod mode;
 mod net;
 mod netns;
+mod order;
 mod output;
 mod ping;
 mod read;
@@ -29,6 +30,7 @@ pub use latency::LatencyArgs;
 pub use mode::ModeArgs;
 pub use net::{BatchArgs, ExplainArgs, MDB_WORDS, MonitorArgs, NetArgs, VlanArgs};
 pub use netns::{NetnsArgs, NetnsCommand, Number, Process};
+pub use order::{named, reordered};
 pub use output::{FileFormat, OutputArgs};
 pub use ping::{Origin, PingArgs};
 pub use read::ReadArgs;
@@ -36,7 +38,7 @@ pub use read::ReadArgs;
 /// See every packet of the Linux network path, and account for each.
 #[derive(Debug, Parser)]
 #[command(name = "tapline", version, max_term_width = 100)]
-#[command(after_help = EXIT_STATUS)]
+#[command(after_help = EXIT_STATUS, infer_subcommands = true)]
 pub struct Args {
     #[command(subcommand)]
     pub command: Command,
@@ -80,7 +82,7 @@ pub enum Command {
     Rule(Box<NetArgs>),
 
     /// Neighbours: hardware addresses of IP addresses, as 'ip neighbour' has them
-    #[command(visible_alias = "neighbour")]
+    #[command(visible_aliases = ["neighbour", "neighbor"])]
     Neigh(Box<NetArgs>),
 
     /// Forwarding entries of bridges and VXLANs, as 'bridge fdb' has them

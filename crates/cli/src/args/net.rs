@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use netlink::Family;
 
-/// Flags that each of them has; words may stand before and after.
+/// Flags that each of them has; words may stand before and after, and the flags before the command too.
 #[derive(Args, Debug)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -23,6 +24,14 @@ pub struct NetArgs {
     #[arg(short, long)]
     pub statistics: bool,
 
+    /// One short line for each; links and addresses
+    #[arg(short, long)]
+    pub brief: bool,
+
+    /// One line for each: \ stands where a line would end
+    #[arg(short, long)]
+    pub oneline: bool,
+
     /// IPv4 alone
     #[arg(short = '4', conflicts_with = "v6")]
     pub v4: bool,
@@ -32,12 +41,27 @@ pub struct NetArgs {
     pub v6: bool,
 
     /// JSON Lines, with the keys of 'ip -json' and 'bridge -json'
-    #[arg(long)]
+    #[arg(short, long)]
     pub json: bool,
 
     /// What to do, and with what, in the words of ip(8) and bridge(8)
     #[arg(value_name = "WORD")]
     pub words: Vec<String>,
+}
+
+impl NetArgs {
+    /// The family that is asked for.
+    pub fn family(&self) -> Option<Family> {
+        family(self.v4, self.v6)
+    }
+}
+
+fn family(v4: bool, v6: bool) -> Option<Family> {
+    match (v4, v6) {
+        (true, _) => Some(Family::V4),
+        (_, true) => Some(Family::V6),
+        _ => None,
+    }
 }
 
 /// Flags of VLANs.
@@ -71,8 +95,13 @@ Words:
 
 /// Carry out many commands, each with an answer of its own
 ///
-/// Each line of FILE is a command without 'tapline': 'link add br0 type bridge'. # begins a comment.
+/// Each line of FILE is a command without 'tapline': 'link add br0 type bridge', perhaps with -4 or -6 before it.
+/// Words may be quoted, # begins a comment, and a line that ends with \ goes on in the next.
 #[derive(Args, Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of its own on the command line"
+)]
 pub struct BatchArgs {
     /// In this network namespace, as 'ip netns' names it
     #[arg(short = 'n', long, value_name = "NAME")]
@@ -86,12 +115,27 @@ pub struct BatchArgs {
     #[arg(long)]
     pub undo: bool,
 
+    /// IPv4 where a line does not say
+    #[arg(short = '4', conflicts_with = "v6")]
+    pub v4: bool,
+
+    /// IPv6 where a line does not say
+    #[arg(short = '6')]
+    pub v6: bool,
+
     /// JSON Lines: the outcome of each line that fails, and a summary
-    #[arg(long)]
+    #[arg(short, long)]
     pub json: bool,
 
     /// The commands; with - standard input
     pub file: PathBuf,
+}
+
+impl BatchArgs {
+    /// The family of what does not say.
+    pub fn family(&self) -> Option<Family> {
+        family(self.v4, self.v6)
+    }
 }
 
 /// Tell of changes as they happen, after what is there
@@ -110,7 +154,7 @@ pub struct MonitorArgs {
     pub changes: bool,
 
     /// JSON Lines
-    #[arg(long)]
+    #[arg(short, long)]
     pub json: bool,
 
     /// What to follow: link, address, route … vlan, mdb, netns [default: all]

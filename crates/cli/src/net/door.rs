@@ -4,37 +4,47 @@ use std::marker::PhantomData;
 
 use abi::namespace::NetNamespace;
 use netlink::{
-    Addr, Batch, Event, Fdb, Link, Mdb, NamespaceNumber, Neigh, NetlinkError, Nexthop, PortVlan,
-    Route, Rule, Verb, Watch,
+    Addr, Batch, Event, Family, Fdb, Link, Mdb, NamespaceNumber, Neigh, NetlinkError, Nexthop,
+    PortVlan, Route, Rule, Verb, Watch,
 };
 use serde_json::Value;
 
-use super::job::{Stack, carry_out, read};
+use super::job::{Stack, carry_out, flushed, read};
 use super::names::Names;
 use super::spelled::{Extent, Spelled};
+use super::verb::{Act, Verbs};
 use crate::args::NetArgs;
 use crate::failure::{Exit, Failure};
 
 /// What can be done with the objects of a kind, whatever kind it is.
 pub trait Door: Sync {
+    /// The words for it.
+    fn verbs(&self) -> Verbs;
+
     /// Carries out one command.
     fn run(
         &self,
         stack: &mut Stack,
-        verb: Verb,
+        act: Act,
         words: &[String],
         args: &NetArgs,
     ) -> Result<Exit, Failure>;
 
     /// Reads a command and returns what puts it into a batch.
-    fn prepare(&self, stack: &mut Stack, verb: Verb, words: &[String]) -> Result<Put, Failure>;
+    fn prepare(
+        &self,
+        stack: &mut Stack,
+        act: Act,
+        family: Option<Family>,
+        words: &[String],
+    ) -> Result<Put, Failure>;
 
     /// Follows all objects in a namespace, or in that of the program.
     fn watch(&self, namespace: Option<&NetNamespace>) -> Result<Box<dyn Follower>, NetlinkError>;
 }
 
-/// Puts an item into a batch.
-pub type Put = Box<dyn FnOnce(&mut Batch<'_>)>;
+/// Puts items into a batch, and says how many.
+pub type Put = Box<dyn FnOnce(&mut Batch<'_>) -> usize>;
 
 /// What follows the objects of a kind.
 pub trait Follower: std::os::fd::AsFd {
@@ -69,16 +79,15 @@ pub enum Noun {
     Netns,
 }
 
-/// Nouns as they are typed, and what they mean.
-const NOUNS: [(&str, Noun); 13] = [
-    ("link", Noun::Link),
-    ("addr", Noun::Addr),
+/// Nouns as they are typed, and what they mean; a beginning means the first it fits, as in ip(8).
+const NOUNS: [(&str, Noun); 12] = [
     ("address", Noun::Addr),
     ("route", Noun::Route),
-    ("nexthop", Noun::Nexthop),
     ("rule", Noun::Rule),
-    ("neigh", Noun::Neigh),
     ("neighbour", Noun::Neigh),
+    ("neighbor", Noun::Neigh),
+    ("link", Noun::Link),
+    ("nexthop", Noun::Nexthop),
     ("fdb", Noun::Fdb),
     ("vlan", Noun::Vlan),
     ("mdb", Noun::Mdb),
@@ -127,29 +136,54 @@ impl Noun {
 }
 
 impl<O: Spelled> Door for Of<O> {
+    fn verbs(&self) -> Verbs {
+        O::VERBS
+    }
+
     fn run(
         &self,
         stack: &mut Stack,
-        verb: Verb,
+        act: Act,
         words: &[String],
         args: &NetArgs,
     ) -> Result<Exit, Failure> {
-        carry_out::<O>(stack, verb, words, args)
+        carry_out::<O>(stack, act, words, args)
     }
 
-    fn prepare(&self, stack: &mut Stack, verb: Verb, words: &[String]) -> Result<Put, Failure> {
-        let object: O = read(stack, verb, None, words)?;
-        Ok(match verb {
-            Verb::Add => Box::new(move |batch| _ = batch.add(&object)),
-            Verb::Replace => Box::new(move |batch| _ = batch.replace(&object)),
-            Verb::Set => Box::new(move |batch| _ = batch.set(&object)),
-            Verb::Append => Box::new(move |batch| _ = batch.append(&object)),
-            Verb::Del => Box::new(move |batch| _ = batch.del(&object)),
-            Verb::Get | Verb::List => {
+    fn prepare(
+        &self,
+        stack: &mut Stack,
+        act: Act,
+        family: Option<Family>,
+        words: &[String],
+    ) -> Result<Put, Failure> {
+        let verb = match act {
+            Act::Do(verb) if !matches!(verb, Verb::Get | Verb::List) => verb,
+            Act::Flush => {
+                let objects: Vec<O> = flushed(stack, family, words)?;
+                return Ok(Box::new(move |batch| {
+                    for object in &objects {
+                        batch.del(object);
+                    }
+                    objects.len()
+                }));
+            }
+            _ => {
                 let line = format!("{}: a batch changes, it does not show", O::NOUN);
                 return Err(Failure::new(Exit::Usage, line));
             }
-        })
+        };
+        let object: O = read(stack, verb, family, words)?;
+        Ok(Box::new(move |batch| {
+            match verb {
+                Verb::Add => batch.add(&object),
+                Verb::Replace => batch.replace(&object),
+                Verb::Set => batch.set(&object),
+                Verb::Append => batch.append(&object),
+                _ => batch.del(&object),
+            };
+            1
+        }))
     }
 
     fn watch(&self, namespace: Option<&NetNamespace>) -> Result<Box<dyn Follower>, NetlinkError> {

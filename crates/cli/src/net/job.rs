@@ -3,24 +3,23 @@
 use std::io::{self, Write};
 
 use abi::namespace::NetNamespace;
-use netlink::table::{BadWord, Lookup, Words};
-use netlink::{Family, Netlink, Subject, Verb};
-use serde_json::json;
+use netlink::table::{BadWord, Words};
+use netlink::{Family, Netlink, NetlinkError, Verb};
 
 use super::door::Noun;
-use super::fields::printable;
 use super::names::Names;
-use super::spelled::{Extent, NO_LINK, Spelled, Unanswered};
-use super::verb;
+use super::page::Page;
+use super::spelled::{Choice, NO_NAMESPACE, Purpose, Spelled, Unanswered};
+use super::verb::{self, Act};
 use crate::args::NetArgs;
 use crate::failure::{self, Exit, Failure};
-use crate::json;
 
 /// Runs `tapline NOUN …`.
 pub fn run(noun: Noun, args: &NetArgs) -> Result<Exit, Failure> {
     let mut stack = Stack::open(args.netns.as_deref())?;
-    let (verb, words) = verb::split(&args.words)?;
-    noun.door().run(&mut stack, verb, words, args)
+    let door = noun.door();
+    let (act, words) = verb::split(door.verbs(), &args.words)?;
+    door.run(&mut stack, act, words, args)
 }
 
 /// A namespace's configuration, and what its links are called.
@@ -47,30 +46,46 @@ impl Stack {
             names: Names::new(open()?),
         })
     }
+
+    /// What could not be read of `noun`: a name that no link or namespace has is no wrong usage.
+    pub fn misread(&self, noun: &str, bad: &BadWord) -> Failure {
+        let found = bad.found.as_deref();
+        if let Some(name) = found.filter(|name| self.names.is_absent(name)) {
+            let line = format!("{noun}: there is no link {name} ({})", failure::NO_LINK);
+            return Failure::new(Exit::Failed, line);
+        }
+        if let Some(name) = found.filter(|_| bad.wanted == NO_NAMESPACE) {
+            let line = format!("{noun}: there is no network namespace {name}");
+            return Failure::new(Exit::Failed, line);
+        }
+        let line = format!("{noun}: {bad} ('tapline {noun} --help' tells more)");
+        Failure::new(Exit::Usage, line)
+    }
+
+    /// What the kernel refused, with the name of the link it was about: links are looked up by their names and
+    /// changed by their indices; people know the names.
+    pub fn refused(&mut self, mut error: NetlinkError) -> Failure {
+        error.name_link(&mut self.names);
+        error.into()
+    }
 }
 
 /// Carries out a command on objects of one kind.
 pub fn carry_out<O: Spelled>(
     stack: &mut Stack,
-    verb: Verb,
+    act: Act,
     words: &[String],
     args: &NetArgs,
 ) -> Result<Exit, Failure> {
-    if verb == Verb::List {
-        return O::show(stack, words, args);
-    }
-    let family = family(args);
-    if verb == Verb::Get {
-        let mut words = Words::new(words, &mut stack.names);
-        let object = O::ask(&mut stack.netlink, family, &mut words);
-        let object = object.map_err(|unanswered| match unanswered {
-            Unanswered::Word(bad) => usage(O::NOUN, &bad),
-            Unanswered::Kernel(error) => error.into(),
-        })?;
-        return show(stack, &[object], false, args);
-    }
-    let object = read::<O>(stack, verb, family, words)?;
-    let Stack { netlink, names } = stack;
+    let verb = match act {
+        Act::Do(Verb::List) => return O::show(stack, words, args),
+        Act::Do(Verb::Get) => return ask::<O>(stack, words, args),
+        Act::Do(verb) => verb,
+        Act::Flush => return flush::<O>(stack, words, args),
+        Act::Own(act) => return O::own(stack, act, words),
+    };
+    let object = read::<O>(stack, verb, args.family(), words)?;
+    let netlink = &mut stack.netlink;
     let done = match verb {
         Verb::Add => netlink.add(&object),
         Verb::Replace => netlink.replace(&object),
@@ -78,25 +93,11 @@ pub fn carry_out<O: Spelled>(
         Verb::Append => netlink.append(&object),
         _ => netlink.del(&object),
     };
-    done.map_err(|mut error| {
-        // Links are looked up by their names and changed by their indices; people know the names.
-        if let Subject::Link(index) = error.subject
-            && let Some(name) = names.name(index)
-        {
-            error.subject = Subject::LinkNamed(name);
-        }
-        error
-    })?;
-    Ok(Exit::Done)
-}
-
-/// The family that is asked for.
-pub fn family(args: &NetArgs) -> Option<Family> {
-    match (args.v4, args.v6) {
-        (true, _) => Some(Family::V4),
-        (_, true) => Some(Family::V6),
-        _ => None,
+    done.map_err(|error| stack.refused(error))?;
+    if let Some(advice) = object.advice(verb) {
+        writeln!(io::stderr(), "tapline: {}: {advice}", O::NOUN)?;
     }
+    Ok(Exit::Done)
 }
 
 /// Reads the words behind a verb.
@@ -107,73 +108,110 @@ pub fn read<O: Spelled>(
     words: &[String],
 ) -> Result<O, Failure> {
     let mut words = Words::new(words, &mut stack.names);
-    O::read(verb, family, &mut words).map_err(|bad| usage(O::NOUN, &bad))
+    let object = O::read(verb, family, &mut words);
+    object.map_err(|bad| stack.misread(O::NOUN, &bad))
 }
 
-/// What could not be read: a name that nothing has is no wrong usage.
-fn usage(noun: &str, bad: &BadWord) -> Failure {
-    if bad.wanted == NO_LINK {
-        let name = bad.found.as_deref().unwrap_or_default();
-        return Failure::new(
-            Exit::Failed,
-            format!("{noun}: there is no link {name} ({})", failure::NO_LINK),
-        );
-    }
-    Failure::new(
-        Exit::Usage,
-        format!("{noun}: {bad} ('tapline {noun} --help' tells more)"),
-    )
+/// Reads which objects are meant.
+pub fn choose<O: Spelled>(
+    stack: &mut Stack,
+    purpose: Purpose,
+    family: Option<Family>,
+    words: &[String],
+) -> Result<Choice<O>, Failure> {
+    let mut words = Words::new(words, &mut stack.names);
+    let choice = O::choose(purpose, family, &mut words);
+    choice.map_err(|bad| stack.misread(O::NOUN, &bad))
 }
 
-/// Shows all that are like what `words` say.
+/// Answers a question for one.
+fn ask<O: Spelled>(stack: &mut Stack, words: &[String], args: &NetArgs) -> Result<Exit, Failure> {
+    let mut words = Words::new(words, &mut stack.names);
+    let object = O::ask(&mut stack.netlink, args.family(), &mut words);
+    let object = object.map_err(|unanswered| match unanswered {
+        Unanswered::Word(bad) => stack.misread(O::NOUN, &bad),
+        Unanswered::Kernel(error) => stack.refused(error),
+    })?;
+    put_all(stack, &[object], false, args)
+}
+
+/// Shows all that are meant.
 pub fn list<O: Spelled>(
     stack: &mut Stack,
     words: &[String],
     args: &NetArgs,
 ) -> Result<Exit, Failure> {
-    let object = &read::<O>(stack, Verb::List, family(args), words)?;
-    if object.is_one() {
-        let found = stack.netlink.get(object)?;
-        return show(stack, &[found], false, args);
-    }
-    let mut listing = stack.netlink.list(object)?;
-    listing.items.retain(|item| item.is_shown(object));
-    stack.names.load();
-    show(stack, &listing.items, listing.interrupted, args)
+    let choice = choose(stack, Purpose::Show, args.family(), words)?;
+    list_chosen::<O>(stack, choice, args)
 }
 
-fn show<O: Spelled>(
+/// Shows those that have been chosen.
+pub fn list_chosen<O: Spelled>(
+    stack: &mut Stack,
+    choice: Choice<O>,
+    args: &NetArgs,
+) -> Result<Exit, Failure> {
+    let Choice { like, fits } = choice;
+    if like.is_one() {
+        let found = stack.netlink.get(&like);
+        let found = found.map_err(|error| stack.refused(error))?;
+        return put_all(stack, &[found], false, args);
+    }
+    let mut listing = stack.netlink.list(&like)?;
+    listing.items.retain(|item| fits(item));
+    if !args.json {
+        let items = listing.items.iter_mut();
+        items.for_each(|item| item.leave_unsaid(&like));
+    }
+    stack.names.load();
+    put_all(stack, &listing.items, listing.interrupted, args)
+}
+
+fn put_all<O: Spelled>(
     stack: &mut Stack,
     objects: &[O],
     interrupted: bool,
     args: &NetArgs,
 ) -> Result<Exit, Failure> {
-    let extent = Extent {
-        details: args.details,
-        statistics: args.statistics,
-    };
-    let mut out = io::stdout().lock();
+    let mut page = Page::new(args);
+    let extent = page.extent();
     for object in objects {
-        if args.json {
-            writeln!(
-                out,
-                "{}",
-                json::line(&object.json(&mut stack.names, extent))
-            )?;
+        if page.is_json() {
+            page.json(&object.json(&mut stack.names, extent))?;
         } else {
-            let text = object.text(&mut stack.names, extent);
-            writeln!(out, "{}", printable(&text))?;
+            page.text(&object.text(&mut stack.names, extent))?;
         }
     }
-    if args.json {
-        let summary = json!({
-            "event": "summary", "objects": objects.len(), "interrupted": interrupted,
-        });
-        writeln!(out, "{}", json::line(&summary))?;
-    } else if interrupted {
-        let line = "the list changed while it was made: some may be missing or shown twice";
-        writeln!(io::stderr(), "tapline: {line}")?;
+    page.end(interrupted)
+}
+
+/// Removes all that are meant. Nothing is said of those that go by themselves meanwhile, or with another.
+fn flush<O: Spelled>(stack: &mut Stack, words: &[String], args: &NetArgs) -> Result<Exit, Failure> {
+    for object in flushed::<O>(stack, args.family(), words)? {
+        match stack.netlink.del(&object) {
+            Err(error) if !error.is_absence() => return Err(stack.refused(error)),
+            _ => {}
+        }
     }
-    out.flush()?;
     Ok(Exit::Done)
+}
+
+/// What `flush` and `words` would remove, the last first: others may go with the first.
+pub fn flushed<O: Spelled>(
+    stack: &mut Stack,
+    family: Option<Family>,
+    words: &[String],
+) -> Result<Vec<O>, Failure> {
+    if words.is_empty() && !O::FLUSHES_ALL {
+        let line = format!(
+            "{noun}: flush needs to be told which, e.g. 'dev NAME' ('tapline {noun} --help' tells more)",
+            noun = O::NOUN
+        );
+        return Err(Failure::new(Exit::Usage, line));
+    }
+    let Choice { like, fits } = choose::<O>(stack, Purpose::Flush, family, words)?;
+    let mut listing = stack.netlink.list(&like)?;
+    listing.items.retain(|item| fits(item));
+    let items = listing.items.into_iter().rev();
+    Ok(items.map(netlink::Object::settable).collect())
 }

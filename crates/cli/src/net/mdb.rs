@@ -7,9 +7,11 @@ use serde_json::{Value, json};
 use super::fields;
 use super::names::Names;
 use super::spelled::{Extent, Spelled};
+use super::verb::{OF_BRIDGES, Verbs};
 
 impl Spelled for Mdb {
     const NOUN: &'static str = "mdb";
+    const VERBS: Verbs = OF_BRIDGES;
 
     fn read(_: Verb, _: Option<Family>, words: &mut Words<'_>) -> Result<Self, BadWord> {
         let mut group = Self::new();

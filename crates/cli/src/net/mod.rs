@@ -14,6 +14,7 @@ mod names;
 mod neigh;
 mod netns;
 mod nexthop;
+mod page;
 mod route;
 mod rule;
 mod spelled;

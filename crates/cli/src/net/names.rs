@@ -5,7 +5,7 @@ use std::fs;
 use std::os::fd::{AsFd, AsRawFd};
 
 use netlink::table::Lookup;
-use netlink::{IfIndex, Link, NamespaceNames, NamespaceNumber, Netlink};
+use netlink::{IfIndex, Link, LinkKind, NamespaceNames, NamespaceNumber, Netlink};
 
 /// The folders of iproute2's files, of which the first that has one counts.
 const FOLDERS: [&str; 2] = ["/etc/iproute2", "/usr/share/iproute2"];
@@ -17,6 +17,8 @@ pub struct Names {
     known: HashMap<IfIndex, Option<String>>,
     /// Those of namespaces, by the numbers they have here.
     namespaces: HashMap<i32, String>,
+    /// The name asked for last that no link has.
+    absent: Option<String>,
 }
 
 impl Names {
@@ -25,7 +27,13 @@ impl Names {
             netlink,
             known: HashMap::new(),
             namespaces: HashMap::new(),
+            absent: None,
         }
+    }
+
+    /// Whether `name` has been looked up, and no link has it.
+    pub fn is_absent(&self, name: &str) -> bool {
+        self.absent.as_deref() == Some(name)
     }
 
     /// The name of the namespace that has this number, if it has one.
@@ -39,6 +47,18 @@ impl Names {
     /// Forgets the name of a namespace that is no more.
     pub fn forget_namespace(&mut self, nsid: i32) {
         self.namespaces.remove(&nsid);
+    }
+
+    /// The link of this name; or of the index behind `if`, as ip(8) has it: not every name can be typed.
+    fn called(&mut self, name: &str) -> Option<Link> {
+        let index = || name.strip_prefix("if")?.parse().ok().map(IfIndex);
+        let link = self.netlink.link_named(name).ok();
+        let link = link.or_else(|| self.netlink.link(index()?).ok());
+        match &link {
+            Some(link) => self.note(link),
+            None => self.absent = Some(name.to_owned()),
+        }
+        link
     }
 
     /// Asks for all links at once.
@@ -57,9 +77,15 @@ impl Names {
 
 impl Lookup for Names {
     fn index(&mut self, name: &str) -> Option<IfIndex> {
-        let link = self.netlink.link_named(name).ok()?;
-        self.note(&link);
-        link.index
+        self.called(name)?.index
+    }
+
+    fn vrf(&mut self, name: &str) -> Option<(IfIndex, u32)> {
+        let link = self.called(name)?;
+        match link.link_kind()? {
+            LinkKind::Vrf(vrf) => Some((link.index?, vrf.table?)),
+            _ => None,
+        }
     }
 
     fn name(&mut self, index: IfIndex) -> Option<String> {

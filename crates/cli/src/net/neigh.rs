@@ -1,12 +1,12 @@
 //! Neighbours, in the words of ip-neighbour(8).
 
-use netlink::table::{BadWord, Table, Words};
-use netlink::{Family, Neigh, NeighState, Verb};
+use netlink::table::{BadWord, Table, Word, Words};
+use netlink::{Family, Neigh, NeighState, Prefix, Verb};
 use serde_json::Value;
 
 use super::fields;
 use super::names::Names;
-use super::spelled::{Extent, Spelled};
+use super::spelled::{Choice, Extent, Purpose, Spelled, unknown};
 
 impl Spelled for Neigh {
     const NOUN: &'static str = "neigh";
@@ -22,12 +22,55 @@ impl Spelled for Neigh {
         Ok(neigh)
     }
 
-    /// Entries that only the kernel needs, of multicast and the like, are shown when asked for.
-    fn is_shown(&self, asked: &Self) -> bool {
-        asked.state.is_some() || self.state != Some(NeighState::Noarp)
+    /// Entries that only the kernel needs, of multicast and the like, are shown when asked for; and none that
+    /// somebody has entered by hand goes without that.
+    fn choose(
+        purpose: Purpose,
+        family: Option<Family>,
+        words: &mut Words<'_>,
+    ) -> Result<Choice<Self>, BadWord> {
+        let (mut like, mut all, mut network) = (Self::new(), false, None);
+        like.family = family;
+        while let Some(word) = words.next() {
+            match word {
+                "nud" | "state" if words.skip(&["all"]) => all = true,
+                "vrf" => like.master = Some(words.vrf()?.0),
+                "to" => network = Some(words.value::<Prefix>(word)?),
+                _ if network.is_none() && word.contains(['.', ':', '/']) => {
+                    let bad = |_| BadWord::new("a network", Some(word));
+                    network = Some(word.parse::<Prefix>().map_err(bad)?);
+                }
+                _ if like.word(word, words)? => {}
+                _ => return Err(unknown(word)),
+            }
+        }
+        if let Some(network) = network {
+            like.family.get_or_insert(network.family());
+        }
+        let any = all || like.state.is_some() || like.proxy == Some(true);
+        let fits = Box::new(move |neigh: &Self| {
+            let is_in = |network: Prefix| neigh.dst.is_some_and(|ip| network.contains(ip.into()));
+            let wanted = match neigh.state {
+                Some(NeighState::Noarp) => any,
+                Some(NeighState::Permanent) => any || purpose == Purpose::Show,
+                _ => true,
+            };
+            wanted && network.is_none_or(is_in)
+        });
+        Ok(Choice { like, fits })
     }
 
-    fn text(&self, names: &mut Names, _: Extent) -> String {
+    fn leave_unsaid(&mut self, asked: &Self) {
+        self.dev = self.dev.filter(|_| asked.dev.is_none());
+    }
+
+    fn text(&self, names: &mut Names, extent: Extent) -> String {
+        if extent.brief {
+            let dst = self.dst.map_or_else(String::new, |dst| dst.to_string());
+            let dev = self.ifindex().write(names);
+            let lladdr = self.lladdr.map_or_else(String::new, |it| it.to_string());
+            return format!("{dst:<39} {dev:<16} {lladdr}");
+        }
         let mut text = String::new();
         let mut state = String::new();
         self.show(names, &mut |word, value| match (word, value.as_str()) {
@@ -36,6 +79,20 @@ impl Spelled for Neigh {
             (word, "") => fields::put(&mut text, format_args!(" {word}")),
             (word, value) => fields::put(&mut text, format_args!(" {word} {value}")),
         });
+        if extent.statistics {
+            if let Some(count) = self.refcnt.filter(|count| *count > 0) {
+                fields::put(&mut text, format_args!(" ref {count}"));
+            }
+            let moments = [self.used, self.confirmed, self.updated];
+            let [used, confirmed, updated] = moments.map(Option::unwrap_or_default);
+            fields::put(
+                &mut text,
+                format_args!(" used {used}/{confirmed}/{updated}"),
+            );
+            if let Some(count) = self.probes {
+                fields::put(&mut text, format_args!(" probes {count}"));
+            }
+        }
         text + &state
     }
 
@@ -43,6 +100,9 @@ impl Spelled for Neigh {
         let mut shown = fields::json(self, &["dev", "master"], names);
         if let Some(fields) = shown.as_object_mut() {
             fields.remove("family");
+            if extent.brief {
+                fields.retain(|key, _| ["dst", "dev", "lladdr"].contains(&key.as_str()));
+            }
             let counters = ["used", "confirmed", "updated", "refcnt", "probes"];
             fields.retain(|key, _| extent.statistics || !counters.contains(&key.as_str()));
         }

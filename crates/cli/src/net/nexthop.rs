@@ -8,9 +8,12 @@ use super::fields;
 use super::names::Names;
 use super::route::detail;
 use super::spelled::{Extent, Spelled};
+use super::verb::{OF_RULES, Verbs};
 
 impl Spelled for Nexthop {
     const NOUN: &'static str = "nexthop";
+    const VERBS: Verbs = OF_RULES;
+    const FLUSHES_ALL: bool = true;
 
     fn read(_: Verb, _: Option<Family>, words: &mut Words<'_>) -> Result<Self, BadWord> {
         Self::read_words(words)

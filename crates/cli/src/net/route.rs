@@ -1,28 +1,36 @@
 //! Routes, in the words of ip-route(8).
 
+use std::net::Ipv6Addr;
+
 use netlink::table::{BadWord, Table, Words};
-use netlink::{Detail, Family, Netlink, Route, RouteQuery, RouteTable, Verb};
+use netlink::{Detail, Family, Netlink, Prefix, Route, RouteQuery, RouteTable, RouteType, Verb};
 use serde_json::Value;
 
 use super::fields;
 use super::names::Names;
-use super::spelled::{Extent, Spelled, Unanswered, unknown};
+use super::spelled::{Choice, Extent, Purpose, Spelled, Unanswered, unknown};
+use super::verb::{OF_ROUTES, Verbs};
 
 impl Spelled for Route {
     const NOUN: &'static str = "route";
+    const VERBS: Verbs = OF_ROUTES;
 
-    fn read(verb: Verb, family: Option<Family>, words: &mut Words<'_>) -> Result<Self, BadWord> {
-        if verb != Verb::List {
-            return Self::read_words(words, family);
+    fn read(_: Verb, family: Option<Family>, words: &mut Words<'_>) -> Result<Self, BadWord> {
+        Self::read_words(words, family)
+    }
+
+    fn choose(
+        _: Purpose,
+        family: Option<Family>,
+        words: &mut Words<'_>,
+    ) -> Result<Choice<Self>, BadWord> {
+        let mut question = Question::default();
+        while let Some(word) = words.next() {
+            question.word(word, words)?;
         }
-        let all_tables = words.skip(&["table", "all"]);
-        let mut route = Self::read_words(words, family)?;
-        if route.dst.is_none() && !all_tables {
-            // As ip(8) has it: IPv4, and the main table.
-            route.family.get_or_insert(Family::V4);
-            route.table.get_or_insert(RouteTable::Main);
-        }
-        Ok(route)
+        let like = question.like(family);
+        let fits = Box::new(move |route: &Self| question.fits(route));
+        Ok(Choice { like, fits })
     }
 
     /// How a destination is reached.
@@ -34,19 +42,30 @@ impl Spelled for Route {
         let mut query = RouteQuery::new();
         while let Some(word) = words.next() {
             match word {
-                "dev" | "vrf" => query.oif = Some(words.value(word)?),
+                "dev" => query.oif = Some(words.value(word)?),
+                "vrf" => query.oif = Some(words.vrf()?.0),
+                // As ip(8) has it, the length of a network counts for nothing.
+                "from" => query.src = Some(words.value::<Prefix>(word)?.ip),
+                "root" | "match" | "exact" | "to" if words.peek().is_some() => {
+                    query.to = Some(words.value::<Prefix>(word)?.ip);
+                }
                 "fibmatch" => query.fibmatch = Some(true),
                 _ if query.word(word, words)? => {}
                 _ if query.to.is_none() => {
-                    let to = word
-                        .parse()
-                        .map_err(|_| BadWord::new("an address", Some(word)))?;
-                    query.to = Some(to);
+                    let bad = |_| BadWord::new("an address", Some(word));
+                    query.to = Some(word.parse::<Prefix>().map_err(bad)?.ip);
                 }
                 _ => return Err(unknown(word).into()),
             }
         }
         Ok(netlink.lookup(&query)?)
+    }
+
+    fn leave_unsaid(&mut self, asked: &Self) {
+        self.dev = self.dev.filter(|_| asked.dev.is_none());
+        self.table = self.table.filter(|_| asked.table.is_none());
+        self.protocol = self.protocol.filter(|_| asked.protocol.is_none());
+        self.gateway = self.gateway.filter(|_| asked.gateway.is_none());
     }
 
     fn text(&self, names: &mut Names, extent: Extent) -> String {
@@ -69,12 +88,113 @@ impl Spelled for Route {
             if !extent.details && self.table == Some(RouteTable::Main) {
                 fields.remove("table");
             }
+            if let Some(tos) = self.tos {
+                fields.insert("tos".to_owned(), format!("{tos:#04x}").into());
+            }
             fields
                 .entry("flags")
                 .or_insert_with(|| Value::Array(Vec::new()));
         }
         shown
     }
+}
+
+/// What the words behind `ip route show` ask for.
+#[derive(Debug, Default)]
+struct Question {
+    route: Route,
+    all_tables: bool,
+    /// It is the table of a VRF, of which the host's own addresses are not shown.
+    vrf: bool,
+    /// Networks that destinations are compared with.
+    to: Vec<(Way, Prefix)>,
+}
+
+/// How a destination and a network are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// The destination is the network.
+    Exact,
+    /// It is within it.
+    Root,
+    /// It has all of it.
+    Match,
+}
+
+impl Question {
+    fn word(&mut self, word: &str, words: &mut Words<'_>) -> Result<(), BadWord> {
+        match word {
+            "table" | "lookup" if words.skip(&["all"]) => self.all_tables = true,
+            "vrf" => (self.vrf, self.route.table) = (true, Some(words.vrf()?.1.into())),
+            "lookup" => self.route.table = Some(words.value(word)?),
+            "type" => self.route.kind = Some(words.value(word)?),
+            "to" => {
+                let next: String = words.value(word)?;
+                self.network(&next, words)?;
+            }
+            _ if self.route.kind.is_none() && is_type(word) => self.route.kind = word.parse().ok(),
+            // A network is read before a route would take it for its own.
+            _ if self.network(word, words).is_ok() => {}
+            _ if self.route.read_word(word, words)? => {}
+            _ => return Err(unknown(word)),
+        }
+        Ok(())
+    }
+
+    fn network(&mut self, word: &str, words: &mut Words<'_>) -> Result<(), BadWord> {
+        let way = match word {
+            "root" => Way::Root,
+            "match" => Way::Match,
+            "exact" => Way::Exact,
+            _ => {
+                let bad = |_| BadWord::new("a network", Some(word));
+                self.to.push((Way::Exact, word.parse().map_err(bad)?));
+                return Ok(());
+            }
+        };
+        self.to.push((way, words.value(word)?));
+        Ok(())
+    }
+
+    /// What routes are like; as ip(8) has it, of IPv4 and in the main table where nothing else is said.
+    fn like(&mut self, family: Option<Family>) -> Route {
+        let told = self.to.iter().map(|(_, to)| to);
+        let told = told
+            .filter(|to| !to.is_everything())
+            .map(|to| to.family())
+            .next();
+        let hop = self.route.gateway.map(Family::of);
+        let family = family.or(told).or(hop);
+        let family = family.or((!self.all_tables).then_some(Family::V4));
+        if let Some(Family::V6) = family {
+            for (_, to) in self.to.iter_mut().filter(|(_, to)| to.is_everything()) {
+                *to = Prefix::new(Ipv6Addr::UNSPECIFIED, 0);
+            }
+        }
+        let mut like = self.route.clone();
+        like.family = family;
+        if !self.all_tables {
+            like.table.get_or_insert(RouteTable::Main);
+        }
+        like
+    }
+
+    fn fits(&self, route: &Route) -> bool {
+        let Some(dst) = route.dst else { return false };
+        let own = matches!(route.kind, Some(RouteType::Local | RouteType::Broadcast));
+        if self.vrf && self.route.kind.is_none() && own {
+            return false;
+        }
+        self.to.iter().all(|(way, to)| match way {
+            Way::Exact => dst == *to,
+            Way::Root => to.contains(dst),
+            Way::Match => dst.contains(*to),
+        })
+    }
+}
+
+fn is_type(word: &str) -> bool {
+    word.parse::<u8>().is_err() && word.parse::<RouteType>().is_ok()
 }
 
 /// How much of a line is shown.

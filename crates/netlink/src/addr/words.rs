@@ -15,7 +15,10 @@ impl Addr {
             return Ok(true);
         }
         match word {
-            "local" => self.take_local(words.value(word)?),
+            "local" => {
+                let local: String = words.value(word)?;
+                self.take_local(&local)?;
+            }
             "peer" | "remote" => {
                 let peer: Prefix = words.value(word)?;
                 self.peer = Some(peer.ip);
@@ -23,21 +26,23 @@ impl Addr {
             }
             "brd" => self.broadcast = Some(words.value(word)?),
             "priority" | "preference" => self.metric = Some(words.value(word)?),
-            _ if self.local.is_none() && word.contains(['.', ':']) => match word.parse() {
-                Ok(local) => self.take_local(local),
-                Err(_) => return Ok(false),
-            },
+            _ if self.local.is_none() && word.contains(['.', ':']) => self.take_local(word)?,
             _ => return Ok(false),
         }
         Ok(true)
     }
 
-    /// The prefix of a peer, where one was said before, stands.
-    fn take_local(&mut self, local: Prefix) {
+    /// The prefix of a peer, where one was said before, stands; one without a length has none: what is removed may
+    /// have any.
+    fn take_local(&mut self, text: &str) -> Result<(), BadWord> {
+        let local: Prefix = text
+            .parse()
+            .map_err(|_| BadWord::new("an address", Some(text)))?;
         self.local = Some(local.ip);
-        if self.peer.is_none() {
+        if self.peer.is_none() && text.contains('/') {
             self.prefixlen = Some(local.len);
         }
+        Ok(())
     }
 
     pub(super) fn show_words(

@@ -349,9 +349,5 @@ impl Batch<'_> {
 }
 
 fn failure(verb: Verb, subject: Subject, cause: Cause) -> NetlinkError {
-    NetlinkError {
-        action: Action::from(verb),
-        subject,
-        cause,
-    }
+    NetlinkError::new(Action::from(verb), subject, cause)
 }

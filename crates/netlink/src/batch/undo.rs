@@ -35,11 +35,8 @@ pub(super) fn undo_of<O: Object>(
         Err(error) => return Some(Undo(Box::new(move |_| Err(error)))),
     };
     if let (Verb::Del, Some(reason)) = (verb, O::IRRETRIEVABLE) {
-        let error = NetlinkError {
-            action: Action::Add,
-            subject: object.subject(),
-            cause: Cause::Unfit(Unfit::new(reason)),
-        };
+        let cause = Cause::Unfit(Unfit::new(reason));
+        let error = NetlinkError::new(Action::Add, object.subject(), cause);
         return Some(Undo(Box::new(move |_| Err(error))));
     }
     let verb = match verb {
@@ -63,11 +60,7 @@ pub(super) fn undo_of<O: Object>(
         // It was not there either.
         (Verb::Del, None) if O::IDEMPOTENT => return None,
         (Verb::Set | Verb::Del, None) => {
-            let error = NetlinkError {
-                action: Action::Get,
-                subject: object.subject(),
-                cause: Cause::Absent,
-            };
+            let error = NetlinkError::new(Action::Get, object.subject(), Cause::Absent);
             Box::new(move |_| Err(error))
         }
     };

@@ -16,7 +16,7 @@ pub struct Refusal {
     /// The error number.
     pub source: io::Error,
     /// The kernel's own words (extended acknowledgement), where it has any.
-    pub text: Option<String>,
+    pub text: Option<Box<str>>,
     /// Where in the request the attribute stands that it did not like, in bytes.
     pub offset: Option<u32>,
     /// Type of the attribute it misses.
@@ -24,7 +24,7 @@ pub struct Refusal {
     /// Where in the request the attribute stands in which it misses one, in bytes; `None` for the top.
     pub missing_in: Option<u32>,
     /// The attribute it points to or misses, by its names: `linkinfo.data.vlan-id`.
-    pub path: Option<String>,
+    pub path: Option<Box<str>>,
 }
 
 impl Refusal {
@@ -71,7 +71,7 @@ impl Refusal {
         for attribute in attributes(rest, 4 + echoed) {
             let attribute = attribute?;
             match attribute.kind {
-                NLMSGERR_ATTR_MSG => self.text = Some(attribute.text()),
+                NLMSGERR_ATTR_MSG => self.text = Some(attribute.text().into()),
                 NLMSGERR_ATTR_OFFS => self.offset = Some(attribute.u32()?),
                 NLMSGERR_ATTR_MISS_TYPE => self.missing = Some(attribute.u32()?),
                 NLMSGERR_ATTR_MISS_NEST => self.missing_in = Some(attribute.u32()?),

@@ -98,7 +98,7 @@ impl Explanation {
             None => "0: done".to_owned(),
             Some(refusal) => {
                 let more = [
-                    ("text", refusal.text),
+                    ("text", refusal.text.map(String::from)),
                     ("offset", refusal.offset.map(|offset| offset.to_string())),
                     ("missing", refusal.missing.map(|kind| kind.to_string())),
                 ];

@@ -10,7 +10,9 @@ use super::{AddrGenMode, AfSpec, Inet6Spec, LinkFlags, LinkStatistics, OperState
 use crate::codec::{Malformed, attributes as read_attributes};
 use crate::interface::{IfIndex, IfName, MacAddress};
 use crate::table::{Nested, Table, attributes};
-use crate::uapi::{IFF_ALLMULTI, IFF_MULTICAST, IFF_NOARP, IFF_PROMISC, IFF_UP, IFLA_LINKINFO};
+use crate::uapi::{
+    IFF_ALLMULTI, IFF_DYNAMIC, IFF_MULTICAST, IFF_NOARP, IFF_PROMISC, IFF_UP, IFLA_LINKINFO,
+};
 
 attributes! {
     /// A network interface: what is wanted of one, or what the kernel told of one.
@@ -38,13 +40,15 @@ attributes! {
             allmulticast: bool;
             /// Whether an administrator has made it promiscuous; captures show in `promiscuity`.
             promisc: bool;
+            /// Whether its addresses go when it goes down; a note to programs.
+            dynamic: bool;
         }
         /// Its name.
         "name" name: IfName = IFLA_IFNAME;
         /// Its hardware address.
         "address" address: HardwareAddress = IFLA_ADDRESS;
         /// The hardware address of all; the other end's of a tunnel.
-        "broadcast" broadcast: HardwareAddress = IFLA_BROADCAST;
+        "broadcast" | "brd" broadcast: HardwareAddress = IFLA_BROADCAST;
         /// Its hardware address when it was new.
         permanent_address: HardwareAddress = IFLA_PERM_ADDRESS;
         /// Bytes of the longest packet, without the link-layer header.
@@ -62,7 +66,7 @@ attributes! {
         /// Name of its queueing discipline.
         qdisc: String = IFLA_QDISC;
         /// Packets that its queue holds.
-        "txqueuelen" txqlen: u32 = IFLA_TXQLEN;
+        "txqueuelen" | "txqlen" | "qlen" txqlen: u32 = IFLA_TXQLEN;
         /// Its operational state.
         state: OperState = IFLA_OPERSTATE;
         /// How that follows the carrier: 0 by itself, 1 when a program says so.
@@ -79,6 +83,8 @@ attributes! {
         alternative_names: Vec<String> as AlternativeNames = IFLA_PROP_LIST;
         /// How many times it has been made promiscuous, by captures as well.
         promiscuity: u32 = IFLA_PROMISCUITY;
+        /// How many times it has been made to receive all multicast. Told only; since Linux 6.0.
+        allmulti: u32 = IFLA_ALLMULTI;
         /// Transmit queues.
         "numtxqueues" tx_queue_count: u32 = IFLA_NUM_TX_QUEUES;
         /// Receive queues.
@@ -95,6 +101,10 @@ attributes! {
         "gso_max_size" gso_max_size: u32 = IFLA_GSO_MAX_SIZE;
         /// Most bytes of a packet that is joined on receipt.
         "gro_max_size" gro_max_size: u32 = IFLA_GRO_MAX_SIZE;
+        /// Most bytes that the device cuts up itself. Told only; since Linux 5.19.
+        tso_max_size: u32 = IFLA_TSO_MAX_SIZE;
+        /// Most segments that the device cuts up itself. Told only; since Linux 5.19.
+        tso_max_segs: u32 = IFLA_TSO_MAX_SEGS;
         /// The device it stands for (`0000:03:00.0`).
         parent_device: String = IFLA_PARENT_DEV_NAME;
         /// The bus of that.
@@ -110,12 +120,13 @@ attributes! {
 
 /// The fields of a [`Link`] that stand in the flags of its header, with their bits; `true` is a bit that is
 /// not set for the second.
-const FLAG_FIELDS: [(u32, bool); 5] = [
+const FLAG_FIELDS: [(u32, bool); 6] = [
     (IFF_UP, false),
     (IFF_NOARP, true),
     (IFF_MULTICAST, false),
     (IFF_ALLMULTI, false),
     (IFF_PROMISC, false),
+    (IFF_DYNAMIC, false),
 ];
 
 impl Link {
@@ -208,13 +219,14 @@ impl Link {
         self.address?.ethernet()
     }
 
-    fn flag_fields(&mut self) -> [&mut Option<bool>; 5] {
+    fn flag_fields(&mut self) -> [&mut Option<bool>; 6] {
         [
             &mut self.up,
             &mut self.arp,
             &mut self.multicast,
             &mut self.allmulticast,
             &mut self.promisc,
+            &mut self.dynamic,
         ]
     }
 
@@ -226,6 +238,7 @@ impl Link {
             self.multicast,
             self.allmulticast,
             self.promisc,
+            self.dynamic,
         ];
         for (field, (bit, inverse)) in fields.into_iter().zip(FLAG_FIELDS) {
             if let Some(on) = field {

@@ -52,6 +52,12 @@ impl Route {
         for flag in self.flags.unwrap_or_default().names() {
             push(&mut line, format_args!(" {flag}"));
         }
+        if let Some(mark) = self.mark.filter(|mark| *mark != 0) {
+            push(&mut line, format_args!(" mark {mark:#x}"));
+        }
+        if let Some(uid) = self.uid {
+            push(&mut line, format_args!(" uid {uid}"));
+        }
         if let Some(seconds) = self.expires {
             push(&mut line, format_args!(" expires {seconds}sec"));
         }

@@ -29,8 +29,13 @@ impl Route {
         Ok(route)
     }
 
-    fn read_word(&mut self, word: &str, words: &mut Words<'_>) -> Result<bool, BadWord> {
+    /// Reads what `word` begins; `Ok(false)` when that is nothing that a route has.
+    ///
+    /// # Errors
+    /// [`BadWord`] when the value cannot be one.
+    pub fn read_word(&mut self, word: &str, words: &mut Words<'_>) -> Result<bool, BadWord> {
         match word {
+            "vrf" => self.table = Some(words.vrf()?.1.into()),
             "to" => self.dst = Some(words.value(word)?),
             "via" => (self.gateway, self.via) = read_gateway_words(words)?,
             "nexthop" => {

@@ -7,7 +7,7 @@ use crate::codec::{Attribute, Malformed, Request, attributes as read_attributes,
 use crate::error::Subject;
 use crate::object::{Messages, Object, Unfit, Verb};
 use crate::prefix::{Family, Prefix};
-use crate::route::RouteTable;
+use crate::route::{Detail, RouteTable};
 use crate::table::{Code, Entry, Native, Shape, Table};
 use crate::uapi::{
     AF_INET, AF_INET6, FIB_RULE_IIF_DETACHED, FIB_RULE_INVERT, FIB_RULE_OIF_DETACHED,
@@ -142,7 +142,12 @@ impl Object for Rule {
     }
 
     fn subject(&self) -> Subject {
-        self.priority.map_or(Subject::Rules, Subject::Rule)
+        // In a message 0 is also none.
+        match self.priority.filter(|priority| *priority != 0) {
+            Some(priority) => Subject::Rule(priority),
+            None if self.says_nothing() => Subject::Rules,
+            None => Subject::RuleLike(self.words(Detail::Usual).trim_end().to_owned()),
+        }
     }
 }
 
@@ -152,6 +157,15 @@ fn prefix(len: u8, attribute: Attribute<'_>) -> Result<Prefix, Malformed> {
 }
 
 impl Rule {
+    /// Whether all rules are like it.
+    fn says_nothing(&self) -> bool {
+        let nothing = Self {
+            family: self.family,
+            ..Self::default()
+        };
+        *self == nothing
+    }
+
     fn family_said(&self) -> Option<Family> {
         let network = self.src.or(self.dst).map(Prefix::family);
         self.family.or(network)

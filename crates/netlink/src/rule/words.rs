@@ -39,6 +39,7 @@ impl Rule {
             "l3mdev" => self.l3mdev = Some(true),
             "fwmark" => self.read_mark(words)?,
             "ipproto" => self.ipproto = Some(read_protocol(words)?),
+            "realms" | "flow" => self.flow = Some(read_realms(words)?),
             "nop" | "blackhole" | "unreachable" | "prohibit" => {
                 self.action = word.parse().ok();
             }
@@ -71,7 +72,16 @@ impl Rule {
 
     /// The line of `ip rule show`.
     pub fn line(&self, detail: Detail, _: &mut dyn Lookup) -> String {
-        let mut line = format!("{}:\t", self.priority.unwrap_or_default());
+        format!(
+            "{}:\t{}",
+            self.priority.unwrap_or_default(),
+            self.words(detail)
+        )
+    }
+
+    /// The same without the priority.
+    pub(super) fn words(&self, detail: Detail) -> String {
+        let mut line = String::new();
         let mut put = |word: &str, value: Option<String>| {
             if let Some(value) = value {
                 push(&mut line, format_args!("{word} {value} "));
@@ -111,7 +121,7 @@ impl Rule {
             .uidrange
             .map(|uids| format!("{}-{}", uids.first, uids.last));
         put("uidrange", uids);
-        put("ipproto", self.ipproto.map(protocol_name));
+        put("ipproto", self.ipproto.map(Self::protocol_name));
         put("sport", self.sport.map(|ports| ports.to_string()));
         put("dport", self.dport.map(|ports| ports.to_string()));
         put("tun_id", self.tun_id.map(|id| id.to_string()));
@@ -143,6 +153,11 @@ impl Rule {
         if let Some(group) = self.suppress_ifgroup {
             push(&mut text, format_args!(" suppress_ifgroup {group}"));
         }
+        match self.realms() {
+            Some((0, to)) => push(&mut text, format_args!(" realms {to}")),
+            Some((from, to)) => push(&mut text, format_args!(" realms {from}/{to}")),
+            None => {}
+        }
         text
     }
 }
@@ -153,15 +168,35 @@ fn read_network(word: &str, words: &mut Words<'_>) -> Result<Option<Prefix>, Bad
     Ok((!prefix.is_everything()).then_some(prefix))
 }
 
-/// The protocols that `ip rule` is told by name most.
-const PROTOCOLS: [(u8, &str); 6] = [
+/// Protocols above IP by the names of protocols(5).
+const PROTOCOLS: [(u8, &str); 16] = [
     (1, "icmp"),
+    (2, "igmp"),
+    (4, "ipencap"),
     (6, "tcp"),
     (17, "udp"),
+    (33, "dccp"),
+    (41, "ipv6"),
     (47, "gre"),
+    (50, "esp"),
+    (51, "ah"),
     (58, "ipv6-icmp"),
+    (89, "ospf"),
+    (103, "pim"),
+    (112, "vrrp"),
     (132, "sctp"),
+    (136, "udplite"),
 ];
+
+/// Realms: the source's before a stroke, and the destination's.
+fn read_realms(words: &mut Words<'_>) -> Result<u32, BadWord> {
+    let text: String = words.value("realms")?;
+    let (from, to) = text.split_once('/').unwrap_or(("0", &text));
+    match (from.parse::<u16>(), to.parse::<u16>()) {
+        (Ok(from), Ok(to)) => Ok(u32::from(from) << 16 | u32::from(to)),
+        _ => Err(BadWord::new("realms", Some(&text))),
+    }
+}
 
 fn read_protocol(words: &mut Words<'_>) -> Result<u8, BadWord> {
     let named = words.peek().and_then(|word| {
@@ -177,7 +212,18 @@ fn read_protocol(words: &mut Words<'_>) -> Result<u8, BadWord> {
     }
 }
 
-fn protocol_name(number: u8) -> String {
-    let found = PROTOCOLS.iter().find(|(known, _)| *known == number);
-    found.map_or_else(|| number.to_string(), |(_, name)| (*name).to_owned())
+impl Rule {
+    /// What a protocol above IP is called; as `ip rule` has it where it has no name.
+    pub fn protocol_name(number: u8) -> String {
+        let found = PROTOCOLS.iter().find(|(known, _)| *known == number);
+        found.map_or_else(
+            || format!("ipproto-{number}"),
+            |(_, name)| (*name).to_owned(),
+        )
+    }
+
+    /// Its realms: the source's, 0 for none, and the destination's.
+    pub fn realms(&self) -> Option<(u16, u16)> {
+        self.flow.map(|flow| ((flow >> 16) as u16, flow as u16))
+    }
 }

@@ -73,7 +73,7 @@ pub struct Native;
 #[derive(Clone, Copy, Debug)]
 pub struct Be;
 
-/// `true` is an attribute without a payload, `false` is none.
+/// `true` is an attribute without a payload, `false` is none; one that is told with a payload says it there.
 #[derive(Clone, Copy, Debug)]
 pub struct Flag;
 
@@ -164,8 +164,8 @@ impl Code<bool> for Flag {
         }
     }
 
-    fn take(_: Attribute<'_>) -> Result<bool, Malformed> {
-        Ok(true)
+    fn take(attribute: Attribute<'_>) -> Result<bool, Malformed> {
+        Ok(attribute.bytes.first().is_none_or(|byte| *byte != 0))
     }
 
     fn is_told(value: &bool) -> bool {

@@ -13,11 +13,12 @@ pub(crate) fn locate(
     request: &[u8],
     header_bytes: usize,
     entries: &'static [Entry],
-) -> Option<String> {
+) -> Option<Box<str>> {
     let from = HEADER_BYTES + header_bytes;
     let top = attributes(request.get(from..)?, from);
     if let Some(offset) = refusal.offset {
-        return path(top, request.get(from..)?, offset as usize, entries).map(|(path, _)| path);
+        return path(top, request.get(from..)?, offset as usize, entries)
+            .map(|(path, _)| path.into());
     }
     let missing = u16::try_from(refusal.missing?).ok()?;
     let nest = refusal.missing_in.map(|offset| offset as usize);
@@ -32,7 +33,7 @@ pub(crate) fn locate(
         Some(entry) => entry.to_string(),
         None => missing.to_string(),
     };
-    Some(format!("{around}{name} missing"))
+    Some(format!("{around}{name} missing").into())
 }
 
 /// The path to the attribute that begins at or holds byte `offset`, and what may be in it.

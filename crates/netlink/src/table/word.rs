@@ -58,6 +58,11 @@ pub trait Lookup {
 
     /// The name of the link with this index.
     fn name(&mut self, index: IfIndex) -> Option<String>;
+
+    /// The VRF of this name, and the number of its table.
+    fn vrf(&mut self, _name: &str) -> Option<(IfIndex, u32)> {
+        None
+    }
 }
 
 /// Words of a command line, read one after another.
@@ -116,6 +121,17 @@ impl<'a> Words<'a> {
             wanted: wanted.to_owned(),
             found: found.cloned(),
         })
+    }
+
+    /// Reads the name of a VRF: its index, and the number of its table.
+    ///
+    /// # Errors
+    /// [`BadWord`] when the line has ended or there is no such VRF.
+    pub fn vrf(&mut self) -> Result<(IfIndex, u32), BadWord> {
+        let found = self.rest.next();
+        let vrf = found.and_then(|name| self.lookup.vrf(name));
+        let wanted = if found.is_some() { "a VRF" } else { "vrf" };
+        vrf.ok_or_else(|| BadWord::new(wanted, found.map(String::as_str)))
     }
 
     /// Hands word after word to `take`, which reads what belongs to it, until one is not its: that one is left.

@@ -43,6 +43,9 @@ constants! {
     IFLA_PARENT_DEV_NAME: u16 = 56;
     IFLA_PARENT_DEV_BUS_NAME: u16 = 57;
     IFLA_GRO_MAX_SIZE: u16 = 58;
+    IFLA_TSO_MAX_SIZE: u16 = 59;
+    IFLA_TSO_MAX_SEGS: u16 = 60;
+    IFLA_ALLMULTI: u16 = 61;
 
     IFLA_INFO_KIND: u16 = 1;
     IFLA_INFO_DATA: u16 = 2;
@@ -57,5 +60,6 @@ constants! {
     IFF_PROMISC: u32 = 0x100;
     IFF_ALLMULTI: u32 = 0x200;
     IFF_MULTICAST: u32 = 0x1000;
+    IFF_DYNAMIC: u32 = 0x8000;
     IFF_LOWER_UP: u32 = 0x10000;
 }

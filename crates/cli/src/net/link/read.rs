@@ -8,8 +8,8 @@ use abi::namespace::NetNamespace;
 use netlink::table::{BadWord, Table, Word, Words};
 use netlink::{IfIndex, IfName, Link, LinkKind, PortKind, Verb, Veth};
 
-use super::words::group;
-use crate::net::spelled::{NO_LINK, unknown};
+use super::words::{group, mode};
+use crate::net::spelled::{NO_NAMESPACE, unknown};
 
 /// Reads what is said of a link behind `verb`.
 pub fn link(verb: Verb, words: &mut Words<'_>) -> Result<Link, BadWord> {
@@ -48,12 +48,8 @@ fn known(link: &mut Link, verb: Verb, word: &str, words: &mut Words<'_>) -> Resu
         }
         "index" => link.index = Some(IfIndex(words.value("index")?)),
         "nomaster" => link.master = Some(IfIndex(0)),
-        "vrf" => link.master = Some(words.value("vrf")?),
-        "group" => {
-            let name: String = words.value("group")?;
-            let number = group(&name).ok_or_else(|| BadWord::new("a group", Some(&name)))?;
-            link.group = Some(number);
-        }
+        "vrf" => link.master = Some(words.vrf()?.0),
+        "group" => link.group = Some(group(words)?),
         "altname" => {
             let name = words.value("altname")?;
             link.alternative_names.get_or_insert_default().push(name);
@@ -77,10 +73,19 @@ fn known(link: &mut Link, verb: Verb, word: &str, words: &mut Words<'_>) -> Resu
                     .linkinfo
                     .as_mut()
                     .map_or(Ok(false), |info| info.word(word, words))?
+                || own(link, word, words)?
                 || link.word(word, words)?);
         }
     }
     Ok(true)
+}
+
+/// The words that mean something else behind the kind of a link.
+fn own(link: &mut Link, word: &str, words: &mut Words<'_>) -> Result<bool, BadWord> {
+    if word == "mode" {
+        link.linkmode = Some(mode(words)?);
+    }
+    Ok(word == "mode")
 }
 
 /// The descriptor of the namespace of this name; it stays open for what is made of the words.
@@ -88,7 +93,7 @@ fn namespace(name: &str) -> Result<i32, BadWord> {
     static OPEN: Mutex<BTreeMap<String, NetNamespace>> = Mutex::new(BTreeMap::new());
     let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
     if !open.contains_key(name) {
-        let unknown = |_| BadWord::new("a process or the name of a namespace", Some(name));
+        let unknown = |_| BadWord::new(NO_NAMESPACE, Some(name));
         open.insert(name.to_owned(), NetNamespace::named(name).map_err(unknown)?);
     }
     Ok(open[name].as_fd().as_raw_fd())
@@ -101,6 +106,7 @@ fn flag(link: &mut Link, word: &str, words: &mut Words<'_>) -> Result<bool, BadW
         ("multicast", &mut link.multicast),
         ("allmulticast", &mut link.allmulticast),
         ("promisc", &mut link.promisc),
+        ("dynamic", &mut link.dynamic),
     ];
     for (name, field) in fields {
         if let Some(on) = bool::field(name, word, words)? {
@@ -123,7 +129,7 @@ fn called(link: &mut Link, verb: Verb, name: &str, words: &mut Words<'_>) -> Res
     } else {
         // By its index, so that a name behind it is the new one.
         let index = words.lookup().index(name);
-        link.index = Some(index.ok_or_else(|| BadWord::new(NO_LINK, Some(name)))?);
+        link.index = Some(index.ok_or_else(|| unknown(name))?);
     }
     Ok(())
 }

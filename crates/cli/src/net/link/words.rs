@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+use netlink::table::{BadWord, Words};
 use netlink::{Link, LinkFlags};
 
 use crate::net::names::file;
@@ -71,12 +72,21 @@ pub fn hardware(link: &Link) -> String {
     name.map_or_else(|| format!("[{number}]"), |(_, name)| (*name).to_owned())
 }
 
+/// The modes of links by the words that set them.
+const MODES: [(u8, &str); 2] = [(0, "default"), (1, "dormant")];
+
+/// Reads the word behind `mode`.
+pub fn mode(words: &mut Words<'_>) -> Result<u8, BadWord> {
+    let name: String = words.value("mode")?;
+    let known = MODES.iter().find(|(_, known)| *known == name);
+    known
+        .map(|(mode, _)| *mode)
+        .ok_or_else(|| BadWord::new("default or dormant", Some(&name)))
+}
+
 pub fn linkmode(mode: u8) -> String {
-    match mode {
-        0 => "DEFAULT".to_owned(),
-        1 => "DORMANT".to_owned(),
-        other => other.to_string(),
-    }
+    let known = MODES.iter().find(|(known, _)| *known == mode);
+    known.map_or_else(|| mode.to_string(), |(_, name)| name.to_uppercase())
 }
 
 /// The groups that have a name on this host, read once.
@@ -92,13 +102,15 @@ pub fn group_name(number: u32) -> String {
     }
 }
 
-/// The number of a group, by its name or in digits.
-pub fn group(name: &str) -> Option<u32> {
+/// Reads the word behind `group`: a name or a number.
+pub fn group(words: &mut Words<'_>) -> Result<u32, BadWord> {
+    let name: String = words.value("group")?;
     if name == "default" {
-        return Some(0);
+        return Ok(0);
     }
-    let known = GROUPS.iter().find(|(_, known)| known == name);
+    let known = GROUPS.iter().find(|(_, known)| *known == name);
     known
         .map(|(number, _)| *number)
         .or_else(|| name.parse().ok())
+        .ok_or_else(|| BadWord::new("a group", Some(&name)))
 }

@@ -13,11 +13,13 @@ use super::fields;
 use super::job::Stack;
 use super::names::Names;
 use super::spelled::{Extent, Spelled};
+use super::verb::{OF_BRIDGES, Verbs};
 use crate::args::NetArgs;
 use crate::failure::{Exit, Failure};
 
 impl Spelled for PortVlan {
     const NOUN: &'static str = "vlan";
+    const VERBS: Verbs = OF_BRIDGES;
 
     fn read(_: Verb, _: Option<Family>, words: &mut Words<'_>) -> Result<Self, BadWord> {
         let mut vlan = Self::new();

@@ -1,25 +1,21 @@
 //! `tapline vlan`.
 
-use std::io::{self, Write};
-
 use netlink::{PortVlan, Verb, VlanStatistics};
-use serde_json::json;
 
 use super::show::{HEADING, json, ports, rows, text};
 use crate::args::{NetArgs, VlanArgs};
 use crate::failure::{Exit, Failure};
-use crate::json as lines;
 use crate::net::door::Noun;
-use crate::net::fields::printable;
-use crate::net::job::{self, Stack, family, read};
-use crate::net::spelled::Extent;
-use crate::net::verb;
+use crate::net::job::{self, Stack, read};
+use crate::net::page::Page;
+use crate::net::spelled::Spelled;
+use crate::net::verb::{self, Act};
 
 /// Runs `tapline vlan`.
 pub fn run(args: &VlanArgs) -> Result<Exit, Failure> {
     let net = &args.net;
-    match verb::split(&net.words)? {
-        (Verb::List, words) if args.compressvlans => {
+    match verb::split(PortVlan::VERBS, &net.words)? {
+        (Act::Do(Verb::List), words) if args.compressvlans => {
             let mut stack = Stack::open(net.netns.as_deref())?;
             show(&mut stack, words, net, true)
         }
@@ -35,48 +31,31 @@ pub fn show(
     args: &NetArgs,
     compressed: bool,
 ) -> Result<Exit, Failure> {
-    let extent = Extent {
-        details: args.details,
-        statistics: args.statistics,
-    };
-    let mut asked: PortVlan = read(stack, Verb::List, family(args), words)?;
-    if extent.statistics {
+    let mut asked: PortVlan = read(stack, Verb::List, args.family(), words)?;
+    if args.statistics {
         asked.statistics = Some(VlanStatistics::new());
     }
     let listing = stack.netlink.list(&asked)?;
     stack.names.load();
     let is_same = |one: &PortVlan, next: &PortVlan| {
-        (compressed || extent.details)
-            && !extent.statistics
+        (compressed || args.details)
+            && !args.statistics
             && !one.is_pvid()
             && one.flags == next.flags
-            && (!extent.details || (one.state, one.mcast_router) == (next.state, next.mcast_router))
+            && (!args.details || (one.state, one.mcast_router) == (next.state, next.mcast_router))
     };
-    let mut out = io::stdout().lock();
-    if !args.json {
-        writeln!(out, "{HEADING}")?;
+    let mut page = Page::new(args);
+    let extent = page.extent();
+    if !page.is_json() {
+        page.text(HEADING)?;
     }
-    let mut count = 0;
     for port in ports(&listing.items) {
         let rows = rows(port, is_same);
-        count += 1;
-        if args.json {
-            let port = json(&rows, &mut stack.names, extent);
-            writeln!(out, "{}", lines::line(&port))?;
+        if page.is_json() {
+            page.json(&json(&rows, &mut stack.names, extent))?;
         } else {
-            let text = text(&rows, &mut stack.names, extent);
-            writeln!(out, "{}", printable(&text))?;
+            page.text(&text(&rows, &mut stack.names, extent))?;
         }
     }
-    if args.json {
-        let summary = json!({
-            "event": "summary", "objects": count, "interrupted": listing.interrupted,
-        });
-        writeln!(out, "{}", lines::line(&summary))?;
-    } else if listing.interrupted {
-        let line = "the list changed while it was made: some may be missing or shown twice";
-        writeln!(io::stderr(), "tapline: {line}")?;
-    }
-    out.flush()?;
-    Ok(Exit::Done)
+    page.end(listing.interrupted)
 }

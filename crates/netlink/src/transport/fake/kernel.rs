@@ -113,13 +113,10 @@ impl FakeKernel {
         let notifications = self.subscribe(O::GROUPS, capacity);
         let (notifications, netlink) = notifications
             .and_then(|notifications| Ok((notifications, self.netlink()?)))
-            .map_err(|source| NetlinkError {
-                action: Action::Open,
-                subject: Subject::Socket,
-                cause: Cause::System {
-                    step: Step::Socket,
-                    source,
-                },
+            .map_err(|source| {
+                let step = Step::Socket;
+                let cause = Cause::System { step, source };
+                NetlinkError::new(Action::Open, Subject::Socket, cause)
             })?;
         Watch::over(notifications, netlink, filter)
     }

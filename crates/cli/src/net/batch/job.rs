@@ -1,21 +1,17 @@
-//! `tapline batch`: many commands, few system calls, an answer for each.
-
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
 
-use netlink::{ItemResult, OnError, Outcome};
+use netlink::{Batch, Family, ItemResult, OnError, Outcome};
 use serde_json::json;
 
-use super::door::{Noun, Put};
-use super::job::Stack;
-use super::verb;
+use super::line::{Line, Lines, Unreadable};
 use crate::args::BatchArgs;
 use crate::failure::{Exit, Failure, chain};
 use crate::json;
+use crate::net::door::{Noun, Put};
+use crate::net::job::Stack;
+use crate::net::verb::{self, Act};
 use crate::output::is_stdout;
-
-/// Longest line; a command is far shorter.
-const MOST_LINE_BYTES: usize = 64 * 1024;
 
 /// Runs `tapline batch`.
 pub fn run(args: &BatchArgs) -> Result<Exit, Failure> {
@@ -37,32 +33,35 @@ pub fn run(args: &BatchArgs) -> Result<Exit, Failure> {
     // The number of the line that each item stands in.
     let mut lines = Vec::new();
     let mut unread = Unread::default();
-    for (number, line) in (1..).zip(input.lines()) {
+    for line in Lines::new(input) {
         let line = line.map_err(cannot)?;
         if batch.has_stopped() || !unread.lines.is_empty() && on_error != OnError::Continue {
-            unread.skipped += usize::from(!is_empty(&line));
+            unread.skipped += usize::from(!line.is_empty());
             continue;
         }
-        let put = prepare(&line, &mut stack).or_else(|_| {
+        let put = prepare(&line, args.family(), &mut stack, &mut batch).or_else(|_| {
             // It may speak of what a line before it makes.
             batch.flush();
-            prepare(&line, &mut stack)
+            prepare(&line, args.family(), &mut stack, &mut batch)
         });
         match put {
             Ok(None) => {}
             Ok(Some(put)) => {
-                put(&mut batch);
-                lines.push(number);
+                let items = put(&mut batch);
+                lines.extend(std::iter::repeat_n(line.number, items));
             }
             Err(_) if batch.has_stopped() => unread.skipped += 1,
-            Err(failure) => unread.lines.push((number, failure)),
+            Err(failure) => unread.lines.push((line.number, failure)),
         }
     }
-    let outcome = if unread.lines.is_empty() {
+    let mut outcome = if unread.lines.is_empty() {
         batch.finish()
     } else {
         batch.abandon()
     };
+    for (_, error) in outcome.failed.iter_mut().chain(&mut outcome.not_undone) {
+        error.name_link(&mut stack.names);
+    }
     tell(&outcome, &lines, &unread, args)?;
     let exit = unread.lines.first().map(|(_, failure)| failure.exit);
     Ok(exit.unwrap_or(if outcome.is_done() {
@@ -81,24 +80,36 @@ struct Unread {
     skipped: usize,
 }
 
-fn is_empty(line: &str) -> bool {
-    line.split('#').next().unwrap_or_default().trim().is_empty()
-}
-
 /// What a line puts into the batch; nothing, if it is empty.
-fn prepare(line: &str, stack: &mut Stack) -> Result<Option<Put>, Failure> {
-    if line.len() > MOST_LINE_BYTES {
-        return Err(Failure::new(Exit::Usage, "the line is too long"));
-    }
-    let line = line.split('#').next().unwrap_or_default();
-    let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-    let Some((first, rest)) = words.split_first() else {
-        return Ok(None);
+fn prepare(
+    line: &Line,
+    family: Option<Family>,
+    stack: &mut Stack,
+    batch: &mut Batch<'_>,
+) -> Result<Option<Put>, Failure> {
+    let words = line.words().map_err(|unreadable| {
+        let line = match unreadable {
+            Unreadable::Long => "the line is too long",
+            Unreadable::Quote => "a quote does not end",
+        };
+        Failure::new(Exit::Usage, line)
+    })?;
+    let (family, words) = match words.split_first() {
+        None => return Ok(None),
+        Some((first, rest)) if first == "-4" => (Some(Family::V4), rest),
+        Some((first, rest)) if first == "-6" => (Some(Family::V6), rest),
+        Some(_) => (family, &words[..]),
     };
-    let noun = Noun::named(first)
-        .ok_or_else(|| Failure::new(Exit::Usage, format!("{first:?} is no object to configure")))?;
-    let (verb, words) = verb::split(rest)?;
-    noun.door().prepare(stack, verb, words).map(Some)
+    let noun = words.first().map_or("", String::as_str);
+    let door = Noun::named(noun).map(Noun::door);
+    let door = door
+        .ok_or_else(|| Failure::new(Exit::Usage, format!("{noun:?} is no object to configure")))?;
+    let (act, words) = verb::split(door.verbs(), &words[1..])?;
+    if act == Act::Flush {
+        // What it removes may be what a line before it makes.
+        batch.flush();
+    }
+    door.prepare(stack, act, family, words).map(Some)
 }
 
 /// Tells of each line that failed, and how many did not.

@@ -1,0 +1,6 @@
+//! `tapline batch`: many commands, few system calls, an answer for each.
+
+mod job;
+mod line;
+
+pub use job::run;
