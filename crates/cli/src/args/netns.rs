@@ -13,7 +13,7 @@ pub struct NetnsArgs {
     pub netns: Option<String>,
 
     /// JSON Lines, with the keys of 'ip -json netns'
-    #[arg(long, global = true)]
+    #[arg(short, long, global = true)]
     pub json: bool,
 
     #[command(subcommand)]
