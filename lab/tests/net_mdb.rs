@@ -292,4 +292,9 @@ fn groups_are_watched() {
         });
     }
     assert_eq!(events, [("added", one.grp), ("removed", one.grp)]);
+    // All go with the port.
+    netlink.add(&one).expect("added");
+    run(&host, "ip link set dev a nomaster");
+    while watch.next_event().expect("events").is_some() {}
+    assert_eq!(watch.known().len(), 0);
 }

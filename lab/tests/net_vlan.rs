@@ -254,6 +254,35 @@ fn vlans_are_watched() {
     assert_eq!(known, [10, 13]);
 }
 
+/// The kernel does not tell of those behind the VLAN of packets without a tag when it tells of VLANs in a row
+/// (`br_vlan_fill_vids`, net/bridge/br_vlan.c).
+#[test]
+fn vlans_behind_that_of_untagged_packets_are_known() {
+    if has_run() {
+        return;
+    }
+    let (host, _, a) = host();
+    let mut netlink = host.netlink();
+    netlink.add(&PortVlan::range(a, 2..=20)).expect("added");
+    netlink
+        .add(&PortVlan::on(a, 5).flags(PortVlanFlags::PVID))
+        .expect("added");
+    assert_eq!(ours(&host, a), shown(&host, "a"));
+    assert_eq!(ours(&host, a).len(), 19);
+    let mut watch = host
+        .run(|| Watch::open(PortVlan::new().dev(a)))
+        .expect("a watch");
+    let blocked = PortVlan::range(a, 2..=20).state(PortState::Blocking);
+    netlink.set(&blocked).expect("set");
+    while watch.next_event().expect("events").is_some() {}
+    let is_blocked = |vlan: &PortVlan| vlan.state == Some(PortState::Blocking);
+    assert_eq!(watch.known().filter(|vlan| is_blocked(vlan)).count(), 19);
+    // All go with the port.
+    run(&host, "ip link set dev a nomaster");
+    while watch.next_event().expect("events").is_some() {}
+    assert_eq!(watch.known().len(), 0);
+}
+
 #[test]
 fn groups_and_addresses_belong_to_a_vlan() {
     if has_run() {

@@ -54,6 +54,8 @@ pub enum Step {
     Share,
     /// Asking which one a socket belongs to.
     OfSocket,
+    /// Giving the calling thread mounts of its own.
+    Mounts,
 }
 
 /// Why a namespace was not made, found or entered.
@@ -182,6 +184,24 @@ impl NetNamespace {
         })
     }
 
+    /// Moves the calling thread inside for good, with mounts of its own: a copy of those it had, which
+    /// are still shared with where they came from as far as they were.
+    ///
+    /// For a program that is about to become another one.
+    ///
+    /// # Errors
+    /// `Step::Enter` as for [`run`](Self::run); `Step::Mounts` with ENOSPC at the limit of namespaces.
+    /// # Privileges
+    /// As for [`run`](Self::run).
+    /// # Source
+    /// unshare(2), `CLONE_NEWNS`.
+    pub fn enter_with_own_mounts(&self) -> Result<(), NamespaceError> {
+        enter(self.as_fd()).map_err(|source| NamespaceError::new(Step::Enter, source))?;
+        // SAFETY: `NEWNS` alone is passed: the descriptor table stays shared with all threads.
+        let own = unsafe { unshare_unsafe(UnshareFlags::NEWNS) };
+        own.map_err(|errno| NamespaceError::new(Step::Mounts, errno))
+    }
+
     /// A command whose process will be inside, whichever thread spawns it.
     ///
     /// Equals `ip -n` or `nsenter --net`: only the network is the namespace's. Entering happens in the
@@ -246,6 +266,7 @@ impl fmt::Display for NamespaceError {
             Step::Open(path) => write!(f, "cannot open network namespace {}", path.display()),
             Step::Enter => f.write_str("cannot enter the network namespace"),
             Step::Identify => f.write_str("cannot identify the network namespace"),
+            Step::Mounts => f.write_str("cannot have mounts of one's own"),
             Step::Share => f.write_str("cannot hold the network namespace for a child"),
             Step::OfSocket => f.write_str("cannot find the network namespace of a socket"),
         }

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use lab::Host;
 use serde_json::Value;
 use support::PROGRAM;
-use support::stack::{done, objects, refused, tapline, theirs, trimmed};
+use support::stack::{batch, done, objects, refused, theirs, trimmed};
 
 fn host_with_links() -> Host {
     let host = Host::new("host");
@@ -152,24 +152,6 @@ fn a_refusal_is_one_line_and_says_what_is_wrong() {
     let text = String::from_utf8(output.stderr).expect("text");
     assert_eq!(output.status.code(), Some(3), "{text}");
     assert!(text.contains("(needs CAP_NET_ADMIN)"), "{text}");
-}
-
-fn batch(host: &Host, arguments: &str, commands: &str) -> (Vec<Value>, i32) {
-    let folder = tempfile::tempdir().expect("a folder");
-    let file = folder.path().join("commands");
-    std::fs::write(&file, commands).expect("written");
-    let output = tapline(
-        host,
-        &format!("batch --json {arguments} {}", file.display()),
-    );
-    let text = String::from_utf8(output.stdout).expect("text");
-    let lines = text
-        .lines()
-        .map(|line| serde_json::from_str(line).expect("JSON"));
-    (
-        lines.collect(),
-        output.status.code().expect("it ends by itself"),
-    )
 }
 
 #[test]

@@ -5,7 +5,7 @@ mod support;
 
 use lab::Host;
 use serde_json::Value;
-use support::stack::{done, json_of, objects, refused, theirs, trimmed};
+use support::stack::{assert_has_all, done, json_of, objects, refused, theirs, trimmed};
 
 /// A host with a link that is up, of which the other end is `vb`.
 fn host() -> Host {
@@ -19,17 +19,6 @@ fn host() -> Host {
     done(&host, "addr add 10.0.0.1/24 brd + dev va");
     done(&host, "addr add 2001:db8::1/64 nodad dev va");
     host
-}
-
-/// Each key that iproute2 shows is shown with the same value.
-#[track_caller]
-fn assert_has_all(ours: &[Value], theirs: &[Value]) {
-    assert_eq!(ours.len(), theirs.len(), "{ours:?}\n{theirs:?}");
-    for (ours, theirs) in ours.iter().zip(theirs) {
-        for (key, value) in theirs.as_object().expect("keys") {
-            assert_eq!(&ours[key], value, "{key} of {theirs}: {ours}");
-        }
-    }
 }
 
 #[test]

@@ -105,6 +105,12 @@ pub trait Object: Clone + fmt::Debug + Default + PartialEq + Send + Sync + 'stat
     /// Why one that was removed cannot be made again as it was, if that is so: other objects went with it.
     const IRRETRIEVABLE: Option<&'static str> = None;
 
+    /// Whether to add one that is there changes it, and to remove one that is not there is no error.
+    const IDEMPOTENT: bool = false;
+    /// Whether [`parse`](Self::parse) reads what [`put`](Self::put) says; where a request is laid out as no
+    /// answer is, it does not.
+    const READS_REQUESTS: bool = true;
+
     /// Its attributes.
     fn entries() -> &'static [Entry];
 
@@ -177,7 +183,7 @@ pub trait Object: Clone + fmt::Debug + Default + PartialEq + Send + Sync + 'stat
         false
     }
 
-    /// Whether a notification of another kind may mean that some went without a word.
+    /// Whether a notification, also of another kind, may mean that some changed or went without a word.
     fn is_upset_by(_message: Message<'_>) -> bool {
         false
     }
@@ -191,6 +197,31 @@ pub trait Object: Clone + fmt::Debug + Default + PartialEq + Send + Sync + 'stat
     #[must_use]
     fn settable(self) -> Self {
         self
+    }
+
+    /// Leaves out what was told but not asked for.
+    #[inline]
+    fn reduce_to(&mut self, _asked: &Self) {}
+
+    /// Each of those it says at once, as a range does.
+    fn singles(&self) -> Vec<Self> {
+        vec![self.clone()]
+    }
+
+    /// Whether making it takes something from `other`, which is not of its key.
+    fn displaces(&self, _other: &Self) -> bool {
+        false
+    }
+
+    /// What has to be set of it, as the kernel told it, when it has been brought back.
+    fn set_afterwards(&self) -> Option<Self> {
+        None
+    }
+
+    /// It, as the kernel told it, so that saying it takes back what `said` did to it.
+    #[must_use]
+    fn brought_back(self, _said: &Self) -> Self {
+        self.settable()
     }
 
     /// It with the fields alone that are given in `to`, and those that say which one it is.

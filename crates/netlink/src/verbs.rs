@@ -42,6 +42,7 @@ impl<'f, O: Object> Reader<'f, O> {
         self.place.parse_each(message.body, |object| {
             let mut questions = self.questions.iter();
             if questions.all(|is_so| is_so(object, self.filter)) {
+                object.reduce_to(self.filter);
                 take(object);
             }
         })

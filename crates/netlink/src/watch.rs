@@ -204,10 +204,10 @@ fn note<O: Object>(
     pending: &mut VecDeque<Event<O>>,
 ) -> Result<bool, Malformed> {
     let is_new = message.kind == O::MESSAGES.new;
+    let mut doubt = O::is_upset_by(message);
     if !is_new && message.kind != O::MESSAGES.del {
-        return Ok(O::is_upset_by(message));
+        return Ok(doubt);
     }
-    let mut doubt = false;
     O::default().parse_each(message.body, |object| {
         let object = std::mem::take(object);
         let Some(key) = object.key() else { return };

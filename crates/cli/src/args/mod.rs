@@ -9,6 +9,7 @@ mod filter;
 mod latency;
 mod mode;
 mod net;
+mod netns;
 mod order;
 mod output;
 mod ping;
@@ -27,7 +28,8 @@ pub use doctor::DoctorArgs;
 pub use filter::{Emit, FilterArgs, Place};
 pub use latency::LatencyArgs;
 pub use mode::ModeArgs;
-pub use net::{BatchArgs, ExplainArgs, MonitorArgs, NetArgs};
+pub use net::{BatchArgs, ExplainArgs, MDB_WORDS, MonitorArgs, NetArgs, VlanArgs};
+pub use netns::{NetnsArgs, NetnsCommand, Number, Process};
 pub use order::{named, reordered};
 pub use output::{FileFormat, OutputArgs};
 pub use ping::{Origin, PingArgs};
@@ -88,6 +90,14 @@ pub enum Command {
 
     /// Tun and tap: links whose packets a program reads and writes, as 'ip tuntap' has them
     Tuntap(Box<NetArgs>),
+    /// VLANs of the ports of bridges, as 'bridge vlan' has them
+    Vlan(Box<VlanArgs>),
+
+    /// Multicast groups behind the ports of bridges, as 'bridge mdb' has them
+    #[command(after_help = MDB_WORDS)]
+    Mdb(Box<NetArgs>),
+
+    Netns(NetnsArgs),
 
     Batch(BatchArgs),
 

@@ -64,6 +64,35 @@ fn family(v4: bool, v6: bool) -> Option<Family> {
     }
 }
 
+/// Flags of VLANs.
+#[derive(Args, Debug)]
+#[command(after_help = VLAN_WORDS)]
+pub struct VlanArgs {
+    #[command(flatten)]
+    pub net: NetArgs,
+
+    /// VLANs in a row as one
+    #[arg(long)]
+    pub compressvlans: bool,
+}
+
+const VLAN_WORDS: &str = "\
+Words:
+  add | del dev PORT vid VLAN[-VLAN] [pvid] [untagged] [self] [master]
+  set dev PORT vid VLAN[-VLAN] [state STATE] [mcast_router 0|1|2]
+  show [dev PORT] [vid VLAN[-VLAN]]
+
+-d shows states, -s counters.";
+
+/// How multicast groups are typed.
+pub const MDB_WORDS: &str = "\
+Words:
+  add | replace | del dev BRIDGE port PORT grp GROUP [src SENDER] [permanent | temp] [vid VLAN]
+      [filter_mode include | exclude] [source_list SENDER,SENDER…] [proto PROTOCOL]
+  show [dev BRIDGE] [port PORT] [grp GROUP] [vid VLAN]
+
+-d shows modes, lists of senders and protocols, -s timers.";
+
 /// Carry out many commands, each with an answer of its own
 ///
 /// Each line of FILE is a command without 'tapline': 'link add br0 type bridge', perhaps with -4 or -6 before it.
@@ -128,7 +157,7 @@ pub struct MonitorArgs {
     #[arg(short, long)]
     pub json: bool,
 
-    /// What to follow: link, address, route … [default: all]
+    /// What to follow: link, address, route … vlan, mdb, netns [default: all]
     #[arg(value_name = "OBJECT")]
     pub objects: Vec<String>,
 }

@@ -7,7 +7,8 @@ use clap::{Command, CommandFactory};
 use super::Args;
 
 /// Flags in the words of ip(8), and ours.
-const WORDS: [(&str, &str); 9] = [
+const WORDS: [(&str, &str); 10] = [
+    ("-compressvlans", "--compressvlans"),
     ("-br", "--brief"),
     ("-brief", "--brief"),
     ("-details", "--details"),
@@ -39,7 +40,13 @@ pub fn reordered(typed: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
         return typed;
     }
     let mut ordered = vec![typed[0].clone(), typed[at].clone()];
-    let mut words = typed[1..at].iter().chain(&typed[at + 1..]);
+    // Behind that of namespaces may stand the words of any program.
+    let behind = if command.is_some_and(|command| command.get_name() == "netns") {
+        typed.len()
+    } else {
+        at + 1
+    };
+    let mut words = typed[1..at].iter().chain(&typed[behind..]);
     while let Some(word) = words.next() {
         match ours(word) {
             Some(FAMILY) => {
@@ -50,6 +57,7 @@ pub fn reordered(typed: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
             None => ordered.push(word.clone()),
         }
     }
+    ordered.extend_from_slice(&typed[at + 1..behind.max(at + 1)]);
     ordered
 }
 
@@ -105,6 +113,14 @@ mod tests {
             ("tapline link show -br", "tapline link show --brief"),
             ("tapline -netns x monitor", "tapline monitor --netns x"),
             ("tapline -6 batch -", "tapline batch -6 -"),
+            (
+                "tapline -json netns exec x ip -br link",
+                "tapline netns --json exec x ip -br link",
+            ),
+            (
+                "tapline -compressvlans vlan",
+                "tapline vlan --compressvlans",
+            ),
             ("tapline --version", "tapline --version"),
             ("tapline -n x capture", "tapline -n x capture"),
             ("tapline capture -br", "tapline capture -br"),

@@ -1,6 +1,10 @@
 //! What the kernel refuses of the configuration.
 
-use netlink::{Cause, NetlinkError};
+use std::error::Error;
+use std::io;
+
+use abi::namespace::NamespaceError;
+use netlink::{Cause, NamesError, NetlinkError};
 use rustix::thread::CapabilitySet;
 
 use super::{Exit, Failure};
@@ -19,6 +23,29 @@ impl From<NetlinkError> for Failure {
             _ => Self::new(Exit::Failed, line),
         }
     }
+}
+
+impl From<NamesError> for Failure {
+    fn from(error: NamesError) -> Self {
+        namespace(&error, &error.source)
+    }
+}
+
+impl From<NamespaceError> for Failure {
+    fn from(error: NamespaceError) -> Self {
+        namespace(&error, &error.source)
+    }
+}
+
+/// What was refused of a namespace, or of its name.
+fn namespace(error: &dyn Error, source: &io::Error) -> Failure {
+    let needed = [(CapabilitySet::SYS_ADMIN, "CAP_SYS_ADMIN")];
+    let mut failure = Failure::job(error);
+    if source.kind() == io::ErrorKind::PermissionDenied && !privilege::missing(&needed).is_empty() {
+        failure.exit = Exit::Privilege;
+        failure.line += " (needs CAP_SYS_ADMIN; run with sudo or setcap)";
+    }
+    failure
 }
 
 fn may_configure() -> bool {

@@ -4,7 +4,8 @@ use std::marker::PhantomData;
 
 use abi::namespace::NetNamespace;
 use netlink::{
-    Addr, Batch, Event, Family, Fdb, Link, Neigh, NetlinkError, Nexthop, Route, Rule, Verb, Watch,
+    Addr, Batch, Event, Family, Fdb, Link, Mdb, NamespaceNumber, Neigh, NetlinkError, Nexthop,
+    PortVlan, Route, Rule, Verb, Watch,
 };
 use serde_json::Value;
 
@@ -75,10 +76,13 @@ pub enum Noun {
     Neigh,
     Fdb,
     Tuntap,
+    Vlan,
+    Mdb,
+    Netns,
 }
 
 /// Nouns as they are typed, and what they mean; a beginning means the first it fits, as in ip(8).
-const NOUNS: [(&str, Noun); 9] = [
+const NOUNS: [(&str, Noun); 13] = [
     ("address", Noun::Addr),
     ("route", Noun::Route),
     ("rule", Noun::Rule),
@@ -88,6 +92,10 @@ const NOUNS: [(&str, Noun); 9] = [
     ("nexthop", Noun::Nexthop),
     ("fdb", Noun::Fdb),
     ("tuntap", Noun::Tuntap),
+    ("vlan", Noun::Vlan),
+    ("mdb", Noun::Mdb),
+    ("netns", Noun::Netns),
+    ("nsid", Noun::Netns),
 ];
 
 impl Noun {
@@ -107,6 +115,9 @@ impl Noun {
             Self::Rule,
             Self::Neigh,
             Self::Fdb,
+            Self::Vlan,
+            Self::Mdb,
+            Self::Netns,
         ]
         .into_iter()
     }
@@ -121,6 +132,9 @@ impl Noun {
             Self::Neigh => &Of::<Neigh>(PhantomData),
             Self::Fdb => &Of::<Fdb>(PhantomData),
             Self::Tuntap => &Tuntap,
+            Self::Vlan => &Of::<PortVlan>(PhantomData),
+            Self::Mdb => &Of::<Mdb>(PhantomData),
+            Self::Netns => &Of::<NamespaceNumber>(PhantomData),
         }
     }
 }
@@ -187,16 +201,20 @@ impl<O: Spelled> Door for Of<O> {
 impl<O: Spelled> Follower for Watch<O> {
     fn next(&mut self, names: &mut Names) -> Result<Option<Told>, NetlinkError> {
         let extent = Extent::default();
-        let mut tell = |event, object: &O| Told {
+        let tell = |event, object: &O, names: &mut Names| Told {
             event,
             noun: O::NOUN,
             text: object.text(names, extent),
             json: object.json(names, extent),
         };
         Ok(self.next_event()?.map(|event| match event {
-            Event::Added(object) => tell("added", &object),
-            Event::Changed { after, .. } => tell("changed", &after),
-            Event::Removed(object) => tell("removed", &object),
+            Event::Added(object) => tell("added", &object, names),
+            Event::Changed { after, .. } => tell("changed", &after, names),
+            Event::Removed(object) => {
+                let told = tell("removed", &object, names);
+                object.forget(names);
+                told
+            }
             _ => Told {
                 event: "overrun",
                 noun: O::NOUN,

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::os::fd::AsFd;
 
 use abi::namespace::NetNamespace;
+use netlink::NetlinkError;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use serde_json::json;
@@ -51,17 +52,21 @@ fn followers(
     args: &MonitorArgs,
     namespace: Option<&NetNamespace>,
 ) -> Result<Vec<Box<dyn Follower>>, Failure> {
-    let nouns: Vec<Noun> = if args.objects.is_empty() {
-        Noun::all().collect()
-    } else {
-        let named = |word: &String| {
-            let line = format!("{word:?} is nothing to follow");
-            Noun::named(word).ok_or_else(|| Failure::new(Exit::Usage, line))
-        };
-        args.objects.iter().map(named).collect::<Result<_, _>>()?
+    let watch = |noun: Noun| noun.door().watch(namespace);
+    if args.objects.is_empty() {
+        // What this kernel does not have is not there to be followed.
+        let lacks = |error: &NetlinkError| error.errno() == Some(libc::EOPNOTSUPP);
+        let watches = Noun::all().map(watch);
+        let watches = watches.filter(|watch| !watch.as_ref().is_err_and(lacks));
+        return watches.map(|watch| watch.map_err(Failure::from)).collect();
+    }
+    let named = |word: &String| {
+        let line = format!("{word:?} is nothing to follow");
+        Noun::named(word).ok_or_else(|| Failure::new(Exit::Usage, line))
     };
-    let watch = |noun: Noun| noun.door().watch(namespace).map_err(Failure::from);
-    nouns.into_iter().map(watch).collect()
+    let nouns: Vec<Noun> = args.objects.iter().map(named).collect::<Result<_, _>>()?;
+    let watches = nouns.into_iter().map(watch);
+    watches.map(|watch| watch.map_err(Failure::from)).collect()
 }
 
 /// Waits until there may be a change; false when the job is to end.

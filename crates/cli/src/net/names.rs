@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 use std::fs;
+use std::os::fd::{AsFd, AsRawFd};
 
 use netlink::table::Lookup;
-use netlink::{IfIndex, Link, LinkKind, Netlink};
+use netlink::{IfIndex, Link, LinkKind, NamespaceNames, NamespaceNumber, Netlink};
 
 /// The folders of iproute2's files, of which the first that has one counts.
 const FOLDERS: [&str; 2] = ["/etc/iproute2", "/usr/share/iproute2"];
@@ -14,6 +15,8 @@ const FOLDERS: [&str; 2] = ["/etc/iproute2", "/usr/share/iproute2"];
 pub struct Names {
     netlink: Netlink,
     known: HashMap<IfIndex, Option<String>>,
+    /// Those of namespaces, by the numbers they have here.
+    namespaces: HashMap<i32, String>,
     /// The name asked for last that no link has.
     absent: Option<String>,
 }
@@ -23,6 +26,7 @@ impl Names {
         Self {
             netlink,
             known: HashMap::new(),
+            namespaces: HashMap::new(),
             absent: None,
         }
     }
@@ -30,6 +34,19 @@ impl Names {
     /// Whether `name` has been looked up, and no link has it.
     pub fn is_absent(&self, name: &str) -> bool {
         self.absent.as_deref() == Some(name)
+    }
+
+    /// The name of the namespace that has this number, if it has one.
+    pub fn namespace(&mut self, nsid: i32) -> Option<String> {
+        if !self.namespaces.contains_key(&nsid) {
+            self.namespaces = numbers(&mut self.netlink);
+        }
+        self.namespaces.get(&nsid).cloned()
+    }
+
+    /// Forgets the name of a namespace that is no more.
+    pub fn forget_namespace(&mut self, nsid: i32) {
+        self.namespaces.remove(&nsid);
     }
 
     /// The link of this name; or of the index behind `if`, as ip(8) has it: not every name can be typed.
@@ -80,6 +97,17 @@ impl Lookup for Names {
         self.known.insert(index, name.clone());
         name
     }
+}
+
+/// The names of namespaces by their numbers; those without a number are left out.
+fn numbers(netlink: &mut Netlink) -> HashMap<i32, String> {
+    let named = NamespaceNames::default().list().unwrap_or_default();
+    let numbers = named.into_iter().filter_map(|named| {
+        let asked = NamespaceNumber::new().fd(named.namespace.as_fd().as_raw_fd());
+        let nsid = netlink.get(&asked).ok()?.nsid?;
+        Some((nsid, named.name)).filter(|_| nsid >= 0)
+    });
+    numbers.collect()
 }
 
 /// Numbers and names of one of iproute2's files: `rt_tables`, `group`, `rt_protos` …; without such a file

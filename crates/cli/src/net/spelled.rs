@@ -113,6 +113,9 @@ pub trait Spelled: Object {
         true
     }
 
+    /// Forgets what was noted of one that is no more.
+    fn forget(&self, _names: &mut Names) {}
+
     /// Takes away what was asked for and so goes without saying in text, as in ip(8).
     fn leave_unsaid(&mut self, _asked: &Self) {}
 

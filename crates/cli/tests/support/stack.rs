@@ -45,11 +45,22 @@ pub fn theirs(host: &Host, program: &str, line: &str) -> String {
     String::from_utf8(output.stdout).expect("text")
 }
 
-/// The JSON that a program of iproute2 prints.
+/// What a program of iproute2 shows as JSON.
 #[track_caller]
 pub fn json_of(host: &Host, program: &str, line: &str) -> Vec<Value> {
     let text = theirs(host, program, &format!("-json {line}"));
     serde_json::from_str(&text).expect("JSON")
+}
+
+/// Each key that iproute2 shows is shown with the same value.
+#[track_caller]
+pub fn assert_has_all(ours: &[Value], theirs: &[Value]) {
+    assert_eq!(ours.len(), theirs.len(), "{ours:?}\n{theirs:?}");
+    for (ours, theirs) in ours.iter().zip(theirs) {
+        for (key, value) in theirs.as_object().expect("keys") {
+            assert_eq!(&ours[key], value, "{key} of {theirs}: {ours}");
+        }
+    }
 }
 
 /// JSON Lines without the summary.
@@ -68,4 +79,36 @@ pub fn objects(text: &str) -> Vec<Value> {
 pub fn trimmed(text: &str) -> Vec<String> {
     let lines = text.lines().map(|line| line.trim_end().to_owned());
     lines.collect()
+}
+
+/// Runs `tapline LINE` on `host` as somebody without any privilege; what it says on standard error, and its
+/// exit status.
+#[track_caller]
+pub fn refused_nobody(host: &Host, line: &str) -> (String, i32) {
+    let mut command = host.command("setpriv");
+    command.args(["--bounding-set=-all", "--inh-caps=-all", "--reuid=65534"]);
+    command.args(["--clear-groups", PROGRAM]);
+    let output = command.args(line.split_whitespace()).output();
+    let output = output.expect("it runs");
+    let text = String::from_utf8(output.stderr).expect("text");
+    let code = output.status.code().expect("it ends by itself");
+    (text.trim_end().to_owned(), code)
+}
+
+/// What becomes of `commands`, line by line, with `tapline batch --json ARGUMENTS`, and its exit status.
+#[track_caller]
+pub fn batch(host: &Host, arguments: &str, commands: &str) -> (Vec<Value>, i32) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("commands");
+    std::fs::write(&file, commands).expect("written");
+    let line = format!("batch --json {arguments} {}", file.display());
+    let output = tapline(host, &line);
+    let text = String::from_utf8(output.stdout).expect("text");
+    let lines = text
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"));
+    (
+        lines.collect(),
+        output.status.code().expect("it ends by itself"),
+    )
 }

@@ -1,7 +1,7 @@
 use std::marker::PhantomData;
 
 use super::outcome::Outcome;
-use super::undo::{Undo, undo_of};
+use super::undo::{Undo, asks_before, held, undo_of};
 use crate::codec::{HEADER_BYTES, Refusal, Request};
 use crate::error::{Action, Cause, NetlinkError, Subject};
 use crate::handle::Netlink;
@@ -61,14 +61,15 @@ struct Item {
     start: usize,
     verb: Verb,
     about: &'static About,
+    /// What it speaks of, where the message does not tell.
+    subject: Option<Subject>,
     undo: Option<Undo>,
 }
 
 /// What has to be known of an object to tell of its failure.
 #[derive(Debug)]
 struct About {
-    header_bytes: usize,
-    entries: fn() -> &'static [Entry],
+    layout: fn(Verb) -> (usize, &'static [Entry]),
     /// What a message's body speaks of.
     subject: fn(&[u8]) -> Subject,
 }
@@ -77,8 +78,7 @@ struct Of<O>(PhantomData<O>);
 
 impl<O: Object> Of<O> {
     const ABOUT: About = About {
-        header_bytes: O::HEADER_BYTES,
-        entries: O::entries,
+        layout: O::layout,
         subject: |body| match O::parse(body) {
             Ok(Some(object)) => object.subject(),
             _ => O::default().subject(),
@@ -172,7 +172,7 @@ impl Batch<'_> {
         let undoes = self.on_error == OnError::Undo;
         let is_apart = verb == Verb::Add && object.is_made_apart();
         let takes_more = is_apart || object.has_follow_up(verb) || object.is_said_whole(verb);
-        if takes_more || (undoes && verb != Verb::Add) {
+        if takes_more || (undoes && asks_before::<O>(verb)) {
             self.put_alone(item, verb, object);
             return self;
         }
@@ -195,6 +195,7 @@ impl Batch<'_> {
             start,
             verb,
             about: &Of::<O>::ABOUT,
+            subject: (!O::READS_REQUESTS).then(|| object.subject()),
             undo,
         });
         if self.chunk.len() >= self.most || self.requests.bytes().len() >= MOST_BYTES {
@@ -211,10 +212,10 @@ impl Batch<'_> {
             return;
         }
         let undoes = self.on_error == OnError::Undo;
-        let before = match verb {
-            Verb::Add | Verb::Append => Ok(None),
-            _ if undoes => held(self.netlink, object),
-            _ => Ok(None),
+        let before = if undoes && asks_before::<O>(verb) {
+            held(self.netlink, object)
+        } else {
+            Ok(vec![(object.clone(), None)])
         };
         let done = match verb {
             Verb::Add => self.netlink.add(object),
@@ -225,8 +226,14 @@ impl Batch<'_> {
         };
         match done {
             Ok(()) if undoes => {
-                let undo = undo_of(verb, object, before);
-                self.undo.extend(undo.map(|undo| (item, undo)));
+                let undo: Vec<_> = match before {
+                    Ok(before) => before
+                        .into_iter()
+                        .filter_map(|(said, before)| undo_of(verb, &said, Ok(before)))
+                        .collect(),
+                    Err(error) => undo_of(verb, object, Err(error)).into_iter().collect(),
+                };
+                self.undo.extend(undo.into_iter().map(|undo| (item, undo)));
             }
             Ok(()) => {}
             Err(error) => self.outcome.failed.push((item, error)),
@@ -304,21 +311,23 @@ impl Batch<'_> {
     fn fail(&self, count: usize, cause: &Cause, failed: &mut Vec<(usize, NetlinkError)>) {
         for (at, item) in self.chunk.iter().enumerate().take(count) {
             if failed.iter().all(|(failed, _)| *failed != at) {
-                let subject = (item.about.subject)(self.body(at));
-                failed.push((at, failure(item.verb, subject, cause.again())));
+                failed.push((at, failure(item.verb, self.subject(at), cause.again())));
             }
         }
     }
 
     fn refused(&self, at: usize, mut refusal: Refusal) -> NetlinkError {
-        let item = &self.chunk[at];
-        let About {
-            header_bytes,
-            entries,
-            subject,
-        } = item.about;
-        refusal.path = locate(&refusal, self.message(at), *header_bytes, entries());
-        failure(item.verb, subject(self.body(at)), Cause::Refused(refusal))
+        let verb = self.chunk[at].verb;
+        let (header_bytes, entries) = (self.chunk[at].about.layout)(verb);
+        refusal.path = locate(&refusal, self.message(at), header_bytes, entries);
+        failure(verb, self.subject(at), Cause::Refused(refusal))
+    }
+
+    /// What an item speaks of.
+    fn subject(&self, at: usize) -> Subject {
+        let Item { about, subject, .. } = &self.chunk[at];
+        let told = || (about.subject)(&self.message(at)[HEADER_BYTES..]);
+        subject.clone().unwrap_or_else(told)
     }
 
     /// The bytes of an item's message.
@@ -331,10 +340,6 @@ impl Batch<'_> {
         &bytes[self.chunk[at].start..end]
     }
 
-    fn body(&self, at: usize) -> &[u8] {
-        &self.message(at)[HEADER_BYTES..]
-    }
-
     /// Takes back what was carried out, the last first.
     fn take_back(&mut self) {
         self.outcome.undone = true;
@@ -345,26 +350,6 @@ impl Batch<'_> {
         }
         self.outcome.not_undone.reverse();
     }
-}
-
-/// The object of the same key as it is now; `None` when there is none.
-fn held<O: Object>(netlink: &mut Netlink, object: &O) -> Result<Option<O>, NetlinkError> {
-    if O::HAS_GET {
-        return match netlink.get(object) {
-            Ok(held) => Ok(Some(held)),
-            Err(error) if error.is_absence() => Ok(None),
-            Err(error) => Err(error),
-        };
-    }
-    let key = object.key();
-    let mut held = None;
-    // What is new about it is not what it is found by.
-    netlink.each(&O::default(), |other: &O| {
-        if key.is_some() && other.key() == key {
-            held.get_or_insert_with(|| other.clone());
-        }
-    })?;
-    Ok(held)
 }
 
 fn failure(verb: Verb, subject: Subject, cause: Cause) -> NetlinkError {

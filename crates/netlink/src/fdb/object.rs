@@ -53,23 +53,24 @@ attributes! {
     }
 }
 
-/// What tells one forwarding entry from another.
+/// What tells one forwarding entry from another: an address is at one port of a bridge, and behind one end of
+/// a VXLAN unless it is flooded to.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct FdbKey {
-    /// The port, or the device.
-    pub dev: IfIndex,
+    /// The device, where the entry is the device's own.
+    pub dev: Option<IfIndex>,
     /// The hardware address.
     pub lladdr: MacAddress,
     /// The VLAN.
     pub vlan: Option<u16>,
     /// The bridge, where it is the bridge's entry.
     pub master: Option<IfIndex>,
-    /// The other end of the VXLAN.
+    /// The other end of the VXLAN, of several.
     pub dst: Option<IpAddr>,
-    /// Its UDP port.
+    /// The UDP port of that end.
     pub port: Option<u16>,
-    /// Its network identifier.
+    /// The network identifier of that end.
     pub vni: Option<u32>,
     /// The network identifier of the packets.
     pub src_vni: Option<u32>,

@@ -1,15 +1,16 @@
 //! How forwarding entries are spoken of.
 
 use super::{Fdb, FdbFlags, FdbKey, FdbState};
-use crate::codec::{Malformed, Request, attributes};
+use crate::codec::{Malformed, Message, Request, attributes};
 use crate::error::Subject;
-use crate::interface::IfIndex;
+use crate::interface::{IfIndex, MacAddress};
 use crate::neigh::{HEADER_BYTES, Header, Moments};
 use crate::object::{Messages, Object, Unfit, Verb};
 use crate::table::{Entry, Table};
 use crate::uapi::{
-    AF_BRIDGE, NDA_CACHEINFO, NDA_IFINDEX, NDA_MASTER, RTM_DELNEIGH, RTM_GETNEIGH, RTM_NEWNEIGH,
-    RTNLGRP_NEIGH,
+    AF_BRIDGE, NDA_CACHEINFO, NDA_IFINDEX, NDA_MASTER, RTM_DELADDR, RTM_DELLINK, RTM_DELNEIGH,
+    RTM_GETNEIGH, RTM_NEWADDR, RTM_NEWLINK, RTM_NEWNEIGH, RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV6_IFADDR,
+    RTNLGRP_LINK, RTNLGRP_NEIGH,
 };
 
 /// The last VLAN there is.
@@ -26,7 +27,12 @@ impl Object for Fdb {
         get: RTM_GETNEIGH,
     };
     const HEADER_BYTES: usize = HEADER_BYTES;
-    const GROUPS: &'static [u32] = &[RTNLGRP_NEIGH];
+    const GROUPS: &'static [u32] = &[
+        RTNLGRP_NEIGH,
+        RTNLGRP_LINK,
+        RTNLGRP_IPV4_IFADDR,
+        RTNLGRP_IPV6_IFADDR,
+    ];
     const HAS_GET: bool = true;
 
     fn entries() -> &'static [Entry] {
@@ -87,14 +93,17 @@ impl Object for Fdb {
     }
 
     fn key(&self) -> Option<FdbKey> {
+        let (dev, lladdr) = (self.dev?, self.lladdr?);
+        let floods = lladdr.0[0] & 1 == 1 || lladdr == MacAddress([0; 6]);
         Some(FdbKey {
-            dev: self.dev?,
-            lladdr: self.lladdr?,
+            // That it is at another port now is told in one message.
+            dev: Some(dev).filter(|_| self.master.is_none()),
+            lladdr,
             vlan: self.vlan,
             master: self.master,
-            dst: self.dst,
-            port: self.port,
-            vni: self.vni,
+            dst: self.dst.filter(|_| floods),
+            port: self.port.filter(|_| floods),
+            vni: self.vni.filter(|_| floods),
             src_vni: self.src_vni,
         })
     }
@@ -122,6 +131,32 @@ impl Object for Fdb {
                 updated: self.updated,
                 ..other.clone()
             }
+    }
+
+    /// Without a word a bridge gives a port's own address to another port or to itself when the port leaves
+    /// (`fdb_delete_local`, net/bridge/br_fdb.c), and the addresses that devices listen to come and go with
+    /// links and addresses (`ndo_dflt_fdb_dump`, net/core/rtnetlink.c). Of groups that a program joins nothing
+    /// is told until then.
+    fn is_upset_by(message: Message<'_>) -> bool {
+        matches!(
+            message.kind,
+            RTM_NEWLINK | RTM_DELLINK | RTM_NEWADDR | RTM_DELADDR
+        )
+    }
+
+    /// An entry of a bridge is told by the bridge's name, and said by a flag.
+    fn settable(self) -> Self {
+        let place = match self.master {
+            Some(_) => FdbFlags::MASTER,
+            None => FdbFlags::SELF,
+        };
+        Self {
+            flags: Some(self.flags.unwrap_or_default() | place),
+            master: None,
+            used: None,
+            updated: None,
+            ..self
+        }
     }
 
     fn subject(&self) -> Subject {

@@ -27,6 +27,7 @@ impl Object for Mdb {
     const HEADER_BYTES: usize = HEADER_BYTES;
     const GROUPS: &'static [u32] = &[RTNLGRP_MDB];
     const HAS_GET: bool = false;
+    const READS_REQUESTS: bool = false;
 
     fn entries() -> &'static [Entry] {
         ENTRIES
@@ -95,6 +96,18 @@ impl Object for Mdb {
             mdb
         };
         without_timers(self) == without_timers(other)
+    }
+
+    /// A mode and a list of senders are for groups of IP without a sender of their own.
+    fn settable(self) -> Self {
+        let has_mode = self.src.is_none() && matches!(self.grp, Some(MdbGroup::Ip(_)));
+        Self {
+            flags: None,
+            timer: None,
+            filter_mode: self.filter_mode.filter(|_| has_mode),
+            source_list: self.source_list.filter(|_| has_mode),
+            ..self
+        }
     }
 
     fn subject(&self) -> Subject {

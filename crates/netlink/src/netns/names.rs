@@ -4,7 +4,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::{fmt, io};
 
-use abi::namespace::{NamespaceError, NetNamespace};
+use abi::namespace::{NamespaceError, NetNamespace, Step};
 use rustix::io::Errno;
 use rustix::mount::{
     MountPropagationFlags, UnmountFlags, mount_bind, mount_bind_recursive, mount_change, unmount,
@@ -54,6 +54,14 @@ pub enum NamesStep {
     List,
     /// Making or opening the namespace.
     Namespace,
+    /// Entering it.
+    Enter,
+    /// Keeping mounts from being seen elsewhere.
+    Hide,
+    /// Mounting a file system of the namespace, or a file of its own in the place of the host's.
+    Inside,
+    /// Looking for processes.
+    Processes,
 }
 
 /// Why a name was not given, taken away or found.
@@ -162,8 +170,19 @@ impl NamespaceNames {
         Ok(named)
     }
 
+    /// The names that `namespace` has, in alphabetical order. Equals `ip netns identify PID`.
+    ///
+    /// # Errors
+    /// As [`list`](Self::list), and `NamesStep::Namespace`.
+    pub fn of(&self, namespace: &NetNamespace) -> Result<Vec<String>, NamesError> {
+        let wanted = namespace.id().map_err(namespace_error(&self.folder))?;
+        let mut named = self.list()?;
+        named.retain(|named| named.namespace.id().is_ok_and(|id| id == wanted));
+        Ok(named.into_iter().map(|named| named.name).collect())
+    }
+
     /// The file of this name, if it can be one: not empty, one component of a path.
-    fn path(&self, name: &str) -> Result<PathBuf, NamesError> {
+    pub(super) fn path(&self, name: &str) -> Result<PathBuf, NamesError> {
         let path = self.folder.join(name);
         let bad = name.is_empty()
             || name == "."
@@ -200,14 +219,21 @@ impl NamespaceNames {
     }
 }
 
-fn error(step: NamesStep, path: &Path) -> impl FnOnce(io::Error) -> NamesError {
+pub(super) fn error(step: NamesStep, path: &Path) -> impl FnOnce(io::Error) -> NamesError {
     let path = path.to_owned();
     move |source| NamesError { step, path, source }
 }
 
-fn namespace_error(path: &Path) -> impl FnOnce(NamespaceError) -> NamesError {
-    let error = error(NamesStep::Namespace, path);
-    move |namespace| error(namespace.source)
+pub(super) fn namespace_error(path: &Path) -> impl FnOnce(NamespaceError) -> NamesError {
+    let path = path.to_owned();
+    move |error| NamesError {
+        step: match error.step {
+            Step::Enter | Step::Mounts => NamesStep::Enter,
+            _ => NamesStep::Namespace,
+        },
+        path,
+        source: error.source,
+    }
 }
 
 impl fmt::Display for NamesError {
@@ -221,6 +247,10 @@ impl fmt::Display for NamesError {
             NamesStep::Remove => "remove the name",
             NamesStep::List => "list the folder",
             NamesStep::Namespace => "make or open the namespace of",
+            NamesStep::Enter => "enter the namespace of",
+            NamesStep::Hide => "keep to itself what is mounted below",
+            NamesStep::Inside => "mount what is the namespace's own on",
+            NamesStep::Processes => "look for processes in",
         };
         write!(f, "cannot {what} {}", self.path.display())
     }

@@ -4,9 +4,10 @@ use super::message::{
     ENTRIES, HEADER_BYTES, LINK_ENTRIES, LINK_HEADER_BYTES, MAX_VLAN, header, link_header,
 };
 use super::{PortVlan, PortVlanFlags};
-use crate::codec::{Malformed, Request};
+use crate::codec::{Malformed, Message, Request};
 use crate::error::Subject;
 use crate::interface::IfIndex;
+use crate::link::PortState;
 use crate::object::{Messages, Object, Unfit, Verb};
 use crate::table::{Entry, Table};
 use crate::uapi::{
@@ -26,6 +27,8 @@ impl Object for PortVlan {
     const HEADER_BYTES: usize = HEADER_BYTES;
     const GROUPS: &'static [u32] = &[RTNLGRP_BRVLAN];
     const HAS_GET: bool = false;
+    const IDEMPOTENT: bool = true;
+    const READS_REQUESTS: bool = false;
 
     fn entries() -> &'static [Entry] {
         ENTRIES
@@ -35,9 +38,9 @@ impl Object for PortVlan {
         match verb {
             Verb::Get | Verb::List => {
                 request.begin(RTM_GETVLAN, Verb::List.flags(), &header(self.ifindex()));
-                if self.statistics.is_some() {
-                    request.u32(BRIDGE_VLANDB_DUMP_FLAGS, BRIDGE_VLANDB_DUMPF_STATS);
-                }
+                // Without counters the kernel tells VLANs in a row at once, and forgets those that follow the
+                // one for packets without a tag (`br_vlan_dump_dev`, `br_vlan_fill_vids`, net/bridge/br_vlan.c).
+                request.u32(BRIDGE_VLANDB_DUMP_FLAGS, BRIDGE_VLANDB_DUMPF_STATS);
             }
             Verb::Set => {
                 let (first, last) = self.checked()?;
@@ -122,6 +125,81 @@ impl Object for PortVlan {
                 statistics: self.statistics.clone(),
                 ..other.clone()
             }
+    }
+
+    /// Of options that are set for VLANs in a row the kernel forgets to tell for those that follow the one for
+    /// packets without a tag (`br_vlan_process_options`, net/bridge/br_vlan_options.c).
+    fn is_upset_by(message: Message<'_>) -> bool {
+        let mut upset = false;
+        if message.kind == RTM_NEWVLAN {
+            // What cannot be read is told of where it is read.
+            let _ = Self::read(message.body, |vlan| upset |= vlan.is_pvid());
+        }
+        upset
+    }
+
+    fn reduce_to(&mut self, asked: &Self) {
+        if asked.statistics.is_none() {
+            self.statistics = None;
+        }
+    }
+
+    fn singles(&self) -> Vec<Self> {
+        let Some(first) = self.vlan else {
+            return vec![self.clone()];
+        };
+        let last = self.vlan_end.unwrap_or(first).min(MAX_VLAN);
+        let single = |vlan| Self {
+            vlan: Some(vlan),
+            vlan_end: None,
+            ..self.clone()
+        };
+        (first..=last).map(single).collect()
+    }
+
+    /// Packets without a tag belong to one VLAN of a port.
+    fn displaces(&self, other: &Self) -> bool {
+        self.is_pvid() && other.is_pvid() && self.dev == other.dev
+    }
+
+    /// The state; a new one has another.
+    fn set_afterwards(&self) -> Option<Self> {
+        let state = self.state.filter(|state| *state != PortState::Forwarding);
+        state.map(|state| Self {
+            dev: self.dev,
+            vlan: self.vlan,
+            state: Some(state),
+            ..Self::default()
+        })
+    }
+
+    /// As a member; options are said when it is one.
+    fn settable(self) -> Self {
+        Self {
+            state: None,
+            mcast_router: None,
+            statistics: None,
+            ..self
+        }
+    }
+
+    /// Whom it was said to is not told.
+    fn brought_back(self, said: &Self) -> Self {
+        Self {
+            own: said.own,
+            master: said.master,
+            ..self.settable()
+        }
+    }
+
+    fn restricted(self, to: &Self) -> Self {
+        Self {
+            flags: None,
+            state: self.state.filter(|_| to.state.is_some()),
+            mcast_router: self.mcast_router.filter(|_| to.mcast_router.is_some()),
+            statistics: None,
+            ..self
+        }
     }
 
     fn subject(&self) -> Subject {
