@@ -128,6 +128,23 @@ fn an_answer_that_comes_twice_is_one_and_a_duplicate() {
 }
 
 #[test]
+fn an_answer_behind_an_extension_header_is_heard_once() {
+    let hosts = hosts();
+    for backend in BACKENDS {
+        let mut options = options(backend, 2);
+        options.interval = Duration::from_millis(50);
+        let outcome = run_against(&hosts, FAMILIES[1], &options, |answerer| {
+            for _ in 0..2 {
+                let reply = answerer.reply(2, &answerer.next_request(), |_| ());
+                answerer.send_behind_options(&reply);
+            }
+        });
+        let counts = outcome.prober.counts(0);
+        assert_eq!((counts.received, counts.duplicate), (2, 0), "{backend:?}");
+    }
+}
+
+#[test]
 fn an_answer_after_the_timeout_is_late() {
     let hosts = hosts();
     for (family, backend) in cases() {

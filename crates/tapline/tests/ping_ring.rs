@@ -78,6 +78,61 @@ fn answers_by_another_interface_than_the_rings_are_heard_once() {
     assert_eq!((total.received, total.duplicate), (2000, 0));
 }
 
+/// Longer answers than a ring takes, whole and in fragments, by the ring's interface and told to be by it.
+#[test]
+fn answers_that_are_long_or_come_in_fragments_are_heard_once() {
+    let [left, right] = Net::new().pair();
+    let before = echoes_answered(&right);
+    let sizes = [500, 548, 549, 1000, 1452, 1473, 3000, 20_000];
+    for payload_bytes in sizes {
+        for link in [None, Some("left0".to_owned())] {
+            let options = Options {
+                payload_bytes,
+                link,
+                ..options(Backend::Ring, 50)
+            };
+            let outcome = run(&left, &options, "10.1.0.2 fd00:1::2");
+            let total = outcome.prober.total();
+            let counts = (total.sent, total.received, total.duplicate);
+            assert_eq!(counts, (100, 100, 0), "{payload_bytes}");
+            assert_eq!(outcome.prober.others(), Others::default());
+        }
+    }
+    let answered = echoes_answered(&right);
+    assert_eq!(
+        [0, 1].map(|family| answered[family] - before[family]),
+        [800, 800]
+    );
+    for (payload_bytes, backend) in [(548, Backend::Ring), (549, Backend::Raw)] {
+        let options = Options {
+            payload_bytes,
+            ..fast(500)
+        };
+        let outcome = run(&left, &options, "10.1.0.2");
+        assert_eq!(outcome.backend, backend);
+        assert_eq!(outcome.prober.total().received, 500);
+    }
+}
+
+#[test]
+fn answers_in_fragments_by_a_narrow_link_are_heard_once() {
+    let [left, right] = Net::new().pair();
+    ping::ip(&left, "link set left0 mtu 296");
+    ping::ip(&right, "link set right0 mtu 296");
+    for payload_bytes in [56, 268, 269, 500] {
+        for link in [None, Some("left0".to_owned())] {
+            let options = Options {
+                payload_bytes,
+                link,
+                ..options(Backend::Ring, 50)
+            };
+            let total = run(&left, &options, "10.1.0.2").prober.total();
+            let counts = (total.received, total.duplicate);
+            assert_eq!(counts, (50, 0), "{payload_bytes}");
+        }
+    }
+}
+
 #[test]
 fn when_the_rings_interface_goes_away_the_others_go_on() {
     let [left, _right] = Net::new().pair();

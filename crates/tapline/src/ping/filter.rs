@@ -17,6 +17,7 @@ const JEQ_K: u16 = 0x15;
 const RET_K: u16 = 0x06;
 
 const JSET_K: u16 = 0x45;
+const JGT_K: u16 = 0x25;
 
 /// Where the network header begins, wherever the packet does (`SKF_NET_OFF`).
 const NETWORK: u32 = (-0x10_0000_i32).cast_unsigned();
@@ -25,6 +26,13 @@ const PROTOCOL: u32 = (-0x1000_i32).cast_unsigned();
 
 /// Where the kernel answers with the index of the interface (`SKF_AD_OFF + SKF_AD_IFINDEX`).
 const INTERFACE: u32 = PROTOCOL + 8;
+
+/// The total length in the header of IPv4, and the length behind the header of IPv6.
+const LENGTH_V4: u32 = NETWORK + 2;
+const LENGTH_V6: u32 = NETWORK + 4;
+/// The header that follows that of IPv6.
+const NEXT_HEADER: u32 = NETWORK + 6;
+const IPV6_HEADER_BYTES: u32 = 40;
 
 /// Takes all of a packet.
 const ALL: u32 = u32::MAX;
@@ -44,6 +52,16 @@ const fn is(k: u32, jf: u8) -> SockFilter {
         code: JEQ_K,
         jt: 0,
         jf,
+        k,
+    }
+}
+
+/// Goes on `jt` instructions further on if the value is above `k`.
+const fn above(k: u32, jt: u8) -> SockFilter {
+    SockFilter {
+        code: JGT_K,
+        jt,
+        jf: 0,
         k,
     }
 }
@@ -74,9 +92,40 @@ pub(super) fn nothing() -> [SockFilter; 1] {
     [op(RET_K, 0)]
 }
 
-/// Takes what `program` takes, but of packets that came by interface `ring`.
-pub(super) fn beside(ring: u32, program: &[SockFilter]) -> Vec<SockFilter> {
-    let mut whole = vec![op(LD_ABS, INTERFACE), is(ring, 1), op(RET_K, 0)];
+/// What a ring sees to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct OfRing {
+    /// The interface it is on.
+    pub link: u32,
+    /// The longest packet it takes, from its IP header on. Longer ones may come in fragments, of which a ring
+    /// does not see the whole; whole or not, they are left to raw sockets, which get them put together.
+    pub most_bytes: u32,
+}
+
+/// Takes what `program` takes but for what [`ring`] takes: of IPv4.
+pub(super) fn beside_icmpv4(of: OfRing, program: &[SockFilter]) -> Vec<SockFilter> {
+    let mut whole = vec![
+        op(LD_ABS, INTERFACE),
+        is(of.link, 3),
+        op(LDH_ABS, LENGTH_V4),
+        above(of.most_bytes, 1),
+        op(RET_K, 0),
+    ];
+    whole.extend_from_slice(program);
+    whole
+}
+
+/// As [`beside_icmpv4`], of IPv6: answers behind extension headers are no ring's either.
+pub(super) fn beside_icmpv6(of: OfRing, program: &[SockFilter]) -> Vec<SockFilter> {
+    let mut whole = vec![
+        op(LD_ABS, INTERFACE),
+        is(of.link, 5),
+        op(LDB_ABS, NEXT_HEADER),
+        is(58, 3),
+        op(LDH_ABS, LENGTH_V6),
+        above(of.most_bytes - IPV6_HEADER_BYTES, 1),
+        op(RET_K, 0),
+    ];
     whole.extend_from_slice(program);
     whole
 }
@@ -131,10 +180,10 @@ pub(super) fn icmpv6(identifier: u16) -> [SockFilter; 13] {
     ]
 }
 
-/// Takes from a packet ring what [`icmpv4`] and [`icmpv6`] take of packets that are no fragments; IPv6
-/// extension headers before an answer are not walked over.
-pub(super) fn ring(identifier: u16) -> [SockFilter; 40] {
-    const REJECT: u8 = 39;
+/// Takes from a packet ring what [`icmpv4`] and [`icmpv6`] take of packets of at most `most_bytes` that are
+/// no fragments and, in IPv6, have no extension headers.
+pub(super) fn ring(identifier: u16, most_bytes: u32) -> [SockFilter; 44] {
+    const REJECT: u8 = 43;
     /// Goes on if the value is `k`, and else to the end; `at` is the place of the instruction.
     const fn only(k: u32, at: u8) -> SockFilter {
         is(k, REJECT - at - 1)
@@ -143,7 +192,7 @@ pub(super) fn ring(identifier: u16) -> [SockFilter; 40] {
     let identifier = identifier.into();
     [
         op(LDH_ABS, PROTOCOL),
-        is(0x0800, 22),
+        is(0x0800, 24),
         op(LDB_ABS, NETWORK + 9),
         only(1, 3),
         op(LDH_ABS, NETWORK + 6),
@@ -153,39 +202,43 @@ pub(super) fn ring(identifier: u16) -> [SockFilter; 40] {
             jf: 0,
             k: 0x3fff,
         },
+        op(LDH_ABS, LENGTH_V4),
+        above(most_bytes, REJECT - 7 - 1),
         op(LDX_MSH, NETWORK),
         op(LDB_IND, NETWORK),
         is(0, 3),
         op(LDH_IND, NETWORK + 4),
-        only(identifier, 10),
+        only(identifier, 12),
         op(RET_K, ALL),
         op(LDB_IND, NETWORK + 8 + 9),
-        only(1, 13),
+        only(1, 15),
         op(LDB_IND, NETWORK + 8),
         op(AND_K, 0xf),
         op(LSH_K, 2),
         op(ADD_X, 0),
         op(TAX, 0),
         op(LDB_IND, NETWORK + 8),
-        only(8, 20),
+        only(8, 22),
         op(LDH_IND, NETWORK + 8 + 4),
-        only(identifier, 22),
+        only(identifier, 24),
         op(RET_K, ALL),
         // IPv6; the accumulator still has the EtherType.
-        only(0x86dd, 24),
-        op(LDB_ABS, NETWORK + 6),
-        only(58, 26),
+        only(0x86dd, 26),
+        op(LDB_ABS, NEXT_HEADER),
+        only(58, 28),
+        op(LDH_ABS, LENGTH_V6),
+        above(most_bytes - IPV6_HEADER_BYTES, REJECT - 30 - 1),
         op(LDB_ABS, NETWORK + 40),
         is(129, 3),
         op(LDH_ABS, NETWORK + 44),
-        only(identifier, 30),
+        only(identifier, 34),
         op(RET_K, ALL),
         op(LDB_ABS, QUOTED + 6),
-        only(58, 33),
+        only(58, 37),
         op(LDB_ABS, QUOTED + 40),
-        only(128, 35),
+        only(128, 39),
         op(LDH_ABS, QUOTED + 44),
-        only(identifier, 37),
+        only(identifier, 41),
         op(RET_K, ALL),
         op(RET_K, 0),
     ]

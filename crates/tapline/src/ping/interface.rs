@@ -49,6 +49,15 @@ pub(super) fn towards(targets: &Targets) -> Option<String> {
     Some(link.ifname().to_string())
 }
 
+/// The longest packet that interface `link` sends; `None` when it is not there or has no limit.
+pub(super) fn mtu(link: &str) -> Option<u32> {
+    let links = Netlink::open().ok()?.links().ok()?.items;
+    let link = links
+        .iter()
+        .find(|known| known.ifname().to_string() == link)?;
+    link.mtu
+}
+
 /// The address from which the kernel sends to `address`: it looks up the route when a datagram socket is
 /// connected, which sends nothing.
 fn source_towards(address: IpAddr) -> Option<IpAddr> {

@@ -9,9 +9,11 @@ use probe::{Key, Plan};
 use ring::PacketRing;
 use rustix::io::Errno;
 use rustix::rand::{GetRandomFlags, getrandom};
+use wire::{Ipv4, Ipv6};
 
 use super::channel::Channel;
 use super::error::{PingError, Step, at};
+use super::filter::OfRing;
 use super::interface;
 use super::options::{Backend, Options};
 use super::pinger::nanoseconds;
@@ -23,6 +25,14 @@ const MAX_IDENTIFIERS: usize = 16;
 
 /// Probes a second up to which the kernel is asked when each leaves: that takes a system call each.
 const MAX_STAMPED_PPS: u64 = 20_000;
+
+/// The longest answer that a ring takes. IPv4 links narrower than that, which would cut it into fragments, are
+/// known of this host only: every host has to take packets of this length in (RFC 791, 3.1). IPv6 has no links
+/// below 1280 bytes (RFC 8200, 5).
+const MAX_WHOLE_BYTES: u32 = 576;
+/// The least that a link of IPv4 has to send (RFC 791, 3.2).
+const MIN_WHOLE_BYTES: u32 = 68;
+const ICMP_HEADER_BYTES: usize = 8;
 
 /// Probes to different targets gather for so small a part of the interval, at most.
 const GATHER_PARTS: u64 = 4;
@@ -76,13 +86,16 @@ pub(super) fn index_of(name: &str) -> Result<u32, PingError> {
 
 pub(super) type Opened<'a> = Vec<(Channel, Wanted<'a>)>;
 
-/// The ring for answers to `identifier`, where one is asked for or suits the rate and can be had.
+/// A ring for answers, and what it sees to.
+pub(super) type Ring = (PacketRing, OfRing);
+
+/// The ring for answers to `identifier`, where one is asked for or suits the run and can be had.
 pub(super) fn open_ring(
     targets: &Targets,
     options: &Options,
     is_slow: bool,
     identifier: u16,
-) -> Result<Option<PacketRing>, PingError> {
+) -> Result<Option<Ring>, PingError> {
     let is_asked = options.backend == Some(Backend::Ring);
     if !is_asked && (is_slow || options.backend.is_some()) {
         return Ok(None);
@@ -95,12 +108,26 @@ pub(super) fn open_ring(
             Ok(None)
         };
     };
-    match receiving::open(&link, identifier, options) {
-        Ok(ring) => Ok(Some(ring)),
+    let mtu = interface::mtu(&link).unwrap_or(MAX_WHOLE_BYTES);
+    let most_bytes = mtu.clamp(MIN_WHOLE_BYTES, MAX_WHOLE_BYTES);
+    if !is_asked && answer_bytes(targets.has_family(true), options) > most_bytes as usize {
+        return Ok(None);
+    }
+    match receiving::open(&link, identifier, most_bytes, options) {
+        Ok(ring) => {
+            let link = ring.link().index;
+            Ok(Some((ring, OfRing { link, most_bytes })))
+        }
         Err(error) if is_asked => Err(PingError::Ring(error)),
         // Raw sockets do as well, or say what is missing.
         Err(_) => Ok(None),
     }
+}
+
+/// Length of the longest answer to a probe, from its IP header on.
+pub(super) fn answer_bytes(is_ipv6: bool, options: &Options) -> usize {
+    let header_bytes = if is_ipv6 { Ipv6::LEN } else { Ipv4::LEN };
+    header_bytes + ICMP_HEADER_BYTES + options.payload_bytes
 }
 
 /// Opens the families that the targets have, by the back end that was asked for or the first that is

@@ -13,7 +13,8 @@ pub enum Backend {
     Raw,
     /// Probes by raw sockets, answers by a packet ring, with the same filter: for high rates, at a fraction
     /// of the work an answer. The ring is on [`Options::link`], or without one on the interface by which
-    /// most targets are reached; answers that come by others are taken by raw sockets. Needs `CAP_NET_RAW`.
+    /// most targets are reached; raw sockets take answers that come by others, and those that may be fragmented
+    /// on their way: of more than 576 bytes, or than the link's MTU where that is less. Needs `CAP_NET_RAW`.
     #[doc(alias = "TPACKET_V3")]
     Ring,
     /// Ping sockets, which the kernel gives the answers to their own probes and nothing else. Needs the
@@ -65,8 +66,8 @@ pub struct Options {
     pub source: Option<IpAddr>,
     /// The interface by which probes leave and answers come; `None` leaves it to the kernel.
     pub link: Option<String>,
-    /// How probes leave. `None` takes a ring where the rate is above 20 000 a second and an interface can be
-    /// found for it, raw sockets where they are permitted, and ping sockets else.
+    /// How probes leave. `None` takes a ring where the rate is above 20 000 a second, no answer is longer than
+    /// a ring takes and an interface can be found for it, raw sockets where they are permitted, and ping sockets else.
     pub backend: Option<Backend>,
     /// Probes a second to one IPv4 /24 or IPv6 /64, at most.
     pub prefix_pps: Option<u32>,

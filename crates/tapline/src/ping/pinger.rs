@@ -80,7 +80,7 @@ impl Pinger {
             backend: Backend::Raw,
             identifier: plan.identifier,
             link,
-            ring: ring.as_ref().map(|ring| ring.link().index),
+            ring: ring.as_ref().map(|(_, of)| *of),
             stamps: is_slow && ring.is_none(),
             options,
         };
@@ -89,6 +89,7 @@ impl Pinger {
             backend, stamps, ..
         } = wanted;
         let ring = ring.filter(|_| backend == Backend::Ring);
+        let ring = ring.map(|(ring, _)| ring);
         plan.identifier = wanted.identifier;
         let gather_ns = plan.forecast(targets.len())?.gather_ns();
         let mut prober = Prober::new(&plan, targets)?;

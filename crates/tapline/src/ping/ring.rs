@@ -21,10 +21,11 @@ const HEADERS_BYTES: usize = 256;
 /// VLAN tags followed.
 const MAX_TAGS: usize = 2;
 
-/// Opens a ring on interface `link` that takes answers to the run with `identifier`.
+/// Opens a ring on interface `link` that takes answers of at most `most_bytes` to the run with `identifier`.
 pub(super) fn open(
     link: &str,
     identifier: u16,
+    most_bytes: u32,
     options: &Options,
 ) -> Result<PacketRing, OpenError> {
     let options = ring::Options {
@@ -37,7 +38,7 @@ pub(super) fn open(
             min_bytes: BLOCK_BYTES,
             timeout: BLOCK_TIME,
         },
-        filter: Filter::Classic(filter::ring(identifier).to_vec()),
+        filter: Filter::Classic(filter::ring(identifier, most_bytes).to_vec()),
         ..ring::Options::default()
     };
     PacketRing::open(link, &options)

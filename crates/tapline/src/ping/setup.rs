@@ -11,7 +11,8 @@ use rustix::net::{
 };
 
 use super::error::{PingError, Step, at};
-use super::filter;
+use super::filter::{self, OfRing};
+use super::opening;
 use super::options::{Backend, Options};
 
 /// Room for probes that wait for a neighbour or a queue, so that one absent host does not hold up the
@@ -31,8 +32,8 @@ pub(super) struct Wanted<'a> {
     pub backend: Backend,
     pub identifier: u16,
     pub link: Option<u32>,
-    /// The interface whose answers a ring takes.
-    pub ring: Option<u32>,
+    /// What a ring takes.
+    pub ring: Option<OfRing>,
     /// Ask the kernel when probes leave.
     pub stamps: bool,
     pub options: &'a Options,
@@ -40,9 +41,13 @@ pub(super) struct Wanted<'a> {
 
 impl Wanted<'_> {
     /// Answers come into its sockets, and not only into a ring: those by other interfaces than the
-    /// ring's, unless all are to come by that one.
+    /// ring's, unless all are to come by that one, those that are too long for it, and those of IPv6 with
+    /// extension headers.
     pub fn hears(&self) -> bool {
-        self.backend != Backend::Ring || self.link.is_none()
+        let is_all_of_ring = self.ring.is_some_and(|ring| {
+            opening::answer_bytes(self.is_ipv6, self.options) <= ring.most_bytes as usize
+        });
+        self.backend != Backend::Ring || self.link.is_none() || self.is_ipv6 || !is_all_of_ring
     }
 
     pub fn message(&self, filler: &[u8]) -> EchoMessage {
@@ -72,16 +77,18 @@ impl Wanted<'_> {
     /// Lets answers to this run into a raw socket, or nothing at all.
     pub fn let_in(&self, socket: &OwnedFd, answers: bool) -> Result<(), PingError> {
         let socket = socket.as_fd();
-        let beside = |program: &[_]| match self.ring {
-            Some(ring) => attach_classic(socket, &filter::beside(ring, program)),
-            None => attach_classic(socket, program),
+        let (v4, v6) = (
+            filter::icmpv4(self.identifier),
+            filter::icmpv6(self.identifier),
+        );
+        let program = match (answers, self.is_ipv6, self.ring) {
+            (true, false, None) => v4.to_vec(),
+            (true, false, Some(ring)) => filter::beside_icmpv4(ring, &v4),
+            (true, true, None) => v6.to_vec(),
+            (true, true, Some(ring)) => filter::beside_icmpv6(ring, &v6),
+            (false, ..) => filter::nothing().to_vec(),
         };
-        let attached = match (answers, self.is_ipv6) {
-            (true, false) => beside(&filter::icmpv4(self.identifier)),
-            (true, true) => beside(&filter::icmpv6(self.identifier)),
-            (false, _) => attach_classic(socket, &filter::nothing()),
-        };
-        attached.map_err(at(Step::Filter))?;
+        attach_classic(socket, &program).map_err(at(Step::Filter))?;
         // By type the kernel refuses before it makes a copy for the socket.
         let refused = match (answers, self.is_ipv6) {
             (true, false) => set_option(socket, SOL_RAW, ICMP_FILTER, &filter::BLOCKED_V4),

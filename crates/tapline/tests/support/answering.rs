@@ -15,6 +15,9 @@ use tapline::wire::{Icmpv4, Icmpv6, Ipv4};
 
 use super::ping::{ip as run_ip, open_ping_sockets, set};
 
+/// The number of that header (RFC 8200, 4.6).
+const DESTINATION_OPTIONS: u8 = 60;
+
 /// IPv4 or IPv6, with what differs between them here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Family {
@@ -135,6 +138,24 @@ impl<'a> Answerer<'a> {
         let [source, destination] = macs.map(tapline::wire::MacAddress);
         let frame = Frame::ethernet(source, destination);
         let frame = self.finish(frame, from, 1, message);
+        let out = self.hosts[1].interface().index;
+        let sent = self.hosts[1].run(|| send_frames(out, [frame]));
+        assert_eq!(sent.expect("it is sent"), 1);
+    }
+
+    /// Sends a message of IPv6 from host 2, behind destination options that say nothing.
+    ///
+    /// Source: RFC 8200, 4.2 and 4.6: next header, length, and a `PadN` of four bytes.
+    pub fn send_behind_options(&self, message: &[u8]) {
+        let mut bytes = vec![ip::ICMPV6, 0, 1, 4, 0, 0, 0, 0];
+        bytes.extend_from_slice(message);
+        let macs = [1, 0].map(|host: usize| self.hosts[host].interface().mac.0);
+        let [source, destination] = macs.map(tapline::wire::MacAddress);
+        let (IpAddr::V6(from), IpAddr::V6(to)) = (self.family.host(2), self.family.host(1)) else {
+            unreachable!("it is of IPv6");
+        };
+        let frame = Frame::ethernet(source, destination);
+        let frame = frame.ipv6(from, to).payload(DESTINATION_OPTIONS, &bytes);
         let out = self.hosts[1].interface().index;
         let sent = self.hosts[1].run(|| send_frames(out, [frame]));
         assert_eq!(sent.expect("it is sent"), 1);
