@@ -2,6 +2,7 @@
 
 mod support;
 
+use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use support::Scene;
@@ -51,11 +52,20 @@ fn counters_are_those_of_the_kernel_once_they_have_been_posted() {
     assert!(value::<u64>(&text, &sent) <= asked, "{text}");
     let state = |state: &str| {
         let labels = labels("10.1.0.2", &format!(",state=\"{state}\""));
-        value::<u64>(&text, &format!("tapline_ping_ended_probes_total{labels}"))
+        value::<u64>(
+            &text,
+            &format!("tapline_ping_answered_probes_total{labels}"),
+        )
     };
     let received = state("received");
     assert!(received > 0 && received <= asked, "{text}");
-    assert_eq!(["lost", "late", "error"].map(state), [0; 3]);
+    assert_eq!(["late", "error"].map(state), [0; 2]);
+    let lost = format!("tapline_ping_lost_probes{}", labels("10.1.0.2", ""));
+    assert_eq!(value::<u64>(&text, &lost), 0, "{text}");
+    for state in ["wrong_source", "forged", "stale"] {
+        let sample = format!("tapline_ping_stray_answers_total{{state=\"{state}\"}}");
+        assert_eq!(value::<u64>(&text, &sample), 0, "{text}");
+    }
     let unsent = format!(
         "tapline_ping_unsent_probes_total{}",
         labels("192.0.2.1", "")
@@ -71,5 +81,60 @@ fn counters_are_those_of_the_kernel_once_they_have_been_posted() {
     );
     assert!(value::<f64>(&text, "tapline_ping_rtt_seconds_sum") > 0.0);
     assert!(text.ends_with("# EOF\n"));
+    running.stop();
+}
+
+/// Samples that may only grow, as their types say, with their values.
+fn counters(text: &str) -> BTreeMap<&str, u64> {
+    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    let sample = |line: &'_ str| {
+        let at = line.rfind(' ').expect("a sample");
+        let (name, value) = (&line[..at], &line[at + 1..]);
+        let suffix = name.split('{').next().expect("a name");
+        let grows = ["_total", "_count", "_bucket"].map(|end| suffix.ends_with(end));
+        grows
+            .contains(&true)
+            .then(|| (at, value.parse().expect("a number")))
+    };
+    let pairs = lines.filter_map(|line| sample(line).map(|(at, value)| (&line[..at], value)));
+    pairs.collect()
+}
+
+/// The kernel tells of a host that is not there when it has asked for it in vain for three seconds: of probes
+/// that have been counted as lost.
+#[test]
+fn what_counts_never_becomes_less() {
+    let scene = Scene::new();
+    let arguments = [
+        "--json",
+        "-v",
+        "--metrics",
+        "0",
+        "-i",
+        "200ms",
+        "-W",
+        "100ms",
+        "10.1.0.2",
+        "10.1.0.77",
+    ];
+    let mut running = spawn(command(&scene.left, &arguments));
+    let to = address(&running.ready());
+    let absent = "{target=\"10.1.0.77\",address=\"10.1.0.77\"}";
+    let lost = format!("tapline_ping_lost_probes{absent}");
+    let (mut before, mut most_lost) = (String::new(), 0);
+    loop {
+        let answer = ask(&scene.left, to, b"GET /metrics HTTP/1.1\r\n\r\n").expect("an answer");
+        let (old, new) = (counters(&before), counters(&answer.body));
+        assert!(new.len() > 10, "{}", answer.body);
+        for (name, value) in old {
+            assert!(new[name] >= value, "{name}: {value}, then {}", new[name]);
+        }
+        let now_lost = value::<u64>(&answer.body, &lost);
+        if now_lost < most_lost {
+            break;
+        }
+        (before, most_lost) = (answer.body, now_lost);
+        running.event(|event| event["event"] == "reply");
+    }
     running.stop();
 }

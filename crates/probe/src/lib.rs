@@ -13,7 +13,7 @@
 //!
 //! Each probe carries a cookie: when it was sent, to whom, which it is, and a keyed tag over that. So
 //! an answer is timed and believed without a table of what was sent; per target there are 64 bytes of
-//! statistics and a bit for each probe in flight. Every probe ends once, by its first answer or by its
+//! statistics and two bits for each probe in flight. Every probe ends once, by its first answer or by its
 //! time: `sent = received + late + errors + lost` ([`Counts`]).
 //!
 //! ```

@@ -2,8 +2,10 @@
 
 mod support;
 
-use support::{MS, World, plan};
-use tapline_probe::{Message, Plan, Verdict};
+use std::net::IpAddr;
+
+use support::{IDENTIFIER, MS, Packet, World, plan};
+use tapline_probe::{Drop, ErrorMessage, Message, Plan, Quote, Step, Verdict};
 
 #[test]
 fn answers_that_overtake_are_received_and_told() {
@@ -56,4 +58,53 @@ fn the_longest_outage_is_told() {
     let total = world.prober.total();
     assert_eq!((total.sent, total.received, total.lost), (20, 13, 7));
     assert_eq!(world.lost.len(), 7);
+}
+
+#[test]
+fn what_is_refused_or_answered_by_an_error_is_an_outage_too() {
+    // Of a target that only errors answer, and of one to which nothing is sent.
+    for is_sent in [true, false] {
+        let mut world = World::new(&plan(100), "10.0.0.1 10.0.0.2");
+        for _ in 0..200 {
+            let probe = loop {
+                world.expire();
+                match world.prober.next(world.now_ns) {
+                    Step::Send(probe) => break probe,
+                    Step::Wait(until_ns) => world.now_ns = until_ns,
+                    Step::Done => panic!("200 probes are due"),
+                }
+            };
+            let packet = world.packet(probe);
+            // The first target answers its rounds 20 and 50.
+            let answers = probe.target == 0 && [20, 50].contains(&probe.round);
+            if answers || is_sent {
+                world.prober.sent(probe, world.now_ns);
+            } else {
+                world.prober.dropped(probe, Drop::Refused, world.now_ns);
+            }
+            if answers {
+                world.receive(Message::Reply(packet.reply()));
+            } else if is_sent {
+                world.receive(Message::Error(unreachable(&packet)));
+            }
+        }
+        assert_eq!(world.prober.next(world.now_ns), Step::Done);
+        let outages = [0, 1].map(|target| world.prober.longest_outage(target));
+        assert_eq!(outages, [49, 100], "{is_sent}");
+    }
+}
+
+fn unreachable(packet: &Packet) -> ErrorMessage<'_> {
+    ErrorMessage {
+        router: IpAddr::from([10, 0, 0, 254]),
+        kind: 3,
+        code: 1,
+        intact: true,
+        quote: Quote {
+            destination: packet.destination,
+            identifier: IDENTIFIER,
+            sequence: packet.sequence,
+            payload: &packet.payload,
+        },
+    }
 }

@@ -6,6 +6,7 @@ use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _, NoLabelSet, text};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
+use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::{Registry, Unit};
 
 /// The media type of [`text`](text()).
@@ -26,6 +27,8 @@ pub struct Family {
 #[derive(Clone, Debug)]
 pub enum Samples {
     Counters(Vec<Sample>),
+    /// What may become less, too; `_total` is not part of its name.
+    Gauges(Vec<Sample>),
     Durations(Durations),
 }
 
@@ -68,6 +71,7 @@ impl Collector for Families {
                 Samples::Counters(_) => {
                     (family.is_bytes.then_some(Unit::Bytes), MetricType::Counter)
                 }
+                Samples::Gauges(_) => (family.is_bytes.then_some(Unit::Bytes), MetricType::Gauge),
                 Samples::Durations(_) => (Some(Unit::Seconds), MetricType::Histogram),
             };
             let (name, help) = (family.name, family.help);
@@ -77,6 +81,12 @@ impl Collector for Families {
                     for sample in samples {
                         let encoder = encoder.encode_family(&sample.labels)?;
                         ConstCounter::new(sample.value).encode(encoder)?;
+                    }
+                }
+                Samples::Gauges(samples) => {
+                    for sample in samples {
+                        let encoder = encoder.encode_family(&sample.labels)?;
+                        ConstGauge::new(sample.value).encode(encoder)?;
                     }
                 }
                 Samples::Durations(durations) => encoder.encode_histogram::<NoLabelSet>(
@@ -128,6 +138,10 @@ mod tests {
                 vec![sample("a\"b\\c\nd", 0), sample("größe", 1)],
             ),
             family("unknown", false, vec![]),
+            Family {
+                samples: Samples::Gauges(vec![sample("eth0", 3)]),
+                ..family("waiting", false, vec![])
+            },
             spread,
         ];
         let expected = "\
@@ -141,6 +155,9 @@ tapline_kept_bytes_total{interface=\"a\\\"b\\\\c\\nd\"} 0
 tapline_kept_bytes_total{interface=\"größe\"} 1
 # HELP tapline_unknown What it counts
 # TYPE tapline_unknown counter
+# HELP tapline_waiting What it counts
+# TYPE tapline_waiting gauge
+tapline_waiting{interface=\"eth0\"} 3
 # HELP tapline_rtt_seconds How long it took
 # TYPE tapline_rtt_seconds histogram
 # UNIT tapline_rtt_seconds seconds

@@ -30,7 +30,7 @@ pub fn families(prober: &Prober) -> Vec<Family> {
     } else {
         vec![(Vec::new(), prober.total())]
     };
-    let family = |name, help, states: &[State]| {
+    let samples = |states: &[State]| {
         let mut samples = Vec::with_capacity(rows.len() * states.len());
         for (labels, counts) in &rows {
             for (state, pick) in states {
@@ -42,12 +42,13 @@ pub fn families(prober: &Prober) -> Vec<Family> {
                 samples.push(Sample { labels, value });
             }
         }
-        Family {
-            name,
-            help,
-            is_bytes: false,
-            samples: Samples::Counters(samples),
-        }
+        samples
+    };
+    let family = |name, help, states: &[State]| Family {
+        name,
+        help,
+        is_bytes: false,
+        samples: Samples::Counters(samples(states)),
     };
     vec![
         family(
@@ -56,15 +57,20 @@ pub fn families(prober: &Prober) -> Vec<Family> {
             &[("", |counts| counts.sent)],
         ),
         family(
-            "ping_ended_probes",
-            "Probes sent, by how they ended",
+            "ping_answered_probes",
+            "Probes that were answered, by how",
             &[
                 ("received", |counts| counts.received),
-                ("lost", |counts| counts.lost),
                 ("late", |counts| counts.late),
                 ("error", |counts| counts.errors),
             ],
         ),
+        Family {
+            name: "ping_lost_probes",
+            help: "Probes without an answer by now; one that comes late takes its probe away from these",
+            is_bytes: false,
+            samples: Samples::Gauges(samples(&[("", |counts| counts.lost)])),
+        },
         family(
             "ping_unsent_probes",
             "Probes that this host refused to send",
@@ -79,12 +85,32 @@ pub fn families(prober: &Prober) -> Vec<Family> {
             ],
         ),
         Family {
+            name: "ping_stray_answers",
+            help: "Answers that belong to no target, of the whole run",
+            is_bytes: false,
+            samples: Samples::Counters(strays(prober)),
+        },
+        Family {
             name: "ping_rtt",
             help: "Round trips of all targets, of answers in time",
             is_bytes: false,
             samples: Samples::Durations(durations(prober.histogram())),
         },
     ]
+}
+
+fn strays(prober: &Prober) -> Vec<Sample> {
+    let others = prober.others();
+    let states = [
+        ("wrong_source", others.wrong_source),
+        ("forged", others.forged),
+        ("stale", others.stale),
+    ];
+    let sample = |(state, value): (&str, u64)| Sample {
+        labels: vec![("state", state.to_owned())],
+        value,
+    };
+    states.map(sample).into()
 }
 
 fn durations(histogram: &Histogram) -> Durations {

@@ -6,7 +6,7 @@ use super::permutation::mix;
 use super::plan::{NeighbourPace, Plan};
 
 /// Prefixes told apart; two that share a place share their limit.
-const PREFIX_PLACES: usize = 1 << 16;
+pub(super) const PREFIX_PLACES: usize = 1 << 16;
 
 /// A bucket of tokens, kept as the time at which it would be full again.
 ///
@@ -117,7 +117,7 @@ impl Gates {
 }
 
 /// Where the /24 or /64 of `address` has its place.
-fn place(address: IpAddr) -> usize {
+pub(super) fn place(address: IpAddr) -> usize {
     let prefix = match address {
         IpAddr::V4(address) => u64::from(address.to_bits() >> 8),
         IpAddr::V6(address) => (address.to_bits() >> 64) as u64,

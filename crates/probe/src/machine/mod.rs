@@ -6,6 +6,7 @@ mod cookie;
 mod expiry;
 mod gate;
 mod histogram;
+mod limits;
 mod matching;
 mod message;
 mod network_error;

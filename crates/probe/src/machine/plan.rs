@@ -43,7 +43,8 @@ pub struct Plan {
     pub prefix_pps: Option<u32>,
     /// How many targets on the link that have not answered yet are probed, and in which time.
     pub neighbours: NeighbourPace,
-    /// Time that back-off may add to the run, all in all.
+    /// Time that back-off may take at once. Of what is used up, a 16th of the time without it comes back, so that
+    /// it adds to a run this and a 16th at most.
     pub backoff_ns: u64,
     /// Keep a histogram for each target too: 864 bytes each.
     pub histograms: bool,
@@ -149,7 +150,8 @@ impl Plan {
             rounds: self.rounds,
             round_ns,
             timeout_ns: self.timeout_ns,
-            backoff_ns: self.backoff_ns,
+            limits_ns: 0,
+            is_certain: true,
         })
     }
 }
@@ -166,8 +168,12 @@ pub struct Forecast {
     pub round_ns: u64,
     /// Probes that leave together.
     pub group: u32,
+    /// The most that limits for prefixes and for neighbours add: [`Forecast::with_limits`].
+    pub limits_ns: u64,
+    /// Whether that is sure. Where more probes wait for limits than are kept account of, those of one prefix hold
+    /// up those of others, by chance.
+    pub is_certain: bool,
     timeout_ns: u64,
-    backoff_ns: u64,
 }
 
 impl Forecast {
@@ -176,12 +182,24 @@ impl Forecast {
         Some(u64::from(self.rounds?) * u64::from(self.targets))
     }
 
-    /// The time after which the run is over whatever the network does: count × interval + timeout.
-    /// `None` without end. Back-off (up to its own limit), the limits for prefixes and neighbours, and
-    /// a host too slow for the rate come on top.
+    /// The time after which the run is over whatever the network does: count × interval + timeout, and what
+    /// [`Forecast::with_limits`] has added. `None` without end. Back-off ([`Plan::backoff_ns`]) and a host
+    /// too slow for the rate come on top.
     pub fn duration_ns(&self) -> Option<u64> {
-        let sending = self.round_ns.saturating_mul(self.rounds?.into());
-        Some(sending.saturating_add(self.timeout_ns))
+        let sending = self.sending_ns()?;
+        let ending = self.timeout_ns.saturating_add(self.limits_ns);
+        Some(sending.saturating_add(ending))
+    }
+
+    /// Time from the first probe to the interval after the last, without limits.
+    pub(super) fn sending_ns(&self) -> Option<u64> {
+        Some(self.round_ns.saturating_mul(self.rounds?.into()))
+    }
+
+    /// The time after which the run is over when nothing more is sent after `sending_ns`.
+    pub fn duration_within_ns(&self, sending_ns: u64) -> u64 {
+        let cut_short = sending_ns.saturating_add(self.timeout_ns);
+        self.duration_ns().unwrap_or(u64::MAX).min(cut_short)
     }
 
     /// Time between two groups of probes that leave together, rounded up; 0 where each leaves by itself.

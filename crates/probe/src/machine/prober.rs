@@ -35,8 +35,8 @@ pub enum Drop {
 /// A run of probes to many targets, without socket or clock.
 ///
 /// Times are nanoseconds since the run began, by a clock that is never set. All memory is allocated by
-/// [`Prober::new`]: for each target 64 bytes of statistics, 16 of bookkeeping, and a bit for each
-/// probe in flight, 64 at least. No call allocates, and the cost of each is bounded and independent of
+/// [`Prober::new`]: for each target 64 bytes of statistics, 16 of bookkeeping, and two bits for each
+/// probe in flight, 128 at least. No call allocates, and the cost of each is bounded and independent of
 /// the number of targets.
 ///
 /// ```text
@@ -182,7 +182,7 @@ impl Prober {
     /// Ends the sending; the probes in flight are still waited for.
     pub fn stop(&mut self, now_ns: u64) {
         for probe in self.schedule.stop() {
-            self.records.settle(probe);
+            self.records.take_back_unsent(probe);
             self.others.unsent += 1;
         }
         if self.in_hand == 0 {
@@ -226,9 +226,12 @@ impl Prober {
         self.records.quantile(target, quantile)
     }
 
-    /// Most probes to `target` lost in a row.
+    /// Most probes to `target` in a row that were not answered in time: lost, late, answered by an error, or
+    /// not sent by this host.
     pub fn longest_outage(&self, target: u32) -> u32 {
-        self.records.longest_outage(target)
+        let ended = self.schedule.rounds_before(self.walked, target);
+        let gone = self.schedule.rounds_before(self.schedule.gone(), target);
+        self.records.longest_outage(target, ended..gone)
     }
 
     /// What became of all probes.

@@ -1,5 +1,7 @@
 //! The statistics of all targets, and of the run.
 
+use std::ops::Range;
+
 use super::buckets::COARSE;
 use super::histogram::Histogram;
 use super::plan::Forecast;
@@ -55,20 +57,22 @@ impl Records {
     }
 
     pub fn dropped(&mut self, probe: Probe) {
-        self.settle(probe);
+        self.window.clear(probe.target, probe.round);
+        self.window.settle(probe.target, probe.round);
         self.tally(probe.target).local_drops += 1;
         self.total.local_drops += 1;
     }
 
-    /// Takes care that `probe` is not waited for.
-    pub fn settle(&mut self, probe: Probe) {
+    /// Takes care that `probe`, which never went, is not waited for.
+    pub fn take_back_unsent(&mut self, probe: Probe) {
         self.window.settle(probe.target, probe.round);
+        self.window.answer(probe.target, probe.round);
     }
 
     /// Ends a probe whose time is over; whether it is lost.
     pub fn end(&mut self, probe: Probe) -> bool {
         let is_lost = !self.window.is_settled(probe.target, probe.round);
-        self.window.end(probe.target, is_lost);
+        self.window.end(probe.target, probe.round);
         if is_lost {
             self.tally(probe.target).lost += 1;
             self.total.lost += 1;
@@ -97,6 +101,7 @@ impl Records {
     pub fn received(&mut self, probe: Probe, rtt_ns: Option<u64>, had_ended: bool) {
         self.take_back(probe.target, had_ended);
         let target = probe.target;
+        self.window.answer(target, probe.round);
         self.tally(target).received += 1;
         if let Some(rtt_ns) = rtt_ns {
             let last_ns = self.window.swap_last(target, rtt_ns as f32);
@@ -150,8 +155,8 @@ impl Records {
         COARSE.quantile(counts(), counts().sum(), quantile)
     }
 
-    pub fn longest_outage(&self, target: u32) -> u32 {
-        self.window.longest_outage(target)
+    pub fn longest_outage(&self, target: u32, open: Range<u32>) -> u32 {
+        self.window.longest_outage(target, open)
     }
 
     fn take_back(&mut self, target: u32, had_ended: bool) {

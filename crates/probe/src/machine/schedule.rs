@@ -12,12 +12,14 @@ use crate::targets::Targets;
 /// Lateness that is made up for by sending faster; what goes beyond shifts the rest of the run.
 const MAX_CATCH_UP_NS: u64 = 10_000_000;
 /// Probes that wait for a limit while others overtake them.
-const MAX_DEFERRED: usize = 1024;
+pub(super) const MAX_DEFERRED: usize = 1024;
 /// First and longest pause after a local drop: 1 ms, doubled 6 times.
 const FIRST_PAUSE_NS: u64 = 1_000_000;
 const MAX_PAUSE_DOUBLINGS: u32 = 6;
 /// Probes sent in a row that shorten the next pause by half.
 const CALM: u32 = 64;
+/// Of the time without pauses, one part in so many may be spent on pauses later.
+const CALM_PARTS: u64 = 16;
 
 /// The order and the times of a run.
 ///
@@ -50,7 +52,9 @@ struct Backoff {
     doublings: u32,
     calm: u32,
     until_ns: u64,
+    /// Time for pauses that is left, and at most.
     left_ns: u64,
+    most_ns: u64,
 }
 
 /// Whose turn it is.
@@ -85,6 +89,7 @@ impl Schedule {
                 calm: 0,
                 until_ns: 0,
                 left_ns: plan.backoff_ns,
+                most_ns: plan.backoff_ns,
             },
         }
     }
@@ -188,12 +193,14 @@ impl Schedule {
     }
 
     /// Notes that this host had no room for a probe: the next ones wait, longer each time, until the
-    /// plan's limit for that is used up.
+    /// plan's limit for that is used up. A part of the time since the last pause has come back to it.
     pub fn congested(&mut self, now_ns: u64) {
         let backoff = &mut self.backoff;
         if now_ns < backoff.until_ns {
             return;
         }
+        let calm_ns = now_ns - backoff.until_ns;
+        backoff.left_ns = (backoff.left_ns + calm_ns / CALM_PARTS).min(backoff.most_ns);
         let pause_ns = (FIRST_PAUSE_NS << backoff.doublings).min(backoff.left_ns);
         backoff.left_ns -= pause_ns;
         backoff.calm = 0;
@@ -229,8 +236,13 @@ impl Schedule {
 
     /// How many probes to `target` have had their turn.
     pub fn issued(&self, target: u32) -> u32 {
+        self.rounds_before(self.next_slot, target)
+    }
+
+    /// How many slots before `slot` are those of `target`.
+    pub fn rounds_before(&self, slot: u64, target: u32) -> u32 {
         let place = u64::from(self.order.place_of(target));
-        let (rounds, reached) = (self.next_slot / self.targets, self.next_slot % self.targets);
+        let (rounds, reached) = (slot / self.targets, slot % self.targets);
         rounds as u32 + u32::from(reached > place)
     }
 
