@@ -33,8 +33,10 @@ pub fn time(text: &str) -> Result<Duration, String> {
     Ok(Duration::from_nanos(ns))
 }
 
-/// As [`time`], and a number alone is seconds.
+/// As [`time`], and a number alone is seconds; `.2` is `0.2`, as ping has it.
 pub fn seconds(text: &str) -> Result<Duration, String> {
+    let whole = if text.starts_with('.') { "0" } else { "" };
+    let text = &format!("{whole}{text}");
     match split(text) {
         (number, "") if !number.is_empty() => time(&format!("{number}s")),
         _ => time(text),
@@ -174,6 +176,8 @@ mod tests {
     #[test]
     fn seconds_may_go_without_a_unit_and_rates_too() {
         assert_eq!(seconds("0.2"), Ok(Duration::from_millis(200)));
+        assert_eq!(seconds(".2"), Ok(Duration::from_millis(200)));
+        assert_eq!(seconds(".5ms"), Ok(Duration::from_micros(500)));
         assert_eq!(seconds("10ms"), Ok(Duration::from_millis(10)));
         assert_eq!(rate_pps("10kpps"), Ok(10_000));
         assert_eq!(rate_pps("1.5M"), Ok(1_500_000));
@@ -181,7 +185,7 @@ mod tests {
         for wrong in ["", "0", "0.1", "5G", "-1", "10M10", "5000Mpps"] {
             assert!(rate_pps(wrong).is_err(), "{wrong}");
         }
-        for wrong in ["", "x", "-1", "1d"] {
+        for wrong in ["", "x", "-1", "1d", ".", "..2", ".s"] {
             assert!(seconds(wrong).is_err(), "{wrong}");
         }
     }

@@ -121,6 +121,19 @@ fn without_a_terminal_it_is_refused() {
     let scene = Scene::new();
     let refused = ping(&scene.left, &["--live", "-c", "1", "10.1.0.2"]);
     assert!(refused.refusal(2).contains("--live draws on a terminal"));
+    let mut dumb = scene.left.command("setsid");
+    dumb.args([
+        "--ctty",
+        "env",
+        "TERM=dumb",
+        PROGRAM,
+        "ping",
+        "--live",
+        "10.1.0.2",
+    ]);
+    let (_terminal, running) = Terminal::start_session(dumb, 80, 24);
+    let complaint = running.finish().refusal(2);
+    assert!(complaint.contains("takes nothing but lines"), "{complaint}");
     for other in ["--json", "--csv", "-v", "-q", "--dry-run"] {
         let refused = ping(&scene.left, &["--live", other, "10.1.0.2"]);
         let complaint = refused.refusal(2);

@@ -2,8 +2,14 @@
 
 mod support;
 
-use support::ping::{dead_ends, echoes_answered, iputils, ping, set};
+use std::net::SocketAddr;
+
+use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketType, ipproto, recv, sendto, socket};
+use support::ping::{command, dead_ends, echoes_answered, iputils, ping, set};
+use support::run::spawn;
 use support::{Scene, name};
+use wire::checksum::internet;
+use wire::{Icmpv4, Ipv4};
 
 /// A line of ping with every duration replaced by the number of its digits behind the point, which
 /// depends on how long it is, and with none for the time of the whole.
@@ -42,6 +48,12 @@ fn one_target_reads_as_ping_tells_it() {
     for arguments in [
         &["-c", "3", "-i", "0.2", "10.1.0.2"][..],
         &["-c", "2", "-i", "0.2", "-q", "10.1.0.2"],
+        &["-c", "1", "-s", "65507", "10.1.0.2"],
+        &["-c", "3", "-i", ".2", "10.1.0.2"],
+        // Fewer than asked for before the end.
+        &["-c", "9", "-w", "1", "-i", "0.3", "-q", "10.1.0.2"],
+        // The kernel asks for the host for three seconds, and then tells of all that was sent.
+        &["-c", "4", "-i", "0.2", "-W", "9", "10.1.0.77"],
         &["-c", "1", "-s", "1000", "-t", "7", "-Q", "0x10", "10.1.0.2"],
         &["-c", "1", "-I", &link, "10.1.0.2"],
         &["-c", "1", "-I", "10.1.0.1", "10.1.0.2"],
@@ -66,6 +78,34 @@ fn one_target_reads_as_ping_tells_it() {
         assert!(said[expected.len()].starts_with("raw back end"));
         assert!(ours.stderr.is_empty(), "{ours:?}");
     }
+}
+
+/// The header of ICMP says what it is; a target that sends only that, and three bytes, is heard.
+#[test]
+fn answers_that_are_cut_short_are_told() {
+    let scene = Scene::new();
+    set(&scene.right, "ipv4/icmp_echo_ignore_all", "1");
+    let asked = || socket(AddressFamily::INET, SocketType::RAW, Some(ipproto::ICMP));
+    let asked = scene.right.run(asked).expect("a raw socket");
+    let running = spawn(command(&scene.left, &["-c", "1", "-W", "2", "10.1.0.2"]));
+    let mut packet = [0; 200];
+    let (len, _) = recv(&asked, &mut packet, RecvFlags::empty()).expect("the probe");
+    let (_, request) = Ipv4::split(&packet[..len], 0).expect("a header");
+    let mut reply = request[..11].to_vec();
+    reply[0] = Icmpv4::ECHO_REPLY;
+    reply[2..4].fill(0);
+    let sum = internet(&reply).to_be_bytes();
+    reply[2..4].copy_from_slice(&sum);
+    let to: SocketAddr = "10.1.0.1:0".parse().expect("an address");
+    sendto(&asked, &reply, SendFlags::empty(), &to).expect("it is sent");
+    let ended = running.finish();
+    assert_eq!(ended.status.code(), Some(1), "{ended:?}");
+    let line = "11 bytes from 10.1.0.2: icmp_seq=1 ttl=64 (truncated)";
+    assert_eq!(ended.stdout[1], line);
+    assert!(
+        ended.stdout.contains(&"answers: 1 cut short".to_owned()),
+        "{ended:?}"
+    );
 }
 
 #[test]

@@ -91,6 +91,41 @@ fn a_dry_run_says_what_would_be_sent_and_sends_nothing() {
         summary.number("duration_ns"),
         2 * 1_022_000_000 + 1_000_000_000
     );
+    // Of the link of 10.1.0.0/20 hosts answer or are asked for at 125 a second, but for the first 400.
+    ip(
+        &scene.left,
+        &["address", "add", "10.7.0.1/20", "dev", "left0"],
+    );
+    let arguments = ["--dry-run", "-c", "1", "10.7.0.0/20"];
+    let ended = ping(&scene.left, &arguments);
+    assert_eq!(
+        ended.stdout[2..],
+        [
+            "31.5 s at most, waiting for the last answers included",
+            "of that the care for hosts on the link that may be absent may take 29.5 s",
+            "nothing was sent",
+        ]
+    );
+    let ended = ping(&scene.left, &[&arguments[..], &["-w", "3"]].concat());
+    assert_eq!(
+        ended.stdout[2],
+        "4.0 s at most, waiting for the last answers included"
+    );
+    let arguments = [
+        "--dry-run",
+        "--json",
+        "-c",
+        "2",
+        "--prefix-rate",
+        "10",
+        "10.8.0.0/24",
+    ];
+    let summary = ping(&scene.left, &arguments).summary();
+    // 508 probes at 10 a second, and a round in which the first may come late; then the timeout.
+    assert_eq!(
+        summary.number("duration_ns"),
+        50_700_000_000 + 1_000_000_000 + 1_000_000_000
+    );
     assert_eq!(echoes_answered(&scene.right), 0);
 }
 
@@ -134,10 +169,14 @@ fn wrong_usage_is_refused_before_anything_is_sent() {
     for (arguments, said) in [
         (&["10.1.0.2", "10.1.0.0/33"][..], "'10.1.0.0/33' is no name"),
         (&["10.1.0.9-2"], "ends before it begins"),
+        (
+            &["10.1.0.9-fd00::1"],
+            "begins in one address family and ends in another",
+        ),
         (&["-f", &list], "list: line 2: '10.1.0.300' is no name"),
         (&["-f", "/dev/null"], "the list has no targets"),
         (&["10.1.0.2", "--exclude", "10.0.0.0/8"], "excluded"),
-        (&["-s", "15", "10.1.0.2"], "16 to 65000 bytes"),
+        (&["-s", "15", "10.1.0.2"], "16 to 65507 bytes"),
         (&["-c", "0", "10.1.0.2"], "a number from 1 to 4294967295"),
         (&["-t", "256", "10.1.0.2"], "a number from 1 to 255"),
         (

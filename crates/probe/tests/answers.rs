@@ -227,12 +227,18 @@ fn a_forged_cookie_is_told_from_another_process_with_the_same_identifier() {
     assert_eq!(world.receive(Message::Reply(reply)), Verdict::Forged);
     // ping's payload: a time of 16 bytes, then counting up.
     let other: Vec<u8> = (0..56).collect();
-    for payload in [&other[..], &other[..8], &[]] {
+    let cut_short = Verdict::CutShort { target: 0 };
+    for (payload, verdict) in [
+        (&other[..], Verdict::Foreign),
+        (&other[..8], cut_short),
+        (&packet.payload[..15], cut_short),
+        (&[], cut_short),
+    ] {
         let reply = Reply {
             payload,
             ..packet.reply()
         };
-        assert_eq!(world.receive(Message::Reply(reply)), Verdict::Foreign);
+        assert_eq!(world.receive(Message::Reply(reply)), verdict);
     }
     let identifier = IDENTIFIER + 1;
     let reply = Reply {
@@ -241,7 +247,8 @@ fn a_forged_cookie_is_told_from_another_process_with_the_same_identifier() {
     };
     assert_eq!(world.receive(Message::Reply(reply)), Verdict::Foreign);
     let others = world.prober.others();
-    assert_eq!((others.forged, others.foreign), (129, 4));
+    assert_eq!((others.forged, others.foreign), (129, 2));
+    assert_eq!(others.cut_short, 3);
     assert_eq!(world.prober.total(), counts(|c| c.sent = 1));
 }
 

@@ -17,7 +17,7 @@ use crate::{metrics, units};
 ///
 /// One target reads like ping: a line for each answer, and its summary. Several read like fping: a line
 /// for each at the end, and totals. Exit status 0 says that every target answered and 1 that one did
-/// not; 2 as of theirs that a name is unknown, or that nothing could be sent to a single target.
+/// not, or, where both -c and -w are given, not -c times; 2 as of theirs that a name is unknown, or that nothing could be sent to a single target.
 #[derive(Args, Debug)]
 #[command(
     after_help = "TARGET is a name, an address (10.0.0.1, fe80::1%eth0), a prefix (10.0.0.0/24, \
@@ -220,7 +220,7 @@ mod tests {
     #[test]
     fn words_mean_what_users_of_ping_mean() {
         assert_eq!((tos("16"), tos("0x10")), (Ok(16), Ok(16)));
-        assert_eq!((payload("16"), payload("65000")), (Ok(16), Ok(65_000)));
+        assert_eq!((payload("16"), payload("65507")), (Ok(16), Ok(65_507)));
         assert_eq!(rate("max"), Ok(Rate(None)));
         assert_eq!(rate("10kpps"), Ok(Rate(Some(10_000))));
         assert_eq!(backend("auto"), Ok(BackendWish(None)));
@@ -230,7 +230,7 @@ mod tests {
         for wrong in ["256", "0x100", "", "-1", "x"] {
             assert!(tos(wrong).is_err(), "{wrong}");
         }
-        for wrong in ["15", "65001", "", "-1"] {
+        for wrong in ["15", "65508", "", "-1"] {
             assert!(payload(wrong).is_err(), "{wrong}");
         }
         assert!(backend("xdp").is_err() && rate("0").is_err());

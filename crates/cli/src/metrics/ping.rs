@@ -104,6 +104,7 @@ fn strays(prober: &Prober) -> Vec<Sample> {
     let states = [
         ("wrong_source", others.wrong_source),
         ("forged", others.forged),
+        ("cut_short", others.cut_short),
         ("stale", others.stale),
     ];
     let sample = |(state, value): (&str, u64)| Sample {

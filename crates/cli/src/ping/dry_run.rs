@@ -12,6 +12,21 @@ use crate::args::PingArgs;
 use crate::json;
 use crate::units::{amount, grouped, span};
 
+/// How long it takes at most, if it ends by itself.
+fn duration_ns(args: &PingArgs, forecast: &Forecast) -> Option<u64> {
+    let cut_short = args.duration.map(|time| {
+        let time_ns = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        forecast.duration_within_ns(time_ns)
+    });
+    cut_short.or(forecast.duration_ns())
+}
+
+/// Whether that is sure: where it is not, an end that was asked for is.
+fn is_certain(args: &PingArgs, forecast: &Forecast) -> bool {
+    forecast.is_certain
+        || (args.duration.is_some() && duration_ns(args, forecast) != forecast.duration_ns())
+}
+
 pub fn show(args: &PingArgs, list: &List, forecast: &Forecast) -> io::Result<()> {
     let mut out = BufWriter::new(io::stdout());
     let targets = &list.targets;
@@ -41,7 +56,9 @@ pub fn show(args: &PingArgs, list: &List, forecast: &Forecast) -> io::Result<()>
             "unresolved": list.left_out.len(),
             "probes": forecast.probes(),
             "interval_ns": forecast.round_ns,
-            "duration_ns": forecast.duration_ns(),
+            "duration_ns": duration_ns(args, forecast),
+            "duration_certain": is_certain(args, forecast),
+            "limits_ns": forecast.limits_ns,
             "payload_bytes": args.size,
         });
         writeln!(out, "{}", json::line(&event))?;
@@ -68,9 +85,22 @@ pub fn show(args: &PingArgs, list: &List, forecast: &Forecast) -> io::Result<()>
         "as fast as this host can".to_owned()
     };
     writeln!(out, "{probes} with {} bytes of payload, {pace}", args.size)?;
-    if let Some(ns) = forecast.duration_ns() {
+    if let Some(ns) = duration_ns(args, forecast) {
         let all = span(Duration::from_nanos(ns));
-        writeln!(out, "{all} at most, waiting for the last answers included")?;
+        let bound = if is_certain(args, forecast) {
+            format!("{all} at most")
+        } else {
+            format!("about {all} at most")
+        };
+        writeln!(out, "{bound}, waiting for the last answers included")?;
+    }
+    if forecast.limits_ns > 0 {
+        let limits = span(Duration::from_nanos(forecast.limits_ns));
+        let whose = match args.prefix_rate {
+            Some(_) => "--prefix-rate and the care for hosts on the link that may be absent",
+            None => "the care for hosts on the link that may be absent",
+        };
+        writeln!(out, "of that {whose} may take {limits}")?;
     }
     writeln!(out, "nothing was sent")?;
     out.flush()

@@ -23,10 +23,7 @@ use crate::{paint, privilege, signals};
 const POSTED: Duration = Duration::from_secs(1);
 
 pub fn run(args: &PingArgs) -> Result<Exit, Failure> {
-    if args.live && (!io::stdout().is_terminal() || paint::is_terminal_dumb()) {
-        let line = "--live draws on a terminal, and standard output is none";
-        return Err(Failure::new(Exit::Usage, line));
-    }
+    refuse_live(args)?;
     let list = List::read(args)?;
     refuse_none(&list)?;
     refuse_other_family(args, &list)?;
@@ -35,11 +32,13 @@ pub fn run(args: &PingArgs) -> Result<Exit, Failure> {
     }
     let count = list.targets.len();
     let options = setup::options(args, count);
-    let forecast = setup::forecast(&options, count)?;
     if args.dry_run {
+        let forecast = tapline::ping::forecast(&list.targets, &options);
+        let forecast = forecast.map_err(|error| failure::open(args, error))?;
         dry_run::show(args, &list, &forecast).map_err(|error| on_stdout(&error))?;
         return Ok(Exit::Done);
     }
+    let forecast = setup::forecast(&options, count)?;
     let stop = signals::stop()?;
     let quit = signals::quit()?;
     let server = args.metrics.map(Server::bind).transpose()?;
@@ -148,6 +147,20 @@ impl Watch<'_> {
     }
 }
 
+/// There is something to draw on, if that is asked for.
+fn refuse_live(args: &PingArgs) -> Result<(), Failure> {
+    let line = match args.live {
+        true if !io::stdout().is_terminal() => {
+            "--live draws on a terminal, and standard output is none"
+        }
+        true if paint::is_terminal_dumb() => {
+            "--live draws anywhere on the terminal, and by TERM this one takes nothing but lines"
+        }
+        _ => return Ok(()),
+    };
+    Err(Failure::new(Exit::Usage, line))
+}
+
 /// There is somebody to ask.
 fn refuse_none(list: &List) -> Result<(), Failure> {
     if !list.targets.is_empty() {
@@ -200,8 +213,13 @@ fn finish(args: &PingArgs, end: &End<'_>) -> Result<Exit, Failure> {
             return Err(Failure::new(Exit::Failed, line));
         }
     }
+    // As of ping: who asks for a number of answers within a time is to have them.
+    let wanted = match (args.count, args.duration) {
+        (Some(count), Some(_)) => count.get().into(),
+        _ => 1,
+    };
     let all_answered =
-        || (0..prober.targets().len()).all(|target| prober.counts(target).received > 0);
+        || (0..prober.targets().len()).all(|target| prober.counts(target).received >= wanted);
     let is_refused = prober.targets().len() == 1 && total.sent == 0 && total.local_drops > 0;
     Ok(
         if end.left_out > 0 || (is_refused && args.fail_loss.is_none()) {

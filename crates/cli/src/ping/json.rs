@@ -54,6 +54,7 @@ impl<'a> Json<'a> {
         put("reordered", others.reordered.into());
         put("wrong_source", others.wrong_source.into());
         put("forged", others.forged.into());
+        put("cut_short", others.cut_short.into());
         put("foreign", others.foreign.into());
         put("stale", others.stale.into());
         put("untimed", others.untimed.into());
@@ -61,6 +62,7 @@ impl<'a> Json<'a> {
         put("notices", others.notices.into());
         put("unsent", others.unsent.into());
         put("overruns", outcome.overruns.into());
+        put("checksum_drops", outcome.checksum_drops.into());
         put("network_errors", errors(outcome));
         put("local_drop_reasons", reasons(outcome));
         put("duration_ns", (outcome.duration.as_nanos() as u64).into());
@@ -189,6 +191,12 @@ fn answer(
             if probe.is_none() {
                 value["seq"] = Value::Null;
             }
+            value
+        }
+        Verdict::CutShort { target } => {
+            let (target, round) = (*target, 0);
+            let mut value = reply("cut_short", Probe { target, round }, None);
+            value["seq"] = Value::Null;
             value
         }
         Verdict::Error {

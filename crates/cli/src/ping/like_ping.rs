@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::time::Instant;
 
 use tapline::ping::{Event, Outcome};
-use tapline::probe::Prober;
+use tapline::probe::{Probe, Prober, Verdict};
 
 use super::figures::Figures;
 use super::lines::Lines;
@@ -25,6 +25,9 @@ pub struct LikePing<'a> {
     /// summary.
     start: Instant,
     last: Instant,
+    /// The latest probe, and the most that were on their way when an answer came.
+    latest: u32,
+    pipe: u32,
 }
 
 impl<'a> LikePing<'a> {
@@ -36,6 +39,8 @@ impl<'a> LikePing<'a> {
             out: io::stdout(),
             start: now,
             last: now,
+            latest: 0,
+            pipe: 0,
         }
     }
 
@@ -65,6 +70,10 @@ impl<'a> LikePing<'a> {
         if let Some(rtt) = &figures.rtt {
             let times = [rtt.min_ns, rtt.mean_ns, rtt.max_ns, rtt.stddev_ns].map(of_summary);
             write!(out, "rtt min/avg/max/mdev = {} ms", times.join("/"))?;
+        }
+        if self.pipe > 1 {
+            let comma = if figures.rtt.is_some() { ", " } else { "" };
+            write!(out, "{comma}pipe {}", self.pipe)?;
         }
         writeln!(out)?;
         sidelines::rest(out, outcome)?;
@@ -100,6 +109,15 @@ impl Teller for LikePing<'_> {
         if matches!(event, Event::Sent { .. } | Event::Answer { .. }) {
             self.last = Instant::now();
         }
+        match event {
+            Event::Sent { probe } => self.latest = probe.number(),
+            Event::Answer { verdict, .. } => {
+                let on_way = answered(verdict)
+                    .map_or(0, |probe| (self.latest + 1).saturating_sub(probe.number()));
+                self.pipe = self.pipe.max(on_way);
+            }
+            _ => {}
+        }
         if self.args.quiet || self.args.live {
             return Ok(());
         }
@@ -113,6 +131,20 @@ impl Teller for LikePing<'_> {
             distribution::text(&mut out, end.outcome.prober.histogram())?;
         }
         out.flush()
+    }
+}
+
+/// The probe that an answer or an error shows to be on its way no longer.
+///
+/// # Source
+/// `acknowledge`, ping/ping_common.c of iputils.
+fn answered(verdict: &Verdict) -> Option<Probe> {
+    match *verdict {
+        Verdict::Received { probe, .. }
+        | Verdict::Late { probe, .. }
+        | Verdict::Duplicate { probe, .. }
+        | Verdict::Error { probe, .. } => Some(probe),
+        _ => None,
     }
 }
 

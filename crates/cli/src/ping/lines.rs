@@ -115,6 +115,7 @@ fn reading(verdict: &Verdict) -> Option<(Probe, Option<u64>, &'static str)> {
             let probe = probe.unwrap_or(Probe { target, round: 0 });
             Some((probe, None, " (WRONG DATA!)"))
         }
+        Verdict::CutShort { target } => Some((Probe { target, round: 0 }, None, " (truncated)")),
         _ => None,
     }
 }

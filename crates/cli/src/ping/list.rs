@@ -84,7 +84,7 @@ fn why(args: &PingArgs, error: &TargetError) -> String {
         ("IPv4", "IPv6")
     };
     let target = &error.target;
-    match error.kind {
+    let line = match error.kind {
         TargetErrorKind::WrongFamily => {
             format!(
                 "{target} is of {other}, and -{} asks for {asked}",
@@ -94,8 +94,26 @@ fn why(args: &PingArgs, error: &TargetError) -> String {
         TargetErrorKind::NoAddress if args.ipv4 || args.ipv6 => {
             format!("{target} has no address of {asked}")
         }
-        _ => chain(error),
+        _ => return in_file(args, error),
+    };
+    match error.line {
+        Some(number) => format!("{}line {number}: {line}", file(args)),
+        None => line,
     }
+}
+
+/// What is wrong, and in which file.
+fn in_file(args: &PingArgs, error: &TargetError) -> String {
+    match error.line {
+        Some(_) => format!("{}{}", file(args), chain(error)),
+        None => chain(error),
+    }
+}
+
+/// The file with targets, to say something about it.
+fn file(args: &PingArgs) -> String {
+    let path = args.file.as_ref();
+    path.map_or_else(String::new, |path| format!("{}: ", path.display()))
 }
 
 /// The others can be asked all the same.
@@ -110,11 +128,7 @@ fn can_be_left_out(error: &TargetError) -> bool {
 }
 
 fn wrong(args: &PingArgs, error: &TargetError) -> Failure {
-    let line = match (&args.file, error.line) {
-        (Some(path), Some(_)) => format!("{}: {}", path.display(), chain(error)),
-        _ => chain(error),
-    };
-    Failure::new(Exit::Usage, line)
+    Failure::new(Exit::Usage, in_file(args, error))
 }
 
 fn text(path: &Path) -> Result<String, Failure> {

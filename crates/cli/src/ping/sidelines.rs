@@ -60,11 +60,17 @@ pub fn rest(out: &mut impl Write, outcome: &Outcome) -> io::Result<()> {
         (others.reordered, "overtaken by later ones"),
         (others.wrong_source, "from other addresses"),
         (others.forged, "forged"),
+        (others.cut_short, "cut short"),
+        (others.foreign, "to other programs' probes"),
         (others.stale, "too late to be told apart"),
         (others.untimed, "without a time"),
         (
             outcome.overruns.unwrap_or(0),
             "dropped by this host for want of room",
+        ),
+        (
+            outcome.checksum_drops.unwrap_or(0),
+            "dropped by this host for a wrong checksum",
         ),
     ]
     .into_iter()

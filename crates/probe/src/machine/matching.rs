@@ -29,6 +29,7 @@ impl Prober {
         match verdict {
             Verdict::Foreign => self.others.foreign += 1,
             Verdict::Forged => self.others.forged += 1,
+            Verdict::CutShort { .. } => self.others.cut_short += 1,
             Verdict::Stale { .. } => self.others.stale += 1,
             Verdict::WrongSource { .. } => self.others.wrong_source += 1,
             Verdict::Notice { .. } => self.others.notices += 1,
@@ -178,6 +179,7 @@ impl Prober {
                 target,
                 probe: None,
             },
+            Some(target) if reply.payload.len() < COOKIE_BYTES => Verdict::CutShort { target },
             _ => Verdict::Foreign,
         }
     }

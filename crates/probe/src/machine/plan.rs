@@ -4,8 +4,11 @@ use std::fmt;
 
 use super::cookie::{COOKIE_BYTES, Key};
 
-/// Longest payload: with its headers it fits into an IP packet of 65535 bytes, with room for options.
-pub const MAX_PAYLOAD_BYTES: usize = 65_000;
+/// Longest payload: with the headers of ICMP and IPv4 it is a packet of 65535 bytes.
+///
+/// # Source
+/// RFC 791, 3.1: total length.
+pub const MAX_PAYLOAD_BYTES: usize = 65_507;
 /// Longest interval and timeout: 11 days.
 pub const MAX_NS: u64 = 1_000_000_000_000_000;
 /// Probes in flight that are kept account of when neither interval nor rate bounds them; more wait.

@@ -43,6 +43,12 @@ pub enum Verdict {
         /// The probe, where its cookie is right.
         probe: Option<Probe>,
     },
+    /// An answer with our identifier, but with too few bytes to tell of which probe: cut short, or to another
+    /// program's probe.
+    CutShort {
+        /// Who answered.
+        target: u32,
+    },
     /// An answer to a probe, but not from where it was sent to.
     WrongSource {
         /// The probe.
@@ -81,6 +87,8 @@ pub struct Others {
     pub wrong_source: u64,
     /// Messages with our identifier and form whose cookie is not ours.
     pub forged: u64,
+    /// Answers of targets with our identifier and too few bytes to tell whose they are.
+    pub cut_short: u64,
     /// Messages of others that passed the kernel's filter.
     pub foreign: u64,
     /// Answers too late to tell whether they are the first.

@@ -22,8 +22,10 @@ pub struct TargetError {
 pub enum TargetErrorKind {
     /// It is neither a name, an address, a prefix nor a range.
     Malformed,
-    /// It is a range whose ends are of two families, or the wrong way round.
+    /// It is a range whose ends are the wrong way round.
     Backwards,
+    /// It is a range whose ends are of two families.
+    MixedRange,
     /// It is of the family that was not asked for.
     WrongFamily,
     /// The name cannot be resolved.
@@ -58,6 +60,12 @@ impl fmt::Display for TargetError {
                 write!(f, "'{target}' is no name, address, prefix or range")
             }
             TargetErrorKind::Backwards => write!(f, "the range {target} ends before it begins"),
+            TargetErrorKind::MixedRange => {
+                write!(
+                    f,
+                    "the range {target} begins in one address family and ends in another"
+                )
+            }
             TargetErrorKind::WrongFamily => {
                 write!(f, "{target} is of the address family not asked for")
             }

@@ -69,8 +69,11 @@ fn range(first: IpAddr, last: &str) -> Result<Span, TargetErrorKind> {
         }
         _ => return Err(TargetErrorKind::Malformed),
     };
+    if first.is_ipv4() != last.is_ipv4() {
+        return Err(TargetErrorKind::MixedRange);
+    }
     let [first_span, last_span] = [first, last].map(Span::one);
-    if first.is_ipv4() != last.is_ipv4() || first_span > last_span {
+    if first_span > last_span {
         return Err(TargetErrorKind::Backwards);
     }
     Ok(Span {

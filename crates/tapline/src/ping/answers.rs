@@ -29,6 +29,14 @@ struct Trust {
     is_lost: bool,
 }
 
+/// Whether a message would be no more than a drop of a raw socket.
+fn is_damaged_ipv6(message: &Message<'_>) -> bool {
+    match message {
+        Message::Reply(reply) => !reply.intact && reply.source.is_ipv6(),
+        Message::Error(error) => !error.intact && error.router.is_ipv6(),
+    }
+}
+
 impl Pinger {
     /// Takes answers while there are any, up to a bound for each family; how many came.
     pub(super) fn take_answers(&mut self, observer: &mut impl Observer) -> u32 {
@@ -62,6 +70,7 @@ impl Pinger {
                 taken += 1;
                 self.look_once(trust, observer);
                 if let Some(message) = read(&packet, type_of_link) {
+                    self.damaged_in_ring += u64::from(is_damaged_ipv6(&message));
                     self.departures.by_program += 1;
                     self.judge(&message, Some(packet.timestamp_ns), 0, *trust, observer);
                 }

@@ -13,6 +13,7 @@ use rustix::io::Errno;
 use rustix::net::{SendFlags, sendto};
 use wire::Icmpv4;
 
+use super::damage::Damage;
 use super::error::PingError;
 use super::options::Backend;
 use super::setup::{Wanted, set_stamps};
@@ -49,11 +50,24 @@ pub(super) struct Channel {
     /// Answers come into the receiver.
     pub hears: bool,
     stamps: Stamps,
+    /// Where the drops of the receiver may be damaged messages.
+    damage: Option<Damage>,
+}
+
+/// Answers that a socket did not give away.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Dropped {
+    /// For want of room.
+    pub overruns: u64,
+    /// For a wrong checksum.
+    pub damaged: u64,
 }
 
 impl Channel {
     /// Opens the sockets; the message is still without its filler.
     pub fn open(wanted: &Wanted<'_>) -> Result<Self, PingError> {
+        let is_raw = wanted.backend != Backend::PingSocket;
+        let damage = (is_raw && wanted.is_ipv6).then(Damage::open);
         let receiver = wanted.socket()?;
         let sender = match (wanted.backend, wanted.hears()) {
             (Backend::Raw | Backend::Ring, true) => {
@@ -80,6 +94,7 @@ impl Channel {
             message: wanted.message(&[]),
             is_ipv6: wanted.is_ipv6,
             hears: wanted.hears(),
+            damage: damage.flatten(),
             stamps: if has_stamps { Stamps::On } else { Stamps::None },
         })
     }
@@ -167,11 +182,22 @@ impl Channel {
         }
     }
 
-    /// Answers that the kernel dropped for want of room; `None` when it does not say.
-    pub fn overruns(&self) -> Option<u64> {
+    /// Answers that the kernel dropped; `None` when it does not say, or not why.
+    pub fn dropped(&self) -> Option<Dropped> {
         let memory: [u32; 9] =
             option(self.receiver.as_fd(), libc::SOL_SOCKET, libc::SO_MEMINFO).ok()?;
-        Some(memory[MEMINFO_DROPS].into())
+        let drops = u64::from(memory[MEMINFO_DROPS]);
+        // Elsewhere nothing is counted but what there was no room for.
+        let has_damaged = self.is_ipv6 && self.sender.is_some() && drops > 0;
+        let damaged = if has_damaged {
+            self.damage.as_ref()?.since()?.min(drops)
+        } else {
+            0
+        };
+        Some(Dropped {
+            overruns: drops - damaged,
+            damaged,
+        })
     }
 
     pub fn is_for(&self, address: IpAddr) -> bool {

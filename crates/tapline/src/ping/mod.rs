@@ -35,10 +35,12 @@
 
 mod answers;
 mod channel;
+mod damage;
 mod departures;
 mod error;
 mod event;
 mod filter;
+mod forecast;
 mod interface;
 mod neighbours;
 mod once;
@@ -52,6 +54,7 @@ mod work;
 
 pub use error::{PingError, Step};
 pub use event::{Event, Observer};
+pub use forecast::forecast;
 pub use once::ping_once;
 pub use options::{Backend, Options};
 pub use outcome::{Ended, LocalDrops, Outcome};

@@ -7,6 +7,7 @@ use probe::NeighbourPace;
 
 /// How probes leave and answers come in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Backend {
     /// Raw sockets, with a filter in the kernel on type and identifier, of errors on the quoted ones.
     /// Needs `CAP_NET_RAW`.

@@ -40,6 +40,10 @@ pub struct Outcome {
     pub local_drops: LocalDrops,
     /// Answers that the kernel dropped because they were not read in time; `None` when it does not say.
     pub overruns: Option<u64>,
+    /// Messages of ICMPv6 that the kernel threw away for a wrong checksum before it was known whose they were;
+    /// `None` when it does not say. Only raw sockets have them: ping sockets are spared them, and of IPv4, or
+    /// by a ring, damaged answers are told by the counts of their targets.
+    pub checksum_drops: Option<u64>,
     /// How often the wall clock was set during the run.
     pub clock_steps: u64,
     /// Who stamped the answers: `kernel`.

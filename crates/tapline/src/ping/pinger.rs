@@ -11,7 +11,7 @@ use ring::PacketRing;
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::time::{TimerfdClockId, TimerfdFlags, timerfd_create};
 
-use super::channel::Channel;
+use super::channel::{Channel, Dropped};
 use super::departures::Departures;
 use super::error::{PingError, Step, at};
 use super::neighbours;
@@ -53,6 +53,8 @@ pub struct Pinger {
     pub(super) is_cut_short: bool,
     /// Time between groups of probes that leave together; 0 where each leaves by itself.
     pub(super) gather_ns: u64,
+    /// Damaged messages of IPv6 that the ring has taken.
+    pub(super) damaged_in_ring: u64,
     /// Probes sent since the run last slept.
     pub(super) sends_awake: u32,
     pub(super) tick_ns: Option<u64>,
@@ -131,6 +133,7 @@ impl Pinger {
             duration_ns: options.duration.map_or(u64::MAX, nanoseconds),
             is_cut_short: false,
             gather_ns,
+            damaged_in_ring: 0,
             sends_awake: 0,
             tick_ns,
             next_tick_ns: tick_ns.unwrap_or(u64::MAX),
@@ -164,15 +167,26 @@ impl Pinger {
             Some(ring) => ring.refresh().ok().map(|()| ring.account().dropped),
             None => Some(0),
         };
-        let hearing = self.channels.iter().filter(|channel| channel.hears);
-        let of_channels: Option<u64> = hearing.map(Channel::overruns).sum();
-        let overruns = of_ring.and_then(|dropped| Some(dropped + of_channels?));
+        let mut hearing = self.channels.iter().filter(|channel| channel.hears);
+        let add = |sum: Dropped, channel: &Channel| {
+            let dropped = channel.dropped()?;
+            Some(Dropped {
+                overruns: sum.overruns + dropped.overruns,
+                damaged: sum.damaged + dropped.damaged,
+            })
+        };
+        let of_channels = hearing.try_fold(Dropped::default(), add);
+        let overruns = of_ring.and_then(|dropped| Some(dropped + of_channels?.overruns));
+        // The ring has them too, and has counted them as what they are.
+        let checksum_drops =
+            of_channels.map(|dropped| dropped.damaged.saturating_sub(self.damaged_in_ring));
         Outcome {
             ended,
             duration: Duration::from_nanos(self.now_ns()),
             backend: self.backend,
             local_drops: self.local_drops,
             overruns,
+            checksum_drops,
             clock_steps: self.clock.steps(),
             timestamp_source: "kernel",
             departures_by_kernel: self.departures.by_kernel,
