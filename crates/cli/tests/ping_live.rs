@@ -132,7 +132,8 @@ fn without_a_terminal_it_is_refused() {
         "10.1.0.2",
     ]);
     let (_terminal, running) = Terminal::start_session(dumb, 80, 24);
-    let complaint = running.finish().refusal(2);
+    let ended = running.finish();
+    let complaint = ended.refusal(2);
     assert!(complaint.contains("takes nothing but lines"), "{complaint}");
     for other in ["--json", "--csv", "-v", "-q", "--dry-run"] {
         let refused = ping(&scene.left, &["--live", other, "10.1.0.2"]);

@@ -5,7 +5,7 @@ mod support;
 use std::net::SocketAddr;
 
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketType, ipproto, recv, sendto, socket};
-use support::ping::{command, dead_ends, echoes_answered, iputils, ping, set};
+use support::ping::{ask_for_neighbours, command, dead_ends, echoes_answered, iputils, ping, set};
 use support::run::spawn;
 use support::{Scene, name};
 use wire::checksum::internet;
@@ -45,6 +45,8 @@ fn one_target_reads_as_ping_tells_it() {
     let scene = Scene::new();
     let link = name(&scene.left);
     dead_ends(&scene.left, &scene.right);
+    // Of a host that is not there the kernel tells after it has asked for it for three seconds.
+    ask_for_neighbours(&scene.left, &scene.right);
     for arguments in [
         &["-c", "3", "-i", "0.2", "10.1.0.2"][..],
         &["-c", "2", "-i", "0.2", "-q", "10.1.0.2"],
@@ -52,13 +54,12 @@ fn one_target_reads_as_ping_tells_it() {
         &["-c", "3", "-i", ".2", "10.1.0.2"],
         // Fewer than asked for before the end.
         &["-c", "9", "-w", "1", "-i", "0.3", "-q", "10.1.0.2"],
-        // The kernel asks for the host for three seconds, and then tells of all that was sent.
-        &["-c", "4", "-i", "0.2", "-W", "9", "10.1.0.77"],
         &["-c", "1", "-s", "1000", "-t", "7", "-Q", "0x10", "10.1.0.2"],
         &["-c", "1", "-I", &link, "10.1.0.2"],
         &["-c", "1", "-I", "10.1.0.1", "10.1.0.2"],
         &["-c", "1", "fd00:1::2"],
         &["-c", "1", "-4", "localhost"],
+        &["-c", "4", "-i", "0.2", "-W", "9", "10.1.0.77"],
         // The router says that there is no way.
         &["-c", "1", "-W", "1", "10.9.0.1"],
         &["-c", "1", "-W", "1", "fd09::1"],

@@ -6,7 +6,7 @@ use std::process::Command;
 use lab::Host;
 
 use super::run::{Ended, spawn};
-use super::{PROGRAM, ip};
+use super::{PROGRAM, ip, name};
 
 pub fn command(host: &Host, arguments: &[&str]) -> Command {
     let mut command = host.command(PROGRAM);
@@ -57,6 +57,28 @@ pub fn dead_ends(left: &Host, right: &Host) {
     ip(left, &words("-6 route add fd09::/64 via fd00:1::2"));
     ip(right, &words("route add unreachable 10.9.0.0/24"));
     ip(right, &words("-6 route add unreachable fd09::/64"));
+}
+
+/// Has left ask by ARP for hosts on its link, but for right, which it knows.
+///
+/// To turn that on makes the kernel forget whom it knew (`arp_netdev_event`, net/ipv4/arp.c).
+pub fn ask_for_neighbours(left: &Host, right: &Host) {
+    let (near, far) = (name(left), right.interface());
+    let mac = far.mac.to_string();
+    ip(left, &["link", "set", &near, "arp", "on"]);
+    for (family, address) in [("-4", "10.1.0.2"), ("-6", "fd00:1::2")] {
+        let words = [
+            family,
+            "neighbour",
+            "replace",
+            address,
+            "lladdr",
+            &mac,
+            "dev",
+            &near,
+        ];
+        ip(left, &words);
+    }
 }
 
 /// Echo requests of IPv4 that the host's kernel has received.
