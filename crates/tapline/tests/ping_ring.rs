@@ -158,10 +158,8 @@ fn when_the_rings_interface_goes_away_the_others_go_on() {
     assert_eq!(gone.sent, gone.received + gone.lost + gone.errors);
 }
 
-#[test]
-fn a_bridge_shows_each_answer_once() {
-    let [left, _right] = Net::new().pair();
-    open_ping_sockets(&left);
+/// Makes `left0` a port of a bridge, which has its addresses from then on.
+fn bridge(left: &Host) {
     let mac = left.interface().mac;
     for words in [
         "link add bridge type bridge mcast_snooping 0".to_owned(),
@@ -175,8 +173,15 @@ fn a_bridge_shows_each_answer_once() {
         "neighbour add 10.1.0.2 lladdr 02:00:00:00:01:02 dev bridge".to_owned(),
         "-6 neighbour add fd00:1::2 lladdr 02:00:00:00:01:02 dev bridge".to_owned(),
     ] {
-        ping::ip(&left, &words);
+        ping::ip(left, &words);
     }
+}
+
+#[test]
+fn a_bridge_shows_each_answer_once() {
+    let [left, _right] = Net::new().pair();
+    open_ping_sockets(&left);
+    bridge(&left);
     for backend in BACKENDS {
         let mut options = options(backend, 100);
         options.link = None;
@@ -184,5 +189,53 @@ fn a_bridge_shows_each_answer_once() {
         let total = outcome.prober.total();
         assert_eq!((total.received, total.duplicate), (200, 0), "{backend:?}");
         assert_eq!(outcome.prober.others(), Others::default());
+    }
+}
+
+/// A bridge that does not know where a host is sends to all its ports: two of them lead to the same host, which
+/// answers both times.
+#[test]
+fn a_bridge_that_doubles_probes_makes_duplicates() {
+    let net = Net::new();
+    let [mut left, mut right] = ["left", "right"].map(Host::new);
+    net.join(&mut left, &mut right);
+    net.join(&mut left, &mut right);
+    open_ping_sockets(&left);
+    for name in ["all", "right0", "right1"] {
+        set(&right, &format!("ipv4/conf/{name}/rp_filter"), "0");
+    }
+    ping::ip(&right, "link set right1 address 02:00:00:00:01:02");
+    bridge(&left);
+    ping::ip(&left, "link set left1 master bridge");
+    for port in ["left0", "left1"] {
+        ping::ip(
+            &left,
+            &format!("link set {port} type bridge_slave learning off"),
+        );
+    }
+    // Nobody has this address: the run waits for answers until its timeout.
+    ping::ip(
+        &left,
+        "neighbour add 10.1.0.3 lladdr 02:00:00:00:01:02 dev bridge",
+    );
+    for backend in BACKENDS {
+        let before = echoes_answered(&right);
+        let options = Options {
+            link: None,
+            timeout: Duration::from_millis(500),
+            ..options(backend, 100)
+        };
+        let outcome = run(&left, &options, "10.1.0.2 fd00:1::2 10.1.0.3");
+        let after = echoes_answered(&right);
+        assert_eq!(
+            [0, 1].map(|family| after[family] - before[family]),
+            [200, 200]
+        );
+        for target in [0, 1] {
+            let counts = outcome.prober.counts(target);
+            let told = (counts.sent, counts.received, counts.duplicate);
+            assert_eq!(told, (100, 100, 100), "{backend:?}");
+        }
+        assert_eq!(outcome.prober.counts(2).lost, 100);
     }
 }

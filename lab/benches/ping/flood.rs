@@ -18,6 +18,9 @@ const MEASURED: Duration = Duration::from_millis(1400);
 /// Payloads of the flood; none is no flood.
 const FLOODS: [Option<u32>; 3] = [None, Some(56), Some(3)];
 
+/// What a flood has to bring to be one, packets a second.
+const FLOOD_PPS: f64 = 100_000.0;
+
 #[derive(Debug, Default)]
 struct Row {
     cpu: Vec<f64>,
@@ -60,6 +63,11 @@ pub fn run(rig: &Rig, tools: &[Tool], rounds: u32) {
     let ping = tools.iter().position(|tool| tool.kind == Kind::Ping);
     for (flood, rows) in FLOODS.into_iter().zip(&rows).skip(1) {
         let bytes = flood.unwrap_or(0);
+        table::at_least(
+            &format!("flood of {bytes} bytes: packets/s that came"),
+            &rows[0].arrived,
+            FLOOD_PPS,
+        );
         let theirs = ping.map_or(&[][..], |place| &rows[place].cpu);
         let theirs = crate::spread::Spread::of(theirs.iter().copied());
         let limit = theirs.map_or(0.2, |spread| spread.median.max(0.2));

@@ -60,4 +60,5 @@ pub fn run(rig: &Rig, tools: &[Tool], rounds: u32) {
     }
     println!();
     table::at_most("1000 targets: CPU, %", &cpu[0], 0.5);
+    table::at_most("1000 targets: lost", &lost[0], 0.0);
 }

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::bound;
-use crate::rig::{PEER, Rig, on_subject_cpu};
+use crate::rig::{PEER, PEER_IPV6, Rig, on_subject_cpu};
 use crate::table::{self, cell};
 use crate::tool::{Kind, Tool, summary};
 
@@ -24,18 +24,22 @@ enum Way {
     Raw,
     Ring,
     PingSocket,
+    RawIpv6,
+    RingIpv6,
     Ping,
     PingPreload,
     Fping,
 }
 
 impl Way {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 10] = [
         Self::BoundPacket,
         Self::BoundRaw,
         Self::Raw,
         Self::Ring,
         Self::PingSocket,
+        Self::RawIpv6,
+        Self::RingIpv6,
         Self::Ping,
         Self::PingPreload,
         Self::Fping,
@@ -48,6 +52,8 @@ impl Way {
             Self::Raw => "tapline ping --backend raw",
             Self::Ring => "tapline ping --backend ring",
             Self::PingSocket => "tapline ping --backend ping-socket",
+            Self::RawIpv6 => "tapline ping --backend raw, IPv6",
+            Self::RingIpv6 => "tapline ping --backend ring, IPv6",
             Self::Ping => "ping -f",
             Self::PingPreload => "ping -f -l 100",
             Self::Fping => "fping -i 0 -c 1, 60 000 targets",
@@ -121,7 +127,7 @@ fn verdicts(rows: &[Row]) {
     let peers = best(&[Way::Ping, Way::PingPreload, Way::Fping], by_clock);
     let ratio = ratios(&best(&own, by_clock), &peers);
     table::at_least("times the rate of the best of ping and fping", &ratio, 1.0);
-    for way in [Way::Raw, Way::Ring] {
+    for way in [Way::Raw, Way::Ring, Way::RawIpv6, Way::RingIpv6] {
         let lost = &rows[way as usize].lost;
         table::at_most(&format!("{}: lost", way.name()), lost, 0.0);
     }
@@ -133,9 +139,11 @@ impl Row {
         match way {
             Way::BoundPacket => self.bound(bound::packet(rig, PROBES)),
             Way::BoundRaw => self.bound(bound::raw(rig, PROBES)),
-            Way::Raw => self.tapline(rig, find(Kind::Tapline), "raw"),
-            Way::Ring => self.tapline(rig, find(Kind::Tapline), "ring"),
-            Way::PingSocket => self.tapline(rig, find(Kind::Tapline), "ping-socket"),
+            Way::Raw => self.tapline(rig, find(Kind::Tapline), "raw", PEER),
+            Way::Ring => self.tapline(rig, find(Kind::Tapline), "ring", PEER),
+            Way::PingSocket => self.tapline(rig, find(Kind::Tapline), "ping-socket", PEER),
+            Way::RawIpv6 => self.tapline(rig, find(Kind::Tapline), "raw", PEER_IPV6),
+            Way::RingIpv6 => self.tapline(rig, find(Kind::Tapline), "ring", PEER_IPV6),
             Way::Ping | Way::PingPreload => {
                 let preload = if way == Way::Ping { 1 } else { 100 };
                 let arguments = format!("-f -n -q -s 16 -l {preload} -c {PROBES} {PEER}");
@@ -153,11 +161,11 @@ impl Row {
         self.for_cpu.push(for_cpu);
     }
 
-    fn tapline(&mut self, rig: &Rig, tool: Option<&Tool>, backend: &str) {
+    fn tapline(&mut self, rig: &Rig, tool: Option<&Tool>, backend: &str, peer: &str) {
         let Some(tool) = tool else { return };
         let link = rig.interface();
         let arguments = format!(
-            "ping --json -q -c {PROBES} -i 0 --rate max -s 16 --backend {backend} -I {link} {PEER}"
+            "ping --json -q -c {PROBES} -i 0 --rate max -s 16 --backend {backend} -I {link} {peer}"
         );
         let finished = on_subject_cpu(|| tool.start(&rig.left, &arguments)).finish();
         let summary = summary(&finished.text).unwrap_or_else(|| panic!("{finished:?}"));

@@ -13,6 +13,7 @@ const SUBJECT_CPU: usize = 0;
 const BENCH_CPU: usize = 1;
 
 pub const PEER: &str = "10.1.0.2";
+pub const PEER_IPV6: &str = "fd00:1::2";
 
 /// Hosts behind the peer, all of them the peer itself.
 pub const NETWORK: &str = "10.2.0.0/16";
