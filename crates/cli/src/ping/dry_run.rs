@@ -90,7 +90,7 @@ pub fn show(args: &PingArgs, list: &List, forecast: &Forecast) -> io::Result<()>
         let bound = if is_certain(args, forecast) {
             format!("{all} at most")
         } else {
-            format!("about {all} at most")
+            format!("about {all}")
         };
         writeln!(out, "{bound}, waiting for the last answers included")?;
     }

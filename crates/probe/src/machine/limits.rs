@@ -17,13 +17,13 @@ impl Forecast {
         };
         let pace = plan.neighbours;
         let neighbours = Limit {
-            each_ns: pace.time_ns / u64::from(pace.most),
+            each_ns: pace.time_ns / u64::from(pace.most).max(1),
             at_once: pace.most.into(),
         };
         self.limits_ns = neighbours.adds(&self, on_link.into());
         if let Some(rate) = plan.prefix_pps {
             let prefix = Limit {
-                each_ns: 1_000_000_000 / u64::from(rate),
+                each_ns: 1_000_000_000 / u64::from(rate).max(1),
                 at_once: 1,
             };
             let (all, most) = crowds(targets);
