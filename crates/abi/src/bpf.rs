@@ -23,7 +23,7 @@ pub use link::{
     create_tcx_link, create_xdp_link, open_raw_tracepoint, tcx_programs, update_link,
     wait_for_programs,
 };
-pub use map::{Map, MapLayout, MapType, online_cpus};
+pub use map::{Map, MapLayout, MapType, online_cpus, possible_cpus};
 pub use object::{MapInfo, ObjectKind, ProgramInfo, map_info, next_id, open_id, program_info};
 pub use program::{
     BPF_F_TEST_XDP_LIVE_FRAMES, BPF_F_XDP_HAS_FRAGS, PROG_TYPE_RAW_TRACEPOINT, PROG_TYPE_SCHED_CLS,

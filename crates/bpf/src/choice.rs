@@ -7,7 +7,7 @@
 //! ```
 
 use crate::map::MapError;
-use crate::{Insn, Label, Reg, Sampler, SamplerPlaces, Sampling};
+use crate::{Condition, Insn, Label, Reg, Sampler, SamplerPlaces, Sampling};
 
 /// Where `select` goes with packets that are not wanted.
 pub(crate) const OTHERS: Label = Label(0);
@@ -48,6 +48,9 @@ impl<'c> Choice<'c> {
     pub fn code(&self, unwanted: impl Fn(&mut Vec<Insn<'c>>, Unwanted)) -> Vec<Insn<'c>> {
         let mut code = vec![Insn::mov(CONTEXT, Reg::R1)];
         if !self.select.is_empty() {
+            for label in [OTHERS, TAKE] {
+                reached(&mut code, self.select, label);
+            }
             code.extend(self.select);
             code.push(Insn::Place(OTHERS));
             unwanted(&mut code, Unwanted::Other);
@@ -64,6 +67,17 @@ impl<'c> Choice<'c> {
             code.push(Insn::Place(SAMPLED));
         }
         code
+    }
+}
+
+/// Has a way to `label` where `select` knows none, as of a filter that says the same of all packets: the
+/// verifier refuses code that nothing jumps to. Nobody takes it.
+fn reached(code: &mut Vec<Insn<'_>>, select: &[Insn<'_>], label: Label) {
+    if select.iter().all(|insn| insn.target() != Some(label)) {
+        code.extend([
+            Insn::mov32(Reg::R0, 0),
+            Insn::jump_if32(Condition::NotEqual, Reg::R0, 0, label),
+        ]);
     }
 }
 

@@ -24,14 +24,22 @@ pub enum Sampling {
     FirstAfter(Duration),
 }
 
-/// A probability above 0 and up to 1.
+/// A probability that a random number of 32 bits can decide on: 1, or at least 2^-32 and so much below 1
+/// that rounded to a multiple of that it is not 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Probability(f64);
 
+/// How many random numbers of 32 bits there are.
+const NUMBERS: f64 = 4_294_967_296.0;
+
 impl Probability {
-    /// `None` for what is no probability, and for 0.
+    /// Least of them.
+    pub const LEAST: f64 = 1.0 / NUMBERS;
+
+    /// `None` for what is none, or one that cannot be told from 0 or 1.
     pub fn new(value: f64) -> Option<Self> {
-        (value > 0.0 && value <= 1.0).then_some(Self(value))
+        let is_told_from_1 = (value * NUMBERS).round() < NUMBERS || value >= 1.0;
+        ((Self::LEAST..=1.0).contains(&value) && is_told_from_1).then_some(Self(value))
     }
 
     /// Its value.
@@ -42,8 +50,8 @@ impl Probability {
     /// The largest random number of 32 bits that keeps a packet: the probability is exact to 2^-32.
     #[expect(clippy::cast_sign_loss, reason = "a probability is above 0")]
     fn threshold(self) -> u32 {
-        let numbers = (self.0 * 2_f64.powi(32)).round() as u64;
-        u32::try_from(numbers.max(1) - 1).unwrap_or(u32::MAX)
+        let numbers = (self.0 * NUMBERS).round() as u64;
+        u32::try_from(numbers - 1).unwrap_or(u32::MAX)
     }
 }
 
@@ -205,9 +213,15 @@ mod tests {
 
     #[test]
     fn a_probability_is_a_share_of_all_numbers_of_32_bits() {
-        let thresholds = [1.0, 0.5, 0.25, 1e-12].map(|value| p(value).threshold());
-        assert_eq!(thresholds, [u32::MAX, 0x7fff_ffff, 0x3fff_ffff, 0]);
-        for wrong in [0.0, -0.1, 1.1, f64::NAN, f64::INFINITY] {
+        let probabilities = [1.0, 1.0 - 2_f64.powi(-32), 0.5, 0.25, 2_f64.powi(-32)];
+        let thresholds = probabilities.map(|value| p(value).threshold());
+        let expected = [u32::MAX, u32::MAX - 1, 0x7fff_ffff, 0x3fff_ffff, 0];
+        assert_eq!(thresholds, expected);
+        let nearly = [2.3e-10, 1e-300, 1.0 - 1e-10];
+        for wrong in [0.0, -0.1, 1.1, f64::NAN, f64::INFINITY]
+            .into_iter()
+            .chain(nearly)
+        {
             assert_eq!(Probability::new(wrong), None);
         }
     }

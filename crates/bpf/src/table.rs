@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
-use abi::bpf::{Cursor, Map, MapLayout, MapType};
+use abi::bpf::{Cursor, Map, MapLayout, MapType, possible_cpus};
 
 use crate::map::MapError;
 
@@ -78,6 +78,21 @@ impl<const N: usize> CounterTable<N> {
             keys: Vec::new(),
             areas: Vec::new(),
         })
+    }
+
+    /// Memory of the kernel that room for one key takes at most, bytes: the entry with its key, its place
+    /// among the buckets, and the counters of each CPU.
+    ///
+    /// # Errors
+    /// As [`possible_cpus`].
+    /// # Source
+    /// `htab_map_mem_usage`, kernel/bpf/hashtab.c.
+    pub fn entry_bytes(key_bytes: u32) -> io::Result<u64> {
+        // `struct htab_elem` and the address of the counters; two of `struct bucket`, whose number is a
+        // power of 2.
+        const FIXED: u64 = 48 + 8 + 2 * 16;
+        let counters = 8 * N as u64 * possible_cpus()? as u64;
+        Ok(FIXED + u64::from(key_bytes).next_multiple_of(8) + counters)
     }
 
     /// What it is made of.

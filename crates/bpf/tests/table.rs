@@ -2,7 +2,7 @@
 //! known CPUs.
 
 use std::collections::BTreeMap;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::thread;
 
 use abi::bpf::TestRun;
@@ -185,6 +185,21 @@ fn a_table_that_evicts_takes_every_new_key() {
     assert_eq!(other.read().unwrap(), [0]);
     assert!(rows.len() <= 256 && rows.contains_key(&4999), "{rows:?}");
     assert!(rows.values().all(|&counters| counters == [1, 100]));
+}
+
+/// The kernel says of a map how much memory it takes.
+#[test]
+fn room_for_a_key_takes_what_the_kernel_says() {
+    for entries in [1 << 14, (1 << 14) + 1, 30_000] {
+        let table = table(entries, WhenFull::Refuse);
+        let path = format!("/proc/self/fdinfo/{}", table.as_fd().as_raw_fd());
+        let told = std::fs::read_to_string(path).unwrap();
+        let told = told.lines().find_map(|line| line.strip_prefix("memlock:"));
+        let bytes: u64 = told.unwrap().trim().parse().unwrap();
+        let entry = CounterTable::<2>::entry_bytes(4).unwrap();
+        let each = bytes / u64::from(entries);
+        assert!((entry - 32..=entry).contains(&each), "{each}, not {entry}");
+    }
 }
 
 #[test]

@@ -102,6 +102,11 @@ pub fn chain(error: &dyn Error) -> String {
     line
 }
 
+/// The last of the reasons alone.
+pub fn innermost(error: &dyn Error) -> String {
+    error.source().map_or_else(|| chain(error), innermost)
+}
+
 fn words(error: &dyn Error) -> String {
     let text = error.to_string();
     match text.rfind(" (os error ") {
@@ -150,6 +155,11 @@ impl From<CaptureError> for Failure {
             }
             _ => (Exit::Failed, None),
         };
+        if exit == Exit::Privilege
+            && let Some(line) = drop_mode::privileges(&error)
+        {
+            return Self::new(exit, line);
+        }
         let line = chain(&error);
         let line = match advice {
             Some(advice) => format!("{line} ({advice})"),

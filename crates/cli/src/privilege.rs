@@ -18,6 +18,28 @@ pub fn missing(needed: &[(CapabilitySet, &'static str)]) -> Vec<&'static str> {
     missing.map(|&(_, name)| name).collect()
 }
 
+/// Those of `needed` that the calling thread does not have, in words; `None` if it has them all, and where
+/// they are worth something.
+pub fn missing_words(needed: &[(CapabilitySet, &'static str)]) -> Option<String> {
+    match missing(needed).as_slice() {
+        [] if is_in_user_namespace() => {
+            let names: Vec<_> = needed.iter().map(|&(_, name)| name).collect();
+            Some(enumerated(&names) + " outside of this user namespace")
+        }
+        [] => None,
+        missing => Some(enumerated(missing)),
+    }
+}
+
+/// `a, b and c`.
+fn enumerated(names: &[&str]) -> String {
+    match names {
+        [] => String::new(),
+        [only] => (*only).to_owned(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
 /// Whether capabilities are those of a user namespace, which count for nothing outside of it.
 ///
 /// # Source

@@ -175,7 +175,7 @@ fn where_the_kernel_does_not_sample_nothing_is_captured() {
     assert!(complaint.contains("cannot sample packets"), "{complaint}");
     assert!(complaint.contains("CAP_BPF"), "{complaint}");
 
-    for wrong in ["0", "1/0", "p=2", "first/0s"] {
+    for wrong in ["0", "1/0", "p=2", "p=1e-300", "p=0.9999999999", "first/0s"] {
         let ended = spawn(command(&scene.right, &["--sample", wrong])).finish();
         assert!(ended.refusal(2).contains("--sample"), "{ended:?}");
     }

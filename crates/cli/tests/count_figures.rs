@@ -4,7 +4,7 @@ mod support;
 
 use serde_json::{Value, json};
 use support::count::{OFTEN, command, counted, send_back, start, tally, totals};
-use support::frames::{frames, udp};
+use support::frames::{frame, frames, udp};
 use support::run::spawn;
 use support::{Scene, name, tool};
 
@@ -117,6 +117,7 @@ fn the_keys_are_those_of_the_contract() {
             "index",
             "direction",
             "hook",
+            "super_packets_count_once",
             "reason",
             "state",
             "down_ns"
@@ -300,6 +301,47 @@ fn prometheus_is_told_the_same() {
     assert_eq!(of("bytes", "out", "all"), Some(3000));
     assert_eq!(of("packets", "in", "all"), Some(301));
     assert_eq!(counters.len(), 8, "{counters:?}");
+    running.stop().exit(0);
+}
+
+/// The sum of a class less its groups told is what the others had.
+#[test]
+fn prometheus_is_told_of_the_largest_groups() {
+    let scene = Scene::new();
+    let mut command = command(&scene.right, &OFTEN);
+    let split = ["--by", "smac", "--top", "2", "--groups", "3"];
+    command.args(split).args(["--direction", "in", "--json"]);
+    command.args(["--metrics", "0", "test=ether proto 0x88b5"]);
+    let mut running = spawn(command);
+    let to = support::scrape::address(&running.ready());
+    for (from, packets) in [(1, 10), (2, 30), (3, 20), (4, 5)] {
+        let mut frame = frame(0, 100);
+        frame[6..12].copy_from_slice(&[2, 0, 0, 0, 0, from]);
+        scene.send(&vec![frame; packets]);
+    }
+    counted(&mut running, "test", 65);
+    let counters = support::scrape::scrape(&scene.right, to);
+    let groups: Vec<_> = counters
+        .iter()
+        .filter_map(|(name, &value)| {
+            Some((name.strip_prefix("tapline_count_group_packets_")?, value))
+        })
+        .collect();
+    let told = |group: &str| format!("total{{class=\"test\",smac=\"{group}\"}}");
+    let expected = [
+        ("(none)", 0),
+        ("(other)", 5),
+        ("02:00:00:00:00:02", 30),
+        ("02:00:00:00:00:03", 20),
+    ]
+    .map(|(group, packets)| (told(group), packets));
+    let expected: Vec<_> = expected
+        .iter()
+        .map(|(name, value)| (&**name, *value))
+        .collect();
+    assert_eq!(groups, expected);
+    let bytes = format!("tapline_count_group_bytes_{}", told("02:00:00:00:00:02"));
+    assert_eq!(counters.get(&bytes), Some(&3000));
     running.stop().exit(0);
 }
 

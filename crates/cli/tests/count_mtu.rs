@@ -5,7 +5,8 @@ mod support;
 use serde_json::Value;
 use support::count::{counted, run, start, tally, totals};
 use support::frames::frame;
-use support::{Scene, ip, name};
+use support::run::{Ended, spawn};
+use support::{PROGRAM, Scene, ip, name};
 
 /// Both ends of the link, for frames of 9014 bytes.
 fn jumbo() -> Scene {
@@ -27,7 +28,7 @@ fn an_mtu_too_large_for_the_driver_is_named_with_a_command_that_helps() {
         "the MTU of its other end {left}, 9000, is too large for XDP in the driver: '{remedy}' \
          where that is"
     );
-    let native = ["--ingress", "xdp-native", "--duration", "1ms"];
+    let native = ["--ingress", "xdp", "--duration", "1ms"];
     let ended = run(&scene.right, &native);
     assert_eq!(
         ended.refusal(4),
@@ -36,24 +37,54 @@ fn an_mtu_too_large_for_the_driver_is_named_with_a_command_that_helps() {
              Numerical result out of range"
         )
     );
-    for (ingress, hook) in [("auto", "tcx"), ("xdp", "xdp-generic")] {
-        let ended = run(&scene.right, &["--ingress", ingress, "--duration", "1ms"]);
-        ended.exit(0);
-        let told = format!("{right}: in by {hook} (XDP refused: {reason}), out by tcx");
-        assert_eq!(ended.stderr, [format!("counting on {told}")]);
-        let last = ended.stdout.last().map(String::as_str);
-        assert_eq!(last, Some(&*format!("counted on {told}")));
-    }
+    let told = format!("{right}: in by tcx (XDP refused: {reason}), out by tcx");
+    assert_places(&run(&scene.right, &["--duration", "1ms"]), &told);
     ip(&scene.left, &remedy.split(' ').skip(1).collect::<Vec<_>>());
     run(&scene.right, &native).exit(0);
 }
 
+/// Checks that a count begins and ends with where it counted.
+#[track_caller]
+fn assert_places(ended: &Ended, told: &str) {
+    ended.exit(0);
+    assert_eq!(ended.stderr, [format!("counting on {told}")]);
+    let last = ended.stdout.last().map(String::as_str);
+    assert_eq!(last, Some(&*format!("counted on {told}")));
+}
+
 #[test]
-fn jumbo_frames_count_right_wherever_the_program_runs() {
+fn a_place_that_counts_super_packets_once_says_so() {
+    let scene = Scene::new();
+    let right = name(&scene.right);
+    let generic = ["--ingress", "xdp-generic", "--duration", "1ms"];
+    let told = format!(
+        "{right}: in by xdp-generic, where a super-packet counts as one packet, out by tcx"
+    );
+    assert_places(&run(&scene.right, &generic), &told);
+    let ended = run(&scene.right, &[&generic[..], &["--json"]].concat());
+    let places = &ended.summary().0["interfaces"];
+    let once = [0, 1].map(|place: usize| places[place]["super_packets_count_once"].as_bool());
+    assert_eq!(once, [Some(true), Some(false)]);
+}
+
+/// XDP in the stack is not what anybody gets who asked for XDP: it counts otherwise.
+#[test]
+fn xdp_is_in_the_driver_or_refused_with_a_way_out() {
+    let scene = Scene::new();
+    let mut command = scene.right.command(PROGRAM);
+    command.args(["count", "-i", "lo", "--ingress", "xdp"]);
+    assert_eq!(
+        spawn(command).finish().refusal(4),
+        "cannot count on lo: cannot attach native XDP program to lo: Operation not supported (use \
+         --ingress auto)"
+    );
+}
+
+#[test]
+fn long_frames_of_the_wire_count_right_wherever_the_program_runs() {
     let scene = jumbo();
     for (ingress, hook) in [
         ("auto", "tcx"),
-        ("xdp", "xdp-generic"),
         ("xdp-generic", "xdp-generic"),
         ("tc", "tcx"),
     ] {

@@ -54,6 +54,57 @@ fn too_many_classes_are_refused() {
     assert_eq!(ended.refusal(2), "more than 256 classes");
 }
 
+/// More ways through a program than the kernel's verifier remembers at a time.
+#[test]
+fn too_much_for_the_verifier_is_refused_with_a_way_out() {
+    let scene = Scene::new();
+    let class = |number: usize| {
+        let term = |at: usize| {
+            let mask = 1 + at / 40 + number % 3;
+            format!("ether[{}] & {mask} = 1", 20 + at % 40)
+        };
+        let terms: Vec<_> = (0..400).map(term).collect();
+        format!("c{number}={}", terms.join(" or "))
+    };
+    let classes: Vec<_> = (0..64).map(class).collect();
+    let classes: Vec<_> = classes.iter().map(String::as_str).collect();
+    let ended = run(&scene.right, &classes);
+    let complaint = ended.exit(4);
+    let said = "too complex.: Bad address (the program of all classes is too long; use fewer, or two \
+                counts)";
+    assert!(complaint.ends_with(said), "{complaint}");
+}
+
+#[test]
+fn more_groups_than_memory_is_sane_for_are_refused() {
+    let scene = Scene::new();
+    let ended = run(&scene.right, &["--by", "src", "--groups", "4294967295"]);
+    let complaint = ended.refusal(2);
+    let start = "4294967295 groups are more than ";
+    assert!(complaint.starts_with(start), "{complaint}");
+    assert!(
+        complaint.ends_with(" bytes of memory (use a smaller --groups)"),
+        "{complaint}"
+    );
+}
+
+#[test]
+fn a_class_without_packets_anywhere_is_refused() {
+    let scene = Scene::new();
+    let link = name(&scene.right);
+    for (direction, class) in [
+        ("out", "a=inbound"),
+        ("in", "a=outbound"),
+        ("both", "a=tcp and udp"),
+    ] {
+        let ended = run(&scene.right, &["--direction", direction, class]);
+        let expected = format!(
+            "filter of class a is wrong for {link}: column 1: expression rejects all packets"
+        );
+        assert_eq!(ended.exit(2), expected);
+    }
+}
+
 #[test]
 fn a_wrong_filter_is_shown_with_its_place() {
     let scene = Scene::new();
@@ -193,6 +244,15 @@ fn an_interface_that_is_removed_ends_the_count_in_order() {
         support::count::tally(&ended.summary().0["classes"][0]).0,
         40
     );
+    // That it goes down first is nothing to do anything about.
+    assert!(ended.events().iter().all(|event| event["event"] != "link"));
+    let scene = Scene::new();
+    let running = start_text(&scene.right, &["all="]);
+    ip(&scene.right, &["link", "delete", &link]);
+    let ended = running.finish();
+    ended.exit(1);
+    assert!(ended.stderr.iter().all(|line| !line.contains("warning")));
+    assert!(ended.stdout.iter().all(|line| !line.contains("down")));
 }
 
 #[test]

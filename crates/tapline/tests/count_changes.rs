@@ -143,3 +143,33 @@ fn whoever_takes_the_intervals_may_change_the_classes() {
     assert_eq!(outcome.totals.classes[1].tally, tally(1, 60));
     assert_eq!((seen[0], seen[1]), (1, 2));
 }
+
+#[test]
+fn a_class_that_has_no_packets_of_one_direction_counts_those_of_the_other() {
+    let [left, right] = Net::new().pair();
+    let both = options(&right, Direction::Both, &["inbound", "udp port 9"]);
+    let mut count = open(&right, both);
+    count.add_class(class("outbound")).unwrap();
+    let frame = udp_frame(100);
+    left.run(|| send_frames(left.interface().index, vec![&frame; 7]).unwrap());
+    right.run(|| send_frames(right.interface().index, vec![&frame; 5]).unwrap());
+    let snapshot = until(&mut count, |s| totals(s, "udp port 9").tally.packets == 12);
+    let places = |name| totals(&snapshot, name).places.clone();
+    assert_eq!(places("udp port 9"), [tally(7, 700), tally(5, 500)]);
+    assert_eq!(places("inbound")[1], tally(0, 0));
+    assert!(places("inbound")[0] >= tally(7, 700));
+    assert_eq!(places("outbound")[0], tally(0, 0));
+    assert!(places("outbound")[1] >= tally(5, 500));
+    let last = count.remove_class("outbound").unwrap();
+    assert!(last.tally >= tally(5, 500));
+
+    let mut count = open(&right, options(&right, Direction::In, &["udp port 9"]));
+    let refusal = count.add_class(class("outbound")).unwrap_err();
+    assert!(
+        matches!(&refusal, CountError::Filter { class, .. } if class == "outbound"),
+        "{refusal:?}"
+    );
+    assert_eq!(count.classes().count(), 1);
+    left.run(|| send_frames(left.interface().index, vec![&frame; 3]).unwrap());
+    until(&mut count, |s| s.classes[0].tally == tally(3, 300));
+}

@@ -13,7 +13,7 @@ use bpf::{Helper, Insn, Program, ProgramKind, Reg, TcLink, TcPlace};
 use count_support::{DEADLINE, open, options, tagged, tally, until};
 use lab::generator::{send_frames, udp_frame};
 use lab::{Host, Net};
-use tapline::count::{Count, Direction, Hook, Ingress, Layer, Options, Snapshot, Tally};
+use tapline::count::{Count, Direction, Hook, Ingress, Layer, Options, Snapshot, Tally, XdpPlace};
 use tapline::netlink::Gro;
 
 const STREAM_BYTES: usize = 3_000_001;
@@ -126,6 +126,34 @@ fn datagrams_sent_as_one_count_each_with_its_headers() {
         bytes: 10 * (1400 + 42 + 24) + 60 + 24,
     };
     assert_eq!(snapshot.classes[0].tally, all);
+}
+
+/// A veth splits what its other end sends only for XDP in the driver, whose figure is the wire's; what
+/// XDP in the stack counts is what the interface says it handled.
+#[test]
+fn datagrams_sent_as_one_count_each_where_the_place_can_tell() {
+    for (ingress, hook, packets) in [
+        (Ingress::Auto, Hook::XdpNative, 11),
+        (Ingress::Tc, Hook::Tcx, 11),
+        (Ingress::Xdp(XdpPlace::Generic), Hook::XdpGeneric, 1),
+    ] {
+        let [left, right] = Net::new().pair();
+        let mut sent = count(&left, Direction::Out, Ingress::Auto, Layer::Ethernet);
+        let mut arrived = count(&right, Direction::In, ingress, Layer::Ethernet);
+        let found: Vec<_> = arrived.places().map(|place| place.hook).collect();
+        assert_eq!(found, [hook]);
+        assert_eq!(hook.counts_super_packets_once(), packets == 1);
+        let to = SocketAddr::new(right.interface().v4.into(), 7300);
+        let _listener = right.run(|| UdpSocket::bind(to).unwrap());
+        send_segmented(&left, to, 10 * 1400 + 5);
+        let on_the_wire = tally(11, 10 * (1400 + 42) + 5 + 42);
+        let snapshot = until(&mut sent, |s| s.classes[0].tally.packets >= 11);
+        assert_eq!(snapshot.classes[0].tally, on_the_wire);
+        let snapshot = until(&mut arrived, |s| s.classes[0].tally.packets >= packets);
+        let once = tally(1, 10 * 1400 + 5 + 42);
+        let expected = if packets == 1 { once } else { on_the_wire };
+        assert_eq!(snapshot.classes[0].tally, expected, "{hook:?}");
+    }
 }
 
 /// Passes on what comes in at the first interface of `host` out of its second, as a bridge would.

@@ -291,8 +291,13 @@ fn cpus(list: &str) -> io::Result<Vec<u32>> {
     Ok(ranges.into_iter().flatten().collect())
 }
 
-/// Number of CPUs this kernel can ever have, which is how many values it copies of a per-CPU one.
-fn possible_cpus() -> io::Result<usize> {
+/// Number of CPUs this kernel can ever have, which is how many values it keeps and copies of a per-CPU one.
+///
+/// # Errors
+/// Those of reading sysfs.
+/// # Source
+/// Documentation/admin-guide/cputopology.rst.
+pub fn possible_cpus() -> io::Result<usize> {
     let list = std::fs::read_to_string("/sys/devices/system/cpu/possible")?;
     count_cpus(&list).ok_or_else(|| io::Error::from(io::ErrorKind::InvalidData))
 }

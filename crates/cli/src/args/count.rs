@@ -44,7 +44,8 @@ pub struct CountArgs {
     #[arg(long, value_name = "N", requires = "by", default_value = "10")]
     pub top: usize,
 
-    /// Groups that the kernel has room for, of all classes together
+    /// Groups that the kernel has room for, of all classes together; each takes about 100 bytes of memory,
+    /// and 16 for each processor
     #[arg(long, value_name = "N", requires = "by", default_value = "4096")]
     pub groups: NonZeroU32,
 
@@ -53,13 +54,20 @@ pub struct CountArgs {
     #[arg(long, value_name = "l2|l2+fcs|l1", default_value = "l2", value_parser = layer)]
     pub layer: LayerChoice,
 
-    /// Where packets that come in are counted: xdp, xdp-native, xdp-generic, tc, or auto for the
-    /// first of them that can be had
+    /// Where packets that come in are counted: xdp (in the driver), tc, xdp-generic, or auto for the
+    /// first of xdp and tc that can be had
+    ///
+    /// xdp-generic is XDP in the stack, with any driver: a super-packet, which the kernel joined from
+    /// several of the wire (GRO) or has yet to split (GSO), counts as one packet there. Everywhere else it
+    /// counts as the packets it is on the wire.
     #[arg(long, value_name = "PLACE", default_value = "auto", value_parser = ingress)]
     pub ingress: Ingress,
 
     /// Serve the counters to Prometheus at http://ADDR:PORT/metrics, on the loopback if no ADDR is
     /// given
+    ///
+    /// With --by, of each class also the --top groups with most packets, each with its key as a label,
+    /// and those called (other) and (none) as with --csv.
     #[arg(long, value_name = "[ADDR:]PORT", value_parser = metrics::address)]
     pub metrics: Option<SocketAddr>,
 
@@ -168,11 +176,11 @@ fn key(text: &str) -> Result<Key, String> {
 fn ingress(text: &str) -> Result<Ingress, String> {
     match text {
         "auto" => Ok(Ingress::Auto),
-        "xdp" => Ok(Ingress::Xdp(XdpPlace::NativeOrGeneric)),
-        "xdp-native" => Ok(Ingress::Xdp(XdpPlace::Native)),
+        // The longer word is that of the summaries.
+        "xdp" | "xdp-native" => Ok(Ingress::Xdp(XdpPlace::Native)),
         "xdp-generic" => Ok(Ingress::Xdp(XdpPlace::Generic)),
         "tc" => Ok(Ingress::Tc),
-        _ => Err("use auto, xdp, xdp-native, xdp-generic or tc".into()),
+        _ => Err("use auto, xdp, tc or xdp-generic".into()),
     }
 }
 

@@ -19,6 +19,9 @@ pub struct ModeArgs {
 
     /// With --mode drop and --backend xdp-ringbuf: where packets are taken or copied, in the driver, in
     /// the stack's first step (with any driver), or in the first of them that works [default: auto]
+    ///
+    /// In the stack a super-packet, which the kernel joined from several of the wire (GRO) or has yet to
+    /// split (GSO), comes and counts as one packet.
     #[arg(long, value_name = "native|generic|auto", value_parser = place)]
     pub xdp: Option<XdpPlace>,
 

@@ -14,9 +14,15 @@ pub fn sample(text: &str) -> Result<Sampling, String> {
         return Ok(Sampling::OneIn(number));
     }
     if let Some(value) = text.strip_prefix("p=") {
-        let value = value.parse().map_err(|_| wrong())?;
+        let value: f64 = value.parse().map_err(|_| wrong())?;
         let probability = Probability::new(value).map(Sampling::Probability);
-        return probability.ok_or_else(|| "a probability is above 0 and at most 1".into());
+        return probability.ok_or_else(|| {
+            if value > 0.0 && value < 1.0 {
+                "chance has 32 bits: a probability is from 2.33e-10 to 0.9999999998, or 1".into()
+            } else {
+                "a probability is above 0 and at most 1".into()
+            }
+        });
     }
     let time = text.strip_prefix("first/").ok_or_else(wrong)?;
     units::nonzero_time(time).map(Sampling::FirstAfter)
@@ -34,6 +40,7 @@ mod tests {
             "1/4294967295",
             "p=0.01",
             "p=1",
+            "p=0.00000000025",
             "first/10ms",
             "first/2s",
         ] {
@@ -64,6 +71,9 @@ mod tests {
             "first/0ms",
             "first/10",
             "p=-0.1",
+            "p=1e-10",
+            "p=1e-300",
+            "p=0.9999999999",
         ];
         for text in wrong {
             assert!(sample(text).is_err(), "{text}");

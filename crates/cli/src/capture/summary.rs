@@ -168,6 +168,13 @@ impl Summary<'_> {
                 writeln!(out, "what the filter of {name} refused is not known: {why}")?;
             }
         }
+        if self.outcome.xdp_mode() == Some(XdpMode::Generic) {
+            writeln!(
+                out,
+                "in the stack a super-packet, joined from several of the wire or yet to be split, \
+                 comes and counts as one packet"
+            )?;
+        }
         if let Some(reason) = self.outcome.fall_back() {
             writeln!(
                 out,

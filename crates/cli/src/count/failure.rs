@@ -3,12 +3,12 @@
 use std::error::Error;
 use std::io;
 
-use bpf::LoadError;
+use bpf::{LoadError, XdpMode};
 use rustix::thread::CapabilitySet;
 use tapline::count::CountError;
 
 use crate::args::CountArgs;
-use crate::failure::{Exit, Failure, NO_LINK, chain};
+use crate::failure::{Exit, Failure, NO_LINK, chain, innermost};
 use crate::privilege;
 
 /// A class whose filter is wrong, with the place shown `below`.
@@ -38,12 +38,8 @@ pub fn of_opening(args: &CountArgs, error: CountError) -> Failure {
     if advice(&error).0 != Exit::Privilege {
         return error.into();
     }
-    let needed = match privilege::missing(&NEEDED).as_slice() {
-        [] if privilege::is_in_user_namespace() => {
-            enumerated(&NEEDED.map(|(_, name)| name)) + " outside of this user namespace"
-        }
-        [] => return error.into(),
-        missing => enumerated(missing),
+    let Some(needed) = privilege::missing_words(&NEEDED) else {
+        return error.into();
     };
     let (links, source) = (args.interface.join(", "), innermost(&error));
     Failure::new(
@@ -58,20 +54,6 @@ const NEEDED: [(CapabilitySet, &str); 3] = [
     (CapabilitySet::NET_ADMIN, "CAP_NET_ADMIN"),
     (CapabilitySet::PERFMON, "CAP_PERFMON"),
 ];
-
-/// `a, b and c`.
-fn enumerated(names: &[&str]) -> String {
-    match names {
-        [] => String::new(),
-        [only] => (*only).to_owned(),
-        [first @ .., last] => format!("{} and {last}", first.join(", ")),
-    }
-}
-
-/// The last of the reasons alone.
-fn innermost(error: &dyn Error) -> String {
-    error.source().map_or_else(|| chain(error), innermost)
-}
 
 impl From<CountError> for Failure {
     fn from(error: CountError) -> Self {
@@ -95,11 +77,19 @@ fn advice(error: &CountError) -> (Exit, &'static str) {
         | CountError::TooManyClasses { .. }
         | CountError::Options { .. }
         | CountError::Filter { .. } => return (Exit::Usage, ""),
+        CountError::TooManyGroups { .. } => return (Exit::Usage, "use a smaller --groups"),
         CountError::LinkLayer { .. } => return (Exit::Unsupported, ""),
         CountError::Load {
             error: LoadError::Refused { log, source, .. },
             ..
-        } if !log.whole().is_empty() => return by_verifier(source),
+        } if !log.whole().is_empty() || is_too_much(source) => return by_verifier(source),
+        // The driver's; what else is in the way is said with a way out.
+        CountError::Xdp { error, .. }
+            if error.mode == XdpMode::Native
+                && error.source.raw_os_error() == Some(libc::EOPNOTSUPP) =>
+        {
+            return (Exit::Unsupported, "use --ingress auto");
+        }
         _ => {}
     }
     match answer(error) {
@@ -108,6 +98,10 @@ fn advice(error: &CountError) -> (Exit, &'static str) {
             "needs CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON; run with sudo or setcap",
         ),
         Some(libc::ENODEV) => (Exit::Failed, NO_LINK),
+        Some(libc::E2BIG | libc::ENOMEM) if matches!(error, CountError::Map(_)) => (
+            Exit::Failed,
+            "use a smaller --groups, or shorter lists in filters",
+        ),
         Some(libc::EOPNOTSUPP | libc::ENOSYS | libc::ERANGE) => (Exit::Unsupported, ""),
         Some(libc::EINVAL) => match error {
             CountError::Tc { .. } => (Exit::Unsupported, "needs Linux 6.6"),
@@ -123,7 +117,7 @@ fn advice(error: &CountError) -> (Exit, &'static str) {
 /// The verifier refuses what is wrong or too much, and with the first one's number what it allows to
 /// the privileged.
 fn by_verifier(answer: &io::Error) -> (Exit, &'static str) {
-    if matches!(answer.raw_os_error(), Some(libc::ENOMEM | libc::E2BIG)) {
+    if is_too_much(answer) {
         let advice = "the program of all classes is too long; use fewer, or two counts";
         return (Exit::Unsupported, advice);
     }
@@ -135,6 +129,18 @@ fn by_verifier(answer: &io::Error) -> (Exit, &'static str) {
             "needs CAP_PERFMON too; run with sudo or setcap",
         )
     }
+}
+
+/// Whether a program is longer than the kernel takes, or has more ways through it than the verifier
+/// follows.
+///
+/// # Source
+/// `push_stack` and `do_check`, kernel/bpf/verifier.c; `bpf_prog_load`, kernel/bpf/syscall.c.
+fn is_too_much(answer: &io::Error) -> bool {
+    const ANSWERS: [i32; 3] = [libc::ENOMEM, libc::E2BIG, libc::EFAULT];
+    answer
+        .raw_os_error()
+        .is_some_and(|answer| ANSWERS.contains(&answer))
 }
 
 /// What the kernel answered, if it is the reason.

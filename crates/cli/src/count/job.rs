@@ -55,7 +55,7 @@ pub fn run(args: &CountArgs) -> Result<Exit, Failure> {
         if let Some(board) = &board {
             // What cannot be read now is read next time, or ends the count.
             if let Ok(totals) = count.read() {
-                board.post(count_families(&places, &totals));
+                board.post(count_families(&places, &totals, setup::split(args)));
             }
         }
         gather.add(&interval);
@@ -115,7 +115,7 @@ fn begin(
     let mut board = None;
     if let Some(server) = server {
         let totals = count.read()?;
-        let posted = Board::new(count_families(&places(count), &totals));
+        let posted = Board::new(count_families(&places(count), &totals, setup::split(args)));
         let read = posted.clone();
         server.serve(move || read.read().to_vec())?;
         board = Some(posted);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tapline::capture::Expression;
-use tapline::count::{Class, Options};
+use tapline::count::{Class, Key, Options};
 
 use crate::args::{ClassArg, CountArgs};
 use crate::names::System;
@@ -50,13 +50,17 @@ pub fn intervals(args: &CountArgs) -> (Duration, u32) {
 
 /// Columns of the usual keys; 0 where nothing is split.
 pub fn group_columns(args: &CountArgs) -> usize {
-    use tapline::count::Key;
     match args.by {
         None => 0,
         Some(Key::Src | Key::Dst) => 15,
         Some(Key::SrcMac | Key::DstMac) => 17,
         Some(_) => 9,
     }
+}
+
+/// What classes are split by, and how many groups are told of each.
+pub fn split(args: &CountArgs) -> Option<(Key, usize)> {
+    args.by.map(|key| (key, args.top))
 }
 
 /// Groups told of each class; `None` where nothing is split.

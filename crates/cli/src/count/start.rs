@@ -62,12 +62,16 @@ pub fn place_json(place: &Place) -> serde_json::Value {
         "index": place.index,
         "direction": way(place.way),
         "hook": place.hook.name(),
+        "super_packets_count_once": place.hook.counts_super_packets_once(),
         "reason": place.reason.as_ref().map(|why| reason(why, |refusal| chain(refusal))),
     })
 }
 
 fn place_text(place: &Place) -> String {
-    let text = format!("{} by {}", way(place.way), place.hook.name());
+    let mut text = format!("{} by {}", way(place.way), place.hook.name());
+    if place.hook.counts_super_packets_once() {
+        text += ", where a super-packet counts as one packet";
+    }
     match &place.reason {
         Some(why) => format!("{text} ({})", reason(why, xdp_refusal)),
         None => text,

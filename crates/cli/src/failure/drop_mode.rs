@@ -1,12 +1,14 @@
-//! How drop mode fails.
+//! How drop mode fails, and what copying packets by a program has in common with it.
 
 use std::io;
 
-use ring::{XdpOpenError, XdpSetupError, XdpStep};
+use ring::{BufferError, XdpOpenError, XdpSetupError, XdpStep};
+use rustix::thread::CapabilitySet;
 use tapline::bpf::{LoadError, RedirectError, XdpAttachError, XdpMode};
-use tapline::capture::{Backend, MirrorLimit, ModeError};
+use tapline::capture::{Backend, CaptureError, MirrorLimit, ModeError};
 
-use super::{Exit, NO_LINK};
+use super::{Exit, NO_LINK, innermost};
+use crate::privilege;
 
 /// Exit status, and advice where the error's own words have none.
 pub(super) type Answer = (Exit, Option<&'static str>);
@@ -33,6 +35,30 @@ pub(super) fn mode(error: ModeError) -> Answer {
         _ => None,
     };
     (exit, advice)
+}
+
+/// What XDP with sockets asks for, whatever the filter is.
+const NEEDED: [(CapabilitySet, &str); 3] = [
+    (CapabilitySet::NET_RAW, "CAP_NET_RAW"),
+    (CapabilitySet::BPF, "CAP_BPF"),
+    (CapabilitySet::NET_ADMIN, "CAP_NET_ADMIN"),
+];
+
+/// Of what is asked for all that is missing, not what the kernel asked for first; `None` if it is
+/// something else.
+pub(super) fn privileges(error: &CaptureError) -> Option<String> {
+    let (CaptureError::Steer { link, .. }
+    | CaptureError::Copy { link, .. }
+    | CaptureError::Buffer(BufferError::Setup { link, .. })
+    | CaptureError::Xdp(XdpOpenError::Setup(XdpSetupError { link, .. }))) = error
+    else {
+        return None;
+    };
+    let needed = privilege::missing_words(&NEEDED)?;
+    let answer = innermost(error);
+    Some(format!(
+        "cannot capture from {link} by XDP: {answer} (needs {needed}; run with sudo or setcap)"
+    ))
 }
 
 /// A ring over AF_XDP that was not opened.

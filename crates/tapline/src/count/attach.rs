@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
-use bpf::count::{CountedFilter, CountingPlace};
+use bpf::count::CountingPlace;
 use bpf::{TcLink, TcPlace, XdpAttachError, XdpLink, XdpMode, XdpPlace};
 use filter::At;
 
@@ -11,7 +11,7 @@ use super::classes::Counted;
 use super::error::CountError;
 use super::groups::GroupTable;
 use super::key::Key;
-use super::lane::{Attachment, Lane, Prepared, idle};
+use super::lane::{Attachment, Chosen, Lane, Prepared, idle};
 use super::options::{Ingress, Options};
 use super::place::{Hook, Place, Reason, Way};
 use super::target::Target;
@@ -65,8 +65,8 @@ impl Plan<'_> {
     }
 
     fn needs_tags(&self, prepared: &Prepared) -> bool {
-        let mut filters = prepared.filters.iter().flatten();
-        self.options.by == Some(Key::Vlan) || filters.any(CountedFilter::looks_at_tags)
+        let mut chosen = prepared.chosen.iter();
+        self.options.by == Some(Key::Vlan) || chosen.any(Chosen::looks_at_tags)
     }
 
     fn prepare(&self, target: &Target, at: At) -> Result<Prepared, CountError> {

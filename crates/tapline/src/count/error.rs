@@ -34,6 +34,15 @@ pub enum CountError {
         /// Most that there can be.
         most: usize,
     },
+    /// More groups than there may be on this machine.
+    TooManyGroups {
+        /// How many were asked for.
+        groups: u32,
+        /// How many there may be.
+        most: u32,
+        /// Memory of the kernel that each takes, bytes.
+        group_bytes: u64,
+    },
     /// The interval is too short, or there is no room for any group.
     Options {
         /// What is wrong.
@@ -117,6 +126,14 @@ impl fmt::Display for CountError {
             Self::ClassTwice { class } => write!(f, "class {class} is named twice"),
             Self::NoClass { class } => write!(f, "there is no class {class}"),
             Self::TooManyClasses { most } => write!(f, "more than {most} classes"),
+            Self::TooManyGroups {
+                groups,
+                most,
+                group_bytes,
+            } => write!(
+                f,
+                "{groups} groups are more than {most}, each of which takes {group_bytes} bytes of memory"
+            ),
             Self::Options { what } => f.write_str(what),
             Self::Filter { class, link, .. } => {
                 write!(f, "filter of class {class} is wrong for {link}")
@@ -160,6 +177,7 @@ impl Error for CountError {
             | Self::ClassTwice { .. }
             | Self::NoClass { .. }
             | Self::TooManyClasses { .. }
+            | Self::TooManyGroups { .. }
             | Self::Options { .. }
             | Self::VlanStripped { .. }
             | Self::LinkLayer { .. } => None,

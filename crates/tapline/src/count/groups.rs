@@ -6,11 +6,14 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::fd::{AsFd, BorrowedFd};
 
 use bpf::count::{GROUP_KEY_BYTES, KeyField};
-use bpf::{CounterTable, MapError, TableOptions, WhenFull};
+use bpf::{CounterTable, TableOptions, WhenFull};
+use rustix::system::sysinfo;
 
+use super::error::CountError;
 use super::interval::{Group, Tally};
 use super::key::{GroupKey, Key};
 use super::lane::NAME;
+use super::options::Options;
 
 /// Groups by the serial number of their class and what they have in common.
 pub(super) type Groups = HashMap<(u32, GroupKey), Tally>;
@@ -21,7 +24,8 @@ pub(super) struct GroupTable {
 }
 
 impl GroupTable {
-    pub fn create(key: Key, most: u32) -> Result<Self, MapError> {
+    pub fn create(key: Key, most: u32) -> Result<Self, CountError> {
+        check_room(most)?;
         let options = TableOptions {
             key_bytes: GROUP_KEY_BYTES,
             max_entries: most,
@@ -76,6 +80,24 @@ impl GroupTable {
         }
         Ok(())
     }
+}
+
+/// Refuses more groups than [`Options::MOST_GROUPS`], or than a quarter of the machine's memory holds:
+/// the kernel takes it for all of them at once.
+fn check_room(groups: u32) -> Result<(), CountError> {
+    let group_bytes = CounterTable::<2>::entry_bytes(GROUP_KEY_BYTES);
+    let group_bytes = group_bytes.map_err(|source| CountError::Read { source })?;
+    let memory = sysinfo();
+    let quarter = memory.totalram as u64 * u64::from(memory.mem_unit) / 4;
+    let most = (quarter / group_bytes).min(Options::MOST_GROUPS.into()) as u32;
+    if groups > most {
+        return Err(CountError::TooManyGroups {
+            groups,
+            most,
+            group_bytes,
+        });
+    }
+    Ok(())
 }
 
 impl AsFd for GroupTable {

@@ -13,7 +13,7 @@ use super::classes::{Counted, Slots, check};
 use super::error::CountError;
 use super::groups::GroupTable;
 use super::interval::{ClassTotals, Interval, Snapshot};
-use super::lane::Lane;
+use super::lane::{Lane, refuse_empty};
 use super::links::{CountedLink, Watched};
 use super::options::{Direction, Options};
 use super::outcome::{Ended, Outcome};
@@ -31,6 +31,7 @@ pub struct Count {
     bases: Bases,
     groups: Option<GroupTable>,
     pub(super) watch: Watch<Link>,
+    pub(super) netlink: Netlink,
     pub(super) links: Vec<Watched>,
     pub(super) schedule: Schedule,
     warnings: Vec<(String, Warning)>,
@@ -77,6 +78,13 @@ impl Count {
         let watch = Watch::open(Link::new())?;
         let mut netlink = Netlink::open()?;
         let mut lanes = attach_all(&plan, &mut netlink)?;
+        for (number, counted) in classes.iter().enumerate() {
+            let places = lanes.iter();
+            refuse_empty(
+                counted,
+                places.map(|lane| (lane, &lane.prepared.chosen[number])),
+            )?;
+        }
         for lane in &mut lanes {
             lane.start()?;
         }
@@ -90,6 +98,7 @@ impl Count {
             bases: Bases::new(),
             groups,
             watch,
+            netlink,
             last: Reading::default(),
             schedule,
         };
@@ -164,25 +173,32 @@ impl Count {
         };
         let mut classes = self.classes.clone();
         let removed = classes.remove(position);
-        let mut filters = Vec::with_capacity(self.lanes.len());
+        let mut chosen = Vec::with_capacity(self.lanes.len());
         for lane in &mut self.lanes {
-            filters.push(lane.prepared.filters.remove(position));
+            chosen.push(lane.prepared.chosen.remove(position));
         }
-        if let Err(error) = self.change(&classes) {
-            for (lane, filter) in self.lanes.iter_mut().zip(filters) {
-                lane.prepared.filters.insert(position, filter);
+        let changed = self.change(&classes);
+        let has_changed = changed.is_ok();
+        let is_quiet = has_changed && wait_for_programs().is_ok();
+        let reading = match changed.and_then(|()| self.reading()) {
+            Ok(reading) => reading,
+            Err(error) => {
+                for (lane, chosen) in self.lanes.iter_mut().zip(chosen) {
+                    lane.prepared.chosen.insert(position, chosen);
+                }
+                if has_changed {
+                    self.change(&self.classes.clone())?;
+                }
+                return Err(error);
             }
-            return Err(error);
-        }
-        let is_quiet = wait_for_programs().is_ok();
-        let totals = self.reading()?;
-        let totals = totals.snapshot(std::slice::from_ref(&removed), self.schedule.start_ns);
+        };
+        let totals = reading.snapshot(std::slice::from_ref(&removed), self.schedule.start_ns);
         self.classes = classes;
         self.bases.remove(&removed.slot.serial);
         self.warnings.retain(|(class, _)| class != name);
         if let Some(groups) = &mut self.groups {
-            let removed = groups.remove(removed.slot.serial);
-            removed.map_err(|source| CountError::Read { source })?;
+            // What is not taken out belongs to no class and only takes room.
+            let _ = groups.remove(removed.slot.serial);
         }
         if is_quiet {
             self.slots.give_back(removed.slot);
@@ -239,21 +255,22 @@ impl Count {
 
     fn add_counted(&mut self, counted: Counted) -> Result<(), CountError> {
         let mut bases = Vec::with_capacity(self.lanes.len());
-        let mut filters = Vec::with_capacity(self.lanes.len());
+        let mut all_chosen = Vec::with_capacity(self.lanes.len());
         let mut warnings = Vec::new();
         for lane in &self.lanes {
             bases.push(lane.read()?.of(counted.slot));
-            filters.push(lane.compile(&counted, &mut warnings)?);
+            all_chosen.push(lane.compile(&counted, &mut warnings)?);
         }
-        for (lane, filter) in self.lanes.iter_mut().zip(filters) {
-            lane.prepared.filters.push(filter);
+        refuse_empty(&counted, self.lanes.iter().zip(&all_chosen))?;
+        for (lane, chosen) in self.lanes.iter_mut().zip(all_chosen) {
+            lane.prepared.chosen.push(chosen);
         }
         let serial = counted.slot.serial;
         let mut classes = self.classes.clone();
         classes.push(counted);
         if let Err(error) = self.change(&classes) {
             for lane in &mut self.lanes {
-                lane.prepared.filters.pop();
+                lane.prepared.chosen.pop();
             }
             return Err(error);
         }
@@ -267,7 +284,7 @@ impl Count {
     fn change(&mut self, classes: &[Counted]) -> Result<(), CountError> {
         let groups = self.groups.as_ref();
         let programs: Result<Vec<_>, CountError> = (self.lanes.iter())
-            .map(|lane| lane.load(classes, &lane.prepared.filters, groups))
+            .map(|lane| lane.load(classes, &lane.prepared.chosen, groups))
             .collect();
         let programs = programs?;
         let mut replaced = Vec::with_capacity(programs.len());

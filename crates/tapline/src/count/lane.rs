@@ -8,7 +8,7 @@ use bpf::count::{
     CountingProgram, Overhead, Slot,
 };
 use bpf::{LoadError, Program, TcLink, XdpLink};
-use filter::{Filter, Warning};
+use filter::{Filter, FilterError, Reason as FilterReason, Warning};
 
 use super::classes::Counted;
 use super::error::CountError;
@@ -40,11 +40,25 @@ impl Attachment {
 pub(super) struct Prepared {
     pub counting: CountingPlace,
     pub counters: CounterArray,
-    /// The filter of each class, in their order.
-    pub filters: Vec<Option<CountedFilter>>,
+    /// Which packets each class has, in their order.
+    pub chosen: Vec<Chosen>,
     /// Of each class by name.
     pub warnings: Vec<(String, Warning)>,
     pub program: Program,
+}
+
+/// Which packets of a place a class has.
+pub(super) enum Chosen {
+    All,
+    These(CountedFilter),
+    /// None: its filter refuses all here, as one for packets that go out does where they come in.
+    Nothing(FilterError),
+}
+
+impl Chosen {
+    pub fn looks_at_tags(&self) -> bool {
+        matches!(self, Self::These(filter) if filter.looks_at_tags())
+    }
 }
 
 /// A place where packets are counted.
@@ -115,18 +129,16 @@ impl Prepared {
         groups: Option<&GroupTable>,
     ) -> Result<Self, CountError> {
         let counters = CounterArray::create(NAME, slots * COUNTERS_PER_SLOT)?;
-        let mut filters = Vec::with_capacity(classes.len());
+        let mut chosen = Vec::with_capacity(classes.len());
         let mut warnings = Vec::new();
         for counted in classes {
-            filters.push(compile(target, counting, counted, &mut warnings)?);
+            chosen.push(compile(target, counting, counted, &mut warnings)?);
         }
-        let program = load(
-            target, counting, layer, &counters, classes, &filters, groups,
-        )?;
+        let program = load(target, counting, layer, &counters, classes, &chosen, groups)?;
         Ok(Self {
             counting,
             counters,
-            filters,
+            chosen,
             warnings,
             program,
         })
@@ -134,11 +146,11 @@ impl Prepared {
 }
 
 impl Lane {
-    /// The program that would count `classes`, with their filters.
+    /// The program that would count `classes`, of which each has what is `chosen`.
     pub fn load(
         &self,
         classes: &[Counted],
-        filters: &[Option<CountedFilter>],
+        chosen: &[Chosen],
         groups: Option<&GroupTable>,
     ) -> Result<Program, CountError> {
         let Prepared {
@@ -150,26 +162,25 @@ impl Lane {
             self.layer,
             counters,
             classes,
-            filters,
+            chosen,
             groups,
         )
     }
 
-    /// The filter of one class for this place.
+    /// Which packets of this place one class has.
     pub fn compile(
         &self,
         counted: &Counted,
         warnings: &mut Vec<(String, Warning)>,
-    ) -> Result<Option<CountedFilter>, CountError> {
-        let filter = compile(&self.target, self.prepared.counting, counted, warnings)?;
-        let looks_at_tags = filter.as_ref().is_some_and(CountedFilter::looks_at_tags);
-        if self.hides_tags && looks_at_tags {
+    ) -> Result<Chosen, CountError> {
+        let chosen = compile(&self.target, self.prepared.counting, counted, warnings)?;
+        if self.hides_tags && chosen.looks_at_tags() {
             return Err(CountError::VlanStripped {
                 class: counted.class.name.clone(),
                 link: self.target.link.clone(),
             });
         }
-        Ok(filter)
+        Ok(chosen)
     }
 
     /// Puts `program` in the place of the present one, and gives that back.
@@ -216,7 +227,7 @@ fn load(
     layer: Layer,
     counters: &CounterArray,
     classes: &[Counted],
-    filters: &[Option<CountedFilter>],
+    chosen: &[Chosen],
     groups: Option<&GroupTable>,
 ) -> Result<Program, CountError> {
     let options = CountingOptions {
@@ -225,10 +236,15 @@ fn load(
         counters: counters.as_fd(),
         groups: groups.map(|groups| (groups.field(), groups.as_fd())),
     };
-    let classes: Vec<CountedClass<'_>> = (classes.iter().zip(filters))
-        .map(|(counted, filter)| CountedClass {
-            slot: counted.slot,
-            filter: filter.as_ref(),
+    let classes: Vec<CountedClass<'_>> = (classes.iter().zip(chosen))
+        .filter_map(|(counted, chosen)| {
+            let filter = match chosen {
+                Chosen::All => None,
+                Chosen::These(filter) => Some(filter),
+                Chosen::Nothing(_) => return None,
+            };
+            let slot = counted.slot;
+            Some(CountedClass { slot, filter })
         })
         .collect();
     CountingProgram::load(NAME, &options, &classes).map_err(|error| refused(target, error))
@@ -254,24 +270,48 @@ fn compile(
     counting: CountingPlace,
     counted: &Counted,
     warnings: &mut Vec<(String, Warning)>,
-) -> Result<Option<CountedFilter>, CountError> {
+) -> Result<Chosen, CountError> {
     let Some(expression) = &counted.class.filter else {
-        return Ok(None);
+        return Ok(Chosen::All);
     };
     let mut options = filter::Options::new(target.link_type);
     options.at = counting.filters_at();
     options.netmask = Some(target.netmask);
-    let wrong = |error| CountError::Filter {
+    let wrong = |error| wrong(target, counted, error);
+    let filter = match Filter::new(&expression.text, &options, &*expression.names) {
+        Err(error) if error.reason == FilterReason::RejectsAll => {
+            return Ok(Chosen::Nothing(error));
+        }
+        filter => filter.map_err(wrong)?,
+    };
+    let name = &counted.class.name;
+    warnings.extend((filter.warnings().iter()).map(|warning| (name.clone(), warning.clone())));
+    let written = CountedFilter::write(&filter, counting).map_err(wrong)?;
+    Ok(Chosen::These(written.with_maps(NAME)?))
+}
+
+fn wrong(target: &Target, counted: &Counted, error: FilterError) -> CountError {
+    CountError::Filter {
         class: counted.class.name.clone(),
         link: target.link.clone(),
         link_type: target.link_type,
         error: Box::new(error),
-    };
-    let filter = Filter::new(&expression.text, &options, &*expression.names).map_err(wrong)?;
-    let name = &counted.class.name;
-    warnings.extend((filter.warnings().iter()).map(|warning| (name.clone(), warning.clone())));
-    let written = CountedFilter::write(&filter, counting).map_err(wrong)?;
-    Ok(Some(written.with_maps(NAME)?))
+    }
+}
+
+/// Refuses a class that has no packets at any place.
+pub(super) fn refuse_empty<'c>(
+    counted: &Counted,
+    places: impl Iterator<Item = (&'c Lane, &'c Chosen)>,
+) -> Result<(), CountError> {
+    let mut refusal = Ok(());
+    for (lane, chosen) in places {
+        let Chosen::Nothing(error) = chosen else {
+            return Ok(());
+        };
+        refusal = Err(wrong(&lane.target, counted, error.clone()));
+    }
+    refusal
 }
 
 fn overhead(layer: Layer) -> Overhead {

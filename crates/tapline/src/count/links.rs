@@ -1,7 +1,7 @@
 //! Whether the interfaces of a count can have packets at all.
 
 use abi::clock::monotonic_ns;
-use netlink::{Link, LinkFlags};
+use netlink::Link;
 
 /// Whether packets can come and go at an interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,10 +24,9 @@ impl LinkState {
             Self::NoCarrier => "no-carrier",
         }
     }
-}
 
-impl From<LinkFlags> for LinkState {
-    fn from(flags: LinkFlags) -> Self {
+    pub(super) fn of(link: &Link) -> Self {
+        let flags = link.flags.unwrap_or_default();
         if !flags.is_up() {
             Self::Down
         } else if flags.has_carrier() {
@@ -80,16 +79,17 @@ impl Watched {
         known
     }
 
-    /// Takes note of what is told of `link`, if it is this one; whether that is another state.
-    pub fn note(&mut self, link: &Link) -> bool {
-        let state = LinkState::from(link.flags.unwrap_or_default());
-        if link.ifindex().0 != self.known.index || state == self.known.state {
-            return false;
-        }
+    /// Whether what is told of `link` is of this one, and another state.
+    pub fn is_news(&self, link: &Link) -> bool {
+        link.ifindex().0 == self.known.index && LinkState::of(link) != self.known.state
+    }
+
+    /// It is in `state` from now on.
+    pub fn note(&mut self, state: LinkState) -> CountedLink {
         let now_ns = monotonic_ns();
         self.known.down_ns += self.down_since(now_ns);
         (self.known.state, self.since_ns) = (state, now_ns);
-        true
+        self.now()
     }
 
     fn down_since(&self, now_ns: u64) -> u64 {

@@ -21,7 +21,8 @@ pub struct Options {
     /// Splits each class by what packets have in common.
     pub by: Option<Key>,
     /// Groups that there is room for, of all classes together; what does not fit counts as
-    /// [`ClassInterval::other`](super::ClassInterval::other).
+    /// [`ClassInterval::other`](super::ClassInterval::other). At most [`Options::MOST_GROUPS`], and what
+    /// a quarter of the memory holds: the kernel takes about 100 bytes and 16 for each CPU for each.
     pub groups: u32,
     /// Which bytes count.
     pub layer: Layer,
@@ -36,6 +37,8 @@ pub struct Options {
 impl Options {
     /// Most classes of one count.
     pub const MOST_CLASSES: usize = bpf::count::MOST_CLASSES;
+    /// Most groups of one count, on any machine.
+    pub const MOST_GROUPS: u32 = 1 << 24;
     /// Shortest interval.
     pub const LEAST_INTERVAL: Duration = Duration::from_millis(1);
 
@@ -111,7 +114,8 @@ pub enum Ingress {
     /// shorter. If a class or the key asks about tags, tc is taken there.
     #[default]
     Auto,
-    /// By XDP. In the stack ("generic") it sees packets after they were joined, and counts those.
+    /// By XDP. In the stack ("generic") a super-packet counts as one
+    /// ([`Hook::counts_super_packets_once`](super::Hook::counts_super_packets_once)).
     Xdp(XdpPlace),
     /// At tc, behind XDP: packets that the kernel joined count as those they were.
     Tc,

@@ -37,6 +37,14 @@ impl Hook {
             Self::Clsact => "clsact",
         }
     }
+
+    /// Whether a super-packet, which the kernel joined from several of the wire or has yet to split,
+    /// counts as one packet: XDP in the stack is not told of how many it is.
+    #[doc(alias = "GRO")]
+    #[doc(alias = "GSO")]
+    pub fn counts_super_packets_once(self) -> bool {
+        self == Self::XdpGeneric
+    }
 }
 
 /// Where packets are counted.

@@ -4,14 +4,14 @@ use std::io;
 use std::time::Duration;
 
 use abi::clock::monotonic_ns;
-use netlink::Event as LinkEvent;
+use netlink::{Event as LinkEvent, IfIndex};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
 use super::error::CountError;
 use super::interval::Interval;
 use super::job::Count;
-use super::links::CountedLink;
+use super::links::{CountedLink, LinkState};
 use super::outcome::Ended;
 use crate::stop::Stop;
 
@@ -131,6 +131,18 @@ impl Count {
         Ok(stopped.then_some(Ended::Stopped))
     }
 
+    /// Whether an interface that went down did so because it is removed. The kernel tells of the one and
+    /// then of the other under a lock (`rtnl_mutex`) that this question waits for: when it is answered
+    /// the removal can be read.
+    ///
+    /// # Source
+    /// `unregister_netdevice_many_notify`, net/core/dev.c; `rtnl_getlink`, net/core/rtnetlink.c.
+    fn is_leaving(&mut self, index: IfIndex) -> bool {
+        const ENODEV: i32 = 19;
+        let answer = self.netlink.link(index);
+        answer.is_err_and(|error| error.errno() == Some(ENODEV))
+    }
+
     /// What happened to one of the interfaces.
     fn news(&mut self) -> Option<News> {
         for _ in 0..EVENTS {
@@ -147,9 +159,12 @@ impl Count {
                     }
                 }
                 LinkEvent::Added(link) | LinkEvent::Changed { after: link, .. } => {
-                    let mut links = self.links.iter_mut();
-                    if let Some(watched) = links.find_map(|w| w.note(&link).then_some(w)) {
-                        return Some(News::Changed(watched.now()));
+                    let state = LinkState::of(&link);
+                    let number = self.links.iter().position(|watched| watched.is_news(&link));
+                    if let Some(number) = number
+                        && !(state == LinkState::Down && self.is_leaving(link.ifindex()))
+                    {
+                        return Some(News::Changed(self.links[number].note(state)));
                     }
                 }
                 _ => {}
