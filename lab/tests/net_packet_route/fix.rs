@@ -111,7 +111,7 @@ impl Fix for Link {
             take(theirs, "header.linklayertype");
         }
         if let Some(count) = take(theirs, "allmulticast") {
-            theirs.insert("allmulticount".to_owned(), count);
+            theirs.insert("allmulti".to_owned(), count);
         }
         // The kernel says 0 for none.
         for key in ["link", "controller"] {
@@ -147,6 +147,7 @@ fn header_flags(told: Told, ours: &mut Rows, theirs: &mut Rows) {
         ("multicast", "multicast", false),
         ("allmulti", "allmulticast", false),
         ("promisc", "promisc", false),
+        ("dynamic", "dynamic", false),
     ] {
         let has = |list: &[String]| list.iter().any(|word| word == flag);
         if told == Told::ByKernel || has(&meant) {

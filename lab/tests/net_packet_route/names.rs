@@ -213,7 +213,6 @@ pub const NOT_KEPT: &[&str] = &[
     "fdb.header.kind",
     "link.afspecunspec.inet.devconf.*",
     "link.afspecunspec.inet6.*",
-    "link.allmulticount",
     "link.carrierdowncount",
     "link.carrierupcount",
     "link.groipv4maxsize",
