@@ -81,7 +81,7 @@ pub fn carry_out<O: Spelled>(
         Act::Do(Verb::List) => return O::show(stack, words, args),
         Act::Do(Verb::Get) => return ask::<O>(stack, words, args),
         Act::Do(verb) => verb,
-        Act::Flush => return flush::<O>(stack, words, args),
+        Act::Flush => return O::flush(stack, words, args),
         Act::Own(act) => return O::own(stack, act, words),
     };
     let object = read::<O>(stack, verb, args.family(), words)?;
@@ -186,7 +186,11 @@ fn put_all<O: Spelled>(
 }
 
 /// Removes all that are meant. Nothing is said of those that go by themselves meanwhile, or with another.
-fn flush<O: Spelled>(stack: &mut Stack, words: &[String], args: &NetArgs) -> Result<Exit, Failure> {
+pub fn flush<O: Spelled>(
+    stack: &mut Stack,
+    words: &[String],
+    args: &NetArgs,
+) -> Result<Exit, Failure> {
     for object in flushed::<O>(stack, args.family(), words)? {
         match stack.netlink.del(&object) {
             Err(error) if !error.is_absence() => return Err(stack.refused(error)),

@@ -82,6 +82,20 @@ pub trait Spelled: Object {
         job::list::<Self>(stack, words, args)
     }
 
+    /// Removes those that `words` mean.
+    fn flush(stack: &mut Stack, words: &[String], args: &NetArgs) -> Result<Exit, Failure> {
+        job::flush::<Self>(stack, words, args)
+    }
+
+    /// What `flush` and `words` would remove, for a batch.
+    fn flushed(
+        stack: &mut Stack,
+        family: Option<Family>,
+        words: &[String],
+    ) -> Result<Vec<Self>, Failure> {
+        job::flushed(stack, family, words)
+    }
+
     /// Does what [`Act::Own`](super::verb::Act) says, called `act`.
     fn own(_: &mut Stack, act: &str, _: &[String]) -> Result<Exit, Failure> {
         let line = format!("{}: {act} is not known here", Self::NOUN);
