@@ -9,7 +9,7 @@ use netlink::{Family, Netlink, NetlinkError, Verb};
 use super::door::Noun;
 use super::names::Names;
 use super::page::Page;
-use super::spelled::{Choice, NO_NAMESPACE, Purpose, Spelled, Unanswered};
+use super::spelled::{Choice, NO_NAMESPACE, NO_TYPE, Purpose, Spelled, Unanswered};
 use super::verb::{self, Act};
 use crate::args::NetArgs;
 use crate::failure::{self, Exit, Failure};
@@ -58,6 +58,10 @@ impl Stack {
             let line = format!("{noun}: there is no network namespace {name}");
             return Failure::new(Exit::Failed, line);
         }
+        let bad = match bad.wanted.as_str() {
+            NO_TYPE => NO_TYPE.to_owned(),
+            _ => bad.to_string(),
+        };
         let line = format!("{noun}: {bad} ('tapline {noun} --help' tells more)");
         Failure::new(Exit::Usage, line)
     }

@@ -143,6 +143,9 @@ pub trait Spelled: Object {
 /// What a word was to be that is neither a process nor the name of a namespace.
 pub const NO_NAMESPACE: &str = "a process or the name of a namespace";
 
+/// What a new link cannot be without.
+pub const NO_TYPE: &str = "type is required";
+
 /// A word that means nothing where it stands.
 pub fn unknown(word: &str) -> BadWord {
     BadWord::new("a word here", Some(word))
