@@ -133,6 +133,92 @@ fn lists_of_senders_are_those_of_bridge() {
     assert_eq!(list["source_list"][0]["address"], "192.0.2.3");
 }
 
+/// The same flush by bridge(8) and here leaves the same.
+#[test]
+fn entries_are_flushed_as_bridge_does() {
+    const FLUSH: lab::skip::Feature = lab::skip::Feature {
+        name: "flush of forwarding entries",
+        probe: || lab::skip::kernel_at_least(6, 0),
+    };
+    if lab::skip::without(&FLUSH) {
+        return;
+    }
+    // In order: what bridges learn meanwhile is left out, and what a port listens to stays.
+    let entries = |host: &Host| {
+        let mut lines = trimmed(&theirs(host, "bridge", "fdb show"));
+        lines
+            .retain(|line| line.starts_with("02:") || line.starts_with("01:00:5e:00:00:01 dev va"));
+        lines.sort();
+        lines
+    };
+    let [ours, others] = [(), ()].map(|()| {
+        let host = host();
+        for (port, octet) in [("va", 1), ("vc", 2), ("br0", 3)] {
+            let line = format!("link set {port} address 02:ff:00:00:00:0{octet}");
+            done(&host, &line);
+        }
+        done(&host, "link set va up");
+        host
+    });
+    for words in [
+        "dev br0",
+        "dev br0 self brport va",
+        "dev va master",
+        "dev vc master static",
+        "dev br0 vlan 7",
+        "dev br0 permanent",
+        "dev br0 nopermanent",
+        "dev br0 nostatic",
+        "dev br0 dynamic",
+        "dev br0 nodynamic brport vc",
+        "dev br0 added_by_user nosticky",
+        "dev br0 extern_learn",
+        "dev br0 sticky noextern_learn",
+    ] {
+        let states = [(&ours, true), (&others, false)].map(|(host, by_us)| {
+            for line in [
+                "02:00:00:00:00:01 dev va master static",
+                "02:00:00:00:00:02 dev va master dynamic",
+                "02:00:00:00:00:03 dev vc master static sticky",
+                "02:00:00:00:00:04 dev vc master dynamic extern_learn",
+                "02:00:00:00:00:05 dev vc master static",
+                "02:00:00:00:00:06 dev vc master permanent",
+            ] {
+                theirs(host, "bridge", &format!("fdb replace {line}"));
+            }
+            let before = entries(host);
+            let line = format!("fdb flush {words}");
+            if by_us {
+                done(host, &line);
+            } else {
+                theirs(host, "bridge", &line);
+            }
+            (before, entries(host))
+        });
+        assert_eq!(states[0], states[1], "{words}");
+        let (before, after) = &states[0];
+        // None of them is in a VLAN: not every kernel has those.
+        let some_go = before.len() > after.len();
+        assert_eq!(some_go, !words.contains("vlan"), "{words}: {after:?}");
+        assert!(after.iter().any(|line| line.starts_with("01:00:5e")));
+    }
+    let host = ours;
+    let listened = theirs(&host, "bridge", "fdb show dev va self");
+    for (line, words, status) in [
+        ("fdb flush dev va", "forwarding entries of link va", 4),
+        ("fdb flush", "no device is given", 2),
+        ("fdb flush dev br0 vlan 5000", "VLAN 5000", 2),
+        ("fdb flush dev br0 frob", "\"frob\"", 2),
+    ] {
+        let (text, code) = refused(&host, line);
+        assert!(text.contains(words), "{line}: {text}");
+        assert_eq!((text.lines().count(), code), (1, status), "{line}: {text}");
+    }
+    assert_eq!(theirs(&host, "bridge", "fdb show dev va self"), listened);
+    let (lines, status) = batch(&host, "", "fdb flush dev br0\n");
+    assert_eq!((lines[1]["failed"].as_u64(), status), (Some(1), 2));
+}
+
 #[test]
 fn a_batch_makes_and_takes_back_what_bridges_know() {
     let host = host();

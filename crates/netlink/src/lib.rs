@@ -66,7 +66,7 @@ pub use batch::{Batch, ItemResult, OnError, Outcome};
 pub use codec::{Malformed, Refusal};
 pub use error::{Action, Cause, NetlinkError, Step, Subject};
 pub use ethtool::{Driver, Gro};
-pub use fdb::{Fdb, FdbFlags, FdbKey, FdbState};
+pub use fdb::{Fdb, FdbFlags, FdbFlush, FdbKey, FdbState};
 pub use generic::{
     Channels, Coalescing, Ethtool, Features, NapiInstance, NetDevices, RingSizes, StampedPackets,
     TimeStamping, XdpAbilities,

@@ -9,7 +9,7 @@ use netlink::{
 };
 use serde_json::Value;
 
-use super::job::{Stack, carry_out, flushed, read};
+use super::job::{Stack, carry_out, read};
 use super::names::Names;
 use super::spelled::{Extent, Spelled};
 use super::tuntap::Tuntap;
@@ -164,7 +164,7 @@ impl<O: Spelled> Door for Of<O> {
         let verb = match act {
             Act::Do(verb) if !matches!(verb, Verb::Get | Verb::List) => verb,
             Act::Flush => {
-                let objects: Vec<O> = flushed(stack, family, words)?;
+                let objects = O::flushed(stack, family, words)?;
                 return Ok(Box::new(move |batch| {
                     for object in &objects {
                         batch.del(object);

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use netlink::table::{BadWord, Table, Word, Words};
-use netlink::{Family, Fdb, FdbFlags, FdbState, Link, Verb};
+use netlink::{Family, Fdb, FdbFlags, FdbFlush, FdbState, Link, Verb};
 use serde_json::Value;
 
 use super::fields;
@@ -34,6 +34,22 @@ impl Spelled for Fdb {
         let members: HashSet<_> = ports.chain([bridge]).collect();
         let fits = Box::new(move |entry: &Self| members.contains(&entry.ifindex()));
         job::list_chosen(stack, Choice { like, fits }, args)
+    }
+
+    /// In one message, as bridge(8) does: one by one the addresses would go, too, that a device listens to.
+    fn flush(stack: &mut Stack, words: &[String], _: &NetArgs) -> Result<Exit, Failure> {
+        let mut which = FdbFlush::new();
+        let mut words = Words::new(words, &mut stack.names);
+        let read = fields::read(&mut which, &mut words);
+        read.map_err(|bad| stack.misread(Self::NOUN, &bad))?;
+        let done = stack.netlink.flush_fdb(&which);
+        done.map_err(|error| stack.refused(error))?;
+        Ok(Exit::Done)
+    }
+
+    fn flushed(_: &mut Stack, _: Option<Family>, _: &[String]) -> Result<Vec<Self>, Failure> {
+        let line = "fdb: flush is for a command of its own, not for a batch";
+        Err(Failure::new(Exit::Usage, line))
     }
 
     fn leave_unsaid(&mut self, asked: &Self) {

@@ -9,7 +9,7 @@ use netlink::{Family, Netlink, NetlinkError, Verb};
 use super::door::Noun;
 use super::names::Names;
 use super::page::Page;
-use super::spelled::{Choice, NO_NAMESPACE, Purpose, Spelled, Unanswered};
+use super::spelled::{Choice, NO_NAMESPACE, NO_TYPE, Purpose, Spelled, Unanswered};
 use super::verb::{self, Act};
 use crate::args::NetArgs;
 use crate::failure::{self, Exit, Failure};
@@ -58,6 +58,10 @@ impl Stack {
             let line = format!("{noun}: there is no network namespace {name}");
             return Failure::new(Exit::Failed, line);
         }
+        let bad = match bad.wanted.as_str() {
+            NO_TYPE => NO_TYPE.to_owned(),
+            _ => bad.to_string(),
+        };
         let line = format!("{noun}: {bad} ('tapline {noun} --help' tells more)");
         Failure::new(Exit::Usage, line)
     }
@@ -81,7 +85,7 @@ pub fn carry_out<O: Spelled>(
         Act::Do(Verb::List) => return O::show(stack, words, args),
         Act::Do(Verb::Get) => return ask::<O>(stack, words, args),
         Act::Do(verb) => verb,
-        Act::Flush => return flush::<O>(stack, words, args),
+        Act::Flush => return O::flush(stack, words, args),
         Act::Own(act) => return O::own(stack, act, words),
     };
     let object = read::<O>(stack, verb, args.family(), words)?;
@@ -186,7 +190,11 @@ fn put_all<O: Spelled>(
 }
 
 /// Removes all that are meant. Nothing is said of those that go by themselves meanwhile, or with another.
-fn flush<O: Spelled>(stack: &mut Stack, words: &[String], args: &NetArgs) -> Result<Exit, Failure> {
+pub fn flush<O: Spelled>(
+    stack: &mut Stack,
+    words: &[String],
+    args: &NetArgs,
+) -> Result<Exit, Failure> {
     for object in flushed::<O>(stack, args.family(), words)? {
         match stack.netlink.del(&object) {
             Err(error) if !error.is_absence() => return Err(stack.refused(error)),

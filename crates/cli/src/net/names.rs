@@ -1,6 +1,6 @@
 //! What numbers are called: links by the kernel, tables and the like by iproute2's files.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::os::fd::{AsFd, AsRawFd};
 
@@ -15,6 +15,8 @@ const FOLDERS: [&str; 2] = ["/etc/iproute2", "/usr/share/iproute2"];
 pub struct Names {
     netlink: Netlink,
     known: HashMap<IfIndex, Option<String>>,
+    /// Links that an administrator has not set up.
+    down: HashSet<IfIndex>,
     /// Those of namespaces, by the numbers they have here.
     namespaces: HashMap<i32, String>,
     /// The name asked for last that no link has.
@@ -26,6 +28,7 @@ impl Names {
         Self {
             netlink,
             known: HashMap::new(),
+            down: HashSet::new(),
             namespaces: HashMap::new(),
             absent: None,
         }
@@ -70,8 +73,18 @@ impl Names {
 
     /// Notes a link's name, or its new one.
     pub fn note(&mut self, link: &Link) {
-        self.known
-            .insert(link.ifindex(), Some(link.ifname().to_string()));
+        let index = link.ifindex();
+        self.known.insert(index, Some(link.ifname().to_string()));
+        if link.flags.is_some_and(|flags| !flags.is_up()) {
+            self.down.insert(index);
+        } else {
+            self.down.remove(&index);
+        }
+    }
+
+    /// Whether nobody has set up the link with this index.
+    pub fn is_down(&mut self, index: IfIndex) -> bool {
+        index.0 != 0 && self.name(index).is_some() && self.down.contains(&index)
     }
 }
 
@@ -92,10 +105,11 @@ impl Lookup for Names {
         if let Some(name) = self.known.get(&index) {
             return name.clone();
         }
-        let link = self.netlink.link(index).ok();
-        let name = link.map(|link| link.ifname().to_string());
-        self.known.insert(index, name.clone());
-        name
+        match self.netlink.link(index) {
+            Ok(link) => self.note(&link),
+            Err(_) => _ = self.known.insert(index, None),
+        }
+        self.known.get(&index).cloned().flatten()
     }
 }
 

@@ -16,7 +16,10 @@ impl Spelled for Neigh {
         neigh.family = family;
         fields::read(&mut neigh, words)?;
         // As ip(8) has it: what is entered by hand stays.
-        if matches!(verb, Verb::Add | Verb::Replace) && neigh.proxy.is_none() {
+        if matches!(verb, Verb::Add | Verb::Replace)
+            && neigh.proxy.is_none()
+            && neigh.managed.is_none()
+        {
             neigh.state.get_or_insert(NeighState::Permanent);
         }
         Ok(neigh)
@@ -35,6 +38,8 @@ impl Spelled for Neigh {
             match word {
                 "nud" | "state" if words.skip(&["all"]) => all = true,
                 "vrf" => like.master = Some(words.vrf()?.0),
+                "all" | "any" | "default" => {}
+                "to" if ["all", "any", "default"].iter().any(|it| words.skip(&[it])) => {}
                 "to" => network = Some(words.value::<Prefix>(word)?),
                 _ if network.is_none() && word.contains(['.', ':', '/']) => {
                     let bad = |_| BadWord::new("a network", Some(word));

@@ -24,11 +24,14 @@ impl Spelled for Route {
         family: Option<Family>,
         words: &mut Words<'_>,
     ) -> Result<Choice<Self>, BadWord> {
-        let mut question = Question::default();
+        let mut question = Question {
+            family,
+            ..Question::default()
+        };
         while let Some(word) = words.next() {
             question.word(word, words)?;
         }
-        let like = question.like(family);
+        let like = question.like();
         let fits = Box::new(move |route: &Self| question.fits(route));
         Ok(Choice { like, fits })
     }
@@ -103,6 +106,8 @@ impl Spelled for Route {
 #[derive(Debug, Default)]
 struct Question {
     route: Route,
+    /// The family that is asked for.
+    family: Option<Family>,
     all_tables: bool,
     /// It is the table of a VRF, of which the host's own addresses are not shown.
     vrf: bool,
@@ -146,25 +151,29 @@ impl Question {
             "root" => Way::Root,
             "match" => Way::Match,
             "exact" => Way::Exact,
+            // As ip(8) has it: of one family it is the default route.
+            "all" | "any" if self.family.is_none() => return Ok(()),
             _ => {
                 let bad = |_| BadWord::new("a network", Some(word));
                 self.to.push((Way::Exact, word.parse().map_err(bad)?));
                 return Ok(());
             }
         };
-        self.to.push((way, words.value(word)?));
+        if self.family.is_some() || !(words.skip(&["all"]) || words.skip(&["any"])) {
+            self.to.push((way, words.value(word)?));
+        }
         Ok(())
     }
 
     /// What routes are like; as ip(8) has it, of IPv4 and in the main table where nothing else is said.
-    fn like(&mut self, family: Option<Family>) -> Route {
+    fn like(&mut self) -> Route {
         let told = self.to.iter().map(|(_, to)| to);
         let told = told
             .filter(|to| !to.is_everything())
             .map(|to| to.family())
             .next();
         let hop = self.route.gateway.map(Family::of);
-        let family = family.or(told).or(hop);
+        let family = self.family.or(told).or(hop);
         let family = family.or((!self.all_tables).then_some(Family::V4));
         if let Some(Family::V6) = family {
             for (_, to) in self.to.iter_mut().filter(|(_, to)| to.is_everything()) {

@@ -82,6 +82,20 @@ pub trait Spelled: Object {
         job::list::<Self>(stack, words, args)
     }
 
+    /// Removes those that `words` mean.
+    fn flush(stack: &mut Stack, words: &[String], args: &NetArgs) -> Result<Exit, Failure> {
+        job::flush::<Self>(stack, words, args)
+    }
+
+    /// What `flush` and `words` would remove, for a batch.
+    fn flushed(
+        stack: &mut Stack,
+        family: Option<Family>,
+        words: &[String],
+    ) -> Result<Vec<Self>, Failure> {
+        job::flushed(stack, family, words)
+    }
+
     /// Does what [`Act::Own`](super::verb::Act) says, called `act`.
     fn own(_: &mut Stack, act: &str, _: &[String]) -> Result<Exit, Failure> {
         let line = format!("{}: {act} is not known here", Self::NOUN);
@@ -128,6 +142,9 @@ pub trait Spelled: Object {
 
 /// What a word was to be that is neither a process nor the name of a namespace.
 pub const NO_NAMESPACE: &str = "a process or the name of a namespace";
+
+/// What a new link cannot be without.
+pub const NO_TYPE: &str = "type is required";
 
 /// A word that means nothing where it stands.
 pub fn unknown(word: &str) -> BadWord {

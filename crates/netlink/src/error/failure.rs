@@ -25,6 +25,8 @@ pub enum Action {
     Append,
     /// Removing an object.
     Remove,
+    /// Removing all objects that are alike.
+    Flush,
     /// Following changes.
     Watch,
 }
@@ -154,6 +156,7 @@ impl fmt::Display for Action {
             Self::Set => "set",
             Self::Append => "append",
             Self::Remove => "remove",
+            Self::Flush => "flush",
             Self::Watch => "watch",
         })
     }

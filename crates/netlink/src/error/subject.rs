@@ -40,6 +40,8 @@ pub enum Subject {
     Neighbour(IpAddr, IfIndex),
     /// All forwarding entries of bridges and VXLANs.
     ForwardingEntries,
+    /// The forwarding entries of a link.
+    ForwardingEntriesOf(IfIndex),
     /// The forwarding entry for this hardware address on an interface.
     ForwardingEntry(MacAddress, IfIndex),
     /// The VLANs of all ports of bridges.
@@ -91,6 +93,7 @@ impl Subject {
             Self::Link(index)
             | Self::Address(_, index)
             | Self::Neighbour(_, index)
+            | Self::ForwardingEntriesOf(index)
             | Self::ForwardingEntry(_, index)
             | Self::PortVlan(_, _, index)
             | Self::MulticastGroup(_, index)
@@ -155,6 +158,9 @@ impl fmt::Display for OfLink<'_> {
             Subject::Address(ip, index) => write!(f, "address {ip}{}", self.place("of", *index)),
             Subject::Neighbours => f.write_str("neighbours"),
             Subject::ForwardingEntries => f.write_str("forwarding entries"),
+            Subject::ForwardingEntriesOf(index) => {
+                write!(f, "forwarding entries{}", self.place("of", *index))
+            }
             Subject::ForwardingEntry(mac, index) => {
                 write!(f, "forwarding entry {mac}{}", self.place("on", *index))
             }

@@ -21,6 +21,7 @@ constants! {
     NLM_F_ACK_TLVS: u16 = 0x200;
     NLM_F_REPLACE: u16 = 0x100;
     NLM_F_EXCL: u16 = 0x200;
+    NLM_F_BULK: u16 = 0x200;
     NLM_F_CREATE: u16 = 0x400;
     NLM_F_APPEND: u16 = 0x800;
     NLA_F_NESTED: u16 = 0x8000;

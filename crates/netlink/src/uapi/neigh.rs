@@ -25,6 +25,8 @@ constants! {
     NDA_PROTOCOL: u16 = 12;
     NDA_NH_ID: u16 = 13;
     NDA_FLAGS_EXT: u16 = 15;
+    NDA_NDM_STATE_MASK: u16 = 16;
+    NDA_NDM_FLAGS_MASK: u16 = 17;
     NTF_USE: u8 = 0x01;
     NTF_SELF: u8 = 0x02;
     NTF_MASTER: u8 = 0x04;

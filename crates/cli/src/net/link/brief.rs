@@ -1,11 +1,11 @@
 //! Links in a line, as `ip -brief` shows them.
 
-use netlink::Link;
 use netlink::table::Lookup;
+use netlink::{IfIndex, Link};
 use serde_json::{Map, Value};
 
 use super::text::{Part, called};
-use super::words::flags;
+use super::words::shown_flags;
 use crate::net::fields::put;
 use crate::net::names::Names;
 
@@ -19,7 +19,10 @@ pub fn text(link: &Link, names: &mut Names, part: Part) -> String {
         if let Some(address) = link.address.filter(|it| !it.as_bytes().is_empty()) {
             put(&mut line, format_args!("{address} "));
         }
-        put(&mut line, format_args!("<{}>", flags(link).join(",")));
+        put(
+            &mut line,
+            format_args!("<{}>", shown_flags(link, names).join(",")),
+        );
     }
     line
 }
@@ -31,6 +34,7 @@ pub fn json(link: &Link, names: &mut Names, part: Part) -> Value {
     if let Some(lower) = link.lower {
         let name = names.name(lower).filter(|_| link.lower_namespace.is_none());
         match name {
+            _ if lower == IfIndex(0) => shown.insert("link".to_owned(), Value::Null),
             Some(name) => shown.insert("link".to_owned(), name.into()),
             None => shown.insert("link_index".to_owned(), lower.0.into()),
         };
@@ -43,7 +47,7 @@ pub fn json(link: &Link, names: &mut Names, part: Part) -> Value {
         if let Some(address) = link.address.filter(|it| !it.as_bytes().is_empty()) {
             shown.insert("address".to_owned(), address.to_string().into());
         }
-        shown.insert("flags".to_owned(), flags(link).into());
+        shown.insert("flags".to_owned(), shown_flags(link, names).into());
     }
     shown.into()
 }

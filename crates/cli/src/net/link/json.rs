@@ -1,12 +1,12 @@
 //! Links with the keys of `ip -json`.
 
 use netlink::table::Lookup;
-use netlink::{Link, LinkStatistics};
+use netlink::{IfIndex, Link, LinkStatistics};
 use serde_json::{Map, Value, json};
 
 use super::forms;
 use super::text::Part;
-use super::words::{flags, group_name, hardware, linkmode};
+use super::words::{group_name, hardware, linkmode, shown_flags};
 use crate::net::names::Names;
 use crate::net::spelled::Extent;
 
@@ -25,11 +25,12 @@ pub fn link(link: &Link, names: &mut Names, extent: Extent, part: Part) -> Value
     put("ifname", Some(link.ifname().to_string().into()));
     let lower = link.lower.map(|lower| (lower, names.name(lower)));
     match lower {
+        Some((IfIndex(0), _)) => put("link", Some(Value::Null)),
         Some((_, Some(name))) if link.lower_namespace.is_none() => put("link", Some(name.into())),
         Some((lower, _)) => put("link_index", Some(lower.0.into())),
         None => {}
     }
-    put("flags", Some(flags(link).into()));
+    put("flags", Some(shown_flags(link, names).into()));
     put("mtu", link.mtu.map(Value::from));
     put("qdisc", link.qdisc.clone().map(Value::from));
     let master = link.master.and_then(|master| names.name(master));

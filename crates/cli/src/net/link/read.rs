@@ -53,6 +53,11 @@ fn known(link: &mut Link, verb: Verb, word: &str, words: &mut Words<'_>) -> Resu
         "index" => link.index = Some(IfIndex(words.value("index")?)),
         "nomaster" => link.master = Some(IfIndex(0)),
         "vrf" => link.master = Some(words.vrf()?.0),
+        // Behind the kind it is that of the other ends.
+        "group" if link.kind_name() == Some("vxlan") => {
+            let info = link.linkinfo.as_mut();
+            return info.map_or(Ok(false), |info| info.word(word, words));
+        }
         "group" => link.group = Some(group(words)?),
         "altname" => {
             let name = words.value("altname")?;
@@ -128,7 +133,12 @@ fn called(link: &mut Link, verb: Verb, name: &str, words: &mut Words<'_>) -> Res
         return Err(unknown(name));
     }
     if verb == Verb::Add {
-        let valid = IfName::new(name).map_err(|_| BadWord::new("a name", Some(name)))?;
+        let wanted = if name.len() > 15 {
+            "a name: it is longer than 15 bytes"
+        } else {
+            "a name"
+        };
+        let valid = IfName::new(name).map_err(|_| BadWord::new(wanted, Some(name)))?;
         link.name = Some(valid);
     } else {
         // By its index, so that a name behind it is the new one.

@@ -7,7 +7,7 @@ use super::{brief, json, property, read, text, usual};
 use crate::failure::{Exit, Failure};
 use crate::net::job::Stack;
 use crate::net::names::Names;
-use crate::net::spelled::{Extent, Spelled};
+use crate::net::spelled::{Extent, NO_TYPE, Spelled};
 use crate::net::verb::{OF_LINKS, Verbs};
 
 impl Spelled for Link {
@@ -17,6 +17,9 @@ impl Spelled for Link {
     fn read(verb: Verb, _: Option<Family>, words: &mut Words<'_>) -> Result<Self, BadWord> {
         let mut link = read::link(verb, words)?;
         if verb == Verb::Add {
+            if link.link_kind().is_none() {
+                return Err(BadWord::new(NO_TYPE, None));
+            }
             usual::complete(&mut link);
         }
         Ok(link)

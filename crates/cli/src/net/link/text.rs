@@ -3,10 +3,10 @@
 use std::fmt::Write;
 
 use netlink::table::Lookup;
-use netlink::{HardwareAddress, Link, LinkStatistics};
+use netlink::{HardwareAddress, IfIndex, Link, LinkStatistics};
 
 use super::forms;
-use super::words::{flags, group_name, hardware, linkmode};
+use super::words::{flags, group_name, hardware, linkmode, shown_flags};
 use crate::net::fields::put;
 use crate::net::names::Names;
 use crate::net::spelled::Extent;
@@ -32,6 +32,9 @@ pub fn called(link: &Link, names: &mut Names) -> String {
     let Some(lower) = link.lower else {
         return link.ifname().to_string();
     };
+    if lower == IfIndex(0) {
+        return format!("{}@NONE", link.ifname());
+    }
     let name = names.name(lower).filter(|_| link.lower_namespace.is_none());
     let lower = name.unwrap_or_else(|| format!("if{lower}"));
     format!("{}@{lower}", link.ifname())
@@ -42,7 +45,10 @@ pub fn link(link: &Link, names: &mut Names, extent: Extent, part: Part) -> Strin
     names.note(link);
     let of_link = part == Part::Link;
     let mut text = format!("{}: {}", link.ifindex(), called(link, names));
-    put(&mut text, format_args!(": <{}>", flags(link).join(",")));
+    put(
+        &mut text,
+        format_args!(": <{}>", shown_flags(link, names).join(",")),
+    );
     let master = link.master.map(|master| master_name(names, master));
     let words = [
         ("mtu", link.mtu.map(|mtu| mtu.to_string())),

@@ -16,6 +16,11 @@ pub fn complete(link: &mut Link) {
             tunnel.proto.get_or_insert(IpipMode::Any);
             return;
         }
+        // What is not its own to know is not learned.
+        Some(LinkKind::Vxlan(vxlan)) if vxlan.external == Some(true) => {
+            vxlan.learning.get_or_insert(false);
+            return;
+        }
         Some(LinkKind::Sit(tunnel)) => {
             // Here the kernel would take 64 hops.
             tunnel.ttl.get_or_insert(Ttl(0));

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use netlink::table::{BadWord, Words};
 use netlink::{Link, LinkFlags};
 
-use crate::net::names::file;
+use crate::net::names::{Names, file};
 
 /// Flags in the order of ip(8) (`print_link_flags`, ip/ipaddress.c; `IFF_…`, include/uapi/linux/if.h).
 const FLAGS: [(u32, &str); 18] = [
@@ -64,6 +64,16 @@ pub fn flags(link: &Link) -> Vec<String> {
         names.push(format!("{left:x}"));
     }
     names
+}
+
+/// As ip(8) shows them: the last says that the link it is made on, or its peer, has not been set up.
+pub fn shown_flags(link: &Link, names: &mut Names) -> Vec<String> {
+    let mut shown = flags(link);
+    let lower = link.lower.filter(|_| link.lower_namespace.is_none());
+    if lower.is_some_and(|lower| names.is_down(lower)) {
+        shown.push("M-DOWN".to_owned());
+    }
+    shown
 }
 
 pub fn hardware(link: &Link) -> String {
