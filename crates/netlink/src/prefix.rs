@@ -46,7 +46,7 @@ impl Family {
 
 /// A network, or a single address: an address and how many of its leading bits count.
 ///
-/// Written as `ip(8)` does: `10.0.0.0/8`, `10.0.0.1` where all bits count, `default` for all of IPv4. All of
+/// Written as `ip(8)` does, and read as well with the last bytes left out (`10/8`): `10.0.0.0/8`, `10.0.0.1` where all bits count, `default` for all of IPv4. All of
 /// IPv6 is `::/0`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
@@ -130,7 +130,8 @@ impl FromStr for Prefix {
             let Some((ip, len)) = text.split_once('/') else {
                 return text.parse().ok().map(|ip: IpAddr| Self::host(ip));
             };
-            let prefix = Self::new(ip.parse::<IpAddr>().ok()?, len.parse().ok()?);
+            let ip = ip.parse().ok().or_else(|| abbreviated(ip))?;
+            let prefix = Self::new(ip, len.parse().ok()?);
             (prefix.len <= prefix.family().bits()).then_some(prefix)
         };
         read().ok_or_else(|| BadWord {
@@ -138,6 +139,13 @@ impl FromStr for Prefix {
             found: Some(text.to_owned()),
         })
     }
+}
+
+/// The address of IPv4 whose last bytes are left out, which are 0, as ip(8) has it.
+fn abbreviated(text: &str) -> Option<IpAddr> {
+    let missing = 3_usize.checked_sub(text.matches('.').count())?;
+    let whole = text.to_owned() + &".0".repeat(missing);
+    whole.parse().ok().map(IpAddr::V4)
 }
 
 impl From<Prefix> for String {
@@ -182,6 +190,11 @@ mod tests {
             assert_eq!(prefix.to_string(), text);
         }
         assert_eq!(
+            ["0/0", "10/8", "10.2/16", "10.2.3/24"]
+                .map(|text| text.parse::<Prefix>().map(|it| it.to_string())),
+            ["default", "10.0.0.0/8", "10.2.0.0/16", "10.2.3.0/24"].map(|text| Ok(text.to_owned()))
+        );
+        assert_eq!(
             "10.0.0.1/32".parse(),
             Ok(Prefix::host(Ipv4Addr::new(10, 0, 0, 1)))
         );
@@ -189,7 +202,9 @@ mod tests {
             "",
             "10.0.0.0/33",
             "fd00::/129",
-            "10.0.0/8",
+            "10.0.0",
+            "10.0.0./24",
+            "/8",
             "10.0.0.0/",
             "10.0.0.0/-1",
         ] {

@@ -12,7 +12,13 @@ use crate::privilege;
 
 impl From<NetlinkError> for Failure {
     fn from(error: NetlinkError) -> Self {
-        let line = Failure::job(&error).line;
+        Self::from(&error)
+    }
+}
+
+impl From<&NetlinkError> for Failure {
+    fn from(error: &NetlinkError) -> Self {
+        let line = Failure::job(error).line;
         match (error.errno(), &error.cause) {
             (_, Cause::Unfit(_)) => Self::new(Exit::Usage, line),
             // With the privilege it is another reason that the kernel has.

@@ -33,6 +33,13 @@ impl Rule {
             "to" => self.dst = read_network(word, words)?,
             "lookup" => self.table = Some(words.value(word)?),
             "preference" | "pref" | "order" => self.priority = Some(words.value(word)?),
+            _ if word.len() > 3
+                && ["priority", "preference"]
+                    .iter()
+                    .any(|it| it.starts_with(word)) =>
+            {
+                self.priority = Some(words.value("priority")?);
+            }
             "dsfield" => self.tos = Some(words.value(word)?),
             "dev" => self.iif = Some(words.value(word)?),
             "proto" => self.protocol = Some(words.value(word)?),
@@ -40,6 +47,7 @@ impl Rule {
             "fwmark" => self.read_mark(words)?,
             "ipproto" => self.ipproto = Some(read_protocol(words)?),
             "realms" | "flow" => self.flow = Some(read_realms(words)?),
+            "type" => self.action = read_type(words)?,
             "nop" | "blackhole" | "unreachable" | "prohibit" => {
                 self.action = word.parse().ok();
             }
@@ -225,5 +233,18 @@ impl Rule {
     /// Its realms: the source's, 0 for none, and the destination's.
     pub fn realms(&self) -> Option<(u16, u16)> {
         self.flow.map(|flow| ((flow >> 16) as u16, flow as u16))
+    }
+}
+
+/// What a rule does, by the type of a route that would do that; unicast is to look up in a table.
+fn read_type(words: &mut Words<'_>) -> Result<Option<RuleAction>, BadWord> {
+    let name: String = words.value("type")?;
+    match name.as_str() {
+        "unicast" => Ok(None),
+        "blackhole" | "unreachable" | "prohibit" => Ok(name.parse().ok()),
+        _ => Err(BadWord::new(
+            "unicast, blackhole, unreachable or prohibit",
+            Some(&name),
+        )),
     }
 }

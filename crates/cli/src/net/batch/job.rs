@@ -64,11 +64,19 @@ pub fn run(args: &BatchArgs) -> Result<Exit, Failure> {
     }
     tell(&outcome, &lines, &unread, args)?;
     let exit = unread.lines.first().map(|(_, failure)| failure.exit);
-    Ok(exit.unwrap_or(if outcome.is_done() {
+    Ok(exit.unwrap_or_else(|| exit_of(&outcome)))
+}
+
+/// What the kernel refuses for want of a privilege is told as by a single command; all else is a failure.
+fn exit_of(outcome: &Outcome) -> Exit {
+    let mut failures = outcome.failed.iter().map(|(_, error)| Failure::from(error));
+    if outcome.is_done() {
         Exit::Done
+    } else if failures.any(|failure| failure.exit == Exit::Privilege) {
+        Exit::Privilege
     } else {
         Exit::Failed
-    }))
+    }
 }
 
 /// The lines that were not carried out for what they are, or for what stands before them.
@@ -123,7 +131,7 @@ fn tell(outcome: &Outcome, lines: &[usize], unread: &Unread, args: &BatchArgs) -
     let not_run = count(|result| matches!(result, ItemResult::NotRun)) + unread.skipped;
     let place = |item: &usize| lines.get(*item).copied().unwrap_or_default();
     let failures = outcome.failed.iter();
-    let failures = failures.map(|(item, error)| ("failed", place(item), chain(error)));
+    let failures = failures.map(|(item, error)| ("failed", place(item), Failure::from(error).line));
     let unread_lines = unread.lines.iter();
     let unread_lines = unread_lines.map(|(line, failure)| ("failed", *line, failure.line.clone()));
     let not_undone = outcome.not_undone.iter();
