@@ -41,6 +41,30 @@ const DEADLINE: Timespec = Timespec {
 /// Where Debian's package keeps the modules, by version.
 const MODULES: &str = "/usr/lib/uml/modules";
 
+/// The modules of the kinds of links, in an order in which each finds what it needs.
+pub const LINK_MODULES: [&str; 20] = [
+    "8021q",
+    "bonding",
+    "bridge",
+    "dummy",
+    "fou",
+    "fou6",
+    "geneve",
+    "ifb",
+    "ip_gre",
+    "ip6_gre",
+    "ip6_tunnel",
+    "ipip",
+    "ipvlan",
+    "macvlan",
+    "macvtap",
+    "sit",
+    "tun",
+    "veth",
+    "vrf",
+    "vxlan",
+];
+
 /// Set for the tests that are run there.
 const INSIDE: &str = "TAPLINE_LAB_INSIDE_UML";
 

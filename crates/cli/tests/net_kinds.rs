@@ -7,21 +7,6 @@ use lab::{Host, uml};
 use serde_json::Value;
 use support::stack::{done, json_of, tapline, theirs, trimmed};
 
-const MODULES: [&str; 12] = [
-    "8021q",
-    "bridge",
-    "dummy",
-    "geneve",
-    "ip_gre",
-    "ip6_gre",
-    "ip6_tunnel",
-    "ipip",
-    "sit",
-    "veth",
-    "vrf",
-    "vxlan",
-];
-
 /// What ip(8) shows of a link, without what differs from one to the next.
 #[track_caller]
 fn shown(host: &Host, link: &str) -> Value {
@@ -30,7 +15,7 @@ fn shown(host: &Host, link: &str) -> Value {
 
 #[test]
 fn a_link_without_a_word_is_that_of_ip() {
-    if uml::has_run(&MODULES) {
+    if uml::has_run(&uml::LINK_MODULES) {
         return;
     }
     let host = Host::new("host");
@@ -81,7 +66,7 @@ fn a_link_without_a_word_is_that_of_ip() {
 
 #[test]
 fn a_vxlan_without_a_port_is_told_of() {
-    if uml::has_run(&MODULES) {
+    if uml::has_run(&uml::LINK_MODULES) {
         return;
     }
     let host = Host::new("host");
@@ -93,7 +78,7 @@ fn a_vxlan_without_a_port_is_told_of() {
 
 #[test]
 fn a_vrf_is_said_by_its_name() {
-    if uml::has_run(&MODULES) {
+    if uml::has_run(&uml::LINK_MODULES) {
         return;
     }
     let host = Host::new("host");

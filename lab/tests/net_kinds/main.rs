@@ -14,32 +14,8 @@ mod tunnels;
 
 use tapline_lab::uml;
 
-/// The modules of the kinds, in an order in which each finds what it needs.
-const MODULES: [&str; 20] = [
-    "8021q",
-    "bonding",
-    "bridge",
-    "dummy",
-    "fou",
-    "fou6",
-    "geneve",
-    "ifb",
-    "ip_gre",
-    "ip6_gre",
-    "ip6_tunnel",
-    "ipip",
-    "ipvlan",
-    "macvlan",
-    "macvtap",
-    "sit",
-    "tun",
-    "veth",
-    "vrf",
-    "vxlan",
-];
-
 /// Whether the test has been run under user-mode-linux, as it has on any machine but that.
 #[track_caller]
 fn has_run() -> bool {
-    uml::has_run(&MODULES)
+    uml::has_run(&uml::LINK_MODULES)
 }

@@ -94,16 +94,17 @@ pub fn fix(ours: &mut Rows, theirs: &mut Rows) {
     }
 }
 
+/// Keys of what is particular to a kind, with the kind and the field.
+fn fields_of_kinds(rows: &Rows) -> Vec<(String, String, String)> {
+    let parted = |key: &String| {
+        let (kind, field) = key.strip_prefix("linkinfo.")?.split_once('.')?;
+        Some((key.clone(), kind.to_owned(), field.to_owned()))
+    };
+    rows.keys().filter_map(parted).collect()
+}
+
 fn spread_all(ours: &mut Rows, theirs: &mut Rows) {
-    let keys: Vec<String> = theirs
-        .keys()
-        .filter(|key| key.starts_with("linkinfo."))
-        .cloned()
-        .collect();
-    for key in keys {
-        let Some((kind, field)) = key["linkinfo.".len()..].split_once('.') else {
-            continue;
-        };
+    for (key, kind, field) in fields_of_kinds(theirs) {
         let Some((_, names)) = FLAGS.iter().find(|(known, _)| *known == field) else {
             continue;
         };
@@ -166,15 +167,7 @@ fn tunnel(ours: &mut Rows, theirs: &mut Rows) {
 }
 
 fn fields(theirs: &mut Rows) {
-    let keys: Vec<String> = theirs
-        .keys()
-        .filter(|key| key.starts_with("linkinfo."))
-        .cloned()
-        .collect();
-    for key in keys {
-        let Some((kind, field)) = key["linkinfo.".len()..].split_once('.') else {
-            continue;
-        };
+    for (key, kind, field) in fields_of_kinds(theirs) {
         // A VLAN has a protocol as well.
         let found = FIELDS
             .iter()

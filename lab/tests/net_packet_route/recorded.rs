@@ -52,30 +52,6 @@ fn all(host: &Host) -> (Vec<String>, [usize; 8]) {
     (wrong, counts)
 }
 
-/// What they need, in an order in which each finds what it needs.
-const MODULES: [&str; 20] = [
-    "8021q",
-    "bonding",
-    "bridge",
-    "dummy",
-    "fou",
-    "fou6",
-    "geneve",
-    "ifb",
-    "ip_gre",
-    "ip6_gre",
-    "ip6_tunnel",
-    "ipip",
-    "ipvlan",
-    "macvlan",
-    "macvtap",
-    "sit",
-    "tun",
-    "veth",
-    "vrf",
-    "vxlan",
-];
-
 /// Links of all kinds that a kernel of any configuration has, and what can stand on them.
 const LINES: [&str; 38] = [
     "ip link add va type veth peer name vb",
@@ -151,7 +127,7 @@ const KINDS: [&str; 27] = [
 
 #[test]
 fn links_of_all_kinds_are_seen_alike() {
-    if uml::has_run(&MODULES) {
+    if uml::has_run(&uml::LINK_MODULES) {
         return;
     }
     let host = Host::new("host");

@@ -212,11 +212,13 @@ impl Batch<'_> {
             return;
         }
         let undoes = self.on_error == OnError::Undo;
-        let before = if undoes && asks_before::<O>(verb) {
-            held(self.netlink, object)
-        } else {
-            Ok(vec![(object.clone(), None)])
-        };
+        let before = undoes.then(|| {
+            if asks_before::<O>(verb) {
+                held(self.netlink, object)
+            } else {
+                Ok(vec![(object.clone(), None)])
+            }
+        });
         let done = match verb {
             Verb::Add => self.netlink.add(object),
             Verb::Replace => self.netlink.replace(object),
@@ -224,20 +226,19 @@ impl Batch<'_> {
             Verb::Append => self.netlink.append(object),
             _ => self.netlink.del(object),
         };
-        match done {
-            Ok(()) if undoes => {
-                let undo: Vec<_> = match before {
-                    Ok(before) => before
-                        .into_iter()
-                        .filter_map(|(said, before)| undo_of(verb, &said, Ok(before)))
-                        .collect(),
-                    Err(error) => undo_of(verb, object, Err(error)).into_iter().collect(),
-                };
-                self.undo.extend(undo.into_iter().map(|undo| (item, undo)));
-            }
-            Ok(()) => {}
-            Err(error) => self.outcome.failed.push((item, error)),
+        if let Err(error) = done {
+            self.outcome.failed.push((item, error));
+            return;
         }
+        let undo: Vec<_> = match before {
+            Some(Ok(before)) => before
+                .into_iter()
+                .filter_map(|(said, before)| undo_of(verb, &said, Ok(before)))
+                .collect(),
+            Some(Err(error)) => undo_of(verb, object, Err(error)).into_iter().collect(),
+            None => return,
+        };
+        self.undo.extend(undo.into_iter().map(|undo| (item, undo)));
     }
 
     /// Sends the items that wait and reads their answers.

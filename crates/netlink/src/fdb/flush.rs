@@ -129,6 +129,10 @@ impl Netlink {
     /// # Errors
     /// `Cause::Refused` with EOPNOTSUPP for a device that cannot, e.g. a port for its own table; with EINVAL
     /// by older kernels. `Cause::Unfit` without a device.
+    /// # Privileges
+    /// `CAP_NET_ADMIN`.
+    /// # Source
+    /// As [`FdbFlush`].
     pub fn flush_fdb(&mut self, which: &FdbFlush) -> Result<(), NetlinkError> {
         let mut request = self.request();
         let told = match which.put(&mut request) {
