@@ -9,7 +9,8 @@ use ip_json::ip_json;
 use names::{Names, ip, split};
 use netlink::table::Words;
 use netlink::{
-    Cause, Detail, Family, IfName, Link, Prefix, Route, RouteQuery, RouteTable, RouteType, Veth,
+    Cause, Detail, Family, IfName, Link, Object as _, Prefix, Route, RouteQuery, RouteTable,
+    RouteType, Veth,
 };
 use serde_json::{Value, json};
 use tapline_lab::{Host, Net};
@@ -316,4 +317,25 @@ fn a_list_is_filtered() {
     assert_eq!(count(&table(79)), 0);
     assert_eq!(count(&table(79).family(Family::V4)), 0);
     assert_eq!(count(&table(79).family(Family::V6)), 0);
+
+    // Whatever the kernel chooses by, or takes for no choice, it is what all of them say.
+    let all = netlink.list(&Route::new()).expect("routes").items;
+    for family in [None, Some(Family::V4), Some(Family::V6)] {
+        for table in [None, Some(0), Some(77), Some(254)] {
+            // The kernel's own routes, and those of BGP; unicast ones, and black holes.
+            for protocol in [None, Some(0), Some(2), Some(186)] {
+                for kind in [None, Some(0), Some(1), Some(6)] {
+                    let mut filter = Route::new();
+                    filter.family = family;
+                    filter.table = table.map(u32::into);
+                    filter.protocol = protocol.map(u8::into);
+                    filter.kind = kind.map(u8::into);
+                    let chosen: Vec<_> = all.iter().filter(|it| it.matches(&filter)).collect();
+                    let listed = netlink.list(&filter).expect("routes").items;
+                    let listed: Vec<_> = listed.iter().collect();
+                    assert_eq!(listed, chosen, "{filter:?}");
+                }
+            }
+        }
+    }
 }

@@ -173,6 +173,12 @@ pub trait Object: Clone + fmt::Debug + Default + PartialEq + Send + Sync + 'stat
         vec![Self::matches]
     }
 
+    /// Whether the kernel has chosen by all that this one gives, where it says that it has chosen
+    /// (`NLM_F_DUMP_FILTERED`).
+    fn is_chosen_by_kernel(&self) -> bool {
+        false
+    }
+
     /// Whether `other` is the same in all that somebody configures: counters may differ.
     fn is_same(&self, other: &Self) -> bool {
         self == other

@@ -6,7 +6,7 @@ use crate::handle::{Listing, Netlink};
 use crate::object::{Object, Verb, read};
 use crate::socket::Consistency;
 use crate::table::{Question, locate};
-use crate::uapi::NLM_F_ECHO;
+use crate::uapi::{NLM_F_DUMP_FILTERED, NLM_F_ECHO};
 
 /// Messages that may follow the one that makes an object.
 const MAX_FOLLOW_UPS: usize = 64;
@@ -15,6 +15,8 @@ const MAX_FOLLOW_UPS: usize = 64;
 struct Reader<'f, O> {
     filter: &'f O,
     questions: Vec<Question<O>>,
+    /// Where a message has this flag the kernel has asked them.
+    asked_flag: u16,
     /// Where each is read into, in place of the one before.
     place: O,
 }
@@ -24,6 +26,11 @@ impl<'f, O: Object> Reader<'f, O> {
         Self {
             filter,
             questions: filter.questions(),
+            asked_flag: if filter.is_chosen_by_kernel() {
+                NLM_F_DUMP_FILTERED
+            } else {
+                0
+            },
             place: O::default(),
         }
     }
@@ -39,9 +46,10 @@ impl<'f, O: Object> Reader<'f, O> {
         if message.kind != O::MESSAGES.new && message.kind != O::MESSAGES.get {
             return Ok(());
         }
+        let is_asked = message.flags & self.asked_flag != 0;
         self.place.parse_each(message.body, |object| {
             let mut questions = self.questions.iter();
-            if questions.all(|is_so| is_so(object, self.filter)) {
+            if is_asked || questions.all(|is_so| is_so(object, self.filter)) {
                 object.reduce_to(self.filter);
                 take(object);
             }

@@ -114,6 +114,31 @@ impl Object for Route {
         Table::questions(self)
     }
 
+    fn is_chosen_by_kernel(&self) -> bool {
+        // A 0 is no choice to the kernel. A link is another question there: whether any next hop has it.
+        let Self {
+            family,
+            table,
+            protocol,
+            kind,
+            ..
+        } = *self;
+        let chosen = Self {
+            family,
+            table,
+            protocol,
+            kind,
+            ..Self::default()
+        };
+        let protocol = protocol.map(u8::from);
+        let numbers = [
+            table.map(u32::from),
+            protocol.map(u32::from),
+            kind.map(u8::from).map(u32::from),
+        ];
+        *self == chosen && family.is_some() && !numbers.contains(&Some(0))
+    }
+
     /// Time that passes is no difference.
     fn is_same(&self, other: &Self) -> bool {
         *self

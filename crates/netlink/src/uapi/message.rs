@@ -16,6 +16,7 @@ constants! {
     NLM_F_ACK: u16 = 0x04;
     NLM_F_ECHO: u16 = 0x08;
     NLM_F_DUMP_INTR: u16 = 0x10;
+    NLM_F_DUMP_FILTERED: u16 = 0x20;
     NLM_F_DUMP: u16 = 0x300;
     NLM_F_CAPPED: u16 = 0x100;
     NLM_F_ACK_TLVS: u16 = 0x200;
