@@ -26,11 +26,13 @@ impl Request {
 
     /// Begins another message behind those that are there; without `NLM_F_ACK` among `flags` only an
     /// object or a refusal answers it.
+    #[inline]
     pub fn begin(&mut self, kind: u16, flags: u16, header: &[u8]) {
         self.start = self.bytes.len();
         let mut fixed = [0; HEADER_BYTES];
         fixed[4..6].copy_from_slice(&kind.to_ne_bytes());
         fixed[6..8].copy_from_slice(&(flags | NLM_F_REQUEST).to_ne_bytes());
+        self.bytes.reserve(HEADER_BYTES + header.len());
         self.bytes.extend_from_slice(&fixed);
         self.bytes.extend_from_slice(header);
     }

@@ -1,5 +1,7 @@
 //! How routes are spoken of.
 
+use std::net::IpAddr;
+
 use super::header::Header;
 use super::{Route, RouteKey, RouteProtocol, RouteTable, RouteType};
 use crate::addr::Scope;
@@ -222,8 +224,8 @@ impl Object for Route {
 /// Adds the address of `prefix`.
 pub(crate) fn put_ip(kind: u16, prefix: Prefix, request: &mut Request) {
     match prefix.ip {
-        std::net::IpAddr::V4(ip) => request.attribute(kind, &ip.octets()),
-        std::net::IpAddr::V6(ip) => request.attribute(kind, &ip.octets()),
+        IpAddr::V4(ip) => request.attribute(kind, &ip.octets()),
+        IpAddr::V6(ip) => request.attribute(kind, &ip.octets()),
     }
 }
 
@@ -263,13 +265,12 @@ impl Route {
                 family.bits()
             )));
         }
-        let hops = self.nexthops.iter().flatten();
-        let same = hops
-            .clone()
-            .map(|hop| hop.gateway)
-            .chain([self.gateway, self.prefsrc]);
-        let stranger = same.flatten().find(|ip| Family::of(*ip) != family);
-        if let Some(ip) = stranger {
+        let is_strange = |ip: &IpAddr| Family::of(*ip) != family;
+        let strange = |ip: Option<IpAddr>| ip.filter(is_strange);
+        let hops = self.nexthops.as_deref().unwrap_or_default();
+        let of_hops = || hops.iter().find_map(|hop| strange(hop.gateway));
+        let stranger = strange(self.gateway).or_else(|| strange(self.prefsrc));
+        if let Some(ip) = stranger.or_else(of_hops) {
             return Err(Unfit::new(format!(
                 "{ip} is of another family than destination {dst}"
             )));
@@ -282,10 +283,10 @@ impl Route {
                 "the source does not go with destination {dst}"
             )));
         }
-        if hops.clone().any(|hop| !(1..=256).contains(&hop.share())) {
+        if hops.iter().any(|hop| !(1..=256).contains(&hop.share())) {
             return Err(Unfit::new("the weight of a next hop is 1 to 256"));
         }
-        if hops.map(super::Hop::most_bytes).sum::<usize>() > MOST_HOP_BYTES {
+        if hops.iter().map(super::Hop::most_bytes).sum::<usize>() > MOST_HOP_BYTES {
             return Err(Unfit::new("more next hops than a message has room for"));
         }
         Ok(dst)
