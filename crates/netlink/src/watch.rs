@@ -1,7 +1,10 @@
 //! Changes of objects, as they happen.
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
+use std::mem::replace;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::vec::IntoIter;
 
 use abi::namespace::NetNamespace;
 
@@ -46,11 +49,31 @@ pub struct Watch<O: Object> {
     notifications: Socket,
     netlink: Netlink,
     filter: O,
-    known: HashMap<O::Key, O>,
+    known: HashMap<O::Key, Known<O>>,
     pending: VecDeque<Event<O>>,
+    listed: Option<Listed<O>>,
+    /// How many lists were made, this one included.
+    lists: u64,
     /// The last list was not whole, or more may have changed than was told: it is asked for again when there is
     /// nothing else to tell.
     unsure: bool,
+}
+
+/// What is known of an object.
+#[derive(Debug)]
+struct Known<O> {
+    object: O,
+    /// The number of the list that had it, or after which it was told.
+    list: u64,
+}
+
+/// A list that is compared with what is known: an object at a time, so that no more than one event waits to be
+/// taken.
+#[derive(Debug)]
+struct Listed<O> {
+    items: IntoIter<O>,
+    /// Objects that it lacks are there no more.
+    is_whole: bool,
 }
 
 impl<O: Object> Watch<O> {
@@ -97,6 +120,8 @@ impl<O: Object> Watch<O> {
             filter,
             known: HashMap::new(),
             pending: VecDeque::new(),
+            listed: None,
+            lists: 0,
             unsure: false,
         };
         watch.list_again()?;
@@ -110,7 +135,7 @@ impl<O: Object> Watch<O> {
     /// on. [`Cause::System`] when the socket fails.
     pub fn next_event(&mut self) -> Result<Option<Event<O>>, NetlinkError> {
         for _ in 0..DATAGRAMS_PER_CALL {
-            if let Some(event) = self.pending.pop_front() {
+            if let Some(event) = self.pending.pop_front().or_else(|| self.compare()) {
                 return Ok(Some(event));
             }
             match self.take_datagram() {
@@ -125,12 +150,12 @@ impl<O: Object> Watch<O> {
                 Err(cause) => return Err(about(&self.filter)(cause)),
             }
         }
-        Ok(self.pending.pop_front())
+        Ok(self.pending.pop_front().or_else(|| self.compare()))
     }
 
-    /// The objects as they are known, in no order.
+    /// The objects as the events up to now told of them, in no order.
     pub fn known(&self) -> impl ExactSizeIterator<Item = &O> {
-        self.known.values()
+        self.known.values().map(|known| &known.object)
     }
 
     /// Turns the next datagram into events; false when there is none.
@@ -140,11 +165,12 @@ impl<O: Object> Watch<O> {
             filter,
             known,
             pending,
+            lists,
             unsure,
             ..
         } = self;
         notifications.receive(Wait::No, |message| {
-            *unsure |= note(message, filter, known, pending)?;
+            *unsure |= note(message, filter, *lists, known, pending)?;
             Ok(())
         })
     }
@@ -163,35 +189,52 @@ impl<O: Object> Watch<O> {
         Ok(())
     }
 
-    /// Compares what is known with what is there, and makes the events in between.
+    /// Asks for what is there, to be compared with what is known.
     fn list_again(&mut self) -> Result<(), NetlinkError> {
+        self.unsure = true;
         let listing = self.netlink.list(&self.filter)?;
-        // A list that was interrupted may lack objects that are there: none is taken for removed by it.
         self.unsure = listing.interrupted;
-        let mut missing = std::mem::take(&mut self.known);
-        self.known.reserve(listing.items.len());
-        // At least so many are new.
-        let new = listing.items.len().saturating_sub(missing.len());
-        self.pending.reserve(new);
-        for object in listing.items {
-            let Some(key) = object.key() else { continue };
-            match missing.remove(&key) {
-                None => self.pending.push_back(Event::Added(object.clone())),
-                Some(before) if before.is_same(&object) => {}
-                Some(before) => self.pending.push_back(Event::Changed {
-                    before,
-                    after: object.clone(),
-                }),
-            }
-            self.known.insert(key, object);
-        }
-        if self.unsure {
-            self.known.extend(missing);
-        } else {
-            self.pending
-                .extend(missing.into_values().map(Event::Removed));
-        }
+        self.lists += 1;
+        let new = listing.items.len().saturating_sub(self.known.len());
+        self.known.reserve(new);
+        self.listed = Some(Listed {
+            items: listing.items.into_iter(),
+            is_whole: !listing.interrupted,
+        });
         Ok(())
+    }
+
+    /// Compares the list with what is known, up to the next difference.
+    fn compare(&mut self) -> Option<Event<O>> {
+        let listed = self.listed.as_mut()?;
+        let list = self.lists;
+        for object in listed.items.by_ref() {
+            let Some(key) = object.key() else { continue };
+            match self.known.entry(key) {
+                Entry::Vacant(place) => {
+                    let added = object.clone();
+                    place.insert(Known { object, list });
+                    return Some(Event::Added(added));
+                }
+                Entry::Occupied(mut place) => {
+                    let known = place.get_mut();
+                    known.list = list;
+                    let after = object.clone();
+                    let before = replace(&mut known.object, object);
+                    if !before.is_same(&after) {
+                        return Some(Event::Changed { before, after });
+                    }
+                }
+            }
+        }
+        // A list that was interrupted may lack objects that are there: none is taken for removed by it.
+        if listed.is_whole {
+            let gone = self.known.extract_if(|_, known| known.list != list);
+            let removed = gone.map(|(_, known)| Event::Removed(known.object));
+            self.pending.extend(removed);
+        }
+        self.listed = None;
+        self.pending.pop_front()
     }
 }
 
@@ -200,7 +243,8 @@ impl<O: Object> Watch<O> {
 fn note<O: Object>(
     message: Message<'_>,
     filter: &O,
-    known: &mut HashMap<O::Key, O>,
+    list: u64,
+    known: &mut HashMap<O::Key, Known<O>>,
     pending: &mut VecDeque<Event<O>>,
 ) -> Result<bool, Malformed> {
     let is_new = message.kind == O::MESSAGES.new;
@@ -212,19 +256,21 @@ fn note<O: Object>(
         let object = std::mem::take(object);
         let Some(key) = object.key() else { return };
         pending.extend(if is_new && object.matches(filter) {
-            Some(match known.insert(key, object.clone()) {
-                Some(before) => Event::Changed {
-                    before,
-                    after: object,
-                },
-                None => Event::Added(object),
+            let after = object.clone();
+            Some(match known.insert(key, Known { object, list }) {
+                Some(Known { object: before, .. }) => Event::Changed { before, after },
+                None => Event::Added(after),
             })
-        } else if !is_new && known.get(&key).is_some_and(|known| known.outlives(&object)) {
+        } else if !is_new
+            && known
+                .get(&key)
+                .is_some_and(|it| it.object.outlives(&object))
+        {
             doubt = true;
             None
         } else {
             // It is gone, or is no longer like the filter.
-            known.remove(&key).map(Event::Removed)
+            known.remove(&key).map(|it| Event::Removed(it.object))
         });
     })?;
     Ok(doubt)

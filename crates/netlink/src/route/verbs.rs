@@ -119,17 +119,17 @@ impl Object for Route {
     fn is_chosen_by_kernel(&self) -> bool {
         // A 0 is no choice to the kernel. A link is another question there: whether any next hop has it.
         let Self {
+            kind,
             family,
             table,
             protocol,
-            kind,
             ..
         } = *self;
         let chosen = Self {
+            kind,
             family,
             table,
             protocol,
-            kind,
             ..Self::default()
         };
         let protocol = protocol.map(u8::from);
