@@ -8,7 +8,7 @@ pub(super) const HEADER: usize = 28;
 pub(super) const FLAGS: u32 = option_head(2, 4);
 const DROP_COUNT: u32 = option_head(4, 8);
 const PACKET_ID: u32 = option_head(5, 8);
-const QUEUE: u32 = option_head(6, 4);
+pub(super) const QUEUE: u32 = option_head(6, 4);
 
 /// An Enhanced Packet Block, measured: its layout is known, its octets are not yet written.
 pub(in super::super) struct Enhanced<'a> {

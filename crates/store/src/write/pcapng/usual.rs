@@ -1,13 +1,15 @@
-//! The packet block that captures consist of: a time, and of the options the flags alone.
+//! The packet block that captures consist of: a time, and of the options the flags, or these and the queue.
 
 use super::ENHANCED_PACKET;
-use super::packet::{FLAGS, HEADER, flags};
+use super::packet::{FLAGS, HEADER, QUEUE, flags, put};
 use crate::model::Packet;
 
 /// Octets behind the packet: flags, end of options, length.
 const TAIL: usize = 8 + 4 + 4;
+/// Those of the queue.
+const QUEUE_BYTES: usize = 8;
 
-/// An Enhanced Packet Block whose layout hangs on the packet's length only, so that it is written
+/// An Enhanced Packet Block whose layout hangs on the packet's length and its queue only, so that it is written
 /// in a few stores. Octet for octet what [`Enhanced`](super::Enhanced) makes of the same packet.
 pub(in super::super) struct Usual<'a> {
     packet: &'a Packet<'a>,
@@ -23,17 +25,21 @@ impl<'a> Usual<'a> {
     pub(in super::super) fn new(packet: &'a Packet<'a>, bytes: &'a [u8]) -> Option<Self> {
         let timestamp_ns = packet.timestamp_ns?;
         let flags = flags(packet);
-        let others =
-            packet.drop_count.is_some() || packet.packet_id.is_some() || packet.queue.is_some();
+        let others = packet.drop_count.is_some() || packet.packet_id.is_some();
         if flags == 0 || others {
             return None;
         }
+        let queue = if packet.queue.is_some() {
+            QUEUE_BYTES
+        } else {
+            0
+        };
         Some(Self {
             packet,
             bytes,
             timestamp_ns,
             flags,
-            length: HEADER + padded(bytes.len()) + TAIL,
+            length: HEADER + padded(bytes.len()) + queue + TAIL,
         })
     }
 
@@ -55,11 +61,14 @@ impl<'a> Usual<'a> {
             self.bytes.len() as u32,
             self.packet.original_len,
         ];
-        let tail = [FLAGS, self.flags, 0, self.length as u32];
         let (head, rest) = out.split_at_mut(HEADER);
         head.copy_from_slice(header.map(u32::to_ne_bytes).as_flattened());
         let (body, end) = rest.split_at_mut(padded(self.bytes.len()));
-        end.copy_from_slice(tail.map(u32::to_ne_bytes).as_flattened());
+        let (flags, length) = (self.flags, self.length as u32);
+        match self.packet.queue {
+            None => put(end, [FLAGS, flags, 0, length]),
+            Some(queue) => put(end, [FLAGS, flags, QUEUE, queue, 0, length]),
+        };
         // The padding is cleared with the word it is in, before the packet's end goes there.
         if let Some(last) = body.last_chunk_mut::<4>() {
             *last = [0; 4];
