@@ -132,8 +132,9 @@ impl Intake {
     /// program cannot ask of every processor.
     pub const SUPPORTED: bool = cfg!(target_arch = "x86_64");
 
-    /// Makes the memory of each CPU that is switched on and loads the program; the one at the end of
-    /// a round runs from now on, on all interfaces.
+    /// Makes the memory of each CPU up to the last that is switched on and loads the program; the one at
+    /// the end of a round runs from now on, on all interfaces. Packets that come to a CPU beyond, switched
+    /// on later, go on into the stack.
     ///
     /// # Errors
     /// [`RedirectError::Map`] and [`RedirectError::Load`], e.g. EPERM.
@@ -143,7 +144,9 @@ impl Intake {
     /// Linux 5.18 (`bpf_xdp_load_bytes`).
     pub fn load(options: &IntakeOptions<'_>) -> Result<Self, RedirectError> {
         let sampler = sampler(options.sampling).map_err(RedirectError::Map)?;
-        Self::with(options, online_cpus().map_err(on)?, sampler.map(Arc::new))
+        let last = online_cpus().map_err(on)?.last().copied().unwrap_or(0);
+        // Those that are switched off among them have memory anyway, and may be switched on.
+        Self::with(options, (0..=last).collect(), sampler.map(Arc::new))
     }
 
     /// Loads one that can [take over](Intake::take_over) from this one, with memory for the same CPUs.

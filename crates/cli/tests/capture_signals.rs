@@ -52,6 +52,25 @@ fn packets_in_the_ring_are_read_before_the_end() {
     );
 }
 
+/// timeout(1) tells the program and then its group.
+#[test]
+fn two_signals_at_once_are_one_request() {
+    let scene = Scene::new();
+    for signal in [Signal::INT, Signal::TERM] {
+        let file = scene.file("file.pcapng");
+        let running = start_text(
+            &scene.right,
+            &["-w", &file, "--min-bytes", "1M", "--timeout", "2s"],
+        );
+        scene.generate(1000, None);
+        running.signal(signal);
+        running.handled();
+        running.signal(signal);
+        running.finish().exit(0);
+        assert_eq!(count(&file), 1000);
+    }
+}
+
 #[test]
 fn a_second_signal_ends_it_at_once() {
     let scene = Scene::new();
@@ -64,7 +83,7 @@ fn a_second_signal_ends_it_at_once() {
         let running = start(&scene.right, &["-w", &path]);
         scene.generate(20_000, None);
         running.signal(Signal::INT);
-        running.handled();
+        running.takes_another();
         running.signal(second);
         let ended = running.finish();
         assert_eq!(ended.status.code(), Some(130), "{ended:?}");

@@ -197,7 +197,7 @@ fn a_second_signal_ends_it_at_once() {
     // No further line fits.
     wait_until(|| ioctl_fionread(&read).expect("its content") + 200 > bytes as u64);
     running.signal(Signal::INT);
-    running.handled();
+    running.takes_another();
     running.signal(Signal::TERM);
     assert_eq!(running.finish().status.code(), Some(130));
 }

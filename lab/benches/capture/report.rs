@@ -4,7 +4,8 @@ use serde_json::json;
 
 use crate::machine::Machine;
 use crate::rig::{
-    DROP_RING_MIB, FRAME_BYTES, READER_CPU, RING_MIB, Rig, SENDER_CPU, SNAPLEN, snaplen_program,
+    DROP_FRAMES, DROP_RING_MIB, FRAME_BYTES, MOST_FRAMES, READER_CPU, RING_MIB, Rig, SENDER_CPU,
+    SNAPLEN, snaplen_program,
 };
 use crate::round::{Outcome, PACED_PPS, Round, Sink, Trial};
 use crate::spread::Spread;
@@ -207,7 +208,8 @@ impl Report {
             "\nCPU is the reader's user and system time from its first wait for packets to its end, \
              by captured packets. Sender and stack is the sender's processor time at full speed, by offered \
              packets: sending, and what the receiver's driver, programs and stack do. Full speed is as fast as the sender goes beside this reader. A \
-             loss-free rate equal to it was limited by the sender. N is the number of frames of a trial. \
+             loss-free rate equal to it was limited by the sender. N is the number of frames of a trial: a million at the paced rate, up to {MOST_FRAMES} at others, \
+             in drop mode {DROP_FRAMES}. \
              netsniff-ng has no flag for the bytes to keep: its filter, `{}`, does that; it hands ring memory \
              to the kernel, so to /dev/null it touches no packet.",
             snaplen_program().trim_end()

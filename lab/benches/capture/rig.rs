@@ -19,8 +19,10 @@ pub const SNAPLEN: u32 = 96;
 pub const RING_MIB: u32 = 32;
 /// The same in drop mode, where each processor has its share.
 pub const DROP_RING_MIB: u32 = 128;
-/// Most frames of a trial.
-pub const MOST_FRAMES: u64 = 2_000_000;
+/// Most frames of a trial: a second's, and many times what the ring holds, so that a reader has to keep up.
+pub const MOST_FRAMES: u64 = 4_000_000;
+/// The same where the driver drops them or the reader's program has them before the stack.
+pub const DROP_FRAMES: u64 = 16_000_000;
 
 /// The longest record of a file: pcapng's, with flags, queue and a number of dropped packets.
 const RECORD_BYTES: u64 = 28 + SNAPLEN as u64 + 8 + 8 + 12 + 4 + 4;
@@ -60,7 +62,7 @@ impl Rig {
         let folder = TempDir::with_prefix_in("tapline-bench.", TMPFS).expect("a folder on tmpfs");
         let room = statvfs(folder.path()).expect("its free space");
         let free = room.f_bavail * room.f_frsize;
-        let needed = MOST_FRAMES * RECORD_BYTES;
+        let needed = DROP_FRAMES * RECORD_BYTES;
         assert!(
             free > needed,
             "{TMPFS} has {free} bytes free and the bench needs {needed}"
@@ -122,7 +124,7 @@ impl Traffic<'_> {
     /// that took, with all that driver, programs and stack of the receiver did with the frames.
     pub fn deliver(&mut self, count: u64, rate_pps: Option<u64>) -> (Sent, Duration) {
         assert!(
-            count <= MOST_FRAMES,
+            count <= DROP_FRAMES,
             "a file of {count} packets has no room"
         );
         let generator = &mut self.generator;

@@ -8,7 +8,7 @@ use serde_json::json;
 use store::read::Reader as FileReader;
 
 use crate::reader::{Finished, Reader};
-use crate::rig::{Arrival, MOST_FRAMES, Rig};
+use crate::rig::{Arrival, DROP_FRAMES, Rig};
 use crate::tool::Tool;
 
 /// A rate that every reader sustains.
@@ -156,17 +156,17 @@ pub fn run(rig: &Rig, tools: &[Tool]) -> Round {
     let drop_pps = dropped_per_second(rig);
     let mut results = Vec::new();
     for sink in Sink::ALL {
-        let each = |count, rate| -> Vec<_> {
+        let each = |count: fn(&Tool) -> u64, rate| -> Vec<_> {
             tools
                 .iter()
-                .map(|(_, tool)| trial(rig, tool, sink, count, rate))
+                .map(|(_, tool)| trial(rig, tool, sink, count(tool), rate))
                 .collect()
         };
-        let paced = each(PACED_FRAMES, Some(PACED_PPS));
-        let full = each(MOST_FRAMES, None);
+        let paced = each(|_| PACED_FRAMES, Some(PACED_PPS));
+        let full = each(Tool::most_frames, None);
         for ((&(number, tool), paced), full) in tools.iter().zip(paced).zip(full) {
             let between = search(&paced, &full, |rate| {
-                trial(rig, tool, sink, rate.min(MOST_FRAMES), Some(rate))
+                trial(rig, tool, sink, rate.min(tool.most_frames()), Some(rate))
             });
             let name = tool.name.clone();
             results.push(Outcome {
@@ -186,7 +186,7 @@ pub fn run(rig: &Rig, tools: &[Tool]) -> Round {
 fn dropped_per_second(rig: &Rig) -> u64 {
     let mut traffic = rig.traffic(Arrival::Reader);
     let _attached = rig.drop_all();
-    let (sent, _) = traffic.deliver(MOST_FRAMES, None);
+    let (sent, _) = traffic.deliver(DROP_FRAMES, None);
     per_second(sent.delivered, sent.duration)
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tapline_lab::tool;
 
-use crate::rig::{Arrival, DROP_RING_MIB, RING_MIB, Rig, SNAPLEN};
+use crate::rig::{Arrival, DROP_FRAMES, DROP_RING_MIB, MOST_FRAMES, RING_MIB, Rig, SNAPLEN};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -78,6 +78,14 @@ impl Tool {
 
     pub fn is_peer(&self) -> bool {
         matches!(self.kind, Kind::Tcpdump | Kind::Dumpcap | Kind::NetsniffNg)
+    }
+
+    /// Frames of a trial at full speed.
+    pub fn most_frames(&self) -> u64 {
+        match self.kind {
+            Kind::TaplineDrop => DROP_FRAMES,
+            _ => MOST_FRAMES,
+        }
     }
 
     /// Whose program the frames come to first.

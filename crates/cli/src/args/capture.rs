@@ -38,7 +38,7 @@ pub struct CaptureArgs {
     #[arg(long, value_name = "TIME", value_parser = units::time)]
     pub duration: Option<Duration>,
 
-    /// Which way the packets go, as the interface sees it
+    /// Which way the packets go, as the interface sees it; --mode drop has those that come in
     #[arg(long, value_name = "in|out|both", default_value = "both", value_parser = direction)]
     pub direction: DirectionFilter,
 

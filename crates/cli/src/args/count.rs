@@ -60,6 +60,9 @@ pub struct CountArgs {
     /// xdp-generic is XDP in the stack, with any driver: a super-packet, which the kernel joined from
     /// several of the wire (GRO) or has yet to split (GSO), counts as one packet there. Everywhere else it
     /// counts as the packets it is on the wire.
+    ///
+    /// While XDP runs in the driver of a veth, packets between the two ends are no longer joined: TCP between
+    /// hosts of one machine becomes slower. tc leaves that as it is.
     #[arg(long, value_name = "PLACE", default_value = "auto", value_parser = ingress)]
     pub ingress: Ingress,
 

@@ -78,6 +78,9 @@ fn advice(error: &CountError) -> (Exit, &'static str) {
         | CountError::Options { .. }
         | CountError::Filter { .. } => return (Exit::Usage, ""),
         CountError::TooManyGroups { .. } => return (Exit::Usage, "use a smaller --groups"),
+        CountError::LinkLayer { is_known: true, .. } => {
+            return (Exit::Usage, "use --layer l2");
+        }
         CountError::LinkLayer { .. } => return (Exit::Unsupported, ""),
         CountError::Load {
             error: LoadError::Refused { log, source, .. },

@@ -94,6 +94,7 @@ fn reason(reason: &Reason, told: fn(&XdpAttachError) -> String) -> String {
             }
             None => format!("XDP refused: {}", told(refusal)),
         },
+        Reason::ProgramRefused(error) => format!("no program for XDP: {error}"),
         Reason::NotEthernet => "its packets have no Ethernet header".into(),
         Reason::VlanStripped => "it takes VLAN tags out before XDP".into(),
         _ => "not where it is tried first".into(),

@@ -176,6 +176,19 @@ impl Running {
         });
     }
 
+    /// Returns when a further signal is no longer taken for the one before: a thread sees to that, and ends.
+    pub fn takes_another(&self) {
+        let tasks = format!("/proc/{}/task", self.pid().as_raw_nonzero());
+        let is_it = |task: std::io::Result<fs::DirEntry>| {
+            let name = task.and_then(|task| fs::read_to_string(task.path().join("comm")));
+            name.is_ok_and(|name| name.trim_end() == "signals")
+        };
+        wait_until(|| {
+            let mut tasks = fs::read_dir(&tasks).expect("the process is there");
+            !tasks.any(is_it)
+        });
+    }
+
     /// Asks it to end and waits for that.
     pub fn stop(self) -> Ended {
         self.signal(Signal::INT);

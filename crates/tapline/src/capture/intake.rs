@@ -1,11 +1,11 @@
 //! Opening an interface in drop mode for short packets: memory that a program fills.
 
 use std::fmt;
-use std::io;
 use std::sync::Arc;
 
 use bpf::{Intake, IntakeCounts, IntakeOptions, RedirectError, XdpLink};
 use ring::{Link, RingBuffer, TimestampSource};
+use rustix::thread::{CapabilitySet, capabilities};
 
 use super::attach::Attached;
 use super::buffers::Buffers;
@@ -103,19 +103,28 @@ pub(super) fn open(
     }))
 }
 
-/// Why, if the kernel refused what AF_XDP does not ask for: a tracepoint, and new helpers.
+/// Why, if the kernel refused what AF_XDP does not ask for: a tracepoint, and new helpers and flags.
 fn fall_back(error: &RedirectError) -> Option<FallBack> {
-    use io::ErrorKind::{InvalidInput, NotFound, PermissionDenied};
-    let source = match error {
-        RedirectError::Map(error) => &error.source,
-        RedirectError::Load(bpf::LoadError::Refused { source, .. }) => source,
+    let (source, log) = match error {
+        RedirectError::Map(error) => (&error.source, ""),
+        RedirectError::Load(bpf::LoadError::Refused { source, log, .. }) => (source, log.whole()),
         _ => return None,
     };
-    match source.kind() {
-        PermissionDenied => Some(FallBack::Privilege),
-        InvalidInput | NotFound => Some(FallBack::Kernel),
+    match source.raw_os_error()? {
+        libc::EPERM => Some(FallBack::Privilege),
+        // The verifier's word for a wrong program, and for what it keeps from those without the privilege.
+        libc::EACCES if !is_trusted() => Some(FallBack::Privilege),
+        // Unknown flags are refused before the verifier begins, unknown helpers by it.
+        libc::EINVAL if log.is_empty() || log.contains("func") => Some(FallBack::Kernel),
+        libc::ENOENT => Some(FallBack::Kernel),
         _ => None,
     }
+}
+
+/// Whether the verifier lets this thread's programs do all they may; it cannot be told is no.
+fn is_trusted() -> bool {
+    let trusted = CapabilitySet::PERFMON | CapabilitySet::SYS_ADMIN;
+    capabilities(None).is_ok_and(|sets| sets.effective.intersects(trusted))
 }
 
 /// Has `load` load a program that begins with the filter.

@@ -41,7 +41,14 @@ impl Plan<'_> {
                 if !target.is_ethernet() {
                     return self.at_tc(target, way, Some(Reason::NotEthernet));
                 }
-                let prepared = self.prepare(&target, At::Xdp)?;
+                let prepared = match self.prepare(&target, At::Xdp) {
+                    // What groups ask for, tc has had for longer (`bpf_xdp_load_bytes`: Linux 5.18).
+                    Err(CountError::Load { error, .. }) => {
+                        let reason = Reason::ProgramRefused(Arc::new(error));
+                        return self.at_tc(target, way, Some(reason));
+                    }
+                    prepared => prepared?,
+                };
                 let strips_tags = target.strips_tags;
                 if strips_tags && self.needs_tags(&prepared) {
                     return self.at_tc(target, way, Some(Reason::VlanStripped));

@@ -65,6 +65,8 @@ pub enum CountError {
         link: String,
         /// What its packets begin with (`ARPHRD_*`).
         hatype: u16,
+        /// Whether they could be counted without bytes that are on the wire only.
+        is_known: bool,
     },
     /// A class that asks about VLAN tags came where the interface takes them out before XDP sees the
     /// packets. A count that has such a class when it is opened counts at tc.
@@ -138,7 +140,7 @@ impl fmt::Display for CountError {
             Self::Filter { class, link, .. } => {
                 write!(f, "filter of class {class} is wrong for {link}")
             }
-            Self::LinkLayer { link, hatype } => {
+            Self::LinkLayer { link, hatype, .. } => {
                 write!(
                     f,
                     "packets of {link} are of type {hatype}, which cannot be counted so"

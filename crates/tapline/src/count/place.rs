@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bpf::XdpAttachError;
+use bpf::{LoadError, XdpAttachError};
 
 /// Which way the packets go that are counted at a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,6 +69,8 @@ pub struct Place {
 pub enum Reason {
     /// The kernel or the driver refused XDP.
     XdpRefused(Arc<XdpAttachError>),
+    /// The kernel did not load the program for XDP.
+    ProgramRefused(Arc<LoadError>),
     /// The packets have no Ethernet header.
     NotEthernet,
     /// The interface takes VLAN tags out of packets before XDP sees them.

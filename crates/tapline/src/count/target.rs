@@ -30,6 +30,7 @@ impl Target {
             return Err(CountError::LinkLayer {
                 link: name.to_owned(),
                 hatype: link.hardware.unwrap_or_default(),
+                is_known: link_type.is_some(),
             });
         };
         Ok(Self {
