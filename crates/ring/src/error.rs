@@ -19,6 +19,8 @@ pub enum Step {
     Version,
     /// Allocate the ring.
     Ring,
+    /// Allocate a ring that is larger than was asked for, so that it lasts while the reader is away.
+    StallRing,
     /// Map it.
     Map,
     /// Stamp the time in hardware.
@@ -41,6 +43,7 @@ impl Step {
             Self::Filter => "attach the filter on",
             Self::Version => "select the ring version on",
             Self::Ring => "allocate the ring of",
+            Self::StallRing => "allocate a ring for such a stall of",
             Self::Map => "map the ring of",
             Self::Timestamps => "get hardware time stamps from",
             Self::Direction => "choose the direction on",
@@ -85,7 +88,7 @@ pub enum OptionError {
     ImmediateNeedsV2,
     /// Packet rings have time stamps of the kernel or of the interface.
     ReaderStamps,
-    /// The timeout of batches is out of range.
+    /// The time of a block in TPACKET_V3 is out of range.
     Timeout {
         /// What was asked.
         timeout: Duration,
@@ -93,6 +96,13 @@ pub enum OptionError {
     /// The kernel counts the bytes of a ring in 32 bits.
     BufferTooLarge {
         /// What was asked.
+        bytes: usize,
+    },
+    /// A ring that lasts while the reader is away is larger than the kernel can count.
+    StallTooLong {
+        /// How long it is to be away.
+        stall: Duration,
+        /// What the ring would take.
         bytes: usize,
     },
 }
@@ -108,13 +118,19 @@ impl fmt::Display for OptionError {
             Self::Timeout { timeout } => {
                 write!(
                     f,
-                    "a batch timeout of {timeout:?} is not between 1 ms and 65535 ms"
+                    "the timer of packet-v3 has no {timeout:?}, but 1 ms to 65535 ms; packet-v2 has any"
                 )
             }
             Self::BufferTooLarge { bytes } => {
                 write!(
                     f,
                     "a ring of {bytes} bytes is too large, its limit is 4 GiB"
+                )
+            }
+            Self::StallTooLong { stall, bytes } => {
+                write!(
+                    f,
+                    "a stall of {stall:?} takes a ring of {bytes} bytes, and the limit is 4 GiB"
                 )
             }
         }

@@ -6,7 +6,7 @@ use abi::packet::BlockDesc;
 use abi::region::page_bytes;
 
 use crate::error::OptionError;
-use crate::options::{Backend, Delivery, Options};
+use crate::options::{Backend, DEFAULT_STALL, Delivery, Options, STALL_PPS};
 
 /// Free bytes before each packet, room for a VLAN tag to be put back.
 pub(crate) const RESERVE_BYTES: u32 = 4;
@@ -20,12 +20,16 @@ const LARGEST_PACKET_BYTES: usize = 65_536 + 18;
 /// Blocks that a ring has at least: one with the reader, one with the kernel.
 const MIN_BLOCKS: usize = 2;
 
-/// The largest frame with which TPACKET_V2 suits adaptive delivery: that of an Ethernet packet of the
-/// usual size. With longer ones a ring would hold few packets, however short they are.
-const ADAPTIVE_FRAME_BYTES: usize = 2048;
+/// The smallest frame. A packet takes hardly less of a block, so that TPACKET_V3 has no more room for such.
+const SMALLEST_FRAME_BYTES: usize = 256;
 
-/// How long the reader may be away, with adaptive delivery and few packets, if nothing is said.
-const ADAPTIVE_STALL: Duration = Duration::from_millis(200);
+/// Blocks that the timer hands over while a reader gathers, beyond which they count no more: its batch may
+/// end early then, since the ring fills.
+const GATHERED_BLOCKS: usize = 16;
+
+/// The longest block timer with which blocks suit a reader that gathers; it sees no packets of a block
+/// before that is handed over.
+const COARSE_MS: u32 = 16;
 
 /// Memory of a ring: `count` equal slots, which are frames in V2 and blocks in V3.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +42,8 @@ pub(crate) struct Geometry {
     pub block_bytes: usize,
     /// V3: milliseconds after which a block is handed over though not full.
     pub retire_ms: u32,
+    /// The pause of the reader for which the ring is larger than was asked for.
+    pub grown_for: Option<Duration>,
 }
 
 impl Geometry {
@@ -49,33 +55,31 @@ impl Geometry {
         if options.snaplen == 0 {
             return Err(OptionError::SnaplenZero);
         }
-        let packet_bytes = HEADROOM_BYTES + (options.snaplen as usize).min(LARGEST_PACKET_BYTES);
-        let backend = match (options.backend, options.delivery) {
-            (Some(Backend::PacketV3), Delivery::Immediate) => {
-                return Err(OptionError::ImmediateNeedsV2);
-            }
-            (Some(backend), _) => backend,
-            (None, Delivery::Adaptive { .. }) if packet_bytes > ADAPTIVE_FRAME_BYTES => {
-                Backend::PacketV3
-            }
-            (None, Delivery::Immediate | Delivery::Adaptive { .. }) => Backend::PacketV2,
-            (None, Delivery::Batch { .. }) => Backend::PacketV3,
-        };
-        let too_large = OptionError::BufferTooLarge {
-            bytes: options.buffer_bytes,
-        };
         if u32::try_from(options.buffer_bytes).is_err() {
-            return Err(too_large);
+            let bytes = options.buffer_bytes;
+            return Err(OptionError::BufferTooLarge { bytes });
         }
-        let geometry = match backend {
-            Backend::PacketV2 => Self::frames(packet_bytes, options.buffer_bytes, page_bytes),
+        let packet_bytes = HEADROOM_BYTES + (options.snaplen as usize).min(LARGEST_PACKET_BYTES);
+        let frames = Self::frames(packet_bytes, options.buffer_bytes, page_bytes);
+        let geometry = match backend(options, &frames)? {
+            Backend::PacketV2 => match options.stall {
+                Some(stall) => frames.grown(frames_for(stall, options, usize::MAX), stall),
+                None => frames,
+            },
             Backend::PacketV3 => Self::blocks(packet_bytes, options, page_bytes)?,
         };
-        // Rounding up to whole blocks may have gone over the limit.
-        if u32::try_from(geometry.bytes()).is_err() {
-            return Err(too_large);
+        // The kernel counts bytes in 32 bits.
+        match (u32::try_from(geometry.bytes()), geometry.grown_for) {
+            (Ok(_), _) => Ok(geometry),
+            (Err(_), Some(stall)) => Err(OptionError::StallTooLong {
+                stall,
+                bytes: geometry.bytes(),
+            }),
+            // Rounding up to whole blocks went over the limit.
+            (Err(_), None) => Err(OptionError::BufferTooLarge {
+                bytes: options.buffer_bytes,
+            }),
         }
-        Ok(geometry)
     }
 
     /// Small frames share a block; a large one is a block, so that slots are contiguous always.
@@ -94,6 +98,7 @@ impl Geometry {
             count,
             block_bytes,
             retire_ms: 0,
+            grown_for: None,
         }
     }
 
@@ -102,16 +107,10 @@ impl Geometry {
         options: &Options,
         page_bytes: usize,
     ) -> Result<Self, OptionError> {
-        let (retire_ms, stall) = match options.delivery {
-            Delivery::Batch { timeout, .. } => (whole_ms(timeout)?, options.stall),
-            Delivery::Adaptive { target } => {
-                let stall = options.stall.unwrap_or(ADAPTIVE_STALL);
-                (whole_ms_within(target), Some(stall))
-            }
-            Delivery::Immediate => return Err(OptionError::ImmediateNeedsV2),
-        };
-        let least = stall.map_or(MIN_BLOCKS, |stall| blocks_for(stall, retire_ms));
         let floor = size_of::<BlockDesc>() + packet_bytes;
+        let retire_ms = retire_ms(options.delivery)?;
+        let stall = stall(options);
+        let least = blocks_for(stall, options.gather, retire_ms);
         let largest = (options.buffer_bytes / least).max(page_bytes);
         let slot_bytes = match options.delivery {
             // The kernel takes memory in powers of two.
@@ -119,19 +118,38 @@ impl Geometry {
                 let power_of_two = 1 << largest.ilog2();
                 power_of_two.max(floor.next_multiple_of(page_bytes))
             }
-            Delivery::Batch { min_bytes, .. } if min_bytes.min(largest) >= floor => {
-                min_bytes.min(largest).next_multiple_of(page_bytes)
+            Delivery::Batch {
+                min_bytes: bytes, ..
+            }
+            | Delivery::Blocks { bytes, .. }
+                if bytes.min(largest) >= floor =>
+            {
+                bytes.min(largest).next_multiple_of(page_bytes)
             }
             _ => floor.max(page_bytes).next_power_of_two(),
         };
-        let count = options.buffer_bytes.div_ceil(slot_bytes).max(least);
-        Ok(Self {
+        let geometry = Self {
             backend: Backend::PacketV3,
             slot_bytes,
-            count,
+            count: options.buffer_bytes.div_ceil(slot_bytes).max(MIN_BLOCKS),
             block_bytes: slot_bytes,
             retire_ms,
-        })
+            grown_for: None,
+        };
+        Ok(geometry.grown(least, stall))
+    }
+
+    /// With `least` slots, which a reader that is away for `stall` needs.
+    fn grown(self, least: usize, stall: Duration) -> Self {
+        if self.count >= least {
+            return self;
+        }
+        let in_block = self.block_bytes / self.slot_bytes;
+        Self {
+            count: least.div_ceil(in_block).saturating_mul(in_block),
+            grown_for: Some(stall),
+            ..self
+        }
     }
 
     pub fn bytes(&self) -> usize {
@@ -143,181 +161,97 @@ impl Geometry {
     }
 }
 
-/// The kernel's timer counts whole milliseconds in 16 bits (`struct tpacket_kbdq_core`, before Linux
-/// 6.18), and 0 would mean a time of its own choice.
-fn whole_ms(timeout: Duration) -> Result<u32, OptionError> {
-    let ms = timeout.as_nanos().div_ceil(1_000_000);
-    match u32::try_from(ms) {
-        Ok(ms @ 1..=65_535) => Ok(ms),
-        _ => Err(OptionError::Timeout { timeout }),
-    }
+/// The version that was asked for, or the one that suits; `frames` is what TPACKET_V2 makes of the buffer.
+fn backend(options: &Options, frames: &Geometry) -> Result<Backend, OptionError> {
+    let lasts = || frames.count >= frames_for(stall(options), options, frames.count);
+    Ok(match (options.backend, options.delivery) {
+        (Some(Backend::PacketV3), Delivery::Immediate) => {
+            return Err(OptionError::ImmediateNeedsV2);
+        }
+        (Some(backend), _) => backend,
+        (None, Delivery::Immediate) => Backend::PacketV2,
+        (None, Delivery::Blocks { .. }) => Backend::PacketV3,
+        (None, Delivery::Adaptive { .. }) => {
+            if frames.slot_bytes <= SMALLEST_FRAME_BYTES || lasts() {
+                Backend::PacketV2
+            } else {
+                Backend::PacketV3
+            }
+        }
+        (None, Delivery::Batch { timeout, .. }) => {
+            let is_short = timeout < Duration::from_millis(1);
+            let is_coarse = !is_short && retire_ms(options.delivery)? > COARSE_MS;
+            if is_short || is_coarse && options.gather > Duration::ZERO && lasts() {
+                Backend::PacketV2
+            } else {
+                Backend::PacketV3
+            }
+        }
+    })
 }
 
-/// Whole milliseconds that are over when `time` is, one at least.
-fn whole_ms_within(time: Duration) -> u32 {
-    time.as_millis().clamp(1, 65_535) as u32
+/// How long the reader may be away.
+fn stall(options: &Options) -> Duration {
+    let gathers =
+        options.gather > Duration::ZERO || matches!(options.delivery, Delivery::Adaptive { .. });
+    let usual = if gathers {
+        DEFAULT_STALL
+    } else {
+        Duration::ZERO
+    };
+    options.stall.unwrap_or(usual)
+}
+
+/// Frames that last for a pause of the reader, of a ring that has `count`.
+///
+/// Beside those that it lets gather; a ring that is full to a quarter ends that.
+fn frames_for(stall: Duration, options: &Options, count: usize) -> usize {
+    let gather = match options.delivery {
+        Delivery::Adaptive { target } => target,
+        _ => options.gather,
+    };
+    let away = packets_in(stall);
+    let gathered = packets_in(gather).min(count / 4).min(away.div_ceil(3));
+    away.saturating_add(gathered)
+}
+
+/// Packets that come within `time`, if they come as fast as is assumed.
+fn packets_in(time: Duration) -> usize {
+    let packets = (time.as_nanos() * u128::from(STALL_PPS)).div_ceil(1_000_000_000);
+    usize::try_from(packets).unwrap_or(usize::MAX)
+}
+
+/// Milliseconds of the timer. It counts whole ones in 16 bits (`struct tpacket_kbdq_core`, before Linux
+/// 6.18), and 0 would mean a time of its own choice.
+fn retire_ms(delivery: Delivery) -> Result<u32, OptionError> {
+    let timeout = match delivery {
+        Delivery::Adaptive { target } => return Ok(target.as_millis().clamp(1, 65_535) as u32),
+        Delivery::Batch { timeout, .. } | Delivery::Blocks { timeout, .. } => timeout,
+        Delivery::Immediate => return Err(OptionError::ImmediateNeedsV2),
+    };
+    let ms = timeout.as_nanos().div_ceil(1_000_000);
+    match u32::try_from(ms) {
+        Ok(ms @ 1..=65_535) if timeout >= Duration::from_millis(1) => Ok(ms),
+        _ => Err(OptionError::Timeout { timeout }),
+    }
 }
 
 /// Blocks that last for a pause of the reader when one is handed over every `retire_ms`.
 ///
 /// Twice as many as the timer hands over: with a fifth more a few packets were measured to be lost at the
-/// end of a pause (Linux 6.18, 241 blocks, 1 ms, a pause of 200 ms), with twice as many none.
-fn blocks_for(stall: Duration, retire_ms: u32) -> usize {
-    let blocks = stall.as_millis().div_ceil(u128::from(retire_ms));
-    let blocks = usize::try_from(blocks).unwrap_or(usize::MAX);
-    blocks.saturating_mul(2).saturating_add(MIN_BLOCKS)
+/// end of a pause (Linux 6.18, 241 blocks, 1 ms, a pause of 200 ms), with twice as many none. And six times
+/// as many as it hands over while a batch gathers, so that with those that get full it takes no quarter of
+/// the ring.
+fn blocks_for(stall: Duration, gather: Duration, retire_ms: u32) -> usize {
+    let blocks = |time: Duration| {
+        let blocks = time.as_millis().div_ceil(u128::from(retire_ms));
+        usize::try_from(blocks).unwrap_or(usize::MAX)
+    };
+    let gathered = blocks(gather).min(GATHERED_BLOCKS);
+    blocks(stall)
+        .saturating_mul(2)
+        .saturating_add(6 * gathered + MIN_BLOCKS)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn geometry(
-        backend: Backend,
-        snaplen: u32,
-        buffer_bytes: usize,
-        page_bytes: usize,
-    ) -> Geometry {
-        let options = Options {
-            backend: Some(backend),
-            snaplen,
-            buffer_bytes,
-            ..Options::default()
-        };
-        Geometry::in_pages(&options, page_bytes).unwrap()
-    }
-
-    #[test]
-    fn the_kernel_rules_hold_for_every_size() {
-        for (backend, page_bytes) in [
-            (Backend::PacketV2, 4096),
-            (Backend::PacketV3, 4096),
-            (Backend::PacketV2, 65_536),
-            (Backend::PacketV3, 65_536),
-        ] {
-            for snaplen in [1, 64, 96, 1514, 1518, 4000, 9018, 65_535, 262_144] {
-                for buffer in [1, 4096, 2 << 20, 32 << 20] {
-                    let g = geometry(backend, snaplen, buffer, page_bytes);
-                    // packet_set_ring, net/packet/af_packet.c.
-                    assert_eq!(g.block_bytes % page_bytes, 0);
-                    assert_eq!(g.slot_bytes % abi::packet::TPACKET_ALIGNMENT, 0);
-                    assert_eq!(g.block_bytes % g.slot_bytes, 0);
-                    assert_eq!(g.block_count() * g.block_bytes, g.bytes());
-                    assert!(g.bytes() >= buffer && g.block_count() >= MIN_BLOCKS);
-                    let kept = (snaplen as usize).min(LARGEST_PACKET_BYTES);
-                    assert!(g.slot_bytes >= kept + HEADROOM_BYTES);
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn small_frames_are_packed() {
-        assert_eq!(
-            geometry(Backend::PacketV2, 96, 2 << 20, 4096).slot_bytes,
-            256
-        );
-    }
-
-    fn adaptive(snaplen: u32, target: Duration, stall: Option<Duration>) -> Geometry {
-        let options = Options {
-            snaplen,
-            buffer_bytes: 16 << 20,
-            delivery: Delivery::Adaptive { target },
-            stall,
-            ..Options::default()
-        };
-        Geometry::in_pages(&options, 4096).unwrap()
-    }
-
-    #[test]
-    fn adaptive_delivery_takes_frames_for_short_packets_and_many_blocks_for_long_ones() {
-        let us = Duration::from_micros;
-        for (snaplen, slot_bytes) in [(1, 256), (96, 256), (128, 256), (1518, 2048), (1920, 2048)] {
-            let g = adaptive(snaplen, us(200), None);
-            assert_eq!((g.backend, g.slot_bytes), (Backend::PacketV2, slot_bytes));
-            assert_eq!(g.bytes(), 16 << 20);
-        }
-        for (snaplen, ms, stall, least) in [
-            (1921, 0, None, 400),
-            (262_144, 0, None, 400),
-            (262_144, 0, Some(Duration::from_secs(2)), 4000),
-            (9018, 5, Some(Duration::from_secs(2)), 800),
-        ] {
-            let g = adaptive(snaplen, us(200 + 1000 * ms), stall);
-            assert_eq!(
-                (g.backend, u64::from(g.retire_ms)),
-                (Backend::PacketV3, ms.max(1))
-            );
-            // One more with the reader, and one with the kernel.
-            assert!(g.count >= least + 2, "{}", g.count);
-            assert!(g.bytes() >= 16 << 20 && g.block_bytes.is_multiple_of(4096));
-        }
-    }
-
-    #[test]
-    fn a_block_has_the_size_of_a_batch() {
-        for (min_bytes, slot_bytes) in [
-            (1 << 20, 1 << 20),
-            (100_000, 102_400),
-            (4096, 4096),
-            (1, 4096),
-            (usize::MAX, 8 << 20),
-        ] {
-            let options = Options {
-                snaplen: 96,
-                buffer_bytes: 16 << 20,
-                delivery: Delivery::Batch {
-                    min_bytes,
-                    timeout: Duration::from_millis(10),
-                },
-                ..Options::default()
-            };
-            let g = Geometry::in_pages(&options, 4096).unwrap();
-            assert_eq!((g.slot_bytes, g.retire_ms), (slot_bytes, 10));
-        }
-    }
-
-    #[test]
-    fn what_cannot_be_is_refused() {
-        let options = |f: fn(&mut Options)| {
-            let mut options = Options::default();
-            f(&mut options);
-            Geometry::new(&options).unwrap_err()
-        };
-        assert_eq!(options(|o| o.snaplen = 0), OptionError::SnaplenZero);
-        assert_eq!(
-            options(|o| o.delivery = Delivery::Batch {
-                min_bytes: 1,
-                timeout: Duration::ZERO
-            }),
-            OptionError::Timeout {
-                timeout: Duration::ZERO
-            }
-        );
-        assert_eq!(
-            options(|o| {
-                o.backend = Some(Backend::PacketV3);
-                o.delivery = Delivery::Immediate;
-            }),
-            OptionError::ImmediateNeedsV2
-        );
-        for bytes in [u32::MAX as usize, 1 << 33, usize::MAX] {
-            let mut o = Options {
-                buffer_bytes: bytes,
-                ..Options::default()
-            };
-            for min_bytes in [0, usize::MAX] {
-                let timeout = Duration::from_millis(1);
-                o.delivery = Delivery::Batch { min_bytes, timeout };
-                for backend in [Backend::PacketV2, Backend::PacketV3] {
-                    o.backend = Some(backend);
-                    assert_eq!(
-                        Geometry::new(&o),
-                        Err(OptionError::BufferTooLarge { bytes })
-                    );
-                }
-            }
-        }
-    }
-}
+mod tests;

@@ -23,6 +23,7 @@ mod prefetch;
 mod relay;
 mod ring;
 mod setup;
+mod waiting;
 mod xdp;
 
 pub use account::Account;
@@ -30,8 +31,8 @@ pub use batch::{Batch, Packets};
 pub use buffer::{BufferError, BufferOptions, BufferStep, RingBuffer};
 pub use error::{OpenError, OptionError, SetupError, Step};
 pub use options::{
-    Backend, DEFAULT_SNAPLEN, Delivery, DirectionFilter, Fanout, FanoutMode, Filter, Options,
-    TimestampSource,
+    Backend, DEFAULT_SNAPLEN, DEFAULT_STALL, Delivery, DirectionFilter, Fanout, FanoutMode, Filter,
+    Options, STALL_PPS, TimestampSource,
 };
 pub use packet::Packet;
 pub use relay::{Relay, Successor};

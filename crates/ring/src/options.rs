@@ -8,6 +8,12 @@ use abi::bpf::SockFilter;
 /// Bytes kept of a packet when nothing else is asked for: every packet that Linux knows fits.
 pub const DEFAULT_SNAPLEN: u32 = 262_144;
 
+/// Packets a second for which a ring lasts while its reader is away.
+pub const STALL_PPS: u32 = 50_000;
+
+/// How long a reader may be away that sleeps while packets gather, if nothing else is asked for.
+pub const DEFAULT_STALL: Duration = Duration::from_millis(200);
+
 /// What to receive and how to hand it over.
 #[derive(Debug)]
 pub struct Options {
@@ -23,11 +29,20 @@ pub struct Options {
     pub buffer_bytes: usize,
     /// How soon packets reach the reader.
     pub delivery: Delivery,
-    /// How long the reader may be away while packets are few. TPACKET_V3 hands over a block whenever
-    /// its time is up, however little it holds, so it is the number of blocks that bounds this: they
-    /// are made smaller for it, and the ring grows beyond `buffer_bytes` where that is not enough.
-    /// `None` asks for 200 ms with [`Delivery::Adaptive`] and for nothing otherwise.
+    /// How long the reader may be away while at most [`STALL_PPS`] packets a second come.
+    ///
+    /// TPACKET_V2 has a frame of the snaplen's size for each of them. TPACKET_V3 hands over a block
+    /// whenever its time is up, however little it holds, so there it is the number of blocks that bounds
+    /// this, and they are made smaller for it; beside that, the bytes of the packets have to fit. The ring
+    /// grows beyond `buffer_bytes` where that is not enough.
+    ///
+    /// `None` asks for [`DEFAULT_STALL`] with [`Delivery::Adaptive`] and of a reader that gathers, and for
+    /// nothing otherwise; a ring of TPACKET_V2 does not grow for it. Without a `backend` such a reader gets
+    /// TPACKET_V2 only where frames for it fit into `buffer_bytes`, or packets are short.
     pub stall: Option<Duration>,
+    /// With [`Delivery::Batch`]: how long the reader lets packets gather in the ring beside its timer. It
+    /// is away so long, too.
+    pub gather: Duration,
     /// Shares the interface's packets with other rings.
     pub fanout: Option<Fanout>,
     /// Who stamps the time.
@@ -46,6 +61,7 @@ impl Default for Options {
             buffer_bytes: 32 << 20,
             delivery: Delivery::default(),
             stall: None,
+            gather: Duration::ZERO,
             fanout: None,
             timestamps: TimestampSource::Kernel,
             filter: Filter::All,
@@ -81,22 +97,32 @@ pub enum Delivery {
     /// The reader wakes for each packet.
     Immediate,
     /// The reader wakes when this much has gathered or the time is over.
+    ///
+    /// A packet ring knows neither. TPACKET_V3 takes them for size and time of a block, as in
+    /// [`Delivery::Blocks`], and TPACKET_V2 wakes for each packet: whoever reads holds back until
+    /// [`PacketRing::holds`](crate::PacketRing::holds) says so.
     Batch {
-        /// Bytes of the ring that end the wait once packets take as many, with what the ring puts
-        /// around them: whole frames in TPACKET_V2; in TPACKET_V3 the size of a block, rounded up to
-        /// whole pages and to the longest packet that the snaplen lets in, which ends with the first
-        /// packet that it has no room for.
+        /// Bytes of the ring that end the wait once packets take as many, with their headers.
         min_bytes: usize,
-        /// Longest wait. TPACKET_V3 counts it in whole milliseconds, 1 to 65535, by a clock that does
-        /// not start with a block, so that a block may be handed over sooner.
+        /// Longest wait after the first packet.
+        timeout: Duration,
+    },
+    /// The reader wakes for each block of TPACKET_V3, as the kernel hands it over.
+    Blocks {
+        /// Size of a block, rounded up to whole pages and to the longest packet that the snaplen lets in,
+        /// and smaller where the stall asks for more blocks. It ends with the first packet that it has no
+        /// room for.
+        bytes: usize,
+        /// Longest wait in a block that is not full, in whole milliseconds, 1 to 65535. The clock runs
+        /// freely, so that a block may be handed over sooner.
         timeout: Duration,
     },
     /// The reader wakes for each packet while packets are rare. When they are dense it sleeps, and
     /// finds several each time.
     Adaptive {
         /// How long a packet waits at most for a reader that sleeps; what the processor needs to wake
-        /// a thread comes on top. Where long packets ask for TPACKET_V3 it is the time of a block, and
-        /// no less than a millisecond.
+        /// a thread comes on top. In TPACKET_V3 it is the time of a block, and no less than a
+        /// millisecond.
         target: Duration,
     },
 }

@@ -1,5 +1,6 @@
 //! The receive ring of a packet socket.
 
+use std::cell::Cell;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::Ordering;
@@ -20,6 +21,7 @@ use crate::geometry::Geometry;
 use crate::options::{Backend, Options};
 use crate::relay::Turn;
 use crate::setup::{self, Place};
+use crate::waiting::Scanned;
 
 /// Frames that a V2 batch covers at most, so that memory goes back to the kernel steadily.
 const MAX_FRAMES: usize = 256;
@@ -48,6 +50,8 @@ pub struct PacketRing {
     pub(crate) socket: OwnedFd,
     pub(crate) geometry: Geometry,
     pub(crate) head: usize,
+    /// From the head on, as far as somebody asked how much is there.
+    pub(crate) scanned: Cell<Scanned>,
     pub(crate) snaplen: u32,
     pub(crate) account: Account,
     /// Drops that no batch has reported yet.
@@ -125,6 +129,7 @@ impl PacketRing {
             status.store(TP_STATUS_KERNEL, Ordering::Release);
         }
         self.head = (self.head + slots) % self.geometry.count;
+        self.scanned.set(Scanned::default());
         self.account.delivered += (packets - unreadable) as u64;
         self.account.unreadable += unreadable as u64;
     }
@@ -136,7 +141,7 @@ impl PacketRing {
         }
     }
 
-    fn status(&self, slot: usize) -> u32 {
+    pub(crate) fn status(&self, slot: usize) -> u32 {
         let offset = slot * self.geometry.slot_bytes + status_offset(self.geometry.backend);
         // Acquire pairs with the write barrier between filling the slot and setting this word
         // (prb_flush_block and __packet_set_status, net/packet/af_packet.c). With a weaker load a
@@ -182,25 +187,6 @@ impl PacketRing {
             packets: slots as u32,
             losing,
         })
-    }
-
-    /// Whether the packets that wait take `bytes` of the ring or more; 1 asks whether there is any. In
-    /// TPACKET_V3 a block counts once it is handed over.
-    #[inline]
-    pub fn holds(&self, bytes: usize) -> bool {
-        let slots = bytes.div_ceil(self.geometry.slot_bytes).max(1);
-        if slots > self.geometry.count {
-            return false;
-        }
-        // The kernel hands out slots in order, so the last of them tells of all.
-        let last = (self.head + slots - 1) % self.geometry.count;
-        self.status(last) & TP_STATUS_USER != 0
-    }
-
-    /// Whether a quarter of the ring or more waits to be read.
-    pub fn is_filling(&self) -> bool {
-        let slot = (self.head + self.geometry.count / 4) % self.geometry.count;
-        self.status(slot) & TP_STATUS_USER != 0
     }
 
     /// What became of the packets so far; [`PacketRing::refresh`] brings the kernel's part up to date.

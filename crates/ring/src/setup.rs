@@ -1,5 +1,6 @@
 //! Opening a ring, step by step.
 
+use std::cell::Cell;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
@@ -68,7 +69,11 @@ pub(crate) fn open(
         }
         take_hardware_stamps(fd).map_err(at(Step::Timestamps))?;
     }
-    request_ring(fd, &geometry).map_err(at(Step::Ring))?;
+    let allocate = match geometry.grown_for {
+        Some(_) => Step::StallRing,
+        None => Step::Ring,
+    };
+    request_ring(fd, &geometry).map_err(at(allocate))?;
     let region = Region::map(fd, geometry.bytes()).map_err(at(Step::Map))?;
     socket::bind_link(fd, index).map_err(at(Step::Bind))?;
     socket::take_error(fd).map_err(at(Step::Bind))?;
@@ -96,6 +101,7 @@ pub(crate) fn open(
         socket,
         geometry,
         head: 0,
+        scanned: Cell::default(),
         snaplen,
         account,
         unreported: 0,

@@ -1,0 +1,300 @@
+//! Layouts, against the kernel's rules and what is promised of them.
+
+use super::*;
+
+fn geometry(backend: Backend, snaplen: u32, buffer_bytes: usize, page_bytes: usize) -> Geometry {
+    let options = Options {
+        backend: Some(backend),
+        snaplen,
+        buffer_bytes,
+        ..Options::default()
+    };
+    Geometry::in_pages(&options, page_bytes).unwrap()
+}
+
+#[test]
+fn the_kernel_rules_hold_for_every_size() {
+    for (backend, page_bytes) in [
+        (Backend::PacketV2, 4096),
+        (Backend::PacketV3, 4096),
+        (Backend::PacketV2, 65_536),
+        (Backend::PacketV3, 65_536),
+    ] {
+        for snaplen in [1, 64, 96, 1514, 1518, 4000, 9018, 65_535, 262_144] {
+            for buffer in [1, 4096, 2 << 20, 32 << 20] {
+                let g = geometry(backend, snaplen, buffer, page_bytes);
+                // packet_set_ring, net/packet/af_packet.c.
+                assert_eq!(g.block_bytes % page_bytes, 0);
+                assert_eq!(g.slot_bytes % abi::packet::TPACKET_ALIGNMENT, 0);
+                assert_eq!(g.block_bytes % g.slot_bytes, 0);
+                assert_eq!(g.block_count() * g.block_bytes, g.bytes());
+                assert!(g.bytes() >= buffer && g.block_count() >= MIN_BLOCKS);
+                let kept = (snaplen as usize).min(LARGEST_PACKET_BYTES);
+                assert!(g.slot_bytes >= kept + HEADROOM_BYTES);
+            }
+        }
+    }
+}
+
+#[test]
+fn small_frames_are_packed() {
+    assert_eq!(
+        geometry(Backend::PacketV2, 96, 2 << 20, 4096).slot_bytes,
+        256
+    );
+}
+
+const TARGET: Delivery = Delivery::Adaptive {
+    target: Duration::from_micros(200),
+};
+
+const fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+fn batch(min_bytes: usize, timeout: Duration) -> Delivery {
+    Delivery::Batch { min_bytes, timeout }
+}
+
+/// What `delivery` gets that is gathered for `gather` in 16 MiB, without a backend that is asked for.
+fn chosen(delivery: Delivery, gather: Duration, snaplen: u32, stall: Option<Duration>) -> Geometry {
+    let options = Options {
+        snaplen,
+        buffer_bytes: 16 << 20,
+        delivery,
+        stall,
+        gather,
+        ..Options::default()
+    };
+    Geometry::in_pages(&options, 4096).unwrap()
+}
+
+fn adaptive(snaplen: u32, target: Duration, stall: Option<Duration>) -> Geometry {
+    chosen(
+        Delivery::Adaptive { target },
+        Duration::ZERO,
+        snaplen,
+        stall,
+    )
+}
+
+#[test]
+fn adaptive_delivery_takes_frames_where_they_last_and_many_blocks_elsewhere() {
+    let us = Duration::from_micros;
+    // 10 000 packets come within 200 ms, and beside them those within a target.
+    for (snaplen, slot_bytes) in [(1, 256), (96, 256), (128, 256), (384, 512), (896, 1024)] {
+        let g = adaptive(snaplen, us(200), None);
+        assert_eq!((g.backend, g.slot_bytes), (Backend::PacketV2, slot_bytes));
+        assert!(g.count >= 10_010);
+        assert_eq!((g.bytes(), g.grown_for), (16 << 20, None));
+    }
+    for (snaplen, ms, stall, least) in [
+        (897, 0, None, 400),
+        (1518, 0, None, 400),
+        (9018, 0, None, 400),
+        (262_144, 0, None, 400),
+        (262_144, 0, Some(Duration::from_secs(2)), 4000),
+        (9018, 5, Some(Duration::from_secs(2)), 800),
+    ] {
+        let g = adaptive(snaplen, us(200 + 1000 * ms), stall);
+        assert_eq!(
+            (g.backend, u64::from(g.retire_ms)),
+            (Backend::PacketV3, ms.max(1))
+        );
+        // One more with the reader, and one with the kernel.
+        assert!(g.count >= least + 2, "{}", g.count);
+        assert!(g.bytes() >= 16 << 20 && g.block_bytes.is_multiple_of(4096));
+    }
+}
+
+#[test]
+fn a_larger_buffer_holds_frames_of_longer_packets() {
+    for (buffer_bytes, snaplen) in [(32 << 20, 1920), (64 << 20, 3968), (128 << 20, 9018)] {
+        let of = |snaplen| {
+            let options = Options {
+                snaplen,
+                buffer_bytes,
+                delivery: TARGET,
+                ..Options::default()
+            };
+            Geometry::in_pages(&options, 4096).unwrap().backend
+        };
+        assert_eq!(of(snaplen), Backend::PacketV2);
+        assert_eq!(of(262_144), Backend::PacketV3);
+    }
+}
+
+#[test]
+fn a_ring_of_frames_grows_for_a_stall_that_is_asked_for() {
+    let batch = batch(1, ms(10));
+    for delivery in [Delivery::Immediate, TARGET, batch] {
+        for (snaplen, stall, least) in [
+            (96, ms(200), 10_000),
+            (1518, ms(200), 10_000),
+            (1518, ms(400), 20_000),
+            (9018, ms(100), 5000),
+        ] {
+            let options = |stall| Options {
+                backend: Some(Backend::PacketV2),
+                snaplen,
+                buffer_bytes: 16 << 20,
+                delivery,
+                gather: ms(10),
+                stall,
+                ..Options::default()
+            };
+            let g = Geometry::in_pages(&options(Some(stall)), 4096).unwrap();
+            assert!(g.count >= least, "{g:?}");
+            assert_eq!(g.grown_for.is_some(), g.bytes() > 16 << 20);
+            assert_eq!(g.block_count() * g.block_bytes, g.bytes());
+            let unasked = Geometry::in_pages(&options(None), 4096).unwrap();
+            assert!(unasked.bytes() < (16 << 20) + 16_384, "{unasked:?}");
+        }
+    }
+}
+
+/// Blocks that the timer hands over, those that get full, and one that is being filled: a quarter of the ring
+/// is more.
+#[test]
+fn blocks_last_for_a_batch_that_gathers_and_for_a_stall() {
+    for (timer, gather) in [(1, 1), (2, 10), (7, 100), (16, 256), (65_535, 3_600_000)] {
+        for snaplen in [96, 1518, 262_144] {
+            let options = Options {
+                backend: Some(Backend::PacketV3),
+                snaplen,
+                buffer_bytes: 16 << 20,
+                delivery: batch(256 << 10, ms(timer)),
+                gather: ms(gather),
+                ..Options::default()
+            };
+            let g = Geometry::in_pages(&options, 4096).unwrap();
+            let count = g.count as u64;
+            let handed_over = gather.div_ceil(timer).min(16);
+            assert!(count / 4 > handed_over + 4, "{timer} {g:?}");
+            assert!((count - handed_over) * timer >= 2 * 200, "{timer} {g:?}");
+        }
+    }
+}
+
+#[test]
+fn a_batch_gets_frames_where_blocks_are_too_coarse_for_it() {
+    let of = |timer, gather, snaplen| {
+        let bytes = 256 << 10;
+        chosen(batch(bytes, timer), gather, snaplen, None).backend
+    };
+    let short = Duration::from_micros(100);
+    for (timer, gather, snaplen, expected) in [
+        (ms(1), ms(1), 96, Backend::PacketV3),
+        (ms(7), ms(100), 96, Backend::PacketV3),
+        (ms(17), ms(260), 96, Backend::PacketV2),
+        // As many frames would not last.
+        (ms(17), ms(260), 1518, Backend::PacketV3),
+        // There is no such timer.
+        (short, short, 96, Backend::PacketV2),
+        (short, short, 262_144, Backend::PacketV2),
+        // Nobody holds back.
+        (ms(1000), Duration::ZERO, 96, Backend::PacketV3),
+    ] {
+        assert_eq!(of(timer, gather, snaplen), expected, "{timer:?} {snaplen}");
+    }
+}
+
+#[test]
+fn a_block_has_the_size_of_a_batch() {
+    for (min_bytes, slot_bytes) in [
+        (1 << 20, 1 << 20),
+        (100_000, 102_400),
+        (4096, 4096),
+        (1, 4096),
+        (usize::MAX, 8 << 20),
+    ] {
+        let options = Options {
+            snaplen: 96,
+            buffer_bytes: 16 << 20,
+            delivery: Delivery::Batch {
+                min_bytes,
+                timeout: Duration::from_millis(10),
+            },
+            ..Options::default()
+        };
+        let g = Geometry::in_pages(&options, 4096).unwrap();
+        assert_eq!((g.slot_bytes, g.retire_ms), (slot_bytes, 10));
+    }
+}
+
+#[test]
+fn a_stall_that_no_ring_lasts_for_is_named() {
+    let hour = Duration::from_hours(1);
+    for (backend, snaplen, stall) in [
+        (None, 262_144, Duration::from_mins(1)),
+        (None, 96, hour),
+        (Some(Backend::PacketV2), 96, hour),
+        (Some(Backend::PacketV3), 9018, hour),
+        (Some(Backend::PacketV2), 96, Duration::MAX),
+        (Some(Backend::PacketV3), 96, Duration::MAX),
+    ] {
+        let options = Options {
+            backend,
+            snaplen,
+            buffer_bytes: 16 << 20,
+            delivery: TARGET,
+            stall: Some(stall),
+            ..Options::default()
+        };
+        match Geometry::in_pages(&options, 4096) {
+            Err(OptionError::StallTooLong {
+                stall: named,
+                bytes,
+            }) => {
+                assert_eq!(named, stall);
+                assert!(bytes > u32::MAX as usize);
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_is_refused() {
+    let options = |f: fn(&mut Options)| {
+        let mut options = Options::default();
+        f(&mut options);
+        Geometry::new(&options).unwrap_err()
+    };
+    assert_eq!(options(|o| o.snaplen = 0), OptionError::SnaplenZero);
+    for timeout in [Duration::ZERO, Duration::from_micros(999)] {
+        let options = Options {
+            backend: Some(Backend::PacketV3),
+            delivery: batch(1, timeout),
+            ..Options::default()
+        };
+        assert_eq!(
+            Geometry::new(&options),
+            Err(OptionError::Timeout { timeout })
+        );
+    }
+    assert_eq!(
+        options(|o| {
+            o.backend = Some(Backend::PacketV3);
+            o.delivery = Delivery::Immediate;
+        }),
+        OptionError::ImmediateNeedsV2
+    );
+    for bytes in [u32::MAX as usize, 1 << 33, usize::MAX] {
+        let mut o = Options {
+            buffer_bytes: bytes,
+            ..Options::default()
+        };
+        for min_bytes in [0, usize::MAX] {
+            let timeout = Duration::from_millis(1);
+            o.delivery = Delivery::Batch { min_bytes, timeout };
+            for backend in [Backend::PacketV2, Backend::PacketV3] {
+                o.backend = Some(backend);
+                assert_eq!(
+                    Geometry::new(&o),
+                    Err(OptionError::BufferTooLarge { bytes })
+                );
+            }
+        }
+    }
+}
