@@ -7,6 +7,7 @@ use abi::region::page_bytes;
 
 use crate::error::OptionError;
 use crate::options::{Backend, DEFAULT_STALL, Delivery, Options, STALL_PPS};
+use crate::ring::MAX_FRAMES;
 
 /// Free bytes before each packet, room for a VLAN tag to be put back.
 pub(crate) const RESERVE_BYTES: u32 = 4;
@@ -20,7 +21,7 @@ const LARGEST_PACKET_BYTES: usize = 65_536 + 18;
 /// Blocks that a ring has at least: one with the reader, one with the kernel.
 const MIN_BLOCKS: usize = 2;
 
-/// The smallest frame. A packet takes hardly less of a block, so that TPACKET_V3 has no more room for such.
+/// The smallest frame. A packet so short takes hardly less of a block, so that TPACKET_V3 has room for no more.
 const SMALLEST_FRAME_BYTES: usize = 256;
 
 /// Blocks that the timer hands over while a reader gathers, beyond which they count no more: its batch may
@@ -136,7 +137,9 @@ impl Geometry {
             retire_ms,
             grown_for: None,
         };
-        Ok(geometry.grown(least, stall))
+        // Short packets have room if they come as fast as is assumed; of longer ones nothing is known.
+        let short = packets_in(stall).saturating_mul(SMALLEST_FRAME_BYTES);
+        Ok(geometry.grown(least.max(short.div_ceil(slot_bytes)), stall))
     }
 
     /// With `least` slots, which a reader that is away for `stall` needs.
@@ -204,15 +207,19 @@ fn stall(options: &Options) -> Duration {
 
 /// Frames that last for a pause of the reader, of a ring that has `count`.
 ///
-/// Beside those that it lets gather; a ring that is full to a quarter ends that.
+/// Beside those of the batch that it has, and those that it lets gather; a ring that is full to a quarter ends
+/// that.
 fn frames_for(stall: Duration, options: &Options, count: usize) -> usize {
     let gather = match options.delivery {
         Delivery::Adaptive { target } => target,
         _ => options.gather,
     };
     let away = packets_in(stall);
+    if away == 0 {
+        return 0;
+    }
     let gathered = packets_in(gather).min(count / 4).min(away.div_ceil(3));
-    away.saturating_add(gathered)
+    away.saturating_add(gathered + MAX_FRAMES)
 }
 
 /// Packets that come within `time`, if they come as fast as is assumed.

@@ -33,8 +33,8 @@ pub struct Options {
     ///
     /// TPACKET_V2 has a frame of the snaplen's size for each of them. TPACKET_V3 hands over a block
     /// whenever its time is up, however little it holds, so there it is the number of blocks that bounds
-    /// this, and they are made smaller for it; beside that, the bytes of the packets have to fit. The ring
-    /// grows beyond `buffer_bytes` where that is not enough.
+    /// this, and they are made smaller for it; beside that, there is room for as many short packets (128
+    /// bytes), and longer ones have to fit. The ring grows beyond `buffer_bytes` where that is not enough.
     ///
     /// `None` asks for [`DEFAULT_STALL`] with [`Delivery::Adaptive`] and of a reader that gathers, and for
     /// nothing otherwise; a ring of TPACKET_V2 does not grow for it. Without a `backend` such a reader gets

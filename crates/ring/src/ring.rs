@@ -24,7 +24,7 @@ use crate::setup::{self, Place};
 use crate::waiting::Scanned;
 
 /// Frames that a V2 batch covers at most, so that memory goes back to the kernel steadily.
-const MAX_FRAMES: usize = 256;
+pub(crate) const MAX_FRAMES: usize = 256;
 
 /// The interface behind a ring.
 #[derive(Clone, Debug, PartialEq, Eq)]

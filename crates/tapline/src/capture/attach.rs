@@ -14,6 +14,7 @@ use super::error::CaptureError;
 use super::exact::Exact;
 use super::filter::FilterPlace;
 use super::gate::Gate;
+use super::holding;
 use super::intake::{self, FallBack};
 use super::line::{Line, PacketLine};
 use super::mirror;
@@ -161,18 +162,19 @@ fn is_too_large(error: &SetupError) -> bool {
 }
 
 fn ring_options(options: &Options, filter: ring::Filter) -> ring::Options {
-    ring::Options {
+    let mut ring = ring::Options {
         backend: options.backend.and_then(Backend::packet),
         promiscuous: options.promiscuous,
         direction: options.direction,
         snaplen: options.snaplen,
         buffer_bytes: options.buffer_bytes,
-        delivery: options.delivery,
         stall: options.stall,
-        fanout: None,
         timestamps: options.timestamps,
         filter,
-    }
+        ..ring::Options::default()
+    };
+    holding::share(&mut ring, options.delivery);
+    ring
 }
 
 /// The filter in the form the ring attaches, and how its refusals are counted.

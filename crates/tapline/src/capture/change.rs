@@ -24,7 +24,7 @@ pub enum ChangeError {
     /// What is asked for belongs to a ring of this kind from its start to its end: the buffer of AF_XDP
     /// sockets, since the kernel binds one packet memory to a queue (`xp_assign_dev`,
     /// net/xdp/xsk_buff_pool.c); and where the kernel lets no packet ring take over from another, before
-    /// Linux 4.12, the buffer, and in TPACKET_V3 the delivery.
+    /// Linux 4.12, the buffer and the stall, and in TPACKET_V3 the delivery.
     Fixed {
         /// How the packets cross the kernel border.
         backend: Backend,
@@ -98,6 +98,18 @@ impl From<CaptureError> for ChangeError {
 pub(super) enum Change {
     Delivery(Delivery, Duration),
     Buffer(usize),
+    Stall(Option<Duration>),
+}
+
+impl Change {
+    /// Whether a ring of `backend` is replaced for it.
+    fn replaces(self, backend: Backend) -> bool {
+        match self {
+            Self::Delivery(..) => backend == Backend::PacketV3,
+            Self::Buffer(_) => true,
+            Self::Stall(_) => matches!(backend, Backend::PacketV2 | Backend::PacketV3),
+        }
+    }
 }
 
 /// What the thread is told.
@@ -165,14 +177,13 @@ impl Work {
         match change {
             Change::Delivery(delivery, spin) => (wanted.delivery, wanted.spin) = (delivery, spin),
             Change::Buffer(bytes) => wanted.buffer_bytes = bytes,
+            Change::Stall(stall) => wanted.stall = stall,
         }
-        let is_buffer = matches!(change, Change::Buffer(_));
-        let is_fixed = |backend: &Backend| is_buffer || *backend == Backend::PacketV3;
         let mut fixed = (self.places.iter()).filter_map(|place| place.as_ref().err());
-        if let Some(&backend) = fixed.find(|backend| is_fixed(backend)) {
+        if let Some(&backend) = fixed.find(|&&backend| change.replaces(backend)) {
             return Err(ChangeError::Fixed { backend });
         }
-        let taken_over = self.replace(&wanted, is_buffer)?;
+        let taken_over = self.replace(&wanted, change)?;
         self.now = wanted;
         (self.wish).deliver(wanted.delivery, wanted.spin, taken_over);
         Ok(())
@@ -182,13 +193,13 @@ impl Work {
     fn replace(
         &mut self,
         wanted: &Changeable,
-        is_buffer: bool,
+        change: Change,
     ) -> Result<Vec<(usize, TakenOver)>, ChangeError> {
         let is_busy = self.wish.is_settling();
         let mut ready = Vec::new();
         for (number, place) in self.places.iter_mut().enumerate() {
             let Ok(line) = place else { continue };
-            if !is_buffer && !line.gathers() {
+            if !change.replaces(line.backend()) {
                 continue;
             }
             if is_busy {

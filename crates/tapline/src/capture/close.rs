@@ -20,9 +20,9 @@ use crate::stop::Stop;
 /// After how long a block that is not full is handed over.
 pub(super) fn block_ns(delivery: Policy) -> u64 {
     match delivery {
-        Policy::Batch { timeout: block, .. } | Policy::Adaptive { target: block } => {
-            nanoseconds(block)
-        }
+        Policy::Batch { timeout: block, .. }
+        | Policy::Blocks { timeout: block, .. }
+        | Policy::Adaptive { target: block } => nanoseconds(block),
         _ => 0,
     }
 }

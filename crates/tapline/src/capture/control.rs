@@ -16,13 +16,13 @@ use super::wish::Wish;
 /// Packets of the old one are handed over first; in TPACKET_V3 the last of them come when the time of
 /// their block is over, and until then younger ones gather in the new ring.
 ///
-/// | how packets cross the border | delivery, spin | buffer |
-/// |---|---|---|
-/// | TPACKET_V2 | at once | a second ring of the fanout group takes over |
-/// | TPACKET_V3 | a second ring takes over | the same |
-/// | ring buffers of XDP | at once | the program goes on with other buffers |
-/// | shared memory in drop mode | at once | a second program takes over in the link |
-/// | AF_XDP | at once | [refused](ChangeError::Fixed) |
+/// | how packets cross the border | delivery, spin | buffer | stall |
+/// |---|---|---|---|
+/// | TPACKET_V2 | at once | a second ring of the fanout group takes over | the same |
+/// | TPACKET_V3 | a second ring takes over | the same | the same |
+/// | ring buffers of XDP | at once | the program goes on with other buffers | no effect |
+/// | shared memory in drop mode | at once | a second program takes over in the link | no effect |
+/// | AF_XDP | at once | [refused](ChangeError::Fixed) | no effect |
 #[derive(Clone, Debug)]
 pub struct Control {
     wish: Arc<Wish>,
@@ -56,6 +56,17 @@ impl Control {
     /// As [`set_delivery`](Self::set_delivery), and [`ChangeError::Fixed`] for AF_XDP sockets.
     pub fn set_buffer(&self, bytes: usize) -> Result<(), ChangeError> {
         self.change(Change::Buffer(bytes))
+    }
+
+    /// From now on the rings last while the reader is away for as long, as `stall` in
+    /// [`Options`](super::Options) says.
+    ///
+    /// It blocks as [`set_buffer`](Self::set_buffer) does.
+    ///
+    /// # Errors
+    /// As [`set_delivery`](Self::set_delivery).
+    pub fn set_stall(&self, stall: Option<Duration>) -> Result<(), ChangeError> {
+        self.change(Change::Stall(stall))
     }
 
     /// Waits until no packet is left in a ring that was replaced, and its memory is free, or until the

@@ -146,6 +146,7 @@ impl Capture {
                 delivery: options.delivery,
                 spin: options.spin,
                 buffer_bytes: options.buffer_bytes,
+                stall: options.stall,
             };
             let places = ports.iter_mut().map(|port| port.change(lanes));
             Changer::begin(places.collect(), now, self.wish.clone())

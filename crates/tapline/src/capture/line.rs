@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
-use ring::{Backend, Delivery, OpenError, PacketRing, Relay, Step, Successor};
+use ring::{Delivery, OpenError, PacketRing, Relay, Step, Successor};
 
+use super::backend::Backend;
 use super::change::ChangeError;
+use super::holding;
 use super::intake::{IntakeLine, NextIntake};
 use super::mirror::{MirrorLine, NextMirror};
 use super::source::Source;
@@ -30,14 +32,15 @@ pub(super) struct Changeable {
     pub delivery: Delivery,
     pub spin: Duration,
     pub buffer_bytes: usize,
+    pub stall: Option<Duration>,
 }
 
 impl Line {
-    /// Whether its newest ring gathers packets by itself, as it was told to when it was opened.
-    pub fn gathers(&self) -> bool {
+    /// Of what kind its newest ring is.
+    pub fn backend(&self) -> Backend {
         match self {
-            Self::Packet(line) => line.relay.backend() == Backend::PacketV3,
-            Self::Intake(_) | Self::Mirror(_) => false,
+            Self::Packet(line) => line.relay.backend().into(),
+            Self::Intake(_) | Self::Mirror(_) => Backend::XdpRingbuf,
         }
     }
 
@@ -106,8 +109,9 @@ impl PacketLine {
     }
 
     fn prepare(&mut self, wanted: &Changeable) -> Result<Successor<'_>, OpenError> {
-        self.options.delivery = wanted.delivery;
         self.options.buffer_bytes = wanted.buffer_bytes;
+        self.options.stall = wanted.stall;
+        holding::share(&mut self.options, wanted.delivery);
         self.relay.prepare(&self.options)
     }
 }

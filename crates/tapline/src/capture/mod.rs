@@ -32,6 +32,7 @@ mod exact;
 mod file;
 mod filter;
 mod gate;
+mod holding;
 mod intake;
 mod job;
 mod lane;

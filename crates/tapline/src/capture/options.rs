@@ -52,7 +52,9 @@ pub struct Options {
     /// snaplen takes AF_XDP then, too. The driver is run often only by a reader that spins (`spin`): one
     /// that sleeps leaves it to interrupts.
     pub busy_poll: Option<BusyPoll>,
-    /// How long the reader may be away while packets are few; as `stall` in [`ring::Options`].
+    /// How long the reader may be away; as `stall` in [`ring::Options`], where `None` stands for 200 ms
+    /// but with [`Delivery::Immediate`] and [`Delivery::Blocks`]. Of packet rings: what else holds packets
+    /// while the reader is away is a matter of `buffer_bytes` alone.
     pub stall: Option<Duration>,
     /// Who stamps the time.
     pub timestamps: TimestampSource,

@@ -107,6 +107,15 @@ impl Source {
         }
     }
 
+    /// How old the oldest packet is that waits in it, at `now_ns` by `CLOCK_REALTIME`, where that is told and
+    /// its time stamp is of that clock.
+    pub fn oldest_age_ns(&self, now_ns: u64) -> Option<u64> {
+        match self {
+            Self::Packet(ring) => Some(now_ns.saturating_sub(ring.oldest_ns()?)),
+            Self::Xdp(_) | Self::Buffer(_) => None,
+        }
+    }
+
     /// Comes before a sleep without a look for packets: what was told of is told of no more.
     pub fn rearm(&self) {
         match self {

@@ -24,7 +24,7 @@ const WISH: u64 = u64::MAX - 1;
 const EVENTS: usize = 16;
 
 /// Time between two looks at how full the rings are while packets gather in them.
-const GATHER_NS: u64 = 1_000_000;
+pub(super) const GATHER_NS: u64 = 1_000_000;
 
 /// What a sleep ended with, beside packets and time.
 #[derive(Clone, Copy, Debug)]
@@ -109,20 +109,24 @@ impl Waiter {
 /// Lets packets gather until `until_ns` on the monotonic clock, until those of a ring take `bytes` of it,
 /// or until a ring fills. Ends early for a `wish`, and for `stop`, of which it says so.
 ///
-/// Between two looks at the rings lies a millisecond at most.
+/// Between two looks at the rings lies `look_ns`. The end is a moment, not a time, so that a sleep that ends
+/// late makes no other late. poll(2) takes a time all the same: the kernel adds it to its clock some hundred
+/// nanoseconds after this one was read, while a timer that is set to a moment (timerfd_settime(2)) would cost
+/// one more system call for each sleep.
 pub(super) fn gather(
     lanes: &[Lane],
     stop: &Stop,
     wish: &Wish,
     until_ns: u64,
     bytes: usize,
+    look_ns: u64,
 ) -> io::Result<Option<Woken>> {
     let is_enough = |lane: &Lane| lane.source.holds(bytes) || lane.source.is_filling();
     while !lanes.iter().any(is_enough) && !wish.is_there() {
         let left_ns = until_ns.saturating_sub(monotonic_ns());
-        let timeout = timespec(left_ns.min(GATHER_NS));
+        let timeout = timespec(left_ns.min(look_ns));
         match poll(&mut [PollFd::new(stop, PollFlags::IN)], Some(&timeout)) {
-            Ok(0) if left_ns > GATHER_NS => {}
+            Ok(0) if left_ns > look_ns => {}
             Ok(0) | Err(Errno::INTR) => break,
             Ok(_) => return Ok(Some(Woken::Stopped)),
             Err(error) => return Err(error.into()),

@@ -30,8 +30,8 @@ impl Setting {
     /// with a timer of 1 ms and of 8 ms, which is the kernel's own choice; and libpcap's rings, as
     /// tcpdump has them and in immediate mode.
     pub fn all(options: &Options, target: Duration) -> Vec<Self> {
-        let batch = |min_bytes, ms| Delivery::Batch {
-            min_bytes,
+        let blocks = |bytes, ms| Delivery::Blocks {
+            bytes,
             timeout: Duration::from_millis(ms),
         };
         let small = 32 << 10;
@@ -39,12 +39,12 @@ impl Setting {
             ("immediate", None, Delivery::Immediate),
             ("adaptive", None, Delivery::Adaptive { target }),
             ("batch", None, Delivery::default()),
-            ("v3 1 ms", Some(Backend::PacketV3), batch(small, 1)),
-            ("v3 8 ms", Some(Backend::PacketV3), batch(small, 8)),
+            ("v3 1 ms", Some(Backend::PacketV3), blocks(small, 1)),
+            ("v3 8 ms", Some(Backend::PacketV3), blocks(small, 8)),
             (
                 "libpcap",
                 Some(Backend::PacketV3),
-                batch(LIBPCAP_BLOCK, 100),
+                blocks(LIBPCAP_BLOCK, 100),
             ),
             (
                 "libpcap immediate",
