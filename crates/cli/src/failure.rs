@@ -205,6 +205,10 @@ fn setup(error: &SetupError) -> (Exit, Option<String>) {
             Some(format!("bring it up with 'ip link set {} up'", error.link)),
         ),
         (Step::Ring, libc::ENOMEM) => (Exit::Failed, advice("try a smaller --buffer")),
+        (Step::StallRing, libc::ENOMEM) => (
+            Exit::Failed,
+            advice("try a shorter --stall, or a smaller -s"),
+        ),
         (Step::Timestamps, libc::EOPNOTSUPP | libc::ERANGE | libc::ENOTTY) => {
             (Exit::Unsupported, advice("use --timestamp kernel"))
         }

@@ -57,8 +57,20 @@ fn wrong_usage_is_one_line_and_status_2() {
         (&["-s", "-1"], "-1"),
         (&["-s", "x"], "snaplen"),
         (&["--duration", "5"], "a time needs a unit"),
-        (&["--timeout", "0s"], "timeout"),
-        (&["--timeout", "2h"], "timeout"),
+        (&["--timeout", "0s"], "must not be 0"),
+        (
+            &["--timeout", "100us", "--backend", "packet-v3"],
+            "packet-v2 has any",
+        ),
+        (&["-s", "0", "--stall", "1h"], "a stall of 3600s takes"),
+        (
+            &["--mode", "drop", "--stall", "1s"],
+            "--stall needs a packet ring",
+        ),
+        (
+            &["--backend", "xdp-ringbuf", "--stall", "1s"],
+            "--stall needs a packet ring",
+        ),
         (&["--buffer", "5G"], "4 GiB"),
         (&["--buffer", "1x"], "unknown unit 'x'"),
         (&["--stats-interval", "0s"], "must not be 0"),

@@ -62,12 +62,13 @@ impl Geometry {
         }
         let packet_bytes = HEADROOM_BYTES + (options.snaplen as usize).min(LARGEST_PACKET_BYTES);
         let frames = Self::frames(packet_bytes, options.buffer_bytes, page_bytes);
-        let geometry = match backend(options, &frames)? {
+        let blocks = || Self::blocks(packet_bytes, options, page_bytes);
+        let geometry = match backend(options, &frames, blocks)? {
             Backend::PacketV2 => match options.stall {
                 Some(stall) => frames.grown(frames_for(stall, options, usize::MAX), stall),
                 None => frames,
             },
-            Backend::PacketV3 => Self::blocks(packet_bytes, options, page_bytes)?,
+            Backend::PacketV3 => blocks()?,
         };
         // The kernel counts bytes in 32 bits.
         match (u32::try_from(geometry.bytes()), geometry.grown_for) {
@@ -109,10 +110,12 @@ impl Geometry {
         page_bytes: usize,
     ) -> Result<Self, OptionError> {
         let floor = size_of::<BlockDesc>() + packet_bytes;
-        let retire_ms = retire_ms(options.delivery)?;
+        let smallest = floor.max(page_bytes).next_power_of_two();
         let stall = stall(options);
+        let retire_ms = apt_retire_ms(options, stall, options.buffer_bytes / smallest)?;
         let least = blocks_for(stall, options.gather, retire_ms);
         let largest = (options.buffer_bytes / least).max(page_bytes);
+        let largest = largest - largest % page_bytes;
         let slot_bytes = match options.delivery {
             // The kernel takes memory in powers of two.
             Delivery::Adaptive { .. } => {
@@ -127,7 +130,7 @@ impl Geometry {
             {
                 bytes.min(largest).next_multiple_of(page_bytes)
             }
-            _ => floor.max(page_bytes).next_power_of_two(),
+            _ => smallest,
         };
         let geometry = Self {
             backend: Backend::PacketV3,
@@ -137,8 +140,9 @@ impl Geometry {
             retire_ms,
             grown_for: None,
         };
-        // Short packets have room if they come as fast as is assumed; of longer ones nothing is known.
-        let short = packets_in(stall).saturating_mul(SMALLEST_FRAME_BYTES);
+        // Of long packets that come as fast as is assumed nothing is known.
+        let short = options.stall.map_or(0, packets_in);
+        let short = short.saturating_mul(SMALLEST_FRAME_BYTES);
         Ok(geometry.grown(least.max(short.div_ceil(slot_bytes)), stall))
     }
 
@@ -165,7 +169,11 @@ impl Geometry {
 }
 
 /// The version that was asked for, or the one that suits; `frames` is what TPACKET_V2 makes of the buffer.
-fn backend(options: &Options, frames: &Geometry) -> Result<Backend, OptionError> {
+fn backend(
+    options: &Options,
+    frames: &Geometry,
+    blocks: impl Fn() -> Result<Geometry, OptionError>,
+) -> Result<Backend, OptionError> {
     let lasts = || frames.count >= frames_for(stall(options), options, frames.count);
     Ok(match (options.backend, options.delivery) {
         (Some(Backend::PacketV3), Delivery::Immediate) => {
@@ -183,8 +191,11 @@ fn backend(options: &Options, frames: &Geometry) -> Result<Backend, OptionError>
         }
         (None, Delivery::Batch { timeout, .. }) => {
             let is_short = timeout < Duration::from_millis(1);
-            let is_coarse = !is_short && retire_ms(options.delivery)? > COARSE_MS;
-            if is_short || is_coarse && options.gather > Duration::ZERO && lasts() {
+            let is_coarse = || {
+                let gathers = options.gather > Duration::ZERO;
+                Ok(gathers && blocks()?.retire_ms > COARSE_MS && lasts())
+            };
+            if is_short || is_coarse()? {
                 Backend::PacketV2
             } else {
                 Backend::PacketV3
@@ -241,6 +252,17 @@ fn retire_ms(delivery: Delivery) -> Result<u32, OptionError> {
         Ok(ms @ 1..=65_535) if timeout >= Duration::from_millis(1) => Ok(ms),
         _ => Err(OptionError::Timeout { timeout }),
     }
+}
+
+/// The time asked for, or a longer one where a reader gathers and the ring has fewer than the `most` small
+/// blocks that it takes; it is no longer than the reader waits anyway.
+fn apt_retire_ms(options: &Options, stall: Duration, most: usize) -> Result<u32, OptionError> {
+    let mut apt = retire_ms(options.delivery)?;
+    let longest = options.gather.as_millis().min(65_535) as u32;
+    while apt < longest && blocks_for(stall, options.gather, apt) > most {
+        apt = apt.saturating_mul(2).min(longest);
+    }
+    Ok(apt)
 }
 
 /// Blocks that last for a pause of the reader when one is handed over every `retire_ms`.

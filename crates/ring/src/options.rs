@@ -37,7 +37,7 @@ pub struct Options {
     /// bytes), and longer ones have to fit. The ring grows beyond `buffer_bytes` where that is not enough.
     ///
     /// `None` asks for [`DEFAULT_STALL`] with [`Delivery::Adaptive`] and of a reader that gathers, and for
-    /// nothing otherwise; a ring of TPACKET_V2 does not grow for it. Without a `backend` such a reader gets
+    /// nothing otherwise; only blocks grow in number for it, not frames. Without a `backend` such a reader gets
     /// TPACKET_V2 only where frames for it fit into `buffer_bytes`, or packets are short.
     pub stall: Option<Duration>,
     /// With [`Delivery::Batch`]: how long the reader lets packets gather in the ring beside its timer. It

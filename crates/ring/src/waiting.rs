@@ -1,5 +1,7 @@
 //! How much waits in a packet ring.
 
+use std::time::Duration;
+
 use abi::packet::{BlockDesc, TP_STATUS_USER, Tpacket2Hdr, Tpacket3Hdr};
 
 use crate::options::Backend;
@@ -67,6 +69,12 @@ impl PacketRing {
                 Some(header.timestamp_ns())
             }
         }
+    }
+
+    /// Time of a block in TPACKET_V3, after which it is handed over though not full.
+    pub fn block_time(&self) -> Option<Duration> {
+        let ms = self.geometry.retire_ms;
+        (self.geometry.backend == Backend::PacketV3).then(|| Duration::from_millis(ms.into()))
     }
 
     fn is_handed_over(&self, slot: usize) -> bool {

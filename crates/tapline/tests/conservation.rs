@@ -3,6 +3,8 @@
 
 mod support;
 
+use std::time::Duration;
+
 use lab::generator::udp_frame;
 use lab::{Host, Net};
 use support::{
@@ -149,6 +151,7 @@ fn at_overload_what_the_ring_dropped_is_counted_and_told_with_a_packet() {
             let (mut teller, release, told) = Teller::stalling();
             let small = Options {
                 buffer_bytes: 128 << 10,
+                stall: Some(Duration::ZERO),
                 filter,
                 ..options(&right, backend)
             };

@@ -191,7 +191,7 @@ fn a_batch_counts_the_bytes_of_packets_not_of_the_frames_around_them() {
 #[test]
 fn a_batch_is_handed_over_when_its_time_is_up() {
     // For each of the times another ring is chosen where none is asked for.
-    let times = [100, 500].map(Duration::from_millis);
+    let times = [250, 500].map(Duration::from_millis);
     for (Way { backend, .. }, timeout) in WAYS.iter().flat_map(|way| times.map(|time| (way, time)))
     {
         let [left, right] = Net::new().pair();

@@ -15,7 +15,8 @@ pub struct DeliveryArgs {
     #[arg(long, value_enum)]
     pub delivery: Option<Delivery>,
 
-    /// With --delivery adaptive: how long a packet may wait while packets are dense [default: 200us]
+    /// With --delivery adaptive: how long a packet may wait while packets are dense; packet-v3, which is
+    /// chosen for long packets (see --stall), has no less than 1 ms [default: 200us]
     #[arg(long, value_name = "TIME", value_parser = units::nonzero_time)]
     pub latency_target: Option<Duration>,
 
@@ -24,17 +25,19 @@ pub struct DeliveryArgs {
     #[arg(long, value_name = "TIME", value_parser = units::time)]
     pub spin: Option<Duration>,
 
-    /// With --delivery batch: bytes of the ring that make a batch [default: 1M]
+    /// With --delivery batch: bytes of packets that make a batch, with the ring's headers; a packet of
+    /// --mode drop counts 2K. packet-v3 notices them up to 1/16 of --timeout late [default: 1M]
     #[arg(long, value_name = "SIZE", value_parser = units::size)]
     pub min_bytes: Option<u64>,
 
-    /// With --delivery batch: time after which a batch is delivered though not full; whole milliseconds
-    /// with packet-v3 [default: 100ms into a file, 10ms otherwise]
-    #[arg(long, value_name = "TIME", value_parser = units::time)]
+    /// With --delivery batch: time after its first packet at which a batch is delivered though not full;
+    /// with packet-v3 1 ms or more [default: 100ms into a file, 10ms otherwise]
+    #[arg(long, value_name = "TIME", value_parser = units::nonzero_time)]
     pub timeout: Option<Duration>,
 
-    /// How long the reader may be away while packets are few; decides how many blocks a packet-v3 ring
-    /// has [default: 200ms with --delivery adaptive]
+    /// How long the reader may be away while at most 50 000 packets/s come: without --backend, packet-v3
+    /// is chosen where packet-v2 has no frame of -s bytes for each within --buffer. The ring grows if it
+    /// is asked for [default: 200ms, but not with --delivery immediate]
     #[arg(long, value_name = "TIME", value_parser = units::time)]
     pub stall: Option<Duration>,
 }

@@ -19,7 +19,8 @@ pub struct LatencyArgs {
     #[arg(short, long, value_name = "IF")]
     pub interface: String,
 
-    /// Bytes kept of a packet; with more than 1920 packet-v3 is chosen, whose timer has a floor of 1 ms
+    /// Bytes kept of a packet; with more than 896, and the usual --buffer and --stall, packet-v3 is
+    /// chosen, whose timer has a floor of 1 ms
     #[arg(short, long, value_name = "BYTES", default_value = "96")]
     pub snaplen: u32,
 

@@ -23,6 +23,7 @@ pub fn options(args: &CaptureArgs) -> Result<Options, Failure> {
     refuse_without_xdp(args)?;
     refuse_misplaced(args.delivery, usual(args))?;
     refuse_busy_batches(args)?;
+    refuse_misplaced_stall(args)?;
     let text = match &args.filter_file {
         Some(path) => Some(filter_file::expression(path)?),
         None => (!args.filter.is_empty()).then(|| args.filter.join(" ")),
@@ -109,6 +110,17 @@ fn refuse_busy_batches(args: &CaptureArgs) -> Result<(), Failure> {
     if args.mode.busy_poll.is_some() && args.delivery.delivery == Some(Delivery::Batch) {
         let line = "--busy-poll needs --delivery adaptive or immediate";
         return Err(Failure::new(Exit::Usage, line.to_owned()));
+    }
+    Ok(())
+}
+
+/// How many packets wait elsewhere while the reader is away, the buffer alone decides.
+fn refuse_misplaced_stall(args: &CaptureArgs) -> Result<(), Failure> {
+    let of_xdp = |backend| matches!(backend, Backend::Xdp | Backend::XdpRingbuf);
+    let is_xdp = matches!(args.backend, BackendChoice::Ring(backend) if of_xdp(backend));
+    if args.delivery.stall.is_some() && (args.mode.mode == Mode::Drop || is_xdp) {
+        let line = "--stall needs a packet ring; of --mode drop and xdp-ringbuf --buffer decides";
+        return Err(Failure::new(Exit::Usage, line));
     }
     Ok(())
 }

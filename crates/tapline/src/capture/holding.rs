@@ -30,10 +30,10 @@ pub(super) fn share(options: &mut Options, delivery: Delivery) {
     };
 }
 
-/// Time of a block when a batch has `timeout`.
+/// Time of a block when a batch has `timeout`, unless the ring has a longer one for want of blocks.
 ///
 /// Less than a millisecond, which no block has, stays what it is: a ring of TPACKET_V3 then says so.
-pub(super) fn block_time(timeout: Duration) -> Duration {
+fn block_time(timeout: Duration) -> Duration {
     let least = match timeout.as_millis() {
         0 => return timeout,
         ms if ms < LONG_MS => 1,

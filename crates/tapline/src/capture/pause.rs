@@ -7,7 +7,6 @@ use abi::clock::{monotonic_ns, realtime_ns};
 use ring::Delivery;
 
 use super::delivery::Round;
-use super::holding::block_time;
 use super::job::Capture;
 use super::lane::Lane;
 use super::moderation::{Moderation, Wait};
@@ -80,14 +79,16 @@ enum Policy {
 
 impl Policy {
     fn batch(min_bytes: usize, timeout: Duration, lanes: &[Lane]) -> Self {
-        let block_ns = nanoseconds(block_time(timeout));
-        let wakes_late = |lane: &Lane| !lane.source.wakes_early();
-        let (timeout_ns, unheard_ns) = (nanoseconds(timeout), block_ns.min(nanoseconds(timeout)));
+        let timeout_ns = nanoseconds(timeout);
+        let times = lanes.iter().map(|lane| lane.source.block_time());
+        let is_in_blocks = times.clone().all(|time| time.is_some());
+        let block_ns = times.flatten().max().map_or(0, nanoseconds);
+        let unheard_ns = block_ns.min(timeout_ns);
         Self::Batch {
             bytes: min_bytes,
             timeout_ns,
             unheard_ns,
-            look_ns: if lanes.iter().all(wakes_late) {
+            look_ns: if is_in_blocks {
                 block_ns.clamp(GATHER_NS, BLOCKS_NS)
             } else {
                 GATHER_NS

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::time::Duration;
 
 use ring::{Account, Batch, Link, PacketRing, RingBuffer, XdpRing};
 
@@ -104,6 +105,14 @@ impl Source {
             Self::Packet(ring) => ring.holds(bytes),
             Self::Xdp(ring) => ring.holds(bytes),
             Self::Buffer(ring) => ring.holds(bytes),
+        }
+    }
+
+    /// After how long packets are handed over that wait in it unseen; `None` if all can be seen.
+    pub fn block_time(&self) -> Option<Duration> {
+        match self {
+            Self::Packet(ring) => ring.block_time(),
+            Self::Xdp(_) | Self::Buffer(_) => None,
         }
     }
 
