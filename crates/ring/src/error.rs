@@ -118,7 +118,7 @@ impl fmt::Display for OptionError {
             Self::Timeout { timeout } => {
                 write!(
                     f,
-                    "the timer of packet-v3 has no {timeout:?}, but 1 ms to 65535 ms; packet-v2 has any"
+                    "packet-v3 has a timer of 1 ms to 65535 ms, not of {timeout:?} (packet-v2 has any)"
                 )
             }
             Self::BufferTooLarge { bytes } => {

@@ -19,6 +19,8 @@ pub enum Kind {
     Immediate,
     Adaptive200,
     Adaptive500,
+    /// With the snaplen of a whole Ethernet packet; frames for a stall do not fit into the ring.
+    AdaptiveFull,
     /// With a snaplen that asks for TPACKET_V3.
     AdaptiveLong,
     V3,
@@ -29,11 +31,12 @@ pub enum Kind {
 }
 
 impl Kind {
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::V2Poll,
         Self::Immediate,
         Self::Adaptive200,
         Self::Adaptive500,
+        Self::AdaptiveFull,
         Self::AdaptiveLong,
         Self::V3,
         Self::LibpcapImmediate,
@@ -48,6 +51,7 @@ impl Kind {
             Self::Immediate => "tapline immediate",
             Self::Adaptive200 => "tapline adaptive, 200 us",
             Self::Adaptive500 => "tapline adaptive, 500 us",
+            Self::AdaptiveFull => "tapline adaptive, -s 1518",
             Self::AdaptiveLong => "tapline adaptive, -s 9018",
             Self::V3 => "tapline, V3, 1 ms",
             Self::LibpcapImmediate => "libpcap immediate",
@@ -59,12 +63,13 @@ impl Kind {
 
     pub fn is_for(self, task: Task) -> bool {
         match task {
-            Task::Sparse | Task::Dense => true,
+            Task::Sparse | Task::Dense => self != Self::AdaptiveFull,
             // The programs cannot be kept from reading.
             Task::Stall => matches!(
                 self,
                 Self::V2Poll
                     | Self::Adaptive200
+                    | Self::AdaptiveFull
                     | Self::AdaptiveLong
                     | Self::V3
                     | Self::LibpcapImmediate
@@ -96,11 +101,11 @@ impl Kind {
             target: Duration::from_micros(us),
         };
         match self {
-            Self::Adaptive200 | Self::AdaptiveLong => (None, adaptive(200)),
+            Self::Adaptive200 | Self::AdaptiveFull | Self::AdaptiveLong => (None, adaptive(200)),
             Self::Adaptive500 => (None, adaptive(500)),
             Self::V3 => {
-                let delivery = Delivery::Batch {
-                    min_bytes: 32 << 10,
+                let delivery = Delivery::Blocks {
+                    bytes: 32 << 10,
                     timeout: Duration::from_millis(1),
                 };
                 (Some(Backend::PacketV3), delivery)
@@ -119,6 +124,7 @@ impl Kind {
 
     pub fn snaplen(self) -> u32 {
         match self {
+            Self::AdaptiveFull => 1518,
             Self::AdaptiveLong => 9018,
             _ => SNAPLEN,
         }
