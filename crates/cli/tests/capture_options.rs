@@ -127,7 +127,7 @@ fn promiscuous_mode_is_asked_for_and_left() {
 #[test]
 fn the_buffer_has_its_size() {
     let scene = Scene::new();
-    for (size, bytes) in [("64k", 512 << 10), ("2M", 2 << 20), ("48M", 48 << 20)] {
+    for (size, bytes) in [("64k", 1 << 20), ("2M", 2 << 20), ("48M", 48 << 20)] {
         let mut command = support::run::command(&scene.right, &["--json", "-w", "/dev/null"]);
         command.args(["--buffer", size]);
         let mut running = support::run::spawn(command);

@@ -114,14 +114,10 @@ impl Geometry {
         let stall = stall(options);
         let retire_ms = apt_retire_ms(options, stall, options.buffer_bytes / smallest)?;
         let least = blocks_for(stall, options.gather, retire_ms);
-        let largest = (options.buffer_bytes / least).max(page_bytes);
-        let largest = largest - largest % page_bytes;
+        // The kernel takes memory in powers of two.
+        let largest = 1 << (options.buffer_bytes / least).max(page_bytes).ilog2();
         let slot_bytes = match options.delivery {
-            // The kernel takes memory in powers of two.
-            Delivery::Adaptive { .. } => {
-                let power_of_two = 1 << largest.ilog2();
-                power_of_two.max(floor.next_multiple_of(page_bytes))
-            }
+            Delivery::Adaptive { .. } => largest.max(floor.next_multiple_of(page_bytes)),
             Delivery::Batch {
                 min_bytes: bytes, ..
             }
@@ -143,6 +139,8 @@ impl Geometry {
         // Of long packets that come as fast as is assumed nothing is known.
         let short = options.stall.map_or(0, packets_in);
         let short = short.saturating_mul(SMALLEST_FRAME_BYTES);
+        // A ring that is too small for what gathers ends a batch early, and loses nothing.
+        let least = blocks_for(stall, Duration::ZERO, retire_ms);
         Ok(geometry.grown(least.max(short.div_ceil(slot_bytes)), stall))
     }
 

@@ -127,8 +127,9 @@ impl Report {
         // What the scheduler makes every reader wait shows in the one that sleeps for nothing else.
         let beyond_ms = move |kind| above_zero(longest_ms(kind) - longest_ms(Kind::V2Poll));
         // One turn in which the machine was elsewhere for a while shows here.
-        let worst_ms =
-            move |kind| self.longest_us(Task::Jump, kind) / 1000.0 - longest_ms(Kind::V2Poll);
+        let worst_ms = move |kind| {
+            above_zero(self.longest_us(Task::Jump, kind) / 1000.0 - longest_ms(Kind::V2Poll))
+        };
         let beyond = move |kind| {
             above_zero(self.most_lost(Task::Jump, kind) - self.most_lost(Task::Jump, Kind::V3))
         };

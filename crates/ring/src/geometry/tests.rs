@@ -160,8 +160,8 @@ fn a_small_ring_has_a_longer_timer_while_a_reader_gathers() {
         (262_144, 32 << 20, (7, 32 << 20)),
         (262_144, 16 << 20, (14, 16 << 20)),
         (262_144, 2 << 20, (100, 2 << 20)),
-        // 12 blocks of 128 KiB: 200 ms twice, what gathers, and two.
-        (262_144, 64 << 10, (100, 12 << 17)),
+        // 6 blocks of 128 KiB: 200 ms twice, and two.
+        (262_144, 64 << 10, (100, 6 << 17)),
     ] {
         let options = Options {
             snaplen,
