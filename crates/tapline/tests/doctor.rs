@@ -38,6 +38,7 @@ fn a_healthy_host_has_no_fault() {
     assert!(can("filter-memory").contains("4096"));
     assert!(can("xdp").contains("metadata: time, hash, VLAN tag"));
     assert_eq!(can("gro-hw"), "off");
+    assert!(can("stall").contains(" blocks of "));
 }
 
 #[test]
