@@ -26,7 +26,8 @@ pub struct Row {
     pub buffer_bytes: usize,
     /// The delays of its packets.
     pub delays: Delays,
-    /// Packets that its ring lost meanwhile: with those of `delays` they are the same number in all rows.
+    /// Packets that its ring lost meanwhile: with those of `delays` they are as many as in every other row,
+    /// unless all rows lost some, as the kernel does not tell whether the first and the last of them belong here.
     pub lost: u64,
     /// Packets that came before the beginning or after the end, and are not in `delays`.
     pub passed_over: u64,
@@ -41,6 +42,11 @@ pub struct Row {
 }
 
 impl Row {
+    /// Packets that came while it was measured.
+    fn came(&self) -> u64 {
+        self.delays.histogram.count() + self.delays.ahead + self.delays.unstamped
+    }
+
     /// The share of a processor that the reader took, 0 to 1.
     pub fn cpu_share(&self) -> f64 {
         self.cpu.as_secs_f64() / self.duration.as_secs_f64().max(1e-9)
@@ -129,8 +135,20 @@ impl Comparison {
                 Ok(row) => Row { duration, ..row },
                 Err(panic) => std::panic::resume_unwind(panic),
             };
-            running.into_iter().map(join).collect()
+            let mut rows: Vec<Row> = running.into_iter().map(join).collect();
+            settle(&mut rows);
+            rows
         })
+    }
+}
+
+/// A row that lost nothing knows how many packets there were.
+fn settle(rows: &mut [Row]) {
+    let whole = rows.iter().filter(|row| row.lost == 0);
+    if let Some(all) = whole.map(Row::came).max() {
+        for row in rows {
+            row.lost = all.saturating_sub(row.came());
+        }
     }
 }
 
