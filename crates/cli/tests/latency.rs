@@ -6,7 +6,9 @@ use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use lab::Host;
+use rustix::process::Signal;
 use support::run::{Ended, Running, spawn};
+use support::terminal::Terminal;
 use support::{PROGRAM, Scene, name};
 
 fn command(host: &Host, arguments: &[&str]) -> Command {
@@ -136,7 +138,11 @@ fn settings_are_compared_on_the_same_packets() {
         ]
     );
     for row in settings {
-        assert_eq!(row["packets"], 30, "{row}");
+        assert_eq!(
+            (&row["packets"], &row["packets_lost"]),
+            (&30.into(), &0.into()),
+            "{row}"
+        );
         assert!(row["reader_cpu_ns"].as_u64() > Some(0), "{row}");
     }
     assert_eq!(events.last().expect("a summary")["settings"], 7);
@@ -174,6 +180,57 @@ fn text_is_a_line_of_percentiles_bars_and_a_table() {
 }
 
 #[test]
+fn a_terminal_has_percentiles_and_bars_that_are_drawn_over_themselves() {
+    let scene = Scene::new();
+    let (mut terminal, running) = Terminal::start(command(&scene.right, &[]), 40, 24);
+    terminal.wait_for("0 packets  min -  p50 -  p90 -  p99 -");
+    scene.generate(100, None);
+    terminal.wait_for("100 packets  min ");
+    // Where the lines of the first drawing were.
+    assert!(
+        terminal.seen.contains("\r\x1b[2A\x1b[J"),
+        "{:?}",
+        terminal.seen
+    );
+    terminal.wait_for(" #");
+    let drawn = terminal.seen.rsplit("\x1b[J").next().expect("a drawing");
+    let widest = drawn.lines().map(|line| line.chars().count()).max();
+    assert!(widest < Some(40), "{drawn:?}");
+    running.signal(Signal::INT);
+    terminal.wait_for("adaptive delivery over packet-v2, 0 lost");
+    running.finish().exit(0);
+}
+
+#[test]
+fn a_terminal_on_standard_error_has_a_line_that_fits() {
+    let scene = Scene::new();
+    let (mut terminal, running) = Terminal::start_errors(command(&scene.right, &[]), 30, 24);
+    terminal.wait_for("\r\x1b[K0 packets  min -  p50 -  p90~");
+    running.signal(Signal::INT);
+    running.finish().exit(0);
+}
+
+/// A terminal that takes nothing but lines gets nothing else.
+#[test]
+fn a_plain_terminal_gets_no_live_line() {
+    let scene = Scene::new();
+    let folder = scene.file("packets.pcapng");
+    let of = |arguments: &[&str]| {
+        let mut command = scene.right.command(PROGRAM);
+        command.env("TERM", "dumb").args(arguments);
+        command.args(["-i", &name(&scene.right), "--duration", "1500ms"]);
+        command
+    };
+    for command in [of(&["latency"]), of(&["capture", "-w", &folder])] {
+        let (mut terminal, running) = Terminal::start_errors(command, 80, 24);
+        terminal.wait_for("ing on ");
+        running.finish().exit(0);
+        terminal.read_to_end();
+        assert!(!terminal.seen.contains('\x1b'), "{:?}", terminal.seen);
+    }
+}
+
+#[test]
 fn what_contradicts_is_refused() {
     let scene = Scene::new();
     for (arguments, words) in [
@@ -185,6 +242,13 @@ fn what_contradicts_is_refused() {
         ),
         (&["--compare", "--each"], "cannot be used with"),
         (&["--compare", "--delivery", "batch"], "cannot be used with"),
+        (&["--compare", "--min-bytes", "4k"], "cannot be used with"),
+        (&["--compare", "--timeout", "3s"], "cannot be used with"),
+        (&["--backend", "xdp"], "use packet-v2, packet-v3 or auto"),
+        (
+            &["--backend", "xdp-ringbuf"],
+            "use packet-v2, packet-v3 or auto",
+        ),
         (&["ip6 and and"], "filter"),
     ] {
         let ended = run(&scene.right, arguments);

@@ -5,6 +5,9 @@ use std::time::Duration;
 
 use abi::bpf::SockFilter;
 
+use crate::error::OptionError;
+use crate::geometry::Geometry;
+
 /// Bytes kept of a packet when nothing else is asked for: every packet that Linux knows fits.
 pub const DEFAULT_SNAPLEN: u32 = 262_144;
 
@@ -66,6 +69,19 @@ impl Default for Options {
             timestamps: TimestampSource::Kernel,
             filter: Filter::All,
         }
+    }
+}
+
+impl Options {
+    /// Blocks of the TPACKET_V3 ring that would be opened; `None` for one of TPACKET_V2, which hands over
+    /// frames. While packets are few each block lasts for the time of the delivery, so all of them bound for
+    /// how long the reader may be away.
+    ///
+    /// # Errors
+    /// [`OptionError`] for options that contradict each other.
+    pub fn block_count(&self) -> Result<Option<usize>, OptionError> {
+        let geometry = Geometry::new(self)?;
+        Ok((geometry.backend == Backend::PacketV3).then_some(geometry.count))
     }
 }
 

@@ -29,6 +29,7 @@ fn faults_of_the_machine_in_a_stand_in_for_proc_are_found() {
     let [_left, right] = Net::new().pair();
     let proc = folder(&[
         ("sys/net/core/bpf_jit_enable", "0\n"),
+        ("sys/net/core/busy_poll", "50\n"),
         ("sys/net/core/rmem_max", "212992\n"),
         ("sys/net/core/wmem_max", "4096\n"),
         ("sys/net/ipv4/neigh/default/gc_thresh3", "64\n"),
@@ -57,6 +58,9 @@ fn faults_of_the_machine_in_a_stand_in_for_proc_are_found() {
         finding(&report, "jit").remedy,
         ["sysctl -w net.core.bpf_jit_enable=1"]
     );
+    let polls = finding(&report, "busy-poll");
+    assert_eq!(polls.severity, Severity::Info);
+    assert_eq!(polls.remedy, ["sysctl -w net.core.busy_poll=0"]);
     let clock_remedy = format!("echo tsc > /sys/{clock}/current_clocksource");
     assert_eq!(finding(&report, "clock-source").remedy, [clock_remedy]);
     // Root goes beyond these limits, others do not.

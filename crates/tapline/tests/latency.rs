@@ -2,15 +2,21 @@
 
 mod support;
 
+use std::net::UdpSocket;
+use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use lab::Net;
+use abi::datagram::{Queue, receive};
+use abi::socket::set_option;
+use lab::{Host, Net};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use support::{DEADLINE, Witness, deliver, frames, generator, options, run, send};
 use tapline::Stop;
 use tapline::capture::{Backend, ConsumerError, Limits, Options};
 use tapline::latency::{Comparison, Meter, Observer, Setting};
-use tapline::ring::Delivery;
+use tapline::ring::{Delivery, DirectionFilter};
 use tapline::store::model::Packet;
 
 fn now_ns() -> u64 {
@@ -96,21 +102,23 @@ fn every_setting_sees_the_same_packets() {
         links: vec![right.interface().name.to_string()],
         snaplen: 96,
         buffer_bytes: 4 << 20,
-        limits: Limits {
-            packets: Some(COUNT),
-            duration: Some(DEADLINE),
-        },
         ..Options::default()
+    };
+    let limits = Limits {
+        packets: Some(COUNT),
+        duration: Some(DEADLINE),
     };
     let settings = Setting::all(&options, Duration::from_micros(200));
     let names: Vec<String> = settings
         .iter()
         .map(|setting| setting.name.clone())
         .collect();
-    let comparison = right.run(|| Comparison::open(settings)).unwrap();
+    let comparison = right.run(|| Comparison::open(settings, limits)).unwrap();
     let stop = Stop::new().unwrap();
+    let (begin, begun) = channel();
     let rows = std::thread::scope(|scope| {
-        let rows = scope.spawn(|| comparison.run(&stop));
+        let rows = scope.spawn(|| comparison.run(&stop, |at_ns| begin.send(at_ns).unwrap()));
+        begun.recv_timeout(DEADLINE).unwrap();
         // libpcap's ring for immediate mode holds some thirty packets.
         for _ in 0..COUNT / 10 {
             deliver(&left, &mut generator, 10);
@@ -126,11 +134,108 @@ fn every_setting_sees_the_same_packets() {
     assert_eq!(backends, [v2, v2, v3, v3, v3, v3, v2]);
     for row in &rows {
         let delays = &row.delays;
-        let lost = row.outcome.account.lost.ring;
-        assert_eq!(delays.histogram.count() + lost, COUNT, "{}", row.name);
+        assert_eq!(row.lost, row.outcome.account.lost.ring);
+        assert_eq!(delays.histogram.count() + row.lost, COUNT, "{}", row.name);
         assert_eq!((delays.ahead, delays.unstamped), (0, 0));
         assert!(delays.min_ns <= delays.quantile(0.5));
         assert!(delays.quantile(0.5) <= delays.max_ns);
         assert!(row.cpu > Duration::ZERO && row.sleeps > 0);
+    }
+}
+
+/// Datagrams from one host to the other, one after the other, whose stamps a plain socket is told.
+struct Flow {
+    sender: UdpSocket,
+    receiver: UdpSocket,
+    stamps: Vec<u64>,
+}
+
+impl Flow {
+    fn new(left: &Host, right: &Host) -> Self {
+        let bound = |host: &Host| host.run(|| UdpSocket::bind((host.interface().v4, 0)).unwrap());
+        let (sender, receiver) = (bound(left), bound(right));
+        sender.connect(receiver.local_addr().unwrap()).unwrap();
+        let (level, name) = (libc::SOL_SOCKET, libc::SO_TIMESTAMPNS);
+        set_option(receiver.as_fd(), level, name, &1_i32).unwrap();
+        Self {
+            sender,
+            receiver,
+            stamps: Vec::new(),
+        }
+    }
+
+    /// One more datagram; when it was stamped.
+    fn go_on(&mut self) -> u64 {
+        self.sender.send(b"tapline").unwrap();
+        let timeout = Timespec::try_from(DEADLINE).unwrap();
+        let mut waited = [PollFd::new(&self.receiver, PollFlags::IN)];
+        assert_eq!(poll(&mut waited, Some(&timeout)).unwrap(), 1);
+        let datagram = receive(self.receiver.as_fd(), &mut [0; 16], Queue::Data).unwrap();
+        let stamp_ns = datagram.stamp_ns.unwrap();
+        self.stamps.push(stamp_ns);
+        stamp_ns
+    }
+}
+
+/// The settings, but for those with rings so small that a reader that gets its processor late loses packets.
+fn lossless(right: &Host) -> Vec<Setting> {
+    let options = Options {
+        links: vec![right.interface().name.to_string()],
+        direction: DirectionFilter::In,
+        filter: Some(support::ipv4_only()),
+        snaplen: 96,
+        ..Options::default()
+    };
+    let mut settings = Setting::all(&options, Duration::from_micros(200));
+    settings.retain(|setting| !setting.name.starts_with("libpcap"));
+    settings
+}
+
+/// Packets flow before, while and after it is measured; those that gathered before do not count as late.
+#[test]
+fn rows_are_of_the_packets_between_two_moments_of_traffic_that_goes_on() {
+    const BEFORE: usize = 500;
+    const WITHIN: u64 = 3000;
+    let [left, right] = Net::new().pair();
+    let duration = Some(Duration::from_millis(50));
+    for (packets, duration) in [(None, None), (None, duration), (Some(WITHIN), None)] {
+        let limits = Limits { packets, duration };
+        let settings = lossless(&right);
+        let comparison = right.run(|| Comparison::open(settings, limits)).unwrap();
+        let mut flow = Flow::new(&left, &right);
+        for _ in 0..BEFORE {
+            flow.go_on();
+        }
+        let stop = Stop::new().unwrap();
+        let stopper = stop.stopper();
+        let (begin_ns, is_over) = (AtomicU64::new(u64::MAX), AtomicBool::new(false));
+        let (rows, stamps) = std::thread::scope(|scope| {
+            let flowing = scope.spawn(|| {
+                let mut within = 0;
+                while !is_over.load(Ordering::Relaxed) {
+                    let stamp_ns = flow.go_on();
+                    within += u64::from(stamp_ns >= begin_ns.load(Ordering::Relaxed));
+                    if within == WITHIN && limits == Limits::default() {
+                        stopper.stop();
+                    }
+                }
+                flow.stamps
+            });
+            let rows = comparison.run(&stop, |at_ns| begin_ns.store(at_ns, Ordering::Relaxed));
+            is_over.store(true, Ordering::Relaxed);
+            (rows, flowing.join().unwrap())
+        });
+        let begin_ns = begin_ns.into_inner();
+        let end_ns = begin_ns + rows[0].duration.as_nanos() as u64;
+        let within = stamps.iter().filter(|&&ns| begin_ns <= ns && ns < end_ns);
+        let expected = packets.unwrap_or(within.count() as u64);
+        assert!(expected > 0 && duration.is_none_or(|time| rows[0].duration == time));
+        for row in &rows {
+            let (name, delays) = (&row.name, &row.delays);
+            assert_eq!((row.lost, delays.ahead), (0, 0), "{name}");
+            assert_eq!(delays.histogram.count(), expected, "{name}");
+            assert_eq!(row.outcome.account.delivered, expected + row.passed_over);
+            assert!(row.passed_over >= BEFORE as u64, "{name}");
+        }
     }
 }

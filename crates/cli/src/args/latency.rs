@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use clap::Args;
 use ring::DirectionFilter;
+use tapline::capture::Backend;
 
-use super::capture::{backend, direction};
+use super::capture::direction;
 use super::{BackendChoice, DeliveryArgs};
 use crate::units;
 
@@ -37,7 +38,7 @@ pub struct LatencyArgs {
     pub direction: DirectionFilter,
 
     /// How packets cross the kernel border: packet-v2, packet-v3 or auto
-    #[arg(long, value_name = "RING", default_value = "auto", value_parser = backend,
+    #[arg(long, value_name = "RING", default_value = "auto", value_parser = packet_ring,
         conflicts_with = "compare")]
     pub backend: BackendChoice,
 
@@ -60,7 +61,7 @@ pub struct LatencyArgs {
     ///
     /// They are tapline's own, packet-v3 with timers of 1 ms and 8 ms, and rings as libpcap asks for them, for
     /// tcpdump and in its immediate mode; each has a reader of its own.
-    #[arg(long, conflicts_with_all = ["delivery", "stats_interval"])]
+    #[arg(long, conflicts_with_all = ["delivery", "min_bytes", "timeout", "stats_interval"])]
     pub compare: bool,
 
     /// Tell the percentiles at this interval
@@ -74,4 +75,14 @@ pub struct LatencyArgs {
     /// Which packets: an expression as in pcap-filter(7), its words joined by blanks
     #[arg(value_name = "FILTER")]
     pub filter: Vec<String>,
+}
+
+/// XDP programs stamp packets elsewhere, or not at all.
+fn packet_ring(text: &str) -> Result<BackendChoice, String> {
+    match text {
+        "auto" => Ok(BackendChoice::Auto),
+        "packet-v2" => Ok(BackendChoice::Ring(Backend::PacketV2)),
+        "packet-v3" => Ok(BackendChoice::Ring(Backend::PacketV3)),
+        _ => Err("use packet-v2, packet-v3 or auto".into()),
+    }
 }

@@ -1,6 +1,6 @@
 //! How a capture is getting on: a live line on a terminal, counters at an interval.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
 use store::model::{Packet, Statistics};
@@ -8,6 +8,7 @@ use tapline::capture::{Account, Consumer, ConsumerError};
 
 use super::summary::lost_json;
 use crate::args::CaptureArgs;
+use crate::screen::Status;
 use crate::units::{amount, grouped, span};
 use crate::{json, metrics, output};
 
@@ -18,12 +19,12 @@ pub fn ticks(args: &CaptureArgs) -> (Duration, u32) {
 }
 
 /// How progress is told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 enum Telling {
     /// Not at all.
     Nothing,
     /// A line on standard error that is written over and over.
-    Live,
+    Live(Status),
     /// A line on standard error each time.
     Lines,
     /// A JSON object on standard output each time.
@@ -38,11 +39,12 @@ pub struct Progress {
 impl Progress {
     /// Chooses by the flags and the terminal.
     pub fn new(args: &CaptureArgs) -> Self {
-        let terminal = io::stderr().is_terminal();
         let telling = match (args.stats_interval, &args.output.write) {
             (Some(_), _) if args.json => Telling::Json,
             (Some(_), _) => Telling::Lines,
-            (None, Some(_)) if terminal && !args.quiet => Telling::Live,
+            (None, Some(_)) if !args.quiet => {
+                Status::open().map_or(Telling::Nothing, Telling::Live)
+            }
             _ => Telling::Nothing,
         };
         let (_, ticks) = ticks(args);
@@ -92,7 +94,7 @@ impl<C> Observed<C> {
         let since = now.duration_since(self.last);
         let (packets, bytes) = (self.packets - self.told.0, self.bytes - self.told.1);
         (self.last, self.told) = (now, (self.packets, self.bytes));
-        match self.telling {
+        match &self.telling {
             Telling::Nothing => Ok(()),
             Telling::Json => {
                 let event = serde_json::json!({
@@ -109,14 +111,17 @@ impl<C> Observed<C> {
                 });
                 json::print(&event)
             }
-            Telling::Live | Telling::Lines => {
-                let line = self.line(since, packets, bytes, account);
+            Telling::Live(status) => {
+                status.show(&self.line(since, packets, bytes, account));
+                Ok(())
+            }
+            Telling::Lines => {
                 // A closed standard error ends nothing.
-                let _ = if self.telling == Telling::Live {
-                    write!(io::stderr(), "\r\x1b[K{line}")
-                } else {
-                    writeln!(io::stderr(), "{line}")
-                };
+                let _ = writeln!(
+                    io::stderr(),
+                    "{}",
+                    self.line(since, packets, bytes, account)
+                );
                 Ok(())
             }
         }
@@ -161,9 +166,9 @@ impl<C: Consumer> Consumer for Observed<C> {
     }
 
     fn finish(&mut self, statistics: &[Statistics]) -> Result<(), ConsumerError> {
-        if self.telling == Telling::Live {
-            // The summary takes the place of the live line; a closed standard error ends nothing.
-            let _ = write!(io::stderr(), "\r\x1b[K");
+        if let Telling::Live(status) = &self.telling {
+            // The summary takes its place.
+            status.clear();
         }
         self.inner.finish(statistics)
     }

@@ -61,6 +61,10 @@ fn finding(out: &mut String, finding: &Finding, is_fixed: bool) {
     for (number, command) in finding.remedy.iter().enumerate() {
         let mark = if number == 0 { "do:" } else { "   " };
         let by_itself = if number == 0 { by_itself } else { "" };
+        if let Some(words) = command.strip_prefix("# ") {
+            wrapped(out, &format!("  {mark} "), "      ", words);
+            continue;
+        }
         // Never broken: it is to be copied.
         line(out, &format!("  {mark} {command}{by_itself}"));
     }

@@ -1,10 +1,11 @@
 //! From flags to a measurement.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+use std::thread;
 use std::time::Duration;
 
 use tapline::capture::{Expression, Filter, Limits, Options};
-use tapline::latency::{Comparison, DeviceMeter, Meter, Setting};
+use tapline::latency::{Comparison, DeviceMeter, Meter, Setting, Span};
 
 use super::device::Device;
 use super::report::{self, Summary};
@@ -47,16 +48,38 @@ fn run_one(args: &LatencyArgs) -> Result<Exit, Failure> {
     let delivery = args.delivery.delivery.unwrap_or(Delivery::Adaptive);
     privilege::drop_unneeded(open.links().any(|link| link.filter.is_some()))?;
     let device = Device::begin(device);
-    report::start(args, backend, buffer_bytes)?;
-    let mut meter = Meter::new(Watch::new(args));
-    let outcome = open.run(&mut meter, &stop);
+    let span = Span::new(1, limits(args))?;
+    let is_told = OnceLock::new();
+    // Packets come while this program tells that they are measured, so their reader has a thread of its own.
+    let (ended, (mut meter, outcome)) = thread::scope(|scope| {
+        let reader = scope.spawn(|| {
+            let mut meter = Meter::within(span.seat(), Watch::new(args, &is_told));
+            let outcome = open.run(&mut meter, span.stop());
+            (meter, outcome)
+        });
+        let told = report::start(args, span.begun(), backend, buffer_bytes);
+        is_told.get_or_init(|| ());
+        let ended = told.map_err(Failure::from).and_then(|()| {
+            let waited = span.wait(&stop);
+            waited.map_err(|error| Failure::job_on("cannot wait for packets", &error))
+        });
+        span.end();
+        match reader.join() {
+            Ok(read) => (ended, read),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    });
     let device = device.finish();
-    meter.observer.close();
+    ended?;
+    meter.observer.close()?;
     let summary = Summary {
         name: report::delivery_name(delivery),
         backend,
         buffer_bytes,
         delays: &meter.delays,
+        lost: meter.lost,
+        passed_over: meter.passed_over,
+        duration: span.duration(),
         outcome: &outcome,
         reader: None,
         device: Some(&device),
@@ -72,16 +95,30 @@ fn run_comparison(args: &LatencyArgs) -> Result<Exit, Failure> {
     let settings = Setting::all(&options, target);
     let count = settings.len();
     let stop = signals::stop()?;
-    let comparison = Comparison::open(settings)
+    let comparison = Comparison::open(settings, limits(args))
         .map_err(|error| capture::refused(&args.filter.join(" "), error))?;
     privilege::drop_unneeded(options.filter.is_some())?;
-    report::start_comparison(args, count, options.limits.duration)?;
-    let rows = comparison.run(&stop);
+    let mut told = Ok(());
+    let rows = comparison.run(&stop, |at_ns| {
+        told = report::start_comparison(args, at_ns, count, limits(args).duration);
+        if told.is_err() {
+            stop.stopper().stop();
+        }
+    });
+    told?;
     report::table(args.json, &rows)?;
     for row in &rows {
         capture::ended(&row.outcome.ended)?;
     }
     Ok(Exit::Done)
+}
+
+fn limits(args: &LatencyArgs) -> Limits {
+    let usual = args.compare.then_some(COMPARED);
+    Limits {
+        packets: args.count.map(Into::into),
+        duration: args.duration.or(usual),
+    }
 }
 
 fn options(args: &LatencyArgs) -> Result<Options, Failure> {
@@ -95,7 +132,6 @@ fn options(args: &LatencyArgs) -> Result<Options, Failure> {
         })
     };
     let timeout = Duration::from_millis(10);
-    let usual = args.compare.then_some(COMPARED);
     Ok(Options {
         links: vec![args.interface.clone()],
         filter: (!args.filter.is_empty()).then(|| expression(args.filter.join(" "))),
@@ -113,10 +149,6 @@ fn options(args: &LatencyArgs) -> Result<Options, Failure> {
         delivery: args.delivery.policy(Delivery::Adaptive, timeout),
         spin: args.delivery.spin.unwrap_or_default(),
         stall: args.delivery.stall,
-        limits: Limits {
-            packets: args.count.map(Into::into),
-            duration: args.duration.or(usual),
-        },
         tick: args.stats_interval.unwrap_or(LIVE),
         ..Options::default()
     })

@@ -1,7 +1,9 @@
 //! `tapline latency`.
 
+mod bars;
 mod device;
 mod job;
+mod live;
 mod report;
 mod watch;
 

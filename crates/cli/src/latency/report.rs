@@ -8,14 +8,15 @@ use serde_json::Value;
 use tapline::capture::{Backend, Outcome};
 use tapline::latency::{Delays, Row};
 
+use super::bars::bars;
 use super::device::Measured;
 use crate::args::{Delivery, LatencyArgs};
 use crate::capture::lost_json;
 use crate::json;
 use crate::units::{binary, grouped, span};
 
-/// Width of the longest bar.
-const BAR: u64 = 40;
+/// Columns of the summary.
+const WIDTH: usize = 68;
 
 pub fn delivery_name(delivery: Delivery) -> &'static str {
     match delivery {
@@ -39,18 +40,29 @@ pub struct Summary<'a> {
     pub backend: Backend,
     pub buffer_bytes: usize,
     pub delays: &'a Delays,
+    /// Packets lost among those that were measured.
+    pub lost: u64,
+    /// Packets that came before the measurement began or after it had ended.
+    pub passed_over: u64,
+    /// How long it was measured.
+    pub duration: Duration,
     pub outcome: &'a Outcome,
     pub reader: Option<Reader>,
     /// The way before the kernel's stamp; `None` where settings are compared.
     pub device: Option<&'a Measured>,
 }
 
-/// Says that packets are measured from now on.
-pub fn start(args: &LatencyArgs, backend: Backend, buffer_bytes: usize) -> io::Result<()> {
+/// Says that packets are measured from `at_ns` on.
+pub fn start(
+    args: &LatencyArgs,
+    at_ns: u64,
+    backend: Backend,
+    buffer_bytes: usize,
+) -> io::Result<()> {
     if args.json {
         return json::print(&serde_json::json!({
             "event": "start",
-            "at_ns": abi::clock::realtime_ns(),
+            "at_ns": at_ns,
             "interface": args.interface,
             "backend": backend.name(),
             "buffer_bytes": buffer_bytes,
@@ -66,16 +78,17 @@ pub fn start(args: &LatencyArgs, backend: Backend, buffer_bytes: usize) -> io::R
     Ok(())
 }
 
-/// Says that so many settings are compared from now on, and for how long.
+/// Says that so many settings are compared from `at_ns` on, and for how long.
 pub fn start_comparison(
     args: &LatencyArgs,
+    at_ns: u64,
     settings: usize,
     duration: Option<Duration>,
 ) -> io::Result<()> {
     if args.json {
         return json::print(&serde_json::json!({
             "event": "start",
-            "at_ns": abi::clock::realtime_ns(),
+            "at_ns": at_ns,
             "interface": args.interface,
         }));
     }
@@ -107,30 +120,35 @@ impl Summary<'_> {
             out,
             "{} packets in {}, {} delivery over {}, {} lost",
             grouped(histogram.count()),
-            span(self.outcome.duration),
+            span(self.duration),
             self.name,
             self.backend.name(),
-            grouped(self.outcome.account.lost.total()),
+            grouped(self.lost),
         )?;
-        if ahead + unstamped > 0 {
-            let (ahead, unstamped) = (grouped(*ahead), grouped(*unstamped));
-            writeln!(
-                out,
-                "not measured: {ahead} stamped ahead of this clock, {unstamped} unstamped"
-            )?;
+        let unmeasured = [
+            (self.passed_over, "before the start or after the end"),
+            (*ahead, "stamped ahead of this clock"),
+            (*unstamped, "unstamped"),
+        ];
+        let unmeasured: Vec<String> = (unmeasured.iter())
+            .filter(|(packets, _)| *packets > 0)
+            .map(|(packets, why)| format!("{} {why}", grouped(*packets)))
+            .collect();
+        if !unmeasured.is_empty() {
+            writeln!(out, "not measured: {}", unmeasured.join(", "))?;
         }
         if histogram.count() > 0 {
             writeln!(out, "{}", percentiles(self.delays))?;
-            write!(out, "{}", bars(self.delays))?;
+            for line in bars(self.delays, WIDTH) {
+                writeln!(out, "{line}")?;
+            }
         }
         drop(out);
         self.device.map_or(Ok(()), Measured::show)
     }
 
     fn json(&self) -> Value {
-        let Outcome {
-            account, duration, ..
-        } = self.outcome;
+        let account = &self.outcome.account;
         let mut value = serde_json::json!({
             "setting": self.name,
             "backend": self.backend.name(),
@@ -139,7 +157,9 @@ impl Summary<'_> {
             "delivered": account.delivered,
             "filtered": account.filtered,
             "lost": lost_json(&account.lost),
-            "duration_ns": duration.as_nanos() as u64,
+            "packets_lost": self.lost,
+            "passed_over": self.passed_over,
+            "duration_ns": self.duration.as_nanos() as u64,
         });
         extend(&mut value, delays_json(self.delays));
         if let Some(reader) = self.reader {
@@ -211,6 +231,9 @@ fn summary_of(row: &Row) -> Summary<'_> {
         backend: row.backend,
         buffer_bytes: row.buffer_bytes,
         delays: &row.delays,
+        lost: row.lost,
+        passed_over: row.passed_over,
+        duration: row.duration,
         outcome: &row.outcome,
         reader: Some(Reader {
             cpu: row.cpu,
@@ -234,23 +257,28 @@ fn cells(row: &Row) -> [String; 11] {
         row.delays.max_ns.map_or("-".to_owned(), time),
         format!("{:.1} %", row.cpu_share() * 100.0),
         format!("{:.0}", row.sleeps_per_s()),
-        grouped(row.outcome.account.lost.total()),
+        grouped(row.lost),
     ]
 }
 
 /// One line.
 pub fn percentiles(delays: &Delays) -> String {
-    let told = |delay_ns: Option<u64>| delay_ns.map_or("-".to_owned(), time);
-    format!(
-        "{} packets  min {}  p50 {}  p90 {}  p99 {}  p99.9 {}  max {}",
-        grouped(delays.histogram.count()),
-        told(delays.min_ns),
-        told(delays.quantile(0.5)),
-        told(delays.quantile(0.9)),
-        told(delays.quantile(0.99)),
-        told(delays.quantile(0.999)),
-        told(delays.max_ns),
-    )
+    let packets = grouped(delays.histogram.count());
+    format!("{packets} packets  {}", quantiles(delays).join("  "))
+}
+
+/// The shortest delay, those that shares of the packets do not exceed, and the longest.
+pub fn quantiles(delays: &Delays) -> [String; 6] {
+    let told =
+        |name, delay_ns: Option<u64>| format!("{name} {}", delay_ns.map_or("-".to_owned(), time));
+    [
+        told("min", delays.min_ns),
+        told("p50", delays.quantile(0.5)),
+        told("p90", delays.quantile(0.9)),
+        told("p99", delays.quantile(0.99)),
+        told("p99.9", delays.quantile(0.999)),
+        told("max", delays.max_ns),
+    ]
 }
 
 pub fn delays_json(delays: &Delays) -> Value {
@@ -273,37 +301,6 @@ pub fn extend(value: &mut Value, more: Value) {
     if let (Value::Object(value), Value::Object(more)) = (value, more) {
         value.extend(more);
     }
-}
-
-/// How many packets took how long, a line for each doubling of the time.
-fn bars(delays: &Delays) -> String {
-    let mut doublings: Vec<(u32, u64)> = Vec::new();
-    for (low_ns, _, packets) in delays.histogram.buckets() {
-        let doubling = low_ns.max(1).ilog2();
-        match doublings.last_mut() {
-            Some((last, sum)) if *last == doubling => *sum += packets,
-            _ => doublings.push((doubling, packets)),
-        }
-    }
-    let most = doublings
-        .iter()
-        .map(|&(_, packets)| packets)
-        .max()
-        .unwrap_or(1);
-    let mut text = String::new();
-    for (doubling, packets) in doublings {
-        let below = 1_u64.checked_shl(doubling + 1).unwrap_or(u64::MAX);
-        let length = (packets * BAR).div_ceil(most.max(1)) as usize;
-        let packets = grouped(packets);
-        // A String takes whatever is written to it.
-        let _ = writeln!(
-            text,
-            "  < {:>9} {packets:>12} {}",
-            time(below),
-            "#".repeat(length)
-        );
-    }
-    text
 }
 
 /// A time with three digits or so: `17.2 us`.
@@ -340,16 +337,5 @@ mod tests {
         ] {
             assert_eq!(time(ns), text);
         }
-    }
-
-    #[test]
-    fn bars_are_in_proportion() {
-        let mut delays = Delays::default();
-        for delay_ns in [100, 120, 127, 127, 40_000] {
-            delays.record(0, delay_ns);
-        }
-        let bars = bars(&delays);
-        let lengths: Vec<usize> = bars.lines().map(|l| l.matches('#').count()).collect();
-        assert_eq!(lengths, [40, 10], "{bars}");
     }
 }

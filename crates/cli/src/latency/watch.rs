@@ -1,46 +1,54 @@
 //! What is told while packets are measured.
 
 use std::io::{self, IsTerminal, Write};
+use std::sync::OnceLock;
 
 use jiff::tz::TimeZone;
 use store::model::Packet;
 use tapline::capture::{Account, ConsumerError};
 use tapline::latency::{Delays, Observer};
 
+use super::live::Live;
 use super::report::{delays_json, percentiles};
 use crate::args::LatencyArgs;
-use crate::json;
-use crate::moment;
+use crate::screen::Status;
+use crate::{json, moment, paint};
 
 /// What a tick tells.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 enum Telling {
     Nothing,
-    /// A line on standard error that is written over and over.
-    Live,
+    /// Lines on standard output that are drawn over themselves.
+    Live(Live),
+    /// The same for a line on standard error.
+    Status(Status),
     /// A line on standard output each time.
     Lines,
     /// A JSON object on standard output each time.
     Json,
 }
 
-pub struct Watch {
+pub struct Watch<'a> {
+    /// The start is told first.
+    is_told: &'a OnceLock<()>,
     each: bool,
     json: bool,
     telling: Telling,
     zone: TimeZone,
 }
 
-impl Watch {
-    pub fn new(args: &LatencyArgs) -> Self {
-        let is_live = io::stderr().is_terminal() && !args.each && !args.json;
+impl<'a> Watch<'a> {
+    pub fn new(args: &LatencyArgs, is_told: &'a OnceLock<()>) -> Self {
+        let is_screen = io::stdout().is_terminal() && !paint::is_terminal_dumb();
         let telling = match args.stats_interval {
             Some(_) if args.json => Telling::Json,
             Some(_) => Telling::Lines,
-            None if is_live => Telling::Live,
-            None => Telling::Nothing,
+            None if args.each || args.json => Telling::Nothing,
+            None if is_screen => Telling::Live(Live::default()),
+            None => Status::open().map_or(Telling::Nothing, Telling::Status),
         };
         Self {
+            is_told,
             each: args.each,
             json: args.json,
             telling,
@@ -48,11 +56,15 @@ impl Watch {
         }
     }
 
-    /// The summary takes the place of the live line.
-    pub fn close(&self) {
-        if self.telling == Telling::Live {
-            // A closed standard error ends nothing.
-            let _ = write!(io::stderr(), "\r\x1b[K");
+    /// The summary takes the place of what is told live.
+    pub fn close(&mut self) -> io::Result<()> {
+        match &mut self.telling {
+            Telling::Live(live) => live.end(),
+            Telling::Status(status) => {
+                status.clear();
+                Ok(())
+            }
+            Telling::Nothing | Telling::Lines | Telling::Json => Ok(()),
         }
     }
 
@@ -81,7 +93,7 @@ impl Watch {
     }
 }
 
-impl Observer for Watch {
+impl Observer for Watch<'_> {
     fn packet(
         &mut self,
         packet: &Packet<'_>,
@@ -89,19 +101,19 @@ impl Observer for Watch {
         delay_ns: Option<u64>,
     ) -> Result<(), ConsumerError> {
         if self.each {
+            self.is_told.wait();
             self.tell(packet, now_ns, delay_ns)?;
         }
         Ok(())
     }
 
     fn tick(&mut self, delays: &Delays, _account: &Account) -> Result<(), ConsumerError> {
+        self.is_told.wait();
         let line = || percentiles(delays);
-        match self.telling {
+        match &mut self.telling {
             Telling::Nothing => {}
-            Telling::Live => {
-                // A closed standard error ends nothing.
-                let _ = write!(io::stderr(), "\r\x1b[K{}", line());
-            }
+            Telling::Live(live) => live.draw(delays)?,
+            Telling::Status(status) => status.show(&line()),
             Telling::Lines => writeln!(io::stdout(), "{}", line())?,
             Telling::Json => {
                 let mut event = serde_json::json!({

@@ -4,6 +4,7 @@
 //! program, and however, there is nothing to put back. In a window of another size they begin anew below.
 
 use std::io::{self, Write as _};
+use std::os::fd::AsFd;
 
 use rustix::termios::tcgetwinsize;
 
@@ -15,9 +16,14 @@ pub struct Size {
 }
 
 impl Size {
-    /// The window's size; of one that does not tell, the usual.
+    /// Of the window of standard output.
     pub fn of_window() -> Self {
-        let known = tcgetwinsize(io::stdout()).ok();
+        Self::of(io::stdout())
+    }
+
+    /// The size of a terminal's window; of one that does not tell, the usual.
+    pub fn of(terminal: impl AsFd) -> Self {
+        let known = tcgetwinsize(terminal).ok();
         let known = known.filter(|size| size.ws_col > 0 && size.ws_row > 0);
         known.map_or(
             Self {

@@ -21,6 +21,11 @@ pub fn fitted(text: &str, wanted: usize) -> String {
     filled(&out, wanted)
 }
 
+/// `text`, cut where it is longer than so many columns.
+pub fn cut(text: &str, columns: usize) -> String {
+    fitted(text, columns.min(width(text)))
+}
+
 /// `text`, and blanks up to so many columns.
 pub fn filled(text: &str, columns: usize) -> String {
     let blanks = columns.saturating_sub(width(text));
@@ -55,5 +60,9 @@ mod tests {
             assert_eq!(fitted(text, columns), expected, "{text} {columns}");
         }
         assert_eq!(width("▁▂█"), 3);
+        assert_eq!(
+            (cut("web", 5), cut("traffic", 4)),
+            ("web".into(), "tra~".into())
+        );
     }
 }

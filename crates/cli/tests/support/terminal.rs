@@ -37,6 +37,15 @@ impl Terminal {
         })
     }
 
+    /// As [`start`](Self::start), and the terminal is standard error alone.
+    pub fn start_errors(command: Command, columns: u16, rows: u16) -> (Self, Running) {
+        Self::start_with(command, columns, rows, |mut command, end| {
+            command.stdin(Stdio::null()).stdout(Stdio::piped());
+            command.stderr(end);
+            begin(command)
+        })
+    }
+
     fn start_with(
         mut command: Command,
         columns: u16,
@@ -55,8 +64,10 @@ impl Terminal {
             .expect("its end");
         let control = File::from(control);
         set_size(&control, columns, rows);
+        if !command.get_envs().any(|(name, _)| name == "TERM") {
+            command.env("TERM", "xterm");
+        }
         command
-            .env("TERM", "xterm")
             .env("LC_ALL", "C.UTF-8")
             .stdout(end.try_clone().expect("its end"));
         let running = spawn(command, end);
@@ -87,6 +98,13 @@ impl Terminal {
             let left = deadline.saturating_duration_since(Instant::now());
             let more = self.coming.recv_timeout(left);
             let more = more.unwrap_or_else(|_| panic!("no {text:?} in {:?}", self.seen));
+            self.seen.push_str(&String::from_utf8_lossy(&more));
+        }
+    }
+
+    /// Takes what comes until nobody has the terminal any more.
+    pub fn read_to_end(&mut self) {
+        while let Ok(more) = self.coming.recv_timeout(DEADLINE) {
             self.seen.push_str(&String::from_utf8_lossy(&more));
         }
     }

@@ -27,7 +27,7 @@ impl ReaderTime {
     ///
     /// # Source
     /// `proc_pid_schedstat`, fs/proc/base.c; Documentation/scheduler/sched-stats.rst.
-    pub(super) fn now() -> Option<Self> {
+    pub(crate) fn now() -> Option<Self> {
         // A capture allocates as much whatever the figures are: they are read into a place of their own.
         let mut figures = [0; MOST_BYTES];
         let bytes = File::open(FIGURES).ok()?.read(&mut figures).ok()?;
@@ -42,7 +42,7 @@ impl ReaderTime {
     }
 
     /// What has come since `earlier`; `None` where the kernel does not tell, which it does by zeros.
-    pub(super) fn since(self, earlier: Self) -> Option<Self> {
+    pub(crate) fn since(self, earlier: Self) -> Option<Self> {
         (!self.ran.is_zero()).then(|| Self {
             ran: self.ran.saturating_sub(earlier.ran),
             waited: self.waited.saturating_sub(earlier.waited),

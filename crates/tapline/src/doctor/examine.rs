@@ -36,7 +36,7 @@ impl Error for DoctorError {
 /// Looks at the machine, the network namespace of the calling thread and, if one is named, an
 /// interface in it.
 ///
-/// Takes about a tenth of a second, most of it to measure. Changes nothing; opens rings on the
+/// Takes about a tenth of a second, most of it to measure; up to two on a busy machine. Changes nothing; opens rings on the
 /// loopback interface only, of others it only asks.
 ///
 /// # Errors

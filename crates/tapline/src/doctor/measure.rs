@@ -90,6 +90,7 @@ impl Loop {
     pub fn deliver(&mut self) -> Result<u64, LoopError> {
         self.socket.send(b"tapline").map_err(LoopError::Socket)?;
         let end_ns = monotonic_ns() + PATIENCE.as_nanos() as u64;
+        let mut is_over = false;
         for _ in 0..MAX_WAKES {
             if let Some(mut batch) = self.ring.next_batch() {
                 let now_ns = realtime_ns();
@@ -98,11 +99,15 @@ impl Loop {
                 }
                 continue;
             }
+            if is_over {
+                break;
+            }
             let left_ns = end_ns.saturating_sub(monotonic_ns());
             let timeout = Timespec::try_from(Duration::from_nanos(left_ns));
             let mut descriptors = [PollFd::from_borrowed_fd(self.ring.as_fd(), PollFlags::IN)];
             match poll(&mut descriptors, timeout.ok().as_ref()) {
-                Ok(0) => return Err(LoopError::Silence),
+                // On a busy machine it may have come since.
+                Ok(0) => is_over = true,
                 Ok(_) | Err(Errno::INTR) => {}
                 Err(errno) => return Err(LoopError::Socket(errno.into())),
             }

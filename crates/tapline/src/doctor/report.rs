@@ -41,7 +41,8 @@ pub struct Finding {
     pub seen: String,
     /// What it spoils.
     pub spoils: String,
-    /// What to do: commands of a shell, for root. Empty where no command helps.
+    /// What to do: commands of a shell, for root. What no command does is said behind a `#`, which a shell
+    /// passes over.
     pub remedy: Vec<String>,
     /// The same, as far as it is safe; empty where it is not.
     pub fix: Vec<Change>,
@@ -68,6 +69,11 @@ impl Finding {
     pub(super) fn remedy(mut self, command: impl Into<String>) -> Self {
         self.remedy.push(command.into());
         self
+    }
+
+    /// With what to do where no command does it.
+    pub(super) fn advice(self, words: &str) -> Self {
+        self.remedy(format!("# {words}"))
     }
 
     /// With a safe change, which is a command too.

@@ -38,7 +38,12 @@ fn judge(name: &str, held: &Coalescing, report: &mut Report) {
         let spoils = "the kernel stamps packets that much later than they came, unevenly: delays and \
             round trips are measured too long";
         let finding = Finding::new(ID, Severity::Warning, seen, spoils);
-        let command = format!("ethtool -C {} adaptive-rx off rx-usecs 10", quoted(name));
+        // The kernel refuses all of it for one that the driver does not know.
+        let adaptive = match held.adaptive {
+            Some(true) => " adaptive-rx off",
+            Some(false) | None => "",
+        };
+        let command = format!("ethtool -C {}{adaptive} rx-usecs 10", quoted(name));
         report.found(finding.remedy(command));
     }
 }
@@ -59,5 +64,23 @@ mod tests {
         assert_eq!(count(Some(500)), (1, 0));
         assert_eq!(count(Some(8)), (0, 0));
         assert_eq!(count(None), (0, 1));
+    }
+
+    #[test]
+    fn the_command_asks_for_nothing_that_the_driver_lacks() {
+        let command = |adaptive| {
+            let mut held = Coalescing::default();
+            (held.receive_us, held.adaptive) = (Some(500), adaptive);
+            let mut report = Report::default();
+            judge("eth0", &held, &mut report);
+            report.findings.remove(0).remedy
+        };
+        let (plain, whole) = (
+            "ethtool -C eth0 rx-usecs 10",
+            "ethtool -C eth0 adaptive-rx off rx-usecs 10",
+        );
+        assert_eq!(command(None), [plain]);
+        assert_eq!(command(Some(false)), [plain]);
+        assert_eq!(command(Some(true)), [whole]);
     }
 }

@@ -92,7 +92,15 @@ fn refused(kind: ProgramKind, error: &LoadError) -> Finding {
             "nothing can be dropped or counted before the network stack, and AF_XDP is not to be had"
         }
     };
-    Finding::new(ID, Severity::Warning, seen, spoils)
+    let option = match kind {
+        ProgramKind::SocketFilter => "CONFIG_BPF_SYSCALL=y",
+        ProgramKind::Tc => "CONFIG_BPF_SYSCALL=y and CONFIG_NET_CLS_ACT=y",
+        _ => "CONFIG_BPF_SYSCALL=y, of Linux 4.8 or later",
+    };
+    let finding = Finding::new(ID, Severity::Warning, seen, spoils);
+    finding.advice(&format!(
+        "boot a kernel with {option}; without, capture with --mode mirror"
+    ))
 }
 
 /// Whether this is the network namespace that the machine began with.

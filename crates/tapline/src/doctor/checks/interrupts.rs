@@ -44,21 +44,34 @@ pub(super) fn check(place: &Place<'_>, report: &mut Report) {
         .filter_map(|napi| napi.interrupt)
         .collect();
     if numbers.is_empty() {
-        return report.can(ID, "none");
+        let is_software = place.link.kind_name().is_some() || place.link.is_loopback();
+        return judge_untold(is_software, report);
     }
-    let processors = numbers
+    let told = numbers
         .iter()
         .map(|number| processors_of(place.roots, *number));
-    let processors: io::Result<Vec<_>> = processors.collect();
-    let Some(processors) = report.known(ID, processors) else {
+    let told: io::Result<Vec<_>> = told.collect();
+    let Some(told) = report.known(ID, told) else {
         return;
     };
-    let all: BTreeSet<usize> = processors.iter().flatten().copied().collect();
+    let all: BTreeSet<usize> = told.iter().flatten().copied().collect();
     let name = place.link.ifname().to_string();
     let count = std::thread::available_parallelism().map_or(1, usize::from);
     judge(&name, &numbers, &all, count, report);
     if let Some(bound) = report.known(READERS, bound_threads(&place.roots.proc)) {
-        judge_bound(&name, &all, &bound, report);
+        let online = read(&place.roots.sys.join("devices/system/cpu/online"));
+        let online = online.ok().flatten().unwrap_or_default();
+        let others = &processors(&online) - &all;
+        judge_bound(&name, &all, &others, &bound, report);
+    }
+}
+
+/// What is software has no interrupts; the driver of a device need not tell which are its own.
+fn judge_untold(is_software: bool, report: &mut Report) {
+    if is_software {
+        report.can(ID, "none");
+    } else {
+        report.unknown(ID, "the driver does not tell which are the device's");
     }
 }
 
@@ -120,7 +133,14 @@ fn judge(
     }
 }
 
-fn judge_bound(name: &str, processors: &BTreeSet<usize>, bound: &[Bound], report: &mut Report) {
+/// Threads on `processors`, which could be on `others`.
+fn judge_bound(
+    name: &str,
+    processors: &BTreeSet<usize>,
+    others: &BTreeSet<usize>,
+    bound: &[Bound],
+    report: &mut Report,
+) {
     let there: Vec<_> = bound
         .iter()
         .filter(|thread| processors.contains(&thread.processor))
@@ -143,9 +163,15 @@ fn judge_bound(name: &str, processors: &BTreeSet<usize>, bound: &[Bound], report
     let seen = format!("bound to where the interrupts of {name} go: {shown}{more}");
     let spoils = "while packets come these threads stand still, and packets wait while they run";
     let finding = Finding::new(READERS, Severity::Info, seen, spoils);
+    if others.is_empty() {
+        let words = "the interrupts go to all processors: give them fewer (smp_affinity_list)";
+        return report.found(finding.advice(words));
+    }
+    let others: Vec<String> = others.iter().map(ToString::to_string).collect();
+    let others = others.join(",");
     let commands = there.iter().take(MAX_NAMED);
     report.found(commands.fold(finding, |finding, thread| {
-        finding.remedy(format!("taskset -pc PROCESSORS {}", thread.id))
+        finding.remedy(format!("taskset -pc {others} {}", thread.id))
     }));
 }
 
@@ -225,6 +251,16 @@ mod tests {
     }
 
     #[test]
+    fn a_device_whose_driver_tells_none_is_not_said_to_have_none() {
+        let told = |is_software| {
+            let mut report = Report::default();
+            judge_untold(is_software, &mut report);
+            (report.abilities.len(), report.unknown.len())
+        };
+        assert_eq!((told(true), told(false)), ((1, 0), (0, 1)));
+    }
+
+    #[test]
     fn a_bound_thread_is_found() {
         let (bound, own) = std::thread::spawn(|| {
             let mut processors = CpuSet::new();
@@ -237,11 +273,18 @@ mod tests {
         let own = own.as_raw_nonzero().get().cast_unsigned();
         let found = bound.iter().find(|thread| thread.id == own);
         assert_eq!(found.expect("it is bound").processor, 0);
-        let mut report = Report::default();
-        judge_bound("eth0", &BTreeSet::from([0]), &bound, &mut report);
-        assert_eq!(report.findings[0].id, "bound-threads");
-        let mut report = Report::default();
-        judge_bound("eth0", &BTreeSet::from([9000]), &bound, &mut report);
-        assert!(report.findings.is_empty());
+        let judged = |on: &[usize], others: &[usize]| {
+            let [on, others] = [on, others].map(|them| them.iter().copied().collect());
+            let mut report = Report::default();
+            judge_bound("eth0", &on, &others, &bound, &mut report);
+            report.findings.pop()
+        };
+        let finding = judged(&[0], &[1, 3]).expect("it is found");
+        assert_eq!(finding.id, "bound-threads");
+        let command = format!("taskset -pc 1,3 {}", found.expect("it is bound").id);
+        let is_named = bound.iter().filter(|thread| thread.processor == 0).count() > MAX_NAMED;
+        assert!(is_named || finding.remedy.contains(&command), "{finding:?}");
+        assert!(judged(&[0], &[]).expect("it is found").remedy[0].starts_with("# "));
+        assert_eq!(judged(&[9000], &[1]), None);
     }
 }

@@ -17,6 +17,7 @@ mod programs;
 mod queues;
 mod rings;
 mod spinning;
+mod stall;
 mod stamps;
 mod state;
 mod table;

@@ -1,6 +1,6 @@
 //! Offloads that change what is seen of packets.
 
-use netlink::{Ethtool, Features, IfName};
+use netlink::{Ethtool, Features, IfName, NetDevices};
 
 use super::super::change::Change;
 use super::super::place::Place;
@@ -34,12 +34,13 @@ const JOINING: [(&str, &[&str], Severity, &str); 3] = [
     ),
 ];
 
-/// Features that leave the splitting of sent packets to what comes after the capture.
-const SPLITTING: [&str; 4] = [
-    "tx-tcp-segmentation",
-    "tx-tcp6-segmentation",
-    "tx-udp-segmentation",
-    "tx-generic-segmentation",
+/// Features that leave the splitting of sent packets to what comes after the capture: the kernel's names, and
+/// ethtool's.
+const SPLITTING: [(&str, &str); 4] = [
+    ("tx-tcp-segmentation", "tso"),
+    ("tx-tcp6-segmentation", "tso"),
+    ("tx-udp-segmentation", "tx-udp-segmentation"),
+    ("tx-generic-segmentation", "gso"),
 ];
 
 /// Kinds of interfaces that hand on what others have received: they join nothing themselves, though
@@ -52,10 +53,20 @@ pub(super) fn check(place: &Place<'_>, report: &mut Report) {
     let name = place.link.ifname();
     let told = Ethtool::open().and_then(|mut ethtool| ethtool.features(name));
     if let Some(features) = report.known(ID, told) {
-        let kind = place.link.kind_name();
-        let joins = !place.link.is_loopback() && !kind.is_some_and(|it| PASSING.contains(&it));
-        judge(name, &features, joins, report);
+        judge(name, &features, joins(place), report);
     }
+}
+
+/// Whether its driver hands packets to what joins them.
+fn joins(place: &Place<'_>) -> bool {
+    let kind = place.link.kind_name();
+    if kind == Some("tun") {
+        // Only where its program asked for that (`IFF_NAPI`), and then it is polled.
+        let told =
+            NetDevices::open().and_then(|mut devices| devices.napi_instances(place.link.ifindex()));
+        return told.is_ok_and(|listing| !listing.items.is_empty());
+    }
+    !place.link.is_loopback() && !kind.is_some_and(|it| PASSING.contains(&it))
 }
 
 fn judge(name: IfName, features: &Features, joins: bool, report: &mut Report) {
@@ -90,27 +101,53 @@ fn judge(name: IfName, features: &Features, joins: bool, report: &mut Report) {
         }
         report.found(finding);
     }
-    let link = quoted(&name.to_string());
-    let splitting: Vec<&str> = SPLITTING
-        .into_iter()
-        .filter(|one| features.is_active(one))
-        .collect();
-    if !splitting.is_empty() {
-        let seen = format!("{name} has {} on", splitting.join(", "));
-        let spoils = "packets that this host sends are seen before they are split, up to 64 KiB long; \
-            over a veth they reach the other end like that";
-        let finding = Finding::new("segmentation", Severity::Info, seen, spoils);
-        report.found(finding.remedy(format!(
-            "ethtool -K {link} tso off gso off tx-udp-segmentation off"
-        )));
-    }
+    judge_splitting(name, features, report);
     if features.is_active("rx-vlan-hw-parse") {
         let seen = format!("{name} takes VLAN tags off received packets (rx-vlan-hw-parse)");
         let spoils = "filters in the kernel see such packets without their tag; in what is captured \
             it is put back";
         let finding = Finding::new("vlan-strip", Severity::Info, seen, spoils);
-        report.found(finding.remedy(format!("ethtool -K {link} rxvlan off")));
+        report.found(switched_off(
+            finding,
+            name,
+            features,
+            &[("rx-vlan-hw-parse", "rxvlan")],
+        ));
     }
+}
+
+fn judge_splitting(name: IfName, features: &Features, report: &mut Report) {
+    let active = SPLITTING.into_iter();
+    let active: Vec<_> = active.filter(|(one, _)| features.is_active(one)).collect();
+    if active.is_empty() {
+        return;
+    }
+    let shown: Vec<&str> = active.iter().map(|(one, _)| *one).collect();
+    let seen = format!("{name} has {} on", shown.join(", "));
+    let spoils = "packets that this host sends are seen before they are split, up to 64 KiB long; \
+        over a veth they reach the other end like that";
+    let finding = Finding::new("segmentation", Severity::Info, seen, spoils);
+    report.found(switched_off(finding, name, features, &active));
+}
+
+/// With the command that switches off those of `named`, the kernel's names and ethtool's, that the driver lets
+/// switch.
+fn switched_off(
+    finding: Finding,
+    name: IfName,
+    features: &Features,
+    named: &[(&str, &str)],
+) -> Finding {
+    let changeable = named.iter().filter(|(one, _)| features.is_changeable(one));
+    let mut words: Vec<String> = changeable
+        .map(|(_, short)| format!("{short} off"))
+        .collect();
+    words.dedup();
+    if words.is_empty() {
+        return finding.advice("the driver does not let it be switched off");
+    }
+    let link = quoted(&name.to_string());
+    finding.remedy(format!("ethtool -K {link} {}", words.join(" ")))
 }
 
 #[cfg(test)]
@@ -140,5 +177,31 @@ mod tests {
         assert_eq!(report.findings[0].id, "gro-hw");
         assert!(report.findings[0].fix.is_empty() && report.findings[0].remedy.is_empty());
         assert!(found(&["tx-checksum-ip-generic"], &[]).findings.is_empty());
+        let splitting = [
+            "tx-tcp-segmentation",
+            "tx-tcp6-segmentation",
+            "tx-generic-segmentation",
+        ];
+        for (active, changeable, command) in [
+            (&splitting[..], &splitting[2..], "ethtool -K eth0 gso off"),
+            (&splitting, &splitting, "ethtool -K eth0 tso off gso off"),
+            (
+                &splitting,
+                &[],
+                "# the driver does not let it be switched off",
+            ),
+            (
+                &["rx-vlan-hw-parse"],
+                &["rx-vlan-hw-parse"],
+                "ethtool -K eth0 rxvlan off",
+            ),
+            (
+                &["rx-vlan-hw-parse"],
+                &[],
+                "# the driver does not let it be switched off",
+            ),
+        ] {
+            assert_eq!(found(active, changeable).findings[0].remedy, [command]);
+        }
     }
 }

@@ -23,15 +23,7 @@ pub(super) fn check(_: &Roots, report: &mut Report) {
         let told = Loop::open(backend, delivery).and_then(|mut looped| looped.deliver());
         match told {
             Ok(_) => there.push(backend.name()),
-            Err(LoopError::Silence) => report.found(Finding::new(
-                ID,
-                Severity::Severe,
-                format!(
-                    "a {} ring on lo was opened and got no packet",
-                    backend.name()
-                ),
-                "captures with this ring see nothing",
-            )),
+            Err(LoopError::Silence) => report.found(silent(backend)),
             Err(error) => {
                 report.failed(ID, &error);
                 // The other version fails for the same reason.
@@ -42,4 +34,18 @@ pub(super) fn check(_: &Roots, report: &mut Report) {
     if !there.is_empty() {
         report.can(ID, format!("{} (a packet came through)", there.join(", ")));
     }
+}
+
+fn silent(backend: Backend) -> Finding {
+    let other = match backend {
+        Backend::PacketV2 => Backend::PacketV3,
+        Backend::PacketV3 => Backend::PacketV2,
+    };
+    let seen = format!(
+        "a {} ring on lo was opened and got no packet",
+        backend.name()
+    );
+    let spoils = "captures with this ring see nothing";
+    let finding = Finding::new(ID, Severity::Severe, seen, spoils);
+    finding.advice(&format!("capture with --backend {}", other.name()))
 }

@@ -43,13 +43,15 @@ fn judge(name: &str, stamping: &TimeStamping, report: &mut Report) {
         let filters = stamping.receive_filters.join(", ");
         let seen = format!("{name} stamps some received packets only: {filters}");
         let spoils = "--timestamp hardware is refused or leaves packets with the kernel's stamp";
-        report.found(Finding::new(ID, Severity::Info, seen, spoils));
+        let finding = Finding::new(ID, Severity::Info, seen, spoils);
+        report.found(finding.advice("leave it to the kernel: --timestamp kernel, the default"));
     }
     if !can("hardware-transmit") && !can("software-transmit") {
         let seen = format!("the driver of {name} does not stamp packets it sends");
         let spoils =
             "round trips are measured from the kernel's queue on: its wait is part of them";
-        report.found(Finding::new(ID, Severity::Info, seen, spoils));
+        let finding = Finding::new(ID, Severity::Info, seen, spoils);
+        report.found(finding.advice("probe over an interface whose driver does (ethtool -T IF)"));
     }
 }
 

@@ -15,7 +15,12 @@ pub(super) fn check_sockets(_: &Roots, report: &mut Report) {
         Err(error) if Errno::from_io_error(&error) == Some(Errno::AFNOSUPPORT) => {
             let spoils = "the backend xdp is not to be had; the packet rings are";
             let seen = "this kernel is built without AF_XDP sockets";
-            report.found(Finding::new(SOCKETS, Severity::Info, seen, spoils));
+            let finding = Finding::new(SOCKETS, Severity::Info, seen, spoils);
+            report.found(
+                finding.advice(
+                    "boot a kernel with CONFIG_XDP_SOCKETS=y, or leave it at --mode mirror",
+                ),
+            );
         }
         Err(error) => report.failed(SOCKETS, &error),
     }
@@ -36,8 +41,9 @@ pub(super) fn check(place: &Place<'_>, report: &mut Report) {
         let seen = format!("the driver of {} runs no XDP programs", place.link.ifname());
         let spoils = "dropping and AF_XDP work in the stack, after each packet has got its memory: \
             several times slower, and without the device's time stamps";
-        report.found(Finding::new(ID, Severity::Info, seen, spoils));
-        return;
+        let finding = Finding::new(ID, Severity::Info, seen, spoils);
+        let words = "capture with --mode mirror, whose rings are as fast over any driver";
+        return report.found(finding.advice(words));
     }
     let kinds = [
         (true, "in the driver"),
