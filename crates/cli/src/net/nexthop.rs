@@ -19,6 +19,10 @@ impl Spelled for Nexthop {
         Self::read_words(words)
     }
 
+    fn is_one(&self) -> bool {
+        self.id.is_some()
+    }
+
     fn text(&self, names: &mut Names, extent: Extent) -> String {
         self.line(detail(extent), names)
     }

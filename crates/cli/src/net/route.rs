@@ -3,7 +3,10 @@
 use std::net::Ipv6Addr;
 
 use netlink::table::{BadWord, Table, Words};
-use netlink::{Detail, Family, Netlink, Prefix, Route, RouteQuery, RouteTable, RouteType, Verb};
+use netlink::{
+    Detail, Family, Listing, Netlink, NetlinkError, Prefix, Route, RouteQuery, RouteTable,
+    RouteType, Verb,
+};
 use serde_json::Value;
 
 use super::fields;
@@ -62,6 +65,14 @@ impl Spelled for Route {
             }
         }
         Ok(netlink.lookup(&query)?)
+    }
+
+    /// A table that has had no route yet is not there; the main one always is, for ip(8) too.
+    fn all_like(netlink: &mut Netlink, asked: &Self) -> Result<Listing<Self>, NetlinkError> {
+        match asked.table {
+            None | Some(RouteTable::Main) => netlink.list(asked),
+            Some(_) => netlink.list_present(asked),
+        }
     }
 
     fn leave_unsaid(&mut self, asked: &Self) {
