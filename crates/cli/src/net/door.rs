@@ -162,7 +162,7 @@ impl<O: Spelled> Door for Of<O> {
         words: &[String],
     ) -> Result<Put, Failure> {
         let verb = match act {
-            Act::Do(verb) if !matches!(verb, Verb::Get | Verb::List) => verb,
+            Act::Do(verb) => verb,
             Act::Flush => {
                 let objects = O::flushed(stack, family, words)?;
                 return Ok(Box::new(move |batch| {
@@ -172,8 +172,8 @@ impl<O: Spelled> Door for Of<O> {
                     objects.len()
                 }));
             }
-            _ => {
-                let line = format!("{}: a batch changes, it does not show", O::NOUN);
+            Act::Own(act) => {
+                let line = format!("{}: {act} is for a command of its own", O::NOUN);
                 return Err(Failure::new(Exit::Usage, line));
             }
         };

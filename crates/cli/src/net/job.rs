@@ -159,7 +159,7 @@ pub fn list_chosen<O: Spelled>(
     let listing = O::all_like(&mut stack.netlink, &like);
     let mut listing = listing.map_err(|error| stack.refused(error))?;
     listing.items.retain(|item| fits(item));
-    if !args.json && !like.is_one() {
+    if !args.show.json && !like.is_one() {
         let items = listing.items.iter_mut();
         items.for_each(|item| item.leave_unsaid(&like));
     }

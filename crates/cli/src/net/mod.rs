@@ -2,6 +2,7 @@
 
 mod addr;
 mod batch;
+mod colour;
 mod door;
 mod explain;
 mod fdb;

@@ -64,6 +64,13 @@ impl Names {
         link
     }
 
+    /// Forgets what everything is called: it may have changed.
+    pub fn forget(&mut self) {
+        self.known.clear();
+        self.down.clear();
+        self.namespaces.clear();
+    }
+
     /// Asks for all links at once.
     pub fn load(&mut self) {
         if let Ok(listing) = self.netlink.links() {

@@ -15,6 +15,8 @@ use crate::failure::{Exit, Failure};
 pub struct Extent {
     pub details: bool,
     pub statistics: bool,
+    /// Counters of errors, too.
+    pub errors: bool,
     /// One short line for each.
     pub brief: bool,
 }
