@@ -37,12 +37,12 @@ pub const USUAL: Verbs = &[
     ADD, APPEND, CHANGE, CHG, REPLACE, DELETE, GET, SHOW, LST, LIST, FLUSH, SET,
 ];
 
-/// Those of links (`do_iplink`, ip/iplink.c).
+/// Those of links (`do_iplink`, ip/iplink.c). The kernel replaces none: it makes one that is not there.
 pub const OF_LINKS: Verbs = &[
     ADD,
     SET,
     CHANGE,
-    REPLACE,
+    ("replace", Act::Do(Verb::Add)),
     DELETE,
     SHOW,
     LST,

@@ -3,7 +3,7 @@ use netlink::{Family, Link, Verb};
 use serde_json::Value;
 
 use super::text::Part;
-use super::{brief, json, property, read, text, usual};
+use super::{brief, counters, json, property, read, text, usual};
 use crate::failure::{Exit, Failure};
 use crate::net::job::Stack;
 use crate::net::names::Names;
@@ -43,7 +43,7 @@ impl Spelled for Link {
         }
         let mut text = text::link(self, names, extent, Part::Link);
         if extent.statistics {
-            text += &text::counters(self);
+            text += &counters::text(self, extent);
         }
         text
     }

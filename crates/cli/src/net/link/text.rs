@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use netlink::table::Lookup;
-use netlink::{HardwareAddress, IfIndex, Link, LinkStatistics};
+use netlink::{HardwareAddress, IfIndex, Link};
 
 use super::forms;
 use super::words::{flags, group_name, hardware, linkmode, shown_flags};
@@ -83,15 +83,6 @@ pub fn link(link: &Link, names: &mut Names, extent: Extent, part: Part) -> Strin
     text
 }
 
-/// Its counters, in lines below it.
-pub fn counters(link: &Link) -> String {
-    let mut text = String::new();
-    if let Some(counters) = link.statistics {
-        put_counters(&mut text, &counters);
-    }
-    text
-}
-
 fn put_hardware(text: &mut String, link: &Link) {
     put(text, format_args!("\n    link/{}", hardware(link)));
     let is_given = |address: &&HardwareAddress| !address.as_bytes().is_empty();
@@ -153,46 +144,4 @@ fn put_details(text: &mut String, link: &Link, names: &mut Names, part: Part) {
             ("parentdev", link.parent_device.clone()),
         ],
     );
-}
-
-fn put_counters(text: &mut String, counters: &LinkStatistics) {
-    let rows = [
-        (
-            "RX:",
-            ["bytes", "packets", "errors", "dropped", "missed", "mcast"],
-            [
-                counters.rx_bytes,
-                counters.rx_packets,
-                counters.rx_errors,
-                counters.rx_dropped,
-                counters.rx_missed_errors,
-                counters.multicast,
-            ],
-        ),
-        (
-            "TX:",
-            [
-                "bytes", "packets", "errors", "dropped", "carrier", "collsns",
-            ],
-            [
-                counters.tx_bytes,
-                counters.tx_packets,
-                counters.tx_errors,
-                counters.tx_dropped,
-                counters.tx_carrier_errors,
-                counters.collisions,
-            ],
-        ),
-    ];
-    for (title, heads, values) in rows {
-        let (mut head, mut line) = (format!("\n    {title}"), "\n       ".to_owned());
-        for (name, value) in heads.into_iter().zip(values) {
-            let value = value.to_string();
-            let width = name.len().max(value.len()) + 1;
-            let _ = write!(head, "{name:>width$}");
-            let _ = write!(line, "{value:>width$}");
-        }
-        *text += &head;
-        *text += &line;
-    }
 }
