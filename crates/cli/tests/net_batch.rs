@@ -26,6 +26,8 @@ fn text(output: &Output) -> String {
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{errors}");
     let text = String::from_utf8(output.stdout.clone()).expect("text");
+    // Where ip(8) has blanks is not compared.
+    let text = text.replace('\\', " \\ ");
     let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
     text.lines().map(words).collect::<Vec<_>>().join("\n")
 }
@@ -39,6 +41,7 @@ const LINES: &str = "# links first\n\
     addr add 10.77.0.1/24 dev f6\n\
     route add 192.0.2.0/24 via 10.77.0.9\n\
     route show\n\
+    route get 192.0.2.1\n\
     rule add from 10.1.0.0/16 lookup 9 pref 77\n\
     rule list\n\
     neigh add 10.77.0.5 lladdr 02:00:00:00:00:09 dev f6\n\

@@ -72,7 +72,7 @@ fn colours_are_those_of_ip() {
         ("ip", "-br link"),
         ("ip", "-br addr show lo"),
         ("ip", "route"),
-        ("ip", "-6 route show dev lo"),
+        ("ip", "-6 route show 2001:db8::/64"),
         ("ip", "neigh"),
         ("ip", "-br neigh"),
         ("ip", "nexthop"),

@@ -3,7 +3,7 @@ use netlink::{Family, Link, Verb};
 use serde_json::Value;
 
 use super::text::Part;
-use super::{brief, counters, json, property, read, text, usual};
+use super::{brief, json, property, read, text, usual};
 use crate::failure::{Exit, Failure};
 use crate::net::job::Stack;
 use crate::net::names::Names;
@@ -41,11 +41,7 @@ impl Spelled for Link {
         if extent.brief {
             return brief::text(self, names, Part::Link);
         }
-        let mut text = text::link(self, names, extent, Part::Link);
-        if extent.statistics {
-            text += &counters::text(self, extent);
-        }
-        text
+        text::link(self, names, extent, Part::Link)
     }
 
     fn json(&self, names: &mut Names, extent: Extent) -> Value {

@@ -5,8 +5,8 @@ use std::fmt::Write;
 use netlink::table::Lookup;
 use netlink::{HardwareAddress, IfIndex, Link};
 
-use super::forms;
 use super::words::{flags, group_name, hardware, linkmode, shown_flags};
+use super::{counters, forms};
 use crate::net::fields::put;
 use crate::net::names::Names;
 use crate::net::spelled::Extent;
@@ -76,6 +76,9 @@ pub fn link(link: &Link, names: &mut Names, extent: Extent, part: Part) -> Strin
     }
     if let Some(alias) = link.alias.as_ref().filter(|_| of_link || extent.details) {
         put(&mut text, format_args!("\n    alias {alias}"));
+    }
+    if extent.statistics && of_link {
+        text += &counters::text(link, extent);
     }
     for name in link.alternative_names.iter().flatten() {
         put(&mut text, format_args!("\n    altname {name}"));
