@@ -28,7 +28,7 @@ fn is_done_by(host: &Host, program: &str, line: &str) -> bool {
     output.expect("iproute2 runs").status.success()
 }
 
-const OF_IP: [&str; 62] = [
+const OF_IP: [&str; 65] = [
     "nexthop show id 77",
     "nexthop show id 1",
     "nexthop list id 0",
@@ -89,6 +89,9 @@ const OF_IP: [&str; 62] = [
     "link set nosuch up",
     "tuntap show dev nosuch",
     "tuntap show mode tap",
+    "vrf",
+    "vrf show nosuch",
+    "vrf show va",
     "netns list-id",
     "netns list-id nsid 5",
 ];

@@ -90,6 +90,10 @@ pub enum Command {
 
     /// Tun and tap: links whose packets a program reads and writes, as 'ip tuntap' has them
     Tuntap(Box<NetArgs>),
+
+    /// VRFs and their tables, as 'ip vrf show' has them
+    Vrf(Box<NetArgs>),
+
     /// VLANs of the ports of bridges, as 'bridge vlan' has them
     Vlan(Box<VlanArgs>),
 

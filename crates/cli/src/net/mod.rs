@@ -22,6 +22,7 @@ mod spelled;
 mod tuntap;
 mod verb;
 mod vlan;
+mod vrf;
 
 pub use batch::run as batch;
 pub use door::Noun;
