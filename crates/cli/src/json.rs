@@ -15,11 +15,19 @@ pub fn print(value: &Value) -> io::Result<()> {
 
 /// `value` in a line without its end, in printable ASCII.
 pub fn line(value: &Value) -> String {
-    let text = value.to_string();
+    printable(&value.to_string())
+}
+
+/// `value` in several lines, indented, in printable ASCII.
+pub fn lines(value: &Value) -> String {
+    printable(&format!("{value:#}"))
+}
+
+fn printable(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
-    // Outside of strings JSON is ASCII, so an escape is always inside of one.
+    // Outside of strings JSON is ASCII, so an escape is always inside of one; the end of a line never is.
     for c in text.chars() {
-        if c.is_ascii() && !c.is_ascii_control() {
+        if c == '\n' || c.is_ascii() && !c.is_ascii_control() {
             line.push(c);
             continue;
         }
@@ -45,5 +53,8 @@ mod tests {
             "{text}"
         );
         assert_eq!(serde_json::from_str::<Value>(text).expect("JSON"), value);
+        let lines = lines(&value);
+        assert_eq!(lines.lines().count(), 3);
+        assert_eq!(serde_json::from_str::<Value>(&lines).expect("JSON"), value);
     }
 }

@@ -216,6 +216,8 @@ fn entries_are_flushed_as_bridge_does() {
     }
     assert_eq!(theirs(&host, "bridge", "fdb show dev va self"), listened);
     let (lines, status) = batch(&host, "", "fdb flush dev br0\n");
+    assert_eq!((lines[0]["done"].as_u64(), status), (Some(1), 0));
+    let (lines, status) = batch(&host, "--undo", "fdb flush dev br0\n");
     assert_eq!((lines[1]["failed"].as_u64(), status), (Some(1), 2));
 }
 

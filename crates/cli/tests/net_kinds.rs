@@ -5,7 +5,7 @@ mod support;
 
 use lab::{Host, uml};
 use serde_json::Value;
-use support::stack::{done, json_of, tapline, theirs, trimmed};
+use support::stack::{done, json_of, objects, tapline, theirs, trimmed};
 
 /// What ip(8) shows of a link, without what differs from one to the next.
 #[track_caller]
@@ -99,6 +99,13 @@ fn a_vrf_is_said_by_its_name() {
         assert!(!shown.is_empty());
         assert_eq!(trimmed(&done(&host, line)), shown, "{line}");
     }
+    for line in ["vrf", "vrf show", "vrf list red"] {
+        let shown = trimmed(&theirs(&host, "ip", line));
+        assert!(shown.last().is_some_and(|line| line.ends_with("10")));
+        assert_eq!(trimmed(&done(&host, line)), shown, "{line}");
+    }
+    let ours = objects(&done(&host, "-j vrf"));
+    assert_eq!(ours, json_of(&host, "ip", "vrf"));
     let way = theirs(&host, "ip", "route get 10.9.0.1 vrf red");
     let ours = done(&host, "route get 10.9.0.1 vrf red");
     assert_eq!(trimmed(&ours)[0], trimmed(&way)[0]);

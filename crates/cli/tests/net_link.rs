@@ -243,4 +243,10 @@ fn a_message_is_told_byte_by_byte() {
     assert_eq!(status, 1);
     std::fs::write(&file, "no digits").expect("written");
     assert_eq!(refused(&host, &format!("explain {}", file.display())).1, 2);
+    for text in ["", "\n \t\n"] {
+        std::fs::write(&file, text).expect("written");
+        let (text, status) = refused(&host, &format!("explain {}", file.display()));
+        assert!(text.contains("holds no message: there are no"), "{text}");
+        assert_eq!(status, 2);
+    }
 }

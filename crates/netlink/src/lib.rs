@@ -93,9 +93,9 @@ pub use object::{Messages, Object, Unfit, Verb};
 pub use port_vlan::{PortVlan, PortVlanFlags, VlanStatistics};
 pub use prefix::{Family, Prefix};
 pub use route::{
-    Detail, Encap, Hop, Ip6Encap, IpEncap, Labels, Metrics, Milliseconds, MplsEncap, Route,
-    RouteFeatures, RouteFlags, RouteKey, RouteLocks, RoutePreference, RouteProtocol, RouteQuery,
-    RouteTable, RouteType, Seg6Encap, Seg6Mode, Via,
+    Detail, Encap, Hop, Ip6Encap, IpEncap, Labels, Metrics, Milliseconds, MplsEncap, Realms, Route,
+    RouteCacheFlags, RouteFeatures, RouteFlags, RouteKey, RouteLocks, RoutePreference,
+    RouteProtocol, RouteQuery, RouteTable, RouteType, Seg6Encap, Seg6Mode, Via,
 };
 pub use rule::{Range, Rule, RuleAction};
 pub use stats::{

@@ -136,6 +136,21 @@ impl Netlink {
     /// # Errors
     /// [`NetlinkError`] when the kernel's answer is lost or unreadable.
     pub fn list<O: Object>(&mut self, filter: &O) -> Result<Listing<O>, NetlinkError> {
+        match self.list_present(filter) {
+            Err(NetlinkError {
+                cause: Cause::Refused(refusal),
+                ..
+            }) if O::is_none(&refusal) => Ok(Listing::default()),
+            listed => listed,
+        }
+    }
+
+    /// As [`list`](Self::list), but where the objects are kept in something that is not there, as routes in a
+    /// table that has had none, there is no list, and not an empty one.
+    ///
+    /// # Errors
+    /// As [`list`](Self::list); `Cause::Refused` with ENOENT.
+    pub fn list_present<O: Object>(&mut self, filter: &O) -> Result<Listing<O>, NetlinkError> {
         let mut request = self.request();
         let listed = match filter.put(Verb::List, &mut request) {
             Ok(()) => {
@@ -145,10 +160,6 @@ impl Netlink {
                 })
             }
             Err(unfit) => Err(Cause::Unfit(unfit)),
-        };
-        let listed = match listed {
-            Err(Cause::Refused(refusal)) if O::is_none(&refusal) => Ok(Listing::default()),
-            listed => listed,
         };
         self.done(Verb::List, filter, request, listed)
     }

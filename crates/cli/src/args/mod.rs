@@ -28,9 +28,9 @@ pub use doctor::DoctorArgs;
 pub use filter::{Emit, FilterArgs, Place};
 pub use latency::LatencyArgs;
 pub use mode::ModeArgs;
-pub use net::{BatchArgs, ExplainArgs, MDB_WORDS, MonitorArgs, NetArgs, VlanArgs};
+pub use net::{BatchArgs, Color, ExplainArgs, MDB_WORDS, MonitorArgs, NetArgs, ShowArgs, VlanArgs};
 pub use netns::{NetnsArgs, NetnsCommand, Number, Process};
-pub use order::{named, reordered};
+pub use order::{in_our_words, leading_flags, named, reordered};
 pub use output::{FileFormat, OutputArgs};
 pub use ping::{Origin, PingArgs};
 pub use read::ReadArgs;
@@ -90,6 +90,10 @@ pub enum Command {
 
     /// Tun and tap: links whose packets a program reads and writes, as 'ip tuntap' has them
     Tuntap(Box<NetArgs>),
+
+    /// VRFs and their tables, as 'ip vrf show' has them
+    Vrf(Box<NetArgs>),
+
     /// VLANs of the ports of bridges, as 'bridge vlan' has them
     Vlan(Box<VlanArgs>),
 

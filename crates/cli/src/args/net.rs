@@ -2,27 +2,42 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{ArgAction, Args, ValueEnum};
 use netlink::Family;
 
 /// Flags that each of them has; words may stand before and after, and the flags before the command too.
 #[derive(Args, Debug)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is a flag of its own on the command line"
-)]
 pub struct NetArgs {
     /// In this network namespace, as 'ip netns' names it
     #[arg(short = 'n', long, value_name = "NAME")]
     pub netns: Option<String>,
 
+    #[command(flatten)]
+    pub show: ShowArgs,
+
+    /// What to do, and with what, in the words of ip(8) and bridge(8)
+    #[arg(value_name = "WORD")]
+    pub words: Vec<String>,
+
+    /// The line of the batch it stands in.
+    #[arg(skip)]
+    pub line: Option<usize>,
+}
+
+/// What is shown, and how.
+#[derive(Args, Clone, Copy, Debug, Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of its own on the command line"
+)]
+pub struct ShowArgs {
     /// More of each object
     #[arg(short, long)]
     pub details: bool,
 
-    /// Counters, too
-    #[arg(short, long)]
-    pub statistics: bool,
+    /// Counters, too; twice: those of errors
+    #[arg(short, long, action = ArgAction::Count)]
+    pub statistics: u8,
 
     /// One short line for each; links and addresses
     #[arg(short, long)]
@@ -44,23 +59,63 @@ pub struct NetArgs {
     #[arg(short, long)]
     pub json: bool,
 
-    /// What to do, and with what, in the words of ip(8) and bridge(8)
-    #[arg(value_name = "WORD")]
-    pub words: Vec<String>,
+    /// JSON in several lines for each object
+    #[arg(short, long)]
+    pub pretty: bool,
+
+    /// Names and addresses in colours
+    #[arg(
+        short, long, value_name = "WHEN", num_args = 0..=1, require_equals = true,
+        default_value = "never", default_missing_value = "always"
+    )]
+    pub color: Color,
+}
+
+/// When there are colours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Color {
+    Always,
+    /// On a terminal
+    Auto,
+    #[default]
+    Never,
 }
 
 impl NetArgs {
     /// The family that is asked for.
     pub fn family(&self) -> Option<Family> {
-        family(self.v4, self.v6)
+        self.show.family()
     }
 }
 
-fn family(v4: bool, v6: bool) -> Option<Family> {
-    match (v4, v6) {
-        (true, _) => Some(Family::V4),
-        (_, true) => Some(Family::V6),
-        _ => None,
+impl ShowArgs {
+    /// The family that is asked for.
+    pub fn family(&self) -> Option<Family> {
+        match (self.v4, self.v6) {
+            (true, _) => Some(Family::V4),
+            (_, true) => Some(Family::V6),
+            _ => None,
+        }
+    }
+
+    /// With the flags of a line of a batch, which has its own family if it says one.
+    pub fn of_line(self, line: Self) -> Self {
+        let says_family = line.v4 || line.v6;
+        Self {
+            details: self.details || line.details,
+            statistics: self.statistics.max(line.statistics),
+            brief: self.brief || line.brief,
+            oneline: self.oneline || line.oneline,
+            v4: if says_family { line.v4 } else { self.v4 },
+            v6: if says_family { line.v6 } else { self.v6 },
+            json: self.json || line.json,
+            pretty: self.pretty || line.pretty,
+            color: if line.color == Color::Never {
+                self.color
+            } else {
+                line.color
+            },
+        }
     }
 }
 
@@ -96,12 +151,9 @@ Words:
 /// Carry out many commands, each with an answer of its own
 ///
 /// Each line of FILE is a command without 'tapline': 'link add br0 type bridge', perhaps with -4 or -6 before it.
-/// Words may be quoted, # begins a comment, and a line that ends with \ goes on in the next.
+/// Words may be quoted, # begins a comment, and a line that ends with \ goes on in the next. What a line asks
+/// for is shown when all lines before it have been carried out.
 #[derive(Args, Debug)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is a flag of its own on the command line"
-)]
 pub struct BatchArgs {
     /// In this network namespace, as 'ip netns' names it
     #[arg(short = 'n', long, value_name = "NAME")]
@@ -115,27 +167,11 @@ pub struct BatchArgs {
     #[arg(long)]
     pub undo: bool,
 
-    /// IPv4 where a line does not say
-    #[arg(short = '4', conflicts_with = "v6")]
-    pub v4: bool,
-
-    /// IPv6 where a line does not say
-    #[arg(short = '6')]
-    pub v6: bool,
-
-    /// JSON Lines: the outcome of each line that fails, and a summary
-    #[arg(short, long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub show: ShowArgs,
 
     /// The commands; with - standard input
     pub file: PathBuf,
-}
-
-impl BatchArgs {
-    /// The family of what does not say.
-    pub fn family(&self) -> Option<Family> {
-        family(self.v4, self.v6)
-    }
 }
 
 /// Tell of changes as they happen, after what is there

@@ -7,7 +7,7 @@ use clap::{Command, CommandFactory};
 use super::Args;
 
 /// Flags in the words of ip(8), and ours.
-const WORDS: [(&str, &str); 10] = [
+const WORDS: [(&str, &str); 12] = [
     ("-compressvlans", "--compressvlans"),
     ("-br", "--brief"),
     ("-brief", "--brief"),
@@ -15,9 +15,11 @@ const WORDS: [(&str, &str); 10] = [
     ("-json", "--json"),
     ("-netns", "--netns"),
     ("-oneline", "--oneline"),
+    ("-pretty", "--pretty"),
     ("-statistics", "--statistics"),
     ("-stats", "--statistics"),
     ("-family", FAMILY),
+    ("-force", "--force"),
 ];
 
 /// A flag that is another one, as its value says.
@@ -30,10 +32,7 @@ pub fn reordered(typed: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     if !typed.iter().any(is_flag) {
         return typed;
     }
-    let mut at = 1;
-    while typed.get(at).is_some_and(is_flag) {
-        at += if takes_value(&typed[at]) { 2 } else { 1 };
-    }
+    let at = 1 + typed.get(1..).map_or(0, leading_flags);
     let known = Args::command();
     let command = typed.get(at).and_then(|word| named(&known, word));
     if !command.is_some_and(configures) {
@@ -46,18 +45,52 @@ pub fn reordered(typed: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     } else {
         at + 1
     };
-    let mut words = typed[1..at].iter().chain(&typed[behind..]);
+    ordered.extend(in_our_words(typed[1..at].iter().chain(&typed[behind..])));
+    ordered.extend_from_slice(&typed[at + 1..behind.max(at + 1)]);
+    ordered
+}
+
+/// `-color` or its beginning as ours; `-c` is one already, and means something else in some commands.
+fn color(word: &OsStr) -> Option<OsString> {
+    let word = word.to_str()?;
+    let (name, when) = match word.split_once('=') {
+        Some((name, when)) => (name, format!("={when}")),
+        None => (word, String::new()),
+    };
+    let is_color = name.len() > 2 && "-color".starts_with(name);
+    let is_short = name == "-c" && ["=always", "=auto", "=never"].contains(&when.as_str());
+    (is_color || is_short).then(|| format!("--color{when}").into())
+}
+
+/// How many words of `typed` are flags and their values before another word.
+pub fn leading_flags<W: AsRef<OsStr>>(typed: &[W]) -> usize {
+    let mut at = 0;
+    while let Some(word) = typed.get(at).map(AsRef::as_ref)
+        && word.as_encoded_bytes().starts_with(b"-")
+    {
+        at += if takes_value(word) { 2 } else { 1 };
+    }
+    at.min(typed.len())
+}
+
+/// `typed` with the flags of ip(8) as ours.
+pub fn in_our_words<W: AsRef<OsStr>>(typed: impl IntoIterator<Item = W>) -> Vec<OsString> {
+    let mut words = typed.into_iter();
+    let mut ordered = Vec::new();
     while let Some(word) = words.next() {
-        match ours(word) {
+        match ours(word.as_ref()) {
             Some(FAMILY) => {
-                let family = words.next().and_then(|family| family.to_str());
-                ordered.push(if family == Some("inet6") { "-6" } else { "-4" }.into());
+                let family = words.next();
+                let is_v6 = family.is_some_and(|family| family.as_ref() == "inet6");
+                ordered.push(if is_v6 { "-6" } else { "-4" }.into());
             }
             Some(ours) => ordered.push(ours.into()),
-            None => ordered.push(word.clone()),
+            None => {
+                let color = color(word.as_ref());
+                ordered.push(color.unwrap_or_else(|| word.as_ref().to_owned()));
+            }
         }
     }
-    ordered.extend_from_slice(&typed[at + 1..behind.max(at + 1)]);
     ordered
 }
 
@@ -121,6 +154,13 @@ mod tests {
                 "tapline -compressvlans vlan",
                 "tapline vlan --compressvlans",
             ),
+            ("tapline -c link", "tapline link -c"),
+            ("tapline -col=auto link", "tapline link --color=auto"),
+            (
+                "tapline -c=never -p -j link",
+                "tapline link --color=never -p -j",
+            ),
+            ("tapline monitor -c 5", "tapline monitor -c 5"),
             ("tapline --version", "tapline --version"),
             ("tapline -n x capture", "tapline -n x capture"),
             ("tapline capture -br", "tapline capture -br"),

@@ -14,6 +14,7 @@ use super::names::Names;
 use super::spelled::{Extent, Spelled};
 use super::tuntap::Tuntap;
 use super::verb::{Act, Verbs};
+use super::vrf::Vrfs;
 use crate::args::NetArgs;
 use crate::failure::{Exit, Failure};
 
@@ -76,13 +77,14 @@ pub enum Noun {
     Neigh,
     Fdb,
     Tuntap,
+    Vrf,
     Vlan,
     Mdb,
     Netns,
 }
 
 /// Nouns as they are typed, and what they mean; a beginning means the first it fits, as in ip(8).
-const NOUNS: [(&str, Noun); 13] = [
+const NOUNS: [(&str, Noun); 14] = [
     ("address", Noun::Addr),
     ("route", Noun::Route),
     ("rule", Noun::Rule),
@@ -92,6 +94,7 @@ const NOUNS: [(&str, Noun); 13] = [
     ("nexthop", Noun::Nexthop),
     ("fdb", Noun::Fdb),
     ("tuntap", Noun::Tuntap),
+    ("vrf", Noun::Vrf),
     ("vlan", Noun::Vlan),
     ("mdb", Noun::Mdb),
     ("netns", Noun::Netns),
@@ -132,6 +135,7 @@ impl Noun {
             Self::Neigh => &Of::<Neigh>(PhantomData),
             Self::Fdb => &Of::<Fdb>(PhantomData),
             Self::Tuntap => &Tuntap,
+            Self::Vrf => &Vrfs,
             Self::Vlan => &Of::<PortVlan>(PhantomData),
             Self::Mdb => &Of::<Mdb>(PhantomData),
             Self::Netns => &Of::<NamespaceNumber>(PhantomData),
@@ -162,7 +166,7 @@ impl<O: Spelled> Door for Of<O> {
         words: &[String],
     ) -> Result<Put, Failure> {
         let verb = match act {
-            Act::Do(verb) if !matches!(verb, Verb::Get | Verb::List) => verb,
+            Act::Do(verb) => verb,
             Act::Flush => {
                 let objects = O::flushed(stack, family, words)?;
                 return Ok(Box::new(move |batch| {
@@ -172,8 +176,8 @@ impl<O: Spelled> Door for Of<O> {
                     objects.len()
                 }));
             }
-            _ => {
-                let line = format!("{}: a batch changes, it does not show", O::NOUN);
+            Act::Own(act) => {
+                let line = format!("{}: {act} is for a command of its own", O::NOUN);
                 return Err(Failure::new(Exit::Usage, line));
             }
         };

@@ -29,6 +29,10 @@ pub fn run(args: &ExplainArgs) -> Result<Exit, Failure> {
         let line = format!("{name} holds no hexadecimal bytes: {place:?}");
         Failure::new(Exit::Usage, line)
     })?;
+    if datagram.is_empty() {
+        let line = format!("{name} holds no message: there are no hexadecimal bytes in it");
+        return Err(Failure::new(Exit::Usage, line));
+    }
     let mut told = Explanation::default();
     let end = explain(&datagram, &mut told);
     let mut out = io::stdout().lock();

@@ -67,9 +67,8 @@ impl Spelled for Fdb {
             fields::put(&mut text, format_args!(" {word}{blank}{value}"));
         };
         said.show(names, &mut |word, value| put(word, &value));
-        if extent.statistics {
-            let moments = [self.used, self.updated].map(Option::unwrap_or_default);
-            put("used", &format!("{}/{}", moments[0], moments[1]));
+        if let (true, Some(used), Some(updated)) = (extent.statistics, self.used, self.updated) {
+            put("used", &format!("{used}/{updated}"));
         }
         let flags = self.flags.unwrap_or_default();
         for (flag, word) in [

@@ -54,6 +54,15 @@ pub fn forget(shown: &mut Value, usual: &[(&str, &str)]) {
     }
 }
 
+/// Gives switches the form of ip(8): a key without a value.
+pub fn switch(shown: &mut Value, switches: &[&str]) {
+    for (key, value) in shown.as_object_mut().into_iter().flatten() {
+        if *value == Value::Bool(true) && switches.contains(&key.as_str()) {
+            *value = Value::Null;
+        }
+    }
+}
+
 fn name_links(shown: &mut Value, links: &[&str], names: &mut Names) {
     match shown {
         Value::Object(fields) => {

@@ -156,18 +156,16 @@ pub fn list_chosen<O: Spelled>(
     args: &NetArgs,
 ) -> Result<Exit, Failure> {
     let Choice { like, fits } = choice;
-    if like.is_one() {
-        let found = stack.netlink.get(&like);
-        let found = found.map_err(|error| stack.refused(error))?;
-        return put_all(stack, &[found], false, args);
-    }
-    let mut listing = stack.netlink.list(&like)?;
+    let listing = O::all_like(&mut stack.netlink, &like);
+    let mut listing = listing.map_err(|error| stack.refused(error))?;
     listing.items.retain(|item| fits(item));
-    if !args.json {
+    if !args.show.json && !like.is_one() {
         let items = listing.items.iter_mut();
         items.for_each(|item| item.leave_unsaid(&like));
     }
-    stack.names.load();
+    if !like.is_one() {
+        stack.names.load();
+    }
     put_all(stack, &listing.items, listing.interrupted, args)
 }
 
@@ -218,7 +216,8 @@ pub fn flushed<O: Spelled>(
         return Err(Failure::new(Exit::Usage, line));
     }
     let Choice { like, fits } = choose::<O>(stack, Purpose::Flush, family, words)?;
-    let mut listing = stack.netlink.list(&like)?;
+    let listing = O::all_like(&mut stack.netlink, &like);
+    let mut listing = listing.map_err(|error| stack.refused(error))?;
     listing.items.retain(|item| fits(item));
     let items = listing.items.into_iter().rev();
     Ok(items.map(netlink::Object::settable).collect())

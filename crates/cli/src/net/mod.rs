@@ -2,6 +2,7 @@
 
 mod addr;
 mod batch;
+mod colour;
 mod door;
 mod explain;
 mod fdb;
@@ -21,6 +22,7 @@ mod spelled;
 mod tuntap;
 mod verb;
 mod vlan;
+mod vrf;
 
 pub use batch::run as batch;
 pub use door::Noun;

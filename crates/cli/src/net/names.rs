@@ -5,7 +5,7 @@ use std::fs;
 use std::os::fd::{AsFd, AsRawFd};
 
 use netlink::table::Lookup;
-use netlink::{IfIndex, Link, LinkKind, NamespaceNames, NamespaceNumber, Netlink};
+use netlink::{IfIndex, Link, LinkKind, NamespaceNames, NamespaceNumber, Netlink, Nexthop};
 
 /// The folders of iproute2's files, of which the first that has one counts.
 const FOLDERS: [&str; 2] = ["/etc/iproute2", "/usr/share/iproute2"];
@@ -19,6 +19,8 @@ pub struct Names {
     down: HashSet<IfIndex>,
     /// Those of namespaces, by the numbers they have here.
     namespaces: HashMap<i32, String>,
+    /// Nexthop objects by their numbers; what is not there is none.
+    nexthops: HashMap<u32, Option<Nexthop>>,
     /// The name asked for last that no link has.
     absent: Option<String>,
 }
@@ -30,6 +32,7 @@ impl Names {
             known: HashMap::new(),
             down: HashSet::new(),
             namespaces: HashMap::new(),
+            nexthops: HashMap::new(),
             absent: None,
         }
     }
@@ -47,6 +50,13 @@ impl Names {
         self.namespaces.get(&nsid).cloned()
     }
 
+    /// The nexthop object of this number, if there is one.
+    pub fn nexthop(&mut self, id: u32) -> Option<Nexthop> {
+        let netlink = &mut self.netlink;
+        let ask = || netlink.get(&Nexthop::numbered(id)).ok();
+        self.nexthops.entry(id).or_insert_with(ask).clone()
+    }
+
     /// Forgets the name of a namespace that is no more.
     pub fn forget_namespace(&mut self, nsid: i32) {
         self.namespaces.remove(&nsid);
@@ -62,6 +72,14 @@ impl Names {
             None => self.absent = Some(name.to_owned()),
         }
         link
+    }
+
+    /// Forgets what everything is called: it may have changed.
+    pub fn forget(&mut self) {
+        self.known.clear();
+        self.down.clear();
+        self.namespaces.clear();
+        self.nexthops.clear();
     }
 
     /// Asks for all links at once.

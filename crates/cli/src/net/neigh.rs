@@ -55,6 +55,8 @@ impl Spelled for Neigh {
         let any = all || like.state.is_some() || like.proxy == Some(true);
         let fits = Box::new(move |neigh: &Self| {
             let is_in = |network: Prefix| neigh.dst.is_some_and(|ip| network.contains(ip.into()));
+            // What a program has learned of is shown, whatever it is.
+            let any = any || neigh.extern_learn == Some(true) && purpose == Purpose::Show;
             let wanted = match neigh.state {
                 Some(NeighState::Noarp) => any,
                 Some(NeighState::Permanent) => any || purpose == Purpose::Show,
@@ -76,14 +78,17 @@ impl Spelled for Neigh {
             let lladdr = self.lladdr.map_or_else(String::new, |it| it.to_string());
             return format!("{dst:<39} {dev:<16} {lladdr}");
         }
-        let mut text = String::new();
-        let mut state = String::new();
+        let (mut text, mut flags) = (String::new(), String::new());
+        let (mut state, mut protocol) = (String::new(), String::new());
         self.show(names, &mut |word, value| match (word, value.as_str()) {
             ("to", value) => text = format!("{value}{text}"),
+            ("nud" | "state", "none") => {}
             ("nud" | "state", value) => state = format!(" {}", value.to_uppercase()),
-            (word, "") => fields::put(&mut text, format_args!(" {word}")),
+            ("protocol", value) => protocol = format!(" proto {value}"),
+            (word, "") => fields::put(&mut flags, format_args!(" {word}")),
             (word, value) => fields::put(&mut text, format_args!(" {word} {value}")),
         });
+        text += &flags;
         if extent.statistics {
             if let Some(count) = self.refcnt.filter(|count| *count > 0) {
                 fields::put(&mut text, format_args!(" ref {count}"));
@@ -98,7 +103,7 @@ impl Spelled for Neigh {
                 fields::put(&mut text, format_args!(" probes {count}"));
             }
         }
-        text + &state
+        text + &state + &protocol
     }
 
     fn json(&self, names: &mut Names, extent: Extent) -> Value {
@@ -110,7 +115,15 @@ impl Spelled for Neigh {
             }
             let counters = ["used", "confirmed", "updated", "refcnt", "probes"];
             fields.retain(|key, _| extent.statistics || !counters.contains(&key.as_str()));
+            if self.refcnt == Some(0) {
+                fields.remove("refcnt");
+            }
+            if self.state == Some(NeighState::None) {
+                fields.remove("state");
+            }
         }
+        let switches = ["proxy", "router", "extern_learn", "managed", "offload"];
+        fields::switch(&mut shown, &switches);
         shown
     }
 }

@@ -19,6 +19,10 @@ impl Spelled for Nexthop {
         Self::read_words(words)
     }
 
+    fn is_one(&self) -> bool {
+        self.id.is_some()
+    }
+
     fn text(&self, names: &mut Names, extent: Extent) -> String {
         self.line(detail(extent), names)
     }
@@ -27,7 +31,10 @@ impl Spelled for Nexthop {
         let mut shown = fields::json(self, &["dev"], names);
         if let Some(fields) = shown.as_object_mut() {
             fields.remove("family");
+            // It stands among the flags.
+            fields.remove("onlink");
         }
+        fields::switch(&mut shown, &["blackhole", "fdb"]);
         if !extent.details {
             fields::forget(&mut shown, &[("protocol", "unspec"), ("scope", "global")]);
         }

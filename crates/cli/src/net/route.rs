@@ -3,7 +3,10 @@
 use std::net::Ipv6Addr;
 
 use netlink::table::{BadWord, Table, Words};
-use netlink::{Detail, Family, Netlink, Prefix, Route, RouteQuery, RouteTable, RouteType, Verb};
+use netlink::{
+    Detail, Family, Listing, Netlink, NetlinkError, Nexthop, Prefix, Route, RouteFeatures,
+    RouteQuery, RouteTable, RouteType, Verb,
+};
 use serde_json::Value;
 
 use super::fields;
@@ -64,6 +67,14 @@ impl Spelled for Route {
         Ok(netlink.lookup(&query)?)
     }
 
+    /// A table that has had no route yet is not there; the main one always is, for ip(8) too.
+    fn all_like(netlink: &mut Netlink, asked: &Self) -> Result<Listing<Self>, NetlinkError> {
+        match asked.table {
+            None | Some(RouteTable::Main) => netlink.list(asked),
+            Some(_) => netlink.list_present(asked),
+        }
+    }
+
     fn leave_unsaid(&mut self, asked: &Self) {
         self.dev = self.dev.filter(|_| asked.dev.is_none());
         self.table = self.table.filter(|_| asked.table.is_none());
@@ -71,8 +82,22 @@ impl Spelled for Route {
         self.gateway = self.gateway.filter(|_| asked.gateway.is_none());
     }
 
+    /// With `-d` the nexthop object, if it has one, stands before its hops.
     fn text(&self, names: &mut Names, extent: Extent) -> String {
-        self.line(detail(extent), names)
+        let counts = [self.users, self.used, self.age]
+            .iter()
+            .any(Option::is_some);
+        let mut line = if counts && !extent.statistics {
+            uncounted(self).line(detail(extent), names)
+        } else {
+            self.line(detail(extent), names)
+        };
+        if let Some(nexthop) = nexthop(self, names, extent) {
+            let at = line.find("\n\tnexthop").unwrap_or(line.len());
+            let object = nexthop.line(Detail::All, names);
+            line.insert_str(at, &format!("\n\tnh_info {object}"));
+        }
+        line
     }
 
     fn json(&self, names: &mut Names, extent: Extent) -> Value {
@@ -97,9 +122,45 @@ impl Spelled for Route {
             fields
                 .entry("flags")
                 .or_insert_with(|| Value::Array(Vec::new()));
+            let counters = ["users", "used", "age"];
+            fields.retain(|key, _| extent.statistics || !counters.contains(&key.as_str()));
+            // It stands among the flags.
+            fields.remove("onlink");
+            let hops = fields.get_mut("nexthops").and_then(Value::as_array_mut);
+            for hop in hops.into_iter().flatten().filter_map(Value::as_object_mut) {
+                hop.remove("onlink");
+            }
+            let metrics = fields.get_mut("metrics").and_then(Value::as_array_mut);
+            if let Some(Value::Object(metrics)) = metrics.and_then(|metrics| metrics.first_mut()) {
+                for name in features(self) {
+                    metrics.insert(name.to_owned(), Value::Null);
+                }
+            }
+            if let Some(nexthop) = nexthop(self, names, extent) {
+                fields.insert("nh_info".to_owned(), nexthop.json(names, extent));
+            }
         }
         shown
     }
+}
+
+/// It without what `-s` asks for.
+fn uncounted(route: &Route) -> Route {
+    let mut route = route.clone();
+    (route.users, route.used, route.age) = (None, None, None);
+    route
+}
+
+/// The nexthop object it has, where it is to be shown.
+fn nexthop(route: &Route, names: &mut Names, extent: Extent) -> Option<Nexthop> {
+    let id = route.nhid.filter(|_| extent.details)?;
+    names.nexthop(id)
+}
+
+/// The features of TCP, which ip(8) has as keys without values.
+fn features(route: &Route) -> impl Iterator<Item = &'static str> {
+    let features = route.metrics.as_ref().and_then(|metrics| metrics.features);
+    features.into_iter().flat_map(RouteFeatures::names)
 }
 
 /// What the words behind `ip route show` ask for.

@@ -1,7 +1,7 @@
 //! What an object is in the words of ip(8).
 
 use netlink::table::{BadWord, Words};
-use netlink::{Family, Netlink, NetlinkError, Object, Verb};
+use netlink::{Family, Listing, Netlink, NetlinkError, Object, Verb};
 use serde_json::Value;
 
 use super::job::{self, Stack};
@@ -15,6 +15,8 @@ use crate::failure::{Exit, Failure};
 pub struct Extent {
     pub details: bool,
     pub statistics: bool,
+    /// Counters of errors, too.
+    pub errors: bool,
     /// One short line for each.
     pub brief: bool,
 }
@@ -80,6 +82,16 @@ pub trait Spelled: Object {
     /// Shows those that `words` mean.
     fn show(stack: &mut Stack, words: &[String], args: &NetArgs) -> Result<Exit, Failure> {
         job::list::<Self>(stack, words, args)
+    }
+
+    /// All that are there and like what is asked for; an error where ip(8) has one for what is not there.
+    fn all_like(netlink: &mut Netlink, asked: &Self) -> Result<Listing<Self>, NetlinkError> {
+        if !asked.is_one() {
+            return netlink.list(asked);
+        }
+        let mut listing = Listing::default();
+        listing.items.push(netlink.get(asked)?);
+        Ok(listing)
     }
 
     /// Removes those that `words` mean.

@@ -1,18 +1,16 @@
 //! `tapline tuntap`: links of the tun driver, in the words of ip-tuntap(8).
 
-use std::io::{self, Write};
-
 use abi::namespace::NetNamespace;
 use netlink::{Family, Link, LinkKind, NetlinkError, Tun, TunMode, Verb, Watch};
 use serde_json::{Value, json};
 
 use super::door::{Door, Follower, Noun, Put};
-use super::fields::{printable, put};
+use super::fields::put;
 use super::job::Stack;
+use super::page::Page;
 use super::verb::{Act, OF_TUNTAP, Verbs};
 use crate::args::NetArgs;
 use crate::failure::{Exit, Failure};
-use crate::json;
 
 /// What can be done with tun and tap: what is said of them is said of links.
 pub struct Tuntap;
@@ -134,8 +132,7 @@ fn show(stack: &mut Stack, words: &[String], args: &NetArgs) -> Result<Exit, Fai
     let (name, rest) = name(words)?;
     let said = rest.windows(2).find(|words| words[0] == "mode");
     let listing = stack.netlink.list(&Link::new().kind(Tun::new()))?;
-    let mut out = io::stdout().lock();
-    let mut count = 0;
+    let mut page = Page::new(args);
     for link in &listing.items {
         let Some(tun) = tun(link) else { continue };
         let is_other = name
@@ -145,22 +142,14 @@ fn show(stack: &mut Stack, words: &[String], args: &NetArgs) -> Result<Exit, Fai
         if is_other || said.is_some_and(|said| said[1] != kind) {
             continue;
         }
-        count += 1;
         let flags = flags(tun, kind);
-        if args.json {
-            writeln!(out, "{}", json::line(&as_json(link, tun, &flags)))?;
+        if page.is_json() {
+            page.json(&as_json(link, tun, &flags))?;
         } else {
-            writeln!(out, "{}", printable(&text(link, tun, &flags)))?;
+            page.text(&text(link, tun, &flags))?;
         }
     }
-    if args.json {
-        let summary = json!({
-            "event": "summary", "objects": count, "interrupted": listing.interrupted,
-        });
-        writeln!(out, "{}", json::line(&summary))?;
-    }
-    out.flush()?;
-    Ok(Exit::Done)
+    page.end(listing.interrupted)
 }
 
 /// In the order of `print_flags`, ip/iptuntap.c.

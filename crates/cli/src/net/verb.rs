@@ -37,12 +37,12 @@ pub const USUAL: Verbs = &[
     ADD, APPEND, CHANGE, CHG, REPLACE, DELETE, GET, SHOW, LST, LIST, FLUSH, SET,
 ];
 
-/// Those of links (`do_iplink`, ip/iplink.c).
+/// Those of links (`do_iplink`, ip/iplink.c). The kernel replaces none: it makes one that is not there.
 pub const OF_LINKS: Verbs = &[
     ADD,
     SET,
     CHANGE,
-    REPLACE,
+    ("replace", Act::Do(Verb::Add)),
     DELETE,
     SHOW,
     LST,
@@ -61,6 +61,9 @@ pub const OF_RULES: Verbs = &[LIST, LST, SHOW, ADD, REPLACE, DELETE, GET, FLUSH,
 
 /// Those of tun and tap (`do_iptuntap`, ip/iptuntap.c).
 pub const OF_TUNTAP: Verbs = &[ADD, DELETE, SHOW, LST, LIST];
+
+/// Those of VRFs (`do_ipvrf`, ip/ipvrf.c).
+pub const OF_VRFS: Verbs = &[SHOW, LST, LIST];
 
 /// Those of VLANs and of multicast groups (`do_vlan`, bridge/vlan.c; `do_mdb`, bridge/mdb.c).
 pub const OF_BRIDGES: Verbs = &[ADD, REPLACE, DELETE, SHOW, LST, LIST, SET, GET];

@@ -93,3 +93,20 @@ proptest! {
         prop_assert!(explanation.lines.iter().all(|line| line.at + line.bytes <= datagram.len()));
     }
 }
+
+/// `IFLA_EXT_MASK` is 29; 9 are `RTEXT_FILTER_VF` and `RTEXT_FILTER_SKIP_STATS` (include/uapi/linux/rtnetlink.h).
+#[test]
+fn what_a_question_asks_for_is_told_by_its_bits() {
+    let told = |mask: u32| {
+        let mut request = crate::codec::Request::default();
+        request.begin(18, 1, &[0; 16]);
+        request.u32(29, mask);
+        request.finish(0);
+        let mut explanation = Explanation::default();
+        explain(request.bytes(), &mut explanation).expect("well formed");
+        explanation.lines.last().map(|line| line.value.clone())
+    };
+    assert_eq!(told(9).as_deref(), Some("0x9 [vf skip-stats]"));
+    assert_eq!(told(0x102).as_deref(), Some("0x102 [brvlan 0x100]"));
+    assert_eq!(told(0).as_deref(), Some("0x0 []"));
+}

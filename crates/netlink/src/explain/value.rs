@@ -24,6 +24,7 @@ pub(super) fn text(shape: Option<Shape>, attribute: Attribute<'_>) -> String {
         Some(Shape::Text) => Some(format!("{:?}", attribute.text())),
         Some(Shape::Number) => number(bytes, false),
         Some(Shape::NumberBe) => number(bytes, true),
+        Some(Shape::Bits(names)) => bits(bytes, names),
         Some(Shape::Ip) => ip(bytes),
         Some(Shape::Mac) => Some(HardwareAddress::new(bytes).to_string()),
         _ => None,
@@ -43,6 +44,18 @@ fn number(bytes: &[u8], network_order: bool) -> Option<String> {
         bytes.iter().rev().fold(0, fold)
     };
     Some(number.to_string())
+}
+
+/// A number of 32 bits, and what each that is set is called; by its value where it has no name.
+fn bits(bytes: &[u8], names: &[(u32, &str)]) -> Option<String> {
+    let number = u32::from_ne_bytes(bytes.try_into().ok()?);
+    let set = (0..32).map(|bit| 1 << bit).filter(|bit| number & bit != 0);
+    let set = set.map(|bit| {
+        let known = names.iter().find(|(known, _)| *known == bit);
+        known.map_or_else(|| format!("{bit:#x}"), |(_, name)| (*name).to_owned())
+    });
+    let set: Vec<_> = set.collect();
+    Some(format!("{number:#x} [{}]", set.join(" ")))
 }
 
 fn ip(bytes: &[u8]) -> Option<String> {

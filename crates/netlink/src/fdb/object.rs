@@ -36,18 +36,18 @@ attributes! {
         /// The other end of the VXLAN.
         "dst" dst: IpAddr = NDA_DST;
         /// The VLAN, where the bridge keeps them apart.
-        "vlan" vlan: u16 = NDA_VLAN;
+        "vlan" [1..=4094] vlan: u16 = NDA_VLAN;
         /// UDP port of the other end, where it is not the device's.
         "port" port: u16 as Be = NDA_PORT;
         /// Network identifier at the other end, where it is not the device's.
-        "vni" vni: u32 = NDA_VNI;
+        "vni" [0..=16_777_215] vni: u32 = NDA_VNI;
         /// The interface by which the other end is reached.
         #[serde(rename = "viaIf")]
         "via" via: IfIndex = NDA_IFINDEX;
         /// The bridge.
         "br" master: IfIndex = NDA_MASTER;
         /// Network identifier of the packets it is for, where a device has several.
-        "src_vni" src_vni: u32 = NDA_SRC_VNI;
+        "src_vni" [0..=16_777_215] src_vni: u32 = NDA_SRC_VNI;
         /// The nexthop group of the other ends.
         "nhid" nhid: u32 = NDA_NH_ID;
     }

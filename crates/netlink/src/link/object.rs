@@ -9,9 +9,12 @@ use super::names::AlternativeNames;
 use super::{AddrGenMode, AfSpec, Inet6Spec, LinkFlags, LinkStatistics, OperState};
 use crate::codec::{Malformed, attributes as read_attributes};
 use crate::interface::{IfIndex, IfName, MacAddress};
-use crate::table::{Nested, Table, attributes};
+use crate::table::{Nested, Shape, Table, attributes};
 use crate::uapi::{
     IFF_ALLMULTI, IFF_DYNAMIC, IFF_MULTICAST, IFF_NOARP, IFF_PROMISC, IFF_UP, IFLA_LINKINFO,
+    RTEXT_FILTER_BRVLAN, RTEXT_FILTER_BRVLAN_COMPRESSED, RTEXT_FILTER_CFM_CONFIG,
+    RTEXT_FILTER_CFM_STATUS, RTEXT_FILTER_MRP, RTEXT_FILTER_MST, RTEXT_FILTER_SKIP_STATS,
+    RTEXT_FILTER_VF,
 };
 
 attributes! {
@@ -43,6 +46,7 @@ attributes! {
             /// Whether its addresses go when it goes down; a note to programs.
             dynamic: bool;
         }
+        @parts { IFLA_EXT_MASK: Shape::Bits(EXT_MASK); }
         /// Its name.
         "name" name: IfName = IFLA_IFNAME;
         /// Its hardware address.
@@ -117,6 +121,18 @@ attributes! {
         statistics: LinkStatistics = IFLA_STATS64;
     }
 }
+
+/// What a question asks for, or to be spared.
+const EXT_MASK: &[(u32, &str)] = &[
+    (RTEXT_FILTER_VF, "vf"),
+    (RTEXT_FILTER_BRVLAN, "brvlan"),
+    (RTEXT_FILTER_BRVLAN_COMPRESSED, "brvlan-compressed"),
+    (RTEXT_FILTER_SKIP_STATS, "skip-stats"),
+    (RTEXT_FILTER_MRP, "mrp"),
+    (RTEXT_FILTER_CFM_CONFIG, "cfm-config"),
+    (RTEXT_FILTER_CFM_STATUS, "cfm-status"),
+    (RTEXT_FILTER_MST, "mst"),
+];
 
 /// The fields of a [`Link`] that stand in the flags of its header, with their bits; `true` is a bit that is
 /// not set for the second.

@@ -15,7 +15,7 @@ impl PortVlan {
                 };
                 let number = |digits: &str| {
                     digits.parse().map_err(|_| BadWord {
-                        wanted: "vid".to_owned(),
+                        wanted: "vid: 1 to 4094".to_owned(),
                         found: Some(text.clone()),
                     })
                 };

@@ -1,7 +1,8 @@
 use crate::uapi::{
     RTAX_ADVMSS, RTAX_CWND, RTAX_FASTOPEN_NO_COOKIE, RTAX_HOPLIMIT, RTAX_INITCWND, RTAX_INITRWND,
     RTAX_MTU, RTAX_QUICKACK, RTAX_REORDERING, RTAX_RTO_MIN, RTAX_RTT, RTAX_RTTVAR, RTAX_SSTHRESH,
-    RTAX_WINDOW, RTM_F_NOTIFY, RTM_F_OFFLOAD, RTM_F_OFFLOAD_FAILED, RTM_F_TRAP, RTNH_F_DEAD,
+    RTAX_WINDOW, RTCF_BROADCAST, RTCF_DOREDIRECT, RTCF_LOCAL, RTCF_MULTICAST, RTCF_NOTIFY,
+    RTCF_REDIRECTED, RTM_F_NOTIFY, RTM_F_OFFLOAD, RTM_F_OFFLOAD_FAILED, RTM_F_TRAP, RTNH_F_DEAD,
     RTNH_F_LINKDOWN, RTNH_F_OFFLOAD, RTNH_F_ONLINK, RTNH_F_PERVASIVE, RTNH_F_TRAP,
     RTNH_F_UNRESOLVED,
 };
@@ -61,6 +62,18 @@ bits! {
         RTM_F_OFFLOAD, "rt_offload";
         RTM_F_TRAP, "rt_trap";
         RTM_F_OFFLOAD_FAILED, "rt_offload_failed";
+    }
+}
+
+bits! {
+    /// What the kernel tells of the answer to a look-up (`RTCF_*`).
+    RouteCacheFlags {
+        RTCF_LOCAL, "local";
+        RTCF_MULTICAST, "mc";
+        RTCF_BROADCAST, "brd";
+        RTCF_REDIRECTED, "redirected";
+        RTCF_DOREDIRECT, "redirect";
+        RTCF_NOTIFY, "notify";
     }
 }
 

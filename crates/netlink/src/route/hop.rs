@@ -1,6 +1,6 @@
 use std::net::IpAddr;
 
-use super::{Encap, EncapCode, RouteFlags, Via};
+use super::{Encap, EncapCode, Realms, RouteFlags, Via};
 use crate::codec::{Attribute, Malformed, Request, attributes as read_attributes, split};
 use crate::interface::IfIndex;
 use crate::prefix::Family;
@@ -28,6 +28,9 @@ attributes! {
         via: Via = RTA_VIA;
         /// What is put around each packet.
         encap: Box<Encap> as EncapCode = RTA_ENCAP;
+        /// Its realms, by which traffic is counted.
+        #[serde(rename = "flow")]
+        "realms" | "realm" realms: Realms = RTA_FLOW;
     }
 }
 
@@ -124,6 +127,9 @@ impl Hop {
             push(&mut line, format_args!(" encap {} ", encap.line(lookup)));
         }
         line += &show_gateway(self.gateway, self.via);
+        if let Some(realms) = self.realms {
+            push(&mut line, format_args!(" {}", realms.words()));
+        }
         if let Some(dev) = self.dev {
             push(&mut line, format_args!(" dev {}", dev.write(lookup)));
         }

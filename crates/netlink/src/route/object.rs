@@ -3,8 +3,8 @@ use std::net::IpAddr;
 use super::header::Header;
 use super::hop::Hops;
 use super::{
-    Encap, EncapCode, Hop, Metrics, RouteFlags, RoutePreference, RouteProtocol, RouteTable,
-    RouteType, Via,
+    Encap, EncapCode, Hop, Metrics, Realms, RouteCacheFlags, RouteFlags, RoutePreference,
+    RouteProtocol, RouteTable, RouteType, Via,
 };
 use crate::addr::Scope;
 use crate::codec::{Attribute, Malformed, attributes as read_attributes};
@@ -49,6 +49,16 @@ attributes! {
             onlink: bool;
             /// What the kernel tells beside. Told only.
             flags: RouteFlags;
+            /// What it tells of the answer to a look-up in IPv4. Told only.
+            cache: RouteCacheFlags;
+            /// How many refer to it. Told by look-ups only.
+            users: u32;
+            /// How often it has been used. Told by look-ups only.
+            used: u32;
+            /// Seconds since it was last used. Told by look-ups only.
+            age: u32;
+            /// The error that senders get, negative, of 32 bits. Told by look-ups only.
+            error: u32;
         }
         /// The next hop, where it is of the route's family.
         gateway: IpAddr = RTA_GATEWAY;
@@ -75,6 +85,9 @@ attributes! {
         nexthops: Vec<Hop> as Hops = RTA_MULTIPATH;
         /// The link a packet came by. Told by look-ups only.
         iif: IfIndex = RTA_IIF;
+        /// Its realms, by which traffic is counted; IPv4 only.
+        #[serde(rename = "flow")]
+        "realms" | "realm" realms: Realms = RTA_FLOW;
         /// The mark of a packet. Told by look-ups only.
         mark: u32 = RTA_MARK;
         /// The user a packet was of. Told by look-ups only.
@@ -120,13 +133,14 @@ impl Route {
             return Ok(false);
         }
         let family = Family::from(header.family);
-        let flags = RouteFlags(header.flags & !RTM_F_CLONED);
+        let (flags, cache) = flags(header.flags);
         self.kind = Some(header.kind.into());
         self.family = Some(family);
         self.tos = (header.tos != 0).then_some(header.tos);
         self.protocol = Some(header.protocol.into());
         self.scope = Some(header.scope.into());
         self.flags = Some(flags);
+        self.cache = cache.filter(|_| family == Family::V4);
         self.onlink = flags.has(RouteFlags::ONLINK).then_some(true);
         let mut encap = 0;
         for attribute in read_attributes(rest, Header::BYTES) {
@@ -136,7 +150,7 @@ impl Route {
                 RTA_DST => read_prefix(&mut self.dst, family, header.dst_len, attribute)?,
                 RTA_SRC => read_prefix(&mut self.src, family, header.src_len, attribute)?,
                 RTA_ENCAP_TYPE => encap = u16::from_ne_bytes(attribute.array()?),
-                RTA_CACHEINFO => self.expires = expires(attribute)?,
+                RTA_CACHEINFO => self.take_moments(attribute)?,
                 _ => self.take(attribute)?,
             }
         }
@@ -154,6 +168,30 @@ impl Route {
         }
         Ok(true)
     }
+
+    /// Reads `struct rta_cacheinfo`: references, the last use, what is left, the error and uses; times in hundredths
+    /// of a second, and 0 for what there is nothing to tell of.
+    fn take_moments(&mut self, attribute: Attribute<'_>) -> Result<(), Malformed> {
+        let bytes = attribute.array::<20>()?;
+        let mut words = bytes.as_chunks().0.iter().copied().map(u32::from_ne_bytes);
+        let mut next = || words.next().filter(|number| *number != 0);
+        self.users = next();
+        self.age = next().map(|moment| moment / 100);
+        self.expires = next().map(|left| left.cast_signed().max(0).cast_unsigned() / 100);
+        self.error = next();
+        self.used = next();
+        Ok(())
+    }
+}
+
+/// The flags of a route, and those of the answer to a look-up, which has others in the upper half.
+#[inline]
+fn flags(flags: u32) -> (RouteFlags, Option<RouteCacheFlags>) {
+    if flags & RTM_F_CLONED == 0 {
+        return (RouteFlags(flags), None);
+    }
+    let of_route = RouteFlags(flags & 0xffff & !RTM_F_CLONED);
+    (of_route, Some(RouteCacheFlags(flags & !0xffff)))
 }
 
 /// Reads a network into its place; each family by itself, as one of either would be put together elsewhere and
@@ -173,11 +211,4 @@ fn read_prefix(
         *place = Some(Prefix { ip, len });
     }
     Ok(())
-}
-
-/// Seconds that are left, in `struct rta_cacheinfo` hundredths in the third place; 0 is for ever.
-fn expires(attribute: Attribute<'_>) -> Result<Option<u32>, Malformed> {
-    let [.., e0, e1, e2, e3] = attribute.array::<12>()?;
-    let left = i32::from_ne_bytes([e0, e1, e2, e3]);
-    Ok((left != 0).then_some(left.max(0).cast_unsigned() / 100))
 }

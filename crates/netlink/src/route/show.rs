@@ -43,6 +43,8 @@ impl Route {
         let table = self.table.filter(|table| all || *table != RouteTable::Main);
         put("table", table.map(|table| table.to_string()));
         let usual = [RouteProtocol::Boot, RouteProtocol::Unspec];
+        // A look-up has none of its own.
+        let all = all && self.cache.is_none();
         let protocol = self.protocol.filter(|it| all || !usual.contains(it));
         put("proto", protocol.map(|protocol| protocol.to_string()));
         let scope = self.scope.filter(|it| all || *it != Scope::Global);
@@ -55,12 +57,13 @@ impl Route {
         if let Some(mark) = self.mark.filter(|mark| *mark != 0) {
             push(&mut line, format_args!(" mark {mark:#x}"));
         }
+        if let Some(realms) = self.realms {
+            push(&mut line, format_args!(" {}", realms.words()));
+        }
         if let Some(uid) = self.uid {
             push(&mut line, format_args!(" uid {uid}"));
         }
-        if let Some(seconds) = self.expires {
-            push(&mut line, format_args!(" expires {seconds}sec"));
-        }
+        self.put_moments(&mut line);
         if let Some(metrics) = &self.metrics {
             line += &metrics.line(lookup);
         }
@@ -74,5 +77,31 @@ impl Route {
             push(&mut line, format_args!("\n\tnexthop{}", hop.line(lookup)));
         }
         line
+    }
+
+    /// What is particular to the answer of a look-up, and times.
+    fn put_moments(&self, line: &mut String) {
+        if let Some(cache) = self.cache {
+            *line += "\n    cache";
+            let names: Vec<_> = cache.names().collect();
+            if !names.is_empty() {
+                push(line, format_args!(" <{}>", names.join(",")));
+            }
+        }
+        if let Some(seconds) = self.expires {
+            push(line, format_args!(" expires {seconds}sec"));
+        }
+        if let Some(error) = self.error {
+            push(line, format_args!(" error {error}"));
+        }
+        if let Some(count) = self.users {
+            push(line, format_args!(" users {count}"));
+        }
+        if let Some(count) = self.used {
+            push(line, format_args!(" used {count}"));
+        }
+        if let Some(seconds) = self.age {
+            push(line, format_args!(" age {seconds}sec"));
+        }
     }
 }

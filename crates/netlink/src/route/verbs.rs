@@ -146,6 +146,9 @@ impl Object for Route {
         *self
             == Self {
                 expires: self.expires,
+                users: self.users,
+                used: self.used,
+                age: self.age,
                 ..other.clone()
             }
     }
@@ -154,6 +157,11 @@ impl Object for Route {
     fn settable(self) -> Self {
         let route = Self {
             flags: None,
+            cache: None,
+            users: None,
+            used: None,
+            age: None,
+            error: None,
             iif: None,
             mark: None,
             uid: None,

@@ -1,6 +1,6 @@
 //! Routes in the words of `ip route`.
 
-use super::{Encap, Hop, Route, read_gateway_words};
+use super::{Encap, Hop, Route, RouteType, read_gateway_words};
 use crate::prefix::{Family, Prefix};
 use crate::table::{BadWord, Table, Words};
 
@@ -15,12 +15,6 @@ impl Route {
             family,
             ..Self::new()
         };
-        if let Some(kind) = words.peek().filter(|word| word.parse::<u8>().is_err())
-            && let Ok(kind) = kind.parse()
-        {
-            words.next();
-            route.kind = Some(kind);
-        }
         words.take_while(|word, words| route.read_word(word, words))?;
         if let Some(word) = words.next() {
             return Err(unknown(word));
@@ -36,7 +30,13 @@ impl Route {
     pub fn read_word(&mut self, word: &str, words: &mut Words<'_>) -> Result<bool, BadWord> {
         match word {
             "vrf" => self.table = Some(words.vrf()?.1.into()),
-            "to" => self.dst = Some(words.value(word)?),
+            "to" => {
+                if let Some(kind) = words.peek().and_then(kind) {
+                    words.next();
+                    self.kind = Some(kind);
+                }
+                self.dst = Some(words.value(word)?);
+            }
             "via" => (self.gateway, self.via) = read_gateway_words(words)?,
             "nexthop" => {
                 let hop = Hop::read_words(words)?;
@@ -54,7 +54,7 @@ impl Route {
         Ok(true)
     }
 
-    /// A metric, or the destination.
+    /// A metric, the type or the destination.
     fn read_other(&mut self, word: &str, words: &mut Words<'_>) -> Result<bool, BadWord> {
         let mut metrics = self.metrics.take().unwrap_or_default();
         let known = metrics.read_word(word, words)?;
@@ -62,13 +62,16 @@ impl Route {
         if known {
             return Ok(true);
         }
-        match word.parse::<Prefix>() {
-            Ok(prefix) if self.dst.is_none() => {
-                self.dst = Some(prefix);
-                Ok(true)
-            }
-            _ => Ok(false),
+        if self.dst.is_some() {
+            return Ok(false);
         }
+        // The type stands before the destination, wherever that is.
+        match (word.parse::<Prefix>(), kind(word)) {
+            (Ok(prefix), _) => self.dst = Some(prefix),
+            (_, Some(kind)) => self.kind = Some(kind),
+            _ => return Ok(false),
+        }
+        Ok(true)
     }
 
     /// Makes a destination that is everything one of the family that the rest speaks of.
@@ -83,6 +86,11 @@ impl Route {
             _ => {}
         }
     }
+}
+
+/// The type called `word`; a number is none.
+fn kind(word: &str) -> Option<RouteType> {
+    word.parse::<u8>().is_err().then(|| word.parse().ok())?
 }
 
 fn unknown(word: &str) -> BadWord {

@@ -27,6 +27,8 @@ pub enum Shape {
     Ip,
     /// A hardware address.
     Mac,
+    /// A number whose bits have these names.
+    Bits(&'static [(u32, &'static str)]),
     /// Bytes of another kind.
     Bytes,
     /// Attributes behind a fixed header of `skip` bytes.

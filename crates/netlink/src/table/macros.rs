@@ -20,6 +20,8 @@
 ///         "remote" | "group" remote: Ipv4Addr = IFLA_VXLAN_GROUP;          words that mean the same
 ///         /// Documentation of the field.
 ///         flags: VlanFlags as Masked = IFLA_VLAN_FLAGS, Spread;           its fields have the words
+///         /// Documentation of the field.
+///         "id" [0..=4094] id: u16 = IFLA_VLAN_ID;                         no other is typed
 ///     }
 /// }
 /// ```
@@ -39,7 +41,7 @@ macro_rules! attributes {
             $(
                 $(#[doc = $doc:literal])*
                 $(#[serde($($serde:tt)*)])*
-                $($word:literal $(| $alias:literal)*)?
+                $($word:literal $(| $alias:literal)* $([$least:literal ..= $most:literal])?)?
                 $field:ident : $type:ty $(as $code:ty)? = $id:ident $(, $spread:ident)? ;
             )*
         }
@@ -227,9 +229,9 @@ macro_rules! attributes {
                 )?)*)?
                 $(
                     $(for name in [$word $(, $alias)*] {
-                        if let Some(value) =
-                            <$type as crate::table::Word>::field(name, word, words)?
-                        {
+                        let read = <$type as crate::table::Word>::field(name, word, words);
+                        $(let read = crate::table::in_range(read, name, $least..=$most);)?
+                        if let Some(value) = read? {
                             self.$field = Some(value);
                             return Ok(true);
                         }

@@ -28,5 +28,5 @@ pub(crate) use names::names;
 pub(crate) use path::locate;
 pub use spread::Spread;
 pub(crate) use spread::if_given;
-pub(crate) use word::push;
 pub use word::{BadWord, Lookup, Word, Words};
+pub(crate) use word::{in_range, push};

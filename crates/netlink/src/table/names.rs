@@ -101,6 +101,10 @@ macro_rules! names {
                 self.to_string()
             }
 
+            fn range() -> Option<std::ops::RangeInclusive<i128>> {
+                Some(0..=<$number>::MAX.into())
+            }
+
             crate::table::names!(@field [$($bare)?] [$($text),*]);
         }
 

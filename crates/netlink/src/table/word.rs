@@ -1,4 +1,5 @@
 use std::fmt;
+use std::ops::RangeInclusive;
 
 use crate::interface::IfIndex;
 
@@ -9,6 +10,11 @@ pub trait Word: Sized {
 
     /// Writes it.
     fn write(&self, lookup: &mut dyn Lookup) -> String;
+
+    /// The least and the most of a number.
+    fn range() -> Option<RangeInclusive<i128>> {
+        None
+    }
 
     /// Reads the field called `name` if `word` begins it.
     ///
@@ -89,6 +95,33 @@ impl BadWord {
             found: found.map(str::to_owned),
         }
     }
+
+    /// It with the range in which `wanted` is, if a number was found.
+    fn beyond(self, wanted: &str, range: &RangeInclusive<i128>) -> Self {
+        let digits = self.found.as_deref().unwrap_or_default();
+        let digits = digits.strip_prefix('-').unwrap_or(digits);
+        if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+            return self;
+        }
+        let wanted = format!("{wanted}: {} to {}", range.start(), range.end());
+        Self { wanted, ..self }
+    }
+}
+
+/// What has been `read` of the field called `name`, if it is in `range`.
+pub(crate) fn in_range<T: Copy + Into<i128>>(
+    read: Result<Option<T>, BadWord>,
+    name: &str,
+    range: RangeInclusive<i128>,
+) -> Result<Option<T>, BadWord> {
+    match read {
+        Ok(Some(number)) if !range.contains(&number.into()) => {
+            let found = number.into().to_string();
+            Err(BadWord::new(name, Some(&found)).beyond(name, &range))
+        }
+        Err(bad) => Err(bad.beyond(name, &range)),
+        read => read,
+    }
 }
 
 impl<'a> Words<'a> {
@@ -117,9 +150,12 @@ impl<'a> Words<'a> {
     pub fn value<T: Word>(&mut self, wanted: &str) -> Result<T, BadWord> {
         let found = self.rest.next();
         let read = found.and_then(|text| T::read(text, self.lookup));
-        read.ok_or_else(|| BadWord {
-            wanted: wanted.to_owned(),
-            found: found.cloned(),
+        read.ok_or_else(|| {
+            let bad = BadWord::new(wanted, found.map(String::as_str));
+            match T::range() {
+                Some(range) => bad.beyond(wanted, &range),
+                None => bad,
+            }
         })
     }
 

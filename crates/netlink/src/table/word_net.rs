@@ -19,6 +19,10 @@ macro_rules! number_words {
             fn write(&self, _: &mut dyn Lookup) -> String {
                 self.to_string()
             }
+
+            fn range() -> Option<std::ops::RangeInclusive<i128>> {
+                Some(<$type>::MIN.into()..=<$type>::MAX.into())
+            }
         }
     )*};
 }

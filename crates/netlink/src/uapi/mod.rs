@@ -59,7 +59,8 @@ mod tests {
     const HEADERS: &str = "sys/socket.h net/if_arp.h linux/if.h linux/netlink.h linux/rtnetlink.h \
         linux/if_link.h linux/if_tunnel.h linux/if_addr.h linux/neighbour.h linux/veth.h linux/genetlink.h \
         linux/ethtool_netlink.h linux/fib_rules.h linux/nexthop.h linux/lwtunnel.h linux/seg6_iptunnel.h \
-        linux/mpls_iptunnel.h linux/if_bridge.h linux/if_bonding.h linux/net_namespace.h";
+        linux/mpls_iptunnel.h linux/if_bridge.h linux/if_bonding.h linux/net_namespace.h \
+        linux/in_route.h";
 
     fn all() -> impl Iterator<Item = &'static (&'static str, u64)> {
         [

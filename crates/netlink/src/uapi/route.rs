@@ -15,6 +15,7 @@ constants! {
     RTA_PREFSRC: u16 = 7;
     RTA_METRICS: u16 = 8;
     RTA_MULTIPATH: u16 = 9;
+    RTA_FLOW: u16 = 11;
     RTA_CACHEINFO: u16 = 12;
     RTA_TABLE: u16 = 15;
     RTA_MARK: u16 = 16;
@@ -78,6 +79,13 @@ constants! {
     RTM_F_OFFLOAD: u32 = 0x4000;
     RTM_F_TRAP: u32 = 0x8000;
     RTM_F_OFFLOAD_FAILED: u32 = 0x2000_0000;
+
+    RTCF_NOTIFY: u32 = 0x1_0000;
+    RTCF_REDIRECTED: u32 = 0x4_0000;
+    RTCF_DOREDIRECT: u32 = 0x100_0000;
+    RTCF_BROADCAST: u32 = 0x1000_0000;
+    RTCF_MULTICAST: u32 = 0x2000_0000;
+    RTCF_LOCAL: u32 = 0x8000_0000;
 
     RTNH_F_DEAD: u32 = 1;
     RTNH_F_PERVASIVE: u32 = 2;

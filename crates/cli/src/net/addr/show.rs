@@ -30,7 +30,7 @@ pub fn addresses(stack: &mut Stack, words: &[String], args: &NetArgs) -> Result<
     for link in &links {
         let has = |addr: &&Addr| addr.dev == link.index;
         let all: Vec<&Addr> = addresses.items.iter().filter(has).collect();
-        let bare = all.is_empty() && question.shows_bare_links() && !args.oneline;
+        let bare = all.is_empty() && question.shows_bare_links() && !args.show.oneline;
         let meant: Vec<&Addr> = all.into_iter().filter(|addr| question.fits(addr)).collect();
         if meant.is_empty() && !bare {
             continue;
@@ -95,7 +95,7 @@ fn put(
         fields::put(&mut text, format_args!("\n    {}", line(addr, names)));
     }
     if extent.statistics {
-        text += &link::counters(link);
+        text += &link::counters_of(link, extent);
     }
     page.text(&text)
 }

@@ -4,11 +4,12 @@ use std::io::{self, BufRead, BufReader, Write};
 use netlink::{Batch, Family, ItemResult, OnError, Outcome};
 use serde_json::json;
 
+use super::apart::{Apart, is_apart, noun};
 use super::line::{Line, Lines, Unreadable};
 use crate::args::BatchArgs;
 use crate::failure::{Exit, Failure, chain};
 use crate::json;
-use crate::net::door::{Noun, Put};
+use crate::net::door::Put;
 use crate::net::job::Stack;
 use crate::net::verb::{self, Act};
 use crate::output::is_stdout;
@@ -33,22 +34,34 @@ pub fn run(args: &BatchArgs) -> Result<Exit, Failure> {
     // The number of the line that each item stands in.
     let mut lines = Vec::new();
     let mut unread = Unread::default();
+    let mut apart = 0;
     for line in Lines::new(input) {
         let line = line.map_err(cannot)?;
         if batch.has_stopped() || !unread.lines.is_empty() && on_error != OnError::Continue {
             unread.skipped += usize::from(!line.is_empty());
             continue;
         }
-        let put = prepare(&line, args.family(), &mut stack, &mut batch).or_else(|_| {
+        let prepared = prepare(&line, args, &mut stack, &mut batch).or_else(|_| {
             // It may speak of what a line before it makes.
             batch.flush();
-            prepare(&line, args.family(), &mut stack, &mut batch)
+            prepare(&line, args, &mut stack, &mut batch)
         });
-        match put {
-            Ok(None) => {}
-            Ok(Some(put)) => {
+        match prepared {
+            Ok(Prepared::Nothing) => {}
+            Ok(Prepared::Items(put)) => {
                 let items = put(&mut batch);
                 lines.extend(std::iter::repeat_n(line.number, items));
+            }
+            Ok(Prepared::Apart(command)) => {
+                batch.flush();
+                if batch.has_stopped() {
+                    unread.skipped += 1;
+                    continue;
+                }
+                match command.run(&mut stack) {
+                    Ok(()) => apart += 1,
+                    Err(failure) => unread.lines.push((line.number, failure)),
+                }
             }
             Err(_) if batch.has_stopped() => unread.skipped += 1,
             Err(failure) => unread.lines.push((line.number, failure)),
@@ -62,7 +75,7 @@ pub fn run(args: &BatchArgs) -> Result<Exit, Failure> {
     for (_, error) in outcome.failed.iter_mut().chain(&mut outcome.not_undone) {
         error.name_link(&mut stack.names);
     }
-    tell(&outcome, &lines, &unread, args)?;
+    tell(&outcome, &lines, &unread, apart, args)?;
     let exit = unread.lines.first().map(|(_, failure)| failure.exit);
     Ok(exit.unwrap_or_else(|| exit_of(&outcome)))
 }
@@ -82,19 +95,29 @@ fn exit_of(outcome: &Outcome) -> Exit {
 /// The lines that were not carried out for what they are, or for what stands before them.
 #[derive(Default)]
 struct Unread {
-    /// Those that say nothing that can be done, with their numbers.
+    /// Those that say nothing that can be done, or were carried out by themselves without success, with their
+    /// numbers.
     lines: Vec<(usize, Failure)>,
     /// How many were left out behind a failure.
     skipped: usize,
 }
 
-/// What a line puts into the batch; nothing, if it is empty.
+/// What a line is.
+enum Prepared {
+    /// Empty.
+    Nothing,
+    /// What a batch holds.
+    Items(Put),
+    /// What is carried out by itself.
+    Apart(Apart),
+}
+
 fn prepare(
     line: &Line,
-    family: Option<Family>,
+    args: &BatchArgs,
     stack: &mut Stack,
     batch: &mut Batch<'_>,
-) -> Result<Option<Put>, Failure> {
+) -> Result<Prepared, Failure> {
     let words = line.words().map_err(|unreadable| {
         let line = match unreadable {
             Unreadable::Long => "the line is too long",
@@ -102,26 +125,36 @@ fn prepare(
         };
         Failure::new(Exit::Usage, line)
     })?;
-    let (family, words) = match words.split_first() {
-        None => return Ok(None),
+    let (family, said) = match words.split_first() {
+        None => return Ok(Prepared::Nothing),
         Some((first, rest)) if first == "-4" => (Some(Family::V4), rest),
         Some((first, rest)) if first == "-6" => (Some(Family::V6), rest),
-        Some(_) => (family, &words[..]),
+        Some(_) => (args.show.family(), &words[..]),
     };
-    let noun = words.first().map_or("", String::as_str);
-    let door = Noun::named(noun).map(Noun::door);
-    let door = door
-        .ok_or_else(|| Failure::new(Exit::Usage, format!("{noun:?} is no object to configure")))?;
-    let (act, words) = verb::split(door.verbs(), &words[1..])?;
+    if said.first().is_some_and(|word| word.starts_with('-')) {
+        return Apart::read(&words, line.number, args).map(Prepared::Apart);
+    }
+    let noun = noun(said)?;
+    let door = noun.door();
+    let (act, rest) = verb::split(door.verbs(), &said[1..])?;
+    if is_apart(noun, act) {
+        return Apart::read(&words, line.number, args).map(Prepared::Apart);
+    }
     if act == Act::Flush {
         // What it removes may be what a line before it makes.
         batch.flush();
     }
-    door.prepare(stack, act, family, words).map(Some)
+    door.prepare(stack, act, family, rest).map(Prepared::Items)
 }
 
 /// Tells of each line that failed, and how many did not.
-fn tell(outcome: &Outcome, lines: &[usize], unread: &Unread, args: &BatchArgs) -> io::Result<()> {
+fn tell(
+    outcome: &Outcome,
+    lines: &[usize],
+    unread: &Unread,
+    apart: usize,
+    args: &BatchArgs,
+) -> io::Result<()> {
     let count = |wanted: fn(&ItemResult<'_>) -> bool| {
         let results = (0..outcome.item_count).filter_map(|item| outcome.result(item));
         results.filter(wanted).count()
@@ -136,9 +169,10 @@ fn tell(outcome: &Outcome, lines: &[usize], unread: &Unread, args: &BatchArgs) -
     let unread_lines = unread_lines.map(|(line, failure)| ("failed", *line, failure.line.clone()));
     let not_undone = outcome.not_undone.iter();
     let not_undone = not_undone.map(|(item, error)| ("not_undone", place(item), chain(error)));
+    let done = done + apart;
     let failed = outcome.failed.len() + unread.lines.len();
     for (event, line, words) in failures.chain(unread_lines).chain(not_undone) {
-        if args.json {
+        if args.show.json {
             json::print(&json!({ "event": event, "line": line, "error": words }))?;
         } else {
             let what = if event == "failed" {
@@ -149,9 +183,9 @@ fn tell(outcome: &Outcome, lines: &[usize], unread: &Unread, args: &BatchArgs) -
             writeln!(io::stderr(), "tapline: line {line}: {what}{words}")?;
         }
     }
-    if args.json {
+    if args.show.json {
         json::print(&json!({
-            "event": "summary", "lines": outcome.item_count, "done": done,
+            "event": "summary", "lines": outcome.item_count + apart, "done": done,
             "failed": failed, "not_run": not_run, "undone": undone,
         }))?;
     } else if failed > 0 {

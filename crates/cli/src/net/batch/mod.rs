@@ -1,5 +1,6 @@
 //! `tapline batch`: many commands, few system calls, an answer for each.
 
+mod apart;
 mod job;
 mod line;
 

@@ -182,6 +182,11 @@ fn put_switches(text: &mut String, kind: &LinkKind, names: &mut Names) {
         || matches!(kind, LinkKind::Geneve(geneve) if geneve.ttl_inherit == Some(true));
     kind.show(names, &mut |word, value| match (word, value.as_str()) {
         (word, value) if USUAL.contains(&(word, value)) => {}
+        ("mode", value) if matches!(kind, LinkKind::Tun(_)) => {
+            put(text, format_args!(" type {value}"));
+        }
+        // Headers are said in any case.
+        (word @ ("pi" | "vnet_hdr"), value) => put(text, format_args!(" {word} {value}")),
         ("ttl", _) if inherits => put(text, format_args!(" ttl inherit")),
         (word, "on") => put(text, format_args!(" {word}")),
         (word, "off") if SAID_OFF.contains(&word) => put(text, format_args!(" no{word}")),

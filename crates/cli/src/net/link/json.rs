@@ -1,12 +1,12 @@
 //! Links with the keys of `ip -json`.
 
 use netlink::table::Lookup;
-use netlink::{IfIndex, Link, LinkStatistics};
-use serde_json::{Map, Value, json};
+use netlink::{IfIndex, Link};
+use serde_json::{Map, Value};
 
-use super::forms;
 use super::text::Part;
 use super::words::{group_name, hardware, linkmode, shown_flags};
+use super::{counters, forms};
 use crate::net::names::Names;
 use crate::net::spelled::Extent;
 
@@ -91,28 +91,7 @@ pub fn link(link: &Link, names: &mut Names, extent: Extent, part: Part) -> Value
     put("ifalias", alias.map(Value::from));
     put("altnames", link.alternative_names.clone().map(Value::from));
     if extent.statistics {
-        put("stats64", link.statistics.as_ref().map(counters));
+        put("stats64", counters::json(link, extent));
     }
     shown.into()
-}
-
-fn counters(counters: &LinkStatistics) -> Value {
-    json!({
-        "rx": {
-            "bytes": counters.rx_bytes,
-            "packets": counters.rx_packets,
-            "errors": counters.rx_errors,
-            "dropped": counters.rx_dropped,
-            "over_errors": counters.rx_over_errors,
-            "multicast": counters.multicast,
-        },
-        "tx": {
-            "bytes": counters.tx_bytes,
-            "packets": counters.tx_packets,
-            "errors": counters.tx_errors,
-            "dropped": counters.tx_dropped,
-            "carrier_errors": counters.tx_carrier_errors,
-            "collisions": counters.collisions,
-        },
-    })
 }

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use abi::namespace::NetNamespace;
 use netlink::table::{BadWord, Table, Word, Words};
-use netlink::{IfIndex, IfName, Link, LinkKind, PortKind, Verb, Veth};
+use netlink::{BridgePort, IfIndex, IfName, Link, LinkKind, PortKind, Verb, Veth};
 
 use super::owner::owner;
 use super::words::{group, mode};
@@ -51,6 +51,9 @@ fn known(link: &mut Link, verb: Verb, word: &str, words: &mut Words<'_>) -> Resu
             }
         }
         "index" => link.index = Some(IfIndex(words.value("index")?)),
+        "master" if words.peek().is_none() && link.port_kind().is_some() => {
+            return of_port(link, word, words);
+        }
         "nomaster" => link.master = Some(IfIndex(0)),
         "vrf" => link.master = Some(words.vrf()?.0),
         // Behind the kind it is that of the other ends.
@@ -83,11 +86,36 @@ fn known(link: &mut Link, verb: Verb, word: &str, words: &mut Words<'_>) -> Resu
                     .as_mut()
                     .map_or(Ok(false), |info| info.word(word, words))?
                 || own(link, word, words)?
-                || link.word(word, words)?);
+                || link.word(word, words)?
+                || verb == Verb::Set && of_port(link, word, words)?);
         }
     }
     Ok(true)
 }
+
+/// The words of `bridge link set`, which says of no kind that it is a bridge's port.
+fn of_port(link: &mut Link, word: &str, words: &mut Words<'_>) -> Result<bool, BadWord> {
+    let said = link.port_kind();
+    let mut port = match said {
+        Some(PortKind::Bridge(port)) => port.clone(),
+        None if link.link_kind().is_none() => BridgePort::new(),
+        _ => return Ok(false),
+    };
+    match word {
+        "nobackup_port" => port.backup_port = Some(IfIndex(0)),
+        // As bridge(8) has it: the bridge is told, and not the device itself.
+        "master" => {}
+        "hwmode" | "self" => return Err(BadWord::new(NO_SWITCH, Some(word))),
+        _ if said.is_some() || !port.word(word, words)? => return Ok(false),
+        _ => {}
+    }
+    let whole = std::mem::take(link);
+    *link = whole.port(PortKind::Bridge(port));
+    Ok(true)
+}
+
+/// What the words of bridge(8) mean that set devices.
+const NO_SWITCH: &str = "a word about a bridge's port: switches of devices are not set here";
 
 /// The words that mean something else behind the kind of a link.
 fn own(link: &mut Link, word: &str, words: &mut Words<'_>) -> Result<bool, BadWord> {

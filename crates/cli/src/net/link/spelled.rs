@@ -41,11 +41,7 @@ impl Spelled for Link {
         if extent.brief {
             return brief::text(self, names, Part::Link);
         }
-        let mut text = text::link(self, names, extent, Part::Link);
-        if extent.statistics {
-            text += &text::counters(self);
-        }
-        text
+        text::link(self, names, extent, Part::Link)
     }
 
     fn json(&self, names: &mut Names, extent: Extent) -> Value {

@@ -3,10 +3,10 @@
 use std::fmt::Write;
 
 use netlink::table::Lookup;
-use netlink::{HardwareAddress, IfIndex, Link, LinkStatistics};
+use netlink::{HardwareAddress, IfIndex, Link};
 
-use super::forms;
 use super::words::{flags, group_name, hardware, linkmode, shown_flags};
+use super::{counters, forms};
 use crate::net::fields::put;
 use crate::net::names::Names;
 use crate::net::spelled::Extent;
@@ -77,17 +77,11 @@ pub fn link(link: &Link, names: &mut Names, extent: Extent, part: Part) -> Strin
     if let Some(alias) = link.alias.as_ref().filter(|_| of_link || extent.details) {
         put(&mut text, format_args!("\n    alias {alias}"));
     }
+    if extent.statistics && of_link {
+        text += &counters::text(link, extent);
+    }
     for name in link.alternative_names.iter().flatten() {
         put(&mut text, format_args!("\n    altname {name}"));
-    }
-    text
-}
-
-/// Its counters, in lines below it.
-pub fn counters(link: &Link) -> String {
-    let mut text = String::new();
-    if let Some(counters) = link.statistics {
-        put_counters(&mut text, &counters);
     }
     text
 }
@@ -153,46 +147,4 @@ fn put_details(text: &mut String, link: &Link, names: &mut Names, part: Part) {
             ("parentdev", link.parent_device.clone()),
         ],
     );
-}
-
-fn put_counters(text: &mut String, counters: &LinkStatistics) {
-    let rows = [
-        (
-            "RX:",
-            ["bytes", "packets", "errors", "dropped", "missed", "mcast"],
-            [
-                counters.rx_bytes,
-                counters.rx_packets,
-                counters.rx_errors,
-                counters.rx_dropped,
-                counters.rx_missed_errors,
-                counters.multicast,
-            ],
-        ),
-        (
-            "TX:",
-            [
-                "bytes", "packets", "errors", "dropped", "carrier", "collsns",
-            ],
-            [
-                counters.tx_bytes,
-                counters.tx_packets,
-                counters.tx_errors,
-                counters.tx_dropped,
-                counters.tx_carrier_errors,
-                counters.collisions,
-            ],
-        ),
-    ];
-    for (title, heads, values) in rows {
-        let (mut head, mut line) = (format!("\n    {title}"), "\n       ".to_owned());
-        for (name, value) in heads.into_iter().zip(values) {
-            let value = value.to_string();
-            let width = name.len().max(value.len()) + 1;
-            let _ = write!(head, "{name:>width$}");
-            let _ = write!(line, "{value:>width$}");
-        }
-        *text += &head;
-        *text += &line;
-    }
 }

@@ -32,17 +32,18 @@ pub fn show(
     compressed: bool,
 ) -> Result<Exit, Failure> {
     let mut asked: PortVlan = read(stack, Verb::List, args.family(), words)?;
-    if args.statistics {
+    if args.show.statistics > 0 {
         asked.statistics = Some(VlanStatistics::new());
     }
     let listing = stack.netlink.list(&asked)?;
     stack.names.load();
     let is_same = |one: &PortVlan, next: &PortVlan| {
-        (compressed || args.details)
-            && !args.statistics
+        (compressed || args.show.details)
+            && args.show.statistics == 0
             && !one.is_pvid()
             && one.flags == next.flags
-            && (!args.details || (one.state, one.mcast_router) == (next.state, next.mcast_router))
+            && (!args.show.details
+                || (one.state, one.mcast_router) == (next.state, next.mcast_router))
     };
     let mut page = Page::new(args);
     let extent = page.extent();

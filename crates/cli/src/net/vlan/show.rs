@@ -100,7 +100,13 @@ fn row_json(Row { vlan, last }: &Row, extent: Extent) -> Value {
             shown.insert(key.to_owned(), value);
         }
     };
-    put("vlan", vlan.vlan.map(Value::from));
+    // bridge(8) has two names for it.
+    let key = if extent.statistics && !extent.details {
+        "vid"
+    } else {
+        "vlan"
+    };
+    put(key, vlan.vlan.map(Value::from));
     put(
         "vlanEnd",
         Some(*last)

@@ -13,7 +13,7 @@ attributes! {
         /// Its state in the spanning tree.
         "state" state: PortState = IFLA_BRPORT_STATE;
         /// Its priority among the ports: 0 to 63.
-        "priority" priority: u16 = IFLA_BRPORT_PRIORITY;
+        "priority" [0..=63] priority: u16 = IFLA_BRPORT_PRIORITY;
         /// Cost of the way through it.
         "cost" cost: u32 = IFLA_BRPORT_COST;
         /// Whether a packet may leave where it came in.

@@ -13,7 +13,7 @@ attributes! {
     /// `geneve_policy` and `geneve_nl2info`, drivers/net/geneve.c.
     pub struct Geneve {
         /// Its number (VNI): 24 bits.
-        "id" | "vni" id: u32 = IFLA_GENEVE_ID;
+        "id" | "vni" [0..=16_777_215] id: u32 = IFLA_GENEVE_ID;
         /// The other end.
         "remote" remote: Ipv4Addr = IFLA_GENEVE_REMOTE;
         /// The same in IPv6.

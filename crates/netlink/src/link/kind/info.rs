@@ -1,13 +1,14 @@
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 
+use super::held::{Held, Wrong};
 use super::{LinkKind, PortKind};
 use crate::codec::{Attribute, Malformed, Request, attributes};
 use crate::table::{BadWord, Entry, Lookup, Shape, Table, Words};
 use crate::uapi::{IFLA_INFO_DATA, IFLA_INFO_KIND, IFLA_INFO_SLAVE_DATA, IFLA_INFO_SLAVE_KIND};
 
 /// What a link is, and what is particular to it (`IFLA_LINKINFO`).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct LinkInfo {
     /// What software made it.
@@ -16,6 +17,33 @@ pub struct LinkInfo {
     /// What its master is, and keeps of it.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub port: Option<PortKind>,
+}
+
+impl<'de> Deserialize<'de> for LinkInfo {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        #[derive(Default, Deserialize)]
+        #[serde(default)]
+        struct Written {
+            info_kind: Option<String>,
+            info_data: Option<Held>,
+            info_slave_kind: Option<String>,
+            info_slave_data: Option<Held>,
+        }
+
+        let Written {
+            info_kind,
+            info_data,
+            info_slave_kind,
+            info_slave_data,
+        } = Written::deserialize(from)?;
+        let wrong = |field| move |wrong: Wrong| D::Error::custom(wrong.within(field));
+        let kind = info_kind.map(|name| LinkKind::written(&name, info_data));
+        let port = info_slave_kind.map(|name| PortKind::written(&name, info_slave_data));
+        Ok(Self {
+            kind: kind.transpose().map_err(wrong("info_data"))?,
+            port: port.transpose().map_err(wrong("info_slave_data"))?,
+        })
+    }
 }
 
 const ENTRIES: &[Entry] = &[

@@ -1,8 +1,10 @@
 //! The kinds of links, one table.
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::data::Data;
+use super::held::{Held, Wrong};
 use super::{
     Bond, Bridge, Geneve, Gre, Ip6Gre, Ip6Tnl, Ipip, Ipvlan, Macvlan, Netkit, Sit, Tun, Veth, Vlan,
     Vrf, Vxlan,
@@ -19,7 +21,7 @@ macro_rules! kinds {
         @plain { $( $(#[$pmeta:meta])* $plain:ident = $pname:literal ; )* }
     ) => {
         /// What software made a link, with what is particular to the kind.
-        #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+        #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
         #[serde(tag = "info_kind", content = "info_data")]
         #[non_exhaustive]
         pub enum LinkKind {
@@ -42,6 +44,18 @@ macro_rules! kinds {
                     $($lname => Self::$like(Default::default()),)*
                     $($pname => Self::$plain,)*
                     _ => Self::Other { info_kind: name.to_owned() },
+                }
+            }
+
+            /// The kind called `name` with what is particular to it, as it was written down.
+            pub(super) fn written(name: &str, data: Option<Held>) -> Result<Self, Wrong> {
+                let Some(data) = data else {
+                    return Ok(Self::named(name));
+                };
+                match name {
+                    $($name => <$type>::deserialize(data).map(Self::$variant),)*
+                    $($lname => <$ltype>::deserialize(data).map(Self::$like),)*
+                    _ => Ok(Self::named(name)),
                 }
             }
 
@@ -233,6 +247,25 @@ kinds! {
         Ifb = "ifb";
         /// An encrypted tunnel; its peers are configured by generic netlink.
         Wireguard = "wireguard";
+    }
+}
+
+/// As written down: what is particular to a known kind has to be as it can be.
+impl<'de> Deserialize<'de> for LinkKind {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Written {
+            info_kind: String,
+            #[serde(default)]
+            info_data: Option<Held>,
+        }
+
+        let Written {
+            info_kind,
+            info_data,
+        } = Written::deserialize(from)?;
+        Self::written(&info_kind, info_data)
+            .map_err(|wrong| D::Error::custom(wrong.within("info_data")))
     }
 }
 

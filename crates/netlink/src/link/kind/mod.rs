@@ -10,6 +10,7 @@ mod centiseconds;
 mod data;
 mod geneve;
 mod gre;
+mod held;
 mod info;
 mod ip6gre;
 mod ip6tnl;

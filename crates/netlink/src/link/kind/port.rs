@@ -1,7 +1,9 @@
 //! What a master keeps of the links in it, one table.
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 
+use super::held::{Held, Wrong};
 use super::{BondPort, BridgePort, VrfPort};
 use crate::codec::{Attribute, Malformed, Request};
 use crate::table::{BadWord, Code, Entry, Lookup, Nested, Table, Words};
@@ -10,7 +12,7 @@ use crate::uapi::IFLA_INFO_SLAVE_DATA;
 macro_rules! ports {
     ($( $(#[$meta:meta])* $variant:ident ( $type:ty ) = $name:literal ; )*) => {
         /// The kind of a link's master, with what that keeps of the link.
-        #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+        #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
         #[serde(tag = "info_slave_kind", content = "info_slave_data")]
         #[non_exhaustive]
         pub enum PortKind {
@@ -29,6 +31,14 @@ macro_rules! ports {
                 match name {
                     $($name => Self::$variant(Default::default()),)*
                     _ => Self::Other { info_slave_kind: name.to_owned() },
+                }
+            }
+
+            /// The kind called `name` with what is kept, as it was written down.
+            pub(super) fn written(name: &str, data: Option<Held>) -> Result<Self, Wrong> {
+                match (name, data) {
+                    $(($name, Some(data)) => <$type>::deserialize(data).map(Self::$variant),)*
+                    _ => Ok(Self::named(name)),
                 }
             }
 
@@ -124,4 +134,20 @@ ports! {
     Bridge(BridgePort) = "bridge";
     /// A routing domain.
     Vrf(VrfPort) = "vrf";
+}
+
+/// As written down: what is kept by a known kind of master has to be as it can be.
+impl<'de> Deserialize<'de> for PortKind {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Written {
+            info_slave_kind: String,
+            #[serde(default)]
+            info_slave_data: Option<Held>,
+        }
+
+        let written = Written::deserialize(from)?;
+        Self::written(&written.info_slave_kind, written.info_slave_data)
+            .map_err(|wrong| D::Error::custom(wrong.within("info_slave_data")))
+    }
 }

@@ -82,3 +82,73 @@ fn pairs_within_pairs_are_read_to_the_first() {
     let end = told.link_kind().and_then(LinkKind::peer).expect("its end");
     assert_eq!((end.name, end.link_kind()), (link.name, None));
 }
+
+/// What is wrong with a link written down like this.
+fn wrong_with(json: &str) -> String {
+    let read = serde_json::from_str::<Link>(json);
+    read.expect_err(json).to_string()
+}
+
+#[test]
+fn a_bad_value_of_a_known_kind_is_named() {
+    for (data, field) in [
+        (
+            r#""info_kind":"vlan","info_data":{"id":70000}"#,
+            "info_data.id: ",
+        ),
+        (
+            r#""info_data":{"id":true},"info_kind":"vlan""#,
+            "info_data.id: ",
+        ),
+        (
+            r#""info_kind":"vlan","info_data":{"protocol":"frob"}"#,
+            "info_data.protocol: ",
+        ),
+        (r#""info_kind":"vlan","info_data":5"#, "info_data: "),
+        (
+            r#""info_kind":"veth","info_data":{"peer":{"mtu":"x"}}"#,
+            "info_data.peer.mtu: ",
+        ),
+        (
+            r#""info_kind":"veth","info_data":{"peer":{"linkinfo":{"info_kind":"vrf","info_data":{"table":-1}}}}"#,
+            "info_data.peer.linkinfo: info_data.table: ",
+        ),
+        (
+            r#""info_slave_kind":"bridge","info_slave_data":{"learning":7}"#,
+            "info_slave_data.learning: ",
+        ),
+        (
+            r#""info_kind":"gretap","info_data":{"local":"2001:db8::1"}"#,
+            "info_data.local: ",
+        ),
+    ] {
+        let text = wrong_with(&format!(r#"{{"linkinfo":{{{data}}}}}"#));
+        assert!(text.contains(field), "{data}: {text}");
+    }
+    // Alone, too.
+    let kind = serde_json::from_str::<LinkKind>(r#"{"info_kind":"vxlan","info_data":{"id":[]}}"#);
+    let text = kind.expect_err("a list is no number").to_string();
+    assert!(text.contains("info_data.id: "), "{text}");
+}
+
+#[test]
+fn what_is_not_known_of_a_kind_is_passed_over() {
+    let read = |json: &str| serde_json::from_str::<LinkKind>(json).expect(json);
+    let vlan = LinkKind::from(super::Vlan::new().id(5));
+    for json in [
+        r#"{"info_kind":"vlan","info_data":{"id":5,"frob":[1,{"a":null}]}}"#,
+        r#"{"info_data":{"id":5},"info_kind":"vlan","more":1.5}"#,
+    ] {
+        assert_eq!(read(json), vlan, "{json}");
+    }
+    let other = LinkKind::named("frob");
+    assert_eq!(
+        read(r#"{"info_kind":"frob","info_data":{"id":70000}}"#),
+        other
+    );
+    assert_eq!(read(r#"{"info_kind":"dummy"}"#), LinkKind::Dummy);
+    assert_eq!(
+        read(r#"{"info_kind":"vlan","info_data":null}"#),
+        LinkKind::named("vlan")
+    );
+}

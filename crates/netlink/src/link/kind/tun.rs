@@ -16,6 +16,7 @@ attributes! {
     /// `tun_fill_info` and `tun_set_iff`, drivers/net/tun.c; Documentation/networking/tuntap.rst.
     pub struct Tun {
         /// What its packets begin with.
+        #[serde(rename = "type")]
         "mode" mode: TunMode = IFLA_TUN_TYPE;
         /// Whether a header of 4 bytes stands before each packet; not unless it is said.
         "pi" pi: bool = IFLA_TUN_PI;

@@ -13,7 +13,7 @@ attributes! {
         /// EtherType of its tag.
         "protocol" protocol: VlanProtocol as Be = IFLA_VLAN_PROTOCOL;
         /// Its number: 0 to 4094.
-        "id" id: u16 = IFLA_VLAN_ID;
+        "id" [0..=4094] id: u16 = IFLA_VLAN_ID;
         /// Its switches.
         flags: VlanFlags as Masked = IFLA_VLAN_FLAGS, Spread;
         /// Priority of a packet that arrives, by the priority in its tag.

@@ -14,7 +14,7 @@ attributes! {
     /// `vxlan_policy` and `vxlan_nl2conf`, drivers/net/vxlan/vxlan_core.c.
     pub struct Vxlan {
         /// Its number (VNI): 24 bits.
-        "id" | "vni" id: u32 = IFLA_VXLAN_ID;
+        "id" | "vni" [0..=16_777_215] id: u32 = IFLA_VXLAN_ID;
         /// The other end, or the group of all other ends.
         "remote" | "group" remote: Ipv4Addr = IFLA_VXLAN_GROUP;
         /// The same in IPv6.

@@ -1,0 +1,159 @@
+//! A batch shows what it is asked for, where it is asked for, as `ip -batch` does.
+
+mod support;
+
+use std::io::Write;
+use std::process::{Output, Stdio};
+
+use lab::Host;
+use support::PROGRAM;
+use support::stack::{done, json_of, objects};
+
+/// What becomes of `lines`, given to a program on its standard input.
+fn run(host: &Host, program: &str, arguments: &str, lines: &str) -> Output {
+    let mut command = host.command(program);
+    command.args(arguments.split_whitespace());
+    command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.stderr(Stdio::piped()).spawn().expect("it runs");
+    let mut input = child.stdin.take().expect("its input");
+    input.write_all(lines.as_bytes()).expect("written");
+    drop(input);
+    child.wait_with_output().expect("it ends")
+}
+
+#[track_caller]
+fn text(output: &Output) -> String {
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    let text = String::from_utf8(output.stdout.clone()).expect("text");
+    // Where ip(8) has blanks is not compared.
+    let text = text.replace('\\', " \\ ");
+    let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+    text.lines().map(words).collect::<Vec<_>>().join("\n")
+}
+
+const LINES: &str = "# links first\n\
+    link add f5 address 02:00:00:00:00:05 type ifb\n\
+    link show f5   # one\n\
+    link set f5 name f6\n\
+    link show \\\n  f6\n\
+    l s f6 up\n\
+    addr add 10.77.0.1/24 dev f6\n\
+    route add 192.0.2.0/24 via 10.77.0.9\n\
+    route show\n\
+    route get 192.0.2.1\n\
+    rule add from 10.1.0.0/16 lookup 9 pref 77\n\
+    rule list\n\
+    neigh add 10.77.0.5 lladdr 02:00:00:00:00:09 dev f6\n\
+    neigh\n\
+    neigh get 10.77.0.5 dev f6\n\
+    nexthop add id 5 via 10.77.0.9 dev f6\n\
+    nexthop show id 5\n\
+    link property add dev f6 altname a-longer-name-than-that\n\
+    link show f6\n";
+
+#[test]
+fn what_lines_ask_for_is_shown_as_ip_does() {
+    for flags in ["", "-d", "-4", "-o"] {
+        let [ours, other] = [Host::new("ours"), Host::new("other")];
+        let shown = text(&run(&other, "ip", &format!("{flags} -batch -"), LINES));
+        assert!(shown.contains("10.77.0.5"), "{shown}");
+        let ours = run(&ours, PROGRAM, &format!("batch {flags} -"), LINES);
+        assert_eq!(text(&ours), shown, "{flags}");
+    }
+}
+
+#[test]
+fn a_line_has_flags_of_its_own() {
+    let host = Host::new("host");
+    done(&host, "link set lo up");
+    for (line, single) in [
+        ("-br link show lo", "-br link show lo"),
+        ("-6 -br addr", "-6 -br addr"),
+        ("link show lo -d", "-d link show lo"),
+        (
+            "-family inet6 route show table local",
+            "-6 route show table local",
+        ),
+    ] {
+        let shown = run(&host, PROGRAM, "batch -", &format!("{line}\n"));
+        assert_eq!(
+            String::from_utf8(shown.stdout).expect("text"),
+            done(&host, single),
+            "{line}"
+        );
+    }
+    let output = run(&host, PROGRAM, "batch -", "-n other link\n");
+    let errors = String::from_utf8(output.stderr).expect("text");
+    assert!(
+        errors.contains("line 1: -n is for the whole batch"),
+        "{errors}"
+    );
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn what_is_shown_as_json_ends_with_the_line_that_asked() {
+    let host = Host::new("host");
+    let lines = "link add f5 type ifb\n\nlink show\ntuntap\nlink show nosuch\nlink show lo\n";
+    let output = run(&host, PROGRAM, "batch --json --force -", lines);
+    assert_eq!(output.status.code(), Some(1));
+    let text = String::from_utf8(output.stdout).expect("text");
+    let values: Vec<serde_json::Value> = text
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
+    let ends: Vec<_> = values
+        .iter()
+        .filter(|value| value["event"] == "shown")
+        .collect();
+    let ends: Vec<_> = ends
+        .iter()
+        .map(|end| (&end["line"], &end["objects"]))
+        .collect();
+    assert_eq!(
+        ends,
+        [
+            (&3.into(), &2.into()),
+            (&4.into(), &0.into()),
+            (&6.into(), &1.into())
+        ]
+    );
+    let failed = values.iter().find(|value| value["event"] == "failed");
+    assert_eq!(failed.expect("a failure")["line"], 5);
+    let summary = values.last().expect("a summary");
+    assert_eq!(
+        (&summary["lines"], &summary["done"], &summary["failed"]),
+        (&4.into(), &4.into(), &1.into())
+    );
+    let links = values.iter().filter(|value| !value["ifname"].is_null());
+    let links: Vec<_> = links.cloned().collect();
+    assert_eq!(links[1], objects(&done(&host, "--json link"))[1]);
+}
+
+#[test]
+fn what_a_line_asks_for_fails_as_a_change_does() {
+    let host = Host::new("host");
+    let lines = "link add f5 type ifb\nlink show nosuch\nlink add f6 type ifb\n";
+    for (arguments, links) in [("", 2), ("--undo", 1), ("--force", 3)] {
+        let output = run(&host, PROGRAM, &format!("batch {arguments} -"), lines);
+        assert_eq!(output.status.code(), Some(1), "{arguments}");
+        let errors = String::from_utf8(output.stderr).expect("text");
+        let words = "tapline: line 2: link: there is no link nosuch";
+        assert!(errors.starts_with(words), "{arguments}: {errors}");
+        assert_eq!(json_of(&host, "ip", "link").len(), links, "{arguments}");
+        for link in ["f5", "f6"] {
+            run(&host, "ip", &format!("link del {link}"), "");
+        }
+    }
+    // It would stay.
+    let lines = "link add f5 type ifb\nlink property add dev f5 altname f55\n";
+    let output = run(&host, PROGRAM, "batch --undo -", lines);
+    let errors = String::from_utf8(output.stderr).expect("text");
+    assert!(
+        errors.contains("line 2: what this line does cannot be taken back"),
+        "{errors}"
+    );
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(json_of(&host, "ip", "link").len(), 1);
+}

@@ -1,0 +1,110 @@
+//! What cannot be is told so that one knows what can; words stand where they may stand with ip(8).
+
+mod support;
+
+use lab::Host;
+use support::stack::{done, json_of, refused, theirs};
+
+fn host() -> Host {
+    let host = Host::new("host");
+    for line in [
+        "link add va type veth peer name vb",
+        "link set va up",
+        "link set vb up",
+        "addr add 10.0.0.1/24 dev va",
+    ] {
+        done(&host, line);
+    }
+    host
+}
+
+#[test]
+fn a_number_out_of_its_range_is_told_the_range() {
+    let host = host();
+    for (line, words) in [
+        (
+            "link add v5 link va type vlan id 5000",
+            "\"5000\" is not id: 0 to 4094",
+        ),
+        (
+            "link add v5 link va type vlan id 70000",
+            "\"70000\" is not id: 0 to 4094",
+        ),
+        (
+            "link add vx type vxlan id 16777216",
+            "\"16777216\" is not id: 0 to 16777215",
+        ),
+        (
+            "link add gn type geneve vni 99999999999",
+            "is not vni: 0 to 16777215",
+        ),
+        (
+            "link set va mtu 4294967296",
+            "\"4294967296\" is not mtu: 0 to 4294967295",
+        ),
+        ("link set va mtu -1", "is not mtu: 0 to 4294967295"),
+        ("link set va priority 64", "\"64\" is not priority: 0 to 63"),
+        (
+            "fdb add 02:00:00:00:00:05 dev va vlan 4095",
+            "\"4095\" is not vlan: 1 to 4094",
+        ),
+        (
+            "vlan add dev va vid 70000",
+            "\"70000\" is not vid: 1 to 4094",
+        ),
+        (
+            "route add 10.1.0.0/16 dev va tos 256",
+            "\"256\" is not tos: 0 to 255",
+        ),
+        (
+            "route add 10.1.0.0/16 dev va metric 5000000000",
+            "is not metric: 0 to 4294967295",
+        ),
+        (
+            "route add 10.1.0.0/16 dev va table 5000000000",
+            "is not table: 0 to 4294967295",
+        ),
+        (
+            "route add 10.1.0.0/16 dev va proto 256",
+            "is not proto: 0 to 255",
+        ),
+        ("rule add pref 4294967296 lookup 5", "0 to 4294967295"),
+        (
+            "nexthop add id 4294967296 dev va",
+            "is not id: 0 to 4294967295",
+        ),
+    ] {
+        // A number may look like a flag.
+        let (text, status) = refused(&host, &line.replace(" mtu", " -- mtu"));
+        assert!(text.contains(words), "{line}: {text}");
+        assert_eq!((text.lines().count(), status), (1, 2), "{line}: {text}");
+    }
+    // What is no number is told as before.
+    let (text, _) = refused(&host, "link set va mtu large");
+    assert!(text.contains("\"large\" is not mtu ("), "{text}");
+}
+
+#[test]
+fn realms_and_types_are_said_as_in_ip() {
+    let [ours, others] = [host(), host()];
+    for line in [
+        "192.0.2.0/24 via 10.0.0.9 realm 7",
+        "192.0.3.0/24 via 10.0.0.9 realms 3/4",
+        "192.0.4.0/24 nexthop via 10.0.0.9 realm 5 nexthop via 10.0.0.8 realms 1/2 weight 3",
+        "metric 5 blackhole 192.0.5.0/24",
+        "table 9 to unreachable 192.0.6.0/24",
+        "throw 192.0.7.0/24",
+        "metric 6 unicast 192.0.8.0/24 via 10.0.0.9",
+        "to 192.0.9.0/24 dev va",
+    ] {
+        let line = format!("route add {line}");
+        theirs(&others, "ip", &line);
+        done(&ours, &line);
+    }
+    let shown = [&ours, &others].map(|host| json_of(host, "ip", "-4 -d route show table all"));
+    assert_eq!(shown[0], shown[1]);
+    assert!(shown[0].iter().any(|route| route["flow"]["from"] == "3"));
+    let (text, status) = refused(&ours, "route add 192.0.2.0/24 dev va realm 70000");
+    assert!(text.contains("\"70000\" is not realm"), "{text}");
+    assert_eq!(status, 2);
+}
