@@ -26,8 +26,10 @@ use super::take_over::TakenOver;
 pub enum FallBack {
     /// This process has not the privilege (`CAP_PERFMON`) for a tracepoint.
     Privilege,
-    /// The kernel refuses the program for another reason: it needs Linux 5.18.
+    /// The kernel has not what the program asks for, which is Linux 5.18's.
     Kernel,
+    /// The verifier refuses the program, e.g. for a processor that reads whole words at whole words' places only.
+    Verifier,
     /// The driver hands packets on without NAPI (tun and tap), so that the program would not know when to
     /// wake the reader.
     Driver,
@@ -40,6 +42,7 @@ impl fmt::Display for FallBack {
         f.write_str(match self {
             Self::Privilege => "needs CAP_PERFMON",
             Self::Kernel => "needs Linux 5.18",
+            Self::Verifier => "is refused by the verifier",
             Self::Driver => "its driver has no NAPI",
             Self::Processor => "needs x86-64",
         })
@@ -117,6 +120,8 @@ fn fall_back(error: &RedirectError) -> Option<FallBack> {
         // Unknown flags are refused before the verifier begins, unknown helpers by it.
         libc::EINVAL if log.is_empty() || log.contains("func") => Some(FallBack::Kernel),
         libc::ENOENT => Some(FallBack::Kernel),
+        // If it is for the filter, AF_XDP's program is refused as well.
+        libc::EACCES | libc::EINVAL => Some(FallBack::Verifier),
         _ => None,
     }
 }
