@@ -76,6 +76,7 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Neigh(args) => net::run(net::Noun::Neigh, &args),
         Command::Fdb(args) => net::run(net::Noun::Fdb, &args),
         Command::Tuntap(args) => net::run(net::Noun::Tuntap, &args),
+        Command::Maddr(args) => net::maddr(&args),
         Command::Vrf(args) => net::run(net::Noun::Vrf, &args),
         Command::Vlan(args) => net::vlan(&args),
         Command::Mdb(args) => net::run(net::Noun::Mdb, &args),

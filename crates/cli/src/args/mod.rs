@@ -91,6 +91,10 @@ pub enum Command {
     /// Tun and tap: links whose packets a program reads and writes, as 'ip tuntap' has them
     Tuntap(Box<NetArgs>),
 
+    /// Multicast addresses that links listen to, as 'ip maddress show' has them
+    #[command(visible_alias = "maddress")]
+    Maddr(Box<NetArgs>),
+
     /// VRFs and their tables, as 'ip vrf show' has them
     Vrf(Box<NetArgs>),
 

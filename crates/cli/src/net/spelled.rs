@@ -12,6 +12,10 @@ use crate::failure::{Exit, Failure};
 
 /// How much is shown.
 #[derive(Clone, Copy, Debug, Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of its own on the command line"
+)]
 pub struct Extent {
     pub details: bool,
     pub statistics: bool,

@@ -57,7 +57,8 @@ impl Door for Vrfs {
 }
 
 fn only_shown() -> Failure {
-    let line = "vrf: only show, with or without a name, is there: they are made as links are ('link add NAME type vrf table N')";
+    let line = "vrf: only show, with or without a name, is there: they are made as links are \
+        ('link add NAME type vrf table N')";
     Failure::new(Exit::Usage, line)
 }
 

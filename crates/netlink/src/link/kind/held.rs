@@ -146,7 +146,7 @@ impl<'de> MapAccess<'de> for Fields {
     }
 }
 
-impl<'de> IntoDeserializer<'de, Wrong> for Held {
+impl IntoDeserializer<'_, Wrong> for Held {
     type Deserializer = Self;
 
     fn into_deserializer(self) -> Self {

@@ -24,21 +24,25 @@ impl<'de> Deserialize<'de> for LinkInfo {
         #[derive(Default, Deserialize)]
         #[serde(default)]
         struct Written {
-            info_kind: Option<String>,
-            info_data: Option<Held>,
-            info_slave_kind: Option<String>,
-            info_slave_data: Option<Held>,
+            #[serde(rename = "info_kind")]
+            kind: Option<String>,
+            #[serde(rename = "info_data")]
+            data: Option<Held>,
+            #[serde(rename = "info_slave_kind")]
+            port: Option<String>,
+            #[serde(rename = "info_slave_data")]
+            kept: Option<Held>,
         }
 
         let Written {
-            info_kind,
-            info_data,
-            info_slave_kind,
-            info_slave_data,
+            kind,
+            data,
+            port,
+            kept,
         } = Written::deserialize(from)?;
         let wrong = |field| move |wrong: Wrong| D::Error::custom(wrong.within(field));
-        let kind = info_kind.map(|name| LinkKind::written(&name, info_data));
-        let port = info_slave_kind.map(|name| PortKind::written(&name, info_slave_data));
+        let kind = kind.map(|name| LinkKind::written(&name, data));
+        let port = port.map(|name| PortKind::written(&name, kept));
         Ok(Self {
             kind: kind.transpose().map_err(wrong("info_data"))?,
             port: port.transpose().map_err(wrong("info_slave_data"))?,
