@@ -6,15 +6,18 @@ use std::os::fd::BorrowedFd;
 use rustix::time::{ClockId, DynamicClockId, Timespec, clock_gettime, clock_gettime_dynamic};
 
 /// Nanoseconds since 1970-01-01 00:00 UTC: the clock of packet time stamps (`CLOCK_REALTIME`).
+#[inline]
 pub fn realtime_ns() -> u64 {
     nanoseconds(clock_gettime(ClockId::Realtime))
 }
 
 /// Nanoseconds since some fixed point, never set back: the clock of durations (`CLOCK_MONOTONIC`).
+#[inline]
 pub fn monotonic_ns() -> u64 {
     nanoseconds(clock_gettime(ClockId::Monotonic))
 }
 
+#[inline]
 fn nanoseconds(time: Timespec) -> u64 {
     time.tv_sec.cast_unsigned() * 1_000_000_000 + time.tv_nsec.cast_unsigned()
 }

@@ -71,6 +71,7 @@ impl QueuedError {
     /// It is no error but the time at which a datagram was sent; the datagram itself, link-layer header
     /// included, is the data.
     #[doc(alias = "SO_EE_ORIGIN_TIMESTAMPING")]
+    #[inline]
     pub fn is_time_stamp(&self) -> bool {
         self.origin == libc::SO_EE_ORIGIN_TIMESTAMPING
     }
@@ -91,6 +92,7 @@ impl QueuedError {
 /// # Source
 /// recvmsg(2), cmsg(3), ip(7) on `IP_RECVERR`.
 #[doc(alias = "recvmsg")]
+#[inline]
 pub fn receive(socket: BorrowedFd<'_>, buffer: &mut [u8], queue: Queue) -> io::Result<Datagram> {
     let mut name = Aligned([0; NAME_BYTES]);
     let mut control = Aligned([0; CONTROL_BYTES]);
@@ -130,6 +132,7 @@ pub fn receive(socket: BorrowedFd<'_>, buffer: &mut [u8], queue: Queue) -> io::R
 
 impl Datagram {
     /// Reads the control messages; the walk ends at one that is not whole.
+    #[inline]
     fn take_in(&mut self, mut control: &[u8]) {
         while let Some((kind, body, rest)) = message(control) {
             control = rest;
@@ -156,6 +159,7 @@ impl Datagram {
 
 /// The first control message: level and kind, body, and what follows it.
 #[expect(clippy::type_complexity, reason = "it is taken apart where it is used")]
+#[inline]
 fn message(control: &[u8]) -> Option<((i32, i32), &[u8], &[u8])> {
     let (len, rest) = control.split_first_chunk()?;
     let len = usize::from_ne_bytes(*len);
@@ -170,6 +174,7 @@ fn message(control: &[u8]) -> Option<((i32, i32), &[u8], &[u8])> {
 }
 
 /// A `struct timespec` of two 64-bit words.
+#[inline]
 fn time(body: &[u8]) -> Option<u64> {
     let (seconds, rest) = body.split_first_chunk()?;
     let nanoseconds = u64::from_ne_bytes(*rest.first_chunk()?);
@@ -192,6 +197,7 @@ fn error(body: &[u8]) -> Option<QueuedError> {
 }
 
 /// The address in a `struct sockaddr_in` or `sockaddr_in6`.
+#[inline]
 fn address(name: &[u8]) -> Option<IpAddr> {
     let (family, rest) = name.split_first_chunk()?;
     match i32::from(u16::from_ne_bytes(*family)) {

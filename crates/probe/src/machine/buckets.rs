@@ -29,6 +29,7 @@ impl Buckets {
     }
 
     /// The bucket of `duration`; what is above the top goes into the last.
+    #[inline]
     pub fn index(self, duration: u64) -> usize {
         let duration = duration.min((1 << self.top) - 1);
         let width = self.floor - self.parts;

@@ -28,6 +28,7 @@ pub struct Look {
 
 impl Look {
     /// The least and the greatest offset that this look allows.
+    #[inline]
     fn bounds(self) -> (i64, i64) {
         let offset = |monotonic: u64| self.wall_ns.wrapping_sub(monotonic).cast_signed();
         (offset(self.after_ns), offset(self.before_ns))
@@ -46,6 +47,7 @@ impl WallClock {
 
     /// Looks again. Says by how much the wall clock was set since, in nanoseconds, if it was: time stamps
     /// taken between the two looks are then of unknown offset.
+    #[inline]
     pub fn look(&mut self, look: Look) -> Option<i64> {
         let (low, high) = look.bounds();
         let nearest = self.offset_ns.clamp(low, high);
@@ -60,6 +62,7 @@ impl WallClock {
     }
 
     /// What the monotonic clock said when the wall clock said `wall_ns`.
+    #[inline]
     pub fn monotonic_ns(&self, wall_ns: u64) -> u64 {
         wall_ns.wrapping_sub(self.offset_ns.cast_unsigned())
     }

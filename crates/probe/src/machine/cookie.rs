@@ -36,16 +36,25 @@ pub(crate) struct Cookie {
 impl Cookie {
     /// The full number of a probe of which at most `issued` have gone to the target: the last with
     /// these low bits. `None` when there is none.
+    #[inline]
     pub fn number(self, issued: u32) -> Option<u32> {
         last_with_low_bits(self.number_low, NUMBER_BITS, issued)
     }
 }
 
 /// The largest number of at most `most` and at least 1 whose low `bits` bits are `low`.
+#[inline]
 pub(crate) fn last_with_low_bits(low: u32, bits: u32, most: u32) -> Option<u32> {
     let span = 1_u32 << bits;
     let back = most.wrapping_sub(low) & (span - 1);
     most.checked_sub(back).filter(|number| *number > 0)
+}
+
+/// The target that a cookie names, whoever wrote it.
+#[inline]
+pub(crate) fn claimed_target(cookie: &[u8; COOKIE_BYTES]) -> u32 {
+    let [.., a, b, c, d, _, _, _, _] = *cookie;
+    u32::from_be_bytes([a, b, c, d])
 }
 
 /// Writes and checks the cookies of a run.
@@ -81,6 +90,7 @@ impl Cookies {
     }
 
     /// The cookie of `probe`, sent at `sent_ns`; of the time the low 56 bits are kept, two years.
+    #[inline]
     pub fn write(&self, probe: Probe, sent_ns: u64) -> [u8; COOKIE_BYTES] {
         let time = sent_ns << 8 | u64::from(probe.number() >> 16 & 0xff);
         let tag = self.tag(time, probe.target, probe.sequence());
@@ -92,6 +102,7 @@ impl Cookies {
     }
 
     /// What `cookie` says, if its tag is right for `sequence`.
+    #[inline]
     pub fn read(&self, cookie: &[u8; COOKIE_BYTES], sequence: u16) -> Option<Cookie> {
         let (time, rest) = cookie.split_first_chunk()?;
         let (target, tag) = rest.split_first_chunk()?;
@@ -105,6 +116,7 @@ impl Cookies {
         })
     }
 
+    #[inline]
     fn tag(&self, time: u64, target: u32, sequence: u16) -> u32 {
         let rest = u64::from(target) << 32 | u64::from(self.identifier) << 16 | u64::from(sequence);
         siphash13(self.key, [time, rest]) as u32
@@ -121,6 +133,7 @@ impl Cookies {
 }
 
 /// SipHash-1-3 of 16 bytes, given as two words in little-endian order.
+#[inline]
 fn siphash13(key: Key, words: [u64; 2]) -> u64 {
     let [k0, k1] = key.0;
     let mut state = [
@@ -142,6 +155,7 @@ fn siphash13(key: Key, words: [u64; 2]) -> u64 {
     state[0] ^ state[1] ^ state[2] ^ state[3]
 }
 
+#[inline]
 fn sip_round(state: &mut [u64; 4]) {
     let [mut a, mut b, mut c, mut d] = *state;
     a = a.wrapping_add(b);
@@ -193,6 +207,7 @@ mod tests {
             (read.target, read.sent_ns),
             (probe.target, 0x00aa_bbcc_ddee_ff01)
         );
+        assert_eq!(claimed_target(&written), probe.target);
         assert_eq!(read.number(probe.number()), Some(probe.number()));
         for bit in 0..COOKIE_BYTES * 8 {
             let mut forged = written;

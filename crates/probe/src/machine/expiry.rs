@@ -35,12 +35,14 @@ impl Expiry {
 
     /// Whether `note` wants to hear of a probe sent at `now_ns` even if finding out what has gone
     /// takes a search.
+    #[inline]
     pub fn is_due(&self, now_ns: u64) -> bool {
         let is_young = |group: &Group| now_ns < group.first_ns + self.timeout_ns / PARTS;
         !self.groups.back().is_some_and(is_young)
     }
 
     /// Notes that all slots before `gone` have gone by `now_ns`.
+    #[inline]
     pub fn note(&mut self, gone: u64, now_ns: u64) {
         let is_full = self.groups.len() == MAX_GROUPS;
         let is_due = self.is_due(now_ns);
@@ -58,12 +60,14 @@ impl Expiry {
     }
 
     /// When the oldest group ends; `None` when nothing is in flight.
+    #[inline]
     pub fn next_ns(&self) -> Option<u64> {
         let oldest = self.groups.front()?;
         Some(oldest.last_ns + self.timeout_ns + 1)
     }
 
     /// Takes the oldest group if its time is over at `now_ns`: the slots before the answer have ended.
+    #[inline]
     pub fn take(&mut self, now_ns: u64) -> Option<u64> {
         if self.next_ns()? > now_ns {
             return None;

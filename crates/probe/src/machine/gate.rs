@@ -64,6 +64,7 @@ impl Gates {
     }
 
     /// Whether there is any limit to ask for.
+    #[inline]
     pub fn is_open(&self) -> bool {
         self.prefixes.is_none() && self.unheard.is_empty()
     }
@@ -77,6 +78,7 @@ impl Gates {
     }
 
     /// Notes that `target` has answered: its hardware address is known.
+    #[inline]
     pub fn heard(&mut self, target: u32) {
         if self.is_unheard(target) {
             self.unheard[target as usize / 64] &= !(1 << (target % 64));
@@ -110,6 +112,7 @@ impl Gates {
         }
     }
 
+    #[inline]
     fn is_unheard(&self, target: u32) -> bool {
         let word = self.unheard.get(target as usize / 64);
         word.is_some_and(|word| word >> (target % 64) & 1 != 0)

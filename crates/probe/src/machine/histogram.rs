@@ -34,6 +34,7 @@ impl Default for Histogram {
 
 impl Histogram {
     /// Adds one duration; what is longer than 2 hours counts as that long.
+    #[inline]
     pub fn record(&mut self, duration_ns: u64) {
         self.counts[FINE.index(duration_ns)] += 1;
         self.total += 1;

@@ -1,11 +1,12 @@
 //! Which probe a message answers, and how.
 
-use super::cookie::{COOKIE_BYTES, Cookie, last_with_low_bits};
+use super::cookie::{COOKIE_BYTES, Cookie, claimed_target, last_with_low_bits};
 use super::message::{ErrorMessage, Message, Reply};
 use super::network_error::NetworkError;
 use super::probe::Probe;
 use super::prober::Prober;
 use super::record::First;
+use super::schedule::Past;
 use super::verdict::Verdict;
 
 /// Bits of the sequence number.
@@ -16,6 +17,7 @@ impl Prober {
     ///
     /// `stamp_ns` is when it arrived, by the kernel; `None` when that cannot be told in the run's time,
     /// as after a step of the wall clock. Then `now_ns` decides whether it is late, and it is not timed.
+    #[inline]
     pub fn received(
         &mut self,
         message: &Message<'_>,
@@ -33,8 +35,12 @@ impl Prober {
             Verdict::Stale { .. } => self.others.stale += 1,
             Verdict::WrongSource { .. } => self.others.wrong_source += 1,
             Verdict::Notice { .. } => self.others.notices += 1,
-            Verdict::Corrupt { target, .. } => self.records.corrupt(target),
-            Verdict::Duplicate { probe, .. } => self.records.duplicate(probe.target),
+            Verdict::Corrupt { target, .. } => {
+                self.records.corrupt(self.schedule.place_of(target));
+            }
+            Verdict::Duplicate { probe, .. } => {
+                self.records.duplicate(self.schedule.place_of(probe.target));
+            }
             Verdict::Received { .. } | Verdict::Late { .. } | Verdict::Error { .. } => {}
         }
         verdict
@@ -42,12 +48,20 @@ impl Prober {
 
     /// The probe whose payload begins with these bytes, as far as they are those of one, and when it was
     /// sent, nanoseconds since the run began.
+    #[inline]
     pub fn identify(&self, sequence: u16, payload: &[u8]) -> Option<(Probe, u64)> {
         let cookie = self.cookies.read(payload.first_chunk()?, sequence)?;
-        let (probe, _) = self.probe_of(cookie)?;
-        Some((probe, cookie.sent_ns))
+        let turn = self.turn_of(cookie)?;
+        Some((turn.probe, cookie.sent_ns))
     }
 
+    /// The target that a payload says it is of, which anybody may have written.
+    #[inline]
+    pub fn claimed_target(payload: &[u8]) -> Option<u32> {
+        payload.first_chunk().map(claimed_target)
+    }
+
+    #[inline]
     fn reply(&mut self, reply: &Reply<'_>, stamp_ns: Option<u64>, now_ns: u64) -> Verdict {
         if reply.identifier != self.identifier {
             return Verdict::Foreign;
@@ -57,9 +71,10 @@ impl Prober {
         else {
             return self.without_cookie(reply, is_whole);
         };
-        let Some((probe, issued)) = self.probe_of(cookie) else {
+        let Some(turn) = self.turn_of(cookie) else {
             return Verdict::Forged;
         };
+        let probe = turn.probe;
         if !is_whole || !reply.intact {
             return Verdict::Corrupt {
                 target: probe.target,
@@ -73,18 +88,17 @@ impl Prober {
         self.schedule.gates().heard(probe.target);
         let rtt_ns = stamp_ns.and_then(|stamp_ns| stamp_ns.checked_sub(cookie.sent_ns));
         let age_ns = rtt_ns.unwrap_or(now_ns.saturating_sub(cookie.sent_ns));
-        match self.records.answer(probe, issued) {
+        let had_ended = turn.slot < self.walked;
+        match self.records.answer(turn.seat, turn.issued) {
             First::Unknown => Verdict::Stale { probe },
             First::No => Verdict::Duplicate { probe, rtt_ns },
             First::Yes if age_ns > self.timeout_ns => {
-                let had_ended = self.has_ended(probe);
-                self.records.late(probe.target, had_ended);
+                self.records.late(turn.seat.place, had_ended);
                 Verdict::Late { probe, rtt_ns }
             }
             First::Yes => {
-                let had_ended = self.has_ended(probe);
-                let is_reordered = self.records.is_overtaken(probe);
-                self.records.received(probe, rtt_ns, had_ended);
+                let is_reordered = self.records.is_overtaken(turn.seat);
+                self.records.received(turn.seat, rtt_ns, had_ended);
                 self.others.reordered += u64::from(is_reordered);
                 self.others.untimed += u64::from(rtt_ns.is_none());
                 Verdict::Received {
@@ -102,24 +116,24 @@ impl Prober {
             return Verdict::Foreign;
         }
         let cookie = quote.payload.first_chunk();
-        let (probe, issued) = if let Some(cookie) = cookie {
+        let turn = if let Some(cookie) = cookie {
             let cookie = self.cookies.read(cookie, quote.sequence);
-            match cookie.and_then(|cookie| self.probe_of(cookie)) {
-                Some(found) => found,
+            match cookie.and_then(|cookie| self.turn_of(cookie)) {
+                Some(turn) => turn,
                 None => return Verdict::Forged,
             }
         } else {
             let Some(target) = self.targets.find(quote.destination) else {
                 return Verdict::Foreign;
             };
-            let issued = self.schedule.issued(target);
             let low = u32::from(quote.sequence);
-            let Some(number) = last_with_low_bits(low, SEQUENCE_BITS, issued) else {
-                return Verdict::Foreign;
-            };
-            let round = number - 1;
-            (Probe { target, round }, issued)
+            let number = |issued| last_with_low_bits(low, SEQUENCE_BITS, issued);
+            match self.schedule.past(target, number) {
+                Some(turn) => turn,
+                None => return Verdict::Foreign,
+            }
         };
+        let probe = turn.probe;
         let is_proven = cookie.is_some();
         let error = NetworkError {
             router: message.router,
@@ -130,10 +144,10 @@ impl Prober {
         if !error.is_final() {
             return Verdict::Notice { probe, error };
         }
-        match self.records.answer(probe, issued) {
+        match self.records.answer(turn.seat, turn.issued) {
             First::Yes => {
-                let had_ended = self.has_ended(probe);
-                self.records.error(probe.target, had_ended);
+                let had_ended = turn.slot < self.walked;
+                self.records.error(turn.seat.place, had_ended);
                 self.others.unproven += u64::from(!is_proven);
                 Verdict::Error {
                     probe,
@@ -150,6 +164,7 @@ impl Prober {
     }
 
     /// The cookie of a payload, and whether the rest of it is as it was sent.
+    #[inline]
     fn take_apart<'a>(&self, payload: &'a [u8]) -> (Option<&'a [u8; COOKIE_BYTES]>, bool) {
         match payload.split_first_chunk() {
             Some((cookie, rest)) => (Some(cookie), *rest == *self.filler),
@@ -157,15 +172,14 @@ impl Prober {
         }
     }
 
-    /// The probe that a cookie names, and how many have had their turn at its target.
-    fn probe_of(&self, cookie: Cookie) -> Option<(Probe, u32)> {
-        let target = cookie.target;
-        if target >= self.targets.len() {
+    /// The turn of the probe that a cookie names.
+    #[inline]
+    fn turn_of(&self, cookie: Cookie) -> Option<Past> {
+        if cookie.target >= self.targets.len() {
             return None;
         }
-        let issued = self.schedule.issued(target);
-        let round = cookie.number(issued)? - 1;
-        Some((Probe { target, round }, issued))
+        let number = |issued| cookie.number(issued);
+        self.schedule.past(cookie.target, number)
     }
 
     /// What a reply is whose cookie is not one of ours.

@@ -37,7 +37,11 @@ impl Permutation {
     }
 
     /// Which number comes at `place`; both are below the size.
+    #[inline]
     pub fn at(&self, place: u32) -> u32 {
+        if self.size == 1 {
+            return 0;
+        }
         let mut number = self.forward(place);
         while number >= self.size {
             number = self.forward(number);
@@ -46,7 +50,11 @@ impl Permutation {
     }
 
     /// At which place `number` comes; both are below the size.
+    #[inline]
     pub fn place_of(&self, number: u32) -> u32 {
+        if self.size == 1 {
+            return 0;
+        }
         let mut place = self.backward(number);
         while place >= self.size {
             place = self.backward(place);

@@ -7,7 +7,7 @@ use super::network_error::NetworkErrors;
 use super::plan::{Plan, PlanError};
 use super::probe::Probe;
 use super::record::Records;
-use super::schedule::{Schedule, Turn};
+use super::schedule::{Schedule, Seat, Turn};
 use super::tally::{Counts, Rtt};
 use super::verdict::Others;
 use crate::targets::Targets;
@@ -59,8 +59,10 @@ pub struct Prober {
     pub(super) identifier: u16,
     /// Probes that had their turn and of which nothing has been heard yet.
     in_hand: u64,
+    /// The latest of them, whose seat need not be looked for.
+    latest: (Probe, Seat),
     /// Where the walk over ended slots is.
-    walked: u64,
+    pub(super) walked: u64,
 }
 
 impl Prober {
@@ -73,8 +75,11 @@ impl Prober {
         let cookies = Cookies::new(plan.key, plan.identifier);
         let mut filler = vec![0; plan.payload_bytes - COOKIE_BYTES].into_boxed_slice();
         cookies.fill(&mut filler);
+        let schedule = Schedule::new(plan, &forecast);
+        let first = schedule.seat_in(0);
         Ok(Self {
-            schedule: Schedule::new(plan, &forecast),
+            latest: (schedule.probe_at(first), first),
+            schedule,
             expiry: Expiry::new(plan.timeout_ns),
             records: Records::new(&forecast, plan.histograms),
             cookies,
@@ -91,12 +96,14 @@ impl Prober {
     }
 
     /// What to do at `now_ns`. Call [`Prober::expire`] before: it makes room for probes.
+    #[inline]
     pub fn next(&mut self, now_ns: u64) -> Step {
         // So that no probe takes the bit of one that has not ended.
         let limit = self.walked + u64::from(self.records.flight()) * u64::from(self.targets.len());
         match self.schedule.turn(now_ns, limit, &self.targets) {
-            Turn::Send(probe) => {
+            Turn::Send(probe, seat) => {
                 self.in_hand += 1;
+                self.latest = (probe, seat);
                 Step::Send(probe)
             }
             Turn::Wait(until_ns) => {
@@ -120,31 +127,47 @@ impl Prober {
 
     /// What the payload of `probe` begins with when it is sent at `sent_ns`; [`Prober::filler`]
     /// follows.
+    #[inline]
     pub fn cookie(&self, probe: Probe, sent_ns: u64) -> [u8; COOKIE_BYTES] {
         self.cookies.write(probe, sent_ns)
     }
 
     /// What follows the cookie in every payload: bytes that belong to this run.
+    #[inline]
     pub fn filler(&self) -> &[u8] {
         &self.filler
     }
 
     /// Notes that `probe` was handed over to the kernel.
+    #[inline]
     pub fn sent(&mut self, probe: Probe, now_ns: u64) {
-        self.records.sent(probe);
+        self.records.sent(self.seat(probe));
         self.schedule.sent();
         self.out_of_hand(now_ns);
     }
 
     /// Notes that this host did not send `probe`.
     pub fn dropped(&mut self, probe: Probe, why: Drop, now_ns: u64) {
-        self.records.dropped(probe);
+        self.records.dropped(self.seat(probe));
         if why == Drop::NoRoom {
             self.schedule.congested(now_ns);
         }
         self.out_of_hand(now_ns);
     }
 
+    #[inline]
+    fn seat(&self, probe: Probe) -> Seat {
+        let (latest, seat) = self.latest;
+        if latest == probe {
+            return seat;
+        }
+        Seat {
+            place: self.schedule.place_of(probe.target),
+            round: probe.round,
+        }
+    }
+
+    #[inline]
     fn out_of_hand(&mut self, now_ns: u64) {
         self.in_hand = self.in_hand.saturating_sub(1);
         // Where some wait for a limit, what has gone takes a search: not for every probe.
@@ -156,6 +179,7 @@ impl Prober {
 
     /// Whether [`Prober::expire`] may find a loss at `now_ns`: who takes answers before tells none lost
     /// that has only not been read.
+    #[inline]
     pub fn is_expiry_due(&self, now_ns: u64) -> bool {
         let is_due = self.expiry.next_ns().is_some_and(|at_ns| at_ns <= now_ns);
         is_due && self.records.total.pending() > 0
@@ -167,13 +191,14 @@ impl Prober {
     }
 
     /// As [`Prober::expire`], and shows what is known at each.
+    #[inline]
     pub fn expire_with(&mut self, now_ns: u64, mut lost: impl FnMut(Probe, &Self)) {
         while let Some(end) = self.expiry.take(now_ns) {
             while self.walked < end {
-                let probe = self.schedule.probe_in(self.walked);
+                let seat = self.schedule.seat_in(self.walked);
                 self.walked += 1;
-                if self.records.end(probe) {
-                    lost(probe, self);
+                if self.records.end(seat) {
+                    lost(self.schedule.probe_at(seat), self);
                 }
             }
         }
@@ -181,8 +206,8 @@ impl Prober {
 
     /// Ends the sending; the probes in flight are still waited for.
     pub fn stop(&mut self, now_ns: u64) {
-        for probe in self.schedule.stop() {
-            self.records.take_back_unsent(probe);
+        for seat in self.schedule.stop() {
+            self.records.take_back_unsent(seat);
             self.others.unsent += 1;
         }
         if self.in_hand == 0 {
@@ -196,50 +221,50 @@ impl Prober {
         let targets = self.targets.len();
         self.schedule.gates().mark_on_link(target, targets);
     }
-
-    /// Whether the probe's time is over, so that it has been counted as lost if it was not settled.
-    pub(super) fn has_ended(&self, probe: Probe) -> bool {
-        self.schedule.slot_of(probe) < self.walked
-    }
 }
 
 /// What is known so far.
 impl Prober {
     /// The targets.
+    #[inline]
     pub fn targets(&self) -> &Targets {
         &self.targets
     }
 
     /// What became of the probes to `target`.
     pub fn counts(&self, target: u32) -> Counts {
-        self.records.counts(target)
+        self.records.counts(self.schedule.place_of(target))
     }
 
     /// Round-trip times of `target`; `None` without an answer in time.
     pub fn rtt(&self, target: u32) -> Option<Rtt> {
-        self.records.rtt(target)
+        self.records.rtt(self.schedule.place_of(target))
     }
 
     /// Round-trip time of `target` that the share `quantile` of its answers does not exceed, to 1/16 of
     /// itself; `None` without answers or without histograms in the plan.
     pub fn quantile(&self, target: u32, quantile: f64) -> Option<u64> {
-        self.records.quantile(target, quantile)
+        let place = self.schedule.place_of(target);
+        self.records.quantile(place, quantile)
     }
 
     /// Most probes to `target` in a row that were not answered in time: lost, late, answered by an error, or
     /// not sent by this host.
     pub fn longest_outage(&self, target: u32) -> u32 {
-        let ended = self.schedule.rounds_before(self.walked, target);
-        let gone = self.schedule.rounds_before(self.schedule.gone(), target);
-        self.records.longest_outage(target, ended..gone)
+        let place = self.schedule.place_of(target);
+        let [ended, gone] =
+            [self.walked, self.schedule.gone()].map(|slot| self.schedule.rounds_at(slot, place));
+        self.records.longest_outage(place, ended..gone)
     }
 
     /// What became of all probes.
+    #[inline]
     pub fn total(&self) -> Counts {
         self.records.total
     }
 
     /// Round-trip times of all targets.
+    #[inline]
     pub fn histogram(&self) -> &Histogram {
         &self.records.histogram
     }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::buckets::COARSE;
 use super::histogram::Histogram;
 use super::plan::Forecast;
-use super::probe::Probe;
+use super::schedule::Seat;
 use super::tally::{Counts, Rtt, Tally};
 use super::window::Window;
 
@@ -20,7 +20,7 @@ pub(super) enum First {
     Unknown,
 }
 
-/// Statistics, and what they need to be right.
+/// Statistics, and what they need to be right: of each target at its place in the order of the run.
 #[derive(Debug)]
 pub(super) struct Records {
     tallies: Box<[Tally]>,
@@ -50,64 +50,69 @@ impl Records {
         self.window.rounds() - 1
     }
 
-    pub fn sent(&mut self, probe: Probe) {
-        self.window.clear(probe.target, probe.round);
-        self.tally(probe.target).sent += 1;
+    #[inline]
+    pub fn sent(&mut self, seat: Seat) {
+        self.window.clear(seat.place, seat.round);
+        self.tally(seat.place).sent += 1;
         self.total.sent += 1;
     }
 
-    pub fn dropped(&mut self, probe: Probe) {
-        self.window.clear(probe.target, probe.round);
-        self.window.settle(probe.target, probe.round);
-        self.tally(probe.target).local_drops += 1;
+    pub fn dropped(&mut self, seat: Seat) {
+        self.window.clear(seat.place, seat.round);
+        self.window.settle(seat.place, seat.round);
+        self.tally(seat.place).local_drops += 1;
         self.total.local_drops += 1;
     }
 
-    /// Takes care that `probe`, which never went, is not waited for.
-    pub fn take_back_unsent(&mut self, probe: Probe) {
-        self.window.settle(probe.target, probe.round);
-        self.window.answer(probe.target, probe.round);
+    /// Takes care that the probe of `seat`, which never went, is not waited for.
+    pub fn take_back_unsent(&mut self, seat: Seat) {
+        self.window.settle(seat.place, seat.round);
+        self.window.answer(seat.place, seat.round);
     }
 
     /// Ends a probe whose time is over; whether it is lost.
-    pub fn end(&mut self, probe: Probe) -> bool {
-        let is_lost = !self.window.is_settled(probe.target, probe.round);
-        self.window.end(probe.target, probe.round);
+    #[inline]
+    pub fn end(&mut self, seat: Seat) -> bool {
+        let is_lost = !self.window.is_settled(seat.place, seat.round);
+        self.window.end(seat.place, seat.round);
         if is_lost {
-            self.tally(probe.target).lost += 1;
+            self.tally(seat.place).lost += 1;
             self.total.lost += 1;
         }
         is_lost
     }
 
-    /// Settles `probe`, one of `issued` to its target, because it was answered.
-    pub fn answer(&mut self, probe: Probe, issued: u32) -> First {
-        if issued - probe.round > self.window.rounds() {
+    /// Settles the probe of `seat`, one of `issued` to its target, because it was answered.
+    #[inline]
+    pub fn answer(&mut self, seat: Seat, issued: u32) -> First {
+        if issued - seat.round > self.window.rounds() {
             return First::Unknown;
         }
-        if self.window.settle(probe.target, probe.round) {
+        if self.window.settle(seat.place, seat.round) {
             First::Yes
         } else {
             First::No
         }
     }
 
-    /// Whether a later probe than `probe` was the last to be answered in time.
-    pub fn is_overtaken(&mut self, probe: Probe) -> bool {
-        self.window.is_overtaken(probe.target, probe.round)
+    /// Whether a later probe than that of `seat` was the last to be answered in time.
+    #[inline]
+    pub fn is_overtaken(&mut self, seat: Seat) -> bool {
+        self.window.is_overtaken(seat.place, seat.round)
     }
 
     /// Counts a first answer in time. `had_ended` takes back the loss that had been counted.
-    pub fn received(&mut self, probe: Probe, rtt_ns: Option<u64>, had_ended: bool) {
-        self.take_back(probe.target, had_ended);
-        let target = probe.target;
-        self.window.answer(target, probe.round);
-        self.tally(target).received += 1;
+    #[inline]
+    pub fn received(&mut self, seat: Seat, rtt_ns: Option<u64>, had_ended: bool) {
+        self.take_back(seat.place, had_ended);
+        let place = seat.place;
+        self.window.answer(place, seat.round);
+        self.tally(place).received += 1;
         if let Some(rtt_ns) = rtt_ns {
-            let last_ns = self.window.swap_last(target, rtt_ns as f32);
-            self.tally(target).time(rtt_ns, last_ns);
+            let last_ns = self.window.swap_last(place, rtt_ns as f32);
+            self.tally(place).time(rtt_ns, last_ns);
             self.histogram.record(rtt_ns);
-            let row = target as usize * COARSE.len();
+            let row = place as usize * COARSE.len();
             if let Some(count) = self.histograms.get_mut(row + COARSE.index(rtt_ns)) {
                 *count = count.saturating_add(1);
             }
@@ -115,58 +120,60 @@ impl Records {
         self.total.received += 1;
     }
 
-    pub fn late(&mut self, target: u32, had_ended: bool) {
-        self.take_back(target, had_ended);
-        self.tally(target).late += 1;
+    pub fn late(&mut self, place: u32, had_ended: bool) {
+        self.take_back(place, had_ended);
+        self.tally(place).late += 1;
         self.total.late += 1;
     }
 
-    pub fn error(&mut self, target: u32, had_ended: bool) {
-        self.take_back(target, had_ended);
-        self.tally(target).errors += 1;
+    pub fn error(&mut self, place: u32, had_ended: bool) {
+        self.take_back(place, had_ended);
+        self.tally(place).errors += 1;
         self.total.errors += 1;
     }
 
-    pub fn duplicate(&mut self, target: u32) {
+    pub fn duplicate(&mut self, place: u32) {
         // Whoever answers without end is not to bring the run down.
-        let count = &mut self.tally(target).duplicate;
+        let count = &mut self.tally(place).duplicate;
         *count = count.saturating_add(1);
         self.total.duplicate += 1;
     }
 
-    pub fn corrupt(&mut self, target: u32) {
-        let count = &mut self.tally(target).corrupt;
+    pub fn corrupt(&mut self, place: u32) {
+        let count = &mut self.tally(place).corrupt;
         *count = count.saturating_add(1);
         self.total.corrupt += 1;
     }
 
-    pub fn counts(&self, target: u32) -> Counts {
-        Counts::of(&self.tallies[target as usize])
+    pub fn counts(&self, place: u32) -> Counts {
+        Counts::of(&self.tallies[place as usize])
     }
 
-    pub fn rtt(&self, target: u32) -> Option<Rtt> {
-        self.tallies[target as usize].rtt(self.window.last_ns(target))
+    pub fn rtt(&self, place: u32) -> Option<Rtt> {
+        self.tallies[place as usize].rtt(self.window.last_ns(place))
     }
 
-    pub fn quantile(&self, target: u32, quantile: f64) -> Option<u64> {
-        let row = target as usize * COARSE.len();
+    pub fn quantile(&self, place: u32, quantile: f64) -> Option<u64> {
+        let row = place as usize * COARSE.len();
         let row = self.histograms.get(row..row + COARSE.len())?;
         let counts = || row.iter().map(|count| u64::from(*count));
         COARSE.quantile(counts(), counts().sum(), quantile)
     }
 
-    pub fn longest_outage(&self, target: u32, open: Range<u32>) -> u32 {
-        self.window.longest_outage(target, open)
+    pub fn longest_outage(&self, place: u32, open: Range<u32>) -> u32 {
+        self.window.longest_outage(place, open)
     }
 
-    fn take_back(&mut self, target: u32, had_ended: bool) {
+    #[inline]
+    fn take_back(&mut self, place: u32, had_ended: bool) {
         if had_ended {
-            self.tally(target).lost -= 1;
+            self.tally(place).lost -= 1;
             self.total.lost -= 1;
         }
     }
 
-    fn tally(&mut self, target: u32) -> &mut Tally {
-        &mut self.tallies[target as usize]
+    #[inline]
+    fn tally(&mut self, place: u32) -> &mut Tally {
+        &mut self.tallies[place as usize]
     }
 }

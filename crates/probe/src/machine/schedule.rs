@@ -60,12 +60,29 @@ struct Backoff {
 /// Whose turn it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Turn {
-    Send(Probe),
+    Send(Probe, Seat),
     /// Nobody's before this time.
     Wait(u64),
     /// Nobody's before more of the probes in flight have ended.
     Full,
     Over,
+}
+
+/// A slot: a place in the order, in one of the rounds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Seat {
+    pub place: u32,
+    pub round: u32,
+}
+
+/// The turn that a probe has had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Past {
+    pub probe: Probe,
+    pub seat: Seat,
+    /// How many probes to its target have had theirs.
+    pub issued: u32,
+    pub slot: u64,
 }
 
 impl Schedule {
@@ -99,9 +116,10 @@ impl Schedule {
     }
 
     /// Whose turn it is at `now_ns`; slots from `limit` on have to wait.
+    #[inline]
     pub fn turn(&mut self, now_ns: u64, limit: u64, targets: &Targets) -> Turn {
-        if let Some(probe) = self.deferred_turn(now_ns, targets) {
-            return Turn::Send(probe);
+        if let Some((probe, seat)) = self.deferred_turn(now_ns, targets) {
+            return Turn::Send(probe, seat);
         }
         let deferred_ns = self
             .deferred
@@ -127,17 +145,18 @@ impl Schedule {
             if now_ns - due_ns > MAX_CATCH_UP_NS {
                 self.due = (u128::from(now_ns - MAX_CATCH_UP_NS) << 32) + lead;
             }
-            let probe = self.probe_in(self.next_slot);
+            let seat = self.seat_in(self.next_slot);
+            let probe = self.probe_at(seat);
             if self.gates.is_open() {
                 self.step();
-                return Turn::Send(probe);
+                return Turn::Send(probe, seat);
             }
             let address = targets.address(probe.target);
             let ready_ns = self.gates.ready(probe.target, address);
             if ready_ns <= now_ns {
                 self.gates.pass(probe.target, address, now_ns);
                 self.step();
-                return Turn::Send(probe);
+                return Turn::Send(probe, seat);
             }
             if self.deferred.len() == MAX_DEFERRED {
                 return Turn::Wait(ready_ns.min(deferred_ns.max(now_ns + 1)));
@@ -149,19 +168,21 @@ impl Schedule {
 
     /// A deferred probe whose time has come. Several that wait for one limit come at one time: but
     /// for the first they wait on.
-    fn deferred_turn(&mut self, now_ns: u64, targets: &Targets) -> Option<Probe> {
+    #[inline]
+    fn deferred_turn(&mut self, now_ns: u64, targets: &Targets) -> Option<(Probe, Seat)> {
         for _ in 0..self.deferred.len() {
             let Reverse((at, slot)) = *self.deferred.peek()?;
             if at > now_ns {
                 return None;
             }
             self.deferred.pop();
-            let probe = self.probe_in(slot);
+            let seat = self.seat_in(slot);
+            let probe = self.probe_at(seat);
             let address = targets.address(probe.target);
             let ready_ns = self.gates.ready(probe.target, address);
             if ready_ns <= now_ns {
                 self.gates.pass(probe.target, address, now_ns);
-                return Some(probe);
+                return Some((probe, seat));
             }
             self.deferred.push(Reverse((ready_ns, slot)));
         }
@@ -169,6 +190,7 @@ impl Schedule {
     }
 
     /// How long before its own time the next slot goes, because its group does; as [`Schedule::due`].
+    #[inline]
     fn lead(&self) -> u128 {
         match self.group {
             1 => 0,
@@ -176,12 +198,14 @@ impl Schedule {
         }
     }
 
+    #[inline]
     fn step(&mut self) {
         self.next_slot += 1;
         self.due += self.gap;
     }
 
     /// Notes that a probe was sent.
+    #[inline]
     pub fn sent(&mut self) {
         let backoff = &mut self.backoff;
         if backoff.doublings > 0 {
@@ -211,20 +235,22 @@ impl Schedule {
     }
 
     /// Ends the sending; gives the probes that waited for a limit.
-    pub fn stop(&mut self) -> Vec<Probe> {
+    pub fn stop(&mut self) -> Vec<Seat> {
         self.slots = self.next_slot;
         let waiting = std::mem::take(&mut self.deferred).into_iter();
         waiting
-            .map(|Reverse((_, slot))| self.probe_in(slot))
+            .map(|Reverse((_, slot))| self.seat_in(slot))
             .collect()
     }
 
     /// Whether no probe waits for a limit.
+    #[inline]
     pub fn is_in_order(&self) -> bool {
         self.deferred.is_empty()
     }
 
     /// The slot before which every probe has gone.
+    #[inline]
     pub fn gone(&self) -> u64 {
         let waiting = self.deferred.iter().map(|Reverse((_, slot))| *slot);
         waiting.min().unwrap_or(self.next_slot)
@@ -234,27 +260,46 @@ impl Schedule {
         self.next_slot == self.slots && self.deferred.is_empty()
     }
 
-    /// How many probes to `target` have had their turn.
-    pub fn issued(&self, target: u32) -> u32 {
-        self.rounds_before(self.next_slot, target)
+    /// The turn that a probe to `target` has had: `number` says which it is of so many that have gone there.
+    #[inline]
+    pub fn past(&self, target: u32, number: impl FnOnce(u32) -> Option<u32>) -> Option<Past> {
+        let place = self.order.place_of(target);
+        let issued = self.rounds_at(self.next_slot, place);
+        let round = number(issued)? - 1;
+        Some(Past {
+            probe: Probe { target, round },
+            seat: Seat { place, round },
+            issued,
+            slot: u64::from(round) * self.targets + u64::from(place),
+        })
     }
 
-    /// How many slots before `slot` are those of `target`.
-    pub fn rounds_before(&self, slot: u64, target: u32) -> u32 {
-        let place = u64::from(self.order.place_of(target));
+    /// How many slots before `slot` are those of `place`.
+    #[inline]
+    pub fn rounds_at(&self, slot: u64, place: u32) -> u32 {
         let (rounds, reached) = (slot / self.targets, slot % self.targets);
-        rounds as u32 + u32::from(reached > place)
+        rounds as u32 + u32::from(reached > u64::from(place))
     }
 
-    pub fn slot_of(&self, probe: Probe) -> u64 {
-        let place = self.order.place_of(probe.target);
-        u64::from(probe.round) * self.targets + u64::from(place)
+    /// The place of `target` in the order.
+    #[inline]
+    pub fn place_of(&self, target: u32) -> u32 {
+        self.order.place_of(target)
     }
 
-    pub fn probe_in(&self, slot: u64) -> Probe {
-        Probe {
-            target: self.order.at((slot % self.targets) as u32),
+    #[inline]
+    pub fn seat_in(&self, slot: u64) -> Seat {
+        Seat {
+            place: (slot % self.targets) as u32,
             round: (slot / self.targets) as u32,
+        }
+    }
+
+    #[inline]
+    pub fn probe_at(&self, seat: Seat) -> Probe {
+        Probe {
+            target: self.order.at(seat.place),
+            round: seat.round,
         }
     }
 }

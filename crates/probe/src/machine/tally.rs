@@ -32,6 +32,7 @@ impl Tally {
     /// # Source
     /// Welford, "Note on a method for calculating corrected sums of squares and products",
     /// Technometrics 4 (1962); the jitter is that of RFC 3550, 6.4.1, of round trips instead of transits.
+    #[inline]
     pub fn time(&mut self, rtt_ns: u64, last_ns: f32) {
         let rtt = rtt_ns as f64;
         let short = rtt as f32;
@@ -119,6 +120,7 @@ impl Counts {
     }
 
     /// Probes that are still waited for.
+    #[inline]
     pub fn pending(&self) -> u64 {
         let ended = self.received + self.late + self.errors + self.lost;
         self.sent.saturating_sub(ended)

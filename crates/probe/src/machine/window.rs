@@ -9,11 +9,23 @@ use std::ops::Range;
 /// bits are used again.
 #[derive(Debug)]
 pub(crate) struct Window {
-    /// Those that are settled and those that were answered, by turns, so that they share a cache line.
-    bits: Box<[[u64; 2]]>,
-    tracks: Box<[Track]>,
+    /// By place in the order of the run, so that probes and answers that follow one another find theirs together.
+    rows: Box<[Row]>,
+    /// Further words of each target, where one does not do.
+    more: Box<[Bits]>,
     /// Words of 64 probes for each target; a power of two.
     words: usize,
+}
+
+/// Which of 64 probes are settled, and which were answered.
+type Bits = [u64; 2];
+
+/// What a probe to a target needs, side by side: of many targets none is in the processor's cache.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(align(32))]
+struct Row {
+    bits: Bits,
+    track: Track,
 }
 
 /// What is remembered of a target from one probe to the next.
@@ -33,8 +45,8 @@ impl Window {
     pub fn new(targets: u32, rounds: u32) -> Self {
         let words = (rounds.div_ceil(64).max(1) as usize).next_power_of_two();
         Self {
-            bits: vec![[0; 2]; words * targets as usize].into_boxed_slice(),
-            tracks: vec![Track::default(); targets as usize].into_boxed_slice(),
+            rows: vec![Row::default(); targets as usize].into_boxed_slice(),
+            more: vec![[0; 2]; (words - 1) * targets as usize].into_boxed_slice(),
             words,
         }
     }
@@ -44,56 +56,61 @@ impl Window {
         (self.words * 64) as u32
     }
 
-    pub fn clear(&mut self, target: u32, round: u32) {
-        let (word, mask) = self.place(target, round);
-        self.bits[word] = self.bits[word].map(|bits| bits & !mask);
+    #[inline]
+    pub fn clear(&mut self, place: u32, round: u32) {
+        let (bits, mask) = self.word_of(place, round);
+        *bits = bits.map(|word| word & !mask);
     }
 
     /// Settles a probe; whether it had not been.
-    pub fn settle(&mut self, target: u32, round: u32) -> bool {
-        let (word, mask) = self.place(target, round);
-        let [settled, _] = &mut self.bits[word];
+    #[inline]
+    pub fn settle(&mut self, place: u32, round: u32) -> bool {
+        let ([settled, _], mask) = self.word_of(place, round);
         let is_first = *settled & mask == 0;
         *settled |= mask;
         is_first
     }
 
-    pub fn is_settled(&self, target: u32, round: u32) -> bool {
-        let (word, mask) = self.place(target, round);
-        self.bits[word][0] & mask != 0
+    #[inline]
+    pub fn is_settled(&self, place: u32, round: u32) -> bool {
+        let ([settled, _], mask) = self.bits(place, round);
+        settled & mask != 0
     }
 
     /// Notes that a probe was answered in time, or never went: it is no part of an outage.
-    pub fn answer(&mut self, target: u32, round: u32) {
-        let (word, mask) = self.place(target, round);
-        self.bits[word][1] |= mask;
+    #[inline]
+    pub fn answer(&mut self, place: u32, round: u32) {
+        let ([_, answered], mask) = self.word_of(place, round);
+        *answered |= mask;
     }
 
-    fn is_answered(&self, target: u32, round: u32) -> bool {
-        let (word, mask) = self.place(target, round);
-        self.bits[word][1] & mask != 0
+    #[inline]
+    fn is_answered(&self, place: u32, round: u32) -> bool {
+        let ([_, answered], mask) = self.bits(place, round);
+        answered & mask != 0
     }
 
-    /// Notes how the next probe of `target` ended when its time was up.
-    pub fn end(&mut self, target: u32, round: u32) {
-        let is_answered = self.is_answered(target, round);
-        let track = &mut self.tracks[target as usize];
+    /// Notes how the next probe of the target at `place` ended when its time was up.
+    #[inline]
+    pub fn end(&mut self, place: u32, round: u32) {
+        let is_answered = self.is_answered(place, round);
+        let track = &mut self.rows[place as usize].track;
         track.outage = if is_answered { 0 } else { track.outage + 1 };
         track.longest_outage = track.longest_outage.max(track.outage);
     }
 
-    /// Most probes of `target` without an answer in time in a row; of those in `open`, whose time is not up yet,
-    /// as far as they are settled.
-    pub fn longest_outage(&self, target: u32, open: Range<u32>) -> u32 {
+    /// Most probes of the target at `place` without an answer in time in a row; of those in `open`, whose time
+    /// is not up yet, as far as they are settled.
+    pub fn longest_outage(&self, place: u32, open: Range<u32>) -> u32 {
         let Track {
             mut outage,
             mut longest_outage,
             ..
-        } = self.tracks[target as usize];
+        } = self.rows[place as usize].track;
         for round in open {
-            if self.is_answered(target, round) {
+            if self.is_answered(place, round) {
                 outage = 0;
-            } else if self.is_settled(target, round) {
+            } else if self.is_settled(place, round) {
                 outage += 1;
             } else {
                 break;
@@ -104,25 +121,50 @@ impl Window {
     }
 
     /// Whether a later probe than `round` was answered before; notes that this one is.
-    pub fn is_overtaken(&mut self, target: u32, round: u32) -> bool {
-        let latest = &mut self.tracks[target as usize].latest;
+    #[inline]
+    pub fn is_overtaken(&mut self, place: u32, round: u32) -> bool {
+        let latest = &mut self.rows[place as usize].track.latest;
         let is_overtaken = *latest > round;
         *latest = round.max(*latest);
         is_overtaken
     }
 
-    /// The round trip before this one of `target`.
-    pub fn swap_last(&mut self, target: u32, rtt_ns: f32) -> f32 {
-        std::mem::replace(&mut self.tracks[target as usize].last_ns, rtt_ns)
+    /// The round trip before this one of the target at `place`.
+    #[inline]
+    pub fn swap_last(&mut self, place: u32, rtt_ns: f32) -> f32 {
+        std::mem::replace(&mut self.rows[place as usize].track.last_ns, rtt_ns)
     }
 
-    /// The latest round trip of `target`.
-    pub fn last_ns(&self, target: u32) -> f32 {
-        self.tracks[target as usize].last_ns
+    /// The latest round trip of the target at `place`.
+    pub fn last_ns(&self, place: u32) -> f32 {
+        self.rows[place as usize].track.last_ns
     }
 
-    fn place(&self, target: u32, round: u32) -> (usize, u64) {
-        let word = target as usize * self.words + ((round as usize / 64) & (self.words - 1));
-        (word, 1 << (round % 64))
+    /// The word that has the bit of a probe, and the bit.
+    #[inline]
+    fn word_of(&mut self, place: u32, round: u32) -> (&mut Bits, u64) {
+        let bits = match self.further(place, round) {
+            None => &mut self.rows[place as usize].bits,
+            Some(at) => &mut self.more[at],
+        };
+        (bits, 1 << (round % 64))
+    }
+
+    /// As [`Window::word_of`], to be read.
+    #[inline]
+    fn bits(&self, place: u32, round: u32) -> (Bits, u64) {
+        let bits = match self.further(place, round) {
+            None => self.rows[place as usize].bits,
+            Some(at) => self.more[at],
+        };
+        (bits, 1 << (round % 64))
+    }
+
+    /// Where among the further words a probe has its own, if it does not have it in its target's row.
+    #[inline]
+    fn further(&self, place: u32, round: u32) -> Option<usize> {
+        let word = (round as usize / 64) & (self.words - 1);
+        let before = word.checked_sub(1)?;
+        Some(place as usize * (self.words - 1) + before)
     }
 }

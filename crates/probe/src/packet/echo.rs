@@ -54,6 +54,7 @@ impl EchoMessage {
     /// Writes sequence number and cookie, and with them the checksum of ICMP: right as it is for IPv4.
     /// The kernel puts in the one of ICMPv6 itself; for whoever builds whole packets see
     /// [`EchoMessage::with_ipv6`].
+    #[inline]
     pub fn write(&mut self, sequence: u16, cookie: &[u8; COOKIE_BYTES]) -> &[u8] {
         self.put(sequence, cookie, Sum::new())
     }
@@ -71,6 +72,7 @@ impl EchoMessage {
         self.put(sequence, cookie, pseudo)
     }
 
+    #[inline]
     fn put(&mut self, sequence: u16, cookie: &[u8; COOKIE_BYTES], pseudo: Sum) -> &[u8] {
         let sequence = sequence.to_be_bytes();
         let checksum = self

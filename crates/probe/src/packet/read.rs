@@ -13,6 +13,7 @@ use crate::machine::{ErrorMessage, Message, Quote, Reply};
 ///
 /// # Source
 /// RFC 791; RFC 792; RFC 1812, 4.3.2.3, for how much an error quotes.
+#[inline]
 pub fn read_ipv4(packet: &[u8]) -> Option<Message<'_>> {
     let (header, rest) = Ipv4::split(packet, 0).ok()?;
     let (_, payload) = header.split_options(rest, 0).ok()?;
@@ -43,6 +44,7 @@ pub fn read_ipv6(packet: &[u8]) -> Option<Message<'_>> {
 
 /// Reads an ICMP message that came from `source`, as a ping socket gives it. `is_checked` says that
 /// the kernel has found its checksum right.
+#[inline]
 pub fn read_icmpv4(
     source: IpAddr,
     hops: Option<u8>,

@@ -16,6 +16,7 @@ pub(super) enum Block {
 }
 
 impl Block {
+    #[inline]
     pub fn address(&self, at: usize) -> IpAddr {
         match self {
             Self::Span(span) => address(span.first + at as u128),

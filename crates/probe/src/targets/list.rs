@@ -29,6 +29,7 @@ pub struct Targets {
 
 impl Targets {
     /// How many there are.
+    #[inline]
     pub fn len(&self) -> u32 {
         self.len
     }
@@ -42,6 +43,7 @@ impl Targets {
     ///
     /// # Panics
     /// When there is no such target.
+    #[inline]
     pub fn address(&self, index: u32) -> IpAddr {
         assert!(index < self.len, "target {index} of {}", self.len);
         // The first block begins at 0, so one begins at or before.
@@ -66,6 +68,7 @@ impl Targets {
     ///
     /// # Source
     /// RFC 4007, 11.
+    #[inline]
     pub fn zone(&self, index: u32) -> Option<u32> {
         let found = self.zones.binary_search_by_key(&index, |(place, _)| *place);
         found.ok().map(|at| self.zones[at].1)

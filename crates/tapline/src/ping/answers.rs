@@ -1,8 +1,7 @@
 //! Taking what has come.
 
-use abi::clock::monotonic_ns;
 use abi::datagram::{Datagram, Queue, QueuedError};
-use probe::{COOKIE_BYTES, Message, Verdict};
+use probe::{COOKIE_BYTES, Message, Prober, Verdict};
 use ring::PacketRing;
 
 use super::channel::Channel;
@@ -23,7 +22,8 @@ const SEQUENCE_BYTES: usize = 2;
 /// How far the time stamps that are being taken can be trusted.
 #[derive(Clone, Copy, Debug, Default)]
 struct Trust {
-    has_looked: bool,
+    /// When the clocks were looked at; `None` when they have not been.
+    looked_ns: Option<u64>,
     /// The wall clock was set since the last look: of stamps taken around that moment nobody can say by
     /// which clock they are.
     is_lost: bool,
@@ -180,10 +180,14 @@ impl Pinger {
         trust: Trust,
         observer: &mut impl Observer,
     ) -> Verdict {
-        let now_ns = monotonic_ns().saturating_sub(self.start_ns);
-        let stamp_ns = (wall_ns.filter(|_| !trust.is_lost))
-            .and_then(|wall_ns| self.in_run(wall_ns))
-            .filter(|stamp_ns| *stamp_ns <= now_ns + MAX_AHEAD_NS);
+        let stamp_ns =
+            (wall_ns.filter(|_| !trust.is_lost)).and_then(|wall_ns| self.in_run(wall_ns));
+        // What came before the clocks were looked at came before now.
+        let now_ns = match trust.looked_ns {
+            Some(looked_ns) if stamp_ns.is_some_and(|stamp_ns| stamp_ns <= looked_ns) => looked_ns,
+            _ => self.now_ns(),
+        };
+        let stamp_ns = stamp_ns.filter(|stamp_ns| *stamp_ns <= now_ns + MAX_AHEAD_NS);
         let stamp_ns = stamp_ns.map(|stamp_ns| stamp_ns.saturating_sub(departure_ns));
         let verdict = self.prober.received(message, stamp_ns, now_ns);
         let message = *message;
@@ -208,7 +212,8 @@ impl Pinger {
             return 0;
         };
         let mut known = None;
-        if self.departures.is_wanted()
+        if let Some(target) = Prober::claimed_target(reply.payload)
+            && self.departures.has_asked(target, reply.sequence)
             && let Some((probe, _)) = self.prober.identify(reply.sequence, reply.payload)
         {
             if self.departures.is_awaited(probe) {
@@ -227,10 +232,12 @@ impl Pinger {
 
     /// Looks at the clocks, once for all that is taken at a time.
     fn look_once(&mut self, trust: &mut Trust, observer: &mut impl Observer) {
-        if std::mem::replace(&mut trust.has_looked, true) {
+        if trust.looked_ns.is_some() {
             return;
         }
-        if let Some(by_ns) = self.clock.look(look()) {
+        let look = look();
+        trust.looked_ns = Some(look.after_ns.saturating_sub(self.start_ns));
+        if let Some(by_ns) = self.clock.look(look) {
             trust.is_lost = true;
             observer.event(&Event::ClockStep { by_ns }, &self.prober);
         }

@@ -100,6 +100,7 @@ impl Channel {
     }
 
     /// Asks the kernel to tell when the probes that follow leave, or not to; whether it will.
+    #[inline]
     pub fn ask_for_stamps(&mut self, on: bool) -> bool {
         let wanted = if on { Stamps::On } else { Stamps::Off };
         if ![Stamps::None, wanted].contains(&self.stamps) && set_stamps(self.sender(), on) {
@@ -112,6 +113,7 @@ impl Channel {
     ///
     /// An error of an earlier probe that the kernel has kept for the socket is taken away, and the probe
     /// sent all the same.
+    #[inline]
     pub fn send(
         &mut self,
         to: IpAddr,
@@ -138,6 +140,7 @@ impl Channel {
     /// Takes the next datagram of a queue; `None` when there is none. Does not block.
     ///
     /// Errors that the kernel has kept for the socket are taken away: the queue of errors has them.
+    #[inline]
     pub fn take(&self, queue: Queue, buffer: &mut [u8]) -> Option<Datagram> {
         let socket = match queue {
             Queue::Data => &self.receiver,
@@ -155,15 +158,18 @@ impl Channel {
     }
 
     /// Whether the queue of errors tells something that nothing else tells.
+    #[inline]
     pub fn has_news_of_errors(&self) -> bool {
         self.sender.is_none() || self.stamps != Stamps::None
     }
 
+    #[inline]
     fn sender(&self) -> &OwnedFd {
         self.sender.as_ref().unwrap_or(&self.receiver)
     }
 
     /// Reads what was received.
+    #[inline]
     pub fn read<'a>(
         &self,
         datagram: &Datagram,
@@ -200,6 +206,7 @@ impl Channel {
         })
     }
 
+    #[inline]
     pub fn is_for(&self, address: IpAddr) -> bool {
         address.is_ipv6() == self.is_ipv6
     }

@@ -2,8 +2,10 @@
 
 use probe::Probe;
 
-/// Probes remembered: those of a tenth of a second at the highest rate at which they are asked after.
-const PLACES: usize = 2048;
+/// Probes remembered: those of a second, as far as they are no more than this.
+const MAX_PLACES: u64 = 2048;
+/// Few probes have few places, so that those are in the processor's cache when they are looked at.
+const MIN_PLACES: u64 = 64;
 
 /// A probe that the kernel was asked about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,53 +26,73 @@ pub(super) struct Departures {
 }
 
 impl Departures {
-    pub fn new(is_wanted: bool) -> Self {
-        let places = if is_wanted { PLACES } else { 0 };
+    /// For so many probes a second; without a rate the kernel is not asked.
+    pub fn new(rate_pps: Option<u64>) -> Self {
+        let places = rate_pps.map_or(0, |pps| pps.clamp(MIN_PLACES, MAX_PLACES));
         Self {
-            places: vec![None; places].into_boxed_slice(),
+            places: vec![None; places as usize].into_boxed_slice(),
             by_kernel: 0,
             by_program: 0,
         }
     }
 
-    pub fn is_wanted(&self) -> bool {
-        !self.places.is_empty()
-    }
-
     /// Notes that the kernel will tell when the driver takes `probe`.
+    #[inline]
     pub fn ask(&mut self, probe: Probe) {
         self.put(probe, None);
     }
 
     /// Notes that the driver took `probe` so long after its stamp.
+    #[inline]
     pub fn note(&mut self, probe: Probe, delay_ns: u32) {
         self.put(probe, Some(delay_ns));
     }
 
+    #[inline]
     fn put(&mut self, probe: Probe, delay_ns: Option<u32>) {
-        if let Some(place) = self.places.get_mut(place(probe)) {
+        let place = self.place(probe.target, probe.sequence());
+        if let Some(place) = self.places.get_mut(place) {
             *place = Some(Departure { probe, delay_ns });
         }
     }
 
     /// Whether the kernel was asked about `probe` and has not been heard.
+    #[inline]
     pub fn is_awaited(&self, probe: Probe) -> bool {
         self.find(probe)
             .is_some_and(|known| known.delay_ns.is_none())
     }
 
     /// How long after its stamp the driver took `probe`; `None` when that is not known.
+    #[inline]
     pub fn delay(&self, probe: Probe) -> Option<u32> {
         self.find(probe)?.delay_ns
     }
 
+    /// Whether the kernel was asked about a probe to `target` with this number: most answers of many targets
+    /// are spared the proof that they are to one.
+    #[inline]
+    pub fn has_asked(&self, target: u32, sequence: u16) -> bool {
+        let asked = self.places.get(self.place(target, sequence));
+        asked.is_some_and(|asked| {
+            asked.is_some_and(|Departure { probe, .. }| {
+                probe.target == target && probe.sequence() == sequence
+            })
+        })
+    }
+
+    #[inline]
     fn find(&self, probe: Probe) -> Option<Departure> {
-        let known = (*self.places.get(place(probe))?)?;
+        let known = (*self
+            .places
+            .get(self.place(probe.target, probe.sequence()))?)?;
         (known.probe == probe).then_some(known)
     }
-}
 
-fn place(probe: Probe) -> usize {
-    let key = u64::from(probe.target) << 32 | u64::from(probe.round);
-    (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize % PLACES
+    #[inline]
+    fn place(&self, target: u32, sequence: u16) -> usize {
+        let key = u64::from(target) << 16 | u64::from(sequence);
+        let mixed = key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+        ((mixed * self.places.len() as u64) >> 32) as usize
+    }
 }

@@ -37,9 +37,9 @@ const ICMP_HEADER_BYTES: usize = 8;
 /// Probes to different targets gather for so small a part of the interval, at most.
 const GATHER_PARTS: u64 = 4;
 
-/// The plan of a run over so many targets, and whether it is so slow that the kernel is asked when each
-/// probe leaves.
-pub(super) fn plan(options: &Options, targets: u32) -> Result<(Plan, bool), PingError> {
+/// The plan of a run over so many targets, and its probes a second if they are so few that the kernel is asked
+/// when each leaves.
+pub(super) fn plan(options: &Options, targets: u32) -> Result<(Plan, Option<u64>), PingError> {
     let (key, identifier) = secrets()?;
     let plan = Plan {
         rounds: options.count,
@@ -54,9 +54,9 @@ pub(super) fn plan(options: &Options, targets: u32) -> Result<(Plan, bool), Ping
     };
     let round_ns = plan.forecast(targets)?.round_ns;
     let pace_pps = (u64::from(targets) * 1_000_000_000).checked_div(round_ns);
-    let is_slow = pace_pps.is_some_and(|pace_pps| pace_pps <= MAX_STAMPED_PPS);
+    let slow_pps = pace_pps.filter(|pace_pps| *pace_pps <= MAX_STAMPED_PPS);
     let gather_ns = (round_ns / GATHER_PARTS).min(nanoseconds(options.gather));
-    Ok((Plan { gather_ns, ..plan }, is_slow))
+    Ok((Plan { gather_ns, ..plan }, slow_pps))
 }
 
 /// A key and an identifier that nobody can guess.

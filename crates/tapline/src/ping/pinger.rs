@@ -71,7 +71,8 @@ impl Pinger {
     /// # Kernel
     /// Linux 5.0 for `Options::link` (`SO_BINDTOIFINDEX`).
     pub fn open(targets: Targets, options: &Options) -> Result<Self, PingError> {
-        let (mut plan, is_slow) = opening::plan(options, targets.len())?;
+        let (mut plan, slow_pps) = opening::plan(options, targets.len())?;
+        let is_slow = slow_pps.is_some();
         let ring = opening::open_ring(&targets, options, is_slow, plan.identifier)?;
         let link = match &options.link {
             Some(name) => Some(opening::index_of(name)?),
@@ -129,7 +130,7 @@ impl Pinger {
             // An IPv6 header, an ICMP header, and a probe quoted behind them, all as long as they can be.
             buffer: vec![0; options.payload_bytes + 256].into_boxed_slice(),
             side_buffer: vec![0; options.payload_bytes + 256].into_boxed_slice(),
-            departures: Departures::new(stamps),
+            departures: Departures::new(slow_pps.filter(|_| stamps)),
             duration_ns: options.duration.map_or(u64::MAX, nanoseconds),
             is_cut_short: false,
             gather_ns,
@@ -196,11 +197,13 @@ impl Pinger {
     }
 
     /// Nanoseconds since the run began.
+    #[inline]
     pub(super) fn now_ns(&self) -> u64 {
         monotonic_ns().saturating_sub(self.start_ns)
     }
 
     /// The sockets for `address`.
+    #[inline]
     pub(super) fn channel(&mut self, address: IpAddr) -> Option<&mut Channel> {
         self.channels
             .iter_mut()
@@ -209,6 +212,7 @@ impl Pinger {
 }
 
 /// Where answers come from.
+#[inline]
 pub(super) fn sources<'a>(
     ring: Option<&'a PacketRing>,
     channels: &'a [Channel],
@@ -226,6 +230,7 @@ impl AsFd for Pinger {
 }
 
 /// Looks at both clocks.
+#[inline]
 pub(super) fn look() -> Look {
     Look {
         before_ns: monotonic_ns(),

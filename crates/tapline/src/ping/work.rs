@@ -153,12 +153,12 @@ impl Pinger {
 
     fn round(&mut self, observer: &mut impl Observer) -> Found {
         let mut has_taken = false;
+        let mut now_ns = self.now_ns();
         for sent in 1..=MAX_SENDS {
-            let now_ns = self.now_ns();
             self.end_what_is_over(now_ns, observer);
             match self.prober.next(now_ns) {
                 Step::Send(probe) => {
-                    self.send(probe, observer);
+                    now_ns = self.send(probe, observer);
                     has_taken = false;
                 }
                 Step::Wait(until_ns) if has_taken => {
@@ -169,7 +169,10 @@ impl Pinger {
                     };
                     return Found::Nothing(until_ns.min(self.next_tick_ns).min(end_ns));
                 }
-                Step::Wait(_) => has_taken = self.take_answers(observer) < MAX_TAKEN,
+                Step::Wait(_) => {
+                    has_taken = self.take_answers(observer) < MAX_TAKEN;
+                    now_ns = self.now_ns();
+                }
                 Step::Done => {
                     // Further answers that are there already are counted too.
                     self.take_answers(observer);
@@ -203,7 +206,8 @@ impl Pinger {
         }
     }
 
-    fn send(&mut self, probe: Probe, observer: &mut impl Observer) {
+    /// Sends a probe; when that was.
+    fn send(&mut self, probe: Probe, observer: &mut impl Observer) -> u64 {
         let address = self.prober.targets().address(probe.target);
         let zone = self.prober.targets().zone(probe.target).unwrap_or(0);
         let sequence = probe.sequence();
@@ -226,7 +230,7 @@ impl Pinger {
             }
             self.prober.sent(probe, now_ns);
             observer.event(&Event::Sent { probe }, &self.prober);
-            return;
+            return now_ns;
         };
         let why = match error.raw_os_error() {
             Some(libc::ENOBUFS | libc::EAGAIN | libc::ENOMEM) => Drop::NoRoom,
@@ -236,5 +240,6 @@ impl Pinger {
         self.local_drops.count(&error);
         let error = &error;
         observer.event(&Event::Dropped { probe, error }, &self.prober);
+        now_ns
     }
 }
