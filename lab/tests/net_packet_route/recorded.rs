@@ -53,7 +53,7 @@ fn all(host: &Host) -> (Vec<String>, [usize; 8]) {
 }
 
 /// Links of all kinds that a kernel of any configuration has, and what can stand on them.
-const LINES: [&str; 38] = [
+const LINES: [&str; 39] = [
     "ip link add va type veth peer name vb",
     "ip link add br0 up type bridge mcast_snooping 1 ageing_time 12300",
     "ip link set va master br0 up",
@@ -67,6 +67,7 @@ const LINES: [&str; 38] = [
     "ip link add v6 type vxlan id 8 remote 2001:db8::9 dstport 4790 nolearning",
     "ip addr add 10.0.0.1/24 brd + dev br0",
     "ip addr add 10.1.0.1 peer 10.1.0.2/32 dev br0",
+    "ip addr add 10.3.0.1/24 dev i0",
     "ip addr add 10.2.0.1/24 dev br0 valid_lft 5000 preferred_lft 4000",
     "ip addr add 2001:db8::1/64 dev br0 nodad",
     "ip addr add 2001:db8:2::1/64 dev br0 nodad noprefixroute metric 77",
@@ -79,7 +80,8 @@ const LINES: [&str; 38] = [
     "ip route add 2001:db8:8::/48 nexthop via 2001:db8::8 nexthop via 2001:db8::9",
     "ip route add 10.7.0.0/16 encap ip id 5 dst 10.0.0.8 ttl 3 via 10.0.0.8",
     "ip route add 10.8.0.0/16 via inet6 2001:db8::9 dev br0",
-    "ip nexthop add id 5 via 10.0.0.9 dev br0",
+    // A bridge has its carrier later.
+    "ip nexthop add id 5 via 10.3.0.9 dev i0",
     "ip route add 10.9.0.0/16 nhid 5",
     "ip rule add from 10.0.0.0/8 to 192.0.2.0/24 fwmark 7/0xff priority 900 lookup 77",
     "ip rule add not iif va ipproto 6 sport 80-90 dport 443 priority 901 goto 902",
