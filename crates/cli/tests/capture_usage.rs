@@ -7,6 +7,52 @@ use std::fs;
 use support::run::{self, run, spawn};
 use support::{PROGRAM, Scene, name};
 
+#[track_caller]
+fn assert_refused(scene: &Scene, arguments: &[&str], said: &str) {
+    let ended = run(&scene.right, arguments);
+    let complaint = ended.refusal(2);
+    assert!(complaint.contains(said), "{arguments:?}: {complaint}");
+}
+
+#[test]
+fn deliveries_that_a_ring_cannot_make_are_refused() {
+    let scene = Scene::new();
+    for (arguments, said) in [
+        (
+            &["--delivery", "slow"][..],
+            "possible values: immediate, batch, adaptive",
+        ),
+        (
+            &["--delivery", "batch", "--latency-target", "1ms"],
+            "--latency-target needs --delivery adaptive",
+        ),
+        (
+            &["--delivery", "immediate", "--timeout", "1s"],
+            "--timeout needs --delivery batch",
+        ),
+        (
+            &["--delivery", "immediate", "--backend", "packet-v3"],
+            "packet-v2",
+        ),
+        (&["--timeout", "0s"], "must not be 0"),
+        (
+            &["--timeout", "100us", "--backend", "packet-v3"],
+            "packet-v2 has any",
+        ),
+        (&["-s", "0", "--stall", "1h"], "a stall of 3600s takes"),
+        (
+            &["--mode", "drop", "--stall", "1s"],
+            "--stall needs a packet ring",
+        ),
+        (
+            &["--backend", "xdp-ringbuf", "--stall", "1s"],
+            "--stall needs a packet ring",
+        ),
+    ] {
+        assert_refused(&scene, arguments, said);
+    }
+}
+
 #[test]
 fn wrong_usage_is_one_line_and_status_2() {
     let scene = Scene::new();
@@ -18,18 +64,6 @@ fn wrong_usage_is_one_line_and_status_2() {
         ),
         (&["--directoin", "in"], "did you mean '--direction'?"),
         (&["--direction", "up"], "use in, out or both"),
-        (
-            &["--delivery", "slow"],
-            "possible values: immediate, batch, adaptive",
-        ),
-        (
-            &["--delivery", "batch", "--latency-target", "1ms"],
-            "--latency-target needs --delivery adaptive",
-        ),
-        (
-            &["--delivery", "immediate", "--timeout", "1s"],
-            "--timeout needs --delivery batch",
-        ),
         (
             &["--backend", "pcap"],
             "use packet-v2, packet-v3, xdp, xdp-ringbuf or auto",
@@ -57,20 +91,6 @@ fn wrong_usage_is_one_line_and_status_2() {
         (&["-s", "-1"], "-1"),
         (&["-s", "x"], "snaplen"),
         (&["--duration", "5"], "a time needs a unit"),
-        (&["--timeout", "0s"], "must not be 0"),
-        (
-            &["--timeout", "100us", "--backend", "packet-v3"],
-            "packet-v2 has any",
-        ),
-        (&["-s", "0", "--stall", "1h"], "a stall of 3600s takes"),
-        (
-            &["--mode", "drop", "--stall", "1s"],
-            "--stall needs a packet ring",
-        ),
-        (
-            &["--backend", "xdp-ringbuf", "--stall", "1s"],
-            "--stall needs a packet ring",
-        ),
         (&["--buffer", "5G"], "4 GiB"),
         (&["--buffer", "1x"], "unknown unit 'x'"),
         (&["--stats-interval", "0s"], "must not be 0"),
@@ -82,10 +102,6 @@ fn wrong_usage_is_one_line_and_status_2() {
         (&["--compress", "zstd:99", "-w", &file], "1 to 22"),
         (&["--rotate-packets", "5"], "--write"),
         (&["--rotate-size", "0", "-w", &file], "must not be 0"),
-        (
-            &["--delivery", "immediate", "--backend", "packet-v3"],
-            "packet-v2",
-        ),
         (&["--json", "-w", "-"], "standard output"),
         (&["-i", &name(&scene.right)], "named twice"),
         (
@@ -95,9 +111,7 @@ fn wrong_usage_is_one_line_and_status_2() {
         (&["-w", &file, "--keep", "5"], "--keep needs --rotate-size"),
         (&["--bpf", &file, "tcp"], "cannot be used with"),
     ] {
-        let ended = run(&scene.right, arguments);
-        let complaint = ended.refusal(2);
-        assert!(complaint.contains(said), "{arguments:?}: {complaint}");
+        assert_refused(&scene, arguments, said);
     }
     let mut without_interface = scene.right.command(PROGRAM);
     without_interface.arg("capture");
