@@ -42,10 +42,11 @@ fn each_frame_comes_once_and_in_order_however_often_the_ring_changes() {
             ..options(&right, Backend::PacketV3)
         };
         let mut numbers = Numbers::default();
-        let (capture, control) = open(&right, options);
+        let (mut capture, control) = open(&right, options);
+        let live = capture.live();
         let (outcome, sent) = run_open(capture, &mut numbers, |stopper| {
             // The rings are of either version.
-            let sent = send_during(&left, || {
+            let sent = send_during(&left, &live, || {
                 (0..TIMES).for_each(|turn| change(&control, turn, |turn| (64 + turn) << 20));
             });
             witness.until(sent);

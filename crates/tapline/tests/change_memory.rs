@@ -63,7 +63,7 @@ fn each_frame_comes_once_and_in_order_however_often_the_memory_changes() {
             assert_eq!(opened.backend, Backend::XdpRingbuf);
             let live = capture.live();
             let (outcome, sent) = run_open(capture, &mut numbers, |stopper| {
-                let sent = send_during(&left, || {
+                let sent = send_during(&left, &live, || {
                     let bytes = |turn| (32_usize << 20) << (turn / 2 % 3);
                     (0..TIMES).for_each(|turn| change(&control, turn, bytes));
                 });

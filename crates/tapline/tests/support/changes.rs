@@ -82,22 +82,34 @@ pub fn open(host: &Host, options: Options) -> (Capture, Control) {
     opened.unwrap_or_else(|error: CaptureError| panic!("{error}: {error:?}"))
 }
 
-/// Sends frames in order, numbered from 0, as long as `work` goes on; tells how many.
-pub fn send_during(host: &Host, work: impl FnOnce()) -> u64 {
+/// Sends frames in order, numbered from 0, as long as `work` goes on; tells how many. It never is far ahead of
+/// the reader, which may have to wait for a processor.
+pub fn send_during(host: &Host, live: &Live, work: impl FnOnce()) -> u64 {
     let is_enough = AtomicBool::new(false);
     thread::scope(|scope| {
         let end = SetAtEnd(&is_enough);
-        let sender = scope.spawn(|| host.run(|| send_until(host, &is_enough)));
+        let sender = scope.spawn(|| host.run(|| send_until(host, live, &is_enough)));
         work();
         drop(end);
         sender.join().unwrap()
     })
 }
 
-fn send_until(host: &Host, is_enough: &AtomicBool) -> u64 {
+/// Frames that are sent and not delivered, at most, and after how many that is looked at.
+const MOST_AHEAD: u64 = 16_384;
+const BETWEEN_LOOKS: u32 = 1024;
+
+fn send_until(host: &Host, live: &Live, is_enough: &AtomicBool) -> u64 {
     // Frames of one processor have an order.
     pin_to_cpu(0).unwrap();
-    let numbers = (0_u32..).take_while(|_| !is_enough.load(Ordering::Relaxed));
+    let goes_on = || !is_enough.load(Ordering::Relaxed);
+    let is_ahead = |sent: u64| sent > live.accounts()[0].account.delivered + MOST_AHEAD;
+    let numbers = (0_u32..).take_while(|&number| {
+        while number.is_multiple_of(BETWEEN_LOOKS) && goes_on() && is_ahead(number.into()) {
+            thread::yield_now();
+        }
+        goes_on()
+    });
     let frames = numbers.map(|number| frames(number, 1).remove(0));
     send_frames(host.interface().index, frames).unwrap()
 }
