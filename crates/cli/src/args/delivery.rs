@@ -26,7 +26,8 @@ pub struct DeliveryArgs {
     pub spin: Option<Duration>,
 
     /// With --delivery batch: bytes of packets that make a batch, with the ring's headers; a packet of
-    /// --mode drop counts 2K. packet-v3 notices them up to 1/16 of --timeout late [default: 1M]
+    /// --mode drop counts 2K. packet-v3 notices them late, by up to 1/16 of --timeout and
+    /// some milliseconds [default: 1M]
     #[arg(long, value_name = "SIZE", value_parser = units::size)]
     pub min_bytes: Option<u64>,
 
@@ -36,8 +37,9 @@ pub struct DeliveryArgs {
     pub timeout: Option<Duration>,
 
     /// How long the reader may be away while at most 50 000 packets/s come: without --backend, packet-v3
-    /// is chosen where packet-v2 has no frame of -s bytes for each within --buffer. The ring grows if it
-    /// is asked for [default: 200ms, but not with --delivery immediate]
+    /// is chosen where packet-v2 has no frame of -s bytes for each within --buffer. packet-v3 grows
+    /// beyond --buffer for it, packet-v2 if it is asked for; not with --mode drop or xdp-ringbuf [default:
+    /// 200ms, but not with --delivery immediate]
     #[arg(long, value_name = "TIME", value_parser = units::time)]
     pub stall: Option<Duration>,
 }
