@@ -3,22 +3,14 @@
 mod support;
 
 use lab::Host;
-use support::stack::{batch, done, refused, tapline};
+use support::stack::{batch, done, pair_host, refused, tapline};
 
 fn host() -> Host {
-    let host = Host::new("host");
-    for line in [
-        "link add va type veth peer name vb",
-        "link set va up",
-        "link set vb up",
-        "addr add 10.0.0.1/24 dev va",
+    pair_host(&[
         "link add br0 type bridge",
         "link set vb master br0",
         "nexthop add id 1 dev va",
-    ] {
-        done(&host, line);
-    }
-    host
+    ])
 }
 
 /// Whether a program of iproute2 is done with this command.

@@ -3,23 +3,15 @@
 mod support;
 
 use lab::Host;
-use support::stack::{done, json_of, objects, refused, theirs, trimmed};
+use support::stack::{done, json_of, objects, pair_host, refused, theirs, trimmed};
 
 fn host() -> Host {
-    let host = Host::new("host");
-    for line in [
-        "link add va type veth peer name vb",
-        "link set va up",
-        "link set vb up",
-        "addr add 10.0.0.1/24 dev va",
+    pair_host(&[
         "route add default via 10.0.0.3",
         "route add 192.0.2.0/24 via 10.0.0.3",
         "neigh add 10.0.0.10 lladdr 02:00:00:00:00:0a dev va nud stale",
         "neigh add 10.0.0.9 lladdr 02:00:00:00:00:09 dev va",
-    ] {
-        done(&host, line);
-    }
-    host
+    ])
 }
 
 /// Lines in an order of their own.

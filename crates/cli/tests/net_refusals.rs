@@ -2,25 +2,11 @@
 
 mod support;
 
-use lab::Host;
-use support::stack::{done, json_of, refused, theirs};
-
-fn host() -> Host {
-    let host = Host::new("host");
-    for line in [
-        "link add va type veth peer name vb",
-        "link set va up",
-        "link set vb up",
-        "addr add 10.0.0.1/24 dev va",
-    ] {
-        done(&host, line);
-    }
-    host
-}
+use support::stack::{done, json_of, pair_host, refused, theirs};
 
 #[test]
 fn a_number_out_of_its_range_is_told_the_range() {
-    let host = host();
+    let host = pair_host(&[]);
     for (line, words) in [
         (
             "link add v5 link va type vlan id 5000",
@@ -86,7 +72,7 @@ fn a_number_out_of_its_range_is_told_the_range() {
 
 #[test]
 fn realms_and_types_are_said_as_in_ip() {
-    let [ours, others] = [host(), host()];
+    let [ours, others] = [pair_host(&[]), pair_host(&[])];
     for line in [
         "192.0.2.0/24 via 10.0.0.9 realm 7",
         "192.0.3.0/24 via 10.0.0.9 realms 3/4",

@@ -123,7 +123,7 @@ fn every_setting_sees_the_same_packets() {
         for _ in 0..COUNT / 10 {
             deliver(&left, &mut generator, 10);
         }
-        rows.join().unwrap()
+        rows.join().unwrap().unwrap()
     });
     assert_eq!(
         rows.iter().map(|row| &row.name).collect::<Vec<_>>(),
@@ -221,9 +221,9 @@ fn rows_are_of_the_packets_between_two_moments_of_traffic_that_goes_on() {
                 }
                 flow.stamps
             });
-            let rows = comparison.run(&stop, |at_ns| begin_ns.store(at_ns, Ordering::Relaxed));
+            let run = comparison.run(&stop, |at_ns| begin_ns.store(at_ns, Ordering::Relaxed));
             is_over.store(true, Ordering::Relaxed);
-            (rows, flowing.join().unwrap())
+            (run.unwrap(), flowing.join().unwrap())
         });
         let begin_ns = begin_ns.into_inner();
         let end_ns = begin_ns + rows[0].duration.as_nanos() as u64;

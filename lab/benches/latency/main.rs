@@ -9,7 +9,8 @@
 //! ```
 //!
 //! Readers take turns at every task, several short ones a round, so that whatever else the machine does
-//! falls on all of them, and what is compared are medians of the turns. A delay is the time from the kernel's stamp to the moment
+//! falls on all of them, and what is compared are medians of the turns. A turn in which a hypervisor took the
+//! readers' processor away is taken again, a few times at most; how often is told. A delay is the time from the kernel's stamp to the moment
 //! the reader has the packet; of tcpdump and dumpcap, the moment it comes out of their pipe. The cost is
 //! the processor time of the reader's thread or process while frames are sent.
 
@@ -29,6 +30,7 @@ use std::time::Instant;
 use options::Options;
 use report::Report;
 use rig::Rig;
+use task::Trial;
 
 fn main() -> ExitCode {
     let options = match Options::parse(std::env::args().skip(1)) {
@@ -42,13 +44,17 @@ fn main() -> ExitCode {
     };
     let rig = Rig::build();
     let mut report = Report::default();
-    let (begin, stolen) = (Instant::now(), rig::stolen());
+    let begin = Instant::now();
+    let (mut turns, mut repeated, mut disturbed) = (0, 0, 0);
     for round in 1..=options.rounds {
         eprintln!("bench: round {round} of {}", options.rounds);
         for task in options.tasks() {
             for _ in 0..task.turns() {
                 for kind in options.kinds().filter(|kind| kind.is_for(task)) {
-                    let trial = task::run(&rig, task, kind);
+                    let (trial, tries) = undisturbed(|| task::run(&rig, task, kind));
+                    turns += 1;
+                    repeated += usize::from(tries > 1);
+                    disturbed += usize::from(tries > TRIES);
                     if options.json {
                         println!("{}", trial.json(round, task, kind));
                     }
@@ -59,9 +65,29 @@ fn main() -> ExitCode {
     }
     if !options.json {
         report.print_markdown();
-        let stolen = rig::stolen().saturating_sub(stolen);
-        let time = begin.elapsed();
-        println!("\nA hypervisor took the readers' processor away for {stolen:?} of {time:.0?}.");
+        println!(
+            "\nA hypervisor took the readers' processor away in {repeated} of {turns} turns, which were taken again, \
+             up to {TRIES} times; in {disturbed} of them it still did. The whole took {:.0?}.",
+            begin.elapsed()
+        );
     }
     ExitCode::SUCCESS
+}
+
+/// How often a turn is taken at most.
+const TRIES: usize = 5;
+
+/// The first trial in which a hypervisor left the readers' processor alone, and which it was; the last one and a number
+/// beyond [`TRIES`] if there was none.
+fn undisturbed(trial: impl Fn() -> Trial) -> (Trial, usize) {
+    let mut tries = 1;
+    loop {
+        let stolen = rig::stolen();
+        let trial = trial();
+        let is_left_alone = rig::stolen() == stolen;
+        if is_left_alone || tries == TRIES {
+            return (trial, tries + usize::from(!is_left_alone));
+        }
+        tries += 1;
+    }
 }

@@ -3,7 +3,7 @@
 use crate::kind::Kind;
 use crate::task::Task;
 
-pub const USAGE: &str = "usage: cargo bench -p tapline-lab --bench latency -- [--rounds N | --quick] [--sparse] [--json]";
+pub const USAGE: &str = "usage: cargo bench -p tapline-lab --bench latency -- [--rounds N | --quick] [--sparse] [--dense] [--json]";
 
 const ROUNDS: u32 = 3;
 const MOST_ROUNDS: u32 = 1000;
@@ -14,6 +14,8 @@ pub struct Options {
     pub json: bool,
     /// Rare packets only, and readers that wake for each: many turns in little time.
     pub sparse: bool,
+    /// Dense packets only.
+    pub dense: bool,
 }
 
 impl Options {
@@ -23,6 +25,7 @@ impl Options {
             rounds: ROUNDS,
             json: false,
             sparse: false,
+            dense: false,
         };
         let mut is_bench = false;
         while let Some(argument) = arguments.next() {
@@ -30,6 +33,7 @@ impl Options {
                 "--bench" => is_bench = true,
                 "--json" => options.json = true,
                 "--sparse" => options.sparse = true,
+                "--dense" => options.dense = true,
                 "--quick" => options.rounds = 1,
                 "--rounds" => {
                     let value = arguments.next().unwrap_or_default();
@@ -54,9 +58,10 @@ impl Options {
     }
 
     pub fn tasks(&self) -> impl Iterator<Item = Task> {
-        let sparse = self.sparse;
-        Task::ALL
-            .into_iter()
-            .filter(move |task| !sparse || *task == Task::Sparse)
+        let all = !self.sparse && !self.dense;
+        let (sparse, dense) = (self.sparse, self.dense);
+        Task::ALL.into_iter().filter(move |&task| {
+            all || sparse && task == Task::Sparse || dense && task == Task::Dense
+        })
     }
 }

@@ -104,7 +104,7 @@ fn run_comparison(args: &LatencyArgs) -> Result<Exit, Failure> {
         if told.is_err() {
             stop.stopper().stop();
         }
-    });
+    })?;
     told?;
     report::table(args.json, &rows)?;
     for row in &rows {

@@ -15,8 +15,9 @@ const DECADES: std::ops::Range<u32> = 4..11;
 /// The name of a state, and how many there are in it.
 type State = (&'static str, fn(&Counts) -> u64);
 
-/// Probes by what became of them, for each target or in all, and the round trips of all.
-pub fn families(prober: &Prober) -> Vec<Family> {
+/// Probes by what became of them, for each target or in all, the round trips of all, and the answers that the kernel
+/// dropped unread.
+pub fn families(prober: &Prober, overruns: Option<u64>) -> Vec<Family> {
     let targets = prober.targets();
     let rows: Vec<(Vec<(&'static str, String)>, Counts)> = if targets.len() <= MOST_TARGETS {
         let labels = |target| {
@@ -91,12 +92,25 @@ pub fn families(prober: &Prober) -> Vec<Family> {
             samples: Samples::Counters(strays(prober)),
         },
         Family {
+            name: "ping_overruns",
+            help: "Answers that the kernel dropped because they were not read in time; none where it does not say",
+            is_bytes: false,
+            samples: Samples::Counters(overruns.map(unlabelled).into_iter().collect()),
+        },
+        Family {
             name: "ping_rtt",
             help: "Round trips of all targets, of answers in time",
             is_bytes: false,
             samples: Samples::Durations(durations(prober.histogram())),
         },
     ]
+}
+
+fn unlabelled(value: u64) -> Sample {
+    Sample {
+        labels: Vec::new(),
+        value,
+    }
 }
 
 fn strays(prober: &Prober) -> Vec<Sample> {

@@ -48,7 +48,7 @@ pub fn run(args: &PingArgs) -> Result<Exit, Failure> {
     let url = server.as_ref().map(Server::url);
     let mut board = None;
     if let Some(server) = server {
-        let posted = Board::new(ping_families(pinger.prober()));
+        let posted = Board::new(ping_families(pinger.prober(), Some(0)));
         let read = posted.clone();
         server.serve(move || read.read().to_vec())?;
         board = Some(posted);
@@ -117,7 +117,7 @@ impl Watch<'_> {
                     },
                 ..
             } => self.status.time(*rtt_ns),
-            Event::Tick => self.tick(prober),
+            Event::Tick { overruns } => self.tick(prober, *overruns),
             Event::ClockStep { by_ns } => {
                 let seconds = *by_ns as f64 / 1e9;
                 sidelines::warn(&format!(
@@ -134,7 +134,7 @@ impl Watch<'_> {
 }
 
 impl Watch<'_> {
-    fn tick(&mut self, prober: &Prober) {
+    fn tick(&mut self, prober: &Prober, overruns: Option<u64>) {
         if self.quit.swap(false, Ordering::Relaxed) {
             self.status.tell(prober);
         }
@@ -142,7 +142,7 @@ impl Watch<'_> {
             && self.posted.elapsed() >= POSTED
         {
             self.posted = Instant::now();
-            board.post(ping_families(prober));
+            board.post(ping_families(prober, overruns));
         }
     }
 }

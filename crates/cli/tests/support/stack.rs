@@ -7,6 +7,23 @@ use serde_json::Value;
 
 use super::PROGRAM;
 
+/// A host whose interfaces `va`, with the address 10.0.0.1/24, and `vb` are a pair and up, after the commands
+/// `more`.
+#[track_caller]
+pub fn pair_host(more: &[&str]) -> Host {
+    let host = Host::new("host");
+    let pair = [
+        "link add va type veth peer name vb",
+        "link set va up",
+        "link set vb up",
+        "addr add 10.0.0.1/24 dev va",
+    ];
+    for line in pair.iter().chain(more) {
+        done(&host, line);
+    }
+    host
+}
+
 /// Runs `tapline LINE` on `host`.
 #[track_caller]
 pub fn tapline(host: &Host, line: &str) -> Output {

@@ -4,7 +4,7 @@ use std::io;
 use std::time::Duration;
 
 use abi::clock::{monotonic_ns, realtime_ns};
-use ring::Delivery;
+use ring::{Delivery, TimestampSource};
 
 use super::delivery::Round;
 use super::job::Capture;
@@ -19,9 +19,11 @@ use crate::stop::Stop;
 /// Time between two looks at the stop and at the state of the interfaces while the reader spins.
 const GLANCE_NS: u64 = 1_000_000;
 
-/// Time between two looks at rings of blocks, at most. Even of large packets at 10 Gbit/s less than a quarter
-/// of the usual buffer comes meanwhile.
+/// Time between two looks at rings of blocks, at most.
 const BLOCKS_NS: u64 = 4_000_000;
+
+/// Time between two looks at rings, at least.
+const LEAST_NS: u64 = 100_000;
 
 /// What comes after a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,8 +67,8 @@ enum Policy {
     Batch {
         bytes: usize,
         timeout_ns: u64,
-        /// How long ago the first packet may have come when the reader hears of it.
-        unheard_ns: u64,
+        /// How old the first packet may be held to be when the reader hears of it.
+        oldest_ns: u64,
         /// Time between two looks at how much there is.
         look_ns: u64,
         /// When the batch that is gathering is handed over at the latest; `None` before its first
@@ -78,37 +80,55 @@ enum Policy {
 }
 
 impl Policy {
-    fn batch(min_bytes: usize, timeout: Duration, lanes: &[Lane]) -> Self {
+    fn batch(
+        min_bytes: usize,
+        timeout: Duration,
+        timestamps: TimestampSource,
+        lanes: &[Lane],
+    ) -> Self {
         let timeout_ns = nanoseconds(timeout);
         let times = lanes.iter().map(|lane| lane.source.block_time());
         let is_in_blocks = times.clone().all(|time| time.is_some());
         let block_ns = times.flatten().max().map_or(0, nanoseconds);
-        let unheard_ns = block_ns.min(timeout_ns);
+        let oldest_ns = match timestamps {
+            // A timer that counts in jiffies hands a block over later than was asked.
+            TimestampSource::Kernel => timeout_ns,
+            // By another clock it may seem to be of any age.
+            _ => block_ns.min(timeout_ns),
+        };
+        let look_ns = if is_in_blocks {
+            block_ns.clamp(GATHER_NS, BLOCKS_NS)
+        } else {
+            GATHER_NS
+        };
         Self::Batch {
             bytes: min_bytes,
             timeout_ns,
-            unheard_ns,
-            look_ns: if is_in_blocks {
-                block_ns.clamp(GATHER_NS, BLOCKS_NS)
-            } else {
-                GATHER_NS
-            },
+            oldest_ns,
+            look_ns: look_ns.min(quarter_ns(lanes)),
             due_ns: (lanes.iter().any(|lane| lane.source.holds(1)))
-                .then(|| due_ns(lanes, timeout_ns, unheard_ns)),
+                .then(|| due_ns(lanes, timeout_ns, oldest_ns)),
             // A ring wakes its reader when that has found it empty.
             is_emptying: true,
         }
     }
 }
 
+/// How long packets at 10 Gbit/s take to fill a quarter of the smallest ring.
+fn quarter_ns(lanes: &[Lane]) -> u64 {
+    let bytes = lanes.iter().map(|lane| lane.source.buffer_bytes()).min();
+    let bits = bytes.map_or(0, |bytes| bytes as u64 / 4 * 8);
+    (bits / 10).max(LEAST_NS)
+}
+
 /// When a batch that begins with what lies ready is handed over at the latest.
-fn due_ns(lanes: &[Lane], timeout_ns: u64, unheard_ns: u64) -> u64 {
+fn due_ns(lanes: &[Lane], timeout_ns: u64, oldest_ns: u64) -> u64 {
     // A ring of blocks tells of a packet when its block is handed over.
     let late = lanes.iter().filter(|lane| !lane.source.wakes_early());
     let realtime_ns = realtime_ns();
     let ages = late.filter_map(|lane| lane.source.oldest_age_ns(realtime_ns));
-    // Of another clock, or of one that was set, it may be anything.
-    let age_ns = ages.max().unwrap_or(0).min(unheard_ns);
+    // By a clock that was set meanwhile it may seem to be of any age.
+    let age_ns = ages.max().unwrap_or(0).min(oldest_ns);
     monotonic_ns().saturating_add(timeout_ns - age_ns)
 }
 
@@ -116,14 +136,13 @@ impl Pause {
     /// To be called by the thread that reads.
     fn new(options: &Options, lanes: &[Lane]) -> Self {
         let wakes_early = lanes.iter().any(|lane| lane.source.wakes_early());
+        let batch = |bytes, timeout| Policy::batch(bytes, timeout, options.timestamps, lanes);
         let policy = match options.delivery {
             Delivery::Adaptive { target } if wakes_early => {
                 Policy::Moderated(Moderation::new(nanoseconds(target)))
             }
-            Delivery::Batch { min_bytes, timeout } => Policy::batch(min_bytes, timeout, lanes),
-            Delivery::Blocks { bytes, timeout } if wakes_early => {
-                Policy::batch(bytes, timeout, lanes)
-            }
+            Delivery::Batch { min_bytes, timeout } => batch(min_bytes, timeout),
+            Delivery::Blocks { bytes, timeout } if wakes_early => batch(bytes, timeout),
             _ => Policy::Rings,
         };
         let (spin, punctual) = match options.delivery {
@@ -241,7 +260,7 @@ impl Capture {
         let Policy::Batch {
             bytes,
             timeout_ns,
-            unheard_ns,
+            oldest_ns,
             look_ns,
             due_ns: due,
             ..
@@ -262,7 +281,7 @@ impl Capture {
                 }
             }
         }
-        let due = *due.get_or_insert_with(|| due_ns(&self.lanes, *timeout_ns, *unheard_ns));
+        let due = *due.get_or_insert_with(|| due_ns(&self.lanes, *timeout_ns, *oldest_ns));
         self.gather(stop, due.min(until_ns), *bytes, *look_ns)
     }
 

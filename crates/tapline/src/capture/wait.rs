@@ -26,6 +26,9 @@ const EVENTS: usize = 16;
 /// Time between two looks at how full the rings are while packets gather in them.
 pub(super) const GATHER_NS: u64 = 1_000_000;
 
+/// Time between two looks at whether they are broken meanwhile.
+const BROKEN_NS: u64 = 100_000_000;
+
 /// What a sleep ended with, beside packets and time.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Woken {
@@ -107,7 +110,7 @@ impl Waiter {
 }
 
 /// Lets packets gather until `until_ns` on the monotonic clock, until those of a ring take `bytes` of it,
-/// or until a ring fills. Ends early for a `wish`, and for `stop`, of which it says so.
+/// or until a ring fills. Ends early for a `wish`, and for `stop` or a ring that is broken, of which it says so.
 ///
 /// Between two looks at the rings lies `look_ns`. The end is a moment, not a time, so that a sleep that ends
 /// late makes no other late. poll(2) takes a time all the same: the kernel adds it to its clock some hundred
@@ -122,8 +125,17 @@ pub(super) fn gather(
     look_ns: u64,
 ) -> io::Result<Option<Woken>> {
     let is_enough = |lane: &Lane| lane.source.holds(bytes) || lane.source.is_filling();
+    let mut looked_ns = monotonic_ns();
     while !lanes.iter().any(is_enough) && !wish.is_there() {
-        let left_ns = until_ns.saturating_sub(monotonic_ns());
+        let now_ns = monotonic_ns();
+        if now_ns - looked_ns > BROKEN_NS {
+            looked_ns = now_ns;
+            let broken = |lane: &Lane| lane.source.take_error().is_err();
+            if let Some(number) = lanes.iter().position(broken) {
+                return Ok(Some(Woken::Broken(number)));
+            }
+        }
+        let left_ns = until_ns.saturating_sub(now_ns);
         let timeout = timespec(left_ns.min(look_ns));
         match poll(&mut [PollFd::new(stop, PollFlags::IN)], Some(&timeout)) {
             Ok(0) if left_ns > look_ns => {}

@@ -1,5 +1,6 @@
 //! Several settings at once on the same traffic.
 
+use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::thread;
 use std::time::Duration;
@@ -107,25 +108,25 @@ impl Comparison {
     /// have read what had gathered, and one at which none has stopped. `begun` is called with the first, in
     /// nanoseconds of `CLOCK_REALTIME`.
     ///
-    /// # Panics
+    /// # Errors
     /// When a thread cannot be started.
-    pub fn run(self, stop: &Stop, begun: impl FnOnce(u64)) -> Vec<Row> {
+    pub fn run(self, stop: &Stop, begun: impl FnOnce(u64)) -> io::Result<Vec<Row>> {
         let Self {
             open,
             span,
             _stamps,
         } = self;
         if open.is_empty() {
-            return Vec::new();
+            return Ok(Vec::new());
         }
         thread::scope(|scope| {
-            let running: Vec<_> = open
-                .into_iter()
-                .map(|(name, capture)| {
-                    let span = &span;
-                    scope.spawn(move || measure(name, capture, span))
-                })
-                .collect();
+            let start = |(name, capture)| {
+                let span = &span;
+                thread::Builder::new().spawn_scoped(scope, move || measure(name, capture, span))
+            };
+            let running: io::Result<Vec<_>> = open.into_iter().map(start).collect();
+            // The others wait for the one that is missing.
+            let running = running.inspect_err(|_| span.end())?;
             begun(span.begun());
             // When that fails, it is over.
             let _ = span.wait(stop);
@@ -137,7 +138,7 @@ impl Comparison {
             };
             let mut rows: Vec<Row> = running.into_iter().map(join).collect();
             settle(&mut rows);
-            rows
+            Ok(rows)
         })
     }
 }

@@ -40,7 +40,11 @@ pub enum Event<'a> {
         by_ns: i64,
     },
     /// The time between two ticks is over.
-    Tick,
+    Tick {
+        /// Answers that the kernel has dropped up to now because they were not read in time; `None` when it does not
+        /// say.
+        overruns: Option<u64>,
+    },
 }
 
 /// Is told what happens, in the thread of the run.

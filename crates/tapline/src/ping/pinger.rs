@@ -163,7 +163,9 @@ impl Pinger {
         self.into_outcome(ended)
     }
 
-    pub(super) fn into_outcome(mut self, ended: Ended) -> Outcome {
+    /// Answers that the kernel dropped because they were not read in time, and those of all sockets; `None` when it
+    /// does not say.
+    pub(super) fn dropped(&mut self) -> (Option<u64>, Option<Dropped>) {
         let of_ring = match &mut self.ring {
             Some(ring) => ring.refresh().ok().map(|()| ring.account().dropped),
             None => Some(0),
@@ -178,6 +180,11 @@ impl Pinger {
         };
         let of_channels = hearing.try_fold(Dropped::default(), add);
         let overruns = of_ring.and_then(|dropped| Some(dropped + of_channels?.overruns));
+        (overruns, of_channels)
+    }
+
+    pub(super) fn into_outcome(mut self, ended: Ended) -> Outcome {
+        let (overruns, of_channels) = self.dropped();
         // The ring has them too, and has counted them as what they are.
         let checksum_drops =
             of_channels.map(|dropped| dropped.damaged.saturating_sub(self.damaged_in_ring));

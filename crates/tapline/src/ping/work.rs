@@ -200,7 +200,8 @@ impl Pinger {
             observer.event(&Event::Lost { probe }, prober);
         });
         if now_ns >= self.next_tick_ns {
-            observer.event(&Event::Tick, &self.prober);
+            let (overruns, _) = self.dropped();
+            observer.event(&Event::Tick { overruns }, &self.prober);
             let tick_ns = self.tick_ns.unwrap_or(u64::MAX).max(1);
             self.next_tick_ns = now_ns.saturating_add(tick_ns);
         }

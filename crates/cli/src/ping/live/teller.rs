@@ -117,7 +117,7 @@ impl Teller for Live<'_> {
             },
             Event::Lost { probe } => self.view.recent.lost(probe.target),
             Event::Dropped { error, .. } => self.view.refusal = Some(sidelines::reason(error)),
-            Event::Tick => return self.tick(prober),
+            Event::Tick { .. } => return self.tick(prober),
             _ => {}
         }
         Ok(())
