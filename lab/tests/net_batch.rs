@@ -204,3 +204,66 @@ fn everything_is_taken_back_after_a_failure_if_it_is_to_be() {
     };
     assert_eq!(facts(&after), facts(&before));
 }
+
+/// A route to each destination is what as many additions are: one that cannot be said and one that is there already
+/// fail, with their numbers.
+#[test]
+fn routes_to_each_destination_are_those_added_one_by_one() {
+    let hosts = ["one", "other"].map(Host::new);
+    for host in &hosts {
+        ip(host, "link add va up type veth peer name vb");
+        ip(host, "link set vb up");
+        ip(host, "addr add 10.0.0.1/24 dev va");
+        ip(host, "addr add 2001:db8::1/64 dev va nodad");
+    }
+    let prefix = |text: &str| -> Prefix { text.parse().expect("a prefix") };
+    let mut destinations: Vec<Prefix> = (0..300)
+        .map(|number| prefix(&format!("192.0.{}.{}", 2 + number / 256, number % 256)))
+        .collect();
+    destinations.splice(
+        257..257,
+        ["198.51.100.0/24", "default", "192.0.2.7", "2001:db8:7::/48"].map(prefix),
+    );
+    let by_gateway = |gateway: &str| {
+        let gateway = gateway.parse().expect("an address");
+        Route::new().gateway(gateway).metric(7)
+    };
+    for (on_error, failed, left) in [
+        (OnError::Continue, vec![259, 260], 302),
+        (OnError::Stop, vec![259], 259),
+        (OnError::Undo, vec![259, 260], 0),
+    ] {
+        let like = by_gateway("10.0.0.8");
+        let states = [0, 1].map(|which| {
+            let mut netlink = hosts[which].netlink();
+            let mut batch = netlink.batch(on_error);
+            if which == 0 {
+                batch.add_to_each(&like, destinations.iter().copied());
+            } else {
+                for dst in &destinations {
+                    batch.add(&like.clone().dst(*dst));
+                }
+            }
+            let outcome = batch.finish();
+            let numbers: Vec<usize> = outcome.failed.iter().map(|it| it.0).collect();
+            let errors: Vec<String> = (outcome.failed.iter().map(|it| it.1.to_string())).collect();
+            let shown = ip_json(&hosts[which], &["route", "show", "metric", "7"]);
+            ip(&hosts[which], "route flush metric 7");
+            (outcome.item_count, numbers, errors, shown)
+        });
+        assert_eq!(states[0], states[1], "{on_error:?}");
+        let (items, numbers, _, shown) = &states[0];
+        assert_eq!(*items, destinations.len());
+        assert_eq!(numbers, &failed, "{on_error:?}");
+        assert_eq!(shown.as_array().map(Vec::len), Some(left), "{on_error:?}");
+    }
+    let to = ["2001:db8:7::/48", "2001:db8:8::/48", "2001:db8:9::/49"];
+    let mut netlink = hosts[0].netlink();
+    let mut batch = netlink.batch(OnError::Continue);
+    batch.add_to_each(&by_gateway("2001:db8::8"), to.map(prefix));
+    assert!(batch.finish().is_done());
+    let shown = ip_json(&hosts[0], &["-6", "route", "show", "metric", "7"]);
+    let shown = shown.as_array().expect("routes");
+    let shown: Vec<_> = shown.iter().map(|route| &route["dst"]).collect();
+    assert_eq!(shown, to);
+}

@@ -19,6 +19,7 @@ mod peer;
 #[path = "../capture/spread.rs"]
 mod spread;
 mod table;
+mod turns;
 
 use std::process::ExitCode;
 
@@ -31,8 +32,6 @@ use tapline_lab::Net;
 
 const LINKS: u32 = 50;
 const BRIDGES: u32 = 10;
-/// Turns of the raw loop and tapline at links in a round.
-const TURNS: u32 = 10;
 const ROUTES: u32 = 100_000;
 const FEW: u32 = 100;
 const MANY_ROUTES: u32 = 1_000_000;
@@ -55,7 +54,9 @@ fn main() -> ExitCode {
     for number in 1..=options.rounds {
         eprintln!("bench: round {number} of {}", options.rounds);
         links(&peers, &mut table);
-        turns(&peers, &mut table);
+        turns::links(&peers, &mut table);
+        turns::inserts(&peers, &mut table);
+        turns::dumps(&peers, &mut table);
         inserts(&peers, &mut table);
         dumps(&peers, &mut table);
         deletes(&peers, &mut table);
@@ -124,31 +125,8 @@ fn links(peers: &Peers, table: &mut Table) {
     }
 }
 
-/// The same without the others: the first two are so near each other that what stands between their turns shows.
-fn turns(peers: &Peers, table: &mut Table) {
-    let [host, _there] = Net::new().pair();
-    let mut netlink = host.netlink();
-    let rows = ["create a link, by turns, us", "up a link, by turns, us"];
-    for turn in 0..TURNS {
-        for place in 0..2 {
-            // Each goes first as often as the other.
-            let (method, figures) = if turn % 2 == place {
-                let figures = peers.run(&host, "raw", "links", LINKS);
-                ("raw", figures.into_iter().map(|(_, ns)| ns).collect())
-            } else {
-                ("tapline", ours::links(&mut netlink, LINKS).to_vec())
-            };
-            for (row, ns) in rows.into_iter().zip::<Vec<f64>>(figures) {
-                table.add(row, method, ns / 1e3);
-            }
-            ours::delete_group(&mut netlink);
-        }
-    }
-}
-
 const BRIDGE: &str = "a bridge with MTU, address, two options, up, us";
 const INSERT: &str = "100 000 routes, thousands a second";
-const INSERT_NEXTHOP: &str = "100 000 routes by nexthop, thousands a second";
 
 fn inserts(peers: &Peers, table: &mut Table) {
     let [host, _there] = Net::new().pair();
@@ -185,19 +163,6 @@ fn inserts(peers: &Peers, table: &mut Table) {
     let took = ip(&host, &["-batch", file.to_str().expect("a path of text")]);
     table.add(INSERT, "ip -batch", rate(took.as_nanos() as f64));
     ours::shake(&mut netlink, link);
-
-    ours::add_nexthop(&mut netlink, link);
-    by_peer(
-        "raw256",
-        "nhroutes",
-        INSERT_NEXTHOP,
-        "raw, an answer for 256",
-        table,
-    );
-    ours::shake(&mut netlink, link);
-    ours::add_nexthop(&mut netlink, link);
-    let ns = ours::route_batch(&mut netlink, ROUTES, 100, Way::Nexthop(1));
-    table.add(INSERT_NEXTHOP, "tapline batch", rate(ns));
 }
 
 const DUMP: &str = "dump of 100 000 routes, millions a second";

@@ -107,6 +107,18 @@ pub fn route_batch(netlink: &mut Netlink, count: u32, table: u32, way: Way) -> f
     took
 }
 
+/// The same, of which it is said once how they are.
+pub fn route_to_each(netlink: &mut Netlink, count: u32, table: u32, way: Way) -> f64 {
+    let begin = Instant::now();
+    let mut batch = netlink.batch(OnError::Continue);
+    let to = |number| Prefix::host(Ipv4Addr::from_bits(0x1400_0000 + number));
+    batch.add_to_each(&route(0, table, way), (0..count).map(to));
+    let outcome = batch.finish();
+    let took = nanoseconds(begin);
+    assert!(outcome.is_done(), "{:?}", outcome.failed.first());
+    took
+}
+
 pub fn add_nexthop(netlink: &mut Netlink, link: IfIndex) {
     let nexthop = Nexthop::numbered(1).gateway(GATEWAY.into()).dev(link);
     netlink.add(&nexthop).expect("a nexthop");

@@ -1,12 +1,11 @@
-use std::marker::PhantomData;
-
+use super::chunk::{Chunk, Of};
 use super::outcome::Outcome;
 use super::undo::{Undo, asks_before, held, undo_of};
 use crate::codec::{HEADER_BYTES, Refusal, Request};
 use crate::error::{Action, Cause, NetlinkError, Subject};
 use crate::handle::Netlink;
 use crate::object::{Object, Verb};
-use crate::table::{Entry, locate};
+use crate::table::locate;
 use crate::transport::Wait;
 use crate::uapi::{NLM_F_ACK, NLMSG_ERROR};
 
@@ -44,46 +43,12 @@ pub enum OnError {
 pub struct Batch<'n> {
     netlink: &'n mut Netlink,
     on_error: OnError,
-    requests: Request,
+    pub(super) requests: Request,
     /// The items in `requests`, whose numbers follow on each other.
-    chunk: Vec<Item>,
-    /// The number of the first of them.
-    chunk_first: usize,
+    chunk: Chunk,
     most: usize,
     outcome: Outcome,
     undo: Vec<(usize, Undo)>,
-}
-
-/// An item that waits to be sent, or for its answer.
-#[derive(Debug)]
-struct Item {
-    /// Where its message begins in the chunk.
-    start: usize,
-    verb: Verb,
-    about: &'static About,
-    /// What it speaks of, where the message does not tell.
-    subject: Option<Subject>,
-    undo: Option<Undo>,
-}
-
-/// What has to be known of an object to tell of its failure.
-#[derive(Debug)]
-struct About {
-    layout: fn(Verb) -> (usize, &'static [Entry]),
-    /// What a message's body speaks of.
-    subject: fn(&[u8]) -> Subject,
-}
-
-struct Of<O>(PhantomData<O>);
-
-impl<O: Object> Of<O> {
-    const ABOUT: About = About {
-        layout: O::layout,
-        subject: |body| match O::parse(body) {
-            Ok(Some(object)) => object.subject(),
-            _ => O::default().subject(),
-        },
-    };
 }
 
 impl Netlink {
@@ -99,8 +64,7 @@ impl Netlink {
             netlink: self,
             on_error,
             requests,
-            chunk: Vec::with_capacity(most),
-            chunk_first: 0,
+            chunk: Chunk::default(),
             most,
             outcome: Outcome::default(),
             undo: Vec::new(),
@@ -163,20 +127,15 @@ impl Batch<'_> {
     }
 
     fn put<O: Object>(&mut self, verb: Verb, object: &O) -> &mut Self {
-        let item = self.outcome.item_count;
-        self.outcome.item_count += 1;
-        if self.has_stopped() {
-            self.outcome.not_run_from.get_or_insert(item);
+        let Some(item) = self.begin_item() else {
             return self;
-        }
+        };
         let undoes = self.on_error == OnError::Undo;
-        let is_apart = verb == Verb::Add && object.is_made_apart();
-        let takes_more = is_apart || object.has_follow_up(verb) || object.is_said_whole(verb);
-        if takes_more || (undoes && asks_before::<O>(verb)) {
+        if takes_more(verb, object) || (undoes && asks_before::<O>(verb)) {
             self.put_alone(item, verb, object);
             return self;
         }
-        let start = self.requests.bytes().len();
+        let start = self.requests.position();
         if let Err(unfit) = object.put(verb, &mut self.requests) {
             self.requests.truncate(start);
             self.flush();
@@ -185,23 +144,40 @@ impl Batch<'_> {
             return self;
         }
         self.requests.unflag(NLM_F_ACK);
+        if undoes || !O::READS_REQUESTS {
+            let subject = (!O::READS_REQUESTS).then(|| object.subject());
+            let undo = undoes.then(|| undo_of(verb, object, Ok(None))).flatten();
+            self.chunk.note_beside(subject, undo);
+        }
+        self.end_item::<O>(item, start, verb);
+        self
+    }
+
+    /// Whether an item is only to be sent, and nothing has to be kept of it.
+    pub(super) fn takes_as_they_are<O: Object>(&self, verb: Verb, object: &O) -> bool {
+        self.on_error != OnError::Undo && O::READS_REQUESTS && !takes_more(verb, object)
+    }
+
+    /// Counts an item; its number, if it is to be carried out.
+    pub(super) fn begin_item(&mut self) -> Option<usize> {
+        let item = self.outcome.item_count;
+        self.outcome.item_count += 1;
+        if self.has_stopped() {
+            self.outcome.not_run_from.get_or_insert(item);
+            return None;
+        }
+        Some(item)
+    }
+
+    /// The message that begins at `start` among the requests is whole.
+    #[inline]
+    pub(super) fn end_item<O: Object>(&mut self, item: usize, start: usize, verb: Verb) {
         let number = self.netlink.socket.number();
         self.requests.finish(number);
-        if self.chunk.is_empty() {
-            self.chunk_first = item;
-        }
-        let undo = undoes.then(|| undo_of(verb, object, Ok(None))).flatten();
-        self.chunk.push(Item {
-            start,
-            verb,
-            about: &Of::<O>::ABOUT,
-            subject: (!O::READS_REQUESTS).then(|| object.subject()),
-            undo,
-        });
-        if self.chunk.len() >= self.most || self.requests.bytes().len() >= MOST_BYTES {
+        self.chunk.push(item, start, verb, &Of::<O>::ABOUT);
+        if self.chunk.len() >= self.most || self.requests.position() >= MOST_BYTES {
             self.flush();
         }
-        self
     }
 
     /// Carries out an item that needs more than one message, or an answer first.
@@ -246,19 +222,19 @@ impl Batch<'_> {
         if self.chunk.is_empty() {
             return;
         }
-        let first = self.chunk_first;
         self.requests.flag(NLM_F_ACK);
         let mut refused = self.converse();
         // Refusals come in the order of the items; one without an answer was done.
         refused.sort_by_key(|(at, _)| *at);
         refused.dedup_by_key(|(at, _)| *at);
-        let mut refused = refused.into_iter().peekable();
-        for (at, item) in self.chunk.drain(..).enumerate() {
-            match refused.next_if(|(refused, _)| *refused == at) {
-                Some((_, error)) => self.outcome.failed.push((first + at, error)),
-                None => self.undo.extend(item.undo.map(|undo| (first + at, undo))),
-            }
-        }
+        let first = self.chunk.first_item();
+        let is_done = |at: &usize| refused.binary_search_by_key(at, |it| it.0).is_err();
+        let undo = self.chunk.take_undo();
+        let undo = undo.into_iter().filter(|(at, _)| is_done(at));
+        self.undo.extend(undo.map(|(at, undo)| (first + at, undo)));
+        let refused = refused.into_iter();
+        (self.outcome.failed).extend(refused.map(|(at, error)| (first + at, error)));
+        self.chunk.clear();
         self.requests.clear();
     }
 
@@ -310,35 +286,27 @@ impl Batch<'_> {
 
     /// Says of each of the first `count` items that has no refusal that its answer is lost.
     fn fail(&self, count: usize, cause: &Cause, failed: &mut Vec<(usize, NetlinkError)>) {
-        for (at, item) in self.chunk.iter().enumerate().take(count) {
+        for at in 0..count {
             if failed.iter().all(|(failed, _)| *failed != at) {
-                failed.push((at, failure(item.verb, self.subject(at), cause.again())));
+                let error = failure(self.chunk.verb(at), self.subject(at), cause.again());
+                failed.push((at, error));
             }
         }
     }
 
     fn refused(&self, at: usize, mut refusal: Refusal) -> NetlinkError {
-        let verb = self.chunk[at].verb;
-        let (header_bytes, entries) = (self.chunk[at].about.layout)(verb);
-        refusal.path = locate(&refusal, self.message(at), header_bytes, entries);
+        let verb = self.chunk.verb(at);
+        let (header_bytes, entries) = (self.chunk.about(at).layout)(verb);
+        let message = self.chunk.message(at, self.requests.bytes());
+        refusal.path = locate(&refusal, message, header_bytes, entries);
         failure(verb, self.subject(at), Cause::Refused(refusal))
     }
 
     /// What an item speaks of.
     fn subject(&self, at: usize) -> Subject {
-        let Item { about, subject, .. } = &self.chunk[at];
-        let told = || (about.subject)(&self.message(at)[HEADER_BYTES..]);
-        subject.clone().unwrap_or_else(told)
-    }
-
-    /// The bytes of an item's message.
-    fn message(&self, at: usize) -> &[u8] {
-        let bytes = self.requests.bytes();
-        let end = self
-            .chunk
-            .get(at + 1)
-            .map_or(bytes.len(), |next| next.start);
-        &bytes[self.chunk[at].start..end]
+        let message = || self.chunk.message(at, self.requests.bytes());
+        let told = || (self.chunk.about(at).subject)(&message()[HEADER_BYTES..]);
+        self.chunk.subject(at).unwrap_or_else(told)
     }
 
     /// Takes back what was carried out, the last first.
@@ -355,4 +323,10 @@ impl Batch<'_> {
 
 fn failure(verb: Verb, subject: Subject, cause: Cause) -> NetlinkError {
     NetlinkError::new(Action::from(verb), subject, cause)
+}
+
+/// Whether one message does not do it.
+fn takes_more<O: Object>(verb: Verb, object: &O) -> bool {
+    let is_apart = verb == Verb::Add && object.is_made_apart();
+    is_apart || object.has_follow_up(verb) || object.is_said_whole(verb)
 }

@@ -21,11 +21,10 @@ pub struct Attribute<'a> {
 /// The attributes of a message or of an attribute, in order; see [`attributes`].
 #[derive(Clone, Debug)]
 pub struct Attributes<'a> {
-    bytes: &'a [u8],
-    /// Where `bytes` begin in the message's body.
+    /// Those that have not been read.
+    rest: &'a [u8],
+    /// Where they begin in the message's body.
     at: usize,
-    /// Where in `bytes` the next one begins; there is none at their end or beyond.
-    next: usize,
 }
 
 /// Reads the attributes in `bytes`, which begin `at` bytes into the message's body.
@@ -36,7 +35,7 @@ pub struct Attributes<'a> {
 /// # Source
 /// `nla_ok` and `nla_next`, include/net/netlink.h.
 pub fn attributes(bytes: &[u8], at: usize) -> Attributes<'_> {
-    Attributes { bytes, at, next: 0 }
+    Attributes { rest: bytes, at }
 }
 
 impl<'a> Iterator for Attributes<'a> {
@@ -44,13 +43,12 @@ impl<'a> Iterator for Attributes<'a> {
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        let rest = self.bytes.get(self.next..)?;
+        let (rest, at) = (self.rest, self.at);
         // Two loads of 16 bits, not four of 8: each attribute waits for the length of the one before.
         let (halves, _) = rest.first_chunk::<HEADER_BYTES>()?.as_chunks::<2>();
         let length = usize::from(u16::from_ne_bytes(halves[0]));
-        let at = self.at + self.next;
         let Some(bytes) = rest.get(HEADER_BYTES..length) else {
-            self.next = self.bytes.len();
+            self.rest = &[];
             return Some(Err(Malformed {
                 layer: "attribute",
                 at,
@@ -58,7 +56,9 @@ impl<'a> Iterator for Attributes<'a> {
                 have: rest.len(),
             }));
         };
-        self.next += (length + 3) & !3;
+        let whole = (length + 3) & !3;
+        self.rest = rest.get(whole..).unwrap_or_default();
+        self.at = at + whole;
         Some(Ok(Attribute {
             kind: u16::from_ne_bytes(halves[1]) & !(NLA_F_NESTED | NLA_F_NET_BYTEORDER),
             at: at + HEADER_BYTES,

@@ -1,3 +1,5 @@
+use std::net::IpAddr;
+
 use super::message::HEADER_BYTES;
 use crate::uapi::{NLA_F_NESTED, NLM_F_ACK, NLM_F_CREATE, NLM_F_DUMP, NLM_F_ECHO, NLM_F_REQUEST};
 
@@ -43,9 +45,31 @@ impl Request {
         self.start = 0;
     }
 
+    /// Adds a message that another request holds.
+    #[inline]
+    pub(crate) fn append(&mut self, message: &[u8]) {
+        self.start = self.bytes.len();
+        self.bytes.extend_from_slice(message);
+    }
+
     /// Adds an attribute.
     #[inline]
     pub fn attribute(&mut self, kind: u16, payload: &[u8]) {
+        match payload.try_into() {
+            Ok(word) => self.word(kind, word),
+            Err(_) => self.other(kind, payload),
+        }
+    }
+
+    /// An attribute of four bytes, as most are.
+    #[inline]
+    fn word(&mut self, kind: u16, [b0, b1, b2, b3]: [u8; 4]) {
+        let ([l0, l1], [k0, k1]) = (8_u16.to_ne_bytes(), kind.to_ne_bytes());
+        self.bytes
+            .extend_from_slice(&[l0, l1, k0, k1, b0, b1, b2, b3]);
+    }
+
+    fn other(&mut self, kind: u16, payload: &[u8]) {
         let length = payload.len() + 4;
         debug_assert!(
             u16::try_from(length).is_ok(),
@@ -94,6 +118,15 @@ impl Request {
     /// Writes `bytes` over those at `position`, e.g. a length that was not known before.
     pub(crate) fn overwrite(&mut self, position: usize, bytes: &[u8]) {
         self.bytes[position..position + bytes.len()].copy_from_slice(bytes);
+    }
+
+    /// Writes `ip` over what is at `position`.
+    #[inline]
+    pub(crate) fn overwrite_ip(&mut self, position: usize, ip: IpAddr) {
+        match ip {
+            IpAddr::V4(ip) => self.overwrite(position, &ip.octets()),
+            IpAddr::V6(ip) => self.overwrite(position, &ip.octets()),
+        }
     }
 
     fn nested_with(&mut self, kind: u16, payload: &[u8], fill: impl FnOnce(&mut Self)) {
