@@ -52,7 +52,7 @@ fn what_is_found_is_told_the_worst_first() {
         [
             "SEVERE link",
             "WARNING filter-memory",
-            "WARNING icmp-echo",
+            "WARNING icmp-rate",
             "WARNING gro"
         ]
     );

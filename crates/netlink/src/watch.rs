@@ -7,6 +7,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::vec::IntoIter;
 
 use abi::namespace::NetNamespace;
+use foldhash::fast::RandomState;
 
 use crate::codec::{Malformed, Message};
 use crate::error::{Action, Cause, NetlinkError};
@@ -49,7 +50,7 @@ pub struct Watch<O: Object> {
     notifications: Socket,
     netlink: Netlink,
     filter: O,
-    known: HashMap<O::Key, Known<O>>,
+    known: HashMap<O::Key, Known<O>, RandomState>,
     pending: VecDeque<Event<O>>,
     listed: Option<Listed<O>>,
     /// How many lists were made, this one included.
@@ -118,7 +119,7 @@ impl<O: Object> Watch<O> {
             notifications,
             netlink,
             filter,
-            known: HashMap::new(),
+            known: HashMap::default(),
             pending: VecDeque::new(),
             listed: None,
             lists: 0,
@@ -244,7 +245,7 @@ fn note<O: Object>(
     message: Message<'_>,
     filter: &O,
     list: u64,
-    known: &mut HashMap<O::Key, Known<O>>,
+    known: &mut HashMap<O::Key, Known<O>, RandomState>,
     pending: &mut VecDeque<Event<O>>,
 ) -> Result<bool, Malformed> {
     let is_new = message.kind == O::MESSAGES.new;

@@ -142,6 +142,8 @@ fn tight_limits_of_icmp_are_found() {
     assert_eq!(faults(&report), expected);
     let remedy = &finding(&report, "icmp-echo").remedy;
     assert_eq!(*remedy, ["sysctl -w net.ipv4.icmp_echo_ignore_all=0"]);
+    // Somebody may mean it.
+    assert_eq!(finding(&report, "icmp-echo").fix, []);
     assert_eq!(finding(&report, "icmp-rate").fix.len(), 1);
 }
 

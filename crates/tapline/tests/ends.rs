@@ -11,7 +11,7 @@ use lab::{Host, Net, tool};
 use support::{
     BACKENDS, Call, Teller, Told, Witness, frames, options, run, run_open, send, until_told,
 };
-use tapline::capture::{Backend, Capture, Ended, FileConsumer, Limits, Outcome};
+use tapline::capture::{Backend, Capture, Ended, FileConsumer, Limits, Options, Outcome};
 use tapline::ring::Delivery;
 use tapline::store::write::{self, CaptureFile, Output};
 use tapline::{Stop, capture};
@@ -171,12 +171,14 @@ fn ticks_come_while_nothing_else_does() {
 
 /// Captures to a file, has `end` end it after 300 packets, and lets others read the file.
 fn ended_by(backend: Backend, end: impl FnOnce(&Host)) -> Outcome {
+    ended_with(|right| options(right, backend), end)
+}
+
+fn ended_with(options: impl FnOnce(&Host) -> Options + Send, end: impl FnOnce(&Host)) -> Outcome {
     let [left, right] = Net::new().pair();
     let folder = tempfile::tempdir().unwrap();
     let mut witness = Witness::on(&right);
-    let capture = right
-        .run(|| Capture::open(options(&right, backend)))
-        .unwrap();
+    let capture = right.run(|| Capture::open(options(&right))).unwrap();
     let (mut consumer, path) = file_consumer(&capture, folder.path());
     let (outcome, ()) = run_open(capture, &mut consumer, |_| {
         send(&left, &frames(0, 300));
@@ -228,6 +230,23 @@ fn an_interface_that_is_removed_ends_it_in_order() {
             (None, None)
         );
     }
+}
+
+/// The reader sleeps beside the ring then.
+#[test]
+fn an_interface_that_is_removed_ends_a_batch_that_gathers() {
+    let batch = |right: &Host| Options {
+        delivery: Delivery::Batch {
+            min_bytes: 4 << 20,
+            timeout: Duration::from_secs(3600),
+        },
+        ..options(right, Backend::PacketV2)
+    };
+    let outcome = ended_with(batch, |right| ip(right, "link del right0"));
+    assert!(
+        matches!(&outcome.ended, Ended::LinkRemoved { link } if link == "right0"),
+        "{outcome:?}"
+    );
 }
 
 /// The packets that are in a ring when its interface goes are delivered, though the reader stalls.

@@ -30,7 +30,7 @@ use std::time::Instant;
 use options::Options;
 use report::Report;
 use rig::Rig;
-use task::Trial;
+use task::{TRIES, Trial};
 
 fn main() -> ExitCode {
     let options = match Options::parse(std::env::args().skip(1)) {
@@ -56,7 +56,7 @@ fn main() -> ExitCode {
                     repeated += usize::from(tries > 1);
                     disturbed += usize::from(tries > TRIES);
                     if options.json {
-                        println!("{}", trial.json(round, task, kind));
+                        println!("{}", trial.json(round, task, kind, tries));
                     }
                     report.add(task, kind, trial);
                 }
@@ -67,15 +67,13 @@ fn main() -> ExitCode {
         report.print_markdown();
         println!(
             "\nA hypervisor took the readers' processor away in {repeated} of {turns} turns, which were taken again, \
-             up to {TRIES} times; in {disturbed} of them it still did. The whole took {:.0?}.",
+             up to {} times; in {disturbed} of them it still did. The whole took {:.0?}.",
+            TRIES - 1,
             begin.elapsed()
         );
     }
     ExitCode::SUCCESS
 }
-
-/// How often a turn is taken at most.
-const TRIES: usize = 5;
 
 /// The first trial in which a hypervisor left the readers' processor alone, and which it was; the last one and a number
 /// beyond [`TRIES`] if there was none.

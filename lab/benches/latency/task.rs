@@ -9,6 +9,9 @@ use crate::kind::Kind;
 use crate::reader::{self, Finished};
 use crate::rig::Rig;
 
+/// How often a turn is taken at most.
+pub const TRIES: usize = 5;
+
 const SECOND: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,13 +77,16 @@ impl Trial {
             .saturating_sub(self.reader.delays.histogram.count())
     }
 
-    pub fn json(&self, round: u32, task: Task, kind: Kind) -> Value {
+    /// As a line; it is of try number `tries`, and was disturbed if that is beyond [`TRIES`].
+    pub fn json(&self, round: u32, task: Task, kind: Kind, tries: usize) -> Value {
         let delays = self.delays();
         json!({
             "event": "result",
             "round": round,
             "task": task.name(),
             "reader": kind.name(),
+            "tries": tries.min(TRIES),
+            "is_disturbed": tries > TRIES,
             "offered": self.offered,
             "lost": self.lost(),
             "delay_p50_ns": delays.quantile(0.5),

@@ -37,8 +37,8 @@ pub struct DeliveryArgs {
     pub timeout: Option<Duration>,
 
     /// How long the reader may be away while at most 50 000 packets/s come: without --backend, packet-v3
-    /// is chosen where packet-v2 has no frame of -s bytes for each within --buffer. packet-v3 grows
-    /// beyond --buffer for it, packet-v2 if it is asked for; not with --mode drop or xdp-ringbuf [default:
+    /// is chosen where packet-v2 has no frame of -s bytes for each within --buffer. The ring grows
+    /// beyond --buffer for it, packet-v2 only if it is asked for or -s is 128 or less; not with --mode drop or xdp-ringbuf [default:
     /// 200ms, but not with --delivery immediate]
     #[arg(long, value_name = "TIME", value_parser = units::time)]
     pub stall: Option<Duration>,

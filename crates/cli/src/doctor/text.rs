@@ -80,7 +80,9 @@ pub fn change(change: &Change, state: &str, error: Option<&ChangeError>) -> io::
     let mut out = String::new();
     let why = match error {
         Some(error) => format!(": {}", chain(error)),
-        None if state == "left" => ": somebody changed it since".into(),
+        None if state == "left" => {
+            ": it was changed since, or its interface is not the same".into()
+        }
         None => String::new(),
     };
     wrapped(

@@ -90,6 +90,10 @@ fn run_one(args: &LatencyArgs) -> Result<Exit, Failure> {
 }
 
 fn run_comparison(args: &LatencyArgs) -> Result<Exit, Failure> {
+    if args.duration == Some(Duration::ZERO) {
+        let line = "--compare measures for some time: --duration 0 is none";
+        return Err(Failure::new(Exit::Usage, line));
+    }
     let options = options(args)?;
     let target = args.delivery.latency_target.unwrap_or(TARGET);
     let settings = Setting::all(&options, target);

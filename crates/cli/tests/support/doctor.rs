@@ -53,7 +53,7 @@ pub fn state(host: &Host) -> [String; 2] {
 pub fn plant(scene: &Scene) {
     scene.right.set_gro(Gro::On);
     set(scene, "core/optmem_max", "20480");
-    set(scene, "ipv4/icmp_echo_ignore_all", "1");
+    set(scene, "ipv4/icmp_ratelimit", "5000");
 }
 
 pub fn set(scene: &Scene, setting: &str, value: &str) {

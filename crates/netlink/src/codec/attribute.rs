@@ -38,32 +38,55 @@ pub fn attributes(bytes: &[u8], at: usize) -> Attributes<'_> {
     Attributes { rest: bytes, at }
 }
 
+impl<'a> Attributes<'a> {
+    /// The next one; `None` at the end and where there is none that is whole, which [`end`](Self::end) tells. An error
+    /// that is looked for once costs less than one that each of them might be.
+    #[inline]
+    pub(crate) fn next_whole(&mut self) -> Option<Attribute<'a>> {
+        // Two loads of 16 bits, not four of 8: each attribute waits for the length of the one before.
+        let (halves, _) = self.rest.first_chunk::<HEADER_BYTES>()?.as_chunks::<2>();
+        let length = usize::from(u16::from_ne_bytes(halves[0]));
+        let bytes = self.rest.get(HEADER_BYTES..length)?;
+        let at = self.at;
+        let whole = (length + 3) & !3;
+        self.rest = self.rest.get(whole..).unwrap_or_default();
+        self.at = at + whole;
+        Some(Attribute {
+            kind: u16::from_ne_bytes(halves[1]) & !(NLA_F_NESTED | NLA_F_NET_BYTEORDER),
+            at: at + HEADER_BYTES,
+            bytes,
+        })
+    }
+
+    /// Nothing is left.
+    ///
+    /// # Errors
+    /// [`Malformed`] when what is left is an attribute that is not whole. It is passed over.
+    #[inline]
+    pub(crate) fn end(&mut self) -> Result<(), Malformed> {
+        let rest = std::mem::take(&mut self.rest);
+        let Some([l0, l1, ..]) = rest.first_chunk::<HEADER_BYTES>() else {
+            return Ok(());
+        };
+        let length = usize::from(u16::from_ne_bytes([*l0, *l1]));
+        Err(Malformed {
+            layer: "attribute",
+            at: self.at,
+            need: length.max(HEADER_BYTES),
+            have: rest.len(),
+        })
+    }
+}
+
 impl<'a> Iterator for Attributes<'a> {
     type Item = Result<Attribute<'a>, Malformed>;
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        let (rest, at) = (self.rest, self.at);
-        // Two loads of 16 bits, not four of 8: each attribute waits for the length of the one before.
-        let (halves, _) = rest.first_chunk::<HEADER_BYTES>()?.as_chunks::<2>();
-        let length = usize::from(u16::from_ne_bytes(halves[0]));
-        let Some(bytes) = rest.get(HEADER_BYTES..length) else {
-            self.rest = &[];
-            return Some(Err(Malformed {
-                layer: "attribute",
-                at,
-                need: length.max(HEADER_BYTES),
-                have: rest.len(),
-            }));
-        };
-        let whole = (length + 3) & !3;
-        self.rest = rest.get(whole..).unwrap_or_default();
-        self.at = at + whole;
-        Some(Ok(Attribute {
-            kind: u16::from_ne_bytes(halves[1]) & !(NLA_F_NESTED | NLA_F_NET_BYTEORDER),
-            at: at + HEADER_BYTES,
-            bytes,
-        }))
+        match self.next_whole() {
+            Some(attribute) => Some(Ok(attribute)),
+            None => self.end().err().map(Err),
+        }
     }
 }
 

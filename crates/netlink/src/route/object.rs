@@ -10,9 +10,10 @@ use crate::addr::Scope;
 use crate::codec::{Attribute, Malformed, attributes as read_attributes};
 use crate::interface::IfIndex;
 use crate::prefix::{Family, Prefix};
-use crate::table::{Boxed, Table, attributes};
+use crate::table::{Boxed, Code, Native, Table, attributes};
 use crate::uapi::{
-    AF_INET, AF_INET6, RTA_CACHEINFO, RTA_DST, RTA_ENCAP_TYPE, RTA_SRC, RTA_TABLE, RTM_F_CLONED,
+    AF_INET, AF_INET6, RTA_CACHEINFO, RTA_DST, RTA_ENCAP_TYPE, RTA_GATEWAY, RTA_OIF, RTA_PRIORITY,
+    RTA_SRC, RTA_TABLE, RTM_F_CLONED,
 };
 
 attributes! {
@@ -143,17 +144,22 @@ impl Route {
         self.cache = cache.filter(|_| family == Family::V4);
         self.onlink = flags.has(RouteFlags::ONLINK).then_some(true);
         let mut encap = 0;
-        for attribute in read_attributes(rest, Header::BYTES) {
-            let attribute = attribute?;
+        let mut attributes = read_attributes(rest, Header::BYTES);
+        while let Some(attribute) = attributes.next_whole() {
             match attribute.kind {
                 RTA_TABLE => self.table = Some(attribute.u32()?.into()),
                 RTA_DST => read_prefix(&mut self.dst, family, header.dst_len, attribute)?,
+                // As the table has them; here since nearly every route has them.
+                RTA_GATEWAY => Native::take_into(&mut self.gateway, attribute)?,
+                RTA_OIF => Native::take_into(&mut self.dev, attribute)?,
+                RTA_PRIORITY => Native::take_into(&mut self.metric, attribute)?,
                 RTA_SRC => read_prefix(&mut self.src, family, header.src_len, attribute)?,
                 RTA_ENCAP_TYPE => encap = u16::from_ne_bytes(attribute.array()?),
                 RTA_CACHEINFO => self.take_moments(attribute)?,
                 _ => self.take(attribute)?,
             }
         }
+        attributes.end()?;
         if self.table.is_none() {
             self.table = Some(u32::from(header.table).into());
         }

@@ -20,12 +20,10 @@ const FEATURES: [&str; 5] = [
 ];
 
 /// The settings of a namespace that a change may set.
-const SYSCTLS: [&str; 6] = [
+const SYSCTLS: [&str; 4] = [
     "net.core.optmem_max",
-    "net.ipv4.icmp_echo_ignore_all",
     "net.ipv4.icmp_msgs_per_sec",
     "net.ipv4.icmp_ratelimit",
-    "net.ipv6.icmp.echo_ignore_all",
     "net.ipv6.icmp.ratelimit",
 ];
 

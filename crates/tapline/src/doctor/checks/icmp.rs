@@ -13,20 +13,21 @@ struct Limit {
     spoils: &'static str,
 }
 
+const SILENT_ID: &str = "icmp-echo";
 const SILENT: &str = "probes of this host, and of its loopback, get no reply";
 const FEWER: &str = "this host says less often that something is unreachable or that a packet's \
     time to live is over: traceroutes through it and probes of its closed ports see losses";
 
 const LIMITS: [Limit; 5] = [
     Limit {
-        id: "icmp-echo",
+        id: SILENT_ID,
         name: "net.ipv4.icmp_echo_ignore_all",
         usual: 0,
         is_tighter: |value| value != 0,
         spoils: SILENT,
     },
     Limit {
-        id: "icmp-echo",
+        id: SILENT_ID,
         name: "net.ipv6.icmp.echo_ignore_all",
         usual: 0,
         is_tighter: |value| value != 0,
@@ -56,7 +57,7 @@ const LIMITS: [Limit; 5] = [
 ];
 
 pub(super) fn check(roots: &Roots, report: &mut Report) {
-    let mut usual: [(&str, Vec<String>); 2] = [("icmp-echo", vec![]), ("icmp-rate", vec![])];
+    let mut usual: [(&str, Vec<String>); 2] = [(SILENT_ID, vec![]), ("icmp-rate", vec![])];
     for limit in &LIMITS {
         match roots.number(limit.name) {
             Ok(Some(value)) if (limit.is_tighter)(value) => report.found(tight(limit, value)),
@@ -91,7 +92,8 @@ fn tight(limit: &Limit, value: u64) -> Finding {
         name: (*name).into(),
         value: usual.to_string(),
     };
-    if is_of_namespace(name) == Some(true) {
+    // Who has a host keep silent may mean it.
+    if *id != SILENT_ID && is_of_namespace(name) == Some(true) {
         finding.fix(change)
     } else {
         finding.remedy(change.command())
