@@ -26,6 +26,7 @@ mod report;
 mod rig;
 mod round;
 mod spread;
+mod steal;
 mod tool;
 
 use std::process::ExitCode;

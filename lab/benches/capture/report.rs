@@ -9,6 +9,7 @@ use crate::rig::{
 };
 use crate::round::{Outcome, PACED_PPS, Round, Sink, Trial};
 use crate::spread::Spread;
+use crate::steal::TRIES;
 use crate::tool::{Kind, Tool};
 
 pub struct Report {
@@ -191,16 +192,33 @@ impl Report {
             most.show(1e3, 0)
         );
         for (number, lines) in self.tools.iter().enumerate() {
+            let is_it = |result: &&Outcome| result.tool == number && result.sink == Sink::Tmpfs;
+            let loss_free = self
+                .results
+                .iter()
+                .filter(is_it)
+                .map(Outcome::loss_free_pps);
+            let shares = loss_free.zip(&self.drop_pps);
+            let shares = shares.map(|(pps, most)| pps as f64 * 100.0 / *most as f64);
             if lines.tool.kind == Kind::TaplineDrop
-                && let Some(figures) = self.figures(number, Sink::Tmpfs)
+                && let Some(shares) = Spread::of(shares)
             {
                 println!(
-                    "Of those {} takes {:.0} % to tmpfs without a loss.",
+                    "Of those {} takes {} % to tmpfs without a loss, round by round.",
                     lines.tool.name,
-                    figures.loss_free_pps.median * 100.0 / most.median
+                    shares.show(1.0, 0)
                 );
             }
         }
+        let trials = || self.results.iter().flat_map(Outcome::trials);
+        println!(
+            "In {} of {} trials a hypervisor took a processor away: they were taken again, up to {} times; in {} \
+             of them it still did.",
+            trials().filter(|trial| trial.tries > 1).count(),
+            trials().count(),
+            TRIES - 1,
+            trials().filter(|trial| trial.tries > TRIES).count(),
+        );
     }
 
     fn print_notes(&self) {

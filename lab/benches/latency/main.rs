@@ -22,6 +22,8 @@ mod peer;
 mod reader;
 mod report;
 mod rig;
+#[path = "../capture/steal.rs"]
+mod steal;
 mod task;
 
 use std::process::ExitCode;
@@ -30,7 +32,7 @@ use std::time::Instant;
 use options::Options;
 use report::Report;
 use rig::Rig;
-use task::{TRIES, Trial};
+use steal::{TRIES, undisturbed};
 
 fn main() -> ExitCode {
     let options = match Options::parse(std::env::args().skip(1)) {
@@ -51,7 +53,7 @@ fn main() -> ExitCode {
         for task in options.tasks() {
             for _ in 0..task.turns() {
                 for kind in options.kinds().filter(|kind| kind.is_for(task)) {
-                    let (trial, tries) = undisturbed(|| task::run(&rig, task, kind));
+                    let (trial, tries) = undisturbed(rig::READER, || task::run(&rig, task, kind));
                     turns += 1;
                     repeated += usize::from(tries > 1);
                     disturbed += usize::from(tries > TRIES);
@@ -73,19 +75,4 @@ fn main() -> ExitCode {
         );
     }
     ExitCode::SUCCESS
-}
-
-/// The first trial in which a hypervisor left the readers' processor alone, and which it was; the last one and a number
-/// beyond [`TRIES`] if there was none.
-fn undisturbed(trial: impl Fn() -> Trial) -> (Trial, usize) {
-    let mut tries = 1;
-    loop {
-        let stolen = rig::stolen();
-        let trial = trial();
-        let is_left_alone = rig::stolen() == stolen;
-        if is_left_alone || tries == TRIES {
-            return (trial, tries + usize::from(!is_left_alone));
-        }
-        tries += 1;
-    }
 }

@@ -1,6 +1,5 @@
 //! The link and the sender.
 
-use std::fs;
 use std::hint;
 use std::time::{Duration, Instant};
 
@@ -9,6 +8,9 @@ use tapline_lab::{Host, Net};
 
 const SENDER_CPU: usize = 0;
 const READER_CPU: usize = 1;
+
+/// Its name in /proc/stat.
+pub const READER: &str = "cpu1";
 const FRAME_BYTES: usize = 128;
 
 pub struct Rig {
@@ -65,17 +67,6 @@ impl Rig {
             generator.deliver(count, Some(rate_pps)).duration
         })
     }
-}
-
-/// How long a hypervisor had the readers' processor up to now, while somebody wanted it.
-pub fn stolen() -> Duration {
-    let text = fs::read_to_string("/proc/stat").unwrap_or_default();
-    let prefix = format!("cpu{READER_CPU} ");
-    let line = text.lines().find_map(|line| line.strip_prefix(&prefix));
-    // The eighth number, in hundredths of a second.
-    let field = line.and_then(|line| line.split_whitespace().nth(7));
-    let ticks = field.and_then(|field| field.parse().ok()).unwrap_or(0);
-    Duration::from_millis(10) * ticks
 }
 
 /// Puts the calling thread where readers run.

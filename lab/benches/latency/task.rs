@@ -8,9 +8,7 @@ use tapline::latency::Delays;
 use crate::kind::Kind;
 use crate::reader::{self, Finished};
 use crate::rig::Rig;
-
-/// How often a turn is taken at most.
-pub const TRIES: usize = 5;
+use crate::steal::TRIES;
 
 const SECOND: Duration = Duration::from_secs(1);
 
