@@ -3,7 +3,7 @@
 mod support;
 
 use lab::Host;
-use support::stack::{batch, done, pair_host, refused, tapline};
+use support::stack::{batch, pair_host, refused, tapline};
 
 fn host() -> Host {
     pair_host(&[

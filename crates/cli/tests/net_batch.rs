@@ -7,7 +7,7 @@ use std::process::{Output, Stdio};
 
 use lab::Host;
 use support::PROGRAM;
-use support::stack::{done, json_of, objects};
+use support::stack::{done, json_of, objects, pair_host, tapline};
 
 /// What becomes of `lines`, given to a program on its standard input.
 fn run(host: &Host, program: &str, arguments: &str, lines: &str) -> Output {
@@ -124,7 +124,7 @@ fn what_is_shown_as_json_ends_with_the_line_that_asked() {
     let summary = values.last().expect("a summary");
     assert_eq!(
         (&summary["lines"], &summary["done"], &summary["failed"]),
-        (&4.into(), &4.into(), &1.into())
+        (&5.into(), &4.into(), &1.into())
     );
     let links = values.iter().filter(|value| !value["ifname"].is_null());
     let links: Vec<_> = links.cloned().collect();
@@ -156,4 +156,96 @@ fn what_a_line_asks_for_fails_as_a_change_does() {
     );
     assert_eq!(output.status.code(), Some(2));
     assert_eq!(json_of(&host, "ip", "link").len(), 1);
+}
+
+/// A name means what the lines before have made of it, though they may wait to go to the kernel together.
+#[test]
+fn a_name_that_is_given_to_another_link_means_that() {
+    for flags in ["", "-force"] {
+        let states = [PROGRAM, "ip"].map(|program| {
+            let host = Host::new("host");
+            done(&host, "link add pp type ifb");
+            let lines = "link set pp name tt\n\
+                link add pp type ifb\n\
+                addr add 10.8.0.1/24 dev pp\n\
+                link set pp up\n\
+                link del tt\n\
+                link add link pp name mm type macvlan\n\
+                addr add 10.8.1.1/24 dev mm\n\
+                link del pp\n\
+                link add pp type ifb\n\
+                addr add 10.8.2.1/24 dev pp\n";
+            let arguments = match (program, flags) {
+                ("ip", flags) => format!("{flags} -batch -"),
+                (_, "") => "batch -".to_owned(),
+                _ => "batch --force -".to_owned(),
+            };
+            text(&run(&host, program, &arguments, lines));
+            let shown = json_of(&host, "ip", "addr show");
+            let of = |link: &serde_json::Value| {
+                (
+                    link["ifname"].clone(),
+                    link["addr_info"][0]["local"].clone(),
+                )
+            };
+            shown.iter().map(of).collect::<Vec<_>>()
+        });
+        assert_eq!(states[0], states[1], "{flags}");
+        assert_eq!(states[0].len(), 2, "{states:?}");
+    }
+}
+
+/// What is no text is one line that fails.
+#[test]
+fn a_line_that_is_no_text_is_told_with_its_number() {
+    let bytes: &[u8] = b"link add g1 type ifb\nlink set g1 mtu 1300\n\xff\nlink add g2 type ifb\n";
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("commands");
+    std::fs::write(&file, bytes).expect("written");
+    for (flag, left) in [
+        ("--undo", vec![]),
+        ("--force", vec!["g1", "g2"]),
+        ("", vec!["g1"]),
+    ] {
+        let host = Host::new("host");
+        let output = tapline(&host, &format!("batch {flag} {}", file.display()));
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            errors.starts_with("tapline: line 3: it is not text"),
+            "{errors}"
+        );
+        let shown = json_of(&host, "ip", "link show type ifb");
+        let shown: Vec<_> = shown.iter().map(|link| &link["ifname"]).collect();
+        assert_eq!(shown, left, "{flag}");
+    }
+}
+
+/// What is removed by less than all that it is known by is put back as it was.
+#[test]
+fn what_is_removed_by_a_part_of_it_is_put_back() {
+    let host = pair_host(&[
+        "rule add from 10.0.0.0/8 lookup 9 pref 100",
+        "route add 10.70.0.0/16 via 10.0.0.3 metric 5",
+        "route add 10.70.0.0/16 via 10.0.0.4 metric 9",
+    ]);
+    let state = || ["rule", "route"].map(|line| json_of(&host, "ip", line));
+    let before = state();
+    for line in [
+        "rule del pref 100",
+        "rule del from 10.0.0.0/8 lookup 9",
+        "rule del lookup 9",
+        "rule del pref 32766",
+        "route del 10.70.0.0/16",
+        "route del 10.70.0.0/16 via 10.0.0.4",
+    ] {
+        let output = run(
+            &host,
+            PROGRAM,
+            "batch --undo -",
+            &format!("{line}\nlink del nosuch\n"),
+        );
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(errors.contains("1 taken back"), "{line}: {errors}");
+        assert_eq!(state(), before, "{line}");
+    }
 }

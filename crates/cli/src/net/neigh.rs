@@ -58,7 +58,7 @@ impl Spelled for Neigh {
             // What a program has learned of is shown, whatever it is.
             let any = any || neigh.extern_learn == Some(true) && purpose == Purpose::Show;
             let wanted = match neigh.state {
-                Some(NeighState::Noarp) => any,
+                Some(NeighState::Noarp | NeighState::None) => any,
                 Some(NeighState::Permanent) => any || purpose == Purpose::Show,
                 _ => true,
             };

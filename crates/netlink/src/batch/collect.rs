@@ -40,6 +40,7 @@ pub enum OnError {
 /// # Source
 /// `netlink_rcv_skb`, net/netlink/af_netlink.c.
 #[derive(Debug)]
+#[must_use = "items that have not gone to the kernel are forgotten unless it is finished"]
 pub struct Batch<'n> {
     netlink: &'n mut Netlink,
     on_error: OnError,
@@ -190,7 +191,7 @@ impl Batch<'_> {
         let undoes = self.on_error == OnError::Undo;
         let before = undoes.then(|| {
             if asks_before::<O>(verb) {
-                held(self.netlink, object)
+                held(self.netlink, verb, object)
             } else {
                 Ok(vec![(object.clone(), None)])
             }

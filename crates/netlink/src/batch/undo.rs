@@ -86,8 +86,12 @@ pub(super) fn asks_before<O: Object>(verb: Verb) -> bool {
 
 /// Each object that is said and the one of the same key as it is now; `None` when there is none. Those that it
 /// takes something from follow.
+///
+/// Where the kernel cannot be asked for one, it removes the first that is as said, whatever its key has beside
+/// (`fib_table_delete`, net/ipv4/fib\_trie.c; `fib_delrule`, net/core/fib\_rules.c).
 pub(super) fn held<O: Object>(
     netlink: &mut Netlink,
+    verb: Verb,
     said: &O,
 ) -> Result<Vec<(O, Option<O>)>, NetlinkError> {
     if O::HAS_GET {
@@ -102,14 +106,22 @@ pub(super) fn held<O: Object>(
     let places: HashMap<O::Key, usize> = keys.filter_map(|(at, key)| Some((key?, at))).collect();
     let mut held: Vec<_> = singles.into_iter().map(|single| (single, None)).collect();
     let mut displaced = Vec::new();
+    let is_loose = verb == Verb::Del && held.len() == 1;
+    let mut first_like_it = None;
     // What is new about them is not what they are found by.
     netlink.each(&O::default(), |other: &O| {
         match other.key().and_then(|key| places.get(&key)) {
             Some(&at) => _ = held[at].1.get_or_insert_with(|| other.clone()),
             None if said.displaces(other) => displaced.push((said.clone(), Some(other.clone()))),
+            None if is_loose && first_like_it.is_none() && other.matches(said) => {
+                first_like_it = Some(other.clone());
+            }
             None => {}
         }
     })?;
+    if let [(_, place @ None)] = &mut held[..] {
+        *place = first_like_it;
+    }
     held.append(&mut displaced);
     Ok(held)
 }

@@ -69,11 +69,17 @@ impl<'a> Attributes<'a> {
             return Ok(());
         };
         let length = usize::from(u16::from_ne_bytes([*l0, *l1]));
+        // A length that its own header exceeds is all there is of it.
+        let (need, have) = if length < HEADER_BYTES {
+            (HEADER_BYTES, length)
+        } else {
+            (length, rest.len())
+        };
         Err(Malformed {
             layer: "attribute",
             at: self.at,
-            need: length.max(HEADER_BYTES),
-            have: rest.len(),
+            need,
+            have,
         })
     }
 }

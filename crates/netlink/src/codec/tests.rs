@@ -91,7 +91,7 @@ fn a_length_that_does_not_hold_is_located() {
             layer: "attribute",
             at: 100,
             need: 4,
-            have: 8,
+            have: usize::from(length),
         };
         assert_eq!(read, [Err(error)], "an attribute must not stand still");
     }

@@ -1,11 +1,12 @@
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, Read, Write};
 
 use netlink::{Batch, Family, ItemResult, OnError, Outcome};
 use serde_json::json;
 
 use super::apart::{Apart, is_apart, noun};
 use super::line::{Line, Lines, Unreadable};
+use super::renamed::Renamed;
 use crate::args::BatchArgs;
 use crate::failure::{Exit, Failure, chain};
 use crate::json;
@@ -18,10 +19,10 @@ use crate::output::is_stdout;
 pub fn run(args: &BatchArgs) -> Result<Exit, Failure> {
     let name = args.file.display();
     let cannot = |error: io::Error| Failure::job_on(format!("cannot read {name}"), &error);
-    let input: Box<dyn BufRead> = if is_stdout(&args.file) {
+    let input: Box<dyn Read> = if is_stdout(&args.file) {
         Box::new(io::stdin().lock())
     } else {
-        Box::new(BufReader::new(File::open(&args.file).map_err(cannot)?))
+        Box::new(File::open(&args.file).map_err(cannot)?)
     };
     let on_error = match (args.force, args.undo) {
         (true, _) => OnError::Continue,
@@ -35,17 +36,37 @@ pub fn run(args: &BatchArgs) -> Result<Exit, Failure> {
     let mut lines = Vec::new();
     let mut unread = Unread::default();
     let mut apart = 0;
-    for line in Lines::new(input) {
-        let line = line.map_err(cannot)?;
+    let mut renamed = Renamed::default();
+    let mut input = Lines::new(input);
+    loop {
+        if input.may_wait() {
+            // Who types the lines sees what each does.
+            batch.flush();
+        }
+        let line = match input.next() {
+            None => break,
+            Some(Ok(line)) => line,
+            Some(Err(error)) => {
+                unread.lines.push((input.number(), cannot(error)));
+                break;
+            }
+        };
         if batch.has_stopped() || !unread.lines.is_empty() && on_error != OnError::Continue {
             unread.skipped += usize::from(!line.is_empty());
             continue;
+        }
+        if renamed.concerns(&line) {
+            // A name means what the lines before it have made of it.
+            batch.flush();
+            stack.names.forget();
+            renamed = Renamed::default();
         }
         let prepared = prepare(&line, args, &mut stack, &mut batch).or_else(|_| {
             // It may speak of what a line before it makes.
             batch.flush();
             prepare(&line, args, &mut stack, &mut batch)
         });
+        renamed.note(&line);
         match prepared {
             Ok(Prepared::Nothing) => {}
             Ok(Prepared::Items(put)) => {
@@ -122,6 +143,7 @@ fn prepare(
         let line = match unreadable {
             Unreadable::Long => "the line is too long",
             Unreadable::Quote => "a quote does not end",
+            Unreadable::Bytes => "it is not text (UTF-8)",
         };
         Failure::new(Exit::Usage, line)
     })?;
@@ -171,7 +193,9 @@ fn tell(
     let not_undone = not_undone.map(|(item, error)| ("not_undone", place(item), chain(error)));
     let done = done + apart;
     let failed = outcome.failed.len() + unread.lines.len();
-    for (event, line, words) in failures.chain(unread_lines).chain(not_undone) {
+    let mut told: Vec<_> = failures.chain(unread_lines).chain(not_undone).collect();
+    told.sort_by_key(|(_, line, _)| *line);
+    for (event, line, words) in told {
         if args.show.json {
             json::print(&json!({ "event": event, "line": line, "error": words }))?;
         } else {
@@ -185,7 +209,7 @@ fn tell(
     }
     if args.show.json {
         json::print(&json!({
-            "event": "summary", "lines": outcome.item_count + apart, "done": done,
+            "event": "summary", "lines": done + failed + not_run + undone, "done": done,
             "failed": failed, "not_run": not_run, "undone": undone,
         }))?;
     } else if failed > 0 {

@@ -1,6 +1,6 @@
 //! The lines of a batch, as those of `ip -batch`: quotes around words, comments, lines that go on in the next.
 
-use std::io::{self, BufRead, Read};
+use std::io::{self, BufRead, BufReader, Read};
 
 /// Longest command; one is far shorter.
 const MOST_BYTES: usize = 64 * 1024;
@@ -11,6 +11,8 @@ pub struct Line {
     /// The number of its first line, from 1.
     pub number: usize,
     text: String,
+    /// Whether it is UTF-8; what is not has been replaced.
+    is_text: bool,
 }
 
 /// Why a line has no words.
@@ -20,49 +22,71 @@ pub enum Unreadable {
     Long,
     /// A quote does not end.
     Quote,
+    /// It is no UTF-8.
+    Bytes,
 }
 
 /// Reads the lines of a batch.
 #[derive(Debug)]
 pub struct Lines<R> {
-    input: R,
+    input: BufReader<R>,
     number: usize,
 }
 
-impl<R: BufRead> Lines<R> {
+impl<R: Read> Lines<R> {
     pub fn new(input: R) -> Self {
+        let input = BufReader::with_capacity(MOST_BYTES, input);
         Self { input, number: 0 }
     }
 
+    /// Whether the next line has to be asked for, and may be long in coming.
+    pub fn may_wait(&self) -> bool {
+        self.input.buffer().is_empty()
+    }
+
+    /// The number of the line that was read last.
+    pub fn number(&self) -> usize {
+        self.number
+    }
+
     /// Adds the next line to `text`; false at the end.
-    fn read(&mut self, text: &mut String) -> io::Result<bool> {
+    fn read(&mut self, text: &mut Vec<u8>) -> io::Result<bool> {
         self.number += 1;
         // What is too long is said to be; its rest would be other lines.
         let most = 16 * MOST_BYTES as u64;
-        Ok((&mut self.input).take(most).read_line(text)? > 0)
+        Ok((&mut self.input).take(most).read_until(b'\n', text)? > 0)
     }
 }
 
-impl<R: BufRead> Iterator for Lines<R> {
+impl<R: Read> Iterator for Lines<R> {
     type Item = io::Result<Line>;
 
     fn next(&mut self) -> Option<io::Result<Line>> {
-        let mut text = String::new();
-        match self.read(&mut text) {
+        let mut bytes = Vec::new();
+        match self.read(&mut bytes) {
             Ok(true) => {}
             Ok(false) => return None,
             Err(error) => return Some(Err(error)),
         }
         let number = self.number;
-        while text.len() <= MOST_BYTES && text.ends_with("\\\n") && !has_comment(&text) {
-            text.truncate(text.len() - 2);
-            match self.read(&mut text) {
+        while bytes.len() <= MOST_BYTES
+            && bytes.ends_with(b"\\\n")
+            && !has_comment(&String::from_utf8_lossy(&bytes))
+        {
+            bytes.truncate(bytes.len() - 2);
+            match self.read(&mut bytes) {
                 Ok(true) => {}
                 Ok(false) => break,
                 Err(error) => return Some(Err(error)),
             }
         }
-        Some(Ok(Line { number, text }))
+        let is_text = std::str::from_utf8(&bytes).is_ok();
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        Some(Ok(Line {
+            number,
+            text,
+            is_text,
+        }))
     }
 }
 
@@ -71,6 +95,9 @@ impl Line {
     pub fn words(&self) -> Result<Vec<String>, Unreadable> {
         if self.text.len() > MOST_BYTES {
             return Err(Unreadable::Long);
+        }
+        if !self.is_text {
+            return Err(Unreadable::Bytes);
         }
         let words = tokens(&self.text).map_while(|token| match token {
             Token::Word(word) => Some(Ok(word.to_owned())),
@@ -153,6 +180,12 @@ mod tests {
         );
         assert_eq!(lines("a \"b"), [(1, Err(Unreadable::Quote))]);
         assert_eq!(lines("a \"\" b\"c"), [(1, Ok(words(&["a", "", "b\"c"])))]);
+        let odd = Lines::new(&b"a \xff\nb\n"[..]);
+        let odd = odd.map(|line| line.expect("read").words());
+        assert_eq!(
+            odd.collect::<Vec<_>>(),
+            [Err(Unreadable::Bytes), Ok(words(&["b"]))]
+        );
         let long = "a ".repeat(MOST_BYTES);
         assert_eq!(lines(&long), [(1, Err(Unreadable::Long))]);
     }

@@ -3,5 +3,6 @@
 mod apart;
 mod job;
 mod line;
+mod renamed;
 
 pub use job::run;
