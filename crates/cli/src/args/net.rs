@@ -163,7 +163,8 @@ pub struct BatchArgs {
     #[arg(long, conflicts_with = "undo")]
     pub force: bool,
 
-    /// Take back what was done if a line fails
+    /// Take back what was done if a line fails; not what the kernel took away with it, as the routes by a
+    /// link that was set down
     #[arg(long)]
     pub undo: bool,
 
