@@ -4,6 +4,7 @@
 mod support;
 
 use std::collections::BTreeSet;
+use std::fs;
 use std::process::Stdio;
 
 use lab::Host;
@@ -368,6 +369,9 @@ fn a_vrf_is_no_bridge() {
 #[test]
 fn forwarding_entries_are_shown_as_bridge_does() {
     let host = routed();
+    // IPv6 joins groups in its own time, and each is an entry.
+    let off = || fs::write("/proc/sys/net/ipv6/conf/all/disable_ipv6", "1");
+    host.run(off).expect("it is off");
     done(&host, "link add br0 type bridge up");
     done(&host, "link add f0 type ifb");
     done(&host, "link set vb master br0");

@@ -66,7 +66,7 @@ fn counters_are_those_of_the_kernel_once_they_have_been_posted() {
         let sample = format!("tapline_ping_stray_answers_total{{state=\"{state}\"}}");
         assert_eq!(value::<u64>(&text, &sample), 0, "{text}");
     }
-    assert_eq!(value::<u64>(&text, "tapline_ping_overruns_total"), 0);
+    assert_eq!(value::<u64>(&text, "tapline_ping_overruns_total{}"), 0);
     let unsent = format!(
         "tapline_ping_unsent_probes_total{}",
         labels("192.0.2.1", "")

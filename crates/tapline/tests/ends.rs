@@ -238,7 +238,7 @@ fn an_interface_that_is_removed_ends_a_batch_that_gathers() {
     let batch = |right: &Host| Options {
         delivery: Delivery::Batch {
             min_bytes: 4 << 20,
-            timeout: Duration::from_secs(3600),
+            timeout: Duration::from_hours(1),
         },
         ..options(right, Backend::PacketV2)
     };

@@ -1,7 +1,7 @@
 //! How soon packets reach a reader, and what that costs: tapline's ways of delivery beside a plain loop
 //! of poll(2) over TPACKET_V2, libpcap, tcpdump and dumpcap, in one run.
 //!
-//! `cargo bench -p tapline-lab --bench latency -- [--rounds N | --quick] [--sparse] [--json]` needs root, two
+//! `cargo bench -p tapline-lab --bench latency -- [--rounds N | --quick] [--sparse] [--dense] [--json]` needs root, two
 //! processors and libpcap.
 //!
 //! ```text
