@@ -7,8 +7,9 @@ build=(gcc:gcc g++:g++)
 test=("${build[@]}" tcpdump:tcpdump tshark:tshark dumpcap:wireshark-common ip:iproute2
     ethtool:ethtool zstd:zstd gzip:gzip unshare:util-linux setpriv:util-linux ping:iputils-ping
     python3:python3)
-# The kernel that tests of rare kinds of links run in.
-[ "$(uname -m)" != x86_64 ] || test+=(linux.uml:user-mode-linux modprobe:kmod)
+# The kernels that tests of rare kinds of links run in.
+[ "$(uname -m)" != x86_64 ] || test+=(linux.uml:user-mode-linux modprobe:kmod
+    qemu-system-x86_64:qemu-system-x86 busybox:busybox-static cpio:cpio xz:xz-utils)
 bench=("${build[@]}" tcpdump:tcpdump dumpcap:wireshark-common netsniff-ng:netsniff-ng ip:iproute2
     nft:nftables ping:iputils-ping fping:fping)
 aarch64=("${build[@]}" qemu-aarch64:qemu-user aarch64-linux-gnu-gcc:gcc-aarch64-linux-gnu)

@@ -7,6 +7,7 @@
 #![expect(clippy::missing_panics_doc, reason = "said above, for all of it")]
 
 pub mod generator;
+mod guest;
 pub mod held;
 pub mod net;
 pub mod oracle;
@@ -14,6 +15,7 @@ pub mod refusal;
 pub mod skip;
 pub mod tool;
 pub mod uml;
+pub mod vm;
 
 /// For the tests of rooms that may not know it, such as those of the rings that its programs feed.
 pub use bpf;

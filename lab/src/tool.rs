@@ -5,11 +5,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Tool and the Debian package it comes in.
-const PACKAGES: [(&str, &str); 32] = [
+const PACKAGES: [(&str, &str); 35] = [
     ("bpftool", "bpftool"),
     ("bridge", "iproute2"),
+    ("busybox", "busybox-static"),
     ("capinfos", "wireshark-common"),
     ("cc", "gcc"),
+    ("cpio", "cpio"),
     ("dumpcap", "wireshark-common"),
     ("editcap", "wireshark-common"),
     ("ethtool", "ethtool"),
@@ -27,6 +29,7 @@ const PACKAGES: [(&str, &str); 32] = [
     ("ping", "iputils-ping"),
     ("prlimit", "util-linux"),
     ("python3", "python3"),
+    ("qemu-system-x86_64", "qemu-system-x86"),
     ("setpriv", "util-linux"),
     ("setsid", "util-linux"),
     ("ss", "iproute2"),

@@ -8,14 +8,13 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 use std::{env, thread};
 
 use abi::process::end_with_thread;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 
+use crate::guest::{Run, run_to_end};
 use crate::refusal::refuse;
 use crate::skip::{self, Feature};
 use crate::tool;
@@ -30,12 +29,6 @@ pub const USER_MODE_LINUX: Feature = Feature {
             Err("user-mode-linux is for x86-64".to_owned())
         }
     },
-};
-
-/// Booting takes some seconds, a test a part of one.
-const DEADLINE: Timespec = Timespec {
-    tv_sec: 180,
-    tv_nsec: 0,
 };
 
 /// Where Debian's package keeps the modules, by version.
@@ -71,13 +64,6 @@ const INSIDE: &str = "TAPLINE_LAB_INSIDE_UML";
 /// What the tests of this program came to there.
 static RUN: OnceLock<Run> = OnceLock::new();
 
-struct Run {
-    /// What they said, and how it all ended.
-    said: String,
-    /// Those that passed.
-    passed: Vec<String>,
-}
-
 /// Whether the calling test has been run under user-mode-linux with `modules` loaded, which are the same for
 /// all tests of the program; false when that is where it runs now. Where there is no user-mode-linux that is
 /// reported as a skip.
@@ -93,16 +79,7 @@ pub fn has_run(modules: &[&str]) -> bool {
         return true;
     }
     let run = RUN.get_or_init(|| boot(modules));
-    let thread = thread::current();
-    let test = thread.name().expect("a test has a thread of its name");
-    let said = run.said.split_once(&format!("---- {test} stdout ----"));
-    let own = said.map(|(_, said)| said.split("\n---- ").next().unwrap_or(said));
-    let has_passed = run.passed.iter().any(|passed| passed == test);
-    assert!(
-        has_passed,
-        "under user-mode-linux:\n{}",
-        own.unwrap_or(&run.said)
-    );
+    run.assert_calling_test_passed("under user-mode-linux");
     true
 }
 
@@ -115,15 +92,15 @@ fn boot(modules: &[&str]) -> Run {
     fs::set_permissions(&boot, Permissions::from_mode(0o700)).expect("a script that runs");
     let command = command(&boot);
     // The filter stays on the thread that sets it up, and the kernel ends with the thread that began it.
-    let ended = thread::scope(|scope| scope.spawn(|| boot_and_wait(command)).join());
+    let boot = || {
+        without_xstate();
+        run_to_end(command)
+    };
+    let ended = thread::scope(|scope| scope.spawn(boot).join());
     let (status, console) = ended.expect("the thread that boots");
     let said = fs::read_to_string(place.join("said")).unwrap_or_default();
-    let lines = said.lines().filter_map(|line| line.strip_prefix("test "));
-    let passed = lines.filter_map(|line| line.strip_suffix(" ... ok"));
-    Run {
-        passed: passed.map(str::to_owned).collect(),
-        said: format!("{said}\nit ended with {status}, and on its console stood:\n{console}"),
-    }
+    let end = format!("it ended with {status}, and on its console stood:\n{console}");
+    Run::of(said, &end)
 }
 
 /// What process 1 does: with files of the machine, which it cannot change, but for `place`.
@@ -182,27 +159,6 @@ fn command(boot: &Path) -> Command {
     command.process_group(0);
     end_with_thread(&mut command);
     command
-}
-
-/// Runs `command` until it ends or is late; returns how it ended and what stood on its console.
-fn boot_and_wait(mut command: Command) -> (ExitStatus, String) {
-    without_xstate();
-    let mut child = command.spawn().expect("linux.uml begins");
-    let console = child.stdout.take().expect("its console");
-    // The end of the console is the end of all its processes.
-    let reader = thread::spawn(|| std::io::read_to_string(console));
-    if !has_ended(&child) {
-        let group = Pid::from_child(&child);
-        kill_process_group(group, Signal::KILL).expect("the late kernel is stopped");
-    }
-    let status = child.wait().expect("it has ended");
-    let console = reader.join().expect("the reader");
-    (status, console.unwrap_or_else(|error| error.to_string()))
-}
-
-fn has_ended(child: &Child) -> bool {
-    let pidfd = pidfd_open(Pid::from_child(child), PidfdFlags::empty()).expect("a descriptor");
-    poll(&mut [PollFd::new(&pidfd, PollFlags::IN)], Some(&DEADLINE)).expect("waited") == 1
 }
 
 /// Lets `PTRACE_GETREGSET` of `NT_X86_XSTATE` fail for this thread and its children.

@@ -1,11 +1,10 @@
-//! Kinds and options that are newer than iproute2 and user-mode-linux here: what is said is told again by the
+//! Options that are newer than iproute2 and user-mode-linux here: what is said is told again by the
 //! kernel. Their numbers are compared with bindings of the kernel's headers elsewhere.
 
 use std::net::Ipv6Addr;
 
 use netlink::{
-    Bridge, BridgePort, IfName, LabelPolicy, Link, LinkKind, Macvlan, MacvlanMode, Netkit,
-    NetkitMode, NetkitPolicy, Object, Veth, Vxlan,
+    Bridge, BridgePort, IfName, LabelPolicy, Link, Macvlan, MacvlanMode, Object, Veth, Vxlan,
 };
 use tapline_lab::Host;
 use tapline_lab::skip::{self, Feature, kernel_at_least};
@@ -14,29 +13,6 @@ fn named(name: &str) -> Link {
     Link::named(IfName::new(name).expect("a name"))
 }
 
-/// Whether iproute2 can make a link of this kind; the kernel's reason if not.
-fn ip_makes(kind: &str) -> Result<(), String> {
-    let host = Host::new("probe");
-    let mut command = host.command("ip");
-    let output = command
-        .args(["link", "add", "probe0", "type", kind])
-        .output();
-    let output = output.map_err(|error| error.to_string())?;
-    if output.status.success() {
-        Ok(())
-    } else {
-        Err(String::from_utf8_lossy(&output.stderr).trim().to_owned())
-    }
-}
-
-const WIREGUARD: Feature = Feature {
-    name: "wireguard",
-    probe: || ip_makes("wireguard"),
-};
-const NETKIT: Feature = Feature {
-    name: "netkit",
-    probe: || ip_makes("netkit"),
-};
 const NEWER_OPTIONS: Feature = Feature {
     name: "link options of Linux 6.7",
     probe: || kernel_at_least(6, 7),
@@ -46,42 +22,6 @@ const NEWER_OPTIONS: Feature = Feature {
 fn assert_told(host: &Host, wanted: &Link) {
     let told = host.netlink().get(wanted).expect("told");
     assert!(Object::matches(&told, wanted), "{told:#?}");
-}
-
-#[test]
-fn a_wireguard_link_is_made_and_removed() {
-    if skip::without(&WIREGUARD) {
-        return;
-    }
-    let host = Host::new("host");
-    let wanted = named("wg0").kind(LinkKind::Wireguard).mtu(1380);
-    host.netlink().add(&wanted).expect("made");
-    assert_told(&host, &wanted);
-    host.netlink().del(&named("wg0")).expect("removed");
-}
-
-#[test]
-fn a_netkit_pair_is_made_and_removed() {
-    if skip::without(&NETKIT) {
-        return;
-    }
-    let host = Host::new("host");
-    let data = Netkit::new()
-        .mode(NetkitMode::L2)
-        .policy(NetkitPolicy::Blackhole);
-    let pair = data.clone().peer(Box::new(named("nk1").up(true)));
-    host.netlink()
-        .add(&named("nk0").up(true).kind(pair))
-        .expect("made");
-    assert_told(&host, &named("nk0").kind(data.primary(true)));
-    assert_told(
-        &host,
-        &named("nk1").up(true).kind(Netkit::new().primary(false)),
-    );
-    host.netlink().del(&named("nk0")).expect("removed");
-    host.netlink()
-        .link_named("nk1")
-        .expect_err("its end went along");
 }
 
 #[test]

@@ -1,0 +1,65 @@
+//! What the tests of a program come to under another kernel.
+
+use std::process::{Child, Command, ExitStatus};
+use std::thread;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
+
+/// Booting takes some seconds, a test a part of one.
+const DEADLINE: Timespec = Timespec {
+    tv_sec: 180,
+    tv_nsec: 0,
+};
+
+/// The tests of a program, as they ended there.
+pub(crate) struct Run {
+    /// What they said, and how it all ended.
+    said: String,
+    /// Those that passed.
+    passed: Vec<String>,
+}
+
+impl Run {
+    /// Reads what the harness said; `end` tells how the kernel ended.
+    pub fn of(said: String, end: &str) -> Self {
+        let lines = said.lines().filter_map(|line| line.strip_prefix("test "));
+        let passed = lines.filter_map(|line| line.strip_suffix(" ... ok"));
+        Self {
+            passed: passed.map(str::to_owned).collect(),
+            said: said + "\n" + end,
+        }
+    }
+
+    /// # Panics
+    /// When the calling test failed there, `place`: the message is what it said.
+    #[track_caller]
+    pub fn assert_calling_test_passed(&self, place: &str) {
+        let thread = thread::current();
+        let test = thread.name().expect("a test has a thread of its name");
+        let said = self.said.split_once(&format!("---- {test} stdout ----"));
+        let own = said.map(|(_, said)| said.split("\n---- ").next().unwrap_or(said));
+        let has_passed = self.passed.iter().any(|passed| passed == test);
+        assert!(has_passed, "{place}:\n{}", own.unwrap_or(&self.said));
+    }
+}
+
+/// Runs `command`, which leads a process group, until it ends or is late; returns how it ended and what it wrote.
+pub(crate) fn run_to_end(mut command: Command) -> (ExitStatus, String) {
+    let mut child = command.spawn().expect("the kernel begins");
+    let console = child.stdout.take().expect("its console");
+    // The end of the console is the end of all its processes.
+    let reader = thread::spawn(|| std::io::read_to_string(console));
+    if !has_ended(&child) {
+        let group = Pid::from_child(&child);
+        kill_process_group(group, Signal::KILL).expect("the late kernel is stopped");
+    }
+    let status = child.wait().expect("it has ended");
+    let console = reader.join().expect("the reader");
+    (status, console.unwrap_or_else(|error| error.to_string()))
+}
+
+fn has_ended(child: &Child) -> bool {
+    let pidfd = pidfd_open(Pid::from_child(child), PidfdFlags::empty()).expect("a descriptor");
+    poll(&mut [PollFd::new(&pidfd, PollFlags::IN)], Some(&DEADLINE)).expect("waited") == 1
+}

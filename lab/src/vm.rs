@@ -1,0 +1,165 @@
+//! Tests of what neither the running kernel nor user-mode-linux has, under a newer kernel of Debian's in QEMU: in
+//! memory alone, with the test's program, what it is linked to, and `ip`.
+//!
+//! Each test of a file that needs it begins with `if has_run() { return; }`, as with [`uml`](crate::uml).
+
+use std::collections::BTreeSet;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+use std::{env, thread};
+
+use abi::process::end_with_thread;
+
+use crate::guest::{Run, run_to_end};
+use crate::skip::{self, Feature};
+use crate::tool;
+
+/// A kernel that `packaging/kernel.sh` has unpacked, and what boots it.
+pub const NEWER_KERNEL: Feature = Feature {
+    name: "a newer kernel in QEMU",
+    probe: || {
+        let order = folder()?.join("order");
+        fs::metadata(&order).map_err(|error| format!("{}: {error}", order.display()))?;
+        for program in [QEMU, "busybox", "cpio"] {
+            let known = tool::find(program);
+            known.ok_or_else(|| format!("{program} is not installed"))?;
+        }
+        Ok(())
+    },
+};
+
+const QEMU: &str = "qemu-system-x86_64";
+
+/// Set to the folder of the kernel where there is one.
+const KERNEL: &str = "TAPLINE_LAB_KERNEL";
+
+/// Set for the tests that are run there.
+const INSIDE: &str = "TAPLINE_LAB_INSIDE_VM";
+
+/// What the tests of this program came to there.
+static RUN: OnceLock<Run> = OnceLock::new();
+
+fn folder() -> Result<PathBuf, String> {
+    let folder = env::var_os(KERNEL).map(PathBuf::from);
+    folder.ok_or_else(|| format!("{KERNEL} names no folder that packaging/kernel.sh has filled"))
+}
+
+/// Whether the calling test has been run there; false when that is where it runs now. Where there is no such kernel
+/// that is reported as a skip.
+///
+/// # Panics
+/// When the test failed there: the message is what it said.
+#[track_caller]
+pub fn has_run() -> bool {
+    if env::var_os(INSIDE).is_some() {
+        return false;
+    }
+    if skip::without(&NEWER_KERNEL) {
+        return true;
+    }
+    let run = RUN.get_or_init(boot);
+    run.assert_calling_test_passed("under a newer kernel in QEMU");
+    true
+}
+
+fn boot() -> Run {
+    let place = tempfile::tempdir().expect("a folder");
+    let kernel = folder().expect("the kernel's folder");
+    let memory = fill(place.path(), &kernel);
+    let mut command = tool::command(QEMU);
+    command.args([
+        "-nodefaults",
+        "-display",
+        "none",
+        "-no-reboot",
+        "-m",
+        "1024",
+    ]);
+    // QEMU 7.2 emulates CMPXCHG16B in a way that this kernel's allocator does not survive.
+    command.args(["-cpu", "max,-cx16", "-serial", "stdio"]);
+    command.args(["-append", "console=ttyS0 quiet panic=-1"]);
+    command.arg("-kernel").arg(kernel.join("vmlinuz"));
+    command.arg("-initrd").arg(memory);
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null());
+    command.process_group(0);
+    end_with_thread(&mut command);
+    // The kernel ends with the thread that began it.
+    let ended = thread::scope(|scope| scope.spawn(|| run_to_end(command)).join());
+    let (status, console) = ended.expect("the thread that boots");
+    Run::of(
+        console.replace('\r', ""),
+        &format!("it ended with {status}"),
+    )
+}
+
+/// Makes the archive that the kernel begins with.
+fn fill(place: &Path, kernel: &Path) -> PathBuf {
+    let root = place.join("root");
+    for folder in ["proc", "sys", "dev", "run", "tmp", "modules"] {
+        fs::create_dir_all(root.join(folder)).expect("a folder");
+    }
+    for entry in fs::read_dir(kernel).expect("the kernel's folder") {
+        let entry = entry.expect("an entry");
+        if entry.file_name() != "vmlinuz" {
+            copy(&entry.path(), &root.join("modules").join(entry.file_name()));
+        }
+    }
+    let program = env::current_exe().expect("this program");
+    let ip = tool::path("ip");
+    let busybox = tool::path("busybox");
+    for file in [&program, &ip].into_iter().flat_map(|file| linked(file)) {
+        copy(
+            &file,
+            &root.join(file.strip_prefix("/").expect("a path from the root")),
+        );
+    }
+    copy(&program, &root.join("bin/tests"));
+    copy(&ip, &root.join("bin/ip"));
+    copy(&busybox, &root.join("bin/busybox"));
+    let init = root.join("init");
+    fs::write(&init, INIT).expect("process 1");
+    fs::set_permissions(&init, Permissions::from_mode(0o700)).expect("a script that runs");
+    let mut command = Command::new("sh");
+    command.args([
+        "-c",
+        "find . | cpio --quiet --create --format=newc >../memory",
+    ]);
+    let status = command.current_dir(&root).status().expect("sh runs");
+    assert!(status.success(), "an archive");
+    place.join("memory")
+}
+
+/// What process 1 does.
+const INIT: &str = "#!/bin/busybox sh
+export PATH=/bin TMPDIR=/tmp RUST_BACKTRACE=0
+/bin/busybox --install -s /bin
+mount -t proc proc /proc
+mount -t sysfs sysfs /sys
+mount -t devtmpfs dev /dev
+mount -t tmpfs tmpfs /run
+mount -t tmpfs tmpfs /tmp
+while read module; do insmod /modules/$module; done </modules/order
+ip link set lo up
+TAPLINE_LAB_INSIDE_VM=1 tests --test-threads=1
+poweroff -f
+";
+
+/// The libraries that `program` is linked to, and what links them.
+fn linked(program: &Path) -> BTreeSet<PathBuf> {
+    let output = Command::new("ldd").arg(program).output();
+    let text = String::from_utf8(output.expect("ldd runs").stdout).expect("text");
+    let words = text.split_whitespace().filter(|word| word.starts_with('/'));
+    words.map(PathBuf::from).collect()
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to.parent().expect("a folder")).expect("made");
+    fs::copy(from, to).unwrap_or_else(|error| panic!("{}: {error}", from.display()));
+}

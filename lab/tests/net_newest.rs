@@ -1,0 +1,76 @@
+//! Kinds of links that neither the running kernel nor user-mode-linux has: what is said is told again by the kernel.
+
+mod ip_json;
+
+use ip_json::ip_json;
+use netlink::{IfName, Link, LinkKind, Netkit, NetkitMode, NetkitPolicy, Object};
+use tapline_lab::{Host, vm};
+
+fn named(name: &str) -> Link {
+    Link::named(IfName::new(name).expect("a name"))
+}
+
+/// The kind of a link, as iproute2 shows it.
+#[track_caller]
+fn kind_shown(host: &Host, name: &str) -> String {
+    let shown = ip_json(host, &["link", "show", name]);
+    let kind = shown[0]["linkinfo"]["info_kind"].as_str();
+    kind.expect("a kind").to_owned()
+}
+
+/// Has iproute2 make a link.
+#[track_caller]
+fn make_by_ip(host: &Host, name: &str, kind: &str) {
+    let mut command = host.command("ip");
+    let status = command.args(["link", "add", name, "type", kind]).status();
+    assert!(status.expect("ip runs").success(), "{kind}");
+}
+
+#[track_caller]
+fn assert_told(host: &Host, wanted: &Link) {
+    let told = host.netlink().get(wanted).expect("told");
+    assert!(Object::matches(&told, wanted), "{told:#?}");
+}
+
+#[test]
+fn a_wireguard_link_is_made_and_removed() {
+    if vm::has_run() {
+        return;
+    }
+    let host = Host::new("host");
+    let wanted = named("wg0").kind(LinkKind::Wireguard).mtu(1380);
+    host.netlink().add(&wanted).expect("made");
+    assert_told(&host, &wanted);
+    assert_eq!(kind_shown(&host, "wg0"), "wireguard");
+    host.netlink().del(&named("wg0")).expect("removed");
+    make_by_ip(&host, "wg1", "wireguard");
+    assert_told(&host, &named("wg1").kind(LinkKind::Wireguard));
+}
+
+#[test]
+fn a_netkit_pair_is_made_and_removed() {
+    if vm::has_run() {
+        return;
+    }
+    let host = Host::new("host");
+    let data = Netkit::new()
+        .mode(NetkitMode::L2)
+        .policy(NetkitPolicy::Blackhole);
+    let pair = data.clone().peer(Box::new(named("nk1").up(true)));
+    host.netlink()
+        .add(&named("nk0").up(true).kind(pair))
+        .expect("made");
+    assert_told(&host, &named("nk0").kind(data.primary(true)));
+    assert_told(
+        &host,
+        &named("nk1").up(true).kind(Netkit::new().primary(false)),
+    );
+    assert_eq!(kind_shown(&host, "nk0"), "netkit");
+    host.netlink().del(&named("nk0")).expect("removed");
+    host.netlink()
+        .link_named("nk1")
+        .expect_err("its end went along");
+    make_by_ip(&host, "nk2", "netkit");
+    let of_ip = Netkit::new().mode(NetkitMode::L3).primary(true);
+    assert_told(&host, &named("nk2").kind(of_ip));
+}

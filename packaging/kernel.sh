@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# A kernel newer than the distribution's own, for tests of what no kernel at hand has: kernel.sh FOLDER.
+# From the backports of the Debian mirror that this machine uses, unpacked into FOLDER and not installed: vmlinuz, and
+# the modules of WireGuard with their order.
+set -euo pipefail
+
+folder=$1
+[ ! -e "$folder/order" ] || exit 0
+keyring=/usr/share/keyrings/debian-archive-keyring.gpg
+codename=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
+mirror=$(apt-get indextargets --format '$(REPO_URI) $(CODENAME) $(COMPONENT)' 'Identifier: Packages' |
+    awk -v codename="$codename" '$2 == codename && $3 == "main" { print $1; exit }')
+[ -n "$mirror" ] || { echo "kernel.sh: no Debian mirror among the sources of apt" >&2; exit 1; }
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+mkdir -p "$work/lists/partial" "$work/unpacked"
+echo "deb [signed-by=$keyring] $mirror $codename-backports main" >"$work/sources"
+apt=(-qq -o "Dir::Etc::SourceList=$work/sources" -o Dir::Etc::SourceParts=/dev/null
+    -o "Dir::State::Lists=$work/lists" -o "Dir::Cache::pkgcache=" -o "Dir::Cache::srcpkgcache="
+    -o APT::Sandbox::User=root)
+apt-get "${apt[@]}" update
+# The kernel that the package of the newest one points to.
+package=$(apt-cache "${apt[@]}" depends linux-image-cloud-amd64 | awk '$1 == "Depends:" { print $2; exit }')
+(cd "$work" && apt-get "${apt[@]}" download "$package")
+dpkg-deb -x "$work/$package"_*.deb "$work/unpacked"
+
+mkdir -p "$folder"
+cp "$work"/unpacked/boot/vmlinuz-* "$folder/vmlinuz"
+version=$(ls "$work/unpacked/lib/modules")
+depmod -b "$work/unpacked" "$version"
+modprobe -d "$work/unpacked" -S "$version" --show-depends wireguard | awk '$1 == "insmod" { print $2 }' |
+    while read -r module; do
+        name=$(basename "$module" .xz)
+        xz -dc "$module" >"$folder/$name"
+        echo "$name"
+    done >"$work/order"
+mv "$work/order" "$folder/order"
