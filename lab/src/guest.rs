@@ -1,8 +1,10 @@
 //! What the tests of a program come to under another kernel.
 
-use std::process::{Child, Command, ExitStatus};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 
+use abi::process::end_with_thread;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 
@@ -44,8 +46,28 @@ impl Run {
     }
 }
 
-/// Runs `command`, which leads a process group, until it ends or is late; returns how it ended and what it wrote.
-pub(crate) fn run_to_end(mut command: Command) -> (ExitStatus, String) {
+/// Runs `command`, a kernel, by a thread of its own that has called `prepare`, until it ends or is late; returns how
+/// it ended and what it wrote.
+pub(crate) fn run_to_end(
+    mut command: Command,
+    prepare: impl FnOnce() + Send,
+) -> (ExitStatus, String) {
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null());
+    command.process_group(0);
+    // The kernel ends with the thread that began it.
+    end_with_thread(&mut command);
+    let run = || {
+        prepare();
+        wait_for(command)
+    };
+    let ended = thread::scope(|scope| scope.spawn(run).join());
+    ended.expect("the thread that boots")
+}
+
+fn wait_for(mut command: Command) -> (ExitStatus, String) {
     let mut child = command.spawn().expect("the kernel begins");
     let console = child.stdout.take().expect("its console");
     // The end of the console is the end of all its processes.

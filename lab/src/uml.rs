@@ -4,15 +4,12 @@
 //! Each test of a file that needs it begins with `if has_run() { return; }`, by way of [`has_run`]: the first
 //! boots, all are run there by the same program, and each has the result that it had there.
 
+use std::env;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
-use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::OnceLock;
-use std::{env, thread};
-
-use abi::process::end_with_thread;
 
 use crate::guest::{Run, run_to_end};
 use crate::refusal::refuse;
@@ -91,13 +88,8 @@ fn boot(modules: &[&str]) -> Run {
     fs::write(&boot, script(place, modules)).expect("the script");
     fs::set_permissions(&boot, Permissions::from_mode(0o700)).expect("a script that runs");
     let command = command(&boot);
-    // The filter stays on the thread that sets it up, and the kernel ends with the thread that began it.
-    let boot = || {
-        without_xstate();
-        run_to_end(command)
-    };
-    let ended = thread::scope(|scope| scope.spawn(boot).join());
-    let (status, console) = ended.expect("the thread that boots");
+    // The filter stays on the thread that sets it up.
+    let (status, console) = run_to_end(command, without_xstate);
     let said = fs::read_to_string(place.join("said")).unwrap_or_default();
     let end = format!("it ended with {status}, and on its console stood:\n{console}");
     Run::of(said, &end)
@@ -152,12 +144,6 @@ fn command(boot: &Path) -> Command {
     let folder = boot.parent().expect("the folder of the script");
     command.arg(format!("uml_dir={}/", folder.display()));
     command.args(["hostname=tapline-lab"]);
-    command
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null());
-    command.process_group(0);
-    end_with_thread(&mut command);
     command
 }
 

@@ -4,15 +4,12 @@
 //! Each test of a file that needs it begins with `if has_run() { return; }`, as with [`uml`](crate::uml).
 
 use std::collections::BTreeSet;
+use std::env;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::OnceLock;
-use std::{env, thread};
-
-use abi::process::end_with_thread;
 
 use crate::guest::{Run, run_to_end};
 use crate::skip::{self, Feature};
@@ -84,15 +81,7 @@ fn boot() -> Run {
     command.args(["-append", "console=ttyS0 quiet panic=-1"]);
     command.arg("-kernel").arg(kernel.join("vmlinuz"));
     command.arg("-initrd").arg(memory);
-    command
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null());
-    command.process_group(0);
-    end_with_thread(&mut command);
-    // The kernel ends with the thread that began it.
-    let ended = thread::scope(|scope| scope.spawn(|| run_to_end(command)).join());
-    let (status, console) = ended.expect("the thread that boots");
+    let (status, console) = run_to_end(command, || {});
     Run::of(
         console.replace('\r', ""),
         &format!("it ended with {status}"),
