@@ -18,7 +18,7 @@ mkdir -p "$work/lists/partial" "$work/unpacked"
 echo "deb [signed-by=$keyring] $mirror $codename-backports main" >"$work/sources"
 apt=(-qq -o "Dir::Etc::SourceList=$work/sources" -o Dir::Etc::SourceParts=/dev/null
     -o "Dir::State::Lists=$work/lists" -o "Dir::Cache::pkgcache=" -o "Dir::Cache::srcpkgcache="
-    -o APT::Sandbox::User=root)
+    -o APT::Sandbox::User=root -o Acquire::Retries=1 -o Acquire::http::Timeout=20 -o Acquire::https::Timeout=20)
 apt-get "${apt[@]}" update
 # The kernel that the package of the newest one points to.
 package=$(apt-cache "${apt[@]}" depends linux-image-cloud-amd64 | awk '$1 == "Depends:" { print $2; exit }')
