@@ -9,7 +9,7 @@ folder=$1
 keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 codename=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
 mirror=$(apt-get indextargets --format '$(REPO_URI) $(CODENAME) $(COMPONENT)' 'Identifier: Packages' |
-    awk -v codename="$codename" '$2 == codename && $3 == "main" { print $1; exit }')
+    awk -v codename="$codename" '$2 == codename && $3 == "main" && !at { at = $1 } END { print at }') || mirror=
 [ -n "$mirror" ] || { echo "kernel.sh: no Debian mirror among the sources of apt" >&2; exit 1; }
 
 work=$(mktemp -d)
