@@ -1,29 +1,21 @@
 //! Kinds of links that neither the running kernel nor user-mode-linux has: what is said is told again by the kernel.
 
-mod ip_json;
+mod witness;
 
-use ip_json::ip_json;
-use netlink::{IfName, Link, LinkKind, Netkit, NetkitMode, NetkitPolicy, Object};
+use netlink::{Link, LinkKind, Netkit, NetkitMode, NetkitPolicy, Object};
 use tapline_lab::{Host, vm};
+use witness::{json, name, run};
 
-fn named(name: &str) -> Link {
-    Link::named(IfName::new(name).expect("a name"))
+fn named(text: &str) -> Link {
+    Link::named(name(text))
 }
 
 /// The kind of a link, as iproute2 shows it.
 #[track_caller]
 fn kind_shown(host: &Host, name: &str) -> String {
-    let shown = ip_json(host, &["link", "show", name]);
+    let shown = json(host, &format!("ip link show {name}"));
     let kind = shown[0]["linkinfo"]["info_kind"].as_str();
     kind.expect("a kind").to_owned()
-}
-
-/// Has iproute2 make a link.
-#[track_caller]
-fn make_by_ip(host: &Host, name: &str, kind: &str) {
-    let mut command = host.command("ip");
-    let status = command.args(["link", "add", name, "type", kind]).status();
-    assert!(status.expect("ip runs").success(), "{kind}");
 }
 
 #[track_caller]
@@ -43,7 +35,7 @@ fn a_wireguard_link_is_made_and_removed() {
     assert_told(&host, &wanted);
     assert_eq!(kind_shown(&host, "wg0"), "wireguard");
     host.netlink().del(&named("wg0")).expect("removed");
-    make_by_ip(&host, "wg1", "wireguard");
+    run(&host, "ip link add wg1 type wireguard");
     assert_told(&host, &named("wg1").kind(LinkKind::Wireguard));
 }
 
@@ -70,7 +62,7 @@ fn a_netkit_pair_is_made_and_removed() {
     host.netlink()
         .link_named("nk1")
         .expect_err("its end went along");
-    make_by_ip(&host, "nk2", "netkit");
+    run(&host, "ip link add nk2 type netkit");
     let of_ip = Netkit::new().mode(NetkitMode::L3).primary(true);
     assert_told(&host, &named("nk2").kind(of_ip));
 }
