@@ -167,10 +167,9 @@ impl ReadOnlyRegion {
         value
     }
 
-    /// Copies the double words from byte `offset` on into `into`, each as it is at one moment.
+    /// Copies the double words from byte `offset` on into `into`.
     ///
-    /// Whatever writes there meanwhile, this is no data race; if something does, the double words may be of
-    /// several moments.
+    /// Whatever writes there meanwhile, this is no data race; if something does, they may be of several moments.
     ///
     /// # Panics
     /// When `offset` is not a multiple of 8, or they are not all within the mapping.
@@ -178,19 +177,44 @@ impl ReadOnlyRegion {
     pub fn copy(&self, offset: usize, into: &mut [[u8; 8]]) {
         let first = self.pointer(offset, size_of_val(into)).cast::<AtomicU64>();
         assert!(first.is_aligned(), "double word is not aligned");
-        // SAFETY: that many lie within the mapping and are aligned (both checked); they live as long as
-        // `self`; of memory that cannot be written, relaxed loads are defined (as above).
-        let shared = unsafe { std::slice::from_raw_parts(first.as_ptr(), into.len()) };
-        let copy = |(to, from): (&mut [u8; 8], &AtomicU64)| {
-            *to = from.load(Ordering::Relaxed).to_ne_bytes();
-        };
-        // Four at a time: the compiler does not unroll a loop of atomic loads.
-        let (groups, rest) = into.as_chunks_mut::<4>();
-        let (shared_groups, shared_rest) = shared.as_chunks::<4>();
-        for (to, from) in groups.iter_mut().zip(shared_groups) {
-            to.iter_mut().zip(from).for_each(copy);
-        }
-        rest.iter_mut().zip(shared_rest).for_each(copy);
+        // SAFETY: that many lie within the mapping and are aligned (both checked); they live as long as `self`.
+        unsafe { copy(first, into) };
+    }
+}
+
+/// Copies as many double words as `into` has from `from` on.
+///
+/// # Safety
+/// They are mapped and aligned.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+unsafe fn copy(from: NonNull<AtomicU64>, into: &mut [[u8; 8]]) {
+    // SAFETY: reads what is mapped (the caller's promise) and writes `into` from its beginning to its end; the
+    // direction flag is clear. What the processor reads is its affair: for the compiler there is no race. Without
+    // `nomem` loads before it and stores after it stay there.
+    unsafe {
+        std::arch::asm!(
+            "rep movsb",
+            inout("rcx") size_of_val(into) => _,
+            inout("rsi") from.as_ptr() => _,
+            inout("rdi") into.as_mut_ptr() => _,
+            options(nostack, preserves_flags),
+        );
+    }
+}
+
+/// The same.
+///
+/// # Safety
+/// As above.
+#[cfg(not(target_arch = "x86_64"))]
+#[inline]
+unsafe fn copy(from: NonNull<AtomicU64>, into: &mut [[u8; 8]]) {
+    // SAFETY: mapped and aligned (the caller's promise); of memory that cannot be written, relaxed loads are defined
+    // (std::sync::atomic, "Atomic accesses to read-only memory").
+    let shared = unsafe { std::slice::from_raw_parts(from.as_ptr(), into.len()) };
+    for (to, from) in into.iter_mut().zip(shared) {
+        *to = from.load(Ordering::Relaxed).to_ne_bytes();
     }
 }
 

@@ -109,8 +109,9 @@ pub struct SlotPlace<'m> {
     pub slot_bytes: u32,
 }
 
-/// In the reader's page of slots: 0 while the reader is to be woken, 1 when it has been.
-pub const WOKEN_AT: usize = 8;
+/// In the reader's page of slots: 0 while the reader is to be woken, 1 when it has been. Not in the lines of what the
+/// reader writes for each batch: the program looks here after each round.
+pub const WOKEN_AT: usize = 128;
 
 /// In the program's page of slots: packets that had no room.
 pub const LOST_AT: usize = 8;
@@ -167,7 +168,7 @@ impl RingBuffer {
             || place.index >= entries
             || !bytes.is_power_of_two()
             || !slot_bytes.is_power_of_two()
-            || slot_bytes < HEADER_BYTES
+            || slot_bytes < HEADER_BYTES + MIRRORED_BYTES as u64
             || slot_bytes > bytes.min(MOST_SLOT_BYTES.into())
             || !bytes.is_multiple_of(page_bytes as u64)
         {
@@ -197,11 +198,14 @@ impl RingBuffer {
     #[inline]
     pub fn step(&self, bytes: u32) -> Option<u64> {
         let whole = (u64::from(bytes) + HEADER_BYTES).next_multiple_of(HEADER_BYTES);
-        let (step, most) = match &self.slots {
-            None => (whole, self.bytes),
-            Some(slots) => (slots.slot_bytes, slots.slot_bytes),
-        };
-        (whole <= most).then_some(step)
+        (whole <= self.bytes).then_some(whole)
+    }
+
+    /// From one record to the next, bytes, where a program of ours fills slots, of which nothing but the program
+    /// keeps anybody from writing to them: they are to be [copied](RingBuffer::copy), not lent.
+    #[inline]
+    pub fn slot_bytes(&self) -> Option<u64> {
+        self.slots.as_ref().map(|slots| slots.slot_bytes)
     }
 
     /// Size of the data, bytes: a power of two.
@@ -213,10 +217,7 @@ impl RingBuffer {
     pub fn read_up_to(&self) -> u64 {
         // Relaxed: only the reader writes it.
         let read = self.reader.word64(0).load(Ordering::Relaxed);
-        let unit = self
-            .slots
-            .as_ref()
-            .map_or(HEADER_BYTES, |slots| slots.slot_bytes);
+        let unit = self.slot_bytes().unwrap_or(HEADER_BYTES);
         // Others with the map could write here too.
         read & !(unit - 1)
     }
@@ -227,7 +228,7 @@ impl RingBuffer {
         // Acquire pairs with the store-release of the producer's position in __bpf_ringbuf_reserve,
         // kernel/bpf/ringbuf.c, and with the last store of a program that fills slots, which x86-64 does not
         // let overtake those before it. With a weaker load the header of a record that is being written could
-        // be seen as the memory was before, without its "busy" flag.
+        // be seen as the memory was before, without its "busy" flag, and a slot be copied before it is written.
         self.shared.load64_acquire(0)
     }
 
@@ -249,24 +250,25 @@ impl RingBuffer {
         (word & BUSY == 0).then_some(word)
     }
 
-    /// The records lie in slots that a program of ours fills, of which nothing but the program keeps anybody
-    /// from writing to them: they are to be [copied](RingBuffer::copy), not lent.
-    #[inline]
-    pub fn is_to_be_copied(&self) -> bool {
-        self.slots.is_some()
-    }
-
-    /// Copies the record at `position`, without its header, as far as there is room for it. What is written
-    /// there meanwhile is copied in part.
+    /// Copies what is at `position` and behind it. What is written there meanwhile is copied in part.
     ///
     /// # Panics
-    /// When no record is so long.
+    /// When the memory ends before.
     #[inline]
     pub fn copy(&self, position: u64, into: &mut [[u8; 8]]) {
-        let bytes = size_of_val(into) as u32;
-        assert!(self.step(bytes).is_some(), "a record holds less");
-        self.shared
-            .copy(self.place(position) + HEADER_BYTES as usize, into);
+        self.shared.copy(self.place(position), into);
+    }
+
+    /// What a mirroring program tells of the packet in the record at `position`.
+    ///
+    /// # Panics
+    /// When the memory ends before.
+    #[inline]
+    pub fn mirrored(&self, position: u64) -> Mirrored {
+        let first = self.place(position) + HEADER_BYTES as usize;
+        let words =
+            std::array::from_fn(|word| self.shared.load64_acquire(first + 8 * word).to_ne_bytes());
+        Mirrored::from_words(&words)
     }
 
     /// Where the `bytes` bytes of the record at `position` are, behind its header; `None` when the buffer

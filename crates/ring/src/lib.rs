@@ -27,7 +27,7 @@ mod waiting;
 mod xdp;
 
 pub use account::Account;
-pub use batch::{Batch, Packets};
+pub use batch::{Batch, PacketSink, Packets};
 pub use buffer::{BufferError, BufferOptions, BufferStep, RingBuffer};
 pub use error::{OpenError, OptionError, SetupError, Step};
 pub use options::{

@@ -53,8 +53,8 @@ pub struct Packet<'a> {
     pub vlan_tag: Option<u16>,
     /// Index of its interface.
     pub link: u32,
-    /// Receive queue it came by, where packets of several queues share a ring that tells it.
-    pub queue: Option<u16>,
+    /// Receive queue it came by; `None` where that is the only one, or the ring does not tell.
+    pub queue: Option<u32>,
 }
 
 /// The ring header before a packet, of either version.

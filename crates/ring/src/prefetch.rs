@@ -52,3 +52,19 @@ pub(crate) fn headers(_packet: *const u8) {}
 #[cfg(not(target_arch = "x86_64"))]
 #[inline]
 pub(crate) fn ahead(_at: NonNull<u8>, _bytes: usize) {}
+
+/// Fetches the first lines of what is at `at`.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+pub(crate) fn two_lines(at: NonNull<u8>) {
+    use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+    for offset in [0, 64] {
+        // SAFETY: as above.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(at.as_ptr().wrapping_add(offset).cast()) };
+    }
+}
+
+/// Nothing: the hint has no stable name on this architecture.
+#[cfg(not(target_arch = "x86_64"))]
+#[inline]
+pub(crate) fn two_lines(_at: NonNull<u8>) {}

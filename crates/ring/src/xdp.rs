@@ -24,4 +24,5 @@ pub(crate) use clock::Offset;
 pub use error::{XdpOpenError, XdpSetupError, XdpStep};
 pub use options::{BusyPoll, XdpOptions, ZeroCopy};
 pub use ring::XdpRing;
+pub(crate) use setup::receive_queues;
 pub(crate) use walk::{Descriptors, View, reception};

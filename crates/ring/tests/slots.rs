@@ -21,7 +21,7 @@ use support::{
     BROADCAST, DEADLINE, Seen, bytes_of, collect, end_frame, frame, send, send_and_end,
     tagged_frames, wait,
 };
-use tapline_ring::{BufferError, BufferOptions, BufferStep, RingBuffer};
+use tapline_ring::{BufferError, BufferOptions, BufferStep, Packet, PacketSink, RingBuffer};
 
 /// The least memory that a CPU has: 512 slots of 128 bytes.
 const SMALL: usize = 1;
@@ -282,7 +282,7 @@ fn memory_has_one_reader_and_the_right_layout() {
     taken.buffers.clear();
     let place = taken.intake.places().next().unwrap();
     let invalid = (BufferStep::Map, ErrorKind::InvalidInput);
-    for (index, slot_bytes) in [(1000, 128), (0, 100), (0, 4), (0, 1 << 31)] {
+    for (index, slot_bytes) in [(1000, 128), (0, 100), (0, 4), (0, 16), (0, 1 << 31)] {
         let nowhere = abi::ring_buffer::SlotPlace {
             index,
             slot_bytes,
@@ -295,6 +295,76 @@ fn memory_has_one_reader_and_the_right_layout() {
         ..place
     };
     assert_eq!(open(no_array), invalid);
+}
+
+/// Counts what it is handed.
+struct Counting<'c>(&'c mut u64);
+
+impl PacketSink for Counting<'_> {
+    fn packet(&mut self, packet: &Packet<'_>) {
+        assert_eq!(packet.bytes.len(), 60);
+        *self.0 += 1;
+    }
+}
+
+/// Nonsense makes what is left of its batch unreadable; what is behind that is delivered.
+#[test]
+fn nonsense_spoils_its_batch() {
+    let [left, right] = Net::new().pair();
+    let mut taken = take(&right, XdpPlace::Native, &IntakeOptions::new(96));
+    let place = taken.intake.places().next().unwrap();
+    let memory = Region::map_at(place.map, 0, 2 * page_bytes() + 128).unwrap();
+    send(&left, &vec![frame(BROADCAST, 60); 200]);
+    memory.word(2 * page_bytes()).store(0, Ordering::Relaxed);
+    let buffer = taken.first();
+    let mut delivered = 0;
+    while let Some(mut batch) = buffer.next_batch() {
+        batch.packets().hand_to(&mut Counting(&mut delivered));
+    }
+    let account = buffer.account();
+    assert!(
+        account.unreadable > 0 && account.unreadable <= 128,
+        "{account:?}"
+    );
+    assert_eq!(
+        (account.delivered, account.unreadable),
+        (delivered, 200 - delivered)
+    );
+}
+
+/// What a batch leaves comes with the next, before what came meanwhile.
+#[test]
+fn a_batch_can_be_divided() {
+    let [left, right] = Net::new().pair();
+    let mut taken = take(&right, XdpPlace::Native, &IntakeOptions::new(96));
+    let frames = (60..80)
+        .map(|bytes| frame(BROADCAST, bytes))
+        .collect::<Vec<_>>();
+    send(&left, &frames[..10]);
+    let mut seen = Vec::new();
+    for (number, keep) in [3, 0, 7].into_iter().enumerate() {
+        let mut batch = taken.first().next_batch().expect("there are some");
+        let first = batch
+            .packets()
+            .take(keep)
+            .map(Seen::from)
+            .collect::<Vec<_>>();
+        batch.end_after(keep);
+        assert_eq!((batch.len(), first.len()), (keep, keep));
+        seen.extend(first);
+        drop(batch);
+        if number == 0 {
+            send(&left, &frames[10..]);
+        }
+    }
+    seen.extend(collect(taken.first(), 10));
+    assert_cut(&seen, &frames, 96);
+    let buffer = taken.first();
+    buffer.refresh();
+    assert_eq!(
+        (buffer.account().delivered, buffer.account().accepted),
+        (20, 20)
+    );
 }
 
 /// Who has the map can write to it, too: whatever is there is checked when it is read, and a batch does not
@@ -335,12 +405,7 @@ fn what_somebody_else_writes_is_not_believed() {
             }
             header.store(length, Ordering::Relaxed);
             let walked = buffer.next_batch().map(|mut batch| batch.packets().count());
-            let expected = match (length & BUSY != 0, is_packet) {
-                (true, _) => None,
-                (false, true) => Some(2),
-                (false, false) => Some(0),
-            };
-            assert_eq!(walked, expected, "{length}");
+            assert_eq!(walked, Some(if is_packet { 2 } else { 0 }), "{length}");
         }
     }
     // How far the program has written.
@@ -359,5 +424,8 @@ fn what_somebody_else_writes_is_not_believed() {
             }
         }
         assert!(read <= SMALL_PACKETS, "{begun}: {read}");
+        if begun < 256 {
+            assert!(taken.first().next_batch().is_none() && !taken.first().holds(1));
+        }
     }
 }

@@ -44,7 +44,7 @@ pub struct Packet<'a> {
     pub reception: Option<Reception>,
     /// Its checksum's state (`epb_flags` bits 9–10).
     pub checksum: Checksum,
-    /// Receive queue (`epb_queue`).
+    /// Receive queue (`epb_queue`); `None` where there is only one, or it is not known.
     pub queue: Option<u32>,
     /// Packets lost on this interface between the packet before and this one (`epb_dropcount`).
     pub drop_count: Option<u64>,

@@ -77,13 +77,35 @@ fn packets_of_all_queues_come_in_one_order_and_one_account() {
         return;
     }
     let [left, right] = Net::new().pair();
-    let options = two_queues(&right);
-    let capture = right.run(|| Capture::open(options).unwrap());
+    let capture = right.run(|| Capture::open(two_queues(&right)).unwrap());
     let opened = capture.links().next().unwrap();
     assert_eq!(opened.rings, QUEUES as usize);
     assert_eq!(opened.backend, Backend::Xdp);
     assert_eq!(opened.xdp_mode, Some(XdpMode::Native));
     assert_eq!(opened.buffer_bytes, 64 << 20);
+    assert_order(capture, &left);
+}
+
+/// Each processor has memory of its own, in which packets tell their queue.
+#[test]
+fn short_packets_of_all_queues_tell_theirs() {
+    if without(&TWO_PROCESSORS) {
+        return;
+    }
+    let [left, right] = Net::new().pair();
+    let options = Options {
+        snaplen: 96,
+        ..two_queues(&right)
+    };
+    let capture = right.run(|| Capture::open(options).unwrap());
+    let opened = capture.links().next().unwrap();
+    assert_eq!(opened.backend, Backend::XdpRingbuf);
+    assert_order(capture, &left);
+}
+
+/// Sends from `left` to each queue what `capture` is to see in order.
+#[track_caller]
+fn assert_order(capture: Capture, left: &Host) {
     // All are sent before any is read: what lies ready is put in order.
     for queue in (0..QUEUES).rev() {
         let mut frame = udp_frame(80);
@@ -99,13 +121,14 @@ fn packets_of_all_queues_come_in_one_order_and_one_account() {
         packets: Vec::new(),
         stopper: None,
     };
+    let rings = capture.links().next().unwrap().rings;
     let stop = tapline::Stop::new().unwrap();
     seen.stopper = Some(stop.stopper());
     let outcome = capture.run(&mut seen, &stop);
     let all = u64::from(QUEUES) * EACH;
     assert_eq!(outcome.account.received(), Some(all), "{outcome:?}");
     assert_eq!(outcome.account.delivered, all);
-    assert_eq!(outcome.rings(), QUEUES as usize);
+    assert_eq!(outcome.rings(), rings);
     for queue in 0..QUEUES {
         let of_queue = seen.packets.iter().filter(|(of, _)| *of == queue);
         assert_eq!(of_queue.clone().count() as u64, EACH);

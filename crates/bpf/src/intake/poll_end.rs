@@ -19,7 +19,7 @@ const RECORD: i16 = -16;
 const RECORD_BYTES: i32 = 8;
 
 /// In the reader's page.
-const WOKEN: i16 = 8;
+const WOKEN: i16 = 128;
 const _: () = assert!(WOKEN as usize == WOKEN_AT);
 
 /// `BPF_RB_FORCE_WAKEUP`, include/uapi/linux/bpf.h.

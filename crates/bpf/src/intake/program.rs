@@ -62,6 +62,10 @@ const RX_QUEUE_INDEX: i16 = 16;
 const XDP_DROP: i32 = 1;
 const XDP_PASS: i32 = 2;
 
+/// Bytes whose places the processor looks up together, and those of a page.
+const LOOKED_UP: u32 = 1 << 15;
+const PAGE_BYTES: i16 = 4096;
+
 /// Of so many packets one has a time of its own.
 const STAMPED: u32 = Intake::PACKETS_PER_TIMESTAMP;
 
@@ -87,6 +91,7 @@ const DONE: Label = Label(u32::MAX - 7);
 const NO_MEMORY: Label = Label(u32::MAX - 8);
 const NOT_CHOSEN: Label = Label(u32::MAX - 9);
 const NOT_SAMPLED: Label = Label(u32::MAX - 10);
+const NEAR: Label = Label(u32::MAX - 11);
 
 /// The memory of the CPUs.
 #[derive(Clone, Copy)]
@@ -112,6 +117,7 @@ pub(super) fn code<'m>(
     let mut code = choice.code(|code, unwanted| not_taken(code, memory, verdict, unwanted));
     find_page(&mut code, memory, NO_MEMORY);
     find_slot(&mut code, memory);
+    find_pages(&mut code, memory);
     stamp(&mut code, memory);
     copy(&mut code, memory);
     code.extend([
@@ -199,6 +205,36 @@ fn find_slot<'m>(code: &mut Vec<Insn<'m>>, memory: &Memory<'m>) {
         Insn::add(SLOT, page_bytes),
         Insn::alu64(Alu::Add, SLOT, Reg::R1),
     ]);
+}
+
+/// Has the processor look up where the pages of this and the next slots are, by reading from each.
+///
+/// The memory is of small pages, more than the processor remembers the places of, and the next locked instruction of
+/// the driver waits until a slot's is found: several at once are found in the time of one.
+fn find_pages<'m>(code: &mut Vec<Insn<'m>>, memory: &Memory<'m>) {
+    code.extend([
+        Insn::mov(Reg::R1, POSITION),
+        Insn::alu64(Alu::And, Reg::R1, (LOOKED_UP - 1).cast_signed()),
+        Insn::jump_if(Condition::NotEqual, Reg::R1, 0, NEAR),
+        Insn::mov(Reg::R1, POSITION),
+        Insn::alu64(
+            Alu::And,
+            Reg::R1,
+            (memory.data_bytes - LOOKED_UP).cast_signed(),
+        ),
+        Insn::mov(Reg::R2, PAGE),
+        Insn::add(Reg::R2, memory.page_bytes.cast_signed()),
+        Insn::alu64(Alu::Add, Reg::R2, Reg::R1),
+    ]);
+    for page in 0..LOOKED_UP as i32 / i32::from(PAGE_BYTES) {
+        code.push(Insn::load(
+            Size::Double,
+            Reg::R1,
+            Reg::R2,
+            page as i16 * PAGE_BYTES,
+        ));
+    }
+    code.push(Insn::Place(NEAR));
 }
 
 /// Writes what is told of a packet; `R0` is its length.

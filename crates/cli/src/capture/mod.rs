@@ -10,7 +10,7 @@ mod summary;
 use std::time::Duration;
 
 use tapline::capture::{
-    Capture, CaptureError, Ended, FileConsumer, Filter, OpenLink, Options, Outcome,
+    Capture, CaptureError, Ended, FileConsumer, Filter, Live, OpenLink, Options, Outcome,
 };
 
 use crate::args::CaptureArgs;
@@ -34,12 +34,13 @@ pub fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
         .links()
         .next()
         .map_or("", |link| link.backend.name());
-    let progress = Progress::new(args);
+    let live = capture.live();
+    let progress = Progress::new(args, live.clone());
 
     let mut written = Written::default();
     let outcome = if let Some(path) = &args.output.write {
         let file = setup::file(args, path, &capture)?;
-        begin(args, &mut capture, &Written::from(&file), server)?;
+        begin(args, &capture, &Written::from(&file), live, server)?;
         let to_pipe = output::is_stdout(path);
         let flush = if to_pipe {
             Duration::ZERO
@@ -56,7 +57,7 @@ pub fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
         };
         outcome
     } else {
-        begin(args, &mut capture, &written, server)?;
+        begin(args, &capture, &written, live, server)?;
         let mut printer = Printer::new(args.json);
         for interface in capture.interfaces() {
             printer.add_interface(interface);
@@ -102,15 +103,15 @@ pub fn refused(text: &str, error: CaptureError) -> Failure {
 /// The last steps before packets are handled: no privilege is needed any more, and all is ready.
 fn begin(
     args: &CaptureArgs,
-    capture: &mut Capture,
+    capture: &Capture,
     written: &Written,
+    live: Live,
     server: Option<Server>,
 ) -> Result<(), Failure> {
     let counts = |link: OpenLink<'_>| link.filter.is_some() || link.xdp_mode.is_some();
     privilege::drop_unneeded(args.sample.is_some() || capture.links().any(counts))?;
     let url = server.as_ref().map(Server::url);
     if let Some(server) = server {
-        let live = capture.live();
         server.serve(move || metrics::capture_families(&live.accounts()))?;
     }
     start::show(args, capture, written, url.as_deref()).map_err(|error| Failure::stdout(&error))

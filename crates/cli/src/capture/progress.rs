@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
 use store::model::{Packet, Statistics};
-use tapline::capture::{Account, Consumer, ConsumerError};
+use tapline::capture::{Account, Consumer, ConsumerError, Live};
 
 use super::summary::lost_json;
 use crate::args::CaptureArgs;
@@ -33,12 +33,13 @@ enum Telling {
 
 pub struct Progress {
     telling: Telling,
+    live: Live,
     ticks: u32,
 }
 
 impl Progress {
-    /// Chooses by the flags and the terminal.
-    pub fn new(args: &CaptureArgs) -> Self {
+    /// Chooses by the flags and the terminal; `live` are the counters of the capture.
+    pub fn new(args: &CaptureArgs, live: Live) -> Self {
         let telling = match (args.stats_interval, &args.output.write) {
             (Some(_), _) if args.json => Telling::Json,
             (Some(_), _) => Telling::Lines,
@@ -48,21 +49,24 @@ impl Progress {
             _ => Telling::Nothing,
         };
         let (_, ticks) = ticks(args);
-        Self { telling, ticks }
+        Self {
+            telling,
+            live,
+            ticks,
+        }
     }
 
-    /// Counts and tells what passes to `inner`.
+    /// Tells what passes to `inner`.
     pub fn around<C>(self, inner: C) -> Observed<C> {
         let now = Instant::now();
         Observed {
             inner,
+            live: self.live,
             telling: self.telling,
             ticks: self.ticks,
             ticks_left: self.ticks,
             start: now,
             last: now,
-            packets: 0,
-            bytes: 0,
             told: (0, 0),
         }
     }
@@ -71,16 +75,14 @@ impl Progress {
 /// A consumer whose progress is told.
 pub struct Observed<C> {
     inner: C,
+    live: Live,
     telling: Telling,
     /// Ticks from one telling to the next, and to the next one from now.
     ticks: u32,
     ticks_left: u32,
     start: Instant,
     last: Instant,
-    packets: u64,
-    /// Bytes on the wire.
-    bytes: u64,
-    /// `packets` and `bytes` when they were told last.
+    /// Packets, and bytes that they had on the wire, when they were told last.
     told: (u64, u64),
 }
 
@@ -92,8 +94,9 @@ impl<C> Observed<C> {
     fn tell(&mut self, account: &Account) -> io::Result<()> {
         let now = Instant::now();
         let since = now.duration_since(self.last);
-        let (packets, bytes) = (self.packets - self.told.0, self.bytes - self.told.1);
-        (self.last, self.told) = (now, (self.packets, self.bytes));
+        let all = self.live.taken();
+        let (packets, bytes) = (all.0 - self.told.0, all.1 - self.told.1);
+        (self.last, self.told) = (now, all);
         match &self.telling {
             Telling::Nothing => Ok(()),
             Telling::Json => {
@@ -132,7 +135,7 @@ impl<C> Observed<C> {
         format!(
             "{}  {} packets  {}pps  {}bps  lost {}",
             span(self.start.elapsed()),
-            grouped(self.packets),
+            grouped(self.told.0),
             rate(packets),
             rate(bytes * 8),
             grouped(account.lost.total()),
@@ -147,8 +150,6 @@ impl<C: Consumer> Consumer for Observed<C> {
         reason = "called for every packet, which then stays in registers from ring to file"
     )]
     fn packet(&mut self, packet: &Packet<'_>) -> Result<(), ConsumerError> {
-        self.packets += 1;
-        self.bytes += u64::from(packet.original_len);
         self.inner.packet(packet)
     }
 

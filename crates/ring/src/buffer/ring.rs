@@ -9,14 +9,14 @@ use abi::socket;
 
 use super::copies::Copies;
 use super::error::{BufferError, BufferStep};
-use super::walk::{Records, Span, Written};
+use super::walk::{Found, Records, Span, Written};
 use crate::account::Account;
 use crate::batch::{Batch, Lender};
 use crate::options::DEFAULT_SNAPLEN;
 use crate::prefetch;
 use crate::ring::Link;
 use crate::setup::{ARPHRD_LOOPBACK, link_type, promiscuous};
-use crate::xdp::{Offset, View};
+use crate::xdp::{Offset, View, receive_queues};
 
 /// Records that a batch covers at most, so that room goes back to the kernel steadily.
 const MAX_RECORDS: u32 = 256;
@@ -56,6 +56,9 @@ pub struct RingBuffer {
     memory: ring_buffer::RingBuffer,
     /// Up to where everything was given back.
     read: u64,
+    /// What was seen to wait when the reader looked last, as far as it has not been read. How far the program has
+    /// written is in a line that it writes for each packet: looking takes that away from it.
+    known: Span,
     /// What the program had lost before the latest packet that was handed over.
     lost: u64,
     account: Account,
@@ -65,17 +68,6 @@ pub struct RingBuffer {
     link: Link,
     /// Keeps promiscuous mode on.
     _membership: OwnedFd,
-}
-
-/// The records of a batch.
-#[derive(Clone, Copy, Debug)]
-struct Found {
-    span: Span,
-    packets: u32,
-    /// What the program had lost before.
-    lost: u64,
-    /// When the first packet was seen.
-    monotonic_ns: u64,
 }
 
 impl RingBuffer {
@@ -104,8 +96,8 @@ impl RingBuffer {
 
     /// Maps the records that a program of `bpf::Intake` keeps of packets of interface `link`.
     ///
-    /// Nothing is taken on trust of what writes there: packets are checked and copied out of the memory, and
-    /// nonsense counts as unreadable.
+    /// Nothing is taken on trust of what writes there: slots are copied out of the memory, the copies checked, and
+    /// where one is nonsense the rest of its batch counts as unreadable.
     ///
     /// # Errors
     /// As [`RingBuffer::open`].
@@ -144,6 +136,8 @@ impl RingBuffer {
         let fd = asked.as_fd();
         let index = socket::link_index(fd, link).map_err(at(BufferStep::Link))?;
         let address = hardware_address(fd, link).map_err(at(BufferStep::Link))?;
+        // A driver that does not say may have several.
+        let has_queues = receive_queues(fd, link).map_or(true, |queues| queues > 1);
         let Some(link_type) = link_type(address.hatype) else {
             return Err(BufferError::LinkLayer {
                 link: link.to_owned(),
@@ -155,10 +149,14 @@ impl RingBuffer {
         }
         let memory = map().map_err(at(BufferStep::Map))?;
         let map = wakes.try_clone_to_owned().map_err(at(BufferStep::Map))?;
-        let copies = (memory.is_to_be_copied()).then(|| Copies::new(options.snaplen));
+        let copies = memory.slot_bytes().map(Copies::new);
         Ok(Self {
             map,
             read: memory.read_up_to(),
+            known: Span {
+                at: memory.read_up_to(),
+                end: memory.read_up_to(),
+            },
             memory,
             lost: 0,
             account: Account::default(),
@@ -166,6 +164,7 @@ impl RingBuffer {
                 snaplen: options.snaplen,
                 link: index,
                 mac: (link_type == 1).then_some(address.bytes),
+                has_queues,
                 offset: Offset::measure(),
             },
             copies,
@@ -228,10 +227,23 @@ impl RingBuffer {
     /// Finds the records of the next batch.
     #[inline]
     fn find(&mut self) -> Option<Found> {
-        if let Some(copies) = &mut self.copies {
-            copies.clear();
+        if self.known.at == self.known.end {
+            self.known = self.waiting();
         }
-        let waiting = self.waiting();
+        let known = self.known;
+        let found = match (&mut self.copies, self.memory.slot_bytes()) {
+            (Some(copies), Some(slot_bytes)) => copies.find(&self.memory, known, slot_bytes),
+            _ => self.find_lent(known),
+        };
+        if found.is_none() {
+            self.known.end = self.known.at;
+        }
+        found
+    }
+
+    /// Finds records that can be lent.
+    #[inline]
+    fn find_lent(&self, waiting: Span) -> Option<Found> {
         let mut rest = waiting;
         let mut found: Option<Found> = None;
         for _ in 0..MAX_RECORDS {
@@ -241,13 +253,7 @@ impl RingBuffer {
                     if let Some(record) = self.memory.bytes_of(rest.at, 0) {
                         prefetch::ahead(record, kept);
                     }
-                    let mirrored = match &mut self.copies {
-                        None => rest.mirrored(&self.memory),
-                        Some(copies) => match copies.add(&self.memory, rest.at, kept) {
-                            Some(mirrored) => mirrored,
-                            None => break,
-                        },
-                    };
+                    let mirrored = self.memory.mirrored(rest.at);
                     let found = found.get_or_insert(Found {
                         span: Span {
                             end: waiting.at,
@@ -285,6 +291,8 @@ impl RingBuffer {
     fn waiting(&self) -> Span {
         let begun = self.memory.begun_up_to();
         let bytes = begun.wrapping_sub(self.read).min(self.memory.bytes());
+        let unit = self.memory.slot_bytes().unwrap_or(1);
+        let bytes = bytes & !(unit - 1);
         Span {
             at: self.read,
             end: self.read.wrapping_add(bytes),
@@ -304,12 +312,7 @@ impl RingBuffer {
 
     /// The oldest `packets` of a batch.
     pub(crate) fn first_of(&self, packets: u32, span: Span) -> Span {
-        let mut rest = span;
-        for _ in 0..packets {
-            if let Written::Packet { next, .. } = rest.look(&self.memory) {
-                rest.at = next;
-            }
-        }
+        let rest = span.behind(packets, &self.memory);
         Span {
             end: rest.at,
             ..span
@@ -324,6 +327,7 @@ impl RingBuffer {
     /// Gives the records of a batch back, of whose `packets` packets `unreadable` were no good.
     pub(crate) fn give_back(&mut self, span: Span, packets: u32, unreadable: u32) {
         self.read = span.end;
+        self.known.at = span.end;
         self.memory.release(self.read);
         self.account.delivered += (packets - unreadable) as u64;
         self.account.unreadable += unreadable as u64;
@@ -370,12 +374,7 @@ impl RingBuffer {
 
     /// Counts the packets that wait, and brings `accepted` up to date. No system call.
     pub fn refresh(&mut self) {
-        let mut rest = self.waiting();
-        let mut waiting = 0;
-        while let Written::Packet { next, .. } = rest.look(&self.memory) {
-            rest.at = next;
-            waiting += 1;
-        }
+        let waiting = self.waiting().count(&self.memory);
         let account = &mut self.account;
         account.accepted = account.delivered + account.unreadable + waiting;
     }

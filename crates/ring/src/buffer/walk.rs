@@ -1,10 +1,10 @@
 //! Records, one after another.
 //!
 //! What the kernel keeps in a ring buffer it does not write to again before it is released, so it is lent. Of
-//! slots only the program that fills them says so, and who opened them that this is what fills them: what is
-//! in them is read by atomic loads, checked, and copied.
+//! slots only the program that fills them says so, and who opened them that this is what fills them: they are
+//! copied as they are, and the copies checked.
 
-use abi::ring_buffer::{MIRRORED_BYTES, MIRRORED_WORDS, Mirrored, RingBuffer};
+use abi::ring_buffer::{MIRRORED_BYTES, Mirrored, RingBuffer};
 use wire::metadata::{Checksum, Direction};
 
 use super::copies::Copies;
@@ -17,6 +17,17 @@ use crate::xdp::{View, reception};
 pub(crate) struct Span {
     pub at: u64,
     pub end: u64,
+}
+
+/// The records of a batch.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Found {
+    pub span: Span,
+    pub packets: u32,
+    /// What the program had lost before.
+    pub lost: u64,
+    /// When the first packet was seen.
+    pub monotonic_ns: u64,
 }
 
 /// What the program has written at a position.
@@ -58,12 +69,34 @@ impl Span {
         }
     }
 
-    /// What the program tells of the packet that begins with the span.
-    #[inline]
-    pub(super) fn mirrored(self, memory: &RingBuffer) -> Mirrored {
-        let mut words = [[0; 8]; MIRRORED_WORDS];
-        memory.copy(self.at, &mut words);
-        Mirrored::from_words(&words)
+    /// What is behind the first `packets` of the span.
+    pub(super) fn behind(self, packets: u32, memory: &RingBuffer) -> Self {
+        let mut rest = self;
+        match memory.slot_bytes() {
+            Some(slot_bytes) => rest.at = rest.at.wrapping_add(u64::from(packets) * slot_bytes),
+            None => {
+                for _ in 0..packets {
+                    if let Written::Packet { next, .. } = rest.look(memory) {
+                        rest.at = next;
+                    }
+                }
+            }
+        }
+        rest
+    }
+
+    /// Packets in it, up to one that is being written.
+    pub(super) fn count(self, memory: &RingBuffer) -> u64 {
+        if let Some(slot_bytes) = memory.slot_bytes() {
+            return self.end.wrapping_sub(self.at) / slot_bytes;
+        }
+        let mut rest = self;
+        let mut count = 0;
+        while let Written::Packet { next, .. } = rest.look(memory) {
+            rest.at = next;
+            count += 1;
+        }
+        count
     }
 }
 
@@ -79,11 +112,16 @@ pub(crate) struct Records<'b> {
 
 impl<'b> Records<'b> {
     /// The next packet; `None` when a record is not what the program writes.
-    #[inline]
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "called for every packet: what its caller does not read is not made"
+    )]
     pub fn next(&mut self) -> Option<Packet<'b>> {
         let (mirrored, bytes) = match &mut self.copies {
             Some((copies, number)) => {
                 let copy = copies.get(*number);
+                copies.fetch(self.memory, self.span, *number);
                 *number += 1;
                 copy
             }
@@ -100,7 +138,7 @@ impl<'b> Records<'b> {
             checksum: Checksum::Unknown,
             vlan_tag: None,
             link: self.view.link,
-            queue: Some(mirrored.queue),
+            queue: self.view.queue(mirrored.queue.into()),
         })
     }
 
@@ -110,7 +148,7 @@ impl<'b> Records<'b> {
         let Written::Packet { kept, next } = self.span.look(self.memory) else {
             return None;
         };
-        let mirrored = self.span.mirrored(self.memory);
+        let mirrored = self.memory.mirrored(self.span.at);
         let whole = (MIRRORED_BYTES + kept) as u32;
         let place = self.memory.bytes_of(self.span.at, whole)?;
         self.span.at = next;

@@ -263,6 +263,7 @@ impl XdpRing {
             count: descriptors,
             scratch: &mut self.scratch,
             view: self.view,
+            queue: self.queue,
         }
     }
 

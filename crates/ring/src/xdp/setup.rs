@@ -109,6 +109,7 @@ pub(super) fn open(name: &str, options: &XdpOptions) -> Result<XdpRing, XdpOpenE
         snaplen: options.snaplen,
         link: plan.index,
         mac: (found.link.link_type == 1).then_some(found.mac),
+        has_queues: found.queues > 1,
         offset: Offset::measure(),
     };
     let scratch_bytes = if bound.mode.takes_multi_buffer {
@@ -170,7 +171,7 @@ pub(super) fn queue_count(name: &str) -> Result<u32, XdpOpenError> {
 }
 
 /// A driver that does not tell has one queue.
-fn receive_queues(asked: BorrowedFd<'_>, name: &str) -> io::Result<u32> {
+pub(crate) fn receive_queues(asked: BorrowedFd<'_>, name: &str) -> io::Result<u32> {
     match ethtool::receive_queues(asked, name_bytes(name)?) {
         Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => Ok(1),
         answer => answer,

@@ -21,7 +21,17 @@ pub(crate) struct View {
     pub link: u32,
     /// Its hardware address; `None` where packets begin without one.
     pub mac: Option<[u8; 6]>,
+    /// It had several queues when it was asked, so that packets tell theirs.
+    pub has_queues: bool,
     pub offset: Offset,
+}
+
+impl View {
+    /// What a packet of `queue` tells of it. Queues may have been added since it was asked how many there are.
+    #[inline]
+    pub fn queue(&self, queue: u32) -> Option<u32> {
+        (self.has_queues || queue != 0).then_some(queue)
+    }
 }
 
 /// A walk over the descriptors of a batch, oldest first.
@@ -36,6 +46,8 @@ pub(crate) struct Descriptors<'b> {
     /// Where packets of several buffers are put together.
     pub(super) scratch: &'b mut [u8],
     pub(super) view: View,
+    /// The ring's.
+    pub(super) queue: u32,
 }
 
 impl<'b> Descriptors<'b> {
@@ -75,7 +87,7 @@ impl<'b> Descriptors<'b> {
             checksum: Checksum::Unknown,
             vlan_tag: None,
             link: self.view.link,
-            queue: None,
+            queue: self.view.queue(self.queue),
         })
     }
 

@@ -45,6 +45,11 @@ impl Counters {
         add(&self.bytes, u64::from(bytes));
     }
 
+    /// Packets that the consumer took.
+    pub fn delivered(&self) -> u64 {
+        self.delivered.load(Ordering::Relaxed)
+    }
+
     /// Bytes that the delivered packets had on the wire.
     pub fn bytes(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)

@@ -1,6 +1,6 @@
 //! From the rings to the consumer.
 
-use ring::{Batch, Packets};
+use ring::{Batch, PacketSink, Packets};
 use store::model;
 
 use super::consumer::{Consumer, ConsumerError};
@@ -64,7 +64,7 @@ impl<C: Consumer> Delivery<'_, C> {
 
     /// One ring: its packets as they come.
     fn drain(&mut self, lane: &mut Lane) -> Round {
-        let origin = Origin::of(lane);
+        let interface = lane.interface;
         let mut round = Round::default();
         for _ in 0..ROUND_BATCHES {
             let Some(mut batch) = lane.source.next_batch() else {
@@ -72,17 +72,7 @@ impl<C: Consumer> Delivery<'_, C> {
                 break;
             };
             round.packets += batch.len() as u64;
-            let mut lost_before = lost_before(&batch);
-            for packet in batch.packets() {
-                let lost_before = lost_before.take();
-                self.hand_on(
-                    &packet,
-                    origin,
-                    lost_before,
-                    &lane.counters,
-                    &mut lane.reading,
-                );
-            }
+            self.hand_on_all(&mut batch, interface, &lane.counters, &mut lane.reading);
         }
         round
     }
@@ -102,8 +92,8 @@ impl<C: Consumer> Delivery<'_, C> {
             }
         }
         if let [Some(only), None, ..] = &mut taken {
-            self.hand_on_alone(only);
             let packets = only.batch.len() as u64;
+            self.hand_on_all(&mut only.batch, only.interface, only.counters, only.reading);
             return Round {
                 packets,
                 emptied: false,
@@ -124,7 +114,7 @@ impl<C: Consumer> Delivery<'_, C> {
             let lost_before = head.lost_before.take();
             self.hand_on(
                 &packet,
-                head.origin,
+                head.interface,
                 lost_before,
                 head.counters,
                 head.reading,
@@ -142,18 +132,21 @@ impl<C: Consumer> Delivery<'_, C> {
     }
 
     /// A batch that there is nothing to put in order with.
-    fn hand_on_alone(&mut self, taken: &mut Taken<'_>) {
-        let mut lost_before = lost_before(&taken.batch);
-        for packet in taken.batch.packets() {
-            let lost_before = lost_before.take();
-            self.hand_on(
-                &packet,
-                taken.origin,
-                lost_before,
-                taken.counters,
-                taken.reading,
-            );
-        }
+    fn hand_on_all(
+        &mut self,
+        batch: &mut Batch<'_>,
+        interface: u32,
+        counters: &Counters,
+        reading: &mut Reading,
+    ) {
+        let lost_before = lost_before(batch);
+        batch.packets().hand_to(&mut HandOn {
+            delivery: self,
+            interface,
+            lost_before,
+            counters,
+            reading,
+        });
     }
 
     #[inline(always)]
@@ -164,7 +157,7 @@ impl<C: Consumer> Delivery<'_, C> {
     fn hand_on(
         &mut self,
         packet: &ring::Packet<'_>,
-        origin: Origin,
+        interface: u32,
         drop_count: Option<u64>,
         counters: &Counters,
         reading: &mut Reading,
@@ -186,14 +179,14 @@ impl<C: Consumer> Delivery<'_, C> {
             return;
         }
         let packet = model::Packet {
-            interface: origin.interface,
+            interface,
             timestamp_ns: Some(packet.timestamp_ns),
             bytes,
             original_len: packet.original_len,
             direction: Some(packet.direction),
             reception: packet.reception,
             checksum: packet.checksum,
-            queue: packet.queue.map(u32::from).or(origin.queue),
+            queue: packet.queue,
             drop_count,
             packet_id: None,
         };
@@ -210,29 +203,36 @@ impl<C: Consumer> Delivery<'_, C> {
     }
 }
 
+/// Where the packets of a batch go.
+struct HandOn<'h, 'c, C> {
+    delivery: &'h mut Delivery<'c, C>,
+    interface: u32,
+    /// Until the first is handed on.
+    lost_before: Option<u64>,
+    counters: &'h Counters,
+    reading: &'h mut Reading,
+}
+
+impl<C: Consumer> PacketSink for HandOn<'_, '_, C> {
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "called for every packet, which then stays in registers from ring to file"
+    )]
+    fn packet(&mut self, packet: &ring::Packet<'_>) {
+        let lost_before = self.lost_before.take();
+        let (interface, counters) = (self.interface, self.counters);
+        (self.delivery).hand_on(packet, interface, lost_before, counters, self.reading);
+    }
+}
+
 fn lost_before(batch: &Batch<'_>) -> Option<u64> {
     Some(batch.lost_before()).filter(|&lost| lost > 0)
 }
 
-/// Where the packets of a lane come from.
-#[derive(Clone, Copy)]
-struct Origin {
-    interface: u32,
-    queue: Option<u32>,
-}
-
-impl Origin {
-    fn of(lane: &Lane) -> Self {
-        Self {
-            interface: lane.interface,
-            queue: lane.source.queue(),
-        }
-    }
-}
-
 /// A batch of one lane, and where its packets are counted.
 struct Taken<'l> {
-    origin: Origin,
+    interface: u32,
     batch: Batch<'l>,
     counters: &'l Counters,
     reading: &'l mut Reading,
@@ -241,7 +241,7 @@ struct Taken<'l> {
 impl<'l> Taken<'l> {
     /// What lies ready in the ring of `lane`.
     fn next(lane: &'l mut Lane) -> Option<Self> {
-        let origin = Origin::of(lane);
+        let interface = lane.interface;
         let Lane {
             source,
             counters,
@@ -249,7 +249,7 @@ impl<'l> Taken<'l> {
             ..
         } = lane;
         Some(Self {
-            origin,
+            interface,
             batch: source.next_batch()?,
             counters,
             reading,
@@ -259,7 +259,7 @@ impl<'l> Taken<'l> {
 
 /// The next packet of a batch, and the others behind it.
 struct Head<'b> {
-    origin: Origin,
+    interface: u32,
     next: Option<ring::Packet<'b>>,
     handed_on: usize,
     /// What is left of the batch can stay in its ring.
@@ -276,7 +276,7 @@ impl<'b> Head<'b> {
         let may_wait = taken.batch.is_divisible();
         let mut packets = taken.batch.packets();
         Self {
-            origin: taken.origin,
+            interface: taken.interface,
             next: packets.next(),
             handed_on: 0,
             may_wait,

@@ -35,4 +35,11 @@ impl Live {
         });
         ports.collect()
     }
+
+    /// Packets of all interfaces that the consumer took, and the bytes they had on the wire.
+    pub fn taken(&self) -> (u64, u64) {
+        self.ports.iter().fold((0, 0), |(packets, bytes), (_, of)| {
+            (packets + of.delivered(), bytes + of.bytes())
+        })
+    }
 }

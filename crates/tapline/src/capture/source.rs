@@ -151,14 +151,6 @@ impl Source {
         }
     }
 
-    /// The receive queue it belongs to; `None` if to all.
-    pub fn queue(&self) -> Option<u32> {
-        match self {
-            Self::Packet(_) | Self::Buffer(_) => None,
-            Self::Xdp(ring) => Some(ring.queue()),
-        }
-    }
-
     pub fn link(&self) -> &Link {
         match self {
             Self::Packet(ring) => ring.link(),
