@@ -19,6 +19,7 @@
 
 #![forbid(unsafe_code)]
 
+mod ballast;
 mod machine;
 mod options;
 mod reader;

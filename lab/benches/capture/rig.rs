@@ -11,6 +11,8 @@ use tapline_lab::generator::{Generator, GeneratorOptions, Sent, pin_to_cpu, udp_
 use tapline_lab::{Host, Net};
 use tempfile::TempDir;
 
+use crate::ballast::Ballast;
+
 /// Length of a frame, without the frame check sequence.
 pub const FRAME_BYTES: usize = 128;
 /// Bytes kept of each.
@@ -36,6 +38,7 @@ pub struct Rig {
     pub receiver: Host,
     /// Where files are written and the readers find their filter; removed at the end.
     pub folder: TempDir,
+    _ballast: Ballast,
 }
 
 /// Who is at the receiver's interface before the stack.
@@ -62,17 +65,20 @@ impl Rig {
         let folder = TempDir::with_prefix_in("tapline-bench.", TMPFS).expect("a folder on tmpfs");
         let room = statvfs(folder.path()).expect("its free space");
         let free = room.f_bavail * room.f_frsize;
-        let needed = DROP_FRAMES * RECORD_BYTES;
+        // What the kernel uses otherwise between two files must not take from it.
+        let needed = DROP_FRAMES * RECORD_BYTES * 5 / 4;
         assert!(
             free > needed,
             "{TMPFS} has {free} bytes free and the bench needs {needed}"
         );
+        let ballast = Ballast::hold(folder.path(), needed).expect("a file on tmpfs");
 
         let [sender, receiver] = Net::new().pair();
         Self {
             sender,
             receiver,
             folder,
+            _ballast: ballast,
         }
     }
 
