@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use rustix::thread::CapabilitySet;
 use tapline::Stopper;
-use tapline::ping::{Ended, Event, Outcome, Pinger};
+use tapline::ping::{Ended, Event, Observer, Outcome, Pinger};
 use tapline::probe::{Prober, Verdict};
 
 use super::list::List;
@@ -21,6 +21,9 @@ use crate::{paint, privilege, signals};
 
 /// Time between two postings of counters.
 const POSTED: Duration = Duration::from_secs(1);
+
+/// How long answers are left unread that nobody sees come.
+const PATIENCE: Duration = Duration::from_millis(250);
 
 pub fn run(args: &PingArgs) -> Result<Exit, Failure> {
     refuse_live(args)?;
@@ -70,11 +73,9 @@ pub fn run(args: &PingArgs) -> Result<Exit, Failure> {
         failed: None,
         board,
         posted: Instant::now(),
+        patience: patience(args),
     };
-    let outcome = pinger.run(
-        &mut |event: &Event<'_>, prober: &Prober| watch.see(event, prober),
-        &stop,
-    );
+    let outcome = pinger.run(&mut watch, &stop);
     let failed = watch.failed;
     let end = End {
         outcome: &outcome,
@@ -101,10 +102,15 @@ struct Watch<'a> {
     board: Option<Arc<Board>>,
     /// When counters were posted.
     posted: Instant,
+    patience: Duration,
 }
 
-impl Watch<'_> {
-    fn see(&mut self, event: &Event<'_>, prober: &Prober) {
+impl Observer for Watch<'_> {
+    fn patience(&self) -> Duration {
+        self.patience
+    }
+
+    fn event(&mut self, event: &Event<'_>, prober: &Prober) {
         if self.failed.is_some() {
             return;
         }
@@ -145,6 +151,12 @@ impl Watch<'_> {
             board.post(ping_families(prober, overruns));
         }
     }
+}
+
+/// Where answers have no line of their own they can be read together.
+fn patience(args: &PingArgs) -> Duration {
+    let is_seen = !args.quiet || args.verbose || args.live;
+    if is_seen { Duration::ZERO } else { PATIENCE }
 }
 
 /// There is something to draw on, if that is asked for.

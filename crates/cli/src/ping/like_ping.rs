@@ -8,6 +8,7 @@ use tapline::ping::{Event, Outcome};
 use tapline::probe::{Probe, Prober, Verdict};
 
 use super::figures::Figures;
+use super::flight::Flight;
 use super::lines::Lines;
 use super::milliseconds::of_summary;
 use super::teller::{End, Start, Teller};
@@ -25,8 +26,8 @@ pub struct LikePing<'a> {
     /// summary.
     start: Instant,
     last: Instant,
-    /// The latest probe, and the most that were on their way when an answer came.
-    latest: u32,
+    flight: Flight,
+    /// The most probes that were on their way when an answer came.
     pipe: u32,
 }
 
@@ -39,7 +40,7 @@ impl<'a> LikePing<'a> {
             out: io::stdout(),
             start: now,
             last: now,
-            latest: 0,
+            flight: Flight::new(now),
             pipe: 0,
         }
     }
@@ -106,15 +107,19 @@ impl Teller for LikePing<'_> {
     }
 
     fn event(&mut self, event: &Event<'_>, prober: &Prober) -> io::Result<()> {
-        if matches!(event, Event::Sent { .. } | Event::Answer { .. }) {
-            self.last = Instant::now();
-        }
         match event {
-            Event::Sent { probe } => self.latest = probe.number(),
+            Event::Sent { probe } => {
+                self.last = Instant::now();
+                self.flight.sent(probe.number(), self.last);
+            }
             Event::Answer { verdict, .. } => {
-                let on_way = answered(verdict)
-                    .map_or(0, |probe| (self.latest + 1).saturating_sub(probe.number()));
-                self.pipe = self.pipe.max(on_way);
+                let mut came = Instant::now();
+                if let Some((probe, rtt_ns)) = answered(verdict) {
+                    let arrival = self.flight.arrival(probe.number(), rtt_ns);
+                    came = arrival.map_or(came, |arrival| arrival.min(came));
+                    self.pipe = self.pipe.max(self.flight.at(probe.number(), came));
+                }
+                self.last = self.last.max(came);
             }
             _ => {}
         }
@@ -138,12 +143,12 @@ impl Teller for LikePing<'_> {
 ///
 /// # Source
 /// `acknowledge`, ping/ping_common.c of iputils.
-fn answered(verdict: &Verdict) -> Option<Probe> {
+fn answered(verdict: &Verdict) -> Option<(Probe, Option<u64>)> {
     match *verdict {
-        Verdict::Received { probe, .. }
-        | Verdict::Late { probe, .. }
-        | Verdict::Duplicate { probe, .. }
-        | Verdict::Error { probe, .. } => Some(probe),
+        Verdict::Received { probe, rtt_ns, .. }
+        | Verdict::Late { probe, rtt_ns }
+        | Verdict::Duplicate { probe, rtt_ns } => Some((probe, rtt_ns)),
+        Verdict::Error { probe, .. } => Some((probe, None)),
         _ => None,
     }
 }

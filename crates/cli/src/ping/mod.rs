@@ -10,6 +10,7 @@ mod distribution;
 mod dry_run;
 mod failure;
 mod figures;
+mod flight;
 mod job;
 mod json;
 mod like_fping;

@@ -63,6 +63,8 @@ pub struct Prober {
     latest: (Probe, Seat),
     /// Where the walk over ended slots is.
     pub(super) walked: u64,
+    /// When the next probe has its turn; `None` when that hangs on answers, or none is left.
+    turn_ns: Option<u64>,
 }
 
 impl Prober {
@@ -91,6 +93,7 @@ impl Prober {
             identifier: plan.identifier,
             in_hand: 0,
             walked: 0,
+            turn_ns: None,
             targets,
         })
     }
@@ -100,7 +103,12 @@ impl Prober {
     pub fn next(&mut self, now_ns: u64) -> Step {
         // So that no probe takes the bit of one that has not ended.
         let limit = self.walked + u64::from(self.records.flight()) * u64::from(self.targets.len());
-        match self.schedule.turn(now_ns, limit, &self.targets) {
+        let turn = self.schedule.turn(now_ns, limit, &self.targets);
+        self.turn_ns = match turn {
+            Turn::Wait(until_ns) => Some(until_ns),
+            Turn::Send(..) | Turn::Full | Turn::Over => None,
+        };
+        match turn {
             Turn::Send(probe, seat) => {
                 self.in_hand += 1;
                 self.latest = (probe, seat);
@@ -123,6 +131,13 @@ impl Prober {
                 None => Step::Wait(now_ns),
             },
         }
+    }
+
+    /// When the next probe has its turn if no answer comes; `None` when it is not sent before answers or losses, or
+    /// none is left. As of the latest [`Prober::next`].
+    #[inline]
+    pub fn turn_ns(&self) -> Option<u64> {
+        self.turn_ns
     }
 
     /// What the payload of `probe` begins with when it is sent at `sent_ns`; [`Prober::filler`]

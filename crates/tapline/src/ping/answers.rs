@@ -42,6 +42,7 @@ impl Pinger {
     pub(super) fn take_answers(&mut self, observer: &mut impl Observer) -> u32 {
         let mut trust = Trust::default();
         let mut taken = 0;
+        self.unread.read();
         // Ring and channels are lent out for the time, so that the rest can be changed beside them.
         if let Some(mut ring) = self.ring.take() {
             taken += self.take_from_ring(&mut ring, &mut trust, observer);
@@ -101,18 +102,20 @@ impl Pinger {
             if let Some(message) = channel.read(&datagram, Queue::Data, bytes) {
                 let departure_ns = self.departure(channel, &message, trust, observer);
                 let stamp_ns = datagram.stamp_ns;
-                let verdict = self.judge(&message, stamp_ns, departure_ns, *trust, observer);
-                // Where the one answer that was waited for is the first that comes, a look for more
-                // would cost as much as taking it.
-                let is_awaited = matches!(verdict, Verdict::Received { .. });
-                if taken == 1 && is_awaited && self.prober.total().pending() == 0 {
+                let awaited = self.prober.total().pending();
+                self.judge(&message, stamp_ns, departure_ns, *trust, observer);
+                // Where this was the last answer that was waited for, a look for more would cost as much as
+                // taking it.
+                if awaited > 0 && self.prober.total().pending() == 0 {
                     break;
                 }
             }
         }
         self.buffer = buffer;
-        if taken == 0 && channel.has_news_of_errors() {
-            taken = self.take_errors(channel, |_| false, trust, observer);
+        // Behind answers that have waited together there may be errors, whose sign did not wake.
+        let is_group = self.unread.is_patient() && taken > 1;
+        if (taken == 0 || is_group) && channel.has_news_of_errors() {
+            taken += self.take_errors(channel, |_| false, trust, observer);
         }
         taken
     }

@@ -1,6 +1,7 @@
 //! What happens in a run.
 
 use std::io;
+use std::time::Duration;
 
 use probe::{Message, Probe, Prober, Verdict};
 
@@ -51,6 +52,15 @@ pub enum Event<'a> {
 pub trait Observer {
     /// Something happened; `prober` knows everything up to now.
     fn event(&mut self, event: &Event<'_>, prober: &Prober);
+
+    /// How long after its probe was sent an answer may be told of that came before; half of the timeout at most.
+    ///
+    /// [`Pinger::run`](super::Pinger::run), which asks at its start, then reads answers of up to eight probes at once,
+    /// where the next probe is due before. They are stamped already: no figure changes by it, but that where the wall
+    /// clock is set all that are unread are not timed. Before losses, ticks and the end all are read.
+    fn patience(&self) -> Duration {
+        Duration::ZERO
+    }
 }
 
 impl<F: FnMut(&Event<'_>, &Prober)> Observer for F {

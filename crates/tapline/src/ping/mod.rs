@@ -50,6 +50,7 @@ mod outcome;
 mod pinger;
 mod ring;
 mod setup;
+mod unread;
 mod work;
 
 pub use error::{PingError, Step};

@@ -19,6 +19,7 @@ use super::opening;
 use super::options::{Backend, Options};
 use super::outcome::{Ended, LocalDrops, Outcome};
 use super::setup::Wanted;
+use super::unread::Unread;
 
 /// Whether there is more to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +50,7 @@ pub struct Pinger {
     /// Of the queue of errors, read while the other buffer holds an answer.
     pub(super) side_buffer: Box<[u8]>,
     pub(super) departures: Departures,
+    pub(super) unread: Unread,
     pub(super) duration_ns: u64,
     pub(super) is_cut_short: bool,
     /// Time between groups of probes that leave together; 0 where each leaves by itself.
@@ -131,6 +133,7 @@ impl Pinger {
             buffer: vec![0; options.payload_bytes + 256].into_boxed_slice(),
             side_buffer: vec![0; options.payload_bytes + 256].into_boxed_slice(),
             departures: Departures::new(slow_pps.filter(|_| stamps)),
+            unread: Unread::new(plan.timeout_ns, options.payload_bytes, options.buffer_bytes),
             duration_ns: options.duration.map_or(u64::MAX, nanoseconds),
             is_cut_short: false,
             gather_ns,

@@ -13,7 +13,7 @@ use abi::clock::monotonic_ns;
 use super::answers::MAX_TAKEN;
 use super::event::{Event, Observer};
 use super::outcome::{Ended, Outcome};
-use super::pinger::{Pinger, State, sources};
+use super::pinger::{Pinger, State, nanoseconds, sources};
 use crate::stop::Stop;
 
 /// Probes sent in a round at most, and after how many of them answers are looked for.
@@ -36,6 +36,8 @@ enum Found {
     More,
     /// Nothing to do before this time, unless answers come.
     Nothing(u64),
+    /// Nothing to do before this time, whatever comes.
+    Patience(u64),
     Done,
 }
 
@@ -62,7 +64,7 @@ impl Pinger {
         let wake_ns = match self.round(observer) {
             Found::Done => return Ok(State::Done),
             Found::More => 0,
-            Found::Nothing(until_ns) => until_ns,
+            Found::Nothing(until_ns) | Found::Patience(until_ns) => until_ns,
         };
         self.arm(wake_ns)?;
         Ok(State::Running)
@@ -71,26 +73,31 @@ impl Pinger {
     /// Runs until all probes are answered or lost, the duration is over or `stop` is asked for. Blocks;
     /// sleeps while nothing is due.
     pub fn run(mut self, observer: &mut impl Observer, stop: &Stop) -> Outcome {
+        self.unread.be_patient(nanoseconds(observer.patience()));
         loop {
             let sleep = match self.round(observer) {
                 Found::Done => return self.finish(),
                 Found::More => Sleep::Not,
-                Found::Nothing(until_ns) => self.sleep_before(until_ns),
+                Found::Nothing(until_ns) => self.sleep_before(until_ns, false),
+                Found::Patience(until_ns) => self.sleep_before(until_ns, true),
             };
             match self.rest(stop, sleep) {
                 Ok(false) => {}
-                Ok(true) => return self.into_outcome(Ended::Stopped),
+                Ok(true) => {
+                    self.take_answers(observer);
+                    return self.into_outcome(Ended::Stopped);
+                }
                 Err(error) => return self.into_outcome(Ended::Wait(error)),
             }
         }
     }
 
-    /// How to sleep when nothing is due before `until_ns`.
-    fn sleep_before(&self, until_ns: u64) -> Sleep {
+    /// How to sleep when nothing is due before `until_ns`; with patience answers can wait till then.
+    fn sleep_before(&self, until_ns: u64, has_patience: bool) -> Sleep {
         let left_ns = until_ns.saturating_sub(self.now_ns());
         if left_ns <= SPIN_NS {
             Sleep::Not
-        } else if left_ns <= self.gather_ns {
+        } else if has_patience || left_ns <= self.gather_ns {
             Sleep::Deaf(until_ns)
         } else {
             Sleep::Light(until_ns)
@@ -161,13 +168,17 @@ impl Pinger {
                     now_ns = self.send(probe, observer);
                     has_taken = false;
                 }
+                Step::Wait(until_ns)
+                    if let Some(turn_ns) = self.prober.turn_ns()
+                        && self.unread.may_wait(turn_ns) =>
+                {
+                    let pending = self.prober.total().pending();
+                    let is_all = self.unread.is_all(pending, now_ns);
+                    let until_ns = if is_all { turn_ns } else { until_ns };
+                    return Found::Patience(self.first_of(until_ns));
+                }
                 Step::Wait(until_ns) if has_taken => {
-                    let end_ns = if self.is_cut_short {
-                        u64::MAX
-                    } else {
-                        self.duration_ns
-                    };
-                    return Found::Nothing(until_ns.min(self.next_tick_ns).min(end_ns));
+                    return Found::Nothing(self.first_of(until_ns));
                 }
                 Step::Wait(_) => {
                     has_taken = self.take_answers(observer) < MAX_TAKEN;
@@ -186,13 +197,24 @@ impl Pinger {
         Found::More
     }
 
+    /// `until_ns`, or when there is something else to do before.
+    fn first_of(&self, until_ns: u64) -> u64 {
+        let end_ns = if self.is_cut_short {
+            u64::MAX
+        } else {
+            self.duration_ns
+        };
+        until_ns.min(self.next_tick_ns).min(end_ns)
+    }
+
     /// Ends probes whose time is over, and the sending when its own is.
     fn end_what_is_over(&mut self, now_ns: u64, observer: &mut impl Observer) {
         if now_ns >= self.duration_ns && !self.is_cut_short {
             self.is_cut_short = true;
             self.prober.stop(now_ns);
         }
-        if self.prober.is_expiry_due(now_ns) {
+        let is_all = self.unread.is_all(self.prober.total().pending(), now_ns);
+        if !is_all && self.prober.is_expiry_due(now_ns) {
             // What came in time and has not been read yet is not lost.
             self.take_answers(observer);
         }
@@ -200,6 +222,7 @@ impl Pinger {
             observer.event(&Event::Lost { probe }, prober);
         });
         if now_ns >= self.next_tick_ns {
+            self.take_answers(observer);
             let (overruns, _) = self.dropped();
             observer.event(&Event::Tick { overruns }, &self.prober);
             let tick_ns = self.tick_ns.unwrap_or(u64::MAX).max(1);
@@ -230,6 +253,7 @@ impl Pinger {
                 self.departures.ask(probe);
             }
             self.prober.sent(probe, now_ns);
+            self.unread.sent(now_ns);
             observer.event(&Event::Sent { probe }, &self.prober);
             return now_ns;
         };
