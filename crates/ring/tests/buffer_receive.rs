@@ -10,8 +10,8 @@ use std::os::fd::AsFd;
 use support::mirrored::{Mirrored, mirror};
 use support::steered::PLACES;
 use support::{
-    BROADCAST, DEADLINE, GROUP, STRANGER, Seen, bytes_of, collect, frame, send, send_and_end,
-    tagged_frames, until_end,
+    BROADCAST, DEADLINE, GROUP, STRANGER, Seen, assert_cut, bytes_of, collect, frame, send,
+    send_and_end, tagged_frames, until_end,
 };
 use tapline_ring::{Backend, BufferError, BufferOptions, BufferStep, RingBuffer, TimestampSource};
 use wire::metadata::{Checksum, Direction, Reception};
@@ -34,15 +34,6 @@ fn assert_account(mirrored: &mut Mirrored, sent: u64) {
     let account = *buffer.account();
     assert_eq!((account.accepted, account.delivered), (sent, sent));
     assert_eq!((account.dropped, account.unreadable), (0, 0));
-}
-
-#[track_caller]
-fn assert_cut(seen: &[Seen], frames: &[Vec<u8>], snaplen: usize) {
-    assert_eq!(seen.len(), frames.len());
-    for (packet, frame) in seen.iter().zip(frames) {
-        assert_eq!(packet.bytes, frame[..frame.len().min(snaplen)]);
-        assert_eq!(packet.original_len as usize, frame.len());
-    }
 }
 
 #[test]

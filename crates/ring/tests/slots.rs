@@ -4,13 +4,11 @@
 
 mod support;
 
-use std::io::ErrorKind;
 use std::os::fd::AsFd;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use abi::region::{Region, page_bytes};
-use abi::ring_buffer::BUSY;
 use lab::Net;
 use lab::bpf::{IntakeOptions, XdpPlace};
 use lab::generator::{Generator, GeneratorOptions, SEQUENCE_AT, pin_to_cpu, udp_frame};
@@ -18,10 +16,10 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use support::steered::PLACES;
 use support::taken::take;
 use support::{
-    BROADCAST, DEADLINE, Seen, bytes_of, collect, end_frame, frame, send, send_and_end,
+    BROADCAST, DEADLINE, Seen, assert_cut, bytes_of, collect, end_frame, frame, send, send_and_end,
     tagged_frames, wait,
 };
-use tapline_ring::{BufferError, BufferOptions, BufferStep, Packet, PacketSink, RingBuffer};
+use tapline_ring::RingBuffer;
 
 /// The least memory that a CPU has: 512 slots of 128 bytes.
 const SMALL: usize = 1;
@@ -31,15 +29,6 @@ const SMALL_PACKETS: u64 = 512;
 fn number(frame: &[u8]) -> u64 {
     let at = &frame[usize::from(SEQUENCE_AT)..];
     u64::from_be_bytes(*at.first_chunk().unwrap())
-}
-
-#[track_caller]
-fn assert_cut(seen: &[Seen], frames: &[Vec<u8>], snaplen: usize) {
-    assert_eq!(seen.len(), frames.len());
-    for (packet, frame) in seen.iter().zip(frames) {
-        assert_eq!(packet.bytes, frame[..frame.len().min(snaplen)]);
-        assert_eq!(packet.original_len as usize, frame.len());
-    }
 }
 
 /// Over and over, so that positions go round the memory.
@@ -264,74 +253,6 @@ fn what_was_taken_can_be_read_when_the_program_is_gone() {
     assert_eq!(bytes_of(seen), [frame(BROADCAST, 60), end_frame()]);
 }
 
-#[test]
-fn memory_has_one_reader_and_the_right_layout() {
-    let [_left, right] = Net::new().pair();
-    let name = right.interface().name.to_string();
-    let mut taken = take(&right, XdpPlace::Native, &IntakeOptions::new(96));
-    let place = taken.intake.places().next().unwrap();
-    let open = |place| {
-        let options = BufferOptions::default();
-        let opened = right.run(|| RingBuffer::open_slots(&name, &place, &options));
-        match opened {
-            Err(BufferError::Setup { step, source, .. }) => (step, source.kind()),
-            other => panic!("{other:?}"),
-        }
-    };
-    assert_eq!(open(place), (BufferStep::Map, ErrorKind::ResourceBusy));
-    taken.buffers.clear();
-    let place = taken.intake.places().next().unwrap();
-    let invalid = (BufferStep::Map, ErrorKind::InvalidInput);
-    for (index, slot_bytes) in [(1000, 128), (0, 100), (0, 4), (0, 16), (0, 1 << 31)] {
-        let nowhere = abi::ring_buffer::SlotPlace {
-            index,
-            slot_bytes,
-            ..place
-        };
-        assert_eq!(open(nowhere), invalid);
-    }
-    let no_array = abi::ring_buffer::SlotPlace {
-        map: place.wakes.as_fd(),
-        ..place
-    };
-    assert_eq!(open(no_array), invalid);
-}
-
-/// Counts what it is handed.
-struct Counting<'c>(&'c mut u64);
-
-impl PacketSink for Counting<'_> {
-    fn packet(&mut self, packet: &Packet<'_>) {
-        assert_eq!(packet.bytes.len(), 60);
-        *self.0 += 1;
-    }
-}
-
-/// Nonsense makes what is left of its batch unreadable; what is behind that is delivered.
-#[test]
-fn nonsense_spoils_its_batch() {
-    let [left, right] = Net::new().pair();
-    let mut taken = take(&right, XdpPlace::Native, &IntakeOptions::new(96));
-    let place = taken.intake.places().next().unwrap();
-    let memory = Region::map_at(place.map, 0, 2 * page_bytes() + 128).unwrap();
-    send(&left, &vec![frame(BROADCAST, 60); 200]);
-    memory.word(2 * page_bytes()).store(0, Ordering::Relaxed);
-    let buffer = taken.first();
-    let mut delivered = 0;
-    while let Some(mut batch) = buffer.next_batch() {
-        batch.packets().hand_to(&mut Counting(&mut delivered));
-    }
-    let account = buffer.account();
-    assert!(
-        account.unreadable > 0 && account.unreadable <= 128,
-        "{account:?}"
-    );
-    assert_eq!(
-        (account.delivered, account.unreadable),
-        (delivered, 200 - delivered)
-    );
-}
-
 /// What a batch leaves comes with the next, before what came meanwhile.
 #[test]
 fn a_batch_can_be_divided() {
@@ -365,67 +286,4 @@ fn a_batch_can_be_divided() {
         (buffer.account().delivered, buffer.account().accepted),
         (20, 20)
     );
-}
-
-/// Who has the map can write to it, too: whatever is there is checked when it is read, and a batch does not
-/// change any more.
-#[test]
-fn what_somebody_else_writes_is_not_believed() {
-    let [left, right] = Net::new().pair();
-    let options = IntakeOptions {
-        buffer_bytes: SMALL,
-        ..IntakeOptions::new(96)
-    };
-    // The length of a record, in the first word of its header; 120 is what is right.
-    for (length, is_packet) in [
-        (0, false),
-        (23, false),
-        (24, true),
-        (119, true),
-        (121, false),
-        (BUSY - 1, false),
-        (BUSY + 120, false),
-        (u32::MAX, false),
-    ] {
-        for is_counted_first in [false, true] {
-            let mut taken = take(&right, XdpPlace::Native, &options);
-            let place = taken.intake.places().next().unwrap();
-            let data_bytes = usize::try_from(SMALL_PACKETS).unwrap() * 128;
-            let memory = Region::map_at(place.map, 0, 2 * page_bytes() + data_bytes).unwrap();
-            let header = memory.word(2 * page_bytes());
-            send(&left, &[frame(BROADCAST, 200), frame(BROADCAST, 201)]);
-            let buffer = taken.first();
-            if is_counted_first {
-                let mut batch = buffer.next_batch().expect("both are there");
-                header.store(length, Ordering::Relaxed);
-                let seen: Vec<_> = batch.packets().map(Seen::from).collect();
-                let frames = [200, 201].map(|bytes| frame(BROADCAST, bytes));
-                assert_cut(&seen, &frames, 96);
-                continue;
-            }
-            header.store(length, Ordering::Relaxed);
-            let walked = buffer.next_batch().map(|mut batch| batch.packets().count());
-            assert_eq!(walked, Some(if is_packet { 2 } else { 0 }), "{length}");
-        }
-    }
-    // How far the program has written.
-    for begun in [1, 127, 129, 1 << 40, u64::MAX] {
-        let mut taken = take(&right, XdpPlace::Native, &options);
-        let place = taken.intake.places().next().unwrap();
-        let memory = Region::map_at(place.map, 0, 2 * page_bytes()).unwrap();
-        let written = memory.word64(page_bytes());
-        written.store(begun, Ordering::Relaxed);
-        let mut read = 0;
-        // Never more than the memory holds.
-        for _ in 0..SMALL_PACKETS {
-            match taken.first().next_batch() {
-                Some(mut batch) => read += batch.packets().count() as u64,
-                None => break,
-            }
-        }
-        assert!(read <= SMALL_PACKETS, "{begun}: {read}");
-        if begun < 256 {
-            assert!(taken.first().next_batch().is_none() && !taken.first().holds(1));
-        }
-    }
 }

@@ -9,8 +9,8 @@ use lab::bpf::XdpPlace;
 use lab::{Host, Net};
 use support::steered::{PLACES, Steered, Wanted, steer};
 use support::{
-    BROADCAST, GROUP, STRANGER, Seen, bytes_of, collect, frame, send, send_and_end, tagged_frames,
-    until_end,
+    BROADCAST, GROUP, STRANGER, Seen, assert_cut, bytes_of, collect, frame, send, send_and_end,
+    tagged_frames, until_end,
 };
 use tapline_ring::{TimestampSource, XdpOptions};
 use wire::metadata::{Checksum, Direction, Reception};
@@ -141,15 +141,6 @@ fn a_packet_is_cut_to_the_snaplen() {
             &frames,
             snaplen as usize,
         );
-    }
-}
-
-#[track_caller]
-fn assert_cut(seen: &[Seen], frames: &[Vec<u8>], snaplen: usize) {
-    assert_eq!(seen.len(), frames.len());
-    for (packet, frame) in seen.iter().zip(frames) {
-        assert_eq!(packet.bytes, frame[..frame.len().min(snaplen)]);
-        assert_eq!(packet.original_len as usize, frame.len());
     }
 }
 

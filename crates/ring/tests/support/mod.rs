@@ -245,6 +245,16 @@ pub fn until_end(ring: &mut impl Ring) -> Vec<Seen> {
     seen
 }
 
+/// These packets are these frames, of each `snaplen` bytes at most.
+#[track_caller]
+pub fn assert_cut(seen: &[Seen], frames: &[Vec<u8>], snaplen: usize) {
+    assert_eq!(seen.len(), frames.len());
+    for (packet, frame) in seen.iter().zip(frames) {
+        assert_eq!(packet.bytes, frame[..frame.len().min(snaplen)]);
+        assert_eq!(packet.original_len as usize, frame.len());
+    }
+}
+
 pub fn bytes_of(seen: Vec<Seen>) -> Vec<Vec<u8>> {
     seen.into_iter().map(|packet| packet.bytes).collect()
 }
