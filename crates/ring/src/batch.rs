@@ -186,7 +186,7 @@ pub trait PacketSink {
     fn packet(&mut self, packet: &Packet<'_>);
 }
 
-impl<'b> Packets<'b> {
+impl Packets<'_> {
     /// Hands all packets to `sink`: the iterator's loop, at less cost for each.
     ///
     /// There is a loop for each kind of ring: asked once which one it is, not for every packet.

@@ -4,11 +4,8 @@
 
 mod support;
 
-use std::os::fd::AsFd;
-use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use abi::region::{Region, page_bytes};
 use lab::Net;
 use lab::bpf::{IntakeOptions, XdpPlace};
 use lab::generator::{Generator, GeneratorOptions, SEQUENCE_AT, pin_to_cpu, udp_frame};

@@ -78,7 +78,7 @@ fn answers_are_read_together_and_timed_one_by_one() {
             ..options(backend, 10)
         };
         let pinger = left.run(|| Pinger::open(targets("10.1.0.2"), &options).unwrap());
-        let mut patient = Patient::new(Duration::from_secs(60));
+        let mut patient = Patient::new(Duration::from_mins(1));
         let outcome = pinger.run(&mut patient, &Stop::new().unwrap());
         let total = outcome.prober.total();
         assert_eq!((total.sent, total.received, total.lost), (10, 10, 0));
@@ -105,7 +105,7 @@ fn answers_are_read_together_as_long_as_the_run_lasts() {
         ..options(BACKENDS[0], 41)
     };
     let pinger = left.run(|| Pinger::open(targets("10.1.0.2"), &options).unwrap());
-    let mut patient = Patient::new(Duration::from_secs(60));
+    let mut patient = Patient::new(Duration::from_mins(1));
     let outcome = pinger.run(&mut patient, &Stop::new().unwrap());
     let total = outcome.prober.total();
     assert_eq!((total.sent, total.received, total.lost), (41, 41, 0));
@@ -123,12 +123,12 @@ fn answers_are_read_together_as_long_as_the_run_lasts() {
 fn the_last_answer_ends_the_run() {
     let [left, _right] = Net::new().pair();
     let options = tapline::ping::Options {
-        interval: Duration::from_secs(3600),
-        timeout: Duration::from_secs(3600),
+        interval: Duration::from_hours(1),
+        timeout: Duration::from_hours(1),
         ..options(BACKENDS[0], 1)
     };
     let pinger = left.run(|| Pinger::open(targets("10.1.0.2"), &options).unwrap());
-    let mut patient = Patient::new(Duration::from_secs(3600));
+    let mut patient = Patient::new(Duration::from_hours(1));
     let outcome = pinger.run(&mut patient, &Stop::new().unwrap());
     assert_eq!(outcome.prober.total().received, 1);
 }
@@ -143,7 +143,7 @@ fn a_run_that_is_stopped_counts_what_has_come() {
     options.count = None;
     let pinger = left.run(|| Pinger::open(targets("10.1.0.2"), &options).unwrap());
     let stop = Stop::new().unwrap();
-    let mut patient = Patient::new(Duration::from_secs(60));
+    let mut patient = Patient::new(Duration::from_mins(1));
     patient.stop = Some((4, stop.stopper()));
     let outcome = pinger.run(&mut patient, &stop);
     let total = outcome.prober.total();

@@ -62,9 +62,10 @@ const RX_QUEUE_INDEX: i16 = 16;
 const XDP_DROP: i32 = 1;
 const XDP_PASS: i32 = 2;
 
-/// Bytes whose places the processor looks up together, and those of a page.
-const LOOKED_UP: u32 = 1 << 15;
+/// Pages that the processor looks up together, the bytes of each, and of all.
+const PAGES: i16 = 8;
 const PAGE_BYTES: i16 = 4096;
+const LOOKED_UP: i32 = PAGES as i32 * PAGE_BYTES as i32;
 
 /// Of so many packets one has a time of its own.
 const STAMPED: u32 = Intake::PACKETS_PER_TIMESTAMP;
@@ -214,24 +215,24 @@ fn find_slot<'m>(code: &mut Vec<Insn<'m>>, memory: &Memory<'m>) {
 fn find_pages<'m>(code: &mut Vec<Insn<'m>>, memory: &Memory<'m>) {
     code.extend([
         Insn::mov(Reg::R1, POSITION),
-        Insn::alu64(Alu::And, Reg::R1, (LOOKED_UP - 1).cast_signed()),
+        Insn::alu64(Alu::And, Reg::R1, LOOKED_UP - 1),
         Insn::jump_if(Condition::NotEqual, Reg::R1, 0, NEAR),
         Insn::mov(Reg::R1, POSITION),
         Insn::alu64(
             Alu::And,
             Reg::R1,
-            (memory.data_bytes - LOOKED_UP).cast_signed(),
+            memory.data_bytes.cast_signed() - LOOKED_UP,
         ),
         Insn::mov(Reg::R2, PAGE),
         Insn::add(Reg::R2, memory.page_bytes.cast_signed()),
         Insn::alu64(Alu::Add, Reg::R2, Reg::R1),
     ]);
-    for page in 0..LOOKED_UP as i32 / i32::from(PAGE_BYTES) {
+    for page in 0..PAGES {
         code.push(Insn::load(
             Size::Double,
             Reg::R1,
             Reg::R2,
-            page as i16 * PAGE_BYTES,
+            page * PAGE_BYTES,
         ));
     }
     code.push(Insn::Place(NEAR));
