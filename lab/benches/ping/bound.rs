@@ -1,19 +1,20 @@
 //! What the rig can do: requests out of a socket and answers in, and nothing made of them.
 
 use std::io::IoSlice;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::os::fd::{AsFd, OwnedFd};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use abi::bpf::{SockFilter, attach_classic};
 use abi::process::thread_usage;
 use rustix::net::{
-    AddressFamily, MMsgHdr, SendAncillaryBuffer, SendFlags, SocketType, connect, ipproto, sendmmsg,
-    socket,
+    AddressFamily, MMsgHdr, RecvFlags, SendAncillaryBuffer, SendFlags, SocketType, connect,
+    ipproto, recv, sendmmsg, sendto, socket,
 };
 use tapline::probe::{COOKIE_BYTES, EchoMessage};
 use tapline_lab::generator::send_frames;
 
-use crate::rig::{PEER, Rig, on_subject_cpu};
+use crate::rig::{PEER, Rig, on_subject_cpu, pause};
 
 /// Messages of a system call.
 const BATCH: usize = 64;
@@ -47,6 +48,36 @@ pub fn packet(rig: &Rig, count: u64) -> [f64; 2] {
     })
 }
 
+/// Share of a processor, %, and answers read, of a raw socket that asks each of `targets` once a second for so many seconds: a
+/// quarter of them at a time, one with each system call, and reads what comes in between.
+pub fn steady(rig: &Rig, targets: &[Ipv4Addr], seconds: u32) -> (f64, u64) {
+    let message = request();
+    let ask = || {
+        let socket = socket(AddressFamily::INET, SocketType::RAW, Some(ipproto::ICMP));
+        let socket = socket.expect("root");
+        let start = Instant::now();
+        let mut read = 0;
+        for _ in 0..seconds {
+            for group in targets.chunks(targets.len().div_ceil(4)) {
+                for some in group.chunks(8) {
+                    for &target in some {
+                        let to = SocketAddr::new(target.into(), 0);
+                        let sent = sendto(&socket, &message, SendFlags::DONTWAIT, &to);
+                        sent.expect("the kernel takes it");
+                    }
+                    while recv(&socket, &mut [0; 2048], RecvFlags::DONTWAIT).is_ok() {
+                        read += 1;
+                    }
+                }
+                pause(Duration::from_millis(250));
+            }
+        }
+        let share = thread_usage().cpu.as_secs_f64() / start.elapsed().as_secs_f64();
+        (100.0 * share, read)
+    };
+    on_subject_cpu(|| rig.left.run(ask))
+}
+
 /// Answers a second, and for a second of processor time.
 fn measured(rig: &Rig, send: impl FnOnce() + Send) -> [f64; 2] {
     let (before, start) = (rig.arrived(), Instant::now());
@@ -77,7 +108,7 @@ fn deaf_socket() -> OwnedFd {
         k: 0,
     };
     attach_classic(socket.as_fd(), &[refuse]).expect("a filter");
-    let peer: std::net::SocketAddr = format!("{PEER}:0").parse().expect("an address");
+    let peer: SocketAddr = format!("{PEER}:0").parse().expect("an address");
     connect(&socket, &peer).expect("a route");
     socket
 }

@@ -1,10 +1,12 @@
 //! A thousand targets, each asked once a second.
 
 use std::fs;
+use std::net::Ipv4Addr;
 use std::time::{Duration, Instant};
 
 use tempfile::NamedTempFile;
 
+use crate::bound;
 use crate::rig::{Rig, pause, used};
 use crate::table::{self, cell};
 use crate::tool::{Kind, Tool};
@@ -18,8 +20,10 @@ const MEASURED: Duration = Duration::from_secs(3);
 
 pub fn run(rig: &Rig, tools: &[Tool], rounds: u32) {
     let list = NamedTempFile::new().expect("a file");
-    let hosts = (0..TARGETS).map(|number| format!("10.2.{}.{}\n", number / 250, number % 250 + 1));
-    fs::write(&list, hosts.collect::<String>()).expect("a list");
+    let host = |number: u32| Ipv4Addr::new(10, 2, (number / 250) as u8, (number % 250 + 1) as u8);
+    let targets: Vec<_> = (0..TARGETS).map(host).collect();
+    let lines = targets.iter().map(|target| format!("{target}\n"));
+    fs::write(&list, lines.collect::<String>()).expect("a list");
     let list = list.path().display();
     let ways: Vec<(&Tool, String)> = tools
         .iter()
@@ -32,6 +36,7 @@ pub fn run(rig: &Rig, tools: &[Tool], rounds: u32) {
         .collect();
     let mut cpu = vec![Vec::new(); ways.len()];
     let mut lost = cpu.clone();
+    let (mut bound, mut unread) = (Vec::new(), Vec::new());
     for number in 1..=rounds {
         eprintln!("bench: a thousand targets, round {number} of {rounds}");
         for (place, (tool, arguments)) in ways.iter().enumerate() {
@@ -46,11 +51,16 @@ pub fn run(rig: &Rig, tools: &[Tool], rounds: u32) {
                 .expect("it counts");
             lost[place].push(f64::from(ROUNDS * TARGETS) - counted.received);
         }
+        let (share, read) = bound::steady(rig, &targets, ROUNDS);
+        bound.push(share);
+        unread.push(f64::from(ROUNDS * TARGETS) - read as f64);
     }
     table::heading(
         "1000 targets, once a second each",
         &["who", "CPU, %", "lost"],
     );
+    let name = "(raw socket, which reads)".to_owned();
+    table::row(&[name, cell(&bound, 2), cell(&unread, 0)]);
     for (place, (tool, _)) in ways.iter().enumerate() {
         table::row(&[
             tool.name().to_owned(),
@@ -60,5 +70,8 @@ pub fn run(rig: &Rig, tools: &[Tool], rounds: u32) {
     }
     println!();
     table::at_most("1000 targets: CPU, %", &cpu[0], 0.5);
+    let ratios = cpu[0].iter().zip(&bound);
+    let ratios: Vec<_> = ratios.map(|(ours, bound)| ours / bound).collect();
+    println!("- times the rig's bound: {}", cell(&ratios, 2));
     table::at_most("1000 targets: lost", &lost[0], 0.0);
 }
