@@ -133,3 +133,65 @@ fn back_off_comes_back_with_the_calm() {
     assert!(pauses >= 350, "{pauses} pauses in an hour");
     assert!(world.now_ns <= (hour_ns + plan.backoff_ns) / 15 * 16 + SECOND);
 }
+
+/// Rounds wait for one limit until no more fit in flight: the run sleeps until it opens.
+#[test]
+fn a_run_full_of_probes_that_wait_for_a_limit_sleeps() {
+    let plan = Plan {
+        interval_ns: 10 * MS,
+        timeout_ns: 100 * MS,
+        prefix_pps: Some(1),
+        ..plan(1000)
+    };
+    let mut world = World::new(&plan, "10.0.0.1");
+    let mut sent = Vec::new();
+    while world.now_ns < 5 * SECOND {
+        world.expire();
+        match world.prober.next(world.now_ns) {
+            Step::Send(probe) => {
+                sent.push(world.now_ns / MS);
+                world.prober.sent(probe, world.now_ns);
+            }
+            Step::Wait(until_ns) => {
+                assert!(until_ns > world.now_ns, "it waits for {until_ns}");
+                world.now_ns = until_ns;
+            }
+            Step::Done => panic!("there are more"),
+        }
+    }
+    assert_eq!(sent, [0, 1000, 2000, 3000, 4000]);
+}
+
+#[test]
+fn probes_that_wait_for_a_limit_wait_for_a_full_queue_too() {
+    let plan = Plan {
+        prefix_pps: Some(10_000),
+        interval_ns: 0,
+        ..plan(1)
+    };
+    let mut world = World::new(&plan, "10.0.0.0/28");
+    let mut sent = 0;
+    while sent < 4 {
+        match world.prober.next(world.now_ns) {
+            Step::Send(probe) => {
+                world.prober.sent(probe, world.now_ns);
+                sent += 1;
+            }
+            Step::Wait(until_ns) => world.now_ns = until_ns,
+            Step::Done => panic!("there are more"),
+        }
+    }
+    let (full_ns, dropped) = loop {
+        match world.prober.next(world.now_ns) {
+            Step::Send(probe) => break (world.now_ns, probe),
+            Step::Wait(until_ns) => world.now_ns = until_ns,
+            Step::Done => panic!("there are more"),
+        }
+    };
+    world.prober.dropped(dropped, Drop::NoRoom, full_ns);
+    // The next would go a tenth of a millisecond later.
+    for now_ns in [full_ns, full_ns + MS / 10, full_ns + MS - 1] {
+        assert_eq!(world.prober.next(now_ns), Step::Wait(full_ns + MS));
+    }
+    assert!(matches!(world.prober.next(full_ns + MS), Step::Send(_)));
+}

@@ -62,9 +62,9 @@ pub struct Plan {
 /// `neigh_alloc`, net/core/neighbour.c; `gc_thresh3`, Documentation/networking/ip-sysctl.rst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NeighbourPace {
-    /// This many at most …
+    /// This many at once …
     pub most: u32,
-    /// … in any time of this length; in twice of it twice as many.
+    /// … and then as many in this time, evenly: in any time of this length twice as many at most.
     pub time_ns: u64,
 }
 

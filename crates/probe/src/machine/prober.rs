@@ -106,7 +106,7 @@ impl Prober {
         let turn = self.schedule.turn(now_ns, limit, &self.targets);
         self.turn_ns = match turn {
             Turn::Wait(until_ns) => Some(until_ns),
-            Turn::Send(..) | Turn::Full | Turn::Over => None,
+            Turn::Send(..) | Turn::Full(_) | Turn::Over => None,
         };
         match turn {
             Turn::Send(probe, seat) => {
@@ -125,11 +125,15 @@ impl Prober {
                 Step::Wait(until_ns.min(expiry_ns.max(now_ns + 1)))
             }
             Turn::Over if self.records.total.pending() == 0 && self.in_hand == 0 => Step::Done,
-            Turn::Full | Turn::Over => match self.expiry.next_ns() {
-                Some(until_ns) => Step::Wait(until_ns),
+            Turn::Full(_) | Turn::Over => {
+                let turn_ns = match turn {
+                    Turn::Full(until_ns) => until_ns,
+                    _ => u64::MAX,
+                };
                 // What is in hand has to be settled first: the caller is asked again at once.
-                None => Step::Wait(now_ns),
-            },
+                let settled_ns = if self.in_hand > 0 { now_ns } else { turn_ns };
+                Step::Wait(self.expiry.next_ns().unwrap_or(settled_ns).min(turn_ns))
+            }
         }
     }
 

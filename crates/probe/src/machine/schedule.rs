@@ -63,8 +63,8 @@ pub(crate) enum Turn {
     Send(Probe, Seat),
     /// Nobody's before this time.
     Wait(u64),
-    /// Nobody's before more of the probes in flight have ended.
-    Full,
+    /// Nobody's before more of the probes in flight have ended, or this time.
+    Full(u64),
     Over,
 }
 
@@ -121,26 +121,22 @@ impl Schedule {
         if let Some((probe, seat)) = self.deferred_turn(now_ns, targets) {
             return Turn::Send(probe, seat);
         }
-        let deferred_ns = self
-            .deferred
-            .peek()
-            .map_or(u64::MAX, |Reverse((at, _))| *at);
         // Each time round either ends the loop or defers a slot, of which there are so many at most.
         loop {
             if self.next_slot == self.slots {
                 return if self.deferred.is_empty() {
                     Turn::Over
                 } else {
-                    Turn::Wait(deferred_ns.max(now_ns + 1))
+                    Turn::Wait(self.deferred_ns(now_ns))
                 };
             }
             if self.next_slot >= limit {
-                return Turn::Full;
+                return Turn::Full(self.deferred_ns(now_ns));
             }
             let lead = self.lead();
             let due_ns = (self.due.saturating_sub(lead) >> 32) as u64;
             if due_ns > now_ns {
-                return Turn::Wait(due_ns.min(deferred_ns.max(now_ns + 1)));
+                return Turn::Wait(due_ns.min(self.deferred_ns(now_ns)));
             }
             if now_ns - due_ns > MAX_CATCH_UP_NS {
                 self.due = (u128::from(now_ns - MAX_CATCH_UP_NS) << 32) + lead;
@@ -159,17 +155,28 @@ impl Schedule {
                 return Turn::Send(probe, seat);
             }
             if self.deferred.len() == MAX_DEFERRED {
-                return Turn::Wait(ready_ns.min(deferred_ns.max(now_ns + 1)));
+                return Turn::Wait(ready_ns.min(self.deferred_ns(now_ns)));
             }
             self.deferred.push(Reverse((ready_ns, self.next_slot)));
             self.step();
         }
     }
 
+    /// When a deferred probe may have its turn, after `now_ns`.
+    fn deferred_ns(&self, now_ns: u64) -> u64 {
+        let first = self.deferred.peek();
+        first.map_or(u64::MAX, |Reverse((at, _))| {
+            (*at).max(self.backoff.until_ns).max(now_ns + 1)
+        })
+    }
+
     /// A deferred probe whose time has come. Several that wait for one limit come at one time: but
     /// for the first they wait on.
     #[inline]
     fn deferred_turn(&mut self, now_ns: u64, targets: &Targets) -> Option<(Probe, Seat)> {
+        if now_ns < self.backoff.until_ns {
+            return None;
+        }
         for _ in 0..self.deferred.len() {
             let Reverse((at, slot)) = *self.deferred.peek()?;
             if at > now_ns {
