@@ -4,10 +4,13 @@
 mod ping;
 
 use std::io;
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use lab::Net;
 use ping::{BACKENDS, echoes_answered, open_ping_sockets, options, run, set, targets};
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketType, bind, ipproto, socket, sockopt};
 use tapline::ping::{Backend, Ended, Event, PingError, Pinger, State, Step, ping_once};
 use tapline::probe::{Others, Prober, Verdict};
 
@@ -117,6 +120,27 @@ fn two_runs_at_once_hear_nothing_of_each_other() {
             assert_eq!(outcome.prober.others(), Others::default());
         }
     });
+}
+
+/// Ping sockets have their identifier for a port, and the kernel lists them.
+#[test]
+fn a_ping_socket_shares_its_identifier_with_nobody() {
+    let [left, _right] = Net::new().pair();
+    open_ping_sockets(&left);
+    let options = options(Backend::PingSocket, 1);
+    let open = || left.run(|| Pinger::open(targets("10.1.0.2 fd00:1::2"), &options));
+    let _pinger = open().expect("it opens");
+    let table = left.run(|| std::fs::read_to_string("/proc/thread-self/net/icmp"));
+    let table = table.expect("the kernel lists them");
+    let row = table.lines().nth(1).expect("a ping socket");
+    let (_, local) = row.split_once(": ").expect("an address");
+    let port = u16::from_str_radix(&local[9..13], 16).expect("a port");
+    let bound = left.run(|| {
+        let other = socket(AddressFamily::INET, SocketType::DGRAM, Some(ipproto::ICMP))?;
+        sockopt::set_socket_reuseaddr(&other, true)?;
+        bind(&other, &SocketAddr::from(([0; 4], port)))
+    });
+    assert_eq!(bound, Err(Errno::ADDRINUSE));
 }
 
 #[test]

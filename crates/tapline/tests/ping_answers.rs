@@ -132,6 +132,8 @@ fn an_answer_that_comes_twice_is_one_and_a_duplicate() {
         assert_eq!((counts.sent, counts.received, counts.lost), (2, 2, 0));
         assert!((2..=4).contains(&counts.duplicate), "{counts:?}");
         assert!(outcome.prober.rtt(0).is_some());
+        let timed = outcome.departures_by_kernel + outcome.departures_by_program;
+        assert_eq!(timed, 2, "{family:?} {backend:?}");
     }
 }
 

@@ -72,8 +72,7 @@ impl Pinger {
                 self.look_once(trust, observer);
                 if let Some(message) = read(&packet, type_of_link) {
                     self.damaged_in_ring += u64::from(is_damaged_ipv6(&message));
-                    self.departures.by_program += 1;
-                    self.judge(&message, Some(packet.timestamp_ns), 0, *trust, observer);
+                    self.judge(&message, Some(packet.timestamp_ns), None, *trust, observer);
                 }
             }
         }
@@ -144,7 +143,7 @@ impl Pinger {
             {
                 self.note_departure(&datagram, bytes, *trust);
             } else if let Some(message) = channel.read(&datagram, Queue::Errors, bytes) {
-                self.judge(&message, datagram.stamp_ns, 0, *trust, observer);
+                self.judge(&message, datagram.stamp_ns, None, *trust, observer);
             }
         }
         self.side_buffer = buffer;
@@ -174,15 +173,15 @@ impl Pinger {
         }
     }
 
-    /// Judges and counts a message that came at `wall_ns`, of which `departure_ns` went by before its probe left.
+    /// Judges and counts a message that came at `wall_ns`, of whose time `departure_ns` went by before its probe left.
     fn judge(
         &mut self,
         message: &Message<'_>,
         wall_ns: Option<u64>,
-        departure_ns: u64,
+        departure_ns: Option<u32>,
         trust: Trust,
         observer: &mut impl Observer,
-    ) -> Verdict {
+    ) {
         let stamp_ns =
             (wall_ns.filter(|_| !trust.is_lost)).and_then(|wall_ns| self.in_run(wall_ns));
         // What came before the clocks were looked at came before now.
@@ -191,8 +190,18 @@ impl Pinger {
             _ => self.now_ns(),
         };
         let stamp_ns = stamp_ns.filter(|stamp_ns| *stamp_ns <= now_ns + MAX_AHEAD_NS);
-        let stamp_ns = stamp_ns.map(|stamp_ns| stamp_ns.saturating_sub(departure_ns));
+        let before_ns = departure_ns.unwrap_or(0).into();
+        let stamp_ns = stamp_ns.map(|stamp_ns| stamp_ns.saturating_sub(before_ns));
         let verdict = self.prober.received(message, stamp_ns, now_ns);
+        if let Verdict::Received {
+            rtt_ns: Some(_), ..
+        } = verdict
+        {
+            match departure_ns {
+                Some(_) => self.departures.by_kernel += 1,
+                None => self.departures.by_program += 1,
+            }
+        }
         let message = *message;
         let event = Event::Answer {
             verdict,
@@ -200,21 +209,19 @@ impl Pinger {
             wall_ns,
         };
         observer.event(&event, &self.prober);
-        verdict
     }
 
-    /// How long after its own stamp the probe left that `message` answers; 0 where only that is known.
+    /// How long after its own stamp the probe left that `message` answers; `None` where only that is known.
     fn departure(
         &mut self,
         channel: &Channel,
         message: &Message<'_>,
         trust: &mut Trust,
         observer: &mut impl Observer,
-    ) -> u64 {
+    ) -> Option<u32> {
         let Message::Reply(reply) = message else {
-            return 0;
+            return None;
         };
-        let mut known = None;
         if let Some(target) = Prober::claimed_target(reply.payload)
             && self.departures.has_asked(target, reply.sequence)
             && let Some((probe, _)) = self.prober.identify(reply.sequence, reply.payload)
@@ -224,13 +231,9 @@ impl Pinger {
                 let is_known = |departures: &Departures| departures.delay(probe).is_some();
                 self.take_errors(channel, is_known, trust, observer);
             }
-            known = self.departures.delay(probe);
+            return self.departures.delay(probe);
         }
-        match known {
-            Some(_) => self.departures.by_kernel += 1,
-            None => self.departures.by_program += 1,
-        }
-        known.unwrap_or(0).into()
+        None
     }
 
     /// Looks at the clocks, once for all that is taken at a time.

@@ -10,7 +10,7 @@ use probe::{
     COOKIE_BYTES, EchoMessage, ErrorMessage, Message, Quote, read_icmpv4, read_icmpv6, read_ipv4,
 };
 use rustix::io::Errno;
-use rustix::net::{SendFlags, sendto};
+use rustix::net::{SendFlags, sendto, sockopt};
 use wire::Icmpv4;
 
 use super::damage::Damage;
@@ -129,9 +129,13 @@ impl Channel {
         let socket = self.sender.as_ref().unwrap_or(&self.receiver);
         let mut sent = Ok(());
         for _ in 0..MAX_KEPT_ERRORS {
+            let before = sent;
             sent = sendto(socket, bytes, SendFlags::DONTWAIT, &to).map(|_| ());
-            if let Ok(()) | Err(Errno::NOBUFS | Errno::AGAIN | Errno::MSGSIZE) = sent {
-                break;
+            match sent {
+                Ok(()) | Err(Errno::NOBUFS | Errno::AGAIN) => break,
+                // The first may be what a router said of an earlier one.
+                Err(Errno::MSGSIZE) if before == sent => break,
+                Err(_) => {}
             }
         }
         Ok(sent?)
@@ -186,6 +190,24 @@ impl Channel {
             IpAddr::V4(_) if self.sender.is_some() => read_ipv4(bytes),
             IpAddr::V4(_) => read_icmpv4(source, datagram.hops, bytes, true),
         }
+    }
+
+    /// Lets no other ping socket have the identifier, as those of both families of this run do.
+    pub fn keep_identifier(&self) -> Result<(), Errno> {
+        if self.sender.is_some() {
+            return Ok(());
+        }
+        sockopt::set_socket_reuseaddr(&self.receiver, false)
+    }
+
+    /// Room for answers that have not been read, bytes as the kernel counts them: without privileges it may be less than
+    /// what was asked for.
+    pub fn room(&self) -> usize {
+        let bytes = option::<i32>(self.receiver.as_fd(), libc::SOL_SOCKET, libc::SO_RCVBUF);
+        bytes
+            .ok()
+            .and_then(|bytes| bytes.try_into().ok())
+            .unwrap_or(0)
     }
 
     /// Answers that the kernel dropped; `None` when it does not say, or not why.

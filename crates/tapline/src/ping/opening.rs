@@ -176,6 +176,9 @@ fn open_families<'a>(targets: &Targets, wanted: &Wanted<'a>) -> Result<Opened<'a
             opened.push((Channel::open(&wanted)?, wanted));
         }
     }
+    for (channel, _) in &opened {
+        channel.keep_identifier().map_err(at(Step::Source))?;
+    }
     Ok(opened)
 }
 

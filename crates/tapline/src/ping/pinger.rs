@@ -55,6 +55,10 @@ pub struct Pinger {
     pub(super) is_cut_short: bool,
     /// Time between groups of probes that leave together; 0 where each leaves by itself.
     pub(super) gather_ns: u64,
+    /// There is room for the answers to such a group until the next leaves.
+    pub(super) may_gather_answers: bool,
+    /// How often in a row there were more answers than are taken at once when losses were due.
+    pub(super) looks: u32,
     /// Damaged messages of IPv6 that the ring has taken.
     pub(super) damaged_in_ring: u64,
     /// Probes sent since the run last slept.
@@ -96,7 +100,8 @@ impl Pinger {
         let ring = ring.filter(|_| backend == Backend::Ring);
         let ring = ring.map(|(ring, _)| ring);
         plan.identifier = wanted.identifier;
-        let gather_ns = plan.forecast(targets.len())?.gather_ns();
+        let forecast = plan.forecast(targets.len())?;
+        let (gather_ns, group) = (forecast.gather_ns(), forecast.group);
         let mut prober = Prober::new(&plan, targets)?;
         let NeighbourPace { most, .. } = options.neighbours;
         neighbours::mark(&mut prober, most)?;
@@ -106,6 +111,10 @@ impl Pinger {
             channel
         };
         let channels: Vec<Channel> = opened.into_iter().map(with_message).collect();
+
+        let hearing = channels.iter().filter(|channel| channel.hears);
+        let room = hearing.map(Channel::room).min();
+        let room = room.unwrap_or(options.buffer_bytes);
 
         let epoll = epoll::create(CreateFlags::CLOEXEC).map_err(at(Step::Wait))?;
         let flags = TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK;
@@ -133,10 +142,12 @@ impl Pinger {
             buffer: vec![0; options.payload_bytes + 256].into_boxed_slice(),
             side_buffer: vec![0; options.payload_bytes + 256].into_boxed_slice(),
             departures: Departures::new(slow_pps.filter(|_| stamps)),
-            unread: Unread::new(plan.timeout_ns, options.payload_bytes, options.buffer_bytes),
+            unread: Unread::new(plan.timeout_ns, options.payload_bytes, room),
             duration_ns: options.duration.map_or(u64::MAX, nanoseconds),
             is_cut_short: false,
             gather_ns,
+            may_gather_answers: Unread::has_room_for(group, options.payload_bytes, room),
+            looks: 0,
             damaged_in_ring: 0,
             sends_awake: 0,
             tick_ns,

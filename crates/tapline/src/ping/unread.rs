@@ -6,6 +6,8 @@ const MAX_PROBES: u64 = 8;
 const MAX_ROOM: u64 = 1 << 15;
 /// What the kernel takes for a packet beside its payload, bytes, at most.
 const OVERHEAD: u64 = 1024;
+/// As much, of drivers that give each packet half a page.
+const MOST_OVERHEAD: u64 = 2304;
 
 /// Probes that were sent since answers were read.
 #[derive(Debug)]
@@ -30,6 +32,12 @@ impl Unread {
             probes: 0,
             since_ns: 0,
         }
+    }
+
+    /// Whether answers to a `group` of probes leave half of the room in a socket's buffer free.
+    pub fn has_room_for(group: u32, payload_bytes: usize, room: usize) -> bool {
+        let each = payload_bytes as u64 + MOST_OVERHEAD;
+        u64::from(group) * each <= room as u64 / 2
     }
 
     /// Lets answers wait so long, but half of the timeout at most: what is read is never late for that.
@@ -69,5 +77,20 @@ impl Unread {
         self.is_patient()
             && pending <= self.probes
             && now_ns < self.since_ns.saturating_add(self.timeout_ns)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_buffer_of_the_systems_limit_has_no_room_for_the_largest_groups() {
+        // What a process without privileges gets, and what a privileged one asks for, as the kernel counts it.
+        let (limited, asked_for) = (2 * 212_992, 64 << 20);
+        assert!(!Unread::has_room_for(250, 56, limited));
+        assert!(Unread::has_room_for(64, 56, limited));
+        assert!(!Unread::has_room_for(64, 1400, limited));
+        assert!(Unread::has_room_for(256, 9000, asked_for));
     }
 }

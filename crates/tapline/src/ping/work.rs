@@ -22,6 +22,9 @@ const SENDS_BETWEEN_LOOKS: u32 = 8;
 /// Of probes that gather the first find the processor cold and take long to leave; the kernel is asked
 /// when these do.
 const COLD_SENDS: u32 = 4;
+/// How often in a row answers are taken, as many as are taken at once, before losses are told or the run ends: more
+/// than the largest buffers hold.
+const MAX_LOOKS: u32 = 1024;
 /// Shorter times are not slept: waking up takes longer.
 const SPIN_NS: u64 = 20_000;
 /// Shorter times are slept by a timer of its own: the timeout of poll(2) may be late by the thread's timer
@@ -53,7 +56,7 @@ enum Sleep {
 
 impl Pinger {
     /// Does what is due, and tells `observer`. Does not block, and does no more than 256 probes and as
-    /// many answers twice over.
+    /// many answers twice over; at the end it takes all that have come.
     ///
     /// Call it when the descriptor is readable.
     ///
@@ -95,9 +98,12 @@ impl Pinger {
     /// How to sleep when nothing is due before `until_ns`; with patience answers can wait till then.
     fn sleep_before(&self, until_ns: u64, has_patience: bool) -> Sleep {
         let left_ns = until_ns.saturating_sub(self.now_ns());
+        let is_before_turn = self.prober.turn_ns().is_some();
         if left_ns <= SPIN_NS {
             Sleep::Not
-        } else if has_patience || left_ns <= self.gather_ns {
+        } else if has_patience
+            || (self.may_gather_answers && left_ns <= self.gather_ns && is_before_turn)
+        {
             Sleep::Deaf(until_ns)
         } else {
             Sleep::Light(until_ns)
@@ -186,7 +192,11 @@ impl Pinger {
                 }
                 Step::Done => {
                     // Further answers that are there already are counted too.
-                    self.take_answers(observer);
+                    for _ in 0..MAX_LOOKS {
+                        if self.take_answers(observer) < MAX_TAKEN {
+                            break;
+                        }
+                    }
                     return Found::Done;
                 }
             }
@@ -214,13 +224,16 @@ impl Pinger {
             self.prober.stop(now_ns);
         }
         let is_all = self.unread.is_all(self.prober.total().pending(), now_ns);
-        if !is_all && self.prober.is_expiry_due(now_ns) {
-            // What came in time and has not been read yet is not lost.
-            self.take_answers(observer);
+        // What came in time and has not been read yet is not lost.
+        let has_more = !is_all
+            && self.prober.is_expiry_due(now_ns)
+            && self.take_answers(observer) >= MAX_TAKEN;
+        self.looks = if has_more { self.looks + 1 } else { 0 };
+        if self.looks.is_multiple_of(MAX_LOOKS) {
+            self.prober.expire_with(now_ns, |probe, prober| {
+                observer.event(&Event::Lost { probe }, prober);
+            });
         }
-        self.prober.expire_with(now_ns, |probe, prober| {
-            observer.event(&Event::Lost { probe }, prober);
-        });
         if now_ns >= self.next_tick_ns {
             self.take_answers(observer);
             let (overruns, _) = self.dropped();

@@ -134,13 +134,19 @@ impl<'a> Answerer<'a> {
 
     /// Sends a message from host `from` to the one that asks.
     pub fn send(&self, from: u8, message: &[u8]) {
+        self.send_copies(from, message, 1);
+    }
+
+    /// As [`Answerer::send`], so many times.
+    pub fn send_copies(&self, from: u8, message: &[u8], count: usize) {
         let macs = [1, 0].map(|host: usize| self.hosts[host].interface().mac.0);
         let [source, destination] = macs.map(tapline::wire::MacAddress);
         let frame = Frame::ethernet(source, destination);
         let frame = self.finish(frame, from, 1, message);
         let out = self.hosts[1].interface().index;
-        let sent = self.hosts[1].run(|| send_frames(out, [frame]));
-        assert_eq!(sent.expect("it is sent"), 1);
+        let frames = std::iter::repeat_n(frame, count);
+        let sent = self.hosts[1].run(|| send_frames(out, frames));
+        assert_eq!(sent.expect("they are sent"), count as u64);
     }
 
     /// Sends a message of IPv6 from host 2, behind destination options that say nothing.
