@@ -20,8 +20,11 @@ const MEASURED: Duration = Duration::from_secs(3);
 
 pub fn run(rig: &Rig, tools: &[Tool], rounds: u32) {
     let list = NamedTempFile::new().expect("a file");
-    let host = |number: u32| Ipv4Addr::new(10, 2, (number / 250) as u8, (number % 250 + 1) as u8);
-    let targets: Vec<_> = (0..TARGETS).map(host).collect();
+    let [targets, nowhere] = [2, 3].map(|network| {
+        let host =
+            |number| Ipv4Addr::new(10, network, (number / 250) as u8, (number % 250 + 1) as u8);
+        (0..TARGETS).map(host).collect::<Vec<_>>()
+    });
     let lines = targets.iter().map(|target| format!("{target}\n"));
     fs::write(&list, lines.collect::<String>()).expect("a list");
     let list = list.path().display();
@@ -36,7 +39,7 @@ pub fn run(rig: &Rig, tools: &[Tool], rounds: u32) {
         .collect();
     let mut cpu = vec![Vec::new(); ways.len()];
     let mut lost = cpu.clone();
-    let (mut bound, mut unread) = (Vec::new(), Vec::new());
+    let (mut bound, mut unread, mut sending) = (Vec::new(), Vec::new(), Vec::new());
     for number in 1..=rounds {
         eprintln!("bench: a thousand targets, round {number} of {rounds}");
         for (place, (tool, arguments)) in ways.iter().enumerate() {
@@ -54,6 +57,7 @@ pub fn run(rig: &Rig, tools: &[Tool], rounds: u32) {
         let (share, read) = bound::steady(rig, &targets, ROUNDS);
         bound.push(share);
         unread.push(f64::from(ROUNDS * TARGETS) - read as f64);
+        sending.push(bound::steady(rig, &nowhere, ROUNDS).0);
     }
     table::heading(
         "1000 targets, once a second each",
@@ -61,6 +65,8 @@ pub fn run(rig: &Rig, tools: &[Tool], rounds: u32) {
     );
     let name = "(raw socket, which reads)".to_owned();
     table::row(&[name, cell(&bound, 2), cell(&unread, 0)]);
+    let name = "(raw socket, nobody answers)".to_owned();
+    table::row(&[name, cell(&sending, 2), "all".to_owned()]);
     for (place, (tool, _)) in ways.iter().enumerate() {
         table::row(&[
             tool.name().to_owned(),

@@ -18,6 +18,12 @@ pub const PEER_IPV6: &str = "fd00:1::2";
 /// Hosts behind the peer, all of them the peer itself.
 pub const NETWORK: &str = "10.2.0.0/16";
 
+/// Hosts behind a router that the link does not have: the peer takes their packets off the link, sees that
+/// they are not for it, and drops them.
+const NOWHERE: &str = "10.3.0.0/16";
+const NO_ROUTER: &str = "10.1.0.77";
+const NO_MAC: &str = "02:00:00:00:00:77";
+
 pub struct Rig {
     pub left: Host,
     pub right: Host,
@@ -32,6 +38,10 @@ impl Rig {
         let rig = Self { left, right };
         ip(&rig.left, &format!("route add {NETWORK} via {PEER}"));
         ip(&rig.right, &format!("route add local {NETWORK} dev lo"));
+        let link = rig.interface();
+        let neighbour = format!("neigh add {NO_ROUTER} lladdr {NO_MAC} nud permanent dev {link}");
+        ip(&rig.left, &neighbour);
+        ip(&rig.left, &format!("route add {NOWHERE} via {NO_ROUTER}"));
         let range = "/proc/sys/net/ipv4/ping_group_range";
         let permitted = rig.left.run(|| fs::write(range, "0 2147483647"));
         permitted.expect("ping sockets for everybody");
