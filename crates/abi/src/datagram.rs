@@ -63,6 +63,8 @@ pub struct QueuedError {
     pub kind: u8,
     /// Code of the ICMP message.
     pub code: u8,
+    /// What else it says: of a packet that was too big, the MTU.
+    pub info: u32,
     /// Who reported it, where it was somebody.
     pub offender: Option<IpAddr>,
 }
@@ -186,12 +188,13 @@ fn time(body: &[u8]) -> Option<u64> {
 /// A `struct sock_extended_err` and the address behind it.
 fn error(body: &[u8]) -> Option<QueuedError> {
     let (fields, offender) = body.split_first_chunk::<16>()?;
-    let [e0, e1, e2, e3, origin, kind, code, ..] = *fields;
+    let [e0, e1, e2, e3, origin, kind, code, _, i0, i1, i2, i3, ..] = *fields;
     Some(QueuedError {
         errno: u32::from_ne_bytes([e0, e1, e2, e3]),
         origin,
         kind,
         code,
+        info: u32::from_ne_bytes([i0, i1, i2, i3]),
         offender: address(offender),
     })
 }

@@ -33,6 +33,7 @@ fn error_about(packet: &Packet, kind: u8, code: u8, quoted: usize) -> Message<'_
         router: address(ROUTER),
         kind,
         code,
+        parameter: [0; 4],
         intact: true,
         quote: Quote {
             destination: packet.destination,

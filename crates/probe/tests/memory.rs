@@ -99,6 +99,7 @@ fn unreachable(packet: &Packet) -> ErrorMessage<'_> {
         router: IpAddr::from([10, 0, 0, 254]),
         kind: 3,
         code: 1,
+        parameter: [0; 4],
         intact: true,
         quote: Quote {
             destination: packet.destination,

@@ -6,12 +6,14 @@ mod ping;
 use std::time::Duration;
 
 use lab::Net;
-use ping::{open_ping_sockets, options, run};
-use tapline::ping::Backend;
+use ping::{open_ping_sockets, options};
+use tapline::Stop;
+use tapline::ping::{Backend, Event, Pinger};
+use tapline::probe::{Message, Prober};
 
 /// Longer than the way behind the router lets through, which is as narrow as IPv6 permits.
 const PAYLOAD_BYTES: usize = 1400;
-const NARROW: &str = "mtu 1280";
+const MTU: u32 = 1280;
 
 #[test]
 fn a_narrow_way_to_one_target_drops_no_probe_to_another() {
@@ -31,10 +33,10 @@ fn a_narrow_way_to_one_target_drops_no_probe_to_another() {
             }
             ping::set(&middle, "ipv4/icmp_ratemask", "0");
             ping::set(&middle, "ipv6/icmp/ratelimit", "0");
-            ping::ip(&middle, &format!("link set {} {NARROW}", far.name));
+            ping::ip(&middle, &format!("link set {} mtu {MTU}", far.name));
             ping::ip(
                 &right,
-                &format!("link set {} {NARROW}", right.interface().name),
+                &format!("link set {} mtu {MTU}", right.interface().name),
             );
             for words in [
                 "route add 10.2.0.0/24 via 10.1.0.2",
@@ -51,9 +53,25 @@ fn a_narrow_way_to_one_target_drops_no_probe_to_another() {
             let mut options = options(backend, 4);
             options.interval = Duration::ZERO;
             options.payload_bytes = PAYLOAD_BYTES;
-            let outcome = run(&left, &options, targets);
+            let pinger = left.run(|| Pinger::open(ping::targets(targets), &options));
+            let pinger = pinger.expect("it opens");
+            let mut told = Vec::new();
+            let mut observe = |event: &Event<'_>, _: &Prober| {
+                if let Event::Answer {
+                    message: Message::Error(error),
+                    ..
+                } = event
+                {
+                    told.push(u32::from_be_bytes(error.parameter));
+                }
+            };
+            let outcome = pinger.run(&mut observe, &Stop::new().expect("a stop"));
             let total = outcome.prober.total();
             assert!(total.errors > 0, "{backend:?} {targets}: {total:?}");
+            assert!(
+                !told.is_empty() && told.iter().all(|mtu| *mtu == MTU),
+                "{told:?}"
+            );
             let kept: Vec<_> = outcome.local_drops.iter().collect();
             assert!(kept.is_empty(), "{backend:?} {targets}: {kept:?}");
             let near = outcome.prober.counts(1);

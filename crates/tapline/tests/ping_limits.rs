@@ -108,6 +108,23 @@ fn a_source_that_is_not_ours_and_a_link_that_is_not_there_are_named() {
     assert!(matches!(opened, Err(PingError::NoLink)));
 }
 
+/// Without privileges a socket is bound to an interface once.
+#[test]
+fn the_interface_may_be_chosen_without_privileges() {
+    let [left, _right] = Net::new().pair();
+    open_ping_sockets(&left);
+    let mut options = options(Backend::PingSocket, 1);
+    options.link = Some("left0".into());
+    let open = || {
+        ping::drop_capabilities();
+        Pinger::open(ping::targets("10.1.0.2 fd00:1::2"), &options)
+    };
+    let pinger = left.run(open).expect("it opens");
+    let stop = Stop::new().expect("a stop");
+    let outcome = pinger.run(&mut |_: &Event<'_>, _: &Prober| (), &stop);
+    assert_eq!(outcome.prober.total().received, 2);
+}
+
 #[test]
 fn a_ttl_of_one_ends_at_the_first_router() {
     let net = Net::new();

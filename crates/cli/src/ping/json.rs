@@ -7,7 +7,7 @@ use tapline::ping::{Ended, Event, Outcome};
 use tapline::probe::{Message, NetworkError, Probe, Prober, Verdict};
 
 use super::figures::{self, Figures};
-use super::network_words::words;
+use super::network_words::{mtu, told_of, words};
 use super::teller::{End, Start, Teller};
 use super::{distribution, sidelines};
 use crate::args::PingArgs;
@@ -176,12 +176,22 @@ fn answer(
         value["type"] = error.kind.into();
         value["code"] = error.code.into();
         value["words"] = words(error).into();
+        if let Some(mtu) = mtu(message) {
+            value["mtu"] = mtu.into();
+        }
         value
     };
     let mut value = match verdict {
         Verdict::Received { probe, rtt_ns, .. } => reply("received", *probe, *rtt_ns),
         Verdict::Late { probe, rtt_ns } => reply("late", *probe, *rtt_ns),
-        Verdict::Duplicate { probe, rtt_ns } => reply("duplicate", *probe, *rtt_ns),
+        Verdict::Duplicate { probe, rtt_ns } => match told_of(verdict, message) {
+            Some((probe, told)) => {
+                let mut value = error("error", probe, &told);
+                value["status"] = "duplicate".into();
+                value
+            }
+            None => reply("duplicate", *probe, *rtt_ns),
+        },
         Verdict::Stale { probe } => reply("stale", *probe, None),
         Verdict::WrongSource { probe, .. } => reply("wrong_source", *probe, None),
         Verdict::Corrupt { target, probe } => {

@@ -6,7 +6,7 @@ use tapline::ping::Event;
 use tapline::probe::{Message, Probe, Prober, Verdict};
 
 use super::milliseconds::of_line;
-use super::network_words::words;
+use super::network_words::{detail, told_of, words};
 use super::{figures, sidelines};
 use crate::args::PingArgs;
 
@@ -59,17 +59,19 @@ impl<'a> Lines<'a> {
     }
 
     fn line(&self, verdict: &Verdict, message: &Message<'_>, prober: &Prober) -> Option<String> {
+        if let Some((probe, error)) = told_of(verdict, message) {
+            let (router, sequence) = (error.router, probe.sequence());
+            let about = if prober.targets().len() > 1 {
+                format!(" for {}", self.origin(prober, probe.target))
+            } else {
+                String::new()
+            };
+            let (words, detail) = (words(&error), detail(message));
+            return Some(format!(
+                "From {router} icmp_seq={sequence} {words}{detail}{about}"
+            ));
+        }
         match (verdict, message) {
-            (Verdict::Error { probe, error, .. } | Verdict::Notice { probe, error }, _) => {
-                let (router, sequence) = (error.router, probe.sequence());
-                let about = if prober.targets().len() > 1 {
-                    format!(" for {}", self.origin(prober, probe.target))
-                } else {
-                    String::new()
-                };
-                let words = words(error);
-                Some(format!("From {router} icmp_seq={sequence} {words}{about}"))
-            }
             (verdict, Message::Reply(reply)) => {
                 let (probe, rtt_ns, what) = reading(verdict)?;
                 let bytes = reply.payload.len() + HEADER_BYTES;

@@ -1,6 +1,8 @@
 //! ICMP errors in the words that ping has for them.
 
-use tapline::probe::NetworkError;
+use std::net::Ipv4Addr;
+
+use tapline::probe::{Message, NetworkError, Probe, Verdict};
 
 /// What `error` says.
 ///
@@ -13,6 +15,51 @@ pub fn words(error: &NetworkError) -> String {
     } else {
         icmpv6(kind, code)
     }
+}
+
+/// The error that `message` tells, and the probe it is about: the first word of that or one more.
+pub fn told_of(verdict: &Verdict, message: &Message<'_>) -> Option<(Probe, NetworkError)> {
+    match (verdict, message) {
+        (Verdict::Error { probe, error, .. } | Verdict::Notice { probe, error }, _) => {
+            Some((*probe, *error))
+        }
+        (Verdict::Duplicate { probe, .. }, Message::Error(error)) => {
+            let (router, kind, code) = (error.router, error.kind, error.code);
+            Some((*probe, NetworkError { router, kind, code }))
+        }
+        _ => None,
+    }
+}
+
+/// What the `message` says beside: the size that would have passed, the better router, the place of the fault.
+///
+/// # Source
+/// `pr_icmph`, ping/ping.c and ping/ping6_common.c of iputils, for the words.
+pub fn detail(message: &Message<'_>) -> String {
+    let Message::Error(error) = message else {
+        return String::new();
+    };
+    match (error.router.is_ipv4(), error.kind, mtu(message)) {
+        (true, _, Some(mtu)) => format!(" (mtu = {mtu})"),
+        (false, _, Some(mtu)) => format!(": mtu={mtu}"),
+        (true, 5, _) => format!("(New nexthop: {})", Ipv4Addr::from(error.parameter)),
+        (true, 12, _) => format!(": pointer = {}", error.parameter[0]),
+        _ => String::new(),
+    }
+}
+
+/// The size of packet that would have passed, where the `message` is about that.
+pub fn mtu(message: &Message<'_>) -> Option<u32> {
+    let Message::Error(error) = message else {
+        return None;
+    };
+    let is_too_big = if error.router.is_ipv4() {
+        (error.kind, error.code) == (3, 4)
+    } else {
+        error.kind == 2
+    };
+    // The first half of ICMP's word is unused.
+    is_too_big.then(|| u32::from_be_bytes(error.parameter))
 }
 
 fn icmpv4(kind: u8, code: u8) -> String {
@@ -68,4 +115,64 @@ fn icmpv6(kind: u8, code: u8) -> String {
         _ => return format!("ICMPv6 type {kind} code {code}"),
     };
     known.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use tapline::probe::{ErrorMessage, Quote};
+
+    use super::*;
+
+    fn told(router: [u8; 4], kind: u8, code: u8, parameter: [u8; 4], is_ipv6: bool) -> String {
+        let router = Ipv4Addr::from(router);
+        let router = if is_ipv6 {
+            router.to_ipv6_mapped().into()
+        } else {
+            router.into()
+        };
+        let error = NetworkError { router, kind, code };
+        let message = Message::Error(ErrorMessage {
+            router,
+            kind,
+            code,
+            parameter,
+            intact: true,
+            quote: Quote {
+                destination: router,
+                identifier: 0,
+                sequence: 0,
+                payload: &[],
+            },
+        });
+        words(&error) + &detail(&message)
+    }
+
+    /// As iputils has them: `strings ping` shows its formats.
+    #[test]
+    fn what_an_error_says_beside_is_told_as_ping_does() {
+        let told =
+            |kind, code, parameter, is_ipv6| told([10, 0, 0, 1], kind, code, parameter, is_ipv6);
+        for (line, text) in [
+            (
+                told(3, 4, [0, 0, 5, 20], false),
+                "Frag needed and DF set (mtu = 1300)",
+            ),
+            (
+                told(5, 1, [10, 78, 0, 9], false),
+                "Redirect Host(New nexthop: 10.78.0.9)",
+            ),
+            (
+                told(12, 0, [20, 0, 0, 0], false),
+                "Parameter problem: pointer = 20",
+            ),
+            (told(2, 0, [0, 0, 5, 0], true), "Packet too big: mtu=1280"),
+            (
+                told(3, 1, [1, 2, 3, 4], false),
+                "Destination Host Unreachable",
+            ),
+            (told(3, 0, [1, 2, 3, 4], true), "Time exceeded: Hop limit"),
+        ] {
+            assert_eq!(line, text);
+        }
+    }
 }

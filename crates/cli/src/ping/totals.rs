@@ -9,13 +9,18 @@ use crate::units::grouped;
 /// How many targets answered; `left_out` names were not asked.
 pub fn targets(prober: &Prober, left_out: usize) -> String {
     let all = prober.targets().len();
-    let answered = (0..all).filter(|target| prober.counts(*target).received > 0);
-    let answered = answered.count() as u64;
-    let (noun, [answered, silent, all]) = (
-        if all == 1 { "target" } else { "targets" },
-        [answered, u64::from(all) - answered, all.into()].map(grouped),
-    );
-    let line = format!("{all} {noun}: {answered} answered, {silent} did not");
+    let (mut answered, mut unasked) = (0, 0);
+    for counts in (0..all).map(|target| prober.counts(target)) {
+        answered += u64::from(counts.received > 0);
+        unasked += u64::from(counts.sent + counts.local_drops == 0);
+    }
+    let noun = if all == 1 { "target" } else { "targets" };
+    let silent = u64::from(all) - answered - unasked;
+    let [answered, silent, all] = [answered, silent, all.into()].map(grouped);
+    let mut line = format!("{all} {noun}: {answered} answered, {silent} did not");
+    if unasked > 0 {
+        line = format!("{line}, {} were not asked", grouped(unasked));
+    }
     match left_out {
         0 => line,
         left_out => format!("{line}; {left_out} left out"),
@@ -59,6 +64,7 @@ pub fn times(rtt: &Times) -> String {
         rtt.max_ns,
         rtt.stddev_ns,
     ];
-    let times = times.map(of_summary).join("/");
+    // To the nearest, as the lines of the targets above are.
+    let times = times.map(|ns| of_summary(ns + 500)).join("/");
     format!("rtt min/p50/avg/p99/max/mdev = {times} ms")
 }

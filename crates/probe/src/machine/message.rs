@@ -37,6 +37,9 @@ pub struct ErrorMessage<'a> {
     pub kind: u8,
     /// Its code.
     pub code: u8,
+    /// What follows in its header: the MTU, the next hop or the place of the fault, where its type has one (RFC 792,
+    /// RFC 1191, RFC 4443).
+    pub parameter: [u8; 4],
     /// Whether its checksum is right; true where the kernel has checked it.
     pub intact: bool,
     /// The request, as far as it is quoted.

@@ -1,6 +1,7 @@
 //! What a run is to be.
 
 use std::fmt;
+use std::time::Duration;
 
 use super::cookie::{COOKIE_BYTES, Key};
 
@@ -253,6 +254,11 @@ impl fmt::Display for PlanError {
             low,
             high,
         } = self;
+        // Times are read by people.
+        if let Some(what) = what.strip_suffix(" (ns)") {
+            let [value, low, high] = [*value, *low, *high].map(Duration::from_nanos);
+            return write!(f, "{what} is {value:?}, not between {low:?} and {high:?}");
+        }
         write!(f, "{what} is {value}, not between {low} and {high}")
     }
 }

@@ -253,6 +253,7 @@ fn queued<'a>(datagram: &Datagram, bytes: &'a [u8]) -> Option<Message<'a>> {
         router: error.offender?,
         kind: error.kind,
         code: error.code,
+        parameter: error.info.to_be_bytes(),
         intact: true,
         quote: Quote {
             destination: datagram.address?,

@@ -183,12 +183,12 @@ impl Wanted<'_> {
         let Some(index) = self.link else {
             return Ok(());
         };
-        let done = set_option(
-            socket.as_fd(),
-            libc::SOL_SOCKET,
-            libc::SO_BINDTOIFINDEX,
-            &index,
-        );
+        let (socket, level, name) = (socket.as_fd(), libc::SOL_SOCKET, libc::SO_BINDTOIFINDEX);
+        // Without privileges it can be done once, and a ping socket both sends and receives.
+        if option::<u32>(socket, level, name).is_ok_and(|bound| bound == index) {
+            return Ok(());
+        }
+        let done = set_option(socket, level, name, &index);
         done.map_err(at(Step::Link))
     }
 
