@@ -63,7 +63,8 @@ pub struct QueuedError {
     pub kind: u8,
     /// Code of the ICMP message.
     pub code: u8,
-    /// What else it says: of a packet that was too big, the MTU.
+    /// What else it says, a number: the MTU that a packet was too big for, the better router's address, the place of
+    /// the fault (`ee_info`; `icmp_unreach` and `icmp_redirect`, net/ipv4/icmp.c).
     pub info: u32,
     /// Who reported it, where it was somebody.
     pub offender: Option<IpAddr>,

@@ -12,7 +12,7 @@ use lab::Host;
 use ping::{BACKENDS, options, targets};
 use tapline::Stop;
 use tapline::ping::{Backend, Event, Options, Outcome, Pinger};
-use tapline::probe::Prober;
+use tapline::probe::{Message, Prober};
 
 /// Bytes of an ICMP header.
 const HEADER: usize = 8;
@@ -216,5 +216,40 @@ fn an_error_is_told_of_its_probe_however_little_it_quotes() {
             assert_eq!([error.kind, error.code], family.unreachable);
             assert_eq!(error.router, family.host(2));
         }
+    }
+}
+
+/// "Parameter problem" and the place of the fault: ping sockets are told it by the kernel, which keeps it as a number.
+#[test]
+fn what_an_error_says_beside_is_told_by_every_back_end() {
+    let hosts = hosts();
+    for (family, backend) in cases() {
+        let (kind, parameter) = if family.is_ipv6 {
+            ([4, 0], [0, 0, 0, 40])
+        } else {
+            ([12, 0], [20, 0, 0, 0])
+        };
+        let answerer = Answerer::new(&hosts, family);
+        let pinger = hosts[0].run(|| Pinger::open(targets(&family.target()), &one_probe(backend)));
+        let pinger = pinger.expect("it opens");
+        let mut told = Vec::new();
+        let mut observe = |event: &Event<'_>, _: &Prober| {
+            if let Event::Answer {
+                message: Message::Error(error),
+                ..
+            } = event
+            {
+                told.push(([error.kind, error.code], error.parameter));
+            }
+        };
+        let stop = Stop::new().expect("a stop");
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let request = answerer.next_request();
+                answerer.send(2, &answerer.error(kind, parameter, &request, 64));
+            });
+            pinger.run(&mut observe, &stop)
+        });
+        assert_eq!(told, [(kind, parameter)], "{family:?} {backend:?}");
     }
 }

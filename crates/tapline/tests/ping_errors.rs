@@ -5,8 +5,7 @@ mod ping;
 
 use std::time::Duration;
 
-use lab::Net;
-use ping::{open_ping_sockets, options};
+use ping::options;
 use tapline::Stop;
 use tapline::ping::{Backend, Event, Pinger};
 use tapline::probe::{Message, Prober};
@@ -20,36 +19,15 @@ fn a_narrow_way_to_one_target_drops_no_probe_to_another() {
     for backend in [Backend::Raw, Backend::PingSocket] {
         for targets in ["10.2.0.2 10.1.0.2", "fd00:2::2 fd00:1::2"] {
             // Hosts learn how wide a way is, so each run has its own.
-            let net = Net::new();
-            let [mut left, mut middle, mut right] = ["left", "middle", "right"].map(lab::Host::new);
-            net.join(&mut left, &mut middle);
-            net.join(&mut middle, &mut right);
+            let [left, middle, right] = ping::routed();
             let [_, far] = middle.interfaces() else {
                 panic!("it has two interfaces");
             };
-            open_ping_sockets(&left);
-            for sysctl in ["ipv4/ip_forward", "ipv6/conf/all/forwarding"] {
-                ping::set(&middle, sysctl, "1");
-            }
-            ping::set(&middle, "ipv4/icmp_ratemask", "0");
-            ping::set(&middle, "ipv6/icmp/ratelimit", "0");
             ping::ip(&middle, &format!("link set {} mtu {MTU}", far.name));
             ping::ip(
                 &right,
                 &format!("link set {} mtu {MTU}", right.interface().name),
             );
-            for words in [
-                "route add 10.2.0.0/24 via 10.1.0.2",
-                "-6 route add fd00:2::/64 via fd00:1::2",
-            ] {
-                ping::ip(&left, words);
-            }
-            for words in [
-                "route add 10.1.0.0/24 via 10.2.0.1",
-                "-6 route add fd00:1::/64 via fd00:2::1",
-            ] {
-                ping::ip(&right, words);
-            }
             let mut options = options(backend, 4);
             options.interval = Duration::ZERO;
             options.payload_bytes = PAYLOAD_BYTES;

@@ -127,36 +127,7 @@ fn the_interface_may_be_chosen_without_privileges() {
 
 #[test]
 fn a_ttl_of_one_ends_at_the_first_router() {
-    let net = Net::new();
-    let [mut left, mut middle, mut right] = ["left", "middle", "right"].map(lab::Host::new);
-    net.join(&mut left, &mut middle);
-    net.join(&mut middle, &mut right);
-    open_ping_sockets(&left);
-    for sysctl in ["ipv4/ip_forward", "ipv6/conf/all/forwarding"] {
-        ping::set(&middle, sysctl, "1");
-    }
-    ping::set(&middle, "ipv4/icmp_ratemask", "0");
-    ping::set(&middle, "ipv6/icmp/ratelimit", "0");
-    for (host, routes) in [
-        (
-            &left,
-            [
-                "route add 10.2.0.0/24 via 10.1.0.2",
-                "-6 route add fd00:2::/64 via fd00:1::2",
-            ],
-        ),
-        (
-            &right,
-            [
-                "route add 10.1.0.0/24 via 10.2.0.1",
-                "-6 route add fd00:1::/64 via fd00:2::1",
-            ],
-        ),
-    ] {
-        for words in routes {
-            ping::ip(host, words);
-        }
-    }
+    let [left, _middle, _right] = ping::routed();
     for backend in BACKENDS {
         let outcome = run(&left, &options(backend, 3), "10.2.0.2 fd00:2::2");
         assert_eq!(outcome.prober.total().received, 6, "{backend:?}");

@@ -17,7 +17,7 @@ pub fn words(error: &NetworkError) -> String {
     }
 }
 
-/// The error that `message` tells, and the probe it is about: the first word of that or one more.
+/// The error that `message` tells, and the probe it is about; of a probe that has ended already, too.
 pub fn told_of(verdict: &Verdict, message: &Message<'_>) -> Option<(Probe, NetworkError)> {
     match (verdict, message) {
         (Verdict::Error { probe, error, .. } | Verdict::Notice { probe, error }, _) => {
@@ -53,13 +53,13 @@ pub fn mtu(message: &Message<'_>) -> Option<u32> {
     let Message::Error(error) = message else {
         return None;
     };
-    let is_too_big = if error.router.is_ipv4() {
-        (error.kind, error.code) == (3, 4)
-    } else {
-        error.kind == 2
-    };
-    // The first half of ICMP's word is unused.
-    is_too_big.then(|| u32::from_be_bytes(error.parameter))
+    let [.., high, low] = error.parameter;
+    match (error.router.is_ipv4(), error.kind, error.code) {
+        // The first half is unused, or has the length of what is quoted (RFC 4884, 4.1).
+        (true, 3, 4) => Some(u16::from_be_bytes([high, low]).into()),
+        (false, 2, _) => Some(u32::from_be_bytes(error.parameter)),
+        _ => None,
+    }
 }
 
 fn icmpv4(kind: u8, code: u8) -> String {
@@ -119,16 +119,17 @@ fn icmpv6(kind: u8, code: u8) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::net::Ipv6Addr;
+
     use tapline::probe::{ErrorMessage, Quote};
 
     use super::*;
 
-    fn told(router: [u8; 4], kind: u8, code: u8, parameter: [u8; 4], is_ipv6: bool) -> String {
-        let router = Ipv4Addr::from(router);
+    fn told(kind: u8, code: u8, parameter: [u8; 4], is_ipv6: bool) -> String {
         let router = if is_ipv6 {
-            router.to_ipv6_mapped().into()
+            Ipv6Addr::LOCALHOST.into()
         } else {
-            router.into()
+            Ipv4Addr::LOCALHOST.into()
         };
         let error = NetworkError { router, kind, code };
         let message = Message::Error(ErrorMessage {
@@ -150,11 +151,13 @@ mod tests {
     /// As iputils has them: `strings ping` shows its formats.
     #[test]
     fn what_an_error_says_beside_is_told_as_ping_does() {
-        let told =
-            |kind, code, parameter, is_ipv6| told([10, 0, 0, 1], kind, code, parameter, is_ipv6);
         for (line, text) in [
             (
                 told(3, 4, [0, 0, 5, 20], false),
+                "Frag needed and DF set (mtu = 1300)",
+            ),
+            (
+                told(3, 4, [0, 32, 5, 20], false),
                 "Frag needed and DF set (mtu = 1300)",
             ),
             (

@@ -249,11 +249,16 @@ fn queued<'a>(datagram: &Datagram, bytes: &'a [u8]) -> Option<Message<'a>> {
     let error = datagram.error.filter(abi::datagram::QueuedError::is_icmp)?;
     let (header, payload) = Icmpv4::split(bytes, 0).ok()?;
     let [a, b, c, d] = header.parameter();
+    // Of ICMP's word the kernel tells the place of a fault, its first byte, as a number.
+    let info = match (error.origin, error.kind) {
+        (libc::SO_EE_ORIGIN_ICMP, 12) => error.info << 24,
+        _ => error.info,
+    };
     Some(Message::Error(ErrorMessage {
         router: error.offender?,
         kind: error.kind,
         code: error.code,
-        parameter: error.info.to_be_bytes(),
+        parameter: info.to_be_bytes(),
         intact: true,
         quote: Quote {
             destination: datagram.address?,

@@ -46,8 +46,9 @@ pub struct Options {
     pub rate_pps: Option<u32>,
     /// Time in which probes to different targets gather to leave one right after the other, 256 at most:
     /// each target keeps its interval, answers are read when the next probes leave, as long as the sockets
-    /// have room for them, and the processor has a fraction of the work. It is 250 ms, or a quarter of the interval where that is less; a link so slow
-    /// that 256 probes queue there asks for less, and zero spreads them evenly.
+    /// have room for them, and the processor has a fraction of the work. It is 250 ms, or a quarter of the
+    /// interval where that is less; a link so slow that 256 probes queue there asks for less, and zero spreads
+    /// them evenly.
     pub gather: Duration,
     /// Time after which an answer is late.
     pub timeout: Duration,

@@ -124,8 +124,19 @@ impl<'a> Answerer<'a> {
 
     /// "Host unreachable" about a request, of which only the IP header and `quoted` bytes are quoted.
     pub fn unreachable(&self, request: &[u8], quoted: usize) -> Vec<u8> {
-        let [kind, code] = self.family.unreachable;
-        let mut error = vec![kind, code, 0, 0, 0, 0, 0, 0];
+        self.error(self.family.unreachable, [0; 4], request, quoted)
+    }
+
+    /// An error of this kind and code about a request, as [`Answerer::unreachable`].
+    pub fn error(
+        &self,
+        [kind, code]: [u8; 2],
+        parameter: [u8; 4],
+        request: &[u8],
+        quoted: usize,
+    ) -> Vec<u8> {
+        let mut error = vec![kind, code, 0, 0];
+        error.extend_from_slice(&parameter);
         let packet = self.packet(1, 2, request);
         error.extend_from_slice(&packet[..self.family.header + quoted]);
         self.sum(2, &mut error);

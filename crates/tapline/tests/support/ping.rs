@@ -8,7 +8,7 @@ use std::net::IpAddr;
 use std::os::fd::AsFd;
 use std::time::Duration;
 
-use lab::Host;
+use lab::{Host, Net};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tapline::Stop;
 use tapline::ping::{Backend, Event, Options, Outcome, Pinger};
@@ -72,6 +72,30 @@ pub fn open_ping_sockets(host: &Host) {
 pub fn ip(host: &Host, words: &str) {
     let status = host.command("ip").args(words.split(' ')).status();
     assert!(status.expect("ip runs").success(), "ip {words}");
+}
+
+/// A host, a router that says all it has to say, and a host behind it: 10.1.0.1 and fd00:1::1, 10.1.0.2 and 10.2.0.1
+/// and the same of IPv6, 10.2.0.2 and fd00:2::2.
+pub fn routed() -> [Host; 3] {
+    let net = Net::new();
+    let [mut left, mut middle, mut right] = ["left", "middle", "right"].map(Host::new);
+    net.join(&mut left, &mut middle);
+    net.join(&mut middle, &mut right);
+    open_ping_sockets(&left);
+    for sysctl in ["ipv4/ip_forward", "ipv6/conf/all/forwarding"] {
+        set(&middle, sysctl, "1");
+    }
+    set(&middle, "ipv4/icmp_ratemask", "0");
+    set(&middle, "ipv6/icmp/ratelimit", "0");
+    for (host, words) in [
+        (&left, "route add 10.2.0.0/24 via 10.1.0.2"),
+        (&left, "-6 route add fd00:2::/64 via fd00:1::2"),
+        (&right, "route add 10.1.0.0/24 via 10.2.0.1"),
+        (&right, "-6 route add fd00:1::/64 via fd00:2::1"),
+    ] {
+        ip(host, words);
+    }
+    [left, middle, right]
 }
 
 /// Echo requests that the host's kernel has received, over IPv4 and IPv6.
