@@ -5,7 +5,7 @@ mod support;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use support::doctor::{command, doctor, examine, of_kind, output, plant, records, set, state};
+use support::doctor::{command, doctor, examine, of_kind, output, plant, records, state};
 use support::run::spawn;
 use support::{PROGRAM, Scene, name};
 
@@ -79,7 +79,7 @@ fn a_value_that_somebody_set_since_is_left_alone() {
     let scene = Scene::new();
     plant(&scene);
     examine(&scene, &["--fix"]).exit(0);
-    set(&scene, "core/optmem_max", "65536");
+    scene.right.set_sysctl("core/optmem_max", "65536");
     let undone = doctor(&scene, &["--undo", "--json"]);
     undone.exit(0);
     let summary = undone.events().pop().expect("a summary");

@@ -4,7 +4,6 @@
 mod support;
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::process::Stdio;
 
 use lab::Host;
@@ -370,8 +369,7 @@ fn a_vrf_is_no_bridge() {
 fn forwarding_entries_are_shown_as_bridge_does() {
     let host = routed();
     // IPv6 joins groups in its own time, and each is an entry.
-    let off = || fs::write("/proc/sys/net/ipv6/conf/all/disable_ipv6", "1");
-    host.run(off).expect("it is off");
+    host.set_sysctl("ipv6/conf/all/disable_ipv6", "1");
     done(&host, "link add br0 type bridge up");
     done(&host, "link add f0 type ifb");
     done(&host, "link set vb master br0");

@@ -5,7 +5,7 @@ mod support;
 use std::net::SocketAddr;
 
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketType, ipproto, recv, sendto, socket};
-use support::ping::{ask_for_neighbours, command, dead_ends, echoes_answered, iputils, ping, set};
+use support::ping::{ask_for_neighbours, command, dead_ends, echoes_answered, iputils, ping};
 use support::run::spawn;
 use support::{Scene, name};
 use wire::checksum::internet;
@@ -85,7 +85,7 @@ fn one_target_reads_as_ping_tells_it() {
 #[test]
 fn answers_that_are_cut_short_are_told() {
     let scene = Scene::new();
-    set(&scene.right, "ipv4/icmp_echo_ignore_all", "1");
+    scene.right.set_sysctl("ipv4/icmp_echo_ignore_all", "1");
     let asked = || socket(AddressFamily::INET, SocketType::RAW, Some(ipproto::ICMP));
     let asked = scene.right.run(asked).expect("a raw socket");
     let running = spawn(command(&scene.left, &["-c", "1", "-W", "2", "10.1.0.2"]));
@@ -112,7 +112,7 @@ fn answers_that_are_cut_short_are_told() {
 #[test]
 fn a_silent_target_reads_as_ping_tells_it() {
     let scene = Scene::new();
-    set(&scene.right, "ipv4/icmp_echo_ignore_all", "1");
+    scene.right.set_sysctl("ipv4/icmp_echo_ignore_all", "1");
     let arguments = ["-c", "2", "-i", "0.2", "-W", "1", "10.1.0.2"];
     let theirs = iputils(&scene.left, &arguments);
     let ours = ping(&scene.left, &arguments);

@@ -6,7 +6,7 @@ use std::fs;
 use std::process::Stdio;
 
 use rustix::process::Signal;
-use support::ping::{command, echoes_answered, ping, set, unprivileged};
+use support::ping::{command, echoes_answered, ping, unprivileged};
 use support::run::{spawn, spawn_with_input};
 use support::{Scene, ip};
 
@@ -215,7 +215,7 @@ fn wrong_usage_is_refused_before_anything_is_sent() {
 #[test]
 fn without_privileges_ping_sockets_do_or_the_way_out_is_named() {
     let scene = Scene::new();
-    set(&scene.left, "ipv4/ping_group_range", "1 0");
+    scene.left.set_sysctl("ipv4/ping_group_range", "1 0");
     let refused = unprivileged(&scene.left, &["-c", "1", "10.1.0.2"]);
     let complaint = refused.refusal(3);
     let way_out = "sysctl -w 'net.ipv4.ping_group_range=0 2147483647'";
@@ -225,7 +225,9 @@ fn without_privileges_ping_sockets_do_or_the_way_out_is_named() {
     );
     let raw = unprivileged(&scene.left, &["-c", "1", "--backend", "raw", "10.1.0.2"]);
     assert!(raw.refusal(3).contains("--backend ping-socket"), "{raw:?}");
-    set(&scene.left, "ipv4/ping_group_range", "0 2147483647");
+    scene
+        .left
+        .set_sysctl("ipv4/ping_group_range", "0 2147483647");
     let arguments = ["--json", "-c", "3", "-i", "10ms", "10.1.0.2", "fd00:1::2"];
     let ended = unprivileged(&scene.left, &arguments);
     ended.exit(0);

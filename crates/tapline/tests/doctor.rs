@@ -13,13 +13,6 @@ use support::{faults, finding, look};
 use tapline::doctor::{Roots, Severity, examine};
 use tapline::netlink;
 
-/// Writes a setting in the host's namespace.
-fn set(host: &Host, name: &str, value: &str) {
-    let path = format!("/proc/sys/net/{name}");
-    host.run(|| fs::write(&path, value))
-        .unwrap_or_else(|error| panic!("{path}: {error}"));
-}
-
 #[test]
 fn a_healthy_host_has_no_fault() {
     let [_left, right] = Net::new().pair();
@@ -122,7 +115,7 @@ fn an_interface_without_the_other_end_is_severe() {
 #[test]
 fn too_little_room_for_filters_is_found() {
     let [_left, right] = Net::new().pair();
-    set(&right, "core/optmem_max", "20480");
+    right.set_sysctl("core/optmem_max", "20480");
     let report = look(&right);
     assert_eq!(faults(&report), [("filter-memory", Severity::Warning)]);
     assert!(finding(&report, "filter-memory").seen.contains("20480"));
@@ -132,8 +125,8 @@ fn too_little_room_for_filters_is_found() {
 #[test]
 fn tight_limits_of_icmp_are_found() {
     let [_left, right] = Net::new().pair();
-    set(&right, "ipv4/icmp_echo_ignore_all", "1");
-    set(&right, "ipv4/icmp_ratelimit", "5000");
+    right.set_sysctl("ipv4/icmp_echo_ignore_all", "1");
+    right.set_sysctl("ipv4/icmp_ratelimit", "5000");
     let report = look(&right);
     let expected = [
         ("icmp-echo", Severity::Warning),
@@ -237,7 +230,7 @@ fn changes_are_made_and_lead_back() {
     let before = of_the_machine();
     let [_left, right] = Net::new().pair();
     right.set_gro(Gro::On);
-    set(&right, "core/optmem_max", "20480");
+    right.set_sysctl("core/optmem_max", "20480");
     let roots = Roots::default();
     let report = look(&right);
     let changes: Vec<_> = report

@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use lab::Net;
-use ping::{BACKENDS, echoes_answered, open_ping_sockets, options, run, set, targets};
+use ping::{BACKENDS, echoes_answered, open_ping_sockets, options, run, targets};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketType, bind, ipproto, socket, sockopt};
 use tapline::ping::{Backend, Ended, Event, PingError, Pinger, State, Step, ping_once};
@@ -149,12 +149,12 @@ fn a_refusal_of_the_network_names_its_router() {
         let [left, right] = Net::new().pair();
         open_ping_sockets(&left);
         for sysctl in ["ipv4/ip_forward", "ipv6/conf/all/forwarding"] {
-            set(&right, sysctl, "1");
+            right.set_sysctl(sysctl, "1");
         }
         // The kernel limits its errors: by sysctls, and those about routes to five a host and burst
         // (`ip_error`, net/ipv4/route.c). Two are asked for.
-        set(&right, "ipv4/icmp_ratemask", "0");
-        set(&right, "ipv6/icmp/ratelimit", "0");
+        right.set_sysctl("ipv4/icmp_ratemask", "0");
+        right.set_sysctl("ipv6/icmp/ratelimit", "0");
         ping::ip(&left, "route add 10.9.0.0/24 via 10.1.0.2");
         ping::ip(&left, "-6 route add fd09::/64 via fd00:1::2");
         ping::ip(&right, "route add unreachable 10.9.0.0/24");
@@ -267,7 +267,7 @@ fn one_host_is_asked_once() {
         let rtt = rtt.expect("it is sent").expect("it is answered");
         assert!(rtt < timeout && !rtt.is_zero());
     }
-    set(&right, "ipv4/icmp_echo_ignore_all", "1");
+    right.set_sysctl("ipv4/icmp_echo_ignore_all", "1");
     let answer = left.run(|| ping_once("10.1.0.2".parse().expect("an address"), timeout));
     assert_eq!(answer.expect("it is sent"), None);
     let refused = left.run(|| ping_once("192.0.2.1".parse().expect("an address"), timeout));

@@ -173,7 +173,7 @@ fn probes_are_marked_as_the_host_marks_packets() {
     let asked = right.run(|| socket(AddressFamily::INET, SocketType::RAW, Some(ipproto::ICMP)));
     let asked = asked.expect("a raw socket");
     for (sysctl, is_whole) in [("0", true), ("1", false)] {
-        ping::set(&left, "ipv4/ip_no_pmtu_disc", sysctl);
+        left.set_sysctl("ipv4/ip_no_pmtu_disc", sysctl);
         for (backend, bytes) in BACKENDS.into_iter().flat_map(|one| [(one, 56), (one, 200)]) {
             let mut options = options(backend, 1);
             options.payload_bytes = bytes;

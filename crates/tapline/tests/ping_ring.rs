@@ -6,7 +6,7 @@ mod ping;
 use std::time::Duration;
 
 use lab::{Host, Net};
-use ping::{BACKENDS, echoes_answered, open_ping_sockets, options, run, set};
+use ping::{BACKENDS, echoes_answered, open_ping_sockets, options, run};
 use tapline::Stop;
 use tapline::ping::{Backend, Event, Options, Pinger};
 use tapline::probe::{Others, Prober};
@@ -57,7 +57,7 @@ fn answers_by_another_interface_than_the_rings_are_heard_once() {
     net.join(&mut left, &mut right);
     net.join(&mut left, &mut right);
     for name in ["all", "left0", "left1"] {
-        set(&left, &format!("ipv4/conf/{name}/rp_filter"), "0");
+        left.set_sysctl(&format!("ipv4/conf/{name}/rp_filter"), "0");
     }
     ping::ip(&right, "route add 10.1.0.1/32 via 10.2.0.1");
     ping::ip(&right, "-6 route add fd00:1::1/128 via fd00:2::1");
@@ -202,7 +202,7 @@ fn a_bridge_that_doubles_probes_makes_duplicates() {
     net.join(&mut left, &mut right);
     open_ping_sockets(&left);
     for name in ["all", "right0", "right1"] {
-        set(&right, &format!("ipv4/conf/{name}/rp_filter"), "0");
+        right.set_sysctl(&format!("ipv4/conf/{name}/rp_filter"), "0");
     }
     ping::ip(&right, "link set right1 address 02:00:00:00:01:02");
     bridge(&left);

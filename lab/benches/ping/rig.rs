@@ -42,9 +42,7 @@ impl Rig {
         let neighbour = format!("neigh add {NO_ROUTER} lladdr {NO_MAC} nud permanent dev {link}");
         ip(&rig.left, &neighbour);
         ip(&rig.left, &format!("route add {NOWHERE} via {NO_ROUTER}"));
-        let range = "/proc/sys/net/ipv4/ping_group_range";
-        let permitted = rig.left.run(|| fs::write(range, "0 2147483647"));
-        permitted.expect("ping sockets for everybody");
+        rig.left.set_sysctl("ipv4/ping_group_range", "0 2147483647");
         rig
     }
 

@@ -1,3 +1,4 @@
+use std::fs;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::process::Command;
 
@@ -94,6 +95,14 @@ impl Host {
         let mut command = command.unwrap_or_else(|error| panic!("{error}: {error:?}"));
         end_with_thread(&mut command);
         command
+    }
+
+    /// Sets a sysctl below `net/` of its namespace, e.g. `ipv4/ip_forward`.
+    #[track_caller]
+    pub fn set_sysctl(&self, name: &str, value: &str) {
+        let path = format!("/proc/sys/net/{name}");
+        let written = self.run(|| fs::write(&path, value));
+        written.unwrap_or_else(|error| panic!("{path}: {error}"));
     }
 
     /// A handle on its network configuration.

@@ -52,16 +52,8 @@ pub fn state(host: &Host) -> [String; 2] {
 /// Plants a fault of the interface and two of its namespace.
 pub fn plant(scene: &Scene) {
     scene.right.set_gro(Gro::On);
-    set(scene, "core/optmem_max", "20480");
-    set(scene, "ipv4/icmp_ratelimit", "5000");
-}
-
-pub fn set(scene: &Scene, setting: &str, value: &str) {
-    let path = format!("/proc/sys/net/{setting}");
-    scene
-        .right
-        .run(|| fs::write(path, value))
-        .expect("it is set");
+    scene.right.set_sysctl("core/optmem_max", "20480");
+    scene.right.set_sysctl("ipv4/icmp_ratelimit", "5000");
 }
 
 /// Events of one kind.

@@ -33,13 +33,6 @@ pub fn iputils(host: &Host, arguments: &[&str]) -> Ended {
     spawn(command).finish()
 }
 
-/// Sets a network sysctl of the host.
-pub fn set(host: &Host, name: &str, value: &str) {
-    let path = format!("/proc/sys/net/{name}");
-    let written = host.run(|| fs::write(&path, value));
-    written.unwrap_or_else(|error| panic!("{path}: {error}"));
-}
-
 /// Makes right a router that knows no way to 10.9.0.0/24 and `fd09::/64`, as left believes it does.
 ///
 /// The kernel tells of that five times a host and burst (`ip_error`, net/ipv4/route.c).
@@ -50,7 +43,7 @@ pub fn dead_ends(left: &Host, right: &Host) {
         ("ipv4/icmp_ratemask", "0"),
         ("ipv6/icmp/ratelimit", "0"),
     ] {
-        set(right, setting, value);
+        right.set_sysctl(setting, value);
     }
     let words = |text: &'static str| text.split(' ').collect::<Vec<_>>();
     ip(left, &words("route add 10.9.0.0/24 via 10.1.0.2"));

@@ -13,7 +13,7 @@ use tapline::wire::checksum::{Sum, internet};
 use tapline::wire::protocol::ip;
 use tapline::wire::{Icmpv4, Icmpv6, Ipv4};
 
-use super::ping::{ip as run_ip, open_ping_sockets, set};
+use super::ping::{ip as run_ip, open_ping_sockets};
 
 /// The number of that header (RFC 8200, 4.6).
 const DESTINATION_OPTIONS: u8 = 60;
@@ -66,8 +66,8 @@ impl Family {
 pub fn hosts() -> [Host; 2] {
     let hosts = Net::new().pair();
     open_ping_sockets(&hosts[0]);
-    set(&hosts[1], "ipv4/icmp_echo_ignore_all", "1");
-    set(&hosts[1], "ipv6/icmp/echo_ignore_all", "1");
+    hosts[1].set_sysctl("ipv4/icmp_echo_ignore_all", "1");
+    hosts[1].set_sysctl("ipv6/icmp/echo_ignore_all", "1");
     run_ip(&hosts[1], "address add 10.1.0.3/24 dev right0");
     run_ip(&hosts[1], "-6 address add fd00:1::3/64 dev right0 nodad");
     hosts

@@ -56,15 +56,8 @@ pub fn run(host: &Host, options: &Options, words: &str) -> Outcome {
     pinger.run(&mut |_: &Event<'_>, _: &Prober| (), &stop)
 }
 
-/// Sets a network sysctl of the host.
-pub fn set(host: &Host, name: &str, value: &str) {
-    let path = format!("/proc/sys/net/{name}");
-    let written = host.run(|| fs::write(&path, value));
-    written.unwrap_or_else(|error| panic!("{path}: {error}"));
-}
-
 pub fn open_ping_sockets(host: &Host) {
-    set(host, "ipv4/ping_group_range", "0 2147483647");
+    host.set_sysctl("ipv4/ping_group_range", "0 2147483647");
 }
 
 /// Runs `ip` with these words.
@@ -83,10 +76,10 @@ pub fn routed() -> [Host; 3] {
     net.join(&mut middle, &mut right);
     open_ping_sockets(&left);
     for sysctl in ["ipv4/ip_forward", "ipv6/conf/all/forwarding"] {
-        set(&middle, sysctl, "1");
+        middle.set_sysctl(sysctl, "1");
     }
-    set(&middle, "ipv4/icmp_ratemask", "0");
-    set(&middle, "ipv6/icmp/ratelimit", "0");
+    middle.set_sysctl("ipv4/icmp_ratemask", "0");
+    middle.set_sysctl("ipv6/icmp/ratelimit", "0");
     for (host, words) in [
         (&left, "route add 10.2.0.0/24 via 10.1.0.2"),
         (&left, "-6 route add fd00:2::/64 via fd00:1::2"),
