@@ -191,7 +191,7 @@ fn payload(text: &str) -> Result<usize, String> {
     let range = COOKIE_BYTES..=MAX_PAYLOAD_BYTES;
     let bytes = text.parse().ok().filter(|bytes| range.contains(bytes));
     bytes.ok_or_else(|| {
-        format!("a probe carries {COOKIE_BYTES} to {MAX_PAYLOAD_BYTES} bytes: time, number and tag come first")
+        format!("use a number from {COOKIE_BYTES} to {MAX_PAYLOAD_BYTES}: a probe's time, number and tag take {COOKIE_BYTES} bytes")
     })
 }
 

@@ -2,19 +2,19 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::net::{IpAddr, ToSocketAddrs};
 use std::path::Path;
 
-use rustix::net::netdevice::name_to_index;
-use rustix::net::{AddressFamily, SocketType, socket};
-use tapline::probe::targets::{Builder, Family, Resolver, TargetError, TargetErrorKind, Targets};
+use tapline::probe::targets::{Builder, Family, TargetError, TargetErrorKind, Targets, host_name};
 
+use super::names::Names;
 use crate::args::PingArgs;
 use crate::failure::{Exit, Failure, chain};
 use crate::output::is_stdout;
 
 /// Largest list that is read: room for 16 million addresses.
 const MOST_BYTES: u64 = 256 << 20;
+
+const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// Whom to ask.
 pub struct List {
@@ -35,33 +35,40 @@ impl List {
         for prefix in &args.exclude {
             builder.exclude(*prefix);
         }
+        let text = args.file.as_deref().map(text).transpose()?;
+        let words = || words(args, text.as_deref());
+        let mut names = Names::look_up(words().filter_map(|(word, _)| host_name(word)));
         let mut left_out = Vec::new();
-        let mut add = |builder: &mut Builder, word: &str, line: Option<usize>| {
-            let Err(mut error) = builder.add(this_host(word), &mut System) else {
-                return Ok(());
+        for (word, line) in words() {
+            let Err(mut error) = builder.add(this_host(word), &mut names) else {
+                continue;
             };
             error.line = line;
             if !can_be_left_out(&error) {
                 return Err(wrong(args, &error));
             }
             left_out.push(why(args, &error));
-            Ok(())
-        };
-        for word in &args.targets {
-            add(&mut builder, word, None)?;
-        }
-        if let Some(path) = &args.file {
-            let text = text(path)?;
-            for (line, text) in (1..).zip(text.lines()) {
-                let words = text.split('#').next().unwrap_or_default();
-                for word in words.split_whitespace() {
-                    add(&mut builder, word, Some(line))?;
-                }
-            }
         }
         let targets = builder.build().map_err(|error| wrong(args, &error))?;
         Ok(Self { targets, left_out })
     }
+}
+
+/// Words of the command line, and of the file's `text` with their lines: parted by white space, with comments from
+/// `#` to the end of a line.
+fn words<'a>(
+    args: &'a PingArgs,
+    text: Option<&'a str>,
+) -> impl Iterator<Item = (&'a str, Option<usize>)> {
+    let of_line = |(line, text): (usize, &'a str)| {
+        let words = text.split('#').next().unwrap_or_default();
+        words.split_whitespace().map(move |word| (word, Some(line)))
+    };
+    let of_file = (1..)
+        .zip(text.unwrap_or_default().lines())
+        .flat_map(of_line);
+    let arguments = args.targets.iter().map(|word| (word.as_str(), None));
+    arguments.chain(of_file)
 }
 
 /// To connect to no address is to connect to this host, and so ping has it.
@@ -145,7 +152,7 @@ fn text(path: &Path) -> Result<String, Failure> {
     } else {
         File::open(path).and_then(|mut file| read(&mut file))
     };
-    text.map_err(|error| {
+    let text = text.map_err(|error| {
         let source = if is_stdout(path) {
             "standard input".to_owned()
         } else {
@@ -153,27 +160,10 @@ fn text(path: &Path) -> Result<String, Failure> {
         };
         let what = format!("cannot read targets from {source}");
         Failure::job_on(what, &error)
+    })?;
+    // Editors of some systems begin a file with it.
+    Ok(match text.strip_prefix(BYTE_ORDER_MARK) {
+        Some(rest) => rest.to_owned(),
+        None => text,
     })
-}
-
-/// Names as the system knows them.
-struct System;
-
-impl Resolver for System {
-    fn addresses(&mut self, name: &str) -> io::Result<Vec<IpAddr>> {
-        match (name, 0).to_socket_addrs() {
-            Ok(addresses) => Ok(addresses.map(|address| address.ip()).collect()),
-            Err(error) => {
-                // The standard library says first what has been said already.
-                let text = error.to_string();
-                let words = text.strip_prefix("failed to lookup address information: ");
-                Err(io::Error::other(words.unwrap_or(&text).to_owned()))
-            }
-        }
-    }
-
-    fn interface(&mut self, name: &str) -> io::Result<u32> {
-        let any = socket(AddressFamily::INET, SocketType::DGRAM, None)?;
-        Ok(name_to_index(any, name)?)
-    }
 }

@@ -19,6 +19,7 @@ mod lines;
 mod list;
 mod live;
 mod milliseconds;
+mod names;
 mod network_words;
 mod setup;
 mod sidelines;

@@ -10,4 +10,5 @@ mod span;
 pub use builder::{Builder, Family, Resolver};
 pub use error::{TargetError, TargetErrorKind};
 pub use list::Targets;
+pub use parse::host_name;
 pub use span::{InvalidPrefix, Prefix};

@@ -58,6 +58,16 @@ pub(super) fn named(word: &str) -> Result<Named<'_>, TargetErrorKind> {
     }
 }
 
+/// The host that `word` names, if that is neither address, prefix nor range: what a [`Resolver`] will be asked for.
+///
+/// [`Resolver`]: super::Resolver
+pub fn host_name(word: &str) -> Option<&str> {
+    match named(word) {
+        Ok(Named::Name(name)) => Some(name),
+        _ => None,
+    }
+}
+
 /// The addresses from `first` to `last`, which is an address or, in IPv4, the last byte of one.
 fn range(first: IpAddr, last: &str) -> Result<Span, TargetErrorKind> {
     let last = match (last.parse::<IpAddr>(), first) {

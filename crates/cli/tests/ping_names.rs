@@ -1,0 +1,147 @@
+//! Targets by their names, of a resolver that the test is.
+
+mod support;
+
+use std::collections::HashSet;
+use std::fs;
+use std::net::UdpSocket;
+use std::thread;
+use std::time::Duration;
+
+use lab::Host;
+use support::Scene;
+use support::ping::command;
+use support::run::{Ended, spawn};
+
+/// Names asked for at a time.
+const AT_A_TIME: usize = 32;
+/// Names of the list, beside one that nobody has.
+const NAMES: usize = 40;
+/// For its addresses of IPv4 and of IPv6.
+const QUESTIONS_OF_EACH: usize = 2;
+const DNS_HEADER_BYTES: usize = 12;
+/// Type and class behind the name of a question.
+const QUESTION_END_BYTES: usize = 4;
+/// Longer than any resolver waits before it asks again.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Runs `tapline ping` with a resolver at 127.0.0.1.
+fn ping(scene: &Scene, arguments: &[&str]) -> Ended {
+    let settings = scene.file("resolv.conf");
+    fs::write(&settings, "nameserver 127.0.0.1\n").expect("settings");
+    let hosts = scene.file("hosts");
+    fs::write(&hosts, "127.0.0.1 localhost\n").expect("hosts");
+    let run = "mount --bind \"$0\" /etc/resolv.conf && mount --bind \"$1\" /etc/hosts && shift && exec \"$@\"";
+    let mut outer = scene.left.command("unshare");
+    let inner = command(&scene.left, arguments);
+    outer.args(["--mount", "sh", "-c", run, &settings, &hosts]);
+    outer.arg(inner.get_program()).args(inner.get_args());
+    spawn(outer).finish()
+}
+
+fn socket(host: &Host) -> UdpSocket {
+    let socket = host.run(|| UdpSocket::bind("127.0.0.1:53"));
+    let socket = socket.expect("nobody else has it");
+    socket.set_read_timeout(Some(PATIENCE)).expect("it is set");
+    socket
+}
+
+/// Bytes of the name that `question` asks for.
+fn name_bytes(question: &[u8]) -> usize {
+    let name = &question[DNS_HEADER_BYTES..];
+    name.iter().position(|byte| *byte == 0).expect("its end") + 1
+}
+
+/// The first label of that name, e.g. `h7`.
+fn label(question: &[u8]) -> String {
+    let [length, name @ ..] = &question[DNS_HEADER_BYTES..] else {
+        panic!("no question: {question:?}");
+    };
+    String::from_utf8_lossy(&name[..usize::from(*length)]).into_owned()
+}
+
+/// Whether `question` is for addresses of IPv4.
+fn is_of_ipv4(question: &[u8]) -> bool {
+    question[DNS_HEADER_BYTES + name_bytes(question)..].starts_with(&[0, 1])
+}
+
+/// The answer to `question`: 127.0.1.7 is the address of `h7`, and other names are nobody's.
+///
+/// # Source
+/// RFC 1035, 4.1.
+fn answer(question: &[u8]) -> Vec<u8> {
+    let end = DNS_HEADER_BYTES + name_bytes(question) + QUESTION_END_BYTES;
+    let mut answer = question[..end].to_vec();
+    let label = label(question);
+    let number = label
+        .strip_prefix('h')
+        .map(|number| number.parse().expect("a number"));
+    let address = number.filter(|_| is_of_ipv4(question));
+    let code = if number.is_some() { 0 } else { 3 };
+    // An answer, recursion available; one question, its answers, and nothing else.
+    let counts = [0, 1, 0, u8::from(address.is_some()), 0, 0, 0, 0];
+    answer[2..DNS_HEADER_BYTES].copy_from_slice(&[&[0x81, 0x80 | code], &counts[..]].concat());
+    if let Some(number) = address {
+        // The question's name, an address, of the Internet, for a minute, four bytes.
+        answer.extend_from_slice(&[0xc0, DNS_HEADER_BYTES as u8, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4]);
+        answer.extend_from_slice(&[127, 0, 1, number]);
+    }
+    answer
+}
+
+#[test]
+fn names_are_looked_up_side_by_side_and_asked_in_their_order() {
+    let scene = Scene::new();
+    let list = scene.file("list");
+    let names: Vec<String> = (1..=NAMES)
+        .map(|number| format!("h{number}.test."))
+        .collect();
+    // Some editors begin a file with a mark of its byte order.
+    fs::write(
+        &list,
+        format!("\u{feff}{}\nh1.test.\nnobody.test.\n", names.join("\n")),
+    )
+    .expect("a list");
+    let resolver = socket(&scene.left);
+    let asked = thread::scope(|scope| {
+        let resolver = scope.spawn(|| {
+            let (mut asked, mut waiting) = (Vec::new(), Vec::new());
+            let mut question = [0; 512];
+            while asked.len() < QUESTIONS_OF_EACH * (NAMES + 1) {
+                let (bytes, from) = resolver.recv_from(&mut question).expect("a question");
+                let question = &question[..bytes];
+                asked.push((label(question), is_of_ipv4(question)));
+                waiting.push((question.to_vec(), from));
+                // Nobody has an answer before as many are asked for as are at a time.
+                if asked.len() >= QUESTIONS_OF_EACH * AT_A_TIME {
+                    for (question, from) in waiting.drain(..) {
+                        resolver
+                            .send_to(&answer(&question), from)
+                            .expect("it is sent");
+                    }
+                }
+            }
+            asked
+        });
+        let ended = ping(&scene, &["--json", "-4", "-c", "1", "-i", "0", "-f", &list]);
+        assert_eq!(ended.status.code(), Some(2), "{ended:?}");
+        assert_eq!(
+            ended.stderr[0],
+            format!(
+                "tapline: {list}: line 42: cannot resolve nobody.test.: Name or service not known"
+            )
+        );
+        let events = ended.events();
+        let targets = events.iter().filter(|event| event["event"] == "target");
+        let told = targets.map(|target| {
+            ["target", "address", "received"].map(|key| target[key].to_string().replace('"', ""))
+        });
+        let told: Vec<_> = told.map(|words| words.join(" ")).collect();
+        let expected = (1..=NAMES).map(|number| format!("h{number}.test. 127.0.1.{number} 1"));
+        assert_eq!(told, expected.collect::<Vec<_>>());
+        assert_eq!(events[0]["repeated"], 1);
+        resolver.join().expect("it answers")
+    });
+    let once: HashSet<_> = asked.iter().collect();
+    assert_eq!(once.len(), asked.len(), "asked twice: {asked:?}");
+}
