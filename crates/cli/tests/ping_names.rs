@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use lab::Host;
 use support::Scene;
-use support::ping::command;
-use support::run::{Ended, spawn};
+use support::ping::with_files;
+use support::run::Ended;
 
 /// Names asked for at a time.
 const AT_A_TIME: usize = 32;
@@ -27,16 +27,11 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Runs `tapline ping` with a resolver at 127.0.0.1.
 fn ping(scene: &Scene, arguments: &[&str]) -> Ended {
-    let settings = scene.file("resolv.conf");
+    let [settings, hosts] = ["resolv.conf", "hosts"].map(|name| scene.file(name));
     fs::write(&settings, "nameserver 127.0.0.1\n").expect("settings");
-    let hosts = scene.file("hosts");
     fs::write(&hosts, "127.0.0.1 localhost\n").expect("hosts");
-    let run = "mount --bind \"$0\" /etc/resolv.conf && mount --bind \"$1\" /etc/hosts && shift && exec \"$@\"";
-    let mut outer = scene.left.command("unshare");
-    let inner = command(&scene.left, arguments);
-    outer.args(["--mount", "sh", "-c", run, &settings, &hosts]);
-    outer.arg(inner.get_program()).args(inner.get_args());
-    spawn(outer).finish()
+    let files = [[&*settings, "/etc/resolv.conf"], [&hosts, "/etc/hosts"]];
+    with_files(&scene.left, &files, arguments)
 }
 
 fn socket(host: &Host) -> UdpSocket {

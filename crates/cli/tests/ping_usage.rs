@@ -6,7 +6,7 @@ use std::fs;
 use std::process::Stdio;
 
 use rustix::process::Signal;
-use support::ping::{command, echoes_answered, ping, unprivileged};
+use support::ping::{command, echoes_answered, ping, unprivileged, with_files};
 use support::run::{spawn, spawn_with_input};
 use support::{Scene, ip};
 
@@ -68,6 +68,7 @@ fn a_dry_run_says_what_would_be_sent_and_sends_nothing() {
             "1 targets; 1 excluded, 0 named more than once, 0 left out",
             "3 probes with 56 bytes of payload, 1 pps, each target every 1s",
             "4.0 s at most, waiting for the last answers included",
+            "statistics take 96 B of memory",
             "nothing was sent",
         ]
     );
@@ -91,6 +92,8 @@ fn a_dry_run_says_what_would_be_sent_and_sends_nothing() {
         summary.number("duration_ns"),
         2 * 1_022_000_000 + 1_000_000_000
     );
+    // Counts and times of each, and a histogram.
+    assert_eq!(summary.number("memory_bytes"), 1022 * (96 + 216 * 4));
     // Of the link of 10.1.0.0/20 hosts answer or are asked for at 125 a second, but for the first 400.
     ip(
         &scene.left,
@@ -103,6 +106,7 @@ fn a_dry_run_says_what_would_be_sent_and_sends_nothing() {
         [
             "31.5 s at most, waiting for the last answers included",
             "of that the care for hosts on the link that may be absent may take 29.5 s",
+            "statistics take 393 kB of memory",
             "nothing was sent",
         ]
     );
@@ -176,7 +180,7 @@ fn wrong_usage_is_refused_before_anything_is_sent() {
         (&["-f", &list], "list: line 2: '10.1.0.300' is no name"),
         (&["-f", "/dev/null"], "the list has no targets"),
         (&["10.1.0.2", "--exclude", "10.0.0.0/8"], "excluded"),
-        (&["-s", "15", "10.1.0.2"], "16 to 65507 bytes"),
+        (&["-s", "15", "10.1.0.2"], "a number from 16 to 65507"),
         (&["-c", "0", "10.1.0.2"], "a number from 1 to 4294967295"),
         (&["-t", "256", "10.1.0.2"], "a number from 1 to 255"),
         (
@@ -312,6 +316,29 @@ fn an_interface_that_goes_away_leaves_the_others_be() {
         .iter()
         .find(|event| event["event"] == "target" && event["target"] == "127.0.0.1");
     assert_eq!(other.expect("the other")["received"], 40);
+}
+
+/// A run that has no room is refused before it takes any.
+#[test]
+fn a_run_that_finds_no_memory_is_refused() {
+    let scene = Scene::new();
+    let memory = scene.file("meminfo");
+    let text =
+        "MemTotal:        2097152 kB\nMemFree:           65536 kB\nMemAvailable:     524288 kB\n";
+    fs::write(&memory, text).expect("a file");
+    let files = [[&*memory, "/proc/meminfo"]];
+    let arguments = ["-q", "-c", "1", "-w", "1ms", "127.0.0.0/8"];
+    let refused = with_files(&scene.left, &files, &arguments);
+    assert_eq!(
+        refused.refusal(1),
+        "the statistics of 16 777 214 targets take 1.6 GB of memory, and 537 MB are available"
+    );
+    let small = with_files(
+        &scene.left,
+        &files,
+        &["-q", "-c", "1", "10.1.0.2", "127.0.0.1"],
+    );
+    small.exit(0);
 }
 
 #[test]

@@ -60,6 +60,7 @@ pub fn show(args: &PingArgs, list: &List, forecast: &Forecast) -> io::Result<()>
             "duration_certain": is_certain(args, forecast),
             "limits_ns": forecast.limits_ns,
             "payload_bytes": args.size,
+            "memory_bytes": forecast.memory_bytes,
         });
         writeln!(out, "{}", json::line(&event))?;
         return out.flush();
@@ -102,6 +103,8 @@ pub fn show(args: &PingArgs, list: &List, forecast: &Forecast) -> io::Result<()>
         };
         writeln!(out, "of that {whose} may take {limits}")?;
     }
+    let memory = amount(forecast.memory_bytes as f64);
+    writeln!(out, "statistics take {memory}B of memory")?;
     writeln!(out, "nothing was sent")?;
     out.flush()
 }

@@ -13,7 +13,7 @@ use tapline::probe::{Prober, Verdict};
 use super::list::List;
 use super::status::Status;
 use super::teller::{End, Start, Teller, choose};
-use super::{dry_run, failure, setup, sidelines};
+use super::{dry_run, failure, memory, setup, sidelines};
 use crate::args::{Origin, PingArgs};
 use crate::failure::{Exit, Failure};
 use crate::metrics::{Board, Server, ping_families};
@@ -42,6 +42,7 @@ pub fn run(args: &PingArgs) -> Result<Exit, Failure> {
         return Ok(Exit::Done);
     }
     let forecast = setup::forecast(&options, count)?;
+    memory::refuse_too_large(&forecast)?;
     let stop = signals::stop()?;
     let quit = signals::quit()?;
     let server = args.metrics.map(Server::bind).transpose()?;

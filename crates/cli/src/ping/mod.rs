@@ -18,6 +18,7 @@ mod like_ping;
 mod lines;
 mod list;
 mod live;
+mod memory;
 mod milliseconds;
 mod names;
 mod network_words;

@@ -58,6 +58,7 @@ pub fn forecast(options: &Options, targets: u32) -> Result<Forecast, Failure> {
         timeout_ns: ns(options.timeout),
         payload_bytes: options.payload_bytes,
         prefix_pps: options.prefix_pps,
+        histograms: options.histograms,
         // Neither identifier nor key matters for how long it takes.
         ..Plan::new(1, Key([0; 2]))
     };

@@ -26,6 +26,18 @@ pub fn unprivileged(host: &Host, arguments: &[&str]) -> Ended {
     spawn(command).finish()
 }
 
+/// As [`ping`], where each file is seen at another place.
+pub fn with_files(host: &Host, files: &[[&str; 2]], arguments: &[&str]) -> Ended {
+    let mounts = files
+        .iter()
+        .map(|[file, place]| format!("mount --bind {file} {place} && "));
+    let script = format!("{}exec \"$@\"", mounts.collect::<String>());
+    let mut command = host.command("unshare");
+    command.args(["--mount", "sh", "-c", &script, "sh", PROGRAM, "ping"]);
+    command.args(arguments);
+    spawn(command).finish()
+}
+
 /// What ping(8) of iputils says and how it ends.
 pub fn iputils(host: &Host, arguments: &[&str]) -> Ended {
     let mut command = host.command("ping");

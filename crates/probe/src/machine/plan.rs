@@ -4,6 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use super::cookie::{COOKIE_BYTES, Key};
+use super::record::Records;
 
 /// Longest payload: with the headers of ICMP and IPv4 it is a packet of 65535 bytes.
 ///
@@ -148,7 +149,7 @@ impl Plan {
         let round_ns = self.interval_ns.max(by_rate);
         let gap_ns = round_ns / u64::from(targets);
         let group = self.gather_ns.checked_div(gap_ns).unwrap_or(1);
-        Ok(Forecast {
+        let mut forecast = Forecast {
             targets,
             group: group.clamp(1, MAX_GROUP.min(targets.into())) as u32,
             rounds: self.rounds,
@@ -156,7 +157,10 @@ impl Plan {
             timeout_ns: self.timeout_ns,
             limits_ns: 0,
             is_certain: true,
-        })
+            memory_bytes: 0,
+        };
+        forecast.memory_bytes = Records::bytes(&forecast, self.histograms);
+        Ok(forecast)
     }
 }
 
@@ -177,6 +181,9 @@ pub struct Forecast {
     /// Whether that is sure. Where more probes wait for limits than are kept account of, those of one prefix hold
     /// up those of others, by chance.
     pub is_certain: bool,
+    /// What the statistics of the targets take, bytes: that of a [`Prober`](crate::Prober) but for some
+    /// kilobytes.
+    pub memory_bytes: u64,
     timeout_ns: u64,
 }
 

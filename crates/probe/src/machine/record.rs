@@ -31,14 +31,29 @@ pub(super) struct Records {
     pub histogram: Histogram,
 }
 
+/// Probes to a target that a window has to know: one round in the making, and one for the ends of the others.
+fn known_rounds(forecast: &Forecast) -> u32 {
+    forecast.flight() + 2
+}
+
 impl Records {
+    /// Memory for these, bytes.
+    pub fn bytes(forecast: &Forecast, histograms: bool) -> u64 {
+        let histogram = if histograms {
+            size_of::<[u32; COARSE.len()]>()
+        } else {
+            0
+        };
+        let each = size_of::<Tally>() + Window::row_bytes(known_rounds(forecast)) + histogram;
+        each as u64 * u64::from(forecast.targets)
+    }
+
     pub fn new(forecast: &Forecast, histograms: bool) -> Self {
         let targets = forecast.targets as usize;
         let rows = if histograms { targets } else { 0 };
         Self {
             tallies: vec![Tally::default(); targets].into_boxed_slice(),
-            // One round in the making, and one for the ends of the others.
-            window: Window::new(forecast.targets, forecast.flight() + 2),
+            window: Window::new(forecast.targets, known_rounds(forecast)),
             histograms: vec![0; rows * COARSE.len()].into_boxed_slice(),
             total: Counts::default(),
             histogram: Histogram::default(),

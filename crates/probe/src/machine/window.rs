@@ -40,10 +40,20 @@ struct Track {
     last_ns: f32,
 }
 
+/// Words of 64 probes that have room for `rounds`.
+fn words(rounds: u32) -> usize {
+    (rounds.div_ceil(64).max(1) as usize).next_power_of_two()
+}
+
 impl Window {
+    /// Memory for a target of which at most `rounds` probes are in flight, bytes.
+    pub fn row_bytes(rounds: u32) -> usize {
+        size_of::<Row>() + (words(rounds) - 1) * size_of::<Bits>()
+    }
+
     /// For `targets` of which each has at most `rounds` probes in flight.
     pub fn new(targets: u32, rounds: u32) -> Self {
-        let words = (rounds.div_ceil(64).max(1) as usize).next_power_of_two();
+        let words = words(rounds);
         Self {
             rows: vec![Row::default(); targets as usize].into_boxed_slice(),
             more: vec![[0; 2]; (words - 1) * targets as usize].into_boxed_slice(),

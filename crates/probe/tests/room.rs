@@ -1,0 +1,46 @@
+//! What a run takes of memory: alone in its process, so that all that is taken is its own.
+
+mod support;
+
+use std::fs;
+
+use support::{MS, SECOND, plan, targets};
+use tapline_probe::{Plan, Prober};
+
+/// The heap grows by pages, and may have had room.
+const SLACK: u64 = 1 << 19;
+
+/// Bytes that this process may write to (`VmData` in proc_pid_status(5)).
+fn data_bytes() -> u64 {
+    let text = fs::read_to_string("/proc/self/status").expect("a status");
+    let data = text.lines().find_map(|line| line.strip_prefix("VmData:"));
+    let data = data.and_then(|line| line.trim().strip_suffix(" kB"));
+    let kibibytes: u64 = data.expect("data").parse().expect("a number");
+    kibibytes * 1024
+}
+
+#[test]
+fn statistics_take_the_memory_that_is_forecast() {
+    for (prefix, interval_ns, histograms) in [
+        ("10.0.0.0/12", SECOND, false),
+        ("10.0.0.0/16", SECOND, true),
+        // Thousands of probes to each are in flight.
+        ("10.0.0.0/20", MS / 10, false),
+    ] {
+        let targets = targets(prefix);
+        let plan = Plan {
+            interval_ns,
+            histograms,
+            ..plan(1_000_000)
+        };
+        let forecast = plan.forecast(targets.len()).expect("a plan").memory_bytes;
+        let before = data_bytes();
+        let prober = Prober::new(&plan, targets).expect("a prober");
+        let taken = data_bytes() - before;
+        assert!(
+            taken.abs_diff(forecast) < SLACK,
+            "{prefix}: {taken} bytes instead of {forecast}"
+        );
+        drop(prober);
+    }
+}
