@@ -113,7 +113,8 @@ impl Wanted<'_> {
         if self.is_ipv6 {
             let name = libc::IPV6_RECVHOPLIMIT;
             set(libc::IPPROTO_IPV6, name, "IPV6_RECVHOPLIMIT")?;
-        } else {
+        } else if self.backend == Backend::PingSocket {
+            // A raw socket of IPv4 gets the header that has it.
             set(libc::IPPROTO_IP, libc::IP_RECVTTL, "IP_RECVTTL")?;
         }
         let bytes = self.options.buffer_bytes.min(i32::MAX as usize) as u32;
