@@ -297,14 +297,72 @@ fn an_error_ends_a_probe_and_names_the_router() {
                 rtt_ns: None
             }
         );
+        // What anybody could have sent is counted when nothing has disproved it.
+        let pending = u64::from(!is_proven);
+        assert_eq!(world.prober.total().pending(), pending);
+        world.now_ns = 3 * SECOND;
+        world.expire();
+        assert!(world.lost.is_empty());
         let want = counts(|c| (c.sent, c.errors, c.duplicate) = (1, 1, 1));
         assert_eq!(world.prober.counts(probe.target), want);
+        assert_eq!(world.prober.longest_outage(probe.target), 1);
         assert_eq!(
             world.prober.errors().iter().collect::<Vec<_>>(),
             [(error, 2)]
         );
         assert_eq!(world.prober.others().unproven, u64::from(!is_proven));
     }
+}
+
+#[test]
+fn an_answer_disproves_an_error_that_proves_nothing() {
+    let (mut world, probe, packet) = one_in_flight("10.0.0.1");
+    world.receive(error_about(&packet, 3, 1, 8));
+    let verdict = world.receive(Message::Reply(packet.reply()));
+    assert!(matches!(verdict, Verdict::Received { probe: of, .. } if of == probe));
+    // Nor does it come too late to be disproved.
+    world.receive(error_about(&packet, 3, 1, 8));
+    world.now_ns = 3 * SECOND;
+    world.expire();
+    let want = counts(|c| (c.sent, c.received, c.duplicate) = (1, 1, 1));
+    assert_eq!(world.prober.counts(probe.target), want);
+    assert_eq!(world.prober.others().unproven, 0);
+    assert_eq!(world.prober.longest_outage(probe.target), 0);
+
+    let (mut world, probe, packet) = one_in_flight("10.0.0.1");
+    world.receive(error_about(&packet, 3, 1, 8));
+    let proven = world.receive(error_about(&packet, 11, 0, 56));
+    assert!(matches!(
+        proven,
+        Verdict::Error {
+            is_proven: true,
+            ..
+        }
+    ));
+    for again in [
+        Message::Reply(packet.reply()),
+        error_about(&packet, 3, 1, 8),
+    ] {
+        assert!(matches!(world.receive(again), Verdict::Duplicate { .. }));
+    }
+    world.now_ns = 3 * SECOND;
+    world.expire();
+    let want = counts(|c| (c.sent, c.errors, c.duplicate) = (1, 1, 2));
+    assert_eq!(world.prober.counts(probe.target), want);
+    assert_eq!(world.prober.others().unproven, 0);
+    assert_eq!(world.prober.longest_outage(probe.target), 1);
+}
+
+#[test]
+fn an_error_about_another_programs_probe_is_foreign() {
+    let (mut world, _, mut packet) = one_in_flight("10.0.0.1");
+    // ping's payload: a time of 16 bytes, then counting up.
+    packet.payload = (0..56).collect();
+    for (quoted, verdict) in [(56, Verdict::Foreign), (16, Verdict::Forged)] {
+        let error = error_about(&packet, 3, 1, quoted);
+        assert_eq!(world.receive(error), verdict);
+    }
+    assert_eq!(world.prober.total(), counts(|c| c.sent = 1));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Asking hosts for echoes: tapline's pinger beside ping of iputils, fping and bpfpinger, in one run.
 //!
-//! `cargo bench -p tapline-lab --bench ping -- [--rounds N | --quick] [--long] [--program PATH]
+//! `cargo bench -p tapline-lab --bench ping -- [--rounds N | --quick] [--program PATH]
 //! [--only delay|flood|rate|many|counts]` needs root, two processors, libpcap and the release build of
 //! the program.
 //!
@@ -74,7 +74,7 @@ fn main() -> ExitCode {
         many::run(&rig, &tools, rounds);
     }
     if options.has("counts") {
-        counts::run(&rig, &tools[0], options.long);
+        counts::run(&rig, &tools[0], !options.quick);
     }
     ExitCode::SUCCESS
 }

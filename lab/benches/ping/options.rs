@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 pub const USAGE: &str = "usage: cargo bench -p tapline-lab --bench ping -- \
-                         [--rounds N | --quick] [--long] [--program PATH] [--only delay|flood|rate|many|counts]";
+                         [--rounds N | --quick] [--program PATH] [--only delay|flood|rate|many|counts]";
 
 const ROUNDS: u32 = 3;
 const MOST_ROUNDS: u32 = 1000;
@@ -12,8 +12,8 @@ const MOST_ROUNDS: u32 = 1000;
 pub struct Options {
     /// How often each is measured.
     pub rounds: u32,
-    /// Ten million probes to one target, too.
-    pub long: bool,
+    /// Without ten million probes to one target, which take minutes.
+    pub quick: bool,
     /// The program that is measured.
     pub program: PathBuf,
     /// The only part that is run.
@@ -25,7 +25,7 @@ impl Options {
     pub fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Self>, String> {
         let mut options = Self {
             rounds: ROUNDS,
-            long: false,
+            quick: false,
             // Benches run in the folder of their package.
             program: "../target/release/tapline".into(),
             only: None,
@@ -38,8 +38,7 @@ impl Options {
             };
             match argument.as_str() {
                 "--bench" => is_bench = true,
-                "--quick" => options.rounds = 1,
-                "--long" => options.long = true,
+                "--quick" => (options.rounds, options.quick) = (1, true),
                 "--program" => options.program = value()?.into(),
                 "--only" => options.only = Some(value()?),
                 "--rounds" => {

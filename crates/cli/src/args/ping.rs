@@ -38,7 +38,7 @@ pub struct PingArgs {
     #[arg(long, value_name = "CIDR")]
     pub exclude: Vec<Prefix>,
 
-    /// End after N probes to each target
+    /// End after N probes to each target; with -w a single target is asked until it has answered N times
     #[arg(short, long, value_name = "N", value_parser = count)]
     pub count: Option<NonZeroU32>,
 
@@ -63,7 +63,7 @@ pub struct PingArgs {
     #[arg(short = 'W', long, value_name = "TIME", default_value = "1s", value_parser = units::seconds)]
     pub timeout: Duration,
 
-    /// Send nothing after this time
+    /// Send nothing after this time; with -c an error ends the asking of a single target, too
     #[arg(short = 'w', long, value_name = "TIME", value_parser = units::seconds)]
     pub duration: Option<Duration>,
 

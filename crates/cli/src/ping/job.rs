@@ -66,6 +66,7 @@ pub fn run(args: &PingArgs) -> Result<Exit, Failure> {
         metrics: url.as_deref(),
     };
     teller.begin(&start).map_err(|error| on_stdout(&error))?;
+    let enough = setup::enough(args, count);
     let mut watch = Watch {
         teller: &mut *teller,
         status: Status::default(),
@@ -74,9 +75,18 @@ pub fn run(args: &PingArgs) -> Result<Exit, Failure> {
         failed: None,
         board,
         posted: Instant::now(),
-        patience: patience(args),
+        patience: if enough.is_some() {
+            Duration::ZERO
+        } else {
+            patience(args)
+        },
+        enough,
+        has_enough: false,
     };
-    let outcome = pinger.run(&mut watch, &stop);
+    let mut outcome = pinger.run(&mut watch, &stop);
+    if watch.has_enough {
+        outcome.ended = Ended::Count;
+    }
     let failed = watch.failed;
     let end = End {
         outcome: &outcome,
@@ -104,6 +114,9 @@ struct Watch<'a> {
     /// When counters were posted.
     posted: Instant,
     patience: Duration,
+    /// Answers that end the run: the last of these is not to wait for others.
+    enough: Option<u32>,
+    has_enough: bool,
 }
 
 impl Observer for Watch<'_> {
@@ -114,6 +127,9 @@ impl Observer for Watch<'_> {
     fn event(&mut self, event: &Event<'_>, prober: &Prober) {
         if self.failed.is_some() {
             return;
+        }
+        if let Event::Answer { verdict, .. } = event {
+            self.end_with_enough(verdict, prober);
         }
         match event {
             Event::Answer {
@@ -141,6 +157,19 @@ impl Observer for Watch<'_> {
 }
 
 impl Watch<'_> {
+    /// Ends the run with the last answer that is asked for, or the first error.
+    fn end_with_enough(&mut self, verdict: &Verdict, prober: &Prober) {
+        let is_last = match (verdict, self.enough) {
+            (Verdict::Received { .. }, Some(enough)) => prober.total().received >= enough.into(),
+            (Verdict::Error { .. }, Some(_)) => true,
+            _ => false,
+        };
+        if is_last {
+            self.has_enough = true;
+            self.stopper.stop();
+        }
+    }
+
     fn tick(&mut self, prober: &Prober, overruns: Option<u64>) {
         if self.quit.swap(false, Ordering::Relaxed) {
             self.status.tell(prober);

@@ -37,7 +37,16 @@ impl List {
         }
         let text = args.file.as_deref().map(text).transpose()?;
         let words = || words(args, text.as_deref());
-        let mut names = Names::look_up(words().filter_map(|(word, _)| host_name(word)));
+        // Before a resolver is waited for.
+        let mut names = Vec::new();
+        for (word, line) in words() {
+            let name = host_name(word);
+            names.extend(name.map_err(|mut error| {
+                error.line = line;
+                wrong(args, &error)
+            })?);
+        }
+        let mut names = Names::look_up(names);
         let mut left_out = Vec::new();
         for (word, line) in words() {
             let Err(mut error) = builder.add(this_host(word), &mut names) else {

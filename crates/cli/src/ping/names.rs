@@ -1,4 +1,4 @@
-//! Names of targets, looked up side by side: one that nobody answers for takes as long as a thousand.
+//! Names of targets, looked up side by side.
 
 use std::collections::HashMap;
 use std::io;
@@ -24,8 +24,7 @@ pub struct Names<'a> {
 
 impl<'a> Names<'a> {
     /// Asks the system for all of `names`, each once. Blocks until the last is answered, or the resolver has given up.
-    pub fn look_up(names: impl Iterator<Item = &'a str>) -> Self {
-        let mut names: Vec<&str> = names.collect();
+    pub fn look_up(mut names: Vec<&'a str>) -> Self {
         names.sort_unstable();
         names.dedup();
         let next = AtomicUsize::new(0);

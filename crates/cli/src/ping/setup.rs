@@ -20,15 +20,23 @@ const MOST_HISTOGRAMS: u32 = 65_536;
 const TICK: Duration = Duration::from_millis(500);
 const LIVE_TICK: Duration = Duration::from_millis(200);
 
+/// How many answers of a single target end the run, where time and number are given: as of ping it is asked until
+/// it has answered so often.
+pub fn enough(args: &PingArgs, targets: u32) -> Option<u32> {
+    let count = args.count.filter(|_| targets == 1)?;
+    args.duration.map(|_| count.into())
+}
+
 pub fn options(args: &PingArgs, targets: u32) -> Options {
     let (source, link) = match &args.interface {
         Some(Origin::Address(address)) => (Some(*address), None),
         Some(Origin::Link(name)) => (None, Some(name.clone())),
         None => (None, None),
     };
+    let enough = enough(args, targets);
     let is_table = args.json || args.csv || args.live;
     Options {
-        count: args.count.map(Into::into),
+        count: args.count.filter(|_| enough.is_none()).map(Into::into),
         interval: args.interval,
         rate_pps: args.rate.0,
         gather: args.gather,

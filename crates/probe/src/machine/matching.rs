@@ -120,7 +120,10 @@ impl Prober {
             let cookie = self.cookies.read(cookie, quote.sequence);
             match cookie.and_then(|cookie| self.turn_of(cookie)) {
                 Some(turn) => turn,
-                None => return Verdict::Forged,
+                None if self.is_filled_as_ours(&quote.payload[COOKIE_BYTES..]) => {
+                    return Verdict::Forged;
+                }
+                None => return Verdict::Foreign,
             }
         } else {
             let Some(target) = self.targets.find(quote.destination) else {
@@ -144,11 +147,20 @@ impl Prober {
         if !error.is_final() {
             return Verdict::Notice { probe, error };
         }
-        match self.records.answer(turn.seat, turn.issued) {
+        let had_ended = turn.slot < self.walked;
+        // Anybody could have sent what proves nothing, so until its time is up the probe is waited for.
+        let is_doubtful = !is_proven && !had_ended;
+        let first = if is_doubtful {
+            self.records.doubt(turn.seat, turn.issued)
+        } else {
+            self.records.answer(turn.seat, turn.issued)
+        };
+        match first {
             First::Yes => {
-                let had_ended = turn.slot < self.walked;
-                self.records.error(turn.seat.place, had_ended);
-                self.others.unproven += u64::from(!is_proven);
+                if !is_doubtful {
+                    self.records.error(turn.seat.place, had_ended);
+                    self.others.unproven += u64::from(!is_proven);
+                }
                 Verdict::Error {
                     probe,
                     error,
@@ -170,6 +182,12 @@ impl Prober {
             Some((cookie, rest)) => (Some(cookie), *rest == *self.filler),
             None => (None, false),
         }
+    }
+
+    /// Whether what follows a cookie, as far as it is quoted, is what follows those of this run.
+    fn is_filled_as_ours(&self, rest: &[u8]) -> bool {
+        let len = rest.len().min(self.filler.len());
+        rest[..len] == self.filler[..len]
     }
 
     /// The turn of the probe that a cookie names.

@@ -181,8 +181,8 @@ pub struct Forecast {
     /// Whether that is sure. Where more probes wait for limits than are kept account of, those of one prefix hold
     /// up those of others, by chance.
     pub is_certain: bool,
-    /// What the statistics of the targets take, bytes: that of a [`Prober`](crate::Prober) but for some
-    /// kilobytes.
+    /// What the statistics of the targets take, bytes: that of a [`Prober`](crate::Prober), but for what limits need:
+    /// half a megabyte for prefixes, and a bit for each target where some are on the link.
     pub memory_bytes: u64,
     timeout_ns: u64,
 }

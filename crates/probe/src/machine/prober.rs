@@ -10,6 +10,7 @@ use super::record::Records;
 use super::schedule::{Schedule, Seat, Turn};
 use super::tally::{Counts, Rtt};
 use super::verdict::Others;
+use super::window::End;
 use crate::targets::Targets;
 
 /// What to do next.
@@ -216,8 +217,10 @@ impl Prober {
             while self.walked < end {
                 let seat = self.schedule.seat_in(self.walked);
                 self.walked += 1;
-                if self.records.end(seat) {
-                    lost(self.schedule.probe_at(seat), self);
+                match self.records.end(seat) {
+                    End::Settled => {}
+                    End::Doubtful => self.others.unproven += 1,
+                    End::Lost => lost(self.schedule.probe_at(seat), self),
                 }
             }
         }

@@ -7,7 +7,7 @@ use super::histogram::Histogram;
 use super::plan::Forecast;
 use super::schedule::Seat;
 use super::tally::{Counts, Rtt, Tally};
-use super::window::Window;
+use super::window::{End, Window};
 
 /// How an answer relates to the probe it answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,25 +85,42 @@ impl Records {
         self.window.answer(seat.place, seat.round);
     }
 
-    /// Ends a probe whose time is over; whether it is lost.
+    /// Ends a probe whose time is over; how.
     #[inline]
-    pub fn end(&mut self, seat: Seat) -> bool {
-        let is_lost = !self.window.is_settled(seat.place, seat.round);
-        self.window.end(seat.place, seat.round);
-        if is_lost {
-            self.tally(seat.place).lost += 1;
-            self.total.lost += 1;
+    pub fn end(&mut self, seat: Seat) -> End {
+        let end = self.window.end(seat.place, seat.round);
+        match end {
+            End::Settled => {}
+            End::Doubtful => self.error(seat.place, false),
+            End::Lost => {
+                self.tally(seat.place).lost += 1;
+                self.total.lost += 1;
+            }
         }
-        is_lost
+        end
     }
 
     /// Settles the probe of `seat`, one of `issued` to its target, because it was answered.
     #[inline]
     pub fn answer(&mut self, seat: Seat, issued: u32) -> First {
+        self.first(seat, issued, Window::settle)
+    }
+
+    /// As [`Records::answer`], by an error in doubt: until the probe's time is up an answer disproves it.
+    pub fn doubt(&mut self, seat: Seat, issued: u32) -> First {
+        self.first(seat, issued, Window::doubt)
+    }
+
+    #[inline]
+    fn first(
+        &mut self,
+        seat: Seat,
+        issued: u32,
+        note: impl FnOnce(&mut Window, u32, u32) -> bool,
+    ) -> First {
         if issued - seat.round > self.window.rounds() {
-            return First::Unknown;
-        }
-        if self.window.settle(seat.place, seat.round) {
+            First::Unknown
+        } else if note(&mut self.window, seat.place, seat.round) {
             First::Yes
         } else {
             First::No

@@ -56,7 +56,8 @@ pub enum Verdict {
         /// Who answered.
         source: IpAddr,
     },
-    /// An ICMP error that ends a probe.
+    /// An ICMP error that ends a probe, at once if it is proven. One that is not is counted when the probe's time is
+    /// up, unless there is an answer by then.
     Error {
         /// The probe.
         probe: Probe,
@@ -97,7 +98,7 @@ pub struct Others {
     pub reordered: u64,
     /// Answers in time without a time stamp that can be trusted; they count as received too.
     pub untimed: u64,
-    /// Errors counted for a target whose quote was too short for a cookie.
+    /// Errors counted for a target whose quote was too short for a cookie, and that nothing has disproved.
     pub unproven: u64,
     /// Messages about a probe that do not end it, such as redirects.
     pub notices: u64,

@@ -4,9 +4,9 @@ use std::ops::Range;
 
 /// Two bits for each of the latest probes of each target, the outage it is in, and its latest answer.
 ///
-/// A probe's bits are cleared when it is sent; one is set when it needs no more answer, the other when that is
-/// because it was answered in time. The window is so long that every probe is found lost or settled before its
-/// bits are used again.
+/// A probe's bits are cleared when it is sent; one is set when it needs no more answer, the other too when that is
+/// because it was answered in time. The other alone is set while all that is known of it is a doubtful error. The
+/// window is so long that every probe is found lost or settled before its bits are used again.
 #[derive(Debug)]
 pub(crate) struct Window {
     /// By place in the order of the run, so that probes and answers that follow one another find theirs together.
@@ -17,8 +17,19 @@ pub(crate) struct Window {
     words: usize,
 }
 
-/// Which of 64 probes are settled, and which were answered.
+/// Which of 64 probes are settled, and which were answered; those that only were answered, by an error in doubt.
 type Bits = [u64; 2];
+
+/// How a probe ended when its time was up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    /// It had been settled.
+    Settled,
+    /// By an error in doubt, which nothing has disproved.
+    Doubtful,
+    /// Without an answer.
+    Lost,
+}
 
 /// What a probe to a target needs, side by side: of many targets none is in the processor's cache.
 #[derive(Clone, Copy, Debug, Default)]
@@ -75,9 +86,22 @@ impl Window {
     /// Settles a probe; whether it had not been.
     #[inline]
     pub fn settle(&mut self, place: u32, round: u32) -> bool {
-        let ([settled, _], mask) = self.word_of(place, round);
+        let ([settled, answered], mask) = self.word_of(place, round);
         let is_first = *settled & mask == 0;
-        *settled |= mask;
+        if is_first {
+            *settled |= mask;
+            *answered &= !mask;
+        }
+        is_first
+    }
+
+    /// Notes an error in doubt about a probe; whether it is the first that is heard of it.
+    pub fn doubt(&mut self, place: u32, round: u32) -> bool {
+        let ([settled, answered], mask) = self.word_of(place, round);
+        let is_first = (*settled | *answered) & mask == 0;
+        if is_first {
+            *answered |= mask;
+        }
         is_first
     }
 
@@ -87,7 +111,7 @@ impl Window {
         settled & mask != 0
     }
 
-    /// Notes that a probe was answered in time, or never went: it is no part of an outage.
+    /// Notes that a probe that is settled was answered in time, or never went: it is no part of an outage.
     #[inline]
     pub fn answer(&mut self, place: u32, round: u32) {
         let ([_, answered], mask) = self.word_of(place, round);
@@ -96,17 +120,27 @@ impl Window {
 
     #[inline]
     fn is_answered(&self, place: u32, round: u32) -> bool {
-        let ([_, answered], mask) = self.bits(place, round);
-        answered & mask != 0
+        let ([settled, answered], mask) = self.bits(place, round);
+        settled & answered & mask != 0
     }
 
-    /// Notes how the next probe of the target at `place` ended when its time was up.
+    /// Notes that the time of the next probe of the target at `place` is up; how it ended.
     #[inline]
-    pub fn end(&mut self, place: u32, round: u32) {
+    pub fn end(&mut self, place: u32, round: u32) -> End {
+        let ([settled, answered], mask) = self.bits(place, round);
+        let end = match (settled & mask != 0, answered & mask != 0) {
+            (true, _) => End::Settled,
+            (false, true) => End::Doubtful,
+            (false, false) => End::Lost,
+        };
+        if end == End::Doubtful {
+            self.settle(place, round);
+        }
         let is_answered = self.is_answered(place, round);
         let track = &mut self.rows[place as usize].track;
         track.outage = if is_answered { 0 } else { track.outage + 1 };
         track.longest_outage = track.longest_outage.max(track.outage);
+        end
     }
 
     /// Most probes of the target at `place` without an answer in time in a row; of those in `open`, whose time

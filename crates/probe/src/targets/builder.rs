@@ -11,9 +11,6 @@ use super::list::Targets;
 use super::parse::{Named, named};
 use super::span::{Prefix, Span, address, merge, number};
 
-/// Letters of a wrong target that its error keeps.
-const SHOWN: usize = 80;
-
 /// Targets at most, when nothing else is asked for: a /8.
 const DEFAULT_MOST: u32 = 1 << 24;
 
@@ -108,11 +105,8 @@ impl Builder {
     /// # Errors
     /// [`TargetError`] says what is wrong with the word; the builder is as before.
     pub fn add(&mut self, word: &str, resolver: &mut dyn Resolver) -> Result<(), TargetError> {
-        self.add_word(word, resolver).map_err(|kind| TargetError {
-            target: word.chars().take(SHOWN).collect(),
-            line: None,
-            kind,
-        })
+        self.add_word(word, resolver)
+            .map_err(|kind| TargetError::of(word, kind))
     }
 
     /// Adds the words of a list: parted by white space, with comments from `#` to the end of a line.

@@ -49,6 +49,20 @@ pub enum TargetErrorKind {
     },
 }
 
+/// Letters of a wrong target that its error keeps.
+const SHOWN: usize = 80;
+
+impl TargetError {
+    /// What is wrong with `word`.
+    pub(super) fn of(word: &str, kind: TargetErrorKind) -> Self {
+        Self {
+            target: word.chars().take(SHOWN).collect(),
+            line: None,
+            kind,
+        }
+    }
+}
+
 impl fmt::Display for TargetError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(line) = self.line {

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv6Addr};
 
-use super::error::TargetErrorKind;
+use super::error::{TargetError, TargetErrorKind};
 use super::span::{Prefix, Span};
 
 /// Longest name of a host.
@@ -60,11 +60,15 @@ pub(super) fn named(word: &str) -> Result<Named<'_>, TargetErrorKind> {
 
 /// The host that `word` names, if that is neither address, prefix nor range: what a [`Resolver`] will be asked for.
 ///
+/// # Errors
+/// [`TargetError`] says what is wrong with the word.
+///
 /// [`Resolver`]: super::Resolver
-pub fn host_name(word: &str) -> Option<&str> {
+pub fn host_name(word: &str) -> Result<Option<&str>, TargetError> {
     match named(word) {
-        Ok(Named::Name(name)) => Some(name),
-        _ => None,
+        Ok(Named::Name(name)) => Ok(Some(name)),
+        Ok(Named::Span(_) | Named::Zoned(..)) => Ok(None),
+        Err(kind) => Err(TargetError::of(word, kind)),
     }
 }
 

@@ -55,8 +55,8 @@ enum Sleep {
 }
 
 impl Pinger {
-    /// Does what is due, and tells `observer`. Does not block, and does no more than 256 probes and as
-    /// many answers twice over; at the end it takes all that have come.
+    /// Does what is due, and tells `observer`. Does not block: sends 256 probes at most, and returns once 256
+    /// answers were there at a time; at the end it takes all that have come.
     ///
     /// Call it when the descriptor is readable.
     ///
@@ -168,7 +168,7 @@ impl Pinger {
         let mut has_taken = false;
         let mut now_ns = self.now_ns();
         for sent in 1..=MAX_SENDS {
-            self.end_what_is_over(now_ns, observer);
+            let mut is_full = self.end_what_is_over(now_ns, observer);
             match self.prober.next(now_ns) {
                 Step::Send(probe) => {
                     now_ns = self.send(probe, observer);
@@ -188,6 +188,7 @@ impl Pinger {
                 }
                 Step::Wait(_) => {
                     has_taken = self.take_answers(observer) < MAX_TAKEN;
+                    is_full |= !has_taken;
                     now_ns = self.now_ns();
                 }
                 Step::Done => {
@@ -201,7 +202,10 @@ impl Pinger {
                 }
             }
             if sent % SENDS_BETWEEN_LOOKS == 0 {
-                self.take_answers(observer);
+                is_full |= self.take_answers(observer) >= MAX_TAKEN;
+            }
+            if is_full {
+                return Found::More;
             }
         }
         Found::More
@@ -217,8 +221,9 @@ impl Pinger {
         until_ns.min(self.next_tick_ns).min(end_ns)
     }
 
-    /// Ends probes whose time is over, and the sending when its own is.
-    fn end_what_is_over(&mut self, now_ns: u64, observer: &mut impl Observer) {
+    /// Ends probes whose time is over, and the sending when its own is; whether there are more answers than are
+    /// taken at once.
+    fn end_what_is_over(&mut self, now_ns: u64, observer: &mut impl Observer) -> bool {
         if now_ns >= self.duration_ns && !self.is_cut_short {
             self.is_cut_short = true;
             self.prober.stop(now_ns);
@@ -241,6 +246,7 @@ impl Pinger {
             let tick_ns = self.tick_ns.unwrap_or(u64::MAX).max(1);
             self.next_tick_ns = now_ns.saturating_add(tick_ns);
         }
+        has_more
     }
 
     /// Sends a probe; when that was.
