@@ -62,7 +62,7 @@ fn counters_are_those_of_the_kernel_once_they_have_been_posted() {
     assert_eq!(["late", "error"].map(state), [0; 2]);
     let lost = format!("tapline_ping_lost_probes{}", labels("10.1.0.2", ""));
     assert_eq!(value::<u64>(&text, &lost), 0, "{text}");
-    for state in ["wrong_source", "forged", "stale"] {
+    for state in ["wrong_source", "forged", "foreign", "stale"] {
         let sample = format!("tapline_ping_stray_answers_total{{state=\"{state}\"}}");
         assert_eq!(value::<u64>(&text, &sample), 0, "{text}");
     }
@@ -72,15 +72,21 @@ fn counters_are_those_of_the_kernel_once_they_have_been_posted() {
         labels("192.0.2.1", "")
     );
     assert!(value::<u64>(&text, &unsent) > 0, "{text}");
-    assert_eq!(
-        value::<u64>(&text, "tapline_ping_rtt_seconds_count"),
-        received
+    let of_peer = labels("10.1.0.2", "");
+    let count = format!("tapline_ping_rtt_seconds_count{of_peer}");
+    assert_eq!(value::<u64>(&text, &count), received);
+    let bucket = format!(
+        "tapline_ping_rtt_seconds_bucket{{le=\"+Inf\",{}",
+        &of_peer[1..]
     );
-    assert_eq!(
-        value::<u64>(&text, "tapline_ping_rtt_seconds_bucket{le=\"+Inf\"}"),
-        received
-    );
-    assert!(value::<f64>(&text, "tapline_ping_rtt_seconds_sum") > 0.0);
+    assert_eq!(value::<u64>(&text, &bucket), received);
+    let sum = format!("tapline_ping_rtt_seconds_sum{of_peer}");
+    let within_a_second = bucket.replace("+Inf", "1.0");
+    assert_eq!(value::<u64>(&text, &within_a_second), received, "{text}");
+    assert!(value::<f64>(&text, &sum) > 0.0);
+    let silent = labels("192.0.2.1", "");
+    let count = format!("tapline_ping_rtt_seconds_count{silent}");
+    assert_eq!(value::<u64>(&text, &count), 0, "{text}");
     assert!(text.ends_with("# EOF\n"));
     running.stop();
 }

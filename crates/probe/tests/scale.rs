@@ -168,4 +168,6 @@ fn a_run_allocates_nothing() {
     let total = prober.total();
     assert_eq!((total.sent, total.received), (20 * 510, 20 * 340));
     assert_eq!(prober.quantile(1, 0.5), Some(63));
+    assert_eq!(prober.buckets(1).collect::<Vec<_>>(), [(0, 127, 20)]);
+    assert_eq!(prober.rtt(1).expect("answers").count, 20);
 }

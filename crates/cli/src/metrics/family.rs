@@ -29,12 +29,13 @@ pub enum Samples {
     Counters(Vec<Sample>),
     /// What may become less, too; `_total` is not part of its name.
     Gauges(Vec<Sample>),
-    Durations(Durations),
+    Durations(Vec<Durations>),
 }
 
 /// How often durations came.
 #[derive(Clone, Debug)]
 pub struct Durations {
+    pub labels: Vec<(&'static str, String)>,
     pub sum_seconds: f64,
     pub count: u64,
     /// Upper bounds in seconds, and how many are at most that long but longer than the one before; the
@@ -89,12 +90,17 @@ impl Collector for Families {
                         ConstGauge::new(sample.value).encode(encoder)?;
                     }
                 }
-                Samples::Durations(durations) => encoder.encode_histogram::<NoLabelSet>(
-                    durations.sum_seconds,
-                    durations.count,
-                    &durations.buckets,
-                    None,
-                )?,
+                Samples::Durations(all) => {
+                    for durations in all {
+                        let mut encoder = encoder.encode_family(&durations.labels)?;
+                        encoder.encode_histogram::<NoLabelSet>(
+                            durations.sum_seconds,
+                            durations.count,
+                            &durations.buckets,
+                            None,
+                        )?;
+                    }
+                }
             }
         }
         Ok(())
@@ -120,6 +126,7 @@ mod tests {
             samples: Samples::Counters(samples),
         };
         let durations = Durations {
+            labels: vec![("target", "a".to_owned())],
             sum_seconds: 1.5,
             count: 3,
             buckets: vec![(0.25, 2), (f64::INFINITY, 1)],
@@ -128,7 +135,7 @@ mod tests {
             name: "rtt",
             help: "How long it took",
             is_bytes: false,
-            samples: Samples::Durations(durations),
+            samples: Samples::Durations(vec![durations]),
         };
         let families = vec![
             family("packets", false, vec![sample("eth0", u64::MAX)]),
@@ -161,10 +168,10 @@ tapline_waiting{interface=\"eth0\"} 3
 # HELP tapline_rtt_seconds How long it took
 # TYPE tapline_rtt_seconds histogram
 # UNIT tapline_rtt_seconds seconds
-tapline_rtt_seconds_sum 1.5
-tapline_rtt_seconds_count 3
-tapline_rtt_seconds_bucket{le=\"0.25\"} 2
-tapline_rtt_seconds_bucket{le=\"+Inf\"} 3
+tapline_rtt_seconds_sum{target=\"a\"} 1.5
+tapline_rtt_seconds_count{target=\"a\"} 3
+tapline_rtt_seconds_bucket{le=\"0.25\",target=\"a\"} 2
+tapline_rtt_seconds_bucket{le=\"+Inf\",target=\"a\"} 3
 # EOF
 ";
         assert_eq!(text(families).expect("text"), expected);

@@ -22,6 +22,6 @@ pub use address::address;
 pub use board::Board;
 pub use capture::families as capture_families;
 pub use count::families as count_families;
-pub use ping::families as ping_families;
+pub use ping::{MOST_TARGETS as MOST_PING_TARGETS, families as ping_families};
 pub use server::Server;
 pub use ticks::ticks;

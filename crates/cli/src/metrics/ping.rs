@@ -1,25 +1,28 @@
 //! The counters of probes.
 
-use tapline::probe::{Counts, Histogram, Prober};
+use tapline::probe::{Counts, Histogram, NetworkError, Prober, Rtt};
 
 use super::family::{Durations, Family, Sample, Samples};
 use crate::ping::{address, name};
 
-/// Targets that have counters of their own; of more there are only the sums, since each would be
+/// Targets that have counters and round trips of their own; of more there are only the sums, since each would be
 /// several series for ever.
-const MOST_TARGETS: u32 = 1000;
+pub const MOST_TARGETS: u32 = 1000;
 
 /// Upper bounds of round trips are 1, 2 and 5 times these, in nanoseconds: 10 us to 50 s.
 const DECADES: std::ops::Range<u32> = 4..11;
 
+/// Names and values of labels.
+type Labels = Vec<(&'static str, String)>;
+
 /// The name of a state, and how many there are in it.
 type State = (&'static str, fn(&Counts) -> u64);
 
-/// Probes by what became of them, for each target or in all, the round trips of all, and the answers that the kernel
-/// dropped unread.
+/// Probes by what became of them and the round trips, for each target or in all; what routers said, and the answers
+/// that the kernel dropped unread.
 pub fn families(prober: &Prober, overruns: Option<u64>) -> Vec<Family> {
     let targets = prober.targets();
-    let rows: Vec<(Vec<(&'static str, String)>, Counts)> = if targets.len() <= MOST_TARGETS {
+    let (rows, durations): (Vec<(Labels, Counts)>, _) = if targets.len() <= MOST_TARGETS {
         let labels = |target| {
             vec![
                 ("target", name(targets, target)),
@@ -27,9 +30,12 @@ pub fn families(prober: &Prober, overruns: Option<u64>) -> Vec<Family> {
             ]
         };
         let row = |target| (labels(target), prober.counts(target));
-        (0..targets.len()).map(row).collect()
+        let durations = |target| durations_of(prober, target, labels(target));
+        let all = || 0..targets.len();
+        (all().map(row).collect(), all().map(durations).collect())
     } else {
-        vec![(Vec::new(), prober.total())]
+        let durations = durations_of_all(prober.histogram());
+        (vec![(Vec::new(), prober.total())], vec![durations])
     };
     let samples = |states: &[State]| {
         let mut samples = Vec::with_capacity(rows.len() * states.len());
@@ -92,6 +98,12 @@ pub fn families(prober: &Prober, overruns: Option<u64>) -> Vec<Family> {
             samples: Samples::Counters(strays(prober)),
         },
         Family {
+            name: "ping_network_errors",
+            help: "ICMP errors and notices about probes, of the whole run",
+            is_bytes: false,
+            samples: Samples::Counters(network_errors(prober)),
+        },
+        Family {
             name: "ping_overruns",
             help: "Answers that the kernel dropped because they were not read in time; none where it does not say",
             is_bytes: false,
@@ -99,9 +111,9 @@ pub fn families(prober: &Prober, overruns: Option<u64>) -> Vec<Family> {
         },
         Family {
             name: "ping_rtt",
-            help: "Round trips of all targets, of answers in time",
+            help: "Round trips, of answers in time",
             is_bytes: false,
-            samples: Samples::Durations(durations(prober.histogram())),
+            samples: Samples::Durations(durations),
         },
     ]
 }
@@ -119,6 +131,7 @@ fn strays(prober: &Prober) -> Vec<Sample> {
         ("wrong_source", others.wrong_source),
         ("forged", others.forged),
         ("cut_short", others.cut_short),
+        ("foreign", others.foreign),
         ("stale", others.stale),
     ];
     let sample = |(state, value): (&str, u64)| Sample {
@@ -128,21 +141,49 @@ fn strays(prober: &Prober) -> Vec<Sample> {
     states.map(sample).into()
 }
 
-fn durations(histogram: &Histogram) -> Durations {
-    let bounds = DECADES.flat_map(|power| [1, 2, 5].map(|step| step * 10_u64.pow(power)));
-    let mut before = 0;
-    let mut buckets: Vec<(f64, u64)> = bounds
-        .map(|bound_ns| {
-            let below = histogram.at_most(bound_ns);
-            let count = below - before;
-            before = below;
-            (bound_ns as f64 / 1e9, count)
-        })
-        .collect();
-    buckets.push((f64::INFINITY, histogram.count() - before));
+fn network_errors(prober: &Prober) -> Vec<Sample> {
+    let sample = |(error, value): (NetworkError, u64)| Sample {
+        labels: vec![
+            ("router", error.router.to_string()),
+            ("type", error.kind.to_string()),
+            ("code", error.code.to_string()),
+        ],
+        value,
+    };
+    prober.errors().iter().map(sample).collect()
+}
+
+fn durations_of_all(histogram: &Histogram) -> Durations {
     Durations {
+        labels: Vec::new(),
         sum_seconds: histogram.sum_ns() as f64 / 1e9,
         count: histogram.count(),
-        buckets,
+        buckets: buckets(histogram.buckets()),
     }
+}
+
+fn durations_of(prober: &Prober, target: u32, labels: Labels) -> Durations {
+    let rtt = prober.rtt(target);
+    let sum_ns = |rtt: &Rtt| rtt.mean_ns * rtt.count as f64;
+    Durations {
+        labels,
+        sum_seconds: rtt.as_ref().map_or(0.0, sum_ns) / 1e9,
+        count: rtt.map_or(0, |rtt| rtt.count),
+        buckets: buckets(prober.buckets(target)),
+    }
+}
+
+/// Sorts finer buckets (lowest, highest, how many) into those that are told, by their lowest duration.
+fn buckets(fine: impl Iterator<Item = (u64, u64, u64)>) -> Vec<(f64, u64)> {
+    let bounds = DECADES.flat_map(|power| [1, 2, 5].map(|step| step * 10_u64.pow(power)));
+    let bounds: Vec<u64> = bounds.chain([u64::MAX]).collect();
+    let mut counts = vec![0; bounds.len()];
+    for (low, _, count) in fine {
+        counts[bounds.partition_point(|bound| *bound < low)] += count;
+    }
+    let seconds = |bound| match bound {
+        u64::MAX => f64::INFINITY,
+        bound => bound as f64 / 1e9,
+    };
+    bounds.into_iter().map(seconds).zip(counts).collect()
 }

@@ -12,6 +12,7 @@ use tapline::probe::{Forecast, Key, Plan};
 
 use crate::args::{Origin, PingArgs};
 use crate::failure::{Exit, Failure};
+use crate::metrics::MOST_PING_TARGETS;
 
 /// Targets up to which JSON, CSV and the live table have percentiles without being asked: 57 MB of histograms.
 const MOST_HISTOGRAMS: u32 = 65_536;
@@ -35,6 +36,8 @@ pub fn options(args: &PingArgs, targets: u32) -> Options {
     };
     let enough = enough(args, targets);
     let is_table = args.json || args.csv || args.live;
+    let is_few = args.histogram || targets <= MOST_HISTOGRAMS;
+    let is_measured = args.metrics.is_some() && targets <= MOST_PING_TARGETS;
     Options {
         count: args.count.filter(|_| enough.is_none()).map(Into::into),
         interval: args.interval,
@@ -50,7 +53,7 @@ pub fn options(args: &PingArgs, targets: u32) -> Options {
         link,
         backend: args.backend.0,
         prefix_pps: args.prefix_rate,
-        histograms: targets > 1 && is_table && (args.histogram || targets <= MOST_HISTOGRAMS),
+        histograms: is_measured || (targets > 1 && is_table && is_few),
         tick: Some(if args.live { LIVE_TICK } else { TICK }),
         ..Options::default()
     }

@@ -270,6 +270,12 @@ impl Prober {
         self.records.quantile(place, quantile)
     }
 
+    /// Round-trip times of `target` in buckets, an eighth of a doubling each: lowest and highest, in nanoseconds, and
+    /// how many fell into it, of those that are not empty. None without histograms in the plan.
+    pub fn buckets(&self, target: u32) -> impl Iterator<Item = (u64, u64, u64)> {
+        self.records.buckets(self.schedule.place_of(target))
+    }
+
     /// Most probes to `target` in a row that were not answered in time: lost, late, answered by an error, or
     /// not sent by this host.
     pub fn longest_outage(&self, target: u32) -> u32 {

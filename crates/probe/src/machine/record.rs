@@ -185,9 +185,22 @@ impl Records {
         self.tallies[place as usize].rtt(self.window.last_ns(place))
     }
 
+    pub fn buckets(&self, place: u32) -> impl Iterator<Item = (u64, u64, u64)> {
+        let row = self.row(place).unwrap_or_default().iter().enumerate();
+        row.filter(|(_, count)| **count > 0).map(|(index, count)| {
+            let (low, high) = COARSE.bounds(index);
+            (low, high, u64::from(*count))
+        })
+    }
+
+    /// The buckets of a target, if there are any.
+    fn row(&self, place: u32) -> Option<&[u32]> {
+        let first = place as usize * COARSE.len();
+        self.histograms.get(first..first + COARSE.len())
+    }
+
     pub fn quantile(&self, place: u32, quantile: f64) -> Option<u64> {
-        let row = place as usize * COARSE.len();
-        let row = self.histograms.get(row..row + COARSE.len())?;
+        let row = self.row(place)?;
         let counts = || row.iter().map(|count| u64::from(*count));
         COARSE.quantile(counts(), counts().sum(), quantile)
     }

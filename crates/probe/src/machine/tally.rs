@@ -52,6 +52,7 @@ impl Tally {
     #[expect(clippy::cast_sign_loss, reason = "durations are not negative")]
     pub fn rtt(&self, last_ns: f32) -> Option<Rtt> {
         (self.timed > 0).then(|| Rtt {
+            count: self.timed.into(),
             min_ns: self.min_ns as u64,
             mean_ns: self.mean_ns,
             max_ns: self.max_ns as u64,
@@ -66,6 +67,8 @@ impl Tally {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Rtt {
+    /// How many of them could be timed.
+    pub count: u64,
     /// The shortest, to 6·10⁻⁸ of itself.
     pub min_ns: u64,
     /// Their mean.
