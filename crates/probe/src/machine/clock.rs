@@ -10,8 +10,9 @@ const STEP_NS: u64 = 100_000;
 /// the difference of the two, however long the reader was interrupted.
 #[derive(Clone, Copy, Debug)]
 pub struct WallClock {
-    /// Wall clock less monotonic clock.
-    offset_ns: i64,
+    /// The least and the greatest that the wall clock less the monotonic clock can be, after all looks since it
+    /// was set: one look may have been interrupted, and says little then.
+    bounds: (i64, i64),
     steps: u64,
 }
 
@@ -38,9 +39,8 @@ impl Look {
 impl WallClock {
     /// Two clocks at a first look.
     pub fn new(look: Look) -> Self {
-        let (low, high) = look.bounds();
         Self {
-            offset_ns: low.midpoint(high),
+            bounds: look.bounds(),
             steps: 0,
         }
     }
@@ -50,21 +50,34 @@ impl WallClock {
     #[inline]
     pub fn look(&mut self, look: Look) -> Option<i64> {
         let (low, high) = look.bounds();
-        let nearest = self.offset_ns.clamp(low, high);
-        let moved = nearest.wrapping_sub(self.offset_ns);
+        // Each bound as near as the look allows.
+        let (least, greatest) = self.bounds;
+        let nearest = (least.clamp(low, high), greatest.clamp(low, high));
+        let moved = if greatest < low {
+            low.wrapping_sub(greatest)
+        } else {
+            high.wrapping_sub(least).min(0)
+        };
         if moved.unsigned_abs() < STEP_NS {
-            self.offset_ns = nearest;
+            self.bounds = nearest;
             return None;
         }
-        let old = std::mem::replace(&mut self.offset_ns, low.midpoint(high));
+        let old = self.offset_ns();
+        self.bounds = (low, high);
         self.steps += 1;
-        Some(self.offset_ns.wrapping_sub(old))
+        Some(self.offset_ns().wrapping_sub(old))
+    }
+
+    /// Wall clock less monotonic clock.
+    #[inline]
+    fn offset_ns(&self) -> i64 {
+        self.bounds.0.midpoint(self.bounds.1)
     }
 
     /// What the monotonic clock said when the wall clock said `wall_ns`.
     #[inline]
     pub fn monotonic_ns(&self, wall_ns: u64) -> u64 {
-        wall_ns.wrapping_sub(self.offset_ns.cast_unsigned())
+        wall_ns.wrapping_sub(self.offset_ns().cast_unsigned())
     }
 
     /// How often the wall clock was set.
@@ -97,7 +110,7 @@ mod tests {
         }
         assert!(clock.monotonic_ns(WALL + 9999 * 500 + 7777).abs_diff(7777) < 600);
         for step in [3_600_000_000_000_i64, -7_200_000_000_000, 200_000] {
-            let wall = WALL.wrapping_add_signed(clock.offset_ns - WALL.cast_signed() + step);
+            let wall = WALL.wrapping_add_signed(clock.offset_ns() - WALL.cast_signed() + step);
             let seen = clock
                 .look(look(11_000_000_000, wall, 60))
                 .expect("it was set");
@@ -112,6 +125,26 @@ mod tests {
         for length_ns in [1_000_000, 5_000_000_000] {
             assert_eq!(clock.look(look(1000, WALL, length_ns)), None);
             assert_eq!(clock.monotonic_ns(WALL + 77), 77);
+        }
+    }
+
+    #[test]
+    fn what_a_look_after_an_interrupted_one_finds_is_no_step() {
+        // Interrupted before the wall clock was read, and afterwards.
+        for read_ns in [20, 4_000_000] {
+            let interrupted = Look {
+                before_ns: 0,
+                wall_ns: WALL + read_ns,
+                after_ns: 4_000_020,
+            };
+            let next = look(5_000_000, WALL, 40);
+            let before = WallClock::new(look(0, WALL - 3_600_000_000_000, 40));
+            for mut clock in [WallClock::new(interrupted), before] {
+                let is_set = clock.look(interrupted).is_some();
+                assert_eq!(clock.look(next), None);
+                assert_eq!(clock.steps(), is_set.into());
+                assert!(clock.monotonic_ns(WALL + 77).abs_diff(77) <= 40);
+            }
         }
     }
 }

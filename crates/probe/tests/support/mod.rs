@@ -8,7 +8,7 @@ use std::io;
 use std::net::IpAddr;
 
 use tapline_probe::targets::{Builder, Resolver, Targets};
-use tapline_probe::{Key, Message, Plan, Probe, Prober, Reply, Step, Verdict};
+use tapline_probe::{Counts, Key, Message, Plan, Probe, Prober, Reply, Step, Verdict};
 
 pub const IDENTIFIER: u16 = 0x5eed;
 pub const MS: u64 = 1_000_000;
@@ -153,4 +153,22 @@ impl World {
             }
         }
     }
+}
+
+pub fn address(text: &str) -> IpAddr {
+    text.parse().expect("an address")
+}
+
+/// No counts but what `change` makes of them.
+pub fn counts(change: impl FnOnce(&mut Counts)) -> Counts {
+    let mut counts = Counts::default();
+    change(&mut counts);
+    counts
+}
+
+/// A world in which one probe is in flight, sent at second 0.
+pub fn one_in_flight(words: &str) -> (World, Probe, Packet) {
+    let mut world = World::new(&plan(2), words);
+    let (probe, packet) = world.send().expect("a probe");
+    (world, probe, packet)
 }
