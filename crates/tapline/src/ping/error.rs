@@ -55,8 +55,8 @@ pub enum PingError {
     NoLink,
     /// The ring could not be opened.
     Ring(OpenError),
-    /// The addresses of this host could not be listed.
-    Addresses(NetlinkError),
+    /// The links and routes of this host could not be listed.
+    Routes(NetlinkError),
 }
 
 impl fmt::Display for PingError {
@@ -80,7 +80,7 @@ impl fmt::Display for PingError {
             ),
             Self::NoLink => write!(f, "no interface is found that a ring could receive from"),
             Self::Ring(error) => error.fmt(f),
-            Self::Addresses(error) => error.fmt(f),
+            Self::Routes(error) => error.fmt(f),
         }
     }
 }
@@ -91,7 +91,7 @@ impl Error for PingError {
             Self::Plan(_) | Self::NoLink => None,
             Self::Ring(error) => error.source(),
             Self::Setup { source, .. } | Self::NotPermitted { source } => Some(source),
-            Self::Addresses(error) => error.source(),
+            Self::Routes(error) => error.source(),
         }
     }
 }
@@ -104,7 +104,7 @@ impl From<PlanError> for PingError {
 
 impl From<NetlinkError> for PingError {
     fn from(error: NetlinkError) -> Self {
-        Self::Addresses(error)
+        Self::Routes(error)
     }
 }
 

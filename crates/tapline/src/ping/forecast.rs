@@ -10,7 +10,7 @@ use super::options::Options;
 
 /// What a run over `targets` will be, with what limits for prefixes and for neighbours add if nobody answers.
 ///
-/// Sends nothing. Goes over all targets and asks the kernel for the addresses of this host.
+/// Sends nothing. Goes over all targets and asks the kernel for the links and routes of this host.
 ///
 /// # Errors
 /// The first value of the options that is out of range, or why the addresses cannot be had.
