@@ -1,6 +1,6 @@
 //! Round trips as they are told, beside those of the kernel.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -12,7 +12,7 @@ use tapline::probe::targets::{Builder, Resolver};
 use tapline::probe::{Prober, Verdict};
 use tapline_lab::generator::pin_to_cpu;
 
-use crate::rig::{PEER, Rig, on_subject_cpu};
+use crate::rig::{PEER, PEER_IPV6, Rig, on_subject_cpu};
 use crate::table::{self, cell};
 use crate::tool::{Kind, Tool};
 use crate::truth::{self, Truth};
@@ -62,7 +62,7 @@ impl Load {
 }
 
 /// Nanoseconds told, by target and number of the probe to it.
-type Told = Vec<((Ipv4Addr, u32), f64)>;
+type Told = Vec<((IpAddr, u32), f64)>;
 
 /// What a trial came to, in microseconds.
 #[derive(Debug, Default)]
@@ -75,12 +75,20 @@ struct Row {
 
 pub fn run(rig: &Rig, tools: &[Tool], rounds: u32) {
     // The library's back ends, then the peers.
-    let own = [Backend::Raw, Backend::Ring, Backend::PingSocket];
+    let own = [
+        (Backend::Raw, PEER),
+        (Backend::Ring, PEER),
+        (Backend::PingSocket, PEER),
+        (Backend::Raw, PEER_IPV6),
+    ];
     let peers = tools
         .iter()
         .filter(|tool| matches!(tool.kind, Kind::Ping | Kind::Fping));
     let peers: Vec<&Tool> = peers.collect();
-    let names = own.map(|backend| format!("tapline, {}", backend.name()));
+    let names = own.map(|(backend, peer)| {
+        let family = if peer == PEER { "" } else { ", IPv6" };
+        format!("tapline, {}{family}", backend.name())
+    });
     let names = names
         .into_iter()
         .chain(peers.iter().map(|tool| tool.name().to_owned()));
@@ -97,7 +105,7 @@ pub fn run(rig: &Rig, tools: &[Tool], rounds: u32) {
             for (subject, row) in rows.iter_mut().enumerate().take(asked) {
                 let _hogs = (load == Load::Busy).then(Hogs::start);
                 let (truth, told) = truth::beside(rig, || match own.get(subject) {
-                    Some(backend) => library(rig, *backend, load),
+                    Some((backend, peer)) => library(rig, *backend, peer, load),
                     None => program(rig, peers[subject - own.len()]),
                 });
                 row.add(&truth, &told);
@@ -134,24 +142,25 @@ pub fn run(rig: &Rig, tools: &[Tool], rounds: u32) {
     }
     println!();
     for (load, rows) in Load::ALL.into_iter().zip(&rows) {
-        let place = own.iter().position(|backend| *backend == load.backend());
-        let row = &rows[place.expect("it is one of them")];
-        // Too short is as wrong as too long.
-        let [p50, p99] = [0, 1].map(|place: usize| {
-            let values = row.beyond[place].iter();
-            values.map(|us| us.abs()).collect::<Vec<_>>()
-        });
-        let name = load.name();
-        table::at_most(&format!("{name}: overhead p50, us"), &p50, 3.0);
-        table::at_most(&format!("{name}: overhead p99, us"), &p99, 10.0);
-        table::at_most(&format!("{name}: not told"), &row.missing, 0.0);
+        let judged = own.iter().zip(rows.iter().zip(&names));
+        for (_, (row, who)) in judged.filter(|((backend, _), _)| *backend == load.backend()) {
+            // Too short is as wrong as too long.
+            let [p50, p99] = [0, 1].map(|place: usize| {
+                let values = row.beyond[place].iter();
+                values.map(|us| us.abs()).collect::<Vec<_>>()
+            });
+            let name = format!("{who}, {}", load.name());
+            table::at_most(&format!("{name}: overhead p50, us"), &p50, 3.0);
+            table::at_most(&format!("{name}: overhead p99, us"), &p99, 10.0);
+            table::at_most(&format!("{name}: not told"), &row.missing, 0.0);
+        }
     }
 }
 
 impl Row {
     fn add(&mut self, truth: &Truth, told: &Told) {
         let mut kernel: Vec<f64> = truth.values().map(|&ns| ns as f64 / 1000.0).collect();
-        let beyond = |(key, ns): &((Ipv4Addr, u32), f64)| {
+        let beyond = |(key, ns): &((IpAddr, u32), f64)| {
             let truth = *truth.get(key)?;
             Some((*ns - truth as f64) / 1000.0)
         };
@@ -205,7 +214,7 @@ impl Drop for Hogs {
 }
 
 /// What the library tells.
-fn library(rig: &Rig, backend: Backend, load: Load) -> Told {
+fn library(rig: &Rig, backend: Backend, peer: &str, load: Load) -> Told {
     let ms = Duration::from_millis;
     let (targets, count, interval) = match load {
         Load::Idle | Load::Busy => (1, PROBES, ms(1)),
@@ -214,7 +223,8 @@ fn library(rig: &Rig, backend: Backend, load: Load) -> Told {
     };
     let mut builder = Builder::default();
     let words = match targets {
-        1 => PEER.to_owned(),
+        1 => peer.to_owned(),
+        _ if peer == PEER_IPV6 => format!("fd00:2::1-fd00:2::{targets:x}"),
         _ => format!("10.2.0.1-{targets}"),
     };
     builder.add(&words, &mut NoNames).expect("targets");
@@ -239,8 +249,8 @@ fn library(rig: &Rig, backend: Backend, load: Load) -> Told {
                 },
             ..
         } = event
-            && let IpAddr::V4(address) = prober.targets().address(probe.target)
         {
+            let address = prober.targets().address(probe.target);
             told.push(((address, probe.round), *rtt_ns as f64));
         }
     };

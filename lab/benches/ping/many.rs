@@ -28,21 +28,29 @@ pub fn run(rig: &Rig, tools: &[Tool], rounds: u32) {
     let lines = targets.iter().map(|target| format!("{target}\n"));
     fs::write(&list, lines.collect::<String>()).expect("a list");
     let list = list.path().display();
-    let ways: Vec<(&Tool, String)> = tools
-        .iter()
-        .filter_map(|tool| match tool.kind {
-            Kind::Tapline => Some((tool, format!("ping --json -q -c {ROUNDS} -f {list}"))),
+    let mut ways: Vec<(&Tool, String, String)> = Vec::new();
+    for tool in tools {
+        let mut add = |of: &str, arguments| {
+            ways.push((tool, format!("{}{of}", tool.name()), arguments));
+        };
+        match tool.kind {
+            Kind::Tapline => {
+                let common = format!("ping --json -q -c {ROUNDS}");
+                add("", format!("{common} -f {list}"));
+                let range = format!("fd00:2::1-fd00:2::{TARGETS:x}");
+                add(", IPv6", format!("{common} {range}"));
+            }
             // A millisecond between two probes: a thousand in a second.
-            Kind::Fping => Some((tool, format!("-q -c {ROUNDS} -p 1000 -i 1 -f {list}"))),
-            _ => None,
-        })
-        .collect();
+            Kind::Fping => add("", format!("-q -c {ROUNDS} -p 1000 -i 1 -f {list}")),
+            _ => {}
+        }
+    }
     let mut cpu = vec![Vec::new(); ways.len()];
     let mut lost = cpu.clone();
     let (mut bound, mut unread, mut sending) = (Vec::new(), Vec::new(), Vec::new());
     for number in 1..=rounds {
         eprintln!("bench: a thousand targets, round {number} of {rounds}");
-        for (place, (tool, arguments)) in ways.iter().enumerate() {
+        for (place, (tool, _, arguments)) in ways.iter().enumerate() {
             let running = tool.start(&rig.left, arguments);
             pause(BEFORE);
             let (start, before) = (Instant::now(), used(&running.child));
@@ -67,17 +75,17 @@ pub fn run(rig: &Rig, tools: &[Tool], rounds: u32) {
     table::row(&[name, cell(&bound, 2), cell(&unread, 0)]);
     let name = "(raw socket, nobody answers)".to_owned();
     table::row(&[name, cell(&sending, 2), "all".to_owned()]);
-    for (place, (tool, _)) in ways.iter().enumerate() {
-        table::row(&[
-            tool.name().to_owned(),
-            cell(&cpu[place], 2),
-            cell(&lost[place], 0),
-        ]);
+    for (place, (_, name, _)) in ways.iter().enumerate() {
+        table::row(&[name.clone(), cell(&cpu[place], 2), cell(&lost[place], 0)]);
     }
     println!();
-    table::at_most("1000 targets: CPU, %", &cpu[0], 0.5);
+    for (place, (_, name, _)) in ways.iter().enumerate() {
+        if name.starts_with(tools[0].name()) {
+            table::at_most(&format!("1000 targets, {name}: CPU, %"), &cpu[place], 0.5);
+            table::at_most(&format!("1000 targets, {name}: lost"), &lost[place], 0.0);
+        }
+    }
     let ratios = cpu[0].iter().zip(&bound);
     let ratios: Vec<_> = ratios.map(|(ours, bound)| ours / bound).collect();
     println!("- times the rig's bound: {}", cell(&ratios, 2));
-    table::at_most("1000 targets: lost", &lost[0], 0.0);
 }

@@ -17,6 +17,7 @@ pub const PEER_IPV6: &str = "fd00:1::2";
 
 /// Hosts behind the peer, all of them the peer itself.
 pub const NETWORK: &str = "10.2.0.0/16";
+const NETWORK_IPV6: &str = "fd00:2::/64";
 
 /// Hosts behind a router that the link does not have: the peer takes their packets off the link, sees that
 /// they are not for it, and drops them.
@@ -38,6 +39,12 @@ impl Rig {
         let rig = Self { left, right };
         ip(&rig.left, &format!("route add {NETWORK} via {PEER}"));
         ip(&rig.right, &format!("route add local {NETWORK} dev lo"));
+        let [to, local] = [
+            format!("-6 route add {NETWORK_IPV6} via {PEER_IPV6}"),
+            format!("-6 route add local {NETWORK_IPV6} dev lo"),
+        ];
+        ip(&rig.left, &to);
+        ip(&rig.right, &local);
         let link = rig.interface();
         let neighbour = format!("neigh add {NO_ROUTER} lladdr {NO_MAC} nud permanent dev {link}");
         ip(&rig.left, &neighbour);

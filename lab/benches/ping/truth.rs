@@ -2,7 +2,7 @@
 //! way in, by libpcap on the interface.
 
 use std::collections::HashMap;
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
@@ -15,11 +15,12 @@ const SNAPLEN: i32 = 64;
 const RING_BYTES: i32 = 64 << 20;
 const TIMEOUT_MS: i32 = 100;
 
-const REQUEST: u8 = 8;
-const REPLY: u8 = 0;
+/// Types of ICMP and of ICMPv6.
+const REQUESTS: [u8; 2] = [8, 128];
+const REPLIES: [u8; 2] = [0, 129];
 
 /// Round trips of the kernel in nanoseconds, by target and number of the request to it, from 0.
-pub type Truth = HashMap<(Ipv4Addr, u32), u64>;
+pub type Truth = HashMap<(IpAddr, u32), u64>;
 
 /// Captures while `job` runs.
 pub fn beside<T>(rig: &Rig, job: impl FnOnce() -> T) -> (Truth, T) {
@@ -34,7 +35,7 @@ pub fn beside<T>(rig: &Rig, job: impl FnOnce() -> T) -> (Truth, T) {
                     .precision(Precision::Nano)
                     .timeout(TIMEOUT_MS);
                 let mut handle = handle.open().expect("libpcap opens it");
-                handle.filter("icmp", true).expect("a filter");
+                handle.filter("icmp or icmp6", true).expect("a filter");
                 ready
                     .send(handle.breakloop_handle())
                     .expect("the bench waits");
@@ -52,9 +53,9 @@ pub fn beside<T>(rig: &Rig, job: impl FnOnce() -> T) -> (Truth, T) {
 
 fn read(handle: &mut Capture<pcap::Active>) -> Truth {
     let mut truth = Truth::new();
-    let mut counts: HashMap<Ipv4Addr, u32> = HashMap::new();
+    let mut counts: HashMap<IpAddr, u32> = HashMap::new();
     // Requests on their way, by host, identifier and sequence.
-    let mut sent: HashMap<(Ipv4Addr, [u8; 4]), (u32, u64)> = HashMap::new();
+    let mut sent: HashMap<(IpAddr, [u8; 4]), (u32, u64)> = HashMap::new();
     loop {
         let packet = match handle.next_packet() {
             Ok(packet) => packet,
@@ -64,10 +65,10 @@ fn read(handle: &mut Capture<pcap::Active>) -> Truth {
         // With nanoseconds asked for, the field of microseconds holds them.
         let time = packet.header.ts;
         let ns = (time.tv_sec * 1_000_000_000 + time.tv_usec).cast_unsigned();
-        let Some((kind, host, key)) = echo(packet.data) else {
+        let Some((is_request, host, key)) = echo(packet.data) else {
             continue;
         };
-        if kind == REQUEST {
+        if is_request {
             let count = counts.entry(host).or_default();
             sent.insert((host, key), (*count, ns));
             *count += 1;
@@ -77,19 +78,28 @@ fn read(handle: &mut Capture<pcap::Active>) -> Truth {
     }
 }
 
-/// Of a frame with an echo of ICMP its type, the other host, and identifier with sequence.
-fn echo(frame: &[u8]) -> Option<(u8, Ipv4Addr, [u8; 4])> {
+/// Of a frame with an echo whether it is a request, the other host, and identifier with sequence.
+fn echo(frame: &[u8]) -> Option<(bool, IpAddr, [u8; 4])> {
     let packet = frame.get(14..)?;
-    let header = usize::from(packet.first()? & 0x0f) * 4;
+    let first = *packet.first()?;
+    let is_ipv6 = first >> 4 == 6;
+    let header = if is_ipv6 {
+        40
+    } else {
+        usize::from(first & 0x0f) * 4
+    };
     let message = packet.get(header..header + 8)?;
-    let address = |at: usize| {
-        let bytes = packet.get(at..at + 4)?;
-        Some(Ipv4Addr::from(<[u8; 4]>::try_from(bytes).ok()?))
+    let family = usize::from(is_ipv6);
+    let is_request = message[0] == REQUESTS[family];
+    if !is_request && message[0] != REPLIES[family] {
+        return None;
+    }
+    let [source, destination] = if is_ipv6 { [8, 24] } else { [12, 16] };
+    let address = packet.get(if is_request { destination } else { source }..)?;
+    let host = if is_ipv6 {
+        Ipv6Addr::from(*address.first_chunk::<16>()?).into()
+    } else {
+        Ipv4Addr::from(*address.first_chunk::<4>()?).into()
     };
-    let host = match message[0] {
-        REQUEST => address(16)?,
-        REPLY => address(12)?,
-        _ => return None,
-    };
-    Some((message[0], host, message[4..8].try_into().ok()?))
+    Some((is_request, host, message[4..8].try_into().ok()?))
 }
