@@ -2,14 +2,12 @@
 //! set the clock of the machine, so it has a machine of its own (user-mode-linux).
 
 use std::fs;
-use std::io;
-use std::net::IpAddr;
 use std::time::{Duration, Instant, SystemTime};
 
 use rustix::time::{ClockId, Timespec, clock_gettime, clock_settime};
 use tapline::Stop;
 use tapline::ping::{Backend, Ended, Event, Observer, Options, Outcome, Pinger};
-use tapline::probe::targets::{Builder, Resolver, Targets};
+use tapline::probe::targets::{Builder, NoNames, Targets};
 use tapline::probe::{Prober, Verdict};
 use tapline_lab::{Host, uml};
 
@@ -47,18 +45,6 @@ fn assert_near(found_ns: i64, expected_s: i64) {
         found_ns.abs_diff(expected_s * SECOND_NS) < TOLERANCE_NS,
         "{found_ns} ns for {expected_s} s"
     );
-}
-
-struct NoNames;
-
-impl Resolver for NoNames {
-    fn addresses(&mut self, _: &str) -> io::Result<Vec<IpAddr>> {
-        Err(io::ErrorKind::NotFound.into())
-    }
-
-    fn interface(&mut self, _: &str) -> io::Result<u32> {
-        Err(io::ErrorKind::NotFound.into())
-    }
 }
 
 fn targets(words: &str) -> Targets {

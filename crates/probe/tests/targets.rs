@@ -7,9 +7,9 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr};
 
 use proptest::prelude::*;
-use support::{NoNames, targets};
+use support::targets;
 use tapline_probe::targets::{
-    Builder, Family, Prefix, Resolver, TargetError, TargetErrorKind, Targets,
+    Builder, Family, NoNames, Prefix, Resolver, TargetError, TargetErrorKind, Targets,
 };
 
 /// Knows two hosts and an interface.

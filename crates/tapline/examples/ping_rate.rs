@@ -5,8 +5,6 @@
 //! no answers: what the rig allows. Needs root.
 
 use std::env;
-use std::io;
-use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
 use lab::generator::send_frames;
@@ -15,21 +13,9 @@ use rustix::time::{ClockId, clock_gettime};
 use tapline::Stop;
 use tapline::ping::{Backend, Event, Options, Pinger};
 use tapline::probe::Prober;
-use tapline::probe::targets::{Builder, Resolver};
+use tapline::probe::targets::{Builder, NoNames};
 use tapline::wire::MacAddress;
 use tapline::wire::build::Frame;
-
-struct NoNames;
-
-impl Resolver for NoNames {
-    fn addresses(&mut self, _: &str) -> io::Result<Vec<IpAddr>> {
-        Err(io::ErrorKind::NotFound.into())
-    }
-
-    fn interface(&mut self, _: &str) -> io::Result<u32> {
-        Err(io::ErrorKind::NotFound.into())
-    }
-}
 
 /// Seconds that this thread has spent, those of the kernel's answers to its probes included.
 fn processor_time() -> f64 {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tapline::Stop;
 use tapline::ping::{Backend, Event, Options, Pinger};
-use tapline::probe::targets::{Builder, Resolver};
+use tapline::probe::targets::{Builder, NoNames};
 use tapline::probe::{Prober, Verdict};
 use tapline_lab::generator::pin_to_cpu;
 
@@ -291,16 +291,4 @@ fn program(rig: &Rig, tool: &Tool) -> Told {
         Some(((peer, number), ms * 1e6))
     };
     text.lines().filter_map(number_and_time).collect()
-}
-
-struct NoNames;
-
-impl Resolver for NoNames {
-    fn addresses(&mut self, _: &str) -> std::io::Result<Vec<IpAddr>> {
-        Err(std::io::ErrorKind::NotFound.into())
-    }
-
-    fn interface(&mut self, _: &str) -> std::io::Result<u32> {
-        Err(std::io::ErrorKind::NotFound.into())
-    }
 }

@@ -29,6 +29,20 @@ pub trait Resolver {
     fn interface(&mut self, name: &str) -> io::Result<u32>;
 }
 
+/// Knows no names: for lists of addresses, prefixes and ranges.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoNames;
+
+impl Resolver for NoNames {
+    fn addresses(&mut self, _: &str) -> io::Result<Vec<IpAddr>> {
+        Err(io::ErrorKind::NotFound.into())
+    }
+
+    fn interface(&mut self, _: &str) -> io::Result<u32> {
+        Err(io::ErrorKind::NotFound.into())
+    }
+}
+
 /// Which addresses are wanted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Family {

@@ -7,7 +7,7 @@ mod list;
 mod parse;
 mod span;
 
-pub use builder::{Builder, Family, Resolver};
+pub use builder::{Builder, Family, NoNames, Resolver};
 pub use error::{TargetError, TargetErrorKind};
 pub use list::Targets;
 pub use parse::host_name;

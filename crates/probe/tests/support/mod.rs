@@ -4,28 +4,14 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::io;
 use std::net::IpAddr;
 
-use tapline_probe::targets::{Builder, Resolver, Targets};
+use tapline_probe::targets::{Builder, NoNames, Targets};
 use tapline_probe::{Counts, Key, Message, Plan, Probe, Prober, Reply, Step, Verdict};
 
 pub const IDENTIFIER: u16 = 0x5eed;
 pub const MS: u64 = 1_000_000;
 pub const SECOND: u64 = 1_000 * MS;
-
-/// Knows no names.
-pub struct NoNames;
-
-impl Resolver for NoNames {
-    fn addresses(&mut self, _: &str) -> io::Result<Vec<IpAddr>> {
-        Err(io::ErrorKind::NotFound.into())
-    }
-
-    fn interface(&mut self, _: &str) -> io::Result<u32> {
-        Err(io::ErrorKind::NotFound.into())
-    }
-}
 
 pub fn targets(words: &str) -> Targets {
     let mut builder = Builder::default();

@@ -3,8 +3,6 @@
 #![allow(dead_code, reason = "each test file uses a part")]
 
 use std::fs;
-use std::io;
-use std::net::IpAddr;
 use std::os::fd::AsFd;
 use std::time::Duration;
 
@@ -13,21 +11,9 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tapline::Stop;
 use tapline::ping::{Backend, Event, Options, Outcome, Pinger};
 use tapline::probe::Prober;
-use tapline::probe::targets::{Builder, Resolver, Targets};
+use tapline::probe::targets::{Builder, NoNames, Targets};
 
 pub const BACKENDS: [Backend; 3] = [Backend::Raw, Backend::PingSocket, Backend::Ring];
-
-struct NoNames;
-
-impl Resolver for NoNames {
-    fn addresses(&mut self, _: &str) -> io::Result<Vec<IpAddr>> {
-        Err(io::ErrorKind::NotFound.into())
-    }
-
-    fn interface(&mut self, _: &str) -> io::Result<u32> {
-        Err(io::ErrorKind::NotFound.into())
-    }
-}
 
 pub fn targets(words: &str) -> Targets {
     let mut builder = Builder::default();

@@ -1,9 +1,8 @@
 //! What is drawn of runs that are made up, answers and losses chosen.
 
-use std::io;
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::Ipv4Addr;
 
-use tapline::probe::targets::{Builder, Resolver};
+use tapline::probe::targets::{Builder, NoNames};
 use tapline::probe::{Key, Message, Plan, Prober, Reply, Step};
 
 use super::order::Order;
@@ -14,18 +13,6 @@ use crate::screen::{Size, Sparks, width};
 
 /// A millisecond of rounds, each waited for a millisecond.
 const ROUND_NS: u64 = 1_000_000;
-
-struct NoNames;
-
-impl Resolver for NoNames {
-    fn addresses(&mut self, _: &str) -> io::Result<Vec<IpAddr>> {
-        Err(io::ErrorKind::NotFound.into())
-    }
-
-    fn interface(&mut self, _: &str) -> io::Result<u32> {
-        Err(io::ErrorKind::NotFound.into())
-    }
-}
 
 /// A run of `rounds` to `targets`; each probe is answered after `rtt_ns(target, round)`, or never.
 fn run(targets: &str, rounds: u32, rtt_ns: impl Fn(u32, u32) -> Option<u64>) -> (Prober, Recent) {
