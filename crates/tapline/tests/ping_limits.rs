@@ -3,12 +3,11 @@
 #[path = "support/ping.rs"]
 mod ping;
 
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::Ipv6Addr;
 use std::time::Duration;
 
-use lab::{Host, Net};
-use netlink::{Event as NetEvent, Route, Watch};
-use ping::{BACKENDS, open_ping_sockets, options, run};
+use lab::Net;
+use ping::{BACKENDS, add_address, open_ping_sockets, options, run};
 use rustix::net::{AddressFamily, RecvFlags, SocketType, ipproto, recv, socket};
 use tapline::Stop;
 use tapline::ping::{Backend, Event, PingError, Pinger};
@@ -40,38 +39,14 @@ fn answers_that_find_no_room_are_told_from_those_that_never_came() {
     }
 }
 
-/// Gives the host's interface an address, and waits until packets to it are received: the kernel sees to
-/// that a little later.
-fn add_address_of_link(host: &Host, address: &str) {
-    let mut routes = host
-        .run(|| Watch::open(Route::new()))
-        .expect("a watch of routes");
-    let name = host.interface().name;
-    ping::ip(
-        host,
-        &format!("-6 address add {address}/64 dev {name} nodad"),
-    );
-    let address: IpAddr = address.parse().expect("an address");
-    loop {
-        ping::wait_readable(&routes);
-        while let Some(event) = routes.next_event().expect("route events") {
-            if let NetEvent::Added(route) = event
-                && (route.is_local(), route.dst.map(|dst| dst.ip)) == (true, Some(address))
-            {
-                return;
-            }
-        }
-    }
-}
-
 #[test]
 fn an_address_of_the_link_is_reached_by_its_zone() {
     let [left, right] = Net::new().pair();
     open_ping_sockets(&left);
     let near = left.interface();
     let far = right.interface();
-    add_address_of_link(&left, "fe80::1");
-    add_address_of_link(&right, "fe80::2");
+    add_address(&left, "fe80::1", 64, "left0");
+    add_address(&right, "fe80::2", 64, "right0");
     for (host, other, name, mac) in [
         (&left, 2, "left0", far.mac),
         (&right, 1, "right0", near.mac),

@@ -3,12 +3,11 @@
 #[path = "support/ping.rs"]
 mod ping;
 
-use std::net::IpAddr;
 use std::time::Duration;
 
 use lab::{Host, Net};
-use netlink::{Event, Neigh, NeighState, Route, RouteQuery, RouteType, Watch};
-use ping::{BACKENDS, ip, options, run};
+use netlink::{Neigh, NeighState, RouteQuery, RouteType};
+use ping::{BACKENDS, add_address, ip, options, run};
 use tapline::ping::Options;
 use tapline::probe::NeighbourPace;
 
@@ -27,29 +26,6 @@ fn asking_pair() -> [Host; 2] {
         );
     }
     [left, right]
-}
-
-/// Gives the host an address, and waits until it is the host's own: of IPv6 the kernel sees to that a little later.
-#[track_caller]
-fn add_address(host: &Host, address: &str, len: u8, dev: &str) {
-    let watch = host.run(|| Watch::open(Route::new()));
-    let mut routes = watch.expect("a watch of routes");
-    let ip: IpAddr = address.parse().expect("an address");
-    let nodad = if ip.is_ipv6() { " nodad" } else { "" };
-    ping::ip(
-        host,
-        &format!("address add {address}/{len} dev {dev}{nodad}"),
-    );
-    loop {
-        ping::wait_readable(&routes);
-        while let Some(event) = routes.next_event().expect("route events") {
-            if let Event::Added(route) = event
-                && (route.is_local(), route.dst.map(|dst| dst.ip)) == (true, Some(ip))
-            {
-                return;
-            }
-        }
-    }
 }
 
 /// How many of these targets are taken for hosts on a link: those behind the first wait a millisecond each.

@@ -75,16 +75,11 @@ pub fn run(args: &PingArgs) -> Result<Exit, Failure> {
         failed: None,
         board,
         posted: Instant::now(),
-        patience: if enough.is_some() {
-            Duration::ZERO
-        } else {
-            patience(args)
-        },
+        patience: patience(args, enough),
         enough,
-        has_enough: false,
     };
     let mut outcome = pinger.run(&mut watch, &stop);
-    if watch.has_enough {
+    if enough.is_some_and(|enough| outcome.prober.total().received >= enough.into()) {
         outcome.ended = Ended::Count;
     }
     let failed = watch.failed;
@@ -114,9 +109,8 @@ struct Watch<'a> {
     /// When counters were posted.
     posted: Instant,
     patience: Duration,
-    /// Answers that end the run: the last of these is not to wait for others.
+    /// Answers that end the run, where a number of them is waited for.
     enough: Option<u32>,
-    has_enough: bool,
 }
 
 impl Observer for Watch<'_> {
@@ -128,8 +122,8 @@ impl Observer for Watch<'_> {
         if self.failed.is_some() {
             return;
         }
-        if let Event::Answer { verdict, .. } = event {
-            self.end_with_enough(verdict, prober);
+        if self.has_enough(prober) {
+            self.stopper.stop();
         }
         match event {
             Event::Answer {
@@ -157,17 +151,11 @@ impl Observer for Watch<'_> {
 }
 
 impl Watch<'_> {
-    /// Ends the run with the last answer that is asked for, or the first error.
-    fn end_with_enough(&mut self, verdict: &Verdict, prober: &Prober) {
-        let is_last = match (verdict, self.enough) {
-            (Verdict::Received { .. }, Some(enough)) => prober.total().received >= enough.into(),
-            (Verdict::Error { .. }, Some(_)) => true,
-            _ => false,
-        };
-        if is_last {
-            self.has_enough = true;
-            self.stopper.stop();
-        }
+    /// All answers that are waited for have come, or an error that counts.
+    fn has_enough(&self, prober: &Prober) -> bool {
+        let total = prober.total();
+        self.enough
+            .is_some_and(|enough| total.received >= enough.into() || total.errors > 0)
     }
 
     fn tick(&mut self, prober: &Prober, overruns: Option<u64>) {
@@ -183,9 +171,9 @@ impl Watch<'_> {
     }
 }
 
-/// Where answers have no line of their own they can be read together.
-fn patience(args: &PingArgs) -> Duration {
-    let is_seen = !args.quiet || args.verbose || args.live;
+/// Where answers have no line of their own, and none ends the run, they can be read together.
+fn patience(args: &PingArgs, enough: Option<u32>) -> Duration {
+    let is_seen = !args.quiet || args.verbose || args.live || enough.is_some();
     if is_seen { Duration::ZERO } else { PATIENCE }
 }
 

@@ -3,10 +3,12 @@
 #![allow(dead_code, reason = "each test file uses a part")]
 
 use std::fs;
+use std::net::IpAddr;
 use std::os::fd::AsFd;
 use std::time::Duration;
 
 use lab::{Host, Net};
+use netlink::{Event as Change, Route, Watch};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tapline::Stop;
 use tapline::ping::{Backend, Event, Options, Outcome, Pinger};
@@ -118,6 +120,29 @@ pub fn wait_readable(descriptor: &impl AsFd) {
         Some(&deadline),
     );
     assert_eq!(ready, Ok(1), "nothing happens");
+}
+
+/// Gives the host an address, and waits until it is the host's own: of IPv6 the kernel sees to that a little later.
+#[track_caller]
+pub fn add_address(host: &Host, address: &str, len: u8, dev: &str) {
+    let watch = host.run(|| Watch::open(Route::new()));
+    let mut routes = watch.expect("a watch of routes");
+    let own: IpAddr = address.parse().expect("an address");
+    let nodad = if own.is_ipv6() { " nodad" } else { "" };
+    ip(
+        host,
+        &format!("address add {address}/{len} dev {dev}{nodad}"),
+    );
+    loop {
+        wait_readable(&routes);
+        while let Some(event) = routes.next_event().expect("route events") {
+            if let Change::Added(route) = event
+                && (route.is_local(), route.dst.map(|dst| dst.ip)) == (true, Some(own))
+            {
+                return;
+            }
+        }
+    }
 }
 
 /// Takes all capabilities from this thread.
