@@ -2,10 +2,16 @@
 
 use probe::Probe;
 
-/// Probes remembered: those of a second, as far as they are no more than this.
+/// Probes remembered: those of two seconds and of two rounds, as far as they are no more than this. Powers of two.
 const MAX_PLACES: u64 = 2048;
 /// Few probes have few places, so that those are in the processor's cache when they are looked at.
 const MIN_PLACES: u64 = 64;
+
+/// The largest group of probes that the kernel is asked about one by one; that takes a third of the processor time of
+/// a probe.
+const MAX_ASKED_GROUP: u32 = 64;
+/// Of a larger group the first find the processor cold and take long to leave; these are asked about.
+const COLD_SENDS: u32 = 4;
 
 /// A probe that the kernel was asked about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,19 +26,33 @@ struct Departure {
 pub(super) struct Departures {
     /// By number and target of a probe; a later one takes the place.
     places: Box<[Option<Departure>]>,
+    targets: u64,
     /// Answers timed from the driver, and from this program's own stamp.
     pub by_kernel: u64,
     pub by_program: u64,
 }
 
 impl Departures {
-    /// For so many probes a second; without a rate the kernel is not asked.
-    pub fn new(rate_pps: Option<u64>) -> Self {
-        let places = rate_pps.map_or(0, |pps| pps.clamp(MIN_PLACES, MAX_PLACES));
+    /// For so many probes a second to so many targets; without a rate the kernel is not asked.
+    pub fn new(rate_pps: Option<u64>, targets: u32) -> Self {
+        let places = rate_pps.map_or(0, |pps| {
+            let wanted = 2 * pps.max(targets.into());
+            wanted.clamp(MIN_PLACES, MAX_PLACES).next_power_of_two()
+        });
         Self {
             places: vec![None; places as usize].into_boxed_slice(),
+            targets: targets.into(),
             by_kernel: 0,
             by_program: 0,
+        }
+    }
+
+    /// About how many probes of a group of so many that leave together the kernel is asked.
+    pub fn asked_of(group: u32) -> u32 {
+        if group <= MAX_ASKED_GROUP {
+            u32::MAX
+        } else {
+            COLD_SENDS
         }
     }
 
@@ -89,10 +109,10 @@ impl Departures {
         (known.probe == probe).then_some(known)
     }
 
+    /// Two probes of one round or the next have different ones, unless there are more.
     #[inline]
     fn place(&self, target: u32, sequence: u16) -> usize {
-        let key = u64::from(target) << 16 | u64::from(sequence);
-        let mixed = key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
-        ((mixed * self.places.len() as u64) >> 32) as usize
+        let number = u64::from(sequence) * self.targets + u64::from(target);
+        (number & (self.places.len() as u64).wrapping_sub(1)) as usize
     }
 }

@@ -61,8 +61,9 @@ pub struct Pinger {
     pub(super) looks: u32,
     /// Damaged messages of IPv6 that the ring has taken.
     pub(super) damaged_in_ring: u64,
-    /// Probes sent since the run last slept.
+    /// Probes sent since the run last slept, and about the departure of how many the kernel is asked.
     pub(super) sends_awake: u32,
+    pub(super) asked_awake: u32,
     pub(super) tick_ns: Option<u64>,
     pub(super) next_tick_ns: u64,
 }
@@ -102,6 +103,7 @@ impl Pinger {
         plan.identifier = wanted.identifier;
         let forecast = plan.forecast(targets.len())?;
         let (gather_ns, group) = (forecast.gather_ns(), forecast.group);
+        let departures = Departures::new(slow_pps.filter(|_| stamps), targets.len());
         let mut prober = Prober::new(&plan, targets)?;
         let NeighbourPace { most, .. } = options.neighbours;
         neighbours::mark(&mut prober, most)?;
@@ -141,7 +143,7 @@ impl Pinger {
             // An IPv6 header, an ICMP header, and a probe quoted behind them, all as long as they can be.
             buffer: vec![0; options.payload_bytes + 256].into_boxed_slice(),
             side_buffer: vec![0; options.payload_bytes + 256].into_boxed_slice(),
-            departures: Departures::new(slow_pps.filter(|_| stamps)),
+            departures,
             unread: Unread::new(plan.timeout_ns, options.payload_bytes, room),
             duration_ns: options.duration.map_or(u64::MAX, nanoseconds),
             is_cut_short: false,
@@ -150,6 +152,7 @@ impl Pinger {
             looks: 0,
             damaged_in_ring: 0,
             sends_awake: 0,
+            asked_awake: Departures::asked_of(group),
             tick_ns,
             next_tick_ns: tick_ns.unwrap_or(u64::MAX),
         };

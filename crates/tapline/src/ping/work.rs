@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::AsFd;
 
 use probe::{Drop, Probe, Step};
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, epoll, poll};
 use rustix::io::Errno;
 use rustix::time::{Itimerspec, TimerfdTimerFlags, Timespec, timerfd_settime};
 
@@ -19,9 +19,6 @@ use crate::stop::Stop;
 /// Probes sent in a round at most, and after how many of them answers are looked for.
 const MAX_SENDS: u32 = 256;
 const SENDS_BETWEEN_LOOKS: u32 = 8;
-/// Of probes that gather the first find the processor cold and take long to leave; the kernel is asked
-/// when these do.
-const COLD_SENDS: u32 = 4;
 /// How often in a row answers are taken, as many as are taken at once, before losses are told or the run ends: more
 /// than the largest buffers hold.
 const MAX_LOOKS: u32 = 1024;
@@ -76,6 +73,7 @@ impl Pinger {
     /// Runs until all probes are answered or lost, the duration is over or `stop` is asked for. Blocks;
     /// sleeps while nothing is due.
     pub fn run(mut self, observer: &mut impl Observer, stop: &Stop) -> Outcome {
+        self.leave_epoll();
         self.unread.be_patient(nanoseconds(observer.patience()));
         loop {
             let sleep = match self.round(observer) {
@@ -92,6 +90,14 @@ impl Pinger {
                 }
                 Err(error) => return self.into_outcome(Ended::Wait(error)),
             }
+        }
+    }
+
+    /// Takes the sources out of the descriptor that nobody waits for any more: the kernel would tell it of each answer.
+    fn leave_epoll(&self) {
+        for source in sources(self.ring.as_ref(), &self.channels) {
+            // What stays in costs time and nothing else.
+            let _ = epoll::delete(&self.epoll, source);
         }
     }
 
@@ -254,10 +260,10 @@ impl Pinger {
         let address = self.prober.targets().address(probe.target);
         let zone = self.prober.targets().zone(probe.target).unwrap_or(0);
         let sequence = probe.sequence();
-        let is_cold = self.gather_ns == 0 || self.sends_awake < COLD_SENDS;
+        let is_to_ask = self.sends_awake < self.asked_awake;
         self.sends_awake = self.sends_awake.saturating_add(1);
         let is_asked = match self.channel(address) {
-            Some(channel) => channel.ask_for_stamps(is_cold),
+            Some(channel) => channel.ask_for_stamps(is_to_ask),
             None => false,
         };
         // The last thing before the probe leaves, so that the round trip begins there.
