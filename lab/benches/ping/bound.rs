@@ -40,7 +40,7 @@ pub fn raw(rig: &Rig, count: u64) -> [f64; 2] {
 
 /// Requests as whole frames by a packet socket, one with each system call.
 pub fn packet(rig: &Rig, count: u64) -> [f64; 2] {
-    let frame = frame(rig);
+    let frame = frame(rig, PEER.parse().expect("an address"));
     let out = rig.left.interface().index;
     measured(rig, || {
         let frames = (0..count).map(|_| &frame);
@@ -74,6 +74,26 @@ pub fn steady(rig: &Rig, targets: &[Ipv4Addr], seconds: u32) -> (f64, u64) {
         }
         let share = thread_usage().cpu.as_secs_f64() / start.elapsed().as_secs_f64();
         (100.0 * share, read)
+    };
+    on_subject_cpu(|| rig.left.run(ask))
+}
+
+/// Share of a processor, %, of a packet socket that sends a request to each of `targets` once a second for so many
+/// seconds, a quarter of them at a time, and reads nothing.
+pub fn steady_frames(rig: &Rig, targets: &[Ipv4Addr], seconds: u32) -> f64 {
+    let frames: Vec<_> = targets.iter().map(|&target| frame(rig, target)).collect();
+    let group = targets.len().div_ceil(4);
+    let out = rig.left.interface().index;
+    let ask = || {
+        let start = Instant::now();
+        let rounds = (0..seconds).flat_map(|_| frames.iter().enumerate());
+        let paced = rounds.inspect(|(number, _)| {
+            if number % group == 0 {
+                pause(Duration::from_millis(250));
+            }
+        });
+        send_frames(out, paced.map(|(_, frame)| frame)).expect("the kernel takes them");
+        100.0 * thread_usage().cpu.as_secs_f64() / start.elapsed().as_secs_f64()
     };
     on_subject_cpu(|| rig.left.run(ask))
 }
@@ -113,8 +133,8 @@ fn deaf_socket() -> OwnedFd {
     socket
 }
 
-/// An Ethernet frame with a request to the peer, as the kernel would write it.
-fn frame(rig: &Rig) -> Vec<u8> {
+/// An Ethernet frame to the peer with a request to `target`, as the kernel would write it.
+fn frame(rig: &Rig, target: Ipv4Addr) -> Vec<u8> {
     let message = request();
     let (from, to) = (rig.left.interface(), rig.right.interface());
     let mut header = [0; 20];
@@ -122,7 +142,7 @@ fn frame(rig: &Rig) -> Vec<u8> {
     header[2..4].copy_from_slice(&(20 + message.len() as u16).to_be_bytes());
     header[8..10].copy_from_slice(&[64, 1]);
     header[12..16].copy_from_slice(&from.v4.octets());
-    header[16..20].copy_from_slice(&to.v4.octets());
+    header[16..20].copy_from_slice(&target.octets());
     let words = header
         .chunks(2)
         .map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]])));

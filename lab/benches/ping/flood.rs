@@ -21,6 +21,10 @@ const FLOODS: [Option<u32>; 3] = [None, Some(56), Some(3)];
 /// What a flood has to bring to be one, packets a second.
 const FLOOD_PPS: f64 = 100_000.0;
 
+/// A flood alone is looked at for this long, and is to bring so much more than that: beside others it will bring less.
+const TRIED: Duration = Duration::from_millis(300);
+const ENOUGH: f64 = 1.3;
+
 #[derive(Debug, Default)]
 struct Row {
     cpu: Vec<f64>,
@@ -103,23 +107,36 @@ impl Row {
     }
 }
 
-/// ping(8) flooding, until it is dropped.
-struct Flood(Child);
+/// ping(8) flooding, until it is dropped: one, and another on the other processor where one is not flood enough.
+struct Flood(Vec<Child>);
 
 impl Flood {
     fn start(rig: &Rig, tools: &[Tool], bytes: u32) -> Option<Self> {
         let ping = tools.iter().find(|tool| tool.kind == Kind::Ping)?;
-        let mut command = rig.left.command(ping.program.to_str()?);
-        command.args(["-f", "-q", "-s", &bytes.to_string(), PEER]);
-        command.stdout(Stdio::null()).stderr(Stdio::null());
+        let program = ping.program.to_str()?;
+        let spawn = || {
+            let mut command = rig.left.command(program);
+            command.args(["-f", "-q", "-s", &bytes.to_string(), PEER]);
+            command.stdout(Stdio::null()).stderr(Stdio::null());
+            command.spawn().expect("it starts")
+        };
         // Beside those who are measured, not in their place.
-        Some(Self(on_subject_cpu(|| command.spawn().expect("it starts"))))
+        let mut flood = Self(vec![on_subject_cpu(spawn)]);
+        let before = rig.arrived();
+        pause(TRIED);
+        let pps = (rig.arrived() - before) as f64 / TRIED.as_secs_f64();
+        if pps < ENOUGH * FLOOD_PPS {
+            flood.0.push(spawn());
+        }
+        Some(flood)
     }
 }
 
 impl Drop for Flood {
     fn drop(&mut self) {
-        self.0.kill().expect("it floods");
-        self.0.wait().expect("it ends");
+        for ping in &mut self.0 {
+            ping.kill().expect("it floods");
+            ping.wait().expect("it ends");
+        }
     }
 }

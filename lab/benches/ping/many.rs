@@ -48,6 +48,7 @@ pub fn run(rig: &Rig, tools: &[Tool], rounds: u32) {
     let mut cpu = vec![Vec::new(); ways.len()];
     let mut lost = cpu.clone();
     let (mut bound, mut unread, mut sending) = (Vec::new(), Vec::new(), Vec::new());
+    let mut frames = Vec::new();
     for number in 1..=rounds {
         eprintln!("bench: a thousand targets, round {number} of {rounds}");
         for (place, (tool, _, arguments)) in ways.iter().enumerate() {
@@ -66,15 +67,20 @@ pub fn run(rig: &Rig, tools: &[Tool], rounds: u32) {
         bound.push(share);
         unread.push(f64::from(ROUNDS * TARGETS) - read as f64);
         sending.push(bound::steady(rig, &nowhere, ROUNDS).0);
+        frames.push(bound::steady_frames(rig, &targets, ROUNDS));
     }
     table::heading(
         "1000 targets, once a second each",
         &["who", "CPU, %", "lost"],
     );
-    let name = "(raw socket, which reads)".to_owned();
-    table::row(&[name, cell(&bound, 2), cell(&unread, 0)]);
-    let name = "(raw socket, nobody answers)".to_owned();
-    table::row(&[name, cell(&sending, 2), "all".to_owned()]);
+    let bare = [
+        ("(packet socket, nothing read)", &frames, "-".to_owned()),
+        ("(raw socket, which reads)", &bound, cell(&unread, 0)),
+        ("(raw socket, nobody answers)", &sending, "all".to_owned()),
+    ];
+    for (name, cpu, lost) in bare {
+        table::row(&[name.to_owned(), cell(cpu, 2), lost]);
+    }
     for (place, (_, name, _)) in ways.iter().enumerate() {
         table::row(&[name.clone(), cell(&cpu[place], 2), cell(&lost[place], 0)]);
     }
@@ -87,5 +93,9 @@ pub fn run(rig: &Rig, tools: &[Tool], rounds: u32) {
     }
     let ratios = cpu[0].iter().zip(&bound);
     let ratios: Vec<_> = ratios.map(|(ours, bound)| ours / bound).collect();
-    println!("- times the rig's bound: {}", cell(&ratios, 2));
+    println!("- times a bare raw socket: {}", cell(&ratios, 2));
+    println!(
+        "- the rig's own: sending and the kernel's echo, CPU, %: {}",
+        cell(&frames, 2)
+    );
 }

@@ -5,6 +5,9 @@ use std::path::PathBuf;
 pub const USAGE: &str = "usage: cargo bench -p tapline-lab --bench ping -- \
                          [--rounds N | --quick] [--program PATH] [--only delay|flood|rate|many|counts]";
 
+/// What there is to run.
+const PARTS: [&str; 5] = ["delay", "flood", "rate", "many", "counts"];
+
 const ROUNDS: u32 = 3;
 const MOST_ROUNDS: u32 = 1000;
 
@@ -40,7 +43,13 @@ impl Options {
                 "--bench" => is_bench = true,
                 "--quick" => (options.rounds, options.quick) = (1, true),
                 "--program" => options.program = value()?.into(),
-                "--only" => options.only = Some(value()?),
+                "--only" => {
+                    let part = value()?;
+                    if !PARTS.contains(&part.as_str()) {
+                        return Err(format!("--only takes one of {}", PARTS.join(", ")));
+                    }
+                    options.only = Some(part);
+                }
                 "--rounds" => {
                     options.rounds = match value()?.parse() {
                         Ok(rounds @ 1..=MOST_ROUNDS) => rounds,
