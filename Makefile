@@ -45,7 +45,7 @@ lint:
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- --deny warnings
 	RUSTDOCFLAGS="--deny warnings" cargo doc --workspace --no-deps --locked
-	cargo check --locked --manifest-path lab/fuzz/Cargo.toml
+	cargo check --locked --manifest-path lab/fuzz/Cargo.toml --target-dir target
 
 deny:
 	@packaging/need.sh build

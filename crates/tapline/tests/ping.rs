@@ -267,6 +267,43 @@ fn an_event_loop_of_ones_own_drives_a_run() {
     assert!(matches!(pinger.finish().ended, Ended::Count));
 }
 
+/// One host answers; the frames to the other reach no one, and its probes are in flight until they are lost.
+#[test]
+fn an_event_loop_ends_the_sending_and_waits_for_what_is_in_flight() {
+    let [left, right] = Net::new().pair();
+    let mut options = options(Backend::Raw, 1);
+    (options.count, options.interval) = (None, Duration::from_millis(5));
+    options.timeout = Duration::from_millis(200);
+    ping::ip(
+        &left,
+        "neigh add 10.1.0.66 lladdr 02:00:00:00:00:66 nud permanent dev left0",
+    );
+    let pinger = left.run(|| Pinger::open(targets("10.1.0.2 10.1.0.66"), &options));
+    let mut pinger = pinger.expect("it opens");
+    let mut is_ended = false;
+    loop {
+        ping::wait_readable(&pinger);
+        if pinger
+            .on_readable(&mut |_: &Event<'_>, _: &Prober| ())
+            .expect("it goes on")
+            == State::Done
+        {
+            break;
+        }
+        if !is_ended && pinger.prober().total().received >= 10 {
+            is_ended = true;
+            pinger.end_sending().expect("it can be told");
+        }
+    }
+    let outcome = pinger.finish();
+    assert!(matches!(outcome.ended, Ended::Duration));
+    let [near, absent] = [0, 1].map(|target| outcome.prober.counts(target));
+    assert_eq!((near.sent, near.lost), (near.received, 0));
+    assert_eq!((absent.sent, absent.received), (absent.lost, 0));
+    assert!(absent.sent > 0 && outcome.prober.total().pending() == 0);
+    assert_eq!(echoes_answered(&right)[0], near.received);
+}
+
 #[test]
 fn one_host_is_asked_once() {
     let [left, right] = Net::new().pair();

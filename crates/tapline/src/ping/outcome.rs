@@ -16,7 +16,8 @@ const MAX_KINDS: usize = 32;
 pub enum Ended {
     /// All probes were sent, and answered or lost.
     Count,
-    /// The time to send was over, and what had been sent answered or lost.
+    /// The time to send was over, or [`Pinger::end_sending`](super::Pinger::end_sending) called, and what had been sent
+    /// answered or lost.
     Duration,
     /// It was stopped; probes in flight are still pending.
     Stopped,

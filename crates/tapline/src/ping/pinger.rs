@@ -1,5 +1,6 @@
 //! A run over sockets.
 
+use std::io;
 use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
@@ -168,6 +169,15 @@ impl Pinger {
     /// How probes leave.
     pub fn backend(&self) -> Backend {
         self.backend
+    }
+
+    /// Ends the sending, as [`Options::duration`] does: the run is over when the probes in flight are answered or lost.
+    ///
+    /// # Errors
+    /// The descriptor cannot be made readable.
+    pub fn end_sending(&mut self) -> io::Result<()> {
+        self.duration_ns = self.duration_ns.min(self.now_ns());
+        self.arm(0)
     }
 
     /// Ends the run as it is, with everything that is known of it.
