@@ -2,9 +2,10 @@
 
 use probe::Probe;
 
-/// Probes remembered: those of two seconds and of two rounds, as far as they are no more than this. Powers of two.
+/// Probes remembered: of those asked about two seconds and two rounds, as far as they are no more than this. Powers
+/// of two.
 const MAX_PLACES: u64 = 2048;
-/// Few probes have few places, so that those are in the processor's cache when they are looked at.
+/// Few have few places, so that those are in the processor's cache when they are looked at.
 const MIN_PLACES: u64 = 64;
 
 /// The largest group of probes that the kernel is asked about one by one; that takes a third of the processor time of
@@ -27,33 +28,41 @@ pub(super) struct Departures {
     /// By number and target of a probe; a later one takes the place.
     places: Box<[Option<Departure>]>,
     targets: u64,
+    /// Of those that leave together so many are asked about.
+    most_asked: u32,
     /// Answers timed from the driver, and from this program's own stamp.
     pub by_kernel: u64,
     pub by_program: u64,
 }
 
 impl Departures {
-    /// For so many probes a second to so many targets; without a rate the kernel is not asked.
-    pub fn new(rate_pps: Option<u64>, targets: u32) -> Self {
+    /// For so many probes a second to so many targets, of which a `group` leaves together; without a rate the kernel is
+    /// not asked.
+    pub fn new(rate_pps: Option<u64>, targets: u32, group: u32) -> Self {
+        let is_each_asked = group <= MAX_ASKED_GROUP;
         let places = rate_pps.map_or(0, |pps| {
-            let wanted = 2 * pps.max(targets.into());
-            wanted.clamp(MIN_PLACES, MAX_PLACES).next_power_of_two()
+            let probes = if is_each_asked {
+                pps.max(targets.into())
+            } else {
+                0
+            };
+            (2 * probes)
+                .clamp(MIN_PLACES, MAX_PLACES)
+                .next_power_of_two()
         });
         Self {
             places: vec![None; places as usize].into_boxed_slice(),
             targets: targets.into(),
+            most_asked: if is_each_asked { u32::MAX } else { COLD_SENDS },
             by_kernel: 0,
             by_program: 0,
         }
     }
 
-    /// About how many probes of a group of so many that leave together the kernel is asked.
-    pub fn asked_of(group: u32) -> u32 {
-        if group <= MAX_ASKED_GROUP {
-            u32::MAX
-        } else {
-            COLD_SENDS
-        }
+    /// Whether the kernel is to be asked about a probe before which so many left since the run last slept.
+    #[inline]
+    pub fn is_to_ask(&self, sends_awake: u32) -> bool {
+        sends_awake < self.most_asked
     }
 
     /// Notes that the kernel will tell when the driver takes `probe`.
@@ -109,7 +118,7 @@ impl Departures {
         (known.probe == probe).then_some(known)
     }
 
-    /// Two probes of one round or the next have different ones, unless there are more.
+    /// Two probes of one round or the next have different ones, as far as there are so many.
     #[inline]
     fn place(&self, target: u32, sequence: u16) -> usize {
         let number = u64::from(sequence) * self.targets + u64::from(target);

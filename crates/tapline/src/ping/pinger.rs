@@ -62,9 +62,8 @@ pub struct Pinger {
     pub(super) looks: u32,
     /// Damaged messages of IPv6 that the ring has taken.
     pub(super) damaged_in_ring: u64,
-    /// Probes sent since the run last slept, and about the departure of how many the kernel is asked.
+    /// Probes sent since the run last slept.
     pub(super) sends_awake: u32,
-    pub(super) asked_awake: u32,
     pub(super) tick_ns: Option<u64>,
     pub(super) next_tick_ns: u64,
 }
@@ -104,7 +103,7 @@ impl Pinger {
         plan.identifier = wanted.identifier;
         let forecast = plan.forecast(targets.len())?;
         let (gather_ns, group) = (forecast.gather_ns(), forecast.group);
-        let departures = Departures::new(slow_pps.filter(|_| stamps), targets.len());
+        let departures = Departures::new(slow_pps.filter(|_| stamps), targets.len(), group);
         let mut prober = Prober::new(&plan, targets)?;
         let NeighbourPace { most, .. } = options.neighbours;
         neighbours::mark(&mut prober, most)?;
@@ -153,7 +152,6 @@ impl Pinger {
             looks: 0,
             damaged_in_ring: 0,
             sends_awake: 0,
-            asked_awake: Departures::asked_of(group),
             tick_ns,
             next_tick_ns: tick_ns.unwrap_or(u64::MAX),
         };

@@ -260,7 +260,7 @@ impl Pinger {
         let address = self.prober.targets().address(probe.target);
         let zone = self.prober.targets().zone(probe.target).unwrap_or(0);
         let sequence = probe.sequence();
-        let is_to_ask = self.sends_awake < self.asked_awake;
+        let is_to_ask = self.departures.is_to_ask(self.sends_awake);
         self.sends_awake = self.sends_awake.saturating_add(1);
         let is_asked = match self.channel(address) {
             Some(channel) => channel.ask_for_stamps(is_to_ask),
