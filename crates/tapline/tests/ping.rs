@@ -11,7 +11,7 @@ use lab::Net;
 use ping::{BACKENDS, echoes_answered, open_ping_sockets, options, run, targets};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketType, bind, ipproto, socket, sockopt};
-use tapline::ping::{Backend, Ended, Event, PingError, Pinger, State, Step, ping_once};
+use tapline::ping::{Backend, Ended, Event, Outcome, PingError, Pinger, State, Step, ping_once};
 use tapline::probe::{Others, Prober, Verdict};
 
 #[test]
@@ -267,41 +267,57 @@ fn an_event_loop_of_ones_own_drives_a_run() {
     assert!(matches!(pinger.finish().ended, Ended::Count));
 }
 
+/// Drives a run; ends the sending, more than once, when `is_time`.
+fn drive_until(mut pinger: Pinger, is_time: impl Fn(&Pinger) -> bool) -> Outcome {
+    loop {
+        if is_time(&pinger) {
+            pinger.end_sending().expect("it can be told");
+        }
+        ping::wait_readable(&pinger);
+        let state = pinger.on_readable(&mut |_: &Event<'_>, _: &Prober| ());
+        if state.expect("it goes on") == State::Done {
+            return pinger.finish();
+        }
+    }
+}
+
 /// One host answers; the frames to the other reach no one, and its probes are in flight until they are lost.
 #[test]
 fn an_event_loop_ends_the_sending_and_waits_for_what_is_in_flight() {
     let [left, right] = Net::new().pair();
-    let mut options = options(Backend::Raw, 1);
-    (options.count, options.interval) = (None, Duration::from_millis(5));
-    options.timeout = Duration::from_millis(200);
+    let mut options = options(Backend::Raw, 10_000);
+    (options.interval, options.timeout) = (Duration::from_millis(5), Duration::from_millis(200));
     ping::ip(
         &left,
         "neigh add 10.1.0.66 lladdr 02:00:00:00:00:66 nud permanent dev left0",
     );
     let pinger = left.run(|| Pinger::open(targets("10.1.0.2 10.1.0.66"), &options));
-    let mut pinger = pinger.expect("it opens");
-    let mut is_ended = false;
-    loop {
-        ping::wait_readable(&pinger);
-        if pinger
-            .on_readable(&mut |_: &Event<'_>, _: &Prober| ())
-            .expect("it goes on")
-            == State::Done
-        {
-            break;
-        }
-        if !is_ended && pinger.prober().total().received >= 10 {
-            is_ended = true;
-            pinger.end_sending().expect("it can be told");
-        }
-    }
-    let outcome = pinger.finish();
+    let outcome = drive_until(pinger.expect("it opens"), |pinger| {
+        pinger.prober().total().received >= 10
+    });
     assert!(matches!(outcome.ended, Ended::Duration));
     let [near, absent] = [0, 1].map(|target| outcome.prober.counts(target));
     assert_eq!((near.sent, near.lost), (near.received, 0));
     assert_eq!((absent.sent, absent.received), (absent.lost, 0));
     assert!(absent.sent > 0 && outcome.prober.total().pending() == 0);
     assert_eq!(echoes_answered(&right)[0], near.received);
+}
+
+/// The next probe would be due in an hour, longer than anybody waits here for the descriptor.
+#[test]
+fn a_loop_that_ends_the_sending_is_woken() {
+    let [left, right] = Net::new().pair();
+    for asked in [0, 1] {
+        let mut options = options(Backend::Raw, 2);
+        options.interval = Duration::from_hours(1);
+        let pinger = left.run(|| Pinger::open(targets("10.1.0.2"), &options));
+        let outcome = drive_until(pinger.expect("it opens"), |pinger| {
+            pinger.prober().total().received == asked
+        });
+        assert!(matches!(outcome.ended, Ended::Duration));
+        assert_eq!(outcome.prober.total().sent, asked);
+        assert_eq!(echoes_answered(&right)[0], asked);
+    }
 }
 
 #[test]

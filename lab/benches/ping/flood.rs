@@ -21,7 +21,7 @@ const FLOODS: [Option<u32>; 3] = [None, Some(56), Some(3)];
 /// What a flood has to bring to be one, packets a second.
 const FLOOD_PPS: f64 = 100_000.0;
 
-/// A flood alone is looked at for this long, and is to bring so much more than that: beside others it will bring less.
+/// How long one alone is looked at, and how much more than that it is to bring: beside others it will bring less.
 const TRIED: Duration = Duration::from_millis(300);
 const ENOUGH: f64 = 1.3;
 
@@ -37,10 +37,11 @@ pub fn run(rig: &Rig, tools: &[Tool], rounds: u32) {
     let mut rows: Vec<Vec<Row>> = FLOODS
         .map(|_| tools.iter().map(|_| Row::default()).collect())
         .into();
+    let count = needed(rig, tools);
     for number in 1..=rounds {
         eprintln!("bench: floods, round {number} of {rounds}");
         for (flood, rows) in FLOODS.into_iter().zip(&mut rows) {
-            let flood = flood.and_then(|bytes| Flood::start(rig, tools, bytes));
+            let flood = flood.and_then(|bytes| Flood::start(rig, tools, bytes, count));
             for (tool, row) in tools.iter().zip(rows) {
                 row.add(rig, tool);
             }
@@ -51,7 +52,7 @@ pub fn run(rig: &Rig, tools: &[Tool], rounds: u32) {
     for (flood, rows) in FLOODS.into_iter().zip(&rows) {
         let title = match flood {
             None => "A probe every 50 ms, nobody else".to_owned(),
-            Some(bytes) => format!("A probe every 50 ms beside ping -f -s {bytes}"),
+            Some(bytes) => format!("A probe every 50 ms beside {count} ping -f -s {bytes}"),
         };
         table::heading(&title, &columns);
         for (tool, row) in tools.iter().zip(rows) {
@@ -107,11 +108,22 @@ impl Row {
     }
 }
 
-/// ping(8) flooding, until it is dropped: one, and another on the other processor where one is not flood enough.
+/// How many ping(8) are a flood: two where one alone does not bring so much more that it does beside others, too.
+fn needed(rig: &Rig, tools: &[Tool]) -> usize {
+    let flood = Flood::start(rig, tools, 56, 1);
+    let before = rig.arrived();
+    pause(TRIED);
+    let pps = (rig.arrived() - before) as f64 / TRIED.as_secs_f64();
+    drop(flood);
+    if pps < ENOUGH * FLOOD_PPS { 2 } else { 1 }
+}
+
+/// ping(8) flooding, until it is dropped.
 struct Flood(Vec<Child>);
 
 impl Flood {
-    fn start(rig: &Rig, tools: &[Tool], bytes: u32) -> Option<Self> {
+    /// The first has a processor of its own, another shares that of those who are measured.
+    fn start(rig: &Rig, tools: &[Tool], bytes: u32, count: usize) -> Option<Self> {
         let ping = tools.iter().find(|tool| tool.kind == Kind::Ping)?;
         let program = ping.program.to_str()?;
         let spawn = || {
@@ -120,14 +132,8 @@ impl Flood {
             command.stdout(Stdio::null()).stderr(Stdio::null());
             command.spawn().expect("it starts")
         };
-        // Beside those who are measured, not in their place.
         let mut flood = Self(vec![on_subject_cpu(spawn)]);
-        let before = rig.arrived();
-        pause(TRIED);
-        let pps = (rig.arrived() - before) as f64 / TRIED.as_secs_f64();
-        if pps < ENOUGH * FLOOD_PPS {
-            flood.0.push(spawn());
-        }
+        flood.0.extend((1..count).map(|_| spawn()));
         Some(flood)
     }
 }

@@ -94,8 +94,4 @@ pub fn run(rig: &Rig, tools: &[Tool], rounds: u32) {
     let ratios = cpu[0].iter().zip(&bound);
     let ratios: Vec<_> = ratios.map(|(ours, bound)| ours / bound).collect();
     println!("- times a bare raw socket: {}", cell(&ratios, 2));
-    println!(
-        "- the rig's own: sending and the kernel's echo, CPU, %: {}",
-        cell(&frames, 2)
-    );
 }

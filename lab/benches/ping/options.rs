@@ -66,6 +66,7 @@ impl Options {
 
     /// Whether a part is wanted.
     pub fn has(&self, part: &str) -> bool {
+        assert!(PARTS.contains(&part), "{part} can be asked for");
         self.only.as_deref().is_none_or(|only| only == part)
     }
 }

@@ -8,7 +8,7 @@ const MAX_PLACES: u64 = 2048;
 /// Few have few places, so that those are in the processor's cache when they are looked at.
 const MIN_PLACES: u64 = 64;
 
-/// The largest group of probes that the kernel is asked about one by one; that takes a third of the processor time of
+/// The largest group of probes that the kernel is asked about one by one; asking adds a fifth to the processor time of
 /// a probe.
 const MAX_ASKED_GROUP: u32 = 64;
 /// Of a larger group the first find the processor cold and take long to leave; these are asked about.
@@ -36,17 +36,17 @@ pub(super) struct Departures {
 }
 
 impl Departures {
-    /// For so many probes a second to so many targets, of which a `group` leaves together; without a rate the kernel is
-    /// not asked.
+    /// For so many probes a second to so many targets, of which a `group` leaves together; without a rate nothing is
+    /// remembered.
     pub fn new(rate_pps: Option<u64>, targets: u32, group: u32) -> Self {
         let is_each_asked = group <= MAX_ASKED_GROUP;
         let places = rate_pps.map_or(0, |pps| {
-            let probes = if is_each_asked {
+            let asked = if is_each_asked {
                 pps.max(targets.into())
             } else {
-                0
+                pps * u64::from(COLD_SENDS) / u64::from(group)
             };
-            (2 * probes)
+            (2 * asked)
                 .clamp(MIN_PLACES, MAX_PLACES)
                 .next_power_of_two()
         });
@@ -118,10 +118,75 @@ impl Departures {
         (known.probe == probe).then_some(known)
     }
 
-    /// Two probes of one round or the next have different ones, as far as there are so many.
+    /// Where there are as many places as probes in two rounds, these have different ones. Else any two may have the
+    /// same, but hardly in the next round again.
     #[inline]
     fn place(&self, target: u32, sequence: u16) -> usize {
-        let number = u64::from(sequence) * self.targets + u64::from(target);
-        (number & (self.places.len() as u64).wrapping_sub(1)) as usize
+        let places = self.places.len() as u64;
+        let mut number = u64::from(sequence) * self.targets + u64::from(target);
+        if places < 2 * self.targets {
+            number = number.wrapping_mul(MIXER);
+            number = (number ^ number >> 32).wrapping_mul(MIXER) >> 32;
+        }
+        (number & places.wrapping_sub(1)) as usize
+    }
+}
+
+/// An odd number without a pattern: 2⁶⁴ by the golden ratio.
+const MIXER: u64 = 0x9e37_79b9_7f4a_7c15;
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn probes_of_two_rounds_have_places_of_their_own() {
+        for (pps, targets) in [(1, 1), (64, 64), (1000, 3), (700, 700), (20, 1000)] {
+            let departures = Departures::new(Some(pps), targets, 64);
+            for first in [0, 7, u16::MAX] {
+                let rounds = [first, first.wrapping_add(1)];
+                let places = rounds.into_iter().flat_map(|sequence| {
+                    let place = |target| departures.place(target, sequence);
+                    (0..targets).map(place).collect::<Vec<_>>()
+                });
+                let places: HashSet<usize> = places.collect();
+                assert_eq!(
+                    places.len(),
+                    2 * targets as usize,
+                    "{pps} {targets} {first}"
+                );
+                assert!(places.iter().all(|place| *place < departures.places.len()));
+            }
+        }
+    }
+
+    #[test]
+    fn two_probes_do_not_share_a_place_in_every_round() {
+        let departures = Departures::new(Some(10_000), 10_000, 256);
+        let places = departures.places.len() as u32;
+        let shared = (0..1000).filter(|sequence| {
+            departures.place(1, *sequence) == departures.place(1 + places, *sequence)
+        });
+        assert!(shared.count() < 20);
+    }
+
+    #[test]
+    fn of_groups_up_to_64_each_probe_is_asked_about_and_of_larger_ones_the_first() {
+        let [small, large] = [64, 65].map(|group| Departures::new(Some(1000), 1000, group));
+        assert!(small.is_to_ask(63) && large.is_to_ask(3));
+        assert!(!large.is_to_ask(4));
+    }
+
+    #[test]
+    fn without_a_rate_nothing_is_remembered() {
+        let mut departures = Departures::new(None, 10, 1);
+        let probe = Probe {
+            target: 3,
+            round: 0,
+        };
+        departures.note(probe, 5);
+        assert_eq!(departures.delay(probe), None);
     }
 }

@@ -12,10 +12,10 @@
 //! the [`Outcome`] adds what became of this host's part. [`ping_once`] asks one host once.
 //!
 //! A round trip ends with the kernel's time stamp of the answer, whenever that is read. It begins when the
-//! driver takes the probe, as long as asking for that costs less than sending: up to 20 000 probes a second
-//! it is asked for, and where more than 64 probes gather ([`Options::gather`]) for the first of each group,
-//! which take long to leave. Otherwise it begins by this program's clock just before the system call. [`Outcome`] has
-//! how many were timed in which way.
+//! driver takes the probe, as long as asking for that costs less than sending: by raw and ping sockets, up to 20 000
+//! probes a second, it is asked for each, or where more than 64 gather ([`Options::gather`]) for the first four of
+//! each group, which take long to leave. Otherwise it begins by this program's clock just before the system call.
+//! [`Outcome`] has how many were timed in which way.
 //!
 //! ```no_run
 //! use std::time::Duration;

@@ -23,7 +23,7 @@ use super::setup::Wanted;
 /// Identifiers tried for ping sockets before one that nobody has is given up on.
 const MAX_IDENTIFIERS: usize = 16;
 
-/// Probes a second up to which the kernel is asked when each leaves: that takes a system call each.
+/// Probes a second up to which the kernel is asked when they leave: that takes a system call each.
 const MAX_STAMPED_PPS: u64 = 20_000;
 
 /// The longest answer that a ring takes. IPv4 links narrower than that, which would cut it into fragments, are
@@ -38,7 +38,7 @@ const ICMP_HEADER_BYTES: usize = 8;
 const GATHER_PARTS: u64 = 4;
 
 /// The plan of a run over so many targets, and its probes a second if they are so few that the kernel is asked
-/// when each leaves.
+/// when they leave.
 pub(super) fn plan(options: &Options, targets: u32) -> Result<(Plan, Option<u64>), PingError> {
     let (key, identifier) = secrets()?;
     let plan = Plan {

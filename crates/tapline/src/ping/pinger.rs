@@ -169,11 +169,15 @@ impl Pinger {
         self.backend
     }
 
-    /// Ends the sending, as [`Options::duration`] does: the run is over when the probes in flight are answered or lost.
+    /// Ends the sending, as [`Options::duration`] does: when the probes in flight are answered or lost,
+    /// [`on_readable`](Self::on_readable) says that the run is over. Probes that wait for a limit are not sent.
     ///
     /// # Errors
     /// The descriptor cannot be made readable.
     pub fn end_sending(&mut self) -> io::Result<()> {
+        if self.is_cut_short || self.prober.is_done() {
+            return Ok(());
+        }
         self.duration_ns = self.duration_ns.min(self.now_ns());
         self.arm(0)
     }

@@ -93,7 +93,7 @@ impl Pinger {
         }
     }
 
-    /// Takes the sources out of the descriptor that nobody waits for any more: the kernel would tell it of each answer.
+    /// Nobody waits for the descriptor any more; with the sources in it, the kernel would tell it of each answer.
     fn leave_epoll(&self) {
         for source in sources(self.ring.as_ref(), &self.channels) {
             // What stays in costs time and nothing else.
