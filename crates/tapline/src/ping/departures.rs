@@ -14,6 +14,9 @@ const MAX_ASKED_GROUP: u32 = 64;
 /// Of a larger group the first find the processor cold and take long to leave; these are asked about.
 const COLD_SENDS: u32 = 4;
 
+/// An odd number without a pattern: 2⁶⁴ by the golden ratio.
+const MIXER: u64 = 0x9e37_79b9_7f4a_7c15;
+
 /// A probe that the kernel was asked about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Departure {
@@ -131,9 +134,6 @@ impl Departures {
         (number & places.wrapping_sub(1)) as usize
     }
 }
-
-/// An odd number without a pattern: 2⁶⁴ by the golden ratio.
-const MIXER: u64 = 0x9e37_79b9_7f4a_7c15;
 
 #[cfg(test)]
 mod tests {
