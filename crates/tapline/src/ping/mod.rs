@@ -50,6 +50,7 @@ mod outcome;
 mod pinger;
 mod ring;
 mod setup;
+mod stamping;
 mod unread;
 mod work;
 

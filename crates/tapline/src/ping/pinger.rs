@@ -20,6 +20,7 @@ use super::opening;
 use super::options::{Backend, Options};
 use super::outcome::{Ended, LocalDrops, Outcome};
 use super::setup::Wanted;
+use super::stamping::is_stamping;
 use super::unread::Unread;
 
 /// Whether there is more to do.
@@ -56,7 +57,9 @@ pub struct Pinger {
     pub(super) is_cut_short: bool,
     /// Time between groups of probes that leave together; 0 where each leaves by itself.
     pub(super) gather_ns: u64,
-    /// There is room for the answers to such a group until the next leaves.
+    /// The kernel is known to stamp answers when they come, so that they may be read later.
+    pub(super) is_stamped: bool,
+    /// So it is, and there is room for the answers to such a group until the next leaves.
     pub(super) may_gather_answers: bool,
     /// How often in a row there were more answers than are taken at once when losses were due.
     pub(super) looks: u32,
@@ -117,6 +120,8 @@ impl Pinger {
         let hearing = channels.iter().filter(|channel| channel.hears);
         let room = hearing.map(Channel::room).min();
         let room = room.unwrap_or(options.buffer_bytes);
+        // A ring stamps by itself.
+        let is_stamped = !channels.iter().any(|channel| channel.hears) || is_stamping();
 
         let epoll = epoll::create(CreateFlags::CLOEXEC).map_err(at(Step::Wait))?;
         let flags = TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK;
@@ -148,7 +153,9 @@ impl Pinger {
             duration_ns: options.duration.map_or(u64::MAX, nanoseconds),
             is_cut_short: false,
             gather_ns,
-            may_gather_answers: Unread::has_room_for(group, options.payload_bytes, room),
+            is_stamped,
+            may_gather_answers: is_stamped
+                && Unread::has_room_for(group, options.payload_bytes, room),
             looks: 0,
             damaged_in_ring: 0,
             sends_awake: 0,

@@ -74,7 +74,9 @@ impl Pinger {
     /// sleeps while nothing is due.
     pub fn run(mut self, observer: &mut impl Observer, stop: &Stop) -> Outcome {
         self.leave_epoll();
-        self.unread.be_patient(nanoseconds(observer.patience()));
+        if self.is_stamped {
+            self.unread.be_patient(nanoseconds(observer.patience()));
+        }
         loop {
             let sleep = match self.round(observer) {
                 Found::Done => return self.finish(),
