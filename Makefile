@@ -57,9 +57,9 @@ aarch64:
 
 soak:
 	@packaging/need.sh test
-	TAPLINE_SOAK_CYCLES=10000 cargo test --locked -p tapline-bpf --test soak -- --nocapture
-	TAPLINE_SOAK_CYCLES=10000 cargo test --locked -p tapline-ring --test soak -- --nocapture
-	TAPLINE_SOAK_CHANGES=10000 cargo test --locked -p tapline --test count_leaks -- --nocapture
+	TAPLINE_SOAK_CYCLES=10000 cargo test --locked -p tapline-bpf --test main soak:: -- --nocapture
+	TAPLINE_SOAK_CYCLES=10000 cargo test --locked -p tapline-ring --test main soak:: -- --nocapture
+	TAPLINE_SOAK_CHANGES=10000 cargo test --locked -p tapline --test main count_leaks:: -- --nocapture
 
 FUZZ_SECONDS ?= 60
 fuzz:

@@ -7,10 +7,10 @@ use std::thread;
 use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
-use store::write::{CaptureFile, Options as FileOptions, Output};
+use store::write::{CaptureFile, CaptureFileOptions, Output};
 use tapline::Stop;
-use tapline::capture::{Capture, FileConsumer, Options};
-use tapline::ring::{DEFAULT_SNAPLEN, Delivery, DirectionFilter};
+use tapline::capture::{Capture, CaptureOptions, FileConsumer};
+use tapline::capture::{DEFAULT_SNAPLEN, DeliveryMode, DirectionFilter};
 use tapline_lab::generator::{Generator, GeneratorOptions, pin_to_cpu, udp_frame};
 use tapline_lab::{Host, Net};
 
@@ -23,12 +23,12 @@ const RING_BYTES: usize = 32 << 20;
 const LOADS: [Option<u64>; 3] = [Some(100_000), Some(400_000), None];
 const SNAPLENS: [u32; 2] = [DEFAULT_SNAPLEN, 96];
 
-fn deliveries() -> [(&'static str, Delivery); 2] {
-    let batch = Delivery::Batch {
+fn deliveries() -> [(&'static str, DeliveryMode); 2] {
+    let batch = DeliveryMode::Batch {
         min_bytes: 1 << 20,
         timeout: Duration::from_millis(100),
     };
-    let adaptive = Delivery::Adaptive {
+    let adaptive = DeliveryMode::Adaptive {
         target: Duration::from_micros(200),
     };
     [("batch", batch), ("adaptive", adaptive)]
@@ -79,21 +79,19 @@ fn one(
     right: &Host,
     generator: &mut Generator,
     snaplen: u32,
-    delivery: Delivery,
+    delivery: DeliveryMode,
     load: Option<u64>,
 ) -> Trial {
-    let options = Options {
-        links: vec![right.interface().name.to_string()],
-        direction: DirectionFilter::In,
-        snaplen,
-        delivery,
-        buffer_bytes: RING_BYTES,
-        ..Options::default()
-    };
+    let options = CaptureOptions::default()
+        .links(vec![right.interface().name.to_string()])
+        .direction(DirectionFilter::In)
+        .snaplen(snaplen)
+        .delivery(delivery)
+        .buffer_bytes(RING_BYTES);
     let capture = right.run(|| Capture::open(options)).expect("a capture");
     let folder = tempfile::TempDir::new_in("/dev/shm").expect("a folder in memory");
     let path = folder.path().join("packets.pcapng");
-    let output = FileOptions::new(Output::Path(path), capture.interfaces().to_vec());
+    let output = CaptureFileOptions::new(Output::Path(path), capture.interfaces().to_vec());
     let file = CaptureFile::create(output, 0).expect("a file");
     let stop = Stop::new().expect("a pipe");
     let stopper = stop.stopper();
@@ -102,7 +100,9 @@ fn one(
             pin_to_cpu(READER_CPU).expect("the reader's processor");
             let mut consumer = FileConsumer::new(file, Duration::from_secs(1));
             let before = cpu_ns();
-            let outcome = capture.run(&mut consumer, &stop);
+            let outcome = capture
+                .run_consumer(&mut consumer, &stop)
+                .expect("the capture succeeds");
             (outcome.account, cpu_ns() - before)
         });
         let sent = left.run(|| {

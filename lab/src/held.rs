@@ -2,12 +2,10 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::thread::yield_now;
-use std::time::{Duration, Instant};
 
 use abi::bpf::{ObjectKind, open_id};
 
-const DEADLINE: Duration = Duration::from_secs(20);
+use crate::wait;
 
 /// How many descriptors this process has open.
 pub fn descriptors() -> usize {
@@ -85,17 +83,9 @@ impl Objects {
     /// Returns when the kernel has none of these any more: it frees what nobody holds a little later.
     #[track_caller]
     pub fn until_gone(&self) {
-        let deadline = Instant::now() + DEADLINE;
-        loop {
-            let left = self.left();
-            if left == [0, 0] {
-                return;
-            }
-            assert!(
-                Instant::now() < deadline,
-                "programs and maps: {left:?} are left"
-            );
-            yield_now();
-        }
+        wait::until_ok(|| match self.left() {
+            [0, 0] => Ok(()),
+            left => Err(format!("programs and maps that are left: {left:?}")),
+        });
     }
 }

@@ -12,10 +12,12 @@ pub mod held;
 pub mod net;
 pub mod oracle;
 pub mod refusal;
+pub mod rerun;
 pub mod skip;
 pub mod tool;
 pub mod uml;
 pub mod vm;
+pub mod wait;
 
 /// For the tests of rooms that may not know it, such as those of the rings that its programs feed.
 pub use bpf;

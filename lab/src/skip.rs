@@ -78,7 +78,7 @@ fn version(release: &str) -> Option<(u32, u32)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::process::Command;
+    use crate::rerun;
 
     const ABSENT: Feature = Feature {
         name: "wings",
@@ -105,9 +105,8 @@ mod tests {
         }
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("skips");
-        let mut command = Command::new(env::current_exe().expect("this program"));
+        let mut command = rerun::command();
         command
-            .args(["--exact", NAME])
             .env("TAPLINE_LAB_SKIPPING", "1")
             .env("TAPLINE_SKIPS", &file);
         let output = command.output().expect("it runs");

@@ -1,8 +1,9 @@
 //! Tests of what the running kernel lacks, under user-mode-linux: a kernel that is a program, with the
 //! machine's files, read-only, and nothing of its network.
 //!
-//! Each test of a file that needs it begins with `if has_run() { return; }`, by way of [`has_run`]: the first
-//! boots, all are run there by the same program, and each has the result that it had there.
+//! A test program lists the tests that run there in one static [`Tests`]; each of them begins with
+//! `if UML.has_run() { return; }`. The first one boots the kernel and runs all of the list there, in one process;
+//! each test then reports the result that it had there.
 
 use std::env;
 use std::fs::{self, Permissions};
@@ -13,6 +14,7 @@ use std::sync::OnceLock;
 
 use crate::guest::{Run, run_to_end};
 use crate::refusal::refuse;
+use crate::rerun;
 use crate::skip::{self, Feature};
 use crate::tool;
 
@@ -31,8 +33,9 @@ pub const USER_MODE_LINUX: Feature = Feature {
 /// Where Debian's package keeps the modules, by version.
 const MODULES: &str = "/usr/lib/uml/modules";
 
-/// The modules of the kinds of links, in an order in which each finds what it needs.
-pub const LINK_MODULES: [&str; 20] = [
+/// The modules that are loaded, in an order in which each finds what it needs.
+const LOADED: [&str; 23] = [
+    "ipv6",
     "8021q",
     "bonding",
     "bridge",
@@ -53,39 +56,55 @@ pub const LINK_MODULES: [&str; 20] = [
     "veth",
     "vrf",
     "vxlan",
+    "sch_ingress",
+    "cls_bpf",
 ];
 
 /// Set for the tests that are run there.
 const INSIDE: &str = "TAPLINE_LAB_INSIDE_UML";
 
-/// What the tests of this program came to there.
-static RUN: OnceLock<Run> = OnceLock::new();
-
-/// Whether the calling test has been run under user-mode-linux with `modules` loaded, which are the same for
-/// all tests of the program; false when that is where it runs now. Where there is no user-mode-linux that is
-/// reported as a skip.
-///
-/// # Panics
-/// When the test failed there: the message is what it said.
-#[track_caller]
-pub fn has_run(modules: &[&str]) -> bool {
-    if env::var_os(INSIDE).is_some() {
-        return false;
-    }
-    if skip::without(&USER_MODE_LINUX) {
-        return true;
-    }
-    let run = RUN.get_or_init(|| boot(modules));
-    run.assert_calling_test_passed("under user-mode-linux");
-    true
+/// The tests of a program that run under user-mode-linux, and their results once they have run.
+#[derive(Debug)]
+pub struct Tests {
+    /// Beginnings of their names; those of a module begin with `module::`.
+    names: &'static [&'static str],
+    run: OnceLock<Run>,
 }
 
-/// Boots, loads `modules` and runs the tests of this program, one after another.
-fn boot(modules: &[&str]) -> Run {
+impl Tests {
+    /// The tests whose names contain one of `names`.
+    pub const fn named(names: &'static [&'static str]) -> Self {
+        Self {
+            names,
+            run: OnceLock::new(),
+        }
+    }
+
+    /// Whether the calling test has run under user-mode-linux; false when that is where it runs now. Where there is
+    /// no user-mode-linux the test is reported as skipped.
+    ///
+    /// # Panics
+    /// If the test failed there, or is not in the list. The message is its output.
+    #[track_caller]
+    pub fn has_run(&self) -> bool {
+        if env::var_os(INSIDE).is_some() {
+            return false;
+        }
+        if skip::without(&USER_MODE_LINUX) {
+            return true;
+        }
+        let run = self.run.get_or_init(|| boot(self.names));
+        run.assert_calling_test_passed("under user-mode-linux");
+        true
+    }
+}
+
+/// Boots and runs `tests`, one after another.
+fn boot(tests: &[&str]) -> Run {
     let folder = tempfile::tempdir().expect("a folder");
     let place = folder.path();
     let boot = place.join("boot");
-    fs::write(&boot, script(place, modules)).expect("the script");
+    fs::write(&boot, script(place, tests)).expect("the script");
     fs::set_permissions(&boot, Permissions::from_mode(0o700)).expect("a script that runs");
     let command = command(&boot);
     // The filter stays on the thread that sets it up.
@@ -96,10 +115,10 @@ fn boot(modules: &[&str]) -> Run {
 }
 
 /// What process 1 does: with files of the machine, which it cannot change, but for `place`.
-fn script(place: &Path, modules: &[&str]) -> String {
+fn script(place: &Path, tests: &[&str]) -> String {
     let place = place.display();
-    let program = env::current_exe().expect("this program");
-    let (program, modules) = (program.display(), modules.join(" "));
+    let program = rerun::program();
+    let (program, modules, tests) = (program.display(), LOADED.join(" "), tests.join(" "));
     // A page fault makes this kernel forget the parts of vector registers beyond SSE (see `without_xstate`),
     // so the C library is not to use them.
     let tunables =
@@ -121,7 +140,7 @@ fn script(place: &Path, modules: &[&str]) -> String {
             echo 2 >/proc/sys/net/core/fb_tunnels_only_for_init_net
             for module in {modules}; do modprobe -d '{place}/root' $module; done
             ip link set lo up
-            {INSIDE}=1 '{program}' --test-threads=1
+            {INSIDE}=1 '{program}' --test-threads=1 {tests}
         }} >said 2>&1
         sync
         echo o >/proc/sysrq-trigger

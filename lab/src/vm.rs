@@ -1,7 +1,7 @@
 //! Tests of what neither the running kernel nor user-mode-linux has, under a newer kernel of Debian's in QEMU: in
 //! memory alone, with the test's program, what it is linked to, and `ip`.
 //!
-//! Each test of a file that needs it begins with `if has_run() { return; }`, as with [`uml`](crate::uml).
+//! A test program lists its tests in one static [`Tests`], as with [`uml`](crate::uml).
 
 use std::collections::BTreeSet;
 use std::env;
@@ -12,6 +12,7 @@ use std::process::Command;
 use std::sync::OnceLock;
 
 use crate::guest::{Run, run_to_end};
+use crate::rerun;
 use crate::skip::{self, Feature};
 use crate::tool;
 
@@ -37,36 +38,51 @@ const KERNEL: &str = "TAPLINE_LAB_KERNEL";
 /// Set for the tests that are run there.
 const INSIDE: &str = "TAPLINE_LAB_INSIDE_VM";
 
-/// What the tests of this program came to there.
-static RUN: OnceLock<Run> = OnceLock::new();
-
 fn folder() -> Result<PathBuf, String> {
     let folder = env::var_os(KERNEL).map(PathBuf::from);
     folder.ok_or_else(|| format!("{KERNEL} names no folder that packaging/kernel.sh has filled"))
 }
 
-/// Whether the calling test has been run there; false when that is where it runs now. Where there is no such kernel
-/// that is reported as a skip.
-///
-/// # Panics
-/// When the test failed there: the message is what it said.
-#[track_caller]
-pub fn has_run() -> bool {
-    if env::var_os(INSIDE).is_some() {
-        return false;
-    }
-    if skip::without(&NEWER_KERNEL) {
-        return true;
-    }
-    let run = RUN.get_or_init(boot);
-    run.assert_calling_test_passed("under a newer kernel in QEMU");
-    true
+/// The tests of a program that run under the newer kernel, and their results once they have run.
+#[derive(Debug)]
+pub struct Tests {
+    /// Beginnings of their names.
+    names: &'static [&'static str],
+    run: OnceLock<Run>,
 }
 
-fn boot() -> Run {
+impl Tests {
+    /// The tests whose names contain one of `names`.
+    pub const fn named(names: &'static [&'static str]) -> Self {
+        Self {
+            names,
+            run: OnceLock::new(),
+        }
+    }
+
+    /// Whether the calling test has run under the newer kernel; false when that is where it runs now. Where there is
+    /// no such kernel the test is reported as skipped.
+    ///
+    /// # Panics
+    /// If the test failed there, or is not in the list. The message is its output.
+    #[track_caller]
+    pub fn has_run(&self) -> bool {
+        if env::var_os(INSIDE).is_some() {
+            return false;
+        }
+        if skip::without(&NEWER_KERNEL) {
+            return true;
+        }
+        let run = self.run.get_or_init(|| boot(self.names));
+        run.assert_calling_test_passed("under a newer kernel in QEMU");
+        true
+    }
+}
+
+fn boot(tests: &[&str]) -> Run {
     let place = tempfile::tempdir().expect("a folder");
     let kernel = folder().expect("the kernel's folder");
-    let memory = fill(place.path(), &kernel);
+    let memory = fill(place.path(), &kernel, tests);
     let mut command = tool::command(QEMU);
     command.args([
         "-nodefaults",
@@ -89,7 +105,7 @@ fn boot() -> Run {
 }
 
 /// Makes the archive that the kernel begins with.
-fn fill(place: &Path, kernel: &Path) -> PathBuf {
+fn fill(place: &Path, kernel: &Path, tests: &[&str]) -> PathBuf {
     let root = place.join("root");
     for folder in ["proc", "sys", "dev", "run", "tmp", "modules"] {
         fs::create_dir_all(root.join(folder)).expect("a folder");
@@ -100,7 +116,7 @@ fn fill(place: &Path, kernel: &Path) -> PathBuf {
             copy(&entry.path(), &root.join("modules").join(entry.file_name()));
         }
     }
-    let program = env::current_exe().expect("this program");
+    let program = rerun::program();
     let ip = tool::path("ip");
     let busybox = tool::path("busybox");
     for file in [&program, &ip].into_iter().flat_map(|file| linked(file)) {
@@ -113,7 +129,7 @@ fn fill(place: &Path, kernel: &Path) -> PathBuf {
     copy(&ip, &root.join("bin/ip"));
     copy(&busybox, &root.join("bin/busybox"));
     let init = root.join("init");
-    fs::write(&init, INIT).expect("process 1");
+    fs::write(&init, INIT.replace("TESTS", &tests.join(" "))).expect("process 1");
     fs::set_permissions(&init, Permissions::from_mode(0o700)).expect("a script that runs");
     let mut command = Command::new("sh");
     command.args([
@@ -136,7 +152,7 @@ mount -t tmpfs tmpfs /run
 mount -t tmpfs tmpfs /tmp
 while read module; do insmod /modules/$module; done </modules/order
 ip link set lo up
-TAPLINE_LAB_INSIDE_VM=1 tests --test-threads=1
+TAPLINE_LAB_INSIDE_VM=1 tests --test-threads=1 TESTS
 poweroff -f
 ";
 

@@ -1,13 +1,13 @@
 //! The differences from libpcap and from the kernel that are decided (crates/filter/DIFFERENCES.md),
 //! each shown in the engines that differ.
 
-use filter::{At, Filter, LinkType, NoNames, Options, Reason};
+use filter::{Filter, FilterErrorReason, FilterOptions, FilterTarget, LinkType, NoNames};
 use tapline_lab::oracle::{
     Class, Compiled, End, Engine, KernelSocket, Libpcap, Packet, Rules, SNAPLEN, Subject, trace,
 };
 
-fn options(link: LinkType) -> Options {
-    Subject::options(link, At::File)
+fn options(link: LinkType) -> FilterOptions {
+    Subject::options(link, FilterTarget::File)
 }
 
 #[track_caller]
@@ -35,7 +35,7 @@ fn compare(link: LinkType, text: &str, bytes: &[u8]) -> (u32, Option<Class>) {
     )
 }
 
-fn kernel(text: &str, options: &Options, bytes: &[u8]) -> u32 {
+fn kernel(text: &str, options: &FilterOptions, bytes: &[u8]) -> u32 {
     let (Compiled::Both(subject) | Compiled::Ours(subject, _)) = Subject::compile(text, options)
     else {
         panic!("{text}");
@@ -163,7 +163,10 @@ fn a_computed_zero_is_no_divisor() {
     let error = Filter::new(text, &options(LinkType::Raw), &NoNames)
         .err()
         .unwrap();
-    assert!(matches!(error.reason, Reason::Arithmetic(_)), "{error}");
+    assert!(
+        matches!(error.reason, FilterErrorReason::Arithmetic(_)),
+        "{error}"
+    );
     let theirs = Libpcap::new(text, LinkType::Raw, false).unwrap();
     let packet = Packet::whole(vec![0; 60]);
     let theirs = trace(theirs.instructions(), &packet, Rules::Libpcap);
@@ -229,7 +232,7 @@ fn terms_that_libpcap_1_10_gets_wrong() {
 
 #[test]
 fn a_packet_without_a_device_ends_the_kernels_program() {
-    let options = Subject::options(LinkType::Raw, At::Socket);
+    let options = Subject::options(LinkType::Raw, FilterTarget::Socket);
     let text = "len > 3 and ifindex 1";
     // The value is what was loaded last: the length.
     assert_eq!(kernel(text, &options, &[0x45; 30]), 30);

@@ -1,11 +1,9 @@
 //! The generator's counts and bytes against the receiving interface's own, as `ip -json` and a
 //! packet socket see them.
 
-mod ip_json;
-
 use std::os::fd::{AsFd, OwnedFd};
 
-use ip_json::ip_json;
+use crate::witness::ip_json;
 use netlink::Gro;
 use rustix::net::{RecvFlags, recv};
 use tapline_lab::generator::{Generator, GeneratorOptions, SEQUENCE_AT, send_frames, udp_frame};

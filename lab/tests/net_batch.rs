@@ -1,10 +1,8 @@
 //! Each item of a batch has its own answer. Compared with what iproute2 shows to be there.
 
-mod ip_json;
-
-use ip_json::ip_json;
+use crate::witness::{ip, ip_json};
 use netlink::{
-    Addr, IfName, ItemResult, Lifetime, Link, LinkKind, Neigh, OnError, Outcome, Prefix, Route,
+    Addr, BatchSummary, IfName, ItemResult, Lifetime, Link, LinkKind, Neigh, OnError, Prefix, Route,
 };
 use tapline_lab::Host;
 
@@ -19,13 +17,6 @@ fn ifb(number: usize) -> Link {
 /// What the kernel does not take: the address of a group.
 fn refused(number: usize) -> Link {
     ifb(number).address("01:00:00:00:00:01".parse().expect("an address"))
-}
-
-#[track_caller]
-fn ip(host: &Host, line: &str) {
-    let mut command = host.command("ip");
-    let status = command.args(line.split(' ')).status().expect("ip runs");
-    assert!(status.success(), "ip {line}");
 }
 
 /// Of each kind of change and of several kinds of objects.
@@ -125,7 +116,7 @@ fn shown(host: &Host) -> Vec<usize> {
     numbers
 }
 
-fn add_with_failures(host: &Host, on_error: OnError) -> Outcome {
+fn add_with_failures(host: &Host, on_error: OnError) -> BatchSummary {
     let mut netlink = host.netlink();
     let mut batch = netlink.batch(on_error);
     for number in 0..LINKS {
@@ -141,7 +132,7 @@ fn add_with_failures(host: &Host, on_error: OnError) -> Outcome {
     batch.finish()
 }
 
-fn failed(outcome: &Outcome) -> Vec<usize> {
+fn failed(outcome: &BatchSummary) -> Vec<usize> {
     outcome.failed.iter().map(|(item, _)| *item).collect()
 }
 

@@ -25,7 +25,7 @@ fn route(host: &Host, number: u32, metric: u32) -> Route {
 /// Events until there are none, and the state they amount to, from `state`.
 fn follow(watch: &mut Watch<Route>, state: &mut HashMap<RouteKey, Route>) -> [usize; 4] {
     let [mut added, mut changed, mut removed, mut overruns] = [0; 4];
-    while let Some(event) = watch.next_event().expect("route events") {
+    while let Some(event) = watch.try_next().expect("route events") {
         match event {
             Event::Added(route) => {
                 added += 1;

@@ -1,11 +1,10 @@
 //! What is set in a driver is what ethtool(8) tells, and the other way round.
 
-mod witness;
-
+use crate::witness;
+use crate::witness::{name, words};
 use netlink::{Channels, Coalescing, Ethtool, Link, RingSizes, StampedPackets, Veth};
 use rustix::io::Errno;
 use tapline_lab::Host;
-use witness::{name, words};
 
 /// A host with a veth pair `a` and `b` of four queues each.
 fn host() -> Host {

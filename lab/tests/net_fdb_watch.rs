@@ -1,14 +1,13 @@
 //! What a watch knows of forwarding entries is what a fresh list has, also where the kernel tells of a change
 //! in part or not at all.
 
-mod witness;
-
+use crate::witness;
 use std::net::IpAddr;
 
-use netlink::{Event, Fdb, FdbFlags, FdbKey, FdbState, MacAddress, Object, Watch};
+use crate::witness::run;
+use netlink::{Event, Fdb, FdbFlags, FdbKey, FdbState, MacAddress, Object, Watch, WatchBehavior};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tapline_lab::Host;
-use witness::run;
 
 /// Longer than the kernel takes to tell of a carrier.
 const DEADLINE: Timespec = Timespec {
@@ -48,7 +47,7 @@ fn watch(host: &Host) -> Watch<Fdb> {
 
 #[track_caller]
 fn events(watch: &mut Watch<Fdb>) -> Vec<Event<Fdb>> {
-    std::iter::from_fn(|| watch.next_event().expect("events")).collect()
+    std::iter::from_fn(|| watch.try_next().expect("events")).collect()
 }
 
 /// Takes events until the same is known as is there. Carriers come back when the kernel has the time, with
@@ -64,7 +63,9 @@ fn assert_gets_up_to_date(host: &Host, watch: &mut Watch<Fdb>, after: &str) {
         let known = sorted(watch.known().cloned().collect());
         let listed = sorted(host.netlink().list(&Fdb::new()).expect("entries").items);
         let mut both = known.iter().zip(&listed);
-        if known.len() == listed.len() && both.all(|(known, listed)| known.is_same(listed)) {
+        if known.len() == listed.len()
+            && both.all(|(known, listed)| known.has_same_configuration(listed))
+        {
             return;
         }
         let ready = poll(&mut [PollFd::new(watch, PollFlags::IN)], Some(&DEADLINE));

@@ -1,21 +1,18 @@
 //! Hosts are where they say they are, and nowhere else. Compared with: `/proc`, `ip -json`.
 
-mod ip_json;
-
 use std::collections::BTreeSet;
 use std::io::{self, BufRead, BufReader};
-use std::os::fd::{AsFd, AsRawFd};
 use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 use std::{env, fs};
 
+use crate::witness::ip_json;
 use abi::namespace::{NetNamespace, Step};
-use ip_json::ip_json;
 use netlink::{Event, Gro, IfName, Link, Netlink, Veth};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tapline_lab::net::refuse_the_machine;
-use tapline_lab::{Host, Net};
+use tapline_lab::{Host, Net, rerun};
 
 /// What `/proc` says of the namespace of the calling thread.
 fn here() -> String {
@@ -172,14 +169,9 @@ fn a_namespace_is_found_by_the_name_ip_gave_it() {
     }
     let script = "mount -t tmpfs none /run && ip netns add blue && \
         ip netns exec blue readlink /proc/self/ns/net && exec \"$0\" \"$@\"";
-    let program = env::current_exe().expect("this program");
     let mut command = Host::new("host").command("unshare");
-    command.args(["--mount", "sh", "-c", script]).arg(program);
-    command.args([
-        "--exact",
-        "a_namespace_is_found_by_the_name_ip_gave_it",
-        "--nocapture",
-    ]);
+    command.args(["--mount", "sh", "-c", script]);
+    command.arg(rerun::program()).args(rerun::arguments());
     let output = command.env(IN_PRIVATE_RUN, "1").output().expect("a shell");
     assert!(
         output.status.success(),
@@ -235,15 +227,10 @@ fn a_killed_process_takes_its_namespace_along() {
         return hold_a_namespace();
     }
     let survivor = Host::new("survivor");
-    let this_test = [
-        "--exact",
-        "a_killed_process_takes_its_namespace_along",
-        "--nocapture",
-    ];
-    let program = env::current_exe().expect("this program");
+    let program = rerun::program();
     let mut command = survivor.command(program.to_str().expect("a path in UTF-8"));
     command
-        .args(this_test)
+        .args(rerun::arguments())
         .env(VICTIM, "1")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped());
@@ -254,7 +241,7 @@ fn a_killed_process_takes_its_namespace_along() {
         "the victim holds it"
     );
     let mut watch = survivor.watch();
-    while watch.next_event().expect("link events").is_some() {}
+    while watch.try_next().expect("link events").is_some() {}
 
     child.kill().expect("killed");
     child.wait().expect("waited");
@@ -263,7 +250,7 @@ fn a_killed_process_takes_its_namespace_along() {
         tv_nsec: 0,
     };
     let removed = loop {
-        match watch.next_event().expect("link events") {
+        match watch.try_next().expect("link events") {
             Some(Event::Removed(link)) => break link,
             Some(_) => {}
             None => {
@@ -281,7 +268,7 @@ fn hold_a_namespace() {
     let namespace = NetNamespace::create().expect("a namespace");
     let outside = NetNamespace::current().expect("a namespace");
     let end = |name| Link::named(IfName::new(name).expect("a name"));
-    let far = end("far").namespace_fd(outside.as_fd().as_raw_fd());
+    let far = end("far").in_namespace(outside);
     let mut netlink = Netlink::open_in(&namespace).expect("a handle");
     netlink
         .add(&end("near").kind(Veth::to(far)))

@@ -1,13 +1,10 @@
 //! What netlink tells of links and addresses is what iproute2 tells, after each change as well.
 
-mod ip_json;
-
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv6Addr, UdpSocket};
-use std::os::fd::{AsFd, AsRawFd};
 use std::time::Duration;
 
-use ip_json::ip_json;
+use crate::witness::ip_json;
 use netlink::{Addr, IfIndex, IfName, Link, LinkFlags, MacAddress, Prefix, Veth};
 use serde_json::{Value, json};
 use tapline_lab::{Host, Net};
@@ -126,7 +123,7 @@ fn a_veth_is_made_as_asked_across_namespaces() {
     let ends = [end("near", 1, 1400), end("far", 2, 1300)];
     let far_end = ends[1]
         .clone()
-        .namespace_fd(there.namespace().as_fd().as_raw_fd());
+        .in_namespace(there.namespace().try_clone().expect("a descriptor"));
     let veth = ends[0].clone().kind(Veth::to(far_end));
     let near = here.netlink().create(&veth).expect("a veth");
     let far = there.netlink().link_named("far").expect("the other end");
@@ -150,8 +147,8 @@ fn a_veth_is_made_as_asked_across_namespaces() {
 fn a_link_is_moved_and_removed() {
     let [left, right] = Net::new().pair();
     let away = Host::new("away");
-    let change =
-        Link::at(left.interface().index).namespace_fd(away.namespace().as_fd().as_raw_fd());
+    let change = Link::at(left.interface().index)
+        .in_namespace(away.namespace().try_clone().expect("a descriptor"));
     left.netlink().set(&change).expect("moved");
     let name = left.interface().name.to_string();
     let moved = away.netlink().link_named(&name).expect("it is there");

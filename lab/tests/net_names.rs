@@ -2,17 +2,15 @@
 //!
 //! The test runs itself on a host, with a `/run` of its own: the machine's names are not touched.
 
-use std::os::fd::{AsFd, AsRawFd};
 use std::process::Command;
 use std::{env, fs};
 
-use netlink::{Cause, Event, NamesStep, NamespaceNames, NamespaceNumber, Netlink, Watch};
+use netlink::{Cause, Event, NamespaceNames, NamespaceNumber, NamespaceOperation, Netlink, Watch};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use serde_json::Value;
-use tapline_lab::Host;
+use tapline_lab::{Host, rerun};
 
-const NAME: &str = "names_and_numbers_are_those_of_ip_netns";
 const MARK: &str = "TAPLINE_LAB_NAMES";
 
 /// Longer than the kernel takes to clear a namespace away.
@@ -39,8 +37,8 @@ fn names_and_numbers_are_those_of_ip_netns() {
             "mount -t tmpfs tmpfs /run && exec \"$@\"",
             "sh",
         ])
-        .arg(env::current_exe().expect("this program"))
-        .args(["--exact", NAME, "--nocapture"])
+        .arg(rerun::program())
+        .args(rerun::arguments())
         .env(MARK, "1");
     let output = command.output().expect("it runs");
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -113,10 +111,13 @@ fn names() {
     assert!(!ip("-n one link show dev v").is_empty());
     let error = names.add("one").expect_err("it is there");
     assert_eq!(
-        (error.step, error.source.raw_os_error()),
-        (NamesStep::File, Some(Errno::EXIST.raw_os_error()))
+        (error.operation, error.source.raw_os_error()),
+        (
+            NamespaceOperation::CreateFile,
+            Some(Errno::EXIST.raw_os_error())
+        )
     );
-    assert_eq!(error.to_string(), "cannot make the name /run/netns/one");
+    assert_eq!(error.to_string(), "cannot create /run/netns/one");
     for bad in ["", ".", "..", "a/b", "a\0b", &"x".repeat(256)] {
         let error = names.add(bad).expect_err("no name");
         assert_eq!(
@@ -130,8 +131,11 @@ fn names() {
     assert_eq!(listed(), shown());
     let error = names.del("one").expect_err("it is gone");
     assert_eq!(
-        (error.step, error.source.raw_os_error()),
-        (NamesStep::Remove, Some(Errno::NOENT.raw_os_error()))
+        (error.operation, error.source.raw_os_error()),
+        (
+            NamespaceOperation::RemoveFile,
+            Some(Errno::NOENT.raw_os_error())
+        )
     );
     names.get("one").expect_err("it is gone");
     assert_eq!(fs::read_dir("/run/netns").expect("the folder").count(), 0);
@@ -142,7 +146,7 @@ fn numbers() {
     let [one, two] = ["one", "two"].map(|name| names.add(name).expect("added"));
     let mut netlink = Netlink::open().expect("a handle");
     let of = |namespace: &abi::namespace::NetNamespace| {
-        NamespaceNumber::new().fd(namespace.as_fd().as_raw_fd())
+        NamespaceNumber::new().namespace(namespace.try_clone().expect("a descriptor").into())
     };
     assert_eq!(netlink.get(&of(&one)).expect("told").nsid, Some(-1));
     let mut watch = Watch::open(NamespaceNumber::new()).expect("a watch");
@@ -173,15 +177,15 @@ fn numbers() {
     let error = netlink.add(&of(&one).nsid(8)).expect_err("it has one");
     assert_eq!(
         error.to_string(),
-        "cannot add number 8 of a namespace (fd: Peer netns already has a nsid assigned)"
+        "cannot add network namespace id 8 (fd: Peer netns already has a nsid assigned)"
     );
     let error = netlink
         .add(&NamespaceNumber::new().nsid(8))
         .expect_err("of what");
-    assert!(matches!(error.cause, Cause::Unfit(_)));
+    assert!(matches!(error.cause, Cause::Invalid(_)));
     assert!(matches!(
         netlink.del(&of(&one)).expect_err("no such verb").cause,
-        Cause::Unfit(_)
+        Cause::Invalid(_)
     ));
     for number in [7, 9] {
         assert_eq!(
@@ -200,10 +204,10 @@ fn numbers() {
 
 #[track_caller]
 fn next(watch: &mut Watch<NamespaceNumber>) -> Event<NamespaceNumber> {
-    if let Some(event) = watch.next_event().expect("events") {
+    if let Some(event) = watch.try_next().expect("events") {
         return event;
     }
     let ready = poll(&mut [PollFd::new(watch, PollFlags::IN)], Some(&DEADLINE)).expect("waited");
     assert_eq!(ready, 1, "no event");
-    watch.next_event().expect("events").expect("an event")
+    watch.try_next().expect("events").expect("an event")
 }

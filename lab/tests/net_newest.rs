@@ -1,10 +1,9 @@
 //! Kinds of links that neither the running kernel nor user-mode-linux has: what is said is told again by the kernel.
 
-mod witness;
-
+use crate::VM;
+use crate::witness::{json, name, run};
 use netlink::{Link, LinkKind, Netkit, NetkitMode, NetkitPolicy, Object};
-use tapline_lab::{Host, vm};
-use witness::{json, name, run};
+use tapline_lab::Host;
 
 fn named(text: &str) -> Link {
     Link::named(name(text))
@@ -26,7 +25,7 @@ fn assert_told(host: &Host, wanted: &Link) {
 
 #[test]
 fn a_wireguard_link_is_made_and_removed() {
-    if vm::has_run() {
+    if VM.has_run() {
         return;
     }
     let host = Host::new("host");
@@ -41,7 +40,7 @@ fn a_wireguard_link_is_made_and_removed() {
 
 #[test]
 fn a_netkit_pair_is_made_and_removed() {
-    if vm::has_run() {
+    if VM.has_run() {
         return;
     }
     let host = Host::new("host");

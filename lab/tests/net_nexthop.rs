@@ -1,124 +1,22 @@
-//! Nexthop objects and their groups: made by us and by ip(8) alike, told and shown alike.
+//! Nexthop objects and their groups are changed, listed and refused as in ip(8).
 
-mod ip_json;
-mod names;
-
-use ip_json::ip_json;
-use names::{Names, ip, split};
-use netlink::table::Words;
-use netlink::{Cause, Detail, Event, Nexthop, Route, Watch};
-use serde_json::Value;
-use tapline_lab::{Host, Net};
-
-/// The words behind `ip nexthop add`.
-const NEXTHOPS: [&str; 11] = [
-    "id 1 via 10.1.0.2 dev left0",
-    "id 2 via 10.1.0.3 dev left0 proto bgp",
-    "id 3 via 10.99.0.1 dev left0 onlink",
-    "id 4 via fd00:1::2 dev left0",
-    "id 5 blackhole",
-    "id 6 dev left0",
-    "id 7 via 10.1.0.9 fdb",
-    "id 10 group 1/2,5",
-    "id 11 group 1/2 type resilient buckets 32 idle_timer 60 unbalanced_timer 120",
-    "id 12 encap ip id 9 dst 10.9.9.9 dev left0",
-    "id 13 group 7 fdb",
-];
-
-fn names(host: &Host) -> Names {
-    Names(host.netlink())
-}
-
-fn read(host: &Host, line: &str) -> Nexthop {
-    let (words, mut names) = (split(line), names(host));
-    let nexthop = Nexthop::read_words(&mut Words::new(&words, &mut names));
-    nexthop.unwrap_or_else(|error| panic!("{line}: {error}"))
-}
-
-fn listed(host: &Host) -> Vec<Nexthop> {
-    let listing = host.netlink().list(&Nexthop::new());
-    listing.expect("nexthops").items
-}
-
-#[test]
-fn nexthops_are_made_told_and_removed() {
-    let [ours, _there] = Net::new().pair();
-    let [theirs, _there_too] = Net::new().pair();
-    let mut netlink = ours.netlink();
-    for line in NEXTHOPS {
-        let wanted = read(&ours, line);
-        let made = netlink.add(&wanted);
-        made.unwrap_or_else(|error| panic!("{line}: {error}: {error:?}"));
-        ip(&theirs, &format!("nexthop add {line}"));
-        let told = netlink.get(&Nexthop::numbered(wanted.id.expect("a number")));
-        let told = told.expect("it is there");
-        assert!(netlink::Object::matches(&told, &wanted), "{line}: {told:?}");
-    }
-    let shown = |host: &Host| ip_json(host, &["nexthop", "show"]);
-    assert_eq!(shown(&ours), shown(&theirs));
-    let (told, lines) = (listed(&ours), ip(&ours, "-details nexthop show"));
-    let ours_lines = told
-        .iter()
-        .map(|it| it.line(Detail::All, &mut names(&ours)));
-    let ours_lines: Vec<_> = ours_lines.map(|line| split(&line)).collect();
-    assert_eq!(ours_lines, lines.lines().map(split).collect::<Vec<_>>());
-    for nexthop in told.iter().rev() {
-        let text = serde_json::to_string(nexthop).expect("JSON");
-        assert_eq!(
-            serde_json::from_str::<Nexthop>(&text).expect("JSON"),
-            *nexthop
-        );
-        netlink.del(nexthop).expect("it goes");
-    }
-    assert_eq!(listed(&ours), []);
-}
-
-#[test]
-fn json_is_as_ip_has_it() {
-    let [host, _there] = Net::new().pair();
-    for line in NEXTHOPS {
-        ip(&host, &format!("nexthop add {line}"));
-    }
-    let shown = ip_json(&host, &["nexthop", "show"]);
-    for (nexthop, shown) in listed(&host).iter().zip(shown.as_array().expect("a list")) {
-        let ours = serde_json::to_value(nexthop).expect("JSON");
-        for key in [
-            "id",
-            "group",
-            "type",
-            "resilient_args",
-            "gateway",
-            "scope",
-            "protocol",
-            "flags",
-        ] {
-            // What is put around packets has keys of the same names there.
-            if key == "id" && nexthop.encap.is_some() {
-                continue;
-            }
-            let there = &shown[key];
-            assert_eq!(
-                ours.get(key).unwrap_or(&Value::Null),
-                there,
-                "{key}: {shown}"
-            );
-        }
-    }
-}
+use crate::net_again::NEXTHOPS;
+use crate::witness::ip;
+use crate::witness::ip_json;
+use netlink::{Cause, Event, Group, GroupMember, GroupType, Nexthop, ResilientArgs, Route, Watch};
+use tapline_lab::Net;
 
 #[test]
 fn a_change_reaches_the_routes() {
     let [host, _there] = Net::new().pair();
     let mut netlink = host.netlink();
     let mut watch = host.run(|| Watch::open(Nexthop::new())).expect("a watch");
-    netlink
-        .add(&read(&host, "id 1 via 10.1.0.2 dev left0"))
-        .expect("a nexthop");
+    let dev = host.interface().index;
+    let via = |gateway: [u8; 4]| Nexthop::numbered(1).gateway(gateway.into()).dev(dev);
+    netlink.add(&via([10, 1, 0, 2])).expect("a nexthop");
     let dst = "192.0.2.0/24".parse().expect("a network");
     netlink.add(&Route::to(dst).nhid(1)).expect("a route");
-    netlink
-        .replace(&read(&host, "id 1 via 10.1.0.3 dev left0"))
-        .expect("changed");
+    netlink.replace(&via([10, 1, 0, 3])).expect("changed");
     let route = netlink.get(&Route::to(dst)).expect("the route");
     assert_eq!(
         (route.nhid, route.gateway),
@@ -128,7 +26,7 @@ fn a_change_reaches_the_routes() {
         ip_json(&host, &["route", "show", "192.0.2.0/24"])[0]["gateway"],
         "10.1.0.3"
     );
-    let mut next = || watch.next_event().expect("events").expect("an event");
+    let mut next = || watch.try_next().expect("events").expect("an event");
     // Routes are told with what their nexthop says; said again, the number alone counts.
     netlink.del(&route).expect("it goes");
     netlink.add(&route).expect("it comes back");
@@ -148,8 +46,8 @@ fn a_change_reaches_the_routes() {
 fn lists_are_chosen_by_the_kernel() {
     let [host, _there] = Net::new().pair();
     let mut netlink = host.netlink();
-    for line in NEXTHOPS {
-        netlink.add(&read(&host, line)).expect(line);
+    for line in NEXTHOPS.lines() {
+        ip(&host, line.trim());
     }
     let ids = |filter: &Nexthop, netlink: &mut netlink::Netlink| {
         let items = netlink.list(filter).expect("nexthops").items;
@@ -168,35 +66,47 @@ fn lists_are_chosen_by_the_kernel() {
 fn refusals_say_what_and_where() {
     let [host, _there] = Net::new().pair();
     let mut netlink = host.netlink();
-    let mut refused = |line: &str| {
-        let error = netlink.add(&read(&host, line)).expect_err(line);
+    let dev = host.interface().index;
+    let group = |members: &[GroupMember]| Nexthop::numbered(10).group(Group(members.to_vec()));
+    let of_8 = group(&[GroupMember { id: 8, weight: 1 }]);
+    let buckets = |count| Box::new(ResilientArgs::new().buckets(count));
+    let resilient = of_8.clone().group_type(GroupType::Resilient);
+    let mut refused = |nexthop: &Nexthop| {
+        let error = netlink.add(nexthop).expect_err("refused");
         error.to_string()
     };
     assert_eq!(
-        refused("id 1 via 172.16.0.1 dev left0"),
+        refused(
+            &Nexthop::numbered(1)
+                .gateway([172, 16, 0, 1].into())
+                .dev(dev)
+        ),
         "cannot add nexthop 1 (Nexthop has invalid gateway)"
     );
+    assert_eq!(refused(&of_8), "cannot add nexthop 10 (Invalid nexthop id)");
     assert_eq!(
-        refused("id 10 group 8"),
-        "cannot add nexthop 10 (Invalid nexthop id)"
-    );
-    assert_eq!(
-        refused("id 10 group 8 type resilient buckets 0"),
+        refused(&resilient.resilient_args(buckets(0))),
         "cannot add nexthop 10 (Number of buckets needs to be non-0)"
     );
     let unfit = |nexthop: Nexthop| {
         let error = host.netlink().add(&nexthop).expect_err("unfit");
         match error.cause {
-            Cause::Unfit(unfit) => unfit.reason,
+            Cause::Invalid(unfit) => unfit.reason,
             cause => panic!("{cause:?}"),
         }
     };
-    let heavy = read(&host, "id 10 group 8,65537");
-    assert_eq!(unfit(heavy), "the share of a member is 1 to 65536");
-    let odd = read(&host, "id 10 group 8 buckets 4");
+    let heavy = group(&[GroupMember {
+        id: 8,
+        weight: 65537,
+    }]);
+    assert_eq!(
+        unfit(heavy),
+        "the weight of a member must be between 1 and 65536"
+    );
+    let odd = of_8.clone().resilient_args(buckets(4));
     assert_eq!(
         unfit(odd),
-        "only a group of type resilient has buckets and timers"
+        "buckets and timers require a group of type resilient"
     );
     let absent = host
         .netlink()

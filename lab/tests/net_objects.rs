@@ -1,8 +1,6 @@
 //! Objects are made as asked, and shown by iproute2 as meant.
 
-mod ip_json;
-
-use ip_json::ip_json;
+use crate::witness::ip_json;
 use netlink::{Bridge, IfName, Link};
 use tapline_lab::Host;
 

@@ -1,18 +1,17 @@
 //! Names, indices, namespaces and addresses that are not as usual: the same becomes of them as with ip(8), or the
 //! error says what is wrong.
 
-mod witness;
-
+use crate::witness;
 use std::net::IpAddr;
 use std::process::Output;
 
+use crate::witness::name;
 use netlink::{
-    Addr, Cause, Event, Fdb, Group, IfIndex, IfName, Link, LinkKind, MacAddress, Neigh, Netlink,
-    NetlinkError, Nexthop, Object, Prefix, Route, Rule, Veth, Watch,
+    Addr, Cause, Event, Fdb, Group, IfIndex, IfName, Link, LinkKind, MacAddress, Namespace, Neigh,
+    Netlink, NetlinkError, Nexthop, Object, Prefix, Route, Rule, Veth, Watch,
 };
 use rustix::io::Errno;
 use tapline_lab::Host;
-use witness::name;
 
 fn ifb(text: &str) -> Link {
     Link::named(name(text)).kind(LinkKind::Ifb)
@@ -130,7 +129,7 @@ fn an_alternative_name_is_one_for_us_when_it_is_one_for_ip() {
 /// What the kernel says to it, in brackets.
 fn words(error: &NetlinkError) -> String {
     match &error.cause {
-        Cause::Refused(refusal) => match (&refusal.path, &refusal.text) {
+        Cause::Refused(refusal) => match (&refusal.path, &refusal.message) {
             (Some(path), Some(text)) => format!(" ({path}: {text})"),
             (Some(only), None) | (None, Some(only)) => format!(" ({only})"),
             (None, None) => String::new(),
@@ -143,13 +142,16 @@ fn words(error: &NetlinkError) -> String {
 fn a_namespace_that_is_gone_is_told() {
     let host = Host::new("host");
     let mut netlink = host.netlink();
-    // A process that has ended, and a descriptor that is none.
+    // A process that has ended, and a file that is no namespace.
     let mut child = host.command("/bin/true").spawn().expect("it runs");
     let pid = child.id();
     child.wait().expect("it ends");
     for (elsewhere, errno) in [
         (ifb("i0").namespace_pid(pid), Errno::SRCH),
-        (ifb("i0").namespace_fd(1_000_000), Errno::BADF),
+        (
+            ifb("i0").in_namespace(Namespace::open("/dev/null").expect("a file")),
+            Errno::INVAL,
+        ),
     ] {
         let error = netlink
             .add(&elsewhere)
@@ -167,12 +169,13 @@ fn a_namespace_that_is_gone_is_told() {
     }
     // The other end of a pair goes with its namespace, and this end with it.
     let other = Host::new("other");
-    let far = Link::named(name("far")).in_namespace(other.namespace());
+    let far =
+        Link::named(name("far")).in_namespace(other.namespace().try_clone().expect("a descriptor"));
     let near = netlink
         .create(&Link::named(name("near")).kind(Veth::to(far)))
         .expect("a pair");
     let mut watch = host.watch();
-    while watch.next_event().expect("events").is_some() {}
+    while watch.try_next().expect("events").is_some() {}
     drop(other);
     let index = near.ifindex();
     wait_until(
@@ -200,7 +203,7 @@ fn an_index_that_is_used_again_is_another_link() {
     let host = Host::new("host");
     let mut netlink = host.netlink();
     let mut watch = host.watch();
-    while watch.next_event().expect("events").is_some() {}
+    while watch.try_next().expect("events").is_some() {}
     let addr = |text: &str| Addr::on(IfIndex(77), text.parse().expect("a prefix"));
     netlink.add(&ifb("first").index(IfIndex(77))).expect("made");
     netlink.add(&addr("10.0.0.1/24")).expect("added");
@@ -209,7 +212,7 @@ fn an_index_that_is_used_again_is_another_link() {
         .add(&ifb("second").index(IfIndex(77)))
         .expect("made");
     let mut told = Vec::new();
-    while let Some(event) = watch.next_event().expect("events") {
+    while let Some(event) = watch.try_next().expect("events") {
         match event {
             Event::Added(link) => told.push(("added", link.ifname().to_string())),
             Event::Removed(link) => told.push(("removed", link.ifname().to_string())),
@@ -247,7 +250,7 @@ fn refused<O: Object>(netlink: &mut Netlink, object: &O) {
     match netlink.add(object) {
         Ok(()) => panic!("{object:?} was added"),
         Err(error) => match &error.cause {
-            Cause::Unfit(unfit) => assert!(!unfit.reason.is_empty()),
+            Cause::Invalid(unfit) => assert!(!unfit.reason.is_empty()),
             Cause::Refused(_) => {}
             cause => panic!("{object:?}: {cause:?}"),
         },
@@ -310,7 +313,7 @@ fn wait_until(watch: &mut Watch<Link>, wanted: impl Fn(&Event<Link>) -> bool) {
         tv_nsec: 0,
     };
     loop {
-        while let Some(event) = watch.next_event().expect("events") {
+        while let Some(event) = watch.try_next().expect("events") {
             if wanted(&event) {
                 return;
             }

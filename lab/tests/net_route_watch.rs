@@ -1,10 +1,7 @@
 //! Routes as they change.
 
-mod names;
-
-use names::{Names, ip, split};
-use netlink::table::Words;
-use netlink::{Event, Route, Watch};
+use crate::witness::ip;
+use netlink::{Route, Watch};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tapline_lab::{Host, Net};
 
@@ -14,39 +11,9 @@ const LONG: Timespec = Timespec {
     tv_nsec: 0,
 };
 
-fn read(host: &Host, line: &str) -> Route {
-    let (words, mut names) = (split(line), Names(host.netlink()));
-    let route = Route::read_words(&mut Words::new(&words, &mut names), None);
-    route.unwrap_or_else(|error| panic!("{line}: {error}"))
-}
-
-#[test]
-fn routes_come_and_go_as_ip_makes_them() {
-    let [left, _right] = Net::new().pair();
-    let filter = Route::new().table(77.into());
-    let mut watch = left.run(|| Watch::open(filter)).expect("a watch");
-    assert_eq!(watch.next_event().expect("route events"), None);
-    for line in ["192.0.2.0/24 via 10.1.0.2", "2001:db8::/32 via fd00:1::2"] {
-        let line = format!("{line} table 77");
-        // The kernel has told of it when ip has ended.
-        let mut next = |verb: &str| {
-            ip(&left, &format!("route {verb} {line}"));
-            watch.next_event().expect("route events").expect("an event")
-        };
-        let Event::Added(route) = next("add") else {
-            panic!("not added")
-        };
-        assert!(
-            netlink::Object::matches(&route, &read(&left, &line)),
-            "{route:?}"
-        );
-        assert_eq!(next("del"), Event::Removed(route));
-    }
-}
-
 /// Routes that a fresh list has and the watch does not know, and the other way round.
 fn differences(watch: &mut Watch<Route>, host: &Host) -> [Vec<Route>; 2] {
-    while watch.next_event().expect("route events").is_some() {}
+    while watch.try_next().expect("route events").is_some() {}
     let listed = host.netlink().list(&Route::new()).expect("routes").items;
     // The kernel tells of a hop that is new before the others, and lists it behind them.
     let in_order = |mut route: Route| {

@@ -1,13 +1,12 @@
 //! Extended counters are those of `ip stats`.
 
-mod witness;
-
+use crate::witness;
 use std::net::UdpSocket;
 
+use crate::witness::{json, only, run};
 use netlink::{BridgeStatistics, Cause, IfIndex, KindStatistics, LinkStatistics, Stats};
 use rustix::io::Errno;
 use tapline_lab::{Host, Net};
-use witness::{json, only, run};
 
 #[test]
 fn the_counters_of_a_link_are_those_of_ip() {
@@ -102,11 +101,11 @@ fn counters_are_told_and_not_made() {
     ] {
         assert!(matches!(
             refused.expect_err("no such verb").cause,
-            Cause::Unfit(_)
+            Cause::Invalid(_)
         ));
     }
     assert!(matches!(
         netlink.get(&Stats::new()).expect_err("of which").cause,
-        Cause::Unfit(_)
+        Cause::Invalid(_)
     ));
 }

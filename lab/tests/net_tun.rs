@@ -1,12 +1,10 @@
 //! Tun and tap are made by us and by `ip tuntap`, and are the same to ip(8) and to us.
 
-mod witness;
-
-use netlink::{Cause, IfIndex, IfName, Link, LinkKind, Netlink, OnError, Step, Tun, TunMode};
+use crate::witness::{json, run};
+use netlink::{Cause, IfIndex, IfName, Link, LinkKind, Netlink, OnError, Syscall, Tun, TunMode};
 use rustix::io::Errno;
 use serde_json::Value;
 use tapline_lab::Host;
-use witness::{json, run};
 
 fn tun(name: &str, tun: Tun) -> Link {
     Link::named(IfName::new(name).expect("a name")).kind(tun)
@@ -103,10 +101,10 @@ fn a_refused_one_is_not_there() {
     let taken = tun("lo", Tun::new().mode(TunMode::Tun));
     let error = netlink.add(&taken).expect_err("the name is taken");
     assert_eq!(error.errno(), Some(Errno::BUSY.raw_os_error()));
-    let Cause::System { step, .. } = error.cause else {
+    let Cause::System { call, .. } = error.cause else {
         panic!("{error:?}")
     };
-    assert_eq!(step, Step::Ioctl);
+    assert_eq!(call, Syscall::Ioctl);
     // A tun has no hardware address.
     let addressed = tun("tun0", Tun::new().mode(TunMode::Tun));
     let addressed = addressed.address("02:00:00:00:00:07".parse().expect("an address"));
@@ -119,7 +117,7 @@ fn a_refused_one_is_not_there() {
         tun("tun0", Tun::new().mode(TunMode::Tun)).index(IfIndex(77)),
     ] {
         let error = netlink.add(&unfit).expect_err("it cannot be said");
-        assert!(matches!(error.cause, Cause::Unfit(_)), "{error:?}");
+        assert!(matches!(error.cause, Cause::Invalid(_)), "{error:?}");
     }
 }
 
@@ -132,7 +130,8 @@ fn it_is_made_where_the_handle_belongs() {
     assert_eq!(made.expect("made").ifname().as_bytes(), b"tap0");
     let names = |netlink: &mut Netlink| netlink.links().expect("links").items.len();
     assert_eq!((names(&mut here.netlink()), names(&mut netlink)), (1, 2));
-    let moved = tun("tap1", Tun::new().mode(TunMode::Tap)).in_namespace(here.namespace());
+    let moved = tun("tap1", Tun::new().mode(TunMode::Tap))
+        .in_namespace(here.namespace().try_clone().expect("a descriptor"));
     netlink.add(&moved).expect("made and moved");
     here.netlink().link_named("tap1").expect("it is here");
     netlink.link_named("tap1").expect_err("it is there no more");

@@ -1,20 +1,20 @@
 //! VLANs of bridge ports are made as asked and shown by bridge(8) as meant, and the other way round. The
 //! kernel needs `CONFIG_BRIDGE_VLAN_FILTERING`.
 
-mod witness;
-
+use crate::UML;
+use crate::witness;
+use crate::witness::{name, plain_json, run};
 use netlink::{
     Bridge, Cause, Event, Fdb, FdbFlags, FdbState, IfIndex, Link, MacAddress, Mdb, MdbGroup,
     MdbState, PortState, PortVlan, PortVlanFlags, VlanStatistics, Watch,
 };
 use serde_json::{Value, json as value};
-use tapline_lab::{Host, uml};
-use witness::{name, plain_json, run, words};
+use tapline_lab::Host;
 
 /// Whether the test has been run under user-mode-linux, as it has on any machine but that.
 #[track_caller]
 fn has_run() -> bool {
-    uml::has_run(&["bridge", "veth"])
+    UML.has_run()
 }
 
 /// A host with a bridge `br0`, which filters and has no VLAN by itself, and its port `a`.
@@ -158,7 +158,7 @@ fn options_of_vlans_are_set_and_told() {
 }
 
 #[test]
-fn what_bridge_makes_is_read_back_and_its_words_mean_the_same() {
+fn what_bridge_makes_is_read_back() {
     if has_run() {
         return;
     }
@@ -169,19 +169,10 @@ fn what_bridge_makes_is_read_back_and_its_words_mean_the_same() {
         "dev a vid 30 pvid untagged master",
         "dev br0 vid 30 pvid self",
     ] {
-        let ((theirs, their_bridge, their_port), (ours_host, ..)) = (host(), host());
+        let (theirs, their_bridge, their_port) = host();
         run(&theirs, &format!("bridge vlan add {line}"));
         assert_eq!(shown(&theirs, "a"), ours(&theirs, their_port), "{line}");
         assert_eq!(shown(&theirs, "br0"), ours(&theirs, their_bridge), "{line}");
-        let read: PortVlan = words(&ours_host, line);
-        ours_host.netlink().add(&read).expect(line);
-        for dev in ["a", "br0"] {
-            assert_eq!(shown(&theirs, dev), shown(&ours_host, dev), "{line}");
-        }
-        let again: PortVlan = words(&ours_host, &witness::shown(&ours_host, &read));
-        assert_eq!(again, read, "{line}");
-        ours_host.netlink().del(&read).expect("removed");
-        assert_eq!(shown(&ours_host, "a"), [] as [Value; 0]);
     }
 }
 
@@ -193,25 +184,28 @@ fn vlans_are_refused_with_a_reason() {
     for (vlan, reason) in [
         (PortVlan::new().dev(a), "no VLAN is given"),
         (PortVlan::new().vlan(3), "no port is given for the VLAN"),
-        (PortVlan::on(a, 5000), "VLAN 5000 is not of 1 to 4094"),
-        (PortVlan::on(a, 0), "VLAN 0 is not of 1 to 4094"),
+        (PortVlan::on(a, 5000), "VLAN 5000 is not between 1 and 4094"),
+        (PortVlan::on(a, 0), "VLAN 0 is not between 1 and 4094"),
         (
             PortVlan::range(a, 3..=4095),
-            "VLAN 4095 is not of 1 to 4094",
+            "VLAN 4095 is not between 1 and 4094",
         ),
-        (PortVlan::on(a, 3).vlan_end(2), "VLAN 2 is before 3"),
+        (
+            PortVlan::on(a, 3).vlan_end(2),
+            "the range of VLANs ends at 2, before it begins at 3",
+        ),
         (
             PortVlan::range(a, 3..=4).flags(PortVlanFlags::PVID),
-            "packets without a tag belong to one VLAN: pvid is not for several",
+            "pvid applies to one VLAN, not to a range",
         ),
         (
             PortVlan::on(a, 3).state(PortState::Blocking),
-            "options of a VLAN are set when it is there",
+            "options of a VLAN can be set only after it was added",
         ),
     ] {
         let error = netlink.add(&vlan).expect_err(reason);
         assert!(
-            matches!(&error.cause, Cause::Unfit(unfit) if unfit.reason == reason),
+            matches!(&error.cause, Cause::Invalid(unfit) if unfit.reason == reason),
             "{error:?}"
         );
     }
@@ -239,7 +233,7 @@ fn vlans_are_watched() {
     netlink.add(&PortVlan::on(a, 13)).expect("added");
     netlink.del(&PortVlan::range(a, 11..=12)).expect("removed");
     let mut events = Vec::new();
-    while let Some(event) = watch.next_event().expect("events") {
+    while let Some(event) = watch.try_next().expect("events") {
         events.push(match event {
             Event::Added(vlan) => ("added", vlan.vlan.expect("a VLAN")),
             Event::Removed(vlan) => ("removed", vlan.vlan.expect("a VLAN")),
@@ -274,12 +268,12 @@ fn vlans_behind_that_of_untagged_packets_are_known() {
         .expect("a watch");
     let blocked = PortVlan::range(a, 2..=20).state(PortState::Blocking);
     netlink.set(&blocked).expect("set");
-    while watch.next_event().expect("events").is_some() {}
+    while watch.try_next().expect("events").is_some() {}
     let is_blocked = |vlan: &PortVlan| vlan.state == Some(PortState::Blocking);
     assert_eq!(watch.known().filter(|vlan| is_blocked(vlan)).count(), 19);
     // All go with the port.
     run(&host, "ip link set dev a nomaster");
-    while watch.next_event().expect("events").is_some() {}
+    while watch.try_next().expect("events").is_some() {}
     assert_eq!(watch.known().len(), 0);
 }
 

@@ -3,9 +3,8 @@
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
-use std::os::fd::{AsFd, AsRawFd};
-use std::process::Command;
 
+use crate::witness::ip;
 use netlink::{Event, IfIndex, IfName, Link, Prefix, Route, RouteTable, Watch};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tapline_lab::{Host, Net};
@@ -14,19 +13,6 @@ const DEADLINE: Timespec = Timespec {
     tv_sec: 10,
     tv_nsec: 0,
 };
-
-#[track_caller]
-fn ip(host: &Host, line: &str) {
-    let mut command: Command = host.command("ip");
-    assert!(
-        command
-            .args(line.split(' '))
-            .status()
-            .expect("ip runs")
-            .success(),
-        "{line}"
-    );
-}
 
 fn is_readable(watch: &Watch<Link>, timeout: Timespec) -> bool {
     let mut descriptors = [PollFd::new(watch, PollFlags::IN)];
@@ -37,7 +23,7 @@ fn is_readable(watch: &Watch<Link>, timeout: Timespec) -> bool {
 #[track_caller]
 fn wait_for<T>(watch: &mut Watch<Link>, wanted: impl Fn(Event<Link>) -> Option<T>) -> T {
     loop {
-        while let Some(event) = watch.next_event().expect("link events") {
+        while let Some(event) = watch.try_next().expect("link events") {
             if let Some(found) = wanted(event) {
                 return found;
             }
@@ -55,7 +41,7 @@ fn added(event: Event<Link>) -> Option<IfName> {
 
 /// All that is there now.
 fn drain(watch: &mut Watch<Link>) -> Vec<Event<Link>> {
-    std::iter::from_fn(|| watch.next_event().expect("link events")).collect()
+    std::iter::from_fn(|| watch.try_next().expect("link events")).collect()
 }
 
 #[test]
@@ -76,7 +62,7 @@ fn a_quiet_watch_has_nothing_and_does_not_block() {
     let [left, _right] = Net::new().pair();
     let mut watch = left.watch();
     drain(&mut watch);
-    assert_eq!(watch.next_event().expect("no event"), None);
+    assert_eq!(watch.try_next().expect("no event"), None);
     assert!(!is_readable(&watch, Timespec::default()));
 }
 
@@ -125,7 +111,8 @@ fn a_link_that_is_moved_away_is_removed_here_and_added_there() {
     drain(&mut leaves);
     drain(&mut comes);
     let link = here.netlink().link_named("one").expect("the link");
-    let change = Link::at(link.ifindex()).namespace_fd(there.namespace().as_fd().as_raw_fd());
+    let change =
+        Link::at(link.ifindex()).in_namespace(there.namespace().try_clone().expect("a descriptor"));
     here.netlink().set(&change).expect("moved");
     let left = wait_for(&mut leaves, |event| match event {
         Event::Removed(link) => link.name,
@@ -213,7 +200,7 @@ fn routes_come_and_go_as_ip_makes_them() {
     let [left, right] = Net::new().pair();
     let filter = Route::new().table(RouteTable::from(77));
     let mut watch = left.run(|| Watch::open(filter)).expect("a watch");
-    assert_eq!(watch.next_event().expect("route events"), None);
+    assert_eq!(watch.try_next().expect("route events"), None);
     let (there, output) = (right.interface(), left.interface().index);
     let routes: [(&str, IpAddr, u8, IpAddr); 2] = [
         ("192.0.2.0", [192, 0, 2, 0].into(), 24, there.v4.into()),
@@ -229,7 +216,7 @@ fn routes_come_and_go_as_ip_makes_them() {
         let mut next = |verb: &str| {
             ip(&left, &format!("route {verb} {line}"));
             assert!(poll(&mut [PollFd::new(&watch, PollFlags::IN)], Some(&DEADLINE)) == Ok(1));
-            watch.next_event().expect("route events").expect("an event")
+            watch.try_next().expect("route events").expect("an event")
         };
         let Event::Added(route) = next("add") else {
             panic!("not added")

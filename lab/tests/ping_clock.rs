@@ -1,15 +1,14 @@
 //! The wall clock is set in the midst of a ping: that is told, and no probe is lost or wrongly timed. A test may not
 //! set the clock of the machine, so it has a machine of its own (user-mode-linux).
 
+use crate::UML;
 use std::fs;
 use std::time::{Duration, Instant, SystemTime};
 
 use rustix::time::{ClockId, Timespec, clock_gettime, clock_settime};
-use tapline::Stop;
-use tapline::ping::{Backend, Ended, Event, Observer, Options, Outcome, Pinger};
-use tapline::probe::targets::{Builder, NoNames, Targets};
-use tapline::probe::{Prober, Verdict};
-use tapline_lab::{Host, uml};
+use tapline::ping::targets::{NoResolver, Targets, TargetsBuilder};
+use tapline::ping::{Backend, Classification, Ended, PingEvent, PingSummary};
+use tapline_lab::Host;
 
 const HOUR_S: i64 = 3600;
 const SECOND_NS: i64 = 1_000_000_000;
@@ -24,7 +23,7 @@ const TOLERANCE_NS: u64 = 60_000_000_000;
 /// Whether the test has been run under user-mode-linux, as it has on any machine but that.
 #[track_caller]
 fn has_run() -> bool {
-    uml::has_run(&["ipv6"])
+    UML.has_run()
 }
 
 /// Sets the wall clock of user-mode-linux, and of no other kernel.
@@ -48,8 +47,8 @@ fn assert_near(found_ns: i64, expected_s: i64) {
 }
 
 fn targets(words: &str) -> Targets {
-    let mut builder = Builder::default();
-    builder.add_list(words, &mut NoNames).expect("targets");
+    let mut builder = TargetsBuilder::default();
+    builder.add_list(words, &mut NoResolver).expect("targets");
     builder.build().expect("not too many")
 }
 
@@ -67,9 +66,9 @@ struct Setter {
 }
 
 impl Setter {
-    fn answer(&mut self, verdict: Verdict, wall_ns: Option<u64>) {
-        let Verdict::Received { rtt_ns, .. } = verdict else {
-            panic!("{verdict:?}");
+    fn answer(&mut self, class: Classification, wall_ns: Option<u64>) {
+        let Classification::Received { rtt_ns, .. } = class else {
+            panic!("{class:?}");
         };
         let stamp_ns = wall_ns.expect("the kernel stamps").cast_signed();
         self.answers.push((rtt_ns, stamp_ns));
@@ -104,37 +103,34 @@ impl Setter {
     }
 }
 
-impl Observer for Setter {
-    fn event(&mut self, event: &Event<'_>, _: &Prober) {
+impl Setter {
+    fn event(&mut self, event: &PingEvent) {
         match event {
-            Event::Answer {
-                verdict, wall_ns, ..
-            } => self.answer(*verdict, *wall_ns),
-            Event::ClockStep { by_ns } => {
+            PingEvent::Answer { class, wall_ns, .. } => self.answer(*class, *wall_ns),
+            PingEvent::ClockStep { by_ns } => {
                 self.steps.push((self.answers.len(), *by_ns));
                 self.timed = 0;
             }
-            Event::Lost { probe } => panic!("{probe:?} was lost"),
+            PingEvent::Lost { probe } => panic!("{probe:?} was lost"),
             _ => {}
         }
     }
 }
 
-fn ping(backend: Backend, target: &str) -> (Outcome, Setter) {
+fn ping(backend: Backend, target: &str) -> (PingSummary, Setter) {
     let host = Host::new("alone");
     host.set_sysctl("ipv4/ping_group_range", "0 2147483647");
-    let options = Options {
-        count: Some(COUNT as u32),
-        interval: Duration::from_millis(20),
-        timeout: Duration::from_secs(10),
-        backend: Some(backend),
-        ..Options::default()
-    };
-    let pinger = host.run(|| Pinger::open(targets(target), &options));
-    let pinger = pinger.unwrap_or_else(|error| panic!("{error}: {error:?}"));
+    let ping = tapline::ping(targets(target))
+        .count(COUNT as u32)
+        .interval(Duration::from_millis(20))
+        .timeout(Duration::from_secs(10))
+        .backend(backend);
+    let ping = host.run(|| ping.open());
+    let mut ping = ping.unwrap_or_else(|error| panic!("{error}: {error:?}"));
     let mut setter = Setter::default();
-    let stop = Stop::new().expect("a stop");
-    (pinger.run(&mut setter, &stop), setter)
+    ping.run(|event, _| setter.event(event))
+        .expect("it can wait");
+    (ping.finish().expect("a summary"), setter)
 }
 
 /// What the wall clock said at `start`, had it been set then as it is now: nanoseconds since 1970.
@@ -149,16 +145,19 @@ fn check(backend: Backend) {
     for target in ["127.0.0.1", "::1"] {
         let start = Instant::now();
         let before_ns = wall_ns_at(start);
-        let (outcome, setter) = ping(backend, target);
+        let (summary, setter) = ping(backend, target);
         assert_near(wall_ns_at(start) - before_ns, STEPS_S.iter().sum());
 
-        assert!(matches!(outcome.ended, Ended::Count), "{:?}", outcome.ended);
-        assert_eq!(outcome.backend, backend);
-        let (total, others) = (outcome.prober.total(), outcome.prober.others());
+        assert!(matches!(summary.ended, Ended::Count), "{:?}", summary.ended);
+        assert_eq!(summary.backend, backend);
+        let (total, others) = (
+            summary.statistics.total(),
+            summary.statistics.other_counts(),
+        );
         let count = COUNT as u64;
         assert_eq!((total.sent, total.received), (count, count), "{total:?}");
         assert_eq!((total.lost, total.late, total.duplicate), (0, 0, 0));
-        assert_eq!(outcome.clock_steps, 2, "{target} {setter:?}");
+        assert_eq!(summary.clock_steps, 2, "{target} {setter:?}");
         setter.check();
         let untimed = setter.answers.iter().filter(|(rtt, _)| rtt.is_none());
         assert_eq!(others.untimed, untimed.count() as u64, "{others:?}");

@@ -1,7 +1,7 @@
 //! The bpf(2) system call: programs, maps and links, and classic filters for sockets.
 //!
-//! Each command has a struct of its own with only the fields it uses, laid out as that command's
-//! part of `union bpf_attr` (`linux/bpf.h`); the kernel takes what is missing at the end as zero.
+//! Each command has a struct with only the fields that it uses, laid out as that command's part of `union bpf_attr`
+//! (`linux/bpf.h`). The kernel treats missing fields at the end as zero.
 //! `tests/bpf_layout.rs` compares sizes and offsets with the C header.
 
 mod attr;

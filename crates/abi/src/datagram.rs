@@ -1,4 +1,4 @@
-//! Datagrams, with what the kernel says beside them.
+//! Datagrams and their control messages.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -6,7 +6,7 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 
 use crate::socket::check;
 
-/// Room for what the kernel says beside a datagram: the messages asked for here take 200 bytes.
+/// Room for control messages: those requested here take 200 bytes.
 const CONTROL_BYTES: usize = 512;
 /// `struct sockaddr_storage`.
 const NAME_BYTES: usize = 128;
@@ -19,17 +19,17 @@ const ALIGNMENT: usize = size_of::<usize>();
 #[repr(C, align(16))]
 struct Aligned<const N: usize>([u8; N]);
 
-/// Where a socket's datagrams are taken from.
+/// Queue from which a socket's datagrams are received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Queue {
-    /// What others sent.
+    /// Received datagrams.
     Data,
-    /// What became of datagrams sent: the network's errors, and those of this host.
+    /// The error queue: reports about sent datagrams from the network and from this host.
     #[doc(alias = "MSG_ERRQUEUE")]
     Errors,
 }
 
-/// What the kernel says of a datagram.
+/// A datagram's metadata.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Datagram {
@@ -37,16 +37,16 @@ pub struct Datagram {
     pub len: usize,
     /// The buffer was too short for it.
     pub is_cut: bool,
-    /// Who sent it; of an error, whom the datagram was for that it is about.
+    /// Sender. For an error report, the destination of the datagram that it concerns.
     pub address: Option<IpAddr>,
-    /// When it arrived, nanoseconds of `CLOCK_REALTIME`; if the socket asks for it (`SO_TIMESTAMPNS`).
+    /// Arrival time, nanoseconds of `CLOCK_REALTIME`, if the socket requests it (`SO_TIMESTAMPNS`).
     pub stamp_ns: Option<u64>,
     /// Of a time stamp in the error queue: when the driver took the datagram; of a packet received: when
     /// the kernel got it. Nanoseconds of `CLOCK_REALTIME`; if the socket asks for it (`SO_TIMESTAMPING`).
     pub sent_ns: Option<u64>,
-    /// When the device got the packet, nanoseconds of its own clock; as `sent_ns`.
+    /// Time at which the device received the packet, nanoseconds of its own clock; as `sent_ns`.
     pub device_ns: Option<u64>,
-    /// Its TTL or hop limit; if the socket asks for it (`IP_RECVTTL`, `IPV6_RECVHOPLIMIT`).
+    /// TTL or hop limit, if the socket requests it (`IP_RECVTTL`, `IPV6_RECVHOPLIMIT`).
     pub hops: Option<u8>,
     /// Of the error queue: which error it is.
     pub error: Option<QueuedError>,
@@ -66,7 +66,7 @@ pub struct QueuedError {
     /// What else it says, a number: the MTU that a packet was too big for, the better router's address, the place of
     /// the fault (`ee_info`; `icmp_unreach` and `icmp_redirect`, net/ipv4/icmp.c).
     pub info: u32,
-    /// Who reported it, where it was somebody.
+    /// Reporting host, if a host reported the error.
     pub offender: Option<IpAddr>,
 }
 
@@ -91,7 +91,7 @@ impl QueuedError {
 /// Takes a datagram of `queue` into `buffer`. Does not block.
 ///
 /// # Errors
-/// EAGAIN when there is none; the pending error of the socket.
+/// EAGAIN if there is none; the pending error of the socket.
 /// # Source
 /// recvmsg(2), cmsg(3), ip(7) on `IP_RECVERR`.
 #[doc(alias = "recvmsg")]
@@ -160,7 +160,7 @@ impl Datagram {
     }
 }
 
-/// The first control message: level and kind, body, and what follows it.
+/// The first control message: level and type, body, and the following messages.
 #[expect(clippy::type_complexity, reason = "it is taken apart where it is used")]
 #[inline]
 fn message(control: &[u8]) -> Option<((i32, i32), &[u8], &[u8])> {
@@ -186,7 +186,7 @@ fn time(body: &[u8]) -> Option<u64> {
         .checked_add(nanoseconds)
 }
 
-/// A `struct sock_extended_err` and the address behind it.
+/// A `struct sock_extended_err` and the address that follows it.
 fn error(body: &[u8]) -> Option<QueuedError> {
     let (fields, offender) = body.split_first_chunk::<16>()?;
     let [e0, e1, e2, e3, origin, kind, code, _, i0, i1, i2, i3, ..] = *fields;

@@ -1,4 +1,4 @@
-//! What only the `SIOCETHTOOL` ioctl tells: driver, speed, queues, and the receive-offload switch.
+//! Information that only the `SIOCETHTOOL` ioctl provides: driver, speed, queues, and receive offloads.
 //!
 //! Any socket of the interface's network namespace will do as the descriptor. An interface is named
 //! by the 16 bytes of `ifr_name`, ended by a NUL.
@@ -6,7 +6,7 @@
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-use crate::socket::Uapi;
+use crate::uapi::Uapi;
 
 /// Which driver serves an interface (`struct ethtool_drvinfo`); texts end at their first NUL.
 #[repr(C)]
@@ -19,7 +19,7 @@ pub struct DriverInfo {
     pub version: [u8; 32],
     /// Version of the device's firmware.
     pub firmware_version: [u8; 32],
-    /// Where the device is on its bus, e.g. a PCI address.
+    /// Bus address of the device, e.g. a PCI address.
     pub bus_info: [u8; 32],
     expansion_rom_version: [u8; 32],
     reserved: [u8; 12],
@@ -28,7 +28,7 @@ pub struct DriverInfo {
     counts: [u32; 5],
 }
 
-/// Link settings (`struct ethtool_cmd`), of which the speed is read.
+/// Link settings (`struct ethtool_cmd`); only the speed is read.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
 struct Settings {
@@ -88,7 +88,7 @@ const SPEED_UNKNOWN: u32 = u32::MAX;
 /// Asks which driver serves the interface.
 ///
 /// # Errors
-/// ENODEV when there is no such interface, EOPNOTSUPP when nothing is known of its driver.
+/// ENODEV if there is no such interface, EOPNOTSUPP if its driver is unknown.
 /// # Source
 /// `ethtool_get_drvinfo`, net/ethtool/ioctl.c.
 #[doc(alias = "ETHTOOL_GDRVINFO")]
@@ -97,7 +97,7 @@ pub fn driver(socket: BorrowedFd<'_>, name: [u8; 16]) -> io::Result<DriverInfo> 
         command: ETHTOOL_GDRVINFO,
         ..DriverInfo::default()
     };
-    // SAFETY: GDRVINFO fills one `ethtool_drvinfo`, which is what `answer` is.
+    // SAFETY: GDRVINFO fills one `ethtool_drvinfo`, the type of `answer`.
     unsafe { request(socket, name, &mut answer) }?;
     Ok(answer)
 }
@@ -105,7 +105,7 @@ pub fn driver(socket: BorrowedFd<'_>, name: [u8; 16]) -> io::Result<DriverInfo> 
 /// Asks for the speed of the link, in Mbit/s; `None` when the driver does not know it.
 ///
 /// # Errors
-/// ENODEV when there is no such interface, EOPNOTSUPP when it has no speed.
+/// ENODEV if there is no such interface, EOPNOTSUPP if it has no speed.
 /// # Source
 /// `ethtool_get_settings`, net/ethtool/ioctl.c.
 #[doc(alias = "ETHTOOL_GSET")]
@@ -114,7 +114,7 @@ pub fn speed_mbps(socket: BorrowedFd<'_>, name: [u8; 16]) -> io::Result<Option<u
         command: ETHTOOL_GSET,
         ..Settings::default()
     };
-    // SAFETY: GSET fills one `ethtool_cmd`, which is what `answer` is.
+    // SAFETY: GSET fills one `ethtool_cmd`, the type of `answer`.
     unsafe { request(socket, name, &mut answer) }?;
     let speed = u32::from(answer.speed_low) | u32::from(answer.speed_high) << 16;
     Ok((speed != SPEED_UNKNOWN).then_some(speed))
@@ -123,7 +123,7 @@ pub fn speed_mbps(socket: BorrowedFd<'_>, name: [u8; 16]) -> io::Result<Option<u
 /// Whether the interface joins received packets (generic receive offload).
 ///
 /// # Errors
-/// ENODEV when there is no such interface.
+/// ENODEV if there is no such interface.
 /// # Source
 /// `ethtool_get_one_feature`, net/ethtool/ioctl.c.
 #[doc(alias = "ETHTOOL_GGRO")]
@@ -132,15 +132,15 @@ pub fn gro(socket: BorrowedFd<'_>, name: [u8; 16]) -> io::Result<bool> {
         command: ETHTOOL_GGRO,
         value: 0,
     };
-    // SAFETY: GGRO fills one `ethtool_value`, which is what `answer` is.
+    // SAFETY: GGRO fills one `ethtool_value`, the type of `answer`.
     unsafe { request(socket, name, &mut answer) }?;
     Ok(answer.value != 0)
 }
 
-/// Whether the interface takes VLAN tags out of received packets, and says beside them what they were.
+/// Whether the interface strips VLAN tags from received packets (the kernel then keeps them beside the bytes).
 ///
 /// # Errors
-/// ENODEV when there is no such interface.
+/// ENODEV if there is no such interface.
 /// # Source
 /// `__ethtool_get_flags`, net/ethtool/ioctl.c.
 #[doc(alias("ETHTOOL_GFLAGS", "ETH_FLAG_RXVLAN"))]
@@ -149,7 +149,7 @@ pub fn strips_vlan_tags(socket: BorrowedFd<'_>, name: [u8; 16]) -> io::Result<bo
         command: ETHTOOL_GFLAGS,
         value: 0,
     };
-    // SAFETY: GFLAGS fills one `ethtool_value`, which is what `answer` is.
+    // SAFETY: GFLAGS fills one `ethtool_value`, the type of `answer`.
     unsafe { request(socket, name, &mut answer) }?;
     Ok(answer.value & ETH_FLAG_RXVLAN != 0)
 }
@@ -157,7 +157,7 @@ pub fn strips_vlan_tags(socket: BorrowedFd<'_>, name: [u8; 16]) -> io::Result<bo
 /// Switches generic receive offload of the interface on or off.
 ///
 /// # Errors
-/// ENODEV when there is no such interface, EOPNOTSUPP when it cannot be switched.
+/// ENODEV if there is no such interface, EOPNOTSUPP if it cannot be switched.
 /// # Privileges
 /// `CAP_NET_ADMIN`.
 /// # Source
@@ -175,7 +175,7 @@ pub fn set_gro(socket: BorrowedFd<'_>, name: [u8; 16], on: bool) -> io::Result<(
 /// Asks how many receive queues the interface has.
 ///
 /// # Errors
-/// ENODEV when there is no such interface, EOPNOTSUPP when its driver does not tell.
+/// ENODEV if there is no such interface, EOPNOTSUPP if its driver does not report it.
 /// # Source
 /// `ethtool_get_channels`, net/ethtool/ioctl.c.
 #[doc(alias = "ETHTOOL_GCHANNELS")]
@@ -184,7 +184,7 @@ pub fn receive_queues(socket: BorrowedFd<'_>, name: [u8; 16]) -> io::Result<u32>
         command: ETHTOOL_GCHANNELS,
         ..Channels::default()
     };
-    // SAFETY: GCHANNELS fills one `ethtool_channels`, which is what `answer` is.
+    // SAFETY: GCHANNELS fills one `ethtool_channels`, the type of `answer`.
     unsafe { request(socket, name, &mut answer) }?;
     Ok(answer.receive.saturating_add(answer.combined))
 }
@@ -192,7 +192,7 @@ pub fn receive_queues(socket: BorrowedFd<'_>, name: [u8; 16]) -> io::Result<u32>
 /// Hands `argument` to the kernel, which reads it and may fill it.
 ///
 /// # Safety
-/// `T` is the struct that the command in its first field reads and writes, and not shorter.
+/// `T` is the struct that the command in its first field reads and writes, or longer.
 unsafe fn request<T: Uapi>(
     socket: BorrowedFd<'_>,
     name: [u8; 16],

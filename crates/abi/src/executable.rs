@@ -1,4 +1,4 @@
-//! Machine code made at run time.
+//! Memory for machine code that is generated at run time.
 
 use std::io;
 use std::ops::Deref;
@@ -7,7 +7,7 @@ use std::slice;
 
 use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap_anonymous, mprotect, munmap};
 
-/// Machine code in memory of its own, which can be read and run and never written again.
+/// Generated machine code in its own pages, which can be read and executed but never written again.
 ///
 /// The pages are written first and made executable then, so none is ever both. `Send` and `Sync`:
 /// the bytes do not change. Dropping it unmaps the code: whoever calls it keeps this value alive.
@@ -23,7 +23,7 @@ unsafe impl Send for Executable {}
 unsafe impl Sync for Executable {}
 
 impl Executable {
-    /// Copies `code` into pages of its own and makes them executable.
+    /// Copies `code` into new pages and makes them executable.
     ///
     /// Cost: two system calls and a copy.
     ///

@@ -1,11 +1,11 @@
-//! What interface ioctls tell: the hardware address, its kind, and the MTU.
+//! Interface ioctls: hardware address, hardware type, and MTU.
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
 use crate::socket::check;
 
-/// The hardware address of an interface, and what kind of hardware it is.
+/// Hardware address and hardware type of an interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HardwareAddress {
     /// Hardware type (`ARPHRD_*`, `net/if_arp.h`).
@@ -14,7 +14,7 @@ pub struct HardwareAddress {
     pub bytes: [u8; 6],
 }
 
-/// A name as the kernel takes it: 15 bytes at most and a zero.
+/// A name as the kernel expects it: at most 15 bytes and a zero.
 ///
 /// # Errors
 /// ENODEV for a longer name, which no interface has.
@@ -30,7 +30,7 @@ pub fn name_bytes(name: &str) -> io::Result<[u8; libc::IFNAMSIZ]> {
 /// The hardware address of interface `name`, in the network namespace of `socket`.
 ///
 /// # Errors
-/// ENODEV when there is no such interface.
+/// ENODEV if there is no such interface.
 /// # Source
 /// netdevice(7).
 #[doc(alias = "SIOCGIFHWADDR")]
@@ -48,10 +48,10 @@ pub fn hardware_address(socket: BorrowedFd<'_>, name: &str) -> io::Result<Hardwa
     })
 }
 
-/// The largest packet that interface `name` sends, bytes without its link-layer header.
+/// The MTU of interface `name`: bytes without the link-layer header.
 ///
 /// # Errors
-/// ENODEV when there is no such interface.
+/// ENODEV if there is no such interface.
 /// # Source
 /// netdevice(7).
 #[doc(alias = "SIOCGIFMTU")]

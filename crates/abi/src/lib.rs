@@ -1,4 +1,4 @@
-//! The floor of tapline: what the kernel's headers define and what only `unsafe` can reach.
+//! Kernel interfaces: definitions from the kernel's headers, and everything that needs `unsafe`.
 //!
 //! Everything here is mechanism: uapi structs with their layouts, system calls that have no safe
 //! wrapper elsewhere, memory shared with the kernel, descriptors and clocks. It knows nothing of
@@ -11,7 +11,6 @@ pub mod clock;
 pub mod datagram;
 pub mod ethtool;
 pub mod executable;
-pub mod file;
 pub mod interface;
 pub mod namespace;
 pub mod packet;
@@ -22,4 +21,5 @@ pub mod slice;
 pub mod socket;
 pub mod timestamp;
 pub mod tun;
+pub mod uapi;
 pub mod xdp;

@@ -21,26 +21,26 @@ use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space,
 
 use crate::socket::check;
 
-/// A network namespace, alive as long as this value or anything inside.
+/// A network namespace. It lives while this value or anything inside exists.
 #[derive(Debug)]
 pub struct NetNamespace {
     descriptor: OwnedFd,
 }
 
-/// What tells two namespaces apart: device and inode of their descriptors.
+/// Identity of a namespace: device and inode of its descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct NamespaceId {
     /// Device of the kernel's namespace file system.
     pub device: u64,
-    /// Inode; what `readlink /proc/self/ns/net` shows in brackets.
+    /// Inode, as `readlink /proc/self/ns/net` shows it in brackets.
     pub inode: u64,
 }
 
-/// What was being done to a namespace.
+/// The operation on a namespace that failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Step {
-    /// Starting the thread that is to be inside.
+    /// Starting the thread for the namespace.
     StartThread,
     /// Making the namespace.
     Create,
@@ -54,22 +54,22 @@ pub enum Step {
     Share,
     /// Asking which one a socket belongs to.
     OfSocket,
-    /// Giving the calling thread mounts of its own.
+    /// Unsharing the calling thread's mounts.
     Mounts,
 }
 
-/// Why a namespace was not made, found or entered.
+/// Why a namespace could not be created, found or entered.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct NamespaceError {
-    /// What was being done.
+    /// The operation.
     pub step: Step,
-    /// What the kernel answered.
+    /// The kernel's error.
     pub source: io::Error,
 }
 
 impl NetNamespace {
-    /// Makes a new network namespace: a loopback interface, down, and nothing else.
+    /// Creates a network namespace. It contains only a loopback interface, which is down.
     ///
     /// Equals `ip netns add`, without the name: no other process can find it but through `/proc`.
     ///
@@ -99,7 +99,7 @@ impl NetNamespace {
     /// The namespace that `ip netns` calls `name`: `/run/netns/NAME`.
     ///
     /// # Errors
-    /// `Step::Open` with ENOENT when there is none, EINVAL when `name` is not one path component.
+    /// `Step::Open` with ENOENT if there is none, EINVAL if `name` is not one path component.
     pub fn named(name: &str) -> Result<Self, NamespaceError> {
         let path = Path::new("/run/netns").join(name);
         if name.is_empty() || name == "." || name == ".." || name.contains('/') {
@@ -111,12 +111,12 @@ impl NetNamespace {
         Self::open(&path)
     }
 
-    /// The namespace behind `path`: `/proc/PID/ns/net` or a bind mount of such a link.
+    /// Opens the namespace at `path`: `/proc/PID/ns/net` or a bind mount of such a link.
     ///
-    /// What `path` leads to is checked when it is entered, not here.
+    /// The type of the file is checked when the namespace is entered, not here.
     ///
     /// # Errors
-    /// `Step::Open` with what open(2) says.
+    /// `Step::Open` with errors of open(2).
     pub fn open(path: &Path) -> Result<Self, NamespaceError> {
         match File::open(path) {
             Ok(file) => Ok(Self {
@@ -126,7 +126,7 @@ impl NetNamespace {
         }
     }
 
-    /// The namespace that `socket` belongs to, whichever thread asks.
+    /// The namespace of `socket`, independent of the calling thread's.
     ///
     /// # Errors
     /// `Step::OfSocket` with EPERM without the privilege, ENOTSOCK when it is no socket.
@@ -153,7 +153,7 @@ impl NetNamespace {
     /// Which namespace this is.
     ///
     /// # Errors
-    /// `Step::Identify` with what fstat(2) says.
+    /// `Step::Identify` with errors of fstat(2).
     pub fn id(&self) -> Result<NamespaceId, NamespaceError> {
         let stat = rustix::fs::fstat(&self.descriptor)
             .map_err(|errno| NamespaceError::new(Step::Identify, errno))?;
@@ -163,7 +163,7 @@ impl NetNamespace {
         })
     }
 
-    /// Runs `job` inside, on a thread that ends with it, and returns what it returns.
+    /// Runs `job` inside, on a thread of its own, and returns its result.
     ///
     /// Sockets opened and processes spawned by `job` belong to the namespace for good; `/proc/sys/net`
     /// and `/proc/net` read there are the namespace's. Blocks until `job` is done. A panic of `job`
@@ -202,13 +202,23 @@ impl NetNamespace {
         own.map_err(|errno| NamespaceError::new(Step::Mounts, errno))
     }
 
+    /// A second descriptor of the same namespace.
+    ///
+    /// # Errors
+    /// `Step::Share` if the process has no free descriptor.
+    pub fn try_clone(&self) -> Result<Self, NamespaceError> {
+        let descriptor = self.descriptor.try_clone();
+        let descriptor = descriptor.map_err(|source| NamespaceError::new(Step::Share, source))?;
+        Ok(Self { descriptor })
+    }
+
     /// A command whose process will be inside, whichever thread spawns it.
     ///
     /// Equals `ip -n` or `nsenter --net`: only the network is the namespace's. Entering happens in the
     /// child, so its failure is the error of `spawn`.
     ///
     /// # Errors
-    /// `Step::Share` when no further descriptor is to be had.
+    /// `Step::Share` if no descriptor is free.
     /// # Privileges
     /// As for [`run`](Self::run).
     pub fn command(&self, program: impl AsRef<OsStr>) -> Result<Command, NamespaceError> {
@@ -232,7 +242,7 @@ fn enter(namespace: BorrowedFd<'_>) -> io::Result<()> {
     move_into_link_name_space(namespace, Some(LinkNameSpaceType::Network)).map_err(Into::into)
 }
 
-/// Runs `job` on a thread named like the caller's, so that a panic says where it comes from.
+/// Runs `job` on a thread with the caller's name, so that a panic shows its origin.
 fn on_own_thread<T: Send>(
     job: impl FnOnce() -> Result<T, NamespaceError> + Send,
 ) -> Result<T, NamespaceError> {

@@ -1,9 +1,9 @@
 //! The uapi of AF_PACKET: ring headers, requests and option numbers.
 //!
 //! Structs mirror `linux/if_packet.h` byte for byte; `tests/packet_layout.rs` compares every size,
-//! offset and number with what a C compiler makes of the header.
+//! offset and number with those that a C compiler derives from the header.
 
-use crate::socket::Uapi;
+use crate::uapi::Uapi;
 
 /// Link-layer address of a packet socket (`struct sockaddr_ll`); in a ring it follows each packet's header.
 #[repr(C)]
@@ -29,7 +29,7 @@ pub struct SockaddrLl {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tpacket2Hdr {
-    /// `TP_STATUS_*`; shared with the kernel, to be reached as an atomic.
+    /// `TP_STATUS_*`; shared with the kernel, access it atomically.
     pub status: u32,
     /// Length on the wire, bytes.
     pub len: u32,
@@ -71,7 +71,7 @@ pub struct Tpacket3Hdr {
     pub mac: u16,
     /// Offset of the network header from this struct.
     pub net: u16,
-    /// Receive hash, if asked for.
+    /// Receive hash, if requested.
     pub rxhash: u32,
     /// VLAN tag control information, valid with [`TP_STATUS_VLAN_VALID`].
     pub vlan_tci: u32,
@@ -89,7 +89,7 @@ pub struct BlockDesc {
     pub version: u32,
     /// Offset of the private area.
     pub offset_to_priv: u32,
-    /// `TP_STATUS_*`; shared with the kernel, to be reached as an atomic.
+    /// `TP_STATUS_*`; shared with the kernel, access it atomically.
     pub block_status: u32,
     /// Packets in the block.
     pub num_pkts: u32,
@@ -182,7 +182,7 @@ unsafe impl Uapi for PacketMreq {}
 
 /// Socket level of the options below.
 pub const SOL_PACKET: i32 = 263;
-/// Joins a multicast group or turns promiscuous mode on, for as long as the socket lives.
+/// Joins a multicast group or enables promiscuous mode until the socket is closed.
 pub const PACKET_ADD_MEMBERSHIP: i32 = 1;
 /// Sets up the receive ring.
 pub const PACKET_RX_RING: i32 = 5;
@@ -198,13 +198,13 @@ pub const PACKET_TIMESTAMP: i32 = 17;
 pub const PACKET_FANOUT: i32 = 18;
 /// Sets the program of a fanout group.
 pub const PACKET_FANOUT_DATA: i32 = 22;
-/// Way of a fanout group: by a classic program, and all to the first member while there is none.
+/// Fanout mode: by a classic program. Without one, all packets go to the first member.
 pub const PACKET_FANOUT_CBPF: u32 = 6;
 /// The kernel chooses the number of a new fanout group.
 pub const PACKET_FANOUT_FLAG_UNIQUEID: u32 = 0x2000;
-/// A fanout group leaves out packets that the machine sends; older kernels take the flag and do not.
+/// The fanout group ignores sent packets. Older kernels accept the flag without effect.
 pub const PACKET_FANOUT_FLAG_IGNORE_OUTGOING: u32 = 0x4000;
-/// Leaves out packets that the machine sends (Linux 4.20).
+/// Ignores sent packets (Linux 4.20).
 pub const PACKET_IGNORE_OUTGOING: i32 = 23;
 /// Membership: promiscuous mode.
 pub const PACKET_MR_PROMISC: u16 = 1;
@@ -223,7 +223,7 @@ pub const TP_STATUS_KERNEL: u32 = 0;
 pub const TP_STATUS_USER: u32 = 1 << 0;
 /// Packets were dropped since the counters were last read.
 pub const TP_STATUS_LOSING: u32 = 1 << 2;
-/// The transport checksum is still to be computed by the sender's hardware.
+/// The sender's hardware has yet to compute the transport checksum.
 pub const TP_STATUS_CSUMNOTREADY: u32 = 1 << 3;
 /// `vlan_tci` holds a tag that is not in the packet's bytes.
 pub const TP_STATUS_VLAN_VALID: u32 = 1 << 4;
@@ -238,7 +238,7 @@ pub const TP_STATUS_TS_RAW_HARDWARE: u32 = 1 << 31;
 pub const PACKET_HOST: u8 = 0;
 /// Addressed to all.
 pub const PACKET_BROADCAST: u8 = 1;
-/// Addressed to a group.
+/// Multicast.
 pub const PACKET_MULTICAST: u8 = 2;
 /// Addressed to another host.
 pub const PACKET_OTHERHOST: u8 = 3;

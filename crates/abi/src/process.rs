@@ -24,23 +24,23 @@ pub fn end_with_thread(command: &mut Command) {
     unsafe { command.pre_exec(ask) };
 }
 
-/// How a process ended and what it had used.
+/// How a process ended, and its resource usage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ended {
     /// Its exit status, or the signal that ended it.
     pub status: ExitStatus,
-    /// Processor time of all its threads, in user space and in the kernel, from its start to its end.
+    /// CPU time of all its threads, user and system, from start to end.
     pub cpu: Duration,
-    /// Times it gave up a processor to wait for something: its wake-ups.
+    /// Voluntary context switches: its wake-ups.
     pub waits: u64,
 }
 
-/// Waits for the end of `child`, whose standard input is closed first.
+/// Closes the standard input of `child` and waits for its end.
 ///
-/// Blocks. Pipes that are to be read are taken out of `child` before.
+/// Blocks. Take pipes that you want to read out of `child` first.
 ///
 /// # Errors
-/// What wait4(2) says: ECHILD when the caller ignores SIGCHLD.
+/// Errors of wait4(2): ECHILD if the caller ignores SIGCHLD.
 /// # Source
 /// wait4(2), getrusage(2).
 #[doc(alias("wait4", "rusage"))]
@@ -62,7 +62,7 @@ pub fn wait(mut child: Child) -> io::Result<Ended> {
             return Err(error);
         }
     }
-    // SAFETY: zeroes, a valid value of this struct of numbers, and then what the kernel wrote.
+    // SAFETY: all zeroes are a valid value of this struct of numbers; then the kernel writes it.
     let usage = unsafe { usage.assume_init() };
     let span = |time: libc::timeval| {
         let micros = time.tv_sec.cast_unsigned() * 1_000_000 + time.tv_usec.cast_unsigned();
@@ -75,16 +75,16 @@ pub fn wait(mut child: Child) -> io::Result<Ended> {
     })
 }
 
-/// What a thread has used so far.
+/// Resource usage of a thread so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ThreadUsage {
     /// Processor time, in user space and in the kernel.
     pub cpu: Duration,
-    /// Times it gave up its processor to wait for something: its wake-ups.
+    /// Voluntary context switches: its wake-ups.
     pub waits: u64,
 }
 
-/// What the calling thread has used since it began.
+/// Resource usage of the calling thread since it started.
 ///
 /// # Source
 /// getrusage(2), `RUSAGE_THREAD`; clock_gettime(2), `CLOCK_THREAD_CPUTIME_ID`, which is exact where the
@@ -94,7 +94,7 @@ pub fn thread_usage() -> ThreadUsage {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: the place is valid for the call, which fails for a bad address or number only.
     unsafe { libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr()) };
-    // SAFETY: zeroes, a valid value of this struct of numbers, or what the kernel wrote.
+    // SAFETY: all zeroes are a valid value of this struct of numbers; then the kernel may write it.
     let usage = unsafe { usage.assume_init() };
     let time = clock_gettime(ClockId::ThreadCPUTime);
     ThreadUsage {

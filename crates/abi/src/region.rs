@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, mmap_anonymous, munmap};
 
-/// Memory shared with the kernel, mapped readable and writable for as long as this value lives.
+/// Memory shared with the kernel, mapped readable and writable while this value lives.
 ///
 /// The kernel writes to it at any time, so no `&[u8]` of it exists here: words that change hands
 /// are reached as atomics, everything else through [`Region::pointer`] by code that knows what the
@@ -22,18 +22,18 @@ pub struct Region {
 unsafe impl Send for Region {}
 
 impl Region {
-    /// Maps the first `bytes` bytes behind `fd`.
+    /// Maps the first `bytes` bytes of `fd`.
     ///
     /// # Errors
-    /// What mmap(2) says; EINVAL when `bytes` is 0.
+    /// Errors of mmap(2); EINVAL if `bytes` is 0.
     pub fn map(fd: BorrowedFd<'_>, bytes: usize) -> io::Result<Self> {
         Self::map_at(fd, 0, bytes)
     }
 
-    /// Maps `bytes` bytes behind `fd`, from byte `offset` on, a multiple of the page size.
+    /// Maps `bytes` bytes of `fd` from byte `offset` on, a multiple of the page size.
     ///
     /// # Errors
-    /// What mmap(2) says; EINVAL when `bytes` is 0.
+    /// Errors of mmap(2); EINVAL if `bytes` is 0.
     pub fn map_at(fd: BorrowedFd<'_>, offset: u64, bytes: usize) -> io::Result<Self> {
         Self::map_with(fd, offset, bytes, ProtFlags::READ | ProtFlags::WRITE)
     }
@@ -75,10 +75,10 @@ impl Region {
         self.bytes
     }
 
-    /// The address of byte `offset`, of which at least `need` bytes lie in the mapping.
+    /// The address of byte `offset`. At least `need` bytes from there lie in the mapping.
     ///
     /// # Panics
-    /// When they do not: the caller computes offsets from the geometry it asked the kernel for.
+    /// If they do not: callers compute offsets from the geometry that they requested.
     #[inline]
     pub fn pointer(&self, offset: usize, need: usize) -> NonNull<u8> {
         assert!(
@@ -89,10 +89,10 @@ impl Region {
         unsafe { self.base.add(offset) }
     }
 
-    /// The word at byte `offset`, shared with the kernel.
+    /// The 32-bit word at byte `offset`, shared with the kernel.
     ///
     /// # Panics
-    /// When the word is not aligned or not within the mapping.
+    /// If the word is not aligned or not within the mapping.
     #[inline]
     pub fn word(&self, offset: usize) -> &AtomicU32 {
         let at = self.pointer(offset, size_of::<u32>()).cast::<AtomicU32>();
@@ -102,7 +102,7 @@ impl Region {
         unsafe { at.as_ref() }
     }
 
-    /// The double word at byte `offset`, shared with the kernel.
+    /// The 64-bit word at byte `offset`, shared with the kernel.
     ///
     /// # Panics
     /// When it is not aligned or not within the mapping.
@@ -125,10 +125,10 @@ pub struct ReadOnlyRegion(Region);
 unsafe impl Sync for ReadOnlyRegion {}
 
 impl ReadOnlyRegion {
-    /// Maps `bytes` bytes behind `fd`, from byte `offset` on, a multiple of the page size.
+    /// Maps `bytes` bytes of `fd` from byte `offset` on, a multiple of the page size.
     ///
     /// # Errors
-    /// What mmap(2) says; EINVAL when `bytes` is 0.
+    /// Errors of mmap(2); EINVAL if `bytes` is 0.
     pub fn map_at(fd: BorrowedFd<'_>, offset: u64, bytes: usize) -> io::Result<Self> {
         Region::map_with(fd, offset, bytes, ProtFlags::READ).map(Self)
     }
@@ -143,10 +143,10 @@ impl ReadOnlyRegion {
         self.0.pointer(offset, need)
     }
 
-    /// Reads the word at byte `offset`.
+    /// Reads the 32-bit word at byte `offset`.
     ///
     /// # Panics
-    /// When the word is not aligned or not within the mapping.
+    /// If the word is not aligned or not within the mapping.
     #[inline]
     pub fn load_acquire(&self, offset: usize) -> u32 {
         // A relaxed load and a fence: of memory that cannot be written, only relaxed loads are defined
@@ -156,7 +156,7 @@ impl ReadOnlyRegion {
         value
     }
 
-    /// Reads the double word at byte `offset`, as [`ReadOnlyRegion::load_acquire`].
+    /// Reads the 64-bit word at byte `offset`, as [`ReadOnlyRegion::load_acquire`].
     ///
     /// # Panics
     /// When it is not aligned or not within the mapping.
@@ -218,7 +218,7 @@ unsafe fn copy(from: NonNull<AtomicU64>, into: &mut [[u8; 8]]) {
     }
 }
 
-/// Size of a page of memory, bytes: what mappings and ring blocks are multiples of.
+/// Page size in bytes. Mappings and ring blocks are multiples of it.
 pub fn page_bytes() -> usize {
     // SAFETY: sysconf takes no pointers.
     let bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };

@@ -1,4 +1,4 @@
-//! How long a thread keeps its processor while others wait for it.
+//! The scheduler's time slice of a thread.
 
 use std::io;
 
@@ -11,10 +11,10 @@ const BYTES: u32 = size_of::<sched_attr>() as u32;
 /// The calling thread's slice, nanoseconds: after this time of work it may have to make room for others. Of
 /// two threads that have had their share of the processor, that with the shorter slice comes first.
 ///
-/// `None` where the kernel does not tell, and for a thread that does not share.
+/// `None` if the kernel does not report it, and for threads with other scheduling policies.
 ///
 /// # Errors
-/// What sched_getattr(2) says.
+/// Errors of sched_getattr(2).
 /// # Kernel
 /// Linux 6.12.
 #[doc(alias = "sched_getattr")]
@@ -24,12 +24,12 @@ pub fn thread_slice_ns() -> io::Result<Option<u64>> {
     Ok(Some(attributes.sched_runtime).filter(|&ns| is_fair && ns > 0))
 }
 
-/// Asks for another slice of the calling thread, nanoseconds; the kernel takes the nearest from 0.1 to 100 ms.
+/// Requests another time slice for the calling thread, nanoseconds. The kernel clamps it to 0.1 to 100 ms.
 ///
 /// Nothing happens where [`thread_slice_ns`] is `None`.
 ///
 /// # Errors
-/// What sched_setattr(2) says.
+/// Errors of sched_setattr(2).
 /// # Privileges
 /// None.
 /// # Kernel

@@ -4,23 +4,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 use crate::packet::{ETH_P_ALL, SockaddrLl};
-
-/// A plain value that crosses the system-call border byte for byte.
-///
-/// # Safety
-/// The type has no padding and every bit pattern is a valid value.
-pub unsafe trait Uapi: Copy + Default {}
-
-// SAFETY: integers have no padding and no invalid values.
-unsafe impl Uapi for i32 {}
-// SAFETY: as above.
-unsafe impl Uapi for u32 {}
-// SAFETY: as above.
-unsafe impl Uapi for u64 {}
-// SAFETY: as above; an array has no padding of its own.
-unsafe impl Uapi for [u32; 8] {}
-// SAFETY: as above.
-unsafe impl Uapi for [u32; 9] {}
+use crate::uapi::Uapi;
 
 /// Opens a packet socket (`SOCK_RAW`) that receives nothing yet: it is bound to no protocol.
 ///
@@ -32,14 +16,14 @@ pub fn packet_socket() -> io::Result<OwnedFd> {
     let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
     // SAFETY: no pointers are passed.
     let fd = check(unsafe { libc::socket(libc::AF_PACKET, kind, 0) })?;
-    // SAFETY: the descriptor was just opened and nobody else knows it.
+    // SAFETY: the descriptor was just opened, and nothing else owns it.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-/// Binds a packet socket to all protocols of interface `ifindex`: from here on packets arrive.
+/// Binds a packet socket to all protocols of interface `ifindex`. Packets arrive from now on.
 ///
 /// # Errors
-/// ENODEV when there is no such interface, ENETDOWN when it is down.
+/// ENODEV if there is no such interface, ENETDOWN if it is down.
 pub fn bind_link(socket: BorrowedFd<'_>, ifindex: u32) -> io::Result<()> {
     let address = SockaddrLl {
         family: libc::AF_PACKET as u16,
@@ -56,7 +40,7 @@ pub fn bind_link(socket: BorrowedFd<'_>, ifindex: u32) -> io::Result<()> {
 /// The address a packet socket is bound to: its `hatype` tells the interface's kind.
 ///
 /// # Errors
-/// What getsockname(2) says.
+/// Errors of getsockname(2).
 pub fn bound_link(socket: BorrowedFd<'_>) -> io::Result<SockaddrLl> {
     let mut address = SockaddrLl::default();
     let mut bytes = size_of::<SockaddrLl>() as libc::socklen_t;
@@ -69,7 +53,7 @@ pub fn bound_link(socket: BorrowedFd<'_>) -> io::Result<SockaddrLl> {
 /// Index of the interface called `name`, in the network namespace of the socket.
 ///
 /// # Errors
-/// ENODEV when there is none.
+/// ENODEV if there is none.
 pub fn link_index(socket: BorrowedFd<'_>, name: &str) -> io::Result<u32> {
     rustix::net::netdevice::name_to_index(socket, name).map_err(Into::into)
 }
@@ -77,7 +61,7 @@ pub fn link_index(socket: BorrowedFd<'_>, name: &str) -> io::Result<u32> {
 /// Sets a socket option.
 ///
 /// # Errors
-/// What setsockopt(2) says.
+/// Errors of setsockopt(2).
 pub fn set_option<T: Uapi>(
     socket: BorrowedFd<'_>,
     level: i32,
@@ -94,7 +78,7 @@ pub fn set_option<T: Uapi>(
 /// Reads a socket option; bytes that the kernel does not fill are 0.
 ///
 /// # Errors
-/// What getsockopt(2) says.
+/// Errors of getsockopt(2).
 pub fn option<T: Uapi>(socket: BorrowedFd<'_>, level: i32, name: i32) -> io::Result<T> {
     let mut value = T::default();
     let mut bytes = size_of::<T>() as libc::socklen_t;
@@ -104,10 +88,10 @@ pub fn option<T: Uapi>(socket: BorrowedFd<'_>, level: i32, name: i32) -> io::Res
     Ok(value)
 }
 
-/// Takes the pending error of a socket (`SO_ERROR`): ENETDOWN when its interface went away.
+/// Takes the pending error of a socket (`SO_ERROR`): ENETDOWN if its interface went down.
 ///
 /// # Errors
-/// The pending error itself, or what getsockopt(2) says.
+/// The pending error itself, or errors of getsockopt(2).
 pub fn take_error(socket: BorrowedFd<'_>) -> io::Result<()> {
     match option::<i32>(socket, libc::SOL_SOCKET, libc::SO_ERROR)? {
         0 => Ok(()),
@@ -115,7 +99,7 @@ pub fn take_error(socket: BorrowedFd<'_>) -> io::Result<()> {
     }
 }
 
-/// Number of the network namespace of a socket; none is given twice while the machine runs.
+/// Cookie of a socket's network namespace; cookies are unique until the machine reboots.
 ///
 /// # Errors
 /// ENOPROTOOPT before Linux 5.14.

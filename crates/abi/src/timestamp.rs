@@ -64,7 +64,7 @@ pub fn stamp_all_received(socket: BorrowedFd<'_>, name: &str) -> io::Result<()> 
 /// the device did ([`Datagram`](crate::datagram::Datagram)). The device itself is not asked to stamp.
 ///
 /// # Errors
-/// What setsockopt(2) says.
+/// Errors of setsockopt(2).
 #[doc(alias = "SO_TIMESTAMPING")]
 pub fn tell_both_stamps(socket: BorrowedFd<'_>) -> io::Result<()> {
     let flags = libc::SOF_TIMESTAMPING_RX_SOFTWARE

@@ -1,4 +1,4 @@
-//! The tun driver: links whose packets a program reads and writes, made by ioctl on its file.
+//! The tun driver: interfaces whose packets a program reads and writes.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -6,7 +6,7 @@ use std::os::fd::AsRawFd;
 
 use crate::socket::check;
 
-/// What the packets of such a link begin with.
+/// Link layer of a tun driver's interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TunLayer {
     /// An IP header.
@@ -17,16 +17,16 @@ pub enum TunLayer {
     Ethernet,
 }
 
-/// What a link of the tun driver is made like.
+/// Options of a tun driver's interface.
 #[derive(Clone, Copy, Debug)]
 pub struct TunOptions {
     /// Its name, filled up with NULs; none lets the driver choose `tun0` or `tap0` and so on.
     pub name: [u8; libc::IFNAMSIZ],
-    /// What its packets begin with.
+    /// Link layer: IP packets (tun) or Ethernet frames (tap).
     pub layer: TunLayer,
-    /// Whether a header of 4 bytes stands before each packet.
+    /// Whether a 4-byte header precedes each packet.
     pub packet_information: bool,
-    /// Whether a header with offloads stands before each packet (`struct virtio_net_hdr`).
+    /// Whether an offload header precedes each packet (`struct virtio_net_hdr`).
     pub offload_header: bool,
     /// Whether more than one file may be attached to it.
     pub multi_queue: bool,
@@ -112,10 +112,10 @@ impl TunFile {
         self.set(libc::TUNSETOWNER, user)
     }
 
-    /// Lets this group attach to the link without privilege.
+    /// Lets this group attach to the interface without privilege.
     ///
     /// # Errors
-    /// EBADFD when the file is attached to none, EINVAL when the user namespace has no such group.
+    /// EBADFD if the file is attached to no interface, EINVAL if the user namespace has no such group.
     #[doc(alias = "TUNSETGROUP")]
     pub fn set_group(&self, group: u32) -> io::Result<()> {
         self.set(libc::TUNSETGROUP, group)

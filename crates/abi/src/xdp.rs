@@ -1,13 +1,14 @@
 //! AF_XDP sockets: the uapi of `linux/if_xdp.h`, and the calls of such a socket.
 //!
 //! Structs mirror the header byte for byte; `tests/xdp_layout.rs` compares every size, offset and
-//! number with what a C compiler makes of it.
+//! number with those that a C compiler derives from the header.
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 use crate::region::Region;
-use crate::socket::{Uapi, check, set_option};
+use crate::socket::{check, set_option};
+use crate::uapi::Uapi;
 
 /// Address of an AF_XDP socket (`struct sockaddr_xdp`).
 #[repr(C)]
@@ -15,7 +16,7 @@ use crate::socket::{Uapi, check, set_option};
 pub struct SockaddrXdp {
     /// `AF_XDP`; [`bind`] sets it.
     pub family: u16,
-    /// `XDP_COPY` and its kin.
+    /// `XDP_COPY` and related flags.
     pub flags: u16,
     /// Interface index.
     pub ifindex: u32,
@@ -25,13 +26,13 @@ pub struct SockaddrXdp {
     pub shared_umem_fd: u32,
 }
 
-/// Where the parts of a ring lie in its mapping, bytes (`struct xdp_ring_offset`).
+/// Offsets of a ring's parts in its mapping, bytes (`struct xdp_ring_offset`).
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RingOffset {
-    /// Index of the next entry to be written.
+    /// Index of the next entry to write.
     pub producer: u64,
-    /// Index of the next entry to be read.
+    /// Index of the next entry to read.
     pub consumer: u64,
     /// The entries.
     pub desc: u64,
@@ -63,7 +64,7 @@ pub struct UmemReg {
     pub len: u64,
     /// Bytes of a chunk: 2048, or a larger power of two up to the page size.
     pub chunk_size: u32,
-    /// Bytes kept free in each chunk, beside the kernel's own 256.
+    /// Bytes reserved in each chunk, in addition to the kernel's 256.
     pub headroom: u32,
     /// `XDP_UMEM_*`.
     pub flags: u32,
@@ -101,21 +102,6 @@ pub struct XdpDesc {
     pub options: u32,
 }
 
-/// What a steering program writes in front of a packet for the reader of its socket.
-///
-/// The kernel defines no such struct: this is an agreement between our programs and our rings.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Metadata {
-    /// `CLOCK_MONOTONIC` when the program saw the packet, nanoseconds.
-    pub monotonic_ns: u64,
-    /// [`METADATA_MARK`], which tells it from what else may lie there.
-    pub mark: u64,
-}
-
-/// Mark of [`Metadata`]: fits a sign-extended 32-bit constant, as eBPF stores it.
-pub const METADATA_MARK: u64 = 0x7461_706c;
-
 // SAFETY: `repr(C)`, integers only: 2·2 + 3·4 = 16 bytes, each on its alignment.
 unsafe impl Uapi for SockaddrXdp {}
 // SAFETY: integers of one width.
@@ -141,6 +127,10 @@ pub const XDP_UMEM_FILL_RING: i32 = 5;
 pub const XDP_UMEM_COMPLETION_RING: i32 = 6;
 /// Reads [`Statistics`].
 pub const XDP_STATISTICS: i32 = 7;
+/// Reads `XDP_OPTIONS_*` of a bound socket (Linux 5.3).
+pub const XDP_OPTIONS: i32 = libc::XDP_OPTIONS;
+/// The driver receives directly into the packet memory.
+pub const XDP_OPTIONS_ZEROCOPY: u32 = libc::XDP_OPTIONS_ZEROCOPY;
 /// Place of the receive ring's mapping.
 pub const XDP_PGOFF_RX_RING: u64 = 0;
 /// Place of the fill ring's mapping.
@@ -149,13 +139,13 @@ pub const XDP_UMEM_PGOFF_FILL_RING: u64 = 0x1_0000_0000;
 pub const XDP_COPY: u16 = 1 << 1;
 /// Bind: receive straight into the packet memory, or fail.
 pub const XDP_ZEROCOPY: u16 = 1 << 2;
-/// Bind: the kernel tells when it has to be woken (Linux 5.4).
+/// Bind: the kernel sets a flag when it needs a wake-up (Linux 5.4).
 pub const XDP_USE_NEED_WAKEUP: u16 = 1 << 3;
 /// Bind: a packet may take several buffers (Linux 6.6).
 pub const XDP_USE_SG: u16 = 1 << 4;
-/// Flag of a ring: the kernel has to be woken.
+/// Ring flag: the kernel needs a wake-up.
 pub const XDP_RING_NEED_WAKEUP: u32 = 1 << 0;
-/// Option of a descriptor: the packet goes on in the next one.
+/// Descriptor option: the packet continues in the next descriptor.
 pub const XDP_PKT_CONTD: u32 = 1 << 0;
 /// Bytes that the kernel keeps in front of a packet (`XDP_PACKET_HEADROOM`, `linux/bpf.h`).
 pub const XDP_PACKET_HEADROOM: usize = 256;
@@ -172,11 +162,11 @@ pub fn socket() -> io::Result<OwnedFd> {
     let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC;
     // SAFETY: no pointers are passed.
     let fd = check(unsafe { libc::socket(libc::AF_XDP, kind, 0) })?;
-    // SAFETY: the descriptor was just opened and nobody else knows it.
+    // SAFETY: the descriptor was just opened, and nothing else owns it.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-/// Gives the socket `memory` for its packets, in chunks of `chunk_bytes`.
+/// Registers `memory` for the socket's packets, in chunks of `chunk_bytes`.
 ///
 /// The kernel pins the pages and keeps them until the socket is closed, also when `memory` is
 /// unmapped before.
@@ -200,9 +190,8 @@ pub fn register_memory(
 /// Binds the socket to a queue of an interface.
 ///
 /// # Errors
-/// EBUSY when another socket has the queue; EINVAL when there is no such queue, for flags the kernel
-/// does not know, and without rings or memory; ENODEV; EOPNOTSUPP and what the driver says when zero
-/// copy is asked for.
+/// EBUSY if another socket has the queue; EINVAL if there is no such queue, for flags that the kernel does not know, and
+/// without rings or memory; ENODEV; EOPNOTSUPP and errors of the driver for zero copy.
 pub fn bind(socket: BorrowedFd<'_>, address: &SockaddrXdp) -> io::Result<()> {
     let address = SockaddrXdp {
         family: libc::AF_XDP as u16,
@@ -223,7 +212,7 @@ pub fn bind(socket: BorrowedFd<'_>, address: &SockaddrXdp) -> io::Result<()> {
 pub fn wake(socket: BorrowedFd<'_>) -> io::Result<()> {
     let (nowhere, nobody) = (std::ptr::null_mut(), std::ptr::null_mut());
     let (fd, flags) = (socket.as_raw_fd(), libc::MSG_DONTWAIT);
-    // SAFETY: with a length of 0 nothing is written; null asks for no address.
+    // SAFETY: with a length of 0 nothing is written; a null address means that no address is returned.
     let result = unsafe { libc::recvfrom(fd, nowhere, 0, flags, nobody, std::ptr::null_mut()) };
     check(result as i32)?;
     Ok(())

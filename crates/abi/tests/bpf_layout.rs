@@ -1,16 +1,14 @@
 //! The structs of bpf(2) against `linux/bpf.h` and `linux/filter.h`, as a C compiler lays them out.
 
-mod c_layout;
-
 use std::mem::offset_of;
 
+use crate::c_layout::assert_as_in_c;
 use abi::bpf::{
     Instruction, LinkCreate, LinkUpdate, MapBatch, MapCreate, MapElement, MapInfo, MapType,
     ObjectId, ObjectInfo, ProgramInfo, ProgramLoad, ProgramQuery, ProgramTestRun, RawTracepoint,
     SockFilter,
 };
 use abi::ring_buffer::{BUSY, HEADER_BYTES};
-use c_layout::assert_as_in_c;
 use tapline_abi as abi;
 
 const HEADERS: &str = "#include <linux/bpf.h>\n#include <linux/filter.h>\n\

@@ -1,15 +1,13 @@
 //! The structs and numbers of packet sockets against `linux/if_packet.h`, as a C compiler lays them
 //! out.
 
-mod c_layout;
-
 use std::mem::offset_of;
 
+use crate::c_layout::assert_as_in_c;
 use abi::packet::{
     self, BlockDesc, PacketMreq, SockaddrLl, Tpacket2Hdr, Tpacket3Hdr, TpacketReq, TpacketReq3,
     TpacketStats,
 };
-use c_layout::assert_as_in_c;
 use tapline_abi as abi;
 
 /// `SOL_PACKET` is of the C library's headers; the kernel's own do not have it.

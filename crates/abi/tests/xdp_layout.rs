@@ -1,11 +1,9 @@
 //! The structs and numbers of AF_XDP sockets against `linux/if_xdp.h`, as a C compiler lays them out.
 
-mod c_layout;
-
 use std::mem::offset_of;
 
+use crate::c_layout::assert_as_in_c;
 use abi::xdp::{self, MmapOffsets, RingOffset, SockaddrXdp, Statistics, UmemReg, XdpDesc};
-use c_layout::assert_as_in_c;
 use tapline_abi as abi;
 
 /// `SOL_XDP` is of the C library's headers; the last three came with Linux 6.6 and are part of the

@@ -1,14 +1,13 @@
-//! From typed instructions to slots: encodes each, and turns labels into distances.
+//! Assembles typed instructions: encodes each one and resolves labels to jump distances.
 
 use std::collections::HashMap;
-use std::fmt;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
 use abi::bpf::Instruction;
 
 use crate::{Insn, Label, Operand, Reg, Size, Width};
 
-// Classes (low three bits of the operation).
+// Instruction classes (low three bits of the opcode).
 const LD: u8 = 0x00;
 const LDX: u8 = 0x01;
 const ST: u8 = 0x02;
@@ -25,61 +24,46 @@ const ABS: u8 = 0x20;
 const IND: u8 = 0x40;
 const MEM: u8 = 0x60;
 const ATOMIC: u8 = 0xc0;
-// Operations without an enum of their own.
+// Opcodes without an enum of their own.
 const NEG: u8 = 0x80;
 const END_TO_BE: u8 = 0xd8;
 const JA: u8 = 0x00;
 const CALL: u8 = 0x80;
 const EXIT: u8 = 0x90;
-// `src` of a 64-bit constant: what the constant stands for.
+// `src` of a 64-bit constant: its meaning.
 const PSEUDO_MAP_FD: u8 = 1;
 const PSEUDO_MAP_VALUE: u8 = 2;
 
-/// Why instructions do not make a program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Why instructions cannot be assembled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AssembleError {
-    /// A jump names a label that has no place.
+    /// A jump names a label that is not placed.
+    #[error("label {} has no place", .label.0)]
     NoPlace {
         /// The label.
         label: Label,
     },
-    /// A label has two places.
+    /// A label is placed twice.
+    #[error("label {} has two places", .label.0)]
     TwoPlaces {
         /// The label.
         label: Label,
     },
     /// A jump is longer than 2147483647 slots.
+    #[error("jump to label {} spans {slots} slots, more than 2147483647", .label.0)]
     TooFar {
         /// The label it names.
         label: Label,
-        /// Distance, slots.
+        /// Distance in slots.
         slots: isize,
     },
 }
 
-impl fmt::Display for AssembleError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoPlace { label } => write!(f, "label {} has no place", label.0),
-            Self::TwoPlaces { label } => write!(f, "label {} has two places", label.0),
-            Self::TooFar { label, slots } => {
-                write!(
-                    f,
-                    "jump to label {} spans {slots} slots, more than 2147483647",
-                    label.0
-                )
-            }
-        }
-    }
-}
-
-impl std::error::Error for AssembleError {}
-
 /// Encodes `code` and resolves its labels.
 ///
-/// The slots hold the numbers of the maps' descriptors: load them while the maps are open. Jumps of
-/// more than 32767 slots become those of 32 bits (`gotol`, Linux 6.6).
+/// The slots contain the descriptors of the maps, so load them while the maps are open. Jumps of more than 32767 slots
+/// become 32-bit jumps (`gotol`, Linux 6.6).
 ///
 /// # Errors
 /// [`AssembleError`] names the label that cannot be resolved.
@@ -92,7 +76,7 @@ pub fn assemble(code: &[Insn<'_>]) -> Result<Vec<Instruction>, AssembleError> {
     Ok(slots)
 }
 
-/// Where everything is: the places of labels, and which instructions are jumps too far for 16 bits.
+/// Positions of labels, and the jumps that are too far for 16 bits.
 struct Layout {
     places: HashMap<Label, usize>,
     is_far: Vec<bool>,
@@ -104,13 +88,12 @@ impl Layout {
             places: HashMap::new(),
             is_far: vec![false; code.len()],
         };
-        // A jump that becomes far makes others longer, none shorter: each round but the last makes one
-        // of them far.
+        // A jump that becomes far only lengthens other jumps. Each round but the last makes at least one jump far.
         while layout.round(code)? {}
         Ok(layout)
     }
 
-    /// Places all labels, and says whether jumps have become far.
+    /// Places all labels. Returns whether jumps have become far.
     fn round(&mut self, code: &[Insn<'_>]) -> Result<bool, AssembleError> {
         self.places.clear();
         let mut slot = 0;
@@ -137,7 +120,7 @@ impl Layout {
     }
 }
 
-/// Slots of an instruction. A far jump takes one; if it has a condition, that chooses between two jumps.
+/// Number of slots of an instruction. A far jump takes one; a conditional far jump is a choice between two jumps.
 fn slots_of(insn: &Insn<'_>, is_far: bool) -> usize {
     match insn {
         Insn::JumpIf { .. } if is_far => 3,
@@ -145,7 +128,7 @@ fn slots_of(insn: &Insn<'_>, is_far: bool) -> usize {
     }
 }
 
-/// Distance from the slot after `from` to the place of `label`.
+/// Distance from the slot after `from` to `label`.
 fn distance(
     places: &HashMap<Label, usize>,
     from: usize,
@@ -226,7 +209,7 @@ fn encode(
             let class = if width == Width::W32 { JMP32 } else { JMP };
             let code = class | condition as u8;
             if is_far {
-                // Over the jump that goes on, to the one that goes far.
+                // Skips the jump that continues, to the far one.
                 slots.push(operands(code, dst, src, 1));
                 slots.push(plain(JMP | JA, Reg::R0, Reg::R0, 1, 0));
                 far(distance(places, at + 2, target)?)
@@ -265,7 +248,7 @@ fn operands(code: u8, dst: Reg, src: Operand, offset: i16) -> Instruction {
     }
 }
 
-/// The first slot of a 64-bit constant; the second holds an offset, which is 0.
+/// The first slot of a 64-bit constant. The second holds an offset, which is 0.
 fn map_slot(dst: Reg, kind: u8, map: BorrowedFd<'_>) -> Instruction {
     Instruction::new(
         LD | IMM | Size::Double as u8,

@@ -1,22 +1,20 @@
-//! Programs that count the packets and bytes of classes, and pass all packets on.
+//! Programs that count the packets and bytes of classes and pass all packets.
 //!
 //! ```text
-//! prologue ─▶ size ─▶ key ─▶ sort ─┬▶ TCP over IPv4: class 0, class 1, … ─┐
-//!             packets  what           ├▶ UDP over IPv4: class 0, class 1, … ─┼▶ pass on
-//!             and bytes groups are by ├▶ …                                   │
-//!                                     └▶ others:        class 0, class 1, … ─┘
+//! prologue ─▶ size ─▶ key ─▶ dispatch ─┬▶ TCP over IPv4: class 0, class 1, … ─┐
+//!             packets  group           ├▶ UDP over IPv4: class 0, class 1, … ─┼▶ pass
+//!             and bytes key            ├▶ …                                   │
+//!                                      └▶ others:        class 0, class 1, … ─┘
 //! ```
 //!
-//! With groups, a class only notes that it takes the packet; behind all kinds of packets stands once for
-//! each class the code that counts by key.
+//! With groups, a class only marks the packet. The code that counts by key follows all kinds of packets, once per class.
 //!
-//! - [`CountedFilter`] is the filter of a class as code for each kind of packet that is told apart.
-//! - [`CountingProgram`] puts the classes together; each counts in a [`Slot`] of [`CounterArray`].
-//! - With a [`KeyField`], each class also counts by key in a [`CounterTable`](crate::CounterTable).
+//! - [`CountedFilter`]: the filter of a class, compiled for each kind of packet.
+//! - [`CountingProgram`]: all classes in one program; each counts in a [`ClassSlot`] of [`CounterArray`].
+//! - [`KeyField`]: with it, each class also counts by key in a [`CounterTable`](crate::CounterTable).
 //!
-//! A packet that the kernel handles as one and that is several on the wire (GSO, GRO) counts as those,
-//! and its bytes as theirs, each with its headers. What is known of that is in `struct __sk_buff` and
-//! in the headers: of packets in tunnels only the outer headers are counted anew for each.
+//! A GSO or GRO packet counts as the packets that it is on the wire, with the bytes of each including headers. Their
+//! number comes from `struct __sk_buff` and the headers. For tunnels, only the outer headers are counted for each packet.
 
 mod class;
 mod code;
@@ -29,13 +27,13 @@ mod section;
 mod size;
 mod tally;
 
-/// Most classes of a program with groups.
+/// Largest number of classes of a program with groups.
 pub const MOST_CLASSES: usize = 256;
 
 pub use class::{CountedFilter, WrittenFilter};
 pub use counters::CounterArray;
 pub use key::{GROUP_KEY_BYTES, KeyField};
 pub use program::{CountedClass, CountingOptions, CountingProgram};
-pub use section::CountingPlace;
+pub use section::CountingHook;
 pub use size::Overhead;
-pub use tally::{COUNTERS_PER_SLOT, Slot};
+pub use tally::{COUNTERS_PER_SLOT, ClassSlot};

@@ -1,23 +1,23 @@
-//! The sets of a filter, as maps.
+//! The sets of a filter as maps.
 
 use std::collections::BTreeMap;
 use std::os::fd::AsFd;
 
 use abi::bpf::MapType;
 use filter::SetId;
-use filter::ebpf::{Fragment, MapKind, keys};
+use filter::ebpf::{Fragment, MapKind, map_keys};
 
 use crate::Insn;
 use crate::map::{Map, MapError};
 
-/// The maps of the sets that a filter's code looks into; nobody changes them.
+/// The maps of the sets that a filter's code uses. They are frozen.
 #[derive(Debug)]
 pub struct FilterMaps(BTreeMap<SetId, Map>);
 
 impl FilterMaps {
-    /// Makes a map called `name` for each set that the code of `fragment` names, and fills it.
+    /// Creates and fills a map called `name` for each set in the code of `fragment`.
     ///
-    /// Cost: three system calls a set; before Linux 5.6 (for ranges 5.13) one for each of its keys.
+    /// Costs three system calls per set; before Linux 5.6 (for ranges 5.13), one per key.
     ///
     /// # Errors
     /// [`MapError`], e.g. EPERM.
@@ -48,7 +48,7 @@ impl FilterMaps {
                         MapKind::Hash => MapType::Hash,
                         MapKind::LongestPrefix => MapType::LpmTrie,
                     };
-                    let (keys, key_bytes) = keys(set);
+                    let (keys, key_bytes) = map_keys(set);
                     maps.insert(id, Map::of_keys(name, map_type, &keys, key_bytes)?);
                 }
             }
@@ -56,7 +56,7 @@ impl FilterMaps {
         Ok(Self(maps))
     }
 
-    /// `code` with its sets replaced by these maps; `None` if it names one that the fragment did not.
+    /// `code` with its sets replaced by these maps. `None` if it names a set that the fragments do not.
     pub fn resolve(&self, code: &[filter::ebpf::Insn<SetId>]) -> Option<Vec<Insn<'_>>> {
         let map = |id| self.0.get(&id).map(AsFd::as_fd);
         code.iter().map(|insn| insn.with_map(map)).collect()

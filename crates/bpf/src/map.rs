@@ -1,22 +1,18 @@
-//! Maps, and the counters kept in one.
+//! Maps and per-CPU counters.
 
-use std::fmt;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
 use abi::bpf::{MapLayout, MapType};
 
-/// Memory that programs and this process share: an array of values of one size.
+/// Memory shared by programs and this process: an array of values of one size.
 #[derive(Debug)]
 pub struct Map(abi::bpf::Map);
 
-/// Why there are no maps at all.
-pub(crate) const WITHOUT_BPF: &str = "this kernel is built without BPF";
-
-/// The value of a key that is in a set.
+/// Value of a key that is in a set.
 const KEY_VALUE: [u8; 4] = [1, 0, 0, 0];
 
-/// Puts all keys in at once where the kernel can do that, else one by one.
+/// Inserts all keys, with one system call if the kernel supports that.
 fn fill(map: &abi::bpf::Map, keys: &[u8], key_bytes: usize) -> io::Result<()> {
     let values = KEY_VALUE.repeat(keys.len() / key_bytes.max(1));
     if map.update_batch(keys, &values).is_err() {
@@ -27,45 +23,45 @@ fn fill(map: &abi::bpf::Map, keys: &[u8], key_bytes: usize) -> io::Result<()> {
     map.freeze()
 }
 
-/// The kernel did not make a map.
-#[derive(Debug)]
+/// A map could not be created.
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
+#[error("cannot create BPF map {name}{}", reason(*.map_type, .source))]
 pub struct MapError {
     /// Name of the map.
     pub name: String,
-    /// What the kernel answered; EPERM: needs `CAP_BPF`, before Linux 5.11 also a larger
-    /// `RLIMIT_MEMLOCK`.
+    map_type: MapType,
+    /// The kernel's error. EPERM: requires `CAP_BPF`; before Linux 5.11 also a sufficient `RLIMIT_MEMLOCK`.
     pub source: io::Error,
 }
 
-impl fmt::Display for MapError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "cannot create BPF map {}", self.name)?;
-        if self.source.kind() == io::ErrorKind::PermissionDenied {
-            f.write_str(" (needs CAP_BPF)")?;
-        } else if self.is_without_bpf() {
-            write!(f, " ({WITHOUT_BPF})")?;
-        }
-        Ok(())
-    }
-}
-
 impl MapError {
-    /// Whether the kernel does not know the system call.
-    pub(crate) fn is_without_bpf(&self) -> bool {
-        // ENOSYS on every architecture that Rust has a tier for, but MIPS and SPARC.
-        self.source.raw_os_error() == Some(38)
+    /// Makes the error of a map of this name and type from the kernel's.
+    pub(crate) fn creating(name: &str, map_type: MapType) -> impl Fn(io::Error) -> Self {
+        move |source| Self {
+            name: name.to_owned(),
+            map_type,
+            source,
+        }
     }
 }
 
-impl std::error::Error for MapError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        Some(&self.source)
+/// Why the kernel refused a map and what to do about it, as far as its error tells.
+fn reason(map_type: MapType, error: &io::Error) -> &'static str {
+    match (map_type, error.raw_os_error()) {
+        (MapType::XskMap, Some(libc::EPERM | libc::EACCES)) => " (needs CAP_BPF and CAP_NET_ADMIN)",
+        (_, Some(libc::EPERM | libc::EACCES)) => " (needs CAP_BPF)",
+        (_, Some(libc::ENOSYS)) => " (this kernel is built without BPF)",
+        (MapType::RingBuffer, Some(libc::EINVAL)) => {
+            " (ring buffers need Linux 5.8, and their size is a power of two and a multiple of the page size)"
+        }
+        (MapType::RingBuffer, Some(libc::ENOMEM)) => " (try a smaller buffer)",
+        _ => "",
     }
 }
 
 impl Map {
-    /// Makes an array of one value of `value_bytes` bytes, zeroed, for [`Insn::LoadMapValue`].
+    /// Creates an array with one zeroed value of `value_bytes` bytes, for [`Insn::LoadMapValue`].
     ///
     /// # Errors
     /// [`MapError`], e.g. EPERM.
@@ -83,10 +79,10 @@ impl Map {
         Self::create(name, &layout)
     }
 
-    /// Copies value 0 into `value`, in the machine's byte order.
+    /// Copies value 0 into `value`, in native byte order.
     ///
     /// # Errors
-    /// EINVAL when `value` has not the size of the map's values.
+    /// EINVAL if `value` does not have the size of the map's values.
     pub fn read(&self, value: &mut [u8]) -> io::Result<()> {
         self.0.lookup(&0u32.to_ne_bytes(), value)
     }
@@ -94,12 +90,12 @@ impl Map {
     /// Sets value 0.
     ///
     /// # Errors
-    /// EINVAL when `value` has not the size of the map's values.
+    /// EINVAL if `value` does not have the size of the map's values.
     pub fn write(&self, value: &[u8]) -> io::Result<()> {
         self.0.update(&0u32.to_ne_bytes(), value)
     }
 
-    /// Makes a map of keys, `key_bytes` long each, whose values mean nothing, and lets nobody change it.
+    /// Creates a frozen map of keys of `key_bytes` bytes each. Its values have no meaning.
     pub(crate) fn of_keys(
         name: &str,
         map_type: MapType,
@@ -114,20 +110,14 @@ impl Map {
             max_entries: count.max(1) as u32,
         };
         let map = Self::create(name, &layout)?;
-        fill(&map.0, keys, key_bytes).map_err(|source| MapError {
-            name: name.to_owned(),
-            source,
-        })?;
+        fill(&map.0, keys, key_bytes).map_err(MapError::creating(name, map_type))?;
         Ok(map)
     }
 
     fn create(name: &str, layout: &MapLayout) -> Result<Self, MapError> {
         abi::bpf::Map::create(layout, name)
             .map(Self)
-            .map_err(|source| MapError {
-                name: name.to_owned(),
-                source,
-            })
+            .map_err(MapError::creating(name, layout.map_type))
     }
 }
 
@@ -137,7 +127,7 @@ impl AsFd for Map {
     }
 }
 
-/// `N` counters of 64 bits, kept once per CPU: each CPU counts in memory of its own.
+/// `N` 64-bit counters per CPU.
 ///
 /// A program finds its CPU's array of `N` under key 0 with [`Helper::MapLookupElem`].
 ///
@@ -145,12 +135,12 @@ impl AsFd for Map {
 #[derive(Debug)]
 pub struct Counters<const N: usize> {
     map: Map,
-    /// Bytes from one CPU's to the next.
+    /// Distance between the values of two CPUs, bytes.
     stride: usize,
 }
 
 impl<const N: usize> Counters<N> {
-    /// Makes the counters, all 0.
+    /// Creates the counters, all 0.
     ///
     /// # Errors
     /// [`MapError`], e.g. EPERM.
@@ -160,8 +150,8 @@ impl<const N: usize> Counters<N> {
         Self::with_scratch(name, 0)
     }
 
-    /// Makes the counters, all 0, and behind them `scratch_bytes` bytes of each CPU's own for the program,
-    /// both 32 KiB at most.
+    /// Creates the counters, all 0, followed by `scratch_bytes` bytes of per-CPU scratch memory. Both together are at most
+    /// 32 KiB.
     pub(crate) fn with_scratch(name: &str, scratch_bytes: u32) -> Result<Self, MapError> {
         let layout = MapLayout {
             map_type: MapType::PerCpuArray,
@@ -170,18 +160,17 @@ impl<const N: usize> Counters<N> {
             max_entries: 1,
         };
         let map = Map::create(name, &layout)?;
-        // Each CPU's value is rounded up to 8 bytes.
+        // The kernel rounds each CPU's value up to 8 bytes.
         let stride = layout.value_bytes.next_multiple_of(8) as usize;
         Ok(Self { map, stride })
     }
 
     /// The counters, summed over all CPUs.
     ///
-    /// Each is read whole, but one after another: two counters of one instant are only to be had
-    /// when nobody counts.
+    /// Counters are read one after another, not as a snapshot.
     ///
     /// # Errors
-    /// What the kernel answers to `BPF_MAP_LOOKUP_ELEM`; none is known for a map of this kind.
+    /// Errors of `BPF_MAP_LOOKUP_ELEM`; none is known for a map of this type.
     pub fn read(&self) -> io::Result<[u64; N]> {
         let mut area = vec![0; self.map.0.area_bytes()];
         self.map.read(&mut area)?;

@@ -1,4 +1,4 @@
-//! Loaded programs, and what the verifier said of those it refused.
+//! Loaded programs, and the verifier's log of refused ones.
 
 use std::ffi::CStr;
 use std::fmt;
@@ -10,38 +10,50 @@ use abi::bpf::{
     PROG_TYPE_SOCKET_FILTER, PROG_TYPE_XDP, ProgramSource, TestRun, TestRunResult,
 };
 
+use rustix::thread::{CapabilitySet, capabilities};
+
 use crate::Insn;
 use crate::assemble::{AssembleError, assemble};
 
 const LICENSE: &CStr = c"MIT OR Apache-2.0";
-/// How often a load is tried that signals interrupt.
+/// Number of attempts to load a program while signals interrupt it.
 const LOAD_ATTEMPTS: u32 = 10;
-/// The first attempt at a log, bytes; the kernel says when it does not suffice.
+/// First size of the log buffer, bytes. The kernel reports if it is too small.
 const LOG_BYTES: usize = 64 << 10;
-/// The largest log asked for; of a longer one the end is kept (Linux 6.4; before, the beginning).
+/// Largest log buffer. Of a longer log, the kernel keeps the end (Linux 6.4; before, the beginning).
 const LOG_BYTES_MAX: usize = 16 << 20;
 
-/// What a program is for; decides its context and its verdicts.
+/// Type of a program. It decides the program's context and return values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ProgramKind {
-    /// Decides how many bytes of a packet a socket gets; the context is `struct __sk_buff`.
+    /// Decides how many bytes of a packet a socket receives. Context: `struct __sk_buff`.
     #[doc(alias = "BPF_PROG_TYPE_SOCKET_FILTER")]
     SocketFilter,
-    /// Decides where a frame goes before the stack sees it; the context is `struct xdp_md`.
+    /// Decides where a frame goes before the network stack sees it. Context: `struct xdp_md`.
     #[doc(alias = "BPF_PROG_TYPE_XDP")]
     Xdp,
-    /// As [`ProgramKind::Xdp`], also for frames of several buffers, as a large MTU makes them: what
-    /// the program reads directly is the first buffer (Linux 5.18).
+    /// As [`ProgramKind::Xdp`], also for multi-buffer frames, e.g. with a large MTU. Direct packet access reaches the first
+    /// buffer only (Linux 5.18).
     #[doc(alias = "BPF_F_XDP_HAS_FRAGS")]
     XdpFrags,
-    /// Decides at the traffic control of an interface, after the stack's entry or before its exit; the
-    /// context is `struct __sk_buff`.
+    /// Runs at tc ingress or egress of an interface. Context: `struct __sk_buff`.
     #[doc(alias = "BPF_PROG_TYPE_SCHED_CLS")]
     Tc,
-    /// Runs at a tracepoint of the kernel; the context is the tracepoint's arguments.
+    /// Runs at a kernel tracepoint. Context: the tracepoint's arguments.
     #[doc(alias = "BPF_PROG_TYPE_RAW_TRACEPOINT")]
     Tracepoint,
+}
+
+impl ProgramKind {
+    /// The kind of an XDP program that accepts multi-buffer frames or not.
+    pub(crate) fn xdp(multi_buffer: bool) -> Self {
+        if multi_buffer {
+            Self::XdpFrags
+        } else {
+            Self::Xdp
+        }
+    }
 }
 
 impl fmt::Display for ProgramKind {
@@ -55,7 +67,7 @@ impl fmt::Display for ProgramKind {
     }
 }
 
-/// A program in the kernel; it stays there while this, a link or a socket holds it.
+/// A loaded program. The kernel keeps it while this, a link or a socket holds it.
 #[derive(Debug)]
 pub struct Program {
     kind: ProgramKind,
@@ -63,15 +75,15 @@ pub struct Program {
 }
 
 impl Program {
-    /// Assembles and loads a program called `name` (at most 15 bytes of it are shown).
+    /// Assembles and loads a program called `name` (the kernel shows at most 15 bytes of it).
     ///
-    /// Cost: one system call, and if the kernel refuses a second one to learn why.
+    /// Costs one system call, and a second one for the log if the kernel refuses the program.
     ///
     /// # Errors
-    /// [`LoadError`]: a label that cannot be resolved, or the kernel's refusal with its log.
+    /// [`LoadError`]: a label cannot be resolved, or the kernel refused the program.
     /// # Privileges
-    /// `CAP_BPF` where `kernel.unprivileged_bpf_disabled` is set; for XDP and tc `CAP_NET_ADMIN` too;
-    /// some code asks for `CAP_PERFMON`.
+    /// `CAP_BPF` where `kernel.unprivileged_bpf_disabled` is set; for XDP and tc also `CAP_NET_ADMIN`; for some code also
+    /// `CAP_PERFMON`.
     pub fn load(kind: ProgramKind, name: &str, code: &[Insn<'_>]) -> Result<Self, LoadError> {
         let slots = assemble(code).map_err(LoadError::Assemble)?;
         let source = program_source(kind, name, &slots);
@@ -85,20 +97,20 @@ impl Program {
         }
     }
 
-    /// What the program is for.
+    /// Type of the program.
     pub fn kind(&self) -> ProgramKind {
         self.kind
     }
 
-    /// The kernel's number of the program, as `ip link` shows it.
+    /// Id of the program, as `ip link` shows it.
     ///
     /// # Errors
-    /// What the kernel answers to `BPF_OBJ_GET_INFO_BY_FD`.
+    /// Errors of `BPF_OBJ_GET_INFO_BY_FD`.
     pub fn id(&self) -> io::Result<u32> {
         abi::bpf::program_id(self.as_fd())
     }
 
-    /// Runs the program on a given packet; see [`abi::bpf::test_run`].
+    /// Runs the program on a test packet; see [`abi::bpf::test_run`].
     ///
     /// # Errors
     /// As [`abi::bpf::test_run`].
@@ -134,7 +146,7 @@ fn program_source<'a>(
     }
 }
 
-/// Loads; a pending signal makes the verifier give up with EAGAIN, and then it is asked again.
+/// Loads the program. A pending signal makes the verifier return EAGAIN; then loads it again.
 fn load(source: &ProgramSource<'_>, log: &mut [u8]) -> io::Result<OwnedFd> {
     let mut answer = abi::bpf::load_program(source, log);
     for _ in 1..LOAD_ATTEMPTS {
@@ -148,7 +160,7 @@ fn load(source: &ProgramSource<'_>, log: &mut [u8]) -> io::Result<OwnedFd> {
     answer
 }
 
-/// Has the verifier refuse the program once more, this time with its log.
+/// Loads the refused program again to get the verifier's log.
 fn read_log(source: &ProgramSource<'_>) -> VerifierLog {
     let mut bytes = vec![0; LOG_BYTES];
     while let Err(error) = load(source, &mut bytes)
@@ -164,17 +176,17 @@ fn read_log(source: &ProgramSource<'_>) -> VerifierLog {
     VerifierLog(String::from_utf8_lossy(&bytes[..end]).into_owned())
 }
 
-/// What the kernel's verifier wrote about a program.
+/// The kernel verifier's log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VerifierLog(String);
 
 impl VerifierLog {
-    /// The whole log; empty when the kernel refused before the verifier began.
+    /// The whole log. Empty if the kernel refused the program before verification.
     pub fn whole(&self) -> &str {
         &self.0
     }
 
-    /// Its last `lines` lines: what the verifier made of the last instructions it looked at.
+    /// The last `lines` lines: the verifier's state at the last instructions.
     pub fn tail(&self, lines: usize) -> &str {
         let log = self.0.trim_end();
         let mut ends = log.rmatch_indices('\n').map(|(at, _)| at + 1);
@@ -184,7 +196,7 @@ impl VerifierLog {
         &log[start..]
     }
 
-    /// The line that tells why: the last one that is not bookkeeping.
+    /// The line that gives the reason: the last one that is not statistics.
     pub fn telling_line(&self) -> Option<&str> {
         const BOOKKEEPING: [&str; 3] = ["processed ", "verification time ", "stack depth "];
         self.0
@@ -194,46 +206,49 @@ impl VerifierLog {
     }
 }
 
-/// Why a program was not loaded.
-#[derive(Debug)]
+/// Why a program could not be loaded.
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoadError {
     /// A label cannot be resolved.
-    Assemble(AssembleError),
+    #[error("cannot assemble program")]
+    Assemble(#[from] AssembleError),
     /// The kernel refused the program.
+    #[error("cannot load {kind} program{}", refusal_reason(.log, .source))]
     Refused {
-        /// What the program was for.
+        /// Type of the program.
         kind: ProgramKind,
-        /// What the verifier wrote.
+        /// The verifier's log.
         log: VerifierLog,
-        /// What the kernel answered.
+        /// The kernel's error.
         source: io::Error,
     },
 }
 
-impl fmt::Display for LoadError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Assemble(_) => f.write_str("cannot assemble program"),
-            Self::Refused { kind, log, source } => {
-                write!(f, "cannot load {kind} program")?;
-                match log.telling_line() {
-                    Some(line) => write!(f, ": {line}"),
-                    None if source.kind() == io::ErrorKind::PermissionDenied => {
-                        f.write_str(" (needs CAP_BPF, for XDP and tc CAP_NET_ADMIN too)")
-                    }
-                    None => Ok(()),
-                }
+impl LoadError {
+    /// Whether the program was refused because this thread lacks a privilege. True for EPERM, and for EACCES if the thread
+    /// has no `CAP_PERFMON`: the verifier then forbids operations that it allows otherwise.
+    pub fn is_privilege(&self) -> bool {
+        let Self::Refused { source, .. } = self else {
+            return false;
+        };
+        match source.raw_os_error() {
+            Some(libc::EPERM) => true,
+            Some(libc::EACCES) => {
+                let trusted = CapabilitySet::PERFMON | CapabilitySet::SYS_ADMIN;
+                !capabilities(None).is_ok_and(|sets| sets.effective.intersects(trusted))
             }
+            _ => false,
         }
     }
 }
 
-impl std::error::Error for LoadError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Assemble(error) => Some(error),
-            Self::Refused { source, .. } => Some(source),
+fn refusal_reason(log: &VerifierLog, source: &io::Error) -> String {
+    match log.telling_line() {
+        Some(line) => format!(": {line}"),
+        None if source.kind() == io::ErrorKind::PermissionDenied => {
+            " (needs CAP_BPF, for XDP and tc CAP_NET_ADMIN too)".to_owned()
         }
+        None => String::new(),
     }
 }

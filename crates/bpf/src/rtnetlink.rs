@@ -1,4 +1,4 @@
-//! The few rtnetlink requests that attaching asks for: who is at an interface, and clsact.
+//! The rtnetlink requests for attachments: query the programs of an interface, and manage clsact filters.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -11,36 +11,36 @@ use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, sendto, socket_with,
 };
 
-// include/uapi/linux/netlink.h
-const NLMSG_NOOP: u16 = 1;
-const NLMSG_ERROR: u16 = 2;
-const NLMSG_DONE: u16 = 3;
-const NLM_F_REQUEST: u16 = 1;
-const NLM_F_ACK: u16 = 4;
-pub const NLM_F_ECHO: u16 = 8;
-pub const NLM_F_DUMP: u16 = 0x300;
-pub const NLM_F_EXCL: u16 = 0x200;
-pub const NLM_F_CREATE: u16 = 0x400;
-/// Flags of an attribute's kind: nested, network byte order.
+const NLMSG_NOOP: u16 = libc::NLMSG_NOOP as u16;
+const NLMSG_ERROR: u16 = libc::NLMSG_ERROR as u16;
+const NLMSG_DONE: u16 = libc::NLMSG_DONE as u16;
+/// Flags of requests.
+pub const NLM_F_ECHO: u16 = libc::NLM_F_ECHO as u16;
+pub const NLM_F_DUMP: u16 = libc::NLM_F_DUMP as u16;
+pub const NLM_F_EXCL: u16 = libc::NLM_F_EXCL as u16;
+pub const NLM_F_CREATE: u16 = libc::NLM_F_CREATE as u16;
+const NLM_F_REQUEST: u16 = libc::NLM_F_REQUEST as u16;
+const NLM_F_ACK: u16 = libc::NLM_F_ACK as u16;
+/// Flags in an attribute's type: nested, network byte order.
 const NLA_FLAGS: u16 = 0xc000;
 
 const HEADER_BYTES: usize = 16;
 const ALIGN: usize = 4;
-/// The kernel fills 32 KiB of a dump at most, and one link without its virtual functions is less.
+/// The kernel sends at most 32 KiB of a dump at once; a link without its virtual functions is smaller.
 const DATAGRAM_BYTES: usize = 64 << 10;
-/// The kernel answers before `sendto` returns, so a wait means that the answer was lost.
+/// The kernel answers before `sendto` returns, so a timeout means that the answer was lost.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
-/// Messages of one answer that are taken before giving up.
+/// Largest number of messages in one answer.
 const MAX_MESSAGES: usize = 65_536;
 
-/// A message to the kernel under construction.
+/// A request under construction.
 pub struct Request {
     flags: u16,
     bytes: Vec<u8>,
 }
 
 impl Request {
-    /// A request of `kind` whose fixed part is `header`; the kernel acknowledges it.
+    /// A request of type `kind` with the fixed header `header`. The kernel acknowledges it.
     pub fn new(kind: u16, flags: u16, header: &[u8]) -> Self {
         let mut bytes = vec![0; HEADER_BYTES];
         bytes[4..6].copy_from_slice(&kind.to_ne_bytes());
@@ -57,7 +57,7 @@ impl Request {
         self
     }
 
-    /// Adds an attribute made of attributes.
+    /// Adds a nested attribute.
     pub fn nested(mut self, kind: u16, fill: impl FnOnce(Self) -> Self) -> Self {
         let at = self.bytes.len();
         self.begin(kind, 0);
@@ -82,7 +82,7 @@ impl Request {
     }
 }
 
-/// A socket of the network namespace it was opened in.
+/// A netlink socket, in the network namespace where it was opened.
 #[derive(Debug)]
 pub struct Rtnetlink {
     socket: OwnedFd,
@@ -90,7 +90,7 @@ pub struct Rtnetlink {
 }
 
 impl Rtnetlink {
-    /// Opens a socket in the namespace of the calling thread.
+    /// Opens a socket in the calling thread's network namespace.
     pub fn open() -> io::Result<Self> {
         let flags = SocketFlags::CLOEXEC;
         // NETLINK_ROUTE is protocol 0.
@@ -102,7 +102,7 @@ impl Rtnetlink {
         })
     }
 
-    /// Sends `request` and gives what follows the header of each message of the answer.
+    /// Sends `request` and returns the payload of each message of the answer.
     pub fn exchange(&mut self, request: Request) -> io::Result<Vec<Vec<u8>>> {
         self.sequence = self.sequence.wrapping_add(1);
         let bytes = request.finish(self.sequence);
@@ -131,7 +131,7 @@ impl Rtnetlink {
     }
 }
 
-/// Kind, sequence number and body of each message of a datagram, up to one that is not whole.
+/// Type, sequence number and payload of each message of a datagram, up to the first truncated one.
 fn messages(mut bytes: &[u8]) -> impl Iterator<Item = (u16, u32, &[u8])> {
     std::iter::from_fn(move || {
         let (len, rest) = bytes.split_first_chunk()?;
@@ -146,7 +146,7 @@ fn messages(mut bytes: &[u8]) -> impl Iterator<Item = (u16, u32, &[u8])> {
     })
 }
 
-/// What an acknowledgement says, or the end of a dump: 0, or a negative error number.
+/// Result in an acknowledgement or at the end of a dump: 0 or a negative errno.
 fn errno(body: &[u8]) -> io::Result<()> {
     match body.first_chunk().map(|code| i32::from_ne_bytes(*code)) {
         Some(0) => Ok(()),
@@ -155,7 +155,7 @@ fn errno(body: &[u8]) -> io::Result<()> {
     }
 }
 
-/// Kind and value of each attribute, up to one that is not whole.
+/// Type and value of each attribute, up to the first truncated one.
 pub fn attributes(mut bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     std::iter::from_fn(move || {
         let header = bytes.first_chunk::<ALIGN>()?;
@@ -167,18 +167,18 @@ pub fn attributes(mut bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     })
 }
 
-/// The value of the first attribute of `kind`.
+/// Value of the first attribute of type `kind`.
 pub fn find(bytes: &[u8], kind: u16) -> Option<&[u8]> {
     let mut all = attributes(bytes);
     all.find_map(|(at, value)| (at == kind).then_some(value))
 }
 
-/// A value that is a number of 32 bits.
+/// Decodes a 32-bit number.
 pub fn number(value: &[u8]) -> Option<u32> {
     value.first_chunk().map(|bytes| u32::from_ne_bytes(*bytes))
 }
 
-/// A value that is a text, ended by a zero or not.
+/// Decodes a string, with or without a terminating zero.
 pub fn text(value: &[u8]) -> String {
     let bytes = value.split(|&byte| byte == 0).next().unwrap_or_default();
     String::from_utf8_lossy(bytes).into_owned()

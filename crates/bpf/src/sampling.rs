@@ -1,4 +1,4 @@
-//! Sampling: which of many packets are kept, decided in the kernel before anything is copied.
+//! Sampling: keeps some of the packets that match, in the kernel, before anything is copied.
 
 use std::fmt;
 use std::num::NonZeroU32;
@@ -8,46 +8,44 @@ use std::time::Duration;
 use crate::map::{Counters, MapError};
 use crate::{Alu, Condition, Helper, Insn, Label, Reg, Size};
 
-/// Which of the packets that a filter accepted are kept.
+/// Which of the packets accepted by the filter are kept.
 ///
-/// Its text is `1/100`, `p=0.01` or `first/10ms`.
+/// Displayed as `1/100`, `p=0.01` or `first/10ms`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Sampling {
-    /// On each CPU the first, and then every n-th.
+    /// The first packet of each CPU, and then every n-th.
     ///
-    /// Of `m` packets that a CPU sees exactly `m / n` are kept, rounded up; several CPUs together keep
-    /// up to one more for each of them.
+    /// Of `m` packets of one CPU, exactly `m / n`, rounded up, are kept. Several CPUs together keep up to one more each.
     OneIn(NonZeroU32),
-    /// Each by chance, whatever became of those before.
+    /// Each packet with this probability, independently of others.
     Probability(Probability),
-    /// On each CPU the first, and then the first that comes this much or more after the last one kept.
+    /// The first packet of each CPU, and then the first after this much time since the last one kept.
     FirstAfter(Duration),
 }
 
-/// A probability that a random number of 32 bits can decide on: 1, or at least 2^-32 and so much below 1
-/// that rounded to a multiple of that it is not 1.
+/// A probability that a 32-bit random number can represent: 1, or from 2^-32 to the largest multiple of 2^-32 below 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Probability(f64);
 
-/// How many random numbers of 32 bits there are.
+/// Number of 32-bit random numbers.
 const NUMBERS: f64 = 4_294_967_296.0;
 
 impl Probability {
-    /// Least of them.
+    /// The smallest probability.
     pub const LEAST: f64 = 1.0 / NUMBERS;
 
-    /// `None` for what is none, or one that cannot be told from 0 or 1.
+    /// `None` if `value` is not a probability, or indistinguishable from 0 or 1.
     pub fn new(value: f64) -> Option<Self> {
         let is_told_from_1 = (value * NUMBERS).round() < NUMBERS || value >= 1.0;
         ((Self::LEAST..=1.0).contains(&value) && is_told_from_1).then_some(Self(value))
     }
 
-    /// Its value.
+    /// The probability as a number.
     pub fn value(self) -> f64 {
         self.0
     }
 
-    /// The largest random number of 32 bits that keeps a packet: the probability is exact to 2^-32.
+    /// The largest 32-bit random number that keeps a packet. The probability is exact to 2^-32.
     #[expect(clippy::cast_sign_loss, reason = "a probability is above 0")]
     fn threshold(self) -> u32 {
         let numbers = (self.0 * NUMBERS).round() as u64;
@@ -76,33 +74,32 @@ impl fmt::Display for Sampling {
     }
 }
 
-/// A sampling with what it remembers on each CPU: code for programs of any kind.
+/// A sampling with its per-CPU state. It generates code for programs of any type.
 ///
-/// All programs with the code of one sampler decide together.
+/// Programs with the code of one sampler share its state.
 #[derive(Debug)]
 pub struct Sampler {
     sampling: Sampling,
-    /// What is left out before the next packet, or the time from which on one is kept; chance
-    /// remembers nothing.
+    /// Packets to skip before the next one is kept, or the time from which on one is kept. Random sampling has no state.
     state: Option<Counters<1>>,
 }
 
-/// What a sampler's code may use of the program that it is a part of.
+/// Labels and stack that the sampler's code may use.
 #[derive(Clone, Copy, Debug)]
-pub struct SamplerPlaces {
-    /// Where packets go that are left out; those that are kept go on behind the code.
+pub struct SamplerLabels {
+    /// Where packets go that are sampled out. Packets that are kept continue after the code.
     pub left_out: Label,
-    /// A label that nothing else has.
+    /// A label that nothing else uses.
     pub own: Label,
-    /// [`Sampler::STACK_BYTES`] from here on are the code's: a negative multiple of 8 bytes from `R10`.
+    /// The code uses [`Sampler::STACK_BYTES`] from here on: a negative multiple of 8 bytes from `R10`.
     pub stack: i16,
 }
 
 impl Sampler {
-    /// Bytes of stack that the code writes.
+    /// Bytes of stack that the code uses.
     pub const STACK_BYTES: u16 = 16;
 
-    /// Makes a sampler that has seen nothing; `name` is that of its map.
+    /// Creates a sampler in its initial state; `name` is the name of its map.
     ///
     /// # Errors
     /// [`MapError`], e.g. EPERM.
@@ -116,19 +113,19 @@ impl Sampler {
         Ok(Self { sampling, state })
     }
 
-    /// What it does.
+    /// The sampling.
     pub fn sampling(&self) -> Sampling {
         self.sampling
     }
 
-    /// Code that goes on for packets that are kept and jumps for those that are not.
+    /// Code that continues for packets that are kept and jumps for the others.
     ///
-    /// `R0` to `R5` are lost, `R6` to `R9` stay. What a CPU remembers needs no indivisible change: XDP,
-    /// tc and packet sockets run on a CPU one after another.
+    /// Clobbers `R0` to `R5`, preserves `R6` to `R9`. The per-CPU state needs no atomic updates: XDP, tc and packet socket
+    /// programs run one after another on a CPU.
     ///
     /// # Kernel
-    /// Linux 5.8 for [`Sampling::FirstAfter`] (the clock without the GPL).
-    pub fn code(&self, places: SamplerPlaces) -> Vec<Insn<'_>> {
+    /// Linux 5.8 for [`Sampling::FirstAfter`] (the clock helper without GPL).
+    pub fn code(&self, places: SamplerLabels) -> Vec<Insn<'_>> {
         match (self.sampling, &self.state) {
             (Sampling::OneIn(n), Some(state)) => one_in(n, state, places),
             (Sampling::FirstAfter(time), Some(state)) => first_after(time, state, places),
@@ -147,8 +144,8 @@ impl Sampler {
     }
 }
 
-/// `R0 =` address of what this CPU remembers.
-fn find(state: &Counters<1>, places: SamplerPlaces) -> [Insn<'_>; 6] {
+/// `R0 =` address of this CPU's state.
+fn find(state: &Counters<1>, places: SamplerLabels) -> [Insn<'_>; 6] {
     let key = places.stack + 8;
     [
         Insn::store(Size::Word, Reg::R10, key, 0),
@@ -159,13 +156,13 @@ fn find(state: &Counters<1>, places: SamplerPlaces) -> [Insn<'_>; 6] {
             map: state.as_fd(),
         },
         Insn::Call(Helper::MapLookupElem),
-        // Key 0 always exists; the verifier does not know.
+        // Key 0 always exists, but the verifier requires the check.
         Insn::jump_if(Condition::Equal, Reg::R0, 0, places.left_out),
     ]
 }
 
-/// Counts down: how many are left out before the next one is kept.
-fn one_in(n: NonZeroU32, state: &Counters<1>, places: SamplerPlaces) -> Vec<Insn<'_>> {
+/// Counts down the packets to skip.
+fn one_in(n: NonZeroU32, state: &Counters<1>, places: SamplerLabels) -> Vec<Insn<'_>> {
     let mut code = find(state, places).to_vec();
     code.extend([
         Insn::load(Size::Word, Reg::R1, Reg::R0, 0),
@@ -181,9 +178,9 @@ fn one_in(n: NonZeroU32, state: &Counters<1>, places: SamplerPlaces) -> Vec<Insn
     code
 }
 
-/// Remembers from which time on a packet is kept again.
-fn first_after(time: Duration, state: &Counters<1>, places: SamplerPlaces) -> Vec<Insn<'_>> {
-    // 292 years are for ever, and do not run over.
+/// Stores the time from which on a packet is kept again.
+fn first_after(time: Duration, state: &Counters<1>, places: SamplerLabels) -> Vec<Insn<'_>> {
+    // 292 years are practically forever and do not overflow.
     let ns = u64::try_from(time.as_nanos()).map_or(u64::MAX / 2, |ns| ns.min(u64::MAX / 2));
     let (high, low) = ((ns >> 32) as u32, ns as u32);
     let mut code = find(state, places).to_vec();

@@ -1,7 +1,7 @@
-//! Classic filters that count: what was offered, what was accepted, what sampling left out.
+//! Classic filters with counters of offered, accepted and sampled-out packets.
 //!
-//! A classic filter leaves no trace of the packets it refuses, so a capture cannot tell how many
-//! it never saw. [`CountingFilter`] runs the same filter as eBPF, with counters around it:
+//! The kernel does not count the packets that a classic filter rejects, so a capture cannot report them.
+//! [`CountingFilter`] runs the same filter as eBPF with counters:
 //!
 //! ```text
 //! packet ─▶ direction wrong? ─yes─▶ 0 (not counted)
@@ -14,11 +14,11 @@
 //! ```
 
 mod counting;
+mod error;
 mod instruction;
 mod opcode;
 mod translate;
-mod untranslatable;
 
-pub use counting::{CountingFilter, CountingFilterError, Counts};
-pub use translate::{Direction, Options, translate};
-pub use untranslatable::Untranslatable;
+pub use counting::{CountingFilter, CountingFilterError, FilterCounters};
+pub use error::TranslateError;
+pub use translate::{Direction, TranslateOptions, translate};

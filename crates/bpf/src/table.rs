@@ -1,4 +1,4 @@
-//! Counters by key, in a hash table of the kernel's.
+//! Counters by key in a kernel hash table.
 
 use std::collections::HashSet;
 use std::io;
@@ -8,37 +8,37 @@ use abi::bpf::{Cursor, Map, MapLayout, MapType, possible_cpus};
 
 use crate::map::MapError;
 
-/// Entries copied by one system call, to begin with.
+/// First number of entries copied by one system call.
 const BATCH: usize = 256;
 
-/// What a [`CounterTable`] is made of.
+/// Options of a [`CounterTable`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TableOptions {
     /// Bytes of a key, at least 1.
     pub key_bytes: u32,
-    /// Number of keys. Memory for all of them is taken at once, on every CPU.
+    /// Number of keys. The kernel allocates memory for all of them at once, on every CPU.
     pub max_entries: u32,
-    /// What becomes of new keys when the table is full.
+    /// What happens to new keys when the table is full.
     pub when_full: WhenFull,
 }
 
-/// What becomes of new keys when a table is full.
+/// What happens to new keys when a table is full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WhenFull {
-    /// They are refused ([`Helper::MapUpdateElem`] gives E2BIG), and what is in the table stays.
+    /// The kernel refuses them ([`Helper::MapUpdateElem`] returns E2BIG). Existing keys stay.
     ///
     /// [`Helper::MapUpdateElem`]: crate::Helper::MapUpdateElem
     #[doc(alias = "BPF_MAP_TYPE_PERCPU_HASH")]
     Refuse,
-    /// Keys not used lately make room, and what they counted is lost. CPUs keep some free entries each,
-    /// so this happens before `max_entries` keys are there.
+    /// The kernel evicts keys that were not used recently, and their counters are lost. Each CPU keeps some free entries, so
+    /// this happens before the table has `max_entries` keys.
     #[doc(alias = "BPF_MAP_TYPE_LRU_PERCPU_HASH")]
     Evict,
 }
 
-/// `N` counters of 64 bits for each key of a table, kept once per CPU.
+/// `N` 64-bit counters per CPU for each key of a table.
 ///
-/// A program finds its CPU's array of `N` with [`Helper::MapLookupElem`] and makes a new key with
+/// A program finds its CPU's array of `N` with [`Helper::MapLookupElem`] and inserts a new key with
 /// [`Helper::MapUpdateElem`].
 ///
 /// [`Helper::MapLookupElem`]: crate::Helper::MapLookupElem
@@ -52,10 +52,10 @@ pub struct CounterTable<const N: usize> {
 }
 
 impl<const N: usize> CounterTable<N> {
-    /// Makes a table without keys.
+    /// Creates an empty table.
     ///
     /// # Errors
-    /// [`MapError`], e.g. EPERM; EINVAL for a size of 0, E2BIG and ENOMEM for one too large.
+    /// [`MapError`], e.g. EPERM; EINVAL for a size of 0, E2BIG or ENOMEM if it is too large.
     /// # Privileges
     /// `CAP_BPF`.
     pub fn create(name: &str, options: TableOptions) -> Result<Self, MapError> {
@@ -68,10 +68,7 @@ impl<const N: usize> CounterTable<N> {
             value_bytes: 8 * N as u32,
             max_entries: options.max_entries,
         };
-        let map = Map::create(&layout, name).map_err(|source| MapError {
-            name: name.to_owned(),
-            source,
-        })?;
+        let map = Map::create(&layout, name).map_err(MapError::creating(name, layout.map_type))?;
         Ok(Self {
             map,
             options,
@@ -80,38 +77,37 @@ impl<const N: usize> CounterTable<N> {
         })
     }
 
-    /// Memory of the kernel that room for one key takes at most, bytes: the entry with its key, its place
-    /// among the buckets, and the counters of each CPU.
+    /// Upper limit of the kernel memory for one key, bytes: the entry with its key, its share of the buckets, and the counters
+    /// of each CPU.
     ///
     /// # Errors
     /// As [`possible_cpus`].
     /// # Source
     /// `htab_map_mem_usage`, kernel/bpf/hashtab.c.
     pub fn entry_bytes(key_bytes: u32) -> io::Result<u64> {
-        // `struct htab_elem` and the address of the counters; two of `struct bucket`, whose number is a
-        // power of 2.
+        // `struct htab_elem`, the address of the counters, and two of `struct bucket`, whose number is a power of 2.
         const FIXED: u64 = 48 + 8 + 2 * 16;
         let counters = 8 * N as u64 * possible_cpus()? as u64;
         Ok(FIXED + u64::from(key_bytes).next_multiple_of(8) + counters)
     }
 
-    /// What it is made of.
+    /// The options of the table.
     pub fn options(&self) -> TableOptions {
         self.options
     }
 
-    /// The counters of `key`, summed over all CPUs; `None` if there is no such key.
+    /// The counters of `key`, summed over all CPUs. `None` if there is no such key.
     ///
     /// # Errors
-    /// EINVAL when `key` has not the table's size.
+    /// EINVAL if `key` does not have the table's key size.
     pub fn get(&self, key: &[u8]) -> io::Result<Option<[u64; N]>> {
         Ok(self.get_by_cpu(key)?.map(|cpus| sum(cpus.into_iter())))
     }
 
-    /// The counters of `key` on each possible CPU; `None` if there is no such key.
+    /// The counters of `key` on each possible CPU. `None` if there is no such key.
     ///
     /// # Errors
-    /// EINVAL when `key` has not the table's size.
+    /// EINVAL if `key` does not have the table's key size.
     pub fn get_by_cpu(&self, key: &[u8]) -> io::Result<Option<Vec<[u64; N]>>> {
         let mut area = vec![0; self.map.area_bytes()];
         match self.map.lookup(key, &mut area) {
@@ -121,26 +117,26 @@ impl<const N: usize> CounterTable<N> {
         }
     }
 
-    /// Takes `key` out; whether it was there.
+    /// Removes `key`. Returns whether it existed.
     ///
     /// # Errors
-    /// EINVAL when `key` has not the table's size.
+    /// EINVAL if `key` does not have the table's key size.
     pub fn remove(&self, key: &[u8]) -> io::Result<bool> {
         self.map.delete(key)
     }
 
-    /// Calls `row` with each key and its counters, summed over all CPUs, in no order.
+    /// Calls `row` with each key and its counters, summed over all CPUs, in no particular order.
     ///
-    /// A key that is there all the time comes once, one that comes or goes meanwhile once or not at
-    /// all. Cost: a system call for 256 keys (before Linux 5.6 two for each), into memory that is kept.
+    /// Visits a key that exists all the time once. Visits a key that is inserted or removed meanwhile once or not at all. Costs
+    /// a system call per 256 keys (before Linux 5.6, two per key). The buffers are reused.
     ///
     /// # Errors
-    /// What the kernel answers to `BPF_MAP_LOOKUP_BATCH` and its kin; ENOMEM.
+    /// Errors of `BPF_MAP_LOOKUP_BATCH` and related commands; ENOMEM.
     pub fn read(&mut self, mut row: impl FnMut(&[u8], [u64; N])) -> io::Result<()> {
         let mut cursor = Cursor::default();
         self.resize(BATCH.min(self.options.max_entries as usize));
-        // Bound: the table's buckets, of which each round passes at least one or doubles the room for
-        // one, and a bucket has at most all the entries.
+        // Terminates: each round advances by at least one bucket, or doubles the buffer until one bucket fits. A bucket has at
+        // most all entries.
         while !cursor.is_at_end() {
             let answer = self
                 .map
@@ -157,12 +153,12 @@ impl<const N: usize> CounterTable<N> {
         Ok(())
     }
 
-    /// As [`read`](Self::read), key by key: for kernels that know no other way.
+    /// As [`read`](Self::read), key by key, for kernels without batch lookup.
     fn read_singly(&mut self, mut row: impl FnMut(&[u8], [u64; N])) -> io::Result<()> {
         self.resize(1);
         let mut seen: HashSet<Box<[u8]>> = HashSet::new();
         let mut last: Option<Box<[u8]>> = None;
-        // Where the last key is gone meanwhile, the kernel begins again: keys may come twice.
+        // If the last key was removed meanwhile, the kernel starts again: keys may come twice.
         for _ in 0..4 * u64::from(self.options.max_entries) {
             if !self.map.next_key(last.as_deref(), &mut self.keys)? {
                 break;
@@ -196,7 +192,7 @@ impl<const N: usize> CounterTable<N> {
         self.room() < self.options.max_entries as usize
     }
 
-    /// Makes room for `entries` entries.
+    /// Resizes the buffers to `entries` entries.
     fn resize(&mut self, entries: usize) {
         self.keys
             .resize(entries * self.options.key_bytes as usize, 0);
@@ -210,7 +206,7 @@ impl<const N: usize> AsFd for CounterTable<N> {
     }
 }
 
-/// The counters of each CPU in what the kernel copied of one key.
+/// The counters of each CPU in the kernel's copy of one key.
 fn by_cpu<const N: usize>(area: &[u8]) -> impl Iterator<Item = [u64; N]> {
     let (words, _) = area.as_chunks();
     words.chunks_exact(N).map(|words: &[[u8; 8]]| {

@@ -7,22 +7,22 @@ use std::sync::Arc;
 
 use abi::bpf::{XDP_FLAGS_DRV_MODE, XDP_FLAGS_SKB_MODE, create_xdp_link, update_link};
 
-pub use self::holder::{HoldingProcess, XdpHolder, program_name};
-pub use self::mtu::XdpMtu;
+pub use self::holder::{AttachedXdpProgram, OwnerProcess, program_name};
+pub use self::mtu::XdpMtuLimit;
 use crate::program::Program;
 
 mod holder;
 mod mtu;
 
-/// Where an XDP program may run.
+/// Where to attach an XDP program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum XdpPlace {
-    /// In the driver, or not at all.
+pub enum XdpAttachMode {
+    /// In the driver; fail if the driver does not support XDP.
     #[default]
     Native,
-    /// In the stack, with any driver: slower, as each packet already has its socket buffer.
+    /// In the network stack; works with any driver. Slower, because each packet already has a socket buffer.
     Generic,
-    /// In the driver; in the stack if the driver refuses.
+    /// In the driver; in the network stack if the driver refuses.
     NativeOrGeneric,
 }
 
@@ -31,7 +31,7 @@ pub enum XdpPlace {
 pub enum XdpMode {
     /// In the driver, before the packet has a socket buffer.
     Native,
-    /// In the stack.
+    /// In the network stack.
     Generic,
 }
 
@@ -44,7 +44,7 @@ impl fmt::Display for XdpMode {
     }
 }
 
-/// An XDP program on an interface; detached when this is dropped or the process ends.
+/// An XDP program on an interface. Dropping it, or the end of the process, detaches the program.
 #[derive(Debug)]
 pub struct XdpLink {
     fd: OwnedFd,
@@ -52,21 +52,21 @@ pub struct XdpLink {
     native_refusal: Option<Arc<XdpAttachError>>,
 }
 
-/// The kernel did not attach an XDP program.
+/// An XDP program could not be attached.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct XdpAttachError {
-    /// Interface asked for.
+    /// Index of the interface.
     pub ifindex: u32,
-    /// Mode asked for (the last one, if there were two).
+    /// Mode (the last one tried).
     pub mode: XdpMode,
-    /// Name of the interface, if it could be asked for.
+    /// Name of the interface, if it could be read.
     pub link: Option<String>,
-    /// The program that is in the way, if it is that.
-    pub holder: Option<Box<XdpHolder>>,
-    /// The MTU that is in the way, if it is or may be that.
-    pub mtu: Option<Box<XdpMtu>>,
-    /// What the kernel answered; EBUSY or EEXIST: another program is attached.
+    /// The attached program that prevents it, if any.
+    pub holder: Option<Box<AttachedXdpProgram>>,
+    /// The MTU that prevents it or may prevent it, if any.
+    pub mtu: Option<Box<XdpMtuLimit>>,
+    /// The kernel's error. EBUSY or EEXIST: another program is attached.
     pub source: io::Error,
 }
 
@@ -82,13 +82,24 @@ impl fmt::Display for XdpAttachError {
         }
         if let Some(holder) = &self.holder {
             let link = self.link.as_deref().unwrap_or("IF");
-            write!(f, ": {holder}{}", holder.way_out(link))?;
-        } else if let Some(mtu) = &self.mtu {
-            write!(f, " ({mtu})")?;
-        } else if self.source.kind() == io::ErrorKind::PermissionDenied {
-            f.write_str(" (needs CAP_BPF and CAP_NET_ADMIN)")?;
+            return write!(f, ": {holder}{}", holder.removal(link));
         }
-        Ok(())
+        if let Some(mtu) = &self.mtu {
+            return write!(f, " ({mtu})");
+        }
+        let is_native = self.mode == XdpMode::Native;
+        f.write_str(match self.source.raw_os_error() {
+            Some(libc::EPERM | libc::EACCES) => " (needs CAP_BPF and CAP_NET_ADMIN)",
+            Some(libc::EBUSY | libc::EEXIST) => {
+                " (another XDP program is attached: 'ip link' shows it, 'ip link set dev IF xdp off' \
+                 removes it)"
+            }
+            Some(libc::EOPNOTSUPP) if is_native => " (the driver does not support native XDP)",
+            Some(libc::EINVAL) if is_native => {
+                " (LRO may be enabled: 'ethtool -K IF lro off' disables it)"
+            }
+            _ => "",
+        })
     }
 }
 
@@ -106,7 +117,7 @@ impl XdpAttachError {
             link,
             holder: holder.filter(|_| is_occupied).map(Box::new),
             mtu: match mode {
-                XdpMode::Native => XdpMtu::look(&attributes, &source).map(Box::new),
+                XdpMode::Native => XdpMtuLimit::look(&attributes, &source).map(Box::new),
                 XdpMode::Generic => None,
             },
             source,
@@ -124,8 +135,8 @@ impl XdpLink {
     /// Attaches `program` to interface `ifindex` of the calling thread's network namespace.
     ///
     /// # Errors
-    /// [`XdpAttachError`], e.g. EBUSY when another program is attached, which it names, EOPNOTSUPP when the driver
-    /// has no XDP, ENODEV.
+    /// [`XdpAttachError`], e.g. EBUSY if another program is attached (the error names it), EOPNOTSUPP if the driver does not
+    /// support XDP, ENODEV.
     /// # Privileges
     /// None beyond those for loading the program (measured on Linux 6.18).
     /// # Kernel
@@ -133,7 +144,7 @@ impl XdpLink {
     pub fn attach(
         program: &Program,
         ifindex: u32,
-        place: XdpPlace,
+        place: XdpAttachMode,
     ) -> Result<Self, XdpAttachError> {
         let attach = |mode| {
             let flags = match mode {
@@ -149,9 +160,9 @@ impl XdpLink {
                 .map_err(|source| XdpAttachError::new(ifindex, mode, source))
         };
         match place {
-            XdpPlace::Native => attach(XdpMode::Native),
-            XdpPlace::Generic => attach(XdpMode::Generic),
-            XdpPlace::NativeOrGeneric => match attach(XdpMode::Native) {
+            XdpAttachMode::Native => attach(XdpMode::Native),
+            XdpAttachMode::Generic => attach(XdpMode::Generic),
+            XdpAttachMode::NativeOrGeneric => match attach(XdpMode::Native) {
                 Err(refusal) if is_the_drivers(&refusal.source) => {
                     let mut link = attach(XdpMode::Generic)?;
                     link.native_refusal = Some(Arc::new(refusal));
@@ -167,15 +178,15 @@ impl XdpLink {
         self.mode
     }
 
-    /// Why it does not run in the driver, if that was tried first.
+    /// Why the program does not run in the driver, if that was tried first.
     pub fn native_refusal(&self) -> Option<&Arc<XdpAttachError>> {
         self.native_refusal.as_ref()
     }
 
-    /// A second handle of the attachment, which lasts as long as one of them.
+    /// Duplicates the link's descriptor. The program stays attached while one of them is open.
     ///
     /// # Errors
-    /// What dup(2) says.
+    /// Errors of dup(2).
     pub fn try_clone(&self) -> io::Result<Self> {
         Ok(Self {
             fd: self.fd.try_clone()?,
@@ -184,10 +195,10 @@ impl XdpLink {
         })
     }
 
-    /// Puts `program` in the place of the attached one; no packet passes without meeting one of them.
+    /// Replaces the attached program by `program`. Each packet meets exactly one of the two.
     ///
     /// # Errors
-    /// ENOLINK when the interface is gone; EINVAL for a program of another kind.
+    /// ENOLINK if the interface is gone; EINVAL for a program of another type.
     pub fn replace(&mut self, program: &Program) -> io::Result<()> {
         update_link(self.as_fd(), program.as_fd())
     }
@@ -199,11 +210,10 @@ impl AsFd for XdpLink {
     }
 }
 
-/// Whether a refusal is about what the driver can do, so that the generic mode may still work.
+/// Whether a refusal concerns the driver's capabilities, so that generic mode may still work.
 fn is_the_drivers(refusal: &io::Error) -> bool {
     use io::ErrorKind::{AlreadyExists, NotFound, PermissionDenied, ResourceBusy};
-    const ENODEV: i32 = 19;
-    refusal.raw_os_error() != Some(ENODEV)
+    refusal.raw_os_error() != Some(libc::ENODEV)
         && !matches!(
             refusal.kind(),
             NotFound | PermissionDenied | ResourceBusy | AlreadyExists

@@ -3,7 +3,8 @@
 use abi::bpf::TestRun;
 use lab::generator::pin_to_cpu;
 use tapline_bpf::{
-    Insn, Intake, IntakeOptions, Label, Mirror, MirrorOptions, Program, Redirect, RedirectOptions,
+    Insn, Label, PacketSelection, Program, RingBufferProgram, RingBufferProgramOptions,
+    SlotProgram, SlotProgramOptions, XskProgram, XskProgramOptions,
 };
 
 const XDP_DROP: u32 = 1;
@@ -27,44 +28,59 @@ fn always(target: Label) -> [Insn<'static>; 1] {
 fn one_answer_for_all_packets_is_enough_for_slots() {
     pin_to_cpu(0).unwrap();
     for (to, expected, counts) in [
-        (Intake::TAKE, XDP_DROP, (1, 0)),
-        (Intake::OTHERS, XDP_PASS, (0, 1)),
+        (PacketSelection::MATCH, XDP_DROP, (1, 0)),
+        (PacketSelection::NO_MATCH, XDP_PASS, (0, 1)),
     ] {
-        let intake = Intake::load(&IntakeOptions {
-            select: &always(to),
-            ..IntakeOptions::new(96)
+        let intake = SlotProgram::load(&SlotProgramOptions {
+            selection: PacketSelection {
+                code: &always(to),
+                ..PacketSelection::default()
+            },
+            ..SlotProgramOptions::new(96)
         })
         .unwrap();
         assert_eq!(verdict(intake.program()), expected);
-        let counted = intake.counts();
-        assert_eq!((counted.taken, counted.others), counts);
+        let counted = intake.counters();
+        assert_eq!((counted.delivered, counted.unmatched), counts);
     }
 }
 
 #[test]
 fn one_answer_for_all_packets_is_enough_for_sockets() {
-    for (to, counts) in [(Redirect::TAKE, (1, 0)), (Redirect::OTHERS, (0, 1))] {
-        let redirect = Redirect::load(&RedirectOptions {
-            select: &always(to),
-            ..RedirectOptions::new(1)
+    for (to, counts) in [
+        (PacketSelection::MATCH, (1, 0)),
+        (PacketSelection::NO_MATCH, (0, 1)),
+    ] {
+        let redirect = XskProgram::load(&XskProgramOptions {
+            selection: PacketSelection {
+                code: &always(to),
+                ..PacketSelection::default()
+            },
+            ..XskProgramOptions::new(1)
         })
         .unwrap();
         assert_eq!(verdict(redirect.program()), XDP_PASS);
-        let counted = redirect.counts().unwrap();
-        assert_eq!((counted.unsteered, counted.others), counts);
+        let counted = redirect.counters().unwrap();
+        assert_eq!((counted.lost, counted.unmatched), counts);
     }
 }
 
 #[test]
 fn one_answer_for_all_packets_is_enough_for_ring_buffers() {
-    for (to, counts) in [(Mirror::TAKE, (1, 0)), (Mirror::OTHERS, (0, 1))] {
-        let (mirror, _buffers) = Mirror::load(&MirrorOptions {
-            select: &always(to),
-            ..MirrorOptions::new(96)
+    for (to, counts) in [
+        (PacketSelection::MATCH, (1, 0)),
+        (PacketSelection::NO_MATCH, (0, 1)),
+    ] {
+        let (mirror, _buffers) = RingBufferProgram::load(&RingBufferProgramOptions {
+            selection: PacketSelection {
+                code: &always(to),
+                ..PacketSelection::default()
+            },
+            ..RingBufferProgramOptions::new(96)
         })
         .unwrap();
         assert_eq!(verdict(mirror.program()), XDP_PASS);
-        let counted = mirror.counts().unwrap();
-        assert_eq!((counted.mirrored, counted.others), counts);
+        let counted = mirror.counters().unwrap();
+        assert_eq!((counted.delivered, counted.unmatched), counts);
     }
 }

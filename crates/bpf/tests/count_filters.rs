@@ -1,7 +1,5 @@
 //! Classes of a counting program, each against its filter walked in this process, on random packets.
 
-extern crate filter as tapline_filter;
-
 use std::ops::Range;
 use std::os::fd::AsFd;
 
@@ -9,24 +7,24 @@ use abi::bpf::TestRun;
 use lab::oracle::{KernelTestRun, Random, packets, text};
 use tapline_bpf::LoadError;
 use tapline_bpf::count::{
-    COUNTERS_PER_SLOT, CountedClass, CountedFilter, CounterArray, CountingOptions, CountingPlace,
-    CountingProgram, Overhead, Slot,
+    COUNTERS_PER_SLOT, ClassSlot, CountedClass, CountedFilter, CounterArray, CountingHook,
+    CountingOptions, CountingProgram, Overhead,
 };
 use tapline_filter::classic::Ancillary;
-use tapline_filter::{At, Filter, LinkType, NoNames, Options, Reason};
+use tapline_filter::{Filter, FilterErrorReason, FilterOptions, FilterTarget, LinkType, NoNames};
 
 const CLASSES: usize = 12;
 const PACKETS: usize = 60;
 
 /// A filter for `place` and its code; `None` where it needs more stack than a program has.
-fn counted(text: &str, place: CountingPlace) -> Option<(Filter, CountedFilter)> {
-    let mut options = Options::new(LinkType::Ethernet);
-    options.at = place.filters_at();
+fn counted(text: &str, place: CountingHook) -> Option<(Filter, CountedFilter)> {
+    let mut options = FilterOptions::new(LinkType::Ethernet);
+    options.target = place.filters_at();
     options.netmask = Some([255, 255, 255, 0].into());
     let filter = Filter::new(text, &options, &NoNames).ok()?;
     match CountedFilter::write(&filter, place) {
         Ok(written) => Some((filter, written.with_maps("tapline_test").unwrap())),
-        Err(error) if error.reason == Reason::TooManyRegisters => None,
+        Err(error) if error.reason == FilterErrorReason::TooManyRegisters => None,
         Err(error) => panic!("{text}: {error}"),
     }
 }
@@ -46,7 +44,7 @@ fn as_at_tc(bytes: &[u8]) -> (Vec<u8>, Ancillary) {
 }
 
 /// A random packet, half of them behind a tag.
-fn packet(random: &mut Random, at: At) -> Vec<u8> {
+fn packet(random: &mut Random, at: FilterTarget) -> Vec<u8> {
     loop {
         let mut bytes = packets::packet(random, LinkType::Ethernet).bytes;
         if random.one_in(2) && bytes.len() >= 14 {
@@ -62,9 +60,9 @@ fn packet(random: &mut Random, at: At) -> Vec<u8> {
 
 /// Whether the kernel takes the packet for a test-run: at tc it wants something behind the Ethernet
 /// header, for IP the whole fixed header (`bpf_prog_test_run_skb`, net/bpf/test_run.c).
-fn is_taken(at: At, bytes: &[u8]) -> bool {
+fn is_taken(at: FilterTarget, bytes: &[u8]) -> bool {
     let least = match (at, bytes.get(12..14)) {
-        (At::Xdp, _) => 14,
+        (FilterTarget::Xdp, _) => 14,
         (_, Some([0x08, 0x00])) => 14 + 20,
         (_, Some([0x86, 0xdd])) => 14 + 40,
         _ => 15,
@@ -74,19 +72,19 @@ fn is_taken(at: At, bytes: &[u8]) -> bool {
 
 #[test]
 fn each_class_counts_in_xdp_what_its_filter_accepts_and_all_their_bytes() {
-    compare(At::Xdp, 0..60);
+    compare(FilterTarget::Xdp, 0..60);
 }
 
 #[test]
 fn each_class_counts_at_tc_what_its_filter_accepts_and_all_their_bytes() {
-    compare(At::TcIngress, 100..130);
-    compare(At::TcEgress, 200..230);
+    compare(FilterTarget::TcIngress, 100..130);
+    compare(FilterTarget::TcEgress, 200..230);
 }
 
-fn compare(at: At, rounds: Range<u64>) {
-    let place = CountingPlace::new(at, LinkType::Ethernet);
+fn compare(at: FilterTarget, rounds: Range<u64>) {
+    let place = CountingHook::new(at, LinkType::Ethernet);
     let verdict = match at {
-        At::Xdp => 2,
+        FilterTarget::Xdp => 2,
         _ => u32::MAX,
     };
     let (mut compared, mut lacking) = ([0; 2], 0);
@@ -105,7 +103,7 @@ fn compare(at: At, rounds: Range<u64>) {
             counters: counters.as_fd(),
             groups: None,
         };
-        let slot = |number| Slot { number, serial: 0 };
+        let slot = |number| ClassSlot { number, serial: 0 };
         let all = CountedClass {
             slot: slot(0),
             filter: None,
@@ -133,7 +131,7 @@ fn compare(at: At, rounds: Range<u64>) {
             assert_eq!(result.return_value, verdict);
             let (bytes, ancillary) = match at {
                 // Nobody has taken the tag out of a packet that is given to a test-run.
-                At::TcIngress => (data.clone(), KernelTestRun::ancillary()),
+                FilterTarget::TcIngress => (data.clone(), KernelTestRun::ancillary()),
                 _ => as_at_tc(&data),
             };
             let longer = [bytes.as_slice(), &[0; 200]].concat();

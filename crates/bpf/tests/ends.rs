@@ -1,17 +1,17 @@
 //! However a process ends, nothing of its programs stays at an interface: known numbers of packets, which
 //! the programs would drop, arrive afterwards.
 
-mod objects;
-
 use std::io::{BufRead, BufReader, Read};
 use std::net::{Ipv4Addr, UdpSocket};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
-use lab::{Host, Net};
-use objects::{Objects, links_of};
-use tapline_bpf::{Insn, Program, ProgramKind, Reg, TcAttach, TcLink, TcPlace, XdpLink, XdpPlace};
+use crate::objects::{Objects, links_of};
+use lab::{Host, Net, rerun};
+use tapline_bpf::{
+    Insn, Program, ProgramKind, Reg, TcAttachMethod, TcHook, TcLink, XdpAttachMode, XdpLink,
+};
 
 const INTERFACE: &str = "TAPLINE_TEST_INTERFACE";
 const END: &str = "TAPLINE_TEST_END";
@@ -36,9 +36,9 @@ fn attach_and_end(end: &str) {
         dropping(ProgramKind::Xdp, &name),
         dropping(ProgramKind::Tc, &name),
     );
-    let _xdp = XdpLink::attach(&xdp, index, XdpPlace::Native).unwrap();
-    let _tc = [TcPlace::Ingress, TcPlace::Egress]
-        .map(|place| TcLink::attach_by(TcAttach::Tcx, &tc, index, place).unwrap());
+    let _xdp = XdpLink::attach(&xdp, index, XdpAttachMode::Native).unwrap();
+    let _tc = [TcHook::Ingress, TcHook::Egress]
+        .map(|place| TcLink::attach_by(TcAttachMethod::Tcx, &tc, index, place).unwrap());
     println!("attached");
     std::io::stdin().read_line(&mut String::new()).unwrap();
     match end {
@@ -51,11 +51,9 @@ fn attach_and_end(end: &str) {
 
 /// Starts the child on `host`; it has attached its programs then.
 fn start(host: &Host, end: &str, name: &str) -> (Child, impl BufRead) {
-    let own = std::env::current_exe().unwrap();
-    let mut command = host.command(own.to_str().unwrap());
+    let mut command = host.command(rerun::program().to_str().unwrap());
     command
-        .args(["--exact", "nothing_stays_attached_however_a_process_ends"])
-        .arg("--nocapture")
+        .args(rerun::arguments())
         .env(INTERFACE, host.interface().index.0.to_string())
         .env(END, end)
         .env(NAME, name)

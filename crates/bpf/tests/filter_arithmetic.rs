@@ -1,12 +1,8 @@
 //! Random arithmetic as XDP and tc programs: the verifier takes all of it, and the kernel's test-run
 //! gives what the interpreter of graphs gives, also where packets end.
 
-extern crate filter as tapline_filter;
-
-mod filters;
-
-use filters::{Loaded, random};
-use tapline_filter::{At, Filter, LinkType, NoNames, Options};
+use crate::filters::{Loaded, random};
+use tapline_filter::{Filter, FilterOptions, FilterTarget, LinkType, NoNames};
 
 struct Random(u64);
 
@@ -110,9 +106,9 @@ fn random_arithmetic_gives_what_the_interpreter_gives() {
     while filters < 1500 {
         let depth = random.below(4);
         let expression = random.condition(depth);
-        for at in [At::Xdp, At::TcIngress] {
-            let mut options = Options::new(LinkType::Ethernet);
-            options.at = at;
+        for at in [FilterTarget::Xdp, FilterTarget::TcIngress] {
+            let mut options = FilterOptions::new(LinkType::Ethernet);
+            options.target = at;
             // Some divide by a constant that comes out as 0, or refuse all packets.
             let Ok(filter) = Filter::new(&expression, &options, &NoNames) else {
                 continue;
@@ -154,7 +150,7 @@ fn arithmetic_that_needs_the_stack() {
         (0..20).map(|_| packet(&mut random)).collect()
     };
     for value in [&level[0], &right] {
-        for at in [At::Xdp, At::TcIngress] {
+        for at in [FilterTarget::Xdp, FilterTarget::TcIngress] {
             let loaded = Loaded::of(&format!("{value} > 0x7fffffff"), at);
             for packet in &packets {
                 loaded.assert_alike(value, packet, &[80, 40]);

@@ -1,33 +1,29 @@
 //! Filters on an interface, with a known number of packets of each kind: as an XDP program that drops,
 //! and in a tc program of several filters that counts.
 
-extern crate filter as tapline_filter;
-
-mod filters;
-
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::AsFd;
 use std::time::Duration;
 
-use filters::load;
+use crate::filters::load;
 use lab::generator::{pin_to_cpu, send_frames, udp_frame};
 use lab::{Host, Net};
 use tapline_bpf::{
-    Alu, Condition, FilterMaps, Insn, Label, Map, Program, ProgramKind, Reg, Size, TcLink, TcPlace,
-    XdpLink, XdpPlace,
+    Alu, Condition, FilterMaps, Insn, Label, Map, Program, ProgramKind, Reg, Size, TcHook, TcLink,
+    XdpAttachMode, XdpLink,
 };
 use tapline_filter::ebpf::{Fragment, Verdicts, prologue};
-use tapline_filter::{At, Filter, LinkType, NoNames, Options};
+use tapline_filter::{Filter, FilterOptions, FilterTarget, LinkType, NoNames};
 
 const DEADLINE: Duration = Duration::from_secs(10);
 
 /// Packets to this port come after all others of a test, and nobody drops them.
 const LAST: u16 = 7099;
 
-fn filter(expression: &str, at: At) -> Filter {
-    let mut options = Options::new(LinkType::Ethernet);
-    options.at = at;
+fn filter(expression: &str, at: FilterTarget) -> Filter {
+    let mut options = FilterOptions::new(LinkType::Ethernet);
+    options.target = at;
     Filter::new(expression, &options, &NoNames).unwrap()
 }
 
@@ -66,9 +62,9 @@ fn an_xdp_filter_drops_what_it_accepts_or_what_it_refuses() {
             _ => &expression,
         };
         let verdicts = Verdicts { accept, reject };
-        let (program, _) = load(&filter(expression, At::Xdp), Some(verdicts));
+        let (program, _) = load(&filter(expression, FilterTarget::Xdp), Some(verdicts));
         let index = right.interface().index.0;
-        let link = right.run(|| XdpLink::attach(&program, index, XdpPlace::Native).unwrap());
+        let link = right.run(|| XdpLink::attach(&program, index, XdpAttachMode::Native).unwrap());
         left.run(|| {
             pin_to_cpu(0).unwrap();
             let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).unwrap();
@@ -113,7 +109,7 @@ fn counting(filters: &[Filter], counters: &Map) -> Program {
         .collect();
     let direct_bytes = fragments.iter().map(|fragment| fragment.direct_bytes).max();
     let mut code = prologue(
-        filters[0].options().at,
+        filters[0].options().target,
         direct_bytes.unwrap(),
         [Label(0), Label(1)],
     );
@@ -180,9 +176,10 @@ fn a_tc_filter_sees_tags_beside_the_bytes_and_in_them() {
         format!("udp and ifindex {} and not vlan", index.0),
         "inbound and len = 104".into(),
     ];
-    let filters = expressions.map(|expression: String| filter(&expression, At::TcIngress));
+    let filters =
+        expressions.map(|expression: String| filter(&expression, FilterTarget::TcIngress));
     let program = counting(&filters, &counters);
-    let link = right.run(|| TcLink::attach(&program, index.0, TcPlace::Ingress).unwrap());
+    let link = right.run(|| TcLink::attach(&program, index.0, TcHook::Ingress).unwrap());
     let to = right.interface().v4;
     left.run(|| {
         pin_to_cpu(0).unwrap();
@@ -216,10 +213,10 @@ fn a_tc_filter_looks_behind_the_linear_part() {
         format!("{payload} + 590:2] = 0x4141 and len > 600"),
         "tcp dst port 7003 and ether[320] = 0x41".into(),
     ];
-    let filters = expressions.map(|expression: String| filter(&expression, At::TcEgress));
+    let filters = expressions.map(|expression: String| filter(&expression, FilterTarget::TcEgress));
     let program = counting(&filters, &counters);
     let index = left.interface().index.0;
-    let _link = left.run(|| TcLink::attach(&program, index, TcPlace::Egress).unwrap());
+    let _link = left.run(|| TcLink::attach(&program, index, TcHook::Egress).unwrap());
     let to = SocketAddrV4::new(right.interface().v4, 7003);
     let listener = right.run(|| TcpListener::bind(to).unwrap());
     let mut sender = left.run(|| TcpStream::connect_timeout(&to.into(), DEADLINE).unwrap());

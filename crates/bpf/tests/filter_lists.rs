@@ -1,17 +1,13 @@
 //! Lists as XDP and tc programs: those that become maps, those that are compared, and those so long that
 //! jumps go far. The kernel's test-run is held against the interpreter of graphs.
 
-extern crate filter as tapline_filter;
-
-mod filters;
-
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use filters::Loaded;
-use filters::corpus::lists::{ethernet4, ethernet6, joined, random};
-use tapline_filter::At;
+use crate::filters::Loaded;
+use crate::filters::corpus::lists::{ethernet4, ethernet6, joined, random};
+use tapline_filter::FilterTarget;
 
-const PLACES: [At; 2] = [At::Xdp, At::TcIngress];
+const PLACES: [FilterTarget; 2] = [FilterTarget::Xdp, FilterTarget::TcIngress];
 
 /// Runs the filter at both places on beginnings of all packets; some must be accepted, some refused.
 fn assert_alike(name: &str, expression: &str, packets: &[Vec<u8>]) {

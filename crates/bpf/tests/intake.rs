@@ -2,20 +2,21 @@
 
 #![cfg(target_arch = "x86_64")]
 
-mod support;
-
+use crate::support;
 use std::num::NonZeroU32;
 
 use abi::bpf::TestRun;
 use lab::generator::pin_to_cpu;
-use tapline_bpf::{Insn, Intake, IntakeCounts, IntakeOptions, Others, Sampling};
+use tapline_bpf::{
+    Insn, PacketSelection, Sampling, SlotProgram, SlotProgramOptions, UnmatchedAction, XdpCounters,
+};
 
 const XDP_DROP: u32 = 1;
 const XDP_PASS: u32 = 2;
 
 /// Runs the program on a packet of `bytes` bytes that begins with `first`, `count` times.
 #[track_caller]
-fn run(intake: &Intake, first: u8, bytes: u8, count: u32, verdict: u32) {
+fn run(intake: &SlotProgram, first: u8, bytes: u8, count: u32, verdict: u32) {
     let packet: Vec<u8> = std::iter::once(first).chain(1..bytes).collect();
     let run = TestRun {
         data: &packet,
@@ -30,31 +31,31 @@ fn run(intake: &Intake, first: u8, bytes: u8, count: u32, verdict: u32) {
 }
 
 #[track_caller]
-fn load(options: &IntakeOptions<'_>) -> Intake {
-    Intake::load(options).unwrap_or_else(|error| panic!("{error}: {error:?}"))
+fn load(options: &SlotProgramOptions<'_>) -> SlotProgram {
+    SlotProgram::load(options).unwrap_or_else(|error| panic!("{error}: {error:?}"))
 }
 
 #[track_caller]
-fn assert_counts(intake: &Intake, expected: [u64; 4]) {
-    let IntakeCounts {
-        taken,
-        others,
+fn assert_counts(intake: &SlotProgram, expected: [u64; 4]) {
+    let XdpCounters {
+        delivered: taken,
+        unmatched: others,
         sampled_out,
         lost,
         ..
-    } = intake.counts();
+    } = intake.counters();
     assert_eq!([taken, others, sampled_out, lost], expected);
 }
 
 /// Takes packets whose first byte is 7.
 fn sevens() -> Vec<Insn<'static>> {
-    support::first_byte_is(7, Intake::TAKE, Intake::OTHERS)
+    support::first_byte_is(7, PacketSelection::MATCH, PacketSelection::NO_MATCH)
 }
 
 #[test]
 fn every_packet_is_taken_and_counted() {
-    for snaplen in [0, 1, 59, 60, 61, 96, Intake::MAX_SNAPLEN, u32::MAX] {
-        let intake = load(&IntakeOptions::new(snaplen));
+    for snaplen in [0, 1, 59, 60, 61, 96, SlotProgram::MAX_SNAPLEN, u32::MAX] {
+        let intake = load(&SlotProgramOptions::new(snaplen));
         run(&intake, 7, 60, 5, XDP_DROP);
         assert_counts(&intake, [5, 0, 0, 0]);
     }
@@ -62,11 +63,17 @@ fn every_packet_is_taken_and_counted() {
 
 #[test]
 fn what_is_not_chosen_goes_where_others_go() {
-    for (others, verdict) in [(Others::Pass, XDP_PASS), (Others::Drop, XDP_DROP)] {
-        let intake = load(&IntakeOptions {
-            select: &sevens(),
-            others,
-            ..IntakeOptions::new(96)
+    for (others, verdict) in [
+        (UnmatchedAction::Pass, XDP_PASS),
+        (UnmatchedAction::Drop, XDP_DROP),
+    ] {
+        let intake = load(&SlotProgramOptions {
+            selection: PacketSelection {
+                code: &sevens(),
+                unmatched: others,
+                ..PacketSelection::default()
+            },
+            ..SlotProgramOptions::new(96)
         });
         run(&intake, 8, 60, 3, verdict);
         run(&intake, 7, 60, 4, XDP_DROP);
@@ -77,10 +84,13 @@ fn what_is_not_chosen_goes_where_others_go() {
 #[test]
 fn what_sampling_leaves_out_goes_where_others_go() {
     pin_to_cpu(0).unwrap();
-    let intake = load(&IntakeOptions {
-        select: &sevens(),
-        sampling: Some(Sampling::OneIn(NonZeroU32::new(3).unwrap())),
-        ..IntakeOptions::new(96)
+    let intake = load(&SlotProgramOptions {
+        selection: PacketSelection {
+            code: &sevens(),
+            sampling: Some(Sampling::OneIn(NonZeroU32::new(3).unwrap())),
+            ..PacketSelection::default()
+        },
+        ..SlotProgramOptions::new(96)
     });
     for _ in 0..4 {
         run(&intake, 7, 60, 1, XDP_DROP);
@@ -95,9 +105,9 @@ fn what_sampling_leaves_out_goes_where_others_go() {
 fn packets_that_find_no_room_are_dropped_and_counted() {
     pin_to_cpu(0).unwrap();
     for (snaplen, room) in [(96, 512), (97, 256), (480, 128)] {
-        let intake = load(&IntakeOptions {
+        let intake = load(&SlotProgramOptions {
             buffer_bytes: 0,
-            ..IntakeOptions::new(snaplen)
+            ..SlotProgramOptions::new(snaplen)
         });
         run(&intake, 7, 200, 600, XDP_DROP);
         assert_counts(&intake, [room, 0, 0, 600 - room]);

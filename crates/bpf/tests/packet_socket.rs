@@ -1,15 +1,13 @@
 //! The counting filter on packet sockets, where packets have a direction, an interface and tags.
 
-mod support;
-
 use std::net::UdpSocket;
 use std::os::fd::{AsFd, OwnedFd};
 
+use crate::support::{in_own_namespace, ip, libpcap, options};
 use abi::bpf::SockFilter;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
-use support::{in_own_namespace, ip, libpcap, options};
-use tapline_bpf::socket_filter::{CountingFilter, Direction, Options};
+use tapline_bpf::socket_filter::{CountingFilter, Direction, TranslateOptions};
 
 /// A packet socket on `link` with a filter put in place before any packet can arrive.
 fn capture(link: &str, attach: impl FnOnce(&OwnedFd)) -> OwnedFd {
@@ -38,20 +36,20 @@ fn with_counting(filter: &CountingFilter) -> impl FnOnce(&OwnedFd) {
 
 #[test]
 fn the_direction_is_kept_out_of_the_count() {
-    if !in_own_namespace("the_direction_is_kept_out_of_the_count") {
+    if !in_own_namespace() {
         return;
     }
     ip("link set lo up");
     let filter = libpcap("udp");
     let both = CountingFilter::load(&filter, &options(64)).unwrap();
     let snaplen = 64.try_into().unwrap();
-    let outgoing = Options {
+    let outgoing = TranslateOptions {
         snaplen,
         direction: Direction::Outgoing,
         sampling: None,
     };
     let outgoing = CountingFilter::load(&filter, &outgoing).unwrap();
-    let incoming = Options {
+    let incoming = TranslateOptions {
         snaplen,
         direction: Direction::Incoming,
         sampling: None,
@@ -115,7 +113,7 @@ fn property_is(property: u32, value: u32) -> Vec<SockFilter> {
 
 #[test]
 fn properties_of_a_packet_are_those_of_the_classic_filter() {
-    if !in_own_namespace("properties_of_a_packet_are_those_of_the_classic_filter") {
+    if !in_own_namespace() {
         return;
     }
     ip("link add name left type veth peer name right");
@@ -180,7 +178,7 @@ fn properties_of_a_packet_are_those_of_the_classic_filter() {
     let snaplen = 64.try_into().unwrap();
     let direction = Direction::Outgoing;
     let [near, far] = ["left", "right"].map(|link| {
-        let options = Options {
+        let options = TranslateOptions {
             snaplen,
             direction,
             sampling: None,

@@ -1,20 +1,18 @@
 //! Sampling in programs of each kind, with known numbers of packets on known CPUs.
 
-mod support;
-
 use std::net::{Ipv4Addr, UdpSocket};
 use std::num::NonZeroU32;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 
+use crate::support::{Bed, libpcap, options};
 use abi::bpf::TestRun;
 use lab::generator::{pin_to_cpu, send_frames, udp_frame};
 use lab::{Host, Net};
-use support::{Bed, libpcap, options};
-use tapline_bpf::socket_filter::{CountingFilter, Counts, Options};
+use tapline_bpf::socket_filter::{CountingFilter, FilterCounters, TranslateOptions};
 use tapline_bpf::{
-    Counters, Helper, Insn, Label, Probability, Program, ProgramKind, Reg, Sampler, SamplerPlaces,
-    Sampling, Size, TcLink, TcPlace, XdpLink, XdpPlace,
+    Counters, Helper, Insn, Label, Probability, Program, ProgramKind, Reg, Sampler, SamplerLabels,
+    Sampling, Size, TcHook, TcLink, XdpAttachMode, XdpLink,
 };
 
 const LEFT_OUT: Label = Label(0);
@@ -32,7 +30,7 @@ fn with_chance(p: f64) -> Sampling {
 fn program(kind: ProgramKind, sampler: &Sampler, kept: &Counters<1>) -> Program {
     let verdict = if kind == ProgramKind::Tc { -1 } else { 2 };
     let mut code = vec![Insn::mov(Reg::R6, Reg::R1)];
-    code.extend(sampler.code(SamplerPlaces {
+    code.extend(sampler.code(SamplerLabels {
         left_out: LEFT_OUT,
         own: OWN,
         stack: -16,
@@ -123,7 +121,7 @@ fn a_socket_filter_samples_what_it_accepts_and_counts_the_rest() {
         (Sampling::FirstAfter(Duration::from_hours(1)), 1),
         (with_chance(1.0), 300),
     ] {
-        let sampled = Options {
+        let sampled = TranslateOptions {
             sampling: Some(sampling),
             ..options(3)
         };
@@ -138,7 +136,7 @@ fn a_socket_filter_samples_what_it_accepts_and_counts_the_rest() {
             }
         }
         assert_eq!(arrived, expected, "{sampling}");
-        let Counts {
+        let FilterCounters {
             offered,
             accepted,
             sampled_out,
@@ -150,7 +148,7 @@ fn a_socket_filter_samples_what_it_accepts_and_counts_the_rest() {
 
 #[test]
 fn a_filter_that_refuses_all_has_nothing_to_sample() {
-    let sampled = Options {
+    let sampled = TranslateOptions {
         sampling: Some(one_in(2)),
         ..options(3)
     };
@@ -179,9 +177,9 @@ fn xdp_and_tc_programs_sample_real_packets() {
         load(ProgramKind::Tc, 2),
     );
     let index = |host: &Host| host.interface().index.0;
-    let _xdp = right.run(|| XdpLink::attach(&xdp, index(&right), XdpPlace::Generic).unwrap());
-    let _in = right.run(|| TcLink::attach(&ingress, index(&right), TcPlace::Ingress).unwrap());
-    let _out = left.run(|| TcLink::attach(&egress, index(&left), TcPlace::Egress).unwrap());
+    let _xdp = right.run(|| XdpLink::attach(&xdp, index(&right), XdpAttachMode::Generic).unwrap());
+    let _in = right.run(|| TcLink::attach(&ingress, index(&right), TcHook::Ingress).unwrap());
+    let _out = left.run(|| TcLink::attach(&egress, index(&left), TcHook::Egress).unwrap());
     let last = right.run(|| UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 7099)).unwrap());
     last.set_read_timeout(Some(Duration::from_secs(10)))
         .unwrap();

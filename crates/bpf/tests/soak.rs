@@ -1,18 +1,16 @@
 //! Attaching and detaching again and again leaves nothing behind.
 //!
-//! `TAPLINE_SOAK_CYCLES=10000 cargo test -p tapline-bpf --test soak -- --nocapture` runs the whole of it.
-
-mod objects;
+//! `TAPLINE_SOAK_CYCLES=10000 cargo test -p tapline-bpf --test main soak:: -- --nocapture` runs the whole of it.
 
 use std::os::fd::AsFd;
 use std::time::Instant;
 
+use crate::objects::{Objects, links_of};
 use lab::held::{descriptors, resident_pages};
-use lab::{Host, Net};
-use objects::{Objects, links_of};
+use lab::{Host, Net, rerun};
 use tapline_bpf::{
-    CounterTable, Counters, Insn, Program, ProgramKind, Reg, TableOptions, TcAttach, TcLink,
-    TcPlace, WhenFull, XdpLink, XdpPlace,
+    CounterTable, Counters, Insn, Program, ProgramKind, Reg, TableOptions, TcAttachMethod, TcHook,
+    TcLink, WhenFull, XdpAttachMode, XdpLink,
 };
 
 const CYCLES: usize = 20;
@@ -39,14 +37,14 @@ fn cycle(name: &str, index: u32) {
     let table = CounterTable::<2>::create(name, options).unwrap();
     let load = |kind| program(kind, name, [&counters, &table]);
     let (xdp, tc) = (load(ProgramKind::Xdp), load(ProgramKind::Tc));
-    let generic = XdpLink::attach(&xdp, index, XdpPlace::Generic).unwrap();
+    let generic = XdpLink::attach(&xdp, index, XdpAttachMode::Generic).unwrap();
     drop(generic);
-    let _native = XdpLink::attach(&xdp, index, XdpPlace::Native).unwrap();
+    let _native = XdpLink::attach(&xdp, index, XdpAttachMode::Native).unwrap();
     let attach = |way, place| TcLink::attach_by(way, &tc, index, place).unwrap();
     let _tc = [
-        attach(TcAttach::Tcx, TcPlace::Ingress),
-        attach(TcAttach::Tcx, TcPlace::Egress),
-        attach(TcAttach::Clsact, TcPlace::Egress),
+        attach(TcAttachMethod::Tcx, TcHook::Ingress),
+        attach(TcAttachMethod::Tcx, TcHook::Egress),
+        attach(TcAttachMethod::Clsact, TcHook::Egress),
     ];
     assert_eq!(links_of(std::process::id()), 3);
     let Objects { programs, maps } = Objects::named(name);
@@ -65,6 +63,9 @@ fn soak(host: &Host, name: &str, cycles: usize) {
 
 #[test]
 fn cycles_of_attaching_and_detaching_leave_nothing() {
+    if rerun::has_run_alone() {
+        return;
+    }
     let cycles = std::env::var("TAPLINE_SOAK_CYCLES").map_or(CYCLES, |n| n.parse().unwrap());
     let [left, _right] = Net::new().pair();
     let name = format!("soak_{:x}", std::process::id());

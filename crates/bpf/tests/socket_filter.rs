@@ -3,11 +3,9 @@
 //! A datagram through a local socket pair is a packet for the filter of the receiving socket, so
 //! every program can be tried on any bytes; libpcap (through tcpdump) compiles the expressions.
 
-mod support;
-
+use crate::support::{Bed, Random, compare, libpcap, options};
 use abi::bpf::SockFilter;
-use support::{Bed, Random, compare, libpcap, options};
-use tapline_bpf::socket_filter::{CountingFilter, CountingFilterError, Untranslatable};
+use tapline_bpf::socket_filter::{CountingFilter, CountingFilterError, TranslateError};
 
 const EXPRESSIONS: [&str; 52] = [
     "",
@@ -273,12 +271,12 @@ fn a_payload_offset_has_no_translation() {
     let code = [statement(0x20, 0xffff_f000 + 52), statement(0x16, 0)];
     assert!(Bed::classic(&code).is_some(), "the kernel has it");
     let error = CountingFilter::load(&code, &options(1)).unwrap_err();
-    let CountingFilterError::Untranslatable(why) = error else {
+    let CountingFilterError::Translate(why) = error else {
         panic!("{error:?}")
     };
     assert_eq!(
         why,
-        Untranslatable::Ancillary {
+        TranslateError::Ancillary {
             at: 0,
             property: 52
         }

@@ -5,8 +5,8 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, Stdio};
 
 use lab::generator::{pin_to_cpu, send_frames, udp_frame};
-use lab::{Host, Net};
-use tapline_bpf::{Insn, Map, Program, ProgramKind, Reg, TcAttach, TcLink, TcPlace};
+use lab::{Host, Net, rerun};
+use tapline_bpf::{Insn, Map, Program, ProgramKind, Reg, TcAttachMethod, TcHook, TcLink};
 
 /// A program that counts and lets the next one see the packet.
 fn counting(counter: &Map) -> Program {
@@ -61,9 +61,10 @@ fn shown(host: &Host) -> ([usize; 2], bool) {
     (filters, qdiscs.contains("clsact"))
 }
 
-fn attach(host: &Host, program: &Program, place: TcPlace) -> TcLink {
+fn attach(host: &Host, program: &Program, place: TcHook) -> TcLink {
     let index = host.interface().index.0;
-    let link = host.run(|| TcLink::attach_by(TcAttach::Clsact, program, index, place).unwrap());
+    let link =
+        host.run(|| TcLink::attach_by(TcAttachMethod::Clsact, program, index, place).unwrap());
     assert!(link.is_clsact());
     link
 }
@@ -80,9 +81,9 @@ fn every_packet_meets_all_programs_of_its_direction_and_drop_detaches() {
     let [left, right] = Net::new().pair();
     let counters = [(); 3].map(|()| counter());
     let [first, second, out] = [0, 1, 2].map(|at| counting(&counters[at]));
-    let first = attach(&right, &first, TcPlace::Ingress);
-    let second = attach(&right, &second, TcPlace::Ingress);
-    let out = attach(&left, &out, TcPlace::Egress);
+    let first = attach(&right, &first, TcHook::Ingress);
+    let second = attach(&right, &second, TcHook::Ingress);
+    let out = attach(&left, &out, TcHook::Egress);
     assert_eq!(shown(&right), ([2, 0], true));
     assert_eq!(shown(&left), ([0, 1], true));
     send(&left, 17);
@@ -103,11 +104,11 @@ fn what_others_put_there_stays() {
     tc(&right, &format!("qdisc add dev {name} clsact"));
     let counter = counter();
     let program = counting(&counter);
-    drop(attach(&right, &program, TcPlace::Egress));
+    drop(attach(&right, &program, TcHook::Egress));
     assert_eq!(shown(&right), ([0, 0], true), "the discipline is not ours");
     tc(&right, &format!("qdisc del dev {name} clsact"));
 
-    let link = attach(&right, &program, TcPlace::Ingress);
+    let link = attach(&right, &program, TcHook::Ingress);
     // A filter of another name, which tc(8) takes as a classic program.
     let other = format!("filter add dev {name} ingress bpf bytecode 1,6|0|0|0");
     tc(&right, &other);
@@ -132,10 +133,10 @@ fn an_ingress_discipline_takes_no_egress_program() {
     let program = counting(&counter);
     let index = right.interface().index.0;
     let refused =
-        right.run(|| TcLink::attach_by(TcAttach::Clsact, &program, index, TcPlace::Egress));
+        right.run(|| TcLink::attach_by(TcAttachMethod::Clsact, &program, index, TcHook::Egress));
     let text = refused.unwrap_err().to_string();
     assert!(text.contains("tc qdisc del dev"), "{text}");
-    drop(attach(&right, &program, TcPlace::Ingress));
+    drop(attach(&right, &program, TcHook::Ingress));
     assert!(tc(&right, &format!("qdisc show dev {name}")).contains("ingress"));
 }
 
@@ -145,7 +146,8 @@ fn a_program_of_another_kind_is_refused_and_leaves_nothing() {
     let code = [Insn::mov32(Reg::R0, 2), Insn::Exit];
     let xdp = Program::load(ProgramKind::Xdp, "tapline_test", &code).unwrap();
     let index = right.interface().index.0;
-    let refused = right.run(|| TcLink::attach_by(TcAttach::Clsact, &xdp, index, TcPlace::Ingress));
+    let refused =
+        right.run(|| TcLink::attach_by(TcAttachMethod::Clsact, &xdp, index, TcHook::Ingress));
     assert_eq!(
         refused.unwrap_err().source.raw_os_error(),
         Some(22),
@@ -159,8 +161,12 @@ fn a_missing_interface_is_named() {
     let host = Host::new("alone");
     let counter = counter();
     let program = counting(&counter);
-    for way in [TcAttach::Tcx, TcAttach::Clsact, TcAttach::TcxOrClsact] {
-        let refused = host.run(|| TcLink::attach_by(way, &program, 4711, TcPlace::Ingress));
+    for way in [
+        TcAttachMethod::Tcx,
+        TcAttachMethod::Clsact,
+        TcAttachMethod::TcxOrClsact,
+    ] {
+        let refused = host.run(|| TcLink::attach_by(way, &program, 4711, TcHook::Ingress));
         let error = refused.unwrap_err();
         assert_eq!(error.source.raw_os_error(), Some(19), "ENODEV");
         let text = "cannot attach tc program to ingress of interface 4711";
@@ -173,20 +179,19 @@ const CHILD: &str = "TAPLINE_TEST_CLSACT_INTERFACE";
 /// What the child of the next test does: it attaches, says so, and waits to be killed.
 fn attach_and_wait(index: &str) {
     let counter = counter();
-    let place = TcPlace::Ingress;
+    let place = TcHook::Ingress;
     let index = index.parse().unwrap();
-    let _link = TcLink::attach_by(TcAttach::Clsact, &counting(&counter), index, place).unwrap();
+    let _link =
+        TcLink::attach_by(TcAttachMethod::Clsact, &counting(&counter), index, place).unwrap();
     println!("attached");
     std::io::stdin().read_line(&mut String::new()).unwrap();
 }
 
 /// Starts this program on `host` to attach a program and be killed; returns when it has attached it.
 fn start_victim(host: &Host) -> Child {
-    let name = "the_next_start_removes_what_a_killed_process_left_and_nothing_else";
-    let own = std::env::current_exe().unwrap();
-    let mut command = host.command(own.to_str().unwrap());
+    let mut command = host.command(rerun::program().to_str().unwrap());
     command
-        .args(["--exact", name, "--nocapture"])
+        .args(rerun::arguments())
         .env(CHILD, host.interface().index.0.to_string())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped());
@@ -211,11 +216,11 @@ fn the_next_start_removes_what_a_killed_process_left_and_nothing_else() {
     let [living, next] = [0, 1].map(|at| counting(&counters[at]));
     let child = start_victim(&right);
     assert_eq!(shown(&right), ([1, 0], true));
-    let living = attach(&right, &living, TcPlace::Ingress);
+    let living = attach(&right, &living, TcHook::Ingress);
     assert_eq!(shown(&right), ([2, 0], true), "both are alive");
     kill(child);
     assert_eq!(shown(&right), ([2, 0], true), "clsact knows no owner");
-    let next = attach(&right, &next, TcPlace::Ingress);
+    let next = attach(&right, &next, TcHook::Ingress);
     assert_eq!(
         shown(&right),
         ([2, 0], true),
@@ -229,6 +234,9 @@ fn the_next_start_removes_what_a_killed_process_left_and_nothing_else() {
 
 #[test]
 fn what_a_killed_process_left_is_removed_when_asked_and_nothing_else() {
+    if let Ok(index) = std::env::var(CHILD) {
+        return attach_and_wait(&index);
+    }
     let [_left, right] = Net::new().pair();
     let index = right.interface().index.0;
     let remove = || right.run(|| TcLink::remove_leftovers(index).unwrap());
@@ -242,7 +250,7 @@ fn what_a_killed_process_left_is_removed_when_asked_and_nothing_else() {
 
     let child = start_victim(&right);
     let counter = counter();
-    let living = attach(&right, &counting(&counter), TcPlace::Egress);
+    let living = attach(&right, &counting(&counter), TcHook::Egress);
     kill(child);
     remove();
     assert_eq!(shown(&right), ([0, 1], true));

@@ -5,7 +5,7 @@ use std::os::fd::AsFd;
 use lab::generator::{send_frames, udp_frame};
 use lab::{Host, Net};
 use tapline_bpf::{
-    Condition, Insn, Label, Map, Program, ProgramKind, Reg, Size, TcAttach, TcLink, TcPlace,
+    Condition, Insn, Label, Map, Program, ProgramKind, Reg, Size, TcAttachMethod, TcHook, TcLink,
 };
 
 const NEXT: i32 = -1;
@@ -47,14 +47,14 @@ fn counted(counter: &Map) -> u64 {
 
 #[test]
 fn a_program_takes_the_place_of_another_by_tcx_and_by_clsact() {
-    for way in [TcAttach::Tcx, TcAttach::Clsact] {
+    for way in [TcAttachMethod::Tcx, TcAttachMethod::Clsact] {
         let [left, _right] = Net::new().pair();
         let index = left.interface().index.0;
         let counters = [(); 2].map(|()| Map::value("tapline_test", 8).unwrap());
         let [first, second] = [0, 1].map(|at| counting(&counters[at], NEXT));
-        let attached = left.run(|| TcLink::attach_by(way, &first, index, TcPlace::Egress));
+        let attached = left.run(|| TcLink::attach_by(way, &first, index, TcHook::Egress));
         let mut link = attached.unwrap();
-        assert_eq!(link.is_clsact(), way == TcAttach::Clsact);
+        assert_eq!(link.is_clsact(), way == TcAttachMethod::Clsact);
         send(&left, 5);
         link.replace(&second).unwrap();
         send(&left, 7);
@@ -74,9 +74,9 @@ fn the_first_program_meets_what_others_do_not_pass_on() {
     let program = |(at, verdict): (usize, i32)| counting(&counters[at], verdict);
     let _links = left.run(|| {
         [
-            TcLink::attach(&program(ends), index, TcPlace::Egress).unwrap(),
-            TcLink::attach(&program(after), index, TcPlace::Egress).unwrap(),
-            TcLink::attach_first(&program(before), index, TcPlace::Egress).unwrap(),
+            TcLink::attach(&program(ends), index, TcHook::Egress).unwrap(),
+            TcLink::attach(&program(after), index, TcHook::Egress).unwrap(),
+            TcLink::attach_first(&program(before), index, TcHook::Egress).unwrap(),
         ]
     });
     send(&left, 9);

@@ -1,11 +1,11 @@
 //! XDP programs on a veth pair in a namespace of the test, and refusals; `ip -json` is the witness.
 
-mod support;
-
 use std::os::fd::AsFd;
 
-use support::{in_own_namespace, ip, whole};
-use tapline_bpf::{Insn, LoadError, Program, ProgramKind, Reg, Size, XdpLink, XdpMode, XdpPlace};
+use crate::support::{in_own_namespace, ip, whole};
+use tapline_bpf::{
+    Insn, LoadError, Program, ProgramKind, Reg, Size, XdpAttachMode, XdpLink, XdpMode,
+};
 
 const XDP_DROP: i32 = 1;
 const XDP_PASS: i32 = 2;
@@ -22,7 +22,7 @@ fn ifindex(link: &str) -> u32 {
 
 #[test]
 fn a_link_attaches_and_its_drop_detaches() {
-    if !in_own_namespace("a_link_attaches_and_its_drop_detaches") {
+    if !in_own_namespace() {
         return;
     }
     ip("link add name left type veth peer name right");
@@ -30,9 +30,9 @@ fn a_link_attaches_and_its_drop_detaches() {
     let shown = || ip("-json link show right");
     let id = format!("\"id\":{},", program.id().unwrap());
     for (place, mode) in [
-        (XdpPlace::Native, XdpMode::Native),
-        (XdpPlace::Generic, XdpMode::Generic),
-        (XdpPlace::NativeOrGeneric, XdpMode::Native),
+        (XdpAttachMode::Native, XdpMode::Native),
+        (XdpAttachMode::Generic, XdpMode::Generic),
+        (XdpAttachMode::NativeOrGeneric, XdpMode::Native),
     ] {
         let link = XdpLink::attach(&program, ifindex("right"), place).unwrap();
         assert_eq!(link.mode(), mode);
@@ -51,11 +51,11 @@ fn a_link_attaches_and_its_drop_detaches() {
 
 #[test]
 fn a_driver_without_xdp_gets_the_generic_mode_if_allowed() {
-    if !in_own_namespace("a_driver_without_xdp_gets_the_generic_mode_if_allowed") {
+    if !in_own_namespace() {
         return;
     }
     let (program, lo) = (verdict(XDP_PASS), ifindex("lo"));
-    let link = XdpLink::attach(&program, lo, XdpPlace::NativeOrGeneric).unwrap();
+    let link = XdpLink::attach(&program, lo, XdpAttachMode::NativeOrGeneric).unwrap();
     assert_eq!(link.mode(), XdpMode::Generic);
     assert_eq!(
         link.native_refusal().unwrap().source.raw_os_error(),
@@ -63,20 +63,23 @@ fn a_driver_without_xdp_gets_the_generic_mode_if_allowed() {
         "EOPNOTSUPP"
     );
     drop(link);
-    let error = XdpLink::attach(&program, lo, XdpPlace::Native).unwrap_err();
-    assert_eq!(error.to_string(), "cannot attach native XDP program to lo");
+    let error = XdpLink::attach(&program, lo, XdpAttachMode::Native).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "cannot attach native XDP program to lo (the driver does not support native XDP)"
+    );
 }
 
 #[test]
 fn a_second_program_and_a_missing_interface_are_refused() {
-    if !in_own_namespace("a_second_program_and_a_missing_interface_are_refused") {
+    if !in_own_namespace() {
         return;
     }
     ip("link add name left type veth peer name right");
     let program = verdict(XDP_DROP);
-    let _first = XdpLink::attach(&program, ifindex("right"), XdpPlace::Native).unwrap();
+    let _first = XdpLink::attach(&program, ifindex("right"), XdpAttachMode::Native).unwrap();
     let second =
-        XdpLink::attach(&program, ifindex("right"), XdpPlace::NativeOrGeneric).unwrap_err();
+        XdpLink::attach(&program, ifindex("right"), XdpAttachMode::NativeOrGeneric).unwrap_err();
     assert_eq!(second.source.raw_os_error(), Some(16), "EBUSY");
     assert_eq!(
         second.to_string(),
@@ -90,7 +93,7 @@ fn a_second_program_and_a_missing_interface_are_refused() {
                 .trim_end(),
         )
     );
-    let missing = XdpLink::attach(&program, 4711, XdpPlace::NativeOrGeneric).unwrap_err();
+    let missing = XdpLink::attach(&program, 4711, XdpAttachMode::NativeOrGeneric).unwrap_err();
     assert_eq!(missing.source.raw_os_error(), Some(19), "ENODEV");
     assert_eq!(missing.mode, XdpMode::Native);
     assert_eq!(

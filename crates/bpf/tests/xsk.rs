@@ -1,21 +1,22 @@
 //! The steering program on given packets, by the kernel's test runs: what it returns and counts.
 
-mod support;
-
+use crate::support;
 use std::num::NonZeroU32;
 use std::os::fd::AsFd;
 
 use abi::bpf::TestRun;
-use abi::xdp::METADATA_MARK;
 use lab::generator::pin_to_cpu;
-use tapline_bpf::{Insn, Others, Redirect, RedirectOptions, Sampling};
+use tapline_bpf::{
+    Insn, PacketSelection, Sampling, UnmatchedAction, XskProgram, XskProgramOptions,
+};
+use wire::record::METADATA_MARK;
 
 const XDP_DROP: u32 = 1;
 const XDP_PASS: u32 = 2;
 
 /// What the program makes of a packet of 64 bytes that begins with `first`, `count` times; the
 /// verdict of the last, and what lies in front of the packet then.
-fn run(redirect: &Redirect, first: u8, count: u32) -> (u32, Vec<u8>) {
+fn run(redirect: &XskProgram, first: u8, count: u32) -> (u32, Vec<u8>) {
     let packet: Vec<u8> = std::iter::once(first).chain(0..63).collect();
     let run = TestRun {
         data: &packet,
@@ -35,18 +36,18 @@ fn run(redirect: &Redirect, first: u8, count: u32) -> (u32, Vec<u8>) {
 
 /// Takes packets whose first byte is 7.
 fn sevens() -> Vec<Insn<'static>> {
-    support::first_byte_is(7, Redirect::TAKE, Redirect::OTHERS)
+    support::first_byte_is(7, PacketSelection::MATCH, PacketSelection::NO_MATCH)
 }
 
 #[test]
 fn packets_of_a_queue_without_a_socket_go_on_and_are_counted() {
     for (stamp, multi_buffer) in [(false, false), (true, false), (false, true), (true, true)] {
-        let options = RedirectOptions {
+        let options = XskProgramOptions {
             stamp,
             multi_buffer,
-            ..RedirectOptions::new(1)
+            ..XskProgramOptions::new(1)
         };
-        let redirect = Redirect::load(&options).unwrap();
+        let redirect = XskProgram::load(&options).unwrap();
         let before_ns = abi::clock::monotonic_ns();
         let (verdict, metadata) = run(&redirect, 7, 5);
         let after_ns = abi::clock::monotonic_ns();
@@ -59,38 +60,49 @@ fn packets_of_a_queue_without_a_socket_go_on_and_are_counted() {
         } else {
             assert!(metadata.is_empty());
         }
-        let counts = redirect.counts().unwrap();
-        assert_eq!((counts.redirected, counts.unsteered), (0, 5));
-        assert_eq!((counts.others, counts.unstamped), (0, 0));
+        let counts = redirect.counters().unwrap();
+        assert_eq!((counts.delivered, counts.lost), (0, 5));
+        assert_eq!((counts.unmatched, counts.unstamped), (0, 0));
     }
 }
 
 #[test]
 fn what_is_not_chosen_is_passed_or_dropped() {
-    for (others, expected) in [(Others::Pass, XDP_PASS), (Others::Drop, XDP_DROP)] {
-        let options = RedirectOptions {
-            select: &sevens(),
-            others,
-            ..RedirectOptions::new(1)
+    for (others, expected) in [
+        (UnmatchedAction::Pass, XDP_PASS),
+        (UnmatchedAction::Drop, XDP_DROP),
+    ] {
+        let options = XskProgramOptions {
+            selection: PacketSelection {
+                code: &sevens(),
+                unmatched: others,
+                ..PacketSelection::default()
+            },
+            ..XskProgramOptions::new(1)
         };
-        let redirect = Redirect::load(&options).unwrap();
+        let redirect = XskProgram::load(&options).unwrap();
         assert_eq!(run(&redirect, 8, 3), (expected, vec![]));
         assert_eq!(run(&redirect, 7, 4).0, XDP_PASS);
-        let counts = redirect.counts().unwrap();
-        assert_eq!((counts.others, counts.unsteered), (3, 4));
+        let counts = redirect.counters().unwrap();
+        assert_eq!((counts.unmatched, counts.lost), (3, 4));
     }
 }
 
 #[test]
 fn what_sampling_leaves_out_is_counted_and_goes_the_way_of_others() {
-    for (others, expected) in [(Others::Pass, XDP_PASS), (Others::Drop, XDP_DROP)] {
-        let options = RedirectOptions {
-            select: &sevens(),
-            sampling: Some(Sampling::OneIn(NonZeroU32::new(5).unwrap())),
-            others,
-            ..RedirectOptions::new(1)
+    for (others, expected) in [
+        (UnmatchedAction::Pass, XDP_PASS),
+        (UnmatchedAction::Drop, XDP_DROP),
+    ] {
+        let options = XskProgramOptions {
+            selection: PacketSelection {
+                code: &sevens(),
+                sampling: Some(Sampling::OneIn(NonZeroU32::new(5).unwrap())),
+                unmatched: others,
+            },
+            ..XskProgramOptions::new(1)
         };
-        let redirect = Redirect::load(&options).unwrap();
+        let redirect = XskProgram::load(&options).unwrap();
         pin_to_cpu(0).unwrap();
         let verdicts: Vec<u32> = (0..11).map(|_| run(&redirect, 7, 1).0).collect();
         let expected: Vec<u32> = (0..11)
@@ -98,23 +110,26 @@ fn what_sampling_leaves_out_is_counted_and_goes_the_way_of_others() {
             .collect();
         assert_eq!(verdicts, expected);
         run(&redirect, 8, 2);
-        let counts = redirect.counts().unwrap();
-        assert_eq!((counts.unsteered, counts.sampled_out), (3, 8));
-        assert_eq!((counts.others, counts.redirected), (2, 0));
+        let counts = redirect.counters().unwrap();
+        assert_eq!((counts.lost, counts.sampled_out), (3, 8));
+        assert_eq!((counts.unmatched, counts.delivered), (2, 0));
     }
 }
 
 #[test]
 fn what_is_no_socket_or_beyond_the_queues_is_not_taken() {
-    let redirect = Redirect::load(&RedirectOptions::new(2)).unwrap();
+    let redirect = XskProgram::load(&XskProgramOptions::new(2)).unwrap();
     let socket = abi::xdp::socket().unwrap();
     let told = |queue, socket| redirect.insert(queue, socket).unwrap_err().to_string();
     let file = std::fs::File::open("/dev/null").unwrap();
     let file = file.as_fd();
-    assert_eq!(told(0, file), "cannot steer packets of queue 0 to a socket");
+    assert_eq!(
+        told(0, file),
+        "cannot redirect packets of queue 0 to a socket"
+    );
     let socket = socket.as_fd();
     assert_eq!(
         told(2, socket),
-        "cannot steer packets of queue 2 to a socket"
+        "cannot redirect packets of queue 2 to a socket"
     );
 }

@@ -1,26 +1,27 @@
-//! How the program fails: one line, and an exit status.
-
-mod drop_mode;
-mod mirror;
-mod netlink;
+//! Failures of the program: one line on standard error and an exit status. Exit statuses are decided here.
 
 use std::error::Error;
 use std::io;
 
-use ring::{OpenError, SetupError, Step};
-use store::write::WriteError;
-use tapline::bpf::socket_filter::CountingFilterError;
-use tapline::bpf::{LoadError, XdpAttachError};
-use tapline::capture::CaptureError;
+use rustix::thread::CapabilitySet;
+use tapline::NamespaceError;
+use tapline::capture::{
+    Backend, CaptureError, CaptureErrorKind, MirrorLimit, ModeError, XdpAttachError,
+};
+use tapline::file::write::WriteError;
+use tapline::net::{Cause, NamespaceNameError, NetlinkError};
 
-use crate::output::STDOUT;
+use crate::privilege;
+
+/// Name of standard output where a file name would stand.
+pub const STDOUT: &str = "standard output";
 
 /// Exit statuses of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
     /// Done.
     Done = 0,
-    /// The job failed, or found what it was asked to find failing.
+    /// The job failed, or a limit that the user set was exceeded.
     Failed = 1,
     /// Wrong usage.
     Usage = 2,
@@ -30,12 +31,12 @@ pub enum Exit {
     Unsupported = 4,
 }
 
-/// What is printed behind `tapline: `, and how the program ends.
+/// The message after `tapline: `, and the exit status.
 #[derive(Debug)]
 pub struct Failure {
     pub exit: Exit,
     pub line: String,
-    /// Lines that show the place, printed below; often none.
+    /// Lines printed below the message, such as a filter with the error marked. Often empty.
     pub below: String,
 }
 
@@ -48,22 +49,22 @@ impl Failure {
         }
     }
 
-    /// A failed job, in the words of its error and all its sources.
+    /// A failed job: the error and all its sources.
     pub fn job(error: &dyn Error) -> Self {
         Self::new(Exit::Failed, chain(error))
     }
 
-    /// As [`Failure::job`], about `what`.
+    /// A failed job, prefixed with `what` failed.
     pub fn job_on(what: impl std::fmt::Display, error: &dyn Error) -> Self {
         Self::new(Exit::Failed, format!("{what}: {}", chain(error)))
     }
 
-    /// Nobody reads standard output any more: an end in order, of which there is nothing to say.
+    /// The reader of standard output has gone away (`| head`): a normal end without a message.
     pub fn closed() -> Self {
         Self::new(Exit::Done, "")
     }
 
-    /// What could not be written to standard output.
+    /// An error of writing to standard output.
     pub fn output(what: &str, error: &io::Error) -> Self {
         if is_closed_output(error) {
             Self::closed()
@@ -72,13 +73,13 @@ impl Failure {
         }
     }
 
-    /// As [`Failure::output`], of whatever the job tells.
+    /// An error of printing to standard output.
     pub fn stdout(error: &io::Error) -> Self {
         Self::output("cannot write to standard output", error)
     }
 }
 
-/// Whether an error of writing, to whatever may be standard output, says that nobody reads that.
+/// Whether a write error means that the reader of standard output has gone away.
 pub fn is_closed_output(error: &(dyn Error + 'static)) -> bool {
     let source = match error.downcast_ref::<WriteError>() {
         Some(WriteError::Write { file, source, .. }) if file.as_os_str() == STDOUT => Some(source),
@@ -88,12 +89,12 @@ pub fn is_closed_output(error: &(dyn Error + 'static)) -> bool {
     source.is_some_and(|source| source.kind() == io::ErrorKind::BrokenPipe)
 }
 
-/// An error and its sources in one line; the number that Rust appends to the system's words is left out.
+/// An error and its sources in one line, without the number that Rust appends to the system's message.
 pub fn chain(error: &dyn Error) -> String {
-    let mut line = words(error);
+    let mut line = message(error);
     let mut next = error.source();
     while let Some(source) = next {
-        let text = words(source);
+        let text = message(source);
         if !line.ends_with(&text) {
             line = format!("{line}: {text}");
         }
@@ -102,12 +103,12 @@ pub fn chain(error: &dyn Error) -> String {
     line
 }
 
-/// The last of the reasons alone.
+/// The innermost source of an error.
 pub fn innermost(error: &dyn Error) -> String {
     error.source().map_or_else(|| chain(error), innermost)
 }
 
-fn words(error: &dyn Error) -> String {
+fn message(error: &dyn Error) -> String {
     let text = error.to_string();
     match text.rfind(" (os error ") {
         Some(end) if text.ends_with(')') => text[..end].to_owned(),
@@ -115,7 +116,7 @@ fn words(error: &dyn Error) -> String {
     }
 }
 
-/// Why XDP was refused, in a few words: what is in the way, or else the kernel's answer.
+/// Why an XDP program could not be attached: the program or MTU in the way, or else the kernel's error.
 pub fn xdp_refusal(refusal: &XdpAttachError) -> String {
     match (&refusal.holder, &refusal.mtu) {
         (Some(holder), _) => holder.to_string(),
@@ -124,39 +125,14 @@ pub fn xdp_refusal(refusal: &XdpAttachError) -> String {
     }
 }
 
-/// What helps where there is no such interface.
+/// Advice if an interface does not exist.
 pub const NO_LINK: &str = "'ip link' lists the interfaces";
 
 impl From<CaptureError> for Failure {
     fn from(error: CaptureError) -> Self {
-        let (exit, advice) = match &error {
-            CaptureError::Ring(OpenError::Option(_))
-            | CaptureError::Filter { .. }
-            | CaptureError::NoLink
-            | CaptureError::LinkTwice { .. } => (Exit::Usage, None),
-            CaptureError::Ring(OpenError::Setup(error)) => setup(error),
-            CaptureError::Ring(_) => (Exit::Unsupported, None),
-            CaptureError::LinkDown { link } => (
-                Exit::Failed,
-                Some(format!("bring it up with 'ip link set {link} up'")),
-            ),
-            CaptureError::Mode(error) => owned(drop_mode::mode(*error)),
-            CaptureError::Xdp(error) => owned(drop_mode::ring(error)),
-            CaptureError::Steer { error, .. } => owned(drop_mode::steering(error)),
-            CaptureError::Buffer(error) => owned(mirror::buffer(error)),
-            CaptureError::Copy { error, .. } => owned(mirror::copying(error)),
-            CaptureError::Sampling { error, .. } => sampling(error),
-            CaptureError::SamplingSplit { .. } => (
-                Exit::Unsupported,
-                Some("use a shorter filter, or --mode drop".to_owned()),
-            ),
-            CaptureError::Link(error) if error.errno() == Some(libc::ENODEV) => {
-                (Exit::Failed, Some(NO_LINK.to_owned()))
-            }
-            _ => (Exit::Failed, None),
-        };
+        let (exit, advice) = capture_advice(&error);
         if exit == Exit::Privilege
-            && let Some(line) = drop_mode::privileges(&error)
+            && let Some(line) = missing_for_xdp(&error)
         {
             return Self::new(exit, line);
         }
@@ -169,54 +145,137 @@ impl From<CaptureError> for Failure {
     }
 }
 
-fn owned((exit, advice): drop_mode::Answer) -> (Exit, Option<String>) {
+/// Exit status of a capture error, and advice where its own text has none.
+fn capture_advice(error: &CaptureError) -> (Exit, Option<String>) {
+    use CaptureErrorKind as Kind;
+    let without_xdp = match error {
+        CaptureError::Copy { .. } => "use --backend auto",
+        _ => "use --mode mirror",
+    };
+    let (exit, advice) = match error.kind() {
+        Kind::InvalidOptions => (Exit::Usage, mode_advice(error)),
+        Kind::Unsupported => (Exit::Unsupported, mode_advice(error)),
+        Kind::MissingPrivilege { capability } => {
+            let advice = capability.map(|name| format!("needs {name}; run with sudo or setcap"));
+            return (Exit::Privilege, advice);
+        }
+        Kind::InterfaceDown => {
+            let up = |link| format!("bring it up with 'ip link set {link} up'");
+            return (Exit::Failed, error.interface().map(up));
+        }
+        Kind::NoSuchInterface => (Exit::Failed, Some(NO_LINK)),
+        Kind::NoMemoryForRing => (Exit::Failed, Some("try a smaller --buffer")),
+        Kind::NoMemoryForStall => (Exit::Failed, Some("try a shorter --stall, or a smaller -s")),
+        Kind::NoHardwareTimestamps => (Exit::Unsupported, Some("use --timestamp kernel")),
+        Kind::OldKernel => (Exit::Unsupported, Some("needs Linux 4.20")),
+        Kind::NoXdp => (Exit::Unsupported, Some(without_xdp)),
+        Kind::NoNativeXdp => (Exit::Unsupported, Some("use --xdp auto or generic")),
+        Kind::XdpProgramRefused => (
+            Exit::Unsupported,
+            Some(match error {
+                CaptureError::Copy { .. } => {
+                    "needs Linux 5.18, and a filter that is not too long: use --backend auto"
+                }
+                _ => "the filter is too long for XDP here: use a shorter one, or --mode mirror",
+            }),
+        ),
+        Kind::FilterTooLongToSample => (
+            Exit::Unsupported,
+            Some("use a shorter filter, or --mode drop"),
+        ),
+        _ => (Exit::Failed, None),
+    };
     (exit, advice.map(str::to_owned))
 }
 
-/// Exit status and advice where the kernel does not sample.
-fn sampling(error: &CountingFilterError) -> (Exit, Option<String>) {
-    let refusal = match error {
-        CountingFilterError::Map(error) => Some(&error.source),
-        CountingFilterError::Load(LoadError::Refused { source, .. }) => Some(source),
-        _ => None,
+/// What to use instead of an option that the mode does not support.
+fn mode_advice(error: &CaptureError) -> Option<&'static str> {
+    let CaptureError::Mode(error) = error else {
+        return None;
     };
-    match refusal.and_then(io::Error::raw_os_error) {
-        Some(libc::EPERM | libc::EACCES) => (Exit::Privilege, None),
-        _ => (Exit::Unsupported, None),
+    match error {
+        ModeError::Backend {
+            backend: Backend::Xdp,
+            ..
+        } => Some("use --mode drop"),
+        ModeError::Backend { .. } => Some("use --backend xdp or auto"),
+        ModeError::Mirror(MirrorLimit::Direction) => Some("use --direction in"),
+        ModeError::Mirror(MirrorLimit::Snaplen { .. }) => Some("use -s"),
+        ModeError::Mirror(MirrorLimit::HardwareTime | MirrorLimit::ClassicProgram) => {
+            Some("use --backend auto")
+        }
+        ModeError::Outgoing => Some("use --direction in, or --mode mirror"),
+        ModeError::HardwareTime => Some("use --timestamp kernel, or --mode mirror"),
+        ModeError::ClassicProgram => Some("give its expression, or use --mode mirror"),
+        _ => None,
     }
 }
 
-/// Exit status and advice for a step of the set-up that the kernel refused.
-fn setup(error: &SetupError) -> (Exit, Option<String>) {
-    let errno = error.source.raw_os_error().unwrap_or(0);
-    let advice = |text: &str| Some(text.to_owned());
-    match (error.step, errno) {
-        (Step::Timestamps, libc::EPERM | libc::EACCES) => (
-            Exit::Privilege,
-            advice("needs CAP_NET_ADMIN; run with sudo or setcap"),
-        ),
-        (_, libc::EPERM | libc::EACCES) => (
-            Exit::Privilege,
-            advice("needs CAP_NET_RAW; run with sudo or setcap"),
-        ),
-        (Step::Link, libc::ENODEV) => (Exit::Failed, advice(NO_LINK)),
-        (Step::Bind, libc::ENETDOWN) => (
-            Exit::Failed,
-            Some(format!("bring it up with 'ip link set {} up'", error.link)),
-        ),
-        (Step::Ring, libc::ENOMEM) => (Exit::Failed, advice("try a smaller --buffer")),
-        (Step::StallRing, libc::ENOMEM) => (
-            Exit::Failed,
-            advice("try a shorter --stall, or a smaller -s"),
-        ),
-        (Step::Timestamps, libc::EOPNOTSUPP | libc::ERANGE | libc::ENOTTY) => {
-            (Exit::Unsupported, advice("use --timestamp kernel"))
-        }
-        (Step::Direction | Step::Version, libc::ENOPROTOOPT | libc::EINVAL) => {
-            (Exit::Unsupported, advice("needs Linux 4.20"))
-        }
-        _ => (Exit::Failed, None),
+/// The privileges that a capture by XDP requires.
+const XDP_PRIVILEGES: [(CapabilitySet, &str); 3] = [
+    (CapabilitySet::NET_RAW, "CAP_NET_RAW"),
+    (CapabilitySet::BPF, "CAP_BPF"),
+    (CapabilitySet::NET_ADMIN, "CAP_NET_ADMIN"),
+];
+
+/// Names all privileges that a capture by XDP lacks, not only the first one that the kernel checked. `None` if
+/// the error is another one.
+fn missing_for_xdp(error: &CaptureError) -> Option<String> {
+    use CaptureError::{Buffer, Copy, Steer, Xdp};
+    let (Steer { .. } | Copy { .. } | Buffer(_) | Xdp(_)) = error else {
+        return None;
+    };
+    let link = error.interface()?;
+    let needed = privilege::missing_words(&XDP_PRIVILEGES)?;
+    let answer = innermost(error);
+    Some(format!(
+        "cannot capture from {link} by XDP: {answer} (needs {needed}; run with sudo or setcap)"
+    ))
+}
+
+impl From<NetlinkError> for Failure {
+    fn from(error: NetlinkError) -> Self {
+        Self::from(&error)
     }
+}
+
+impl From<&NetlinkError> for Failure {
+    fn from(error: &NetlinkError) -> Self {
+        let needed = [(CapabilitySet::NET_ADMIN, "CAP_NET_ADMIN")];
+        let line = Failure::job(error).line;
+        match (error.errno(), &error.cause) {
+            (_, Cause::Invalid(_)) => Self::new(Exit::Usage, line),
+            // A process that has the privilege is refused for another reason.
+            (Some(libc::EPERM | libc::EACCES), _) if !privilege::missing(&needed).is_empty() => {
+                Self::new(Exit::Privilege, line + "; run with sudo or setcap")
+            }
+            (Some(libc::EOPNOTSUPP), _) => Self::new(Exit::Unsupported, line),
+            _ => Self::new(Exit::Failed, line),
+        }
+    }
+}
+
+impl From<NamespaceNameError> for Failure {
+    fn from(error: NamespaceNameError) -> Self {
+        namespace_failure(&error, &error.source)
+    }
+}
+
+impl From<NamespaceError> for Failure {
+    fn from(error: NamespaceError) -> Self {
+        namespace_failure(&error, &error.source)
+    }
+}
+
+/// The failure of an operation on a namespace or on its name.
+fn namespace_failure(error: &dyn Error, source: &io::Error) -> Failure {
+    let needed = [(CapabilitySet::SYS_ADMIN, "CAP_SYS_ADMIN")];
+    let mut failure = Failure::job(error);
+    if source.kind() == io::ErrorKind::PermissionDenied && !privilege::missing(&needed).is_empty() {
+        failure.exit = Exit::Privilege;
+        failure.line += " (needs CAP_SYS_ADMIN; run with sudo or setcap)";
+    }
+    failure
 }
 
 impl From<io::Error> for Failure {

@@ -1,24 +1,24 @@
-//! Filters in files: expressions, as -F takes them, and programs, as --bpf does.
+//! Filters in files: expressions for `-F` and programs for `--bpf`.
 
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-use filter::MAX_TEXT;
-use filter::classic::{ParseError, Program};
+use tapline::filter::MAX_TEXT_BYTES;
+use tapline::filter::classic::{ClassicProgram, ParseError};
 
 use crate::failure::{Exit, Failure};
 
-/// Reads a filter expression: the whole text of the file, or of standard input for `-`.
+/// Reads a filter expression from a file, or from standard input for `-`.
 ///
-/// As in tcpdump, lines are joined, and # begins a comment that ends with its line.
+/// As in tcpdump, lines are joined, and `#` starts a comment that ends with the line.
 pub fn expression(path: &Path) -> Result<String, Failure> {
     let name = path.display();
     let cannot =
         |error: io::Error| Failure::job_on(format!("cannot read filter file {name}"), &error);
     let mut text = String::new();
-    // One byte more than a filter may have is enough to be refused for its length.
-    let most = MAX_TEXT as u64 + 1;
+    // One byte more than the limit is enough to reject the filter for its length.
+    let most = MAX_TEXT_BYTES as u64 + 1;
     if path.as_os_str() == "-" {
         io::stdin().lock().take(most).read_to_string(&mut text)
     } else {
@@ -32,12 +32,12 @@ pub fn expression(path: &Path) -> Result<String, Failure> {
 }
 
 /// Reads a filter program in decimal form.
-pub fn program(path: &Path) -> Result<Program, Failure> {
+pub fn program(path: &Path) -> Result<ClassicProgram, Failure> {
     let name = path.display();
     let text = std::fs::read_to_string(path)
         .map_err(|error| Failure::job_on(format!("cannot read filter file {name}"), &error))?;
     text.parse().map_err(|error: ParseError| {
-        let failure = Failure::job_on(format!("filter file {name} is wrong"), &error);
+        let failure = Failure::job_on(format!("filter file {name} is invalid"), &error);
         Failure::new(Exit::Usage, failure.line)
     })
 }

@@ -1,4 +1,4 @@
-//! `tapline generate`: manual pages and completions, from the flags themselves.
+//! `tapline generate`: writes manual pages and shell completions.
 
 use std::fs;
 use std::io;

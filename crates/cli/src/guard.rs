@@ -1,47 +1,37 @@
-//! What a count leaves that is killed, taken away at once where the kernel does not do it.
+//! Removes the tc filters of a `count` that is killed.
 //!
-//! Before Linux 6.6 a filter at tc outlives the process that put it there. So a second process of this
-//! program, with a session and a name of its own, sleeps until the first has ended, whichever way, and
-//! removes what is left. It is started before the first filter and ended behind the last.
+//! Before Linux 6.6 a tc filter outlives the process that attached it. A second process of this program, with
+//! its own session and name, therefore sleeps until the first has ended and removes its filters. It starts
+//! before the first filter is attached and ends after the last is detached.
 //!
-//! It does not outlive what kills all processes of a control group or a PID namespace; then the next count
-//! removes the filter.
+//! If a whole control group or PID namespace is killed, the second process dies too. The next `count` then
+//! removes the filters.
 
 use std::env;
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 
-use bpf::{TcLink, TcPlace, tcx_programs};
-use netlink::{Link, Netlink};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{PidfdFlags, getppid, pidfd_open, setsid};
 use rustix::thread::{CapabilitySet, set_name};
+use tapline::count::remove_leftover_filters;
 
 use crate::failure::{Exit, Failure};
 use crate::privilege;
 
-/// The hidden subcommand that is the second process.
+/// The hidden subcommand of the second process.
 const SUBCOMMAND: &str = "clsact-guard";
 
-/// The index of the loopback, which every network namespace has.
-const LOOPBACK: u32 = 1;
-
-/// A second process that waits for the end of this one.
+/// The second process, which waits until this one has ended.
 #[derive(Debug)]
 pub struct Guard(Child);
 
 impl Guard {
-    /// Whether this kernel leaves filters behind: it has no tcx.
-    pub fn is_needed() -> bool {
-        let asked = tcx_programs(LOOPBACK, TcPlace::Egress);
-        asked.is_err_and(|error| error.kind() == io::ErrorKind::InvalidInput)
-    }
-
-    /// Returns when it waits.
+    /// Starts the process and returns when it is waiting.
     pub fn start() -> io::Result<Self> {
         let mut command = Command::new(env::current_exe()?);
-        // Under a name by which it is not killed together with the first.
+        // Another name, so that killing the first process by name spares this one.
         command.arg0(SUBCOMMAND).arg(SUBCOMMAND);
         command.stdin(Stdio::null()).stderr(Stdio::null());
         let mut child = command.stdout(Stdio::piped()).spawn()?;
@@ -58,28 +48,25 @@ impl Guard {
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        // It may have ended; what counts is that it does.
+        // It may have ended already.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
-/// The second process: removes what its parent leaves.
+/// Main function of the second process.
 pub fn run() -> Result<Exit, Failure> {
     if !wait_for_parent()? {
         return Ok(Exit::Failed);
     }
-    for link in Netlink::open()?.list(&Link::new())?.items {
-        // An interface may go meanwhile.
-        let _ = TcLink::remove_leftovers(link.ifindex().0);
-    }
+    remove_leftover_filters()?;
     Ok(Exit::Done)
 }
 
-/// Returns when the parent has ended; false without one.
+/// Waits until the parent has ended; returns false if there is none.
 ///
-/// That the parent's descriptors are closed would be too early: the sockets that say whether it lives may
-/// be among the last.
+/// Waiting for a closed pipe would return too early: the parent may still hold the sockets by which its
+/// filters show that it is alive.
 fn wait_for_parent() -> io::Result<bool> {
     setsid()?;
     set_name(c"clsact-guard")?;
@@ -88,10 +75,10 @@ fn wait_for_parent() -> io::Result<bool> {
         return Ok(false);
     };
     let ended = pidfd_open(parent, PidfdFlags::empty())?;
-    // Its number may be another's by now, unless it is still the parent.
+    // The PID may have been reused, unless it is still the parent.
     if getppid() == Some(parent) {
         writeln!(io::stdout(), "ready")?;
-        // Nothing interrupts it: no signal is handled here.
+        // No signal is handled here, so nothing interrupts this wait.
         poll(&mut [PollFd::new(&ended, PollFlags::IN)], None)?;
     }
     Ok(true)

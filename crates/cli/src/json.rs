@@ -1,38 +1,38 @@
-//! JSON Lines on standard output.
+//! Prints JSON Lines on standard output.
 
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
 
 use serde_json::Value;
 
-/// Prints `value` on a line of its own, in printable ASCII: whatever a file or an interface calls
-/// itself, no control character reaches the terminal.
+/// Prints `value` on one line of printable ASCII. Names of files and interfaces may contain control
+/// characters, which must not reach the terminal.
 pub fn print(value: &Value) -> io::Result<()> {
     let mut out = io::stdout().lock();
     writeln!(out, "{}", line(value))?;
     out.flush()
 }
 
-/// `value` in a line without its end, in printable ASCII.
+/// `value` on one line of printable ASCII, without a line end.
 pub fn line(value: &Value) -> String {
     printable(&value.to_string())
 }
 
-/// `value` in several lines, indented, in printable ASCII.
+/// `value` indented on several lines of printable ASCII.
 pub fn lines(value: &Value) -> String {
     printable(&format!("{value:#}"))
 }
 
 fn printable(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
-    // Outside of strings JSON is ASCII, so an escape is always inside of one; the end of a line never is.
+    // Outside strings JSON is ASCII, so every escape is inside a string. A line end never is.
     for c in text.chars() {
         if c == '\n' || c.is_ascii() && !c.is_ascii_control() {
             line.push(c);
             continue;
         }
         for unit in c.encode_utf16(&mut [0; 2]) {
-            // A String takes whatever is written to it.
+            // Writing to a String cannot fail.
             let _ = write!(line, "\\u{unit:04x}");
         }
     }

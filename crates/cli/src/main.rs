@@ -14,12 +14,12 @@ mod generate;
 mod guard;
 mod json;
 mod latency;
-mod line;
 mod metrics;
 mod moment;
 mod names;
 mod net;
 mod output;
+mod packet_line;
 mod paint;
 mod ping;
 mod privilege;
@@ -34,24 +34,24 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use args::{Args, Command, reordered};
+use args::{Args, Command, from_ip_syntax};
 use failure::{Exit, Failure};
 
 fn main() -> ExitCode {
-    let result = Args::try_parse_from(reordered(std::env::args_os()))
+    let result = Args::try_parse_from(from_ip_syntax(std::env::args_os()))
         .map_err(|error| usage::failure(&error))
         .and_then(|args| run(args.command));
     let exit = result.unwrap_or_else(|failure| {
         if failure.exit != Exit::Done {
-            // A closed standard error leaves nobody to tell.
-            let _ = tell(&failure);
+            // If standard error is closed, nobody can read the message.
+            let _ = print(&failure);
         }
         failure.exit
     });
     ExitCode::from(exit as u8)
 }
 
-fn tell(failure: &Failure) -> io::Result<()> {
+fn print(failure: &Failure) -> io::Result<()> {
     let mut out = io::stderr();
     let printable = |line: &str| line.replace(char::is_control, "?");
     writeln!(out, "tapline: {}", printable(&failure.line))?;
@@ -68,18 +68,18 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Filter(args) => filter::run(&args),
         Command::Ping(args) => ping::run(&args),
         Command::Doctor(args) => doctor::run(&args),
-        Command::Link(args) => net::run(net::Noun::Link, &args),
-        Command::Addr(args) => net::run(net::Noun::Addr, &args),
-        Command::Route(args) => net::run(net::Noun::Route, &args),
-        Command::Nexthop(args) => net::run(net::Noun::Nexthop, &args),
-        Command::Rule(args) => net::run(net::Noun::Rule, &args),
-        Command::Neigh(args) => net::run(net::Noun::Neigh, &args),
-        Command::Fdb(args) => net::run(net::Noun::Fdb, &args),
-        Command::Tuntap(args) => net::run(net::Noun::Tuntap, &args),
+        Command::Link(args) => net::run(net::NetObject::Link, &args),
+        Command::Addr(args) => net::run(net::NetObject::Addr, &args),
+        Command::Route(args) => net::run(net::NetObject::Route, &args),
+        Command::Nexthop(args) => net::run(net::NetObject::Nexthop, &args),
+        Command::Rule(args) => net::run(net::NetObject::Rule, &args),
+        Command::Neigh(args) => net::run(net::NetObject::Neigh, &args),
+        Command::Fdb(args) => net::run(net::NetObject::Fdb, &args),
+        Command::Tuntap(args) => net::run(net::NetObject::Tuntap, &args),
         Command::Maddr(args) => net::maddr(&args),
-        Command::Vrf(args) => net::run(net::Noun::Vrf, &args),
-        Command::Vlan(args) => net::vlan(&args),
-        Command::Mdb(args) => net::run(net::Noun::Mdb, &args),
+        Command::Vrf(args) => net::run(net::NetObject::Vrf, &args),
+        Command::Vlan(args) => net::run(net::NetObject::Vlan, &(*args).into()),
+        Command::Mdb(args) => net::run(net::NetObject::Mdb, &args),
         Command::Netns(args) => net::netns(&args),
         Command::Batch(args) => net::batch(&args),
         Command::Monitor(args) => net::monitor(&args),

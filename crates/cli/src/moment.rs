@@ -1,30 +1,37 @@
-//! Points in time as they are typed and shown.
+//! Parses and prints points in time.
 
 use std::str::FromStr;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 
-/// A point in time, nanoseconds since 1970 UTC; earlier ones are taken as 1970.
+/// A point in time, nanoseconds since 1970 UTC. Earlier times become 1970.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Moment(pub u64);
+
+/// The current time, nanoseconds since 1970 UTC.
+pub fn now_ns() -> u64 {
+    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH);
+    since_1970.map_or(0, |time| time.as_nanos() as u64)
+}
 
 impl FromStr for Moment {
     type Err = String;
 
-    /// Reads `@SECONDS[.fraction]` since 1970, RFC 3339, or a date and time by the local clock.
+    /// Parses `@SECONDS[.fraction]` since 1970, RFC 3339, or a local date and time.
     fn from_str(text: &str) -> Result<Self, String> {
-        Self::read(text, &TimeZone::system())
+        Self::parse(text, &TimeZone::system())
     }
 }
 
 impl Moment {
-    fn read(text: &str, local: &TimeZone) -> Result<Self, String> {
+    fn parse(text: &str, local: &TimeZone) -> Result<Self, String> {
         if let Some(seconds) = text.strip_prefix('@') {
-            return since_1970(seconds).ok_or_else(|| wrong(text));
+            return since_1970(seconds).ok_or_else(|| invalid(text));
         }
-        // A zone in brackets would be passed over by the other two.
+        // First, because the other two parsers ignore a zone in brackets.
         let timestamp = text
             .parse::<Zoned>()
             .map(|zoned| zoned.timestamp())
@@ -33,13 +40,13 @@ impl Moment {
             let civil = text.parse::<DateTime>()?;
             Ok::<_, jiff::Error>(local.to_zoned(civil)?.timestamp())
         });
-        let timestamp = timestamp.map_err(|_| wrong(text))?;
+        let timestamp = timestamp.map_err(|_| invalid(text))?;
         let ns = timestamp.as_nanosecond().max(0);
-        u64::try_from(ns).map(Self).map_err(|_| wrong(text))
+        u64::try_from(ns).map(Self).map_err(|_| invalid(text))
     }
 }
 
-fn wrong(text: &str) -> String {
+fn invalid(text: &str) -> String {
     format!(
         "'{text}' is not a time, use 2026-11-21T08:30:00Z, '2026-11-21 08:30:00' or @1795249800"
     )
@@ -60,15 +67,15 @@ fn since_1970(text: &str) -> Option<Moment> {
     Some(Moment(ns))
 }
 
-/// Date and time by the clock of `zone`, with the nanoseconds and the distance from UTC.
+/// Date and time in `zone`, with nanoseconds and the offset from UTC.
 pub fn date_time(time_ns: u64, zone: &TimeZone) -> String {
-    // Any u64 of nanoseconds is before the year 2555, well inside of what a Timestamp holds.
+    // A u64 of nanoseconds ends in the year 2554, which a Timestamp can hold.
     let time = Timestamp::from_nanosecond(i128::from(time_ns)).unwrap_or_default();
     let zoned = time.to_zoned(zone.clone());
     zoned.strftime("%Y-%m-%d %H:%M:%S.%9f %:z").to_string()
 }
 
-/// The time of day by the clock of `zone`, with the nanoseconds.
+/// Time of day in `zone`, with nanoseconds.
 pub fn time_of_day(time_ns: u64, zone: &TimeZone) -> String {
     let time = Timestamp::from_nanosecond(i128::from(time_ns)).unwrap_or_default();
     let zoned = time.to_zoned(zone.clone());
@@ -83,7 +90,7 @@ mod tests {
     const SECONDS: u64 = 1_795_249_800;
 
     #[test]
-    fn times_are_read_in_every_form() {
+    fn every_form_of_time_is_parsed() {
         let kolkata = TimeZone::fixed(
             jiff::tz::offset(5).saturating_add(jiff::SignedDuration::from_mins(30)),
         );
@@ -98,12 +105,12 @@ mod tests {
             ("2026-11-21 14:00:00.123456789", at(SECONDS, 123_456_789)),
             ("1969-12-31T23:59:59Z", at(0, 0)),
         ] {
-            assert_eq!(Moment::read(text, &kolkata), expected, "{text}");
+            assert_eq!(Moment::parse(text, &kolkata), expected, "{text}");
         }
     }
 
     #[test]
-    fn what_is_no_time_is_refused() {
+    fn invalid_times_are_rejected() {
         for text in [
             "",
             "@",
@@ -116,12 +123,12 @@ mod tests {
             "12:00",
             "2026-13-01T00:00:00Z",
         ] {
-            assert!(Moment::read(text, &TimeZone::UTC).is_err(), "{text}");
+            assert!(Moment::parse(text, &TimeZone::UTC).is_err(), "{text}");
         }
     }
 
     #[test]
-    fn times_are_shown_with_their_zone() {
+    fn printed_times_have_their_zone() {
         let zone = TimeZone::fixed(jiff::tz::offset(-3));
         assert_eq!(
             date_time(SECONDS * 1_000_000_000 + 1, &zone),

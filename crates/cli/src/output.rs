@@ -1,46 +1,47 @@
-//! Where packets are written: from flags to a capture file, and what is said of it at the end.
+//! Output files: from flags to a capture file, and the line printed about it at the end.
 
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
-use store::model::{Interface, Section};
-use store::write::{CaptureFile, Compression, Format, Options, Output, Rotation};
+use tapline::file::model::{Interface, Section};
+use tapline::file::write::{
+    CaptureFile, CaptureFileOptions, Compression, Format, Output, Rotation,
+};
+
+use tapline::read::WrittenFiles;
 
 use crate::args::{FileFormat, OutputArgs};
-use crate::failure::{Exit, Failure};
+use crate::failure::{Exit, Failure, STDOUT};
 use crate::units::grouped;
-
-/// What standard output is called where a file's name would stand.
-pub const STDOUT: &str = "standard output";
 
 pub fn is_stdout(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
-/// An error of standard output that says so.
+/// Adds to an error that standard output caused it.
 pub fn named(source: &io::Error) -> io::Error {
     let text = format!("cannot write to {STDOUT}: {source}");
     io::Error::new(source.kind(), text)
 }
 
-/// Standard output carries packets or text, not both, and packets not to a terminal.
+/// Rejects packets and text together on standard output, and packets to a terminal.
 pub fn refuse_two_on_stdout(args: &OutputArgs, json: bool) -> Result<(), Failure> {
     if !args.write.as_deref().is_some_and(is_stdout) {
         return Ok(());
     }
     let line = if json {
-        "packets and JSON cannot both go to standard output (use -w FILE)"
+        "cannot write both packets and JSON to standard output (use -w FILE)"
     } else if io::stdout().is_terminal() {
-        "packets do not go to a terminal (use -w FILE, or a pipe behind -w -)"
+        "cannot write packets to a terminal (use -w FILE, or pipe -w - into a program)"
     } else {
         return Ok(());
     };
     Err(Failure::new(Exit::Usage, line))
 }
 
-/// What is to be kept is a row of files.
+/// Rejects `--keep` without rotation.
 pub fn refuse_keep_alone(args: &OutputArgs) -> Result<(), Failure> {
     if args.keep.is_some() && !rotation(args).is_any() {
         let line = "--keep needs --rotate-size, --rotate-interval or --rotate-packets";
@@ -49,7 +50,7 @@ pub fn refuse_keep_alone(args: &OutputArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Where text for people goes: standard error where standard output carries packets or their lines.
+/// Where messages go: standard error if standard output carries packets.
 pub fn screen(args: &OutputArgs) -> Box<dyn Write> {
     match &args.write {
         Some(path) if !is_stdout(path) => Box::new(io::stdout()),
@@ -57,13 +58,13 @@ pub fn screen(args: &OutputArgs) -> Box<dyn Write> {
     }
 }
 
-/// What a capture file at `path` is made of. To `section` the program's name is added.
+/// Options of the capture file at `path`. The section also gets the program's name.
 pub fn options(
     args: &OutputArgs,
     path: &Path,
     section: Section,
     interfaces: Vec<Interface>,
-) -> io::Result<Options> {
+) -> io::Result<CaptureFileOptions> {
     let output = if is_stdout(path) {
         let descriptor = io::stdout().as_fd().try_clone_to_owned()?;
         Output::Descriptor {
@@ -73,19 +74,19 @@ pub fn options(
     } else {
         Output::Path(path.to_owned())
     };
-    let mut options = Options::new(output, interfaces);
+    let mut options = CaptureFileOptions::new(output, interfaces);
     options.format = format(args, path);
     options.section = Section {
         application: options.section.application,
         ..section
     };
-    options.compression = args.compress.unwrap_or_else(|| named_compression(path));
+    options.compression = args.compress.unwrap_or_else(|| compression_by_name(path));
     options.rotation = rotation(args);
     Ok(options)
 }
 
-/// A name that says zstd means it.
-fn named_compression(path: &Path) -> Compression {
+/// The compression that the file name suggests.
+fn compression_by_name(path: &Path) -> Compression {
     if path.extension().is_some_and(|extension| extension == "zst") {
         Compression::Zstd { level: 3 }
     } else {
@@ -104,7 +105,7 @@ pub fn rotation(args: &OutputArgs) -> Rotation {
     }
 }
 
-/// The format asked for; a name that says pcap means it, in nanoseconds so that no time is cut.
+/// The requested format, or the one that the file name suggests. pcap has nanoseconds unless requested otherwise.
 pub fn format(args: &OutputArgs, path: &Path) -> Format {
     let has_suffix = |path: &Path, suffix| path.extension().is_some_and(|text| text == suffix);
     let named_pcap = if has_suffix(path, "zst") {
@@ -120,13 +121,23 @@ pub fn format(args: &OutputArgs, path: &Path) -> Format {
     }
 }
 
-/// What was written; nothing, if packets were printed.
+/// The files that were written; none if packets were printed.
 #[derive(Debug, Default)]
 pub struct Written {
     pub packets: u64,
     pub bytes: u64,
-    /// The files made and kept, oldest first.
+    /// The files that rotation kept, oldest first.
     pub files: Vec<PathBuf>,
+}
+
+impl From<&WrittenFiles> for Written {
+    fn from(files: &WrittenFiles) -> Self {
+        Self {
+            packets: files.packets,
+            bytes: files.bytes,
+            files: files.paths.clone(),
+        }
+    }
 }
 
 impl From<&CaptureFile> for Written {
@@ -140,13 +151,13 @@ impl From<&CaptureFile> for Written {
 }
 
 impl Written {
-    /// Names of the files, as JSON has them.
+    /// File names for JSON.
     pub fn names(&self) -> Vec<String> {
         let name = |path: &PathBuf| path.to_string_lossy().into_owned();
         self.files.iter().map(name).collect()
     }
 
-    /// One line, if there is a file.
+    /// Prints one line, if there is a file.
     pub fn tell(&self, out: &mut dyn Write) -> io::Result<()> {
         let (packets, bytes) = (grouped(self.packets), grouped(self.bytes));
         match self.files.as_slice() {
@@ -158,7 +169,7 @@ impl Written {
             ),
             [first, .., last] => writeln!(
                 out,
-                "{packets} packets, {bytes} bytes written; kept are {} files, {} to {}",
+                "{packets} packets, {bytes} bytes written; {} files kept, {} to {}",
                 self.files.len(),
                 first.display(),
                 last.display()

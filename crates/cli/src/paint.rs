@@ -1,17 +1,17 @@
-//! Colours, where somebody sees them.
+//! Terminal colours.
 
-/// Colours, or none.
+/// Adds colours to text, or not.
 #[derive(Clone, Copy, Debug)]
 pub struct Paint {
     on: bool,
 }
 
 impl Paint {
-    /// Colours if `wanted`, and neither NO_COLOR nor the terminal is against them.
-    pub fn new(wanted: bool) -> Self {
+    /// Enables colours if `enabled`, unless NO_COLOR is set or the terminal is dumb.
+    pub fn new(enabled: bool) -> Self {
         let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
         Self {
-            on: wanted && !is_set("NO_COLOR") && !is_terminal_dumb(),
+            on: enabled && !is_set("NO_COLOR") && !is_terminal_dumb(),
         }
     }
 
@@ -45,7 +45,7 @@ impl Paint {
     }
 }
 
-/// Whether the terminal takes nothing but lines.
+/// Whether the terminal supports no escape sequences.
 pub fn is_terminal_dumb() -> bool {
     std::env::var_os("TERM").is_none_or(|terminal| terminal == "dumb")
 }

@@ -1,11 +1,11 @@
-//! Giving up privileges that a job no longer needs.
+//! Capabilities: which ones are missing, and dropping those that a job does not need.
 
 use std::io;
 
 use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, set_capabilities};
 
-/// Those of `needed` that the calling thread does not have. `CAP_SYS_ADMIN` stands for the two that were
-/// made out of it; where it cannot be asked nothing is missing.
+/// The capabilities of `needed` that the calling thread lacks. `CAP_SYS_ADMIN` includes `CAP_BPF` and
+/// `CAP_PERFMON`. Empty if the kernel does not report the thread's capabilities.
 pub fn missing(needed: &[(CapabilitySet, &'static str)]) -> Vec<&'static str> {
     let Ok(sets) = capabilities(None) else {
         return Vec::new();
@@ -18,21 +18,21 @@ pub fn missing(needed: &[(CapabilitySet, &'static str)]) -> Vec<&'static str> {
     missing.map(|&(_, name)| name).collect()
 }
 
-/// Those of `needed` that the calling thread does not have, in words; `None` if it has them all, and where
-/// they are worth something.
+/// The capabilities of `needed` that the calling thread lacks, as text. `None` if it has all of them in the
+/// initial user namespace.
 pub fn missing_words(needed: &[(CapabilitySet, &'static str)]) -> Option<String> {
     match missing(needed).as_slice() {
         [] if is_in_user_namespace() => {
             let names: Vec<_> = needed.iter().map(|&(_, name)| name).collect();
-            Some(enumerated(&names) + " outside of this user namespace")
+            Some(joined(&names) + " in the initial user namespace")
         }
         [] => None,
-        missing => Some(enumerated(missing)),
+        missing => Some(joined(missing)),
     }
 }
 
 /// `a, b and c`.
-fn enumerated(names: &[&str]) -> String {
+fn joined(names: &[&str]) -> String {
     match names {
         [] => String::new(),
         [only] => (*only).to_owned(),
@@ -40,27 +40,28 @@ fn enumerated(names: &[&str]) -> String {
     }
 }
 
-/// Whether capabilities are those of a user namespace, which count for nothing outside of it.
+/// Whether this process is in a user namespace other than the initial one. Its capabilities do not apply
+/// outside that namespace.
 ///
 /// # Source
-/// user_namespaces(7): the first one maps all numbers to themselves.
+/// user_namespaces(7): the initial one maps every ID to itself.
 pub fn is_in_user_namespace() -> bool {
     let map = std::fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
     !map.is_empty() && !map.split_whitespace().eq(["0", "0", "4294967295"])
 }
 
-/// Gives up every capability but two: `CAP_DAC_OVERRIDE`, with which root writes files anywhere, as
-/// files made by rotation may need, and, if a program `counts`, `CAP_BPF`, without which its
-/// counters cannot be read before Linux 5.19. Open sockets go on to work.
+/// Drops every capability except `CAP_DAC_OVERRIDE`, which root needs to rotate files in any directory,
+/// and, if a program `counts`, `CAP_BPF`, which reading its counters needs before Linux 5.19. Open sockets
+/// keep working.
 ///
-/// It concerns the calling thread, so it is to be called while there is no other.
+/// Affects only the calling thread: call it before starting others.
 pub fn drop_unneeded(counts: bool) -> io::Result<()> {
     let mut needed = CapabilitySet::DAC_OVERRIDE;
     needed.set(CapabilitySet::BPF, counts);
     drop_all_but(needed)
 }
 
-/// Gives up every capability of the calling thread but those `needed`.
+/// Drops every capability of the calling thread except `needed`.
 ///
 /// # Source
 /// capabilities(7).

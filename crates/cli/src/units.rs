@@ -1,9 +1,9 @@
-//! Sizes, times and amounts as they are typed and shown.
+//! Parses and prints sizes, durations, rates and numbers.
 
 use std::num::NonZeroU64;
 use std::time::Duration;
 
-/// Reads a size: a number of bytes, or with `k`, `M`, `G`, in powers of 1024.
+/// Parses a size: bytes, or with `k`, `M`, `G` powers of 1024.
 pub fn size(text: &str) -> Result<u64, String> {
     let (number, unit) = split(text);
     let factor: u64 = match unit {
@@ -16,7 +16,7 @@ pub fn size(text: &str) -> Result<u64, String> {
     scaled(number, factor).ok_or_else(|| format!("'{number}' is not a size"))
 }
 
-/// Reads a time: a number with `ns`, `us`, `ms`, `s`, `m` or `h`.
+/// Parses a duration: a number with `ns`, `us`, `ms`, `s`, `m` or `h`.
 pub fn time(text: &str) -> Result<Duration, String> {
     let (number, unit) = split(text);
     let factor: u64 = match unit {
@@ -33,7 +33,7 @@ pub fn time(text: &str) -> Result<Duration, String> {
     Ok(Duration::from_nanos(ns))
 }
 
-/// As [`time`], and a number alone is seconds; `.2` is `0.2`, as ping has it.
+/// Parses a duration like [`time`], or a plain number of seconds. `.2` is `0.2`, as in ping(8).
 pub fn seconds(text: &str) -> Result<Duration, String> {
     let whole = if text.starts_with('.') { "0" } else { "" };
     let text = &format!("{whole}{text}");
@@ -43,8 +43,7 @@ pub fn seconds(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// Reads a rate of packets: a number of them a second, or with `k`, `M`, `pps`, `kpps`, `Mpps`, in
-/// powers of 1000.
+/// Parses a packet rate: packets per second, or with `k`, `M`, `pps`, `kpps`, `Mpps` powers of 1000.
 pub fn rate_pps(text: &str) -> Result<u32, String> {
     let (number, unit) = split(text);
     let factor = match unit {
@@ -61,12 +60,12 @@ pub fn rate_pps(text: &str) -> Result<u32, String> {
     }
 }
 
-/// As [`size`], without 0.
+/// Parses a size that is not 0.
 pub fn nonzero_size(text: &str) -> Result<NonZeroU64, String> {
     NonZeroU64::new(size(text)?).ok_or_else(|| "must not be 0".into())
 }
 
-/// As [`time`], without 0.
+/// Parses a duration that is not 0.
 pub fn nonzero_time(text: &str) -> Result<Duration, String> {
     match time(text)? {
         Duration::ZERO => Err("must not be 0".into()),
@@ -74,7 +73,7 @@ pub fn nonzero_time(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// The number at the beginning, and what follows.
+/// Splits text into the number at its start and the unit after it.
 fn split(text: &str) -> (&str, &str) {
     let end = text
         .find(|c: char| !c.is_ascii_digit() && c != '.')
@@ -82,7 +81,7 @@ fn split(text: &str) -> (&str, &str) {
     text.split_at(end)
 }
 
-/// A decimal number times `factor`, without losing digits.
+/// A decimal number times `factor`, exact.
 fn scaled(number: &str, factor: u64) -> Option<u64> {
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     if whole.is_empty() || (number.contains('.') && fraction.is_empty()) || fraction.len() > 18 {
@@ -97,7 +96,7 @@ fn scaled(number: &str, factor: u64) -> Option<u64> {
     u64::try_from(whole + part).ok()
 }
 
-/// An amount with a decimal prefix and three digits or so: `1.23 M`.
+/// A number with a decimal prefix and about three digits: `1.2 M`.
 pub fn amount(value: f64) -> String {
     let mut value = value;
     for prefix in ["", "k", "M", "G"] {
@@ -110,7 +109,7 @@ pub fn amount(value: f64) -> String {
     format!("{value:.1} T")
 }
 
-/// A size with a binary prefix, in whole numbers of the largest that is not above it: `32 MiB`.
+/// A size in whole numbers of the largest binary unit that fits: `32 MiB`.
 pub fn binary(bytes: usize) -> String {
     match bytes {
         0..1024 => format!("{bytes} B"),
@@ -120,7 +119,7 @@ pub fn binary(bytes: usize) -> String {
     }
 }
 
-/// A number with its digits in groups of three.
+/// A number with digits in groups of three: `1 234 567`.
 pub fn grouped(value: u64) -> String {
     let digits = value.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
@@ -133,7 +132,7 @@ pub fn grouped(value: u64) -> String {
     out
 }
 
-/// A time for people: `1:02:03`, `12.3 s`.
+/// A duration for people: `1:02:03`, `12.3 s`.
 pub fn span(duration: Duration) -> String {
     let seconds = duration.as_secs();
     match seconds {
@@ -174,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn seconds_may_go_without_a_unit_and_rates_too() {
+    fn seconds_and_rates_need_no_unit() {
         assert_eq!(seconds("0.2"), Ok(Duration::from_millis(200)));
         assert_eq!(seconds(".2"), Ok(Duration::from_millis(200)));
         assert_eq!(seconds(".5ms"), Ok(Duration::from_micros(500)));
@@ -191,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_for_people() {
+    fn numbers_are_readable() {
         assert_eq!(binary(8192), "8 KiB");
         assert_eq!(binary(32 << 20), "32 MiB");
         assert_eq!(grouped(0), "0");

@@ -1,13 +1,12 @@
-//! Wrong usage in one line.
+//! Reports wrong usage in one line.
 
 use clap::CommandFactory;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-use crate::args::{Args, named, reordered};
+use crate::args::{Args, find_command, from_ip_syntax};
 use crate::failure::{Exit, Failure};
 
-/// What is wrong with the arguments. Where help or the version is the answer, prints it and ends
-/// the program.
+/// The failure for wrong arguments. If help or the version was requested, prints it and exits.
 pub fn failure(error: &clap::Error) -> Failure {
     let is_help = error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
     if !error.use_stderr() || is_help {
@@ -15,21 +14,21 @@ pub fn failure(error: &clap::Error) -> Failure {
     }
     let text = error.render().to_string();
     let text = text.strip_prefix("error: ").unwrap_or(&text);
-    // The first paragraph says what is wrong; usage and advice follow it.
+    // The first paragraph is the error; usage and advice follow.
     let lines = text.lines().take_while(|line| !line.trim().is_empty());
     let words: Vec<&str> = lines.flat_map(str::split_whitespace).collect();
     let advice = match error.get(ContextKind::SuggestedArg) {
         Some(ContextValue::String(similar)) => format!("did you mean '{similar}'?"),
-        _ => format!("'{} --help' tells more", command()),
+        _ => format!("see '{} --help'", command()),
     };
     Failure::new(Exit::Usage, format!("{} ({advice})", words.join(" ")))
 }
 
-/// The command that was given, as far as it is known.
+/// The command on the command line, if it is known.
 fn command() -> String {
     let known = Args::command();
-    let given = reordered(std::env::args_os()).into_iter().nth(1);
-    match given.and_then(|word| named(&known, &word)) {
+    let given = from_ip_syntax(std::env::args_os()).into_iter().nth(1);
+    match given.and_then(|word| find_command(&known, &word)) {
         Some(command) => format!("tapline {}", command.get_name()),
         None => "tapline".into(),
     }

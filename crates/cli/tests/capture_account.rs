@@ -1,17 +1,16 @@
 //! Conservation: a known number sent is delivered, filtered or lost, and the summary, the file and
 //! the kernel's own counters agree on it.
 
-mod support;
-
+use crate::support;
 use std::fs::File;
 use std::io::{self, Read};
 use std::process::Command;
 use std::thread::{self, JoinHandle};
 
-use support::files::{column, count, options};
-use support::frames::{frames, udp};
-use support::run::{Ended, start};
-use support::{Scene, arrived};
+use crate::support::files::{column, count, options};
+use crate::support::frames::{frames, udp};
+use crate::support::run::{Ended, start};
+use crate::support::{Scene, arrived};
 
 /// UDP only, as `tcpdump -ddd udp` prints it for IPv4: ldh [12]; jeq 0x800; ldb [23]; jeq 17.
 const UDP_ONLY: &str = "6\n40 0 0 12\n21 0 3 2048\n48 0 0 23\n21 0 1 17\n6 0 0 262144\n6 0 0 0\n";

@@ -1,8 +1,7 @@
 //! What the program says when it cannot do what it was asked to, how it exits, and what of the
 //! packets is on disk then.
 
-mod support;
-
+use crate::support;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::net::Shutdown;
@@ -11,11 +10,13 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::process::Command;
 
+use crate::support::files::{bytes, count};
+use crate::support::frames::{frame, frames};
+use crate::support::run::{
+    Ended, command, run, spawn, spawn_into, spawn_silent, start, start_text,
+};
+use crate::support::{PROGRAM, Scene, ip, name, text};
 use lab::Host;
-use support::files::{bytes, count};
-use support::frames::{frame, frames};
-use support::run::{Ended, command, run, spawn, spawn_into, spawn_silent, start, start_text};
-use support::{PROGRAM, Scene, ip, name, text};
 
 /// `tapline capture` on the host's interface, with no capabilities but `kept`.
 fn unprivileged(host: &Host, kept: &str, arguments: &[&str]) -> Command {

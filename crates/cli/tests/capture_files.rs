@@ -1,16 +1,15 @@
 //! Every kind of file `tapline capture` writes, as tshark, capinfos and tcpdump read it, beside
 //! what was sent.
 
-mod support;
-
+use crate::support;
 use std::process::{Command, Stdio};
 
+use crate::support::files::{bytes, column, count, options, tshark};
+use crate::support::frames::{frames, number, trunk, udp};
+use crate::support::run::{Ended, command, spawn_into, start};
+use crate::support::{Scene, ip, name, tool};
 use lab::tool;
 use rustix::time::{ClockId, clock_gettime};
-use support::files::{bytes, column, count, options, tshark};
-use support::frames::{frames, number, trunk, udp};
-use support::run::{Ended, command, spawn_into, start};
-use support::{Scene, ip, name, tool};
 
 fn now_ns() -> u64 {
     let now = clock_gettime(ClockId::Realtime);

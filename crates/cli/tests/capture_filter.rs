@@ -1,14 +1,13 @@
 //! Filter expressions in captures, held against tcpdump's programs for them in the kernel, on the same
 //! traffic; in the kernel whole, and split between the kernel and the reader.
 
-mod support;
-
+use crate::support;
 use std::fs;
 
-use support::files::options;
-use support::frames::{frame, frames, tagged, udp};
-use support::run::{Ended, Running, start};
-use support::{Scene, ip, ip_json, name};
+use crate::support::files::options;
+use crate::support::frames::{frame, frames, tagged, udp};
+use crate::support::run::{Ended, Running, start};
+use crate::support::{Scene, ip, ip_json, name};
 
 /// Frames both ways: untagged, with tags of both kinds, with two tags, to all and to groups.
 struct Traffic {
@@ -384,7 +383,7 @@ fn the_filter_is_compiled_for_each_interface() {
     let ended = support::run::run(&scene.right, &refused);
     let complaint = ended.exit(2);
     assert!(
-        complaint.starts_with("filter for tun0 is wrong: column "),
+        complaint.starts_with("filter for tun0 is invalid: column "),
         "{complaint}"
     );
     assert!(

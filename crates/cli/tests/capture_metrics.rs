@@ -1,15 +1,14 @@
 //! Counters for Prometheus, as a client of HTTP sees them: a known number was sent.
 
-mod support;
-
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::net::{Shutdown, SocketAddr};
 
-use support::frames::{frames, udp};
-use support::run::{Running, command, run, spawn, wait_until};
-use support::scrape::{address, answer, ask, connect, scrape};
-use support::{PROGRAM, Scene, name};
+use crate::support::frames::{frames, udp};
+use crate::support::run::{Running, command, run, spawn};
+use crate::support::scrape::{address, answer, ask, connect, scrape};
+use crate::support::{PROGRAM, Scene, name};
+use lab::wait;
 
 /// Starts a capture with metrics on a free port, and says where they are.
 fn start(scene: &Scene, arguments: &[&str]) -> (Running, SocketAddr) {
@@ -92,7 +91,9 @@ fn with_metrics_counters_are_measured_more_often_than_told() {
             .filter(|(name, _)| name.contains("filtered"));
         states.any(|(_, &value)| value == 50)
     };
-    wait_until(|| filtered(&scrape(&scene.right, to)));
+    wait::until("50 packets are counted as filtered", || {
+        filtered(&scrape(&scene.right, to))
+    });
     let ended = running.stop();
     ended.exit(0);
     assert!(ended.events().iter().all(|event| event["event"] != "stats"));

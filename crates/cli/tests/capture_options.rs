@@ -1,13 +1,12 @@
 //! What the flags of `tapline capture` do to what is captured.
 
-mod support;
-
+use crate::support;
 use std::time::Duration;
 
-use support::files::{bytes, column, count};
-use support::frames::{frame, frames, tagged};
-use support::run::{run, start};
-use support::{Scene, ip_json, name};
+use crate::support::files::{bytes, column, count};
+use crate::support::frames::{frame, frames, tagged};
+use crate::support::run::{run, start};
+use crate::support::{Scene, ip_json, name};
 
 /// Frames from left to right and back, and what a capture on the right has of them.
 fn seen_by(direction: &[&str], backend: &str) -> (Vec<String>, usize) {

@@ -1,12 +1,10 @@
 //! What `tapline capture` prints: lines for people, JSON for programs, summaries and help.
 
-mod support;
-
+use crate::support::files::{count, tshark};
+use crate::support::frames::{frame, frames, tagged, trunk, udp};
+use crate::support::run::{Running, command, run, spawn, start, start_text};
+use crate::support::{PROGRAM, Scene, name};
 use serde_json::Value;
-use support::files::{count, tshark};
-use support::frames::{frame, frames, tagged, trunk, udp};
-use support::run::{Running, command, run, spawn, start, start_text};
-use support::{PROGRAM, Scene, name};
 
 /// The keys that DESIGN.md promises of a capture's summary.
 const SUMMARY: [&str; 12] = [

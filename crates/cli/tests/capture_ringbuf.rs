@@ -1,15 +1,14 @@
 //! `--backend xdp-ringbuf`: a known number sent is in the summary and in the file, and what it cannot do
 //! is said with a way out.
 
-mod support;
-
+use crate::support;
 use std::net::UdpSocket;
 use std::time::Duration;
 
-use support::files::{bytes, count};
-use support::frames::{frames, udp};
-use support::run::{command, run, spawn, start};
-use support::{Scene, ip};
+use crate::support::files::{bytes, count};
+use crate::support::frames::{frames, udp};
+use crate::support::run::{command, run, spawn, start};
+use crate::support::{Scene, ip};
 
 const RINGBUF: [&str; 6] = ["--backend", "xdp-ringbuf", "--direction", "in", "-s", "96"];
 

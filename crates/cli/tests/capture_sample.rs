@@ -1,15 +1,13 @@
 //! Sampling: of a known number of packets from one CPU those arrive that are to, and the summary, the
 //! file and the numbers in the frames agree on which.
 
-mod support;
-
 use std::collections::HashSet;
 
+use crate::support::files::{bytes, count, options};
+use crate::support::frames::{frames, number, udp};
+use crate::support::run::{Ended, command, run, spawn, start, start_text};
+use crate::support::{PROGRAM, Scene, name};
 use lab::generator::{pin_to_cpu, send_frames};
-use support::files::{bytes, count, options};
-use support::frames::{frames, number, udp};
-use support::run::{Ended, command, run, spawn, start, start_text};
-use support::{PROGRAM, Scene, name};
 
 /// Has `cpu` send `frames` from left to right.
 fn send_from(scene: &Scene, cpu: usize, frames: &[Vec<u8>]) {

@@ -1,14 +1,12 @@
 //! Signals: an orderly end, a quick one, and what a killed program leaves.
 
-mod support;
-
 use std::fs;
 
+use crate::support::Scene;
+use crate::support::files::{bytes, count, tshark};
+use crate::support::frames::{frames, number};
+use crate::support::run::{start, start_text};
 use rustix::process::Signal;
-use support::Scene;
-use support::files::{bytes, count, tshark};
-use support::frames::{frames, number};
-use support::run::{start, start_text};
 
 #[test]
 fn a_signal_ends_the_capture_in_order() {

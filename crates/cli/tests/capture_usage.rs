@@ -1,11 +1,9 @@
 //! Wrong usage, and what this build has not: refused in one line before anything is captured.
 
-mod support;
-
 use std::fs;
 
-use support::run::{self, run, spawn};
-use support::{PROGRAM, Scene, name};
+use crate::support::run::{self, run, spawn};
+use crate::support::{PROGRAM, Scene, name};
 
 #[track_caller]
 fn assert_refused(scene: &Scene, arguments: &[&str], said: &str) {
@@ -147,7 +145,7 @@ fn filter_files_are_checked_before_anything_is_captured() {
         fs::write(&filter, program).expect("a file");
         let ended = run(&scene.right, &arguments);
         let complaint = ended.refusal(2);
-        let start = format!("filter file {filter} is wrong: ");
+        let start = format!("filter file {filter} is invalid: ");
         assert!(complaint.starts_with(&start), "{complaint}");
         assert!(complaint.contains(place), "{program:?}: {complaint}");
     }
@@ -183,7 +181,7 @@ fn what_is_no_filter_is_shown_with_its_place() {
         for command in [command, run::command(&scene.right, expression)] {
             let ended = spawn(command).finish();
             let complaint = ended.exit(2);
-            let start = format!("filter for {link} is wrong: ");
+            let start = format!("filter for {link} is invalid: ");
             assert!(complaint.starts_with(&start), "{complaint}");
             assert!(complaint.contains(said), "{complaint}");
             assert_eq!(ended.stderr.len(), 3, "{ended:?}");

@@ -1,15 +1,14 @@
 //! Whoever reads standard output may go away: every subcommand takes that as an end in order.
 
-mod support;
-
+use crate::support;
 use std::net::Shutdown;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::process::Command;
 
-use support::frames::frames;
-use support::run::spawn_into;
-use support::{PROGRAM, Scene, name};
+use crate::support::frames::frames;
+use crate::support::run::spawn_into;
+use crate::support::{PROGRAM, Scene, name};
 
 /// A stream without a reader. Unlike a pipe's, its other end is closed for good even while another
 /// process that is just being started has a copy of it.

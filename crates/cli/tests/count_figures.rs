@@ -1,12 +1,12 @@
 //! Known numbers of packets are counted, each in its classes, and told in JSON and in CSV.
 
-mod support;
-
+use crate::support;
+use crate::support::count::{OFTEN, command, counted, send_back, start, tally, totals};
+use crate::support::frames::{frame, frames, udp};
+use crate::support::run::spawn;
+use crate::support::{Scene, name, tool};
+use lab::wait;
 use serde_json::{Value, json};
-use support::count::{OFTEN, command, counted, send_back, start, tally, totals};
-use support::frames::{frame, frames, udp};
-use support::run::spawn;
-use support::{Scene, name, tool};
 
 fn keys(value: &Value) -> Vec<&str> {
     let object = value.as_object().expect("an object");
@@ -358,7 +358,7 @@ fn with_metrics_a_long_interval_is_read_more_often() {
         let counters = support::scrape::scrape(&scene.right, to);
         counters.values().any(|&value| value == 300)
     };
-    support::run::wait_until(has_all);
+    wait::until("all packets are counted", has_all);
     let ended = running.stop();
     assert_eq!(tally(&totals(&ended, "all")), (300, 30_000));
     let intervals = ended

@@ -1,12 +1,10 @@
 //! An interface that is down, or goes down, or has no carrier, while it is counted.
 
-mod support;
-
+use crate::support::count::{OFTEN, command, counted, start_text, tally, totals};
+use crate::support::frames::frames;
+use crate::support::run::{Running, spawn};
+use crate::support::{Scene, ip, name};
 use lab::Host;
-use support::count::{OFTEN, command, counted, start_text, tally, totals};
-use support::frames::frames;
-use support::run::{Running, spawn};
-use support::{Scene, ip, name};
 
 fn set(host: &Host, state: &str) {
     ip(host, &["link", "set", &name(host), state]);
@@ -81,10 +79,7 @@ fn people_are_told_on_standard_error() {
     set(&scene.right, "down");
     assert_eq!(
         running.error_line(),
-        format!(
-            "warning: {link} is down, so there is nothing to count (bring it up with 'ip link set \
-             {link} up')"
-        )
+        format!("warning: {link} is down: nothing to count (use 'ip link set {link} up')")
     );
     set(&scene.right, "up");
     assert_eq!(running.error_line(), format!("{link} is up again"));
@@ -110,10 +105,7 @@ fn quiet_counts_and_values_are_no_exception() {
         let arguments = [flags, &["--interval", "1h"]].concat();
         let mut running = spawn(command(&scene.right, &arguments));
         let line = running.error_line();
-        assert!(
-            line.contains("is down, so there is nothing to count"),
-            "{line}"
-        );
+        assert!(line.contains("is down: nothing to count"), "{line}");
         running.stop().exit(0);
     }
 }

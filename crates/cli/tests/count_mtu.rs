@@ -1,12 +1,10 @@
 //! Counting where packets are longer than XDP takes them in the driver.
 
-mod support;
-
+use crate::support::count::{counted, run, start, tally, totals};
+use crate::support::frames::frame;
+use crate::support::run::{Ended, spawn};
+use crate::support::{PROGRAM, Scene, ip, name};
 use serde_json::Value;
-use support::count::{counted, run, start, tally, totals};
-use support::frames::frame;
-use support::run::{Ended, spawn};
-use support::{PROGRAM, Scene, ip, name};
 
 /// Both ends of the link, for frames of 9014 bytes.
 fn jumbo() -> Scene {

@@ -1,15 +1,15 @@
 //! What people read of a count: lines in a pipe, a table on a terminal, a summary, and its end.
 
-mod support;
-
+use crate::support;
+use crate::support::count::{OFTEN, command, start_text};
+use crate::support::frames::{frames, udp};
+use crate::support::run::{spawn, spawn_into};
+use crate::support::terminal::Terminal;
+use crate::support::{Scene, name};
+use lab::wait;
 use rustix::io::ioctl_fionread;
 use rustix::pipe::fcntl_setpipe_size;
 use rustix::process::Signal;
-use support::count::{OFTEN, command, start_text};
-use support::frames::{frames, udp};
-use support::run::{spawn, spawn_into, wait_until};
-use support::terminal::Terminal;
-use support::{Scene, name};
 
 #[test]
 fn a_line_tells_each_class_and_interval() {
@@ -151,7 +151,7 @@ fn a_terminal_has_a_table_that_is_drawn_over_itself() {
     terminal.seen.clear();
     terminal.resize(40, 2);
     terminal.wait_for("\r\x1b[J");
-    terminal.wait_for("(3 more lines than the window has)");
+    terminal.wait_for("(3 more lines)");
     terminal.resize(80, 24);
     running.signal(Signal::INT);
     terminal.wait_for("bytes (l2)");
@@ -194,8 +194,9 @@ fn a_second_signal_ends_it_at_once() {
     let mut command = command(&scene.right, &["--json", "--interval", "1ms"]);
     command.stdout(write);
     let running = spawn_into(command);
-    // No further line fits.
-    wait_until(|| ioctl_fionread(&read).expect("its content") + 200 > bytes as u64);
+    wait::until("the pipe has no room for another line", || {
+        ioctl_fionread(&read).expect("its content") + 200 > bytes as u64
+    });
     running.signal(Signal::INT);
     running.takes_another();
     running.signal(Signal::TERM);

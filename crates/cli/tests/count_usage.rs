@@ -1,14 +1,13 @@
 //! What `tapline count` says when it cannot do what it was asked to, and how it exits.
 
-mod support;
-
+use crate::support;
 use std::process::Command;
 
+use crate::support::count::{command, counted, run, start, start_text};
+use crate::support::frames::frames;
+use crate::support::run::spawn;
+use crate::support::{PROGRAM, Scene, ip, name};
 use lab::Host;
-use support::count::{command, counted, run, start, start_text};
-use support::frames::frames;
-use support::run::spawn;
-use support::{PROGRAM, Scene, ip, name};
 
 #[test]
 fn wrong_usage_is_one_line_and_status_2() {
@@ -70,8 +69,8 @@ fn too_much_for_the_verifier_is_refused_with_a_way_out() {
     let classes: Vec<_> = classes.iter().map(String::as_str).collect();
     let ended = run(&scene.right, &classes);
     let complaint = ended.exit(4);
-    let said = "too complex.: Bad address (the program of all classes is too long; use fewer, or two \
-                counts)";
+    let said = "too complex.: Bad address (the program of all classes is too long; use fewer \
+                classes, or two counts)";
     assert!(complaint.ends_with(said), "{complaint}");
 }
 
@@ -99,7 +98,7 @@ fn a_class_without_packets_anywhere_is_refused() {
     ] {
         let ended = run(&scene.right, &["--direction", direction, class]);
         let expected = format!(
-            "filter of class a is wrong for {link}: column 1: expression rejects all packets"
+            "filter of class a is invalid for {link}: column 1: expression rejects all packets"
         );
         assert_eq!(ended.exit(2), expected);
     }
@@ -111,7 +110,7 @@ fn a_wrong_filter_is_shown_with_its_place() {
     let link = name(&scene.right);
     let ended = run(&scene.right, &["all=", "dns=udp prot 53"]);
     let complaint = ended.exit(2);
-    let start = format!("filter of class dns is wrong for {link}: ");
+    let start = format!("filter of class dns is invalid for {link}: ");
     assert!(complaint.starts_with(&start), "{complaint}");
     assert!(complaint.contains("did you mean \"port\"?"), "{complaint}");
     assert_eq!(ended.stderr[1..], ["  udp prot 53", "      ^^^^"]);
@@ -129,7 +128,7 @@ fn a_wrong_filter_is_shown_with_its_place() {
     let ended = run(&scene.right, &["web=tcp", "port", "80"]);
     let complaint = ended.exit(2);
     assert!(
-        complaint.starts_with("filter of class port is wrong"),
+        complaint.starts_with("filter of class port is invalid"),
         "{complaint}"
     );
     assert!(complaint.contains("a class is one argument"), "{complaint}");
@@ -213,7 +212,7 @@ fn the_privileges_of_a_user_namespace_are_said_to_be_none() {
         spawn(command).finish().refusal(3),
         format!(
             "cannot count on {link}: Operation not permitted (needs CAP_BPF, CAP_NET_ADMIN and \
-             CAP_PERFMON outside of this user namespace; run with sudo or setcap)"
+             CAP_PERFMON in the initial user namespace; run with sudo or setcap)"
         )
     );
 }

@@ -1,24 +1,22 @@
-//! `tapline demo`: its file as tshark reads it, and what is left when it ends, whichever way.
-
-mod support;
+//! `tapline demo`: its file as tshark reads it, and that nothing else is left when it ends.
 
 use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
-use abi::namespace::NetNamespace;
+use crate::support::files::count;
+use crate::support::run::{spawn, spawn_into};
+use crate::support::{PROGRAM, ip_json, text, tool};
 use lab::skip::{self, Feature};
 use lab::{Host, tool as programs};
-use netlink::Netlink;
 use rustix::process::Signal;
 use serde_json::Value;
-use support::files::count;
-use support::run::{spawn, spawn_into};
-use support::{PROGRAM, ip_json, text, tool};
+use tapline::Namespace;
+use tapline::net::Netlink;
 use tempfile::TempDir;
 
-/// Kinds of the table, and what tshark calls them.
+/// The kinds of traffic, and display filters of tshark that select them.
 const KINDS: [(&str, &str); 10] = [
     ("tcp4", "ip && tcp"),
     ("tcp6", "ipv6 && tcp"),
@@ -32,7 +30,7 @@ const KINDS: [(&str, &str); 10] = [
     ("qinq", "vlan && ieee8021ad"),
 ];
 
-/// Where the demo is run from: a host in the place of the machine, and a folder for its files.
+/// A host that the demo runs on, and a folder for its temporary files.
 struct Machine {
     host: Host,
     folder: TempDir,
@@ -49,13 +47,13 @@ impl Machine {
     }
 
     fn demo(&self, arguments: &[&str]) -> Command {
-        self.demo_by(&[PROGRAM], arguments)
+        self.demo_through(&[PROGRAM], arguments)
     }
 
-    /// The demo by way of another program.
-    fn demo_by(&self, way: &[&str], arguments: &[&str]) -> Command {
-        let mut command = self.host.command(way[0]);
-        command.args(&way[1..]).arg("demo").args(arguments);
+    /// Runs the demo through another program, such as setpriv(1).
+    fn demo_through(&self, launcher: &[&str], arguments: &[&str]) -> Command {
+        let mut command = self.host.command(launcher[0]);
+        command.args(&launcher[1..]).arg("demo").args(arguments);
         command.env("TMPDIR", self.folder.path());
         command
     }
@@ -66,17 +64,17 @@ impl Machine {
         paths.collect()
     }
 
-    /// Checks that only the loopback is there, and no namespace that has a name and had none before.
+    /// Checks that the host has only its loopback, and that no named namespace was added.
     #[track_caller]
-    fn is_as_before(&self) {
+    fn assert_unchanged(&self) {
         let links = ip_json(&self.host, &["link", "show"]);
         assert_eq!(links.as_array().map(Vec::len), Some(1), "{links}");
         assert_eq!(tool("ip", ["netns", "list"]), self.namespaces);
     }
 }
 
-/// Packets that tshark shows for `filter`, and their bytes on the wire.
-fn shown(file: &str, filter: &str) -> (u64, u64) {
+/// Packets that tshark selects with `filter`, and their bytes on the wire.
+fn tshark_count(file: &str, filter: &str) -> (u64, u64) {
     let arguments = [
         "-n",
         "-r",
@@ -100,7 +98,7 @@ fn number(value: &Value) -> u64 {
 }
 
 #[test]
-fn the_file_holds_what_the_table_says() {
+fn the_file_has_the_packets_in_the_summary() {
     let machine = Machine::new();
     let ended = spawn(machine.demo(&["--json"])).finish();
     ended.exit(0);
@@ -122,16 +120,16 @@ fn the_file_holds_what_the_table_says() {
     for (row, (kind, filter)) in rows.iter().zip(KINDS) {
         assert_eq!(row["kind"], kind);
         let stored = (number(&row["stored_packets"]), number(&row["stored_bytes"]));
-        assert_eq!(shown(file, filter), stored, "{kind}");
+        assert_eq!(tshark_count(file, filter), stored, "{kind}");
         assert_eq!(row["sent_packets"], row["stored_packets"]);
         assert_eq!(row["sent_bytes"], row["stored_bytes"]);
         all += stored.0;
     }
-    assert_eq!(count(file), all, "capinfos counts nothing else");
+    assert_eq!(count(file), all, "capinfos counts the same packets");
     assert_eq!(number(&summary["received"]), all);
     assert_eq!(number(&summary["lost"]["ring"]), 0);
 
-    // Both hosts send in each of these: a request is answered, a stream goes both ways.
+    // Both hosts send: requests are answered, and streams carry data in both directions.
     for (filter, packets) in [
         ("icmp.type == 0", 50),
         ("icmpv6.type == 129", 50),
@@ -141,18 +139,18 @@ fn the_file_holds_what_the_table_says() {
         ("tcp.flags.fin == 1", 4),
         ("frame && _ws.malformed", 0),
     ] {
-        assert_eq!(shown(file, filter).0, packets, "{filter}");
+        assert_eq!(tshark_count(file, filter).0, packets, "{filter}");
     }
-    machine.is_as_before();
+    machine.assert_unchanged();
 }
 
 #[test]
-fn text_in_a_pipe_is_plain_and_names_the_file() {
+fn text_in_a_pipe_has_no_colours_and_names_the_file() {
     let machine = Machine::new();
     let ended = spawn(machine.demo(&[])).finish();
     ended.exit(0);
-    let said = ended.stdout.join("\n");
-    assert!(!said.contains(['\x1b', '\r']), "{said:?}");
+    let output = ended.stdout.join("\n");
+    assert!(!output.contains(['\x1b', '\r']), "{output:?}");
     let file = ended
         .stdout
         .iter()
@@ -160,13 +158,19 @@ fn text_in_a_pipe_is_plain_and_names_the_file() {
         .and_then(|line| line.split("  ").next())
         .expect("a line that names the file");
     assert!(Path::new(file).is_file(), "{file}");
-    assert!(said.contains(&format!("tapline read {file}\n")), "{said}");
-    assert!(said.contains("everything sent is in the file"), "{said}");
-    machine.is_as_before();
+    assert!(
+        output.contains(&format!("tapline read {file}\n")),
+        "{output}"
+    );
+    assert!(
+        output.contains("everything sent is in the file"),
+        "{output}"
+    );
+    machine.assert_unchanged();
 }
 
 #[test]
-fn a_signal_in_the_middle_leaves_nothing() {
+fn a_signal_removes_the_incomplete_file() {
     for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
         let machine = Machine::new();
         let mut running = spawn(machine.demo(&[]));
@@ -177,20 +181,20 @@ fn a_signal_in_the_middle_leaves_nothing() {
         let ended = running.finish();
         assert!(ended.exit(1).starts_with("interrupted"), "{ended:?}");
         assert_eq!(machine.files(), [""; 0]);
-        machine.is_as_before();
+        machine.assert_unchanged();
     }
 }
 
 #[test]
-fn without_privileges_it_says_which_it_needs() {
+fn missing_privileges_are_named() {
     let machine = Machine::new();
-    for (without, named) in [
+    for (dropped, message) in [
         ("-all", "CAP_NET_ADMIN, CAP_SYS_ADMIN, CAP_NET_RAW"),
         ("-net_raw", "needs CAP_NET_RAW ("),
     ] {
-        let way = ["setpriv", "--bounding-set", without, PROGRAM];
-        let ended = spawn(machine.demo_by(&way, &[])).finish();
-        assert!(ended.refusal(3).contains(named), "{ended:?}");
+        let launcher = ["setpriv", "--bounding-set", dropped, PROGRAM];
+        let ended = spawn(machine.demo_through(&launcher, &[])).finish();
+        assert!(ended.refusal(3).contains(message), "{ended:?}");
         assert_eq!(machine.files(), [""; 0]);
     }
 }
@@ -210,14 +214,16 @@ const USER_NAMESPACES: Feature = Feature {
 };
 
 #[test]
-fn root_of_a_user_namespace_is_root_enough() {
+fn root_of_a_user_namespace_may_run_it() {
     if skip::without(&USER_NAMESPACES) {
         return;
     }
     let machine = Machine::new();
-    let way = ["unshare", "--map-root-user", PROGRAM];
-    spawn(machine.demo_by(&way, &["--json"])).finish().exit(0);
-    machine.is_as_before();
+    let launcher = ["unshare", "--map-root-user", PROGRAM];
+    spawn(machine.demo_through(&launcher, &["--json"]))
+        .finish()
+        .exit(0);
+    machine.assert_unchanged();
 }
 
 #[test]
@@ -228,18 +234,18 @@ fn kept_hosts_stay_until_a_signal() {
     let summary = running.event(|event| event["event"] == "summary");
     for host in [&hosts["left"], &hosts["right"]] {
         let path = host["namespace"].as_str().expect("a path");
-        let namespace = NetNamespace::open(Path::new(path)).expect("a namespace");
+        let namespace = Namespace::open(Path::new(path)).expect("a namespace");
         let mut netlink = Netlink::open_in(&namespace).expect("a handle");
         let name = host["interface"].as_str().expect("a name");
         assert!(netlink.link_named(name).is_ok(), "{name}");
     }
     running.stop().exit(0);
     assert!(Path::new(summary["file"].as_str().expect("a file")).is_file());
-    machine.is_as_before();
+    machine.assert_unchanged();
 }
 
 #[test]
-fn a_directory_gets_the_file_and_nothing_else() {
+fn only_the_file_is_written_to_the_directory() {
     let machine = Machine::new();
     let directory = machine.folder.path().join("directory");
     let write = ["-w", &text(&directory)];
@@ -259,7 +265,7 @@ fn a_directory_gets_the_file_and_nothing_else() {
 }
 
 #[test]
-fn a_screen_that_takes_nothing_ends_it_without_a_file() {
+fn a_full_standard_output_is_an_error_and_leaves_no_file() {
     let machine = Machine::new();
     let mut command = machine.demo(&[]);
     let full = File::options().write(true).open("/dev/full");

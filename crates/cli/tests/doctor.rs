@@ -1,21 +1,20 @@
-//! `tapline doctor` says what it sees, the worst first.
+//! `tapline doctor` prints its findings, the most severe first.
 
-mod support;
-
+use crate::support;
 use serde_json::Value;
 
-use support::doctor::{doctor, examine, of_kind, plant};
-use support::run::spawn;
-use support::{PROGRAM, Scene, name};
+use crate::support::doctor::{doctor, examine, of_kind, plant};
+use crate::support::run::spawn;
+use crate::support::{PROGRAM, Scene, name};
 
 #[test]
-fn a_healthy_host_is_told_so() {
+fn a_healthy_host_has_no_warnings() {
     let scene = Scene::new();
     let ended = examine(&scene, &[]);
     ended.exit(0);
     let last = ended.stdout.last().expect("a summary");
     assert!(last.starts_with("0 severe, 0 warning, "), "{last}");
-    // Commands are to be copied, so they are in one piece.
+    // Commands are not wrapped, so that they can be copied.
     let mut words = ended
         .stdout
         .iter()
@@ -28,12 +27,12 @@ fn a_healthy_host_is_told_so() {
 }
 
 #[test]
-fn what_is_found_is_told_the_worst_first() {
+fn the_most_severe_finding_comes_first() {
     let scene = Scene::new();
     plant(&scene);
     support::ip(&scene.right, &["link", "set", &name(&scene.right), "down"]);
     let ended = examine(&scene, &[]);
-    // What is severe is not a complaint of the program's.
+    // A severe finding is not an error of the program.
     assert_eq!(
         (ended.status.code(), ended.stderr.len()),
         (Some(1), 0),
@@ -58,9 +57,9 @@ fn what_is_found_is_told_the_worst_first() {
     );
     let link = name(&scene.right);
     for command in [
-        format!("  do: ip link set {link} up"),
-        format!("  do: ethtool -K {link} gro off   (or --fix)"),
-        "  do: sysctl -w net.core.optmem_max=131072   (or --fix)".into(),
+        format!("  fix: ip link set {link} up"),
+        format!("  fix: ethtool -K {link} gro off   (or --fix)"),
+        "  fix: sysctl -w net.core.optmem_max=131072   (or --fix)".into(),
     ] {
         assert!(ended.stdout.contains(&command), "{command} in {ended:?}");
     }
@@ -90,14 +89,14 @@ fn json_has_its_keys() {
     let findings = of_kind(&ended, "finding");
     for finding in &findings {
         let expected = [
-            "event", "id", "severity", "seen", "spoils", "remedy", "fixable",
+            "event", "id", "severity", "seen", "effect", "remedy", "fixable",
         ];
         assert_eq!(keys(finding), expected);
     }
     let gro = findings
         .iter()
         .find(|finding| finding["id"] == "gro")
-        .expect("it is found");
+        .expect("a finding");
     assert_eq!(
         (&gro["severity"], &gro["fixable"]),
         (&"warning".into(), &true.into())
@@ -135,7 +134,7 @@ fn json_has_its_keys() {
 }
 
 #[test]
-fn little_memory_to_lock_is_found() {
+fn a_low_locked_memory_limit_is_found() {
     let scene = Scene::new();
     let mut command = scene.right.command("prlimit");
     command.args(["--memlock=65536", "setpriv", "--bounding-set", "-ipc_lock"]);
@@ -155,7 +154,7 @@ fn little_memory_to_lock_is_found() {
 }
 
 #[test]
-fn wrong_usage_is_refused() {
+fn wrong_usage_is_rejected() {
     let scene = Scene::new();
     let ended = doctor(&scene, &["-i", "nowhere"]);
     let line = "cannot get link nowhere: No such device ('ip link' lists the interfaces)";

@@ -1,27 +1,25 @@
-//! `tapline doctor` changes nothing unasked, and takes back what it changed.
-
-mod support;
+//! `tapline doctor` changes nothing without `--fix`, and `--undo` restores what it changed.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use support::doctor::{command, doctor, examine, of_kind, output, plant, records, state};
-use support::run::spawn;
-use support::{PROGRAM, Scene, name};
+use crate::support::doctor::{command, doctor, examine, of_kind, output, plant, records, state};
+use crate::support::run::spawn;
+use crate::support::{PROGRAM, Scene, name};
 
 #[test]
-fn nothing_is_changed_unasked() {
+fn nothing_changes_without_fix() {
     let scene = Scene::new();
     plant(&scene);
     let before = state(&scene.right);
     examine(&scene, &[]).exit(0);
     examine(&scene, &["--json"]).exit(0);
-    assert!(state(&scene.right) == before, "something is not as it was");
+    assert!(state(&scene.right) == before, "a setting has changed");
     assert!(records(&scene).is_empty());
 }
 
 #[test]
-fn what_is_fixed_is_undone_to_the_letter() {
+fn undo_restores_exactly_what_fix_changed() {
     let scene = Scene::new();
     let healthy = state(&scene.right);
     plant(&scene);
@@ -37,9 +35,9 @@ fn what_is_fixed_is_undone_to_the_letter() {
     );
     assert_eq!(changes.len(), 3);
     assert_eq!(ended.events().pop().expect("a summary")["changed"], 3);
-    assert!(state(&scene.right) == healthy, "something is not as it was");
+    assert!(state(&scene.right) == healthy, "a setting has changed");
 
-    // The record is for the user alone.
+    // Only the user may read the record.
     let record = records(&scene).pop().expect("a record");
     let mode = fs::metadata(&record)
         .expect("the record")
@@ -47,7 +45,7 @@ fn what_is_fixed_is_undone_to_the_letter() {
         .mode();
     assert_eq!(mode & 0o777, 0o600);
 
-    // There is nothing more to fix, and a second time forgets nothing.
+    // A second run finds nothing to fix and keeps the record.
     let again = examine(&scene, &["--fix"]);
     again.exit(0);
     assert!(
@@ -62,7 +60,7 @@ fn what_is_fixed_is_undone_to_the_letter() {
     let undone = doctor(&scene, &["--undo"]);
     undone.exit(0);
     assert_eq!(undone.stdout.last().expect("a line"), "3 undone");
-    assert!(state(&scene.right) == planted, "something is not as it was");
+    assert!(state(&scene.right) == planted, "a setting has changed");
     assert!(records(&scene).is_empty());
     let nothing = doctor(&scene, &["--undo", "--json"]);
     nothing.exit(0);
@@ -75,7 +73,7 @@ fn what_is_fixed_is_undone_to_the_letter() {
 }
 
 #[test]
-fn a_value_that_somebody_set_since_is_left_alone() {
+fn undo_leaves_values_that_changed_since() {
     let scene = Scene::new();
     plant(&scene);
     examine(&scene, &["--fix"]).exit(0);
@@ -95,9 +93,9 @@ fn a_value_that_somebody_set_since_is_left_alone() {
     assert_eq!(value.trim(), "65536");
 }
 
-/// A record belongs to the namespace, whatever its interfaces are called.
+/// A record belongs to its namespace; interfaces elsewhere may have the same names.
 #[test]
-fn another_namespace_undoes_nothing() {
+fn undo_in_another_namespace_changes_nothing() {
     let scene = Scene::new();
     plant(&scene);
     examine(&scene, &["--fix"]).exit(0);
@@ -109,12 +107,12 @@ fn another_namespace_undoes_nothing() {
     let ended = spawn(command).finish();
     ended.exit(0);
     assert_eq!(ended.stdout, ["nothing to undo in this network namespace"]);
-    assert!(state(&scene.right) == fixed, "something is not as it was");
+    assert!(state(&scene.right) == fixed, "a setting has changed");
     assert_eq!(records(&scene).len(), 1);
 }
 
 #[test]
-fn what_cannot_be_recorded_is_not_changed() {
+fn a_change_that_cannot_be_recorded_is_not_made() {
     let scene = Scene::new();
     plant(&scene);
     let before = state(&scene.right);
@@ -124,11 +122,11 @@ fn what_cannot_be_recorded_is_not_changed() {
     command.env("XDG_STATE_HOME", &file);
     let ended = spawn(command).finish();
     assert!(ended.exit(1).contains("record"), "{ended:?}");
-    assert!(state(&scene.right) == before, "something is not as it was");
+    assert!(state(&scene.right) == before, "a setting has changed");
 }
 
 #[test]
-fn who_may_not_look_is_told_so() {
+fn a_missing_privilege_is_reported() {
     let scene = Scene::new();
     plant(&scene);
     let before = state(&scene.right);
@@ -162,7 +160,7 @@ fn who_may_not_look_is_told_so() {
             "{found}"
         );
     }
-    // Everybody may ask how an interface is set, but not set it.
+    // Every user may query the settings of an interface; changing them needs a privilege.
     let findings = of_kind(&ended, "finding");
     assert!(
         findings.iter().any(|finding| finding["id"] == "gro"),
@@ -186,6 +184,6 @@ fn who_may_not_look_is_told_so() {
         .iter()
         .filter(|line| line.starts_with("failed: "));
     assert!(refused.clone().count() > 0, "{ended:?}");
-    assert!(state(&scene.right) == before, "something is not as it was");
+    assert!(state(&scene.right) == before, "a setting has changed");
     assert!(records(&scene).is_empty());
 }

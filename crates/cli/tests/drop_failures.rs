@@ -1,13 +1,11 @@
 //! What drop mode says when it cannot do what it was asked to, and how it exits.
 
-mod support;
-
+use crate::support::files::count;
+use crate::support::frames::frames;
+use crate::support::run::{command, run, spawn, start};
+use crate::support::{PROGRAM, Scene, ip, name};
 use lab::Host;
-use lab::bpf::{Insn, Program, ProgramKind, Reg, XdpHolder, XdpLink, XdpPlace};
-use support::files::count;
-use support::frames::frames;
-use support::run::{command, run, spawn, start};
-use support::{PROGRAM, Scene, ip, name};
+use lab::bpf::{AttachedXdpProgram, Insn, Program, ProgramKind, Reg, XdpAttachMode, XdpLink};
 
 fn on(host: &Host, interface: &str, arguments: &[&str]) -> std::process::Command {
     let mut command = host.command(PROGRAM);
@@ -26,7 +24,10 @@ fn a_driver_without_xdp_is_told_of_and_got_around() {
         let ended = spawn(on(&scene.right, interface, &["--xdp", "native"])).finish();
         let complaint = ended.refusal(4);
         assert!(complaint.contains(interface), "{complaint}");
-        assert!(complaint.contains("its driver has no XDP"), "{complaint}");
+        assert!(
+            complaint.contains("the driver does not support native XDP"),
+            "{complaint}"
+        );
         assert!(
             complaint.ends_with("(use --xdp auto or generic)"),
             "{complaint}"
@@ -145,7 +146,8 @@ fn another_program_is_left_in_its_place() {
     let code = [Insn::mov32(Reg::R0, XDP_PASS), Insn::Exit];
     let program = Program::load(ProgramKind::Xdp, "somebodys", &code).expect("a program");
     let index = scene.right.interface().index.0;
-    let attach = || XdpLink::attach(&program, index, XdpPlace::Native).expect("a free interface");
+    let attach =
+        || XdpLink::attach(&program, index, XdpAttachMode::Native).expect("a free interface");
     let link = scene.right.run(attach);
     let id = program.id().expect("its number");
     for place in ["native", "generic", "auto"] {
@@ -208,7 +210,7 @@ fn a_queue_that_another_has_is_said_to_be_taken_and_by_which_program() {
     let first = start(&scene.right, &["--mode", "drop"]);
     let held = scene
         .right
-        .run(|| XdpHolder::of(scene.right.interface().index.0));
+        .run(|| AttachedXdpProgram::of(scene.right.interface().index.0));
     let id = held.expect("an answer").expect("a program").program_id;
     let second = spawn(command(&scene.right, &["--mode", "drop"])).finish();
     let process = first.pid().as_raw_nonzero();
@@ -226,7 +228,7 @@ fn a_queue_that_another_has_is_said_to_be_taken_and_by_which_program() {
 fn a_queue_that_a_socket_without_a_program_has_is_said_to_be_taken() {
     let scene = Scene::new();
     let link = name(&scene.right);
-    let options = ring::XdpOptions::default();
+    let options = ring::XdpRingOptions::default();
     let socket = scene.right.run(|| ring::XdpRing::open(&link, &options));
     let _socket = socket.expect("a free queue");
     let ended = run(&scene.right, &["--mode", "drop"]);

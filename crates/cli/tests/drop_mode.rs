@@ -1,18 +1,17 @@
 //! `tapline capture --mode drop`, with sockets that go on to work or do not, and tshark to read the file.
 
-mod support;
-
+use crate::support;
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, TcpStream, UdpSocket};
 use std::time::Duration;
 
+use crate::support::files::{bytes, column, count, tshark};
+use crate::support::frames::{frames, udp};
+use crate::support::run::{Running, start, start_text};
+use crate::support::{Scene, ip_json, name};
 use lab::Host;
 use rustix::process::Signal;
 use serde_json::json;
-use support::files::{bytes, column, count, tshark};
-use support::frames::{frames, udp};
-use support::run::{Running, start, start_text};
-use support::{Scene, ip_json, name};
 
 const DEADLINE: Duration = Duration::from_secs(20);
 const PORT: u16 = 7001;

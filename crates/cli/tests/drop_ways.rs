@@ -1,17 +1,16 @@
 //! The ways by which drop mode takes packets: which was taken, why not the better one, and what is left of it
 //! when the process is killed.
 
-mod support;
-
+use crate::support;
 use std::fs;
 
-use lab::Host;
+use crate::support::files::{bytes, count};
+use crate::support::frames::frames;
+use crate::support::run::{Running, command, run, spawn, start, start_text};
+use crate::support::{PROGRAM, Scene, arrived, name};
 use lab::held::Objects;
+use lab::{Host, wait};
 use rustix::process::Signal;
-use support::files::{bytes, count};
-use support::frames::frames;
-use support::run::{Running, command, run, spawn, start, start_text, wait_until};
-use support::{PROGRAM, Scene, arrived, name};
 
 const SHORT: [&str; 4] = ["--mode", "drop", "-s", "96"];
 
@@ -134,9 +133,13 @@ fn a_loss_is_told_with_what_the_reader_was_given() {
     let process = running.pid();
     running.signal(Signal::STOP);
     let status = format!("/proc/{}/stat", process.as_raw_nonzero());
-    wait_until(|| fs::read_to_string(&status).is_ok_and(|text| text.contains(") T ")));
+    wait::until("the reader is stopped", || {
+        fs::read_to_string(&status).is_ok_and(|text| text.contains(") T "))
+    });
     scene.send(&frames(5000, 100));
-    wait_until(|| arrived(&scene.right) >= 5000);
+    wait::until("all packets are at the interface", || {
+        arrived(&scene.right) >= 5000
+    });
     running.signal(Signal::CONT);
     let ended = running.stop();
     ended.exit(0);

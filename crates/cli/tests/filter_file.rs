@@ -1,16 +1,13 @@
 //! Filters from files, beside tcpdump's -F, and lists too long for a command line.
 
-mod read_support;
-mod support;
-
 use std::fmt::Write;
 use std::fs;
 use std::process::{Command, Output};
 
-use read_support::{capture, feed, name, read, read_well, tcpdump, text};
-use support::Scene;
-use support::frames::udp;
-use support::run::start;
+use crate::read_support::{capture, feed, name, read, read_well, tcpdump, text};
+use crate::support::Scene;
+use crate::support::frames::udp;
+use crate::support::run::start;
 
 /// Long enough that the kernel takes no word of a command line that has it.
 const HOSTS: u32 = 10_000;

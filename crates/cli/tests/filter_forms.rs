@@ -1,16 +1,15 @@
 //! `tapline filter`: its programs against tcpdump's and against the library, and what it refuses.
 
-mod support;
-
+use crate::support;
 use std::fs;
 use std::path::Path;
 use std::process::Output;
 
-use filter::ebpf::Listing;
-use filter::{At, Filter, LinkType, NoNames, Options};
+use crate::support::{PROGRAM, Scene, name, tool};
 use lab::Host;
 use serde_json::Value;
-use support::{PROGRAM, Scene, name, tool};
+use tapline::filter::ebpf::EbpfListing;
+use tapline::filter::{CompiledFilter, FilterOptions, FilterTarget, LinkType, NoNames};
 
 /// `tapline filter` with `arguments`, on a host without a network: nobody is asked for names.
 fn filter(host: &Host, arguments: &[&str]) -> Output {
@@ -35,14 +34,14 @@ fn complaint(output: &Output, code: i32) -> &str {
 }
 
 /// The filters of the corpus that libpcap accepts: flags, expression, options.
-fn corpus() -> Vec<(Vec<String>, String, Options)> {
+fn corpus() -> Vec<(Vec<String>, String, FilterOptions)> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../lab/corpus/filters/accept.json");
     let entries: Vec<Value> =
         serde_json::from_str(&fs::read_to_string(path).expect("the corpus")).expect("JSON");
     let mut all = Vec::new();
     for entry in entries {
         let link = entry["link_type"].as_str().expect("a link type");
-        let mut options = Options::new(LinkType::from_name(link).expect("a known one"));
+        let mut options = FilterOptions::new(LinkType::from_name(link).expect("a known one"));
         let mut flags = vec!["--link-type".to_owned(), link.to_owned()];
         if let Some(snaplen) = entry["snaplen"].as_u64() {
             options.snaplen = u32::try_from(snaplen).expect("a snaplen");
@@ -53,7 +52,7 @@ fn corpus() -> Vec<(Vec<String>, String, Options)> {
             flags.extend(["--netmask".into(), netmask.into()]);
         }
         if entry["linux_extensions"] == true {
-            options.at = At::Socket;
+            options.target = FilterTarget::Socket;
             flags.extend(["--at".into(), "socket".into()]);
         }
         for expression in entry["expressions"].as_array().expect("expressions") {
@@ -72,7 +71,8 @@ fn every_filter_of_the_corpus_is_the_librarys() {
         let mut arguments: Vec<&str> = flags.iter().map(String::as_str).collect();
         arguments.extend(["--emit", "classic-decimal", "--", &expression]);
         let output = filter(&host, &arguments);
-        let expected = Filter::new(&expression, &options, &NoNames).and_then(|f| f.classic());
+        let expected =
+            CompiledFilter::new(&expression, &options, &NoNames).and_then(|f| f.classic());
         if let Ok(program) = expected {
             assert_eq!(text(&output), program.to_string(), "{expression}");
             same += 1;
@@ -208,7 +208,7 @@ fn a_list_that_is_too_long_is_said_to_be_split() {
     let list = format!("host {}", hosts.join(" or "));
     let output = filter(&host, &[&list]);
     assert!(
-        text(&output).contains("more than the kernel takes"),
+        text(&output).contains("more than the kernel allows"),
         "{output:?}"
     );
     assert!(
@@ -218,7 +218,7 @@ fn a_list_that_is_too_long_is_said_to_be_split() {
     assert!(text(&output).contains("more lines"), "of the tree");
     assert!(text(&output).lines().count() < 100);
     let output = filter(&host, &["--emit", "classic", &list]);
-    assert!(complaint(&output, 4).contains("more than the kernel takes"));
+    assert!(complaint(&output, 4).contains("more than the kernel allows"));
 }
 
 #[test]
@@ -232,28 +232,29 @@ fn every_form_is_the_librarys() {
         text(&output).to_owned()
     };
     let places = [
-        ("file", At::File),
-        ("socket", At::Socket),
-        ("xdp", At::Xdp),
-        ("tc", At::TcIngress),
-        ("tc-egress", At::TcEgress),
+        ("file", FilterTarget::File),
+        ("socket", FilterTarget::Socket),
+        ("xdp", FilterTarget::Xdp),
+        ("tc", FilterTarget::TcIngress),
+        ("tc-egress", FilterTarget::TcEgress),
     ];
     for (place, at) in places {
-        let mut options = Options::new(LinkType::Ethernet);
-        options.at = at;
-        let whole = Filter::new("vlan 10 and tcp port 80", &options, &NoNames).expect("a filter");
+        let mut options = FilterOptions::new(LinkType::Ethernet);
+        options.target = at;
+        let whole =
+            CompiledFilter::new("vlan 10 and tcp port 80", &options, &NoNames).expect("a filter");
         assert_eq!(text_of(place, "tree"), whole.tree().to_string());
         assert_eq!(text_of(place, "graph"), whole.graph().to_string());
         assert_eq!(text_of(place, "dot"), whole.dot().to_string());
-        if matches!(at, At::File | At::Socket) {
+        if matches!(at, FilterTarget::File | FilterTarget::Socket) {
             let native = whole.native_listing().expect("native code");
             // Addresses are those of each process.
             let lines = text_of(place, "native").lines().count();
             assert_eq!(lines, native.lines().count());
         } else {
             let fragment = whole.ebpf().expect("eBPF");
-            let program = fragment.program(fragment.values());
-            assert_eq!(text_of(place, "ebpf"), Listing(&program).to_string());
+            let program = fragment.program(fragment.snaplen_verdicts());
+            assert_eq!(text_of(place, "ebpf"), EbpfListing(&program).to_string());
         }
         let overview = filter(&host, &["--at", place, "vlan 10 and tcp port 80"]);
         assert!(text(&overview).starts_with(&whole.tree().to_string()));
@@ -289,7 +290,7 @@ fn what_is_no_filter_is_refused_with_its_place() {
     for (arguments, said) in [
         (
             &["udp", "prot", "53"][..],
-            "filter is wrong: column 5: expected \"and\", \"or\" or the end, found \"prot\" (did you mean \
+            "filter is invalid: column 5: expected \"and\", \"or\" or the end, found \"prot\" (did you mean \
              \"port\"?)\n  udp prot 53\n      ^^^^\n",
         ),
         (
@@ -302,7 +303,7 @@ fn what_is_no_filter_is_refused_with_its_place() {
         ),
         (
             &["inbound"],
-            "filter is wrong: column 1: not a live capture",
+            "filter is invalid: column 1: not a live capture",
         ),
         (&["ip broadcast"], "netmask not known"),
         (&["udp and\u{1b}[2J"], "udp and [2J\n"),

@@ -1,13 +1,12 @@
 //! `tapline filter --packet`: the verdict on each packet of a capture file, against tcpdump's.
 
-mod support;
-
+use crate::support;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use crate::support::{PROGRAM, tool};
 use serde_json::Value;
-use support::{PROGRAM, tool};
 
 fn capture(name: &str) -> String {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../lab/corpus/captures");
@@ -91,7 +90,7 @@ fn people_read_the_same() {
     assert_eq!(accepted.count() as u64, expected);
     assert_eq!(
         said(&["-c", "1", "not udp"]),
-        "1: refused, column 5, udp: true\n"
+        "1: rejected, column 5, udp: true\n"
     );
     assert_eq!(said(&["-c", "1", ""]), "1: accepted\n");
     let whole = said(&["--number", "1", "tcp or udp port 500 or arp"]);
@@ -101,7 +100,7 @@ fn people_read_the_same() {
             "tcp or udp port 500 or arp",
             "^^^                         false",
             "       ^^^^^^^^^^^^         true, which decides",
-            "                       ^^^  not asked",
+            "                       ^^^  not evaluated",
             "accepted, keeps 262144 bytes",
         ]
     );

@@ -1,10 +1,8 @@
 //! Filters that take every packet there is: each way of capturing has them all.
 
-mod support;
-
-use support::Scene;
-use support::frames::frames;
-use support::run::start;
+use crate::support::Scene;
+use crate::support::frames::frames;
+use crate::support::run::start;
 
 const WAYS: [&[&str]; 3] = [
     &["--mode", "drop"],

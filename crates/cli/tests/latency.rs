@@ -1,15 +1,14 @@
 //! `tapline latency`: what it tells of packets whose number and moment the test knows.
 
-mod support;
-
+use crate::support;
 use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use crate::support::run::{Ended, Running, spawn};
+use crate::support::terminal::Terminal;
+use crate::support::{PROGRAM, Scene, name};
 use lab::Host;
 use rustix::process::Signal;
-use support::run::{Ended, Running, spawn};
-use support::terminal::Terminal;
-use support::{PROGRAM, Scene, name};
 
 fn command(host: &Host, arguments: &[&str]) -> Command {
     let mut command = host.command(PROGRAM);

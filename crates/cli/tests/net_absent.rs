@@ -1,9 +1,7 @@
 //! What is not there fails where it fails with ip(8), and is an empty list where it is one there.
 
-mod support;
-
+use crate::support::stack::{batch, pair_host, refused, tapline};
 use lab::Host;
-use support::stack::{batch, pair_host, refused, tapline};
 
 fn host() -> Host {
     pair_host(&[

@@ -1,10 +1,8 @@
 //! Addresses are shown below their links, chosen and flushed as ip(8) does. Compared with its text and JSON.
 
-mod support;
-
+use crate::support::stack::{done, json_of, objects, refused, theirs, trimmed};
 use lab::Host;
 use serde_json::{Value, json};
-use support::stack::{done, json_of, objects, refused, theirs, trimmed};
 
 fn host() -> Host {
     let host = Host::new("host");

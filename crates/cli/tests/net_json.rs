@@ -1,10 +1,8 @@
 //! Whatever `ip -json` and `bridge -json` show has the same key and value here, for a host with many kinds of objects.
 
-mod support;
-
+use crate::support::stack::{done, find_missing, json_of, objects, theirs, words};
 use lab::Host;
 use serde_json::Value;
-use support::stack::{done, json_of, objects, theirs, trimmed};
 
 /// What is made on the host, by iproute2 itself.
 const MADE: &str = "\
@@ -71,6 +69,9 @@ const SHOWN: &str = "\
     ip link
     ip -d link
     ip -s -s -d link show f0
+    ip -s -s link show f0
+    ip -s link show f0
+    ip -s -s addr show f0
     ip -br link
     ip addr
     ip -d addr
@@ -121,34 +122,6 @@ fn host() -> Host {
     host
 }
 
-/// What `theirs` has and `ours` has not, or has otherwise, with the way to it. What is not the same in their `later`
-/// look is passing.
-fn missing(ours: &Value, [theirs, later]: [&Value; 2], at: &str, found: &mut Vec<String>) {
-    match (ours, theirs, later) {
-        (Value::Object(ours), Value::Object(theirs), Value::Object(later)) => {
-            for (key, value) in theirs {
-                let at = format!("{at}.{key}");
-                match (ours.get(key), later.get(key)) {
-                    (Some(own), Some(later)) => missing(own, [value, later], &at, found),
-                    // Ticks since a route was used last, as seconds: none and a few look alike but for the key.
-                    (None, Some(_)) if key == "age" && *value == 0 => {}
-                    (None, Some(_)) => found.push(format!("{at}: {value} is not there")),
-                    (_, None) => {}
-                }
-            }
-        }
-        (Value::Array(own), Value::Array(first), Value::Array(later))
-            if own.len() == first.len() && own.len() == later.len() =>
-        {
-            for (place, ((own, first), later)) in own.iter().zip(first).zip(later).enumerate() {
-                missing(own, [first, later], &format!("{at}[{place}]"), found);
-            }
-        }
-        _ if ours == theirs || theirs != later => {}
-        _ => found.push(format!("{at}: {ours} is {theirs}")),
-    }
-}
-
 /// What is missing of what a program of iproute2 shows with `line`.
 fn missing_of(host: &Host, program: &str, line: &str, found: &mut Vec<String>) {
     let look = || {
@@ -167,7 +140,7 @@ fn missing_of(host: &Host, program: &str, line: &str, found: &mut Vec<String>) {
         before.as_array().is_some_and(|shown| !shown.is_empty()),
         "{line}"
     );
-    missing(&ours, [&before, &after], line, found);
+    find_missing(&ours, [&before, &after], line, found);
 }
 
 #[test]
@@ -185,13 +158,20 @@ fn each_key_of_ip_is_here_with_its_value() {
 fn lines_are_those_of_ip() {
     let host = host();
     let words = |text: &str| {
-        let words = |line: String| line.split_whitespace().collect::<Vec<_>>().join(" ");
-        let lines = trimmed(text).into_iter().map(words);
-        lines.filter(|line| !line.is_empty()).collect::<Vec<_>>()
+        let mut lines = words(text);
+        lines.retain(|line| !line.is_empty());
+        lines
     };
     for line in [
         "link",
         "-s -s link show f0",
+        "-s link show f0",
+        "-s -s addr show f0",
+        "-br link",
+        "-br -4 addr",
+        "-o link",
+        "-s link show va",
+        "-d link show va",
         "-d link show f0",
         "-4 addr",
         "route",

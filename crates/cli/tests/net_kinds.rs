@@ -1,11 +1,10 @@
 //! Links of kinds that a machine may lack, under user-mode-linux: what is left out on the command line is as
 //! with ip(8), and VRFs are found by their names.
 
-mod support;
-
-use lab::{Host, uml};
+use crate::UML;
+use crate::support::stack::{done, json_of, objects, tapline, theirs, trimmed};
+use lab::Host;
 use serde_json::Value;
-use support::stack::{done, json_of, objects, tapline, theirs, trimmed};
 
 /// What ip(8) shows of a link, without what differs from one to the next.
 #[track_caller]
@@ -15,7 +14,7 @@ fn shown(host: &Host, link: &str) -> Value {
 
 #[test]
 fn a_link_without_a_word_is_that_of_ip() {
-    if uml::has_run(&uml::LINK_MODULES) {
+    if UML.has_run() {
         return;
     }
     let host = Host::new("host");
@@ -66,7 +65,7 @@ fn a_link_without_a_word_is_that_of_ip() {
 
 #[test]
 fn a_vxlan_without_a_port_is_told_of() {
-    if uml::has_run(&uml::LINK_MODULES) {
+    if UML.has_run() {
         return;
     }
     let host = Host::new("host");
@@ -78,7 +77,7 @@ fn a_vxlan_without_a_port_is_told_of() {
 
 #[test]
 fn a_vrf_is_said_by_its_name() {
-    if uml::has_run(&uml::LINK_MODULES) {
+    if UML.has_run() {
         return;
     }
     let host = Host::new("host");

@@ -1,9 +1,7 @@
 //! Commands do what those of ip(8) do that are typed alike. Compared with its text and JSON.
 
-mod support;
-
+use crate::support::stack::{done, json_of, objects, pair_host, refused, theirs, trimmed};
 use lab::Host;
-use support::stack::{done, json_of, objects, pair_host, refused, theirs, trimmed};
 
 fn host() -> Host {
     pair_host(&[
@@ -47,28 +45,6 @@ fn all_means_all() {
     assert_eq!(trimmed(&theirs(&host, "ip", "-4 neigh")).len(), 1);
     done(&host, "route flush all");
     assert_eq!(theirs(&host, "ip", "route"), "");
-}
-
-#[test]
-fn rules_are_said_as_in_ip() {
-    let [ours, others] = [Host::new("ours"), Host::new("others")];
-    for line in [
-        "rule add prio 100 from 10/8 lookup 5",
-        "rule add prior 101 from 10.2/16 type prohibit",
-        "rule add pref 102 from 0/0 type unreachable",
-        "rule add prefer 103 type blackhole",
-        "rule add prio 104 type unicast lookup 7",
-    ] {
-        done(&ours, line);
-        theirs(&others, "ip", line);
-    }
-    let shown = ["rule", "-j rule"].map(|line| theirs(&others, "ip", line));
-    assert_eq!(
-        ["rule", "-j rule"].map(|line| theirs(&ours, "ip", line)),
-        shown
-    );
-    let (text, code) = refused(&ours, "rule add prio 105 type local");
-    assert_eq!((text.contains("\"local\""), code), (true, 2), "{text}");
 }
 
 #[test]

@@ -1,9 +1,7 @@
 //! Multicast addresses are those that ip(8) shows.
 
-mod support;
-
+use crate::support::stack::{done, json_of, objects, refused, theirs, trimmed};
 use lab::Host;
-use support::stack::{done, json_of, objects, refused, theirs, trimmed};
 
 #[test]
 fn multicast_addresses_are_those_of_ip() {

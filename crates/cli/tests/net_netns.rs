@@ -3,16 +3,14 @@
 //! The tests run themselves on a host, with a `/run` and an `/etc` of their own: the machine's names are not
 //! touched.
 
-mod support;
-
 use std::process::{Command, Output, Stdio};
-use std::{env, fs, thread};
+use std::{env, fs};
 
-use lab::{Host, tool};
+use crate::support::PROGRAM;
+use crate::support::run::{spawn, spawn_with_input};
+use crate::support::stack::{assert_has_all, objects, trimmed};
+use lab::{Host, rerun, tool};
 use serde_json::Value;
-use support::PROGRAM;
-use support::run::{spawn, spawn_with_input};
-use support::stack::{assert_has_all, objects, trimmed};
 
 const MARK: &str = "TAPLINE_CLI_NETNS";
 
@@ -26,12 +24,8 @@ fn has_run() -> bool {
     let mut command = host.command("unshare");
     let own = "mount -t tmpfs tmpfs /run && cp -a /etc /run/etc && mount --bind /run/etc /etc && exec \"$@\"";
     command.args(["--mount", "--", "sh", "-c", own, "sh"]);
-    command.arg(env::current_exe().expect("this program"));
-    let test = thread::current();
-    let test = test.name().expect("a test has a thread of its name");
-    command
-        .args(["--exact", test, "--nocapture"])
-        .env(MARK, "1");
+    command.arg(rerun::program()).args(rerun::arguments());
+    command.env(MARK, "1");
     let output = command.output().expect("it runs");
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     let errors = String::from_utf8_lossy(&output.stderr);
@@ -218,17 +212,9 @@ fn a_refusal_says_what_is_wrong() {
     done("add one");
     done("set one 7");
     for (line, words, status) in [
-        (
-            "add one",
-            "cannot make the name /run/netns/one: File exists",
-            1,
-        ),
+        ("add one", "cannot create /run/netns/one: File exists", 1),
         ("add a/b", "Invalid argument", 1),
-        (
-            "del two",
-            "cannot remove the name /run/netns/two: No such file",
-            1,
-        ),
+        ("del two", "cannot delete /run/netns/two: No such file", 1),
         (
             "exec two ls",
             "namespace of /run/netns/two: No such file",
@@ -267,7 +253,10 @@ fn a_refusal_says_what_is_wrong() {
     let output = batch.args(["batch", "/run/commands"]).output();
     let output = output.expect("tapline runs");
     let said = String::from_utf8(output.stderr).expect("text");
-    assert!(said.contains("\"two\" is not what a batch does"), "{said}");
+    assert!(
+        said.contains("\"two\" is not a command that a batch can run"),
+        "{said}"
+    );
     assert_eq!(output.status.code(), Some(2));
     for line in [
         "add two",

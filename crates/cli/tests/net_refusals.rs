@@ -1,8 +1,6 @@
 //! What cannot be is told so that one knows what can; words stand where they may stand with ip(8).
 
-mod support;
-
-use support::stack::{done, json_of, pair_host, refused, theirs};
+use crate::support::stack::{assert_refused, done, pair_host, refused};
 
 #[test]
 fn a_number_out_of_its_range_is_told_the_range() {
@@ -71,26 +69,31 @@ fn a_number_out_of_its_range_is_told_the_range() {
 }
 
 #[test]
-fn realms_and_types_are_said_as_in_ip() {
-    let [ours, others] = [pair_host(&[]), pair_host(&[])];
-    for line in [
-        "192.0.2.0/24 via 10.0.0.9 realm 7",
-        "192.0.3.0/24 via 10.0.0.9 realms 3/4",
-        "192.0.4.0/24 nexthop via 10.0.0.9 realm 5 nexthop via 10.0.0.8 realms 1/2 weight 3",
-        "metric 5 blackhole 192.0.5.0/24",
-        "table 9 to unreachable 192.0.6.0/24",
-        "throw 192.0.7.0/24",
-        "metric 6 unicast 192.0.8.0/24 via 10.0.0.9",
-        "to 192.0.9.0/24 dev va",
-    ] {
-        let line = format!("route add {line}");
-        theirs(&others, "ip", &line);
-        done(&ours, &line);
-    }
-    let shown = [&ours, &others].map(|host| json_of(host, "ip", "-4 -d route show table all"));
-    assert_eq!(shown[0], shown[1]);
-    assert!(shown[0].iter().any(|route| route["flow"]["from"] == "3"));
-    let (text, status) = refused(&ours, "route add 192.0.2.0/24 dev va realm 70000");
-    assert!(text.contains("\"70000\" is not realm"), "{text}");
-    assert_eq!(status, 2);
+fn a_refusal_says_what_is_wrong() {
+    let host = pair_host(&[]);
+    done(&host, "addr del 10.0.0.1/24 dev va");
+    assert_refused(
+        &host,
+        &[
+            (
+                "addr del 10.0.0.1/24 dev va",
+                "tapline: cannot remove address 10.0.0.1 of link va",
+                1,
+            ),
+            (
+                "route del 192.0.2.0/24",
+                "tapline: cannot remove route 192.0.2.0/24: No such process",
+                1,
+            ),
+            ("route add 10.0.0.0/33 dev va", "10.0.0.0/33", 2),
+            (
+                "route add 192.0.2.0/24 dev va realm 70000",
+                "\"70000\" is not realm",
+                2,
+            ),
+            ("rule add prio 105 type local", "\"local\"", 2),
+            ("rule add", "rule", 2),
+            ("rule del", "rule", 2),
+        ],
+    );
 }

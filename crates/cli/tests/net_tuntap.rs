@@ -1,11 +1,9 @@
 //! `tapline tuntap` and `tapline link add … type tun` do what ip-tuntap(8) does. Compared with its JSON and
 //! its text, and with `ip -d -json link`.
 
-mod support;
-
+use crate::support::stack::{done, objects, refused, theirs, trimmed};
 use lab::Host;
 use serde_json::Value;
-use support::stack::{done, objects, refused, theirs, trimmed};
 
 #[track_caller]
 fn json(host: &Host, line: &str) -> Vec<Value> {

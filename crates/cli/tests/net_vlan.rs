@@ -1,18 +1,19 @@
 //! VLANs of ports are made and shown as bridge(8) would. Compared with its JSON and its text; the kernel needs
 //! `CONFIG_BRIDGE_VLAN_FILTERING`.
 
-mod support;
-
-use lab::{Host, uml};
+use crate::UML;
+use crate::support::PROGRAM;
+use crate::support::run::spawn;
+use crate::support::stack::{
+    assert_refused, batch, done, json_of, objects, refused_nobody, theirs, trimmed,
+};
+use lab::Host;
 use serde_json::Value;
-use support::PROGRAM;
-use support::run::spawn;
-use support::stack::{batch, done, json_of, objects, refused, refused_nobody, theirs, trimmed};
 
 /// Whether the test has been run under user-mode-linux, as it has on any machine but that.
 #[track_caller]
 fn has_run() -> bool {
-    uml::has_run(&["bridge", "veth"])
+    UML.has_run()
 }
 
 /// A host with the ports `va` and `vc` of a bridge that filters, and no VLAN.
@@ -202,43 +203,50 @@ fn a_refusal_says_what_is_wrong() {
         return;
     }
     let host = host();
-    for (line, words, status) in [
-        ("vlan add dev va", "no VLAN is given", 2),
-        ("vlan add vid 7", "no port is given for the VLAN", 2),
-        ("vlan add dev va vid 7-", "\"7-\"", 2),
-        (
-            "vlan add dev va vid 7-5000",
-            "VLAN 5000 is not of 1 to 4094",
-            2,
-        ),
-        ("vlan add dev va vid 0", "VLAN 0 is not of 1 to 4094", 2),
-        ("vlan add dev va vid 8-7", "VLAN 7 is before 8", 2),
-        ("vlan add dev va vid 7-8 pvid", "pvid is not for several", 2),
-        (
-            "vlan add dev va vid 7 state blocking",
-            "set when it is there",
-            2,
-        ),
-        (
-            "vlan set dev va vid 7 pvid",
-            "changed by adding it again",
-            2,
-        ),
-        ("vlan set dev va vid 7 state nonsense", "\"nonsense\"", 2),
-        ("vlan add dev va vid 7 frob", "\"frob\"", 2),
-        ("vlan append dev va vid 7", "\"append\" is no verb", 2),
-        ("vlan frob", "\"frob\" is no verb", 2),
-        (
-            "vlan set dev va vid 7 state blocking",
-            "cannot set VLAN 7 of link",
-            1,
-        ),
-        ("vlan add dev vb vid 7", "cannot add VLAN 7 of link", 4),
-    ] {
-        let (text, code) = refused(&host, line);
-        assert!(text.contains(words), "{line}: {text}");
-        assert_eq!((text.lines().count(), code), (1, status), "{line}: {text}");
-    }
+    assert_refused(
+        &host,
+        &[
+            ("vlan add dev va", "no VLAN is given", 2),
+            ("vlan add vid 7", "no port is given for the VLAN", 2),
+            ("vlan add dev va vid 7-", "\"7-\"", 2),
+            (
+                "vlan add dev va vid 7-5000",
+                "VLAN 5000 is not between 1 and 4094",
+                2,
+            ),
+            (
+                "vlan add dev va vid 0",
+                "VLAN 0 is not between 1 and 4094",
+                2,
+            ),
+            (
+                "vlan add dev va vid 8-7",
+                "the range of VLANs ends at 7, before it begins at 8",
+                2,
+            ),
+            ("vlan add dev va vid 7-8 pvid", "pvid is not for several", 2),
+            (
+                "vlan add dev va vid 7 state blocking",
+                "set when it is there",
+                2,
+            ),
+            (
+                "vlan set dev va vid 7 pvid",
+                "changed by adding it again",
+                2,
+            ),
+            ("vlan set dev va vid 7 state nonsense", "\"nonsense\"", 2),
+            ("vlan add dev va vid 7 frob", "\"frob\"", 2),
+            ("vlan append dev va vid 7", "\"append\" is no verb", 2),
+            ("vlan frob", "\"frob\" is no verb", 2),
+            (
+                "vlan set dev va vid 7 state blocking",
+                "cannot set VLAN 7 of link",
+                1,
+            ),
+            ("vlan add dev vb vid 7", "cannot add VLAN 7 of link", 4),
+        ],
+    );
     let (text, code) = refused_nobody(&host, "vlan add dev va vid 7");
     assert_eq!(code, 3, "{text}");
     assert!(text.contains("(needs CAP_NET_ADMIN)"), "{text}");

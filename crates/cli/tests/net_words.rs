@@ -1,10 +1,8 @@
 //! Commands are shortened, refused and gathered in batches as iproute2's are.
 
-mod support;
-
+use crate::support::stack::{done, json_of, objects, refused, tapline, theirs, trimmed};
 use lab::Host;
 use serde_json::Value;
-use support::stack::{done, json_of, objects, refused, tapline, theirs, trimmed};
 
 fn host() -> Host {
     let host = Host::new("host");
@@ -67,21 +65,6 @@ fn commands_are_shortened_as_in_ip() {
 #[test]
 fn flags_stand_before_a_command_too() {
     let host = host();
-    for line in [
-        "-br link",
-        "-br -4 addr",
-        "-o link",
-        "-s link show va",
-        "-d link show va",
-    ] {
-        let words = |text: &str| {
-            let lines = trimmed(text).into_iter();
-            let words = |line: String| line.split_whitespace().collect::<Vec<_>>().join(" ");
-            lines.map(words).collect::<Vec<_>>()
-        };
-        let shown = words(&theirs(&host, "ip", line));
-        assert_eq!(words(&done(&host, line)), shown, "{line}");
-    }
     for line in [
         "--json link",
         "-j link",

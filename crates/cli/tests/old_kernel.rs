@@ -1,20 +1,20 @@
 //! Linux 6.1 under user-mode-linux, which has no tcx and is built without AF_XDP, BTF, tracepoints for
 //! programs and a compiler for them: what works there all the same, and what is said of the rest.
 
-mod support;
-
-use lab::{Host, uml};
+use crate::UML;
+use crate::support;
+use crate::support::count::{counted, send_back, tally, totals};
+use crate::support::files::count;
+use crate::support::frames::frames;
+use crate::support::run::{run, start};
+use crate::support::{Scene, name};
+use lab::{Host, wait};
 use rustix::process::Signal;
-use support::count::{counted, send_back, tally, totals};
-use support::files::count;
-use support::frames::frames;
-use support::run::{run, start, wait_until};
-use support::{Scene, name};
 
 /// Whether the test has been run there.
 #[track_caller]
 fn has_run() -> bool {
-    uml::has_run(&["ipv6", "veth", "sch_ingress", "cls_bpf"])
+    UML.has_run()
 }
 
 /// What tc(8) shows of our filters, and of the discipline they are on.
@@ -90,7 +90,7 @@ fn a_count_that_is_killed_leaves_no_filter() {
         assert_eq!(guards(), 1);
         running.signal(signal);
         running.finish();
-        wait_until(|| guards() == 0);
+        wait::until("the second process has ended", || guards() == 0);
         let shown = left_at_tc(&scene.right);
         assert!(
             !shown.contains("clsact") && !shown.contains("tapline-tc/"),

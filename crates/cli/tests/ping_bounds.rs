@@ -1,12 +1,10 @@
 //! What bounds a run: answers, time, memory.
 
-mod support;
-
 use std::fs;
 
-use support::Scene;
-use support::ping::{command, dead_ends, ping, with_files};
-use support::run::spawn;
+use crate::support::Scene;
+use crate::support::ping::{command, dead_ends, ping, with_files};
+use crate::support::run::spawn;
 
 /// As ping does: who waits for a host to come up gives the time and the number of answers.
 #[test]

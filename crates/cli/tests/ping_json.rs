@@ -1,10 +1,8 @@
 //! What `tapline ping` says to programs: JSON Lines and comma-separated values.
 
-mod support;
-
+use crate::support::Scene;
+use crate::support::ping::{dead_ends, echoes_answered, ping};
 use serde_json::Value;
-use support::Scene;
-use support::ping::{dead_ends, echoes_answered, ping};
 
 const COUNTS: [&str; 9] = [
     "sent",

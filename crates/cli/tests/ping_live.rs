@@ -1,15 +1,14 @@
 //! `tapline ping --live`: what is drawn on a terminal, its keys, and its end.
 
-mod support;
-
+use crate::support;
 use std::process::Command;
 
+use crate::support::ping::{dead_ends, ping};
+use crate::support::run::Ended;
+use crate::support::terminal::Terminal;
+use crate::support::{PROGRAM, Scene};
 use lab::Host;
 use rustix::process::Signal;
-use support::ping::{dead_ends, ping};
-use support::run::Ended;
-use support::terminal::Terminal;
-use support::{PROGRAM, Scene};
 
 /// In a session of its own, so that it has a terminal whose keys it reads.
 fn command(host: &Host, arguments: &[&str]) -> Command {
@@ -42,7 +41,7 @@ fn keys_sort_the_table_and_end_the_run() {
     assert!(!terminal.is_as_usual());
     terminal.wait_for("errors: ");
     terminal.wait_for(" from 10.1.0.2: Destination Host Unreachable");
-    terminal.wait_for("at last: Network is unreachable");
+    terminal.wait_for("latest: Network is unreachable");
     terminal.wait_for("××××");
     terminal.wait_for("████");
     terminal.press("s");
@@ -134,7 +133,7 @@ fn without_a_terminal_it_is_refused() {
     let (_terminal, running) = Terminal::start_session(dumb, 80, 24);
     let ended = running.finish();
     let complaint = ended.refusal(2);
-    assert!(complaint.contains("takes nothing but lines"), "{complaint}");
+    assert!(complaint.contains("this terminal cannot"), "{complaint}");
     for other in ["--json", "--csv", "-v", "-q", "--dry-run"] {
         let refused = ping(&scene.left, &["--live", other, "10.1.0.2"]);
         let complaint = refused.refusal(2);

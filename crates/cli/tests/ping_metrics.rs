@@ -1,14 +1,12 @@
 //! Counters of probes for Prometheus.
 
-mod support;
-
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
-use support::Scene;
-use support::ping::{ask_for_neighbours, command, echoes_answered};
-use support::run::spawn;
-use support::scrape::{address, ask};
+use crate::support::Scene;
+use crate::support::ping::{ask_for_neighbours, command, echoes_answered};
+use crate::support::run::spawn;
+use crate::support::scrape::{address, ask};
 
 /// The value of a sample by its name and labels as they are written.
 #[track_caller]

@@ -1,17 +1,15 @@
 //! Targets by their names, of a resolver that the test is.
 
-mod support;
-
 use std::collections::HashSet;
 use std::fs;
 use std::net::UdpSocket;
 use std::thread;
 use std::time::Duration;
 
+use crate::support::Scene;
+use crate::support::ping::with_files;
+use crate::support::run::Ended;
 use lab::Host;
-use support::Scene;
-use support::ping::with_files;
-use support::run::Ended;
 
 /// Names asked for at a time.
 const AT_A_TIME: usize = 32;

@@ -1,15 +1,15 @@
 //! `tapline ping` to a single target reads like ping(8), and to several like fping(8).
 
-mod support;
-
 use std::net::SocketAddr;
 
+use crate::support::ping::{
+    ask_for_neighbours, command, dead_ends, echoes_answered, iputils, ping,
+};
+use crate::support::run::spawn;
+use crate::support::{Scene, name};
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketType, ipproto, recv, sendto, socket};
-use support::ping::{ask_for_neighbours, command, dead_ends, echoes_answered, iputils, ping};
-use support::run::spawn;
-use support::{Scene, name};
-use wire::checksum::internet;
-use wire::{Icmpv4, Ipv4};
+use tapline::packet::checksum::internet;
+use tapline::packet::{Icmpv4, Ipv4};
 
 /// A line of ping with every duration replaced by the number of its digits behind the point, which
 /// depends on how long it is, and with none for the time of the whole.

@@ -1,14 +1,13 @@
 //! Targets as they are named, wrong usage, privileges, signals.
 
-mod support;
-
+use crate::support;
 use std::fs;
 use std::process::Stdio;
 
+use crate::support::ping::{command, echoes_answered, ping, unprivileged};
+use crate::support::run::{spawn, spawn_with_input};
+use crate::support::{Scene, ip};
 use rustix::process::Signal;
-use support::ping::{command, echoes_answered, ping, unprivileged};
-use support::run::{spawn, spawn_with_input};
-use support::{Scene, ip};
 
 #[test]
 fn a_list_has_comments_and_excludes_are_never_asked() {
@@ -65,9 +64,9 @@ fn a_dry_run_says_what_would_be_sent_and_sends_nothing() {
         ended.stdout,
         [
             "10.1.0.2",
-            "1 targets; 1 excluded, 0 named more than once, 0 left out",
+            "1 targets; 1 excluded, 0 repeated, 0 skipped",
             "3 probes with 56 bytes of payload, 1 pps, each target every 1s",
-            "4.0 s at most, waiting for the last answers included",
+            "4.0 s at most, including the wait for the last replies",
             "statistics take 96 B of memory",
             "nothing was sent",
         ]
@@ -105,8 +104,8 @@ fn a_dry_run_says_what_would_be_sent_and_sends_nothing() {
     assert_eq!(
         ended.stdout[2..],
         [
-            "31.5 s at most, waiting for the last answers included",
-            "of that the care for hosts on the link that may be absent may take 29.5 s",
+            "31.5 s at most, including the wait for the last replies",
+            "of that, the pacing of unresolved neighbours may take 29.5 s",
             "statistics take 393 kB of memory",
             "nothing was sent",
         ]
@@ -114,7 +113,7 @@ fn a_dry_run_says_what_would_be_sent_and_sends_nothing() {
     let ended = ping(&scene.left, &[&arguments[..], &["-w", "3"]].concat());
     assert_eq!(
         ended.stdout[2],
-        "4.0 s at most, waiting for the last answers included"
+        "4.0 s at most, including the wait for the last replies"
     );
     let arguments = [
         "--dry-run",
@@ -186,11 +185,11 @@ fn wrong_usage_is_refused_before_anything_is_sent() {
         (&["-t", "256", "10.1.0.2"], "a number from 1 to 255"),
         (
             &["-6", "10.1.0.2"],
-            "10.1.0.2 is of IPv4, and -6 asks for IPv6",
+            "10.1.0.2 is an IPv4 address, and -6 selects IPv6",
         ),
         (
             &["-I", "10.1.0.1", "fd00:1::2"],
-            "an address of IPv4, and no target is",
+            "an IPv4 address, and no target is",
         ),
         (&["-4", "-6", "10.1.0.2"], "cannot be used with"),
         (&["--json", "--csv", "10.1.0.2"], "cannot be used with"),

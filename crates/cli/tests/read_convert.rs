@@ -1,10 +1,8 @@
 //! Files converted, merged, cut and parted, beside what tcpdump, tshark and mergecap read.
 
-mod read_support;
-
 use std::path::Path;
 
-use read_support::{
+use crate::read_support::{
     capinfos, capture, corpus, json, made, name, pcap, read, read_from, read_well, tcpdump, text,
     tool, tshark,
 };
@@ -301,7 +299,7 @@ fn rotation_parts_the_packets_and_names_files_by_their_time() {
     // Reading the parts again must not overwrite them.
     let output = read(["-w", name(&pattern), "--rotate-packets", "2", &kept[0]]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("would overwrite it"));
+    assert!(text(&output.stderr).contains("would overwrite the input"));
     assert_eq!(tshark(Path::new(&kept[0]), &["frame.number"]).len(), 5);
 }
 
@@ -317,7 +315,7 @@ fn an_input_is_not_overwritten() {
         let output = read(["-w", name(target), name(&path)]);
         assert_eq!(output.status.code(), Some(2));
         assert!(
-            text(&output.stderr).contains("would overwrite it"),
+            text(&output.stderr).contains("would overwrite the input"),
             "{}",
             text(&output.stderr)
         );

@@ -1,9 +1,10 @@
 //! Broken files: what is before the break is delivered, and one line says where it is.
 
-mod read_support;
+use std::io::{Read, Write};
+use std::process::Stdio;
 
-use read_support::{
-    capture, json, made, name, objects, pcap, read, read_from, tcpdump, text, tshark,
+use crate::read_support::{
+    capture, command, json, made, name, objects, pcap, read, read_from, tcpdump, text, tshark,
 };
 
 #[test]
@@ -16,7 +17,7 @@ fn a_file_that_is_cut_short_gives_its_packets_and_the_place() {
     );
     std::fs::write(&path, &whole[..24 + 2 * 76 + 20]).expect("written");
     let expected = format!(
-        "tapline: {}: cut short in packet record (block 3 at byte 176): the input ends, 76 bytes needed, 20 there\n",
+        "tapline: {}: truncated packet record (block 3 at byte 176): the input ends, 76 bytes needed, 20 available\n",
         path.display()
     );
     for args in [&["-q"][..], &["-q", "-w", name(&copy)]] {
@@ -41,7 +42,7 @@ fn a_file_that_is_cut_short_gives_its_packets_and_the_place() {
         summary["inputs"][0]["error"]
             .as_str()
             .expect("an error")
-            .starts_with("cut short")
+            .starts_with("truncated")
     );
 }
 
@@ -66,11 +67,11 @@ fn other_files_go_on_when_one_breaks() {
     let lines = text(&output.stderr);
     let (first, second) = lines.trim_end().split_once('\n').expect("two lines");
     assert!(first.starts_with(&format!(
-        "tapline: {}: damaged in packet record (block 2 at byte 100)",
+        "tapline: {}: corrupt packet record (block 2 at byte 100)",
         b.display()
     )));
     assert!(second.starts_with(&format!(
-        "tapline: {}: cut short in packet record (block 2 at byte 100)",
+        "tapline: {}: truncated packet record (block 2 at byte 100)",
         c.display()
     )));
     let times = tshark(&out, &["frame.time_epoch"]);
@@ -129,4 +130,34 @@ fn a_full_disk_is_one_line_and_the_account_adds_up() {
         + number(&summary["lost"]["writer"]);
     assert_eq!(number(&summary["received"]), sum);
     assert_eq!(summary["written"], 0);
+}
+
+/// The reader has read only a part of the file when it is truncated, since its output is a full pipe.
+#[test]
+fn a_file_truncated_while_it_is_read_is_an_error_after_its_packets() {
+    let mut file = tempfile::NamedTempFile::new().expect("a file");
+    let times: Vec<u64> = (0..200_000).collect();
+    file.write_all(&pcap(&times)).expect("written");
+    for filter in [None, Some("ether proto 0x88b5")] {
+        let copy = tempfile::NamedTempFile::new().expect("a file");
+        std::fs::copy(file.path(), copy.path()).expect("copied");
+        let mut command = command(["--json", name(copy.path())].into_iter().chain(filter));
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("tapline runs");
+        let mut first = [0; 1];
+        let mut stdout = child.stdout.take().expect("a pipe");
+        stdout.read_exact(&mut first).expect("a packet");
+        copy.as_file().set_len(24 + 76 * 1000).expect("truncated");
+        let mut rest = String::new();
+        stdout.read_to_string(&mut rest).expect("UTF-8");
+        let output = child.wait_with_output().expect("it ends");
+        let errors = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{errors}");
+        assert!(
+            errors.contains("the file was shortened while it was read"),
+            "{errors}"
+        );
+        let packets = rest.lines().count() - 1;
+        assert!((1000..200_000).contains(&packets), "{packets}");
+    }
 }

@@ -1,11 +1,10 @@
 //! Filters: how they are told from files, what they select, beside tcpdump.
 
-mod read_support;
-
+use crate::read_support;
 use std::path::Path;
 use std::process::Stdio;
 
-use read_support::{
+use crate::read_support::{
     capinfos, capture, corpus, json, made, name, pcap, read, read_from, read_well, tcpdump, text,
 };
 
@@ -203,7 +202,7 @@ fn a_wrong_filter_is_wrong_usage_and_its_place_is_shown() {
         assert_eq!(output.status.code(), Some(2), "{filter}: {lines}");
         let (first, below) = lines.split_once('\n').expect("two lines");
         assert!(
-            first.starts_with("tapline: filter is wrong for ")
+            first.starts_with("tapline: filter is invalid for ")
                 && first.contains("(link type EN10MB): column "),
             "{first}"
         );
@@ -237,11 +236,11 @@ fn each_interface_has_the_filter_for_its_link_type() {
 /// Long enough that several threads read it; between the packets are some with a queue, an option that
 /// not every block has.
 fn long_file(path: &Path) {
-    use store::model::{Interface, LinkType, Packet};
+    use tapline::file::model::{Interface, LinkType, Packet};
     let interface = Interface::new(LinkType::ETHERNET, 0);
-    let output = store::write::Output::Path(path.to_owned());
-    let options = store::write::Options::new(output, vec![interface]);
-    let mut file = store::write::CaptureFile::create(options, 0).expect("made");
+    let output = tapline::file::write::Output::Path(path.to_owned());
+    let options = tapline::file::write::CaptureFileOptions::new(output, vec![interface]);
+    let mut file = tapline::file::write::CaptureFile::create(options, 0).expect("made");
     let mut frame = [0; 1500];
     frame[12..14].copy_from_slice(&[0x88, 0xb5]);
     for number in 0..6000_u64 {

@@ -1,8 +1,6 @@
 //! What `tapline read` prints, beside tshark and capinfos.
 
-mod read_support;
-
-use read_support::{
+use crate::read_support::{
     capinfos, capture, command, corpus, feed, json, made, name, objects, pcap, read, read_from,
     read_well, text, tool, tshark,
 };

@@ -1,11 +1,9 @@
 //! Live pipes, closed pipes and signals.
 
-mod read_support;
-
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, Stdio};
 
-use read_support::{command, name, pcap, text, tshark};
+use crate::read_support::{command, name, pcap, text, tshark};
 use rustix::process::{Pid, Signal, kill_process};
 
 /// Starts it with three pipes.

@@ -1,10 +1,9 @@
 //! `tapline read --summary`, beside capinfos.
 
-mod read_support;
-
+use crate::read_support;
 use std::path::PathBuf;
 
-use read_support::{
+use crate::read_support::{
     capinfos, capture, corpus, json, made, name, read, read_from, read_well, text, tshark,
 };
 use serde_json::Value;
@@ -183,7 +182,7 @@ fn every_file_is_told_of_though_one_fails() {
     );
     let error = objects[0]["error"].as_str().expect("an error");
     assert!(
-        error.starts_with("cut short in packet record (block "),
+        error.starts_with("truncated packet record (block "),
         "{error}"
     );
     assert_eq!(text(&output.stderr).lines().count(), 2);

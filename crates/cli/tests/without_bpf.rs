@@ -1,14 +1,12 @@
 //! Kernels without bpf(2), and without ring buffers for programs, in whose place a seccomp filter refuses
 //! what they would refuse.
 
-mod support;
-
 use std::process::Command;
 use std::thread;
 
+use crate::support::run::{Ended, command, spawn};
+use crate::support::{Scene, count, name};
 use lab::refusal::{BPF, refuse};
-use support::run::{Ended, command, spawn};
-use support::{Scene, count, name};
 
 const ENOSYS: u32 = 38;
 const EINVAL: u32 = 22;

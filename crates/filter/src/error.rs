@@ -1,127 +1,167 @@
-use crate::{At, LinkType};
-use std::fmt;
+use crate::link_type::LinkType;
+use crate::options::FilterTarget;
 use std::ops::Range;
 
-/// Why a text is no filter for packets of that link type.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Why a text is not a valid filter for the link type.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Reason {
-    /// A character that no filter has.
+pub enum FilterErrorReason {
+    /// A character that is not part of the language.
+    #[error("invalid character")]
     Character,
-    /// Something else is needed here.
+    /// Another token is expected here.
+    #[error("expected {expected}, found {}", quoted(found))]
     Unexpected {
-        /// What is there; empty at the end of the text.
+        /// The token found; empty at the end of the text.
         found: String,
-        /// What could be there.
+        /// The expected tokens.
         expected: &'static str,
     },
-    /// A number of 32 bits was expected, this is larger.
+    /// The number does not fit in 32 bits.
+    #[error("{base} number {text} overflows 32 bits")]
     Overflow {
         /// "decimal", "hexadecimal" or "octal".
         base: &'static str,
         /// The number as written.
         text: String,
     },
-    /// A number that starts with 0 has the digit 8 or 9.
+    /// An octal number (leading 0) has the digit 8 or 9.
+    #[error("number {0} contains non-octal digit")]
     NotOctal(String),
-    /// An Ethernet address of another form than six bytes.
+    /// An Ethernet address that does not have six bytes.
+    #[error("invalid Ethernet address {0}")]
     InvalidMac(String),
     /// An IPv4 address with a part above 255.
+    #[error("invalid IPv4 address '{0}'")]
     InvalidIpv4(String),
-    /// An IPv6 address with a part that is out of range.
+    /// An invalid IPv6 address.
+    #[error("invalid IPv6 address {0}")]
     InvalidIpv6(String),
     /// A DECnet address that is not `area.node` with an area up to 63 and a node up to 1023.
+    #[error("invalid DECnet address '{0}'")]
     InvalidDecnet(String),
-    /// An address of a network with bits set behind the network's.
+    /// A network address with host bits set.
+    #[error("non-network bits set in \"{0}\"")]
     HostBits(String),
-    /// The value is larger than its field.
+    /// The value does not fit in its field.
+    #[error("{what} {value} greater than maximum {most}")]
     TooLarge {
         /// The field.
         what: &'static str,
         /// The value.
         value: u32,
-        /// The largest that fits.
+        /// The largest valid value.
         most: u32,
     },
-    /// The value is none of the field's.
+    /// The field has no such value.
+    #[error("invalid {what} value {value}")]
     InvalidValue {
         /// The field.
         what: &'static str,
         /// The value as written.
         value: String,
     },
-    /// Nobody knows the name.
+    /// The name cannot be resolved.
+    #[error("unknown {what} '{name}'")]
     Unknown {
-        /// What kind of name it is: "host", "network", "port".
+        /// The kind of name: "host", "network", "port".
         what: &'static str,
         /// The name.
         name: String,
     },
-    /// The two do not go together.
+    /// The qualifier does not apply to the operand.
+    #[error("'{qualifier}' is not a valid qualifier for '{subject}'")]
     Qualifier {
         /// The qualifier.
         qualifier: &'static str,
-        /// What it was applied to.
+        /// The operand.
         subject: String,
     },
-    /// Packets of this link type have no such thing.
+    /// Packets of this link type do not have this property.
+    #[error("'{what}' not supported on DLT_{link}")]
     NotSupported {
         /// The word.
         what: &'static str,
-        /// The link type, or the one inside a tunnel.
+        /// The link type of the packet, or of the packet inside a tunnel.
         link: LinkType,
     },
-    /// The word needs what only a running capture knows.
+    /// The word needs information that only a live capture has.
+    #[error("not a live capture, '{what}' not supported on DLT_{link}")]
     NotLive {
         /// The word.
         what: &'static str,
         /// The link type.
         link: LinkType,
     },
-    /// Programs at this place do not know such a thing.
-    NotAt {
-        /// What was asked for.
+    /// The information is not available where the program runs.
+    #[error("'{what}' is not available {target}")]
+    NotAvailable {
+        /// The information.
         what: &'static str,
-        /// The place.
-        at: At,
+        /// Where the program runs.
+        target: FilterTarget,
     },
-    /// `ip broadcast` without the network's mask.
+    /// `ip broadcast` without a netmask.
+    #[error("netmask not known, so 'ip broadcast' not supported")]
     NoNetmask,
     /// The size in `proto[offset:size]` is not 1, 2 or 4.
+    #[error("data size must be 1, 2, or 4")]
     LoadSize,
     /// A constant divisor is 0, or a constant shift is above 31 bits.
+    #[error("{0}")]
     Arithmetic(&'static str),
-    /// The word cannot stand inside of a tunnel.
+    /// The word is not supported inside a tunnel.
+    #[error("'{what}' cannot be used within {tunnel}")]
     Inside {
         /// The word.
         what: &'static str,
         /// The tunnel.
         tunnel: &'static str,
     },
-    /// The word cannot be used where headers in front have no fixed length.
+    /// The word is not supported after headers of variable length.
+    #[error("'{what}' not supported with variable length headers")]
     VariableHeaders {
         /// The word.
         what: &'static str,
     },
-    /// Nothing but IPv4 and IPv6 can be told apart behind MPLS labels.
-    BehindMpls,
+    /// After MPLS labels only IPv4 and IPv6 can be recognized.
+    #[error("unsupported protocol over mpls")]
+    AfterMpls,
     /// Parentheses, alternations or arithmetic are nested too deeply.
+    #[error("nested too deeply")]
     TooDeep,
-    /// The text is longer than [`MAX_TEXT`](crate::MAX_TEXT).
+    /// The text is longer than [`MAX_TEXT_BYTES`](crate::MAX_TEXT_BYTES).
+    #[error("longer than {} bytes", crate::MAX_TEXT_BYTES)]
     TooLong,
-    /// The filter needs more scratch memory than the machine has.
+    /// The filter needs more scratch memory than the target provides.
+    #[error("too many registers needed")]
     TooManyRegisters,
-    /// The program would have more instructions than the kernel takes.
+    /// The program would have more instructions than the kernel allows.
+    #[error("needs {count} instructions, more than the kernel allows")]
     TooManyInstructions {
         /// Instructions of the program.
         count: usize,
     },
     /// No packet can match.
+    #[error("expression rejects all packets")]
     RejectsAll,
 }
 
-impl Reason {
-    /// Whether an address, a name or a number is wrong, and not the words before it.
+/// `text` in quotes, or "the end" for the end of the filter.
+fn quoted(text: &str) -> String {
+    if text.is_empty() {
+        "the end".to_owned()
+    } else {
+        format!("\"{text}\"")
+    }
+}
+
+fn hint(suggestion: Option<&str>) -> String {
+    suggestion.map_or_else(String::new, |word| format!(" (did you mean \"{word}\"?)"))
+}
+
+impl FilterErrorReason {
+    /// Whether the operand (address, name or number) is at fault, not the words before it.
     pub(crate) fn is_of_operand(&self) -> bool {
         matches!(
             self,
@@ -137,72 +177,21 @@ impl Reason {
     }
 }
 
-impl fmt::Display for Reason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Character => f.write_str("no filter has this character"),
-            Self::Unexpected { found, expected } if found.is_empty() => {
-                write!(f, "expected {expected}, found the end")
-            }
-            Self::Unexpected { found, expected } => {
-                write!(f, "expected {expected}, found \"{found}\"")
-            }
-            Self::Overflow { base, text } => write!(f, "{base} number {text} overflows 32 bits"),
-            Self::NotOctal(text) => write!(f, "number {text} contains non-octal digit"),
-            Self::InvalidMac(text) => write!(f, "invalid Ethernet address {text}"),
-            Self::InvalidIpv4(text) => write!(f, "invalid IPv4 address '{text}'"),
-            Self::InvalidIpv6(text) => write!(f, "invalid IPv6 address {text}"),
-            Self::InvalidDecnet(text) => write!(f, "invalid DECnet address '{text}'"),
-            Self::HostBits(text) => write!(f, "non-network bits set in \"{text}\""),
-            Self::TooLarge { what, value, most } => {
-                write!(f, "{what} {value} greater than maximum {most}")
-            }
-            Self::InvalidValue { what, value } => write!(f, "invalid {what} value {value}"),
-            Self::Unknown { what, name } => write!(f, "unknown {what} '{name}'"),
-            Self::Qualifier { qualifier, subject } => {
-                write!(f, "'{qualifier}' is not a valid qualifier for '{subject}'")
-            }
-            Self::NotSupported { what, link } => write!(f, "'{what}' not supported on DLT_{link}"),
-            Self::NotLive { what, link } => {
-                write!(
-                    f,
-                    "not a live capture, '{what}' not supported on DLT_{link}"
-                )
-            }
-            Self::NotAt { what, at } => write!(f, "'{what}' not known {at}"),
-            Self::NoNetmask => f.write_str("netmask not known, so 'ip broadcast' not supported"),
-            Self::LoadSize => f.write_str("data size must be 1, 2, or 4"),
-            Self::Arithmetic(what) => f.write_str(what),
-            Self::Inside { what, tunnel } => write!(f, "'{what}' cannot be used within {tunnel}"),
-            Self::VariableHeaders { what } => {
-                write!(f, "'{what}' not supported with variable length headers")
-            }
-            Self::BehindMpls => f.write_str("unsupported protocol over mpls"),
-            Self::TooDeep => f.write_str("nested too deeply"),
-            Self::TooLong => write!(f, "longer than {} bytes", crate::MAX_TEXT),
-            Self::TooManyRegisters => f.write_str("too many registers needed"),
-            Self::TooManyInstructions { count } => {
-                write!(f, "needs {count} instructions, more than the kernel takes")
-            }
-            Self::RejectsAll => f.write_str("expression rejects all packets"),
-        }
-    }
-}
-
-/// A text that is no filter: why, and where.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// An error in the text of a filter: its position and its reason.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("column {}: {reason}{}", span.start + 1, hint(*suggestion))]
 #[non_exhaustive]
 pub struct FilterError {
-    /// The bytes of the text that are wrong; empty at the end of the text.
+    /// The byte range of the text that is wrong; empty at the end of the text.
     pub span: Range<usize>,
-    /// What is wrong with them.
-    pub reason: Reason,
-    /// The word that was perhaps meant.
+    /// Why it is wrong.
+    pub reason: FilterErrorReason,
+    /// The most similar known word, if one is similar.
     pub suggestion: Option<&'static str>,
 }
 
 impl FilterError {
-    pub(crate) fn new(span: Range<usize>, reason: Reason) -> Self {
+    pub(crate) fn new(span: Range<usize>, reason: FilterErrorReason) -> Self {
         Self {
             span,
             reason,
@@ -210,22 +199,29 @@ impl FilterError {
         }
     }
 
-    /// The line of `text` that is wrong, and below it carets under the wrong part.
+    /// The line of `text` that contains the error, with carets below the wrong part.
     ///
-    /// `text` is the text that was compiled. Control characters are shown as blanks.
+    /// `text` is the compiled text. Control characters are printed as blanks.
     pub fn caret(&self, text: &str) -> String {
-        crate::caret::caret(text, &self.span)
+        caret(text, &self.span)
     }
 }
 
-impl fmt::Display for FilterError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "column {}: {}", self.span.start + 1, self.reason)?;
-        match self.suggestion {
-            Some(word) => write!(f, " (did you mean \"{word}\"?)"),
-            None => Ok(()),
-        }
-    }
+/// The line of `text` on which `span` starts, with carets below the span.
+///
+/// Control characters are printed as blanks.
+pub(crate) fn caret(text: &str, span: &Range<usize>) -> String {
+    let start = span.start.min(text.len());
+    let start = (0..=start)
+        .rev()
+        .find(|&at| text.is_char_boundary(at))
+        .unwrap_or(0);
+    let line_start = text[..start].rfind('\n').map_or(0, |at| at + 1);
+    let rest = &text[line_start..];
+    let line = rest.split('\n').next().unwrap_or(rest);
+    let clean = line.replace(|letter: char| letter.is_control(), " ");
+    let before = text[line_start..start].chars().count();
+    let wrong = text.get(start..span.end).unwrap_or("");
+    let width = wrong.chars().count().clamp(1, line.chars().count().max(1));
+    format!("{clean}\n{}{}", " ".repeat(before), "^".repeat(width))
 }
-
-impl std::error::Error for FilterError {}

@@ -1,45 +1,48 @@
-//! Which packets somebody wants to see.
+//! A compiler for packet filters in the language of pcap-filter(7).
 //!
-//! [`classic`] holds classic BPF programs: read from the decimal form that `tcpdump -ddd` prints,
-//! checked by the kernel's rules, run on packets, listed for people. A [`classic::Program`] is
-//! always one that the kernel accepts, so nothing downstream checks again.
+//! A [`Filter`] is a text, compiled for the packets of one [`LinkType`] and for one [`FilterTarget`]. Its
+//! back ends turn it into classic BPF, eBPF or native code, or interpret it.
 //!
-//! A [`Filter`] is a text in the language of pcap-filter(7), understood for the packets of one
-//! [`LinkType`]; its back ends make programs of it.
+//! ```text
+//! language/   text → tokens → syntax tree
+//! lower/      syntax tree → conditions on packet bytes, for one link type
+//! graph/      conditions, sets, control-flow graph in SSA form, and the passes over them:
+//!     group_alternatives → lists_to_sets → (graph) → jump_threading → dead_variables
+//! backend/    classic/  classic BPF for sockets (sets become comparisons)
+//!             ebpf/     XDP and tc programs (sets become maps)
+//!             native/   machine code by Cranelift, for readers of rings and files
+//!             interpreter, the reference
+//! ```
 //!
-//! [`ebpf`] holds typed eBPF instructions, and writes filters in them for XDP and tc.
+//! Beside the compiler: [`classic`] reads, checks, runs and lists classic BPF programs of any origin;
+//! [`Filter::warnings`], [`Filter::explain`] and the listings show people what a filter does.
 //!
-//! No I/O: text and packet bytes are passed in.
+//! The crate does no I/O: text and packet bytes are arguments.
 
-// `native` alone calls code that it made.
+// Only `native` calls code that it generated.
 #![deny(unsafe_code)]
 
-mod caret;
+mod backend;
 pub mod classic;
-mod compile;
-pub mod ebpf;
-mod emit;
 mod error;
 mod explain;
 mod filter;
 mod graph;
 mod language;
-mod link;
+mod link_type;
 mod listing;
 mod lower;
 mod names;
-#[allow(unsafe_code, reason = "what Cranelift wrote is called by its address")]
-pub mod native;
 mod options;
 mod warnings;
 
-pub use compile::compile;
-pub use error::{FilterError, Reason};
-pub use explain::{Explanation, Outcome, TermOutcome};
-pub use filter::{Filter, MAX_TEXT};
-pub use graph::sets::{MOST_WORDS, Set, SetId};
-pub use link::LinkType;
+pub use backend::{ebpf, native};
+pub use error::{FilterError, FilterErrorReason};
+pub use explain::{ExplainedTerm, Explanation, TermResult};
+pub use filter::{Filter, MAX_TEXT_BYTES, check_syntax, compile};
+pub use graph::sets::{MAX_KEY_WORDS, Set, SetId};
+pub use link_type::LinkType;
 pub use listing::{DotListing, GraphListing, TreeListing};
-pub use names::{Names, NoNames, Transport};
-pub use options::{At, Families, Options};
-pub use warnings::Warning;
+pub use names::{NameResolver, NoNames, Transport};
+pub use options::{DEFAULT_SNAPLEN, FilterOptions, FilterTarget, LoopbackFamilies};
+pub use warnings::warning::FilterWarning;

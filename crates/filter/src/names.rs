@@ -14,12 +14,12 @@ pub enum Transport {
     Sctp,
 }
 
-/// Who knows what names in a filter stand for.
+/// Resolves the names in a filter.
 ///
-/// Names are passed as written. A resolver that reads files or asks a server may block; it is asked
-/// while the filter is compiled, never for a packet.
-pub trait Names {
-    /// The addresses of a host; none if nobody knows it.
+/// Names are passed as written. A resolver may read files or query a server, and block. The
+/// compiler calls it; matching packets never does.
+pub trait NameResolver {
+    /// The addresses of a host; empty if the name is unknown.
     fn host(&self, name: &str) -> Vec<IpAddr>;
     /// The number of a network as in networks(5): `10` or `10.20`, in its low bytes.
     fn network(&self, name: &str) -> Option<Ipv4Addr>;
@@ -31,11 +31,11 @@ pub trait Names {
     fn protocol(&self, name: &str) -> Option<u8>;
 }
 
-/// Knows no names at all.
+/// Resolves no names.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoNames;
 
-impl Names for NoNames {
+impl NameResolver for NoNames {
     fn host(&self, _: &str) -> Vec<IpAddr> {
         Vec::new()
     }
@@ -57,9 +57,9 @@ impl Names for NoNames {
     }
 }
 
-/// What a resolver was asked and answered; it knows no other names.
+/// The queries to a resolver with its answers; resolves no other names.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Answers {
+pub(crate) struct RecordedNames {
     hosts: HashMap<String, Vec<IpAddr>>,
     networks: HashMap<String, Option<Ipv4Addr>>,
     ethernets: HashMap<String, Option<[u8; 6]>>,
@@ -67,7 +67,7 @@ pub(crate) struct Answers {
     protocols: HashMap<String, Option<u8>>,
 }
 
-impl Names for Answers {
+impl NameResolver for RecordedNames {
     fn host(&self, name: &str) -> Vec<IpAddr> {
         self.hosts.get(name).cloned().unwrap_or_default()
     }
@@ -89,53 +89,53 @@ impl Names for Answers {
     }
 }
 
-/// Asks a resolver for each name once and keeps what it answers.
-pub(crate) struct Asked<'a> {
-    names: &'a dyn Names,
-    answers: RefCell<Answers>,
+/// Queries a resolver once for each name and records the answers.
+pub(crate) struct RecordingResolver<'a> {
+    names: &'a dyn NameResolver,
+    recorded: RefCell<RecordedNames>,
 }
 
-impl<'a> Asked<'a> {
-    pub(crate) fn new(names: &'a dyn Names) -> Self {
+impl<'a> RecordingResolver<'a> {
+    pub(crate) fn new(names: &'a dyn NameResolver) -> Self {
         Self {
             names,
-            answers: RefCell::default(),
+            recorded: RefCell::default(),
         }
     }
 
-    pub(crate) fn into_answers(self) -> Answers {
-        self.answers.into_inner()
+    pub(crate) fn into_recorded(self) -> RecordedNames {
+        self.recorded.into_inner()
     }
 }
 
-impl Names for Asked<'_> {
+impl NameResolver for RecordingResolver<'_> {
     fn host(&self, name: &str) -> Vec<IpAddr> {
-        let mut answers = self.answers.borrow_mut();
-        let known = answers.hosts.entry(name.to_owned());
+        let mut recorded = self.recorded.borrow_mut();
+        let known = recorded.hosts.entry(name.to_owned());
         known.or_insert_with(|| self.names.host(name)).clone()
     }
 
     fn network(&self, name: &str) -> Option<Ipv4Addr> {
-        let mut answers = self.answers.borrow_mut();
-        let known = answers.networks.entry(name.to_owned());
+        let mut recorded = self.recorded.borrow_mut();
+        let known = recorded.networks.entry(name.to_owned());
         *known.or_insert_with(|| self.names.network(name))
     }
 
     fn ethernet(&self, name: &str) -> Option<[u8; 6]> {
-        let mut answers = self.answers.borrow_mut();
-        let known = answers.ethernets.entry(name.to_owned());
+        let mut recorded = self.recorded.borrow_mut();
+        let known = recorded.ethernets.entry(name.to_owned());
         *known.or_insert_with(|| self.names.ethernet(name))
     }
 
     fn port(&self, name: &str, transport: Transport) -> Option<u16> {
-        let mut answers = self.answers.borrow_mut();
-        let known = answers.ports.entry((name.to_owned(), transport));
+        let mut recorded = self.recorded.borrow_mut();
+        let known = recorded.ports.entry((name.to_owned(), transport));
         *known.or_insert_with(|| self.names.port(name, transport))
     }
 
     fn protocol(&self, name: &str) -> Option<u8> {
-        let mut answers = self.answers.borrow_mut();
-        let known = answers.protocols.entry(name.to_owned());
+        let mut recorded = self.recorded.borrow_mut();
+        let known = recorded.protocols.entry(name.to_owned());
         *known.or_insert_with(|| self.names.protocol(name))
     }
 }

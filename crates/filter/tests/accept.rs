@@ -1,21 +1,22 @@
-//! Every filter that libpcap's test-suite has a program for, beside that program.
+//! Compares every filter that libpcap's test suite has a program for with that program.
 
-mod corpus;
+use crate::corpus::listed::Listed;
+use crate::corpus::lists::random;
+use crate::corpus::names::Table;
+use crate::corpus::packets::{Packet, all_packets};
+use crate::corpus::{entries, options_of, text};
+use tapline_filter::classic::{Ancillary, ClassicProgram};
+use tapline_filter::{FilterOptions, compile};
 
-use corpus::listed::Listed;
-use corpus::lists::random;
-use corpus::names::Table;
-use corpus::packets::{Packet, all_packets};
-use corpus::{entries, options_of, text};
-use tapline_filter::classic::{Ancillary, Program};
-use tapline_filter::{Options, compile};
-
-/// Programs have at most this part of the instructions of libpcap's optimised ones, in percent.
+/// Maximum length of a program relative to libpcap's optimized one, in percent.
 const MOST_LENGTH_PERCENT: usize = 110;
 
-/// Compiles all expressions of the entry, which must give one program.
-fn program_of(entry: &serde_json::Value, options: &Options) -> Result<Program, String> {
-    let mut first: Option<Program> = None;
+/// Compiles all expressions of the entry; asserts that the programs are equal.
+fn program_of(
+    entry: &serde_json::Value,
+    options: &FilterOptions,
+) -> Result<ClassicProgram, String> {
+    let mut first: Option<ClassicProgram> = None;
     for expression in entry["expressions"].as_array().unwrap() {
         let expression = expression.as_str().unwrap();
         let program = compile(expression, options, &Table)
@@ -65,7 +66,7 @@ fn every_filter_compiles_and_is_short() {
     assert!(ours * 100 <= theirs * MOST_LENGTH_PERCENT);
 }
 
-/// The packet, its beginnings, and the packet with some bytes changed.
+/// The packet, its prefixes, and the packet with some bytes changed.
 fn variants(packet: &Packet, seed: &mut u64) -> Vec<Packet> {
     let mut variants = vec![packet.clone()];
     for _ in 0..4 {
@@ -86,7 +87,7 @@ fn variants(packet: &Packet, seed: &mut u64) -> Vec<Packet> {
 }
 
 #[test]
-fn every_program_gives_what_the_listed_one_gives() {
+fn every_program_agrees_with_the_listed_one() {
     let mut seed = 0x9e37_79b9_7f4a_7c15;
     let packets: Vec<Packet> = all_packets()
         .iter()
@@ -115,7 +116,7 @@ fn every_program_gives_what_the_listed_one_gives() {
         let listed = Listed::parse(listing);
         let (mut differ, mut last) = (0, String::new());
         for packet in &packets {
-            // A sample of packets of other link types is as good as any random bytes.
+            // Packets of other link types serve as random bytes.
             if packet.link != options.link.number() && !random(&mut seed).is_multiple_of(8) {
                 continue;
             }

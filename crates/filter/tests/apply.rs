@@ -1,14 +1,12 @@
-//! Every filter that libpcap's test-suite has the values of for the packets of a capture.
+//! Every filter for which libpcap's test suite has the values for the packets of a capture.
 
-mod corpus;
-
-use corpus::names::Table;
-use corpus::packets::{folder, packets_of};
-use corpus::{entries, text};
-use tapline_filter::{LinkType, Options, compile};
+use crate::corpus::names::Table;
+use crate::corpus::packets::{folder, packets_of};
+use crate::corpus::{entries, text};
+use tapline_filter::{FilterOptions, LinkType, compile};
 
 #[test]
-fn every_filter_gives_the_values_listed() {
+fn every_filter_returns_the_listed_values() {
     let mut failures = Vec::new();
     for entry in entries("apply.json") {
         let (name, expression) = (text(&entry, "name"), text(&entry, "expression"));
@@ -23,7 +21,7 @@ fn every_filter_gives_the_values_listed() {
             failures.push(format!("{name}: link type {}", packets[0].link));
             continue;
         };
-        let mut options = Options::new(link);
+        let mut options = FilterOptions::new(link);
         options.snaplen = match packets[0].snaplen {
             0 => 262_144,
             snaplen => snaplen,

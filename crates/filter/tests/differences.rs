@@ -1,13 +1,13 @@
-//! Filters on which back ends, or ours and libpcap, once differed. Values are those of libpcap 1.10.3
-//! and of hand.
+//! Filters for which back ends must agree in corner cases. Expected values are from libpcap 1.10.3,
+//! or computed by hand.
 
 use tapline_filter::classic::Ancillary;
-use tapline_filter::{Filter, LinkType, NoNames, Options};
+use tapline_filter::{Filter, FilterOptions, LinkType, NoNames};
 
-/// The value of the walk, which is also the classic program's.
+/// The value of the interpreter; asserts that the classic program returns the same.
 #[track_caller]
 fn value(link: LinkType, text: &str, packet: &[u8]) -> u32 {
-    let filter = Filter::new(text, &Options::new(link), &NoNames).unwrap();
+    let filter = Filter::new(text, &FilterOptions::new(link), &NoNames).unwrap();
     let length = packet.len() as u32;
     let walked = filter.run(packet, length, &Ancillary::default());
     let program = filter.classic().unwrap();
@@ -21,7 +21,7 @@ fn ports(range: std::ops::Range<u16>) -> String {
 }
 
 #[test]
-fn a_minus_takes_what_a_modulo_or_a_xor_takes() {
+fn a_unary_minus_binds_looser_than_modulo_and_xor() {
     // -(17 % 28), not (-17) % 28, which is 7.
     assert_ne!(value(LinkType::Ipv4, "-ip[0] % 28 > 9", &[17]), 0);
     assert_ne!(value(LinkType::Ipv4, "- ip[0] ^ 1 = 0xfffffff0", &[17]), 0);
@@ -30,7 +30,7 @@ fn a_minus_takes_what_a_modulo_or_a_xor_takes() {
 }
 
 #[test]
-fn a_list_before_a_test_that_decides_nothing() {
+fn a_list_before_a_redundant_test() {
     let protocols: Vec<String> = (20..36).map(|number| format!("proto {number}")).collect();
     let text = format!("{} or not ether proto 0xf0", protocols.join(" or "));
     let mut frame = [0; 60];
@@ -41,7 +41,7 @@ fn a_list_before_a_test_that_decides_nothing() {
 }
 
 #[test]
-fn a_list_that_is_every_number_asks_for_it_all_the_same() {
+fn a_list_of_every_number_still_reads_the_field() {
     let text = format!(
         "{} or portrange 0-40000 or portrange 30000-65535",
         ports(1..20)
@@ -56,7 +56,7 @@ fn a_list_that_is_every_number_asks_for_it_all_the_same() {
 }
 
 #[test]
-fn ranges_of_a_list_are_found_at_their_ends() {
+fn ranges_of_a_list_match_at_both_ends() {
     let mut text = ports(1..20);
     text += " or portrange 100-200 or portrange 65000-65535";
     let takes = |port: u16| {
@@ -77,7 +77,7 @@ fn ranges_of_a_list_are_found_at_their_ends() {
 }
 
 #[test]
-fn a_coarse_program_lets_through_what_a_tunnel_behind_a_list_holds() {
+fn a_coarse_program_accepts_tunnels_after_a_list() {
     let protocols: Vec<String> = (100..117).map(|number| format!("proto {number}")).collect();
     let text = format!("({} or geneve) and net 10.0.0.0/8", protocols.join(" or "));
     let mut packet = vec![0; 64];
@@ -89,6 +89,6 @@ fn a_coarse_program_lets_through_what_a_tunnel_behind_a_list_holds() {
     packet[36] = 0x45;
     packet[48] = 10;
     assert_ne!(value(LinkType::Ipv4, &text, &packet), 0);
-    let filter = Filter::new(&text, &Options::new(LinkType::Ipv4), &NoNames).unwrap();
+    let filter = Filter::new(&text, &FilterOptions::new(LinkType::Ipv4), &NoNames).unwrap();
     assert_ne!(filter.coarse().run(&packet, 64), 0);
 }

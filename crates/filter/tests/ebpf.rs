@@ -1,22 +1,24 @@
-//! eBPF of filters, as far as it can be told without a kernel: listings written out by hand, and what is
-//! not known where a program runs. `crates/bpf/tests/filter_*.rs` runs the code.
+//! eBPF of filters without a kernel: listings written by hand, and unavailable metadata.
+//! `crates/bpf/tests/filter_*.rs` runs the code.
 
-use tapline_filter::ebpf::{Fragment, Insn, Listing, MapKind, Verdicts, keys};
-use tapline_filter::{At, Filter, FilterError, LinkType, NoNames, Options, Reason};
+use tapline_filter::ebpf::{EbpfListing, Fragment, Insn, MapKind, Verdicts, map_keys};
+use tapline_filter::{
+    Filter, FilterError, FilterErrorReason, FilterOptions, FilterTarget, LinkType, NoNames,
+};
 
-fn fragment(text: &str, at: At) -> Result<Fragment, FilterError> {
-    let mut options = Options::new(LinkType::Ethernet);
-    options.at = at;
+fn fragment(text: &str, at: FilterTarget) -> Result<Fragment, FilterError> {
+    let mut options = FilterOptions::new(LinkType::Ethernet);
+    options.target = at;
     Filter::new(text, &options, &NoNames).unwrap().ebpf()
 }
 
-fn listing(text: &str, at: At) -> String {
+fn listing(text: &str, at: FilterTarget) -> String {
     let fragment = fragment(text, at).unwrap();
-    Listing(&fragment.program(fragment.values())).to_string()
+    EbpfListing(&fragment.program(fragment.snaplen_verdicts())).to_string()
 }
 
 #[test]
-fn one_check_covers_what_every_accepted_packet_has() {
+fn one_length_check_covers_all_accepted_packets() {
     let expected = "   0: r6 = r1
    1: r7 = *(u32 *)(r6 + 0)
    2: r8 = *(u32 *)(r6 + 4)
@@ -33,11 +35,11 @@ fn one_check_covers_what_every_accepted_packet_has() {
   13: w0 = 0x40000
   14: exit
 ";
-    assert_eq!(listing("ip proto 17", At::Xdp), expected);
+    assert_eq!(listing("ip proto 17", FilterTarget::Xdp), expected);
 }
 
 #[test]
-fn at_tc_what_is_read_directly_is_made_so() {
+fn at_tc_the_prologue_makes_the_bytes_directly_readable() {
     let expected = "   0: r6 = r1
    1: r7 = *(u32 *)(r6 + 76)
    2: r8 = *(u32 *)(r6 + 80)
@@ -63,40 +65,49 @@ fn at_tc_what_is_read_directly_is_made_so() {
   22: w0 = 0x40000
   23: exit
 ";
-    assert_eq!(listing("ip", At::TcIngress), expected);
+    assert_eq!(listing("ip", FilterTarget::TcIngress), expected);
 }
 
 #[test]
-fn an_empty_filter_accepts_and_nothing_else_is_there() {
-    let fragment = fragment("", At::Xdp).unwrap();
+fn an_empty_filter_only_accepts() {
+    let fragment = fragment("", FilterTarget::Xdp).unwrap();
     let verdicts = Verdicts {
         accept: 1,
         reject: 2,
     };
-    let listing = Listing(&fragment.program(verdicts)).to_string();
+    let listing = EbpfListing(&fragment.program(verdicts)).to_string();
     assert!(listing.ends_with("   3: w0 = 1\n   4: exit\n"), "{listing}");
 }
 
 #[test]
-fn other_places_have_no_ebpf() {
-    for at in [At::File, At::Socket] {
+fn other_targets_have_no_ebpf() {
+    for at in [FilterTarget::File, FilterTarget::Socket] {
         let error = fragment("ip", at).unwrap_err();
-        assert_eq!(error.reason, Reason::NotAt { what: "eBPF", at });
+        assert_eq!(
+            error.reason,
+            FilterErrorReason::NotAvailable {
+                what: "eBPF",
+                target: at
+            }
+        );
     }
-    let error = fragment("ip", At::File).unwrap_err();
-    assert_eq!(error.to_string(), "column 1: 'eBPF' not known in a file");
+    let error = fragment("ip", FilterTarget::File).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "column 1: 'eBPF' is not available in a file"
+    );
 }
 
-/// The set that the code looks up, of which there is one.
+/// The single set that the code looks up.
 fn set_of(text: &str) -> (Fragment, usize) {
-    let fragment = fragment(text, At::Xdp).unwrap();
+    let fragment = fragment(text, FilterTarget::Xdp).unwrap();
     let named = |insn: &Insn<_>| match insn {
         Insn::LoadMap { map, .. } => Some(*map),
         _ => None,
     };
     let mut ids: Vec<_> = fragment.code.iter().filter_map(named).collect();
     ids.dedup();
-    assert_eq!(ids.len(), 1, "{}", Listing(&fragment.code));
+    assert_eq!(ids.len(), 1, "{}", EbpfListing(&fragment.code));
     (fragment, usize::from(ids[0].0))
 }
 
@@ -105,12 +116,12 @@ fn a_long_list_is_looked_up_in_a_map() {
     let list = |term: fn(u32) -> String| (0..100).map(term).collect::<Vec<_>>().join(" or ");
     let (fragment, id) = set_of(&list(|at| format!("ether[30:2] = {}", at * 5)));
     assert_eq!(MapKind::of(&fragment.sets[id]), MapKind::Hash);
-    assert_eq!(keys(&fragment.sets[id]).0.len(), 100 * 4);
+    assert_eq!(map_keys(&fragment.sets[id]).0.len(), 100 * 4);
     // 5 and 6 are two prefixes: a prefix of two numbers starts with an even one.
     let (fragment, id) = set_of(&list(|at| {
         let least = at * 8 + 5;
         format!("(ether[30:2] >= {least} and ether[30:2] <= {})", least + 1)
     }));
     assert_eq!(MapKind::of(&fragment.sets[id]), MapKind::LongestPrefix);
-    assert_eq!(keys(&fragment.sets[id]).0.len(), 200 * 8);
+    assert_eq!(map_keys(&fragment.sets[id]).0.len(), 200 * 8);
 }

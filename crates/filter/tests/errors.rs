@@ -1,15 +1,18 @@
-//! What a person sees of a filter that is wrong, and what hostile text costs.
+//! Error messages for invalid filters, and the cost of hostile text.
 
 use std::fmt::Write as _;
 use tapline_filter::classic::Ancillary;
-use tapline_filter::{Filter, FilterError, LinkType, MAX_TEXT, NoNames, Options, Reason, compile};
+use tapline_filter::{
+    Filter, FilterError, FilterErrorReason, FilterOptions, LinkType, MAX_TEXT_BYTES, NoNames,
+    compile,
+};
 
 fn error(text: &str) -> FilterError {
-    compile(text, &Options::new(LinkType::Ethernet), &NoNames).expect_err(text)
+    compile(text, &FilterOptions::new(LinkType::Ethernet), &NoNames).expect_err(text)
 }
 
 #[test]
-fn errors_point_at_the_place() {
+fn errors_have_the_position() {
     for (text, carets) in [
         ("udp prot 53", "    ^^^^"),
         ("port 80 and", "           ^"),
@@ -41,7 +44,7 @@ fn carets_stay_on_their_line() {
 }
 
 #[test]
-fn near_words_are_suggested() {
+fn similar_words_are_suggested() {
     for (text, word) in [
         ("udp prot 53", Some("port")),
         ("hsot 10.0.0.1", Some("host")),
@@ -77,9 +80,9 @@ fn an_error_is_one_line_with_its_column() {
 }
 
 #[test]
-fn hostile_text_is_refused() {
-    // Each is as long as a filter may be: anything worse than linear would not come to an end.
-    let long = |part: &str| part.repeat(MAX_TEXT / part.len());
+fn hostile_text_is_rejected() {
+    // Each has the maximum length: superlinear algorithms would not terminate in time.
+    let long = |part: &str| part.repeat(MAX_TEXT_BYTES / part.len());
     for text in [
         long("("),
         long("not "),
@@ -97,14 +100,14 @@ fn hostile_text_is_refused() {
         long("\u{e9}"),
         long(" "),
         format!("{}x", long("ip or ")),
-        "x".repeat(MAX_TEXT + 1),
+        "x".repeat(MAX_TEXT_BYTES + 1),
     ] {
-        let result = compile(&text, &Options::new(LinkType::Ethernet), &NoNames);
+        let result = compile(&text, &FilterOptions::new(LinkType::Ethernet), &NoNames);
         if text.trim().is_empty() {
             assert!(result.is_ok(), "nothing but blanks is the empty filter");
         } else {
             let error = result.unwrap_err();
-            assert!(error.caret(&text).len() <= 3 * MAX_TEXT);
+            assert!(error.caret(&text).len() <= 3 * MAX_TEXT_BYTES);
         }
     }
 }
@@ -118,26 +121,26 @@ fn nesting_is_bounded_in_the_tree_too() {
         "(".repeat(depth),
         format!("{alternating})").repeat(depth)
     );
-    assert_eq!(error(&text).reason, Reason::TooDeep);
+    assert_eq!(error(&text).reason, FilterErrorReason::TooDeep);
     let text = format!("ip{alternating}");
-    assert!(compile(&text, &Options::new(LinkType::Ethernet), &NoNames).is_ok());
-    // The same of arithmetic: 150 levels of 100 operators that bind to the left.
+    assert!(compile(&text, &FilterOptions::new(LinkType::Ethernet), &NoNames).is_ok());
+    // The same for arithmetic: 150 levels of 100 left-associative operators.
     let sum = "+len".repeat(100);
     let text = format!(
         "{}len{} = 1",
         "(".repeat(150),
         format!("{sum})").repeat(150)
     );
-    assert_eq!(error(&text).reason, Reason::TooDeep);
+    assert_eq!(error(&text).reason, FilterErrorReason::TooDeep);
 }
 
 #[test]
-fn long_filters_that_are_well_come_to_an_end() {
+fn valid_long_filters_compile_in_time() {
     let terms = |form: &dyn Fn(u32) -> String, joint: &str| {
         let mut text = form(0);
         for at in 1.. {
             let next = form(at);
-            if text.len() + joint.len() + next.len() > MAX_TEXT / 8 {
+            if text.len() + joint.len() + next.len() > MAX_TEXT_BYTES / 8 {
                 break;
             }
             text = text + joint + &next;
@@ -167,7 +170,7 @@ fn long_filters_that_are_well_come_to_an_end() {
             terms(&|at| format!("not port {}", at & 0xffff), " and ")
         ),
     ] {
-        let filter = Filter::new(&text, &Options::new(LinkType::Ethernet), &NoNames).unwrap();
+        let filter = Filter::new(&text, &FilterOptions::new(LinkType::Ethernet), &NoNames).unwrap();
         assert_eq!(
             filter.run(&[0; 60], 60, &Ancillary::default()),
             0,
@@ -179,8 +182,8 @@ fn long_filters_that_are_well_come_to_an_end() {
 }
 
 #[test]
-fn parentheses_that_begin_with_an_address_hold_addresses_only() {
-    let options = Options::new(LinkType::Ethernet);
+fn parentheses_that_start_with_an_address_contain_only_addresses() {
+    let options = FilterOptions::new(LinkType::Ethernet);
     for text in [
         "host (10.0.0.1 or tcp)",
         "port (80 or ip[0] = 1)",
@@ -190,7 +193,7 @@ fn parentheses_that_begin_with_an_address_hold_addresses_only() {
     ] {
         let error = error(text);
         assert!(
-            matches!(error.reason, Reason::Unexpected { .. }),
+            matches!(error.reason, FilterErrorReason::Unexpected { .. }),
             "{text}: {error}"
         );
     }
@@ -207,7 +210,7 @@ fn parentheses_that_begin_with_an_address_hold_addresses_only() {
 }
 
 #[test]
-fn long_lists_compile_or_say_how_long_they_are() {
+fn long_lists_compile_or_report_their_length() {
     let list = |count: u32| {
         let mut text = String::from("ip host 10.0.0.0");
         for host in 1..count {
@@ -216,20 +219,20 @@ fn long_lists_compile_or_say_how_long_they_are() {
         }
         text
     };
-    let options = Options::new(LinkType::Ethernet);
+    let options = FilterOptions::new(LinkType::Ethernet);
     let program = compile(&list(1000), &options, &NoNames).unwrap();
     assert!(program.instructions().len() < 2400);
     let error = compile(&list(10_000), &options, &NoNames).unwrap_err();
     assert!(matches!(
         error.reason,
-        Reason::TooManyInstructions { count: 20_000.. }
+        FilterErrorReason::TooManyInstructions { count: 20_000.. }
     ));
 }
 
 proptest::proptest! {
     #[test]
     fn no_text_panics(text in "[ -~\n]{0,80}") {
-        let options = Options::new(LinkType::Ethernet);
+        let options = FilterOptions::new(LinkType::Ethernet);
         if let Err(error) = compile(&text, &options, &NoNames) {
             let _ = (error.to_string(), error.caret(&text));
         }
@@ -242,7 +245,7 @@ proptest::proptest! {
     ) {
         let text: Vec<&str> = words.iter().map(|&word| WORDS[word]).collect();
         let text = text.join(" ");
-        if let Err(error) = compile(&text, &Options::new(LINKS[link]), &NoNames) {
+        if let Err(error) = compile(&text, &FilterOptions::new(LINKS[link]), &NoNames) {
             let _ = (error.to_string(), error.caret(&text));
         }
     }

@@ -1,16 +1,16 @@
-//! What is said of each term of a filter for one packet.
+//! `Filter::explain`: the result of each term for one packet.
 
-mod corpus;
-
-use corpus::names::Table;
-use corpus::packets::{Packet, all_packets};
-use corpus::tunnels::{ethernet, frames, ip4, tcp};
-use corpus::{entries, options_of};
+use crate::corpus::names::Table;
+use crate::corpus::packets::{Packet, all_packets};
+use crate::corpus::tunnels::{ethernet, frames, ip4, tcp};
+use crate::corpus::{entries, options_of};
 use tapline_filter::classic::Ancillary;
-use tapline_filter::{At, Filter, LinkType, NoNames, Options, Outcome, Reason};
+use tapline_filter::{
+    Filter, FilterErrorReason, FilterOptions, FilterTarget, LinkType, NoNames, TermResult,
+};
 
 fn filter(text: &str) -> Filter {
-    Filter::new(text, &Options::new(LinkType::Ethernet), &NoNames).unwrap()
+    Filter::new(text, &FilterOptions::new(LinkType::Ethernet), &NoNames).unwrap()
 }
 
 /// A TCP segment to port 80 from 10.0.0.1 to 10.0.0.2.
@@ -25,7 +25,7 @@ fn shown(text: &str, packet: &[u8]) -> String {
 }
 
 #[test]
-fn terms_are_marked_with_what_became_of_them() {
+fn terms_are_marked_with_their_results() {
     assert_eq!(
         shown(
             "tcp port 80 and not (arp or host 10.0.0.2 or 10.0.0.9)",
@@ -36,8 +36,8 @@ tcp port 80 and not (arp or host 10.0.0.2 or 10.0.0.9)
 ^^^^^^^^^^^                                             true
                      ^^^                                false
                             ^^^^^^^^^^^^^               true, which decides
-                                             ^^^^^^^^   not asked
-refused
+                                             ^^^^^^^^   not evaluated
+rejected
 "
     );
     assert_eq!(
@@ -52,54 +52,57 @@ accepted, keeps 262144 bytes
 }
 
 #[test]
-fn a_term_without_its_bytes_decides() {
+fn a_term_with_missing_bytes_decides() {
     let packet = &segment()[..36];
     let filter = filter("arp or tcp dst port 80 or udp");
     let explanation = filter.explain(packet, 60, &Ancillary::default());
-    let outcomes: Vec<Outcome> = explanation.terms.iter().map(|term| term.outcome).collect();
-    let missing = Outcome::Missing {
+    let outcomes: Vec<TermResult> = explanation.terms.iter().map(|term| term.result).collect();
+    let missing = TermResult::Missing {
         offset: 36,
         bytes: 2,
     };
-    assert_eq!(outcomes, [Outcome::Fails, missing, Outcome::NotAsked]);
+    assert_eq!(
+        outcomes,
+        [TermResult::False, missing, TermResult::NotEvaluated]
+    );
     assert_eq!((explanation.verdict, explanation.decided_by), (0, Some(1)));
     assert_eq!(outcomes[1].to_string(), "no 2 bytes at 36");
 }
 
 #[test]
-fn what_cannot_be_computed_or_known_is_told() {
-    let mut options = Options::new(LinkType::Ethernet);
-    options.at = At::Socket;
+fn division_by_zero_and_missing_metadata_are_reported() {
+    let mut options = FilterOptions::new(LinkType::Ethernet);
+    options.target = FilterTarget::Socket;
     for (text, outcome) in [
-        ("len / ether[0] = 1", Outcome::DivisionByZero),
-        ("ifindex 3", Outcome::NotKnown),
+        ("len / ether[0] = 1", TermResult::DivisionByZero),
+        ("ifindex 3", TermResult::Unknown),
     ] {
         let filter = Filter::new(text, &options, &NoNames).unwrap();
         let explanation = filter.explain(&[0; 60], 60, &Ancillary::default());
-        assert_eq!(explanation.terms[0].outcome, outcome, "{text}");
+        assert_eq!(explanation.terms[0].result, outcome, "{text}");
         assert_eq!(explanation.verdict, 0);
     }
 }
 
 #[test]
-fn a_frame_without_its_first_header_is_told() {
-    let filter = Filter::new("ip", &Options::new(LinkType::Radiotap), &NoNames).unwrap();
+fn an_incomplete_first_header_is_reported() {
+    let filter = Filter::new("ip", &FilterOptions::new(LinkType::Radiotap), &NoNames).unwrap();
     let explanation = filter.explain(&[0, 0], 60, &Ancillary::default());
     assert_eq!(
         explanation.no_header,
-        Some(Outcome::Missing {
+        Some(TermResult::Missing {
             offset: 3,
             bytes: 1
         })
     );
     assert_eq!(
         explanation.to_string(),
-        "ip\n^^  not asked\nrefused: the header before the frame has no byte at 3\n"
+        "ip\n^^  not evaluated\nrejected: the header before the frame has no byte at 3\n"
     );
 }
 
 #[test]
-fn variables_of_a_tunnel_are_shared_by_its_terms() {
+fn terms_share_the_variables_of_a_tunnel() {
     for frame in frames() {
         for text in [
             "vxlan 100 and tcp port 80",
@@ -114,7 +117,7 @@ fn variables_of_a_tunnel_are_shared_by_its_terms() {
 }
 
 #[test]
-fn a_long_filter_is_listed_by_what_is_not_false() {
+fn a_long_filter_lists_the_terms_that_are_not_false() {
     let hosts: Vec<String> = (0..3000)
         .map(|host| format!("host 10.0.{}.{}", host >> 7, host & 127))
         .collect();
@@ -123,14 +126,14 @@ fn a_long_filter_is_listed_by_what_is_not_false() {
         "\
 column 18: host 10.0.0.1: true, which decides
 1 more term: false
-2998 more terms: not asked
+2998 more terms: not evaluated
 accepted, keeps 262144 bytes
 "
     );
 }
 
 #[test]
-fn every_term_comes_out_as_it_does_alone() {
+fn every_term_has_the_result_that_it_has_alone() {
     let texts = [
         "tcp",
         "arp",
@@ -150,16 +153,16 @@ fn every_term_comes_out_as_it_does_alone() {
         for term in explanation
             .terms
             .iter()
-            .filter(|term| term.outcome != Outcome::NotAsked)
+            .filter(|term| term.result != TermResult::NotEvaluated)
         {
             let alone = filter(&joined[term.span.clone()]);
             let holds = alone.run(&frame, length, &Ancillary::default()) != 0;
             let expected = if holds {
-                Outcome::Holds
+                TermResult::True
             } else {
-                Outcome::Fails
+                TermResult::False
             };
-            assert_eq!(term.outcome, expected, "{}", &joined[term.span.clone()]);
+            assert_eq!(term.result, expected, "{}", &joined[term.span.clone()]);
             asked += 1;
         }
         assert!(asked > 0);
@@ -182,7 +185,7 @@ fn the_terms_lead_to_the_verdict_of_every_filter_of_the_corpus() {
         let filter = match Filter::new(text, &options, &Table) {
             Ok(filter) => filter,
             Err(error) => {
-                assert_eq!(error.reason, Reason::RejectsAll, "{text}");
+                assert_eq!(error.reason, FilterErrorReason::RejectsAll, "{text}");
                 continue;
             }
         };

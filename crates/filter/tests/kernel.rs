@@ -1,14 +1,14 @@
-//! The rules and the verdicts, held against the running kernel.
+//! Compares rules and verdicts with the running kernel.
 
-#[path = "programs/mod.rs"]
-mod programs;
-
+use crate::programs;
 use proptest::prelude::*;
 use socket2::{SockFilter, SockRef};
 use std::os::unix::net::UnixDatagram;
-use tapline_filter::classic::{Ancillary, Instruction, MAX_INSTRUCTIONS, Program, Rule, opcode};
+use tapline_filter::classic::{
+    Ancillary, ClassicProgram, Instruction, KernelRule, MAX_INSTRUCTIONS, opcode,
+};
 
-/// Two joined sockets; a filter on the second sees what the first sends.
+/// Two connected sockets; a filter on the second receives what the first sends.
 fn pair() -> (UnixDatagram, UnixDatagram) {
     let (sender, receiver) = UnixDatagram::pair().unwrap();
     receiver.set_nonblocking(true).unwrap();
@@ -29,7 +29,7 @@ fn kernel_accepts(receiver: &UnixDatagram, list: &[Instruction]) -> bool {
     }
 }
 
-/// Bytes of `packet` that the kernel lets through.
+/// Bytes of `packet` that the kernel passes.
 fn kernel_keeps((sender, receiver): &(UnixDatagram, UnixDatagram), packet: &[u8]) -> usize {
     sender.send(packet).unwrap();
     match receiver.recv(&mut [0; 256]) {
@@ -41,9 +41,9 @@ fn kernel_keeps((sender, receiver): &(UnixDatagram, UnixDatagram), packet: &[u8]
     }
 }
 
-fn assert_same_rules(list: &[Instruction]) -> Option<Rule> {
+fn assert_same_rules(list: &[Instruction]) -> Option<KernelRule> {
     let (_sender, receiver) = pair();
-    let ours = Program::new(list.to_vec());
+    let ours = ClassicProgram::new(list.to_vec());
     assert_eq!(
         ours.is_ok(),
         kernel_accepts(&receiver, list),
@@ -57,46 +57,52 @@ fn each_rule_is_the_kernels() {
     let ret = Instruction::new(opcode::RET_K, 1);
     let broken = |instruction| assert_same_rules(&[instruction, ret]);
     let with = Instruction::new;
-    assert_eq!(assert_same_rules(&[]), Some(Rule::Empty));
-    assert_eq!(broken(with(0xff, 0)), Some(Rule::Opcode(0xff)));
-    // BPF_RET|BPF_X stands in the header and is refused all the same.
-    assert_eq!(broken(with(0x0e, 0)), Some(Rule::Opcode(0x0e)));
-    assert_eq!(broken(with(opcode::DIV_K, 0)), Some(Rule::DivisionByZero));
-    assert_eq!(broken(with(opcode::MOD_K, 0)), Some(Rule::DivisionByZero));
-    assert_eq!(broken(with(opcode::LSH_K, 32)), Some(Rule::Shift(32)));
+    assert_eq!(assert_same_rules(&[]), Some(KernelRule::Empty));
+    assert_eq!(broken(with(0xff, 0)), Some(KernelRule::Opcode(0xff)));
+    // BPF_RET|BPF_X is defined in the header, but rejected.
+    assert_eq!(broken(with(0x0e, 0)), Some(KernelRule::Opcode(0x0e)));
+    assert_eq!(
+        broken(with(opcode::DIV_K, 0)),
+        Some(KernelRule::DivisionByZero)
+    );
+    assert_eq!(
+        broken(with(opcode::MOD_K, 0)),
+        Some(KernelRule::DivisionByZero)
+    );
+    assert_eq!(broken(with(opcode::LSH_K, 32)), Some(KernelRule::Shift(32)));
     assert_eq!(broken(with(opcode::RSH_K, 31)), None);
-    assert_eq!(broken(with(opcode::ST, 16)), Some(Rule::Memory(16)));
+    assert_eq!(broken(with(opcode::ST, 16)), Some(KernelRule::Memory(16)));
     assert_eq!(
         broken(with(opcode::LD_MEM, 3)),
-        Some(Rule::Uninitialised(3))
+        Some(KernelRule::Uninitialised(3))
     );
-    assert_eq!(broken(with(opcode::JA, 1)), Some(Rule::Jump));
-    assert_eq!(broken(with(opcode::JA, u32::MAX)), Some(Rule::Jump));
+    assert_eq!(broken(with(opcode::JA, 1)), Some(KernelRule::Jump));
+    assert_eq!(broken(with(opcode::JA, u32::MAX)), Some(KernelRule::Jump));
     assert_eq!(broken(with(opcode::JA, 0)), None);
     assert_eq!(
         broken(Instruction::jump(opcode::JEQ_K, 0, 0, 1)),
-        Some(Rule::Jump)
+        Some(KernelRule::Jump)
     );
     let unknown = Ancillary::BASE + 64;
     assert_eq!(
         broken(with(opcode::LD_W_ABS, unknown)),
-        Some(Rule::Ancillary(unknown))
+        Some(KernelRule::Ancillary(unknown))
     );
     assert_eq!(
         assert_same_rules(&[with(opcode::TAX, 0)]),
-        Some(Rule::NoReturn)
+        Some(KernelRule::NoReturn)
     );
 }
 
 #[test]
-fn memory_written_on_one_of_two_ways_is_uninitialised() {
+fn memory_written_on_one_of_two_paths_is_uninitialised() {
     let list = [
         Instruction::jump(opcode::JEQ_K, 0, 1, 0),
         Instruction::new(opcode::ST, 5),
         Instruction::new(opcode::LD_MEM, 5),
         Instruction::new(opcode::RET_A, 0),
     ];
-    assert_eq!(assert_same_rules(&list), Some(Rule::Uninitialised(5)));
+    assert_eq!(assert_same_rules(&list), Some(KernelRule::Uninitialised(5)));
 }
 
 #[test]
@@ -104,11 +110,11 @@ fn the_longest_program_is_the_kernels() {
     let mut list = vec![Instruction::new(opcode::RET_K, 1); MAX_INSTRUCTIONS];
     assert_eq!(assert_same_rules(&list), None);
     list.push(Instruction::new(opcode::RET_K, 1));
-    assert_eq!(assert_same_rules(&list), Some(Rule::TooLong));
+    assert_eq!(assert_same_rules(&list), Some(KernelRule::TooLong));
 }
 
-/// The verdict of ours on `packet`, cut to what the kernel can show of its own.
-fn ours_keeps(program: &Program, packet: &[u8]) -> usize {
+/// Our verdict on `packet`, limited to the range in which the kernel's is visible.
+fn ours_keeps(program: &ClassicProgram, packet: &[u8]) -> usize {
     (program.run(packet, packet.len() as u32) as usize).min(packet.len())
 }
 
@@ -144,7 +150,10 @@ fn shifts_and_offsets_wrap_as_in_the_kernel() {
         let sockets = pair();
         assert!(kernel_accepts(&sockets.1, &list));
         assert_eq!(kernel_keeps(&sockets, &packet), expected);
-        assert_eq!(ours_keeps(&Program::new(list).unwrap(), &packet), expected);
+        assert_eq!(
+            ours_keeps(&ClassicProgram::new(list).unwrap(), &packet),
+            expected
+        );
     }
 }
 
@@ -163,7 +172,7 @@ proptest! {
     ) {
         let sockets = pair();
         prop_assert!(kernel_accepts(&sockets.1, &list));
-        let program = Program::new(list).unwrap();
+        let program = ClassicProgram::new(list).unwrap();
         for packet in packets {
             prop_assert_eq!(ours_keeps(&program, &packet), kernel_keeps(&sockets, &packet));
         }

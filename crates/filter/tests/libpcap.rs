@@ -1,10 +1,10 @@
-//! Programs, listings and verdicts of libpcap (through tcpdump) beside ours, on the captures of the
-//! tcpdump test-suite.
+//! Compares programs, listings and verdicts with libpcap's (through tcpdump), on the captures of
+//! the tcpdump test suite.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use tapline_filter::classic::{Program, Reason, Rule, RuleError};
+use tapline_filter::classic::{ClassicProgram, InvalidProgram, KernelRule, ParseErrorReason};
 
 const ETHERNET: u32 = 1;
 const RAW: u32 = 101;
@@ -81,8 +81,8 @@ struct Record {
     bytes: Vec<u8>,
 }
 
-/// The records of a pcap file (microseconds, either byte order) up to the first that is damaged, and
-/// its link type; `None` for files of another kind.
+/// The records of a pcap file (microseconds, either byte order) up to the first damaged one, and
+/// its link type; `None` for other files.
 fn read(file: &[u8]) -> Option<(u32, Vec<Record>)> {
     let (header, mut rest) = file.split_first_chunk::<24>()?;
     let order = match header[..4] {
@@ -151,10 +151,10 @@ fn tcpdump(capture: &Capture, flags: &[&str], filter: &str) -> Vec<u8> {
     output.stdout
 }
 
-/// Compares on one filter; gives the number of packets selected.
+/// Compares one filter; returns the number of selected packets.
 fn compare(capture: &Capture, filter: &str) -> usize {
     let decimal = String::from_utf8(tcpdump(capture, &["-ddd"], filter)).unwrap();
-    let program: Program = decimal.parse().unwrap();
+    let program: ClassicProgram = decimal.parse().unwrap();
     assert_eq!(program.to_string(), decimal, "{filter}");
     let listing = String::from_utf8(tcpdump(capture, &["-d"], filter)).unwrap();
     assert_eq!(program.listing().to_string(), listing, "{filter}");
@@ -171,7 +171,7 @@ fn compare(capture: &Capture, filter: &str) -> usize {
 }
 
 #[test]
-fn each_filter_selects_the_packets_libpcap_selects() {
+fn each_filter_selects_the_packets_that_libpcap_selects() {
     let ethernet = gather(ETHERNET);
     assert!(ethernet.packets.len() > 1000);
     let mut selective = 0;
@@ -179,7 +179,7 @@ fn each_filter_selects_the_packets_libpcap_selects() {
         let selected = compare(&ethernet, filter);
         selective += usize::from((1..ethernet.packets.len()).contains(&selected));
     }
-    // Filters that take some packets and leave some are the ones that tell engines apart.
+    // Only filters that select some packets and reject others can show a difference.
     assert!(selective > 40, "{selective}");
     for link_type in [RAW, LINUX_SLL] {
         let capture = gather(link_type);
@@ -191,16 +191,16 @@ fn each_filter_selects_the_packets_libpcap_selects() {
 }
 
 #[test]
-fn a_backward_jump_is_refused_as_by_the_kernel() {
-    // libpcap makes a loop of `protochain` and runs it itself where the kernel refuses it.
+fn a_backward_jump_is_rejected_as_by_the_kernel() {
+    // libpcap compiles `protochain` to a loop, and runs it itself because the kernel rejects it.
     let capture = gather(ETHERNET);
     let decimal = String::from_utf8(tcpdump(&capture, &["-ddd"], "ip protochain 17")).unwrap();
-    let error = decimal.parse::<Program>().unwrap_err();
+    let error = decimal.parse::<ClassicProgram>().unwrap_err();
     assert!(
         matches!(
             error.reason,
-            Reason::Rule(RuleError {
-                rule: Rule::Jump,
+            ParseErrorReason::Rule(InvalidProgram {
+                rule: KernelRule::Jump,
                 ..
             })
         ),

@@ -1,18 +1,16 @@
-//! What `tapline filter --emit` prints of a filter.
+//! The listings that `tapline filter --emit` prints.
 
-mod corpus;
-
-use corpus::names::Table;
-use corpus::{entries, options_of};
+use crate::corpus::names::Table;
+use crate::corpus::{entries, options_of};
 use std::collections::HashSet;
-use tapline_filter::{Filter, LinkType, NoNames, Options, Reason};
+use tapline_filter::{Filter, FilterErrorReason, FilterOptions, LinkType, NoNames};
 
 fn ethernet(text: &str) -> Filter {
-    Filter::new(text, &Options::new(LinkType::Ethernet), &NoNames).unwrap()
+    Filter::new(text, &FilterOptions::new(LinkType::Ethernet), &NoNames).unwrap()
 }
 
 /// All filters of the corpus that can match a packet, with their texts and options.
-fn corpus_filters() -> Vec<(String, Options, Filter)> {
+fn corpus_filters() -> Vec<(String, FilterOptions, Filter)> {
     let mut filters = Vec::new();
     for entry in entries("accept.json") {
         let options = options_of(&entry);
@@ -20,7 +18,7 @@ fn corpus_filters() -> Vec<(String, Options, Filter)> {
             let text = text.as_str().unwrap();
             match Filter::new(text, &options, &Table) {
                 Ok(filter) => filters.push((text.to_owned(), options, filter)),
-                Err(error) => assert_eq!(error.reason, Reason::RejectsAll, "{text}"),
+                Err(error) => assert_eq!(error.reason, FilterErrorReason::RejectsAll, "{text}"),
             }
         }
     }
@@ -29,7 +27,7 @@ fn corpus_filters() -> Vec<(String, Options, Filter)> {
 }
 
 #[test]
-fn the_tree_has_the_qualifiers_as_understood() {
+fn the_tree_has_inherited_qualifiers() {
     let filter = ethernet("tcp dst port 80 or 443 and not (host 1.2.3.4 or 10.1.1.1 or vlan 7)");
     let tree = "\
 and
@@ -45,7 +43,7 @@ and
     assert_eq!(filter.tree().to_string(), tree);
 }
 
-/// The filter that lines of a tree stand for.
+/// The filter that the lines of a tree denote.
 fn text_of(lines: &mut std::iter::Peekable<std::str::Lines<'_>>) -> String {
     let depth = |line: &str| line.len() - line.trim_start().len();
     let line = lines.next().unwrap();
@@ -63,7 +61,7 @@ fn text_of(lines: &mut std::iter::Peekable<std::str::Lines<'_>>) -> String {
 }
 
 #[test]
-fn the_terms_of_a_tree_are_the_filter() {
+fn the_terms_of_a_tree_compile_to_the_same_filter() {
     for (text, options, filter) in corpus_filters() {
         let tree = filter.tree().to_string();
         let read = text_of(&mut tree.lines().peekable());
@@ -75,9 +73,9 @@ fn the_terms_of_a_tree_are_the_filter() {
 }
 
 #[test]
-fn a_graph_is_read_from_top_to_bottom() {
+fn a_graph_is_listed_from_top_to_bottom() {
     let filter = ethernet("udp[4:2] > 1000 and not vlan 10 and ip[tcpflags] & 2 != 0");
-    // A packet of IPv4 has no tag: what `vlan` asks is known, and only its shift is left.
+    // An IPv4 packet has no tag: the outcome of `vlan` is known, and only its offset shift remains.
     let graph = "\
 0: packet[12:2] == 0x800 ? 1 : 7
 1: packet[23] == 17 ? 2 : 7
@@ -106,9 +104,9 @@ fn a_graph_shows_sets_by_their_size() {
     assert!(filter.dot().to_string().len() < 2000);
 }
 
-/// Checks a statement of the language of `dot`, of the few that are used.
+/// Checks a statement of the `dot` language; supports the few that are used.
 ///
-/// Gives the node it defines, or the two that it joins.
+/// Returns the node that it defines, or the two that it connects.
 fn statement(line: &str) -> Option<(String, Option<String>)> {
     let (head, attributes) = match line.strip_suffix(';')?.split_once(" [") {
         Some((head, rest)) => (head, rest.strip_suffix(']')?),
@@ -141,7 +139,7 @@ fn statement(line: &str) -> Option<(String, Option<String>)> {
 }
 
 #[test]
-fn graphs_for_dot_keep_to_its_grammar() {
+fn dot_listings_follow_the_grammar_of_dot() {
     for (text, _, filter) in corpus_filters() {
         let dot = filter.dot().to_string();
         let body = dot.strip_prefix("digraph filter {\n").unwrap();
@@ -161,7 +159,7 @@ fn graphs_for_dot_keep_to_its_grammar() {
 }
 
 #[test]
-fn every_line_of_a_graph_leads_down() {
+fn successors_in_a_graph_listing_are_below() {
     for (text, _, filter) in corpus_filters() {
         let graph = filter.graph().to_string();
         let count = graph.lines().count();

@@ -1,21 +1,19 @@
-//! Native code beside the walked graph, on whole packets and on their beginnings.
+//! Compares native code with the interpreter, on whole packets and on their prefixes.
 #![cfg(all(
     any(target_arch = "x86_64", target_arch = "aarch64"),
     target_endian = "little"
 ))]
 
-mod corpus;
-
-use corpus::lists::{ethernet4, ethernet6, joined, random};
-use corpus::names::Table;
-use corpus::packets::{Packet, all_packets, folder, packets_of};
-use corpus::{entries, options_of, text};
+use crate::corpus::lists::{ethernet4, ethernet6, joined, random};
+use crate::corpus::names::Table;
+use crate::corpus::packets::{Packet, all_packets, folder, packets_of};
+use crate::corpus::{entries, options_of, text};
 use std::net::{Ipv4Addr, Ipv6Addr};
 use tapline_filter::classic::Ancillary;
 use tapline_filter::native;
-use tapline_filter::{Filter, LinkType, NoNames, Options, Reason};
+use tapline_filter::{Filter, FilterErrorReason, FilterOptions, LinkType, NoNames};
 
-/// What may be known beside a packet.
+/// Combinations of packet metadata.
 fn ancillaries() -> [Ancillary; 3] {
     let all = Ancillary {
         packet_type: Some(4),
@@ -30,8 +28,8 @@ fn ancillaries() -> [Ancillary; 3] {
     [Ancillary::default(), some, all]
 }
 
-/// Asserts one verdict for all beginnings of `packets`, asked one by one and together; gives how many
-/// were accepted and refused.
+/// Asserts equal verdicts for all prefixes of `packets`, one by one and in batches; returns how
+/// many were accepted and rejected.
 fn assert_alike(filter: &Filter, text: &str, packets: &[Vec<u8>]) -> (usize, usize) {
     let program = filter.native().unwrap();
     let beginnings = packets.iter().flat_map(|packet| {
@@ -52,7 +50,7 @@ fn assert_alike(filter: &Filter, text: &str, packets: &[Vec<u8>]) -> (usize, usi
     }
     let batch: Vec<_> = beginnings
         .iter()
-        .map(|(bytes, length)| native::Packet::new(bytes, *length))
+        .map(|(bytes, length)| native::NativePacket::new(bytes, *length))
         .collect();
     let mut verdicts = vec![u32::MAX; batch.len()];
     program.run_batch(&batch, &mut verdicts);
@@ -62,7 +60,7 @@ fn assert_alike(filter: &Filter, text: &str, packets: &[Vec<u8>]) -> (usize, usi
 }
 
 #[test]
-fn every_filter_of_the_corpus_runs_as_it_is_walked() {
+fn native_code_agrees_with_the_interpreter_on_the_corpus() {
     let packets = all_packets();
     let mut seed = 0x9e37_79b9_7f4a_7c15;
     let (mut filters, mut accepted, mut refused) = (0, 0, 0);
@@ -74,7 +72,7 @@ fn every_filter_of_the_corpus_runs_as_it_is_walked() {
         let filter = match Filter::new(text, &options, &Table) {
             Ok(filter) => filter,
             Err(error) => {
-                assert_eq!(error.reason, Reason::RejectsAll, "{text}");
+                assert_eq!(error.reason, FilterErrorReason::RejectsAll, "{text}");
                 continue;
             }
         };
@@ -100,12 +98,12 @@ fn every_filter_of_the_corpus_runs_as_it_is_walked() {
 }
 
 #[test]
-fn every_filter_gives_the_values_listed() {
+fn every_filter_returns_the_listed_values() {
     for entry in entries("apply.json") {
         let expression = text(&entry, "expression");
         let packets = packets_of(&folder("filters/captures").join(text(&entry, "capture")));
         let link = LinkType::from_number(packets[0].link).unwrap();
-        let mut options = Options::new(link);
+        let mut options = FilterOptions::new(link);
         options.snaplen = match packets[0].snaplen {
             0 => 262_144,
             snaplen => snaplen,
@@ -131,10 +129,11 @@ fn every_filter_gives_the_values_listed() {
 }
 
 fn ethernet(text: &str) -> Filter {
-    Filter::new(text, &Options::new(LinkType::Ethernet), &NoNames).unwrap()
+    Filter::new(text, &FilterOptions::new(LinkType::Ethernet), &NoNames).unwrap()
 }
 
-/// Lists of hosts and nets near one another and far apart: bits, hashes, ranges, and both.
+/// Lists of hosts and nets, dense and sparse: bitmaps, hash tables, range indexes, and
+/// combinations.
 #[test]
 fn lists_of_ipv4_hosts_nets_and_ports() {
     let mut seed = 7;
@@ -143,7 +142,7 @@ fn lists_of_ipv4_hosts_nets_and_ports() {
         let near = |_| 0x0a00_0000 ^ random(&mut seed) as u32 & mask;
         hosts.push((0..150).map(near).collect::<Vec<u32>>());
     }
-    // One behind the other, at both ends of all numbers, and thousands.
+    // Adjacent ones, both ends of the number range, and thousands.
     hosts.push((0..40u32).map(|at| (at % 20).wrapping_sub(10)).collect());
     hosts.push((0..9000).map(|_| random(&mut seed) as u32).collect());
     let address = |host: u32| Ipv4Addr::from(host);
@@ -229,9 +228,9 @@ fn lists_of_ipv6_hosts_and_nets() {
     }
 }
 
-/// Sums that wrap, shifts by more than 31, divisions by what may be 0.
+/// Sums that wrap, shifts by more than 31, divisions by possible zeros.
 #[test]
-fn arithmetic_is_that_of_32_bits() {
+fn arithmetic_has_32_bits() {
     let texts = [
         "ether[ether[0] + 0xfffffffe] = 3",
         "ether[ether[0:4]:2] > 5",
@@ -268,7 +267,7 @@ fn arithmetic_is_that_of_32_bits() {
 }
 
 #[test]
-fn no_packets_have_no_verdicts() {
+fn an_empty_batch_has_no_verdicts() {
     ethernet("tcp").native().unwrap().run_batch(&[], &mut []);
 }
 

@@ -1,23 +1,24 @@
-//! Every text that libpcap's test-suite has a reason against.
+//! Every text that libpcap's test suite expects to be rejected, with the reason.
 
-mod corpus;
+use crate::corpus::names::Table;
+use crate::corpus::{entries, options_of, text};
+use tapline_filter::{FilterErrorReason, compile};
 
-use corpus::names::Table;
-use corpus::{entries, options_of, text};
-use tapline_filter::{Reason, compile};
-
-/// Whether `reason` is what libpcap calls a syntax error.
-fn is_syntax(reason: &Reason) -> bool {
-    matches!(reason, Reason::Unexpected { .. } | Reason::Character)
+/// Whether `reason` is a syntax error for libpcap.
+fn is_syntax(reason: &FilterErrorReason) -> bool {
+    matches!(
+        reason,
+        FilterErrorReason::Unexpected { .. } | FilterErrorReason::Character
+    )
 }
 
 #[test]
-fn every_text_is_refused_for_its_reason() {
+fn every_text_is_rejected_for_its_reason() {
     let mut failures = Vec::new();
     let mut count = 0;
     for entry in entries("reject.json") {
         let (expression, expected) = (text(&entry, "expression"), text(&entry, "reason"));
-        // That libpcap is one built without `protochain`; other entries of the corpus want it.
+        // That libpcap was built without `protochain`; other entries of the corpus need it.
         if expected == "protochain not supported" {
             continue;
         }

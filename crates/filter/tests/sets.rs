@@ -1,15 +1,13 @@
-//! Lists that are folded into sets beside their classic programs, which have none.
+//! Compares lists that become sets with their classic programs, which have no sets.
 
-mod corpus;
-
-use corpus::lists::{ethernet4, ethernet6, joined, random};
-use corpus::names::Table;
-use corpus::packets::{Packet, all_packets};
-use corpus::{entries, options_of};
+use crate::corpus::lists::{ethernet4, ethernet6, joined, random};
+use crate::corpus::names::Table;
+use crate::corpus::packets::{Packet, all_packets};
+use crate::corpus::{entries, options_of};
 use tapline_filter::classic::Ancillary;
-use tapline_filter::{Filter, LinkType, NoNames, Options, Reason};
+use tapline_filter::{Filter, FilterErrorReason, FilterOptions, LinkType, NoNames};
 
-/// Asserts that the walked graph gives what the classic program gives, on all beginnings of `packets`.
+/// Asserts that interpreter and classic program agree on all prefixes of `packets`.
 fn assert_alike(filter: &Filter, text: &str, packets: &[Vec<u8>]) -> (u32, u32) {
     let (program, coarse) = (filter.classic().unwrap(), filter.coarse());
     assert!(coarse.instructions().len() <= program.instructions().len());
@@ -96,8 +94,8 @@ fn lists_of_ipv4_hosts_nets_and_ports() {
         packets.push(ethernet4(pick(&mut seed), pick(&mut seed), ports));
     }
     for text in &texts {
-        let filter = Filter::new(text, &Options::new(LinkType::Ethernet), &NoNames).unwrap();
-        // Pairs of what has to fit together are no set.
+        let filter = Filter::new(text, &FilterOptions::new(LinkType::Ethernet), &NoNames).unwrap();
+        // Pairs that must match together do not become a set.
         assert!(
             !filter.sets().is_empty() || text.contains(" and tcp port "),
             "{text}"
@@ -142,7 +140,7 @@ fn lists_of_ipv6_hosts_and_nets() {
         packets.push(ethernet6(pick(&mut seed), pick(&mut seed)));
     }
     for text in &texts {
-        let filter = Filter::new(text, &Options::new(LinkType::Ethernet), &NoNames).unwrap();
+        let filter = Filter::new(text, &FilterOptions::new(LinkType::Ethernet), &NoNames).unwrap();
         assert!(!filter.sets().is_empty(), "{text}");
         let (accepted, refused) = assert_alike(&filter, text, &packets);
         assert!(accepted > 0 && refused > 0, "{text}: {accepted}, {refused}");
@@ -150,7 +148,7 @@ fn lists_of_ipv6_hosts_and_nets() {
 }
 
 #[test]
-fn every_filter_of_the_corpus_walks_like_its_program() {
+fn interpreter_and_classic_program_agree_on_the_corpus() {
     let packets = all_packets();
     let mut seed = 0x9e37_79b9_7f4a_7c15;
     let mut filters = 0;
@@ -162,7 +160,7 @@ fn every_filter_of_the_corpus_walks_like_its_program() {
         let filter = match Filter::new(text, &options, &Table) {
             Ok(filter) => filter,
             Err(error) => {
-                assert_eq!(error.reason, Reason::RejectsAll, "{text}");
+                assert_eq!(error.reason, FilterErrorReason::RejectsAll, "{text}");
                 continue;
             }
         };

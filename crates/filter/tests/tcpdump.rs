@@ -1,19 +1,17 @@
-//! Random filters through libpcap (`tcpdump -ddd`) and through our compiler: one verdict on every
-//! packet of the corpus.
+//! Compares random filters with libpcap (`tcpdump -ddd`): equal verdicts on every packet of the
+//! corpus.
 //!
 //! `ip multicast` is not among the terms: before version 1.11 libpcap takes 240.0.0.0/4 for multicast too.
 
-mod corpus;
-
-use corpus::names::Table;
-use corpus::packets::{Packet, all_packets};
+use crate::corpus::names::Table;
+use crate::corpus::packets::{Packet, all_packets};
 use std::process::Command;
-use tapline_filter::classic::{Ancillary, Program};
-use tapline_filter::{LinkType, Options, Reason, compile};
+use tapline_filter::classic::{Ancillary, ClassicProgram};
+use tapline_filter::{FilterErrorReason, FilterOptions, LinkType, compile};
 
 const FILTERS: usize = 120;
 
-/// Terms that mean something on Ethernet, with and without IP inside.
+/// Terms for Ethernet, with and without IP.
 const ETHERNET: &[&str] = &[
     "vlan",
     "vlan 100",
@@ -114,8 +112,8 @@ fn expression(terms: &[&str], depth: usize, seed: &mut u64) -> String {
     text
 }
 
-/// libpcap's program; `None` where it refuses the filter.
-fn libpcap(link: LinkType, filter: &str) -> Option<Program> {
+/// libpcap's program; `None` if it rejects the filter.
+fn libpcap(link: LinkType, filter: &str) -> Option<ClassicProgram> {
     let output = Command::new("tcpdump")
         .args(["-ddd", "-y", link.name(), filter])
         .output()
@@ -123,7 +121,7 @@ fn libpcap(link: LinkType, filter: &str) -> Option<Program> {
     String::from_utf8(output.stdout).unwrap().parse().ok()
 }
 
-fn takes(program: &Program, packet: &Packet) -> bool {
+fn takes(program: &ClassicProgram, packet: &Packet) -> bool {
     let none = Ancillary::default();
     program.run_with(&packet.bytes, packet.original_len, &none) != 0
 }
@@ -134,7 +132,7 @@ fn compare(link: LinkType, terms: &[&str], mut seed: u64) {
         .filter(|packet| packet.link == link.number())
         .collect();
     assert!(!packets.is_empty(), "no packets of {link}");
-    let options = Options::new(link);
+    let options = FilterOptions::new(link);
     let (mut compared, mut ours_total, mut theirs_total) = (0, 0, 0);
     let (mut runs, mut whole, mut cut) = (0, 0, 0);
     let mut failures = Vec::new();
@@ -145,8 +143,8 @@ fn compare(link: LinkType, terms: &[&str], mut seed: u64) {
         let (theirs, ours) = match (theirs, ours) {
             (Some(theirs), Ok(ours)) => (theirs, ours),
             (None, Err(_)) => continue,
-            // Contradictions are seen sometimes here and sometimes there.
-            (Some(theirs), Err(error)) if error.reason == Reason::RejectsAll => {
+            // Either compiler may detect a contradiction that the other misses.
+            (Some(theirs), Err(error)) if error.reason == FilterErrorReason::RejectsAll => {
                 if let Some(packet) = packets.iter().find(|packet| takes(&theirs, packet)) {
                     failures.push(format!("{filter}: {error}: {:02x?}", packet.bytes));
                 }
@@ -156,7 +154,7 @@ fn compare(link: LinkType, terms: &[&str], mut seed: u64) {
                 failures.push(format!("{filter}: {error}\n{}", theirs.listing()));
                 continue;
             }
-            // It has seen that nothing can match.
+            // It has detected that nothing can match.
             (None, Ok(ours)) => {
                 if let Some(packet) = packets.iter().find(|packet| takes(&ours, packet)) {
                     failures.push(format!("{filter}: libpcap refuses: {:02x?}", packet.bytes));
@@ -169,10 +167,10 @@ fn compare(link: LinkType, terms: &[&str], mut seed: u64) {
         theirs_total += theirs.instructions().len();
         let none = Ancillary::default();
         for packet in &packets {
-            let run = |program: &Program, bytes: &[u8]| {
+            let run = |program: &ClassicProgram, bytes: &[u8]| {
                 program.run_with(bytes, packet.original_len, &none)
             };
-            // With bytes behind it, a packet lacks nothing that a term may ask for.
+            // With bytes appended, a packet has all bytes that a term may read.
             let mut padded = packet.bytes.clone();
             padded.resize(padded.len() + 300, 0);
             if run(&theirs, &padded) != run(&ours, &padded) {
@@ -201,8 +199,8 @@ fn compare(link: LinkType, terms: &[&str], mut seed: u64) {
     );
     assert!(compared > FILTERS / 3);
     assert!(ours_total * 100 <= theirs_total * 110);
-    // Terms that decide nothing are not asked, and alternatives change places: where bytes are
-    // missing, a packet may match that libpcap refuses for the missing bytes. That is rare.
+    // Redundant terms are removed and alternatives reordered: a truncated packet may match that
+    // libpcap rejects for missing bytes. That is rare.
     assert!((whole + cut) * 100 <= runs);
 }
 

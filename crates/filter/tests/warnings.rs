@@ -1,41 +1,41 @@
-//! Warnings of words that move what is to their right: when there are some, and that what they
-//! write out matches the same packets.
+//! Warnings about tunnel words: when they are reported, and that the rewritten filters match the
+//! same packets.
 
-mod corpus;
-
-use corpus::packets::all_packets;
-use corpus::tunnels::frames;
+use crate::corpus::packets::all_packets;
+use crate::corpus::tunnels::frames;
 use tapline_filter::classic::Ancillary;
-use tapline_filter::{At, Filter, LinkType, MAX_TEXT, NoNames, Options, Warning};
+use tapline_filter::{
+    Filter, FilterOptions, FilterTarget, FilterWarning, LinkType, MAX_TEXT_BYTES, NoNames,
+};
 
-fn filter(text: &str, options: &Options) -> Filter {
+fn filter(text: &str, options: &FilterOptions) -> Filter {
     Filter::new(text, options, &NoNames).unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
-fn warnings(text: &str) -> Vec<Warning> {
-    filter(text, &Options::new(LinkType::Ethernet))
+fn warnings(text: &str) -> Vec<FilterWarning> {
+    filter(text, &FilterOptions::new(LinkType::Ethernet))
         .warnings()
         .to_vec()
 }
 
 #[test]
-fn a_warning_points_at_the_word_and_writes_the_filter_out() {
+fn a_warning_has_the_word_and_the_rewritten_filter() {
     let text = "ip6 or vlan 10 or ip";
     let [warning] = warnings(text).try_into().unwrap();
     assert_eq!(warning.word, "vlan");
-    assert_eq!(&text[warning.changed.clone()], "ip");
-    assert_eq!(warning.explicit, "ip6 or vlan 10 or ether[16:2] == 0x800");
+    assert_eq!(&text[warning.affected.clone()], "ip");
+    assert_eq!(warning.rewritten, "ip6 or vlan 10 or ether[16:2] == 0x800");
     assert!(warning.is_expression);
     assert_eq!(warning.caret(text), format!("{text}\n       ^^^^^^^"));
     assert_eq!(
         warning.to_string(),
-        "column 8: \"vlan\" has the term at column 19 asked behind a VLAN tag, of packets without \
-         one too; written out: ip6 or vlan 10 or ether[16:2] == 0x800"
+        "column 8: \"vlan\" makes the term at column 19 match after a VLAN tag, also in packets \
+         without one; equivalent filter: ip6 or vlan 10 or ether[16:2] == 0x800"
     );
 }
 
 #[test]
-fn what_everybody_means_needs_no_warning() {
+fn expected_uses_of_tunnel_words_have_no_warning() {
     for text in [
         "vlan",
         "vlan and tcp port 80",
@@ -51,11 +51,11 @@ fn what_everybody_means_needs_no_warning() {
         "pppoes and ip",
         "vxlan and (tcp or udp)",
         "geneve 7 and ip",
-        // What is asked is the same with a tag and without.
+        // The term reads the same bytes with and without a tag.
         "vlan or less 100",
         "vlan or ether host 1:2:3:4:5:6",
         "vlan or ether[12:2] = 0x800",
-        // A packet without a tunnel is looked at from its start.
+        // In a packet without a tunnel, offsets are relative to its start.
         "vxlan or ip",
     ] {
         assert_eq!(warnings(text), [], "{text}");
@@ -63,7 +63,7 @@ fn what_everybody_means_needs_no_warning() {
 }
 
 #[test]
-fn every_word_that_moves_others_is_warned_of() {
+fn every_tunnel_word_is_warned_about() {
     let words = |text: &str| -> Vec<String> {
         let words = warnings(text)
             .into_iter()
@@ -88,7 +88,7 @@ fn every_word_that_moves_others_is_warned_of() {
     }
 }
 
-/// Filters with all words, in all the ways that move other terms.
+/// Filters with all tunnel words, in all positions that affect other terms.
 fn texts() -> Vec<String> {
     let tunnels = [
         "vlan",
@@ -139,9 +139,9 @@ fn texts() -> Vec<String> {
     texts
 }
 
-/// How many filters had expressions for warnings, and how many packets they were compared on.
+/// The number of filters with rewritten expressions, and of compared packets.
 fn compare(
-    options: &Options,
+    options: &FilterOptions,
     packets: &[Vec<u8>],
     ancillaries: &[Ancillary],
     is_wanted: impl Fn(&str) -> bool,
@@ -149,7 +149,7 @@ fn compare(
     let (mut expressions, mut compared) = (0, 0);
     for text in texts().into_iter().filter(|text| is_wanted(text)) {
         let Ok(original) = Filter::new(&text, options, &NoNames) else {
-            // `vlan` cannot stand inside of a PPPoE session or behind a label.
+            // `vlan` is invalid inside a PPPoE session and after an MPLS label.
             continue;
         };
         let Some(warning) = original.warnings().first() else {
@@ -157,23 +157,23 @@ fn compare(
         };
         if !warning.is_expression {
             assert!(
-                warning.explicit.contains('▸'),
+                warning.rewritten.contains('▸'),
                 "{text}: {}",
-                warning.explicit
+                warning.rewritten
             );
             continue;
         }
         expressions += 1;
-        let explicit = filter(&warning.explicit, options);
-        assert_eq!(explicit.warnings(), [], "{text}: {}", warning.explicit);
+        let rewritten = filter(&warning.rewritten, options);
+        assert_eq!(rewritten.warnings(), [], "{text}: {}", warning.rewritten);
         for packet in packets {
             for ancillary in ancillaries {
                 let run = |filter: &Filter| filter.run(packet, packet.len() as u32, ancillary);
                 assert_eq!(
                     run(&original),
-                    run(&explicit),
+                    run(&rewritten),
                     "{text}: {}: {packet:02x?} {ancillary:?}",
-                    warning.explicit
+                    warning.rewritten
                 );
                 compared += 1;
             }
@@ -183,25 +183,25 @@ fn compare(
 }
 
 #[test]
-fn what_is_written_out_matches_the_same_packets() {
+fn rewritten_filters_match_the_same_packets() {
     let mut packets = frames();
     let of_corpus = all_packets().into_iter().filter(|packet| packet.link == 1);
     packets.extend(of_corpus.step_by(40).map(|packet| packet.bytes));
-    let options = Options::new(LinkType::Ethernet);
+    let options = FilterOptions::new(LinkType::Ethernet);
     let (expressions, compared) = compare(&options, &packets, &[Ancillary::default()], |_| true);
     println!("{expressions} expressions, {compared} packets");
     assert!(expressions > 400 && compared > 100_000);
 }
 
 #[test]
-fn what_is_written_out_matches_the_same_packets_cut_short() {
+fn rewritten_filters_match_the_same_truncated_packets() {
     let mut packets = Vec::new();
     for frame in frames() {
         let ends = [14, 15, 16, 17, 18, 20, 24, 28, 34, 38, 46];
         packets.extend(ends.map(|end| frame[..end.min(frame.len())].to_vec()));
     }
-    let options = Options::new(LinkType::Ethernet);
-    // Alternatives that begin alike are asked together, which shows in packets cut short.
+    let options = FilterOptions::new(LinkType::Ethernet);
+    // Alternatives with the same first test are grouped, which shows in truncated packets.
     let is_wanted = |text: &str| !text.starts_with("ip6 or");
     let (expressions, compared) = compare(&options, &packets, &[Ancillary::default()], is_wanted);
     println!("{expressions} expressions, {compared} packets");
@@ -209,9 +209,9 @@ fn what_is_written_out_matches_the_same_packets_cut_short() {
 }
 
 #[test]
-fn tags_beside_the_bytes_are_taken_into_account() {
-    let mut options = Options::new(LinkType::Ethernet);
-    options.at = At::Socket;
+fn tags_in_metadata_are_considered() {
+    let mut options = FilterOptions::new(LinkType::Ethernet);
+    options.target = FilterTarget::Socket;
     let tag = |vlan_tag| Ancillary {
         vlan_tag,
         packet_type: Some(0),
@@ -225,16 +225,16 @@ fn tags_beside_the_bytes_are_taken_into_account() {
     );
     assert!(expressions > 100, "{expressions}");
     let warning = filter("vlan or ip", &options).warnings()[0].clone();
-    assert_eq!(warning.explicit, "vlan or ether[16:2] == 0x800");
-    // A tag of another number may be beside the bytes, and then nothing is moved.
+    assert_eq!(warning.rewritten, "vlan or ether[16:2] == 0x800");
+    // A tag with another id may be in the metadata, and then no offset is shifted.
     let warning = filter("vlan 7 or ip", &options).warnings()[0].clone();
-    assert_eq!(warning.explicit, "vlan 7 or vlan 7▸ip");
+    assert_eq!(warning.rewritten, "vlan 7 or vlan 7▸ip");
 }
 
 #[test]
-fn what_no_expression_says_shows_the_layers() {
-    let mut options = Options::new(LinkType::Radiotap);
-    for (text, explicit) in [
+fn meanings_without_an_expression_show_the_layers() {
+    let mut options = FilterOptions::new(LinkType::Radiotap);
+    for (text, rewritten) in [
         ("vlan or ip", "vlan or vlan▸ip"),
         (
             "vlan 7 or (arp and not host 10.0.0.1)",
@@ -243,19 +243,19 @@ fn what_no_expression_says_shows_the_layers() {
     ] {
         let warnings = filter(text, &options).warnings().to_vec();
         assert_eq!(
-            (&*warnings[0].explicit, warnings[0].is_expression),
-            (explicit, false)
+            (&*warnings[0].rewritten, warnings[0].is_expression),
+            (rewritten, false)
         );
     }
     options.link = LinkType::Ethernet;
     let filter = filter("(vxlan 5 and ip) or arp", &options);
     assert_eq!(
-        filter.warnings()[0].explicit,
+        filter.warnings()[0].rewritten,
         "(vxlan 5 and ip) or vxlan 5▸arp"
     );
 }
 
-/// A filter of `depth` levels, in which words for tunnels stand anywhere.
+/// A random filter of `depth` levels with tunnel words anywhere.
 fn random_text(seed: &mut u64, depth: u32) -> String {
     const TERMS: &[&str] = &[
         "vlan",
@@ -294,10 +294,10 @@ fn random_text(seed: &mut u64, depth: u32) -> String {
 }
 
 #[test]
-fn what_is_written_out_of_random_filters_matches_the_same_packets() {
+fn rewritten_random_filters_match_the_same_packets() {
     let (frames, mut seed) = (frames(), 0x1234_5678_9abc_def1);
     let (mut warned, mut expressions, mut matched) = (0, 0, 0);
-    let options = Options::new(LinkType::Ethernet);
+    let options = FilterOptions::new(LinkType::Ethernet);
     for _ in 0..4000 {
         let text = random_text(&mut seed, 4);
         let Ok(original) = Filter::new(&text, &options, &NoNames) else {
@@ -311,16 +311,16 @@ fn what_is_written_out_of_random_filters_matches_the_same_packets() {
             continue;
         }
         expressions += 1;
-        let explicit = filter(&warning.explicit, &options);
+        let rewritten = filter(&warning.rewritten, &options);
         for frame in &frames {
             let run =
                 |filter: &Filter| filter.run(frame, frame.len() as u32, &Ancillary::default());
             let verdict = run(&original);
             assert_eq!(
                 verdict,
-                run(&explicit),
+                run(&rewritten),
                 "{text}: {}: {frame:02x?}",
-                warning.explicit
+                warning.rewritten
             );
             matched += u32::from(verdict != 0);
         }
@@ -336,11 +336,11 @@ fn a_long_filter_has_few_and_short_warnings() {
         "vlan or ip or ",
         "ip or vlan 7 or ether[0] = 1 or ",
     ] {
-        let text = format!("{}ip", part.repeat(MAX_TEXT / 8 / part.len()));
+        let text = format!("{}ip", part.repeat(MAX_TEXT_BYTES / 8 / part.len()));
         let warnings = warnings(&text);
         assert!((1..=16).contains(&warnings.len()));
         for warning in warnings {
-            assert!(warning.explicit.len() < 17 << 10 && warning.explicit.ends_with('…'));
+            assert!(warning.rewritten.len() < 17 << 10 && warning.rewritten.ends_with('…'));
         }
     }
 }

@@ -1,11 +1,11 @@
-//! How an interface is called: by number, by name, by hardware address.
+//! Identifiers of interfaces: index, name and hardware address.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// Index of an interface in its network namespace; 0 is none.
+/// Index of an interface in its network namespace; 0 means none.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
 )]
@@ -26,25 +26,26 @@ impl fmt::Display for IfIndex {
 #[serde(into = "String", try_from = "String")]
 pub struct IfName([u8; 16]);
 
-/// A text that cannot be the name of an interface.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// An invalid interface name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{text:?} cannot be the name of an interface")]
 #[non_exhaustive]
 pub struct InvalidName {
-    /// The text, as far as it is UTF-8.
+    /// The text; invalid UTF-8 is replaced.
     pub text: String,
 }
 
 impl IfName {
-    /// In place of a name until it is read; no valid name.
+    /// Placeholder for an unknown name.
     pub(crate) const UNKNOWN: Self = Self([0; 16]);
 
-    /// Checks `name` as the kernel does.
+    /// Validates `name` like the kernel.
     ///
     /// # Errors
-    /// [`InvalidName`] when it cannot be a name.
+    /// [`InvalidName`] if it is invalid.
     pub fn new(name: impl AsRef<[u8]>) -> Result<Self, InvalidName> {
         let name = name.as_ref();
-        // The kernel's isspace() knows the vertical tab and, in Latin-1, the no-break space.
+        // The kernel's isspace() includes the vertical tab and the Latin-1 no-break space.
         let misplaced =
             |byte: &u8| matches!(byte, b'/' | b':' | 0 | 0x0b | 0xa0) || byte.is_ascii_whitespace();
         let bad = name.is_empty() || name == b"." || name == b".." || name.iter().any(misplaced);
@@ -60,18 +61,18 @@ impl IfName {
         Ok(Self(bytes))
     }
 
-    /// The name, without the NUL.
+    /// The name without NULs.
     pub fn as_bytes(&self) -> &[u8] {
         self.0.split(|byte| *byte == 0).next().unwrap_or_default()
     }
 
-    /// The name that the kernel has put into an `ifr_name`.
+    /// The name in an `ifr_name` of the kernel.
     pub(crate) fn of_padded(mut name: [u8; 16]) -> Self {
         name[15] = 0;
         Self(name)
     }
 
-    /// The name as `ifr_name`: filled up with NULs, at least one.
+    /// The name as `ifr_name`, padded with at least one NUL.
     pub(crate) fn padded(&self) -> [u8; 16] {
         self.0
     }
@@ -111,14 +112,6 @@ impl fmt::Debug for IfName {
     }
 }
 
-impl fmt::Display for InvalidName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?} cannot be the name of an interface", self.text)
-    }
-}
-
-impl std::error::Error for InvalidName {}
-
 /// Hardware address of an Ethernet interface.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
@@ -132,26 +125,19 @@ impl fmt::Display for MacAddress {
     }
 }
 
-/// A text that is no hardware address.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// An invalid hardware address.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{text:?} is no hardware address of 6 bytes")]
 #[non_exhaustive]
 pub struct InvalidAddress {
     /// The text.
     pub text: String,
 }
 
-impl fmt::Display for InvalidAddress {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?} is no hardware address of 6 bytes", self.text)
-    }
-}
-
-impl std::error::Error for InvalidAddress {}
-
 impl FromStr for MacAddress {
     type Err = InvalidAddress;
 
-    /// Reads six hexadecimal bytes between colons.
+    /// Parses six hexadecimal bytes, separated by colons.
     fn from_str(text: &str) -> Result<Self, InvalidAddress> {
         let mut bytes = text.split(':').map(|byte| match byte.len() {
             1 | 2 => u8::from_str_radix(byte, 16).ok(),
@@ -199,7 +185,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_is_what_the_kernel_takes() {
+    fn names_are_validated_like_in_the_kernel() {
         for good in ["a", "eth0", "fifteen-bytes-x", "...", "é", "v-0@1"] {
             assert_eq!(
                 IfName::new(good).map(|name| name.to_string()),

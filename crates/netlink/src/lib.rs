@@ -1,20 +1,20 @@
-//! The network configuration of the kernel, typed: links of all kinds, addresses, routes, nexthops and
-//! rules, neighbours, forwarding entries, VLANs and multicast groups of bridges, namespaces, and what
-//! drivers say of their links and can be told.
+//! Typed network configuration of the Linux kernel over netlink: links of all kinds, addresses, routes,
+//! nexthops, rules, neighbours, forwarding entries, VLANs and multicast groups of bridges, namespaces, and
+//! driver settings.
 //!
-//! An object is one struct of optional fields ([`Link`], [`Addr`], [`Route`] …): the desired state, the
-//! filter, the answer, the event and the JSON. The verbs are the same for each ([`Netlink`]), one by one
-//! or with an answer for each item of many ([`Batch`]); [`Watch`] follows what changes, [`Ethtool`] and
-//! [`NetDevices`] ask drivers. All belong to the namespace in which they were opened, for good. Calls
-//! block until the kernel has answered, which it does while it takes the request.
+//! An object is one struct of optional fields ([`Link`], [`Addr`], [`Route`] …). The same struct is the desired
+//! state, the filter, the reply, the event and the JSON. [`Netlink`] has the same operations for each;
+//! [`Batch`] carries out many changes in few system calls; [`Watch`] reports changes; [`Ethtool`] and
+//! [`NetDevices`] query drivers. Each handle stays in the namespace in which it was opened. Calls block until
+//! the kernel has replied.
 //!
-//! A list says whether it is whole ([`Listing::interrupted`]), a refusal carries the kernel's words
-//! ([`Refusal::text`]) and the attribute it points to ([`Refusal::path`]), and what this room does not
-//! know of (attributes, messages, longer structs) does not disturb it. Each change quotes the `ip(8)`
-//! line it equals. [`transport`] has kernels that stand in for tests.
+//! [`Listing::interrupted`] tells whether a list is consistent. A [`KernelError`] has the kernel's message and
+//! the path of the rejected attribute. Unknown attributes, messages and longer structs of newer kernels are
+//! ignored. Each operation quotes the `ip(8)` command it equals. [`transport`] has a fake kernel for tests.
 //!
-//! The codec underneath is public ([`codec`]): pure functions over any bytes; [`explain`] tells them in
-//! words.
+//! Where to look: [`Object`] says how an object is defined; [`schema`] has the tables from which structs,
+//! encoders and decoders are generated; [`codec`] encodes and decodes messages; [`explain`](mod@explain)
+//! prints them for debugging.
 //!
 //! ```
 //! use tapline_netlink::{IfIndex, Netlink};
@@ -31,21 +31,17 @@
 #![forbid(unsafe_code)]
 
 mod addr;
-mod apart;
 mod batch;
 pub mod codec;
+mod drivers;
 mod error;
-mod ethtool;
 pub mod explain;
 mod fdb;
-mod generic;
-mod handle;
 mod interface;
 mod link;
-mod listing;
 mod mdb;
 mod neigh;
-mod neighbour_table;
+mod netlink;
 mod netns;
 mod nexthop;
 mod object;
@@ -53,25 +49,23 @@ mod port_vlan;
 mod prefix;
 mod route;
 mod rule;
+pub mod schema;
 mod socket;
 mod stats;
-pub mod table;
 pub mod transport;
 mod uapi;
-mod verbs;
+mod verb;
 mod watch;
 
 pub use addr::{Addr, AddrProtocol, Broadcast, Lifetime, Scope};
-pub use batch::{Batch, ItemResult, OnError, Outcome};
-pub use codec::{Malformed, Refusal};
-pub use error::{Action, Cause, NetlinkError, Step, Subject};
-pub use ethtool::{Driver, Gro};
-pub use fdb::{Fdb, FdbFlags, FdbFlush, FdbKey, FdbState};
-pub use generic::{
-    Channels, Coalescing, Ethtool, Features, NapiInstance, NetDevices, RingSizes, StampedPackets,
-    TimeStamping, XdpAbilities,
+pub use batch::{Batch, BatchSummary, ItemResult, OnError};
+pub use codec::{KernelError, Malformed};
+pub use drivers::{
+    Channels, Coalescing, Driver, Ethtool, Features, Gro, NapiInstance, NetDevices, RingSizes,
+    StampedPackets, TimeStamping, XdpAbilities,
 };
-pub use handle::{Listing, Netlink};
+pub use error::{Action, Cause, InvalidRequest, NetlinkError, RequestTarget, Syscall};
+pub use fdb::{Fdb, FdbFlags, FdbFlush, FdbKey, FdbState};
 pub use interface::{IfIndex, IfName, InvalidAddress, InvalidName, MacAddress};
 pub use link::{
     AdInfo, AdSelect, AddrGenMode, AfSpec, ArpAllTargets, ArpValidate, Bond, BondMode, BondPort,
@@ -85,11 +79,14 @@ pub use link::{
     VlanProtocol, Vrf, VrfPort, Vxlan, XmitHashPolicy,
 };
 pub use mdb::{FilterMode, Mdb, MdbFlags, MdbGroup, MdbSource, MdbState, Timer};
-pub use neigh::{Neigh, NeighState};
-pub use neighbour_table::NeighbourTable;
-pub use netns::{NamedNamespace, NamesError, NamesStep, NamespaceNames, NamespaceNumber};
+pub use neigh::{Neigh, NeighState, NeighbourTable};
+pub use netlink::Netlink;
+pub use netns::{
+    NamedNamespace, Namespace, NamespaceError, NamespaceId, NamespaceNameError, NamespaceNames,
+    NamespaceNumber, NamespaceOperation,
+};
 pub use nexthop::{ClockTicks, Group, GroupMember, GroupType, Nexthop, ResilientArgs};
-pub use object::{Messages, Object, Unfit, Verb};
+pub use object::{ChangeBehavior, ListBehavior, Object, UndoBehavior, WatchBehavior};
 pub use port_vlan::{PortVlan, PortVlanFlags, VlanStatistics};
 pub use prefix::{Family, Prefix};
 pub use route::{
@@ -98,8 +95,10 @@ pub use route::{
     RouteProtocol, RouteQuery, RouteTable, RouteType, Seg6Encap, Seg6Mode, Via,
 };
 pub use rule::{Range, Rule, RuleAction};
+pub use socket::Listing;
 pub use stats::{
     BondStatistics, BridgeStatistics, KindStatistics, LacpStatistics, MulticastStatistics, Stats,
     StpStatistics,
 };
+pub use verb::{MessageTypes, Verb};
 pub use watch::{Event, Watch};

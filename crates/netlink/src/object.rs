@@ -1,295 +1,272 @@
-//! What can be configured, and how it is said.
+//! How a kernel object is defined.
+//!
+//! An object is one struct of optional fields, made by [`attribute_set!`](crate::schema). The same
+//! struct is the desired state, the filter, the reply, the event and the JSON.
+//!
+//! To define one, implement five traits:
+//!
+//! | trait | says | must it be written? |
+//! |---|---|---|
+//! | [`Object`] | message types, key, encoding, decoding, filtering | yes |
+//! | [`ListBehavior`] | how lists are filtered | defaults fit most objects |
+//! | [`ChangeBehavior`] | changes that take more than one message | defaults fit all but links |
+//! | [`WatchBehavior`] | which notifications are incomplete | defaults fit most objects |
+//! | [`UndoBehavior`] | how a batch rolls back a change | defaults fit most objects |
 
 use std::fmt;
 use std::hash::Hash;
 
-use crate::codec::{Malformed, Message, Refusal, Request};
-use crate::error::{Cause, Subject};
-use crate::table::{Entry, Question};
-use crate::uapi::{NLM_F_ACK, NLM_F_APPEND, NLM_F_CREATE, NLM_F_DUMP, NLM_F_EXCL, NLM_F_REPLACE};
+use crate::codec::{KernelError, Malformed, Message, Request};
+use crate::error::{Cause, InvalidRequest, RequestTarget};
+use crate::schema::{AttributeSpec, FieldMatcher};
+use crate::verb::{MessageTypes, Verb};
 
-/// What is to be done with an object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Verb {
-    /// Make it; it may not be there.
-    Add,
-    /// Make it, or put it in the place of the one that is there.
-    Replace,
-    /// Change the one that is there.
-    Set,
-    /// Make it beside those of the same key.
-    Append,
-    /// Remove it.
-    Del,
-    /// Ask for this one.
-    Get,
-    /// Ask for all that are like it.
-    List,
-}
-
-impl Verb {
-    /// The flags it has in most messages.
-    pub(crate) fn flags(self) -> u16 {
-        match self {
-            Self::Add => NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL,
-            Self::Replace => NLM_F_ACK | NLM_F_CREATE | NLM_F_REPLACE,
-            Self::Set => NLM_F_ACK | NLM_F_REPLACE,
-            Self::Append => NLM_F_ACK | NLM_F_CREATE | NLM_F_APPEND,
-            Self::Del => NLM_F_ACK,
-            Self::Get => 0,
-            Self::List => NLM_F_DUMP,
-        }
-    }
-}
-
-/// The types of the messages that speak of a kind of object.
-#[derive(Clone, Copy, Debug)]
-pub struct Messages {
-    /// There is one (`RTM_NEW…`).
-    pub new: u16,
-    /// It is no more (`RTM_DEL…`).
-    pub del: u16,
-    /// A question (`RTM_GET…`).
-    pub get: u16,
-}
-
-impl Messages {
-    /// The type of the message that says `verb`, where there is nothing special about it.
-    pub(crate) fn of(self, verb: Verb) -> u16 {
-        match verb {
-            Verb::Add | Verb::Replace | Verb::Set | Verb::Append => self.new,
-            Verb::Del => self.del,
-            Verb::Get | Verb::List => self.get,
-        }
-    }
-}
-
-/// Something a request cannot say, found before it was sent.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Unfit {
-    /// What is wrong with it.
-    pub reason: String,
-}
-
-impl Unfit {
-    pub(crate) fn new(reason: impl Into<String>) -> Self {
-        Self {
-            reason: reason.into(),
-        }
-    }
-}
-
-impl fmt::Display for Unfit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.reason)
-    }
-}
-
-impl std::error::Error for Unfit {}
-
-/// Something the kernel configures: one struct of optional fields is the desired state, the filter, the
-/// answer and the event alike.
-pub trait Object: Clone + fmt::Debug + Default + PartialEq + Send + Sync + 'static {
-    /// What tells one from another.
+/// Something that the kernel configures through rtnetlink.
+pub trait Object:
+    ListBehavior
+    + ChangeBehavior
+    + WatchBehavior
+    + UndoBehavior
+    + fmt::Debug
+    + Default
+    + PartialEq
+    + Send
+    + Sync
+    + 'static
+{
+    /// What identifies one object among others of its kind.
     type Key: Clone + fmt::Debug + Eq + Hash + Send + Sync + 'static;
 
-    /// The messages that speak of it.
-    const MESSAGES: Messages;
-    /// Length of the fixed header before its attributes, in bytes.
+    /// The message types of this kind of object.
+    const MESSAGES: MessageTypes;
+    /// Length of the fixed header in front of the attributes, in bytes.
     const HEADER_BYTES: usize;
-    /// The groups whose notifications speak of it (`RTNLGRP_…`).
+    /// The multicast groups whose notifications concern this kind of object (`RTNLGRP_…`).
     const GROUPS: &'static [u32];
-    /// Whether the kernel can be asked for one; where it cannot, all that are like it are asked for.
+    /// Whether the kernel can look up a single object. Otherwise `get` lists and filters.
     const HAS_GET: bool;
-    /// Why one that was removed cannot be made again as it was, if that is so: other objects went with it.
-    const IRRETRIEVABLE: Option<&'static str> = None;
 
-    /// Whether to add one that is there changes it, and to remove one that is not there is no error.
-    const IDEMPOTENT: bool = false;
-    /// Whether [`parse`](Self::parse) reads what [`put`](Self::put) says; where a request is laid out as no
-    /// answer is, it does not.
-    const READS_REQUESTS: bool = true;
+    /// The attributes of its messages.
+    fn attributes() -> &'static [AttributeSpec];
 
-    /// Its attributes.
-    fn entries() -> &'static [Entry];
-
-    /// Adds the message that says `verb` of it. In a question for all, fields by which the kernel can
-    /// choose are said and others are left to [`matches`](Self::matches).
+    /// Appends the request for `verb` on this object. For [`Verb::List`] it encodes the fields that the
+    /// kernel can filter by and leaves the others to [`matches`](Self::matches).
     ///
     /// # Errors
-    /// [`Unfit`] when it cannot be said.
-    fn put(&self, verb: Verb, request: &mut Request) -> Result<(), Unfit>;
+    /// [`InvalidRequest`] if no request can express this object.
+    fn encode(&self, verb: Verb, request: &mut Request) -> Result<(), InvalidRequest>;
 
-    /// Becomes what the body of a message says of one, whether that is there or no more; false when the
-    /// message is about something else, e.g. of another family. Nothing is left of what it was before, so
-    /// that one object serves to read many messages. It means nothing after false or an error.
+    /// Overwrites this object with the one in the body of a message. Nothing remains of the previous
+    /// value, so one object can decode many messages. Returns false if the message is about something
+    /// else, e.g. another address family; the object is then unspecified, as after an error.
     ///
     /// # Errors
-    /// [`Malformed`] when the message ends too early.
-    fn parse_into(&mut self, body: &[u8]) -> Result<bool, Malformed>;
+    /// [`Malformed`] if the message is truncated.
+    fn decode_into(&mut self, body: &[u8]) -> Result<bool, Malformed>;
 
-    /// Reads the body of a message as [`parse_into`](Self::parse_into) does; `None` when it is about
-    /// something else.
-    ///
-    /// # Errors
-    /// As [`parse_into`](Self::parse_into).
-    fn parse(body: &[u8]) -> Result<Option<Self>, Malformed> {
-        let mut object = Self::default();
-        Ok(object.parse_into(body)?.then_some(object))
-    }
-
-    /// As [`parse_into`](Self::parse_into), for messages that speak of several: it becomes one after
-    /// another, and `take` is handed it each time.
-    ///
-    /// # Errors
-    /// As [`parse_into`](Self::parse_into).
-    #[inline]
-    fn parse_each(
-        &mut self,
-        body: &[u8],
-        mut take: impl FnMut(&mut Self),
-    ) -> Result<(), Malformed> {
-        if self.parse_into(body)? {
-            take(self);
-        }
-        Ok(())
-    }
-
-    /// Length of the fixed header and the attributes of the message that says `verb`, where those are not
-    /// the usual.
-    fn layout(_verb: Verb) -> (usize, &'static [Entry]) {
-        (Self::HEADER_BYTES, Self::entries())
-    }
-
-    /// What tells it from others; `None` when it lacks a part of that.
+    /// What identifies it; `None` if a part of the key is missing.
     fn key(&self) -> Option<Self::Key>;
 
-    /// Whether each field given in `wanted` is the same here.
-    fn matches(&self, wanted: &Self) -> bool;
+    /// Whether each field given in `filter` has the same value here.
+    fn matches(&self, filter: &Self) -> bool;
 
-    /// What [`matches`](Self::matches) asks where this one is wanted, to be asked of many.
-    fn questions(&self) -> Vec<Question<Self>> {
-        vec![Self::matches]
-    }
+    /// How error messages name it.
+    fn target(&self) -> RequestTarget;
 
-    /// Whether the kernel has chosen by all that this one gives, where it says that it has chosen
-    /// (`NLM_F_DUMP_FILTERED`).
-    fn is_chosen_by_kernel(&self) -> bool {
-        false
-    }
-
-    /// Whether `other` is the same in all that somebody configures: counters may differ.
-    fn is_same(&self, other: &Self) -> bool {
-        self == other
-    }
-
-    /// Whether it may be there still, or in part, when `gone` of the same key is told to be no more.
-    fn outlives(&self, _gone: &Self) -> bool {
-        false
-    }
-
-    /// Whether a notification, also of another kind, may mean that some changed or went without a word.
-    fn is_upset_by(_message: Message<'_>) -> bool {
-        false
-    }
-
-    /// Whether the refusal of a question for all says no more than that there are none.
-    fn is_none(_refusal: &Refusal) -> bool {
-        false
-    }
-
-    /// It without what the kernel only tells: what is said to make one like it.
+    /// This object without the fields that the kernel only reports: the request that creates an equal one.
     #[must_use]
     fn settable(self) -> Self {
         self
     }
 
-    /// Leaves out what was told but not asked for.
+    /// Decodes the body of a message; `None` if the message is about something else.
+    ///
+    /// # Errors
+    /// As [`decode_into`](Self::decode_into).
+    fn decode(body: &[u8]) -> Result<Option<Self>, Malformed> {
+        let mut object = Self::default();
+        Ok(object.decode_into(body)?.then_some(object))
+    }
+
+    /// Like [`decode_into`](Self::decode_into), for messages with several objects. Overwrites this object
+    /// with each of them in turn and calls `visit` every time.
+    ///
+    /// # Errors
+    /// As [`decode_into`](Self::decode_into).
     #[inline]
-    fn reduce_to(&mut self, _asked: &Self) {}
+    fn decode_each(
+        &mut self,
+        body: &[u8],
+        mut visit: impl FnMut(&mut Self),
+    ) -> Result<(), Malformed> {
+        if self.decode_into(body)? {
+            visit(self);
+        }
+        Ok(())
+    }
+}
 
-    /// Each of those it says at once, as a range does.
-    fn singles(&self) -> Vec<Self> {
-        vec![self.clone()]
+/// How lists are filtered.
+pub trait ListBehavior: Clone {
+    /// The comparisons that [`Object::matches`] makes for this filter. Lists run only these.
+    fn matchers(&self) -> Vec<FieldMatcher<Self>>
+    where
+        Self: Object,
+    {
+        vec![Self::matches]
     }
 
-    /// Whether making it takes something from `other`, which is not of its key.
-    fn displaces(&self, _other: &Self) -> bool {
+    /// Whether the kernel applies every field of this filter itself, provided that it sets
+    /// `NLM_F_DUMP_FILTERED` in its reply.
+    fn is_filtered_by_kernel(&self) -> bool {
         false
     }
 
-    /// What has to be set of it, as the kernel told it, when it has been brought back.
-    fn set_afterwards(&self) -> Option<Self> {
-        None
-    }
-
-    /// It, as the kernel told it, so that saying it takes back what `said` did to it.
-    #[must_use]
-    fn brought_back(self, _said: &Self) -> Self {
-        self.settable()
-    }
-
-    /// It with the fields alone that are given in `to`, and those that say which one it is.
-    #[must_use]
-    fn restricted(self, _to: &Self) -> Self {
-        self
-    }
-
-    /// How errors call it.
-    fn subject(&self) -> Subject;
-
-    /// Adds the `step`-th message that is needed after the kernel has made or changed it into `made`, for
-    /// what the kernel passes over in silence in the first one; false when there is no such step.
-    fn follow_up(&self, _verb: Verb, _made: &Self, _step: usize, _request: &mut Request) -> bool {
+    /// Whether this error reply to a list request only means that the list is empty.
+    fn means_empty_list(_error: &KernelError) -> bool {
         false
     }
 
-    /// Whether the kernel resets what a change leaves out, so that the change has to say all.
-    fn is_said_whole(&self, _verb: Verb) -> bool {
+    /// Removes fields that the kernel reports although `filter` does not ask for them.
+    #[inline]
+    fn drop_unrequested(&mut self, _filter: &Self) {}
+}
+
+/// Changes that take more than one plain message.
+pub trait ChangeBehavior: Clone {
+    /// Whether [`Object::decode`] can decode the requests that [`Object::encode`] writes. False if
+    /// requests have another layout than replies.
+    const DECODES_REQUESTS: bool = true;
+
+    /// Length of the fixed header and the attributes of the request for `verb`.
+    fn request_layout(_verb: Verb) -> (usize, &'static [AttributeSpec])
+    where
+        Self: Object,
+    {
+        (Self::HEADER_BYTES, Self::attributes())
+    }
+
+    /// Whether the kernel resets the fields that a change omits.
+    fn resets_omitted_fields(&self, _verb: Verb) -> bool {
         false
     }
 
-    /// It with all that has to be said again of `present`, the object as it is.
+    /// This change, completed with the fields of `current` that the kernel would otherwise reset.
     #[must_use]
-    fn over(&self, _present: Self) -> Self {
+    fn completed_from(&self, _current: Self) -> Self {
         self.clone()
     }
 
-    /// The path of an attribute that cannot be as it is, for when the kernel refuses and points nowhere.
-    fn suspect(&self) -> Option<String> {
-        None
-    }
-
-    /// Whether the kernel takes no message that makes it: [`make_apart`](Self::make_apart) does.
-    fn is_made_apart(&self) -> bool {
+    /// Whether messages have to follow the first one for `verb`.
+    fn has_follow_up(&self, _verb: Verb) -> bool {
         false
     }
 
-    /// Makes it in the namespace of the calling thread, without a message, and returns what says which it is.
+    /// Appends the follow-up message with index `index` for fields that the kernel ignores in the first
+    /// message. `created` is the object after the first message. Returns false after the last follow-up.
+    fn encode_follow_up(
+        &self,
+        _verb: Verb,
+        _created: &Self,
+        _index: usize,
+        _request: &mut Request,
+    ) -> bool {
+        false
+    }
+
+    /// Whether a driver's file creates it instead of a netlink message.
+    fn is_created_by_driver(&self) -> bool {
+        false
+    }
+
+    /// Creates it through the driver's file, in the network namespace of the calling thread. Returns an
+    /// object that identifies it.
     ///
     /// # Errors
-    /// [`Cause::System`] with the step that failed, [`Cause::Unfit`].
-    fn make_apart(&self) -> Result<Self, Cause> {
+    /// [`Cause::System`] with the system call that failed, or [`Cause::Invalid`].
+    fn create_by_driver(&self) -> Result<Self, Cause> {
         Ok(self.clone())
     }
 
-    /// What has to be set of it when it has been made like that, as `made`; `None` when that is all.
-    fn beside(&self, _made: &Self) -> Option<Self> {
+    /// The change that applies the remaining fields after [`create_by_driver`](Self::create_by_driver);
+    /// `None` if there are none.
+    fn settings_after_creation(&self, _created: &Self) -> Option<Self> {
         None
     }
 
-    /// Whether there is a follow-up to `verb`.
-    fn has_follow_up(&self, _verb: Verb) -> bool {
+    /// The path of an attribute with an impossible value. Used when the kernel rejects the request without
+    /// naming an attribute.
+    fn suspect_attribute(&self) -> Option<String> {
+        None
+    }
+}
+
+/// Which notifications are incomplete, and which differences count as a change.
+pub trait WatchBehavior: Clone {
+    /// Whether `other` has the same configuration. Counters and ages may differ.
+    fn has_same_configuration(&self, other: &Self) -> bool
+    where
+        Self: PartialEq,
+    {
+        self == other
+    }
+
+    /// Whether this object may still exist, completely or in part, after the kernel reported that
+    /// `removed`, which has the same key, was deleted.
+    fn may_survive(&self, _removed: &Self) -> bool {
+        false
+    }
+
+    /// Whether a notification may imply changes that the kernel does not report. The watch then lists
+    /// again. The notification may be about another kind of object.
+    fn requires_relist(_message: Message<'_>) -> bool {
         false
     }
 }
 
-/// Reads an answer or a notification; `None` when it does not speak of an `O`.
+/// How a batch rolls back a change.
+pub trait UndoBehavior: Clone {
+    /// Why a deleted object cannot be restored, e.g. because other objects were deleted with it.
+    const RESTORE_IMPOSSIBLE: Option<&'static str> = None;
+    /// Whether adding an existing object changes it, and deleting a missing one succeeds.
+    const IS_IDEMPOTENT: bool = false;
+
+    /// The single objects that this one stands for, e.g. the members of a range.
+    fn expanded(&self) -> Vec<Self> {
+        vec![self.clone()]
+    }
+
+    /// Whether creating this object takes something away from `other`, which has a different key.
+    fn displaces(&self, _other: &Self) -> bool {
+        false
+    }
+
+    /// The request that restores this object, as the kernel reported it before `change`.
+    #[must_use]
+    fn to_restore(self, _change: &Self) -> Self
+    where
+        Self: Object,
+    {
+        self.settable()
+    }
+
+    /// The change that has to follow when this object has been restored.
+    fn set_after_restore(&self) -> Option<Self> {
+        None
+    }
+
+    /// This object reduced to its key and the fields that `change` gives.
+    #[must_use]
+    fn reduced_to(self, _change: &Self) -> Self {
+        self
+    }
+}
+
+/// Decodes a reply or a notification; `None` if it is not about an `O`.
 #[inline]
-pub(crate) fn read<O: Object>(message: Message<'_>) -> Result<Option<O>, Malformed> {
+pub(crate) fn decode_reply<O: Object>(message: Message<'_>) -> Result<Option<O>, Malformed> {
     if message.kind == O::MESSAGES.new {
-        O::parse(message.body)
+        O::decode(message.body)
     } else {
         Ok(None)
     }

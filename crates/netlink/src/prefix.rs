@@ -1,4 +1,4 @@
-//! Networks: an address and how many of its bits count.
+//! Address families and prefixes.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -6,11 +6,11 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::table::{BadWord, Lookup, Word, names};
+use crate::schema::{InvalidValue, NameLookup, TextValue, number_enum};
 use crate::uapi::{AF_INET, AF_INET6};
 
-names! {
-    /// A family of addresses.
+number_enum! {
+    /// An address family.
     pub enum Family: u8 {
         /// IPv4.
         V4 = AF_INET, "inet";
@@ -20,12 +20,12 @@ names! {
 }
 
 impl Family {
-    /// That of `ip`.
+    /// The family of `ip`.
     pub fn of(ip: IpAddr) -> Self {
         if ip.is_ipv4() { Self::V4 } else { Self::V6 }
     }
 
-    /// Bits of an address; 0 of a family that is neither.
+    /// Number of bits of an address; 0 for other families.
     pub(crate) fn bits(self) -> u8 {
         match self {
             Self::V4 => 32,
@@ -34,7 +34,7 @@ impl Family {
         }
     }
 
-    /// The network of all its addresses.
+    /// The prefix of all its addresses.
     pub(crate) fn everything(self) -> Prefix {
         let ip: IpAddr = match self {
             Self::V4 => Ipv4Addr::UNSPECIFIED.into(),
@@ -44,26 +44,26 @@ impl Family {
     }
 }
 
-/// A network, or a single address: an address and how many of its leading bits count.
+/// An address with a prefix length.
 ///
-/// Written as `ip(8)` does, and read as well with the last bytes left out (`10/8`): `10.0.0.0/8`, `10.0.0.1` where all bits count, `default` for all of IPv4. All of
-/// IPv6 is `::/0`.
+/// Formatted as in `ip(8)`: `10.0.0.0/8`, `10.0.0.1` for a full prefix length, `default` for `0.0.0.0/0`, `::/0`
+/// for all of IPv6. Also parses abbreviated IPv4 networks (`10/8`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct Prefix {
     /// The address.
     pub ip: IpAddr,
-    /// Bits that count: 0 to 32, or to 128.
+    /// The prefix length: 0 to 32, or to 128.
     pub len: u8,
 }
 
 impl Prefix {
-    /// The first `len` bits of `ip`.
+    /// The prefix `ip/len`.
     pub fn new(ip: impl Into<IpAddr>, len: u8) -> Self {
         Self { ip: ip.into(), len }
     }
 
-    /// `ip` alone.
+    /// The single address `ip`.
     pub fn host(ip: impl Into<IpAddr>) -> Self {
         let ip = ip.into();
         Self::new(ip, Family::of(ip).bits())
@@ -74,12 +74,12 @@ impl Prefix {
         Family::of(self.ip)
     }
 
-    /// Whether it is all addresses of its family.
+    /// Whether it contains all addresses of its family.
     pub fn is_everything(self) -> bool {
         self.len == 0
     }
 
-    /// Whether all addresses of `other` are its own.
+    /// Whether it contains all addresses of `other`.
     pub fn contains(self, other: Self) -> bool {
         let bits = |ip: IpAddr| match ip {
             IpAddr::V4(ip) => u128::from(ip.to_bits()) << 96,
@@ -91,7 +91,7 @@ impl Prefix {
             && differ.leading_zeros() >= u32::from(self.len)
     }
 
-    /// As `ip(8)` shows it, which calls all of IPv6 `default` as well.
+    /// Formats it like the output of `ip(8)`, which shows `::/0` as `default` too.
     pub fn shown(self) -> String {
         if self.is_everything() {
             "default".to_owned()
@@ -120,9 +120,9 @@ impl fmt::Display for Prefix {
 }
 
 impl FromStr for Prefix {
-    type Err = BadWord;
+    type Err = InvalidValue;
 
-    fn from_str(text: &str) -> Result<Self, BadWord> {
+    fn from_str(text: &str) -> Result<Self, InvalidValue> {
         let read = || {
             if matches!(text, "default" | "any" | "all") {
                 return Some(Family::V4.everything());
@@ -134,14 +134,14 @@ impl FromStr for Prefix {
             let prefix = Self::new(ip, len.parse().ok()?);
             (prefix.len <= prefix.family().bits()).then_some(prefix)
         };
-        read().ok_or_else(|| BadWord {
-            wanted: "a network".to_owned(),
+        read().ok_or_else(|| InvalidValue {
+            expected: "a network".to_owned(),
             found: Some(text.to_owned()),
         })
     }
 }
 
-/// The address of IPv4 whose last bytes are left out, which are 0, as ip(8) has it.
+/// Parses an IPv4 address whose trailing zero bytes are omitted, as in `ip(8)`.
 fn abbreviated(text: &str) -> Option<IpAddr> {
     let missing = 3_usize.checked_sub(text.matches('.').count())?;
     let whole = text.to_owned() + &".0".repeat(missing);
@@ -155,19 +155,19 @@ impl From<Prefix> for String {
 }
 
 impl TryFrom<String> for Prefix {
-    type Error = BadWord;
+    type Error = InvalidValue;
 
-    fn try_from(text: String) -> Result<Self, BadWord> {
+    fn try_from(text: String) -> Result<Self, InvalidValue> {
         text.parse()
     }
 }
 
-impl Word for Prefix {
-    fn read(text: &str, _: &mut dyn Lookup) -> Option<Self> {
+impl TextValue for Prefix {
+    fn parse(text: &str, _: &mut dyn NameLookup) -> Option<Self> {
         text.parse().ok()
     }
 
-    fn write(&self, _: &mut dyn Lookup) -> String {
+    fn format(&self, _: &mut dyn NameLookup) -> String {
         self.shown()
     }
 }
@@ -177,7 +177,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_network_is_read_as_it_is_written() {
+    fn text_round_trips() {
         for text in [
             "default",
             "::/0",
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_network_contains_what_begins_as_it_does() {
+    fn contains_compares_leading_bits() {
         for (outer, inner, contains) in [
             ("10.0.0.0/8", "10.1.2.3", true),
             ("10.0.0.0/8", "10.0.0.0/8", true),

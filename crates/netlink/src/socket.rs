@@ -1,4 +1,4 @@
-//! A conversation with a kernel: numbered requests, their answers, notifications.
+//! A netlink socket: numbered requests, their replies, and notifications.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -7,50 +7,73 @@ use abi::namespace::{NamespaceError, NetNamespace};
 use rustix::io::Errno;
 
 use crate::codec::Malformed;
-use crate::codec::{Message, Refusal, Request, messages};
-use crate::error::{Cause, Step};
+use crate::codec::{KernelError, Message, Request, messages};
+use crate::error::{Cause, Syscall};
 use crate::transport::{KernelSocket, Protocols, Transport, Wait};
 use crate::uapi::{
     NLM_F_ACK, NLM_F_DUMP, NLM_F_DUMP_INTR, NLMSG_DONE, NLMSG_ERROR, NLMSG_MIN_TYPE,
 };
 
-/// The kernel fills no more than this in a dump, whatever it is offered.
+/// The kernel fills at most this much of a buffer in a dump.
 const USUAL_DATAGRAM_BYTES: usize = 32 * 1024;
-/// One object may be longer than that (a link with many virtual functions), but not without end.
+/// Upper limit for one object. A link with many virtual functions exceeds a usual datagram.
 const MAX_DATAGRAM_BYTES: usize = 16 * 1024 * 1024;
-/// Messages of earlier, abandoned requests that are passed over before giving up.
+/// Maximum number of messages to skip that belong to earlier, abandoned requests.
 const MAX_STRAYS: usize = 65_536;
-/// Notifications take 832 bytes each of the buffer, so this holds some 5,000 unread ones.
+/// A notification occupies 832 bytes, so this holds about 5,000 unread ones.
 const NOTIFICATION_BUFFER_BYTES: usize = 4 * 1024 * 1024;
+
+/// How often a list that changed meanwhile is requested.
+const ATTEMPTS: usize = 4;
+
+/// A list of objects.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Listing<T> {
+    /// The objects, in the kernel's order.
+    pub items: Vec<T>,
+    /// Objects were added or deleted while the kernel made the list, in each of four attempts. Objects may
+    /// be missing or listed twice.
+    pub interrupted: bool,
+}
+
+impl<T> Default for Listing<T> {
+    /// An empty, consistent list.
+    fn default() -> Self {
+        Self {
+            items: Vec::new(),
+            interrupted: false,
+        }
+    }
+}
 
 #[derive(Debug)]
 pub(crate) struct Socket {
     transport: Box<dyn Transport>,
-    /// Number of the last request.
+    /// Sequence number of the last request.
     sequence: u32,
     buffer: Vec<u8>,
 }
 
-/// What became of an answer that was read to its end.
+/// Whether a complete reply is consistent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Consistency {
-    Whole,
-    /// The objects changed while they were listed: some may be missing and others there twice.
+    Consistent,
+    /// The objects changed while they were listed: some may be missing, others listed twice.
     Interrupted,
-    /// A part was lost, for want of room here or in the socket.
-    Cut,
+    /// A part was lost because this buffer or that of the socket was too small.
+    Truncated,
 }
 
-/// A datagram, or what stood in its place.
+/// A received datagram.
 enum Datagram {
-    Whole(usize),
-    /// It was longer than the buffer, which has grown since.
-    Cut,
+    Complete(usize),
+    /// It was longer than the buffer, which has been enlarged.
+    Truncated,
 }
 
 impl Socket {
-    /// Opens a socket for requests, in the namespace of the calling thread. Without a protocol it
-    /// is that of links, addresses and routes.
+    /// Opens a socket for requests in the namespace of the calling thread. Default protocol: rtnetlink.
     pub(crate) fn open(protocol: Protocols) -> Result<Self, Cause> {
         KernelSocket::of(protocol).map(|socket| Self::over(Box::new(socket)))
     }
@@ -82,55 +105,54 @@ impl Socket {
         self.transport.namespace()
     }
 
-    /// The number for the next request.
-    pub(crate) fn number(&mut self) -> u32 {
+    /// The sequence number of the next request.
+    pub(crate) fn next_sequence(&mut self) -> u32 {
         self.sequence = self.sequence.wrapping_add(1);
         self.sequence
     }
 
-    /// The number that was given last.
-    pub(crate) fn last_number(&self) -> u32 {
+    /// The sequence number of the last request.
+    pub(crate) fn last_sequence(&self) -> u32 {
         self.sequence
     }
 
     pub(crate) fn send(&mut self, messages: &[u8]) -> Result<(), Cause> {
-        self.transport.send(messages).map_err(failed(Step::Send))
+        self.transport.send(messages).map_err(failed(Syscall::Send))
     }
 
-    /// Sends `request`, hands each object of the answer to `take`, and returns after the last.
+    /// Sends `request` and calls `visit` with each object of the reply.
     ///
-    /// The answer is read to its end even if `take` fails, so that the next request starts clean.
+    /// Reads the reply to its end even if `visit` fails, so that the next request starts clean.
     pub(crate) fn exchange(
         &mut self,
         request: &mut Request,
-        mut take: impl FnMut(Message<'_>) -> Result<(), Malformed>,
+        mut visit: impl FnMut(Message<'_>) -> Result<(), Malformed>,
     ) -> Result<Consistency, Cause> {
-        let sequence = self.number();
+        let sequence = self.next_sequence();
         request.finish(sequence);
         self.send(request.bytes())?;
         let is_dump = request.flags() & NLM_F_DUMP == NLM_F_DUMP;
         let ends_with_object = !is_dump && request.flags() & NLM_F_ACK == 0;
 
-        let mut consistency = Consistency::Whole;
-        let mut taken = Ok(());
+        let mut consistency = Consistency::Consistent;
+        let mut visited = Ok(());
         let mut strays = 0;
         while strays < MAX_STRAYS {
             let bytes = match self.datagram(Wait::Answer) {
-                Ok(Datagram::Whole(bytes)) => bytes,
-                // What ends the answer is still to come: the last part of a list, which goes on whatever became of
-                // the others, or the acknowledgement.
-                Ok(Datagram::Cut) if !ends_with_object => {
-                    consistency = Consistency::Cut;
+                Ok(Datagram::Complete(bytes)) => bytes,
+                // The end of the reply is still to come: the last part of the list or the acknowledgement.
+                Ok(Datagram::Truncated) if !ends_with_object => {
+                    consistency = Consistency::Truncated;
                     strays += 1;
                     continue;
                 }
-                Ok(Datagram::Cut) => return Ok(Consistency::Cut),
+                Ok(Datagram::Truncated) => return Ok(Consistency::Truncated),
                 Err(error) if is_dump && is(&error, Errno::NOBUFS) => {
-                    consistency = Consistency::Cut;
+                    consistency = Consistency::Truncated;
                     strays += 1;
                     continue;
                 }
-                Err(error) => return Err(failed(Step::Receive)(error)),
+                Err(error) => return Err(failed(Syscall::Receive)(error)),
             };
             for message in messages(&self.buffer[..bytes]) {
                 let message = message?;
@@ -138,26 +160,26 @@ impl Socket {
                     strays += 1;
                     continue;
                 }
-                if message.flags & NLM_F_DUMP_INTR != 0 && consistency == Consistency::Whole {
+                if message.flags & NLM_F_DUMP_INTR != 0 && consistency == Consistency::Consistent {
                     consistency = Consistency::Interrupted;
                 }
                 match message.kind {
-                    // Objects first: there are very many of them.
+                    // Objects first: they are by far the most frequent.
                     NLMSG_MIN_TYPE.. => {
-                        if taken.is_ok() {
-                            taken = take(message);
+                        if visited.is_ok() {
+                            visited = visit(message);
                         }
                         if ends_with_object {
-                            return taken.map(|()| consistency).map_err(Cause::Malformed);
+                            return visited.map(|()| consistency).map_err(Cause::Malformed);
                         }
                     }
                     NLMSG_ERROR | NLMSG_DONE => {
-                        return match Refusal::parse(message)? {
+                        return match KernelError::decode(message)? {
                             Some(refusal) => Err(Cause::Refused(refusal)),
-                            None => taken.map(|()| consistency).map_err(Cause::Malformed),
+                            None => visited.map(|()| consistency).map_err(Cause::Malformed),
                         };
                     }
-                    // NLMSG_NOOP, NLMSG_OVERRUN and what is reserved.
+                    // NLMSG_NOOP, NLMSG_OVERRUN and reserved types.
                     _ => {}
                 }
             }
@@ -165,23 +187,77 @@ impl Socket {
         Err(Cause::Unanswered)
     }
 
-    /// Reads the next datagram and hands its messages to `take`; `Ok(false)` when there is none now.
+    /// Sends a change, whose only reply is an acknowledgement.
+    pub(crate) fn change(&mut self, request: &mut Request) -> Result<(), Cause> {
+        self.exchange(request, |_| Ok(())).map(|_| ())
+    }
+
+    /// Requests one object, or creates one that the kernel echoes.
+    ///
+    /// Repeats the request if the object is too long for the buffer, unless the request changes something.
+    pub(crate) fn query<T>(
+        &mut self,
+        request: &mut Request,
+        decode: impl Fn(Message<'_>) -> Result<Option<T>, Malformed>,
+    ) -> Result<T, Cause> {
+        let mut reply = None;
+        for _ in 0..ATTEMPTS {
+            let consistency = self.exchange(request, |message| {
+                reply = decode(message)?.or(reply.take());
+                Ok(())
+            })?;
+            if consistency == Consistency::Consistent || request.changes() {
+                break;
+            }
+        }
+        reply.ok_or(Cause::Unanswered)
+    }
+
+    /// Requests a list, which `decode` collects. Repeats the request if the list changed meanwhile.
+    pub(crate) fn list<T>(
+        &mut self,
+        request: &mut Request,
+        mut decode: impl FnMut(Message<'_>, &mut Vec<T>) -> Result<(), Malformed>,
+    ) -> Result<Listing<T>, Cause> {
+        let mut items = Vec::new();
+        let mut truncated = false;
+        for _ in 0..ATTEMPTS {
+            items.clear();
+            let consistency = self.exchange(request, |message| decode(message, &mut items))?;
+            truncated = consistency == Consistency::Truncated;
+            if consistency == Consistency::Consistent {
+                return Ok(Listing {
+                    items,
+                    interrupted: false,
+                });
+            }
+        }
+        if truncated {
+            return Err(Cause::Unanswered);
+        }
+        Ok(Listing {
+            items,
+            interrupted: true,
+        })
+    }
+
+    /// Receives the next datagram and calls `visit` with its messages. Returns `Ok(false)` if none is available.
     ///
     /// # Errors
-    /// `Cause::System` with ENOBUFS when datagrams were lost; so it is, too, when one was cut.
+    /// `Cause::System` with ENOBUFS if datagrams were lost or one was truncated.
     pub(crate) fn receive(
         &mut self,
         wait: Wait,
-        mut take: impl FnMut(Message<'_>) -> Result<(), Malformed>,
+        mut visit: impl FnMut(Message<'_>) -> Result<(), Malformed>,
     ) -> Result<bool, Cause> {
         let bytes = match self.datagram(wait) {
-            Ok(Datagram::Whole(bytes)) => bytes,
-            Ok(Datagram::Cut) => return Err(failed(Step::Receive)(Errno::NOBUFS.into())),
+            Ok(Datagram::Complete(bytes)) => bytes,
+            Ok(Datagram::Truncated) => return Err(failed(Syscall::Receive)(Errno::NOBUFS.into())),
             Err(error) if wait == Wait::No && is(&error, Errno::AGAIN) => return Ok(false),
-            Err(error) => return Err(failed(Step::Receive)(error)),
+            Err(error) => return Err(failed(Syscall::Receive)(error)),
         };
         for message in messages(&self.buffer[..bytes]) {
-            take(message?)?;
+            visit(message?)?;
         }
         Ok(true)
     }
@@ -189,18 +265,18 @@ impl Socket {
     fn datagram(&mut self, wait: Wait) -> io::Result<Datagram> {
         let bytes = self.transport.receive(&mut self.buffer, wait)?;
         if bytes <= self.buffer.len() {
-            return Ok(Datagram::Whole(bytes));
+            return Ok(Datagram::Complete(bytes));
         }
         if bytes > MAX_DATAGRAM_BYTES {
             return Err(Errno::MSGSIZE.into());
         }
         self.buffer.resize(bytes, 0);
-        Ok(Datagram::Cut)
+        Ok(Datagram::Truncated)
     }
 }
 
-fn failed(step: Step) -> impl FnOnce(io::Error) -> Cause {
-    move |source| Cause::System { step, source }
+fn failed(call: Syscall) -> impl FnOnce(io::Error) -> Cause {
+    move |source| Cause::System { call, source }
 }
 
 fn is(error: &io::Error, errno: Errno) -> bool {

@@ -1,49 +1,52 @@
-//! Changes of objects, as they happen.
+//! Watches objects of a namespace for changes.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 use std::mem::replace;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::time::{Duration, Instant};
 use std::vec::IntoIter;
 
 use abi::namespace::NetNamespace;
 use foldhash::fast::RandomState;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 
 use crate::codec::{Malformed, Message};
-use crate::error::{Action, Cause, NetlinkError};
-use crate::handle::Netlink;
+use crate::error::{Action, Cause, NetlinkError, Syscall};
+use crate::netlink::Netlink;
 use crate::object::Object;
 use crate::socket::Socket;
 use crate::transport::{Transport, Wait};
 
-/// Datagrams read in one call before it returns without an event; those after stay readable.
+/// Maximum number of datagrams to read per call without returning an event. Later datagrams stay readable.
 const DATAGRAMS_PER_CALL: usize = 256;
-/// More than the socket's buffer holds.
+/// More datagrams than the socket's buffer can hold.
 const MAX_UNREAD_DATAGRAMS: usize = 65_536;
 
-/// What happened to an object.
+/// A change of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Event<O> {
-    /// It is new.
+    /// The object is new.
     Added(O),
-    /// Something about it may be different now.
+    /// The object may have changed.
     Changed {
-        /// What was known of it.
+        /// The last known state.
         before: O,
-        /// What is known now.
+        /// The current state.
         after: O,
     },
-    /// It is there no more; this is the last that was known of it.
+    /// The object was deleted. Contains its last known state.
     Removed(O),
-    /// The kernel had more to tell than there was room for. The events that follow bring what is
-    /// known up to date; changes that were undone meanwhile are not among them.
+    /// Notifications were lost because the buffer overflowed. The following events report the difference to
+    /// the current state; changes that were reverted meanwhile are not reported.
     Overrun,
 }
 
-/// Follows the objects of a kind in a namespace: those that are there, and then each change, without a gap.
+/// Watches the objects of one kind in a namespace: first those that exist, then every change, without a gap.
 ///
-/// The descriptor is readable when there may be an event. Holds two sockets, and the last state of each
+/// The descriptor is readable when events may be available. Holds two sockets and the last state of each
 /// object. Equals `ip monitor OBJECT`.
 #[derive(Debug)]
 pub struct Watch<O: Object> {
@@ -52,44 +55,44 @@ pub struct Watch<O: Object> {
     filter: O,
     known: HashMap<O::Key, Known<O>, RandomState>,
     pending: VecDeque<Event<O>>,
-    listed: Option<Listed<O>>,
-    /// How many lists were made, this one included.
-    lists: u64,
-    /// The last list was not whole, or more may have changed than was told: it is asked for again when there is
-    /// nothing else to tell.
-    unsure: bool,
+    comparison: Option<Comparison<O>>,
+    /// Number of lists requested so far.
+    list_count: u64,
+    /// The last list was inconsistent, or a notification implied unreported changes. The watch lists again when
+    /// no event is pending.
+    needs_list: bool,
 }
 
-/// What is known of an object.
+/// The last known state of an object.
 #[derive(Debug)]
 struct Known<O> {
     object: O,
-    /// The number of the list that had it, or after which it was told.
+    /// The last list that contained it, or after which it was reported.
     list: u64,
 }
 
-/// A list that is compared with what is known: an object at a time, so that no more than one event waits to be
-/// taken.
+/// A list that is being compared with the known objects, one object at a time, so that at most one event is
+/// pending.
 #[derive(Debug)]
-struct Listed<O> {
+struct Comparison<O> {
     items: IntoIter<O>,
-    /// Objects that it lacks are there no more.
-    is_whole: bool,
+    /// Whether objects that it lacks were deleted.
+    is_consistent: bool,
 }
 
 impl<O: Object> Watch<O> {
-    /// Begins to follow the objects of the calling thread's namespace that are like `filter`. The first
-    /// events are those that are there, as `Added`.
+    /// Watches the objects of the calling thread's namespace that match `filter`. The first events report the
+    /// existing objects as `Added`.
     ///
     /// # Errors
     /// As [`Netlink::open`] and [`Netlink::list`].
     pub fn open(filter: O) -> Result<Self, NetlinkError> {
-        // Subscribed before listed: what changes in between is in the list or comes as an event.
+        // Subscribe before listing: changes in between are in the list or arrive as notifications.
         let notifications = Socket::subscribe(O::GROUPS).map_err(about(&filter))?;
-        Self::begin(notifications, Netlink::open()?, filter)
+        Self::start(notifications, Netlink::open()?, filter)
     }
 
-    /// Begins to follow the objects of `namespace`; the calling thread stays where it is.
+    /// Watches the objects of `namespace`. The calling thread stays in its own namespace.
     ///
     /// # Errors
     /// As [`open`](Self::open), and [`Cause::Namespace`].
@@ -101,8 +104,8 @@ impl<O: Object> Watch<O> {
         opened.map_err(|error| about(Cause::Namespace(error)))?
     }
 
-    /// Follows what `notifications` brings, a transport that is subscribed to the groups of `O`; `netlink`
-    /// answers for the same kernel.
+    /// Watches through `notifications`, a transport that is subscribed to the groups of `O`. `netlink` must be a
+    /// handle on the same kernel.
     ///
     /// # Errors
     /// As [`Netlink::list`].
@@ -111,37 +114,74 @@ impl<O: Object> Watch<O> {
         netlink: Netlink,
         filter: O,
     ) -> Result<Self, NetlinkError> {
-        Self::begin(Socket::over(Box::new(notifications)), netlink, filter)
+        Self::start(Socket::over(Box::new(notifications)), netlink, filter)
     }
 
-    fn begin(notifications: Socket, netlink: Netlink, filter: O) -> Result<Self, NetlinkError> {
+    fn start(notifications: Socket, netlink: Netlink, filter: O) -> Result<Self, NetlinkError> {
         let mut watch = Self {
             notifications,
             netlink,
             filter,
             known: HashMap::default(),
             pending: VecDeque::new(),
-            listed: None,
-            lists: 0,
-            unsure: false,
+            comparison: None,
+            list_count: 0,
+            needs_list: false,
         };
         watch.list_again()?;
         Ok(watch)
     }
 
-    /// The next event, oldest first; `None` when there is none now. Does not block.
+    /// Waits for the next event.
     ///
     /// # Errors
-    /// [`Cause::Malformed`] when a notification cannot be read: it is passed over, and the watch goes
-    /// on. [`Cause::System`] when the socket fails.
-    pub fn next_event(&mut self) -> Result<Option<Event<O>>, NetlinkError> {
+    /// As [`try_next`](Self::try_next).
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "every job of this workspace has a fallible `next`"
+    )]
+    pub fn next(&mut self) -> Result<Event<O>, NetlinkError> {
+        loop {
+            if let Some(event) = self.try_next()? {
+                return Ok(event);
+            }
+            self.wait(None)?;
+        }
+    }
+
+    /// Waits up to `timeout` for an event and returns all events that are available then. Empty if there was
+    /// none in time.
+    ///
+    /// # Errors
+    /// As [`try_next`](Self::try_next).
+    pub fn next_batch(&mut self, timeout: Duration) -> Result<Vec<Event<O>>, NetlinkError> {
+        let deadline = Instant::now() + timeout;
+        let mut events = Vec::new();
+        loop {
+            while let Some(event) = self.try_next()? {
+                events.push(event);
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            if !events.is_empty() || left.is_zero() {
+                return Ok(events);
+            }
+            self.wait(Some(left))?;
+        }
+    }
+
+    /// The next event, oldest first; `None` if none is available. Does not block.
+    ///
+    /// # Errors
+    /// [`Cause::Malformed`] if a notification cannot be decoded: the watch skips it and continues.
+    /// [`Cause::System`] if the socket fails.
+    pub fn try_next(&mut self) -> Result<Option<Event<O>>, NetlinkError> {
         for _ in 0..DATAGRAMS_PER_CALL {
             if let Some(event) = self.pending.pop_front().or_else(|| self.compare()) {
                 return Ok(Some(event));
             }
-            match self.take_datagram() {
+            match self.read_datagram() {
                 Ok(true) => {}
-                Ok(false) if self.unsure => self.list_again()?,
+                Ok(false) if self.needs_list => self.list_again()?,
                 Ok(false) => return Ok(None),
                 Err(cause) if cause.is_overrun() => {
                     self.pending.push_back(Event::Overrun);
@@ -154,30 +194,43 @@ impl<O: Object> Watch<O> {
         Ok(self.pending.pop_front().or_else(|| self.compare()))
     }
 
-    /// The objects as the events up to now told of them, in no order.
+    /// The objects according to the events so far, in no particular order.
     pub fn known(&self) -> impl ExactSizeIterator<Item = &O> {
         self.known.values().map(|known| &known.object)
     }
 
-    /// Turns the next datagram into events; false when there is none.
-    fn take_datagram(&mut self) -> Result<bool, Cause> {
+    /// Waits until a notification is available.
+    fn wait(&self, timeout: Option<Duration>) -> Result<(), NetlinkError> {
+        let timeout = timeout.and_then(|timeout| Timespec::try_from(timeout).ok());
+        let mut descriptors = [PollFd::from_borrowed_fd(
+            self.notifications.descriptor(),
+            PollFlags::IN,
+        )];
+        match poll(&mut descriptors, timeout.as_ref()) {
+            Ok(_) | Err(Errno::INTR) => Ok(()),
+            Err(errno) => Err(about(&self.filter)(Cause::system(Syscall::Receive)(errno))),
+        }
+    }
+
+    /// Turns the next datagram into events; false if none is available.
+    fn read_datagram(&mut self) -> Result<bool, Cause> {
         let Self {
             notifications,
             filter,
             known,
             pending,
-            lists,
-            unsure,
+            list_count,
+            needs_list,
             ..
         } = self;
         notifications.receive(Wait::No, |message| {
-            *unsure |= note(message, filter, *lists, known, pending)?;
+            *needs_list |= apply(message, filter, *list_count, known, pending)?;
             Ok(())
         })
     }
 
-    /// Throws away what was queued before the overrun: it is older than the list to come, and what
-    /// would have corrected it is lost.
+    /// Discards the notifications that were queued before an overrun: they are older than the list to come,
+    /// and later corrections to them are lost.
     fn discard_unread(&mut self) -> Result<(), NetlinkError> {
         for _ in 0..MAX_UNREAD_DATAGRAMS {
             match self.notifications.receive(Wait::No, |_| Ok(())) {
@@ -190,58 +243,58 @@ impl<O: Object> Watch<O> {
         Ok(())
     }
 
-    /// Asks for what is there, to be compared with what is known.
+    /// Lists the objects, for comparison with the known ones.
     fn list_again(&mut self) -> Result<(), NetlinkError> {
-        self.unsure = true;
+        self.needs_list = true;
         let listing = self.netlink.list(&self.filter)?;
-        self.unsure = listing.interrupted;
-        self.lists += 1;
+        self.needs_list = listing.interrupted;
+        self.list_count += 1;
         let new = listing.items.len().saturating_sub(self.known.len());
         self.known.reserve(new);
-        self.listed = Some(Listed {
+        self.comparison = Some(Comparison {
             items: listing.items.into_iter(),
-            is_whole: !listing.interrupted,
+            is_consistent: !listing.interrupted,
         });
         Ok(())
     }
 
-    /// Compares the list with what is known, up to the next difference.
+    /// Compares the list with the known objects up to the next difference.
     fn compare(&mut self) -> Option<Event<O>> {
-        let listed = self.listed.as_mut()?;
-        let list = self.lists;
-        for object in listed.items.by_ref() {
+        let comparison = self.comparison.as_mut()?;
+        let list = self.list_count;
+        for object in comparison.items.by_ref() {
             let Some(key) = object.key() else { continue };
             match self.known.entry(key) {
-                Entry::Vacant(place) => {
+                Entry::Vacant(entry) => {
                     let added = object.clone();
-                    place.insert(Known { object, list });
+                    entry.insert(Known { object, list });
                     return Some(Event::Added(added));
                 }
-                Entry::Occupied(mut place) => {
-                    let known = place.get_mut();
+                Entry::Occupied(mut entry) => {
+                    let known = entry.get_mut();
                     known.list = list;
                     let after = object.clone();
                     let before = replace(&mut known.object, object);
-                    if !before.is_same(&after) {
+                    if !before.has_same_configuration(&after) {
                         return Some(Event::Changed { before, after });
                     }
                 }
             }
         }
-        // A list that was interrupted may lack objects that are there: none is taken for removed by it.
-        if listed.is_whole {
+        // An inconsistent list may lack existing objects, so it does not prove a deletion.
+        if comparison.is_consistent {
             let gone = self.known.extract_if(|_, known| known.list != list);
             let removed = gone.map(|(_, known)| Event::Removed(known.object));
             self.pending.extend(removed);
         }
-        self.listed = None;
+        self.comparison = None;
         self.pending.pop_front()
     }
 }
 
-/// What a notification says, as events, and notes it among what is `known`; true when more may have changed
-/// than it says.
-fn note<O: Object>(
+/// Applies a notification to the `known` objects and queues its events. Returns whether it may imply changes that
+/// it does not report.
+fn apply<O: Object>(
     message: Message<'_>,
     filter: &O,
     list: u64,
@@ -249,11 +302,11 @@ fn note<O: Object>(
     pending: &mut VecDeque<Event<O>>,
 ) -> Result<bool, Malformed> {
     let is_new = message.kind == O::MESSAGES.new;
-    let mut doubt = O::is_upset_by(message);
+    let mut needs_list = O::requires_relist(message);
     if !is_new && message.kind != O::MESSAGES.del {
-        return Ok(doubt);
+        return Ok(needs_list);
     }
-    O::default().parse_each(message.body, |object| {
+    O::default().decode_each(message.body, |object| {
         let object = std::mem::take(object);
         let Some(key) = object.key() else { return };
         pending.extend(if is_new && object.matches(filter) {
@@ -265,20 +318,20 @@ fn note<O: Object>(
         } else if !is_new
             && known
                 .get(&key)
-                .is_some_and(|it| it.object.outlives(&object))
+                .is_some_and(|known| known.object.may_survive(&object))
         {
-            doubt = true;
+            needs_list = true;
             None
         } else {
-            // It is gone, or is no longer like the filter.
-            known.remove(&key).map(|it| Event::Removed(it.object))
+            // It was deleted, or does not match the filter any more.
+            known.remove(&key).map(|known| Event::Removed(known.object))
         });
     })?;
-    Ok(doubt)
+    Ok(needs_list)
 }
 
 fn about<O: Object>(filter: &O) -> impl FnOnce(Cause) -> NetlinkError + use<O> {
-    NetlinkError::about(Action::Watch, filter.subject())
+    NetlinkError::about(Action::Watch, filter.target())
 }
 
 impl<O: Object> AsFd for Watch<O> {

@@ -13,11 +13,11 @@ fn a_plain_route_allocates_nothing() {
         .metric(5);
     let mut request = Request::default();
     // Room is made by the first and kept.
-    Object::put(&route, Verb::Add, &mut request).expect("it can be said");
+    Object::encode(&route, Verb::Add, &mut request).expect("it can be said");
     let counted = allocation_counter::measure(|| {
         request.clear();
-        Object::put(&route, Verb::Add, &mut request).expect("it can be said");
-        let read = Route::parse(request.body()).expect("well formed");
+        Object::encode(&route, Verb::Add, &mut request).expect("it can be said");
+        let read = Route::decode(request.body()).expect("well formed");
         assert!(read.is_some_and(|read| read.matches(&route)));
     });
     assert_eq!(counted.count_total, 0);

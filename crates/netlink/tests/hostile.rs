@@ -4,9 +4,9 @@
 use netlink::codec::{Request, messages};
 use netlink::explain::{Explanation, explain};
 use netlink::{
-    Addr, Bond, Bridge, Fdb, Gre, Group, Hop, IfIndex, IfName, Link, LinkKind, MacAddress, Mdb,
-    Metrics, NamespaceNumber, Neigh, Nexthop, Object, PortVlan, Prefix, QosMapping, Refusal, Route,
-    Rule, Stats, Verb, Veth, Vlan, Vxlan,
+    Addr, Bond, Bridge, Fdb, Gre, Group, Hop, IfIndex, IfName, KernelError, Link, LinkKind,
+    MacAddress, Mdb, Metrics, NamespaceNumber, Neigh, Nexthop, Object, PortVlan, Prefix,
+    QosMapping, Route, Rule, Stats, Verb, Veth, Vlan, Vxlan,
 };
 use tapline_netlink as netlink;
 
@@ -15,7 +15,9 @@ const BYTES: [u8; 8] = [0, 1, 3, 4, 5, 0x7f, 0x80, 0xff];
 
 fn said<O: Object>(object: &O) -> Vec<u8> {
     let mut request = Request::default();
-    object.put(Verb::Add, &mut request).expect("it can be said");
+    object
+        .encode(Verb::Add, &mut request)
+        .expect("it can be said");
     request.finish(1);
     request.bytes().to_vec()
 }
@@ -60,7 +62,7 @@ fn seeds() -> Vec<Vec<u8>> {
             "239.1.1.1".parse().expect("a group"),
         )),
         said(&PortVlan::range(dev, 5..=9)),
-        said(&NamespaceNumber::new().nsid(7).fd(3)),
+        said(&NamespaceNumber::new().nsid(7).pid(3)),
     ]
 }
 
@@ -69,21 +71,21 @@ fn read(bytes: &[u8]) -> Explanation {
     for message in messages(bytes).flatten() {
         let body = message.body;
         let _ = (
-            Link::parse(body),
-            Addr::parse(body),
-            Neigh::parse(body),
-            Fdb::parse(body),
+            Link::decode(body),
+            Addr::decode(body),
+            Neigh::decode(body),
+            Fdb::decode(body),
         );
         let _ = (
-            Route::parse(body),
-            Nexthop::parse(body),
-            Rule::parse(body),
-            Stats::parse(body),
+            Route::decode(body),
+            Nexthop::decode(body),
+            Rule::decode(body),
+            Stats::decode(body),
         );
-        let _ = (NamespaceNumber::parse(body), Refusal::parse(message));
+        let _ = (NamespaceNumber::decode(body), KernelError::decode(message));
         let mut objects = 0;
-        let _ = Mdb::new().parse_each(body, |_| objects += 1);
-        let _ = PortVlan::new().parse_each(body, |_| objects += 1);
+        let _ = Mdb::new().decode_each(body, |_| objects += 1);
+        let _ = PortVlan::new().decode_each(body, |_| objects += 1);
         // Each takes an attribute at least.
         assert!(objects <= body.len() / 2);
     }

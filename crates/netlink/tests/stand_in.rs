@@ -116,7 +116,7 @@ fn a_batch_whose_answer_is_lost_takes_nothing_for_done() {
 /// What a watch has told so far, as the state it leads to.
 fn follow(watch: &mut Watch<Link>, names: &mut Vec<IfIndex>) -> usize {
     let mut overruns = 0;
-    while let Some(event) = watch.next_event().expect("an event") {
+    while let Some(event) = watch.try_next().expect("an event") {
         match event {
             Event::Added(link) => names.push(link.ifindex()),
             Event::Removed(link) => names.retain(|index| *index != link.ifindex()),
@@ -196,9 +196,9 @@ fn what_is_on_a_link_is_kept_and_goes_with_it() {
     assert_eq!(errno(&missing), Some(rustix::io::Errno::SRCH));
 
     let mut watch = kernel.watch(Route::new(), 20).expect("a watch");
-    while watch.next_event().expect("an event").is_some() {}
+    while watch.try_next().expect("an event").is_some() {}
     netlink.del(&link(0)).expect("removed");
-    assert!(matches!(watch.next_event(), Ok(Some(Event::Removed(_)))));
+    assert!(matches!(watch.try_next(), Ok(Some(Event::Removed(_)))));
     assert!(
         netlink
             .list(&Addr::new())

@@ -1,35 +1,35 @@
-//! ICMP probing as a state machine, its targets, and its packets. Nothing here does input or output.
+//! ICMP echo probing as a state machine: targets, schedule, matching, statistics and packets. Does no I/O.
 //!
-//! A [`Prober`] says when to ask whom, and judges what comes back; whoever has sockets and a clock
-//! carries its messages. Time is passed in, as nanoseconds since the run began.
+//! A [`Prober`] decides when to send which probe and classifies what comes back. The caller owns the
+//! sockets and the clock. Time is passed in, as nanoseconds since the start of the run.
 //!
 //! ```text
-//!  words ─▶ targets::Builder ─▶ Targets ─┐
-//!                                        ▼          next, sent, dropped
-//!  Plan ──────────────────────────▶ Prober ◀──────────────────────────────▶ sockets
-//!                                        ▲   cookie ─▶ EchoMessage ─▶        clock
-//!                                        └── Message ◀── read_ipv4 … ◀──
+//!  words ─▶ TargetsBuilder ─▶ Targets ─┐
+//!                                      ▼          next, sent, not_sent
+//!  ProbePlan ─────────────────────▶ Prober ◀──────────────────────────────▶ sockets,
+//!                                      ▲   cookie ─▶ EchoRequest ─▶          clock
+//!                                      └── IcmpMessage ◀── parse_ipv4 … ◀──
 //! ```
 //!
-//! Each probe carries a cookie: when it was sent, to whom, which it is, and a keyed tag over that. So
-//! an answer is timed and believed without a table of what was sent; per target there are 64 bytes of
-//! statistics and two bits for each probe in flight. Every probe ends once, by its first answer or by its
-//! time: `sent = received + late + errors + lost` ([`Counts`]).
+//! Each probe carries a cookie: send time, target, number, and a keyed tag over these. A reply is
+//! therefore timed and authenticated without a table of sent probes. Each target takes 64 bytes of
+//! statistics and two bits per probe in flight. Every probe ends exactly once, by its first answer or
+//! by its timeout: `sent = received + late + errors + lost` ([`ProbeCounts`]).
 //!
 //! ```
 //! use std::net::Ipv4Addr;
 //! use tapline_probe::targets::Targets;
-//! use tapline_probe::{Key, Message, Plan, Prober, Reply, Step, Verdict};
+//! use tapline_probe::{Classification, EchoReply, IcmpMessage, NextAction, ProbePlan, Prober, RunKey};
 //!
 //! let host = Ipv4Addr::new(192, 0, 2, 1).into();
-//! let plan = Plan { rounds: Some(1), payload_bytes: 16, ..Plan::new(7, Key([1, 2])) };
+//! let plan = ProbePlan { rounds: Some(1), payload_bytes: 16, ..ProbePlan::new(7, RunKey([1, 2])) };
 //! let mut prober = Prober::new(&plan, Targets::from(host))?;
 //!
-//! let Step::Send(probe) = prober.next(0) else { panic!("the first is due at once") };
+//! let NextAction::Send(probe) = prober.next(0) else { panic!("the first probe is due at once") };
 //! let payload = prober.cookie(probe, 0);
 //! prober.sent(probe, 0);
-//! // 30 µs later the host answers with what it was sent.
-//! let reply = Reply {
+//! // 30 µs later the host echoes the payload.
+//! let reply = EchoReply {
 //!     source: host,
 //!     hops: None,
 //!     identifier: 7,
@@ -37,17 +37,38 @@
 //!     intact: true,
 //!     payload: &payload,
 //! };
-//! let verdict = prober.received(&Message::Reply(reply), Some(30_000), 30_000);
-//! assert!(matches!(verdict, Verdict::Received { rtt_ns: Some(30_000), .. }));
-//! assert_eq!(prober.next(30_000), Step::Done);
+//! let class = prober.received(&IcmpMessage::Reply(reply), Some(30_000), 30_000);
+//! assert!(matches!(class, Classification::Received { rtt_ns: Some(30_000), .. }));
+//! assert_eq!(prober.next(30_000), NextAction::Done);
 //! # Ok::<(), tapline_probe::PlanError>(())
 //! ```
 
 #![forbid(unsafe_code)]
 
-mod machine;
+mod classification;
+mod clock;
+mod cookie;
+mod forecast;
+mod matching;
+mod message;
 mod packet;
+mod plan;
+mod probe;
+mod prober;
+mod schedule;
+mod statistics;
 pub mod targets;
 
-pub use machine::*;
-pub use packet::*;
+pub use classification::{Classification, OtherCounts};
+pub use clock::{ClockReading, WallClock};
+pub use cookie::{COOKIE_BYTES, RunKey};
+pub use forecast::Forecast;
+pub use message::{EchoReply, IcmpError, IcmpMessage, QuotedProbe};
+pub use packet::{EchoRequest, parse_icmpv4, parse_icmpv6, parse_ipv4, parse_ipv6};
+pub use plan::{MAX_NS, MAX_PAYLOAD_BYTES, NeighbourPace, PlanError, ProbePlan};
+pub use probe::Probe;
+pub use prober::{NextAction, Prober, SendFailure};
+pub use schedule::Permutation;
+pub use statistics::{
+    Histogram, MAX_ERROR_KINDS, NetworkError, NetworkErrors, ProbeCounts, RttStatistics,
+};

@@ -1,20 +1,18 @@
 //! Errors that routers tell: which probe they end, and when they are believed.
 
-mod support;
-
-use support::{IDENTIFIER, Packet, SECOND, address, counts, one_in_flight};
-use tapline_probe::{ErrorMessage, Message, NetworkError, Quote, Verdict};
+use crate::support::{IDENTIFIER, Packet, SECOND, address, counts, one_in_flight};
+use tapline_probe::{Classification, IcmpError, IcmpMessage, NetworkError, QuotedProbe};
 
 const ROUTER: &str = "192.0.2.1";
 
-fn error_about(packet: &Packet, kind: u8, code: u8, quoted: usize) -> Message<'_> {
-    Message::Error(ErrorMessage {
+fn error_about(packet: &Packet, kind: u8, code: u8, quoted: usize) -> IcmpMessage<'_> {
+    IcmpMessage::Error(IcmpError {
         router: address(ROUTER),
         kind,
         code,
         parameter: [0; 4],
         intact: true,
-        quote: Quote {
+        quote: QuotedProbe {
             destination: packet.destination,
             identifier: IDENTIFIER,
             sequence: packet.sequence,
@@ -33,7 +31,7 @@ fn an_error_ends_a_probe_and_names_the_router() {
             code: 1,
         };
         let verdict = world.receive(error_about(&packet, 3, 1, quoted));
-        let want = Verdict::Error {
+        let want = Classification::Error {
             probe,
             error,
             is_proven,
@@ -42,7 +40,7 @@ fn an_error_ends_a_probe_and_names_the_router() {
         let again = world.receive(error_about(&packet, 3, 1, quoted));
         assert_eq!(
             again,
-            Verdict::Duplicate {
+            Classification::Duplicate {
                 probe,
                 rtt_ns: None
             }
@@ -60,7 +58,7 @@ fn an_error_ends_a_probe_and_names_the_router() {
             world.prober.errors().iter().collect::<Vec<_>>(),
             [(error, 2)]
         );
-        assert_eq!(world.prober.others().unproven, u64::from(!is_proven));
+        assert_eq!(world.prober.other_counts().unproven, u64::from(!is_proven));
     }
 }
 
@@ -68,15 +66,15 @@ fn an_error_ends_a_probe_and_names_the_router() {
 fn an_answer_disproves_an_error_that_proves_nothing() {
     let (mut world, probe, packet) = one_in_flight("10.0.0.1");
     world.receive(error_about(&packet, 3, 1, 8));
-    let verdict = world.receive(Message::Reply(packet.reply()));
-    assert!(matches!(verdict, Verdict::Received { probe: of, .. } if of == probe));
+    let verdict = world.receive(IcmpMessage::Reply(packet.reply()));
+    assert!(matches!(verdict, Classification::Received { probe: of, .. } if of == probe));
     // Nor does it come too late to be disproved.
     world.receive(error_about(&packet, 3, 1, 8));
     world.now_ns = 3 * SECOND;
     world.expire();
     let want = counts(|c| (c.sent, c.received, c.duplicate) = (1, 1, 1));
     assert_eq!(world.prober.counts(probe.target), want);
-    assert_eq!(world.prober.others().unproven, 0);
+    assert_eq!(world.prober.other_counts().unproven, 0);
     assert_eq!(world.prober.longest_outage(probe.target), 0);
 
     let (mut world, probe, packet) = one_in_flight("10.0.0.1");
@@ -84,22 +82,25 @@ fn an_answer_disproves_an_error_that_proves_nothing() {
     let proven = world.receive(error_about(&packet, 11, 0, 56));
     assert!(matches!(
         proven,
-        Verdict::Error {
+        Classification::Error {
             is_proven: true,
             ..
         }
     ));
     for again in [
-        Message::Reply(packet.reply()),
+        IcmpMessage::Reply(packet.reply()),
         error_about(&packet, 3, 1, 8),
     ] {
-        assert!(matches!(world.receive(again), Verdict::Duplicate { .. }));
+        assert!(matches!(
+            world.receive(again),
+            Classification::Duplicate { .. }
+        ));
     }
     world.now_ns = 3 * SECOND;
     world.expire();
     let want = counts(|c| (c.sent, c.errors, c.duplicate) = (1, 1, 2));
     assert_eq!(world.prober.counts(probe.target), want);
-    assert_eq!(world.prober.others().unproven, 0);
+    assert_eq!(world.prober.other_counts().unproven, 0);
     assert_eq!(world.prober.longest_outage(probe.target), 1);
 }
 
@@ -108,7 +109,7 @@ fn an_error_about_another_programs_probe_is_foreign() {
     let (mut world, _, mut packet) = one_in_flight("10.0.0.1");
     // ping's payload: a time of 16 bytes, then counting up.
     packet.payload = (0..56).collect();
-    for (quoted, verdict) in [(56, Verdict::Foreign), (16, Verdict::Forged)] {
+    for (quoted, verdict) in [(56, Classification::Foreign), (16, Classification::Forged)] {
         let error = error_about(&packet, 3, 1, quoted);
         assert_eq!(world.receive(error), verdict);
     }
@@ -131,9 +132,9 @@ fn an_error_that_comes_after_the_timeout_still_says_why() {
 fn a_redirect_is_a_notice() {
     let (mut world, probe, packet) = one_in_flight("10.0.0.1");
     let verdict = world.receive(error_about(&packet, 5, 1, 56));
-    assert!(matches!(verdict, Verdict::Notice { probe: about, .. } if about == probe));
+    assert!(matches!(verdict, Classification::Notice { probe: about, .. } if about == probe));
     assert_eq!(world.prober.total().pending(), 1);
-    assert_eq!(world.prober.others().notices, 1);
+    assert_eq!(world.prober.other_counts().notices, 1);
 }
 
 #[test]
@@ -142,20 +143,20 @@ fn an_error_about_what_was_not_sent_is_not_believed() {
     let mut forged = packet.clone();
     forged.payload[12] ^= 1;
     let verdict = world.receive(error_about(&forged, 3, 1, 56));
-    assert_eq!(verdict, Verdict::Forged);
+    assert_eq!(verdict, Classification::Forged);
     let elsewhere = Packet {
         destination: address("10.0.0.9"),
         ..packet.clone()
     };
     let verdict = world.receive(error_about(&elsewhere, 3, 1, 0));
-    assert_eq!(verdict, Verdict::Foreign);
+    assert_eq!(verdict, Classification::Foreign);
     let never = Packet {
         sequence: packet.sequence + 1,
         ..packet
     };
     assert_eq!(
         world.receive(error_about(&never, 3, 1, 0)),
-        Verdict::Foreign
+        Classification::Foreign
     );
     assert_eq!(world.prober.total(), counts(|c| c.sent = 1));
 }

@@ -1,13 +1,11 @@
 //! What the limits add to a run, foretold and run through.
 
-mod support;
-
-use support::{MS, SECOND, World, plan, targets};
-use tapline_probe::{Drop, NeighbourPace, Plan, Step};
+use crate::support::{MS, SECOND, World, plan, targets};
+use tapline_probe::{NeighbourPace, NextAction, ProbePlan, SendFailure};
 
 /// Foretold, and run through with none of the targets there: when the last probe went and when all was over.
 #[track_caller]
-fn compare(plan: &Plan, words: &str, on_link: bool) -> (u64, u64) {
+fn compare(plan: &ProbePlan, words: &str, on_link: bool) -> (u64, u64) {
     let targets = targets(words);
     let count = if on_link { targets.len() } else { 0 };
     let forecast = plan.forecast(targets.len()).expect("a plan");
@@ -29,11 +27,11 @@ fn compare(plan: &Plan, words: &str, on_link: bool) -> (u64, u64) {
 
 #[test]
 fn a_run_ends_when_its_forecast_says_with_limits_too() {
-    let fast = |rounds| Plan {
+    let fast = |rounds| ProbePlan {
         rate_pps: Some(10_000),
         ..plan(rounds)
     };
-    let prefix = |rounds, rate| Plan {
+    let prefix = |rounds, rate| ProbePlan {
         prefix_pps: Some(rate),
         ..fast(rounds)
     };
@@ -56,7 +54,7 @@ fn a_run_ends_when_its_forecast_says_with_limits_too() {
         ),
         (prefix(2, 7), "10.0.0.0/25", true),
         (
-            Plan {
+            ProbePlan {
                 neighbours: narrow,
                 ..fast(4)
             },
@@ -74,7 +72,7 @@ fn a_run_ends_when_its_forecast_says_with_limits_too() {
 
 #[test]
 fn many_prefixes_are_foretold_roughly() {
-    let plan = Plan {
+    let plan = ProbePlan {
         prefix_pps: Some(20),
         rate_pps: Some(10_000),
         ..plan(2)
@@ -103,7 +101,7 @@ fn without_limits_that_bite_nothing_is_added() {
 /// A queue that is full for a moment every ten seconds, for an hour: each time there is a pause.
 #[test]
 fn back_off_comes_back_with_the_calm() {
-    let plan = Plan {
+    let plan = ProbePlan {
         interval_ns: 10 * MS,
         ..plan(360_000)
     };
@@ -112,11 +110,13 @@ fn back_off_comes_back_with_the_calm() {
     loop {
         world.expire();
         match world.prober.next(world.now_ns) {
-            Step::Send(probe) if world.now_ns % (10 * SECOND) < SECOND / 2 => {
-                world.prober.dropped(probe, Drop::NoRoom, world.now_ns);
+            NextAction::Send(probe) if world.now_ns % (10 * SECOND) < SECOND / 2 => {
+                world
+                    .prober
+                    .not_sent(probe, SendFailure::QueueFull, world.now_ns);
                 is_full_at = Some(world.now_ns);
             }
-            Step::Send(probe) => {
+            NextAction::Send(probe) => {
                 if is_full_at
                     .take()
                     .is_some_and(|at| world.now_ns - at >= 64 * MS)
@@ -125,8 +125,8 @@ fn back_off_comes_back_with_the_calm() {
                 }
                 world.prober.sent(probe, world.now_ns);
             }
-            Step::Wait(until_ns) => world.now_ns = until_ns,
-            Step::Done => break,
+            NextAction::Wait(until_ns) => world.now_ns = until_ns,
+            NextAction::Done => break,
         }
     }
     let hour_ns = 360_000 * 10 * MS;
@@ -137,7 +137,7 @@ fn back_off_comes_back_with_the_calm() {
 /// Rounds wait for one limit until no more fit in flight: the run sleeps until it opens.
 #[test]
 fn a_run_full_of_probes_that_wait_for_a_limit_sleeps() {
-    let plan = Plan {
+    let plan = ProbePlan {
         interval_ns: 10 * MS,
         timeout_ns: 100 * MS,
         prefix_pps: Some(1),
@@ -148,15 +148,15 @@ fn a_run_full_of_probes_that_wait_for_a_limit_sleeps() {
     while world.now_ns < 5 * SECOND {
         world.expire();
         match world.prober.next(world.now_ns) {
-            Step::Send(probe) => {
+            NextAction::Send(probe) => {
                 sent.push(world.now_ns / MS);
                 world.prober.sent(probe, world.now_ns);
             }
-            Step::Wait(until_ns) => {
+            NextAction::Wait(until_ns) => {
                 assert!(until_ns > world.now_ns, "it waits for {until_ns}");
                 world.now_ns = until_ns;
             }
-            Step::Done => panic!("there are more"),
+            NextAction::Done => panic!("there are more"),
         }
     }
     assert_eq!(sent, [0, 1000, 2000, 3000, 4000]);
@@ -164,7 +164,7 @@ fn a_run_full_of_probes_that_wait_for_a_limit_sleeps() {
 
 #[test]
 fn probes_that_wait_for_a_limit_wait_for_a_full_queue_too() {
-    let plan = Plan {
+    let plan = ProbePlan {
         prefix_pps: Some(10_000),
         interval_ns: 0,
         ..plan(1)
@@ -173,25 +173,30 @@ fn probes_that_wait_for_a_limit_wait_for_a_full_queue_too() {
     let mut sent = 0;
     while sent < 4 {
         match world.prober.next(world.now_ns) {
-            Step::Send(probe) => {
+            NextAction::Send(probe) => {
                 world.prober.sent(probe, world.now_ns);
                 sent += 1;
             }
-            Step::Wait(until_ns) => world.now_ns = until_ns,
-            Step::Done => panic!("there are more"),
+            NextAction::Wait(until_ns) => world.now_ns = until_ns,
+            NextAction::Done => panic!("there are more"),
         }
     }
     let (full_ns, dropped) = loop {
         match world.prober.next(world.now_ns) {
-            Step::Send(probe) => break (world.now_ns, probe),
-            Step::Wait(until_ns) => world.now_ns = until_ns,
-            Step::Done => panic!("there are more"),
+            NextAction::Send(probe) => break (world.now_ns, probe),
+            NextAction::Wait(until_ns) => world.now_ns = until_ns,
+            NextAction::Done => panic!("there are more"),
         }
     };
-    world.prober.dropped(dropped, Drop::NoRoom, full_ns);
+    world
+        .prober
+        .not_sent(dropped, SendFailure::QueueFull, full_ns);
     // The next would go a tenth of a millisecond later.
     for now_ns in [full_ns, full_ns + MS / 10, full_ns + MS - 1] {
-        assert_eq!(world.prober.next(now_ns), Step::Wait(full_ns + MS));
+        assert_eq!(world.prober.next(now_ns), NextAction::Wait(full_ns + MS));
     }
-    assert!(matches!(world.prober.next(full_ns + MS), Step::Send(_)));
+    assert!(matches!(
+        world.prober.next(full_ns + MS),
+        NextAction::Send(_)
+    ));
 }

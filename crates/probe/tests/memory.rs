@@ -1,27 +1,27 @@
 //! What is remembered from one probe to the next.
 
-mod support;
-
 use std::net::IpAddr;
 
-use support::{IDENTIFIER, MS, Packet, World, plan};
-use tapline_probe::{Drop, ErrorMessage, Message, Plan, Quote, Step, Verdict};
+use crate::support::{IDENTIFIER, MS, Packet, World, plan};
+use tapline_probe::{
+    Classification, IcmpError, IcmpMessage, NextAction, ProbePlan, QuotedProbe, SendFailure,
+};
 
 #[test]
 fn answers_that_overtake_are_received_and_told() {
-    let quick = Plan {
+    let quick = ProbePlan {
         interval_ns: MS,
         ..plan(3)
     };
     let mut world = World::new(&quick, "10.0.0.1");
     let packets = [(); 3].map(|()| world.send().expect("a probe"));
     let reordered: Vec<bool> = [0, 2, 1]
-        .map(|at: usize| world.receive(Message::Reply(packets[at].1.reply())))
+        .map(|at: usize| world.receive(IcmpMessage::Reply(packets[at].1.reply())))
         .iter()
         .map(|verdict| {
             matches!(
                 verdict,
-                Verdict::Received {
+                Classification::Received {
                     is_reordered: true,
                     ..
                 }
@@ -30,7 +30,10 @@ fn answers_that_overtake_are_received_and_told() {
         .collect();
     assert_eq!(reordered, [false, false, true]);
     let total = world.prober.total();
-    assert_eq!((total.received, world.prober.others().reordered), (3, 1));
+    assert_eq!(
+        (total.received, world.prober.other_counts().reordered),
+        (3, 1)
+    );
 }
 
 #[test]
@@ -40,9 +43,9 @@ fn an_answer_older_than_memory_is_stale() {
     for _ in 0..100 {
         world.send();
     }
-    let verdict = world.receive(Message::Reply(first.reply()));
-    assert_eq!(verdict, Verdict::Stale { probe });
-    assert_eq!(world.prober.others().stale, 1);
+    let verdict = world.receive(IcmpMessage::Reply(first.reply()));
+    assert_eq!(verdict, Classification::Stale { probe });
+    assert_eq!(world.prober.other_counts().stale, 1);
     let total = world.prober.total();
     assert_eq!((total.sent, total.lost, total.late), (101, 99, 0));
 }
@@ -69,9 +72,9 @@ fn what_is_refused_or_answered_by_an_error_is_an_outage_too() {
             let probe = loop {
                 world.expire();
                 match world.prober.next(world.now_ns) {
-                    Step::Send(probe) => break probe,
-                    Step::Wait(until_ns) => world.now_ns = until_ns,
-                    Step::Done => panic!("200 probes are due"),
+                    NextAction::Send(probe) => break probe,
+                    NextAction::Wait(until_ns) => world.now_ns = until_ns,
+                    NextAction::Done => panic!("200 probes are due"),
                 }
             };
             let packet = world.packet(probe);
@@ -80,28 +83,30 @@ fn what_is_refused_or_answered_by_an_error_is_an_outage_too() {
             if answers || is_sent {
                 world.prober.sent(probe, world.now_ns);
             } else {
-                world.prober.dropped(probe, Drop::Refused, world.now_ns);
+                world
+                    .prober
+                    .not_sent(probe, SendFailure::Refused, world.now_ns);
             }
             if answers {
-                world.receive(Message::Reply(packet.reply()));
+                world.receive(IcmpMessage::Reply(packet.reply()));
             } else if is_sent {
-                world.receive(Message::Error(unreachable(&packet)));
+                world.receive(IcmpMessage::Error(unreachable(&packet)));
             }
         }
-        assert_eq!(world.prober.next(world.now_ns), Step::Done);
+        assert_eq!(world.prober.next(world.now_ns), NextAction::Done);
         let outages = [0, 1].map(|target| world.prober.longest_outage(target));
         assert_eq!(outages, [49, 100], "{is_sent}");
     }
 }
 
-fn unreachable(packet: &Packet) -> ErrorMessage<'_> {
-    ErrorMessage {
+fn unreachable(packet: &Packet) -> IcmpError<'_> {
+    IcmpError {
         router: IpAddr::from([10, 0, 0, 254]),
         kind: 3,
         code: 1,
         parameter: [0; 4],
         intact: true,
-        quote: Quote {
+        quote: QuotedProbe {
             destination: packet.destination,
             identifier: IDENTIFIER,
             sequence: packet.sequence,

@@ -1,19 +1,17 @@
 //! The state machine beside a model that keeps every probe in a table.
 
-mod support;
-
 use std::collections::{HashMap, HashSet};
 
+use crate::support::{MS, World, plan};
 use proptest::prelude::*;
-use support::{MS, World, plan};
-use tapline_probe::{Counts, Plan, Probe, Verdict};
+use tapline_probe::{Classification, Probe, ProbeCounts, ProbePlan};
 
 /// What the model knows of a target.
 #[derive(Debug, Default)]
 struct Model {
     /// Probes that have been answered.
     answered: HashSet<u32>,
-    counts: Counts,
+    counts: ProbeCounts,
     rtts: Vec<u64>,
     latest: Option<u32>,
     reordered: u64,
@@ -21,21 +19,21 @@ struct Model {
 
 impl Model {
     /// What an answer to `probe` ought to be, `rtt_ns` after it was sent.
-    fn judge(&mut self, probe: Probe, rtt_ns: u64, timeout_ns: u64) -> Verdict {
+    fn judge(&mut self, probe: Probe, rtt_ns: u64, timeout_ns: u64) -> Classification {
         let rtt = Some(rtt_ns);
         if !self.answered.insert(probe.round) {
             self.counts.duplicate += 1;
-            return Verdict::Duplicate { probe, rtt_ns: rtt };
+            return Classification::Duplicate { probe, rtt_ns: rtt };
         }
         if rtt_ns > timeout_ns {
             self.counts.late += 1;
-            return Verdict::Late { probe, rtt_ns: rtt };
+            return Classification::Late { probe, rtt_ns: rtt };
         }
         let is_reordered = self.latest.is_some_and(|latest| latest > probe.round);
         self.latest = self.latest.max(Some(probe.round));
         self.counts.received += 1;
         self.rtts.push(rtt_ns);
-        Verdict::Received {
+        Classification::Received {
             probe,
             rtt_ns: rtt,
             is_reordered,
@@ -43,12 +41,12 @@ impl Model {
     }
 }
 
-fn about(verdict: &Verdict) -> (Probe, Option<u64>) {
+fn about(verdict: &Classification) -> (Probe, Option<u64>) {
     match *verdict {
-        Verdict::Received { probe, rtt_ns, .. }
-        | Verdict::Late { probe, rtt_ns }
-        | Verdict::Duplicate { probe, rtt_ns } => (probe, rtt_ns),
-        Verdict::Stale { probe } => (probe, None),
+        Classification::Received { probe, rtt_ns, .. }
+        | Classification::Late { probe, rtt_ns }
+        | Classification::Duplicate { probe, rtt_ns } => (probe, rtt_ns),
+        Classification::Stale { probe } => (probe, None),
         other => panic!("{other:?} of a sound answer"),
     }
 }
@@ -65,7 +63,7 @@ proptest! {
         // How the answers to the probes come, in turn: delays in thousandths of the timeout.
         delays in prop::collection::vec(prop::collection::vec(0_u64..2000, 0..4), 1..50),
     ) {
-        let plan = Plan {
+        let plan = ProbePlan {
             interval_ns: interval_ms * MS,
             timeout_ns: timeout_ms * MS,
             rate_pps: Some(100_000),
@@ -89,7 +87,7 @@ proptest! {
             match rtt_ns {
                 Some(rtt_ns) => {
                     let want = model.judge(probe, rtt_ns, plan.timeout_ns);
-                    model.reordered += u64::from(matches!(want, Verdict::Received { is_reordered: true, .. }));
+                    model.reordered += u64::from(matches!(want, Classification::Received { is_reordered: true, .. }));
                     prop_assert_eq!(*verdict, want);
                 }
                 // Only what has long ended may be forgotten.
@@ -98,7 +96,7 @@ proptest! {
                 ),
             }
         }
-        let mut total = Counts::default();
+        let mut total = ProbeCounts::default();
         let mut reordered = 0;
         for target in 0..targets {
             let model = models.remove(&target).unwrap_or_default();
@@ -126,7 +124,7 @@ proptest! {
             prop_assert!(rtt.min_ns.abs_diff(*min) <= *min >> 23);
         }
         prop_assert_eq!(world.prober.total(), total);
-        prop_assert_eq!(world.prober.others().reordered, reordered);
+        prop_assert_eq!(world.prober.other_counts().reordered, reordered);
         // Every answer that came in time was delivered, so nothing of it is lost.
         prop_assert_eq!(total.received, in_time);
         prop_assert!(world.prober.is_done());

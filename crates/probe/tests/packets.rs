@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use proptest::prelude::*;
-use tapline_probe::{EchoMessage, Message, read_icmpv4, read_icmpv6, read_ipv4, read_ipv6};
+use tapline_probe::{EchoRequest, IcmpMessage, parse_icmpv4, parse_icmpv6, parse_ipv4, parse_ipv6};
 use wire::build::{Extension, Frame};
 use wire::{FragmentFields, Icmpv4Fields, Ipv4, Ipv4Fields, Ipv6, Ipv6Fields};
 
@@ -57,8 +57,8 @@ fn error_v6(kind: u8, quoted: &[u8]) -> Vec<u8> {
 #[test]
 fn requests_are_those_of_the_frame_builder() {
     for filler in [&[][..], &[1], &[0xff; 40], &[7; 1384]] {
-        let mut v4 = EchoMessage::icmpv4(0x1234, filler);
-        let mut v6 = EchoMessage::icmpv6(0x1234, filler);
+        let mut v4 = EchoRequest::icmpv4(0x1234, filler);
+        let mut v6 = EchoRequest::icmpv6(0x1234, filler);
         for (sequence, byte) in [(0, 0), (1, 0xff), (0xffff, 0x80), (0x5678, 3)] {
             let cookie = [byte; 16];
             let payload = [&cookie, filler].concat();
@@ -70,7 +70,7 @@ fn requests_are_those_of_the_frame_builder() {
             let frame = Frame::raw()
                 .ipv6(NEAR6, FAR6)
                 .echo_request(0x1234, sequence);
-            let written = v6.with_ipv6(sequence, &cookie, NEAR6, FAR6);
+            let written = v6.write_ipv6(sequence, &cookie, NEAR6, FAR6);
             assert_eq!(written, &frame.payload(&payload)[Ipv6::LEN..]);
             assert_eq!(v6.len(), 8 + 16 + filler.len());
         }
@@ -87,12 +87,12 @@ fn replies_are_read_with_their_padding_cut_off() {
         let mut padded = packet.clone();
         padded.extend([0; 20]);
         let read = if source.is_ipv4() {
-            read_ipv4
+            parse_ipv4
         } else {
-            read_ipv6
+            parse_ipv6
         };
         for packet in [packet, padded] {
-            let Some(Message::Reply(reply)) = read(&packet) else {
+            let Some(IcmpMessage::Reply(reply)) = read(&packet) else {
                 panic!("no reply");
             };
             assert_eq!((reply.source, reply.hops), (source, Some(64)));
@@ -107,10 +107,10 @@ fn a_flipped_bit_anywhere_in_the_message_is_seen() {
     for at in (Ipv4::LEN + 1) * 8..reply_v4(&[9; 16]).len() * 8 {
         let mut packet = reply_v4(&[9; 16]);
         packet[at / 8] ^= 1 << (at % 8);
-        assert!(matches!(read_ipv4(&packet), Some(Message::Reply(reply)) if !reply.intact));
+        assert!(matches!(parse_ipv4(&packet), Some(IcmpMessage::Reply(reply)) if !reply.intact));
         let mut packet = reply_v6(&[9; 16]);
         packet[at / 8 + Ipv6::LEN - Ipv4::LEN] ^= 1 << (at % 8);
-        assert!(matches!(read_ipv6(&packet), Some(Message::Reply(reply)) if !reply.intact));
+        assert!(matches!(parse_ipv6(&packet), Some(IcmpMessage::Reply(reply)) if !reply.intact));
     }
 }
 
@@ -127,7 +127,7 @@ fn errors_are_read_however_little_they_quote() {
         .payload(&payload);
     for quoted in 0..=request.len() {
         let packet = error_v4(3, &request[..quoted]);
-        let Some(Message::Error(error)) = read_ipv4(&packet) else {
+        let Some(IcmpMessage::Error(error)) = parse_ipv4(&packet) else {
             assert!(quoted < 28, "{quoted} bytes name the probe");
             continue;
         };
@@ -145,7 +145,7 @@ fn errors_are_read_however_little_they_quote() {
     }
     for quoted in 0..=request6.len() {
         let packet = error_v6(1, &request6[..quoted]);
-        let Some(Message::Error(error)) = read_ipv6(&packet) else {
+        let Some(IcmpMessage::Error(error)) = parse_ipv6(&packet) else {
             assert!(quoted < 48, "{quoted} bytes name the probe");
             continue;
         };
@@ -163,20 +163,20 @@ fn what_is_no_answer_is_passed_over() {
         .ipv4(NEAR, FAR)
         .echo_request(1, 1)
         .payload(&[9; 16]);
-    assert_eq!(read_ipv4(&request), None, "a request");
+    assert_eq!(parse_ipv4(&request), None, "a request");
     let request6 = Frame::raw()
         .ipv6(NEAR6, FAR6)
         .echo_request(1, 1)
         .payload(&[9; 16]);
-    assert_eq!(read_ipv6(&request6), None, "a request");
+    assert_eq!(parse_ipv6(&request6), None, "a request");
     assert_eq!(
-        read_ipv4(&error_v4(3, &reply_v4(&[9; 16]))),
+        parse_ipv4(&error_v4(3, &reply_v4(&[9; 16]))),
         None,
         "an error about a reply"
     );
     let udp = Frame::raw().ipv4(NEAR, FAR).udp(1, 2).payload(&[9; 16]);
-    assert_eq!(read_ipv4(&udp), None, "UDP");
-    assert_eq!(read_ipv4(&error_v4(3, &udp)), None, "an error about UDP");
+    assert_eq!(parse_ipv4(&udp), None, "UDP");
+    assert_eq!(parse_ipv4(&error_v4(3, &udp)), None, "an error about UDP");
     let fields = Ipv4Fields {
         more_fragments: true,
         ..Ipv4Fields::new(FAR, NEAR)
@@ -185,19 +185,19 @@ fn what_is_no_answer_is_passed_over() {
         .ipv4_with(fields)
         .icmp(icmp(0, 0, ECHO))
         .payload(&[9; 16]);
-    assert_eq!(read_ipv4(&fragment), None, "a fragment");
+    assert_eq!(parse_ipv4(&fragment), None, "a fragment");
     let fragment = Extension::Fragment(FragmentFields::default());
     let fields = Ipv6Fields::new(FAR6, NEAR6);
     let packet = Frame::raw()
         .ipv6_with(fields, &[fragment])
         .icmp(icmp(129, 0, ECHO));
-    assert_eq!(read_ipv6(&packet.payload(&[9; 16])), None, "a fragment");
+    assert_eq!(parse_ipv6(&packet.payload(&[9; 16])), None, "a fragment");
     let options = Extension::Destination(&[0; 6]);
     let packet = Frame::raw()
         .ipv6_with(fields, &[options])
         .icmp(icmp(129, 0, ECHO));
     assert!(
-        read_ipv6(&packet.payload(&[9; 16])).is_some(),
+        parse_ipv6(&packet.payload(&[9; 16])).is_some(),
         "behind options"
     );
 }
@@ -227,14 +227,14 @@ proptest! {
         }
         bytes.truncate(end.index(bytes.len() + 1));
         for message in [
-            read_ipv4(&bytes),
-            read_ipv6(&bytes),
-            read_icmpv4(FAR.into(), None, &bytes, true),
-            read_icmpv6(FAR6, None, &bytes),
+            parse_ipv4(&bytes),
+            parse_ipv6(&bytes),
+            parse_icmpv4(FAR.into(), None, &bytes, true),
+            parse_icmpv6(FAR6, None, &bytes),
         ].into_iter().flatten() {
             let payload = match message {
-                Message::Reply(reply) => reply.payload,
-                Message::Error(error) => error.quote.payload,
+                IcmpMessage::Reply(reply) => reply.payload,
+                IcmpMessage::Error(error) => error.quote.payload,
             };
             prop_assert!(payload.len() < bytes.len());
         }

@@ -1,11 +1,9 @@
 //! Many probes and many targets, in virtual time.
 
-mod support;
-
 use std::collections::VecDeque;
 
-use support::{IDENTIFIER, MS, SECOND, plan, targets};
-use tapline_probe::{COOKIE_BYTES, Message, Plan, Probe, Prober, Reply, Step};
+use crate::support::{IDENTIFIER, MS, SECOND, plan, targets};
+use tapline_probe::{COOKIE_BYTES, EchoReply, IcmpMessage, NextAction, Probe, ProbePlan, Prober};
 
 /// Runs `plan` over a network with a delay of `delay_ns` that keeps the order and loses what
 /// `is_lost` says.
@@ -16,7 +14,7 @@ fn run(prober: &mut Prober, delay_ns: u64, is_lost: impl Fn(Probe) -> bool) -> u
     loop {
         prober.expire(now, |_| ());
         let until = match prober.next(now) {
-            Step::Send(probe) => {
+            NextAction::Send(probe) => {
                 let cookie = prober.cookie(probe, now);
                 prober.sent(probe, now);
                 if !is_lost(probe) {
@@ -26,15 +24,15 @@ fn run(prober: &mut Prober, delay_ns: u64, is_lost: impl Fn(Probe) -> bool) -> u
                 now += 10;
                 now
             }
-            Step::Wait(until) => until,
-            Step::Done => return now,
+            NextAction::Wait(until) => until,
+            NextAction::Done => return now,
         };
         while let Some((at, probe, cookie)) = flight.front().copied()
             && at <= until
         {
             flight.pop_front();
             payload[..COOKIE_BYTES].copy_from_slice(&cookie);
-            let reply = Reply {
+            let reply = EchoReply {
                 source: prober.targets().address(probe.target),
                 hops: None,
                 identifier: IDENTIFIER,
@@ -42,14 +40,14 @@ fn run(prober: &mut Prober, delay_ns: u64, is_lost: impl Fn(Probe) -> bool) -> u
                 intact: true,
                 payload: &payload,
             };
-            prober.received(&Message::Reply(reply), Some(at), at);
+            prober.received(&IcmpMessage::Reply(reply), Some(at), at);
         }
         now = until;
     }
 }
 
-fn flood(rounds: u32) -> Plan {
-    Plan {
+fn flood(rounds: u32) -> ProbePlan {
+    ProbePlan {
         interval_ns: 0,
         payload_bytes: 16,
         ..plan(rounds)
@@ -70,13 +68,13 @@ fn more_probes_than_there_are_sequence_numbers_lose_none() {
             (rtt.min_ns, rtt.max_ns, rtt.stddev_ns),
             (delay_ns, delay_ns, 0.0)
         );
-        assert_eq!(prober.others(), tapline_probe::Others::default());
+        assert_eq!(prober.other_counts(), tapline_probe::OtherCounts::default());
     }
 }
 
 #[test]
 fn a_hundred_million_probes_are_all_accounted_for() {
-    let plan = Plan {
+    let plan = ProbePlan {
         interval_ns: 20_000,
         ..flood(100_000)
     };
@@ -92,12 +90,12 @@ fn a_hundred_million_probes_are_all_accounted_for() {
         assert_eq!((counts.received, counts.lost), (99_900, 100));
     }
     assert_eq!(prober.histogram().count(), 99_900_000);
-    assert_eq!(prober.others(), tapline_probe::Others::default());
+    assert_eq!(prober.other_counts(), tapline_probe::OtherCounts::default());
 }
 
 #[test]
 fn a_million_targets_have_their_own_counts() {
-    let plan = Plan {
+    let plan = ProbePlan {
         interval_ns: 100 * MS,
         ..flood(3)
     };
@@ -128,7 +126,7 @@ fn a_million_targets_have_their_own_counts() {
 
 #[test]
 fn a_run_allocates_nothing() {
-    let plan = Plan {
+    let plan = ProbePlan {
         interval_ns: 10 * MS,
         histograms: true,
         prefix_pps: Some(1_000_000),
@@ -141,7 +139,7 @@ fn a_run_allocates_nothing() {
         loop {
             prober.expire(now, |_| ());
             match prober.next(now) {
-                Step::Send(probe) => {
+                NextAction::Send(probe) => {
                     let cookie = prober.cookie(probe, now);
                     prober.sent(probe, now);
                     let payload = if probe.target.is_multiple_of(3) {
@@ -149,7 +147,7 @@ fn a_run_allocates_nothing() {
                     } else {
                         &cookie[..]
                     };
-                    let reply = Reply {
+                    let reply = EchoReply {
                         source: prober.targets().address(probe.target),
                         hops: None,
                         identifier: IDENTIFIER,
@@ -157,10 +155,10 @@ fn a_run_allocates_nothing() {
                         intact: true,
                         payload,
                     };
-                    prober.received(&Message::Reply(reply), Some(now + 10), now + 10);
+                    prober.received(&IcmpMessage::Reply(reply), Some(now + 10), now + 10);
                 }
-                Step::Wait(until) => now = until,
-                Step::Done => break,
+                NextAction::Wait(until) => now = until,
+                NextAction::Done => break,
             }
         }
     });

@@ -1,15 +1,13 @@
 //! When probes go, and how long a run takes.
 
-mod support;
-
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 
-use support::{IDENTIFIER, MS, SECOND, World, plan, targets};
-use tapline_probe::{Drop, Key, NeighbourPace, Plan, Probe, Prober, Step};
+use crate::support::{IDENTIFIER, MS, SECOND, World, plan, targets};
+use tapline_probe::{NeighbourPace, NextAction, Probe, ProbePlan, Prober, RunKey, SendFailure};
 
 /// Sends everything without answers; when each probe went.
-fn times(plan: &Plan, words: &str, on_link: bool) -> Vec<(u64, Probe)> {
+fn times(plan: &ProbePlan, words: &str, on_link: bool) -> Vec<(u64, Probe)> {
     let mut world = World::new(plan, words);
     if on_link {
         (0..world.prober.targets().len()).for_each(|target| world.prober.mark_on_link(target));
@@ -62,7 +60,7 @@ fn each_target_is_probed_once_an_interval_and_all_are_spread_over_it() {
 #[test]
 fn probes_that_gather_leave_in_groups_and_each_target_keeps_its_interval() {
     let even = times(&plan(3), "10.0.0.0/22", false);
-    let gathered = Plan {
+    let gathered = ProbePlan {
         gather_ns: 50 * MS,
         ..plan(3)
     };
@@ -89,7 +87,7 @@ fn probes_that_gather_leave_in_groups_and_each_target_keeps_its_interval() {
 
 #[test]
 fn where_probes_gather_losses_are_told_with_the_next_group() {
-    let plan = Plan {
+    let plan = ProbePlan {
         gather_ns: 50 * MS,
         timeout_ns: 210 * MS,
         ..plan(2)
@@ -99,9 +97,9 @@ fn where_probes_gather_losses_are_told_with_the_next_group() {
     loop {
         prober.expire(now_ns, |_| lost += 1);
         match prober.next(now_ns) {
-            Step::Send(probe) => prober.sent(probe, now_ns),
-            Step::Wait(until_ns) => (now_ns, waits) = (until_ns, waits + 1),
-            Step::Done => break,
+            NextAction::Send(probe) => prober.sent(probe, now_ns),
+            NextAction::Wait(until_ns) => (now_ns, waits) = (until_ns, waits + 1),
+            NextAction::Done => break,
         }
     }
     assert_eq!(lost, 2 * 1022);
@@ -120,7 +118,7 @@ fn where_probes_gather_losses_are_told_with_the_next_group() {
 #[test]
 fn a_run_ends_after_count_times_interval_and_timeout() {
     for (rounds, rate) in [(1, None), (10, None), (3, Some(20))] {
-        let plan = Plan {
+        let plan = ProbePlan {
             rate_pps: rate,
             ..plan(rounds)
         };
@@ -146,7 +144,7 @@ fn a_run_whose_probes_are_answered_ends_with_the_last_answer() {
 
 #[test]
 fn the_rate_is_kept() {
-    let plan = Plan {
+    let plan = ProbePlan {
         interval_ns: 0,
         rate_pps: Some(1000),
         ..plan(1)
@@ -161,7 +159,7 @@ fn the_rate_is_kept() {
 
 #[test]
 fn a_prefix_has_a_limit_of_its_own_and_the_others_go_on() {
-    let plan = Plan {
+    let plan = ProbePlan {
         interval_ns: 0,
         rate_pps: Some(10_000),
         prefix_pps: Some(100),
@@ -215,7 +213,7 @@ fn hosts_on_the_link_that_answer_are_asked_at_full_speed() {
 
 #[test]
 fn a_host_without_room_is_given_time() {
-    let plan = Plan {
+    let plan = ProbePlan {
         interval_ns: MS,
         ..plan(1000)
     };
@@ -224,12 +222,14 @@ fn a_host_without_room_is_given_time() {
     loop {
         world.expire();
         match world.prober.next(world.now_ns) {
-            Step::Send(probe) => {
+            NextAction::Send(probe) => {
                 times.push(world.now_ns);
-                world.prober.dropped(probe, Drop::NoRoom, world.now_ns);
+                world
+                    .prober
+                    .not_sent(probe, SendFailure::QueueFull, world.now_ns);
             }
-            Step::Wait(until_ns) => world.now_ns = until_ns,
-            Step::Done => break,
+            NextAction::Wait(until_ns) => world.now_ns = until_ns,
+            NextAction::Done => break,
         }
     }
     let total = world.prober.total();
@@ -244,18 +244,20 @@ fn a_host_without_room_is_given_time() {
 fn a_refusal_slows_nothing_down() {
     let mut world = World::new(&plan(3), "10.0.0.1");
     for round in 0..3 {
-        let Step::Send(probe) = world.prober.next(round * SECOND) else {
+        let NextAction::Send(probe) = world.prober.next(round * SECOND) else {
             panic!("round {round} is due");
         };
-        world.prober.dropped(probe, Drop::Refused, round * SECOND);
+        world
+            .prober
+            .not_sent(probe, SendFailure::Refused, round * SECOND);
     }
-    assert_eq!(world.prober.next(2 * SECOND), Step::Done);
+    assert_eq!(world.prober.next(2 * SECOND), NextAction::Done);
     assert_eq!(world.prober.counts(0).local_drops, 3);
 }
 
 #[test]
 fn a_stall_is_not_made_up_for_by_a_burst() {
-    let plan = Plan {
+    let plan = ProbePlan {
         interval_ns: MS,
         ..plan(10_000)
     };
@@ -266,7 +268,7 @@ fn a_stall_is_not_made_up_for_by_a_burst() {
     world.now_ns += 5 * SECOND;
     world.expire();
     let mut burst = 0;
-    while let Step::Send(probe) = world.prober.next(world.now_ns) {
+    while let NextAction::Send(probe) = world.prober.next(world.now_ns) {
         world.prober.sent(probe, world.now_ns);
         burst += 1;
     }
@@ -275,7 +277,7 @@ fn a_stall_is_not_made_up_for_by_a_burst() {
 
 #[test]
 fn a_flood_without_limits_never_forgets_a_probe() {
-    let plan = Plan {
+    let plan = ProbePlan {
         interval_ns: 0,
         timeout_ns: 100 * MS,
         ..plan(100_000)
@@ -286,13 +288,13 @@ fn a_flood_without_limits_never_forgets_a_probe() {
     while now < 120 * MS {
         prober.expire(now, |_| lost += 1);
         match prober.next(now) {
-            Step::Send(probe) => {
+            NextAction::Send(probe) => {
                 prober.sent(probe, now);
                 sent += 1;
                 now += 10;
             }
-            Step::Wait(until_ns) => now = until_ns,
-            Step::Done => panic!("there are more"),
+            NextAction::Wait(until_ns) => now = until_ns,
+            NextAction::Done => panic!("there are more"),
         }
         most = most.max(sent - lost);
     }
@@ -306,11 +308,11 @@ fn a_flood_without_limits_never_forgets_a_probe() {
 
 #[test]
 fn stopping_ends_the_sending_and_takes_back_what_waits() {
-    let plan = Plan {
+    let plan = ProbePlan {
         rounds: None,
         prefix_pps: Some(1),
         interval_ns: MS,
-        ..Plan::new(IDENTIFIER, Key([3, 4]))
+        ..ProbePlan::new(IDENTIFIER, RunKey([3, 4]))
     };
     let mut world = World::new(&plan, "10.0.0.0/29");
     for _ in 0..3 {
@@ -320,42 +322,42 @@ fn stopping_ends_the_sending_and_takes_back_what_waits() {
     assert!(world.send().is_none(), "nothing more is sent");
     let total = world.prober.total();
     assert_eq!((total.sent, total.lost), (3, 3));
-    assert!(world.prober.others().unsent > 0);
+    assert!(world.prober.other_counts().unsent > 0);
 }
 
 #[test]
 fn values_out_of_range_are_named() {
     let wrong = [
         (
-            Plan {
+            ProbePlan {
                 rounds: Some(0),
                 ..plan(1)
             },
             "count",
         ),
         (
-            Plan {
+            ProbePlan {
                 rate_pps: Some(0),
                 ..plan(1)
             },
             "rate",
         ),
         (
-            Plan {
+            ProbePlan {
                 timeout_ns: 0,
                 ..plan(1)
             },
             "timeout (ns)",
         ),
         (
-            Plan {
+            ProbePlan {
                 payload_bytes: 15,
                 ..plan(1)
             },
             "payload (bytes)",
         ),
         (
-            Plan {
+            ProbePlan {
                 interval_ns: u64::MAX,
                 ..plan(1)
             },

@@ -1,15 +1,14 @@
 //! Lists of targets: what words name, in which order, and what that costs.
 
-mod support;
-
 use std::collections::HashSet;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
 
+use crate::support::targets;
 use proptest::prelude::*;
-use support::targets;
 use tapline_probe::targets::{
-    Builder, Family, NoNames, Prefix, Resolver, TargetError, TargetErrorKind, Targets,
+    AddressFamilies, Cidr, NoResolver, Resolver, TargetError, TargetErrorKind, Targets,
+    TargetsBuilder,
 };
 
 /// Knows two hosts and an interface.
@@ -43,8 +42,8 @@ fn all(targets: &Targets) -> Vec<String> {
     all.collect()
 }
 
-fn wrong(family: Family, word: &str) -> TargetError {
-    let added = Builder::new(family).add(word, &mut Names);
+fn wrong(family: AddressFamilies, word: &str) -> TargetError {
+    let added = TargetsBuilder::new(family).add(word, &mut Names);
     added.expect_err("the word is wrong")
 }
 
@@ -99,7 +98,7 @@ fn words_name_hosts_in_the_order_in_which_they_come() {
 
 #[test]
 fn names_and_zones_are_resolved_and_kept() {
-    let mut builder = Builder::default();
+    let mut builder = TargetsBuilder::default();
     for word in [
         "both.example",
         "10.0.0.1",
@@ -128,7 +127,7 @@ fn names_and_zones_are_resolved_and_kept() {
     let zones: Vec<_> = (0..5).map(|index| list.zone(index)).collect();
     assert_eq!(zones, [None, None, Some(7), None, Some(3)]);
 
-    let mut builder = Builder::new(Family::V4);
+    let mut builder = TargetsBuilder::new(AddressFamilies::V4);
     builder.add("both.example", &mut Names).expect("it has one");
     assert_eq!(all(&builder.build().expect("one")), ["192.0.2.9"]);
 }
@@ -136,7 +135,7 @@ fn names_and_zones_are_resolved_and_kept() {
 #[test]
 fn wrong_words_are_told_apart() {
     use TargetErrorKind as Kind;
-    let any = Family::Any;
+    let any = AddressFamilies::Any;
     for word in [
         "",
         "10.0.0",
@@ -175,26 +174,29 @@ fn wrong_words_are_told_apart() {
         Kind::Zone { .. }
     ));
     assert!(matches!(
-        wrong(Family::V6, "10.0.0.0/24").kind,
+        wrong(AddressFamilies::V6, "10.0.0.0/24").kind,
         Kind::WrongFamily
     ));
     assert!(matches!(
-        wrong(Family::V6, "mapped.example").kind,
+        wrong(AddressFamilies::V6, "mapped.example").kind,
         Kind::NoAddress
     ));
-    let added = Builder::default().add_list("10.0.0.1\n\n 10.0.0.2 nobody.example", &mut Names);
+    let added =
+        TargetsBuilder::default().add_list("10.0.0.1\n\n 10.0.0.2 nobody.example", &mut Names);
     let error = added.expect_err("the third line is wrong");
     assert_eq!(error.to_string(), "line 3: cannot resolve nobody.example");
 }
 
 #[test]
 fn what_is_excluded_is_no_target_whenever_it_was_said() {
-    let mut builder = Builder::default();
+    let mut builder = TargetsBuilder::default();
     let exclude =
-        |builder: &mut Builder, text: &str| builder.exclude(text.parse().expect("a prefix"));
+        |builder: &mut TargetsBuilder, text: &str| builder.exclude(text.parse().expect("a prefix"));
     exclude(&mut builder, "10.0.0.4/30");
-    builder.add("10.0.0.0/28", &mut NoNames).expect("a prefix");
-    builder.add("fd00::7", &mut NoNames).expect("an address");
+    builder
+        .add("10.0.0.0/28", &mut NoResolver)
+        .expect("a prefix");
+    builder.add("fd00::7", &mut NoResolver).expect("an address");
     exclude(&mut builder, "10.0.0.14");
     exclude(&mut builder, "fd00::/8");
     let list = builder.build().expect("not too many");
@@ -218,8 +220,8 @@ fn large_prefixes_cost_no_more_than_small_ones() {
 #[test]
 fn more_targets_than_allowed_are_refused_before_they_are_made() {
     for word in ["::/0", "fd00::/64", "0.0.0.0/0", "10.0.0.0/7"] {
-        let mut builder = Builder::default();
-        builder.add(word, &mut NoNames).expect("a prefix");
+        let mut builder = TargetsBuilder::default();
+        builder.add(word, &mut NoResolver).expect("a prefix");
         let error = builder.build().expect_err("too many");
         assert!(
             matches!(
@@ -232,8 +234,8 @@ fn more_targets_than_allowed_are_refused_before_they_are_made() {
             "{word}"
         );
     }
-    let mut builder = Builder::default().at_most(u32::MAX);
-    builder.add("0.0.0.0/0", &mut NoNames).expect("a prefix");
+    let mut builder = TargetsBuilder::default().at_most(u32::MAX);
+    builder.add("0.0.0.0/0", &mut NoResolver).expect("a prefix");
     assert_eq!(builder.build().expect("all of it").len(), u32::MAX - 1);
 }
 
@@ -283,10 +285,10 @@ proptest! {
         words in prop::collection::vec(word(), 0..12),
         excluded in prop::collection::vec((0_u8..64, 26_u8..=32), 0..4),
     ) {
-        let mut builder = Builder::default();
-        let prefixes: Vec<Prefix> = excluded
+        let mut builder = TargetsBuilder::default();
+        let prefixes: Vec<Cidr> = excluded
             .iter()
-            .map(|(last, len)| Prefix::new(address(&format!("10.0.0.{last}")), *len).expect("short"))
+            .map(|(last, len)| Cidr::new(address(&format!("10.0.0.{last}")), *len).expect("short"))
             .collect();
         for prefix in &prefixes {
             builder.exclude(*prefix);
@@ -302,7 +304,7 @@ proptest! {
         let mut want = Vec::new();
         let (mut repeated, mut out) = (0, 0);
         for word in &words {
-            builder.add(word, &mut NoNames).expect("a target");
+            builder.add(word, &mut NoResolver).expect("a target");
             for address in written_out(word) {
                 if is_excluded(&address) {
                     out += 1;
@@ -327,7 +329,7 @@ proptest! {
 
     #[test]
     fn no_text_is_too_strange(text in "[0-9a-f:./%# \n-]{0,60}") {
-        let mut builder = Builder::default();
+        let mut builder = TargetsBuilder::default();
         if builder.add_list(&text, &mut Names).is_ok() {
             let _ = builder.build();
         }

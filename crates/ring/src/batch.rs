@@ -1,38 +1,24 @@
-//! Packets that the kernel has handed over, borrowed together.
+//! Batches: packets that a ring lends to its reader.
 
-use std::marker::PhantomData;
-use std::ptr::NonNull;
-
-use abi::packet::{BlockDesc, Tpacket2Hdr, Tpacket3Hdr};
-
-use crate::buffer::{Records, RingBuffer, Span};
-use crate::options::Backend;
-use crate::packet::{Packet, lend};
-use crate::prefetch;
-use crate::ring::PacketRing;
+use crate::bpf::{BpfRing, Records, Span};
+use crate::options::TpacketVersion;
+use crate::packet::RingPacket;
+use crate::tpacket::{PacketRing, Slots};
 use crate::xdp::{Descriptors, XdpRing};
 
-/// Offset of the shared status word in a slot: V2's header begins with it, V3's block has it third.
-pub(crate) const fn status_offset(backend: Backend) -> usize {
-    match backend {
-        Backend::PacketV2 => std::mem::offset_of!(Tpacket2Hdr, status),
-        Backend::PacketV3 => std::mem::offset_of!(BlockDesc, block_status),
-    }
-}
-
-/// Packets lent by a ring, oldest first. Dropping the batch gives their memory back.
+/// Packets lent by a ring, oldest first. Dropping the batch returns their memory to the kernel.
 ///
-/// While it is held the kernel has that much less room, so hold it no longer than you need.
+/// A held batch leaves the kernel less room for new packets, so drop it soon.
 #[derive(Debug)]
 pub struct Batch<'r> {
     pub(crate) lender: Lender<'r>,
     pub(crate) packets: u32,
-    /// Of those, not found where the ring's headers or descriptors point.
+    /// Packets of the batch that cannot be read: the ring's headers or descriptors are not valid.
     pub(crate) unreadable: u32,
     pub(crate) lost_before: u64,
 }
 
-/// The ring that a batch is borrowed from, and how much of it.
+/// The ring that lent a batch, and the part of the ring that the batch covers.
 #[derive(Debug)]
 pub(crate) enum Lender<'r> {
     /// One block, or this many frames.
@@ -45,7 +31,7 @@ pub(crate) enum Lender<'r> {
         descriptors: u32,
     },
     Buffer {
-        ring: &'r mut RingBuffer,
+        ring: &'r mut BpfRing,
         span: Span,
     },
 }
@@ -56,39 +42,39 @@ impl Batch<'_> {
         self.packets as usize
     }
 
-    /// Whether there is none.
+    /// Whether the batch has no packets.
     pub fn is_empty(&self) -> bool {
         self.packets == 0
     }
 
-    /// Packets the ring dropped for want of room since the batch before this one was made.
+    /// Packets that the ring dropped since the previous batch because it was full.
     ///
-    /// The kernel tells their number, not their place: some may have come after this batch's first
-    /// packet.
+    /// The kernel reports their number, not their position: some may have arrived after this batch's
+    /// first packet.
     pub fn lost_before(&self) -> u64 {
         self.lost_before
     }
 
-    /// Whether [`Batch::end_after`] can be had: a block of TPACKET_V3 is given back as a whole.
-    pub fn is_divisible(&self) -> bool {
+    /// Whether [`Batch::truncate`] works: a TPACKET_V3 block can only be returned as a whole.
+    pub fn can_truncate(&self) -> bool {
         match &self.lender {
-            Lender::Packet { ring, .. } => ring.geometry.backend == Backend::PacketV2,
+            Lender::Packet { ring, .. } => ring.geometry.version == TpacketVersion::V2,
             Lender::Xdp { .. } | Lender::Buffer { .. } => true,
         }
     }
 
-    /// Leaves all but the first `packets` in the ring, which lends them again with its next batch.
+    /// Keeps the first `packets` packets; the ring lends the others again with its next batch.
     ///
-    /// A batch that is not [divisible](Batch::is_divisible), has no more, or turned out to be unreadable
-    /// in part, stays as it is.
-    pub fn end_after(&mut self, packets: usize) {
+    /// Does nothing if the batch [cannot be truncated](Batch::can_truncate), has no more packets than that, or
+    /// contains unreadable ones.
+    pub fn truncate(&mut self, packets: usize) {
         if packets >= self.len() || self.unreadable > 0 {
             return;
         }
         let packets = packets as u32;
         let lost_before = if packets == 0 { self.lost_before } else { 0 };
         match &mut self.lender {
-            Lender::Packet { ring, slots } if ring.geometry.backend == Backend::PacketV2 => {
+            Lender::Packet { ring, slots } if ring.geometry.version == TpacketVersion::V2 => {
                 *slots = packets as usize;
                 ring.unreported += lost_before;
             }
@@ -105,8 +91,7 @@ impl Batch<'_> {
         self.packets = packets;
     }
 
-    /// Walks over the packets. No system call is made, and nothing is copied but packets of several
-    /// buffers.
+    /// Iterates over the packets. Makes no system call. Copies only multi-buffer packets and slots.
     pub fn packets(&mut self) -> Packets<'_> {
         let walk = match &mut self.lender {
             Lender::Packet { ring, slots } => Walk::Slots(Slots::new(ring, *slots)),
@@ -150,14 +135,14 @@ enum Walk<'b> {
 }
 
 impl<'b> Iterator for Packets<'b> {
-    type Item = Packet<'b>;
+    type Item = RingPacket<'b>;
 
     #[inline(always)]
     #[expect(
         clippy::inline_always,
-        reason = "called for every packet: what its caller does not read is not made"
+        reason = "called for every packet: fields that the caller does not read are not computed"
     )]
-    fn next(&mut self) -> Option<Packet<'b>> {
+    fn next(&mut self) -> Option<RingPacket<'b>> {
         if self.left == 0 {
             return None;
         }
@@ -180,19 +165,18 @@ impl<'b> Iterator for Packets<'b> {
     }
 }
 
-/// What is done with the packets of a batch, one after another.
+/// Receives the packets of a batch, one after another.
 pub trait PacketSink {
-    /// Takes the next one. To be inlined always: a packet then stays in registers on its way.
-    fn packet(&mut self, packet: &Packet<'_>);
+    /// Receives one packet. Mark the implementation `#[inline(always)]` to keep packets in registers.
+    fn packet(&mut self, packet: &RingPacket<'_>);
 }
 
 impl Packets<'_> {
-    /// Hands all packets to `sink`: the iterator's loop, at less cost for each.
-    ///
-    /// There is a loop for each kind of ring: asked once which one it is, not for every packet.
+    /// Passes all packets to `sink`. Cheaper per packet than the iterator, because the kind of ring is matched
+    /// once and not for every packet.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "as `next`")]
-    pub fn hand_to(self, sink: &mut impl PacketSink) {
+    pub fn deliver_to(self, sink: &mut impl PacketSink) {
         let Self {
             walk,
             left,
@@ -206,13 +190,13 @@ impl Packets<'_> {
     }
 }
 
-/// Hands on the `left` packets that `next` gives, up to one that is `unreadable`.
+/// Passes `left` packets from `next` to `sink`, up to the first that is unreadable.
 #[inline(always)]
-#[expect(clippy::inline_always, reason = "as `hand_to`")]
+#[expect(clippy::inline_always, reason = "as `deliver_to`")]
 fn each<'b>(
     left: u32,
     unreadable: &mut u32,
-    mut next: impl FnMut(u32) -> Option<Packet<'b>>,
+    mut next: impl FnMut(u32) -> Option<RingPacket<'b>>,
     sink: &mut impl PacketSink,
 ) {
     for left in (1..=left).rev() {
@@ -224,95 +208,71 @@ fn each<'b>(
     }
 }
 
-/// A walk over the slots of a packet ring.
-#[derive(Debug)]
-struct Slots<'b> {
-    slot: NonNull<u8>,
-    /// Where in the slot the next header is.
-    offset: usize,
-    room: usize,
-    snaplen: u32,
-    frame_bytes: usize,
-    backend: Backend,
-    lent: PhantomData<&'b [u8]>,
-}
-
-impl<'b> Slots<'b> {
-    fn new(ring: &'b PacketRing, slots: usize) -> Self {
-        let geometry = ring.geometry;
-        let head = ring.head * geometry.slot_bytes;
-        let (first, room) = match geometry.backend {
-            Backend::PacketV2 => (0, geometry.slot_bytes * slots),
-            Backend::PacketV3 => (first_offset(ring, head), geometry.slot_bytes),
-        };
-        Self {
-            slot: ring.region.pointer(head, room),
-            offset: first.min(room),
-            room,
-            snaplen: ring.snaplen,
-            frame_bytes: geometry.slot_bytes,
-            backend: geometry.backend,
-            lent: PhantomData,
-        }
-    }
-
-    /// The next packet, when `left` are to come; `None` if the headers are not what they should be.
-    #[inline(always)]
-    #[expect(
-        clippy::inline_always,
-        reason = "called for every packet: what its caller does not read is not made"
-    )]
-    fn next(&mut self, left: u32) -> Option<Packet<'b>> {
-        match self.backend {
-            Backend::PacketV3 => self.next_in_block(left),
-            Backend::PacketV2 => self.next_frame(),
-        }
-    }
-
-    #[inline(always)]
-    #[expect(
-        clippy::inline_always,
-        reason = "called for every packet: what its caller does not read is not made"
-    )]
-    fn next_in_block(&mut self, left: u32) -> Option<Packet<'b>> {
-        if self.offset > self.room || !self.offset.is_multiple_of(8) {
-            return None;
-        }
-        // SAFETY: at most `room` from the slot's start, all of which is mapped.
-        let at = unsafe { self.slot.add(self.offset) };
-        let room = self.room - self.offset;
-        // SAFETY: aligned (checked; blocks are page-aligned), handed over while the batch is
-        // borrowed. It overlaps no packet lent before: each step goes beyond the one it leaves
-        // (checked below), and `packets`, which begins anew, borrows the batch mutably.
-        let (packet, header) = unsafe { lend::<Tpacket3Hdr>(at, room, self.snaplen) }?;
-        let step = header.next_offset as usize;
-        // The last packet of a block has no next one.
-        if step < header.mac as usize + header.snaplen as usize && left > 1 {
-            return None;
-        }
-        prefetch::ahead(at, step);
-        self.offset += step;
-        Some(packet)
-    }
-
+impl PacketRing {
+    /// Borrows packets that the kernel has handed over, oldest first. Returns `None` if there are none yet.
+    ///
+    /// Copies nothing and makes no system call, except to read the number of lost packets if the kernel reports losses.
+    /// To sleep until there is work, poll the descriptor.
     #[inline]
-    fn next_frame(&mut self) -> Option<Packet<'b>> {
-        // SAFETY: the batch covers `left` whole frames from here (counted by `ready_frames`).
-        let at = unsafe { self.slot.add(self.offset) };
-        // SAFETY: frames are aligned to 16 and do not overlap; the status of each was seen to be
-        // "user" when the batch was made.
-        let (packet, _) = unsafe { lend::<Tpacket2Hdr>(at, self.frame_bytes, self.snaplen) }?;
-        self.offset += self.frame_bytes;
-        Some(packet)
+    pub fn next_batch(&mut self) -> Option<Batch<'_>> {
+        self.end_batch();
+        let ready = self.find_batch()?;
+        let lost_before = std::mem::take(&mut self.unreported);
+        let (slots, packets) = (ready.slots, ready.packets);
+        Some(Batch {
+            lender: Lender::Packet { ring: self, slots },
+            packets,
+            unreadable: 0,
+            lost_before,
+        })
     }
 }
 
-/// Where the first packet of the block at byte `head` is.
-fn first_offset(ring: &PacketRing, head: usize) -> usize {
-    let block = ring.region.pointer(head, size_of::<BlockDesc>());
-    let block = block.cast::<BlockDesc>();
-    // SAFETY: mapped (checked), page-aligned, and the reader's while the batch is held.
-    let first = unsafe { &raw const (*block.as_ptr()).offset_to_first_pkt };
-    // SAFETY: as above.
-    unsafe { first.read() as usize }
+impl XdpRing {
+    /// Borrows packets that the kernel has handed over, oldest first. Returns `None` if there are none yet.
+    ///
+    /// Copies only multi-buffer packets. Makes a system call only if no packet waits and the ring polls busily, if the
+    /// driver needs a wake-up to get memory, or to read the number of lost packets when memory was short.
+    ///
+    /// To sleep until there is work, poll the descriptor, which also wakes the driver. It becomes readable after each
+    /// NAPI poll of the driver, i.e. after at most 64 packets. If that is too often, sleep for a fixed time instead and
+    /// check whether the ring [is filling](XdpRing::is_filling).
+    #[inline]
+    pub fn next_batch(&mut self) -> Option<Batch<'_>> {
+        self.end_batch();
+        let (packets, descriptors) = self.find_batch()?;
+        Some(Batch {
+            packets,
+            unreadable: 0,
+            lost_before: std::mem::take(&mut self.unreported),
+            lender: Lender::Xdp {
+                ring: self,
+                descriptors,
+            },
+        })
+    }
+}
+
+impl BpfRing {
+    /// Borrows finished packets, oldest first. Returns `None` if there are none yet.
+    ///
+    /// Copies nothing (except from [slots](BpfRing::open_slots)) and makes no system call, except to read the
+    /// clocks once a millisecond. To sleep until there is work, poll the descriptor.
+    ///
+    /// A batch ends where the program lost packets, so [`Batch::lost_before`] counts exactly those between this
+    /// batch and the previous one.
+    #[inline]
+    pub fn next_batch(&mut self) -> Option<Batch<'_>> {
+        self.end_batch();
+        let (found, lost_before) = self.find_batch()?;
+        Some(Batch {
+            packets: found.packets,
+            unreadable: 0,
+            lost_before,
+            lender: Lender::Buffer {
+                ring: self,
+                span: found.span,
+            },
+        })
+    }
 }

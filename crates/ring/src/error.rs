@@ -1,45 +1,43 @@
-//! Why a ring cannot be opened or goes on no longer.
+//! Why a packet ring cannot be opened.
 
-use std::error::Error;
-use std::fmt;
 use std::io;
 use std::time::Duration;
 
-/// What the kernel was asked while a ring was set up.
+/// The step of the setup that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Step {
+pub enum SetupStep {
     /// Open a packet socket.
     Socket,
     /// Find the interface.
-    Link,
+    Interface,
     /// Attach the filter.
     Filter,
-    /// Select the ring version and reserve room for a VLAN tag.
+    /// Select the ring version and reserve headroom for a VLAN tag.
     Version,
     /// Allocate the ring.
     Ring,
-    /// Allocate a ring that is larger than was asked for, so that it lasts while the reader is away.
+    /// Allocate a ring that was enlarged to outlast a stall of the reader.
     StallRing,
-    /// Map it.
+    /// Map the ring.
     Map,
-    /// Stamp the time in hardware.
+    /// Enable hardware time stamps.
     Timestamps,
-    /// Leave out one direction.
+    /// Select the direction.
     Direction,
-    /// Turn promiscuous mode on.
+    /// Enable promiscuous mode.
     Promiscuous,
-    /// Start to receive.
+    /// Bind to the interface.
     Bind,
     /// Join the fanout group.
     Fanout,
 }
 
-impl Step {
+impl SetupStep {
     fn words(self) -> &'static str {
         match self {
             Self::Socket => "open a packet socket for",
-            Self::Link => "find",
+            Self::Interface => "find",
             Self::Filter => "attach the filter on",
             Self::Version => "select the ring version on",
             Self::Ring => "allocate the ring of",
@@ -54,148 +52,76 @@ impl Step {
     }
 }
 
-/// A step of the set-up that the kernel refused.
-#[derive(Debug)]
+/// The kernel refused a step of the setup.
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub struct SetupError {
-    /// What was asked.
-    pub step: Step,
-    /// Of which interface.
+#[error("cannot {} {link}", .step.words())]
+pub struct RingSetupError {
+    /// The step.
+    pub step: SetupStep,
+    /// Name of the interface.
     pub link: String,
-    /// The kernel's answer.
+    /// The kernel's error.
     pub source: io::Error,
 }
 
-impl fmt::Display for SetupError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "cannot {} {}", self.step.words(), self.link)
-    }
-}
-
-impl Error for SetupError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        Some(&self.source)
-    }
-}
-
-/// Options that contradict each other or the kernel's limits.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Options that contradict each other or exceed the kernel's limits.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum OptionError {
-    /// A snaplen of 0 would keep nothing.
+pub enum RingOptionError {
+    /// The snaplen is 0.
+    #[error("the snaplen must be at least 1")]
     SnaplenZero,
-    /// TPACKET_V3 wakes its reader once a millisecond at most.
+    /// TPACKET_V3 wakes its reader at most once a millisecond.
+    #[error("immediate delivery needs the backend packet-v2")]
     ImmediateNeedsV2,
     /// Packet rings have time stamps of the kernel or of the interface.
+    #[error("a packet ring has no time stamps of its reader")]
     ReaderStamps,
-    /// The time of a block in TPACKET_V3 is out of range.
+    /// The block timer of TPACKET_V3 is out of range.
+    #[error("packet-v3 has a timer of 1 ms to 65535 ms, not of {timeout:?} (packet-v2 has any)")]
     Timeout {
-        /// What was asked.
+        /// The timeout in the options.
         timeout: Duration,
     },
     /// The kernel counts the bytes of a ring in 32 bits.
+    #[error("a ring of {bytes} bytes is too large, its limit is 4 GiB")]
     BufferTooLarge {
-        /// What was asked.
+        /// Size in the options, bytes.
         bytes: usize,
     },
-    /// A ring that lasts while the reader is away is larger than the kernel can count.
+    /// A ring that outlasts the stall exceeds the kernel's limit.
+    #[error("a stall of {stall:?} takes a ring of {bytes} bytes, and the limit is 4 GiB")]
     StallTooLong {
-        /// How long it is to be away.
+        /// The stall in the options.
         stall: Duration,
-        /// What the ring would take.
+        /// Size that the ring would have, bytes.
         bytes: usize,
     },
 }
 
-impl fmt::Display for OptionError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::SnaplenZero => write!(f, "a snaplen of 0 keeps nothing"),
-            Self::ImmediateNeedsV2 => {
-                write!(f, "immediate delivery needs the backend packet-v2")
-            }
-            Self::ReaderStamps => write!(f, "a packet ring has no time stamps of its reader"),
-            Self::Timeout { timeout } => {
-                write!(
-                    f,
-                    "packet-v3 has a timer of 1 ms to 65535 ms, not of {timeout:?} (packet-v2 has any)"
-                )
-            }
-            Self::BufferTooLarge { bytes } => {
-                write!(
-                    f,
-                    "a ring of {bytes} bytes is too large, its limit is 4 GiB"
-                )
-            }
-            Self::StallTooLong { stall, bytes } => {
-                write!(
-                    f,
-                    "a stall of {stall:?} takes a ring of {bytes} bytes, and the limit is 4 GiB"
-                )
-            }
-        }
-    }
-}
-
-impl Error for OptionError {}
-
-/// Why a ring could not be opened.
-#[derive(Debug)]
+/// Why a packet ring cannot be opened.
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum OpenError {
-    /// The options are wrong.
-    Option(OptionError),
-    /// The kernel refused.
-    Setup(SetupError),
-    /// The interface's packets begin with a header that no capture file type is known for.
+pub enum RingOpenError {
+    /// The options are invalid.
+    #[error(transparent)]
+    Option(#[from] RingOptionError),
+    /// The kernel refused a step of the setup.
+    #[error(transparent)]
+    Setup(#[from] RingSetupError),
+    /// No capture file link type is known for the interface's hardware type.
+    #[error("cannot capture from {link}: its hardware type {hatype} is not supported")]
     LinkLayer {
-        /// The interface.
+        /// Name of the interface.
         link: String,
         /// Its hardware type (`ARPHRD_*`, `net/if_arp.h`).
         hatype: u16,
     },
-    /// A ring takes over, and the one before it is still there.
+    /// The previous ring of the group has not been dropped yet.
+    #[error("the ring of {link} is being replaced already")]
     Busy {
-        /// The interface.
+        /// Name of the interface.
         link: String,
     },
-}
-
-impl fmt::Display for OpenError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Option(error) => error.fmt(f),
-            Self::Setup(error) => error.fmt(f),
-            Self::LinkLayer { link, hatype } => {
-                write!(
-                    f,
-                    "cannot tell the link layer of {link}: hardware type {hatype}"
-                )
-            }
-            Self::Busy { link } => {
-                write!(f, "the ring of {link} is being replaced already")
-            }
-        }
-    }
-}
-
-impl Error for OpenError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self {
-            Self::Setup(error) => error.source(),
-            Self::Option(_) | Self::LinkLayer { .. } | Self::Busy { .. } => None,
-        }
-    }
-}
-
-impl From<OptionError> for OpenError {
-    fn from(error: OptionError) -> Self {
-        Self::Option(error)
-    }
-}
-
-impl From<SetupError> for OpenError {
-    fn from(error: SetupError) -> Self {
-        Self::Setup(error)
-    }
 }

@@ -1,41 +1,42 @@
-//! Receive rings across the kernel border, and their loss account.
+//! Receive rings shared with the kernel, and their packet counters.
 //!
-//! A [`PacketRing`] is memory shared with the kernel's packet socket: TPACKET_V3, whose blocks
-//! gather many packets for one wake-up, or TPACKET_V2, a frame and a wake-up per packet. An
-//! [`XdpRing`] is memory shared with an AF_XDP socket, to which an XDP program sends packets. A
-//! [`RingBuffer`] is memory into which an XDP program copies packets that go on to the stack. A
-//! [`Batch`] of any lends what the kernel has handed over, without a copy or a system call;
-//! dropping it hands the memory back. [`Account`] says what became of every packet the ring was
-//! offered. A [`Relay`] replaces a packet ring by another while packets come.
+//! - [`PacketRing`]: a packet socket's ring. TPACKET_V3 gathers many packets in a block for one wake-up; TPACKET_V2
+//!   has a frame and a wake-up per packet.
+//! - [`XdpRing`]: an AF_XDP socket's ring, to which an XDP program redirects packets.
+//! - [`BpfRing`]: memory into which an XDP program copies packets.
+//! - [`Batch`]: packets lent by any of them, without a copy or a system call. Dropping it returns the memory.
+//! - [`RingCounters`]: accounts for every packet offered to a ring.
+//! - [`HandoverGroup`]: replaces a packet ring by another one while packets arrive.
 //!
-//! The ring sleeps and wakes for nobody: its descriptor ([`std::os::fd::AsFd`]) becomes readable
-//! when there is work, in whatever event loop its owner has. It knows nothing of files or screens.
+//! A ring never sleeps. Its descriptor ([`std::os::fd::AsFd`]) becomes readable when there is work, so any event
+//! loop can wait for it.
 
-mod account;
 mod batch;
-mod buffer;
+mod bpf;
+mod clock;
+mod counters;
+mod cursor;
 mod error;
-mod filter;
-mod geometry;
+mod interface;
 mod options;
 mod packet;
 mod prefetch;
-mod relay;
-mod ring;
-mod setup;
-mod waiting;
+mod pull;
+mod tpacket;
+mod view;
 mod xdp;
 
-pub use account::Account;
 pub use batch::{Batch, PacketSink, Packets};
-pub use buffer::{BufferError, BufferOptions, BufferStep, RingBuffer};
-pub use error::{OpenError, OptionError, SetupError, Step};
+pub use bpf::{BpfRing, BpfRingError, BpfRingOptions, BpfRingSetupStep};
+pub use counters::RingCounters;
+pub use error::{RingOpenError, RingOptionError, RingSetupError, SetupStep};
+pub use interface::{InterfaceInfo, link_type};
 pub use options::{
-    Backend, DEFAULT_SNAPLEN, DEFAULT_STALL, Delivery, DirectionFilter, Fanout, FanoutMode, Filter,
-    Options, STALL_PPS, TimestampSource,
+    DEFAULT_SNAPLEN, DEFAULT_STALL, DeliveryMode, DirectionFilter, Fanout, FanoutMode, RingFilter,
+    RingOptions, STALL_PPS, TimestampSource, TpacketVersion,
 };
-pub use packet::Packet;
-pub use relay::{Relay, Successor};
-pub use ring::{Link, PacketRing};
-pub use setup::link_type;
-pub use xdp::{BusyPoll, XdpOpenError, XdpOptions, XdpRing, XdpSetupError, XdpStep, ZeroCopy};
+pub use packet::RingPacket;
+pub use tpacket::{HandoverGroup, PacketRing, PreparedRing};
+pub use xdp::{
+    BusyPoll, XdpOpenError, XdpRing, XdpRingOptions, XdpSetupError, XdpSetupStep, ZeroCopy,
+};

@@ -1,150 +1,132 @@
-//! What a reader may ask of a ring.
+//! Options of packet rings.
 
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 use abi::bpf::SockFilter;
 
-use crate::error::OptionError;
-use crate::geometry::Geometry;
-
-/// Bytes kept of a packet when nothing else is asked for: every packet that Linux knows fits.
+/// Default snaplen: larger than every packet in Linux.
 pub const DEFAULT_SNAPLEN: u32 = 262_144;
 
-/// Packets a second for which a ring lasts while its reader is away.
+/// Packet rate that [`RingOptions::stall`] assumes, packets per second.
 pub const STALL_PPS: u32 = 50_000;
 
-/// How long a reader may be away that sleeps while packets gather, if nothing else is asked for.
+/// Default [`RingOptions::stall`] of a reader that sleeps while packets gather.
 pub const DEFAULT_STALL: Duration = Duration::from_millis(200);
 
-/// What to receive and how to hand it over.
+/// Options of a [`PacketRing`](crate::PacketRing).
 #[derive(Debug)]
-pub struct Options {
-    /// Ring version; `None` takes the one that suits `delivery`.
-    pub backend: Option<Backend>,
-    /// See packets addressed to others too.
+pub struct RingOptions {
+    /// Ring version. `None` selects the one that suits `delivery`.
+    pub version: Option<TpacketVersion>,
+    /// Put the interface into promiscuous mode.
     pub promiscuous: bool,
-    /// Which way the packets go that are offered to the reader.
+    /// Direction of the packets to receive.
     pub direction: DirectionFilter,
-    /// Bytes kept of a packet at most, as counted on the wire (with its VLAN tag).
+    /// Largest number of bytes kept of a packet, as on the wire (including its VLAN tag).
     pub snaplen: u32,
     /// Size of the ring; rounded up to whole blocks.
     pub buffer_bytes: usize,
-    /// How soon packets reach the reader.
-    pub delivery: Delivery,
-    /// How long the reader may be away while at most [`STALL_PPS`] packets a second come.
+    /// When packets are delivered to the reader.
+    pub delivery: DeliveryMode,
+    /// Longest time the reader may be away while at most [`STALL_PPS`] packets per second arrive.
     ///
-    /// TPACKET_V2 has a frame of the snaplen's size for each of them. TPACKET_V3 hands over a block
-    /// whenever its time is up, however little it holds, so there it is the number of blocks that bounds
-    /// this, and they are made smaller for it; beside that, there is room for as many short packets (128
-    /// bytes), and longer ones have to fit. The ring grows beyond `buffer_bytes` where that is not enough.
+    /// A TPACKET_V2 ring has a frame of the snaplen's size for each of these packets. A TPACKET_V3 block is handed
+    /// over when its timer expires, even if it is nearly empty, so the number of blocks limits the stall: blocks
+    /// become smaller for it. Besides, there is room for that many short packets (128 bytes). The ring grows beyond
+    /// `buffer_bytes` if necessary.
     ///
-    /// `None` asks for [`DEFAULT_STALL`] with [`Delivery::Adaptive`] and of a reader that gathers, and for
-    /// nothing otherwise; only blocks grow in number for it, not frames. Without a `backend` such a reader gets
-    /// TPACKET_V2 only where frames for it fit into `buffer_bytes`, or packets are short.
+    /// `None` means [`DEFAULT_STALL`] with [`DeliveryMode::Adaptive`] or with `gather`, otherwise no guarantee.
+    /// The number of blocks grows for it, but not the number of frames. Without a `version`, such a reader gets
+    /// TPACKET_V2 only if its frames fit into `buffer_bytes` or packets are short.
     pub stall: Option<Duration>,
-    /// With [`Delivery::Batch`]: how long the reader lets packets gather in the ring beside its timer. It
-    /// is away so long, too.
+    /// With [`DeliveryMode::Batch`]: how long the reader lets packets gather in the ring, besides the block timer.
+    /// The reader is away for this long, too.
     pub gather: Duration,
-    /// Shares the interface's packets with other rings.
+    /// Fanout group in which rings share the interface's packets.
     pub fanout: Option<Fanout>,
-    /// Who stamps the time.
+    /// Time stamp source.
     pub timestamps: TimestampSource,
-    /// Which packets are wanted.
-    pub filter: Filter,
+    /// Filter, which the kernel evaluates.
+    pub filter: RingFilter,
 }
 
-impl Default for Options {
+impl Default for RingOptions {
     fn default() -> Self {
         Self {
-            backend: None,
+            version: None,
             promiscuous: true,
             direction: DirectionFilter::Both,
             snaplen: DEFAULT_SNAPLEN,
             buffer_bytes: 32 << 20,
-            delivery: Delivery::default(),
+            delivery: DeliveryMode::default(),
             stall: None,
             gather: Duration::ZERO,
             fanout: None,
             timestamps: TimestampSource::Kernel,
-            filter: Filter::All,
+            filter: RingFilter::All,
         }
-    }
-}
-
-impl Options {
-    /// Blocks of the TPACKET_V3 ring that would be opened; `None` for one of TPACKET_V2, which hands over
-    /// frames. While packets are few each block lasts for the time of the delivery, so all of them bound for
-    /// how long the reader may be away.
-    ///
-    /// # Errors
-    /// [`OptionError`] for options that contradict each other.
-    pub fn block_count(&self) -> Result<Option<usize>, OptionError> {
-        let geometry = Geometry::new(self)?;
-        Ok((geometry.backend == Backend::PacketV3).then_some(geometry.count))
     }
 }
 
 /// Version of the packet ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Backend {
-    /// A frame per packet and a wake-up per packet: lowest delay.
+pub enum TpacketVersion {
+    /// A frame and a wake-up per packet: lowest latency.
     #[doc(alias = "TPACKET_V2")]
-    PacketV2,
-    /// Packets gathered in blocks: least work per packet.
+    V2,
+    /// Packets gathered in blocks: least CPU time per packet.
     #[doc(alias = "TPACKET_V3")]
-    PacketV3,
+    V3,
 }
 
-impl Backend {
-    /// Its name in summaries and on the command line.
+impl TpacketVersion {
+    /// Name in summaries and on the command line.
     pub fn name(self) -> &'static str {
         match self {
-            Self::PacketV2 => "packet-v2",
-            Self::PacketV3 => "packet-v3",
+            Self::V2 => "packet-v2",
+            Self::V3 => "packet-v3",
         }
     }
 }
 
-/// How soon a packet reaches its reader.
+/// When a packet is delivered to the reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Delivery {
+pub enum DeliveryMode {
     /// The reader wakes for each packet.
     Immediate,
-    /// The reader wakes when this much has gathered or the time is over.
+    /// The reader wakes when `min_bytes` have gathered or `timeout` has passed.
     ///
-    /// A packet ring knows neither. TPACKET_V3 takes them for size and time of a block, as in
-    /// [`Delivery::Blocks`], and TPACKET_V2 wakes for each packet: whoever reads holds back until
-    /// [`PacketRing::holds`](crate::PacketRing::holds) says so.
+    /// The kernel supports neither directly. TPACKET_V3 uses them as size and timer of a block, as in
+    /// [`DeliveryMode::Blocks`]. TPACKET_V2 wakes for each packet, and the reader waits until
+    /// [`PacketRing::holds`](crate::PacketRing::holds) returns true.
     Batch {
-        /// Bytes of the ring that end the wait once packets take as many, with their headers.
+        /// Bytes of the ring, including headers, that end the wait.
         min_bytes: usize,
         /// Longest wait after the first packet.
         timeout: Duration,
     },
-    /// The reader wakes for each block of TPACKET_V3, as the kernel hands it over.
+    /// The reader wakes for each TPACKET_V3 block that the kernel hands over.
     Blocks {
-        /// Size of a block, rounded up to whole pages and to the longest packet that the snaplen lets in,
-        /// and smaller where the stall asks for more blocks. It ends with the first packet that it has no
-        /// room for.
+        /// Size of a block. It is rounded up to whole pages and to the longest packet of the snaplen, and reduced
+        /// if the stall needs more blocks. A block ends with the first packet that does not fit.
         bytes: usize,
-        /// Longest wait in a block that is not full, in whole milliseconds, 1 to 65535. The clock runs
-        /// freely, so that a block may be handed over sooner.
+        /// Longest wait for a block that is not full, in whole milliseconds: 1 to 65535. The kernel's timer is
+        /// free-running, so a block may be handed over sooner.
         timeout: Duration,
     },
-    /// The reader wakes for each packet while packets are rare. When they are dense it sleeps, and
-    /// finds several each time.
+    /// The reader wakes for each packet at low packet rates. At high rates it sleeps and finds several packets at
+    /// each wake-up.
     Adaptive {
-        /// How long a packet waits at most for a reader that sleeps; what the processor needs to wake
-        /// a thread comes on top. In TPACKET_V3 it is the time of a block, and no less than a
-        /// millisecond.
+        /// Longest time that a packet waits for a sleeping reader; the wake-up latency comes on top. It is also
+        /// the block timer of TPACKET_V3, there at least one millisecond.
         target: Duration,
     },
 }
 
-impl Default for Delivery {
-    /// A megabyte or ten milliseconds.
+impl Default for DeliveryMode {
+    /// One MiB or ten milliseconds.
     fn default() -> Self {
         Self::Batch {
             min_bytes: 1 << 20,
@@ -153,31 +135,31 @@ impl Default for Delivery {
     }
 }
 
-/// Which way the packets go that a ring offers to its reader; the others are no part of its account.
+/// Direction of the packets that a ring receives. Others do not count in its counters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DirectionFilter {
     /// Received by the interface.
     In,
     /// Sent by the interface.
     Out,
-    /// Both; on a loopback interface, where each packet passes twice, only as it is received.
+    /// Both. On a loopback interface, each packet passes twice and is received only as incoming.
     Both,
 }
 
-/// Who stamps the time of a packet.
+/// Time stamp source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimestampSource {
-    /// The kernel, when its driver hands the packet over (`CLOCK_REALTIME`).
+    /// The kernel, when the driver passes the packet to the stack (`CLOCK_REALTIME`).
     Kernel,
-    /// The interface's own clock.
+    /// The interface's hardware clock.
     Hardware,
-    /// The reader, for packets that come without one ([`XdpRing`](crate::XdpRing)): when it took
-    /// their batch (`CLOCK_REALTIME`). Not to be asked of a packet ring.
+    /// The reader, when it takes the batch (`CLOCK_REALTIME`), for packets without another time stamp
+    /// ([`XdpRing`](crate::XdpRing)). Invalid for a packet ring.
     Reader,
 }
 
 impl TimestampSource {
-    /// Its name in summaries and on the command line.
+    /// Name in summaries and on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Kernel => "kernel",
@@ -187,42 +169,42 @@ impl TimestampSource {
     }
 }
 
-/// A group of rings among which the kernel divides an interface's packets.
+/// A fanout group: rings that share an interface's packets.
 #[doc(alias = "PACKET_FANOUT")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fanout {
-    /// Number of the group, within the network namespace.
+    /// Group number within the network namespace.
     pub group: u16,
-    /// How packets are divided.
+    /// How the kernel distributes packets.
     pub mode: FanoutMode,
 }
 
-/// How a fanout group divides packets.
+/// How a fanout group distributes packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FanoutMode {
-    /// By flow.
+    /// By flow hash.
     #[doc(alias = "PACKET_FANOUT_HASH")]
     Hash,
-    /// In turn.
+    /// Round robin.
     #[doc(alias = "PACKET_FANOUT_LB")]
     RoundRobin,
-    /// By the processor that received the packet.
+    /// By the CPU that received the packet.
     #[doc(alias = "PACKET_FANOUT_CPU")]
     Cpu,
-    /// By the interface's receive queue.
+    /// By receive queue.
     #[doc(alias = "PACKET_FANOUT_QM")]
     Queue,
 }
 
-/// Which packets a ring takes; evaluated in the kernel.
+/// Filter of a ring, evaluated in the kernel.
 #[derive(Debug)]
-pub enum Filter {
-    /// Every one.
+pub enum RingFilter {
+    /// Accepts every packet.
     All,
-    /// Those for which this classic program returns a length; the direction and the snaplen of the
-    /// options are added to it.
+    /// Accepts packets for which this classic program returns a length. The ring adds the direction and the snaplen
+    /// of the options.
     Classic(Vec<SockFilter>),
-    /// Those for which this eBPF socket filter returns a length. It has to respect the direction
-    /// and the snaplen of the options itself.
+    /// Accepts packets for which this eBPF socket filter returns a length. The program must itself apply the
+    /// direction and the snaplen of the options.
     Program(OwnedFd),
 }

@@ -1,4 +1,4 @@
-//! A packet in a ring, as its reader sees it.
+//! Packets in a ring, and their TPACKET headers.
 
 use std::ptr::NonNull;
 
@@ -15,12 +15,12 @@ const VLAN_TAG_BYTES: usize = 4;
 const MAC_ADDRESSES_BYTES: usize = 12;
 const ETHERTYPE_VLAN: u16 = 0x8100;
 
-/// Our mark in a packet's status: its VLAN tag has been put back. No `TP_STATUS_*` has this bit, and
-/// the kernel writes the whole word anew with the next packet.
-const VLAN_IS_BACK: u32 = 1 << 24;
+/// Status bit that we set when a packet's VLAN tag has been put back. No `TP_STATUS_*` uses this bit, and the kernel
+/// overwrites the whole word with the next packet.
+const VLAN_REINSERTED: u32 = 1 << 24;
 
-/// What the kernel's packet types say. A type has three bits (`struct sk_buff`); those without a
-/// name here do not reach packet sockets or are of packets to this host.
+/// Direction and reception by kernel packet type. A type has three bits (`struct sk_buff`). Types without an entry
+/// do not reach packet sockets or mean packets to this host.
 static PACKET_TYPES: [(Direction, Option<Reception>); 8] = {
     let mut types = [(Direction::In, Some(Reception::Unicast)); 8];
     types[PACKET_BROADCAST as usize].1 = Some(Reception::Broadcast);
@@ -30,30 +30,30 @@ static PACKET_TYPES: [(Direction, Option<Reception>); 8] = {
     types
 };
 
-/// A packet lent by a ring, byte for byte as it was on the wire.
+/// A packet lent by a ring, byte for byte as on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Packet<'a> {
-    /// What was kept of it, from the link-layer header on, VLAN tags included.
+pub struct RingPacket<'a> {
+    /// The bytes kept, from the link-layer header on, including VLAN tags.
     pub bytes: &'a [u8],
-    /// Its length on the wire, bytes, VLAN tags included. A packet merged by GRO or not yet split
-    /// by GSO counts as one, with the length of all.
+    /// Length on the wire in bytes, including VLAN tags. A packet merged by GRO or not yet split by GSO counts as
+    /// one packet with its full length.
     pub original_len: u32,
     /// Nanoseconds since 1970-01-01 00:00 UTC, by the clock of `timestamp_source`.
     pub timestamp_ns: u64,
-    /// Who stamped it.
+    /// Time stamp source.
     pub timestamp_source: TimestampSource,
-    /// Which way it went.
+    /// Whether the interface received or sent it.
     pub direction: Direction,
-    /// How it was addressed; the kernel does not say this of a packet that it sends.
+    /// How the packet was addressed. The kernel does not report this for sent packets.
     pub reception: Option<Reception>,
-    /// What is known of its transport checksum.
+    /// Status of the transport checksum.
     pub checksum: Checksum,
-    /// Tag control information of the VLAN tag that the kernel kept beside the bytes, and that is back
-    /// among them; a socket filter sees the packet without it.
+    /// Tag control information of the VLAN tag that the kernel kept beside the bytes. The ring has put the tag back
+    /// into `bytes`; a socket filter sees the packet without it.
     pub vlan_tag: Option<u16>,
-    /// Index of its interface.
+    /// Index of the interface.
     pub link: u32,
-    /// Receive queue it came by; `None` where that is the only one, or the ring does not tell.
+    /// Receive queue. `None` if the interface has only one, or the ring does not report it.
     pub queue: Option<u32>,
 }
 
@@ -65,7 +65,7 @@ pub(crate) trait Header: Copy {
     fn kept(&self) -> usize;
     fn start(&self) -> usize;
     fn vlan(&self) -> (u16, u16);
-    /// Notes that the VLAN tag is back among the bytes, `kept_more` of which are readable.
+    /// Records that the VLAN tag was put back and that `kept_more` bytes of it are readable.
     fn put_back(&mut self, kept_more: usize);
 }
 
@@ -98,7 +98,7 @@ macro_rules! header {
             }
             #[inline]
             fn put_back(&mut self, kept_more: usize) {
-                self.status = self.status & !TP_STATUS_VLAN_VALID | VLAN_IS_BACK;
+                self.status = self.status & !TP_STATUS_VLAN_VALID | VLAN_REINSERTED;
                 self.mac -= kept_more as u16;
                 self.snaplen += kept_more as u32;
                 self.len += VLAN_TAG_BYTES as u32;
@@ -109,33 +109,33 @@ macro_rules! header {
 header!(Tpacket2Hdr);
 header!(Tpacket3Hdr);
 
-/// Lends the packet whose header is at `at`, at most `snaplen` bytes of it; `None` if the header
-/// points outside the `room` bytes that begin there.
+/// Lends the packet with the header at `at`, up to `snaplen` bytes of it. `None` if the header points outside the
+/// `room` bytes that begin there.
 ///
 /// # Safety
-/// `at` is aligned to 8 and the `room` bytes there are mapped and have been handed over by the
-/// kernel until `'a` ends. No slice lent before overlaps this header or packet, but for slices of
-/// this very packet made after its VLAN tag was put back.
+/// `at` is aligned to 8. The `room` bytes there are mapped, and the kernel has handed them over until `'a` ends. No
+/// slice lent before overlaps this header or packet, except slices of this packet made after its VLAN tag was put
+/// back.
 #[inline(always)]
 #[expect(
     clippy::inline_always,
-    reason = "called for every packet: what its caller does not read is not made"
+    reason = "called for every packet: fields that the caller does not read are not computed"
 )]
 pub(crate) unsafe fn lend<'a, H: Header>(
     at: NonNull<u8>,
     room: usize,
     snaplen: u32,
-) -> Option<(Packet<'a>, H)> {
-    // The kernel puts the address behind the header, aligned (packet_set_ring, TPACKET3_HDRLEN).
+) -> Option<(RingPacket<'a>, H)> {
+    // The kernel puts the address after the header, aligned (packet_set_ring, TPACKET3_HDRLEN).
     let address_at = size_of::<H>().next_multiple_of(TPACKET_ALIGNMENT);
     if room < address_at + size_of::<SockaddrLl>() {
         return None;
     }
-    // SAFETY: within `room` (checked), aligned and handed over (the caller's promise).
+    // SAFETY: within `room` (checked), aligned and handed over (promised by the caller).
     let mut header = unsafe { at.cast::<H>().read() };
     // SAFETY: within `room`, checked above.
     let address = unsafe { at.add(address_at) }.cast::<SockaddrLl>();
-    // SAFETY: as for the header; the address' alignment of 4 follows from that of `at`.
+    // SAFETY: as for the header; the alignment of 4 follows from that of `at`.
     let address = unsafe { address.read() };
 
     let first_byte = address_at + size_of::<SockaddrLl>();
@@ -147,23 +147,23 @@ pub(crate) unsafe fn lend<'a, H: Header>(
         if header.start() < first_byte + VLAN_TAG_BYTES {
             return None;
         }
-        // SAFETY: the packet lies in `room` with the tag's bytes free before it (checked), and no
-        // slice of it exists, since its tag is still in the metadata.
-        header = unsafe { put_vlan_back(at) };
+        // SAFETY: the packet lies in `room` with the tag's bytes free before it (checked). No slice of it exists,
+        // because its tag is still in the header.
+        header = unsafe { reinsert_vlan_tag(at) };
     }
     // SAFETY: `start` is within `room`, checked.
     let bytes = unsafe { at.add(header.start()) };
     let kept = header.kept().min(snaplen as usize);
-    // SAFETY: `start + kept` is within `room`; the bytes are the reader's for `'a` and nothing
-    // writes them while they are lent.
+    // SAFETY: `start + kept` is within `room`. The bytes belong to the reader for `'a`, and nothing writes them
+    // while they are lent.
     let bytes = unsafe { std::slice::from_raw_parts(bytes.as_ptr(), kept) };
     Some((describe(bytes, &header, &address), header))
 }
 
-fn describe<'a, H: Header>(bytes: &'a [u8], header: &H, address: &SockaddrLl) -> Packet<'a> {
+fn describe<'a, H: Header>(bytes: &'a [u8], header: &H, address: &SockaddrLl) -> RingPacket<'a> {
     let status = header.status();
     let (direction, reception) = PACKET_TYPES[(address.pkttype % 8) as usize];
-    Packet {
+    RingPacket {
         bytes,
         original_len: header.len(),
         timestamp_ns: header.timestamp_ns(),
@@ -181,24 +181,24 @@ fn describe<'a, H: Header>(bytes: &'a [u8], header: &H, address: &SockaddrLl) ->
         } else {
             Checksum::Unknown
         },
-        vlan_tag: (status & VLAN_IS_BACK != 0).then(|| header.vlan().1),
+        vlan_tag: (status & VLAN_REINSERTED != 0).then(|| header.vlan().1),
         link: address.ifindex.cast_unsigned(),
         queue: None,
     }
 }
 
-/// Moves the MAC addresses forward and writes the tag behind them, as it was on the wire.
+/// Moves the MAC addresses forward and writes the tag after them, as on the wire.
 ///
-/// The header is changed along, so that a second walk over the batch finds the tag in its place. It
-/// is read again here: one that is never borrowed stays in registers where there is no tag.
+/// Updates the header, so that a second walk over the batch finds the tag in place. Reads the header again instead of
+/// borrowing the caller's, which can then stay in registers if there is no tag.
 ///
 /// # Safety
-/// As for [`lend`], and the header is known to be good; [`VLAN_TAG_BYTES`] bytes before the packet
-/// belong to it (`PACKET_RESERVE`), and no slice of the packet exists.
+/// As for [`lend`], and the header is valid. The [`VLAN_TAG_BYTES`] bytes before the packet belong to it
+/// (`PACKET_RESERVE`), and no slice of the packet exists.
 #[cold]
 #[inline(never)]
-unsafe fn put_vlan_back<H: Header>(at: NonNull<u8>) -> H {
-    // SAFETY: aligned and handed over, by the caller's promise.
+unsafe fn reinsert_vlan_tag<H: Header>(at: NonNull<u8>) -> H {
+    // SAFETY: aligned and handed over (promised by the caller).
     let mut header = unsafe { at.cast::<H>().read() };
     let (start, kept) = (header.start(), header.kept());
     let moved = if kept < MAC_ADDRESSES_BYTES {
@@ -210,21 +210,21 @@ unsafe fn put_vlan_back<H: Header>(at: NonNull<u8>) -> H {
         let (tpid, tci) = header.vlan();
         let tagged = header.status() & TP_STATUS_VLAN_TPID_VALID != 0;
         let tpid = if tagged { tpid } else { ETHERTYPE_VLAN };
-        // SAFETY: the place of the packet, by the caller's promise.
+        // SAFETY: the packet's address (promised by the caller).
         let packet = unsafe { at.add(start) };
         // SAFETY: the reserved bytes before it.
         let front = unsafe { packet.sub(moved) };
-        // SAFETY: both are within the room; `copy_to` allows the overlap.
+        // SAFETY: both lie within the room; `copy_to` allows the overlap.
         unsafe { packet.copy_to(front, MAC_ADDRESSES_BYTES) };
         let tag = ((tpid as u32) << 16 | tci as u32).to_be_bytes();
-        // SAFETY: the place behind the addresses' new place: old bytes 8 to 12 of the packet.
+        // SAFETY: the address after the moved MAC addresses: old bytes 8 to 12 of the packet.
         let place = unsafe { front.add(MAC_ADDRESSES_BYTES) }.cast::<[u8; VLAN_TAG_BYTES]>();
         // SAFETY: within the packet; bytes need no alignment.
         unsafe { place.write(tag) };
     }
     header.put_back(moved);
-    // SAFETY: the header's own place, aligned, the reader's until the batch is given back. In V2 its
-    // first word is the atomic status, which the kernel does not touch while it says "user".
+    // SAFETY: the header's own address, aligned, owned by the reader until the batch is dropped. In V2 its first word
+    // is the atomic status, which the kernel does not touch while it is "user".
     unsafe { at.cast::<H>().write(header) };
     header
 }

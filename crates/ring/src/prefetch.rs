@@ -1,27 +1,27 @@
-//! Bringing packets near before they are read.
+//! Prefetches packets into the cache before they are read.
 
 use std::ptr::NonNull;
 
-/// Fetches `bytes` (512 at most) of what lies some packets behind `at`, the place being read.
+/// Prefetches `bytes` bytes (at most 512) some packets after `at`, the address being read.
 ///
-/// Another processor has written that memory, so it takes longer to come than one packet takes to
-/// be handled. A hint, which may reach beyond the ring's end; x86-64 only.
+/// Another CPU has written that memory, so a cache miss costs more than handling one packet. A hint, which may point
+/// past the end of the ring; x86-64 only.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 pub(crate) fn ahead(at: NonNull<u8>, bytes: usize) {
     use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-    /// About ten packets of 96 bytes and their headers.
+    /// About ten packets of 96 bytes with their headers.
     const AHEAD_BYTES: usize = 2048;
-    /// Beyond it, long packets are read on and on, which the processor notices itself.
+    /// Longer packets are read sequentially, which the hardware prefetcher detects.
     const MOST_BYTES: usize = 512;
-    /// Fetched always: a loop whose length is known costs its work only.
+    /// Always fetched: a loop of constant length costs nothing more.
     const LEAST_BYTES: usize = 192;
     const LINE_BYTES: usize = 64;
 
     let fetch = |offset| {
         let line = at.as_ptr().wrapping_add(AHEAD_BYTES + offset);
-        // SAFETY: a prefetch is defined for every address, mapped or not, and changes nothing that
-        // a program can see. SSE, which has it, is part of x86-64.
+        // SAFETY: a prefetch is defined for every address, mapped or not, and has no visible effect. SSE, which
+        // provides it, is part of x86-64.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(line.cast()) };
     };
     (0..LEAST_BYTES).step_by(LINE_BYTES).for_each(fetch);
@@ -32,7 +32,7 @@ pub(crate) fn ahead(at: NonNull<u8>, bytes: usize) {
     }
 }
 
-/// Fetches the beginning of a packet, and what lies directly before it.
+/// Prefetches the beginning of a packet and the bytes directly before it.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 pub(crate) fn headers(packet: *const u8) {
@@ -43,17 +43,17 @@ pub(crate) fn headers(packet: *const u8) {
     }
 }
 
-/// Nothing: the hint has no stable name on this architecture.
+/// Does nothing: stable Rust has no prefetch on this architecture.
 #[cfg(not(target_arch = "x86_64"))]
 #[inline]
 pub(crate) fn headers(_packet: *const u8) {}
 
-/// Nothing: the hint has no stable name on this architecture.
+/// Does nothing: stable Rust has no prefetch on this architecture.
 #[cfg(not(target_arch = "x86_64"))]
 #[inline]
 pub(crate) fn ahead(_at: NonNull<u8>, _bytes: usize) {}
 
-/// Fetches the first lines of what is at `at`.
+/// Prefetches the two cache lines at `at`.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 pub(crate) fn two_lines(at: NonNull<u8>) {
@@ -64,7 +64,7 @@ pub(crate) fn two_lines(at: NonNull<u8>) {
     }
 }
 
-/// Nothing: the hint has no stable name on this architecture.
+/// Does nothing: stable Rust has no prefetch on this architecture.
 #[cfg(not(target_arch = "x86_64"))]
 #[inline]
 pub(crate) fn two_lines(_at: NonNull<u8>) {}

@@ -1,17 +1,16 @@
-//! AF_XDP: packets taken in the driver, before the stack sees them.
+//! AF_XDP: packets taken from the driver before the network stack sees them.
 //!
 //! ```text
-//!          ┌───────── fill ring: chunks that may be written ◀── given back ──┐
+//!          ┌──────── fill ring: free chunks ◀──── returned by the reader ───┐
 //!          ▼                                                                │
 //!  driver ─▶ XDP program ─▶ chunk of the packet memory ─▶ receive ring ─▶ Batch
-//!            (stamps, steers by queue)
+//!            (adds the time, redirects by queue)
 //! ```
 //!
-//! An [`XdpRing`] is one socket on one queue of an interface, with packet memory of its own. It
-//! receives nothing until an XDP program sends packets to it, e.g. `bpf::Redirect`; the ring may
-//! [keep](XdpRing::keep) the program's link, so that dropping the ring detaches the program.
+//! An [`XdpRing`] is one socket on one queue of an interface, with packet memory of its own. It receives nothing
+//! until an XDP program, e.g. `bpf::XskProgram`, redirects packets to it. The ring may [hold](XdpRing::keep) the
+//! program's link, so that dropping the ring detaches the program.
 
-mod clock;
 mod error;
 mod memory;
 mod options;
@@ -20,9 +19,7 @@ mod ring;
 mod setup;
 mod walk;
 
-pub(crate) use clock::Offset;
-pub use error::{XdpOpenError, XdpSetupError, XdpStep};
-pub use options::{BusyPoll, XdpOptions, ZeroCopy};
+pub use error::{XdpOpenError, XdpSetupError, XdpSetupStep};
+pub use options::{BusyPoll, XdpRingOptions, ZeroCopy};
 pub use ring::XdpRing;
-pub(crate) use setup::receive_queues;
-pub(crate) use walk::{Descriptors, View, reception};
+pub(crate) use walk::Descriptors;

@@ -1,19 +1,19 @@
 //! The account of mirroring ring buffers, against the number of frames that arrived.
 
-mod support;
-
 use std::os::fd::AsFd;
 use std::time::Instant;
 
+use crate::support::mirrored::{Mirrored, mirror};
+use crate::support::steered::PLACES;
+use crate::support::{DEADLINE, Seen, bytes_of, collect, end_frame, frame, read, send, wait};
 use abi::bpf::{Map, MapLayout, MapType, TestRun};
-use lab::bpf::{Helper, Insn, MirrorOptions, Program, ProgramKind, Reg, Size, XdpPlace};
+use lab::bpf::{
+    Helper, Insn, Program, ProgramKind, Reg, RingBufferProgramOptions, Size, XdpAttachMode,
+};
 use lab::generator::{Generator, GeneratorOptions, SEQUENCE_AT, pin_to_cpu, udp_frame};
 use lab::skip::{Feature, without};
 use lab::{Host, Net};
-use support::mirrored::{Mirrored, mirror};
-use support::steered::PLACES;
-use support::{DEADLINE, Seen, bytes_of, collect, end_frame, frame, read, send, wait};
-use tapline_ring::{BufferOptions, RingBuffer};
+use tapline_ring::{BpfRing, BpfRingOptions};
 
 /// Room for 170 packets of a length of 60 to 64: records of 96 bytes.
 const SMALL: u32 = 16_384;
@@ -28,10 +28,10 @@ const TWO_PROCESSORS: Feature = Feature {
     },
 };
 
-fn options(buffer_bytes: u32) -> MirrorOptions<'static> {
-    MirrorOptions {
+fn options(buffer_bytes: u32) -> RingBufferProgramOptions<'static> {
+    RingBufferProgramOptions {
         buffer_bytes,
-        ..MirrorOptions::new(64)
+        ..RingBufferProgramOptions::new(64)
     }
 }
 
@@ -57,16 +57,14 @@ fn number(frame: &[u8]) -> u64 {
     u64::from_be_bytes(*at.first_chunk().unwrap())
 }
 
-/// Waits until the program has seen `count` packets: the counter is all there is to look at when
-/// buffers are full.
+/// Returns when the program has seen `count` packets.
 #[track_caller]
 fn until_seen(mirrored: &Mirrored, count: u64) {
-    let deadline = Instant::now() + DEADLINE;
-    while mirrored.counts().seen() < count {
-        assert!(Instant::now() < deadline, "{:?}", mirrored.counts());
-        std::thread::yield_now();
-    }
-    assert_eq!(mirrored.counts().seen(), count);
+    lab::wait::until_ok(|| match mirrored.counters() {
+        counts if counts.total() >= count => Ok(()),
+        counts => Err(counts),
+    });
+    assert_eq!(mirrored.counters().total(), count);
 }
 
 /// Positions go round the buffer many times, with records of many lengths, and so over its end at many
@@ -75,9 +73,9 @@ fn until_seen(mirrored: &Mirrored, count: u64) {
 fn slow_packets_are_all_delivered_whatever_their_length() {
     for place in PLACES {
         let [left, right] = Net::new().pair();
-        let options = MirrorOptions {
+        let options = RingBufferProgramOptions {
             buffer_bytes: SMALL,
-            ..MirrorOptions::new(300)
+            ..RingBufferProgramOptions::new(300)
         };
         let mut mirrored = mirror(&right, place, &options);
         let frames: Vec<_> = (14..64).map(|bytes| frame([0xff; 6], bytes * 5)).collect();
@@ -89,16 +87,16 @@ fn slow_packets_are_all_delivered_whatever_their_length() {
             }
         }
         let sent = 20 * frames.len() as u64;
-        let counts = mirrored.counts();
-        assert_eq!((counts.mirrored, counts.lost), (sent, 0));
-        assert_eq!(mirrored.first().account().delivered, sent);
+        let counts = mirrored.counters();
+        assert_eq!((counts.delivered, counts.lost), (sent, 0));
+        assert_eq!(mirrored.first().counters().delivered, sent);
     }
 }
 
 #[test]
 fn a_reader_that_does_not_read_costs_packets_and_each_is_counted() {
     let [left, right] = Net::new().pair();
-    let mut mirrored = mirror(&right, XdpPlace::Native, &options(SMALL));
+    let mut mirrored = mirror(&right, XdpAttachMode::Native, &options(SMALL));
     let mut generator = generator(&left);
     let (mut sent, mut packets, mut lost, mut next) = (0, 0, 0, 0);
     for round in 1..=4 {
@@ -108,7 +106,7 @@ fn a_reader_that_does_not_read_costs_packets_and_each_is_counted() {
         let buffer = mirrored.first();
         assert!(buffer.is_filling());
         buffer.refresh();
-        assert_eq!(buffer.account().waiting(), SMALL_PACKETS);
+        assert_eq!(buffer.counters().waiting(), SMALL_PACKETS);
         // What is in the buffer, and then one more, in front of which the loss is told.
         while let Some(mut batch) = buffer.next_batch() {
             assert_eq!(batch.lost_before(), 0);
@@ -128,11 +126,11 @@ fn a_reader_that_does_not_read_costs_packets_and_each_is_counted() {
             batch.packets().all(|packet| packet.bytes == end_frame())
         });
         buffer.refresh();
-        let account = *buffer.account();
+        let account = *buffer.counters();
         assert_eq!((account.delivered, account.dropped), (packets, 0));
         assert_eq!((account.accepted, account.waiting()), (packets, 0));
-        let counts = mirrored.counts();
-        assert_eq!((counts.mirrored, counts.lost), (packets, lost));
+        let counts = mirrored.counters();
+        assert_eq!((counts.delivered, counts.lost), (packets, lost));
     }
     assert_eq!(packets, 4 * (SMALL_PACKETS + 1));
 }
@@ -143,7 +141,7 @@ fn a_reader_that_does_not_read_costs_packets_and_each_is_counted() {
 fn under_load_every_packet_is_delivered_or_told_of_at_its_place() {
     for buffer_bytes in [4096, SMALL, 1 << 20] {
         let [left, right] = Net::new().pair();
-        let mut mirrored = mirror(&right, XdpPlace::Native, &options(buffer_bytes));
+        let mut mirrored = mirror(&right, XdpAttachMode::Native, &options(buffer_bytes));
         let mut generator = generator(&left);
         let count = 300_000;
         let (mut packets, mut lost, mut next) = (0, 0, 0);
@@ -165,9 +163,9 @@ fn under_load_every_packet_is_delivered_or_told_of_at_its_place() {
                 }
             }
         });
-        let counts = mirrored.counts();
-        assert_eq!(counts.seen(), count);
-        assert_eq!(counts.mirrored, packets);
+        let counts = mirrored.counters();
+        assert_eq!(counts.total(), count);
+        assert_eq!(counts.delivered, packets);
         // Those lost after the last packet are told by nothing but the count.
         assert!(lost <= counts.lost, "{lost} {counts:?}");
         send(&left, &[end_frame()]);
@@ -183,7 +181,7 @@ fn each_cpu_has_a_buffer_and_each_buffer_its_cpus_packets() {
         return;
     }
     let [left, right] = Net::new().pair();
-    let mut mirrored = mirror(&right, XdpPlace::Native, &options(1 << 20));
+    let mut mirrored = mirror(&right, XdpAttachMode::Native, &options(1 << 20));
     let mut generator = generator(&left);
     let counts = [1000, 3000];
     for (cpu, count) in counts.into_iter().enumerate() {
@@ -198,16 +196,19 @@ fn each_cpu_has_a_buffer_and_each_buffer_its_cpus_packets() {
         assert!(numbers.first().copied() > last);
         last = numbers.last().copied();
         buffer.refresh();
-        assert_eq!(buffer.account().accepted, count);
+        assert_eq!(buffer.counters().accepted, count);
     }
-    let counts = mirrored.counts();
-    assert_eq!((counts.mirrored, counts.others, counts.lost), (4000, 0, 0));
+    let counts = mirrored.counters();
+    assert_eq!(
+        (counts.delivered, counts.unmatched, counts.lost),
+        (4000, 0, 0)
+    );
 }
 
 #[test]
 fn a_held_batch_is_not_written_to() {
     let [left, right] = Net::new().pair();
-    let mut mirrored = mirror(&right, XdpPlace::Native, &options(SMALL));
+    let mut mirrored = mirror(&right, XdpAttachMode::Native, &options(SMALL));
     send(&left, &[end_frame()]);
     wait(mirrored.first());
     let mut batch = mirrored.buffers[0]
@@ -219,7 +220,7 @@ fn a_held_batch_is_not_written_to() {
     assert_eq!(bytes_of(held), [end_frame()]);
     drop(batch);
     until_seen(&mirrored, 20_001);
-    assert_eq!(mirrored.counts().mirrored, SMALL_PACKETS);
+    assert_eq!(mirrored.counters().delivered, SMALL_PACKETS);
 }
 
 /// A record that is shorter than what the program writes in front of a packet is no packet.
@@ -249,8 +250,8 @@ fn what_the_program_does_not_write_is_unreadable() {
     ];
     let program = Program::load(ProgramKind::Xdp, "nonsense", &code).unwrap();
     let name = right.interface().name.to_string();
-    let options = BufferOptions::default();
-    let buffer = right.run(|| RingBuffer::open(&name, map.as_fd(), &options));
+    let options = BpfRingOptions::default();
+    let buffer = right.run(|| BpfRing::open(&name, map.as_fd(), &options));
     let mut buffer = buffer.unwrap();
     assert!(buffer.next_batch().is_none());
     let run = TestRun {
@@ -262,23 +263,23 @@ fn what_the_program_does_not_write_is_unreadable() {
         let mut batch = buffer.next_batch().expect("a record is there");
         assert_eq!((batch.len(), batch.packets().count()), (1, 0));
         drop(batch);
-        assert_eq!(buffer.account().unreadable, round);
+        assert_eq!(buffer.counters().unreadable, round);
         assert!(buffer.next_batch().is_none(), "what was unreadable is gone");
     }
-    assert_eq!(buffer.account().delivered, 0);
+    assert_eq!(buffer.counters().delivered, 0);
 }
 
 /// A batch that is given back in part: what is left is lent again, and a loss is told once.
 #[test]
 fn what_a_batch_leaves_is_lent_again() {
     let [left, right] = Net::new().pair();
-    let mut mirrored = mirror(&right, XdpPlace::Native, &options(4096));
+    let mut mirrored = mirror(&right, XdpAttachMode::Native, &options(4096));
     // 42 records of 96 bytes fit, and 58 packets are lost; with room for 3 more come 3.
     send(&left, &vec![frame([0xff; 6], 60); 100]);
     until_seen(&mirrored, 100);
     let buffer = mirrored.first();
     let mut batch = buffer.next_batch().expect("the buffer is full");
-    batch.end_after(3);
+    batch.truncate(3);
     assert_eq!(batch.packets().count(), 3);
     drop(batch);
     send(&left, &[61, 62, 63].map(|bytes| frame([0xff; 6], bytes)));
@@ -289,16 +290,16 @@ fn what_a_batch_leaves_is_lent_again() {
     for (given_back, length, lost) in [(0, 3, 58), (1, 3, 58), (0, 2, 0), (2, 2, 0)] {
         let mut batch = buffer.next_batch().expect("what came later");
         assert_eq!((batch.len(), batch.lost_before()), (length, lost));
-        batch.end_after(given_back);
+        batch.truncate(given_back);
         seen.extend(batch.packets().map(|packet| packet.bytes.len()));
     }
     assert_eq!(seen, [61, 62, 63]);
     assert!(buffer.next_batch().is_none());
     buffer.refresh();
     assert_eq!(
-        (buffer.account().delivered, buffer.account().waiting()),
+        (buffer.counters().delivered, buffer.counters().waiting()),
         (45, 0)
     );
-    let counts = mirrored.counts();
-    assert_eq!((counts.mirrored, counts.lost), (45, 58));
+    let counts = mirrored.counters();
+    assert_eq!((counts.delivered, counts.lost), (45, 58));
 }

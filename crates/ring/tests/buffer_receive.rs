@@ -1,19 +1,20 @@
 //! Packets of mirroring ring buffers against the bytes that were sent, and against what the stack sees.
 
-mod support;
-
-use lab::bpf::{Map, Mirror, MirrorOptions, XdpPlace};
+use crate::support;
+use crate::support::mirrored::{Mirrored, mirror};
+use crate::support::steered::PLACES;
+use crate::support::{
+    BROADCAST, DEADLINE, GROUP, STRANGER, Seen, assert_cut, bytes_of, collect, frame, send,
+    send_and_end, tagged_frames, until_end,
+};
+use lab::bpf::{Map, RingBufferProgram, RingBufferProgramOptions, XdpAttachMode, XdpLink};
 use lab::{Host, Net};
 use std::io::ErrorKind;
 use std::net::UdpSocket;
 use std::os::fd::AsFd;
-use support::mirrored::{Mirrored, mirror};
-use support::steered::PLACES;
-use support::{
-    BROADCAST, DEADLINE, GROUP, STRANGER, Seen, assert_cut, bytes_of, collect, frame, send,
-    send_and_end, tagged_frames, until_end,
+use tapline_ring::{
+    BpfRing, BpfRingError, BpfRingOptions, BpfRingSetupStep, TimestampSource, TpacketVersion,
 };
-use tapline_ring::{Backend, BufferError, BufferOptions, BufferStep, RingBuffer, TimestampSource};
 use wire::metadata::{Checksum, Direction, Reception};
 
 fn set_mtu(hosts: &[Host], mtu: u32) {
@@ -27,11 +28,11 @@ fn set_mtu(hosts: &[Host], mtu: u32) {
 
 #[track_caller]
 fn assert_account(mirrored: &mut Mirrored, sent: u64) {
-    let counts = mirrored.counts();
-    assert_eq!((counts.mirrored, counts.lost), (sent, 0));
+    let counts = mirrored.counters();
+    assert_eq!((counts.delivered, counts.lost), (sent, 0));
     let buffer = mirrored.first();
     buffer.refresh();
-    let account = *buffer.account();
+    let account = *buffer.counters();
     assert_eq!((account.accepted, account.delivered), (sent, sent));
     assert_eq!((account.dropped, account.unreadable), (0, 0));
 }
@@ -40,7 +41,7 @@ fn assert_account(mirrored: &mut Mirrored, sent: u64) {
 fn packets_are_what_was_sent_with_their_tags() {
     for place in PLACES {
         let [left, right] = Net::new().pair();
-        let mut mirrored = mirror(&right, place, &MirrorOptions::new(2000));
+        let mut mirrored = mirror(&right, place, &RingBufferProgramOptions::new(2000));
         let frames = [
             tagged_frames(),
             vec![frame(BROADCAST, 14), frame(STRANGER, 61)],
@@ -57,7 +58,7 @@ fn packets_are_what_was_sent_with_their_tags() {
 fn what_is_known_of_a_packet_is_told() {
     for place in PLACES {
         let [left, right] = Net::new().pair();
-        let mut mirrored = mirror(&right, place, &MirrorOptions::new(96));
+        let mut mirrored = mirror(&right, place, &RingBufferProgramOptions::new(96));
         let own = right.interface().mac.0;
         let before_ns = abi::clock::realtime_ns();
         let to = [own, BROADCAST, GROUP, STRANGER];
@@ -89,7 +90,11 @@ fn what_is_known_of_a_packet_is_told() {
 fn a_packet_is_cut_to_the_snaplen() {
     for snaplen in [1, 14, 60, 96, 1513, 1514] {
         let [left, right] = Net::new().pair();
-        let mut mirrored = mirror(&right, XdpPlace::Native, &MirrorOptions::new(snaplen));
+        let mut mirrored = mirror(
+            &right,
+            XdpAttachMode::Native,
+            &RingBufferProgramOptions::new(snaplen),
+        );
         let frames = tagged_frames();
         send(&left, &frames);
         let seen = collect(mirrored.first(), frames.len());
@@ -104,7 +109,7 @@ fn the_beginnings_of_packets_of_several_buffers_are_copied() {
         let hosts = Net::new().pair();
         set_mtu(&hosts, 65_535);
         let [left, right] = &hosts;
-        let mut mirrored = mirror(right, place, &MirrorOptions::new(snaplen));
+        let mut mirrored = mirror(right, place, &RingBufferProgramOptions::new(snaplen));
         let lengths = [60, 3839, 3840, 3841, 7680, 7681, 9014, 1514, 65_000, 14];
         let frames = lengths.map(|bytes| frame(BROADCAST, bytes));
         for _ in 0..20 {
@@ -119,7 +124,11 @@ fn the_beginnings_of_packets_of_several_buffers_are_copied() {
 #[test]
 fn a_batch_can_be_walked_again_and_in_part() {
     let [left, right] = Net::new().pair();
-    let mut mirrored = mirror(&right, XdpPlace::Native, &MirrorOptions::new(96));
+    let mut mirrored = mirror(
+        &right,
+        XdpAttachMode::Native,
+        &RingBufferProgramOptions::new(96),
+    );
     let frames = [60, 1514, 61, 800, 500].map(|bytes| frame(BROADCAST, bytes));
     for _ in 0..3 {
         send(&left, &frames);
@@ -143,8 +152,8 @@ fn a_batch_can_be_walked_again_and_in_part() {
 fn the_stack_sees_every_packet_as_it_was() {
     for place in PLACES {
         let [left, right] = Net::new().pair();
-        let mut mirrored = mirror(&right, place, &MirrorOptions::new(96));
-        let mut stack = support::open(&right, &support::options(Backend::PacketV3));
+        let mut mirrored = mirror(&right, place, &RingBufferProgramOptions::new(96));
+        let mut stack = support::open(&right, &support::options(TpacketVersion::V3));
         let frames = tagged_frames();
         send_and_end(&left, &frames);
         assert_eq!(bytes_of(until_end(&mut stack)), frames);
@@ -160,8 +169,8 @@ fn the_stack_sees_every_packet_as_it_was() {
             let (length, _) = socket.recv_from(&mut bytes).unwrap();
             assert_eq!(bytes[..length], number.to_be_bytes());
         }
-        assert!(mirrored.counts().mirrored >= frames.len() as u64 + 201);
-        assert_eq!(mirrored.counts().lost, 0);
+        assert!(mirrored.counters().delivered >= frames.len() as u64 + 201);
+        assert_eq!(mirrored.counters().lost, 0);
     }
 }
 
@@ -172,8 +181,20 @@ fn what_is_in_a_buffer_can_be_read_when_the_program_is_gone() {
         mut buffers,
         mirror,
         link,
-    } = mirror(&right, XdpPlace::Native, &MirrorOptions::new(96));
-    let again = || right.run(|| mirror.attach(right.interface().index.0, XdpPlace::Native));
+    } = mirror(
+        &right,
+        XdpAttachMode::Native,
+        &RingBufferProgramOptions::new(96),
+    );
+    let again = || {
+        right.run(|| {
+            XdpLink::attach(
+                mirror.program(),
+                right.interface().index.0,
+                XdpAttachMode::Native,
+            )
+        })
+    };
     let refused = again().unwrap_err().to_string();
     assert!(
         refused.contains("(tapline_mirror) is attached already by process "),
@@ -190,36 +211,36 @@ fn what_is_in_a_buffer_can_be_read_when_the_program_is_gone() {
 fn what_is_no_ring_buffer_is_refused() {
     let [_left, right] = Net::new().pair();
     let name = right.interface().name.to_string();
-    let options = BufferOptions::default();
-    let (mirror, buffers) = Mirror::load(&MirrorOptions::new(96)).unwrap();
+    let options = BpfRingOptions::default();
+    let (mirror, buffers) = RingBufferProgram::load(&RingBufferProgramOptions::new(96)).unwrap();
     let array = Map::value("no_buffer", 4096).unwrap();
     for no_buffer in [mirror.program().as_fd(), array.as_fd()] {
-        let refused = right.run(|| RingBuffer::open(&name, no_buffer, &options).unwrap_err());
+        let refused = right.run(|| BpfRing::open(&name, no_buffer, &options).unwrap_err());
         assert_eq!(refused.to_string(), "cannot map the ring buffer of right0");
     }
     let (_, map) = buffers.iter().next().unwrap();
-    match right.run(|| RingBuffer::open("none", map, &options)) {
-        Err(BufferError::Setup { step, source, .. }) => {
-            assert_eq!(step, BufferStep::Link);
+    match right.run(|| BpfRing::open("none", map, &options)) {
+        Err(BpfRingError::Setup { step, source, .. }) => {
+            assert_eq!(step, BpfRingSetupStep::Interface);
             assert_eq!(source.raw_os_error(), Some(libc::ENODEV));
         }
         other => panic!("{other:?}"),
     }
-    let open = || right.run(|| RingBuffer::open(&name, map, &options));
+    let open = || right.run(|| BpfRing::open(&name, map, &options));
     let first = open().unwrap();
     match open() {
-        Err(BufferError::Setup { step, source, .. }) => {
-            assert_eq!(step, BufferStep::Map);
+        Err(BpfRingError::Setup { step, source, .. }) => {
+            assert_eq!(step, BpfRingSetupStep::Map);
             assert_eq!(source.kind(), ErrorKind::ResourceBusy);
         }
         other => panic!("{other:?}"),
     }
     drop(first);
     drop(open().unwrap());
-    let zero = BufferOptions {
+    let zero = BpfRingOptions {
         snaplen: 0,
         ..options.clone()
     };
-    let refused = right.run(|| RingBuffer::open(&name, map, &zero).unwrap_err());
-    assert!(matches!(refused, BufferError::SnaplenZero));
+    let refused = right.run(|| BpfRing::open(&name, map, &zero).unwrap_err());
+    assert!(matches!(refused, BpfRingError::SnaplenZero));
 }

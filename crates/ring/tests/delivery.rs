@@ -1,23 +1,23 @@
 //! When packets are handed over, and that a ring goes round without losing its place.
 
-mod support;
-
 use std::time::Duration;
 
+use crate::support::{
+    BACKENDS, BROADCAST, bytes_of, collect, frame, open, options, read, send, wait,
+};
 use lab::Net;
-use support::{BACKENDS, BROADCAST, bytes_of, collect, frame, open, options, read, send, wait};
-use tapline_ring::{Backend, Delivery, Options};
+use tapline_ring::{DeliveryMode, RingOptions, TpacketVersion};
 
-fn with_delivery(delivery: Delivery) -> Options {
-    Options {
-        backend: None,
+fn with_delivery(delivery: DeliveryMode) -> RingOptions {
+    RingOptions {
+        version: None,
         delivery,
-        ..options(Backend::PacketV3)
+        ..options(TpacketVersion::V3)
     }
 }
 
-fn batch(min_bytes: usize, timeout: Duration) -> Options {
-    with_delivery(Delivery::Batch { min_bytes, timeout })
+fn batch(min_bytes: usize, timeout: Duration) -> RingOptions {
+    with_delivery(DeliveryMode::Batch { min_bytes, timeout })
 }
 
 /// Frames of `bytes` bytes that are numbered from `first` on.
@@ -33,16 +33,16 @@ fn numbered(first: u32, count: u32, bytes: usize) -> Vec<Vec<u8>> {
 #[test]
 fn the_delivery_chooses_the_ring() {
     let [left, _right] = Net::new().pair();
-    let immediate = open(&left, &with_delivery(Delivery::Immediate));
-    assert_eq!(immediate.backend(), Backend::PacketV2);
-    let batch = open(&left, &with_delivery(Delivery::default()));
-    assert_eq!(batch.backend(), Backend::PacketV3);
+    let immediate = open(&left, &with_delivery(DeliveryMode::Immediate));
+    assert_eq!(immediate.version(), TpacketVersion::V2);
+    let batch = open(&left, &with_delivery(DeliveryMode::default()));
+    assert_eq!(batch.version(), TpacketVersion::V3);
 }
 
 #[test]
 fn immediate_delivery_wakes_for_each_packet() {
     let [left, right] = Net::new().pair();
-    let mut ring = open(&right, &with_delivery(Delivery::Immediate));
+    let mut ring = open(&right, &with_delivery(DeliveryMode::Immediate));
     for frame in numbered(0, 100, 60) {
         send(&left, std::slice::from_ref(&frame));
         wait(&ring);
@@ -59,7 +59,7 @@ fn immediate_delivery_wakes_for_each_packet() {
 fn a_block_is_handed_over_when_it_is_full() {
     let [left, right] = Net::new().pair();
     // The youngest ring is offered a packet first (`dev_add_pack` puts it at the head of the list).
-    let mut witness = open(&right, &with_delivery(Delivery::Immediate));
+    let mut witness = open(&right, &with_delivery(DeliveryMode::Immediate));
     let mut ring = open(&right, &batch(64 << 10, Duration::from_mins(1)));
     // 64 KiB hold 40 frames of 1514 bytes with their headers.
     send(&left, &numbered(0, 30, 1514));
@@ -67,7 +67,7 @@ fn a_block_is_handed_over_when_it_is_full() {
     assert!(ring.next_batch().is_none());
     ring.refresh().unwrap();
     assert_eq!(
-        (ring.account().accepted, ring.account().waiting()),
+        (ring.counters().accepted, ring.counters().waiting()),
         (30, 30)
     );
 
@@ -95,16 +95,16 @@ fn a_block_is_handed_over_when_its_time_is_up() {
 
 #[test]
 fn a_ring_that_wraps_keeps_every_packet_and_their_order() {
-    for backend in BACKENDS {
+    for version in BACKENDS {
         let [left, right] = Net::new().pair();
-        let small = Options {
+        let small = RingOptions {
             snaplen: 120,
             buffer_bytes: 64 << 10,
-            delivery: Delivery::Batch {
+            delivery: DeliveryMode::Batch {
                 min_bytes: 1,
                 timeout: Duration::from_millis(1),
             },
-            ..options(backend)
+            ..options(version)
         };
         let mut ring = open(&right, &small);
         // 256 frames of V2, or 16 blocks of V3 with a packet or more in each.
@@ -117,7 +117,7 @@ fn a_ring_that_wraps_keeps_every_packet_and_their_order() {
             assert_eq!(bytes_of(collect(&mut ring, count as usize)), frames);
         }
         ring.refresh().unwrap();
-        let account = *ring.account();
+        let account = *ring.counters();
         assert_eq!(account.accepted, account.delivered);
         assert_eq!(
             (account.dropped, account.unreadable, account.waiting()),
@@ -131,10 +131,10 @@ fn a_ring_that_wraps_keeps_every_packet_and_their_order() {
 #[test]
 fn a_full_ring_is_read_to_its_end() {
     let [left, right] = Net::new().pair();
-    let options = Options {
+    let options = RingOptions {
         snaplen: 120,
         buffer_bytes: 256 * 600,
-        ..options(Backend::PacketV2)
+        ..options(TpacketVersion::V2)
     };
     let mut ring = open(&right, &options);
     send(&left, &numbered(0, 300, 60));

@@ -1,25 +1,24 @@
 //! Rings that share an interface, against the number of frames that arrived.
 
-mod support;
-
 use std::time::Duration;
 
-use lab::generator::{Generator, GeneratorOptions, udp_frame};
-use lab::{Host, Net};
-use support::{
+use crate::support::{
     BACKENDS, BROADCAST, bytes_of, collect, frame, open, options, read, send, until_accepted,
 };
+use lab::generator::{Generator, GeneratorOptions, udp_frame};
+use lab::{Host, Net};
 use tapline_ring::{
-    Backend, Delivery, DirectionFilter, Fanout, FanoutMode, OpenError, Options, PacketRing, Step,
+    DeliveryMode, DirectionFilter, Fanout, FanoutMode, PacketRing, RingOpenError, RingOptions,
+    SetupStep, TpacketVersion,
 };
 
-fn member(backend: Backend, mode: FanoutMode) -> Options {
-    Options {
+fn member(version: TpacketVersion, mode: FanoutMode) -> RingOptions {
+    RingOptions {
         fanout: Some(Fanout { group: 7, mode }),
         // Room for all that is sent here.
         snaplen: 100,
         buffer_bytes: 8 << 20,
-        ..options(backend)
+        ..options(version)
     }
 }
 
@@ -33,13 +32,13 @@ fn deliver(left: &Host, right: &Host, count: u64) {
 /// Packets that the ring was given.
 fn accepted(ring: &mut PacketRing) -> u64 {
     ring.refresh().unwrap();
-    assert_eq!(ring.account().dropped, 0);
-    ring.account().accepted
+    assert_eq!(ring.counters().dropped, 0);
+    ring.counters().accepted
 }
 
 #[test]
 fn two_rings_share_every_packet() {
-    for backend in BACKENDS {
+    for version in BACKENDS {
         for mode in [
             FanoutMode::RoundRobin,
             FanoutMode::Hash,
@@ -47,10 +46,10 @@ fn two_rings_share_every_packet() {
             FanoutMode::Queue,
         ] {
             let [left, right] = Net::new().pair();
-            let mut rings = [(); 2].map(|()| open(&right, &member(backend, mode)));
+            let mut rings = [(); 2].map(|()| open(&right, &member(version, mode)));
             deliver(&left, &right, 10_000);
             until_accepted(&mut rings, 10_000);
-            let shares = [0, 1].map(|number| rings[number].account().accepted);
+            let shares = [0, 1].map(|number| rings[number].counters().accepted);
             match mode {
                 FanoutMode::RoundRobin => assert_eq!(shares, [5000, 5000]),
                 // All are of one flow, and the interface has one queue.
@@ -65,7 +64,7 @@ fn two_rings_share_every_packet() {
                         true
                     });
                 }
-                assert_eq!(ring.account().delivered, share);
+                assert_eq!(ring.counters().delivered, share);
             }
         }
     }
@@ -73,16 +72,16 @@ fn two_rings_share_every_packet() {
 
 #[test]
 fn a_direction_holds_in_a_group_too() {
-    for backend in BACKENDS {
+    for version in BACKENDS {
         for direction in [
             DirectionFilter::In,
             DirectionFilter::Out,
             DirectionFilter::Both,
         ] {
             let [left, right] = Net::new().pair();
-            let options = Options {
+            let options = RingOptions {
                 direction,
-                ..member(backend, FanoutMode::RoundRobin)
+                ..member(version, FanoutMode::RoundRobin)
             };
             let mut ring = open(&left, &options);
             let [sent, answered] = [90, 91].map(|bytes| frame(BROADCAST, bytes));
@@ -95,7 +94,7 @@ fn a_direction_holds_in_a_group_too() {
             };
             let mut seen = bytes_of(collect(&mut ring, expected.len()));
             seen.sort_by_key(Vec::len);
-            assert_eq!(seen, expected, "{backend:?} {direction:?}");
+            assert_eq!(seen, expected, "{version:?} {direction:?}");
             assert_eq!(accepted(&mut ring), expected.len() as u64);
         }
     }
@@ -104,12 +103,12 @@ fn a_direction_holds_in_a_group_too() {
 #[test]
 fn a_group_has_one_mode() {
     let [left, _right] = Net::new().pair();
-    let first = member(Backend::PacketV3, FanoutMode::Hash);
+    let first = member(TpacketVersion::V3, FanoutMode::Hash);
     let _ring = open(&left, &first);
-    let second = member(Backend::PacketV3, FanoutMode::Cpu);
+    let second = member(TpacketVersion::V3, FanoutMode::Cpu);
     let name = left.interface().name.to_string();
     match left.run(|| PacketRing::open(&name, &second)) {
-        Err(OpenError::Setup(error)) => assert_eq!(error.step, Step::Fanout),
+        Err(RingOpenError::Setup(error)) => assert_eq!(error.step, SetupStep::Fanout),
         other => panic!("{other:?}"),
     }
 }
@@ -117,12 +116,12 @@ fn a_group_has_one_mode() {
 #[test]
 fn a_member_that_leaves_gives_its_share_to_the_others() {
     let [left, right] = Net::new().pair();
-    let options = Options {
-        delivery: Delivery::Batch {
+    let options = RingOptions {
+        delivery: DeliveryMode::Batch {
             min_bytes: 1,
             timeout: Duration::from_millis(1),
         },
-        ..member(Backend::PacketV3, FanoutMode::RoundRobin)
+        ..member(TpacketVersion::V3, FanoutMode::RoundRobin)
     };
     let mut stays = open(&right, &options);
     drop(open(&right, &options));

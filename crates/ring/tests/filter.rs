@@ -1,13 +1,15 @@
 //! Filters in the kernel, against the frames that were sent.
 
-mod support;
-
 use std::os::fd::OwnedFd;
 
+use crate::support::{
+    BACKENDS, BROADCAST, STRANGER, bytes_of, collect, frame, open, options, send,
+};
 use abi::bpf::{Instruction, PROG_TYPE_SOCKET_FILTER, ProgramSource, SockFilter, load_program};
 use lab::Net;
-use support::{BACKENDS, BROADCAST, STRANGER, bytes_of, collect, frame, open, options, send};
-use tapline_ring::{DirectionFilter, Filter, OpenError, Options, PacketRing, Step};
+use tapline_ring::{
+    DirectionFilter, PacketRing, RingFilter, RingOpenError, RingOptions, SetupStep,
+};
 
 const fn op(code: u16, k: u32) -> SockFilter {
     SockFilter {
@@ -58,11 +60,11 @@ fn program(bytes: i32) -> OwnedFd {
 
 #[test]
 fn what_a_classic_filter_refuses_is_not_received() {
-    for backend in BACKENDS {
+    for version in BACKENDS {
         let [left, right] = Net::new().pair();
-        let filtered = Options {
-            filter: Filter::Classic(broadcast()),
-            ..options(backend)
+        let filtered = RingOptions {
+            filter: RingFilter::Classic(broadcast()),
+            ..options(version)
         };
         let mut ring = open(&right, &filtered);
         let frames = [BROADCAST, STRANGER, BROADCAST].map(|to| frame(to, 100));
@@ -70,26 +72,26 @@ fn what_a_classic_filter_refuses_is_not_received() {
         let taken = bytes_of(collect(&mut ring, 2));
         assert_eq!(taken, [frames[0].clone(), frames[2].clone()]);
         ring.refresh().unwrap();
-        assert_eq!(ring.account().accepted, 2);
+        assert_eq!(ring.counters().accepted, 2);
     }
 }
 
 #[test]
 fn a_classic_filter_and_a_direction_hold_together() {
-    for backend in BACKENDS {
+    for version in BACKENDS {
         for direction in [
             DirectionFilter::Out,
             DirectionFilter::In,
             DirectionFilter::Both,
         ] {
             let [left, right] = Net::new().pair();
-            let filter = Filter::Classic(broadcast());
+            let filter = RingFilter::Classic(broadcast());
             let mut ring = open(
                 &left,
-                &Options {
+                &RingOptions {
                     direction,
                     filter,
-                    ..options(backend)
+                    ..options(version)
                 },
             );
             let lengths = [60, 61, 62, 63].map(|bytes| match bytes {
@@ -108,27 +110,27 @@ fn a_classic_filter_and_a_direction_hold_together() {
             // Two processors may have handed them over.
             seen.sort();
             expected.sort();
-            assert_eq!(seen, expected, "{backend:?} {direction:?}");
+            assert_eq!(seen, expected, "{version:?} {direction:?}");
             ring.refresh().unwrap();
-            assert_eq!(ring.account().accepted, expected.len() as u64);
+            assert_eq!(ring.counters().accepted, expected.len() as u64);
         }
     }
 }
 
 #[test]
 fn a_filter_that_returns_its_accumulator_keeps_that_much_and_no_more_than_the_snaplen() {
-    for backend in BACKENDS {
+    for version in BACKENDS {
         for direction in [DirectionFilter::In, DirectionFilter::Both] {
             let [left, right] = Net::new().pair();
-            let filter = Filter::Classic(as_many_as_it_says());
+            let filter = RingFilter::Classic(as_many_as_it_says());
             let snaplen = 120;
             let mut ring = open(
                 &right,
-                &Options {
+                &RingOptions {
                     direction,
                     filter,
                     snaplen,
-                    ..options(backend)
+                    ..options(version)
                 },
             );
             let frames = [50, 0, 119, 120, 121, 150, 255].map(that_says);
@@ -144,7 +146,7 @@ fn a_filter_that_returns_its_accumulator_keeps_that_much_and_no_more_than_the_sn
 /// The accumulator of a program is 0 at its start, whatever was put before it.
 #[test]
 fn an_accumulator_that_is_never_loaded_is_zero() {
-    for backend in BACKENDS {
+    for version in BACKENDS {
         let [left, _right] = Net::new().pair();
         // `jeq #0, take, refuse`
         let jump = SockFilter {
@@ -153,14 +155,14 @@ fn an_accumulator_that_is_never_loaded_is_zero() {
             jf: 1,
             k: 0,
         };
-        let filter = Filter::Classic(vec![jump, op(0x06, 96), op(0x06, 0)]);
+        let filter = RingFilter::Classic(vec![jump, op(0x06, 96), op(0x06, 0)]);
         let direction = DirectionFilter::Out;
         let mut ring = open(
             &left,
-            &Options {
+            &RingOptions {
                 direction,
                 filter,
-                ..options(backend)
+                ..options(version)
             },
         );
         send(&left, &[frame(BROADCAST, 100)]);
@@ -170,16 +172,16 @@ fn an_accumulator_that_is_never_loaded_is_zero() {
 
 #[test]
 fn an_ebpf_program_says_how_much_is_kept() {
-    for backend in BACKENDS {
+    for version in BACKENDS {
         let [left, right] = Net::new().pair();
         let ring = |bytes, snaplen| {
-            let filter = Filter::Program(program(bytes));
+            let filter = RingFilter::Program(program(bytes));
             open(
                 &right,
-                &Options {
+                &RingOptions {
                     filter,
                     snaplen,
-                    ..options(backend)
+                    ..options(version)
                 },
             )
         };
@@ -194,34 +196,34 @@ fn an_ebpf_program_says_how_much_is_kept() {
             assert_eq!(seen[0].original_len, 100);
         }
         nothing.refresh().unwrap();
-        assert_eq!(nothing.account().accepted, 0);
+        assert_eq!(nothing.counters().accepted, 0);
     }
 }
 
 #[test]
 fn a_filter_that_is_none_is_refused() {
-    for backend in BACKENDS {
+    for version in BACKENDS {
         let [left, _right] = Net::new().pair();
         let name = left.interface().name.to_string();
         let error = |filter| {
-            let options = Options {
+            let options = RingOptions {
                 filter,
-                ..options(backend)
+                ..options(version)
             };
             match left.run(|| PacketRing::open(&name, &options)) {
-                Err(OpenError::Setup(error)) => (error.step, error.source.raw_os_error()),
+                Err(RingOpenError::Setup(error)) => (error.step, error.source.raw_os_error()),
                 other => panic!("{other:?}"),
             }
         };
-        let invalid = (Step::Filter, Some(libc::EINVAL));
+        let invalid = (SetupStep::Filter, Some(libc::EINVAL));
         // No instructions; no return; a jump past the end.
-        assert_eq!(error(Filter::Classic(vec![])), invalid);
-        assert_eq!(error(Filter::Classic(vec![op(0x20, 0)])), invalid);
+        assert_eq!(error(RingFilter::Classic(vec![])), invalid);
+        assert_eq!(error(RingFilter::Classic(vec![op(0x20, 0)])), invalid);
         assert_eq!(
-            error(Filter::Classic(vec![op(0x05, 7), op(0x06, 0)])),
+            error(RingFilter::Classic(vec![op(0x05, 7), op(0x06, 0)])),
             invalid
         );
         let not_a_program = std::fs::File::open("/dev/null").unwrap();
-        assert_eq!(error(Filter::Program(not_a_program.into())), invalid);
+        assert_eq!(error(RingFilter::Program(not_a_program.into())), invalid);
     }
 }

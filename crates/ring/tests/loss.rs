@@ -1,22 +1,20 @@
 //! The account of a ring whose reader stalls, against the number of frames that arrived.
 
-mod support;
-
 use std::slice;
 
-use lab::generator::{Generator, GeneratorOptions, udp_frame};
-use lab::{Host, Net};
-use support::{
+use crate::support::{
     BACKENDS, Seen, bytes_of, end_frame, open, options, read, send, until_accepted, wait,
 };
-use tapline_ring::{Backend, Options};
+use lab::generator::{Generator, GeneratorOptions, udp_frame};
+use lab::{Host, Net};
+use tapline_ring::{RingOptions, TpacketVersion};
 
 /// A ring of some hundred packets.
-fn small(backend: Backend) -> Options {
-    Options {
+fn small(version: TpacketVersion) -> RingOptions {
+    RingOptions {
         snaplen: 100,
         buffer_bytes: 128 << 10,
-        ..options(backend)
+        ..options(version)
     }
 }
 
@@ -29,17 +27,17 @@ fn generator(left: &Host, right: &Host) -> Generator {
 
 #[test]
 fn a_full_ring_counts_the_loss() {
-    for backend in BACKENDS {
+    for version in BACKENDS {
         let [left, right] = Net::new().pair();
-        let mut ring = open(&right, &small(backend));
+        let mut ring = open(&right, &small(version));
         let mut generator = generator(&left, &right);
         let sent = 20_000;
         left.run(|| generator.deliver(sent, None));
         until_accepted(slice::from_mut(&mut ring), sent);
-        let account = *ring.account();
+        let account = *ring.counters();
         assert!(account.dropped > 15_000, "{account:?}");
         assert_eq!(account.waiting(), sent - account.dropped);
-        if backend == Backend::PacketV3 {
+        if version == TpacketVersion::V3 {
             assert!(account.freezes >= 1);
         }
 
@@ -50,17 +48,17 @@ fn a_full_ring_counts_the_loss() {
         }
         assert_eq!(packets, account.waiting());
         assert_eq!(lost, account.dropped);
-        assert_eq!(ring.account().delivered, packets);
-        assert_eq!(ring.account().waiting(), 0);
+        assert_eq!(ring.counters().delivered, packets);
+        assert_eq!(ring.counters().waiting(), 0);
     }
 }
 
 /// Without a look at the account, a packet that comes after the loss brings it to light.
 #[test]
 fn the_loss_is_told_before_the_packet_that_follows_it() {
-    for backend in BACKENDS {
+    for version in BACKENDS {
         let [left, right] = Net::new().pair();
-        let mut ring = open(&right, &small(backend));
+        let mut ring = open(&right, &small(version));
         let mut generator = generator(&left, &right);
         let (mut sent, mut delivered, mut lost) = (0, 0, 0);
         for round in 1..=3 {
@@ -80,11 +78,11 @@ fn the_loss_is_told_before_the_packet_that_follows_it() {
                 last == Some(end_frame())
             });
             until_accepted(slice::from_mut(&mut ring), sent);
-            let account = *ring.account();
+            let account = *ring.counters();
             assert_eq!(
                 (account.delivered, account.dropped),
                 (delivered, lost),
-                "{backend:?}"
+                "{version:?}"
             );
             assert_eq!(account.accepted, delivered + lost);
             assert!(lost > 0);
@@ -94,9 +92,9 @@ fn the_loss_is_told_before_the_packet_that_follows_it() {
 
 #[test]
 fn asking_often_loses_no_count() {
-    for backend in BACKENDS {
+    for version in BACKENDS {
         let [left, right] = Net::new().pair();
-        let mut ring = open(&right, &small(backend));
+        let mut ring = open(&right, &small(version));
         for round in 1..=50 {
             send(&left, &[end_frame(), end_frame()]);
             let mut packets = 0;
@@ -107,17 +105,17 @@ fn asking_often_loses_no_count() {
             for _ in 0..3 {
                 ring.refresh().unwrap();
             }
-            assert_eq!(ring.account().accepted, round * 2);
-            assert_eq!((ring.account().waiting(), ring.account().dropped), (0, 0));
+            assert_eq!(ring.counters().accepted, round * 2);
+            assert_eq!((ring.counters().waiting(), ring.counters().dropped), (0, 0));
         }
     }
 }
 
 #[test]
 fn a_held_batch_is_not_written_to() {
-    for backend in BACKENDS {
+    for version in BACKENDS {
         let [left, right] = Net::new().pair();
-        let mut ring = open(&right, &small(backend));
+        let mut ring = open(&right, &small(version));
         let mut generator = generator(&left, &right);
         send(&left, &[end_frame()]);
         wait(&ring);
@@ -128,6 +126,6 @@ fn a_held_batch_is_not_written_to() {
         assert_eq!(bytes_of(held), [end_frame()]);
         drop(batch);
         until_accepted(slice::from_mut(&mut ring), 20_001);
-        assert!(ring.account().dropped > 15_000);
+        assert!(ring.counters().dropped > 15_000);
     }
 }

@@ -1,14 +1,13 @@
 //! Packets larger than the link's, as TCP sends them through real sockets, against the bytes sent.
 
-mod support;
-
+use crate::support;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::thread;
 
+use crate::support::{BACKENDS, Seen, open, options, read};
 use lab::{Host, Net};
-use support::{BACKENDS, Seen, open, options, read};
-use tapline_ring::{Backend, DEFAULT_SNAPLEN, Options, PacketRing};
+use tapline_ring::{DEFAULT_SNAPLEN, PacketRing, RingOptions, TpacketVersion};
 use wire::metadata::{Checksum, Direction};
 
 const SENT: usize = 256 << 10;
@@ -50,21 +49,21 @@ fn data(ring: &mut PacketRing, direction: Direction) -> Vec<Seen> {
     seen
 }
 
-fn large(backend: Backend) -> Options {
+fn large(version: TpacketVersion) -> RingOptions {
     // 963 packets in V2, 512 blocks in V3.
-    Options {
+    RingOptions {
         snaplen: DEFAULT_SNAPLEN,
         buffer_bytes: 64 << 20,
-        ..options(backend)
+        ..options(version)
     }
 }
 
 #[test]
 fn a_packet_that_the_driver_is_to_split_is_seen_whole_and_without_its_checksum() {
-    for backend in BACKENDS {
+    for version in BACKENDS {
         let [left, right] = Net::new().pair();
-        let mut near = open(&left, &large(backend));
-        let mut far = open(&right, &large(backend));
+        let mut near = open(&left, &large(version));
+        let mut far = open(&right, &large(version));
         transfer(&left, &right);
         let out = data(&mut near, Direction::Out);
         let inward = data(&mut far, Direction::In);
@@ -83,14 +82,14 @@ fn a_packet_that_the_driver_is_to_split_is_seen_whole_and_without_its_checksum()
         let bytes = |seen: Vec<Seen>| support::bytes_of(seen).concat();
         assert_eq!(bytes(out), bytes(inward));
         near.refresh().unwrap();
-        assert_eq!(near.account().dropped, 0);
+        assert_eq!(near.counters().dropped, 0);
     }
 }
 
 /// Without the offload each packet has its checksum and the length of the link.
 #[test]
 fn without_offload_packets_have_their_checksum() {
-    for backend in BACKENDS {
+    for version in BACKENDS {
         let [left, right] = Net::new().pair();
         for host in [&left, &right] {
             let name = host.interface().name.to_string();
@@ -98,8 +97,8 @@ fn without_offload_packets_have_their_checksum() {
             command.args(["-K", &name, "tx", "off", "tso", "off", "gso", "off"]);
             assert!(command.output().unwrap().status.success());
         }
-        let mut near = open(&left, &large(backend));
-        let mut far = open(&right, &large(backend));
+        let mut near = open(&left, &large(version));
+        let mut far = open(&right, &large(version));
         transfer(&left, &right);
         for seen in [
             data(&mut near, Direction::Out),

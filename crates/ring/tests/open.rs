@@ -1,23 +1,25 @@
 //! What keeps a ring from being opened, and what ends it, as the kernel says it.
 
-mod support;
-
+use crate::support;
 use std::os::fd::AsFd;
 use std::time::Duration;
 
+use crate::support::{
+    BACKENDS, BROADCAST, DEADLINE, bytes_of, collect, frame, open, options, send,
+};
 use lab::{Host, Net};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::thread::{CapabilitySet, capabilities, set_capabilities};
-use support::{BACKENDS, BROADCAST, DEADLINE, bytes_of, collect, frame, open, options, send};
 use tapline_ring::{
-    Backend, Delivery, OpenError, OptionError, Options, PacketRing, Step, TimestampSource,
+    DeliveryMode, PacketRing, RingOpenError, RingOptionError, RingOptions, SetupStep,
+    TimestampSource, TpacketVersion,
 };
 
 /// The step that is refused, and the kernel's answer.
 #[track_caller]
-fn refusal(host: &Host, link: &str, options: &Options) -> (Step, Option<i32>) {
+fn refusal(host: &Host, link: &str, options: &RingOptions) -> (SetupStep, Option<i32>) {
     match host.run(|| PacketRing::open(link, options)) {
-        Err(OpenError::Setup(error)) => {
+        Err(RingOpenError::Setup(error)) => {
             assert_eq!(error.link, link);
             (error.step, error.source.raw_os_error())
         }
@@ -41,7 +43,7 @@ fn ip(host: &Host, arguments: &str) {
 #[test]
 fn an_unknown_interface_is_not_found() {
     let host = Host::new("alone");
-    for backend in BACKENDS {
+    for version in BACKENDS {
         for link in [
             "nowhere0",
             "",
@@ -49,8 +51,12 @@ fn an_unknown_interface_is_not_found() {
             "lo ",
             "LO",
         ] {
-            let answer = refusal(&host, link, &options(backend));
-            assert_eq!(answer, (Step::Link, Some(libc::ENODEV)), "{link:?}");
+            let answer = refusal(&host, link, &options(version));
+            assert_eq!(
+                answer,
+                (SetupStep::Interface, Some(libc::ENODEV)),
+                "{link:?}"
+            );
         }
     }
 }
@@ -58,17 +64,17 @@ fn an_unknown_interface_is_not_found() {
 #[test]
 fn without_the_privilege_there_is_no_socket() {
     let host = Host::new("alone");
-    for backend in BACKENDS {
+    for version in BACKENDS {
         // The thread ends with the job, and its privileges with it.
         let opened = host.run(|| {
             let mut sets = capabilities(None).unwrap();
             sets.effective.remove(CapabilitySet::NET_RAW);
             set_capabilities(None, sets).unwrap();
-            PacketRing::open("lo", &options(backend))
+            PacketRing::open("lo", &options(version))
         });
         match opened {
-            Err(OpenError::Setup(error)) => {
-                assert_eq!(error.step, Step::Socket);
+            Err(RingOpenError::Setup(error)) => {
+                assert_eq!(error.step, SetupStep::Socket);
                 assert_eq!(error.source.raw_os_error(), Some(libc::EPERM));
                 assert_eq!(error.to_string(), "cannot open a packet socket for lo");
             }
@@ -79,66 +85,66 @@ fn without_the_privilege_there_is_no_socket() {
 
 #[test]
 fn an_interface_that_is_down_cannot_be_received_from() {
-    for backend in BACKENDS {
+    for version in BACKENDS {
         let [left, _right] = Net::new().pair();
         let name = left.interface().name.to_string();
         ip(&left, &format!("link set {name} down"));
-        let answer = refusal(&left, &name, &options(backend));
-        assert_eq!(answer, (Step::Bind, Some(libc::ENETDOWN)));
+        let answer = refusal(&left, &name, &options(version));
+        assert_eq!(answer, (SetupStep::Bind, Some(libc::ENETDOWN)));
     }
 }
 
 #[test]
 fn an_interface_without_a_clock_gives_no_hardware_time_stamps() {
-    for backend in BACKENDS {
+    for version in BACKENDS {
         let [left, _right] = Net::new().pair();
         let name = left.interface().name.to_string();
         let timestamps = TimestampSource::Hardware;
         let answer = refusal(
             &left,
             &name,
-            &Options {
+            &RingOptions {
                 timestamps,
-                ..options(backend)
+                ..options(version)
             },
         );
-        assert_eq!(answer, (Step::Timestamps, Some(libc::EOPNOTSUPP)));
+        assert_eq!(answer, (SetupStep::Timestamps, Some(libc::EOPNOTSUPP)));
     }
 }
 
 #[test]
 fn options_that_cannot_be_are_refused_before_the_kernel_is_asked() {
-    let refused = |options: Options| match PacketRing::open("nowhere0", &options) {
-        Err(OpenError::Option(error)) => error,
+    let refused = |options: RingOptions| match PacketRing::open("nowhere0", &options) {
+        Err(RingOpenError::Option(error)) => error,
         other => panic!("{other:?}"),
     };
-    let batch = |timeout| Delivery::Batch {
+    let batch = |timeout| DeliveryMode::Batch {
         min_bytes: 1,
         timeout,
     };
-    for backend in BACKENDS {
+    for version in BACKENDS {
         let snaplen = 0;
         assert_eq!(
-            refused(Options {
+            refused(RingOptions {
                 snaplen,
-                ..options(backend)
+                ..options(version)
             }),
-            OptionError::SnaplenZero
+            RingOptionError::SnaplenZero
         );
         let buffer_bytes = usize::MAX;
         assert_eq!(
-            refused(Options {
+            refused(RingOptions {
                 buffer_bytes,
-                ..options(backend)
+                ..options(version)
             }),
-            OptionError::BufferTooLarge { bytes: usize::MAX }
+            RingOptionError::BufferTooLarge { bytes: usize::MAX }
         );
     }
-    let v3 = options(Backend::PacketV3);
-    let delivery = Delivery::Immediate;
+    let v3 = options(TpacketVersion::V3);
+    let delivery = DeliveryMode::Immediate;
     assert_eq!(
-        refused(Options { delivery, ..v3 }),
-        OptionError::ImmediateNeedsV2
+        refused(RingOptions { delivery, ..v3 }),
+        RingOptionError::ImmediateNeedsV2
     );
     for timeout in [
         Duration::ZERO,
@@ -148,20 +154,20 @@ fn options_that_cannot_be_are_refused_before_the_kernel_is_asked() {
     ] {
         let delivery = batch(timeout);
         assert_eq!(
-            refused(Options {
+            refused(RingOptions {
                 delivery,
-                ..options(Backend::PacketV3)
+                ..options(TpacketVersion::V3)
             }),
-            OptionError::Timeout { timeout }
+            RingOptionError::Timeout { timeout }
         );
     }
     let [left, _right] = Net::new().pair();
     for timeout in [Duration::from_millis(1), Duration::from_millis(65_535)] {
         open(
             &left,
-            &Options {
+            &RingOptions {
                 delivery: batch(timeout),
-                ..options(Backend::PacketV3)
+                ..options(TpacketVersion::V3)
             },
         );
     }
@@ -179,9 +185,9 @@ fn until_broken(ring: &PacketRing) {
 
 #[test]
 fn an_interface_that_goes_down_is_told_once_and_what_came_before_stays() {
-    for backend in BACKENDS {
+    for version in BACKENDS {
         let [left, right] = Net::new().pair();
-        let mut ring = open(&right, &options(backend));
+        let mut ring = open(&right, &options(version));
         assert!(ring.take_error().is_ok());
         send(&left, &[frame(BROADCAST, 60)]);
         support::wait(&ring);
@@ -192,7 +198,10 @@ fn an_interface_that_goes_down_is_told_once_and_what_came_before_stays() {
         assert!(ring.take_error().is_ok());
         assert_eq!(bytes_of(collect(&mut ring, 1)), [frame(BROADCAST, 60)]);
         assert!(ring.refresh().is_ok());
-        assert_eq!((ring.account().accepted, ring.account().waiting()), (1, 0));
+        assert_eq!(
+            (ring.counters().accepted, ring.counters().waiting()),
+            (1, 0)
+        );
 
         // The socket stays bound: packets come again when the interface is up again.
         ip(&right, &format!("link set {} up", right.interface().name));
@@ -203,9 +212,9 @@ fn an_interface_that_goes_down_is_told_once_and_what_came_before_stays() {
 
 #[test]
 fn an_interface_that_is_removed_is_told_and_what_came_before_stays() {
-    for backend in BACKENDS {
+    for version in BACKENDS {
         let [left, right] = Net::new().pair();
-        let mut ring = open(&right, &options(backend));
+        let mut ring = open(&right, &options(version));
         send(&left, &[frame(BROADCAST, 60)]);
         support::wait(&ring);
         ip(&right, &format!("link del {}", right.interface().name));

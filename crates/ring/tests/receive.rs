@@ -1,16 +1,14 @@
 //! What a ring tells of packets, against the frames that were sent.
 
-mod support;
-
 use std::net::UdpSocket;
 use std::time::SystemTime;
 
-use lab::{Host, Net};
-use support::{
+use crate::support::{
     BACKENDS, BROADCAST, GROUP, STRANGER, Seen, bytes_of, collect, end_frame, frame, open, open_on,
     options, read, send, send_and_end, until_end, wait,
 };
-use tapline_ring::{DirectionFilter, Options, TimestampSource};
+use lab::{Host, Net};
+use tapline_ring::{DirectionFilter, RingOptions, TimestampSource};
 use wire::metadata::{Checksum, Direction, Reception};
 
 fn realtime_ns() -> u64 {
@@ -26,10 +24,10 @@ fn frames() -> Vec<Vec<u8>> {
 
 #[test]
 fn packets_are_the_frames_that_were_sent() {
-    for backend in BACKENDS {
+    for version in BACKENDS {
         let [left, right] = Net::new().pair();
-        let mut near = open(&left, &options(backend));
-        let mut far = open(&right, &options(backend));
+        let mut near = open(&left, &options(version));
+        let mut far = open(&right, &options(version));
         let frames = frames();
         let before_ns = realtime_ns();
         send_and_end(&left, &frames);
@@ -66,7 +64,7 @@ fn packets_are_the_frames_that_were_sent() {
         ] {
             let times: Vec<u64> = seen.iter().map(|packet| packet.timestamp_ns).collect();
             assert!(times.is_sorted());
-            assert!(times[0] >= before_ns, "{backend:?}");
+            assert!(times[0] >= before_ns, "{version:?}");
             // A received frame may be stamped after the call that sent it has returned.
             assert!(*times.last().unwrap() <= realtime_ns());
             assert!(times[0] <= after_ns || seen[0].direction == Direction::In);
@@ -74,16 +72,16 @@ fn packets_are_the_frames_that_were_sent() {
                 timestamp_ns: 0,
                 ..packet
             });
-            assert_eq!(untimed.collect::<Vec<_>>(), expected, "{backend:?}");
+            assert_eq!(untimed.collect::<Vec<_>>(), expected, "{version:?}");
         }
     }
 }
 
 #[test]
 fn how_a_packet_was_addressed_is_told() {
-    for backend in BACKENDS {
+    for version in BACKENDS {
         let [left, right] = Net::new().pair();
-        let mut ring = open(&right, &options(backend));
+        let mut ring = open(&right, &options(version));
         let own = right.interface().mac.0;
         let frames = [own, BROADCAST, GROUP, STRANGER].map(|to| frame(to, 60));
         send_and_end(&left, &frames);
@@ -102,12 +100,12 @@ fn how_a_packet_was_addressed_is_told() {
 
 #[test]
 fn a_ring_tells_its_interface() {
-    for backend in BACKENDS {
+    for version in BACKENDS {
         let [left, _right] = Net::new().pair();
-        let ring = open(&left, &options(backend));
-        assert_eq!(ring.backend(), backend);
-        assert!(ring.buffer_bytes() >= options(backend).buffer_bytes);
-        let link = ring.link();
+        let ring = open(&left, &options(version));
+        assert_eq!(ring.version(), version);
+        assert!(ring.buffer_bytes() >= options(version).buffer_bytes);
+        let link = ring.interface();
         assert_eq!(link.name, left.interface().name.to_string());
         assert_eq!(link.index, left.interface().index.0);
         assert_eq!((link.link_type, link.loopback), (1, false));
@@ -116,12 +114,12 @@ fn a_ring_tells_its_interface() {
 
 #[test]
 fn the_direction_asked_for_is_the_one_received() {
-    for backend in BACKENDS {
+    for version in BACKENDS {
         let [left, right] = Net::new().pair();
         let ring = |direction| {
-            let options = Options {
+            let options = RingOptions {
                 direction,
-                ..options(backend)
+                ..options(version)
             };
             open(&left, &options)
         };
@@ -137,27 +135,27 @@ fn the_direction_asked_for_is_the_one_received() {
         assert_eq!(bytes_of(collect(&mut inward, 1)), [answered]);
         for (ring, accepted) in [(&mut both, 2), (&mut out, 1), (&mut inward, 1)] {
             ring.refresh().unwrap();
-            assert_eq!(ring.account().accepted, accepted, "{backend:?}");
+            assert_eq!(ring.counters().accepted, accepted, "{version:?}");
         }
     }
 }
 
 #[test]
 fn a_packet_on_the_loopback_is_seen_once() {
-    for backend in BACKENDS {
+    for version in BACKENDS {
         for direction in [
             DirectionFilter::Both,
             DirectionFilter::In,
             DirectionFilter::Out,
         ] {
             let host = Host::new("alone");
-            let options = Options {
+            let options = RingOptions {
                 direction,
-                ..options(backend)
+                ..options(version)
             };
             let mut ring = open_on(&host, "lo", &options);
-            assert!(ring.link().loopback);
-            assert_eq!(ring.link().link_type, 1);
+            assert!(ring.interface().loopback);
+            assert_eq!(ring.interface().link_type, 1);
             host.run(|| {
                 let receiver = UdpSocket::bind("127.0.0.1:0").unwrap();
                 let sender = UdpSocket::bind("127.0.0.1:0").unwrap();
@@ -172,16 +170,16 @@ fn a_packet_on_the_loopback_is_seen_once() {
                 assert_eq!(packet.bytes[42..], [number; 30]);
             }
             ring.refresh().unwrap();
-            assert_eq!(ring.account().accepted, 20, "{backend:?} {direction:?}");
+            assert_eq!(ring.counters().accepted, 20, "{version:?} {direction:?}");
         }
     }
 }
 
 #[test]
 fn walking_a_batch_again_gives_the_same_packets() {
-    for backend in BACKENDS {
+    for version in BACKENDS {
         let [left, right] = Net::new().pair();
-        let mut ring = open(&right, &options(backend));
+        let mut ring = open(&right, &options(version));
         send_and_end(&left, &frames());
         let mut seen = Vec::new();
         read(&mut ring, |batch| {
@@ -196,37 +194,37 @@ fn walking_a_batch_again_gives_the_same_packets() {
             seen.last().is_some_and(|last| last.bytes == end_frame())
         });
         assert_eq!(seen.len(), frames().len() + 1);
-        assert_eq!(ring.account().delivered, seen.len() as u64);
-        assert_eq!(ring.account().unreadable, 0);
+        assert_eq!(ring.counters().delivered, seen.len() as u64);
+        assert_eq!(ring.counters().unreadable, 0);
     }
 }
 
 #[test]
 fn a_batch_that_nobody_walks_counts_as_delivered() {
-    for backend in BACKENDS {
+    for version in BACKENDS {
         let [left, right] = Net::new().pair();
-        let mut ring = open(&right, &options(backend));
+        let mut ring = open(&right, &options(version));
         send(&left, &frames());
         let mut packets = 0;
         read(&mut ring, |batch| {
             packets += batch.len();
             packets == frames().len()
         });
-        assert_eq!(ring.account().delivered, frames().len() as u64);
+        assert_eq!(ring.counters().delivered, frames().len() as u64);
         assert!(ring.next_batch().is_none());
     }
 }
 
 #[test]
 fn a_bridge_floods_to_a_promiscuous_ring_only() {
-    for backend in BACKENDS {
+    for version in BACKENDS {
         for promiscuous in [true, false] {
             let [left, right] = Net::new().pair();
             bridge(&right);
-            let options = Options {
+            let options = RingOptions {
                 promiscuous,
                 direction: DirectionFilter::In,
-                ..options(backend)
+                ..options(version)
             };
             let mut ring = open_on(&right, "bridge", &options);
             send_and_end(&left, &[frame(STRANGER, 100), frame(GROUP, 200)]);
@@ -262,15 +260,15 @@ fn closing_a_ring_ends_promiscuous_mode() {
         assert!(text.contains("promiscuity "), "{text}");
         text.contains("promiscuity 1")
     };
-    for backend in BACKENDS {
+    for version in BACKENDS {
         assert!(!is_promiscuous());
-        let ring = open(&right, &options(backend));
+        let ring = open(&right, &options(version));
         assert!(is_promiscuous());
         drop(ring);
         assert!(!is_promiscuous());
-        let modest = Options {
+        let modest = RingOptions {
             promiscuous: false,
-            ..options(backend)
+            ..options(version)
         };
         let _ring = open(&right, &modest);
         assert!(!is_promiscuous());
@@ -279,11 +277,11 @@ fn closing_a_ring_ends_promiscuous_mode() {
 
 #[test]
 fn a_stopped_ring_keeps_what_it_has_and_takes_no_more() {
-    for backend in BACKENDS {
+    for version in BACKENDS {
         let [left, right] = Net::new().pair();
         // The youngest ring is offered a packet first (`dev_add_pack`, net/core/dev.c).
-        let mut witness = open(&right, &options(backend));
-        let mut ring = open(&right, &options(backend));
+        let mut witness = open(&right, &options(version));
+        let mut ring = open(&right, &options(version));
         send(&left, &frames());
         collect(&mut witness, frames().len());
         ring.stop().unwrap();
@@ -293,7 +291,7 @@ fn a_stopped_ring_keeps_what_it_has_and_takes_no_more() {
         wait(&ring);
         assert_eq!(bytes_of(collect(&mut ring, frames().len())), frames());
         ring.refresh().unwrap();
-        let account = *ring.account();
+        let account = *ring.counters();
         assert_eq!(account.accepted, frames().len() as u64);
         assert_eq!((account.waiting(), account.dropped), (0, 0));
         assert!(ring.next_batch().is_none());

@@ -1,25 +1,24 @@
 //! Rings that take over from each other while frames come, against the number sent.
 
-mod support;
-
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use crate::support::{BACKENDS, BROADCAST, bytes_of, collect, frame, options, read, send};
 use lab::generator::{pin_to_cpu, send_frames};
 use lab::{Host, Net};
-use support::{BACKENDS, BROADCAST, bytes_of, collect, frame, options, read, send};
 use tapline_ring::{
-    Backend, Delivery, DirectionFilter, OpenError, Options, PacketRing, Relay, Step, Successor,
+    DeliveryMode, DirectionFilter, HandoverGroup, PacketRing, PreparedRing, RingOpenError,
+    RingOptions, SetupStep, TpacketVersion,
 };
 
 const FRAME_BYTES: usize = 100;
 /// Where a frame has its number.
 const NUMBER: std::ops::Range<usize> = 20..28;
 
-fn relay(host: &Host, options: &Options) -> (PacketRing, Relay) {
+fn relay(host: &Host, options: &RingOptions) -> (PacketRing, HandoverGroup) {
     let name = host.interface().name.to_string();
-    let opened = host.run(|| Relay::open(&name, options));
+    let opened = host.run(|| HandoverGroup::open(&name, options));
     opened.unwrap_or_else(|error| panic!("{error}: {error:?}"))
 }
 
@@ -35,15 +34,15 @@ impl Drop for SetAtEnd<'_> {
 /// Reads `ring` to its end, and puts its successor in its place.
 fn hand_over(
     host: &Host,
-    relay: &mut Relay,
+    relay: &mut HandoverGroup,
     ring: &mut PacketRing,
-    options: &Options,
+    options: &RingOptions,
     mut take: impl FnMut(&[u8]),
 ) {
     let next = thread::scope(|scope| {
         let relay = &mut *relay;
         let prepared =
-            scope.spawn(|| host.run(|| relay.prepare(options).and_then(Successor::take_over)));
+            scope.spawn(|| host.run(|| relay.prepare(options).and_then(PreparedRing::take_over)));
         while !prepared.is_finished() {
             thread::yield_now();
             while let Some(mut batch) = ring.next_batch() {
@@ -66,22 +65,22 @@ fn hand_over(
 }
 
 /// Rings of both versions, of several sizes, whose blocks have several times.
-fn geometries() -> Vec<Options> {
-    let of = |backend, buffer_bytes, timeout_ms| Options {
+fn geometries() -> Vec<RingOptions> {
+    let of = |version, buffer_bytes, timeout_ms| RingOptions {
         snaplen: FRAME_BYTES as u32,
         buffer_bytes,
-        delivery: Delivery::Batch {
+        delivery: DeliveryMode::Batch {
             min_bytes: 64 << 10,
             timeout: Duration::from_millis(timeout_ms),
         },
-        ..options(backend)
+        ..options(version)
     };
     vec![
-        of(Backend::PacketV3, 64 << 20, 10),
-        of(Backend::PacketV3, 80 << 20, 2),
-        of(Backend::PacketV2, 64 << 20, 1),
-        of(Backend::PacketV3, 96 << 20, 30),
-        of(Backend::PacketV2, 80 << 20, 1),
+        of(TpacketVersion::V3, 64 << 20, 10),
+        of(TpacketVersion::V3, 80 << 20, 2),
+        of(TpacketVersion::V2, 64 << 20, 1),
+        of(TpacketVersion::V3, 96 << 20, 30),
+        of(TpacketVersion::V2, 80 << 20, 1),
     ]
 }
 
@@ -116,7 +115,7 @@ fn each_frame_comes_once_and_in_order_however_often_rings_take_over() {
                 true
             });
             hand_over(&right, &mut relay, &mut ring, options, &mut take);
-            assert_eq!(Some(ring.backend()), options.backend);
+            assert_eq!(Some(ring.version()), options.version);
             times += 1;
         }
         assert_eq!(times, TIMES);
@@ -131,7 +130,7 @@ fn each_frame_comes_once_and_in_order_however_often_rings_take_over() {
             true
         });
     }
-    let account = ring.account();
+    let account = ring.counters();
     assert_eq!((account.accepted, account.dropped), (sent, 0));
     assert_eq!(account.delivered, sent);
     assert!(seen.iter().copied().eq(0..sent), "{} seen", seen.len());
@@ -140,16 +139,16 @@ fn each_frame_comes_once_and_in_order_however_often_rings_take_over() {
 
 #[test]
 fn a_direction_holds_in_a_relay_too() {
-    for backend in BACKENDS {
+    for version in BACKENDS {
         for direction in [
             DirectionFilter::In,
             DirectionFilter::Out,
             DirectionFilter::Both,
         ] {
             let [left, right] = Net::new().pair();
-            let options = Options {
+            let options = RingOptions {
                 direction,
-                ..options(backend)
+                ..options(version)
             };
             let (mut ring, mut relay) = relay(&left, &options);
             let [sent, answered] = [90, 91].map(|bytes| frame(BROADCAST, bytes));
@@ -163,7 +162,7 @@ fn a_direction_holds_in_a_relay_too() {
                 send(&right, std::slice::from_ref(&answered));
                 let mut seen = bytes_of(collect(&mut ring, expected.len()));
                 seen.sort_by_key(Vec::len);
-                assert_eq!(seen, expected, "{backend:?} {direction:?}");
+                assert_eq!(seen, expected, "{version:?} {direction:?}");
                 hand_over(&left, &mut relay, &mut ring, &options, |_| {
                     panic!("nothing is left")
                 });
@@ -175,45 +174,48 @@ fn a_direction_holds_in_a_relay_too() {
 #[test]
 fn nothing_changes_while_the_ring_before_is_there_or_a_successor_is_given_up() {
     let [left, right] = Net::new().pair();
-    let options = options(Backend::PacketV3);
+    let options = options(TpacketVersion::V3);
     let (mut first, mut relay) = relay(&right, &options);
     let frames = [60, 61, 62, 63].map(|bytes| frame(BROADCAST, bytes));
     right.run(|| drop(relay.prepare(&options).unwrap()));
     send(&left, &frames[..1]);
     assert_eq!(bytes_of(collect(&mut first, 1)), frames[..1]);
 
-    let too_much = Options {
+    let too_much = RingOptions {
         buffer_bytes: usize::MAX,
-        ..Options::default()
+        ..RingOptions::default()
     };
     let refused = right.run(|| relay.prepare(&too_much).map(drop));
-    assert!(matches!(refused, Err(OpenError::Option(_))));
+    assert!(matches!(refused, Err(RingOpenError::Option(_))));
     send(&left, &frames[1..2]);
     assert_eq!(bytes_of(collect(&mut first, 1)), frames[1..2]);
 
-    let next = right.run(|| relay.prepare(&options).and_then(Successor::take_over));
+    let next = right.run(|| relay.prepare(&options).and_then(PreparedRing::take_over));
     let mut next = next.unwrap();
     send(&left, &frames[2..3]);
     let refused = right.run(|| relay.prepare(&options).map(drop));
-    assert!(matches!(refused, Err(OpenError::Busy { .. })));
+    assert!(matches!(refused, Err(RingOpenError::Busy { .. })));
     assert!(first.is_at_end().unwrap());
     next.follow(first);
     send(&left, &frames[3..]);
     assert_eq!(bytes_of(collect(&mut next, 2)), frames[2..]);
     assert!(next.is_at_end().unwrap());
-    assert_eq!((next.account().accepted, next.account().waiting()), (4, 0));
+    assert_eq!(
+        (next.counters().accepted, next.counters().waiting()),
+        (4, 0)
+    );
 }
 
 /// As another host's interface of the same name would be.
 #[test]
 fn a_successor_belongs_to_the_interface_of_the_first_ring() {
     let [_left, right] = Net::new().pair();
-    let options = options(Backend::PacketV2);
+    let options = options(TpacketVersion::V2);
     let (_ring, mut relay) = relay(&right, &options);
     let elsewhere = Net::new();
     let [other, _] = elsewhere.pair();
     match other.run(|| relay.prepare(&options).map(drop)) {
-        Err(OpenError::Setup(error)) => assert_eq!(error.step, Step::Link),
+        Err(RingOpenError::Setup(error)) => assert_eq!(error.step, SetupStep::Interface),
         answer => panic!("{answer:?}"),
     }
 }

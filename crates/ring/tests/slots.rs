@@ -2,21 +2,19 @@
 
 #![cfg(target_arch = "x86_64")]
 
-mod support;
-
 use std::time::Instant;
 
-use lab::Net;
-use lab::bpf::{IntakeOptions, XdpPlace};
-use lab::generator::{Generator, GeneratorOptions, SEQUENCE_AT, pin_to_cpu, udp_frame};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use support::steered::PLACES;
-use support::taken::take;
-use support::{
+use crate::support::steered::PLACES;
+use crate::support::taken::take;
+use crate::support::{
     BROADCAST, DEADLINE, Seen, assert_cut, bytes_of, collect, end_frame, frame, send, send_and_end,
     tagged_frames, wait,
 };
-use tapline_ring::RingBuffer;
+use lab::Net;
+use lab::bpf::{SlotProgramOptions, XdpAttachMode};
+use lab::generator::{Generator, GeneratorOptions, SEQUENCE_AT, pin_to_cpu, udp_frame};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use tapline_ring::BpfRing;
 
 /// The least memory that a CPU has: 512 slots of 128 bytes.
 const SMALL: usize = 1;
@@ -34,9 +32,9 @@ fn packets_are_what_was_sent_cut_to_the_snaplen() {
     for place in PLACES {
         for snaplen in [1, 14, 63, 64, 96, 97, 480] {
             let [left, right] = Net::new().pair();
-            let options = IntakeOptions {
+            let options = SlotProgramOptions {
                 buffer_bytes: SMALL,
-                ..IntakeOptions::new(snaplen)
+                ..SlotProgramOptions::new(snaplen)
             };
             let mut taken = take(&right, place, &options);
             let frames = [tagged_frames(), vec![frame(BROADCAST, 14)]].concat();
@@ -54,12 +52,12 @@ fn packets_are_what_was_sent_cut_to_the_snaplen() {
                 );
             }
             let sent = 20 * frames.len() as u64;
-            let counts = taken.intake.counts();
-            assert_eq!((counts.taken, counts.lost), (sent, 0));
+            let counts = taken.intake.counters();
+            assert_eq!((counts.delivered, counts.lost), (sent, 0));
             let buffer = taken.first();
             buffer.refresh();
-            assert_eq!(buffer.account().accepted, sent);
-            assert_eq!(buffer.account().delivered, sent);
+            assert_eq!(buffer.counters().accepted, sent);
+            assert_eq!(buffer.counters().delivered, sent);
         }
     }
 }
@@ -75,7 +73,7 @@ fn the_beginnings_of_packets_of_several_buffers_are_taken() {
             assert!(status.status().unwrap().success());
         }
         let [left, right] = &hosts;
-        let mut taken = take(right, place, &IntakeOptions::new(96));
+        let mut taken = take(right, place, &SlotProgramOptions::new(96));
         let lengths = [60, 3839, 3840, 3841, 9014, 65_000, 14];
         let frames = lengths.map(|bytes| frame(BROADCAST, bytes));
         send(left, &frames);
@@ -89,7 +87,7 @@ fn the_beginnings_of_packets_of_several_buffers_are_taken() {
 fn a_reader_that_sleeps_is_woken_by_every_packet() {
     for place in PLACES {
         let [left, right] = Net::new().pair();
-        let mut taken = take(&right, place, &IntakeOptions::new(96));
+        let mut taken = take(&right, place, &SlotProgramOptions::new(96));
         for bytes in 60..560 {
             assert!(taken.first().next_batch().is_none());
             let frame = frame(BROADCAST, bytes);
@@ -105,7 +103,7 @@ fn a_reader_that_sleeps_is_woken_by_every_packet() {
 #[test]
 fn a_sign_whose_packets_were_read_is_put_away() {
     let [left, right] = Net::new().pair();
-    let mut taken = take(&right, XdpPlace::Native, &IntakeOptions::new(96));
+    let mut taken = take(&right, XdpAttachMode::Native, &SlotProgramOptions::new(96));
     for _ in 0..100 {
         send(&left, &[frame(BROADCAST, 60)]);
         wait(taken.first());
@@ -118,7 +116,7 @@ fn a_sign_whose_packets_were_read_is_put_away() {
     }
 }
 
-fn is_readable(buffer: &RingBuffer) -> bool {
+fn is_readable(buffer: &BpfRing) -> bool {
     let now = Timespec {
         tv_sec: 0,
         tv_nsec: 0,
@@ -132,7 +130,7 @@ fn is_readable(buffer: &RingBuffer) -> bool {
 fn no_packet_lies_unseen_by_a_sleeper() {
     const COUNT: u64 = 300_000;
     let [left, right] = Net::new().pair();
-    let mut taken = take(&right, XdpPlace::Native, &IntakeOptions::new(96));
+    let mut taken = take(&right, XdpAttachMode::Native, &SlotProgramOptions::new(96));
     let options = GeneratorOptions {
         sequence_at: Some(SEQUENCE_AT),
         ..GeneratorOptions::new(left.interface().index, udp_frame(128))
@@ -160,7 +158,7 @@ fn no_packet_lies_unseen_by_a_sleeper() {
         }
         assert_eq!((packets, sender.join().unwrap().delivered), (COUNT, COUNT));
     });
-    assert_eq!(taken.intake.counts().lost, 0);
+    assert_eq!(taken.intake.counters().lost, 0);
 }
 
 /// Reading and sending at once, on two threads: the numbers of the frames tell their order, and what is
@@ -169,11 +167,11 @@ fn no_packet_lies_unseen_by_a_sleeper() {
 fn under_load_every_packet_is_delivered_or_told_of_at_its_place() {
     const COUNT: u64 = 1_000_000;
     let [left, right] = Net::new().pair();
-    let options = IntakeOptions {
+    let options = SlotProgramOptions {
         buffer_bytes: SMALL,
-        ..IntakeOptions::new(96)
+        ..SlotProgramOptions::new(96)
     };
-    let mut taken = take(&right, XdpPlace::Native, &options);
+    let mut taken = take(&right, XdpAttachMode::Native, &options);
     let options = GeneratorOptions {
         sequence_at: Some(SEQUENCE_AT),
         ..GeneratorOptions::new(left.interface().index, udp_frame(128))
@@ -206,9 +204,9 @@ fn under_load_every_packet_is_delivered_or_told_of_at_its_place() {
             }
         }
     });
-    let counts = taken.intake.counts();
-    assert_eq!(counts.taken, packets);
-    assert_eq!(counts.taken + counts.lost, COUNT);
+    let counts = taken.intake.counters();
+    assert_eq!(counts.delivered, packets);
+    assert_eq!(counts.delivered + counts.lost, COUNT);
     // Those lost after the last packet are told by nothing but the count.
     send(&left, &[end_frame()]);
     let mut batch = taken.first().next_batch().expect("the last packet");
@@ -219,11 +217,11 @@ fn under_load_every_packet_is_delivered_or_told_of_at_its_place() {
 #[test]
 fn a_held_batch_is_not_written_to() {
     let [left, right] = Net::new().pair();
-    let options = IntakeOptions {
+    let options = SlotProgramOptions {
         buffer_bytes: SMALL,
-        ..IntakeOptions::new(96)
+        ..SlotProgramOptions::new(96)
     };
-    let mut taken = take(&right, XdpPlace::Native, &options);
+    let mut taken = take(&right, XdpAttachMode::Native, &options);
     assert!(taken.first().next_batch().is_none());
     send(&left, &[end_frame()]);
     wait(taken.first());
@@ -233,15 +231,15 @@ fn a_held_batch_is_not_written_to() {
     let held: Vec<_> = batch.packets().map(Seen::from).collect();
     assert_eq!(bytes_of(held), [end_frame()]);
     drop(batch);
-    let counts = taken.intake.counts();
-    assert_eq!(counts.taken, SMALL_PACKETS);
-    assert_eq!(counts.taken + counts.lost, 2001);
+    let counts = taken.intake.counters();
+    assert_eq!(counts.delivered, SMALL_PACKETS);
+    assert_eq!(counts.delivered + counts.lost, 2001);
 }
 
 #[test]
 fn what_was_taken_can_be_read_when_the_program_is_gone() {
     let [left, right] = Net::new().pair();
-    let taken = take(&right, XdpPlace::Native, &IntakeOptions::new(96));
+    let taken = take(&right, XdpAttachMode::Native, &SlotProgramOptions::new(96));
     send_and_end(&left, &[frame(BROADCAST, 60)]);
     let mut buffers = taken.buffers;
     drop(taken.link);
@@ -254,7 +252,7 @@ fn what_was_taken_can_be_read_when_the_program_is_gone() {
 #[test]
 fn a_batch_can_be_divided() {
     let [left, right] = Net::new().pair();
-    let mut taken = take(&right, XdpPlace::Native, &IntakeOptions::new(96));
+    let mut taken = take(&right, XdpAttachMode::Native, &SlotProgramOptions::new(96));
     let frames = (60..80)
         .map(|bytes| frame(BROADCAST, bytes))
         .collect::<Vec<_>>();
@@ -267,7 +265,7 @@ fn a_batch_can_be_divided() {
             .take(keep)
             .map(Seen::from)
             .collect::<Vec<_>>();
-        batch.end_after(keep);
+        batch.truncate(keep);
         assert_eq!((batch.len(), first.len()), (keep, keep));
         seen.extend(first);
         drop(batch);
@@ -280,7 +278,7 @@ fn a_batch_can_be_divided() {
     let buffer = taken.first();
     buffer.refresh();
     assert_eq!(
-        (buffer.account().delivered, buffer.account().accepted),
+        (buffer.counters().delivered, buffer.counters().accepted),
         (20, 20)
     );
 }

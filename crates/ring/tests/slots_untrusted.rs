@@ -2,19 +2,19 @@
 
 #![cfg(target_arch = "x86_64")]
 
-mod support;
-
 use std::io::ErrorKind;
 use std::os::fd::AsFd;
 use std::sync::atomic::Ordering;
 
+use crate::support::taken::take;
+use crate::support::{BROADCAST, Seen, assert_cut, frame, send};
 use abi::region::{Region, page_bytes};
 use abi::ring_buffer::BUSY;
 use lab::Net;
-use lab::bpf::{IntakeOptions, XdpPlace};
-use support::taken::take;
-use support::{BROADCAST, Seen, assert_cut, frame, send};
-use tapline_ring::{BufferError, BufferOptions, BufferStep, Packet, PacketSink, RingBuffer};
+use lab::bpf::{SlotProgramOptions, XdpAttachMode};
+use tapline_ring::{
+    BpfRing, BpfRingError, BpfRingOptions, BpfRingSetupStep, PacketSink, RingPacket,
+};
 
 /// The least memory that a CPU has: 512 slots of 128 bytes.
 const SMALL: usize = 1;
@@ -24,29 +24,32 @@ const SMALL_PACKETS: u64 = 512;
 fn memory_has_one_reader_and_the_right_layout() {
     let [_left, right] = Net::new().pair();
     let name = right.interface().name.to_string();
-    let mut taken = take(&right, XdpPlace::Native, &IntakeOptions::new(96));
-    let place = taken.intake.places().next().unwrap();
+    let mut taken = take(&right, XdpAttachMode::Native, &SlotProgramOptions::new(96));
+    let place = taken.intake.rings().next().unwrap();
     let open = |place| {
-        let options = BufferOptions::default();
-        let opened = right.run(|| RingBuffer::open_slots(&name, &place, &options));
+        let options = BpfRingOptions::default();
+        let opened = right.run(|| BpfRing::open_slots(&name, &place, &options));
         match opened {
-            Err(BufferError::Setup { step, source, .. }) => (step, source.kind()),
+            Err(BpfRingError::Setup { step, source, .. }) => (step, source.kind()),
             other => panic!("{other:?}"),
         }
     };
-    assert_eq!(open(place), (BufferStep::Map, ErrorKind::ResourceBusy));
+    assert_eq!(
+        open(place),
+        (BpfRingSetupStep::Map, ErrorKind::ResourceBusy)
+    );
     taken.buffers.clear();
-    let place = taken.intake.places().next().unwrap();
-    let invalid = (BufferStep::Map, ErrorKind::InvalidInput);
+    let place = taken.intake.rings().next().unwrap();
+    let invalid = (BpfRingSetupStep::Map, ErrorKind::InvalidInput);
     for (index, slot_bytes) in [(1000, 128), (0, 100), (0, 4), (0, 16), (0, 1 << 31)] {
-        let nowhere = abi::ring_buffer::SlotPlace {
+        let nowhere = wire::record::SlotRing {
             index,
             slot_bytes,
             ..place
         };
         assert_eq!(open(nowhere), invalid);
     }
-    let no_array = abi::ring_buffer::SlotPlace {
+    let no_array = wire::record::SlotRing {
         map: place.wakes.as_fd(),
         ..place
     };
@@ -57,7 +60,7 @@ fn memory_has_one_reader_and_the_right_layout() {
 struct Counting<'c>(&'c mut u64);
 
 impl PacketSink for Counting<'_> {
-    fn packet(&mut self, packet: &Packet<'_>) {
+    fn packet(&mut self, packet: &RingPacket<'_>) {
         assert_eq!(packet.bytes.len(), 60);
         *self.0 += 1;
     }
@@ -67,17 +70,17 @@ impl PacketSink for Counting<'_> {
 #[test]
 fn nonsense_spoils_its_batch() {
     let [left, right] = Net::new().pair();
-    let mut taken = take(&right, XdpPlace::Native, &IntakeOptions::new(96));
-    let place = taken.intake.places().next().unwrap();
+    let mut taken = take(&right, XdpAttachMode::Native, &SlotProgramOptions::new(96));
+    let place = taken.intake.rings().next().unwrap();
     let memory = Region::map_at(place.map, 0, 2 * page_bytes() + 128).unwrap();
     send(&left, &vec![frame(BROADCAST, 60); 200]);
     memory.word(2 * page_bytes()).store(0, Ordering::Relaxed);
     let buffer = taken.first();
     let mut delivered = 0;
     while let Some(mut batch) = buffer.next_batch() {
-        batch.packets().hand_to(&mut Counting(&mut delivered));
+        batch.packets().deliver_to(&mut Counting(&mut delivered));
     }
-    let account = buffer.account();
+    let account = buffer.counters();
     assert!(
         account.unreadable > 0 && account.unreadable <= 128,
         "{account:?}"
@@ -93,9 +96,9 @@ fn nonsense_spoils_its_batch() {
 #[test]
 fn what_somebody_else_writes_is_not_believed() {
     let [left, right] = Net::new().pair();
-    let options = IntakeOptions {
+    let options = SlotProgramOptions {
         buffer_bytes: SMALL,
-        ..IntakeOptions::new(96)
+        ..SlotProgramOptions::new(96)
     };
     // The length of a record, in the first word of its header; 120 is what is right.
     for (length, is_packet) in [
@@ -109,8 +112,8 @@ fn what_somebody_else_writes_is_not_believed() {
         (u32::MAX, false),
     ] {
         for is_counted_first in [false, true] {
-            let mut taken = take(&right, XdpPlace::Native, &options);
-            let place = taken.intake.places().next().unwrap();
+            let mut taken = take(&right, XdpAttachMode::Native, &options);
+            let place = taken.intake.rings().next().unwrap();
             let data_bytes = usize::try_from(SMALL_PACKETS).unwrap() * 128;
             let memory = Region::map_at(place.map, 0, 2 * page_bytes() + data_bytes).unwrap();
             let header = memory.word(2 * page_bytes());
@@ -131,8 +134,8 @@ fn what_somebody_else_writes_is_not_believed() {
     }
     // How far the program has written.
     for begun in [1, 127, 129, 1 << 40, u64::MAX] {
-        let mut taken = take(&right, XdpPlace::Native, &options);
-        let place = taken.intake.places().next().unwrap();
+        let mut taken = take(&right, XdpAttachMode::Native, &options);
+        let place = taken.intake.rings().next().unwrap();
         let memory = Region::map_at(place.map, 0, 2 * page_bytes()).unwrap();
         let written = memory.word64(page_bytes());
         written.store(begun, Ordering::Relaxed);

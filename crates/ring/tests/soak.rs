@@ -1,16 +1,14 @@
 //! Receiving by XDP again and again, in each way, leaves nothing behind.
 //!
-//! `TAPLINE_SOAK_CYCLES=10000 cargo test -p tapline-ring --test soak -- --nocapture` runs the whole of it.
-
-mod support;
+//! `TAPLINE_SOAK_CYCLES=10000 cargo test -p tapline-ring --test main soak:: -- --nocapture` runs the whole of it.
 
 use std::time::Instant;
 
-use lab::bpf::{Intake, IntakeOptions, MirrorOptions, XdpPlace};
+use crate::support::steered::{PLACES, Wanted, steer};
+use crate::support::{BROADCAST, bytes_of, collect, frame, mirrored, send, taken};
+use lab::bpf::{RingBufferProgramOptions, SlotProgram, SlotProgramOptions, XdpAttachMode};
 use lab::held::{Objects, descriptors, resident_pages};
-use lab::{Host, Net};
-use support::steered::{PLACES, Wanted, steer};
-use support::{BROADCAST, bytes_of, collect, frame, mirrored, send, taken};
+use lab::{Host, Net, rerun};
 
 const CYCLES: usize = 10;
 /// Memory that the process may take after the first tenth of the cycles, pages.
@@ -28,7 +26,7 @@ fn note(seen: &mut Objects, programs: usize, maps: usize) {
 }
 
 /// Takes a packet by an AF_XDP socket, by a ring buffer and by shared slots.
-fn cycle([left, right]: &[Host; 2], place: XdpPlace, seen: &mut Objects) {
+fn cycle([left, right]: &[Host; 2], place: XdpAttachMode, seen: &mut Objects) {
     let packet = frame(BROADCAST, 60);
     let frames = std::slice::from_ref(&packet);
     {
@@ -38,19 +36,19 @@ fn cycle([left, right]: &[Host; 2], place: XdpPlace, seen: &mut Objects) {
         note(seen, 1, 2);
     }
     {
-        let options = MirrorOptions {
+        let options = RingBufferProgramOptions {
             buffer_bytes: 1 << 16,
-            ..MirrorOptions::new(96)
+            ..RingBufferProgramOptions::new(96)
         };
         let mut mirrored = mirrored::mirror(right, place, &options);
         send(left, frames);
         assert_eq!(bytes_of(collect(mirrored.first(), 1)), frames);
         note(seen, 1, 2);
     }
-    if Intake::SUPPORTED {
-        let options = IntakeOptions {
+    if SlotProgram::SUPPORTED {
+        let options = SlotProgramOptions {
             buffer_bytes: 0,
-            ..IntakeOptions::new(96)
+            ..SlotProgramOptions::new(96)
         };
         let mut taken = taken::take(right, place, &options);
         send(left, frames);
@@ -76,6 +74,9 @@ fn soak(hosts: &[Host; 2], cycles: usize) -> [usize; 2] {
 
 #[test]
 fn cycles_of_receiving_leave_nothing() {
+    if rerun::has_run_alone() {
+        return;
+    }
     let cycles = std::env::var("TAPLINE_SOAK_CYCLES").map_or(CYCLES, |n| n.parse().unwrap());
     let hosts = Net::new().pair();
     // What is set up once: the thread's and the hosts'.

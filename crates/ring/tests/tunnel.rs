@@ -1,17 +1,15 @@
 //! Interfaces whose packets do not begin with an Ethernet header, made with the tun driver.
 
-mod support;
-
 use std::io::Write;
 
+use crate::support::{BACKENDS, collect, open_on, options, tun};
 use lab::Host;
-use support::{BACKENDS, collect, open_on, options, tun};
-use tapline_ring::{OpenError, Options, PacketRing};
+use tapline_ring::{PacketRing, RingOpenError, RingOptions};
 use wire::metadata::{Direction, Reception};
 
 #[test]
 fn packets_without_a_link_layer_are_received_from_their_ip_header_on() {
-    for backend in BACKENDS {
+    for version in BACKENDS {
         for (hatype, link_type) in [(None, 101), (Some(519), 101)] {
             let host = Host::new("alone");
             let mut tunnel = tun::open(&host, c"tun0", libc::IFF_TUN, hatype);
@@ -19,9 +17,9 @@ fn packets_without_a_link_layer_are_received_from_their_ip_header_on() {
                 open_on(
                     &host,
                     "tun0",
-                    &Options {
+                    &RingOptions {
                         snaplen,
-                        ..options(backend)
+                        ..options(version)
                     },
                 )
             });
@@ -33,7 +31,7 @@ fn packets_without_a_link_layer_are_received_from_their_ip_header_on() {
             tunnel.write_all(&packet).unwrap();
             for (ring, kept) in rings.iter_mut().zip([20, packet.len()]) {
                 assert_eq!(
-                    (ring.link().link_type, ring.link().loopback),
+                    (ring.interface().link_type, ring.interface().loopback),
                     (link_type, false)
                 );
                 let seen = collect(ring, 1).remove(0);
@@ -50,12 +48,12 @@ fn packets_without_a_link_layer_are_received_from_their_ip_header_on() {
 
 #[test]
 fn a_link_layer_without_a_capture_file_type_is_refused() {
-    for backend in BACKENDS {
+    for version in BACKENDS {
         let host = Host::new("alone");
         // ARPHRD_TUNNEL: IPIP tunnel.
         let _tunnel = tun::open(&host, c"tun0", libc::IFF_TUN, Some(768));
-        match host.run(|| PacketRing::open("tun0", &options(backend))) {
-            Err(OpenError::LinkLayer { link, hatype }) => {
+        match host.run(|| PacketRing::open("tun0", &options(version))) {
+            Err(RingOpenError::LinkLayer { link, hatype }) => {
                 assert_eq!((link.as_str(), hatype), ("tun0", 768));
             }
             other => panic!("{other:?}"),

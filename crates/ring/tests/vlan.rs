@@ -1,30 +1,31 @@
 //! Packets with VLAN tags and packets that are cut, against the bytes that were on the wire.
 
-mod support;
-
+use crate::support;
+use crate::support::{
+    BACKENDS, Seen, VLAN, collect, open, options, send, tagged, tagged_frames, tags,
+};
 use lab::Net;
-use support::{BACKENDS, Seen, VLAN, collect, open, options, send, tagged, tagged_frames, tags};
-use tapline_ring::{Backend, Options, PacketRing};
+use tapline_ring::{PacketRing, RingOptions, TpacketVersion};
 
-fn with_snaplen(backend: Backend, snaplen: u32) -> Options {
-    Options {
+fn with_snaplen(version: TpacketVersion, snaplen: u32) -> RingOptions {
+    RingOptions {
         snaplen,
-        ..options(backend)
+        ..options(version)
     }
 }
 
 #[track_caller]
-fn assert_cut(seen: &[Seen], frames: &[Vec<u8>], snaplen: usize, backend: Backend) {
+fn assert_cut(seen: &[Seen], frames: &[Vec<u8>], snaplen: usize, version: TpacketVersion) {
     for (packet, frame) in seen.iter().zip(frames) {
         let kept = &frame[..frame.len().min(snaplen)];
         assert!(
             packet.bytes == kept,
-            "{backend:?}, snaplen {snaplen}: {packet:?}"
+            "{version:?}, snaplen {snaplen}: {packet:?}"
         );
         assert_eq!(
             packet.original_len as usize,
             frame.len(),
-            "{backend:?}, snaplen {snaplen}"
+            "{version:?}, snaplen {snaplen}"
         );
     }
     assert_eq!(seen.len(), frames.len());
@@ -33,9 +34,9 @@ fn assert_cut(seen: &[Seen], frames: &[Vec<u8>], snaplen: usize, backend: Backen
 #[test]
 fn a_cut_packet_is_the_beginning_of_what_was_on_the_wire() {
     let snaplens = [1, 11, 12, 13, 16, 17, 60, 96, 1514, 262_144];
-    for backend in BACKENDS {
+    for version in BACKENDS {
         let [left, right] = Net::new().pair();
-        let ring = |host, snaplen| open(host, &with_snaplen(backend, snaplen));
+        let ring = |host, snaplen| open(host, &with_snaplen(version, snaplen));
         let rings = |host| snaplens.map(|snaplen| ring(host, snaplen));
         let (out, inward): ([PacketRing; 10], [PacketRing; 10]) = (rings(&left), rings(&right));
         let frames = tagged_frames();
@@ -45,23 +46,26 @@ fn a_cut_packet_is_the_beginning_of_what_was_on_the_wire() {
             send(&left, part);
             for (ring, snaplen) in rings.iter_mut().zip(snaplens.iter().cycle()) {
                 let seen = collect(ring, part.len());
-                assert_cut(&seen, part, *snaplen as usize, backend);
+                assert_cut(&seen, part, *snaplen as usize, version);
             }
         }
         for ring in &mut rings {
             ring.refresh().unwrap();
-            assert_eq!(ring.account().delivered, frames.len() as u64);
-            assert_eq!((ring.account().dropped, ring.account().unreadable), (0, 0));
+            assert_eq!(ring.counters().delivered, frames.len() as u64);
+            assert_eq!(
+                (ring.counters().dropped, ring.counters().unreadable),
+                (0, 0)
+            );
         }
     }
 }
 
 #[test]
 fn a_tag_is_put_back_once_however_often_a_batch_is_walked() {
-    for backend in BACKENDS {
+    for version in BACKENDS {
         let [left, right] = Net::new().pair();
         for snaplen in [4, 14, 96, 1514] {
-            let mut ring = open(&right, &with_snaplen(backend, snaplen));
+            let mut ring = open(&right, &with_snaplen(version, snaplen));
             let frames = tagged_frames();
             send(&left, &frames);
             let mut seen = Vec::new();
@@ -75,16 +79,16 @@ fn a_tag_is_put_back_once_however_often_a_batch_is_walked() {
                 seen.extend(second);
                 seen.len() == frames.len()
             });
-            assert_cut(&seen, &frames, snaplen as usize, backend);
+            assert_cut(&seen, &frames, snaplen as usize, version);
         }
     }
 }
 
 #[test]
 fn a_tag_that_was_kept_beside_the_bytes_is_told() {
-    for backend in BACKENDS {
+    for version in BACKENDS {
         let [left, right] = Net::new().pair();
-        let mut ring = open(&right, &with_snaplen(backend, 1514));
+        let mut ring = open(&right, &with_snaplen(version, 1514));
         let expected: Vec<Option<u16>> = tags()
             .iter()
             .flat_map(|tags| [tags.first().map(|tag| tag[1]); 3])
@@ -105,7 +109,7 @@ fn a_tag_that_was_kept_beside_the_bytes_is_told() {
 /// The largest packet of a snaplen must fit its slot, whatever the size of a slot is rounded to.
 #[test]
 fn a_packet_as_long_as_the_snaplen_is_kept_whole() {
-    for backend in BACKENDS {
+    for version in BACKENDS {
         let [left, right] = Net::new().pair();
         for host in [&left, &right] {
             let name = host.interface().name.to_string();
@@ -120,14 +124,14 @@ fn a_packet_as_long_as_the_snaplen_is_kept_whole() {
         }
         for headroom in [0, 86, 120, 128, 129, 134, 135, 176, 177] {
             let snaplen = 4096 - headroom;
-            let delivery = tapline_ring::Delivery::Batch {
+            let delivery = tapline_ring::DeliveryMode::Batch {
                 min_bytes: 1,
                 timeout: std::time::Duration::from_millis(1),
             };
-            let options = Options {
+            let options = RingOptions {
                 delivery,
                 buffer_bytes: 1 << 16,
-                ..with_snaplen(backend, snaplen)
+                ..with_snaplen(version, snaplen)
             };
             let mut ring = open(&right, &options);
             let frames = [
@@ -135,7 +139,7 @@ fn a_packet_as_long_as_the_snaplen_is_kept_whole() {
                 tagged(&[], snaplen as usize),
             ];
             send(&left, &frames);
-            assert_cut(&collect(&mut ring, 2), &frames, snaplen as usize, backend);
+            assert_cut(&collect(&mut ring, 2), &frames, snaplen as usize, version);
         }
     }
 }

@@ -1,15 +1,16 @@
 //! The account of a ring over AF_XDP, against the number of frames that arrived.
 
-mod support;
-
+use crate::support;
 use std::slice;
 use std::time::Instant;
 
-use lab::bpf::XdpPlace;
+use crate::support::steered::{PLACES, Steered, Wanted, steer};
+use crate::support::{
+    DEADLINE, Seen, bytes_of, end_frame, frame, read, send, until_accepted, wait,
+};
+use lab::bpf::XdpAttachMode;
 use lab::generator::{Generator, GeneratorOptions, SEQUENCE_AT, udp_frame};
 use lab::{Host, Net};
-use support::steered::{PLACES, Steered, Wanted, steer};
-use support::{DEADLINE, Seen, bytes_of, end_frame, frame, read, send, until_accepted, wait};
 
 /// Chunks of the packet memory: packets that a ring holds.
 const CHUNKS: usize = 512;
@@ -30,10 +31,10 @@ fn number(frame: &[u8]) -> u64 {
 
 #[track_caller]
 fn assert_closed(steered: &mut Steered, sent: u64) {
-    let counts = steered.counts();
-    assert_eq!((counts.redirected, counts.unsteered), (sent, 0));
+    let counts = steered.counters();
+    assert_eq!((counts.delivered, counts.lost), (sent, 0));
     until_accepted(slice::from_mut(steered.ring()), sent);
-    let account = *steered.ring().account();
+    let account = *steered.ring().counters();
     assert_eq!(
         account.delivered + account.dropped + account.waiting(),
         sent
@@ -58,14 +59,14 @@ fn slow_packets_are_all_delivered() {
             });
         }
         assert_closed(&mut steered, CHUNKS as u64 * 3);
-        assert_eq!(steered.ring().account().dropped, 0);
+        assert_eq!(steered.ring().counters().dropped, 0);
     }
 }
 
 #[test]
 fn a_reader_that_stalls_is_told_of_each_packet_it_lost() {
     let [left, right] = Net::new().pair();
-    let mut steered = steer(&right, &Wanted::new(XdpPlace::Native, CHUNKS));
+    let mut steered = steer(&right, &Wanted::new(XdpAttachMode::Native, CHUNKS));
     let mut generator = generator(&left);
     let (mut sent, mut packets, mut lost) = (0, 0, 0);
     let mut next = 0;
@@ -89,7 +90,7 @@ fn a_reader_that_stalls_is_told_of_each_packet_it_lost() {
             batch.packets().any(|packet| packet.bytes == end_frame())
         });
         assert_closed(&mut steered, sent);
-        let account = *steered.ring().account();
+        let account = *steered.ring().counters();
         assert_eq!((account.delivered, account.dropped), (packets, lost));
         assert_eq!(account.waiting(), 0);
     }
@@ -101,12 +102,12 @@ fn a_reader_that_stalls_is_told_of_each_packet_it_lost() {
 #[test]
 fn loss_for_want_of_memory_is_counted_once() {
     let [left, right] = Net::new().pair();
-    let mut steered = steer(&right, &Wanted::new(XdpPlace::Native, CHUNKS));
+    let mut steered = steer(&right, &Wanted::new(XdpAttachMode::Native, CHUNKS));
     let mut generator = generator(&left);
     left.run(|| generator.deliver(10_000, None));
     assert_closed(&mut steered, 10_000);
     let ring = steered.ring();
-    let (account, statistics) = (*ring.account(), *ring.statistics());
+    let (account, statistics) = (*ring.counters(), *ring.statistics());
     assert_eq!(account.waiting(), CHUNKS as u64);
     assert_eq!(account.dropped, 10_000 - CHUNKS as u64);
     assert_eq!(statistics.rx_dropped, account.dropped);
@@ -121,7 +122,7 @@ fn loss_for_want_of_memory_is_counted_once() {
 #[test]
 fn under_load_every_frame_is_delivered_or_counted() {
     let [left, right] = Net::new().pair();
-    let mut steered = steer(&right, &Wanted::new(XdpPlace::Native, CHUNKS));
+    let mut steered = steer(&right, &Wanted::new(XdpAttachMode::Native, CHUNKS));
     let mut generator = generator(&left);
     let count = 300_000;
     let (mut packets, mut lost, mut next) = (0, 0, 0);
@@ -131,7 +132,7 @@ fn under_load_every_frame_is_delivered_or_counted() {
         let ring = steered.ring();
         // A ring that drops what it is offered has no event to wait for; and a reader that never
         // rests gives chunks back as soon as they come.
-        while !sender.is_finished() || ring.account().accepted < count {
+        while !sender.is_finished() || ring.counters().accepted < count {
             assert!(Instant::now() < deadline, "not all came: {ring:?}");
             while let Some(mut batch) = ring.next_batch() {
                 lost += batch.lost_before();
@@ -145,19 +146,19 @@ fn under_load_every_frame_is_delivered_or_counted() {
         }
     });
     assert_closed(&mut steered, count);
-    let account = *steered.ring().account();
+    let account = *steered.ring().counters();
     assert_eq!((account.delivered, account.waiting()), (packets, 0));
     assert!(account.dropped >= lost);
     // No chunk of the memory has gone astray: as many packets as there are chunks find room.
     left.run(|| generator.deliver(2 * CHUNKS as u64, None));
     assert_closed(&mut steered, count + 2 * CHUNKS as u64);
-    assert_eq!(steered.ring().account().waiting(), CHUNKS as u64);
+    assert_eq!(steered.ring().counters().waiting(), CHUNKS as u64);
 }
 
 #[test]
 fn a_held_batch_is_not_written_to() {
     let [left, right] = Net::new().pair();
-    let mut steered = steer(&right, &Wanted::new(XdpPlace::Native, CHUNKS));
+    let mut steered = steer(&right, &Wanted::new(XdpAttachMode::Native, CHUNKS));
     let mut generator = generator(&left);
     send(&left, &[end_frame()]);
     wait(steered.ring());
@@ -171,14 +172,14 @@ fn a_held_batch_is_not_written_to() {
     assert_eq!(bytes_of(held), [end_frame()]);
     drop(batch);
     assert_closed(&mut steered, 20_001);
-    assert_eq!(steered.ring().account().waiting(), CHUNKS as u64 - 1);
+    assert_eq!(steered.ring().counters().waiting(), CHUNKS as u64 - 1);
 }
 
 #[test]
 fn packets_of_an_mtu_that_was_raised_later_are_delivered() {
     let hosts = Net::new().pair();
     let [left, right] = &hosts;
-    let mut steered = steer(right, &Wanted::new(XdpPlace::Native, CHUNKS));
+    let mut steered = steer(right, &Wanted::new(XdpAttachMode::Native, CHUNKS));
     for host in &hosts {
         let name = host.interface().name.to_string();
         let mut command = host.command("ip");

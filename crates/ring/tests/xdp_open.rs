@@ -1,17 +1,17 @@
 //! What keeps a ring over AF_XDP from being opened, and what is to be done about it.
 
-mod support;
-
+use crate::support;
 use std::os::fd::AsFd;
 
+use crate::support::steered::{Wanted, attach, open, open_freed, steer};
 use abi::xdp::SOL_XDP;
-use lab::bpf::{Redirect, RedirectError, RedirectOptions, XdpPlace};
-use lab::{Host, Net};
+use lab::bpf::{XdpAttachMode, XdpLink, XskProgram, XskProgramOptions};
+use lab::{Host, Net, rerun};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::{CapabilitySet, capabilities, set_capabilities};
-use support::steered::{Wanted, attach, open, open_freed, steer};
 use tapline_ring::{
-    BusyPoll, OptionError, XdpOpenError, XdpOptions, XdpRing, XdpSetupError, XdpStep, ZeroCopy,
+    BusyPoll, RingOptionError, XdpOpenError, XdpRing, XdpRingOptions, XdpSetupError, XdpSetupStep,
+    ZeroCopy,
 };
 
 /// Reads how the socket was bound (include/uapi/linux/if_xdp.h).
@@ -19,7 +19,7 @@ const XDP_OPTIONS: i32 = 8;
 const XDP_OPTIONS_ZEROCOPY: u32 = 1;
 
 #[track_caller]
-fn refusal(host: &Host, link: &str, options: &XdpOptions) -> XdpSetupError {
+fn refusal(host: &Host, link: &str, options: &XdpRingOptions) -> XdpSetupError {
     match host.run(|| XdpRing::open(link, options)) {
         Err(XdpOpenError::Setup(error)) => {
             assert_eq!(error.link, link);
@@ -49,13 +49,15 @@ fn an_unknown_interface_is_not_found() {
         "lo ",
         "LO",
     ] {
-        let error = refusal(&host, link, &XdpOptions::default());
+        let error = refusal(&host, link, &XdpRingOptions::default());
         assert_eq!(
             (error.step, error.source.raw_os_error()),
-            (XdpStep::Link, Some(libc::ENODEV))
+            (XdpSetupStep::Interface, Some(libc::ENODEV))
         );
         let queues = host.run(|| XdpRing::queue_count(link));
-        assert!(matches!(queues, Err(XdpOpenError::Setup(error)) if error.step == XdpStep::Link));
+        assert!(
+            matches!(queues, Err(XdpOpenError::Setup(error)) if error.step == XdpSetupStep::Interface)
+        );
     }
 }
 
@@ -63,17 +65,17 @@ fn an_unknown_interface_is_not_found() {
 fn without_a_privilege_it_is_named() {
     let [_left, right] = Net::new().pair();
     let name = right.interface().name.to_string();
-    let open = |options: XdpOptions| XdpRing::open(&name, &options).unwrap_err().to_string();
+    let open = |options: XdpRingOptions| XdpRing::open(&name, &options).unwrap_err().to_string();
     let told = without(&right, CapabilitySet::NET_RAW, || {
-        open(XdpOptions::default())
+        open(XdpRingOptions::default())
     });
     assert_eq!(
         told,
         "cannot open an AF_XDP socket for right0 (needs CAP_NET_RAW; run with sudo or setcap)"
     );
-    let busy = XdpOptions {
+    let busy = XdpRingOptions {
         busy_poll: Some(BusyPoll::default()),
-        ..XdpOptions::default()
+        ..XdpRingOptions::default()
     };
     let told = without(&right, CapabilitySet::NET_ADMIN, || open(busy));
     assert_eq!(
@@ -81,7 +83,7 @@ fn without_a_privilege_it_is_named() {
         "cannot turn on busy polling on right0 (busy polling needs CAP_NET_ADMIN)"
     );
     let load = || {
-        Redirect::load(&RedirectOptions::new(1))
+        XskProgram::load(&XskProgramOptions::new(1))
             .unwrap_err()
             .to_string()
     };
@@ -98,11 +100,12 @@ fn without_a_privilege_it_is_named() {
 fn a_queue_is_for_one_ring() {
     let [_left, right] = Net::new().pair();
     let name = right.interface().name.to_string();
-    let options = Wanted::new(XdpPlace::Native, 256).ring;
+    let options = Wanted::new(XdpAttachMode::Native, 256).ring;
     let first = open(&right, &options);
     assert!(!first.is_zero_copy());
+    assert!(first.uses_need_wakeup());
     let error = refusal(&right, &name, &options);
-    assert_eq!((error.step, error.queue), (XdpStep::Bind, 0));
+    assert_eq!((error.step, error.queue), (XdpSetupStep::Bind, 0));
     assert_eq!(error.source.raw_os_error(), Some(libc::EBUSY));
     assert_eq!(
         error.to_string(),
@@ -122,9 +125,9 @@ fn a_driver_without_zero_copy_copies_unless_that_was_ruled_out() {
     ] {
         let [_left, right] = Net::new().pair();
         let name = right.interface().name.to_string();
-        let options = XdpOptions {
+        let options = XdpRingOptions {
             zero_copy,
-            ..Wanted::new(XdpPlace::Native, 256).ring
+            ..Wanted::new(XdpAttachMode::Native, 256).ring
         };
         if is_opened {
             let ring = open(&right, &options);
@@ -146,22 +149,22 @@ fn a_driver_without_zero_copy_copies_unless_that_was_ruled_out() {
 #[test]
 fn options_that_cannot_be_are_refused() {
     let host = Host::new("alone");
-    let refused = |options: XdpOptions| match host.run(|| XdpRing::open("lo", &options)) {
+    let refused = |options: XdpRingOptions| match host.run(|| XdpRing::open("lo", &options)) {
         Err(XdpOpenError::Option(error)) => error,
         other => panic!("{other:?}"),
     };
     let snaplen = 0;
-    let options = XdpOptions {
+    let options = XdpRingOptions {
         snaplen,
-        ..XdpOptions::default()
+        ..XdpRingOptions::default()
     };
-    assert_eq!(refused(options), OptionError::SnaplenZero);
+    assert_eq!(refused(options), RingOptionError::SnaplenZero);
     for buffer_bytes in [usize::MAX, 1 << 32, (1 << 31) + 1] {
-        let options = XdpOptions {
+        let options = XdpRingOptions {
             buffer_bytes,
-            ..XdpOptions::default()
+            ..XdpRingOptions::default()
         };
-        let too_large = OptionError::BufferTooLarge {
+        let too_large = RingOptionError::BufferTooLarge {
             bytes: buffer_bytes,
         };
         assert_eq!(refused(options), too_large);
@@ -170,13 +173,16 @@ fn options_that_cannot_be_are_refused() {
 
 #[test]
 fn memory_beyond_the_limit_of_locked_memory_is_refused() {
+    if rerun::has_run_alone() {
+        return;
+    }
     let [_left, right] = Net::new().pair();
     let name = right.interface().name.to_string();
-    let options = XdpOptions {
+    let options = XdpRingOptions {
         buffer_bytes: 1 << 20,
-        ..XdpOptions::default()
+        ..XdpRingOptions::default()
     };
-    // The limit is the process'; only this test needs it, and a privileged thread is above it.
+    // The limit is that of the process. A privileged thread is above it.
     let before = getrlimit(Resource::Memlock);
     let low = Rlimit {
         current: Some(1 << 16),
@@ -195,15 +201,12 @@ fn memory_beyond_the_limit_of_locked_memory_is_refused() {
 }
 
 #[track_caller]
-fn attach_refusal(host: &Host, index: u32, place: XdpPlace) -> (Option<i32>, String) {
-    let redirect = Redirect::load(&RedirectOptions::new(1)).unwrap();
-    match host.run(|| redirect.attach(index, place)) {
+fn attach_refusal(host: &Host, index: u32, place: XdpAttachMode) -> (Option<i32>, String) {
+    let redirect = XskProgram::load(&XskProgramOptions::new(1)).unwrap();
+    match host.run(|| XdpLink::attach(redirect.program(), index, place)) {
         Err(error) => {
             let text = error.to_string();
-            let RedirectError::Attach { refusal, .. } = error else {
-                panic!("{error:?}");
-            };
-            (refusal.source.raw_os_error(), text)
+            (error.source.raw_os_error(), text)
         }
         Ok(link) => panic!("{link:?}"),
     }
@@ -214,15 +217,15 @@ fn a_program_that_cannot_be_attached_says_what_to_do() {
     let [left, right] = Net::new().pair();
     let index = right.interface().index.0;
 
-    let _steered = steer(&right, &Wanted::new(XdpPlace::Native, 256));
-    let (code, text) = attach_refusal(&right, index, XdpPlace::Native);
+    let _steered = steer(&right, &Wanted::new(XdpAttachMode::Native, 256));
+    let (code, text) = attach_refusal(&right, index, XdpAttachMode::Native);
     assert_eq!(code, Some(libc::EBUSY));
     assert!(text.contains("(tapline_xsk) is attached already"), "{text}");
 
-    let (code, text) = attach_refusal(&left, 1, XdpPlace::Native);
+    let (code, text) = attach_refusal(&left, 1, XdpAttachMode::Native);
     assert_eq!(code, Some(libc::EOPNOTSUPP));
     assert!(
-        text.ends_with("(its driver has no XDP: take the generic place)"),
+        text.ends_with("(the driver does not support native XDP)"),
         "{text}"
     );
 
@@ -233,7 +236,7 @@ fn a_program_that_cannot_be_attached_says_what_to_do() {
         .args(["link", "set", &name, "mtu", "9000"])
         .status();
     assert!(status.unwrap().success());
-    let (code, text) = attach_refusal(&left, left.interface().index.0, XdpPlace::Native);
+    let (code, text) = attach_refusal(&left, left.interface().index.0, XdpAttachMode::Native);
     assert_eq!(code, Some(libc::ERANGE));
     assert!(
         text.ends_with(
@@ -242,28 +245,28 @@ fn a_program_that_cannot_be_attached_says_what_to_do() {
         ),
         "{text}"
     );
-    let redirect = Redirect::load(&RedirectOptions {
+    let redirect = XskProgram::load(&XskProgramOptions {
         multi_buffer: true,
-        ..RedirectOptions::new(1)
+        ..XskProgramOptions::new(1)
     });
-    drop(attach(&left, &redirect.unwrap(), XdpPlace::Native));
+    drop(attach(&left, &redirect.unwrap(), XdpAttachMode::Native));
 }
 
 #[test]
 fn a_loopback_receives_in_the_generic_place() {
     let host = Host::new("alone");
     let mut ring = host
-        .run(|| XdpRing::open("lo", &XdpOptions::default()))
+        .run(|| XdpRing::open("lo", &XdpRingOptions::default()))
         .unwrap();
-    assert!(ring.link().loopback);
-    let redirect = Redirect::load(&RedirectOptions {
+    assert!(ring.interface().loopback);
+    let redirect = XskProgram::load(&XskProgramOptions {
         multi_buffer: true,
-        ..RedirectOptions::new(1)
+        ..XskProgramOptions::new(1)
     });
     let redirect = redirect.unwrap();
     redirect.insert(0, std::os::fd::AsFd::as_fd(&ring)).unwrap();
     let link = host
-        .run(|| redirect.attach(1, XdpPlace::NativeOrGeneric))
+        .run(|| XdpLink::attach(redirect.program(), 1, XdpAttachMode::NativeOrGeneric))
         .unwrap();
     assert!(link.native_refusal().is_some());
     host.run(|| {

@@ -1,17 +1,15 @@
 //! A ring for each queue, and queues without one, against what was sent to each.
 
-mod support;
-
+use crate::support;
 use std::os::fd::AsFd;
-use std::time::Instant;
 
-use lab::bpf::XdpPlace;
+use crate::support::steered::{Steered, Wanted, steer};
+use crate::support::{BROADCAST, Ring, bytes_of, collect, frame, read, send};
+use lab::bpf::XdpAttachMode;
 use lab::generator::{Generator, GeneratorOptions, SEQUENCE_AT, pin_to_cpu, udp_frame};
 use lab::skip::{Feature, without};
 use lab::{Host, Net};
-use support::steered::{Steered, Wanted, steer};
-use support::{BROADCAST, DEADLINE, Ring, bytes_of, collect, frame, read, send};
-use tapline_ring::{Backend, XdpOpenError, XdpOptions, XdpRing};
+use tapline_ring::{TpacketVersion, XdpOpenError, XdpRing, XdpRingOptions};
 
 /// A veth's receiving queue is that of the processor that sends.
 const TWO_PROCESSORS: Feature = Feature {
@@ -65,15 +63,14 @@ fn sequence(ring: &mut impl Ring, count: usize, number: u8) -> Vec<u64> {
     seen
 }
 
-/// Asks until `count` packets went past the rings: the program has no event to wait for.
+/// Returns when `count` packets went past the rings.
 #[track_caller]
 fn until_unsteered(steered: &Steered, count: u64) {
-    let deadline = Instant::now() + DEADLINE;
-    while steered.counts().unsteered < count {
-        assert!(Instant::now() < deadline, "{:?}", steered.counts());
-        std::thread::yield_now();
-    }
-    assert_eq!(steered.counts().unsteered, count);
+    lab::wait::until_ok(|| match steered.counters() {
+        counts if counts.lost >= count => Ok(()),
+        counts => Err(counts),
+    });
+    assert_eq!(steered.counters().lost, count);
 }
 
 #[test]
@@ -87,7 +84,7 @@ fn each_queue_has_a_ring_and_each_ring_its_queues_packets() {
     assert_eq!(right.run(|| XdpRing::queue_count(&name)).unwrap(), 2);
     let wanted = Wanted {
         rings: 2,
-        ..Wanted::new(XdpPlace::Native, 4096)
+        ..Wanted::new(XdpAttachMode::Native, 4096)
     };
     let Steered {
         mut rings,
@@ -106,11 +103,11 @@ fn each_queue_has_a_ring_and_each_ring_its_queues_packets() {
         assert!(seen.is_sorted_by(|a, b| a < b));
         ring.refresh().unwrap();
         assert_eq!(
-            (ring.account().accepted, ring.account().dropped),
+            (ring.counters().accepted, ring.counters().dropped),
             (count, 0)
         );
     }
-    assert_eq!(redirect.counts().unwrap().redirected, 4000);
+    assert_eq!(redirect.counters().unwrap().delivered, 4000);
 }
 
 #[test]
@@ -120,15 +117,15 @@ fn packets_of_a_queue_without_a_ring_are_counted_and_go_on_into_the_stack() {
     }
     let [left, right] = Net::new().pair();
     set_queues(&right, 2);
-    let mut steered = steer(&right, &Wanted::new(XdpPlace::Native, 1024));
-    let mut stack = support::open(&right, &support::options(Backend::PacketV3));
+    let mut steered = steer(&right, &Wanted::new(XdpAttachMode::Native, 1024));
+    let mut stack = support::open(&right, &support::options(TpacketVersion::V3));
     deliver(&left, &mut generator(&left, 1), 0, 100);
     deliver(&left, &mut generator(&left, 2), 1, 200);
     assert_eq!(sequence(steered.ring(), 100, 1).len(), 100);
     // What the XDP program passes on, a packet socket sees.
     assert_eq!(sequence(&mut stack, 200, 2).len(), 200);
-    let counts = steered.counts();
-    assert_eq!((counts.redirected, counts.unsteered), (100, 200));
+    let counts = steered.counters();
+    assert_eq!((counts.delivered, counts.lost), (100, 200));
 }
 
 #[test]
@@ -138,13 +135,13 @@ fn a_ring_of_another_queue_joins_while_packets_come() {
     }
     let [left, right] = Net::new().pair();
     set_queues(&right, 2);
-    let mut steered = steer(&right, &Wanted::new(XdpPlace::Native, 1024));
+    let mut steered = steer(&right, &Wanted::new(XdpAttachMode::Native, 1024));
     deliver(&left, &mut generator(&left, 2), 1, 10);
     let mut late = support::steered::open(
         &right,
-        &XdpOptions {
+        &XdpRingOptions {
             queue: 1,
-            ..Wanted::new(XdpPlace::Native, 1024).ring
+            ..Wanted::new(XdpAttachMode::Native, 1024).ring
         },
     );
     steered.redirect.insert(1, late.as_fd()).unwrap();
@@ -163,9 +160,9 @@ fn a_ring_of_another_queue_joins_while_packets_come() {
 fn a_queue_that_is_not_there_is_refused_with_their_number() {
     let [_left, right] = Net::new().pair();
     let name = right.interface().name.to_string();
-    let options = XdpOptions {
+    let options = XdpRingOptions {
         queue: 1,
-        ..XdpOptions::default()
+        ..XdpRingOptions::default()
     };
     match right.run(|| XdpRing::open(&name, &options)) {
         Err(

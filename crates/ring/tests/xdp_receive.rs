@@ -1,18 +1,17 @@
 //! Packets of a ring over AF_XDP against the bytes that were sent.
 
-mod support;
-
+use crate::support;
 use std::net::UdpSocket;
 use std::os::fd::AsFd;
 
-use lab::bpf::XdpPlace;
-use lab::{Host, Net};
-use support::steered::{PLACES, Steered, Wanted, steer};
-use support::{
+use crate::support::steered::{PLACES, Steered, Wanted, steer};
+use crate::support::{
     BROADCAST, GROUP, STRANGER, Seen, assert_cut, bytes_of, collect, frame, send, send_and_end,
     tagged_frames, until_end,
 };
-use tapline_ring::{TimestampSource, XdpOptions};
+use lab::bpf::XdpAttachMode;
+use lab::{Host, Net};
+use tapline_ring::{TimestampSource, XdpRingOptions};
 use wire::metadata::{Checksum, Direction, Reception};
 
 fn ip(host: &Host, arguments: &str) {
@@ -31,11 +30,11 @@ fn set_mtu(hosts: &[Host], mtu: u32) {
 
 #[track_caller]
 fn assert_account(steered: &mut Steered, sent: u64) {
-    let counts = steered.counts();
-    assert_eq!((counts.redirected, counts.unsteered), (sent, 0));
+    let counts = steered.counters();
+    assert_eq!((counts.delivered, counts.lost), (sent, 0));
     let ring = steered.ring();
     ring.refresh().unwrap();
-    let account = *ring.account();
+    let account = *ring.counters();
     assert_eq!((account.accepted, account.delivered), (sent, sent));
     assert_eq!((account.dropped, account.unreadable), (0, 0));
 }
@@ -123,7 +122,7 @@ fn time_stamps_lie_between_sending_and_reading() {
                 last_ns = packet.timestamp_ns;
             }
         }
-        assert_eq!(steered.counts().unstamped, 0);
+        assert_eq!(steered.counters().unstamped, 0);
     }
 }
 
@@ -131,7 +130,7 @@ fn time_stamps_lie_between_sending_and_reading() {
 fn a_packet_is_cut_to_the_snaplen() {
     for snaplen in [1, 14, 60, 96, 1513, 1514] {
         let [left, right] = Net::new().pair();
-        let mut wanted = Wanted::new(XdpPlace::Native, 256);
+        let mut wanted = Wanted::new(XdpAttachMode::Native, 256);
         wanted.ring.snaplen = snaplen;
         let mut steered = steer(&right, &wanted);
         let frames = tagged_frames();
@@ -199,7 +198,7 @@ fn a_packet_that_the_driver_is_to_split_comes_with_every_byte() {
             seen.len() >= payload.len()
         });
         assert_eq!(seen, payload);
-        let sent = steered.counts().redirected;
+        let sent = steered.counters().delivered;
         assert_account(&mut steered, sent);
     }
 }
@@ -209,7 +208,7 @@ fn a_batch_can_be_walked_again_and_in_part() {
     let hosts = Net::new().pair();
     set_mtu(&hosts, 9000);
     let [left, right] = &hosts;
-    let mut steered = steer(right, &Wanted::new(XdpPlace::Native, 512));
+    let mut steered = steer(right, &Wanted::new(XdpAttachMode::Native, 512));
     let frames = [60, 9014, 61, 8000, 5000].map(|bytes| frame(BROADCAST, bytes));
     for _ in 0..3 {
         send(left, &frames);
@@ -232,8 +231,8 @@ fn a_batch_can_be_walked_again_and_in_part() {
 #[test]
 fn a_busy_reader_receives_without_waiting() {
     let [left, right] = Net::new().pair();
-    let mut wanted = Wanted::new(XdpPlace::Native, 256);
-    wanted.ring = XdpOptions {
+    let mut wanted = Wanted::new(XdpAttachMode::Native, 256);
+    wanted.ring = XdpRingOptions {
         busy_poll: Some(tapline_ring::BusyPoll::default()),
         ..wanted.ring
     };

@@ -2,18 +2,18 @@
 
 #![cfg(target_arch = "x86_64")]
 
-mod support;
-
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::AsFd;
 
+use crate::support::steered::PLACES;
+use crate::support::{BROADCAST, DEADLINE, Seen, collect, frame, tun, wait};
 use lab::Host;
-use lab::bpf::{Intake, IntakeOptions, Redirect, RedirectOptions, XdpLink, XdpPlace};
+use lab::bpf::{
+    SlotProgram, SlotProgramOptions, XdpAttachMode, XdpLink, XskProgram, XskProgramOptions,
+};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use support::steered::PLACES;
-use support::{BROADCAST, DEADLINE, Seen, collect, frame, tun, wait};
-use tapline_ring::{BufferOptions, RingBuffer, XdpOptions, XdpRing};
+use tapline_ring::{BpfRing, BpfRingOptions, XdpRing, XdpRingOptions};
 
 /// An interface `tap0` on the host; a frame that is written to the file is received by it.
 fn tap(host: &Host, more_flags: i32) -> File {
@@ -37,18 +37,20 @@ fn af_xdp_receives_from_a_tap_and_wakes_the_reader() {
     for place in PLACES {
         let host = Host::new("alone");
         let mut tap = tap(&host, 0);
-        let options = XdpOptions {
+        let options = XdpRingOptions {
             buffer_bytes: 256 * 2048,
-            ..XdpOptions::default()
+            ..XdpRingOptions::default()
         };
         let mut ring = host.run(|| XdpRing::open("tap0", &options)).unwrap();
-        let redirect = Redirect::load(&RedirectOptions {
+        let redirect = XskProgram::load(&XskProgramOptions {
             multi_buffer: ring.takes_multi_buffer(),
-            ..RedirectOptions::new(1)
+            ..XskProgramOptions::new(1)
         });
         let redirect = redirect.unwrap();
         redirect.insert(0, ring.as_fd()).unwrap();
-        let link = host.run(|| redirect.attach(index(&host), place)).unwrap();
+        let link = host
+            .run(|| XdpLink::attach(redirect.program(), index(&host), place))
+            .unwrap();
         for frame in frames() {
             tap.write_all(&frame).unwrap();
             wait(&ring);
@@ -66,7 +68,7 @@ fn a_program_that_takes_packets_wakes_the_reader_where_the_driver_has_napi() {
     for more_flags in [0, libc::IFF_NAPI] {
         let host = Host::new("alone");
         let mut tap = tap(&host, more_flags);
-        let (intake, link, mut buffers) = take(&host, XdpPlace::Generic);
+        let (intake, link, mut buffers) = take(&host, XdpAttachMode::Generic);
         for frame in frames() {
             // From now on it counts as asleep.
             assert!(buffers.iter_mut().flat_map(read).next().is_none());
@@ -79,23 +81,28 @@ fn a_program_that_takes_packets_wakes_the_reader_where_the_driver_has_napi() {
             assert_eq!(seen[0].bytes, frame[..frame.len().min(96)]);
             assert_eq!(seen[0].original_len as usize, frame.len());
         }
-        assert_eq!((intake.counts().taken, intake.counts().lost), (3, 0));
+        assert_eq!(
+            (intake.counters().delivered, intake.counters().lost),
+            (3, 0)
+        );
         drop(link);
     }
 }
 
-fn take(host: &Host, place: XdpPlace) -> (Intake, XdpLink, Vec<RingBuffer>) {
-    let intake = Intake::load(&IntakeOptions::new(96)).unwrap();
-    let link = host.run(|| intake.attach(index(host), place)).unwrap();
-    let options = BufferOptions::default();
-    let buffers = (intake.places())
-        .map(|place| host.run(|| RingBuffer::open_slots("tap0", &place, &options)))
+fn take(host: &Host, place: XdpAttachMode) -> (SlotProgram, XdpLink, Vec<BpfRing>) {
+    let intake = SlotProgram::load(&SlotProgramOptions::new(96)).unwrap();
+    let link = host
+        .run(|| XdpLink::attach(intake.program(), index(host), place))
+        .unwrap();
+    let options = BpfRingOptions::default();
+    let buffers = (intake.rings())
+        .map(|place| host.run(|| BpfRing::open_slots("tap0", &place, &options)))
         .collect::<Result<_, _>>();
     (intake, link, buffers.unwrap())
 }
 
 /// Waits until one of them polls readable.
-fn wait_for_any(buffers: &[RingBuffer]) {
+fn wait_for_any(buffers: &[BpfRing]) {
     let deadline = Timespec::try_from(DEADLINE).unwrap();
     let mut polled: Vec<_> = (buffers.iter())
         .map(|buffer| PollFd::new(buffer, PollFlags::IN))
@@ -105,7 +112,7 @@ fn wait_for_any(buffers: &[RingBuffer]) {
 }
 
 /// What lies ready, until there is no more.
-fn read(buffer: &mut RingBuffer) -> Vec<Seen> {
+fn read(buffer: &mut BpfRing) -> Vec<Seen> {
     let mut seen = Vec::new();
     while let Some(mut batch) = buffer.next_batch() {
         seen.extend(batch.packets().map(Seen::from));

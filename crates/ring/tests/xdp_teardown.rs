@@ -1,16 +1,15 @@
 //! What is left on an interface when rings over AF_XDP are gone, as `ip` shows it.
 
-mod support;
-
+use crate::support;
 use std::io::{BufRead, BufReader};
 use std::os::fd::AsFd;
 use std::process::Stdio;
 
-use lab::bpf::{Redirect, RedirectOptions, XdpPlace};
-use lab::{Host, Net};
-use support::steered::{PLACES, Steered, Wanted, attach, duplicate, open, steer};
-use support::{BROADCAST, bytes_of, collect, frame, send};
-use tapline_ring::{Backend, XdpOptions, XdpRing};
+use crate::support::steered::{PLACES, Steered, Wanted, attach, duplicate, open, steer};
+use crate::support::{BROADCAST, bytes_of, collect, frame, send};
+use lab::bpf::{XdpAttachMode, XdpLink, XskProgram, XskProgramOptions};
+use lab::{Host, Net, rerun};
+use tapline_ring::{TpacketVersion, XdpRing, XdpRingOptions};
 
 /// Whether `ip` shows an XDP program on the host's first interface.
 #[track_caller]
@@ -30,7 +29,7 @@ fn has_program(host: &Host) -> bool {
 /// Sends a frame and finds it in the stack.
 #[track_caller]
 fn assert_flows_into_the_stack(left: &Host, right: &Host) {
-    let mut stack = support::open(right, &support::options(Backend::PacketV3));
+    let mut stack = support::open(right, &support::options(TpacketVersion::V3));
     send(left, &[frame(BROADCAST, 77)]);
     assert_eq!(bytes_of(collect(&mut stack, 1)), [frame(BROADCAST, 77)]);
 }
@@ -50,7 +49,7 @@ fn a_dropped_ring_takes_its_program_along() {
         drop(rings);
         assert!(!has_program(&right));
         assert_flows_into_the_stack(&left, &right);
-        assert_eq!(redirect.counts().unwrap().redirected, 1);
+        assert_eq!(redirect.counters().unwrap().delivered, 1);
         // The queue is free again.
         drop(steer(&right, &Wanted::new(place, 256)));
         assert!(!has_program(&right));
@@ -60,7 +59,7 @@ fn a_dropped_ring_takes_its_program_along() {
 #[test]
 fn a_stopped_ring_keeps_what_it_has() {
     let [left, right] = Net::new().pair();
-    let mut steered = steer(&right, &Wanted::new(XdpPlace::Native, 256));
+    let mut steered = steer(&right, &Wanted::new(XdpAttachMode::Native, 256));
     send(&left, &[frame(BROADCAST, 60)]);
     support::wait(steered.ring());
     steered.ring().stop();
@@ -68,15 +67,15 @@ fn a_stopped_ring_keeps_what_it_has() {
     assert_flows_into_the_stack(&left, &right);
     assert_eq!(bytes_of(collect(steered.ring(), 1)), [frame(BROADCAST, 60)]);
     steered.ring().refresh().unwrap();
-    assert_eq!(steered.ring().account().accepted, 1);
+    assert_eq!(steered.ring().counters().accepted, 1);
 }
 
 #[test]
 fn the_last_of_several_rings_takes_the_program_along() {
     let [_left, right] = Net::new().pair();
-    let redirect = Redirect::load(&RedirectOptions::new(2)).unwrap();
-    let link = attach(&right, &redirect, XdpPlace::Native);
-    let mut first = open(&right, &Wanted::new(XdpPlace::Native, 256).ring);
+    let redirect = XskProgram::load(&XskProgramOptions::new(2)).unwrap();
+    let link = attach(&right, &redirect, XdpAttachMode::Native);
+    let mut first = open(&right, &Wanted::new(XdpAttachMode::Native, 256).ring);
     first.keep(duplicate(&link));
     let second = duplicate(&link);
     drop(link);
@@ -102,14 +101,9 @@ fn a_killed_process_leaves_nothing_behind() {
             right.interface().name,
             right.interface().index.0
         );
-        let program = std::env::current_exe().unwrap();
-        let mut command = right.command(program.to_str().unwrap());
+        let mut command = right.command(rerun::program().to_str().unwrap());
         command
-            .args([
-                "--exact",
-                "--nocapture",
-                "a_killed_process_leaves_nothing_behind",
-            ])
+            .args(rerun::arguments())
             .env(VICTIM, link)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped());
@@ -127,7 +121,7 @@ fn a_killed_process_leaves_nothing_behind() {
         child.wait().unwrap();
         assert!(!has_program(&right));
         assert_flows_into_the_stack(&left, &right);
-        drop(steer(&right, &Wanted::new(XdpPlace::Native, 256)));
+        drop(steer(&right, &Wanted::new(XdpAttachMode::Native, 256)));
     }
 }
 
@@ -137,17 +131,17 @@ fn be_killed(link: &str) -> ! {
         panic!("{link}");
     };
     let place = match place {
-        "native" => XdpPlace::Native,
-        _ => XdpPlace::Generic,
+        "native" => XdpAttachMode::Native,
+        _ => XdpAttachMode::Generic,
     };
-    let mut ring = XdpRing::open(name, &XdpOptions::default()).unwrap();
-    let options = RedirectOptions {
+    let mut ring = XdpRing::open(name, &XdpRingOptions::default()).unwrap();
+    let options = XskProgramOptions {
         multi_buffer: true,
-        ..RedirectOptions::new(1)
+        ..XskProgramOptions::new(1)
     };
-    let redirect = Redirect::load(&options).unwrap();
+    let redirect = XskProgram::load(&options).unwrap();
     redirect.insert(0, ring.as_fd()).unwrap();
-    let attached = redirect.attach(index.parse().unwrap(), place).unwrap();
+    let attached = XdpLink::attach(redirect.program(), index.parse().unwrap(), place).unwrap();
     ring.keep(duplicate(&attached));
     println!("ready");
     let [packet] = &collect(&mut ring, 1)[..] else {
@@ -161,7 +155,7 @@ fn be_killed(link: &str) -> ! {
 #[test]
 fn an_interface_that_is_removed_is_told_to_who_asks_and_what_came_before_stays() {
     let [left, right] = Net::new().pair();
-    let mut steered = steer(&right, &Wanted::new(XdpPlace::Native, 256));
+    let mut steered = steer(&right, &Wanted::new(XdpAttachMode::Native, 256));
     send(&left, &[frame(BROADCAST, 60)]);
     support::wait(steered.ring());
     assert!(steered.ring().take_error().is_ok());
@@ -174,8 +168,8 @@ fn an_interface_that_is_removed_is_told_to_who_asks_and_what_came_before_stays()
     steered.ring().refresh().unwrap();
     assert_eq!(
         (
-            steered.ring().account().accepted,
-            steered.ring().account().waiting()
+            steered.ring().counters().accepted,
+            steered.ring().counters().waiting()
         ),
         (1, 0)
     );

@@ -9,13 +9,13 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use tapline_store::model::{Direction, Interface, LinkType, Packet};
-use tapline_store::write::{CaptureFile, Compression, Format, Options, Output};
+use tapline_store::write::{CaptureFile, CaptureFileOptions, Compression, Format, Output};
 
 const PACKETS: u64 = 3_000_000;
 const ROUNDS: usize = 5;
 
-fn options(output: Output, buffer_bytes: usize) -> Options {
-    let mut options = Options::new(output, vec![Interface::new(LinkType::ETHERNET, 96)]);
+fn options(output: Output, buffer_bytes: usize) -> CaptureFileOptions {
+    let mut options = CaptureFileOptions::new(output, vec![Interface::new(LinkType::ETHERNET, 96)]);
     options.buffer_bytes = buffer_bytes;
     options
 }
@@ -28,7 +28,7 @@ fn nothing() -> Output {
 }
 
 /// Nanoseconds per packet.
-fn round(options: Options, packet: Packet<'_>) -> f64 {
+fn round(options: CaptureFileOptions, packet: Packet<'_>) -> f64 {
     let mut file = CaptureFile::create(options, 0).expect("a file");
     let begin = Instant::now();
     for number in 0..PACKETS {
@@ -43,7 +43,7 @@ fn round(options: Options, packet: Packet<'_>) -> f64 {
     begin.elapsed().as_nanos() as f64 / PACKETS as f64
 }
 
-fn measure(what: &str, packet: Packet<'_>, options: impl Fn() -> Options) {
+fn measure(what: &str, packet: Packet<'_>, options: impl Fn() -> CaptureFileOptions) {
     let rounds: Vec<f64> = (0..ROUNDS).map(|_| round(options(), packet)).collect();
     let least = rounds.iter().copied().fold(f64::MAX, f64::min);
     let most = rounds.iter().copied().fold(0.0, f64::max);

@@ -1,8 +1,7 @@
-//! Capture files: pcapng and pcap, written and read.
+//! Reading and writing capture files: pcapng and pcap.
 //!
-//! [`model`] holds what both formats speak about: packets, interfaces, statistics. Writers turn it
-//! into blocks, readers hand it out borrowed from the file. The room knows nothing of interfaces of
-//! the machine, of rings or of screens.
+//! [`model`] defines packets, interfaces and statistics for both formats. Writers encode them into
+//! blocks; readers lend them from the file.
 
 #![forbid(unsafe_code)]
 

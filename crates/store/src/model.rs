@@ -1,4 +1,4 @@
-//! What a capture file speaks about, independent of its format.
+//! The contents of a capture file, independent of its format.
 
 pub use wire::metadata::{Checksum, Direction, Reception};
 
@@ -10,7 +10,7 @@ pub use wire::metadata::{Checksum, Direction, Reception};
 pub struct LinkType(pub u16);
 
 impl LinkType {
-    /// BSD loopback: a 4-byte protocol family, in the byte order of the machine that captured.
+    /// BSD loopback: a 4-byte protocol family in the byte order of the capturing machine.
     pub const NULL: Self = Self(0);
     /// Ethernet.
     pub const ETHERNET: Self = Self(1);
@@ -22,38 +22,37 @@ impl LinkType {
     pub const LINUX_SLL2: Self = Self(276);
 }
 
-/// A packet, borrowed from whoever holds its bytes.
+/// A packet with borrowed bytes.
 ///
-/// `bytes` is what was kept (at most the snaplen), `original_len` the length on the wire in bytes.
-/// The optional fields are the options of pcapng's Enhanced Packet Block; pcap files carry none of
-/// them.
+/// `bytes` are the captured bytes (at most the snaplen), `original_len` is the length on the wire. The
+/// optional fields are options of pcapng's Enhanced Packet Block; pcap files have none of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet<'a> {
-    /// Place of the packet's interface in the list of the file's (or section's) interfaces.
+    /// Index of the packet's interface in the list of the file's (or section's) interfaces.
     pub interface: u32,
-    /// Nanoseconds since 1970-01-01 00:00 UTC; `None` where the file has no time (a Simple Packet
-    /// Block) or one outside of 1970 to 2554.
+    /// Nanoseconds since 1970-01-01 00:00 UTC. `None` if the file has no time (a Simple Packet Block), or
+    /// one outside of 1970 to 2554.
     pub timestamp_ns: Option<u64>,
-    /// The captured bytes, beginning with the link-layer header.
+    /// The captured bytes, from the link-layer header on.
     pub bytes: &'a [u8],
     /// Length on the wire, in bytes.
     pub original_len: u32,
-    /// Which way it went (`epb_flags` bits 0–1).
+    /// Whether it was received or sent (`epb_flags` bits 0–1).
     pub direction: Option<Direction>,
     /// How it was addressed (`epb_flags` bits 2–4).
     pub reception: Option<Reception>,
-    /// Its checksum's state (`epb_flags` bits 9–10).
+    /// State of its checksum (`epb_flags` bits 9–10).
     pub checksum: Checksum,
-    /// Receive queue (`epb_queue`); `None` where there is only one, or it is not known.
+    /// Receive queue (`epb_queue`). `None` if there is only one, or if it is unknown.
     pub queue: Option<u32>,
-    /// Packets lost on this interface between the packet before and this one (`epb_dropcount`).
+    /// Packets dropped on this interface since the previous packet (`epb_dropcount`).
     pub drop_count: Option<u64>,
     /// Identifier of the packet within its file (`epb_packetid`).
     pub packet_id: Option<u64>,
 }
 
 impl<'a> Packet<'a> {
-    /// A whole packet on interface 0 with nothing known but its time and bytes.
+    /// A complete packet on interface 0, with a time and bytes only.
     pub fn new(timestamp_ns: u64, bytes: &'a [u8]) -> Self {
         Self {
             interface: 0,
@@ -70,18 +69,18 @@ impl<'a> Packet<'a> {
     }
 }
 
-/// An interface as a capture file describes it (pcapng's Interface Description Block).
+/// The description of an interface (pcapng's Interface Description Block).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interface {
     /// Link-layer header type of its packets.
     pub link_type: LinkType,
-    /// Bytes kept of a packet at most; 0 means no limit.
+    /// Maximum captured bytes of a packet. 0 means no limit.
     pub snaplen: u32,
     /// `if_name`: its name on the capturing machine.
     pub name: Option<String>,
-    /// `if_description`: words for people.
+    /// `if_description`: free text.
     pub description: Option<String>,
-    /// `if_filter`: the filter in force while capturing.
+    /// `if_filter`: the capture filter.
     pub filter: Option<String>,
     /// `if_os`: the capturing machine's operating system.
     pub os: Option<String>,
@@ -91,16 +90,16 @@ pub struct Interface {
     pub speed_bps: Option<u64>,
     /// `if_MACaddr`: its hardware address.
     pub mac: Option<[u8; 6]>,
-    /// `opt_comment`: words for people.
+    /// `opt_comment`: free text.
     pub comment: Option<String>,
     /// `if_tsresol`: ticks per second of its time stamps.
     pub ticks_per_second: u64,
-    /// `if_tsoffset`: seconds to add to every time stamp; readers have added it already.
+    /// `if_tsoffset`: seconds to add to every time stamp. Readers have added it.
     pub offset_s: i64,
 }
 
 impl Interface {
-    /// An interface of `link_type` with time stamps in nanoseconds and nothing else known.
+    /// An interface of `link_type` with time stamps in nanoseconds and no further properties.
     pub fn new(link_type: LinkType, snaplen: u32) -> Self {
         Self {
             link_type,
@@ -119,10 +118,10 @@ impl Interface {
     }
 }
 
-/// Counters of one interface (pcapng's Interface Statistics Block); what is not known is `None`.
+/// Counters of one interface (pcapng's Interface Statistics Block). Unknown values are `None`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
-    /// The interface they are of.
+    /// Index of the interface.
     pub interface: u32,
     /// When they were read, nanoseconds since 1970 UTC.
     pub timestamp_ns: Option<u64>,
@@ -132,7 +131,7 @@ pub struct Statistics {
     pub end_ns: Option<u64>,
     /// `isb_ifrecv`: packets the interface received.
     pub received: Option<u64>,
-    /// `isb_ifdrop`: packets the interface (hardware and driver) dropped for want of room.
+    /// `isb_ifdrop`: packets the interface (hardware and driver) dropped because a buffer was full.
     pub interface_dropped: Option<u64>,
     /// `isb_filteraccept`: packets the filter accepted.
     pub filter_accepted: Option<u64>,
@@ -140,11 +139,11 @@ pub struct Statistics {
     pub os_dropped: Option<u64>,
     /// `isb_usrdeliv`: packets delivered to the user.
     pub delivered: Option<u64>,
-    /// `opt_comment`: words for people.
+    /// `opt_comment`: free text.
     pub comment: Option<String>,
 }
 
-/// What a capture file says of the machine and program that wrote it (pcapng's Section Header Block).
+/// The machine and program that wrote a capture file (pcapng's Section Header Block).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Section {
     /// `shb_hardware`: the capturing machine's hardware.
@@ -153,6 +152,6 @@ pub struct Section {
     pub os: Option<String>,
     /// `shb_userappl`: the program that wrote the file.
     pub application: Option<String>,
-    /// `opt_comment`: words for people.
+    /// `opt_comment`: free text.
     pub comment: Option<String>,
 }

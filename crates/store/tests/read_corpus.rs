@@ -1,13 +1,11 @@
 //! Every file of the corpus, compared with what editcap, tcpdump and tshark read.
 
-mod read_support;
-
 use std::io::Write;
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use read_support::{corpus, made, other_reader, read_all, stream, tshark};
+use crate::read_support::{corpus, made, other_reader, read_all, stream, tshark};
 use tapline_store::read::Reader;
 
 /// Calls `check` for each file, in two threads.

@@ -1,13 +1,12 @@
 //! Broken files: everything before the break is given, and the error has a place.
 
-mod read_support;
-
+use crate::read_support;
 use std::io::{Read, Write};
 
-use read_support::build::{LITTLE, frame};
-use read_support::{corpus, read_all, stream};
-use tapline_store::read::ErrorKind::{Damaged, Truncated, Unsupported};
-use tapline_store::read::{End, ErrorKind, Item, ReadError, Reader};
+use crate::read_support::build::{LITTLE, frame};
+use crate::read_support::{corpus, read_all, stream};
+use tapline_store::read::ErrorKind::{Corrupt, Truncated, Unsupported};
+use tapline_store::read::{ErrorKind, Item, ReadEnd, ReadError, Reader};
 
 fn first_error(bytes: &[u8]) -> (usize, ReadError) {
     let mut packets = 0;
@@ -69,7 +68,10 @@ fn a_file_cut_anywhere_keeps_its_whole_packets() {
                     );
                 }
                 Some(end) => assert!(
-                    matches!(end, End::Complete | End::Failed(ErrorKind::Truncated)),
+                    matches!(
+                        end,
+                        ReadEnd::Complete | ReadEnd::Failed(ErrorKind::Truncated)
+                    ),
                     "{name} cut at {cut}: {end:?}"
                 ),
             }
@@ -136,7 +138,7 @@ fn a_damaged_compressed_file_keeps_what_was_before() {
     let whole = compressed.len() / 4 * 3;
     compressed[whole..].fill(0xff);
     let (packets, error) = first_error(&compressed);
-    assert_eq!(error.kind, ErrorKind::Damaged, "{error}");
+    assert_eq!(error.kind, ErrorKind::Corrupt, "{error}");
     // A zstd block has at most 128 KiB.
     let least = (bytes.len() / 4 * 3 - (132 << 10)) / 76;
     assert!(packets >= least, "{packets} of at least {least}");
@@ -163,9 +165,9 @@ fn what_is_no_capture_is_refused_as_such() {
         (b"\x0a\x0d", "the input is shorter than a magic number"),
         (
             b"hello, world; this is no capture",
-            "the first four bytes are of no known format",
+            "the first four bytes match no known format",
         ),
-        (&[0; 100], "the first four bytes are of no known format"),
+        (&[0; 100], "the first four bytes match no known format"),
     ] {
         let (_, error) = first_error(bytes);
         assert_eq!((error.kind, error.reason), (ErrorKind::NotACapture, reason));
@@ -208,21 +210,21 @@ fn every_damage_of_pcapng_is_located() {
         (
             patched(8, 0x1234_5678),
             0,
-            Damaged,
+            Corrupt,
             Some("byte-order magic"),
             1,
             0,
         ),
         (patched(12, 2), 0, Unsupported, None, 1, 0),
-        (patched(32, 8), 0, Damaged, length, 2, 28),
+        (patched(32, 8), 0, Corrupt, length, 2, 28),
         (patched(32, 0xffff_fff0), 0, Unsupported, None, 2, 28),
-        (patched(44, 24), 0, Damaged, length, 2, 28),
-        (patched(148, 1), 1, Damaged, Some("interface"), 4, 140),
-        (patched(160, 61), 1, Damaged, Some("packet"), 4, 140),
+        (patched(44, 24), 0, Corrupt, length, 2, 28),
+        (patched(148, 1), 1, Corrupt, Some("interface"), 4, 140),
+        (patched(160, 61), 1, Corrupt, Some("packet"), 4, 140),
         (
             patched(160, 300_000),
             1,
-            Damaged,
+            Corrupt,
             Some("captured length"),
             4,
             140,
@@ -233,13 +235,13 @@ fn every_damage_of_pcapng_is_located() {
     let overrun = [LITTLE.u16(2), LITTLE.u16(400)].concat();
     let undescribed = [LITTLE.section(&[]), LITTLE.simple(60, &frame(1))].concat();
     assert_located(&[
-        (with(&[0; 32]), 1, Damaged, length, 4, 140),
-        (with(&[0; 8]), 1, Damaged, length, 4, 140),
+        (with(&[0; 32]), 1, Corrupt, length, 4, 140),
+        (with(&[0; 8]), 1, Corrupt, length, 4, 140),
         (with(&[0; 3]), 1, Truncated, None, 4, 140),
         (
             with(&LITTLE.enhanced(0, 2, &frame(2), &overrun)),
             1,
-            Damaged,
+            Corrupt,
             Some("option"),
             4,
             140,
@@ -247,7 +249,7 @@ fn every_damage_of_pcapng_is_located() {
         (
             with(&LITTLE.statistics(0, 2, &overrun)),
             1,
-            Damaged,
+            Corrupt,
             Some("option"),
             4,
             140,
@@ -255,7 +257,7 @@ fn every_damage_of_pcapng_is_located() {
         (
             with(&LITTLE.block(5, &[0; 4])),
             1,
-            Damaged,
+            Corrupt,
             Some("fixed part"),
             4,
             140,
@@ -263,7 +265,7 @@ fn every_damage_of_pcapng_is_located() {
         (
             with(&LITTLE.block(6, &[0; 16])),
             1,
-            Damaged,
+            Corrupt,
             Some("fixed part"),
             4,
             140,
@@ -271,16 +273,16 @@ fn every_damage_of_pcapng_is_located() {
         (
             with(&LITTLE.simple(600, &frame(1))),
             1,
-            Damaged,
+            Corrupt,
             Some("packet"),
             4,
             140,
         ),
-        (with(&undescribed), 1, Damaged, Some("interface"), 5, 168),
+        (with(&undescribed), 1, Corrupt, Some("interface"), 5, 168),
     ]);
     let (_, error) = first_error(&patched(160, 61));
-    let line = "damaged in enhanced packet block (block 4 at byte 140): packet does not fit in its \
-                block, 61 bytes needed, 60 there";
+    let line = "corrupt enhanced packet block (block 4 at byte 140): packet does not fit in its \
+                block, 61 bytes needed, 60 available";
     assert_eq!(error.to_string(), line);
 }
 
@@ -296,7 +298,7 @@ fn every_damage_of_pcap_is_located() {
         (header[..20].to_vec(), 0, Truncated, None, 0, 0),
         (old, 0, Unsupported, None, 0, 0),
         (reserved, 0, Unsupported, None, 0, 0),
-        (with(&huge), 1, Damaged, Some("captured length"), 2, 100),
+        (with(&huge), 1, Corrupt, Some("captured length"), 2, 100),
         (with(&record[..15]), 1, Truncated, None, 2, 100),
         (with(&record[..75]), 1, Truncated, None, 2, 100),
     ]);
@@ -324,7 +326,46 @@ fn a_failing_stream_is_told_from_an_ending_one() {
         error.source.and_then(|source| source.raw_os_error()),
         Some(5)
     );
-    assert_eq!(reader.end(), Some(End::Failed(ErrorKind::Io)));
+    assert_eq!(reader.end(), Some(ReadEnd::Failed(ErrorKind::Io)));
+}
+
+/// After a truncation the packets in the reader's buffer are returned, and then an error. That is so
+/// even where the file ends at a record boundary.
+#[test]
+fn a_file_truncated_while_it_is_read_gives_an_error() {
+    let record = LITTLE.record((1, 1), (60, 60), &frame(1));
+    let file = [
+        LITTLE.pcap_header(0xa1b2_c3d4, (2, 4), 1),
+        record.repeat(20_000),
+    ]
+    .concat();
+    for length in [24, 24 + 76 * 5000, 24 + 76 * 5000 + 30, 0] {
+        let mut copy = tempfile::NamedTempFile::new().expect("a file");
+        copy.write_all(&file).expect("written");
+        let mut reader = Reader::open(copy.path()).expect("a capture");
+        assert!(reader.next_packet().expect("read").is_some());
+        copy.as_file().set_len(length).expect("truncated");
+        let mut packets = 1;
+        let error = loop {
+            match reader.next_packet() {
+                Ok(Some(packet)) => assert_eq!(packet.bytes, frame(1)),
+                Ok(None) => panic!("no error at {length}"),
+                Err(error) => break error,
+            }
+            packets += 1;
+        };
+        assert_eq!(error.kind, Truncated, "{error}");
+        assert!(
+            error
+                .to_string()
+                .ends_with("the file was shortened while it was read"),
+            "{error}"
+        );
+        assert!(
+            packets >= length / 76 && packets < 20_000,
+            "{packets} of {length}"
+        );
+    }
 }
 
 #[test]

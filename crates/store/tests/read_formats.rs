@@ -1,13 +1,12 @@
 //! What the formats can say, from bytes made by hand; lengths and times are compared with tshark's.
 
-mod read_support;
-
+use crate::read_support;
 use std::io::Write;
 
-use read_support::build::{BIG, Build, LITTLE, frame};
-use read_support::{read_all, tshark};
+use crate::read_support::build::{BIG, Build, LITTLE, frame};
+use crate::read_support::{read_all, tshark};
 use tapline_store::model::{Checksum, Direction, Interface, LinkType, Reception, Statistics};
-use tapline_store::read::{ByteOrder, End, Format, Item, Reader};
+use tapline_store::read::{ByteOrder, DetectedFormat, Item, ReadEnd, Reader};
 
 /// Reads `bytes` and compares count, lengths and times with what tshark reads.
 fn as_tshark(bytes: &[u8]) -> Vec<read_support::Seen> {
@@ -17,7 +16,7 @@ fn as_tshark(bytes: &[u8]) -> Vec<read_support::Seen> {
     let (theirs, well) = tshark(file.path());
     assert_eq!(
         (told.error, told.end, well),
-        (None, Some(End::Complete), true)
+        (None, Some(ReadEnd::Complete), true)
     );
     let ours = told.packets.iter().map(|packet| {
         let time = packet.time_ns.map(i128::from);
@@ -112,7 +111,10 @@ fn both_byte_orders_say_the_same() {
         as_tshark(&bytes);
         let mut reader = Reader::from_bytes(bytes).expect("pcapng");
         let header = reader.header().clone();
-        assert_eq!((header.format, header.byte_order), (Format::Pcapng, order));
+        assert_eq!(
+            (header.format, header.byte_order),
+            (DetectedFormat::Pcapng, order)
+        );
         assert_eq!((header.version, header.first_interface), ((1, 0), 0));
         let section = header.section;
         let said = [

@@ -1,9 +1,7 @@
 //! What reading allocates.
 
-mod read_support;
-
-use read_support::build::{LITTLE, frame};
-use read_support::stream;
+use crate::read_support::build::{LITTLE, frame};
+use crate::read_support::stream;
 use tapline_store::read::Reader;
 
 fn pcapng(packets: u64) -> Vec<u8> {
@@ -47,7 +45,7 @@ fn a_length_without_bytes_allocates_nothing() {
     let used = allocation_counter::measure(|| {
         let mut reader = stream(&bytes, 100).expect("a capture");
         reader.next_packet().expect("read").expect("first");
-        reader.next_packet().expect_err("cut short");
+        reader.next_packet().expect_err("truncated");
     });
     assert!(used.bytes_max < 300 << 10, "{}", used.bytes_max);
 }

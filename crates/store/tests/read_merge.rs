@@ -1,12 +1,10 @@
 //! Several files as one, compared with mergecap.
 
-mod read_support;
-
 use std::path::PathBuf;
 use std::process::Command;
 
-use read_support::build::{BIG, LITTLE, frame};
-use read_support::{corpus, other_reader, read_all};
+use crate::read_support::build::{BIG, LITTLE, frame};
+use crate::read_support::{corpus, other_reader, read_all};
 use tapline_store::model::LinkType;
 use tapline_store::read::{ErrorKind, Item, Merge, Reader};
 

@@ -1,14 +1,12 @@
 //! Corpus files with bytes changed at random: no panic, and one answer however the bytes arrive.
 
-mod read_support;
-
 use std::sync::LazyLock;
 
+use crate::read_support::build::{BIG, LITTLE, frame};
+use crate::read_support::{corpus, read_all, stream};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::Index;
-use read_support::build::{BIG, LITTLE, frame};
-use read_support::{corpus, read_all, stream};
 use tapline_store::read::Reader;
 
 /// The corpus, and files of several sections and both byte orders, which it has none of.

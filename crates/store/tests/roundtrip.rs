@@ -8,7 +8,7 @@ use tapline_store::model::{
     Checksum, Direction, Interface, LinkType, Packet, Reception, Section, Statistics,
 };
 use tapline_store::read::{Item, Reader};
-use tapline_store::write::{CaptureFile, Compression, Format, Options, Output};
+use tapline_store::write::{CaptureFile, CaptureFileOptions, Compression, Format, Output};
 
 /// A stream into memory.
 #[derive(Clone, Default)]
@@ -171,7 +171,7 @@ fn write(
         writer: Box::new(memory.clone()),
         name: "memory".into(),
     };
-    let mut options = Options::new(output, interfaces.clone());
+    let mut options = CaptureFileOptions::new(output, interfaces.clone());
     options.format = format;
     options.section = section.clone();
     options.compression = compression;

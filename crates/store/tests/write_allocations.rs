@@ -1,10 +1,8 @@
 //! The packet path allocates nothing.
 
-mod write_support;
-
+use crate::write_support::*;
 use tapline_store::model::{Direction, Packet};
 use tapline_store::write::{CaptureFile, Compression, Format};
-use write_support::*;
 
 #[test]
 fn packets_and_full_buffers_allocate_nothing() {

@@ -1,10 +1,8 @@
 //! Section, interfaces and statistics, as Wireshark's programs read them.
 
-mod write_support;
-
+use crate::write_support::*;
 use tapline_store::model::{Interface, LinkType, Packet, Statistics};
 use tapline_store::write::CaptureFile;
-use write_support::*;
 
 #[test]
 fn section_interfaces_and_statistics_say_all_they_know() {

@@ -1,13 +1,11 @@
 //! Compression: frames that stand alone.
 
-mod write_support;
-
 use std::ffi::OsStr;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use crate::write_support::*;
 use tapline_store::write::{CaptureFile, Compression};
-use write_support::*;
 
 fn compressed(path: &Path, level: i32) -> CaptureFile {
     let mut options = options(path);

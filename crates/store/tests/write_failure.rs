@@ -1,7 +1,5 @@
 //! What is on disk when something goes wrong, and whether the counters say so.
 
-mod write_support;
-
 use std::error::Error;
 use std::ffi::OsStr;
 use std::fs::File;
@@ -12,9 +10,11 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
+use crate::write_support::*;
 use tapline_store::model::Packet;
-use tapline_store::write::{CaptureFile, Compression, Format, Options, Output, WriteError};
-use write_support::*;
+use tapline_store::write::{
+    CaptureFile, CaptureFileOptions, Compression, Format, Output, WriteError,
+};
 
 /// Writes frames until the file system is full.
 fn fill(file: &mut CaptureFile, length: usize) -> WriteError {
@@ -124,7 +124,6 @@ fn a_full_disk_leaves_a_readable_file_and_an_exact_account() {
     let folder = tempfile::tempdir().unwrap();
     let mount_point = folder.path().join("small");
     std::fs::create_dir(&mount_point).unwrap();
-    let name = "a_full_disk_leaves_a_readable_file_and_an_exact_account";
     let unshare = [
         "unshare",
         "--map-root-user",
@@ -132,9 +131,7 @@ fn a_full_disk_leaves_a_readable_file_and_an_exact_account() {
         "--propagation",
         "private",
     ];
-    let output = again(&unshare, name, &mount_point.join("file"))
-        .output()
-        .unwrap();
+    let output = again(&unshare, &mount_point.join("file")).output().unwrap();
     let text = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{text}");
     let said = String::from_utf8_lossy(&output.stdout);
@@ -260,7 +257,7 @@ fn unwilling(format: Format, limit: usize) -> (CaptureFile, Arc<Mutex<Vec<u8>>>)
         writer: Box::new(writer),
         name: "unwilling".into(),
     };
-    let mut options = Options::new(output, vec![ethernet()]);
+    let mut options = CaptureFileOptions::new(output, vec![ethernet()]);
     options.format = format;
     options.buffer_bytes = 10_000;
     (CaptureFile::create(options, 0).unwrap(), taken)

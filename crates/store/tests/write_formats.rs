@@ -1,13 +1,11 @@
 //! What the writers put into a file, as tshark, capinfos and tcpdump read it.
 
-mod write_support;
-
 use std::ffi::OsStr;
 use std::path::Path;
 
+use crate::write_support::*;
 use tapline_store::model::{Checksum, Direction, Interface, LinkType, Packet, Reception};
 use tapline_store::write::{CaptureFile, Format, WriteError};
-use write_support::*;
 
 const LENGTHS: [usize; 9] = [1, 2, 3, 4, 13, 14, 60, 97, 1514];
 

@@ -1,15 +1,13 @@
 //! What a killed process leaves on disk.
 
-mod write_support;
-
 use std::ffi::OsStr;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use crate::write_support::*;
 use tapline_store::model::Packet;
 use tapline_store::write::CaptureFile;
-use write_support::*;
 
 /// The child of the tests: writes for ever, tells how many packets are flushed.
 fn write_until_killed(path: &Path, bound: u64) {
@@ -34,8 +32,8 @@ fn write_until_killed(path: &Path, bound: u64) {
 }
 
 /// Starts the child, kills it when it has said `word`, gives the last count it told.
-fn kill_when(name: &str, path: &Path, word: &str) -> u64 {
-    let mut child = again(&[], name, path)
+fn kill_when(path: &Path, word: &str) -> u64 {
+    let mut child = again(&[], path)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
@@ -60,13 +58,12 @@ fn kill_when(name: &str, path: &Path, word: &str) -> u64 {
 
 #[test]
 fn a_process_killed_with_a_full_buffer_leaves_whole_blocks() {
-    let name = "a_process_killed_with_a_full_buffer_leaves_whole_blocks";
     if let Some(path) = std::env::var_os(FILE) {
         return write_until_killed(Path::new(&path), 10_000);
     }
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("file.pcapng");
-    let written = kill_when(name, &path, "waiting");
+    let written = kill_when(&path, "waiting");
     assert!(written > 0 && written < 10_000);
     assert_eq!(count(&path), written);
     assert_eq!(tshark(&path, &["frame.number"]).len() as u64, written);
@@ -78,13 +75,12 @@ fn a_process_killed_with_a_full_buffer_leaves_whole_blocks() {
 
 #[test]
 fn a_process_killed_at_any_moment_leaves_what_it_flushed() {
-    let name = "a_process_killed_at_any_moment_leaves_what_it_flushed";
     if let Some(path) = std::env::var_os(FILE) {
         return write_until_killed(Path::new(&path), 1 << 20);
     }
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("file.pcapng");
-    let told = kill_when(name, &path, "written ");
+    let told = kill_when(&path, "written ");
     // The kill may strike within write(2); then tshark reads to the last whole block and says so.
     let output = Command::new("tshark")
         .args(["-n", "-T", "fields", "-e", "frame.time_epoch", "-r"])

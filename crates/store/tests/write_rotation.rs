@@ -1,23 +1,21 @@
 //! Rotation: which packet goes to which file, what the files are called, which are kept.
 
-mod write_support;
-
 use std::ffi::OsStr;
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::write_support::*;
 use tapline_store::model::{Packet, Statistics};
 use tapline_store::write::{
-    CaptureFile, Compression, Format, Options, Output, Rotation, WriteError,
+    CaptureFile, CaptureFileOptions, Compression, Format, Output, Rotation, WriteError,
 };
-use write_support::*;
 
 const SECOND: u64 = 1_000_000_000;
 
 /// Options with those rules, for `capture.pcapng` in `folder`, and two interfaces.
-fn rotated(folder: &Path, rotation: Rotation) -> Options {
+fn rotated(folder: &Path, rotation: Rotation) -> CaptureFileOptions {
     let mut options = options(&folder.join("capture.pcapng"));
     options.interfaces.push(ethernet());
     options.rotation = rotation;

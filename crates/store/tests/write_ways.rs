@@ -1,19 +1,17 @@
 //! Packets that captures consist of are encoded by a shorter way than others. Rotation needs the
 //! other way: with a rule that never applies, the same packets make the same file.
 
-mod write_support;
-
 use std::num::NonZeroU64;
 use std::path::Path;
 
+use crate::write_support::*;
 use tapline_store::model::{Checksum, Direction, Interface, LinkType, Packet, Reception};
-use tapline_store::write::{CaptureFile, Options, Rotation};
-use write_support::*;
+use tapline_store::write::{CaptureFile, CaptureFileOptions, Rotation};
 
 const SNAPLEN: u32 = 300;
 
 fn file(path: &Path, rotation: Rotation) -> CaptureFile {
-    let mut options = Options {
+    let mut options = CaptureFileOptions {
         rotation,
         // Small enough to be full many times, in the middle of packets of every length.
         buffer_bytes: 5000,

@@ -10,12 +10,10 @@ use std::time::{Duration, Instant};
 use lab::generator::send_frames;
 use lab::{Host, Net};
 use rustix::time::{ClockId, clock_gettime};
-use tapline::Stop;
-use tapline::ping::{Backend, Event, Options, Pinger};
-use tapline::probe::Prober;
-use tapline::probe::targets::{Builder, NoNames};
-use tapline::wire::MacAddress;
-use tapline::wire::build::Frame;
+use tapline::ping::targets::{NoResolver, TargetsBuilder};
+use tapline::ping::{Backend, PingOptions};
+use wire::MacAddress;
+use wire::build::Frame;
 
 /// Seconds that this thread has spent, those of the kernel's answers to its probes included.
 fn processor_time() -> f64 {
@@ -65,32 +63,30 @@ fn main() {
         .args("-6 route add local fd77::/64 dev lo".split(' '))
         .status();
     assert!(status.expect("ip runs").success());
-    let mut builder = Builder::default();
+    let mut builder = TargetsBuilder::default();
     for word in targets {
-        builder.add(word, &mut NoNames).expect("a target");
+        builder.add(word, &mut NoResolver).expect("a target");
     }
     let backends = [Backend::Raw, Backend::Ring, Backend::PingSocket];
-    let options = Options {
-        count: Some(count.parse().expect("a count")),
-        interval: Duration::ZERO,
-        rate_pps: Some(rate.parse().expect("a rate")).filter(|rate| *rate > 0),
-        backend: backends.into_iter().find(|known| known.name() == backend),
-        link: Some(link.clone()).filter(|link| link != "-"),
-        payload_bytes: 16,
-        ..Options::default()
-    };
+    let mut options = PingOptions::default();
+    options.count = Some(count.parse().expect("a count"));
+    options.interval = Duration::ZERO;
+    options.rate_pps = Some(rate.parse().expect("a rate")).filter(|rate| *rate > 0);
+    options.backend = backends.into_iter().find(|known| known.name() == backend);
+    options.interface = Some(link.clone()).filter(|link| link != "-");
+    options.payload_bytes = 16;
     let targets = builder.build().expect("not too many");
-    let pinger = left
-        .run(|| Pinger::open(targets, &options))
+    let mut ping = left
+        .run(|| tapline::ping(targets).options(options).open())
         .expect("it opens");
-    let stop = Stop::new().expect("a stop");
     let before = processor_time();
-    let outcome = pinger.run(&mut |_: &Event<'_>, _: &Prober| (), &stop);
-    let total = outcome.prober.total();
-    let seconds = outcome.duration.as_secs_f64();
+    ping.run(|_, _| ()).expect("it can wait");
+    let summary = ping.finish().expect("a summary");
+    let total = summary.statistics.total();
+    let seconds = summary.duration.as_secs_f64();
     println!(
         "{} {:.3} s, {:.0} probes/s",
-        outcome.backend.name(),
+        summary.backend.name(),
         seconds,
         total.sent as f64 / seconds
     );
@@ -99,13 +95,13 @@ fn main() {
         "{spent:.3} s of processor time, {:.0} probes for a second of it",
         total.sent as f64 / spent
     );
-    println!("{total:?}\n{:?}", outcome.prober.others());
-    println!("overruns {:?}, {:?}", outcome.overruns, outcome.local_drops);
+    println!("{total:?}\n{:?}", summary.statistics.other_counts());
+    println!("overruns {:?}, {:?}", summary.overruns, summary.local_drops);
     println!(
         "probes stamped by the kernel {}, by the program {}",
-        outcome.departures_by_kernel, outcome.departures_by_program
+        summary.tx_timestamps.kernel, summary.tx_timestamps.user
     );
-    let histogram = outcome.prober.histogram();
+    let histogram = summary.statistics.histogram();
     for quantile in [0.0, 0.5, 0.99, 0.999, 1.0] {
         println!(
             "p{} {:?} ns",

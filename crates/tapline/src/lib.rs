@@ -1,21 +1,55 @@
-//! The library people add: the jobs of tapline, put together from its rooms.
+//! Capture, count, measure and ping: the jobs of tapline as a library.
 //!
-//! [`capture`] takes packets from interfaces to a file or a function, with every packet accounted
-//! for; [`count`] has the kernel count packets of named classes, without a copy; [`doctor`] says what
-//! spoils that on a machine; [`latency`] measures how soon it has them; [`ping`] asks many hosts for an
-//! echo, with every probe accounted for. A job runs in the thread that calls it, sleeps in the kernel while nothing happens, and ends in order when
-//! its [`Stopper`] says so. Jobs return values; they never print, log or exit.
+//! [`capture`] delivers packets of interfaces to a function or a file and accounts for every packet.
+//! [`count`] has the kernel count packets of named classes, without copying them. [`latency`] measures the
+//! time from the kernel's time stamp to delivery. [`ping`] pings many hosts and accounts for every probe.
+//! [`read`](mod@read) filters, merges and converts capture files. [`doctor`] diagnoses what makes these slow or inaccurate on a host.
 //!
-//! The rooms are re-exported: their types are part of the jobs' options.
+//! A job runs in the thread that calls it, sleeps in the kernel while nothing happens, and ends in order
+//! when its [`Stopper`] says so. Jobs return values. They never print, log or exit.
 
 #![forbid(unsafe_code)]
 
 pub mod capture;
+mod compiled_filter;
 pub mod count;
 pub mod doctor;
 pub mod latency;
+pub mod net;
+pub mod packet;
+mod packet_filter;
 pub mod ping;
+pub mod read;
 mod stop;
 
+pub use capture::{Capture, CaptureError, CaptureOptions, CaptureSummary, capture};
+pub use count::count;
+pub use net::{Namespace, NamespaceError, NamespaceId, net};
+pub use packet::{Packet, Timestamp};
+pub use packet_filter::{Expression, Filter};
+pub use ping::ping;
+#[doc(inline)]
+pub use read::read;
 pub use stop::{Stop, Stopper};
-pub use {bpf, filter, netlink, probe, ring, store, wire};
+
+/// The filter language: errors, explanations, listings and classic BPF programs.
+///
+/// A job takes a [`Filter`](crate::Filter) and compiles it itself. This module compiles a filter by hand, to
+/// show the program, to run it, or to explain its verdict on a packet.
+pub mod filter {
+    pub use ::filter::Filter as CompiledFilter;
+    pub use ::filter::{
+        DEFAULT_SNAPLEN, DotListing, ExplainedTerm, Explanation, FilterError, FilterErrorReason,
+        FilterOptions, FilterTarget, FilterWarning, GraphListing, LinkType, LoopbackFamilies,
+        MAX_TEXT_BYTES, NameResolver, NoNames, TermResult, Transport, TreeListing, check_syntax,
+        classic, compile, ebpf, native,
+    };
+}
+
+/// Capture files: readers, writers, rotation, compression.
+///
+/// [`read`](mod@crate::read) and [`capture`](mod@crate::capture) use them. Use them directly to write packets of
+/// your own.
+pub mod file {
+    pub use store::*;
+}

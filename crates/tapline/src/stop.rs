@@ -1,4 +1,4 @@
-//! Ending a job from outside.
+//! Stopping a job from another thread or a signal handler.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -6,24 +6,24 @@ use std::sync::Arc;
 
 use rustix::pipe::{PipeFlags, pipe_with};
 
-/// What a job watches to learn that it is to end.
+/// The receiving end of a stop request: its descriptor becomes readable when a [`Stopper`] stops the job.
 #[derive(Debug)]
 pub struct Stop {
     reader: OwnedFd,
     stopper: Stopper,
 }
 
-/// Ends a job, from any thread or from a signal handler; clones end the same job.
+/// Stops a job, from any thread or from a signal handler. Clones stop the same job.
 #[derive(Clone, Debug)]
 pub struct Stopper {
     writer: Arc<OwnedFd>,
 }
 
 impl Stop {
-    /// A stop that has not been asked for.
+    /// A stop that nobody has requested yet.
     ///
     /// # Errors
-    /// What pipe2(2) says.
+    /// As pipe2(2).
     pub fn new() -> io::Result<Self> {
         let (reader, writer) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
         Ok(Self {
@@ -40,7 +40,7 @@ impl Stop {
     }
 }
 
-/// Readable once the stop has been asked for, for good: nobody reads it.
+/// Readable from the first stop request on. Nobody reads it, so it stays readable.
 impl AsFd for Stop {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.reader.as_fd()
@@ -48,14 +48,14 @@ impl AsFd for Stop {
 }
 
 impl Stopper {
-    /// Asks the job to end in order. Asking again changes nothing.
+    /// Requests the job to end in order. Further calls change nothing.
     pub fn stop(&self) {
-        // The only failure is a full pipe: the stop has been asked for 65536 times.
+        // Fails only if the pipe is full: after 65536 requests.
         let _ = rustix::io::write(&*self.writer, b"s");
     }
 }
 
-/// The end to write to, for a signal handler that can do no more.
+/// The end to write to, for signal handlers that can do no more than write(2).
 impl AsFd for Stopper {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.writer.as_fd()

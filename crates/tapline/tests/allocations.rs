@@ -1,19 +1,19 @@
 //! A capture to a file allocates nothing per packet.
 
-mod support;
-
 use std::fs::File;
 use std::thread;
 use std::time::Duration;
 
+use crate::support::{
+    BACKENDS, Witness, deliver, frames, generator, ipv4_only, options, send, summary,
+};
 use allocation_counter::{AllocationInfo, measure};
 use lab::Net;
-use support::{BACKENDS, Witness, deliver, frames, generator, ipv4_only, options, send};
+use ring::DeliveryMode;
+use store::write::{self, CaptureFile, Output};
+use tapline::Packet;
 use tapline::Stop;
-use tapline::capture::{Backend, Capture, Consumer, ConsumerError, Ended, FileConsumer, Options};
-use tapline::ring::Delivery;
-use tapline::store::model::Packet;
-use tapline::store::write::{self, CaptureFile, Output};
+use tapline::capture::{Backend, Capture, Consumer, ConsumerError, Ended, FileConsumer};
 
 /// What the thread of a capture of `packets` packets allocates, from its start to its end.
 fn allocations(backend: Backend, is_filtered: bool, packets: u64) -> AllocationInfo {
@@ -21,18 +21,16 @@ fn allocations(backend: Backend, is_filtered: bool, packets: u64) -> AllocationI
     let mut witness = Witness::on(&right);
     let mut generator = generator(&left, &right);
     // Bringing the counters up to date asks the kernel, which allocates, once a tick.
-    let quiet = Options {
-        filter: is_filtered.then(ipv4_only),
-        buffer_bytes: 64 << 20,
-        tick: Duration::MAX,
-        ..options(&right, backend)
-    };
+    let quiet = options(&right, backend)
+        .with_filter(is_filtered.then(ipv4_only))
+        .buffer_bytes(64 << 20)
+        .tick(Duration::MAX);
     let capture = right.run(|| Capture::open(quiet)).unwrap();
     let output = Output::Descriptor {
         file: File::options().write(true).open("/dev/null").unwrap(),
         name: "/dev/null".into(),
     };
-    let mut file = write::Options::new(output, capture.interfaces().to_vec());
+    let mut file = write::CaptureFileOptions::new(output, capture.interfaces().to_vec());
     file.statistics = capture.statistics_source();
     let file = CaptureFile::create(file, 0).unwrap();
     let mut consumer = FileConsumer::new(file, Duration::from_millis(1));
@@ -41,7 +39,8 @@ fn allocations(backend: Backend, is_filtered: bool, packets: u64) -> AllocationI
     let (outcome, info) = thread::scope(|scope| {
         let running = scope.spawn(|| {
             let mut outcome = None;
-            let info = measure(|| outcome = Some(capture.run(&mut consumer, &stop)));
+            let info =
+                measure(|| outcome = Some(summary(capture.run_consumer(&mut consumer, &stop))));
             (outcome.unwrap(), info)
         });
         deliver(&left, &mut generator, packets);
@@ -85,18 +84,17 @@ fn nothing_is_allocated_to_merge_interfaces() {
         net.join(&mut left, &mut right);
         let mut witness = Witness::on(&right);
         let links = right.interfaces().iter().map(|link| link.name.to_string());
-        let quiet = Options {
-            links: links.collect(),
-            tick: Duration::MAX,
-            delivery: Delivery::Immediate,
-            ..options(&right, Backend::PacketV2)
-        };
+        let quiet = options(&right, Backend::PacketV2)
+            .links(links.collect())
+            .tick(Duration::MAX)
+            .delivery(DeliveryMode::Immediate);
         let capture = right.run(|| Capture::open(quiet)).unwrap();
         let stop = Stop::new().unwrap();
         let stopper = stop.stopper();
         let mut counter = Counter(0);
         let info = thread::scope(|scope| {
-            let running = scope.spawn(|| measure(|| drop(capture.run(&mut counter, &stop))));
+            let running = scope
+                .spawn(|| measure(|| drop(summary(capture.run_consumer(&mut counter, &stop)))));
             send(&left, &frames(0, packets));
             witness.until(packets.into());
             stopper.stop();

@@ -1,20 +1,19 @@
 //! Changes of a running capture over packet rings, against the number of frames sent.
 
-#[path = "support/changes.rs"]
-mod changes;
-mod support;
-
+use crate::support;
+use crate::support::changes;
 use std::io::ErrorKind;
 use std::time::Duration;
 
-use changes::{Numbers, batch, change, open, send_during, set};
+use crate::support::changes::{Numbers, batch, change, open, send_during, set};
+use crate::support::{Teller, Told, Witness, frames, number, options, run_open, send, until_told};
 use lab::Net;
-use support::{Teller, Told, Witness, frames, number, options, run_open, send, until_told};
-use tapline::capture::{Backend, ChangeError, Ended, Filter, Mode, Options};
-use tapline::filter::classic::{Instruction, Program};
-use tapline::ring::{
-    Delivery, DirectionFilter, OpenError, OptionError, XdpOpenError, XdpOptions, XdpRing, XdpStep,
+use ring::{
+    DeliveryMode, DirectionFilter, RingOpenError, RingOptionError, XdpOpenError, XdpRing,
+    XdpRingOptions, XdpSetupStep,
 };
+use tapline::capture::{Backend, ChangeError, Ended, Filter, Mode};
+use tapline::filter::classic::{ClassicProgram, Instruction};
 
 /// `ether proto 0x88b5`, which is that of all frames.
 fn all_of_them() -> Filter {
@@ -24,7 +23,7 @@ fn all_of_them() -> Filter {
         Instruction::new(0x06, 262_144),
         Instruction::new(0x06, 0),
     ];
-    Program::new(code).unwrap().into()
+    ClassicProgram::new(code).unwrap().into()
 }
 
 #[test]
@@ -33,14 +32,12 @@ fn each_frame_comes_once_and_in_order_however_often_the_ring_changes() {
     for filter in [None, Some(all_of_them())] {
         let [left, right] = Net::new().pair();
         let mut witness = Witness::on(&right);
-        let options = Options {
-            backend: None,
-            direction: DirectionFilter::In,
-            filter,
-            buffer_bytes: 64 << 20,
-            delivery: batch(64 << 10, 10),
-            ..options(&right, Backend::PacketV3)
-        };
+        let options = options(&right, Backend::PacketV3)
+            .backend(None::<Backend>)
+            .direction(DirectionFilter::In)
+            .with_filter(filter)
+            .buffer_bytes(64 << 20)
+            .delivery(batch(64 << 10, 10));
         let mut numbers = Numbers::default();
         let (mut capture, control) = open(&right, options);
         let live = capture.live();
@@ -67,12 +64,10 @@ fn each_frame_comes_once_and_in_order_however_often_the_ring_changes() {
 #[test]
 fn a_reader_that_sleeps_goes_on_with_the_new_ring() {
     let [left, right] = Net::new().pair();
-    let options = Options {
-        backend: None,
-        delivery: batch(4096, 1),
-        tick: Duration::from_hours(1),
-        ..options(&right, Backend::PacketV3)
-    };
+    let options = options(&right, Backend::PacketV3)
+        .backend(None::<Backend>)
+        .delivery(batch(4096, 1))
+        .tick(Duration::from_hours(1));
     let (mut teller, release, told) = Teller::stalling();
     let (capture, control) = open(&right, options);
     let (outcome, ()) = run_open(capture, &mut teller, |stopper| {
@@ -80,7 +75,7 @@ fn a_reader_that_sleeps_goes_on_with_the_new_ring() {
         until_told(&told, Told::Holding);
         release.send(()).unwrap();
         until_told(&told, Told::Idle);
-        set(&control, Delivery::Immediate).unwrap();
+        set(&control, DeliveryMode::Immediate).unwrap();
         control.wait();
         control.set_buffer(1 << 20).unwrap();
         control.wait();
@@ -108,7 +103,7 @@ fn a_capture_that_ends_amid_a_change_loses_nothing() {
             send(&left, &frames(10, 10));
             witness.until(20);
             match control.set_buffer(8 << 20) {
-                Err(ChangeError::Ring(OpenError::Busy { .. })) => {}
+                Err(ChangeError::Ring(RingOpenError::Busy { .. })) => {}
                 answer => panic!("{answer:?}"),
             }
             stopper.stop();
@@ -131,12 +126,14 @@ fn what_cannot_be_had_changes_nothing() {
     let [left, right] = Net::new().pair();
     let mut witness = Witness::on(&right);
     let (capture, control) = open(&right, options(&right, Backend::PacketV3));
-    match set(&control, Delivery::Immediate) {
-        Err(ChangeError::Ring(OpenError::Option(OptionError::ImmediateNeedsV2))) => {}
+    match set(&control, DeliveryMode::Immediate) {
+        Err(ChangeError::Ring(RingOpenError::Option(RingOptionError::ImmediateNeedsV2))) => {}
         answer => panic!("{answer:?}"),
     }
     match control.set_buffer(usize::MAX) {
-        Err(ChangeError::Ring(OpenError::Option(OptionError::BufferTooLarge { .. }))) => {}
+        Err(ChangeError::Ring(RingOpenError::Option(RingOptionError::BufferTooLarge {
+            ..
+        }))) => {}
         answer => panic!("{answer:?}"),
     }
     let mut teller = Teller::new();
@@ -153,20 +150,18 @@ fn what_cannot_be_had_changes_nothing() {
 #[test]
 fn the_buffer_of_an_af_xdp_socket_stays_and_its_delivery_changes() {
     let [left, right] = Net::new().pair();
-    let options = Options {
-        mode: Mode::Drop,
-        direction: DirectionFilter::In,
-        ..options(&right, Backend::Xdp)
-    };
+    let options = options(&right, Backend::Xdp)
+        .mode(Mode::Drop)
+        .direction(DirectionFilter::In);
     let (mut teller, release, told) = Teller::stalling();
     let (capture, control) = open(&right, options);
     let name = right.interface().name.to_string();
-    match right.run(|| XdpRing::open(&name, &XdpOptions::default())) {
+    match right.run(|| XdpRing::open(&name, &XdpRingOptions::default())) {
         Err(XdpOpenError::Setup(error)) => {
             let answer = error.source.kind();
             assert_eq!(
                 (error.step, answer),
-                (XdpStep::Bind, ErrorKind::ResourceBusy)
+                (XdpSetupStep::Bind, ErrorKind::ResourceBusy)
             );
         }
         answer => panic!("{answer:?}"),

@@ -1,35 +1,27 @@
 //! Changes of a running capture over memory that an XDP program fills, against the number of frames sent.
 
-#[path = "support/changes.rs"]
-mod changes;
-mod support;
-
+use crate::support;
+use crate::support::changes;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
-use changes::{Numbers, batch, change, open, send_during, set, until_delivered};
+use crate::support::changes::{Numbers, batch, change, open, send_during, set, until_delivered};
+use crate::support::{Teller, Told, frames, number, run_open, send, until_told};
 use lab::{Host, Net};
-use support::{Teller, Told, frames, number, run_open, send, until_told};
+use netlink::Link;
+use ring::{DeliveryMode, DirectionFilter, RingOpenError};
 use tapline::capture::{
-    Backend, ChangeError, Ended, Expression, Filter, Mode, Options, Sampling, XdpPlace,
+    Backend, CaptureOptions, ChangeError, Ended, Expression, Filter, Mode, Sampling, XdpAttachMode,
 };
 use tapline::filter::NoNames;
-use tapline::netlink::Link;
-use tapline::ring::{Delivery, DirectionFilter, OpenError};
 
 /// A program copies packets into ring buffers, or takes them into memory that the reader shares.
-fn ways(host: &Host) -> Vec<Options> {
-    let mirror = Options {
-        direction: DirectionFilter::In,
-        snaplen: 96,
-        ..support::options(host, Backend::XdpRingbuf)
-    };
-    let drop = Options {
-        mode: Mode::Drop,
-        backend: None,
-        ..mirror.clone()
-    };
+fn ways(host: &Host) -> Vec<CaptureOptions> {
+    let mirror = support::options(host, Backend::XdpRingbuf)
+        .direction(DirectionFilter::In)
+        .snaplen(96);
+    let drop = mirror.clone().mode(Mode::Drop).backend(None::<Backend>);
     // The second needs the order of stores of this processor.
     let count = if cfg!(target_arch = "x86_64") { 2 } else { 1 };
     [mirror, drop].into_iter().take(count).collect()
@@ -48,15 +40,14 @@ fn each_frame_comes_once_and_in_order_however_often_the_memory_changes() {
     let [left, right] = Net::new().pair();
     for way in ways(&right) {
         for (filter, xdp) in [
-            (None, XdpPlace::Native),
-            (Some(all_of_them()), XdpPlace::Generic),
+            (None, XdpAttachMode::Native),
+            (Some(all_of_them()), XdpAttachMode::Generic),
         ] {
-            let options = Options {
-                filter,
-                xdp,
-                buffer_bytes: 64 << 20,
-                ..way.clone()
-            };
+            let options = way
+                .clone()
+                .with_filter(filter)
+                .xdp(xdp)
+                .buffer_bytes(64 << 20);
             let mut numbers = Numbers::default();
             let (mut capture, control) = open(&right, options);
             let opened = capture.links().next().unwrap();
@@ -86,10 +77,7 @@ fn each_frame_comes_once_and_in_order_however_often_the_memory_changes() {
 fn what_was_lost_before_a_change_is_told_behind_it() {
     let [left, right] = Net::new().pair();
     for way in ways(&right) {
-        let options = Options {
-            buffer_bytes: 1,
-            ..way
-        };
+        let options = way.buffer_bytes(1);
         let (mut teller, release, told) = Teller::stalling();
         let (mut capture, control) = open(&right, options);
         let live = capture.live();
@@ -99,7 +87,7 @@ fn what_was_lost_before_a_change_is_told_behind_it() {
             send(&left, &frames(1, 1999));
             control.set_buffer(8 << 20).unwrap();
             match control.set_buffer(16 << 20) {
-                Err(ChangeError::Ring(OpenError::Busy { link })) => {
+                Err(ChangeError::Ring(RingOpenError::Busy { link })) => {
                     assert_eq!(link, right.interface().name.to_string());
                 }
                 answer => panic!("{answer:?}"),
@@ -130,11 +118,9 @@ fn what_was_lost_before_a_change_is_told_behind_it() {
 fn sampling_goes_on_where_it_was() {
     let [left, right] = Net::new().pair();
     for way in ways(&right) {
-        let options = Options {
-            sampling: Some(Sampling::OneIn(NonZeroU32::new(3).unwrap())),
-            delivery: Delivery::Immediate,
-            ..way
-        };
+        let options = way
+            .sampling(Sampling::OneIn(NonZeroU32::new(3).unwrap()))
+            .delivery(DeliveryMode::Immediate);
         let mut numbers = Numbers::default();
         let (mut capture, control) = open(&right, options);
         let live = capture.live();
@@ -163,12 +149,8 @@ fn sampling_goes_on_where_it_was() {
 fn a_reader_that_sleeps_goes_on_with_the_new_memory() {
     let [left, right] = Net::new().pair();
     for way in ways(&right) {
-        for delivery in [Delivery::Immediate, batch(1 << 20, 1)] {
-            let options = Options {
-                delivery,
-                tick: Duration::from_hours(1),
-                ..way.clone()
-            };
+        for delivery in [DeliveryMode::Immediate, batch(1 << 20, 1)] {
+            let options = way.clone().delivery(delivery).tick(Duration::from_hours(1));
             let (mut teller, release, told) = Teller::stalling();
             let (capture, control) = open(&right, options);
             let (outcome, ()) = run_open(capture, &mut teller, |stopper| {

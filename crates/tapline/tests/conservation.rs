@@ -1,18 +1,16 @@
 //! What a capture says became of the packets, against the number that the generator delivered and
 //! the interface's own counter.
 
-mod support;
-
 use std::time::Duration;
 
-use lab::generator::udp_frame;
-use lab::{Host, Net};
-use support::{
+use crate::support::{
     BACKENDS, Teller, Told, Witness, deliver, frames, generator, ipv4_only,
     ipv4_only_untranslatable, options, run, send, until_told,
 };
-use tapline::capture::{Ended, Limits, Options, Outcome};
-use tapline::ring::DirectionFilter;
+use lab::generator::udp_frame;
+use lab::{Host, Net};
+use ring::DirectionFilter;
+use tapline::capture::{CaptureSummary, Ended, Limits};
 
 /// Packets that the host's first interface has received.
 fn rx_packets(host: &Host) -> u64 {
@@ -21,7 +19,7 @@ fn rx_packets(host: &Host) -> u64 {
 
 /// The account adds up to `received`, in all and by interface, and so do the final statistics.
 #[track_caller]
-fn assert_adds_up(outcome: &Outcome, teller: &Teller, received: u64) {
+fn assert_adds_up(outcome: &CaptureSummary, teller: &Teller, received: u64) {
     let account = outcome.account;
     assert_eq!(account.received(), Some(received), "{outcome:?}");
     let filtered = account.filtered.unwrap();
@@ -85,10 +83,7 @@ fn what_a_filter_refuses_is_counted() {
         let mut generator = generator(&left, &right);
         let mut teller = Teller::new();
         let filter = Some(ipv4_only());
-        let filtered = Options {
-            filter,
-            ..options(&right, backend)
-        };
+        let filtered = options(&right, backend).with_filter(filter);
         let (outcome, ()) = run(&right, filtered, &mut teller, |stopper| {
             for round in 1..=4 {
                 deliver(&left, &mut generator, 1000);
@@ -121,10 +116,7 @@ fn what_a_filter_refuses_is_unknown_where_it_cannot_count() {
         let mut generator = generator(&left, &right);
         let mut teller = Teller::new();
         let filter = Some(ipv4_only_untranslatable());
-        let filtered = Options {
-            filter,
-            ..options(&right, backend)
-        };
+        let filtered = options(&right, backend).with_filter(filter);
         let (outcome, ()) = run(&right, filtered, &mut teller, |stopper| {
             deliver(&left, &mut generator, 1000);
             send(&left, &frames(0, 250));
@@ -149,12 +141,10 @@ fn at_overload_what_the_ring_dropped_is_counted_and_told_with_a_packet() {
             let mut witness = Witness::on(&right);
             let mut generator = generator(&left, &right);
             let (mut teller, release, told) = Teller::stalling();
-            let small = Options {
-                buffer_bytes: 128 << 10,
-                stall: Some(Duration::ZERO),
-                filter,
-                ..options(&right, backend)
-            };
+            let small = options(&right, backend)
+                .buffer_bytes(128 << 10)
+                .stall(Duration::ZERO)
+                .with_filter(filter);
             let (outcome, ()) = run(&right, small, &mut teller, |stopper| {
                 deliver(&left, &mut generator, 1);
                 until_told(&told, Told::Holding);
@@ -187,10 +177,7 @@ fn after_the_last_packet_asked_for_the_others_count_as_filtered() {
             let mut witness = Witness::on(&right);
             let mut generator = generator(&left, &right);
             let (mut teller, release, told) = Teller::stalling();
-            let mut limited = Options {
-                filter,
-                ..options(&right, backend)
-            };
+            let mut limited = options(&right, backend).with_filter(filter);
             limited.limits.packets = Some(777);
             let (outcome, ()) = run(&right, limited, &mut teller, |_| {
                 deliver(&left, &mut generator, 1);
@@ -243,11 +230,9 @@ fn the_other_direction_is_no_part_of_the_account() {
                 let mut teller = Teller::new();
                 let is_filtered = filter.is_some();
                 let filter = filter.clone();
-                let options = Options {
-                    direction,
-                    filter,
-                    ..options(&left, backend)
-                };
+                let options = options(&left, backend)
+                    .direction(direction)
+                    .with_filter(filter);
                 let (outcome, ()) = run(&left, options, &mut teller, |stopper| {
                     send(&left, &frames(0, 300));
                     send(&right, &frames(1000, 20));

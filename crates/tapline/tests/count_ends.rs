@@ -1,39 +1,38 @@
-//! How counts begin, tick and end.
-
-mod count_support;
+//! Start, intervals and end of a count.
 
 use std::net::UdpSocket;
 use std::ops::ControlFlow;
 use std::thread;
 use std::time::Duration;
 
-use count_support::{class, named, open, options, tally, until};
+use crate::count_support::{class, named, open, options, traffic, until, with};
 use lab::generator::{send_frames, udp_frame};
 use lab::{Host, Net};
+use rustix::event::{PollFd, PollFlags, poll};
+use tapline::Stopper;
 use tapline::count::{
-    Class, Count, CountError, Direction, Ended, Event, Hook, Ingress, Layer, LinkState, Options,
-    Reason, Tally, XdpPlace,
+    Count, CountClass, CountDirection, CountEnd, CountError, CountEvent, CountHook, CountLayer,
+    CountOptions, CountSummary, FallbackReason, IngressHook, LinkState, Traffic, XdpAttachMode,
 };
-use tapline::{Stop, Stopper};
 
-/// Runs a count in a thread of its own, and `drive` in this one; the sum of its intervals too.
-fn run(
-    mut count: Count,
-    drive: impl FnOnce(&Stopper),
-) -> (Vec<Tally>, u64, tapline::count::Outcome) {
-    let stop = Stop::new().unwrap();
-    let stopper = stop.stopper();
+#[path = "../examples/count.rs"]
+#[expect(dead_code, reason = "its main function")]
+mod count_example;
+
+/// Runs a count in a thread of its own, and `drive` in this one; returns the sum of the intervals, too.
+fn run(count: Count, drive: impl FnOnce(&Stopper)) -> (Vec<Traffic>, u64, CountSummary) {
+    let stopper = count.stopper();
     thread::scope(|scope| {
         let running = scope.spawn(move || {
-            let (mut sums, mut span_ns) = (vec![Tally::default(); count.classes().len()], 0);
-            let outcome = count.run(&stop, |_, interval| {
+            let (mut sums, mut span_ns) = (vec![Traffic::default(); count.classes().len()], 0);
+            let summary = count.run(|_, interval| {
                 span_ns += interval.span_ns;
                 for (sum, class) in sums.iter_mut().zip(&interval.classes) {
-                    *sum += class.tally;
+                    *sum += class.traffic;
                 }
                 ControlFlow::Continue(())
             });
-            (sums, span_ns, outcome.unwrap())
+            (sums, span_ns, summary.unwrap())
         });
         drive(&stopper);
         running.join().unwrap()
@@ -41,58 +40,61 @@ fn run(
 }
 
 #[test]
-fn intervals_add_up_to_the_totals_and_their_spans_to_the_time() {
+fn intervals_add_up_to_the_totals_and_the_duration() {
     let [left, right] = Net::new().pair();
-    let options = Options {
+    let options = with!(
+        options(&right, CountDirection::In, &["udp port 9", "ip"]);
         interval: Duration::from_millis(1),
         duration: Some(Duration::from_millis(120)),
-        ..options(&right, Direction::In, &["udp port 9", "ip"])
-    };
+    );
     let count = open(&right, options);
     let frame = udp_frame(100);
-    let (sums, span_ns, outcome) = run(count, |_| {
+    let (sums, span_ns, summary) = run(count, |_| {
         left.run(|| send_frames(left.interface().index, vec![&frame; 5000]).unwrap());
     });
-    assert!(matches!(outcome.ended, Ended::Duration), "{outcome:?}");
-    let totals: Vec<_> = outcome
+    assert_eq!(summary.end, CountEnd::Duration);
+    let totals: Vec<_> = summary
         .totals
         .classes
         .iter()
-        .map(|class| class.tally)
+        .map(|class| class.traffic)
         .collect();
     assert_eq!(sums, totals);
-    assert_eq!(span_ns, outcome.totals.since_start_ns);
+    assert_eq!(span_ns, summary.totals.since_start_ns);
     assert!(span_ns >= 120_000_000);
-    assert_eq!(outcome.totals.classes[0].tally, tally(5000, 500_000));
+    assert_eq!(summary.totals.classes[0].traffic, traffic(5000, 500_000));
 }
 
 #[test]
-fn an_interface_that_is_removed_ends_the_count_with_all_its_figures() {
+fn removing_an_interface_ends_the_count_with_complete_totals() {
     let [left, right] = Net::new().pair();
-    let mut count = open(&right, options(&right, Direction::Both, &["udp port 9"]));
+    let mut count = open(
+        &right,
+        options(&right, CountDirection::Both, &["udp port 9"]),
+    );
     let frame = udp_frame(100);
     left.run(|| send_frames(left.interface().index, vec![&frame; 25]).unwrap());
-    until(&mut count, |s| s.classes[0].tally.packets == 25);
+    until(&mut count, |s| s.classes[0].traffic.packets == 25);
     let name = right.interface().name.to_string();
-    let (sums, _, outcome) = run(count, |_| {
+    let (sums, _, summary) = run(count, |_| {
         let mut delete = right.command("ip");
         let status = delete.args(["link", "delete", &name]).status().unwrap();
         assert!(status.success());
     });
-    assert!(matches!(outcome.ended, Ended::LinkRemoved { link } if link == name));
-    assert_eq!(sums, [tally(25, 2500)]);
-    assert_eq!(outcome.totals.classes[0].tally, tally(25, 2500));
+    assert_eq!(summary.end, CountEnd::LinkRemoved { link: name });
+    assert_eq!(sums, [traffic(25, 2500)]);
+    assert_eq!(summary.totals.classes[0].traffic, traffic(25, 2500));
 }
 
 #[test]
-fn an_interface_that_goes_down_is_told_and_ends_nothing() {
+fn an_interface_that_goes_down_is_reported_and_ends_nothing() {
     let [left, right] = Net::new().pair();
-    let options = Options {
+    let options = with!(
+        options(&right, CountDirection::Both, &["udp port 9"]);
         interval: Duration::from_hours(1),
-        ..options(&right, Direction::Both, &["udp port 9"])
-    };
+    );
     let mut count = open(&right, options);
-    let (stop, name) = (Stop::new().unwrap(), right.interface().name.to_string());
+    let name = right.interface().name.to_string();
     for (host, change, expected) in [
         (&right, "down", LinkState::Down),
         (&right, "up", LinkState::Up),
@@ -102,32 +104,28 @@ fn an_interface_that_goes_down_is_told_and_ends_nothing() {
         let interface = host.interface().name.to_string();
         let status = set.args(["link", "set", &interface, change]).status();
         assert!(status.unwrap().success());
-        match count.next(&stop) {
-            Event::Link(link) => assert_eq!((&link.link, link.state), (&name, expected)),
+        match count.next_event().unwrap() {
+            Some(CountEvent::Link(link)) => assert_eq!((&link.link, link.state), (&name, expected)),
             other => panic!("{other:?}"),
         }
     }
     let first = count.links().next().unwrap();
     let later = count.links().next().unwrap();
     assert!(first.down_ns > 0 && later.down_ns > first.down_ns);
-    stop.stopper().stop();
-    let ended = count.next(&stop);
-    assert!(
-        matches!(
-            ended,
-            Event::Ended {
-                ended: Ended::Stopped,
-                ..
-            }
-        ),
-        "{ended:?}"
-    );
+    count.stopper().stop();
+    let last = count.next_event().unwrap();
+    assert!(matches!(last, Some(CountEvent::Interval(_))), "{last:?}");
+    assert!(count.next_event().unwrap().is_none());
+    assert_eq!(count.finish().unwrap().end, CountEnd::Stopped);
 }
 
 #[test]
-fn a_class_may_come_and_go_when_the_interface_is_gone() {
+fn classes_can_change_after_the_interface_is_gone() {
     let [_left, right] = Net::new().pair();
-    let mut count = open(&right, options(&right, Direction::Both, &["udp port 9"]));
+    let mut count = open(
+        &right,
+        options(&right, CountDirection::Both, &["udp port 9"]),
+    );
     let name = right.interface().name.to_string();
     let mut delete = right.command("ip");
     assert!(
@@ -139,33 +137,36 @@ fn a_class_may_come_and_go_when_the_interface_is_gone() {
     );
     count.add_class(class("tcp")).unwrap();
     let last = count.remove_class("udp port 9").unwrap();
-    assert_eq!(last.tally, tally(0, 0));
+    assert_eq!(last.traffic, traffic(0, 0));
 }
 
 #[test]
 fn a_stop_ends_a_count_in_the_middle_of_an_interval() {
     let [_left, right] = Net::new().pair();
-    let options = Options {
+    let options = with!(
+        options(&right, CountDirection::In, &["udp port 9"]);
         interval: Duration::from_hours(1),
-        ..options(&right, Direction::In, &["udp port 9"])
-    };
-    let (sums, _, outcome) = run(open(&right, options), Stopper::stop);
-    assert!(matches!(outcome.ended, Ended::Stopped));
-    assert_eq!(sums, [tally(0, 0)]);
+    );
+    let (sums, _, summary) = run(open(&right, options), Stopper::stop);
+    assert_eq!(summary.end, CountEnd::Stopped);
+    assert_eq!(sums, [traffic(0, 0)]);
 }
 
 #[test]
-fn a_loopback_is_counted_at_tc_and_says_why() {
+fn loopback_is_counted_at_tc_with_a_reason() {
     let host = Host::new("alone");
-    let options = Options {
-        links: vec!["lo".to_owned()],
+    let options = with!(
+        CountOptions::default();
+        interfaces: vec!["lo".to_owned()],
         classes: vec![named("all", ""), class("udp port 7400")],
-        ..Options::default()
-    };
+    );
     let mut count = open(&host, options);
-    let places: Vec<_> = count.places().collect();
-    assert_eq!([places[0].hook, places[1].hook], [Hook::Tcx; 2]);
-    assert!(matches!(places[0].reason, Some(Reason::XdpRefused(_))));
+    let places: Vec<_> = count.points().collect();
+    assert_eq!([places[0].hook, places[1].hook], [CountHook::Tcx; 2]);
+    assert!(matches!(
+        places[0].reason,
+        Some(FallbackReason::XdpRefused(_))
+    ));
     assert!(places[1].reason.is_none());
     host.run(|| {
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
@@ -176,78 +177,147 @@ fn a_loopback_is_counted_at_tc_and_says_why() {
                 .unwrap();
         }
     });
-    let snapshot = until(&mut count, |s| s.classes[1].tally.packets == 18);
+    let snapshot = until(&mut count, |s| s.classes[1].traffic.packets == 18);
     assert_eq!(
-        snapshot.classes[1].places,
-        [tally(9, 9 * 50), tally(9, 9 * 50)]
+        snapshot.classes[1].points,
+        [traffic(9, 9 * 50), traffic(9, 9 * 50)]
     );
-    assert_eq!(snapshot.classes[0].tally, snapshot.classes[1].tally);
+    assert_eq!(snapshot.classes[0].traffic, snapshot.classes[1].traffic);
 }
 
 #[test]
-fn tags_that_xdp_does_not_see_are_asked_about_at_tc() {
+fn classes_that_read_stripped_tags_are_counted_at_tc() {
     let [_left, right] = Net::new().pair();
-    let count = open(&right, options(&right, Direction::In, &["vlan 7"]));
-    let places: Vec<_> = count.places().collect();
-    assert_eq!(places[0].hook, Hook::Tcx);
-    assert!(matches!(places[0].reason, Some(Reason::VlanStripped)));
+    let count = open(&right, options(&right, CountDirection::In, &["vlan 7"]));
+    let places: Vec<_> = count.points().collect();
+    assert_eq!(places[0].hook, CountHook::Tcx);
+    assert!(matches!(
+        places[0].reason,
+        Some(FallbackReason::VlanStripped)
+    ));
 }
 
 #[test]
-fn xdp_is_taken_where_it_is_asked_for_or_refused() {
+fn explicit_xdp_is_used_or_fails() {
     let host = Host::new("alone");
-    let of = |ingress, link: &str| Options {
-        links: vec![link.to_owned()],
-        direction: Direction::In,
-        ingress,
-        ..Options::default()
+    let of = |ingress, link: &str| {
+        with!(
+            CountOptions::default();
+            interfaces: vec![link.to_owned()],
+            direction: CountDirection::In,
+            ingress: ingress,
+        )
     };
-    let native = host.run(|| Count::open(of(Ingress::Xdp(XdpPlace::Native), "lo")).err());
+    let native = host.run(|| Count::open(of(IngressHook::Xdp(XdpAttachMode::Native), "lo")).err());
     assert!(matches!(native, Some(CountError::Xdp { link, .. }) if link == "lo"));
-    let count = open(&host, of(Ingress::Xdp(XdpPlace::NativeOrGeneric), "lo"));
-    let places: Vec<_> = count.places().collect();
-    assert_eq!(places[0].hook, Hook::XdpGeneric);
+    let count = open(
+        &host,
+        of(IngressHook::Xdp(XdpAttachMode::NativeOrGeneric), "lo"),
+    );
+    let places: Vec<_> = count.points().collect();
+    assert_eq!(places[0].hook, CountHook::XdpGeneric);
     assert!(places[0].reason.is_some());
 }
 
 #[test]
-fn what_is_asked_wrongly_is_told() {
+fn invalid_options_are_reported() {
     let host = Host::new("alone");
-    let good = || Options {
-        links: vec!["lo".to_owned()],
-        classes: vec![class("udp")],
-        ..Options::default()
+    let good = || {
+        with!(
+            CountOptions::default();
+            interfaces: vec!["lo".to_owned()],
+            classes: vec![class("udp")],
+        )
     };
-    let refused = |change: fn(&mut Options)| {
+    let refused = |change: fn(&mut CountOptions)| {
         let mut options = good();
         change(&mut options);
         let refused = host.run(|| Count::open(options).err());
         refused.map_or_else(String::new, |error| error.to_string())
     };
     let texts = [
-        refused(|options| options.links.clear()),
-        refused(|options| options.links.push("lo".to_owned())),
-        refused(|options| options.links[0] = "nowhere0".to_owned()),
+        refused(|options| options.interfaces.clear()),
+        refused(|options| options.interfaces.push("lo".to_owned())),
+        refused(|options| options.interfaces[0] = "nowhere0".to_owned()),
         refused(|options| options.classes.push(class("udp"))),
         refused(|options| {
-            options.classes.push(Class {
+            options.classes.push(CountClass {
                 name: "x".into(),
                 ..class("udp prot")
             });
         }),
         refused(|options| options.interval = Duration::from_micros(999)),
-        refused(|options| (options.by, options.groups) = (Some(tapline::count::Key::Src), 0)),
-        refused(|options| options.layer = Layer::Wire),
+        refused(|options| (options.by, options.groups) = (Some(tapline::count::GroupBy::Src), 0)),
+        refused(|options| options.layer = CountLayer::Wire),
     ];
     let expected = [
         "no interface to count on",
         "interface lo is named twice",
         "cannot get link nowhere0",
         "class udp is named twice",
-        "filter of class x is wrong for lo",
+        "filter of class x is invalid for lo",
         "interval is shorter than 1 ms",
-        "there is no room for any group",
+        "maximum number of groups is 0",
         "",
     ];
     assert_eq!(texts, expected);
+}
+
+/// An event loop that polls the descriptor of the count, and a deadline of its own.
+#[test]
+fn the_descriptor_is_readable_when_an_interval_ends_and_when_the_count_is_stopped() {
+    let [left, right] = Net::new().pair();
+    let options = with!(
+        options(&right, CountDirection::In, &["udp port 9"]);
+        interval: Duration::from_millis(20),
+    );
+    let mut count = open(&right, options);
+    assert!(count.next_event_timeout(Duration::ZERO).unwrap().is_none());
+    left.run(|| send_frames(left.interface().index, vec![udp_frame(60); 3]).unwrap());
+    let mut packets = 0;
+    while packets < 3 {
+        let mut fds = [PollFd::new(&count, PollFlags::IN)];
+        assert_eq!(poll(&mut fds, None).unwrap(), 1);
+        if let Some(CountEvent::Interval(interval)) =
+            count.next_event_timeout(Duration::ZERO).unwrap()
+        {
+            packets += interval.classes[0].traffic.packets;
+        }
+    }
+    count.stopper().stop();
+    assert_eq!(
+        poll(&mut [PollFd::new(&count, PollFlags::IN)], None).unwrap(),
+        1
+    );
+    assert!(count.next().unwrap().is_some());
+    assert!(count.next().unwrap().is_none() && count.has_ended());
+    let summary = count.finish().unwrap();
+    let text = summary.to_string();
+    assert!(text.starts_with("counted for 0."), "{text}");
+    assert!(
+        text.ends_with(" s: udp port 9 3 packets (180 bytes)"),
+        "{text}"
+    );
+}
+
+/// The example counts real packets, and ends with them.
+#[test]
+fn the_example_counts_packets() {
+    let [left, right] = Net::new().pair();
+    assert!(include_str!("../examples/count.rs").lines().count() <= 20);
+    let name = right.interface().name.to_string();
+    let running = thread::scope(|scope| {
+        let running = scope.spawn(|| right.run(|| count_example::count_packets(&name)));
+        let frame = udp_frame(100);
+        while !running.is_finished() {
+            left.run(|| send_frames(left.interface().index, [&frame]).unwrap());
+            thread::yield_now();
+        }
+        running.join().unwrap()
+    });
+    let text = running.unwrap().to_string();
+    assert!(
+        text.contains(": dns 0 packets (0 bytes), all ") && !text.contains("all 0 "),
+        "{text}"
+    );
 }

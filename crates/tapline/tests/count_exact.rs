@@ -1,14 +1,15 @@
 //! Counting against known numbers of packets: in and out, with tags, on several processors, in many
 //! classes.
 
-mod count_support;
-
 use std::thread;
 
-use count_support::{open, options, tagged, tally, totals, until};
+use crate::count_support::{open, options, tagged, totals, traffic, until, with};
 use lab::generator::{Offered, offer_frames, pin_to_cpu, send_frames, udp_frame};
 use lab::{Host, Net};
-use tapline::count::{Count, Direction, Hook, Ingress, Layer, Options, Snapshot, Way, XdpPlace};
+use tapline::count::{
+    Count, CountDirection, CountHook, CountLayer, CountTotals, IngressHook, PacketDirection,
+    XdpAttachMode,
+};
 
 /// Datagrams of 100 bytes without a tag and with: the numbers of each kind.
 const KINDS: [(usize, Option<u16>); 3] = [(30, None), (50, Some(7)), (70, Some(8))];
@@ -36,49 +37,49 @@ const FILTERS: [&str; 7] = [
 ];
 
 #[track_caller]
-fn assert_counted(snapshot: &Snapshot) {
-    let counted = FILTERS.map(|filter| totals(snapshot, filter).tally);
-    let all = tally(150, 30 * 100 + 120 * 104);
+fn assert_counted(snapshot: &CountTotals) {
+    let counted = FILTERS.map(|filter| totals(snapshot, filter).traffic);
+    let all = traffic(150, 30 * 100 + 120 * 104);
     let expected = [
         all,
-        tally(120, 120 * 104),
-        tally(50, 50 * 104),
-        tally(70, 70 * 104),
-        tally(30, 30 * 100),
-        tally(0, 0),
+        traffic(120, 120 * 104),
+        traffic(50, 50 * 104),
+        traffic(70, 70 * 104),
+        traffic(30, 30 * 100),
+        traffic(0, 0),
         all,
     ];
     assert_eq!(counted, expected);
 }
 
-fn is_all(snapshot: &Snapshot) -> bool {
-    totals(snapshot, FILTERS[6]).tally.packets == 150
+fn is_all(snapshot: &CountTotals) -> bool {
+    totals(snapshot, FILTERS[6]).traffic.packets == 150
 }
 
 #[test]
-fn a_filter_means_the_same_at_every_hook_and_bytes_are_those_of_the_frame() {
+fn filters_and_bytes_agree_at_every_hook() {
     let hooks = [
-        (Ingress::Xdp(XdpPlace::Native), Hook::XdpNative),
-        (Ingress::Tc, Hook::Tcx),
+        (
+            IngressHook::Xdp(XdpAttachMode::Native),
+            CountHook::XdpNative,
+        ),
+        (IngressHook::Tc, CountHook::Tcx),
     ];
     for (ingress, hook) in hooks {
         let [left, right] = Net::new().pair();
-        let mut out = open(&left, options(&left, Direction::Out, &FILTERS));
+        let mut out = open(&left, options(&left, CountDirection::Out, &FILTERS));
         let mut arrived = open(
             &right,
-            Options {
-                ingress,
-                ..options(&right, Direction::In, &FILTERS)
-            },
+            with!(options(&right, CountDirection::In, &FILTERS); ingress: ingress),
         );
         let places = |count: &Count| -> Vec<_> {
             count
-                .places()
-                .map(|place| (place.way, place.hook))
+                .points()
+                .map(|place| (place.direction, place.hook))
                 .collect()
         };
-        assert_eq!(places(&out), [(Way::Out, Hook::Tcx)]);
-        assert_eq!(places(&arrived), [(Way::In, hook)]);
+        assert_eq!(places(&out), [(PacketDirection::Out, CountHook::Tcx)]);
+        assert_eq!(places(&arrived), [(PacketDirection::In, hook)]);
         left.run(|| send_frames(left.interface().index, frames()).unwrap());
         assert_counted(&until(&mut out, is_all));
         assert_counted(&until(&mut arrived, is_all));
@@ -90,22 +91,19 @@ fn layers_add_what_the_wire_adds_to_each_frame() {
     // Of 50 bytes, filled up to 60 on the wire, and of 1000.
     let frames = [vec![udp_frame(50); 10], vec![udp_frame(1000); 3]].concat();
     let layers = [
-        (Layer::Ethernet, 10 * 50 + 3 * 1000),
-        (Layer::EthernetFcs, 10 * 64 + 3 * 1004),
-        (Layer::Wire, 10 * 84 + 3 * 1024),
+        (CountLayer::Ethernet, 10 * 50 + 3 * 1000),
+        (CountLayer::EthernetFcs, 10 * 64 + 3 * 1004),
+        (CountLayer::Wire, 10 * 84 + 3 * 1024),
     ];
     for (layer, bytes) in layers {
         let [left, right] = Net::new().pair();
-        for (host, direction) in [(&left, Direction::Out), (&right, Direction::In)] {
-            let options = Options {
-                layer,
-                ..options(host, direction, &["udp port 9"])
-            };
+        for (host, direction) in [(&left, CountDirection::Out), (&right, CountDirection::In)] {
+            let options = with!(options(host, direction, &["udp port 9"]); layer: layer);
             let mut count = open(host, options);
             left.run(|| send_frames(left.interface().index, &frames).unwrap());
-            let snapshot = until(&mut count, |s| s.classes[0].tally.packets == 13);
+            let snapshot = until(&mut count, |s| s.classes[0].traffic.packets == 13);
             assert_eq!(
-                snapshot.classes[0].tally.bytes, bytes,
+                snapshot.classes[0].traffic.bytes, bytes,
                 "{layer:?} {direction:?}"
             );
         }
@@ -113,18 +111,18 @@ fn layers_add_what_the_wire_adds_to_each_frame() {
 }
 
 #[test]
-fn both_directions_and_all_interfaces_add_up_by_place_too() {
+fn both_directions_and_all_interfaces_add_up_by_point() {
     let [left, right] = Net::new().pair();
-    let mut both = open(&left, options(&left, Direction::Both, &["udp port 9"]));
+    let mut both = open(&left, options(&left, CountDirection::Both, &["udp port 9"]));
     let frame = udp_frame(200);
     left.run(|| send_frames(left.interface().index, vec![&frame; 40]).unwrap());
     right.run(|| send_frames(right.interface().index, vec![&frame; 2]).unwrap());
-    let snapshot = until(&mut both, |s| s.classes[0].tally.packets == 42);
+    let snapshot = until(&mut both, |s| s.classes[0].traffic.packets == 42);
     let class = &snapshot.classes[0];
-    assert_eq!(class.tally, tally(42, 42 * 200));
-    assert_eq!(class.places, [tally(2, 400), tally(40, 8000)]);
-    let ways: Vec<_> = both.places().map(|place| place.way).collect();
-    assert_eq!(ways, [Way::In, Way::Out]);
+    assert_eq!(class.traffic, traffic(42, 42 * 200));
+    assert_eq!(class.points, [traffic(2, 400), traffic(40, 8000)]);
+    let ways: Vec<_> = both.points().map(|place| place.direction).collect();
+    assert_eq!(ways, [PacketDirection::In, PacketDirection::Out]);
 }
 
 /// Sends from every processor at once. Where the receiver has no processor for a while, the link between
@@ -155,30 +153,30 @@ fn send_from_all(host: &Host, frames_each: usize) -> Offered {
 }
 
 #[test]
-fn nothing_is_missed_when_all_processors_send() {
+fn nothing_is_missed_when_all_cpus_send() {
     let [left, right] = Net::new().pair();
     let mut out = open(
         &left,
-        options(&left, Direction::Out, &["udp", "tcp", "udp port 9"]),
+        options(&left, CountDirection::Out, &["udp", "tcp", "udp port 9"]),
     );
     let mut arrived = open(
         &right,
-        options(&right, Direction::In, &["udp", "tcp", "udp port 9"]),
+        options(&right, CountDirection::In, &["udp", "tcp", "udp port 9"]),
     );
     let Offered { carried, dropped } = send_from_all(&left, 20_000);
     for (count, sent) in [(&mut out, carried + dropped), (&mut arrived, carried)] {
-        let snapshot = until(count, |s| s.classes[2].tally.packets >= sent);
-        let counted: Vec<_> = snapshot.classes.iter().map(|class| class.tally).collect();
-        let all = tally(sent, sent * 100);
-        assert_eq!([counted[1], counted[2]], [tally(0, 0), all]);
+        let snapshot = until(count, |s| s.classes[2].traffic.packets >= sent);
+        let counted: Vec<_> = snapshot.classes.iter().map(|class| class.traffic).collect();
+        let all = traffic(sent, sent * 100);
+        assert_eq!([counted[1], counted[2]], [traffic(0, 0), all]);
         assert!(counted[0].packets >= sent);
     }
 }
 
 #[test]
-fn sixty_four_classes_count_each_their_own() {
+fn sixty_four_classes_count_separately() {
     let [left, right] = Net::new().pair();
-    // Class k has the datagrams to port 1000 + k, of which k + 1 are sent.
+    // CountClass k has the datagrams to port 1000 + k, of which k + 1 are sent.
     let port = |number: usize| 1000 + number as u16;
     let filters: Vec<String> = (0..64)
         .map(|number| match number % 4 {
@@ -192,8 +190,8 @@ fn sixty_four_classes_count_each_their_own() {
         })
         .collect();
     let filters: Vec<&str> = filters.iter().map(String::as_str).collect();
-    let mut out = open(&left, options(&left, Direction::Out, &filters));
-    let mut arrived = open(&right, options(&right, Direction::In, &filters));
+    let mut out = open(&left, options(&left, CountDirection::Out, &filters));
+    let mut arrived = open(&right, options(&right, CountDirection::In, &filters));
     let mut frames = Vec::new();
     for number in 0..64 {
         let mut frame = udp_frame(60);
@@ -202,9 +200,14 @@ fn sixty_four_classes_count_each_their_own() {
     }
     left.run(|| send_frames(left.interface().index, &frames).unwrap());
     for count in [&mut out, &mut arrived] {
-        let snapshot = until(count, |s| s.classes[63].tally.packets == 64);
+        let snapshot = until(count, |s| s.classes[63].traffic.packets == 64);
         for (number, class) in (1..).zip(&snapshot.classes) {
-            assert_eq!(class.tally, tally(number, number * 60), "{}", class.name);
+            assert_eq!(
+                class.traffic,
+                traffic(number, number * 60),
+                "{}",
+                class.name
+            );
         }
     }
 }
@@ -216,6 +219,6 @@ fn two_hundred_and_fifty_six_classes_load() {
         .map(|number| format!("tcp port {number} or host 10.0.0.{}", number % 256))
         .collect();
     let filters: Vec<&str> = filters.iter().map(String::as_str).collect();
-    let count = open(&left, options(&left, Direction::Both, &filters));
+    let count = open(&left, options(&left, CountDirection::Both, &filters));
     assert_eq!(count.classes().len(), 256);
 }

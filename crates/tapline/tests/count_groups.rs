@@ -1,13 +1,13 @@
 //! Splitting classes by what packets have in common.
 
-mod count_support;
-
 use std::collections::BTreeMap;
 
-use count_support::{named, open, options, tagged, tally, until};
+use crate::count_support::{named, open, options, tagged, traffic, until, with};
 use lab::generator::{send_frames, udp_frame};
 use lab::{Host, Net};
-use tapline::count::{Direction, Group, GroupKey, Ingress, Key, Options, Tally, XdpPlace};
+use tapline::count::{
+    CountDirection, Group, GroupBy, GroupKey, IngressHook, Traffic, XdpAttachMode,
+};
 
 const IPV6_HEADER: [u8; 40] = {
     let mut header = [0; 40];
@@ -66,37 +66,41 @@ fn address(text: &str) -> GroupKey {
 type Groups = Vec<(GroupKey, u64)>;
 
 /// By key: the groups, and how many packets are in none.
-fn expected() -> Vec<(Key, Groups, u64)> {
+fn expected() -> Vec<(GroupBy, Groups, u64)> {
     let ip = 2 + 3 + 5 + 11;
     vec![
         (
-            Key::Src,
+            GroupBy::Src,
             vec![(address("198.18.0.1"), ip), (address("2000::1"), 7)],
             13,
         ),
         (
-            Key::Dst,
+            GroupBy::Dst,
             vec![(address("198.18.0.2"), ip), (address("2000::2"), 7)],
             13,
         ),
         (
-            Key::SrcPort,
+            GroupBy::SrcPort,
             vec![(GroupKey::Port(9), 10), (GroupKey::Port(5), 7)],
             24,
         ),
         (
-            Key::DstPort,
+            GroupBy::DstPort,
             vec![(GroupKey::Port(9), 10), (GroupKey::Port(6), 7)],
             24,
         ),
-        (Key::Protocol, vec![(GroupKey::Protocol(17), ip + 7)], 13),
         (
-            Key::Vlan,
+            GroupBy::Protocol,
+            vec![(GroupKey::Protocol(17), ip + 7)],
+            13,
+        ),
+        (
+            GroupBy::Vlan,
             vec![(GroupKey::Vlan(9), 5), (GroupKey::Vlan(7), 3)],
             33,
         ),
         (
-            Key::EtherType,
+            GroupBy::EtherType,
             vec![
                 (GroupKey::EtherType(0x0800), ip),
                 (GroupKey::EtherType(0x0806), 13),
@@ -105,12 +109,12 @@ fn expected() -> Vec<(Key, Groups, u64)> {
             0,
         ),
         (
-            Key::SrcMac,
+            GroupBy::SrcMac,
             vec![(GroupKey::Mac([2, 0, 0, 0, 0, 1]), 41)],
             0,
         ),
         (
-            Key::DstMac,
+            GroupBy::DstMac,
             vec![(GroupKey::Mac([2, 0, 0, 0, 0, 2]), 41)],
             0,
         ),
@@ -118,35 +122,41 @@ fn expected() -> Vec<(Key, Groups, u64)> {
 }
 
 #[test]
-fn packets_are_told_apart_by_each_key_at_each_hook() {
-    assert_eq!(expected().len(), Key::ALL.len());
+fn packets_are_grouped_by_each_key_at_each_hook() {
+    assert_eq!(expected().len(), GroupBy::ALL.len());
     for (key, groups, without_key) in expected() {
         let [left, right] = Net::new().pair();
-        let of = |host: &Host, direction, ingress| Options {
-            by: Some(key),
-            ingress,
-            ..options(host, direction, &["ether src 02:00:00:00:00:01"])
+        let of = |host: &Host, direction, ingress| {
+            with!(
+                options(host, direction, &["ether src 02:00:00:00:00:01"]);
+                by: Some(key),
+                ingress: ingress,
+            )
         };
         let mut counts = [
-            open(&left, of(&left, Direction::Out, Ingress::Auto)),
+            open(&left, of(&left, CountDirection::Out, IngressHook::Auto)),
             open(
                 &right,
-                of(&right, Direction::In, Ingress::Xdp(XdpPlace::Native)),
+                of(
+                    &right,
+                    CountDirection::In,
+                    IngressHook::Xdp(XdpAttachMode::Native),
+                ),
             ),
-            open(&right, of(&right, Direction::In, Ingress::Tc)),
+            open(&right, of(&right, CountDirection::In, IngressHook::Tc)),
         ];
         left.run(|| send_frames(left.interface().index, frames()).unwrap());
         for count in &mut counts {
-            let snapshot = until(count, |s| s.classes[0].tally.packets == 41);
+            let snapshot = until(count, |s| s.classes[0].traffic.packets == 41);
             let class = &snapshot.classes[0];
             let counted: Vec<_> = (class.groups.iter())
-                .map(|group| (group.key, group.tally.packets))
+                .map(|group| (group.key, group.traffic.packets))
                 .collect();
             assert_eq!(counted, groups, "{key:?}");
             assert_eq!(class.without_key.packets, without_key, "{key:?}");
-            assert_eq!(class.other, Tally::default());
-            let bytes: u64 = class.groups.iter().map(|group| group.tally.bytes).sum();
-            assert_eq!(bytes + class.without_key.bytes, class.tally.bytes);
+            assert_eq!(class.other, Traffic::default());
+            let bytes: u64 = class.groups.iter().map(|group| group.traffic.bytes).sum();
+            assert_eq!(bytes + class.without_key.bytes, class.traffic.bytes);
         }
     }
 }
@@ -163,74 +173,71 @@ fn from_many(sources: u16, of_each: usize) -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn what_the_table_has_no_room_for_counts_as_other() {
+fn groups_beyond_the_maximum_count_as_other() {
     let [left, right] = Net::new().pair();
-    let options = Options {
-        by: Some(Key::Src),
+    let options = with!(
+        options(&right, CountDirection::In, &["udp port 9"]);
+        by: Some(GroupBy::Src),
         groups: 300,
-        ..options(&right, Direction::In, &["udp port 9"])
-    };
+    );
     let mut count = open(&right, options);
     left.run(|| send_frames(left.interface().index, from_many(1000, 4)).unwrap());
-    let snapshot = until(&mut count, |s| s.classes[0].tally.packets == 4000);
+    let snapshot = until(&mut count, |s| s.classes[0].traffic.packets == 4000);
     let class = &snapshot.classes[0];
     assert_eq!(class.groups.len(), 300);
     assert!(
         class
             .groups
             .iter()
-            .all(|group| group.tally == tally(4, 400))
+            .all(|group| group.traffic == traffic(4, 400))
     );
-    assert_eq!(class.other, tally(4 * 700, 400 * 700));
-    assert_eq!(class.without_key, tally(0, 0));
+    assert_eq!(class.other, traffic(4 * 700, 400 * 700));
+    assert_eq!(class.without_key, traffic(0, 0));
 }
 
 #[test]
 fn intervals_have_the_groups_of_their_own_packets_only() {
     let [left, right] = Net::new().pair();
-    let mut options = Options {
-        by: Some(Key::Src),
-        ..options(&right, Direction::In, &["udp port 9"])
-    };
+    let mut options = with!(
+        options(&right, CountDirection::In, &["udp port 9"]);
+        by: Some(GroupBy::Src),
+    );
     options.classes.push(named("none", "tcp port 1"));
     let mut count = open(&right, options);
     let mut sum = BTreeMap::new();
     for (round, sources) in [(1, 3), (2, 2)] {
         left.run(|| send_frames(left.interface().index, from_many(sources, round)).unwrap());
         let so_far = if round == 1 { 3 } else { 3 + 4 };
-        until(&mut count, |s| s.classes[0].tally.packets == so_far);
-        let stop = tapline::Stop::new().unwrap();
-        stop.stopper().stop();
-        let tapline::count::Event::Ended { last, .. } = count.next(&stop) else {
-            panic!("it was asked to stop")
-        };
-        let last = last.unwrap();
+        until(&mut count, |s| s.classes[0].traffic.packets == so_far);
+        let last = count.end_interval().unwrap();
         assert_eq!(last.classes[0].groups.len(), usize::from(sources));
         assert!(last.classes[1].groups.is_empty());
         for group in &last.classes[0].groups {
-            assert_eq!(group.tally.packets, round as u64);
-            *sum.entry(group.key).or_insert(0) += group.tally.packets;
+            assert_eq!(group.traffic.packets, round as u64);
+            *sum.entry(group.key).or_insert(0) += group.traffic.packets;
         }
     }
     assert_eq!(sum.into_values().collect::<Vec<_>>(), [3, 3, 1]);
 }
 
 #[test]
-fn as_many_classes_as_there_may_be_have_groups_of_their_own() {
+fn the_maximum_number_of_classes_have_separate_groups() {
     const CLASSES: u16 = 256;
     let [left, right] = Net::new().pair();
     let filters: Vec<String> = (1..=CLASSES)
         .map(|port| format!("udp dst portrange {port}-{CLASSES}"))
         .collect();
     let filters: Vec<&str> = filters.iter().map(String::as_str).collect();
-    let with_groups = |host: &Host, direction| Options {
-        by: Some(Key::DstPort),
-        groups: 40_000,
-        ..options(host, direction, &filters)
+    let with_groups = |host: &Host, direction| {
+        with!(
+            options(host, direction, &filters);
+            by: Some(GroupBy::DstPort),
+            groups: 40_000,
+        )
     };
     let mut counts = [
-        open(&left, with_groups(&left, Direction::Out)),
-        open(&right, with_groups(&right, Direction::In)),
+        open(&left, with_groups(&left, CountDirection::Out)),
+        open(&right, with_groups(&right, CountDirection::In)),
     ];
     let frame = |port: u16| {
         let mut frame = udp_frame(60);
@@ -241,13 +248,13 @@ fn as_many_classes_as_there_may_be_have_groups_of_their_own() {
     left.run(|| send_frames(left.interface().index, &frames).unwrap());
     for count in &mut counts {
         let all = u64::from(CLASSES);
-        let snapshot = until(count, |s| s.classes[0].tally.packets == all);
+        let snapshot = until(count, |s| s.classes[0].traffic.packets == all);
         for (first, class) in (1..).zip(&snapshot.classes) {
             let ports: Vec<_> = (first..=CLASSES).map(GroupKey::Port).collect();
             let mut keys: Vec<_> = class.groups.iter().map(|group| group.key).collect();
             keys.sort();
             assert_eq!(keys, ports, "{}", class.name);
-            let is_one = |group: &Group| group.tally == tally(1, 60);
+            let is_one = |group: &Group| group.traffic == traffic(1, 60);
             assert!(class.groups.iter().all(is_one), "{}", class.name);
         }
     }

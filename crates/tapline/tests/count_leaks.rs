@@ -1,18 +1,16 @@
-//! What counts leave behind. Descriptors are those of the process, so this test has one of its own.
+//! What counts leave behind: no descriptor and no memory of the process.
 //!
-//! `TAPLINE_SOAK_CHANGES=10000 cargo test -p tapline --test count_leaks -- --nocapture` changes classes
+//! `TAPLINE_SOAK_CHANGES=10000 cargo test -p tapline --test main count_leaks:: -- --nocapture` changes classes
 //! that often.
-
-mod count_support;
 
 use std::fs;
 use std::path::Path;
 use std::time::Instant;
 
-use count_support::{class, named, open, options};
-use lab::Net;
+use crate::count_support::{class, named, open, options, with};
 use lab::held::resident_pages;
-use tapline::count::{Count, Direction, Key, Options};
+use lab::{Net, rerun};
+use tapline::count::{Count, CountDirection, GroupBy};
 
 const COUNTS: usize = 4;
 const CHANGES: usize = 48;
@@ -44,7 +42,10 @@ fn change(count: &mut Count, list: &str, rounds: usize) {
 }
 
 #[test]
-fn classes_and_counts_that_are_over_leave_nothing() {
+fn removed_classes_and_finished_counts_leave_no_descriptors() {
+    if rerun::has_run_alone() {
+        return;
+    }
     let changes = std::env::var("TAPLINE_SOAK_CHANGES").map_or(CHANGES, |n| n.parse().unwrap());
     let rounds = changes / COUNTS / CHANGES_OF_ROUND;
     let [left, _right] = Net::new().pair();
@@ -56,10 +57,10 @@ fn classes_and_counts_that_are_over_leave_nothing() {
     let start = Instant::now();
     let mut pages = None;
     for _ in 0..COUNTS {
-        let options = Options {
-            by: Some(Key::Src),
-            ..options(&left, Direction::Both, &["udp", "tcp port 1"])
-        };
+        let options = with!(
+            options(&left, CountDirection::Both, &["udp", "tcp port 1"]);
+            by: Some(GroupBy::Src),
+        );
         let mut count = open(&left, options);
         // For each place a program, its link and its counters; and the table of groups.
         assert_eq!(bpf_descriptors(), 2 * 3 + 1);

@@ -2,29 +2,25 @@
 //!
 //! The truth is the other end, where an XDP program makes the veth hand over each packet by itself.
 
-mod count_support;
-
 use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::AsFd;
 use std::thread;
 
-use bpf::{Helper, Insn, Program, ProgramKind, Reg, TcLink, TcPlace};
-use count_support::{DEADLINE, open, options, tagged, tally, until};
+use crate::count_support::{DEADLINE, open, options, tagged, traffic, until, with};
+use bpf::{Helper, Insn, Program, ProgramKind, Reg, TcHook, TcLink};
 use lab::generator::{send_frames, udp_frame};
 use lab::{Host, Net};
-use tapline::count::{Count, Direction, Hook, Ingress, Layer, Options, Snapshot, Tally, XdpPlace};
-use tapline::netlink::Gro;
+use netlink::Gro;
+use tapline::count::{
+    Count, CountDirection, CountHook, CountLayer, CountTotals, IngressHook, Traffic, XdpAttachMode,
+};
 
 const STREAM_BYTES: usize = 3_000_001;
 const FILTERS: [&str; 2] = ["tcp port 7300 or udp port 7300", "ip6"];
 
-fn count(host: &Host, direction: Direction, ingress: Ingress, layer: Layer) -> Count {
-    let options = Options {
-        ingress,
-        layer,
-        ..options(host, direction, &FILTERS)
-    };
+fn count(host: &Host, direction: CountDirection, ingress: IngressHook, layer: CountLayer) -> Count {
+    let options = with!(options(host, direction, &FILTERS); ingress: ingress, layer: layer);
     open(host, options)
 }
 
@@ -43,13 +39,13 @@ fn stream(left: &Host, right: &Host, ip: IpAddr) {
     reader.join().unwrap();
 }
 
-fn tallies(snapshot: &Snapshot) -> Vec<Tally> {
-    snapshot.classes.iter().map(|class| class.tally).collect()
+fn tallies(snapshot: &CountTotals) -> Vec<Traffic> {
+    snapshot.classes.iter().map(|class| class.traffic).collect()
 }
 
 /// Waits until both ends have counted as much, class by class. What is under way arrives.
 #[track_caller]
-fn agree(one: &mut Count, other: &mut Count) -> Vec<Tally> {
+fn agree(one: &mut Count, other: &mut Count) -> Vec<Traffic> {
     let snapshot = until(one, |snapshot| {
         let there = tallies(&other.read().unwrap());
         tallies(snapshot) == there && there[0].packets > 0
@@ -58,18 +54,18 @@ fn agree(one: &mut Count, other: &mut Count) -> Vec<Tally> {
 }
 
 #[test]
-fn a_stream_counts_at_its_sender_as_what_goes_over_the_wire() {
-    for layer in [Layer::Ethernet, Layer::Wire] {
+fn a_tcp_stream_counts_as_wire_packets_at_the_sender() {
+    for layer in [CountLayer::Ethernet, CountLayer::Wire] {
         for version in [4, 6] {
             let [left, right] = Net::new().pair();
             let ip = match version {
                 4 => right.interface().v4.into(),
                 _ => right.interface().v6.into(),
             };
-            let mut sent = count(&left, Direction::Out, Ingress::Auto, layer);
-            let mut arrived = count(&right, Direction::In, Ingress::Auto, layer);
-            let hooks: Vec<_> = arrived.places().map(|place| place.hook).collect();
-            assert_eq!(hooks, [Hook::XdpNative]);
+            let mut sent = count(&left, CountDirection::Out, IngressHook::Auto, layer);
+            let mut arrived = count(&right, CountDirection::In, IngressHook::Auto, layer);
+            let hooks: Vec<_> = arrived.points().map(|place| place.hook).collect();
+            assert_eq!(hooks, [CountHook::XdpNative]);
             stream(&left, &right, ip);
             let [tcp, ip6] = agree(&mut sent, &mut arrived)[..] else {
                 panic!("two classes")
@@ -82,13 +78,23 @@ fn a_stream_counts_at_its_sender_as_what_goes_over_the_wire() {
 }
 
 #[test]
-fn what_the_receiver_joined_counts_as_what_came() {
+fn gro_packets_count_as_received_packets() {
     let [left, right] = Net::new().pair();
     right.set_gro(Gro::On);
     // A veth that hands over super-packets whole: the sender's own figures are the truth, which the
     // other test compares with the wire.
-    let mut sent = count(&left, Direction::Out, Ingress::Auto, Layer::Ethernet);
-    let mut arrived = count(&right, Direction::In, Ingress::Tc, Layer::Ethernet);
+    let mut sent = count(
+        &left,
+        CountDirection::Out,
+        IngressHook::Auto,
+        CountLayer::Ethernet,
+    );
+    let mut arrived = count(
+        &right,
+        CountDirection::In,
+        IngressHook::Tc,
+        CountLayer::Ethernet,
+    );
     let before = right.counters().rx_packets;
     stream(&left, &right, right.interface().v4.into());
     let [tcp, _] = agree(&mut sent, &mut arrived)[..] else {
@@ -113,46 +119,60 @@ fn send_segmented(left: &Host, to: SocketAddr, bytes: usize) {
 }
 
 #[test]
-fn datagrams_sent_as_one_count_each_with_its_headers() {
+fn gso_datagrams_count_with_their_headers() {
     let [left, right] = Net::new().pair();
-    let mut sent = count(&left, Direction::Out, Ingress::Auto, Layer::Wire);
+    let mut sent = count(
+        &left,
+        CountDirection::Out,
+        IngressHook::Auto,
+        CountLayer::Wire,
+    );
     let to = SocketAddr::new(right.interface().v4.into(), 7300);
     let _listener = right.run(|| UdpSocket::bind(to).unwrap());
     send_segmented(&left, to, 10 * 1400 + 5);
-    let snapshot = until(&mut sent, |s| s.classes[0].tally.packets >= 11);
-    let all = Tally {
+    let snapshot = until(&mut sent, |s| s.classes[0].traffic.packets >= 11);
+    let all = Traffic {
         packets: 11,
         // Headers of 42 bytes; 24 more on the wire; the last datagram is filled up to 60 bytes.
         bytes: 10 * (1400 + 42 + 24) + 60 + 24,
     };
-    assert_eq!(snapshot.classes[0].tally, all);
+    assert_eq!(snapshot.classes[0].traffic, all);
 }
 
 /// A veth splits what its other end sends only for XDP in the driver, whose figure is the wire's; what
 /// XDP in the stack counts is what the interface says it handled.
 #[test]
-fn datagrams_sent_as_one_count_each_where_the_place_can_tell() {
+fn gso_datagrams_count_separately_except_in_generic_xdp() {
     for (ingress, hook, packets) in [
-        (Ingress::Auto, Hook::XdpNative, 11),
-        (Ingress::Tc, Hook::Tcx, 11),
-        (Ingress::Xdp(XdpPlace::Generic), Hook::XdpGeneric, 1),
+        (IngressHook::Auto, CountHook::XdpNative, 11),
+        (IngressHook::Tc, CountHook::Tcx, 11),
+        (
+            IngressHook::Xdp(XdpAttachMode::Generic),
+            CountHook::XdpGeneric,
+            1,
+        ),
     ] {
         let [left, right] = Net::new().pair();
-        let mut sent = count(&left, Direction::Out, Ingress::Auto, Layer::Ethernet);
-        let mut arrived = count(&right, Direction::In, ingress, Layer::Ethernet);
-        let found: Vec<_> = arrived.places().map(|place| place.hook).collect();
+        let mut sent = count(
+            &left,
+            CountDirection::Out,
+            IngressHook::Auto,
+            CountLayer::Ethernet,
+        );
+        let mut arrived = count(&right, CountDirection::In, ingress, CountLayer::Ethernet);
+        let found: Vec<_> = arrived.points().map(|place| place.hook).collect();
         assert_eq!(found, [hook]);
         assert_eq!(hook.counts_super_packets_once(), packets == 1);
         let to = SocketAddr::new(right.interface().v4.into(), 7300);
         let _listener = right.run(|| UdpSocket::bind(to).unwrap());
         send_segmented(&left, to, 10 * 1400 + 5);
-        let on_the_wire = tally(11, 10 * (1400 + 42) + 5 + 42);
-        let snapshot = until(&mut sent, |s| s.classes[0].tally.packets >= 11);
-        assert_eq!(snapshot.classes[0].tally, on_the_wire);
-        let snapshot = until(&mut arrived, |s| s.classes[0].tally.packets >= packets);
-        let once = tally(1, 10 * 1400 + 5 + 42);
+        let on_the_wire = traffic(11, 10 * (1400 + 42) + 5 + 42);
+        let snapshot = until(&mut sent, |s| s.classes[0].traffic.packets >= 11);
+        assert_eq!(snapshot.classes[0].traffic, on_the_wire);
+        let snapshot = until(&mut arrived, |s| s.classes[0].traffic.packets >= packets);
+        let once = traffic(1, 10 * 1400 + 5 + 42);
         let expected = if packets == 1 { once } else { on_the_wire };
-        assert_eq!(snapshot.classes[0].tally, expected, "{hook:?}");
+        assert_eq!(snapshot.classes[0].traffic, expected, "{hook:?}");
     }
 }
 
@@ -166,11 +186,11 @@ fn pass_on(host: &Host) -> TcLink {
         Insn::Exit,
     ];
     let program = Program::load(ProgramKind::Tc, "tapline_test", &code).unwrap();
-    host.run(|| TcLink::attach(&program, from, TcPlace::Ingress).unwrap())
+    host.run(|| TcLink::attach(&program, from, TcHook::Ingress).unwrap())
 }
 
 #[test]
-fn tags_beside_the_bytes_are_counted_with_them() {
+fn tags_in_metadata_count() {
     let net = Net::new();
     let [mut left, mut middle, mut right] = ["left", "middle", "right"].map(Host::new);
     net.join(&mut left, &mut middle);
@@ -182,15 +202,17 @@ fn tags_beside_the_bytes_are_counted_with_them() {
         "udp port 9 and not vlan",
         "vlan 7 and vlan 8",
     ];
-    let of = |host: &Host, number: usize, direction| Options {
-        links: vec![host.interfaces()[number].name.to_string()],
-        ..options(host, direction, &filters)
+    let of = |host: &Host, number: usize, direction| {
+        with!(
+            options(host, direction, &filters);
+            interfaces: vec![host.interfaces()[number].name.to_string()],
+        )
     };
     let mut counts = [
-        open(&left, of(&left, 0, Direction::Out)),
-        open(&middle, of(&middle, 0, Direction::In)),
-        open(&middle, of(&middle, 1, Direction::Out)),
-        open(&right, of(&right, 0, Direction::In)),
+        open(&left, of(&left, 0, CountDirection::Out)),
+        open(&middle, of(&middle, 0, CountDirection::In)),
+        open(&middle, of(&middle, 1, CountDirection::Out)),
+        open(&right, of(&right, 0, CountDirection::In)),
     ];
     let frame = udp_frame(100);
     let frames = [
@@ -200,13 +222,13 @@ fn tags_beside_the_bytes_are_counted_with_them() {
     ];
     left.run(|| send_frames(left.interface().index, frames.concat()).unwrap());
     let expected = [
-        tally(7, 7 * 104),
-        tally(12, 5 * 100 + 7 * 104),
-        tally(5, 5 * 100),
-        tally(11, 11 * 108),
+        traffic(7, 7 * 104),
+        traffic(12, 5 * 100 + 7 * 104),
+        traffic(5, 5 * 100),
+        traffic(11, 11 * 108),
     ];
     for (number, count) in counts.iter_mut().enumerate() {
-        let snapshot = until(count, |s| s.classes[3].tally.packets == 11);
+        let snapshot = until(count, |s| s.classes[3].traffic.packets == 11);
         assert_eq!(tallies(&snapshot), expected, "place {number}");
     }
 }

@@ -1,17 +1,13 @@
 //! Each fault that is planted is found, and none where none is planted.
 
-#[path = "support/doctor.rs"]
-mod support;
-
 use std::fs;
 use std::process::Command;
 
+use crate::support::doctor::{faults, finding, look};
 use lab::{Host, Net};
 use netlink::{Gro, Link};
 use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
-use support::{faults, finding, look};
-use tapline::doctor::{Roots, Severity, examine};
-use tapline::netlink;
+use tapline::doctor::{Severity, SystemPaths, examine};
 
 #[test]
 fn a_healthy_host_has_no_fault() {
@@ -29,7 +25,7 @@ fn a_healthy_host_has_no_fault() {
     assert!(can("ring").starts_with("packet-v2, packet-v3"));
     assert_eq!(can("ebpf"), "socket filter, tc, XDP programs load");
     assert!(can("filter-memory").contains("4096"));
-    assert!(can("xdp").contains("metadata: time, hash, VLAN tag"));
+    assert!(can("xdp").contains("metadata: time stamp, hash, VLAN tag"));
     assert_eq!(can("gro-hw"), "off");
     assert!(can("stall").contains(" blocks of "));
 }
@@ -45,7 +41,7 @@ fn packets_that_are_joined_are_found() {
         finding.remedy,
         [format!("ethtool -K {} gro off", right.interface().name)]
     );
-    assert_eq!(finding.fix.len(), 1);
+    assert_eq!(finding.changes.len(), 1);
 }
 
 /// The loopback, a bridge, and a tap whose program did not ask for it have the feature on and join nothing.
@@ -61,7 +57,7 @@ fn interfaces_that_join_nothing_are_not_accused() {
     }
     for name in ["lo", "bridge0", "tap0"] {
         let report = host
-            .run(|| examine(Some(name), &Roots::default()))
+            .run(|| examine(Some(name), &SystemPaths::default()))
             .expect("it is there");
         assert!(
             report.findings.iter().all(|finding| finding.id != "gro"),
@@ -84,7 +80,7 @@ fn without_a_loopback_rings_are_unknown() {
             .success()
     );
     let report = host
-        .run(|| examine(None, &Roots::default()))
+        .run(|| examine(None, &SystemPaths::default()))
         .expect("no interface is named");
     let unknown: Vec<_> = report.unknown.iter().map(|unknown| unknown.id).collect();
     assert_eq!(unknown, ["ring", "block-timer"]);
@@ -118,8 +114,8 @@ fn too_little_room_for_filters_is_found() {
     right.set_sysctl("core/optmem_max", "20480");
     let report = look(&right);
     assert_eq!(faults(&report), [("filter-memory", Severity::Warning)]);
-    assert!(finding(&report, "filter-memory").seen.contains("20480"));
-    assert_eq!(finding(&report, "filter-memory").fix.len(), 1);
+    assert!(finding(&report, "filter-memory").observed.contains("20480"));
+    assert_eq!(finding(&report, "filter-memory").changes.len(), 1);
 }
 
 #[test]
@@ -135,14 +131,14 @@ fn tight_limits_of_icmp_are_found() {
     assert_eq!(faults(&report), expected);
     let remedy = &finding(&report, "icmp-echo").remedy;
     assert_eq!(*remedy, ["sysctl -w net.ipv4.icmp_echo_ignore_all=0"]);
-    // Somebody may mean it.
-    assert_eq!(finding(&report, "icmp-echo").fix, []);
-    assert_eq!(finding(&report, "icmp-rate").fix.len(), 1);
+    // It may be intended, so it is never changed.
+    assert_eq!(finding(&report, "icmp-echo").changes, []);
+    assert_eq!(finding(&report, "icmp-rate").changes.len(), 1);
 }
 
 /// The kernel shows how an interface is polled in a sysfs of its namespace.
 #[test]
-fn interrupts_that_are_put_off_are_found() {
+fn deferred_interrupts_are_found() {
     let [_left, right] = Net::new().pair();
     right.set_gro(Gro::On);
     let folder = format!("class/net/{}", right.interface().name);
@@ -156,11 +152,11 @@ fn interrupts_that_are_put_off_are_found() {
     let report = look(&right);
     let expected = [("gro", Severity::Warning), ("polling", Severity::Warning)];
     assert_eq!(faults(&report), expected);
-    assert!(finding(&report, "polling").seen.contains("1000 us"));
+    assert!(finding(&report, "polling").observed.contains("1000 us"));
 }
 
 #[test]
-fn who_may_not_look_is_told_so() {
+fn a_missing_privilege_is_reported() {
     let [_left, right] = Net::new().pair();
     let name = right.interface().name.to_string();
     let report = right.run(|| {
@@ -170,7 +166,7 @@ fn who_may_not_look_is_told_so() {
             inheritable: CapabilitySet::empty(),
         };
         set_capabilities(None, none).expect("capabilities can be given up");
-        examine(Some(&name), &Roots::default())
+        examine(Some(&name), &SystemPaths::default())
     });
     let report = report.expect("the interface is there");
     let refused = report
@@ -181,7 +177,7 @@ fn who_may_not_look_is_told_so() {
     for id in ["ring", "block-timer", "ebpf", "af-xdp"] {
         assert!(refused.contains(&id), "{id} in {report:?}");
     }
-    // Of an interface everybody may ask; what is judged is judged right.
+    // Every user may query an interface, and its findings are right.
     assert!(report.abilities.iter().any(|ability| ability.id == "xdp"));
     assert_eq!(report.count(Severity::Severe), 0, "{report:?}");
     assert!(
@@ -194,7 +190,7 @@ fn who_may_not_look_is_told_so() {
 }
 
 #[test]
-fn nothing_is_changed() {
+fn an_examination_changes_nothing() {
     let [_left, right] = Net::new().pair();
     right.set_gro(Gro::On);
     let seen = || {
@@ -211,48 +207,48 @@ fn nothing_is_changed() {
     };
     let before = seen();
     assert!(!look(&right).findings.is_empty());
-    assert!(seen() == before, "something is not as it was");
+    assert!(seen() == before, "a setting has changed");
 }
 
 #[test]
 fn an_unknown_interface_is_an_error() {
     let host = Host::new("host");
     let error = host
-        .run(|| examine(Some("nowhere"), &Roots::default()))
+        .run(|| examine(Some("nowhere"), &SystemPaths::default()))
         .expect_err("none");
     assert_eq!(error.to_string(), "cannot get link nowhere");
-    assert!(host.run(|| examine(None, &Roots::default())).is_ok());
+    assert!(host.run(|| examine(None, &SystemPaths::default())).is_ok());
 }
 
 #[test]
-fn changes_are_made_and_lead_back() {
+fn changes_are_made_and_undone() {
     let of_the_machine = || fs::read_to_string("/proc/sys/net/core/optmem_max").expect("a value");
     let before = of_the_machine();
     let [_left, right] = Net::new().pair();
     right.set_gro(Gro::On);
     right.set_sysctl("core/optmem_max", "20480");
-    let roots = Roots::default();
+    let paths = SystemPaths::default();
     let report = look(&right);
     let changes: Vec<_> = report
         .findings
         .iter()
-        .flat_map(|finding| &finding.fix)
+        .flat_map(|finding| &finding.changes)
         .collect();
     assert_eq!(changes.len(), 2);
     let former = right.run(|| {
         let former: Vec<_> = changes
             .iter()
-            .map(|change| change.present(&roots).unwrap())
+            .map(|change| change.present(&paths).unwrap())
             .collect();
         for change in &changes {
-            change.make(&roots).expect("it is made");
+            change.make(&paths).expect("it is made");
         }
         former
     });
     assert_eq!(faults(&look(&right)), []);
     right.run(|| {
         for change in &former {
-            change.make(&roots).expect("it is made");
+            change.make(&paths).expect("it is made");
         }
     });
     assert_eq!(faults(&look(&right)).len(), 2);

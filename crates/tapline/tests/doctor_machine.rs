@@ -1,15 +1,12 @@
-//! Faults that belong to a whole machine, which a test may not change: planted for real in a machine of its own
-//! (user-mode-linux, which has no compiler for BPF and a clock of 100 ticks a second), and in folders that
-//! stand in for `/proc` and `/sys`.
+//! Faults of a whole host, which a test may not change here. They are made in user-mode-linux, which has no
+//! BPF compiler and a clock of 100 ticks a second, and in folders that replace `/proc` and `/sys`.
 
-#[path = "support/doctor.rs"]
-mod support;
-
+use crate::UML;
 use std::fs;
 
-use lab::{Net, uml};
-use support::{faults, finding, look_with};
-use tapline::doctor::{Report, Roots, Severity, examine};
+use crate::support::doctor::{faults, finding, look_with};
+use lab::Net;
+use tapline::doctor::{Report, Severity, SystemPaths, examine};
 use tempfile::TempDir;
 
 /// A folder in place of `/proc` or `/sys`, with these files.
@@ -23,9 +20,9 @@ fn folder(files: &[(&str, &str)]) -> TempDir {
     folder
 }
 
-/// A folder in place of `/proc` and one in place of `/sys`.
+/// `/proc` and `/sys` are replaced by folders.
 #[test]
-fn faults_of_the_machine_in_a_stand_in_for_proc_are_found() {
+fn host_faults_in_a_fake_proc_are_found() {
     let [_left, right] = Net::new().pair();
     let proc = folder(&[
         ("sys/net/core/bpf_jit_enable", "0\n"),
@@ -43,12 +40,12 @@ fn faults_of_the_machine_in_a_stand_in_for_proc_are_found() {
             "hpet tsc acpi_pm\n",
         ),
     ]);
-    let roots = Roots {
+    let paths = SystemPaths {
         proc: proc.path().into(),
         sys: sys.path().into(),
-        ..Roots::default()
+        ..SystemPaths::default()
     };
-    let report = look_with(&right, &roots);
+    let report = look_with(&right, &paths);
     let found: Vec<_> = faults(&report).into_iter().map(|(id, _)| id).collect();
     assert_eq!(
         found,
@@ -63,11 +60,11 @@ fn faults_of_the_machine_in_a_stand_in_for_proc_are_found() {
     assert_eq!(polls.remedy, ["sysctl -w net.core.busy_poll=0"]);
     let clock_remedy = format!("echo tsc > /sys/{clock}/current_clocksource");
     assert_eq!(finding(&report, "clock-source").remedy, [clock_remedy]);
-    // Root goes beyond these limits, others do not.
+    // Root may exceed these limits; other users may not.
     for id in ["receive-buffer", "send-buffer"] {
         assert_eq!(finding(&report, id).severity, Severity::Info);
     }
-    // What the folder lacks is not taken for well.
+    // A missing file is unknown, not healthy.
     let unknown: Vec<_> = report.unknown.iter().map(|unknown| unknown.id).collect();
     assert_eq!(
         unknown,
@@ -75,15 +72,15 @@ fn faults_of_the_machine_in_a_stand_in_for_proc_are_found() {
     );
 }
 
-/// Whether the test has been run under user-mode-linux, as it has on any machine but that.
+/// Runs the test under user-mode-linux and returns true, except inside user-mode-linux.
 #[track_caller]
 fn has_run() -> bool {
-    uml::has_run(&["veth"])
+    UML.has_run()
 }
 
-/// The machine, in the network namespace that it began with.
+/// Examines the host, in its initial network namespace.
 fn machine() -> Report {
-    examine(None, &Roots::default()).expect("no interface is named")
+    examine(None, &SystemPaths::default()).expect("no interface is named")
 }
 
 fn ids(report: &Report) -> Vec<&'static str> {
@@ -91,20 +88,23 @@ fn ids(report: &Report) -> Vec<&'static str> {
 }
 
 #[test]
-fn a_kernel_that_compiles_no_programs_is_found() {
+fn a_kernel_without_a_compiler_is_found() {
     if has_run() {
         return;
     }
     let report = machine();
     let jit = finding(&report, "jit");
     assert_eq!(jit.severity, Severity::Warning);
-    assert_eq!(jit.seen, "a program was loaded and not compiled");
-    // There is nothing to switch on.
+    assert_eq!(
+        jit.observed,
+        "the kernel loaded a program without compiling it"
+    );
+    // There is no compiler to enable.
     assert_eq!(jit.remedy, [""; 0]);
 }
 
 #[test]
-fn a_timer_of_ten_milliseconds_is_found() {
+fn a_block_timer_of_10_ms_is_found() {
     if has_run() {
         return;
     }
@@ -114,7 +114,7 @@ fn a_timer_of_ten_milliseconds_is_found() {
 }
 
 #[test]
-fn limits_that_are_too_small_are_found_and_then_are_not() {
+fn low_limits_are_found_until_they_are_raised() {
     if has_run() {
         return;
     }
@@ -145,7 +145,7 @@ fn limits_that_are_too_small_are_found_and_then_are_not() {
     assert_eq!(ids(&machine()), healthy);
 }
 
-/// Who may not go beyond the limits is bound by them.
+/// The limits apply to users without CAP_NET_ADMIN.
 #[test]
 fn small_buffers_are_found() {
     if has_run() {
@@ -157,7 +157,7 @@ fn small_buffers_are_found() {
         fs::write(&path, "16777216").expect("it is set");
         assert!(!machine().findings.iter().any(|finding| finding.id == id));
         fs::write(&path, "65536").expect("it is set");
-        assert!(finding(&machine(), id).seen.contains("65536"));
+        assert!(finding(&machine(), id).observed.contains("65536"));
         fs::write(&path, before).expect("it is set");
     }
 }

@@ -1,12 +1,10 @@
 //! Programs and filters of somebody else on an interface are found and named; tc(8) puts some there.
 
-#[path = "support/doctor.rs"]
-mod support;
-
-use bpf::{Insn, Program, ProgramKind, Reg, TcAttach, TcLink, TcPlace, XdpLink, XdpPlace};
+use crate::support::doctor::{faults, finding, look};
+use bpf::{
+    Insn, Program, ProgramKind, Reg, TcAttachMethod, TcHook, TcLink, XdpAttachMode, XdpLink,
+};
 use lab::{Host, Net};
-use support::{faults, finding, look};
-use tapline::bpf;
 use tapline::doctor::{Report, Severity};
 
 fn load(kind: ProgramKind, name: &str, verdict: i32) -> Program {
@@ -22,20 +20,20 @@ fn programs_on_the_interface_are_found_and_named() {
     let xdp = load(ProgramKind::Xdp, "pass_xdp", 2);
     let tc = load(ProgramKind::Tc, "pass_tc", -1);
     let links = right.run(|| {
-        let xdp = XdpLink::attach(&xdp, index, XdpPlace::Native).expect("it is attached");
-        let tc = TcLink::attach(&tc, index, TcPlace::Egress).expect("it is attached");
+        let xdp = XdpLink::attach(&xdp, index, XdpAttachMode::Native).expect("it is attached");
+        let tc = TcLink::attach(&tc, index, TcHook::Egress).expect("it is attached");
         (xdp, tc)
     });
     let report = look(&right);
     assert_eq!(faults(&report), [("xdp-program", Severity::Warning)]);
-    let seen = &finding(&report, "xdp-program").seen;
+    let seen = &finding(&report, "xdp-program").observed;
     let (number, process) = (xdp.id().expect("a number"), std::process::id());
     assert!(
         seen.contains(&format!("program {number} (pass_xdp)")),
         "{seen}"
     );
     assert!(seen.contains(&format!("process {process}")), "{seen}");
-    let seen = &finding(&report, "tc-program").seen;
+    let seen = &finding(&report, "tc-program").observed;
     let number = tc.id().expect("a number");
     assert!(
         seen.ends_with(&format!("at egress: {number} (pass_tc)")),
@@ -58,7 +56,7 @@ fn tc(host: &Host, before: &str, after: &str) {
 fn told(report: &Report) -> Vec<&str> {
     let findings = report.findings.iter();
     let findings = findings.filter(|finding| finding.id == "tc-filter");
-    findings.map(|finding| &*finding.seen).collect()
+    findings.map(|finding| &*finding.observed).collect()
 }
 
 #[test]
@@ -74,7 +72,7 @@ fn filters_of_clsact_are_found_and_named() {
     );
     let program = load(ProgramKind::Tc, "pass_tc", -1);
     let index = right.interface().index.0;
-    let attach = || TcLink::attach_by(TcAttach::Clsact, &program, index, TcPlace::Egress);
+    let attach = || TcLink::attach_by(TcAttachMethod::Clsact, &program, index, TcHook::Egress);
     let link = right.run(attach).expect("it is attached");
     let report = look(&right);
     assert_eq!(faults(&report), []);

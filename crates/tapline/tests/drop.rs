@@ -1,22 +1,22 @@
 //! Drop mode: what a capture takes from the driver and what it leaves to the stack, against the number
 //! that was sent.
 
-mod support;
-
+use crate::support;
 use std::net::UdpSocket;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
+use crate::support::{DEADLINE, Witness, frames, number, run, send};
 use lab::generator::{Generator, GeneratorOptions, pin_to_cpu, udp_frame};
 use lab::{Host, Net};
-use support::{DEADLINE, Witness, frames, number, run, send};
+use ring::{DirectionFilter, TimestampSource};
+use tapline::Packet;
 use tapline::capture::{
-    Account, Backend, Capture, CaptureError, Consumer, ConsumerError, Ended, Expression, Filter,
-    Limits, Mode, ModeError, Options, Others, Outcome, XdpMode, XdpPlace,
+    Account, Backend, Capture, CaptureError, CaptureOptions, CaptureSummary, Consumer,
+    ConsumerError, Ended, Expression, Filter, Limits, Mode, ModeError, UnmatchedAction,
+    XdpAttachMode, XdpMode,
 };
 use tapline::filter::NoNames;
-use tapline::ring::{DirectionFilter, TimestampSource};
-use tapline::store::model::Packet;
 
 /// The interface's own MTU takes one chunk of 2048 bytes a packet.
 const CHUNK_BYTES: usize = 2048;
@@ -24,19 +24,17 @@ const CHUNK_BYTES: usize = 2048;
 /// Memory that the program fills, where it suits, and AF_XDP sockets.
 const WAYS: [Option<Backend>; 2] = [None, Some(Backend::Xdp)];
 
-fn options(host: &Host) -> Options {
-    Options {
-        links: vec![host.interface().name.to_string()],
-        mode: Mode::Drop,
-        snaplen: 96,
-        buffer_bytes: 4096 * CHUNK_BYTES,
-        limits: Limits {
+fn options(host: &Host) -> CaptureOptions {
+    CaptureOptions::default()
+        .links(vec![host.interface().name.to_string()])
+        .mode(Mode::Drop)
+        .snaplen(96)
+        .buffer_bytes(4096 * CHUNK_BYTES)
+        .limits(Limits {
             packets: None,
             duration: Some(DEADLINE),
-        },
-        tick: Duration::from_millis(5),
-        ..Options::default()
-    }
+        })
+        .tick(Duration::from_millis(5))
 }
 
 fn expression(text: &str) -> Filter {
@@ -73,11 +71,11 @@ impl Consumer for Reporter {
         if let Some(hold) = self.hold.take() {
             hold.recv_timeout(DEADLINE)?;
         }
-        self.lost_before += packet.drop_count.unwrap_or(0);
+        self.lost_before += packet.drops_before();
         // There is one queue, which tells nothing.
-        assert_eq!(packet.queue, None);
-        let time_ns = packet.timestamp_ns.unwrap();
-        self.packets.push((time_ns, packet.bytes.to_vec()));
+        assert_eq!(packet.record().queue, None);
+        let time_ns = packet.time().as_nanos().unwrap();
+        self.packets.push((time_ns, packet.data().to_vec()));
         Ok(())
     }
 
@@ -95,7 +93,7 @@ fn until(told: &Receiver<u64>, count: u64) {
 }
 
 #[track_caller]
-fn assert_adds_up(outcome: &Outcome, received: u64) {
+fn assert_adds_up(outcome: &CaptureSummary, received: u64) {
     let account = outcome.account;
     assert!(matches!(outcome.ended, Ended::Stopped), "{outcome:?}");
     let sum = account.delivered + account.filtered.unwrap() + account.lost.total();
@@ -105,21 +103,29 @@ fn assert_adds_up(outcome: &Outcome, received: u64) {
 
 #[test]
 fn what_matches_is_taken_and_the_stack_sees_the_others() {
-    let cpus = bpf::Mirror::cpu_count().unwrap();
+    let cpus = bpf::RingBufferProgram::cpu_count().unwrap();
     for (place, mode, backend, rings) in [
-        (XdpPlace::Native, XdpMode::Native, None, cpus),
-        (XdpPlace::Generic, XdpMode::Generic, None, cpus),
-        (XdpPlace::Native, XdpMode::Native, Some(Backend::Xdp), 1),
-        (XdpPlace::Generic, XdpMode::Generic, Some(Backend::Xdp), 1),
+        (XdpAttachMode::Native, XdpMode::Native, None, cpus),
+        (XdpAttachMode::Generic, XdpMode::Generic, None, cpus),
+        (
+            XdpAttachMode::Native,
+            XdpMode::Native,
+            Some(Backend::Xdp),
+            1,
+        ),
+        (
+            XdpAttachMode::Generic,
+            XdpMode::Generic,
+            Some(Backend::Xdp),
+            1,
+        ),
     ] {
         let [left, right] = Net::new().pair();
         let mut stack = Witness::on(&right);
-        let wanted = Options {
-            filter: Some(expression("udp")),
-            xdp: place,
-            backend,
-            ..options(&right)
-        };
+        let wanted = options(&right)
+            .with_filter(Some(expression("udp")))
+            .xdp(place)
+            .backend(backend);
         let (mut reporter, told) = Reporter::new();
         let before_ns = abi::clock::realtime_ns();
         let (outcome, ()) = run(&right, wanted, &mut reporter, |stopper| {
@@ -149,12 +155,10 @@ fn others_may_be_dropped_too() {
     for backend in WAYS {
         let [left, right] = Net::new().pair();
         let mut stack = Witness::on(&right);
-        let wanted = Options {
-            filter: Some(expression("udp")),
-            others: Others::Drop,
-            backend,
-            ..options(&right)
-        };
+        let wanted = options(&right)
+            .with_filter(Some(expression("udp")))
+            .others(UnmatchedAction::Drop)
+            .backend(backend);
         let (mut reporter, told) = Reporter::new();
         let (outcome, ()) = run(&right, wanted, &mut reporter, |stopper| {
             send(&left, &frames(0, 20));
@@ -177,11 +181,9 @@ fn a_list_of_hosts_is_a_set_in_the_kernel() {
         let hosts = (0..5000).map(|n: u32| format!("10.1.{}.{}", n / 250, n % 250));
         let hosts = hosts.chain(["198.18.0.1".to_owned()]);
         let text = format!("src host ({})", hosts.collect::<Vec<_>>().join(" or "));
-        let wanted = Options {
-            filter: Some(expression(&text)),
-            backend,
-            ..options(&right)
-        };
+        let wanted = options(&right)
+            .with_filter(Some(expression(&text)))
+            .backend(backend);
         let (mut reporter, told) = Reporter::new();
         let (outcome, ()) = run(&right, wanted, &mut reporter, |stopper| {
             let mut other = udp_frame(100);
@@ -204,11 +206,9 @@ fn at_overload_every_packet_is_delivered_filtered_or_lost() {
     const SENT: u64 = 40_000;
     for backend in WAYS {
         let [left, right] = Net::new().pair();
-        let wanted = Options {
-            filter: Some(expression("udp")),
-            backend,
-            ..options(&right)
-        };
+        let wanted = options(&right)
+            .with_filter(Some(expression("udp")))
+            .backend(backend);
         let (mut reporter, told) = Reporter::new();
         let (release, hold) = channel();
         reporter.hold = Some(hold);
@@ -253,11 +253,9 @@ fn jumbo_frames_are_whole() {
         assert!(status.unwrap().success());
     }
     let [left, right] = &hosts;
-    let wanted = Options {
-        snaplen: 65_535,
-        filter: Some(expression("ether proto 0x88b5")),
-        ..options(right)
-    };
+    let wanted = options(right)
+        .snaplen(65_535)
+        .with_filter(Some(expression("ether proto 0x88b5")));
     let frame = |length: usize| {
         let mut frame = frames(7, 1).remove(0);
         frame.resize(length, 0xa5);
@@ -279,10 +277,7 @@ fn jumbo_frames_are_whole() {
 #[test]
 fn a_queue_that_was_just_left_is_waited_for() {
     let [_left, right] = Net::new().pair();
-    let options = Options {
-        backend: Some(Backend::Xdp),
-        ..options(&right)
-    };
+    let options = options(&right).backend(Backend::Xdp);
     for _ in 0..5 {
         let capture = right.run(|| Capture::open(options.clone()));
         drop(capture.unwrap_or_else(|error| panic!("{error}: {error:?}")));
@@ -301,31 +296,19 @@ fn what_drop_mode_has_not_is_refused() {
     let [_left, right] = Net::new().pair();
     let cases = [
         (
-            Options {
-                direction: DirectionFilter::Out,
-                ..options(&right)
-            },
+            options(&right).direction(DirectionFilter::Out),
             ModeError::Outgoing,
         ),
         (
-            Options {
-                timestamps: TimestampSource::Hardware,
-                ..options(&right)
-            },
+            options(&right).timestamps(TimestampSource::Hardware),
             ModeError::HardwareTime,
         ),
         (
-            Options {
-                filter: Some(support::ipv4_only()),
-                ..options(&right)
-            },
+            options(&right).with_filter(Some(support::ipv4_only())),
             ModeError::ClassicProgram,
         ),
         (
-            Options {
-                backend: Some(Backend::PacketV3),
-                ..options(&right)
-            },
+            options(&right).backend(Backend::PacketV3),
             ModeError::Backend {
                 backend: Backend::PacketV3,
                 mode: Mode::Drop,
@@ -351,11 +334,9 @@ fn a_socket_receives_again_when_the_capture_is_over() {
         let (sender, receiver) = (bind(&left, 0), bind(&right, 7001));
         receiver.set_read_timeout(Some(DEADLINE)).unwrap();
         let (mut reporter, told) = Reporter::new();
-        let wanted = Options {
-            filter: Some(expression("udp dst port 7001")),
-            backend,
-            ..options(&right)
-        };
+        let wanted = options(&right)
+            .with_filter(Some(expression("udp dst port 7001")))
+            .backend(backend);
         let (outcome, ()) = run(&right, wanted, &mut reporter, |stopper| {
             for _ in 0..3 {
                 sender.send_to(b"taken", (to, 7001)).unwrap();

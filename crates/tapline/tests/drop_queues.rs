@@ -1,18 +1,16 @@
 //! Drop mode on an interface with several queues: one order, one account, and whose queue it was.
 
-mod support;
-
 use std::process::Command;
 use std::time::Duration;
 
+use crate::support::{DEADLINE, summary};
 use lab::generator::{Generator, GeneratorOptions, pin_to_cpu, udp_frame};
 use lab::skip::{Feature, without};
 use lab::{Host, Net};
-use support::DEADLINE;
+use tapline::Packet;
 use tapline::capture::{
-    Account, Backend, Capture, Consumer, ConsumerError, Limits, Mode, Options, XdpMode,
+    Account, Backend, Capture, CaptureOptions, Consumer, ConsumerError, Limits, Mode, XdpMode,
 };
-use tapline::store::model::Packet;
 
 /// A veth's receiving queue is that of the processor that sends.
 const TWO_PROCESSORS: Feature = Feature {
@@ -26,23 +24,21 @@ const TWO_PROCESSORS: Feature = Feature {
 const QUEUES: u32 = 2;
 const EACH: u64 = 3000;
 
-fn two_queues(host: &Host) -> Options {
+fn two_queues(host: &Host) -> CaptureOptions {
     let name = host.interface().name.to_string();
     let mut command: Command = host.command("ethtool");
     let queues = QUEUES.to_string();
     let status = command.args(["-L", &name, "rx", &queues, "tx", &queues]);
     assert!(status.status().unwrap().success());
-    Options {
-        links: vec![name],
-        mode: Mode::Drop,
-        buffer_bytes: 64 << 20,
-        limits: Limits {
+    CaptureOptions::default()
+        .links(vec![name])
+        .mode(Mode::Drop)
+        .buffer_bytes(64 << 20)
+        .limits(Limits {
             packets: None,
             duration: Some(DEADLINE),
-        },
-        tick: Duration::from_millis(5),
-        ..Options::default()
-    }
+        })
+        .tick(Duration::from_millis(5))
 }
 
 /// Keeps queue and time of each packet, and ends the capture when all have come.
@@ -53,10 +49,13 @@ struct Seen {
 
 impl Consumer for Seen {
     fn packet(&mut self, packet: &Packet<'_>) -> Result<(), ConsumerError> {
-        assert_eq!(packet.interface, 0);
-        let (queue, time_ns) = (packet.queue.unwrap(), packet.timestamp_ns.unwrap());
+        assert_eq!(packet.record().interface, 0);
+        let (queue, time_ns) = (
+            packet.record().queue.unwrap(),
+            packet.time().as_nanos().unwrap(),
+        );
         // The queue is that of the processor, whose number the sender wrote.
-        assert_eq!(packet.bytes[50], queue as u8);
+        assert_eq!(packet.data()[50], queue as u8);
         self.packets.push((queue, time_ns));
         Ok(())
     }
@@ -93,10 +92,7 @@ fn short_packets_of_all_queues_tell_theirs() {
         return;
     }
     let [left, right] = Net::new().pair();
-    let options = Options {
-        snaplen: 96,
-        ..two_queues(&right)
-    };
+    let options = two_queues(&right).snaplen(96);
     let capture = right.run(|| Capture::open(options).unwrap());
     let opened = capture.links().next().unwrap();
     assert_eq!(opened.backend, Backend::XdpRingbuf);
@@ -124,7 +120,7 @@ fn assert_order(capture: Capture, left: &Host) {
     let rings = capture.links().next().unwrap().rings;
     let stop = tapline::Stop::new().unwrap();
     seen.stopper = Some(stop.stopper());
-    let outcome = capture.run(&mut seen, &stop);
+    let outcome = summary(capture.run_consumer(&mut seen, &stop));
     let all = u64::from(QUEUES) * EACH;
     assert_eq!(outcome.account.received(), Some(all), "{outcome:?}");
     assert_eq!(outcome.account.delivered, all);

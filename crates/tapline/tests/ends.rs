@@ -1,20 +1,21 @@
 //! What ends a capture, and what is left of it then, as other programs read it.
 
-mod support;
-
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use lab::{Host, Net, tool};
-use support::{
-    BACKENDS, Call, Teller, Told, Witness, frames, options, run, run_open, send, until_told,
+use crate::support::{
+    BACKENDS, Call, Teller, Told, Witness, frames, options, run, run_open, send, summary,
+    until_told,
 };
-use tapline::capture::{Backend, Capture, Ended, FileConsumer, Limits, Options, Outcome};
-use tapline::ring::Delivery;
-use tapline::store::write::{self, CaptureFile, Output};
-use tapline::{Stop, capture};
+use lab::{Host, Net, tool};
+use ring::DeliveryMode;
+use store::write::{self, CaptureFile, Output};
+use tapline::Stop;
+use tapline::capture::{
+    Backend, Capture, CaptureOptions, CaptureSummary, Ended, FileConsumer, Limits,
+};
 
 fn ip(host: &Host, arguments: &str) {
     let output = host
@@ -33,7 +34,7 @@ fn ip(host: &Host, arguments: &str) {
 fn file_consumer(capture: &Capture, folder: &Path) -> (FileConsumer, PathBuf) {
     let path = folder.join("capture.pcapng");
     let output = Output::Path(path.clone());
-    let mut options = write::Options::new(output, capture.interfaces().to_vec());
+    let mut options = write::CaptureFileOptions::new(output, capture.interfaces().to_vec());
     options.statistics = capture.statistics_source();
     let file = CaptureFile::create(options, 0).unwrap();
     (FileConsumer::new(file, Duration::ZERO), path)
@@ -126,7 +127,7 @@ fn a_stop_that_came_before_it_began_ends_it_with_what_the_rings_hold() {
         let stop = Stop::new().unwrap();
         stop.stopper().stop();
         let mut teller = Teller::new();
-        let outcome = capture.run(&mut teller, &stop);
+        let outcome = summary(capture.run_consumer(&mut teller, &stop));
         assert!(matches!(outcome.ended, Ended::Stopped), "{outcome:?}");
         assert_eq!((teller.taken, outcome.account.received()), (200, Some(200)));
     }
@@ -136,14 +137,12 @@ fn a_stop_that_came_before_it_began_ends_it_with_what_the_rings_hold() {
 #[test]
 fn a_stop_interrupts_the_wait_for_a_batch() {
     let [left, right] = Net::new().pair();
-    let patient = capture::Options {
-        delivery: Delivery::Batch {
+    let patient = options(&right, Backend::PacketV2)
+        .delivery(DeliveryMode::Batch {
             min_bytes: 1,
             timeout: Duration::from_hours(1),
-        },
-        tick: Duration::from_hours(1),
-        ..options(&right, Backend::PacketV2)
-    };
+        })
+        .tick(Duration::from_hours(1));
     let mut witness = Witness::on(&right);
     let mut teller = Teller::new();
     let (outcome, ()) = run(&right, patient, &mut teller, |stopper| {
@@ -170,11 +169,14 @@ fn ticks_come_while_nothing_else_does() {
 }
 
 /// Captures to a file, has `end` end it after 300 packets, and lets others read the file.
-fn ended_by(backend: Backend, end: impl FnOnce(&Host)) -> Outcome {
+fn ended_by(backend: Backend, end: impl FnOnce(&Host)) -> CaptureSummary {
     ended_with(|right| options(right, backend), end)
 }
 
-fn ended_with(options: impl FnOnce(&Host) -> Options + Send, end: impl FnOnce(&Host)) -> Outcome {
+fn ended_with(
+    options: impl FnOnce(&Host) -> CaptureOptions + Send,
+    end: impl FnOnce(&Host),
+) -> CaptureSummary {
     let [left, right] = Net::new().pair();
     let folder = tempfile::tempdir().unwrap();
     let mut witness = Witness::on(&right);
@@ -235,12 +237,11 @@ fn an_interface_that_is_removed_ends_it_in_order() {
 /// The reader sleeps beside the ring then.
 #[test]
 fn an_interface_that_is_removed_ends_a_batch_that_gathers() {
-    let batch = |right: &Host| Options {
-        delivery: Delivery::Batch {
+    let batch = |right: &Host| {
+        options(right, Backend::PacketV2).delivery(DeliveryMode::Batch {
             min_bytes: 4 << 20,
             timeout: Duration::from_hours(1),
-        },
-        ..options(right, Backend::PacketV2)
+        })
     };
     let outcome = ended_with(batch, |right| ip(right, "link del right0"));
     assert!(
@@ -341,7 +342,7 @@ fn a_full_disk_ends_it_and_what_was_not_written_is_counted() {
             writer: Box::new(disk),
             name: path.clone(),
         };
-        let mut file = write::Options::new(output, capture.interfaces().to_vec());
+        let mut file = write::CaptureFileOptions::new(output, capture.interfaces().to_vec());
         file.buffer_bytes = 8192;
         let file = CaptureFile::create(file, 0).unwrap();
         let mut consumer = FileConsumer::new(file, Duration::from_hours(1));

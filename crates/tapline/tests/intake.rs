@@ -2,24 +2,22 @@
 
 #![cfg(target_arch = "x86_64")]
 
-mod support;
-
 use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::Duration;
 
+use crate::support::{DEADLINE, run, summary};
 use lab::generator::{Generator, GeneratorOptions, SEQUENCE_AT, pin_to_cpu, udp_frame};
 use lab::skip::{Feature, without};
 use lab::{Host, Net};
 use netlink::Netlink;
-use support::{DEADLINE, run};
+use ring::{BusyPoll, TimestampSource};
+use tapline::Packet;
 use tapline::Stopper;
 use tapline::capture::{
-    Account, Backend, Capture, Consumer, ConsumerError, Limits, Mode, Options, Outcome, XdpMode,
-    XdpPlace,
+    Account, Backend, Capture, CaptureOptions, CaptureSummary, Consumer, ConsumerError, Limits,
+    Mode, XdpAttachMode, XdpMode,
 };
-use tapline::ring::{BusyPoll, TimestampSource};
-use tapline::store::model::Packet;
 
 /// A veth receives on the processor that sends.
 const TWO_PROCESSORS: Feature = Feature {
@@ -33,19 +31,17 @@ const TWO_PROCESSORS: Feature = Feature {
 /// Where the sender writes the number of its processor: behind the sequence number.
 const SENDER_AT: usize = SEQUENCE_AT as usize + 8;
 
-fn options(host: &Host, buffer_bytes: usize) -> Options {
-    Options {
-        links: vec![host.interface().name.to_string()],
-        mode: Mode::Drop,
-        snaplen: 96,
-        buffer_bytes,
-        limits: Limits {
+fn options(host: &Host, buffer_bytes: usize) -> CaptureOptions {
+    CaptureOptions::default()
+        .links(vec![host.interface().name.to_string()])
+        .mode(Mode::Drop)
+        .snaplen(96)
+        .buffer_bytes(buffer_bytes)
+        .limits(Limits {
             packets: None,
             duration: Some(DEADLINE),
-        },
-        tick: Duration::from_millis(5),
-        ..Options::default()
-    }
+        })
+        .tick(Duration::from_millis(5))
 }
 
 /// Follows the numbers of each sender, and ends the capture when all have been accounted for.
@@ -62,8 +58,8 @@ struct Follower {
 
 impl Consumer for Follower {
     fn packet(&mut self, packet: &Packet<'_>) -> Result<(), ConsumerError> {
-        let sender = usize::from(packet.bytes[SENDER_AT]);
-        let number = &packet.bytes[usize::from(SEQUENCE_AT)..];
+        let sender = usize::from(packet.data()[SENDER_AT]);
+        let number = &packet.data()[usize::from(SEQUENCE_AT)..];
         let number = u64::from_be_bytes(*number.first_chunk().unwrap());
         assert!(
             number >= self.next[sender],
@@ -71,7 +67,7 @@ impl Consumer for Follower {
         );
         self.next[sender] = number + 1;
         self.taken[sender] += 1;
-        self.lost_before += packet.drop_count.unwrap_or(0);
+        self.lost_before += packet.drops_before();
         Ok(())
     }
 
@@ -116,20 +112,17 @@ fn send_from_both(left: &Host, count: u64, rate_pps: Option<u64>) -> u64 {
 
 fn capture(
     buffer_bytes: usize,
-    place: XdpPlace,
+    place: XdpAttachMode,
     count: u64,
     rate_pps: Option<u64>,
-) -> (Outcome, Follower) {
+) -> (CaptureSummary, Follower) {
     let [left, right] = Net::new().pair();
     // Without a program in its driver a veth takes redirected frames only so.
     let name = right.interface().name.to_string();
     let mut ethtool = right.command("ethtool");
     let status = ethtool.args(["-K", &name, "gro", "on"]).status();
     assert!(status.unwrap().success());
-    let wanted = Options {
-        xdp: place,
-        ..options(&right, buffer_bytes)
-    };
+    let wanted = options(&right, buffer_bytes).xdp(place);
     let mut follower = Follower::default();
     let capture = right.run(|| Capture::open(wanted).unwrap());
     let opened = capture.links().next().unwrap();
@@ -140,7 +133,7 @@ fn capture(
     follower.stopper = Some(stop.stopper());
     let known = follower.arrived.clone();
     let (outcome, arrived) = thread::scope(|scope| {
-        let running = scope.spawn(|| capture.run(&mut follower, &stop));
+        let running = scope.spawn(|| summary(capture.run_consumer(&mut follower, &stop)));
         let arrived = send_from_both(&left, count, rate_pps);
         known.set(arrived).unwrap();
         (running.join().unwrap(), arrived)
@@ -160,8 +153,8 @@ fn what_all_processors_receive_at_once_is_delivered_in_each_ones_order() {
         return;
     }
     for (place, mode) in [
-        (XdpPlace::Native, XdpMode::Native),
-        (XdpPlace::Generic, XdpMode::Generic),
+        (XdpAttachMode::Native, XdpMode::Native),
+        (XdpAttachMode::Generic, XdpMode::Generic),
     ] {
         let count = 60_000;
         let (outcome, follower) = capture(128 << 20, place, count, Some(100_000));
@@ -179,7 +172,7 @@ fn at_overload_of_all_processors_the_account_adds_up() {
     if without(&TWO_PROCESSORS) {
         return;
     }
-    let (outcome, follower) = capture(1, XdpPlace::Native, 200_000, None);
+    let (outcome, follower) = capture(1, XdpAttachMode::Native, 200_000, None);
     let lost = outcome.account.lost.program;
     assert!(lost > 0, "{outcome:?}");
     // Those lost after a processor's last packet are told by the account alone.
@@ -189,11 +182,9 @@ fn at_overload_of_all_processors_the_account_adds_up() {
 #[test]
 fn a_way_that_was_asked_for_by_its_features_is_taken() {
     let [_left, right] = Net::new().pair();
-    let busy = Options {
-        busy_poll: Some(BusyPoll::default()),
-        buffer_bytes: 1 << 20,
-        ..options(&right, 1)
-    };
+    let busy = options(&right, 1)
+        .busy_poll(BusyPoll::default())
+        .buffer_bytes(1 << 20);
     let mut follower = Follower::default();
     let (outcome, ()) = run(&right, busy, &mut follower, Stopper::stop);
     let sockets = outcome.sockets().unwrap();

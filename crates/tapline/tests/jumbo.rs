@@ -1,16 +1,14 @@
 //! Frames of several buffers in drop mode: whole, or cut where it was asked for.
 
-mod support;
-
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
+use crate::support::{DEADLINE, frames, number, run, send};
 use lab::{Host, Net};
-use support::{DEADLINE, frames, number, run, send};
+use tapline::Packet;
 use tapline::capture::{
-    Account, Backend, Consumer, ConsumerError, Limits, Mode, Options, XdpPlace,
+    Account, Backend, CaptureOptions, Consumer, ConsumerError, Limits, Mode, XdpAttachMode,
 };
-use tapline::store::model::Packet;
 
 /// Keeps the packets, with the length that each had, and tells how many there are.
 struct Keeper {
@@ -28,7 +26,8 @@ impl Keeper {
 
 impl Consumer for Keeper {
     fn packet(&mut self, packet: &Packet<'_>) -> Result<(), ConsumerError> {
-        self.kept.push((packet.original_len, packet.bytes.to_vec()));
+        self.kept
+            .push((packet.record().original_len, packet.data().to_vec()));
         Ok(())
     }
 
@@ -65,25 +64,23 @@ fn frames_of_several_buffers_are_whole_or_cut_to_the_snaplen() {
         (96, None),
         (1, Some(Backend::Xdp)),
     ];
-    for place in [XdpPlace::Native, XdpPlace::Generic] {
+    for place in [XdpAttachMode::Native, XdpAttachMode::Generic] {
         for (snaplen, backend) in ways {
             let hosts = Net::new().pair();
             set_mtu(&hosts, "9000");
             let [left, right] = &hosts;
-            let wanted = Options {
-                links: vec![right.interface().name.to_string()],
-                mode: Mode::Drop,
-                xdp: place,
-                backend,
-                snaplen,
-                buffer_bytes: 4 << 20,
-                limits: Limits {
+            let wanted = CaptureOptions::default()
+                .links(vec![right.interface().name.to_string()])
+                .mode(Mode::Drop)
+                .xdp(place)
+                .backend(backend)
+                .snaplen(snaplen)
+                .buffer_bytes(4 << 20)
+                .limits(Limits {
                     packets: None,
                     duration: Some(DEADLINE),
-                },
-                tick: Duration::from_millis(5),
-                ..Options::default()
-            };
+                })
+                .tick(Duration::from_millis(5));
             let frame = |length: usize| {
                 let mut frame = frames(7, 1).remove(0);
                 frame.resize(length, 0xa5);

@@ -1,23 +1,22 @@
 //! Delays that a test has a hand in.
 
-mod support;
-
+use crate::support;
 use std::net::UdpSocket;
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use crate::support::{DEADLINE, Witness, deliver, frames, generator, options, run, send};
 use abi::datagram::{Queue, receive};
 use abi::socket::set_option;
 use lab::{Host, Net};
+use ring::{DeliveryMode, DirectionFilter};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use support::{DEADLINE, Witness, deliver, frames, generator, options, run, send};
+use tapline::Packet;
 use tapline::Stop;
-use tapline::capture::{Backend, ConsumerError, Limits, Options};
+use tapline::capture::{Backend, CaptureOptions, ConsumerError, Limits};
 use tapline::latency::{Comparison, Meter, Observer, Setting};
-use tapline::ring::{Delivery, DirectionFilter};
-use tapline::store::model::Packet;
 
 fn now_ns() -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
@@ -39,7 +38,7 @@ impl Observer for Holder {
         now_ns: u64,
         delay_ns: Option<u64>,
     ) -> Result<(), ConsumerError> {
-        let stamp_ns = packet.timestamp_ns.unwrap();
+        let stamp_ns = packet.time().as_nanos().unwrap();
         self.seen.push((now_ns, delay_ns.unwrap(), stamp_ns));
         if self.seen.len() == 1 {
             self.holding.send(())?;
@@ -60,10 +59,7 @@ fn packets_that_wait_for_their_reader_have_waited_as_long() {
         release: released,
         seen: Vec::new(),
     });
-    let options = Options {
-        delivery: Delivery::Immediate,
-        ..options(&right, Backend::PacketV2)
-    };
+    let options = options(&right, Backend::PacketV2).delivery(DeliveryMode::Immediate);
     let before_ns = now_ns();
     let (outcome, (arrived_ns, released_ns)) = run(&right, options, &mut meter, |stopper| {
         send(&left, &frames(0, 1));
@@ -98,12 +94,10 @@ fn every_setting_sees_the_same_packets() {
     const COUNT: u64 = 200;
     let [left, right] = Net::new().pair();
     let mut generator = generator(&left, &right);
-    let options = Options {
-        links: vec![right.interface().name.to_string()],
-        snaplen: 96,
-        buffer_bytes: 4 << 20,
-        ..Options::default()
-    };
+    let options = CaptureOptions::default()
+        .links(vec![right.interface().name.to_string()])
+        .snaplen(96)
+        .buffer_bytes(4 << 20);
     let limits = Limits {
         packets: Some(COUNT),
         duration: Some(DEADLINE),
@@ -179,13 +173,11 @@ impl Flow {
 
 /// The settings, but for those with rings so small that a reader that gets its processor late loses packets.
 fn lossless(right: &Host) -> Vec<Setting> {
-    let options = Options {
-        links: vec![right.interface().name.to_string()],
-        direction: DirectionFilter::In,
-        filter: Some(support::ipv4_only()),
-        snaplen: 96,
-        ..Options::default()
-    };
+    let options = CaptureOptions::default()
+        .links(vec![right.interface().name.to_string()])
+        .direction(DirectionFilter::In)
+        .with_filter(Some(support::ipv4_only()))
+        .snaplen(96);
     let mut settings = Setting::all(&options, Duration::from_micros(200));
     settings.retain(|setting| !setting.name.starts_with("libpcap"));
     settings

@@ -1,21 +1,19 @@
 //! Captures from several interfaces, and what keeps a capture from being opened.
 
-mod support;
-
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::support::{
+    BACKENDS, Teller, Told, Witness, frames, number, options, run, run_open, summary, until_told,
+};
 use lab::generator::{pin_to_cpu, send_frames};
 use lab::{Host, Net};
-use support::{
-    BACKENDS, Teller, Told, Witness, frames, number, options, run, run_open, until_told,
-};
+use ring::{DeliveryMode, DirectionFilter, RingOpenError, SetupStep};
+use store::model::LinkType;
 use tapline::Stop;
-use tapline::capture::{Backend, Capture, CaptureError, Expression, Filter, Options};
+use tapline::capture::{Backend, Capture, CaptureError, CaptureOptions, Expression, Filter};
 use tapline::filter::NoNames;
-use tapline::ring::{Delivery, DirectionFilter, OpenError, Step};
-use tapline::store::model::LinkType;
 
 /// Two hosts with two links between them.
 fn two_links() -> [Host; 2] {
@@ -25,16 +23,13 @@ fn two_links() -> [Host; 2] {
     [left, right]
 }
 
-fn both(right: &Host, backend: Backend) -> Options {
+fn both(right: &Host, backend: Backend) -> CaptureOptions {
     let links = right
         .interfaces()
         .iter()
         .map(|link| link.name.to_string())
         .collect();
-    Options {
-        links,
-        ..options(right, backend)
-    }
+    options(right, backend).links(links)
 }
 
 /// Sends frames 0 to 99 by turns over both links.
@@ -133,14 +128,12 @@ fn many_interfaces_are_told_apart() {
     for link in &links {
         ip(&format!("link set {link} arp off up"));
     }
-    let options = Options {
-        links: links.clone(),
-        backend: Some(Backend::PacketV2),
-        snaplen: 100,
-        buffer_bytes: 1 << 20,
-        direction: DirectionFilter::Out,
-        ..Options::default()
-    };
+    let options = CaptureOptions::default()
+        .links(links.clone())
+        .backend(Backend::PacketV2)
+        .snaplen(100)
+        .buffer_bytes(1 << 20)
+        .direction(DirectionFilter::Out);
     let capture = host.run(|| Capture::open(options)).unwrap();
     let mut netlink = host.netlink();
     for (number, link) in (0..).zip(&links) {
@@ -151,7 +144,7 @@ fn many_interfaces_are_told_apart() {
     let stop = Stop::new().unwrap();
     stop.stopper().stop();
     let mut teller = Teller::new();
-    let outcome = capture.run(&mut teller, &stop);
+    let outcome = summary(capture.run_consumer(&mut teller, &stop));
     let seen = teller
         .kept
         .iter()
@@ -171,11 +164,9 @@ fn interfaces_are_described_as_the_kernel_knows_them() {
     let name = right.interface().name.to_string();
     let words = ["link", "set", &name, "alias", alias];
     assert!(right.command("ip").args(words).status().unwrap().success());
-    let described = Options {
-        filter_text: Some("all of it".into()),
-        links: vec![name.clone(), "lo".into()],
-        ..options(&right, Backend::PacketV3)
-    };
+    let described = options(&right, Backend::PacketV3)
+        .filter_text("all of it".to_owned())
+        .links(vec![name.clone(), "lo".into()]);
     let capture = right.run(|| Capture::open(described)).unwrap();
     let [link, loopback] = capture.interfaces() else {
         panic!("{:?}", capture.interfaces());
@@ -210,14 +201,14 @@ fn interfaces_are_described_as_the_kernel_knows_them() {
 #[test]
 fn a_capture_that_cannot_be_says_why() {
     let [_left, right] = two_links();
-    let refused = |options: Options| match right.run(|| Capture::open(options)) {
+    let refused = |options: CaptureOptions| match right.run(|| Capture::open(options)) {
         Err(error) => error,
         Ok(_) => panic!("it was opened"),
     };
     let good = || both(&right, Backend::PacketV3);
     let of = |links: &[&str]| {
         let links = links.iter().map(|&link| link.to_owned()).collect();
-        Options { links, ..good() }
+        good().links(links)
     };
     assert!(matches!(refused(of(&[])), CaptureError::NoLink));
     match refused(of(&["right0", "lo", "right0"])) {
@@ -225,18 +216,18 @@ fn a_capture_that_cannot_be_says_why() {
         other => panic!("{other:?}"),
     }
     match refused(of(&["right0", "nowhere0"])) {
-        CaptureError::Ring(OpenError::Setup(error)) => {
-            assert_eq!((error.step, error.link.as_str()), (Step::Link, "nowhere0"));
+        CaptureError::Ring(RingOpenError::Setup(error)) => {
+            assert_eq!(
+                (error.step, error.link.as_str()),
+                (SetupStep::Interface, "nowhere0")
+            );
         }
         other => panic!("{other:?}"),
     }
     let asking = |links: &[&str], text: &str| {
         let names = Arc::new(NoNames);
         let text = text.into();
-        Options {
-            filter: Some(Filter::Expression(Expression { text, names })),
-            ..of(links)
-        }
+        of(links).with_filter(Some(Filter::Expression(Expression { text, names })))
     };
     match refused(asking(&["lo", "right0"], "tcp prot 80")) {
         CaptureError::Filter { link, error, .. } => {
@@ -250,17 +241,14 @@ fn a_capture_that_cannot_be_says_why() {
         }
         other => panic!("{other:?}"),
     }
-    let contradiction = Options {
-        delivery: Delivery::Immediate,
-        ..good()
-    };
+    let contradiction = good().delivery(DeliveryMode::Immediate);
     assert!(matches!(
         refused(contradiction),
-        CaptureError::Ring(OpenError::Option(_))
+        CaptureError::Ring(RingOpenError::Option(_))
     ));
     for tick in [Duration::ZERO, Duration::MAX] {
         // Neither is an error: the shortest and the longest time there is.
-        let mut few = Options { tick, ..good() };
+        let mut few = good().tick(tick);
         few.limits.packets = Some(0);
         let (outcome, ()) = run(&right, few, &mut Teller::new(), |_| ());
         assert_eq!(outcome.account.received(), Some(0));

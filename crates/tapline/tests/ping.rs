@@ -1,39 +1,41 @@
 //! Pings between test hosts; the kernel's own counters say what was really asked.
 
-#[path = "support/ping.rs"]
-mod ping;
-
+use crate::support::ping;
 use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use crate::support::ping::{
+    BACKENDS, complete, echoes_answered, open, open_ping_sockets, options, run, targets,
+};
 use lab::Net;
-use ping::{BACKENDS, echoes_answered, open_ping_sockets, options, run, targets};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketType, bind, ipproto, socket, sockopt};
-use tapline::ping::{Backend, Ended, Event, Outcome, PingError, Pinger, State, Step, ping_once};
-use tapline::probe::{Others, Prober, Verdict};
+use tapline::ping::{
+    Backend, Classification, Ended, OtherCounts, Ping, PingError, PingEvent, PingOperation,
+    PingSummary, TimestampSource, ping_once,
+};
 
 #[test]
 fn every_probe_is_answered_over_both_families_and_back_ends() {
     let [left, right] = Net::new().pair();
     open_ping_sockets(&left);
     for (backend, round) in BACKENDS.into_iter().zip(1..) {
-        let outcome = run(&left, &options(backend, 50), "10.1.0.2 fd00:1::2");
-        assert!(matches!(outcome.ended, Ended::Count), "{:?}", outcome.ended);
-        assert_eq!(outcome.backend, backend);
+        let summary = run(&left, &options(backend, 50), "10.1.0.2 fd00:1::2");
+        assert!(matches!(summary.ended, Ended::Count), "{:?}", summary.ended);
+        assert_eq!(summary.backend, backend);
         for target in 0..2 {
-            let counts = outcome.prober.counts(target);
+            let counts = summary.statistics.counts(target);
             assert_eq!(
                 (counts.sent, counts.received),
                 (50, 50),
                 "{backend:?} {counts:?}"
             );
-            let rtt = outcome.prober.rtt(target).expect("it was timed");
+            let rtt = summary.statistics.rtt(target).expect("it was timed");
             assert!(rtt.min_ns > 0 && rtt.min_ns <= rtt.max_ns, "{rtt:?}");
         }
-        assert_eq!(outcome.prober.others(), Others::default());
-        assert_eq!((outcome.overruns, outcome.clock_steps), (Some(0), 0));
+        assert_eq!(summary.statistics.other_counts(), OtherCounts::default());
+        assert_eq!((summary.overruns, summary.clock_steps), (Some(0), 0));
         assert_eq!(echoes_answered(&right), [50 * round; 2]);
     }
 }
@@ -46,12 +48,12 @@ fn many_hosts_on_the_loopback_have_their_own_answers() {
         let mut options = options(backend, 1);
         options.interval = Duration::ZERO;
         options.timeout = Duration::from_secs(10);
-        options.link = options.link.map(|_| "lo".into());
-        let outcome = run(&host, &options, "127.0.0.0/18 ::1");
-        let total = outcome.prober.total();
+        options.interface = options.interface.map(|_| "lo".into());
+        let summary = run(&host, &options, "127.0.0.0/18 ::1");
+        let total = summary.statistics.total();
         assert_eq!((total.sent, total.received), (16_383, 16_383), "{total:?}");
         assert_eq!((total.duplicate, total.local_drops), (0, 0));
-        assert_eq!(outcome.prober.others(), Others::default());
+        assert_eq!(summary.statistics.other_counts(), OtherCounts::default());
     }
 }
 
@@ -63,9 +65,9 @@ fn more_probes_than_sequence_numbers_lose_none() {
         let mut options = options(backend, 70_000);
         options.interval = Duration::ZERO;
         options.timeout = Duration::from_secs(10);
-        options.link = None;
+        options.interface = None;
         for target in ["127.0.0.1", "::1"] {
-            let total = run(&host, &options, target).prober.total();
+            let total = run(&host, &options, target).statistics.total();
             assert_eq!(
                 (total.sent, total.received, total.lost),
                 (70_000, 70_000, 0),
@@ -90,12 +92,12 @@ fn targets_that_gather_are_all_answered_and_timed() {
     for (backend, (list, targets)) in each {
         let mut options = options(backend, 3);
         options.interval = Duration::from_millis(160);
-        options.link = None;
-        let outcome = run(&host, &options, list);
-        let (total, all) = (outcome.prober.total(), u64::from(3 * targets));
+        options.interface = None;
+        let summary = run(&host, &options, list);
+        let (total, all) = (summary.statistics.total(), u64::from(3 * targets));
         assert_eq!((total.sent, total.received), (all, all));
-        assert!((0..targets).all(|target| outcome.prober.rtt(target).is_some()));
-        let [by_kernel, by_program] = [outcome.departures_by_kernel, outcome.departures_by_program];
+        assert!((0..targets).all(|target| summary.statistics.rtt(target).is_some()));
+        let [by_kernel, by_program] = [summary.tx_timestamps.kernel, summary.tx_timestamps.user];
         assert_eq!(by_kernel + by_program, all);
         match (backend, targets) {
             (Backend::Ring, _) => assert_eq!(by_kernel, 0),
@@ -124,9 +126,9 @@ fn two_runs_at_once_hear_nothing_of_each_other() {
             scope.spawn(move || run(left, &options(backend, 200), "10.1.0.2 fd00:1::2"))
         });
         for run in runs {
-            let outcome = run.join().expect("it ends");
-            assert_eq!(outcome.prober.total().received, 400);
-            assert_eq!(outcome.prober.others(), Others::default());
+            let summary = run.join().expect("it ends");
+            assert_eq!(summary.statistics.total().received, 400);
+            assert_eq!(summary.statistics.other_counts(), OtherCounts::default());
         }
     });
 }
@@ -137,8 +139,7 @@ fn a_ping_socket_shares_its_identifier_with_nobody() {
     let [left, _right] = Net::new().pair();
     open_ping_sockets(&left);
     let options = options(Backend::PingSocket, 1);
-    let open = || left.run(|| Pinger::open(targets("10.1.0.2 fd00:1::2"), &options));
-    let _pinger = open().expect("it opens");
+    let _ping = open(&left, &options, "10.1.0.2 fd00:1::2");
     let table = left.run(|| std::fs::read_to_string("/proc/thread-self/net/icmp"));
     let table = table.expect("the kernel lists them");
     let row = table.lines().nth(1).expect("a ping socket");
@@ -168,8 +169,8 @@ fn a_refusal_of_the_network_names_its_router() {
         ping::ip(&left, "-6 route add fd09::/64 via fd00:1::2");
         ping::ip(&right, "route add unreachable 10.9.0.0/24");
         ping::ip(&right, "-6 route add unreachable fd09::/64");
-        let outcome = run(&left, &options(backend, 2), "10.9.0.1 fd09::1 10.1.0.2");
-        let prober = &outcome.prober;
+        let summary = run(&left, &options(backend, 2), "10.9.0.1 fd09::1 10.1.0.2");
+        let prober = &summary.statistics;
         for target in 0..2 {
             let counts = prober.counts(target);
             assert_eq!(
@@ -180,7 +181,7 @@ fn a_refusal_of_the_network_names_its_router() {
         }
         assert_eq!(prober.counts(2).received, 2);
         assert_eq!(
-            prober.others().unproven,
+            prober.other_counts().unproven,
             0,
             "the kernel quotes all of a probe"
         );
@@ -197,11 +198,11 @@ fn a_host_without_a_route_is_a_local_drop_and_the_others_go_on() {
     open_ping_sockets(&left);
     // By an interface that is named, everything without a route is taken to be on its link.
     for backend in [Backend::Raw, Backend::PingSocket] {
-        let outcome = run(&left, &options(backend, 5), "192.0.2.1 10.1.0.2");
-        let counts = outcome.prober.counts(0);
+        let summary = run(&left, &options(backend, 5), "192.0.2.1 10.1.0.2");
+        let counts = summary.statistics.counts(0);
         assert_eq!((counts.sent, counts.local_drops, counts.lost), (0, 5, 0));
-        assert_eq!(outcome.prober.counts(1).received, 5);
-        let drops: Vec<_> = outcome.local_drops.iter().collect();
+        assert_eq!(summary.statistics.counts(1).received, 5);
+        let drops: Vec<_> = summary.local_drops.iter().collect();
         assert_eq!(drops.len(), 1);
         assert_eq!(
             (drops[0].0.kind(), drops[0].1),
@@ -216,21 +217,15 @@ fn an_interface_that_goes_away_leaves_the_others_be() {
     {
         let mut options = options(Backend::Raw, 40);
         options.interval = Duration::from_millis(10);
-        let pinger = left.run(|| Pinger::open(targets("10.1.0.2 127.0.0.1"), &options));
-        let pinger = pinger.expect("it opens");
-        let stop = tapline::Stop::new().expect("a stop");
         let mut answers = 0;
-        let outcome = pinger.run(
-            &mut |event: &Event<'_>, _: &Prober| {
-                answers += u32::from(matches!(event, Event::Answer { .. }));
-                if answers == 20 {
-                    ping::ip(&left, "link del left0");
-                    answers += 1;
-                }
-            },
-            &stop,
-        );
-        let [gone, there] = [0, 1].map(|target| outcome.prober.counts(target));
+        let summary = complete(open(&left, &options, "10.1.0.2 127.0.0.1"), |event, _| {
+            answers += u32::from(matches!(event, PingEvent::Answer { .. }));
+            if answers == 20 {
+                ping::ip(&left, "link del left0");
+                answers += 1;
+            }
+        });
+        let [gone, there] = [0, 1].map(|target| summary.statistics.counts(target));
         assert_eq!((there.sent, there.received), (40, 40));
         assert!(gone.received >= 9 && gone.local_drops > 0, "{gone:?}");
         assert_eq!(gone.sent + gone.local_drops, 40);
@@ -243,41 +238,124 @@ fn an_event_loop_of_ones_own_drives_a_run() {
     let [left, _right] = Net::new().pair();
     let mut options = options(Backend::Raw, 20);
     options.interval = Duration::from_millis(5);
-    let pinger = left.run(|| Pinger::open(targets("10.1.0.2 fd00:1::2"), &options));
-    let mut pinger = pinger.expect("it opens");
+    let mut ping = open(&left, &options, "10.1.0.2 fd00:1::2");
     let mut received = 0;
-    let mut observe = |event: &Event<'_>, _: &Prober| {
-        if let Event::Answer {
-            verdict: Verdict::Received { .. },
-            wall_ns,
-            ..
-        } = event
-        {
-            assert!(wall_ns.is_some());
-            received += 1;
-        }
-    };
     loop {
-        ping::wait_readable(&pinger);
-        if pinger.on_readable(&mut observe).expect("it goes on") == State::Done {
+        ping::wait_readable(&ping);
+        let Some(batch) = ping.next_batch(Duration::ZERO).expect("it goes on") else {
             break;
+        };
+        for event in batch {
+            if let PingEvent::Answer {
+                class: Classification::Received { .. },
+                wall_ns,
+                ..
+            } = event
+            {
+                assert!(wall_ns.is_some());
+                received += 1;
+            }
         }
     }
     assert_eq!(received, 40);
-    assert!(matches!(pinger.finish().ended, Ended::Count));
+    assert_eq!(ping.finish().expect("a summary").ended, Ended::Count);
 }
 
 /// Drives a run; ends the sending, more than once, when `is_time`.
-fn drive_until(mut pinger: Pinger, is_time: impl Fn(&Pinger) -> bool) -> Outcome {
+fn drive_until(mut ping: Ping, is_time: impl Fn(&Ping) -> bool) -> PingSummary {
     loop {
-        if is_time(&pinger) {
-            pinger.end_sending().expect("it can be told");
+        if is_time(&ping) {
+            ping.end_sending().expect("it can be told");
         }
-        ping::wait_readable(&pinger);
-        let state = pinger.on_readable(&mut |_: &Event<'_>, _: &Prober| ());
-        if state.expect("it goes on") == State::Done {
-            return pinger.finish();
+        ping::wait_readable(&ping);
+        if ping
+            .next_batch(Duration::ZERO)
+            .expect("it goes on")
+            .is_none()
+        {
+            return ping.finish().expect("a summary");
         }
+    }
+}
+
+#[test]
+fn events_are_returned_one_by_one_and_in_batches() {
+    let [left, _right] = Net::new().pair();
+    let mut options = options(Backend::Raw, 20);
+    options.interval = Duration::from_millis(2);
+    let mut ping = open(&left, &options, "10.1.0.2 10.1.0.2-3");
+    let (mut sent, mut rtts) = (0, 0);
+    while let Some(event) = ping.next().expect("it goes on") {
+        sent += u32::from(matches!(event, PingEvent::Sent { .. }));
+        rtts += u32::from(event.rtt().is_some());
+        if sent == 10 {
+            break;
+        }
+    }
+    while let Some(batch) = ping
+        .next_batch(Duration::from_secs(10))
+        .expect("it goes on")
+    {
+        for event in batch {
+            assert!(event.probe().is_some(), "{event}");
+            sent += u32::from(matches!(event, PingEvent::Sent { .. }));
+            rtts += u32::from(event.rtt().is_some());
+        }
+    }
+    assert!(ping.next().expect("it is over").is_none());
+    assert_eq!(ping.statistics().counts(0).received, 20);
+    let summary = ping.finish().expect("a summary");
+    assert_eq!(summary.ended, Ended::Count);
+    let total = summary.statistics.total();
+    assert_eq!((total.sent, total.received), (sent.into(), rtts.into()));
+    let text = summary.to_string();
+    assert!(
+        text.starts_with("40 probes sent to 2 targets in "),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_stop_ends_a_run_that_is_waited_for() {
+    let [left, _right] = Net::new().pair();
+    let mut options = options(Backend::Raw, 2);
+    options.interval = Duration::from_hours(1);
+    let mut ping = open(&left, &options, "10.1.0.2");
+    let stopper = ping.stopper();
+    while let Some(event) = ping.next().expect("it goes on") {
+        if event.rtt().is_some() {
+            stopper.stop();
+            ping::wait_readable(&ping);
+        }
+    }
+    assert_eq!(ping.finish().expect("a summary").ended, Ended::Stopped);
+}
+
+/// The kernel stamps replies on arrival once the loopback has shown it; without a loopback nobody knows, and each reply
+/// is judged by its own stamp.
+#[test]
+fn the_summary_names_the_clock_that_stamped_the_replies() {
+    let [left, _right] = Net::new().pair();
+    open_ping_sockets(&left);
+    for backend in BACKENDS {
+        let summary = run(&left, &options(backend, 5), "10.1.0.2");
+        let stamps = summary.rx_timestamps;
+        assert_eq!((stamps.kernel, stamps.user), (5, 0), "{backend:?}");
+        assert_eq!(stamps.source(), Some(TimestampSource::Kernel));
+        let nobody = run(&left, &options(backend, 1), "192.0.2.1");
+        assert_eq!(nobody.rx_timestamps.source(), None);
+    }
+    ping::ip(&left, "link set lo down");
+    for backend in [Backend::Raw, Backend::PingSocket] {
+        let summary = run(&left, &options(backend, 50), "10.1.0.2");
+        let stamps = summary.rx_timestamps;
+        assert_eq!(stamps.kernel + stamps.user, 50, "{backend:?}");
+        let expected = match (stamps.kernel, stamps.user) {
+            (_, 0) => TimestampSource::Kernel,
+            (0, _) => TimestampSource::User,
+            _ => TimestampSource::Mixed,
+        };
+        assert_eq!(stamps.source(), Some(expected));
     }
 }
 
@@ -291,15 +369,14 @@ fn an_event_loop_ends_the_sending_and_waits_for_what_is_in_flight() {
         &left,
         "neigh add 10.1.0.66 lladdr 02:00:00:00:00:66 nud permanent dev left0",
     );
-    let pinger = left.run(|| Pinger::open(targets("10.1.0.2 10.1.0.66"), &options));
-    let outcome = drive_until(pinger.expect("it opens"), |pinger| {
-        pinger.prober().total().received >= 10
+    let summary = drive_until(open(&left, &options, "10.1.0.2 10.1.0.66"), |ping| {
+        ping.statistics().total().received >= 10
     });
-    assert!(matches!(outcome.ended, Ended::Duration));
-    let [near, absent] = [0, 1].map(|target| outcome.prober.counts(target));
+    assert!(matches!(summary.ended, Ended::Duration));
+    let [near, absent] = [0, 1].map(|target| summary.statistics.counts(target));
     assert_eq!((near.sent, near.lost), (near.received, 0));
     assert_eq!((absent.sent, absent.received), (absent.lost, 0));
-    assert!(absent.sent > 0 && outcome.prober.total().pending() == 0);
+    assert!(absent.sent > 0 && summary.statistics.total().pending() == 0);
     assert_eq!(echoes_answered(&right)[0], near.received);
 }
 
@@ -310,12 +387,11 @@ fn a_loop_that_ends_the_sending_is_woken() {
     for asked in [0, 1] {
         let mut options = options(Backend::Raw, 2);
         options.interval = Duration::from_hours(1);
-        let pinger = left.run(|| Pinger::open(targets("10.1.0.2"), &options));
-        let outcome = drive_until(pinger.expect("it opens"), |pinger| {
-            pinger.prober().total().received == asked
+        let summary = drive_until(open(&left, &options, "10.1.0.2"), |ping| {
+            ping.statistics().total().received == asked
         });
-        assert!(matches!(outcome.ended, Ended::Duration));
-        assert_eq!(outcome.prober.total().sent, asked);
+        assert!(matches!(summary.ended, Ended::Duration));
+        assert_eq!(summary.statistics.total().sent, asked);
         assert_eq!(echoes_answered(&right)[0], asked);
     }
 }
@@ -335,8 +411,8 @@ fn one_host_is_asked_once() {
     let refused = left.run(|| ping_once("192.0.2.1".parse().expect("an address"), timeout));
     assert!(matches!(
         refused,
-        Err(PingError::Setup {
-            step: Step::Send,
+        Err(PingError::Kernel {
+            operation: PingOperation::Send,
             ..
         })
     ));
@@ -348,23 +424,21 @@ fn the_duration_ends_the_sending_and_a_stop_the_run() {
     let mut options = options(Backend::Raw, 1);
     (options.count, options.interval) = (None, Duration::from_millis(5));
     options.duration = Some(Duration::from_millis(52));
-    let outcome = run(&left, &options, "10.1.0.2");
-    assert!(matches!(outcome.ended, Ended::Duration));
-    let total = outcome.prober.total();
+    let summary = run(&left, &options, "10.1.0.2");
+    assert!(matches!(summary.ended, Ended::Duration));
+    let total = summary.statistics.total();
     assert!(total.sent <= 11 && total.pending() == 0, "{total:?}");
 
     options.duration = None;
-    let pinger = left.run(|| Pinger::open(targets("10.1.0.2"), &options));
-    let stop = tapline::Stop::new().expect("a stop");
-    let stopper = stop.stopper();
-    let mut observe = |event: &Event<'_>, prober: &Prober| {
-        if matches!(event, Event::Answer { .. }) && prober.total().received == 3 {
+    let ping = open(&left, &options, "10.1.0.2");
+    let stopper = ping.stopper();
+    let summary = complete(ping, |event, statistics| {
+        if matches!(event, PingEvent::Answer { .. }) && statistics.total().received == 3 {
             stopper.stop();
         }
-    };
-    let outcome = pinger.expect("it opens").run(&mut observe, &stop);
-    assert!(matches!(outcome.ended, Ended::Stopped));
-    assert!(outcome.prober.total().received >= 3);
+    });
+    assert!(matches!(summary.ended, Ended::Stopped));
+    assert!(summary.statistics.total().received >= 3);
 }
 
 #[test]
@@ -375,7 +449,10 @@ fn without_privileges_the_way_out_is_named() {
             ping::drop_capabilities();
             let mut options = options(Backend::Raw, 1);
             options.backend = backend;
-            Pinger::open(targets("127.0.0.1"), &options).map(|pinger| pinger.backend())
+            tapline::ping(targets("127.0.0.1"))
+                .options(options)
+                .open()
+                .map(|ping| ping.backend())
         })
     };
     let error = open(None).expect_err("nothing is permitted");
@@ -384,8 +461,8 @@ fn without_privileges_the_way_out_is_named() {
     let error = open(Some(Backend::Raw)).expect_err("raw is not permitted");
     assert!(matches!(
         error,
-        PingError::Setup {
-            step: Step::Socket(Backend::Raw),
+        PingError::Kernel {
+            operation: PingOperation::OpenSocket(Backend::Raw),
             ..
         }
     ));

@@ -1,18 +1,11 @@
 //! A host that answers as nobody should, over both families: each answer is counted as what it is.
 
-#[path = "support/answering.rs"]
-mod answering;
-#[path = "support/ping.rs"]
-mod ping;
-
 use std::time::Duration;
 
-use answering::{Answerer, FAMILIES, Family, hosts};
+use crate::support::answering::{Answerer, FAMILIES, Family, hosts};
+use crate::support::ping::{BACKENDS, complete, open, options};
 use lab::Host;
-use ping::{BACKENDS, options, targets};
-use tapline::Stop;
-use tapline::ping::{Backend, Event, Options, Outcome, Pinger};
-use tapline::probe::{Message, Prober};
+use tapline::ping::{AnswerMessage, Backend, PingEvent, PingOptions, PingSummary, Prober};
 
 /// Bytes of an ICMP header.
 const HEADER: usize = 8;
@@ -26,31 +19,28 @@ fn cases() -> impl Iterator<Item = (Family, Backend)> {
 fn run_against(
     hosts: &[Host; 2],
     family: Family,
-    options: &Options,
+    options: &PingOptions,
     answer: impl FnOnce(&Answerer<'_>) + Send,
-) -> Outcome {
+) -> PingSummary {
     let answerer = Answerer::new(hosts, family);
-    let pinger = hosts[0].run(|| Pinger::open(targets(&family.target()), options));
-    let pinger = pinger.expect("it opens");
-    let stop = Stop::new().expect("a stop");
+    let ping = open(&hosts[0], options, &family.target());
     std::thread::scope(|scope| {
         scope.spawn(|| answer(&answerer));
-        pinger.run(&mut |_: &Event<'_>, _: &Prober| (), &stop)
+        complete(ping, |_, _| ())
     })
 }
 
-fn one_probe(backend: Backend) -> Options {
-    Options {
-        timeout: Duration::from_secs(1),
-        ..options(backend, 1)
-    }
+fn one_probe(backend: Backend) -> PingOptions {
+    let mut options = options(backend, 1);
+    options.timeout = Duration::from_secs(1);
+    options
 }
 
 #[test]
 fn what_is_not_the_answer_is_told_and_the_probe_waited_for() {
     let hosts = hosts();
     for (family, backend) in cases() {
-        let outcome = run_against(&hosts, family, &one_probe(backend), |answerer| {
+        let summary = run_against(&hosts, family, &one_probe(backend), |answerer| {
             let request = answerer.next_request();
             let reply = |change: fn(&mut Vec<u8>)| answerer.reply(2, &request, change);
             // Damaged, cut short, shorter still, another time, another probe: the last two with a tag that is not right.
@@ -69,7 +59,10 @@ fn what_is_not_the_answer_is_told_and_the_probe_waited_for() {
                 }),
             );
         });
-        let (counts, others) = (outcome.prober.counts(0), outcome.prober.others());
+        let (counts, others) = (
+            summary.statistics.counts(0),
+            summary.statistics.other_counts(),
+        );
         assert_eq!(
             (counts.sent, counts.received, counts.lost),
             (1, 0, 1),
@@ -88,12 +81,12 @@ fn what_is_not_the_answer_is_told_and_the_probe_waited_for() {
 fn a_wrong_checksum_is_corrupt_where_the_kernel_lets_it_through() {
     let hosts = hosts();
     for (family, backend) in cases() {
-        let outcome = run_against(&hosts, family, &one_probe(backend), |answerer| {
+        let summary = run_against(&hosts, family, &one_probe(backend), |answerer| {
             let mut damaged = answerer.reply(2, &answerer.next_request(), |_| ());
             damaged[HEADER + 4] ^= 1;
             answerer.send(2, &damaged);
         });
-        let counts = outcome.prober.counts(0);
+        let counts = summary.statistics.counts(0);
         // Ping sockets get nothing that is damaged, raw sockets of IPv6 neither.
         let reaches = match backend {
             Backend::Raw => !family.is_ipv6,
@@ -108,7 +101,7 @@ fn a_wrong_checksum_is_corrupt_where_the_kernel_lets_it_through() {
         // Nothing has run out of room, and what reaches nobody is told.
         let is_dropped = family.is_ipv6 && backend == Backend::Raw;
         assert_eq!(
-            (outcome.overruns, outcome.checksum_drops),
+            (summary.overruns, summary.checksum_drops),
             (Some(0), Some(is_dropped.into())),
             "{family:?} {backend:?}"
         );
@@ -122,17 +115,17 @@ fn an_answer_that_comes_twice_is_one_and_a_duplicate() {
         // The run ends with its last answer: a second probe, to itself, keeps it going.
         let mut options = options(backend, 2);
         options.interval = Duration::from_millis(50);
-        let outcome = run_against(&hosts, family, &options, |answerer| {
+        let summary = run_against(&hosts, family, &options, |answerer| {
             for _ in 0..2 {
                 let reply = answerer.reply(2, &answerer.next_request(), |_| ());
                 (0..3).for_each(|_| answerer.send(2, &reply));
             }
         });
-        let counts = outcome.prober.counts(0);
+        let counts = summary.statistics.counts(0);
         assert_eq!((counts.sent, counts.received, counts.lost), (2, 2, 0));
         assert!((2..=4).contains(&counts.duplicate), "{counts:?}");
-        assert!(outcome.prober.rtt(0).is_some());
-        let timed = outcome.departures_by_kernel + outcome.departures_by_program;
+        assert!(summary.statistics.rtt(0).is_some());
+        let timed = summary.tx_timestamps.kernel + summary.tx_timestamps.user;
         assert_eq!(timed, 2, "{family:?} {backend:?}");
     }
 }
@@ -143,13 +136,13 @@ fn an_answer_behind_an_extension_header_is_heard_once() {
     for backend in BACKENDS {
         let mut options = options(backend, 2);
         options.interval = Duration::from_millis(50);
-        let outcome = run_against(&hosts, FAMILIES[1], &options, |answerer| {
+        let summary = run_against(&hosts, FAMILIES[1], &options, |answerer| {
             for _ in 0..2 {
                 let reply = answerer.reply(2, &answerer.next_request(), |_| ());
                 answerer.send_behind_options(&reply);
             }
         });
-        let counts = outcome.prober.counts(0);
+        let counts = summary.statistics.counts(0);
         assert_eq!((counts.received, counts.duplicate), (2, 0), "{backend:?}");
     }
 }
@@ -161,24 +154,22 @@ fn an_answer_after_the_timeout_is_late() {
         let mut options = options(backend, 2);
         options.interval = Duration::from_millis(200);
         options.timeout = Duration::from_millis(20);
-        let pinger = hosts[0].run(|| Pinger::open(targets(&family.target()), &options));
+        let ping = open(&hosts[0], &options, &family.target());
         let answerer = Answerer::new(&hosts, family);
-        let stop = Stop::new().expect("a stop");
         let (tell, told) = std::sync::mpsc::channel();
-        let outcome = std::thread::scope(|scope| {
+        let summary = std::thread::scope(|scope| {
             scope.spawn(move || {
                 let request = answerer.next_request();
                 told.recv().expect("the first is lost");
                 answerer.send(2, &answerer.reply(2, &request, |_| ()));
             });
-            let mut observe = |event: &Event<'_>, _: &Prober| {
-                if let Event::Lost { .. } = event {
+            complete(ping, |event, _| {
+                if let PingEvent::Lost { .. } = event {
                     let _ = tell.send(());
                 }
-            };
-            pinger.expect("it opens").run(&mut observe, &stop)
+            })
         });
-        let counts = outcome.prober.counts(0);
+        let counts = summary.statistics.counts(0);
         assert_eq!(
             (counts.sent, counts.received),
             (2, 0),
@@ -194,11 +185,14 @@ fn an_error_is_told_of_its_probe_however_little_it_quotes() {
     for (family, backend) in cases() {
         // The ICMP header alone, part of the cookie, the cookie, all of the probe.
         for (quoted, is_proven) in [(8, false), (20, false), (24, true), (64, true)] {
-            let outcome = run_against(&hosts, family, &one_probe(backend), |answerer| {
+            let summary = run_against(&hosts, family, &one_probe(backend), |answerer| {
                 let request = answerer.next_request();
                 answerer.send(2, &answerer.unreachable(&request, quoted));
             });
-            let (counts, others) = (outcome.prober.counts(0), outcome.prober.others());
+            let (counts, others) = (
+                summary.statistics.counts(0),
+                summary.statistics.other_counts(),
+            );
             assert_eq!(
                 (counts.sent, counts.errors, counts.lost),
                 (1, 1, 0),
@@ -209,7 +203,7 @@ fn an_error_is_told_of_its_probe_however_little_it_quotes() {
                 u64::from(!is_proven),
                 "{backend:?} {quoted}"
             );
-            let errors: Vec<_> = outcome.prober.errors().iter().collect();
+            let errors: Vec<_> = summary.statistics.errors().iter().collect();
             let [(error, 1)] = errors[..] else {
                 panic!("{family:?} {backend:?} {quoted}: {errors:?}");
             };
@@ -230,25 +224,26 @@ fn what_an_error_says_beside_is_told_by_every_back_end() {
             ([12, 0], [20, 0, 0, 0])
         };
         let answerer = Answerer::new(&hosts, family);
-        let pinger = hosts[0].run(|| Pinger::open(targets(&family.target()), &one_probe(backend)));
-        let pinger = pinger.expect("it opens");
+        let ping = open(&hosts[0], &one_probe(backend), &family.target());
         let mut told = Vec::new();
-        let mut observe = |event: &Event<'_>, _: &Prober| {
-            if let Event::Answer {
-                message: Message::Error(error),
+        let observe = |event: &PingEvent, _: &Prober| {
+            if let PingEvent::Answer {
+                message:
+                    AnswerMessage::Error {
+                        error, parameter, ..
+                    },
                 ..
             } = event
             {
-                told.push(([error.kind, error.code], error.parameter));
+                told.push(([error.kind, error.code], *parameter));
             }
         };
-        let stop = Stop::new().expect("a stop");
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 let request = answerer.next_request();
                 answerer.send(2, &answerer.error(kind, parameter, &request, 64));
             });
-            pinger.run(&mut observe, &stop)
+            let _ = complete(ping, observe);
         });
         assert_eq!(told, [(kind, parameter)], "{family:?} {backend:?}");
     }

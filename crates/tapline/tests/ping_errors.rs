@@ -1,14 +1,10 @@
 //! What routers say of one target's probes does not befall the others.
 
-#[path = "support/ping.rs"]
-mod ping;
-
+use crate::support::ping;
 use std::time::Duration;
 
-use ping::options;
-use tapline::Stop;
-use tapline::ping::{Backend, Event, Pinger};
-use tapline::probe::{Message, Prober};
+use crate::support::ping::{complete, open, options};
+use tapline::ping::{AnswerMessage, Backend, PingEvent};
 
 /// Longer than the way behind the router lets through, which is as narrow as IPv6 permits.
 const PAYLOAD_BYTES: usize = 1400;
@@ -31,28 +27,25 @@ fn a_narrow_way_to_one_target_drops_no_probe_to_another() {
             let mut options = options(backend, 4);
             options.interval = Duration::ZERO;
             options.payload_bytes = PAYLOAD_BYTES;
-            let pinger = left.run(|| Pinger::open(ping::targets(targets), &options));
-            let pinger = pinger.expect("it opens");
             let mut told = Vec::new();
-            let mut observe = |event: &Event<'_>, _: &Prober| {
-                if let Event::Answer {
-                    message: Message::Error(error),
+            let summary = complete(open(&left, &options, targets), |event, _| {
+                if let PingEvent::Answer {
+                    message: AnswerMessage::Error { parameter, .. },
                     ..
                 } = event
                 {
-                    told.push(u32::from_be_bytes(error.parameter));
+                    told.push(u32::from_be_bytes(*parameter));
                 }
-            };
-            let outcome = pinger.run(&mut observe, &Stop::new().expect("a stop"));
-            let total = outcome.prober.total();
+            });
+            let total = summary.statistics.total();
             assert!(total.errors > 0, "{backend:?} {targets}: {total:?}");
             assert!(
                 !told.is_empty() && told.iter().all(|mtu| *mtu == MTU),
                 "{told:?}"
             );
-            let kept: Vec<_> = outcome.local_drops.iter().collect();
+            let kept: Vec<_> = summary.local_drops.iter().collect();
             assert!(kept.is_empty(), "{backend:?} {targets}: {kept:?}");
-            let near = outcome.prober.counts(1);
+            let near = summary.statistics.counts(1);
             assert_eq!((near.sent, near.received), (4, 4), "{backend:?} {targets}");
         }
     }

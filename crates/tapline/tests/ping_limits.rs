@@ -1,18 +1,16 @@
 //! Where a run meets the limits of its host.
 
-#[path = "support/ping.rs"]
-mod ping;
-
+use crate::support::ping;
 use std::net::Ipv6Addr;
 use std::time::Duration;
 
+use crate::support::ping::{
+    BACKENDS, add_address, complete, open, open_ping_sockets, options, run, try_open,
+};
 use lab::Net;
-use ping::{BACKENDS, add_address, open_ping_sockets, options, run};
 use rustix::net::{AddressFamily, RecvFlags, SocketType, ipproto, recv, socket};
-use tapline::Stop;
-use tapline::ping::{Backend, Event, PingError, Pinger};
-use tapline::probe::Prober;
-use tapline::wire::Ipv4;
+use tapline::ping::{Backend, PingError};
+use wire::Ipv4;
 
 #[test]
 fn answers_that_find_no_room_are_told_from_those_that_never_came() {
@@ -25,9 +23,9 @@ fn answers_that_find_no_room_are_told_from_those_that_never_came() {
         options.interval = Duration::ZERO;
         options.timeout = Duration::from_secs(1);
         let answered = ping::echoes_answered(&right)[0];
-        let outcome = run(&left, &options, "10.1.0.2");
-        let total = outcome.prober.total();
-        let overruns = outcome.overruns.expect("the kernel says");
+        let summary = run(&left, &options, "10.1.0.2");
+        let total = summary.statistics.total();
+        let overruns = summary.overruns.expect("the kernel says");
         assert!(overruns > 0, "{backend:?}: the room is enough");
         assert_eq!(total.sent, 4000);
         assert_eq!(ping::echoes_answered(&right)[0] - answered, 4000);
@@ -59,8 +57,8 @@ fn an_address_of_the_link_is_reached_by_its_zone() {
     }
     for backend in BACKENDS {
         let words = format!("fe80::2%{}", near.index.0);
-        let outcome = run(&left, &options(backend, 3), &words);
-        assert_eq!(outcome.prober.total().received, 3, "{backend:?}");
+        let summary = run(&left, &options(backend, 3), &words);
+        assert_eq!(summary.statistics.total().received, 3, "{backend:?}");
     }
 }
 
@@ -69,18 +67,18 @@ fn a_source_that_is_not_ours_and_a_link_that_is_not_there_are_named() {
     let [left, _right] = Net::new().pair();
     let mut wrong = options(Backend::Raw, 1);
     wrong.source = Some("192.0.2.7".parse().expect("an address"));
-    let opened = left.run(|| Pinger::open(ping::targets("10.1.0.2"), &wrong).map(|_| ()));
+    let opened = try_open(&left, &wrong, "10.1.0.2");
     let error = opened.expect_err("the address is not ours");
-    assert_eq!(error.to_string(), "cannot send from the address asked for");
+    assert_eq!(error.to_string(), "cannot bind to the source address");
     let mut wrong = options(Backend::Raw, 1);
-    wrong.link = Some("nowhere0".into());
-    let opened = left.run(|| Pinger::open(ping::targets("10.1.0.2"), &wrong).map(|_| ()));
+    wrong.interface = Some("nowhere0".into());
+    let opened = try_open(&left, &wrong, "10.1.0.2");
     let error = opened.expect_err("there is no such interface");
-    assert_eq!(error.to_string(), "cannot send by the interface asked for");
+    assert_eq!(error.to_string(), "cannot bind to the interface");
     let mut wrong = options(Backend::Ring, 1);
-    wrong.link = None;
-    let opened = left.run(|| Pinger::open(ping::targets("192.0.2.1"), &wrong).map(|_| ()));
-    assert!(matches!(opened, Err(PingError::NoLink)));
+    wrong.interface = None;
+    let opened = try_open(&left, &wrong, "192.0.2.1");
+    assert!(matches!(opened, Err(PingError::NoInterface)));
 }
 
 /// Without privileges a socket is bound to an interface once.
@@ -89,28 +87,27 @@ fn the_interface_may_be_chosen_without_privileges() {
     let [left, _right] = Net::new().pair();
     open_ping_sockets(&left);
     let mut options = options(Backend::PingSocket, 1);
-    options.link = Some("left0".into());
+    options.interface = Some("left0".into());
     let open = || {
         ping::drop_capabilities();
-        Pinger::open(ping::targets("10.1.0.2 fd00:1::2"), &options)
+        tapline::ping("10.1.0.2 fd00:1::2").options(options).open()
     };
-    let pinger = left.run(open).expect("it opens");
-    let stop = Stop::new().expect("a stop");
-    let outcome = pinger.run(&mut |_: &Event<'_>, _: &Prober| (), &stop);
-    assert_eq!(outcome.prober.total().received, 2);
+    let ping = left.run(open).expect("it opens");
+    let summary = complete(ping, |_, _| ());
+    assert_eq!(summary.statistics.total().received, 2);
 }
 
 #[test]
 fn a_ttl_of_one_ends_at_the_first_router() {
     let [left, _middle, _right] = ping::routed();
     for backend in BACKENDS {
-        let outcome = run(&left, &options(backend, 3), "10.2.0.2 fd00:2::2");
-        assert_eq!(outcome.prober.total().received, 6, "{backend:?}");
+        let summary = run(&left, &options(backend, 3), "10.2.0.2 fd00:2::2");
+        assert_eq!(summary.statistics.total().received, 6, "{backend:?}");
         let mut short = options(backend, 3);
         short.ttl = Some(1);
-        let outcome = run(&left, &short, "10.2.0.2 fd00:2::2");
-        assert_eq!(outcome.prober.total().errors, 6, "{backend:?}");
-        let errors = outcome.prober.errors().iter();
+        let summary = run(&left, &short, "10.2.0.2 fd00:2::2");
+        assert_eq!(summary.statistics.total().errors, 6, "{backend:?}");
+        let errors = summary.statistics.errors().iter();
         let errors: Vec<_> = errors
             .map(|(e, count)| (e.router.to_string(), e.kind, count))
             .collect();
@@ -126,15 +123,10 @@ fn a_run_allocates_nothing_whatever_comes() {
     open_ping_sockets(&left);
     for backend in BACKENDS {
         let options = options(backend, 200);
-        let pinger = left.run(|| Pinger::open(ping::targets("10.1.0.2 fd00:1::2"), &options));
-        let pinger = pinger.expect("it opens");
-        let stop = Stop::new().expect("a stop");
-        let mut outcome = None;
-        let measured = allocation_counter::measure(|| {
-            outcome = Some(pinger.run(&mut |_: &Event<'_>, _: &Prober| (), &stop));
-        });
-        let outcome = outcome.expect("it ran");
-        assert_eq!(outcome.prober.total().received, 400);
+        let mut ping = open(&left, &options, "10.1.0.2 fd00:1::2");
+        let measured = allocation_counter::measure(|| ping.run(|_, _| ()).expect("it can wait"));
+        let summary = ping.finish().expect("a summary");
+        assert_eq!(summary.statistics.total().received, 400);
         assert_eq!(measured.count_total, 0, "{backend:?}");
     }
 }
@@ -152,8 +144,8 @@ fn probes_are_marked_as_the_host_marks_packets() {
         for (backend, bytes) in BACKENDS.into_iter().flat_map(|one| [(one, 56), (one, 200)]) {
             let mut options = options(backend, 1);
             options.payload_bytes = bytes;
-            let outcome = run(&left, &options, "10.1.0.2");
-            assert_eq!(outcome.prober.total().received, 1);
+            let summary = run(&left, &options, "10.1.0.2");
+            assert_eq!(summary.statistics.total().received, 1);
             let mut packet = [0; 512];
             let (len, _) = recv(&asked, &mut packet, RecvFlags::empty()).expect("the probe");
             let (header, _) = Ipv4::split(&packet[..len], 0).expect("a header");

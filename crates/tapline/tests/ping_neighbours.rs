@@ -1,15 +1,12 @@
 //! Which targets are hosts on a link that this host has to ask for: as many as the kernel says.
 
-#[path = "support/ping.rs"]
-mod ping;
-
+use crate::support::ping;
 use std::time::Duration;
 
+use crate::support::ping::{BACKENDS, add_address, ip, options, run};
 use lab::{Host, Net};
 use netlink::{Neigh, NeighState, RouteQuery, RouteType};
-use ping::{BACKENDS, add_address, ip, options, run};
-use tapline::ping::Options;
-use tapline::probe::NeighbourPace;
+use tapline::ping::NeighbourPace;
 
 /// Two hosts on two links: the left one has to ask for those on the first, where it knows the other.
 fn asking_pair() -> [Host; 2] {
@@ -31,15 +28,13 @@ fn asking_pair() -> [Host; 2] {
 /// How many of these targets are taken for hosts on a link: those behind the first wait a millisecond each.
 #[track_caller]
 fn asked_for(host: &Host, words: &str) -> u64 {
-    let options = Options {
-        neighbours: NeighbourPace {
-            most: 1,
-            time_ns: 1_000_000,
-        },
-        ..options(BACKENDS[0], 1)
+    let mut options = options(BACKENDS[0], 1);
+    options.neighbours = NeighbourPace {
+        most: 1,
+        time_ns: 1_000_000,
     };
     let targets = ping::targets(words);
-    let forecast = host.run(|| tapline::ping::forecast(&targets, &options));
+    let forecast = host.run(|| tapline::ping::forecast_with_limits(&targets, &options));
     let limits_ns = forecast.expect("a forecast").limits_ns;
     if limits_ns == 0 {
         return 0;
@@ -276,18 +271,17 @@ fn absent_hosts_behind_a_route_leave_room_in_the_kernels_table() {
     let [left, _right] = asking_pair();
     ip(&left, "route add 10.98.0.0/19 dev left0");
     ip(&left, "-6 route add fd98::/112 dev left0");
-    let options = Options {
-        rate_pps: None,
-        duration: Some(Duration::from_secs(1)),
-        timeout: Duration::from_millis(100),
-        ..options(BACKENDS[0], 1)
-    };
-    let outcome = run(&left, &options, "10.98.0.0/21 fd98::/117");
-    let total = outcome.prober.total();
-    let drops: Vec<_> = outcome.local_drops.iter().collect();
+    let mut options = options(BACKENDS[0], 1);
+    options.rate_pps = None;
+    options.duration = Some(Duration::from_secs(1));
+    options.timeout = Duration::from_millis(100);
+
+    let summary = run(&left, &options, "10.98.0.0/21 fd98::/117");
+    let total = summary.statistics.total();
+    let drops: Vec<_> = summary.local_drops.iter().collect();
     assert_eq!(total.local_drops, 0, "{drops:?}");
     let NeighbourPace { most, time_ns } = options.neighbours;
-    let more = outcome.duration.as_nanos() as u64 / (time_ns / u64::from(most)) + 1;
+    let more = summary.duration.as_nanos() as u64 / (time_ns / u64::from(most)) + 1;
     let most = u64::from(most);
     assert!((most..=most + more).contains(&total.sent), "{total:?}");
     assert_eq!(neighbours_asked_for(&left), total.sent);

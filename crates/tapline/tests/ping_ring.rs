@@ -1,24 +1,21 @@
 //! Where the ring of a run is, and what it does not see.
 
-#[path = "support/ping.rs"]
-mod ping;
-
+use crate::support::ping;
 use std::time::Duration;
 
+use crate::support::ping::{
+    BACKENDS, complete, echoes_answered, open, open_ping_sockets, options, run,
+};
 use lab::{Host, Net};
-use ping::{BACKENDS, echoes_answered, open_ping_sockets, options, run};
-use tapline::Stop;
-use tapline::ping::{Backend, Event, Options, Pinger};
-use tapline::probe::{Others, Prober};
+use tapline::ping::{Backend, OtherCounts, PingOptions};
 
 /// As fast as can be, by what suits that.
-fn fast(count: u32) -> Options {
-    Options {
-        interval: Duration::ZERO,
-        timeout: Duration::from_secs(10),
-        backend: None,
-        ..options(Backend::Raw, count)
-    }
+fn fast(count: u32) -> PingOptions {
+    let mut options = options(Backend::Raw, count);
+    options.interval = Duration::ZERO;
+    options.timeout = Duration::from_secs(10);
+    options.backend = None;
+    options
 }
 
 #[test]
@@ -30,24 +27,24 @@ fn a_fast_run_finds_the_interface_for_a_ring_by_itself() {
         // Of this host: by its loopback.
         ("10.1.0.1 127.0.0.1 ::1", 3, [1000, 2000]),
     ] {
-        let outcome = run(&left, &fast(1000), targets);
-        assert_eq!(outcome.backend, Backend::Ring);
-        let total = outcome.prober.total();
+        let summary = run(&left, &fast(1000), targets);
+        assert_eq!(summary.backend, Backend::Ring);
+        let total = summary.statistics.total();
         assert_eq!(
             (total.sent, total.received, total.duplicate),
             (1000 * sent, 1000 * sent, 0),
             "{targets}"
         );
-        assert_eq!(outcome.prober.others(), Others::default());
-        assert_eq!(outcome.overruns, Some(0));
+        assert_eq!(summary.statistics.other_counts(), OtherCounts::default());
+        assert_eq!(summary.overruns, Some(0));
         assert_eq!(echoes_answered(&right), answered);
     }
     let mut slow = fast(2);
     slow.interval = Duration::from_millis(1);
     assert_eq!(run(&left, &slow, "10.1.0.2").backend, Backend::Raw);
-    let outcome = run(&left, &fast(2), "192.0.2.1");
-    assert_eq!(outcome.backend, Backend::Raw, "there is no way to it");
-    assert_eq!(outcome.prober.total().local_drops, 2);
+    let summary = run(&left, &fast(2), "192.0.2.1");
+    assert_eq!(summary.backend, Backend::Raw, "there is no way to it");
+    assert_eq!(summary.statistics.total().local_drops, 2);
 }
 
 #[test]
@@ -62,9 +59,9 @@ fn answers_by_another_interface_than_the_rings_are_heard_once() {
     ping::ip(&right, "route add 10.1.0.1/32 via 10.2.0.1");
     ping::ip(&right, "-6 route add fd00:1::1/128 via fd00:2::1");
     let before = left.counters();
-    let outcome = run(&left, &fast(500), "10.1.0.2 fd00:1::2");
-    assert_eq!(outcome.backend, Backend::Ring);
-    let total = outcome.prober.total();
+    let summary = run(&left, &fast(500), "10.1.0.2 fd00:1::2");
+    assert_eq!(summary.backend, Backend::Ring);
+    let total = summary.statistics.total();
     assert_eq!(
         (total.sent, total.received, total.duplicate),
         (1000, 1000, 0)
@@ -73,8 +70,8 @@ fn answers_by_another_interface_than_the_rings_are_heard_once() {
     assert_eq!(after.tx_packets - before.tx_packets, 1000);
     assert_eq!(after.rx_packets - before.rx_packets, 0, "they went round");
     // Both at once: by the ring's interface, and by the other.
-    let outcome = run(&left, &fast(500), "10.1.0.2 10.2.0.2 fd00:1::2 fd00:2::2");
-    let total = outcome.prober.total();
+    let summary = run(&left, &fast(500), "10.1.0.2 10.2.0.2 fd00:1::2 fd00:2::2");
+    let total = summary.statistics.total();
     assert_eq!((total.received, total.duplicate), (2000, 0));
 }
 
@@ -86,16 +83,14 @@ fn answers_that_are_long_or_come_in_fragments_are_heard_once() {
     let sizes = [500, 548, 549, 1000, 1452, 1473, 3000, 20_000];
     for payload_bytes in sizes {
         for link in [None, Some("left0".to_owned())] {
-            let options = Options {
-                payload_bytes,
-                link,
-                ..options(Backend::Ring, 50)
-            };
-            let outcome = run(&left, &options, "10.1.0.2 fd00:1::2");
-            let total = outcome.prober.total();
+            let mut options = options(Backend::Ring, 50);
+            options.payload_bytes = payload_bytes;
+            options.interface = link;
+            let summary = run(&left, &options, "10.1.0.2 fd00:1::2");
+            let total = summary.statistics.total();
             let counts = (total.sent, total.received, total.duplicate);
             assert_eq!(counts, (100, 100, 0), "{payload_bytes}");
-            assert_eq!(outcome.prober.others(), Others::default());
+            assert_eq!(summary.statistics.other_counts(), OtherCounts::default());
         }
     }
     let answered = echoes_answered(&right);
@@ -104,13 +99,11 @@ fn answers_that_are_long_or_come_in_fragments_are_heard_once() {
         [800, 800]
     );
     for (payload_bytes, backend) in [(548, Backend::Ring), (549, Backend::Raw)] {
-        let options = Options {
-            payload_bytes,
-            ..fast(500)
-        };
-        let outcome = run(&left, &options, "10.1.0.2");
-        assert_eq!(outcome.backend, backend);
-        assert_eq!(outcome.prober.total().received, 500);
+        let mut options = fast(500);
+        options.payload_bytes = payload_bytes;
+        let summary = run(&left, &options, "10.1.0.2");
+        assert_eq!(summary.backend, backend);
+        assert_eq!(summary.statistics.total().received, 500);
     }
 }
 
@@ -121,12 +114,10 @@ fn answers_in_fragments_by_a_narrow_link_are_heard_once() {
     ping::ip(&right, "link set right0 mtu 296");
     for payload_bytes in [56, 268, 269, 500] {
         for link in [None, Some("left0".to_owned())] {
-            let options = Options {
-                payload_bytes,
-                link,
-                ..options(Backend::Ring, 50)
-            };
-            let total = run(&left, &options, "10.1.0.2").prober.total();
+            let mut options = options(Backend::Ring, 50);
+            options.payload_bytes = payload_bytes;
+            options.interface = link;
+            let total = run(&left, &options, "10.1.0.2").statistics.total();
             let counts = (total.received, total.duplicate);
             assert_eq!(counts, (50, 0), "{payload_bytes}");
         }
@@ -136,22 +127,17 @@ fn answers_in_fragments_by_a_narrow_link_are_heard_once() {
 #[test]
 fn when_the_rings_interface_goes_away_the_others_go_on() {
     let [left, _right] = Net::new().pair();
-    let options = Options {
-        link: None,
-        ..options(Backend::Ring, 100)
-    };
+    let mut options = options(Backend::Ring, 100);
+    options.interface = None;
     let words = "10.1.0.2 fd00:1::2 127.0.0.1";
-    let pinger = left.run(|| Pinger::open(ping::targets(words), &options));
-    let stop = Stop::new().expect("a stop");
     let mut is_there = true;
-    let mut observe = |_: &Event<'_>, prober: &Prober| {
-        if is_there && prober.counts(0).received == 10 {
+    let summary = complete(open(&left, &options, words), |_, statistics| {
+        if is_there && statistics.counts(0).received == 10 {
             ping::ip(&left, "link del left0");
             is_there = false;
         }
-    };
-    let outcome = pinger.expect("it opens").run(&mut observe, &stop);
-    let [gone, _, there] = [0, 1, 2].map(|target| outcome.prober.counts(target));
+    });
+    let [gone, _, there] = [0, 1, 2].map(|target| summary.statistics.counts(target));
     assert_eq!((there.sent, there.received), (100, 100));
     assert!(gone.received >= 10 && gone.local_drops > 0, "{gone:?}");
     assert_eq!(gone.sent + gone.local_drops, 100);
@@ -184,11 +170,11 @@ fn a_bridge_shows_each_answer_once() {
     bridge(&left);
     for backend in BACKENDS {
         let mut options = options(backend, 100);
-        options.link = None;
-        let outcome = run(&left, &options, "10.1.0.2 fd00:1::2");
-        let total = outcome.prober.total();
+        options.interface = None;
+        let summary = run(&left, &options, "10.1.0.2 fd00:1::2");
+        let total = summary.statistics.total();
         assert_eq!((total.received, total.duplicate), (200, 0), "{backend:?}");
-        assert_eq!(outcome.prober.others(), Others::default());
+        assert_eq!(summary.statistics.other_counts(), OtherCounts::default());
     }
 }
 
@@ -220,22 +206,20 @@ fn a_bridge_that_doubles_probes_makes_duplicates() {
     );
     for backend in BACKENDS {
         let before = echoes_answered(&right);
-        let options = Options {
-            link: None,
-            timeout: Duration::from_millis(500),
-            ..options(backend, 100)
-        };
-        let outcome = run(&left, &options, "10.1.0.2 fd00:1::2 10.1.0.3");
+        let mut options = options(backend, 100);
+        options.interface = None;
+        options.timeout = Duration::from_millis(500);
+        let summary = run(&left, &options, "10.1.0.2 fd00:1::2 10.1.0.3");
         let after = echoes_answered(&right);
         assert_eq!(
             [0, 1].map(|family| after[family] - before[family]),
             [200, 200]
         );
         for target in [0, 1] {
-            let counts = outcome.prober.counts(target);
+            let counts = summary.statistics.counts(target);
             let told = (counts.sent, counts.received, counts.duplicate);
             assert_eq!(told, (100, 100, 100), "{backend:?}");
         }
-        assert_eq!(outcome.prober.counts(2).lost, 100);
+        assert_eq!(summary.statistics.counts(2).lost, 100);
     }
 }

@@ -1,23 +1,22 @@
 //! Packets copied by a program into ring buffers: what a capture has of them, against the number that was
 //! sent and what the stack sees.
 
-mod support;
-
+use crate::support;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::support::{Teller, Told, Witness, frames, number, run, send, until_told};
 use lab::generator::{Generator, GeneratorOptions, SEQUENCE_AT, pin_to_cpu, udp_frame};
 use lab::skip::{Feature, without};
 use lab::{Host, Net};
-use support::{Teller, Told, Witness, frames, number, run, send, until_told};
+use netlink::{Ethtool, IfName};
+use ring::{DeliveryMode, DirectionFilter, TimestampSource};
 use tapline::capture::{
-    Backend, Capture, CaptureError, Ended, Expression, Filter, MirrorLimit, Mode, ModeError,
-    Options, Outcome, Sampling, XdpMode, XdpPlace,
+    Backend, Capture, CaptureError, CaptureOptions, CaptureSummary, Ended, Expression, Filter,
+    MirrorLimit, Mode, ModeError, Sampling, XdpAttachMode, XdpMode,
 };
 use tapline::filter::NoNames;
-use tapline::netlink::{Ethtool, IfName};
-use tapline::ring::{Delivery, DirectionFilter, TimestampSource};
 
 /// A veth receives on the processor that sends.
 const TWO_PROCESSORS: Feature = Feature {
@@ -28,18 +27,16 @@ const TWO_PROCESSORS: Feature = Feature {
     },
 };
 
-const BATCH: Delivery = Delivery::Batch {
+const BATCH: DeliveryMode = DeliveryMode::Batch {
     min_bytes: 1 << 20,
     timeout: Duration::from_millis(5),
 };
 
-fn options(host: &Host) -> Options {
-    Options {
-        direction: DirectionFilter::In,
-        snaplen: 96,
-        buffer_bytes: 16 << 20,
-        ..support::options(host, Backend::XdpRingbuf)
-    }
+fn options(host: &Host) -> CaptureOptions {
+    support::options(host, Backend::XdpRingbuf)
+        .direction(DirectionFilter::In)
+        .snaplen(96)
+        .buffer_bytes(16 << 20)
 }
 
 fn expression(text: &str) -> Filter {
@@ -65,7 +62,7 @@ fn deliver(left: &Host, generator: &mut Generator, cpu: usize, count: u64) {
 
 /// The account adds up to `received`, and the final statistics tell the same.
 #[track_caller]
-fn assert_adds_up(outcome: &Outcome, teller: &Teller, received: u64) {
+fn assert_adds_up(outcome: &CaptureSummary, teller: &Teller, received: u64) {
     let account = outcome.account;
     let sum = account.delivered + account.filtered.unwrap() + account.lost.total();
     assert_eq!((account.received(), sum), (Some(received), received));
@@ -80,18 +77,16 @@ fn assert_adds_up(outcome: &Outcome, teller: &Teller, received: u64) {
 #[test]
 fn what_matches_is_copied_and_the_stack_sees_everything() {
     for (place, mode) in [
-        (XdpPlace::Native, XdpMode::Native),
-        (XdpPlace::Generic, XdpMode::Generic),
+        (XdpAttachMode::Native, XdpMode::Native),
+        (XdpAttachMode::Generic, XdpMode::Generic),
     ] {
-        for delivery in [Delivery::Immediate, BATCH] {
+        for delivery in [DeliveryMode::Immediate, BATCH] {
             let [left, right] = Net::new().pair();
             let mut stack = Witness::on(&right);
-            let wanted = Options {
-                filter: Some(expression("ether proto 0x88b5 and ether[17] < 30")),
-                xdp: place,
-                delivery,
-                ..options(&right)
-            };
+            let wanted = options(&right)
+                .with_filter(Some(expression("ether proto 0x88b5 and ether[17] < 30")))
+                .xdp(place)
+                .delivery(delivery);
             let mut teller = Teller::new();
             let before_ns = abi::clock::realtime_ns();
             let (outcome, ()) = run(&right, wanted, &mut teller, |stopper| {
@@ -123,10 +118,7 @@ fn a_list_of_hosts_is_a_set_in_the_kernel() {
     let hosts = (0..5000).map(|n: u32| format!("10.1.{}.{}", n / 250, n % 250));
     let hosts = hosts.chain(["198.18.0.1".to_owned()]);
     let text = format!("src host ({})", hosts.collect::<Vec<_>>().join(" or "));
-    let wanted = Options {
-        filter: Some(expression(&text)),
-        ..options(&right)
-    };
+    let wanted = options(&right).with_filter(Some(expression(&text)));
     let mut teller = Teller::new();
     let (outcome, ()) = run(&right, wanted, &mut teller, |stopper| {
         let mut other = udp_frame(100);
@@ -147,11 +139,7 @@ fn at_overload_what_found_no_room_is_counted_and_told_with_a_packet() {
         let mut stack = Witness::on(&right);
         let mut generator = generator(&left);
         let (mut teller, release, told) = Teller::stalling();
-        let small = Options {
-            buffer_bytes: 1,
-            filter,
-            ..options(&right)
-        };
+        let small = options(&right).buffer_bytes(1).with_filter(filter);
         let (outcome, ()) = run(&right, small, &mut teller, |stopper| {
             deliver(&left, &mut generator, 0, 1);
             until_told(&told, Told::Holding);
@@ -199,11 +187,9 @@ fn packets_of_several_processors_are_all_delivered() {
 fn a_sample_of_what_matches_is_copied() {
     let [left, right] = Net::new().pair();
     let mut stack = Witness::on(&right);
-    let sampled = Options {
-        filter: Some(expression("ether proto 0x88b5")),
-        sampling: Some(Sampling::OneIn(NonZeroU32::new(10).unwrap())),
-        ..options(&right)
-    };
+    let sampled = options(&right)
+        .with_filter(Some(expression("ether proto 0x88b5")))
+        .sampling(Sampling::OneIn(NonZeroU32::new(10).unwrap()));
     let mut teller = Teller::new();
     let (outcome, ()) = run(&right, sampled, &mut teller, |stopper| {
         send(&left, &[frames(0, 95), vec![udp_frame(200); 20]].concat());
@@ -276,11 +262,7 @@ fn a_program_in_the_driver_takes_segmentation_from_the_other_end() {
     };
     assert!(is_whole());
     for (backend, expected) in [(Backend::PacketV3, true), (Backend::XdpRingbuf, false)] {
-        let options = Options {
-            xdp: XdpPlace::Native,
-            backend: Some(backend),
-            ..options(&right)
-        };
+        let options = options(&right).xdp(XdpAttachMode::Native).backend(backend);
         let capture = right.run(|| Capture::open(options)).unwrap();
         assert_eq!(is_whole(), expected, "{backend:?}");
         drop(capture);
@@ -293,39 +275,24 @@ fn what_the_program_cannot_do_is_refused() {
     let [_left, right] = Net::new().pair();
     let limits = [
         (
-            Options {
-                direction: DirectionFilter::Both,
-                ..options(&right)
-            },
+            options(&right).direction(DirectionFilter::Both),
             MirrorLimit::Direction,
         ),
         (
-            Options {
-                timestamps: TimestampSource::Hardware,
-                ..options(&right)
-            },
+            options(&right).timestamps(TimestampSource::Hardware),
             MirrorLimit::HardwareTime,
         ),
         (
-            Options {
-                filter: Some(support::ipv4_only()),
-                ..options(&right)
-            },
+            options(&right).with_filter(Some(support::ipv4_only())),
             MirrorLimit::ClassicProgram,
         ),
         (
-            Options {
-                snaplen: 16_385,
-                ..options(&right)
-            },
+            options(&right).snaplen(16_385),
             MirrorLimit::Snaplen { snaplen: 16_385 },
         ),
     ];
     let cases = limits.map(|(options, limit)| (options, ModeError::Mirror(limit)));
-    let drop_mode = Options {
-        mode: Mode::Drop,
-        ..options(&right)
-    };
+    let drop_mode = options(&right).mode(Mode::Drop);
     let of_drop_mode = ModeError::Backend {
         backend: Backend::XdpRingbuf,
         mode: Mode::Drop,

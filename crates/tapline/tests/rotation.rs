@@ -1,18 +1,16 @@
 //! A capture into files that rotate: each is whole, and says what became of the packets so far.
 
-mod support;
-
 use std::num::NonZeroU64;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
+use crate::support::{BACKENDS, Witness, frames, number, options, run_open, send};
 use lab::{Net, tool};
-use support::{BACKENDS, Witness, frames, number, options, run_open, send};
+use store::model::{Direction, Statistics};
+use store::read::{Item, Reader};
+use store::write::{self, CaptureFile, Output, Rotation};
 use tapline::capture::{Capture, Ended, FileConsumer};
-use tapline::store::model::{Direction, Statistics};
-use tapline::store::read::{Item, Reader};
-use tapline::store::write::{self, CaptureFile, Output, Rotation};
 
 /// The first words of the frames' payloads, as tshark reads them from a file.
 fn numbers_by_tshark(path: &Path) -> Vec<u32> {
@@ -56,7 +54,7 @@ fn each_file_of_a_rotation_is_whole_and_ends_with_the_account_so_far() {
             .run(|| Capture::open(options(&right, backend)))
             .unwrap();
         let output = Output::Path(folder.path().join("capture.pcapng"));
-        let mut file = write::Options::new(output, capture.interfaces().to_vec());
+        let mut file = write::CaptureFileOptions::new(output, capture.interfaces().to_vec());
         file.statistics = capture.statistics_source();
         file.rotation = Rotation {
             packets: NonZeroU64::new(300),

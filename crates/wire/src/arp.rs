@@ -1,8 +1,8 @@
 use crate::error::{HeaderError, Inconsistent, split_header};
-use crate::mac::MacAddress;
+use crate::ethernet::MacAddress;
 use std::net::Ipv4Addr;
 
-/// An ARP message that joins Ethernet and IPv4 addresses.
+/// An ARP message for Ethernet and IPv4 addresses.
 ///
 /// ```text
 ///  0                   1                   2                   3
@@ -34,11 +34,11 @@ impl<'frame> Arp<'frame> {
     /// Length of the message.
     pub const LEN: usize = 28;
 
-    /// The message at the front of `bytes`, which begin at byte `at` of the frame, and what follows
-    /// (padding).
+    /// Splits the message off the front of `bytes`, which start at offset `at` of the frame, from
+    /// what follows (padding).
     ///
     /// # Errors
-    /// Too few bytes, or other kinds of addresses than Ethernet and IPv4.
+    /// Too few bytes, or address types other than Ethernet and IPv4.
     pub fn split(bytes: &'frame [u8], at: usize) -> Result<(Self, &'frame [u8]), HeaderError> {
         let (fixed, _) = split_header::<8>("ARP", bytes, at)?;
         let other = |field, value| Inconsistent {
@@ -66,7 +66,7 @@ impl<'frame> Arp<'frame> {
         Ok((Self(message), rest))
     }
 
-    /// What the message does.
+    /// Operation.
     pub fn operation(&self) -> ArpOperation {
         ArpOperation(u16::from_be_bytes([self.0[6], self.0[7]]))
     }
@@ -81,7 +81,7 @@ impl<'frame> Arp<'frame> {
         self.ip_at(14)
     }
 
-    /// The target's Ethernet address; nothing is to be read from it in a request.
+    /// The target's Ethernet address; ignore it in requests.
     pub fn target_mac(&self) -> MacAddress {
         self.mac_at(18)
     }
@@ -91,7 +91,7 @@ impl<'frame> Arp<'frame> {
         self.ip_at(24)
     }
 
-    /// The message's fields.
+    /// The fields of the message.
     pub fn fields(&self) -> ArpFields {
         ArpFields {
             operation: self.operation(),
@@ -111,15 +111,15 @@ impl<'frame> Arp<'frame> {
     }
 }
 
-/// What an ARP message does.
+/// The operation of an ARP message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ArpOperation(pub u16);
 
 impl ArpOperation {
-    /// Who has this address?
+    /// Request: who has this address?
     #[doc(alias = "ARPOP_REQUEST")]
     pub const REQUEST: Self = Self(1);
-    /// This address is here.
+    /// Reply: the sender has the address.
     #[doc(alias = "ARPOP_REPLY")]
     pub const REPLY: Self = Self(2);
 }
@@ -127,7 +127,7 @@ impl ArpOperation {
 /// The fields of an [`Arp`] message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ArpFields {
-    /// What the message does.
+    /// Operation.
     pub operation: ArpOperation,
     /// The sender's Ethernet address.
     pub sender_mac: MacAddress,
@@ -140,7 +140,7 @@ pub struct ArpFields {
 }
 
 impl ArpFields {
-    /// The message with these fields.
+    /// Encodes the message.
     pub fn bytes(&self) -> [u8; Arp::LEN] {
         let mut bytes = [0; Arp::LEN];
         bytes[..6].copy_from_slice(&[0, 1, 8, 0, 6, 4]);

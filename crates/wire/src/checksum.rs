@@ -1,4 +1,4 @@
-//! The Internet checksum, and the pseudo headers that TCP, UDP and `ICMPv6` put into it.
+//! The Internet checksum, and the pseudo headers of TCP, UDP and `ICMPv6`.
 //!
 //! ```
 //! use tapline_wire::checksum::{Sum, internet};
@@ -10,7 +10,7 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-/// The checksum of `bytes`; 0 where they contain their own right checksum.
+/// The checksum of `bytes`; 0 if they contain a correct checksum.
 ///
 /// # Source
 /// RFC 1071.
@@ -18,18 +18,18 @@ pub fn internet(bytes: &[u8]) -> u16 {
     Sum::new().bytes(bytes).finish()
 }
 
-/// A checksum in the making, over several pieces.
+/// A partial checksum over several pieces.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sum(u64);
 
 impl Sum {
-    /// Nothing summed yet.
+    /// An empty sum.
     pub const fn new() -> Self {
         Self(0)
     }
 
-    /// Adds `bytes`. Each piece but the last must have an even length: a last odd byte counts as
-    /// followed by a zero.
+    /// Adds `bytes`. Every piece except the last must have an even length; an odd last byte is
+    /// padded with a zero.
     #[must_use]
     pub fn bytes(self, bytes: &[u8]) -> Self {
         let (words, rest) = bytes.as_chunks::<4>();
@@ -44,7 +44,7 @@ impl Sum {
         sum.add(u32::from_be_bytes(last))
     }
 
-    /// Adds what another sum has summed, which must have an even length.
+    /// Adds another sum, whose pieces must have an even length in total.
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
         Self(self.0.wrapping_add(other.0))
@@ -98,7 +98,7 @@ impl Sum {
             .add(length)
     }
 
-    /// The checksum, as it goes into a header.
+    /// The checksum for a header field.
     pub const fn finish(self) -> u16 {
         // Five folds bring any 64-bit sum below 2^16; the bounds after each are 2^49, 2^34, 2^19,
         // 2^16 + 8 and 2^16.

@@ -1,4 +1,4 @@
-//! A whole packet, header by header.
+//! Parses a whole packet, header by header.
 
 use crate::error::{HeaderError, split_header};
 use crate::ipv6_extension::Extensions;
@@ -8,13 +8,13 @@ use crate::{
 };
 use std::net::IpAddr;
 
-/// Most VLAN tags that [`dissect`] takes off; a further one stays as the `EtherType`.
+/// Maximum number of VLAN tags that [`dissect`] parses; a further one stays as the `EtherType`.
 pub const MAX_VLANS: usize = 4;
 
-/// The headers of `bytes`, a packet of a capture with this link-layer header type (`LINKTYPE_*`).
+/// Parses the headers of `bytes`, a packet with this link-layer header type (`LINKTYPE_*`).
 ///
-/// Walks as far as it can; [`Summary::error`] says what stopped it early. Does not look into
-/// tunnels, nor into fragments but the first.
+/// Parses as many headers as possible; [`Summary::error`] is the reason for an early end. Does not
+/// look into tunnels or later fragments.
 ///
 /// ```
 /// use tapline_wire::{MacAddress, build::Frame, dissect, protocol::link_type};
@@ -44,29 +44,29 @@ pub fn dissect(link_type: u16, bytes: &[u8]) -> Summary<'_> {
     summary
 }
 
-/// The headers of one packet, as far as they could be read; made by [`dissect`].
+/// The headers of one packet, as far as they could be parsed. Created by [`dissect`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Summary<'frame> {
     /// The link-layer header.
     pub link: Link<'frame>,
     vlans: [Option<Vlan<'frame>>; MAX_VLANS],
-    /// What the link layer says follows, behind any VLAN tags; below
-    /// [`LEAST`](crate::protocol::ethertype::LEAST) an IEEE 802.3 length.
+    /// `EtherType` after any VLAN tags; below [`LEAST`](crate::protocol::ethertype::LEAST) an IEEE
+    /// 802.3 length.
     pub ethertype: Option<u16>,
     /// The network-layer header.
     pub network: Network<'frame>,
-    /// The IP protocol, behind any extension headers.
+    /// The IP protocol, after any extension headers.
     pub protocol: Option<u8>,
-    /// Of which packet and which piece this is, where it is a fragment.
+    /// The position of a fragment in its packet, if this is one.
     pub fragment: Option<FragmentPlace>,
-    /// The transport-layer header; unknown in a fragment that is not the first.
+    /// The transport-layer header; unknown in later fragments.
     pub transport: Transport<'frame>,
-    /// What follows the last header that was read.
+    /// The bytes after the last parsed header.
     pub payload: &'frame [u8],
-    /// Where `payload` begins in the packet, in bytes.
+    /// Offset of `payload` in the packet, in bytes.
     pub at: usize,
-    /// Why the headers were not read to the end.
+    /// Why parsing ended early.
     pub error: Option<HeaderError>,
 }
 
@@ -74,7 +74,7 @@ pub struct Summary<'frame> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Link<'frame> {
-    /// Not read, or none.
+    /// Not parsed, or none.
     Unknown,
     /// Ethernet.
     Ethernet(Ethernet<'frame>),
@@ -88,7 +88,7 @@ pub enum Link<'frame> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Network<'frame> {
-    /// Another protocol, or not read.
+    /// Another protocol, or not parsed.
     Unknown,
     /// ARP.
     Arp(Arp<'frame>),
@@ -102,7 +102,7 @@ pub enum Network<'frame> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Transport<'frame> {
-    /// Another protocol, or not read.
+    /// Another protocol, or not parsed.
     Unknown,
     /// TCP.
     Tcp(Tcp<'frame>),
@@ -114,12 +114,12 @@ pub enum Transport<'frame> {
     Icmpv6(Icmpv6<'frame>),
 }
 
-/// Which piece of which packet a fragment is.
+/// The position of a fragment in its packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FragmentPlace {
-    /// Of which packet.
+    /// Identification of the fragmented packet.
     pub identification: u32,
-    /// Where its payload begins in the packet's, in bytes.
+    /// Fragment offset in bytes.
     pub offset: u16,
     /// Whether fragments follow this one.
     pub more: bool,
@@ -131,7 +131,7 @@ impl<'frame> Summary<'frame> {
         self.vlans.into_iter().flatten()
     }
 
-    /// The link-layer source, where it is an Ethernet address.
+    /// The link-layer source, if it is an Ethernet address.
     pub fn source_mac(&self) -> Option<MacAddress> {
         match self.link {
             Link::Ethernet(header) => Some(header.source()),
@@ -141,7 +141,7 @@ impl<'frame> Summary<'frame> {
         }
     }
 
-    /// The link-layer destination, where the capture has it.
+    /// The link-layer destination, if the capture has it.
     pub fn destination_mac(&self) -> Option<MacAddress> {
         match self.link {
             Link::Ethernet(header) => Some(header.destination()),
@@ -149,7 +149,7 @@ impl<'frame> Summary<'frame> {
         }
     }
 
-    /// IP source and destination; of ARP the sender's and the target's IPv4 address.
+    /// IP source and destination; for ARP, the sender's and the target's IPv4 address.
     pub fn addresses(&self) -> Option<(IpAddr, IpAddr)> {
         match self.network {
             Network::Arp(arp) => Some((arp.sender_ip().into(), arp.target_ip().into())),
@@ -168,7 +168,7 @@ impl<'frame> Summary<'frame> {
         }
     }
 
-    /// Sets what follows a header of `len` bytes.
+    /// Advances past a header of `len` bytes and sets the next protocol.
     fn advance(&mut self, len: usize, payload: &'frame [u8]) {
         self.at += len;
         self.payload = payload;
@@ -210,7 +210,7 @@ impl<'frame> Summary<'frame> {
         let (family, payload) = split_header::<4>("loopback", self.payload, self.at)?;
         self.advance(family.len(), payload);
         let big = u32::from_be_bytes(*family);
-        // Families are small numbers: in the wrong byte order they are above 16 bits.
+        // Families are small numbers: in the wrong byte order they exceed 16 bits.
         let is_swapped = big > 0xffff && link_type == link_type::NULL;
         let family = if is_swapped { big.swap_bytes() } else { big };
         match family {
@@ -275,7 +275,7 @@ impl<'frame> Summary<'frame> {
         self.protocol = Some(extensions.protocol);
         self.at = extensions.at;
         self.payload = extensions.payload;
-        // A header of a packet that was not divided says offset 0 and nothing more (RFC 6946).
+        // An atomic fragment has offset 0 and no more fragments (RFC 6946).
         self.fragment = extensions
             .fragment
             .map(|fragment| FragmentPlace {

@@ -1,43 +1,26 @@
-use std::fmt;
-
 /// The bytes end inside a header.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{layer} header at byte {at} needs {need} bytes, {have} there")]
 #[non_exhaustive]
 pub struct Truncated {
-    /// The header, in the words of its standard.
+    /// The name of the header.
     pub layer: &'static str,
-    /// Where the header begins in the frame, in bytes.
+    /// Offset of the header in the frame, in bytes.
     pub at: usize,
-    /// Bytes the header needs.
+    /// Length of the header.
     pub need: usize,
-    /// Bytes there are.
+    /// Bytes available.
     pub have: usize,
 }
 
-impl fmt::Display for Truncated {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            layer,
-            at,
-            need,
-            have,
-        } = self;
-        write!(
-            f,
-            "{layer} header at byte {at} needs {need} bytes, {have} there"
-        )
-    }
-}
-
-impl std::error::Error for Truncated {}
-
-/// A header field has a value that the header's own standard excludes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A header field has a value that its standard forbids.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{layer} header at byte {at} has {field} {value}")]
 #[non_exhaustive]
 pub struct Inconsistent {
-    /// The header, in the words of its standard.
+    /// The name of the header.
     pub layer: &'static str,
-    /// Where the header begins in the frame, in bytes.
+    /// Offset of the header in the frame, in bytes.
     pub at: usize,
     /// The field.
     pub field: &'static str,
@@ -45,54 +28,19 @@ pub struct Inconsistent {
     pub value: u32,
 }
 
-impl fmt::Display for Inconsistent {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            layer,
-            at,
-            field,
-            value,
-        } = self;
-        write!(f, "{layer} header at byte {at} has {field} {value}")
-    }
-}
-
-impl std::error::Error for Inconsistent {}
-
-/// Why a header cannot be read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Why a header cannot be parsed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum HeaderError {
     /// The bytes end inside it.
-    Truncated(Truncated),
-    /// It contradicts itself.
-    Inconsistent(Inconsistent),
+    #[error(transparent)]
+    Truncated(#[from] Truncated),
+    /// It is inconsistent.
+    #[error(transparent)]
+    Inconsistent(#[from] Inconsistent),
 }
 
-impl fmt::Display for HeaderError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Truncated(error) => error.fmt(f),
-            Self::Inconsistent(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for HeaderError {}
-
-impl From<Truncated> for HeaderError {
-    fn from(error: Truncated) -> Self {
-        Self::Truncated(error)
-    }
-}
-
-impl From<Inconsistent> for HeaderError {
-    fn from(error: Inconsistent) -> Self {
-        Self::Inconsistent(error)
-    }
-}
-
-/// Takes the first `N` bytes off `bytes`.
+/// Splits the first `N` bytes off `bytes`.
 pub(crate) fn split_header<'a, const N: usize>(
     layer: &'static str,
     bytes: &'a [u8],
@@ -106,7 +54,8 @@ pub(crate) fn split_header<'a, const N: usize>(
     })
 }
 
-/// Takes the options off `rest`, the bytes behind the fixed part (`fixed` bytes) of the header at `at`.
+/// Splits the options off `rest`, the bytes after the fixed part (`fixed` bytes) of the header at
+/// `at`.
 pub(crate) fn split_options<'a>(
     layer: &'static str,
     rest: &'a [u8],

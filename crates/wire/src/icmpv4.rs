@@ -21,32 +21,32 @@ pub struct Icmpv4<'frame>(&'frame [u8; 8]);
 impl<'frame> Icmpv4<'frame> {
     /// Length of the header.
     pub const LEN: usize = 8;
-    /// An answer to an echo request.
+    /// Echo reply.
     pub const ECHO_REPLY: u8 = 0;
-    /// The packet in the payload cannot be delivered.
+    /// Destination unreachable for the packet in the payload.
     pub const UNREACHABLE: u8 = 3;
-    /// There is a better way for the packet in the payload.
+    /// Redirect: there is a better route for the packet in the payload.
     pub const REDIRECT: u8 = 5;
-    /// Asks for an answer with the same payload.
+    /// Echo request.
     pub const ECHO_REQUEST: u8 = 8;
-    /// The packet in the payload lived too long.
+    /// Time exceeded for the packet in the payload.
     pub const TIME_EXCEEDED: u8 = 11;
 
-    /// The header at the front of `bytes`, which begin at byte `at` of the frame, and what follows.
+    /// Splits the header off the front of `bytes`, which start at offset `at` of the frame.
     ///
     /// # Errors
-    /// [`Truncated`] where `bytes` are too few.
+    /// [`Truncated`] if there are too few bytes.
     pub fn split(bytes: &'frame [u8], at: usize) -> Result<(Self, &'frame [u8]), Truncated> {
         let (header, rest) = split_header("ICMP", bytes, at)?;
         Ok((Self(header), rest))
     }
 
-    /// What the message is about.
+    /// Message type.
     pub fn kind(&self) -> u8 {
         self.0[0]
     }
 
-    /// What it says about that.
+    /// Message code.
     pub fn code(&self) -> u8 {
         self.0[1]
     }
@@ -56,7 +56,7 @@ impl<'frame> Icmpv4<'frame> {
         u16::from_be_bytes([self.0[2], self.0[3]])
     }
 
-    /// Four bytes whose meaning depends on the kind.
+    /// Four bytes whose meaning depends on the type.
     pub fn parameter(&self) -> [u8; 4] {
         [self.0[4], self.0[5], self.0[6], self.0[7]]
     }
@@ -68,7 +68,7 @@ impl<'frame> Icmpv4<'frame> {
             .then(|| (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d])))
     }
 
-    /// The kind in words, with the code where it says more; empty where there are none.
+    /// The name of the type, with the code if that adds information; empty if unknown.
     pub fn words(&self) -> &'static str {
         match (self.kind(), self.code()) {
             (Self::ECHO_REPLY, _) => "echo reply",
@@ -95,7 +95,7 @@ impl<'frame> Icmpv4<'frame> {
         }
     }
 
-    /// The header's fields.
+    /// The fields of the header.
     pub fn fields(&self) -> Icmpv4Fields {
         Icmpv4Fields {
             kind: self.kind(),
@@ -109,13 +109,13 @@ impl<'frame> Icmpv4<'frame> {
 /// The fields of an [`Icmpv4`] header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Icmpv4Fields {
-    /// What the message is about.
+    /// Message type.
     pub kind: u8,
-    /// What it says about that.
+    /// Message code.
     pub code: u8,
     /// Checksum of the message.
     pub checksum: u16,
-    /// Four bytes whose meaning depends on the kind.
+    /// Four bytes whose meaning depends on the type.
     pub parameter: [u8; 4],
 }
 
@@ -131,7 +131,7 @@ impl Icmpv4Fields {
         }
     }
 
-    /// The header with these fields.
+    /// Encodes the header.
     pub fn bytes(&self) -> [u8; Icmpv4::LEN] {
         let mut bytes = [0; Icmpv4::LEN];
         bytes[..2].copy_from_slice(&[self.kind, self.code]);

@@ -22,36 +22,36 @@ pub struct Icmpv6<'frame>(&'frame [u8; 8]);
 impl<'frame> Icmpv6<'frame> {
     /// Length of the header.
     pub const LEN: usize = 8;
-    /// The packet in the payload cannot be delivered.
+    /// Destination unreachable for the packet in the payload.
     pub const UNREACHABLE: u8 = 1;
-    /// The packet in the payload is larger than the way allows.
+    /// Packet too big: the packet in the payload exceeds the path MTU.
     pub const PACKET_TOO_BIG: u8 = 2;
-    /// The packet in the payload lived too long.
+    /// Time exceeded for the packet in the payload.
     pub const TIME_EXCEEDED: u8 = 3;
-    /// Asks for an answer with the same payload.
+    /// Echo request.
     pub const ECHO_REQUEST: u8 = 128;
-    /// An answer to an echo request.
+    /// Echo reply.
     pub const ECHO_REPLY: u8 = 129;
-    /// Who has the address at the front of the payload?
+    /// Neighbour solicitation: who has the target address?
     pub const NEIGHBOUR_SOLICITATION: u8 = 135;
-    /// The address at the front of the payload is here.
+    /// Neighbour advertisement: the sender has the target address.
     pub const NEIGHBOUR_ADVERTISEMENT: u8 = 136;
 
-    /// The header at the front of `bytes`, which begin at byte `at` of the frame, and what follows.
+    /// Splits the header off the front of `bytes`, which start at offset `at` of the frame.
     ///
     /// # Errors
-    /// [`Truncated`] where `bytes` are too few.
+    /// [`Truncated`] if there are too few bytes.
     pub fn split(bytes: &'frame [u8], at: usize) -> Result<(Self, &'frame [u8]), Truncated> {
         let (header, rest) = split_header("ICMPv6", bytes, at)?;
         Ok((Self(header), rest))
     }
 
-    /// What the message is about.
+    /// Message type.
     pub fn kind(&self) -> u8 {
         self.0[0]
     }
 
-    /// What it says about that.
+    /// Message code.
     pub fn code(&self) -> u8 {
         self.0[1]
     }
@@ -61,7 +61,7 @@ impl<'frame> Icmpv6<'frame> {
         u16::from_be_bytes([self.0[2], self.0[3]])
     }
 
-    /// Four bytes whose meaning depends on the kind.
+    /// Four bytes whose meaning depends on the type.
     pub fn parameter(&self) -> [u8; 4] {
         [self.0[4], self.0[5], self.0[6], self.0[7]]
     }
@@ -73,7 +73,7 @@ impl<'frame> Icmpv6<'frame> {
             .then(|| (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d])))
     }
 
-    /// The kind in words, with the code where it says more; empty where there are none.
+    /// The name of the type, with the code if that adds information; empty if unknown.
     pub fn words(&self) -> &'static str {
         match (self.kind(), self.code()) {
             (Self::UNREACHABLE, 0) => "no route",
@@ -100,7 +100,7 @@ impl<'frame> Icmpv6<'frame> {
         }
     }
 
-    /// The address a neighbour solicitation or advertisement is about; `payload` is what follows
+    /// The target address of a neighbour solicitation or advertisement; `payload` is what follows
     /// the header.
     pub fn neighbour(&self, payload: &[u8]) -> Option<Ipv6Addr> {
         let address = payload.first_chunk::<16>()?;
@@ -111,7 +111,7 @@ impl<'frame> Icmpv6<'frame> {
         .then(|| Ipv6Addr::from_octets(*address))
     }
 
-    /// The header's fields.
+    /// The fields of the header.
     pub fn fields(&self) -> Icmpv6Fields {
         Icmpv6Fields {
             kind: self.kind(),
@@ -125,13 +125,13 @@ impl<'frame> Icmpv6<'frame> {
 /// The fields of an [`Icmpv6`] header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Icmpv6Fields {
-    /// What the message is about.
+    /// Message type.
     pub kind: u8,
-    /// What it says about that.
+    /// Message code.
     pub code: u8,
     /// Checksum over pseudo header and message.
     pub checksum: u16,
-    /// Four bytes whose meaning depends on the kind.
+    /// Four bytes whose meaning depends on the type.
     pub parameter: [u8; 4],
 }
 
@@ -147,7 +147,7 @@ impl Icmpv6Fields {
         }
     }
 
-    /// The header with these fields.
+    /// Encodes the header.
     pub fn bytes(&self) -> [u8; Icmpv6::LEN] {
         let mut bytes = [0; Icmpv6::LEN];
         bytes[..2].copy_from_slice(&[self.kind, self.code]);

@@ -30,10 +30,10 @@ impl<'frame> Ipv4<'frame> {
     /// Length of the fixed part.
     pub const LEN: usize = 20;
 
-    /// The fixed part at the front of `bytes`, which begin at byte `at` of the frame, and what follows.
+    /// Splits the fixed part off the front of `bytes`, which start at offset `at` of the frame.
     ///
     /// # Errors
-    /// Too few bytes, or another version than 4.
+    /// Too few bytes, or a version other than 4.
     pub fn split(bytes: &'frame [u8], at: usize) -> Result<(Self, &'frame [u8]), HeaderError> {
         if let Some(version) = bytes.first().map(|byte| byte >> 4)
             && version != 4
@@ -50,13 +50,14 @@ impl<'frame> Ipv4<'frame> {
         Ok((Self(header), rest))
     }
 
-    /// Options and payload in `rest`, what follows the fixed part; the header begins at byte `at`.
+    /// Splits `rest`, the bytes after the fixed part, into options and payload. The header starts
+    /// at offset `at`.
     ///
-    /// The payload ends where the packet's total length says, if not before: what lies behind is
-    /// padding. A total length of 0 (a packet above 64 KiB before segmentation) sets no end.
+    /// The total length limits the payload; the bytes after it are padding. A total length of 0 (a
+    /// packet above 64 KiB before segmentation) sets no limit.
     ///
     /// # Errors
-    /// The header length is below 20 bytes, above what is there or above the total length.
+    /// The header length is below 20 bytes, above the available bytes or above the total length.
     pub fn split_options(
         &self,
         rest: &'frame [u8],
@@ -79,7 +80,7 @@ impl<'frame> Ipv4<'frame> {
         Ok((options, payload.get(..end).unwrap_or(payload)))
     }
 
-    /// Length of the header with its options, in bytes, as it says: 0 to 60.
+    /// Header length with options according to the header, in bytes: 0 to 60.
     pub fn header_len(&self) -> usize {
         usize::from(self.0[0] & 0xf) * 4
     }
@@ -99,7 +100,7 @@ impl<'frame> Ipv4<'frame> {
         self.word(2)
     }
 
-    /// Which packet a fragment is of.
+    /// Identification of the fragmented packet.
     pub fn identification(&self) -> u16 {
         self.word(4)
     }
@@ -114,7 +115,7 @@ impl<'frame> Ipv4<'frame> {
         self.0[6] & 0x20 != 0
     }
 
-    /// Where in the payload of the whole packet this fragment's begins, in bytes.
+    /// Fragment offset in bytes.
     pub fn fragment_offset(&self) -> u16 {
         (self.word(6) & 0x1fff) << 3
     }
@@ -124,7 +125,7 @@ impl<'frame> Ipv4<'frame> {
         self.0[8]
     }
 
-    /// What follows, of [`protocol::ip`](crate::protocol::ip).
+    /// Next protocol, one of [`protocol::ip`](crate::protocol::ip).
     pub fn protocol(&self) -> u8 {
         self.0[9]
     }
@@ -134,17 +135,17 @@ impl<'frame> Ipv4<'frame> {
         self.word(10)
     }
 
-    /// From whom.
+    /// Source address.
     pub fn source(&self) -> Ipv4Addr {
         Ipv4Addr::from_octets([self.0[12], self.0[13], self.0[14], self.0[15]])
     }
 
-    /// To whom.
+    /// Destination address.
     pub fn destination(&self) -> Ipv4Addr {
         Ipv4Addr::from_octets([self.0[16], self.0[17], self.0[18], self.0[19]])
     }
 
-    /// The header's fields.
+    /// The fields of the header.
     pub fn fields(&self) -> Ipv4Fields {
         Ipv4Fields {
             header_len: self.header_len(),
@@ -179,28 +180,28 @@ pub struct Ipv4Fields {
     pub ecn: u8,
     /// Length of header and payload.
     pub total_length: u16,
-    /// Which packet a fragment is of.
+    /// Identification of the fragmented packet.
     pub identification: u16,
     /// Whether routers must not fragment the packet.
     pub dont_fragment: bool,
     /// Whether fragments follow this one.
     pub more_fragments: bool,
-    /// Where in the payload of the whole packet this fragment's begins, in bytes; a multiple of 8.
+    /// Fragment offset in bytes; a multiple of 8.
     pub fragment_offset: u16,
     /// Time to live, in hops.
     pub ttl: u8,
-    /// What follows.
+    /// Next protocol.
     pub protocol: u8,
     /// Checksum of the header with its options.
     pub checksum: u16,
-    /// From whom.
+    /// Source address.
     pub source: Ipv4Addr,
-    /// To whom.
+    /// Destination address.
     pub destination: Ipv4Addr,
 }
 
 impl Ipv4Fields {
-    /// A header without options between two hosts, with a time to live of 64; what else there is, is zero.
+    /// A header without options between two hosts, with a TTL of 64; all other fields are zero.
     pub fn new(source: Ipv4Addr, destination: Ipv4Addr) -> Self {
         Self {
             header_len: Ipv4::LEN,
@@ -219,7 +220,7 @@ impl Ipv4Fields {
         }
     }
 
-    /// The same with the checksum of a header without options.
+    /// The same fields with the checksum of a header without options.
     #[must_use]
     pub fn with_checksum(mut self) -> Self {
         self.checksum = 0;
@@ -227,7 +228,7 @@ impl Ipv4Fields {
         self
     }
 
-    /// The header with these fields.
+    /// Encodes the header.
     pub fn bytes(&self) -> [u8; Ipv4::LEN] {
         let mut bytes = [0; Ipv4::LEN];
         bytes[0] = 0x40 | (self.header_len / 4) as u8 & 0xf;

@@ -27,13 +27,14 @@ impl<'frame> Ipv6<'frame> {
     /// Length of the header.
     pub const LEN: usize = 40;
 
-    /// The header at the front of `bytes`, which begin at byte `at` of the frame, and its payload.
+    /// Splits the header off the front of `bytes`, which start at offset `at` of the frame, from
+    /// its payload.
     ///
-    /// The payload ends where the header says, if not before: what lies behind is padding. A payload
-    /// length of 0 (a jumbogram) sets no end.
+    /// The payload length limits the payload; the bytes after it are padding. A payload length of 0
+    /// (a jumbogram) sets no limit.
     ///
     /// # Errors
-    /// Too few bytes, or another version than 6.
+    /// Too few bytes, or a version other than 6.
     pub fn split(bytes: &'frame [u8], at: usize) -> Result<(Self, &'frame [u8]), HeaderError> {
         if let Some(version) = bytes.first().map(|byte| byte >> 4)
             && version != 6
@@ -65,32 +66,32 @@ impl<'frame> Ipv6<'frame> {
         u32::from_be_bytes([0, self.0[1] & 0xf, self.0[2], self.0[3]])
     }
 
-    /// Length of what follows, extension headers included.
+    /// Payload length, including extension headers.
     pub fn payload_length(&self) -> u16 {
         u16::from_be_bytes([self.0[4], self.0[5]])
     }
 
-    /// What follows, of [`protocol::ip`](crate::protocol::ip).
+    /// Next protocol, one of [`protocol::ip`](crate::protocol::ip).
     pub fn next_header(&self) -> u8 {
         self.0[6]
     }
 
-    /// Hops the packet may still make.
+    /// Remaining hops.
     pub fn hop_limit(&self) -> u8 {
         self.0[7]
     }
 
-    /// From whom.
+    /// Source address.
     pub fn source(&self) -> Ipv6Addr {
         self.address_at(8)
     }
 
-    /// To whom.
+    /// Destination address.
     pub fn destination(&self) -> Ipv6Addr {
         self.address_at(24)
     }
 
-    /// The header's fields.
+    /// The fields of the header.
     pub fn fields(&self) -> Ipv6Fields {
         Ipv6Fields {
             traffic_class: self.traffic_class(),
@@ -115,20 +116,20 @@ pub struct Ipv6Fields {
     pub traffic_class: u8,
     /// Flow label; the low 20 bits are used.
     pub flow_label: u32,
-    /// Length of what follows, extension headers included.
+    /// Payload length, including extension headers.
     pub payload_length: u16,
-    /// What follows.
+    /// Next protocol.
     pub next_header: u8,
-    /// Hops the packet may still make.
+    /// Remaining hops.
     pub hop_limit: u8,
-    /// From whom.
+    /// Source address.
     pub source: Ipv6Addr,
-    /// To whom.
+    /// Destination address.
     pub destination: Ipv6Addr,
 }
 
 impl Ipv6Fields {
-    /// A header between two hosts with a hop limit of 64 and nothing behind it.
+    /// A header between two hosts with a hop limit of 64 and no next header.
     pub fn new(source: Ipv6Addr, destination: Ipv6Addr) -> Self {
         Self {
             traffic_class: 0,
@@ -141,7 +142,7 @@ impl Ipv6Fields {
         }
     }
 
-    /// The header with these fields.
+    /// Encodes the header.
     pub fn bytes(&self) -> [u8; Ipv6::LEN] {
         let mut bytes = [0; Ipv6::LEN];
         let word = 6 << 28 | u32::from(self.traffic_class) << 20 | self.flow_label & 0xf_ffff;

@@ -1,12 +1,12 @@
 use crate::error::{HeaderError, Truncated, split_header};
 use crate::protocol::ip;
 
-/// Most extension headers that [`Extensions::walk`] follows.
+/// Maximum number of extension headers that [`Extensions::walk`] parses.
 pub const MAX_EXTENSIONS: usize = 8;
 
-/// Where the extension headers of an IPv6 packet lead.
+/// The extension headers of an IPv6 packet.
 ///
-/// Hop-by-hop options, routing, fragment and destination options are followed. They share their front:
+/// Parses hop-by-hop options, routing, fragment and destination options, which start alike:
 ///
 /// ```text
 ///  0                   1                   2                   3
@@ -20,25 +20,26 @@ pub const MAX_EXTENSIONS: usize = 8;
 /// RFC 8200, 4.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extensions<'frame> {
-    /// Headers walked over.
+    /// Number of parsed headers.
     pub count: usize,
-    /// The protocol of `payload`. After [`MAX_EXTENSIONS`] headers it may be another of them.
+    /// The protocol of `payload`. After [`MAX_EXTENSIONS`] headers it may be another extension
+    /// header.
     pub protocol: u8,
-    /// The fragment header, where there is one.
+    /// The fragment header, if there is one.
     pub fragment: Option<Fragment<'frame>>,
-    /// What follows the last header; of a fragment that is not the first, its piece of the payload.
+    /// The bytes after the last header; in a later fragment, its part of the payload.
     pub payload: &'frame [u8],
-    /// Where `payload` begins in the frame, in bytes.
+    /// Offset of `payload` in the frame, in bytes.
     pub at: usize,
 }
 
 impl<'frame> Extensions<'frame> {
-    /// Walks from the header of kind `next_header` at the front of `bytes`, which begin at byte `at`
-    /// of the frame. The walk ends at another protocol, behind the header of a fragment that is not
-    /// the first, or after [`MAX_EXTENSIONS`] headers.
+    /// Parses extension headers, starting with type `next_header` at the front of `bytes`, which
+    /// start at offset `at` of the frame. Ends at another protocol, after the fragment header of a
+    /// later fragment, or after [`MAX_EXTENSIONS`] headers.
     ///
     /// # Errors
-    /// The bytes end inside a header. What was reached before comes with the error.
+    /// The bytes end inside a header.
     pub fn walk(
         next_header: u8,
         bytes: &'frame [u8],
@@ -57,7 +58,7 @@ impl<'frame> Extensions<'frame> {
         Ok(walked)
     }
 
-    /// Takes one header off the payload; `false` where there is none to follow.
+    /// Splits one header off the payload; `false` if there is no further header.
     fn follow(&mut self) -> Result<bool, HeaderError> {
         let (layer, is_fragment) = match self.protocol {
             ip::HOP_BY_HOP => ("IPv6 hop-by-hop", false),
@@ -112,21 +113,21 @@ impl<'frame> Fragment<'frame> {
     /// Length of the header.
     pub const LEN: usize = 8;
 
-    /// The header at the front of `bytes`, which begin at byte `at` of the frame, and what follows.
+    /// Splits the header off the front of `bytes`, which start at offset `at` of the frame.
     ///
     /// # Errors
-    /// [`Truncated`] where `bytes` are too few.
+    /// [`Truncated`] if there are too few bytes.
     pub fn split(bytes: &'frame [u8], at: usize) -> Result<(Self, &'frame [u8]), Truncated> {
         let (header, rest) = split_header("IPv6 fragment", bytes, at)?;
         Ok((Self(header), rest))
     }
 
-    /// What the first fragment's payload begins with, of [`protocol::ip`](crate::protocol::ip).
+    /// Protocol at the start of the first fragment, one of [`protocol::ip`](crate::protocol::ip).
     pub fn next_header(&self) -> u8 {
         self.0[0]
     }
 
-    /// Where in the payload of the whole packet this fragment's begins, in bytes.
+    /// Fragment offset in bytes.
     pub fn offset(&self) -> u16 {
         u16::from_be_bytes([self.0[2], self.0[3]]) & !7
     }
@@ -136,12 +137,12 @@ impl<'frame> Fragment<'frame> {
         self.0[3] & 1 != 0
     }
 
-    /// Which packet the fragment is of.
+    /// Identification of the fragmented packet.
     pub fn identification(&self) -> u32 {
         u32::from_be_bytes([self.0[4], self.0[5], self.0[6], self.0[7]])
     }
 
-    /// The header's fields.
+    /// The fields of the header.
     pub fn fields(&self) -> FragmentFields {
         FragmentFields {
             next_header: self.next_header(),
@@ -155,18 +156,18 @@ impl<'frame> Fragment<'frame> {
 /// The fields of a [`Fragment`] header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FragmentFields {
-    /// What the first fragment's payload begins with.
+    /// Protocol at the start of the first fragment.
     pub next_header: u8,
-    /// Where in the payload of the whole packet this fragment's begins, in bytes; a multiple of 8.
+    /// Fragment offset in bytes; a multiple of 8.
     pub offset: u16,
     /// Whether fragments follow this one.
     pub more: bool,
-    /// Which packet the fragment is of.
+    /// Identification of the fragmented packet.
     pub identification: u32,
 }
 
 impl FragmentFields {
-    /// The header with these fields.
+    /// Encodes the header.
     pub fn bytes(&self) -> [u8; Fragment::LEN] {
         let place = self.offset & !7 | u16::from(self.more);
         let mut bytes = [0; Fragment::LEN];

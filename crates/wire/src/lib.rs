@@ -1,19 +1,22 @@
-//! What packets look like: views of headers, checksums, builders.
+//! Packet formats: header views, checksums and frame builders.
 //!
-//! **Reading.** A view ([`Ethernet`], [`Ipv4`], [`Tcp`], …) is a borrowed header whose length is in its
-//! type, so that a field can be read without a check. `split(bytes, at)` takes a view off the front
-//! of `bytes` and gives the rest; `at` is the place of `bytes` in the frame and goes into the error:
-//! [`Truncated`] where the bytes end inside the header, [`HeaderError`] where a header can also
-//! contradict itself. [`dissect()`] walks a whole packet this way and gives a [`Summary`].
+//! **Parsing.** A view ([`Ethernet`], [`Ipv4`], [`Tcp`], …) borrows a header. Its type has the
+//! length of the header, so fields are read without bounds checks. `split(bytes, at)` splits a view
+//! off the front of `bytes` and returns the rest; `at` is the offset of `bytes` in the frame, for
+//! errors. It fails with [`Truncated`] if the bytes end inside the header, or with [`HeaderError`]
+//! if a header can also be inconsistent. [`dissect()`] parses a whole packet in this way and
+//! returns a [`Summary`].
 //!
-//! **Writing.** Each view has its fields as plain values (`EthernetFields`, …); `bytes()` gives the header
-//! back, and `view.fields().bytes()` is what was read. [`build`] puts whole frames together, with lengths and checksums.
+//! **Encoding.** For each view there is a struct of plain fields (`EthernetFields`, …), whose
+//! `bytes()` encodes the header; `view.fields().bytes()` returns the parsed bytes. [`build`] builds
+//! whole frames, with lengths and checksums.
 //!
-//! No function here panics, allocates or loops without bound on any input, and none does I/O;
-//! builders allocate the frame they return. Numbers are in host byte order in the interface and
-//! big-endian on the wire, lengths are in bytes.
+//! No function panics or loops without bound on any input, and none does I/O. Only builders
+//! allocate: the frame they return. Numbers are in host byte order in the API and big-endian on the
+//! wire; lengths are in bytes.
 //!
-//! [`metadata`] is what is known of a packet beside its bytes.
+//! [`metadata`] describes a packet beyond its bytes. [`record`] is the layout of records that XDP
+//! programs write for the rings.
 
 #![forbid(unsafe_code)]
 
@@ -29,10 +32,9 @@ mod ipv4;
 mod ipv6;
 mod ipv6_extension;
 mod linux_sll;
-mod linux_sll2;
-mod mac;
 pub mod metadata;
 pub mod protocol;
+pub mod record;
 mod tcp;
 mod udp;
 mod vlan;
@@ -40,15 +42,13 @@ mod vlan;
 pub use arp::{Arp, ArpFields, ArpOperation};
 pub use dissect::{Summary, dissect};
 pub use error::{HeaderError, Inconsistent, Truncated};
-pub use ethernet::{Ethernet, EthernetFields};
+pub use ethernet::{Ethernet, EthernetFields, MacAddress};
 pub use icmpv4::{Icmpv4, Icmpv4Fields};
 pub use icmpv6::{Icmpv6, Icmpv6Fields};
 pub use ipv4::{Ipv4, Ipv4Fields};
 pub use ipv6::{Ipv6, Ipv6Fields};
 pub use ipv6_extension::{Extensions, Fragment, FragmentFields, MAX_EXTENSIONS};
-pub use linux_sll::LinuxSll;
-pub use linux_sll2::LinuxSll2;
-pub use mac::MacAddress;
+pub use linux_sll::{LinuxSll, LinuxSll2};
 pub use tcp::{Tcp, TcpFields, TcpFlags};
 pub use udp::{Udp, UdpFields};
 pub use vlan::{Vlan, VlanFields};

@@ -1,6 +1,6 @@
-//! What is known of a packet beside its bytes.
+//! Packet metadata: direction, reception and checksum state.
 
-/// Which way a packet crossed its interface.
+/// The direction of a packet at its interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Direction {
     /// Received by the interface.
@@ -9,27 +9,27 @@ pub enum Direction {
     Out,
 }
 
-/// How a packet was addressed at the link layer.
+/// The link-layer destination of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Reception {
     /// To this host.
     Unicast,
-    /// To a group.
+    /// To a multicast group.
     Multicast,
-    /// To all.
+    /// To all hosts.
     Broadcast,
-    /// To another host, seen because the interface is promiscuous.
+    /// To another host; captured in promiscuous mode.
     Promiscuous,
 }
 
-/// What is known of a packet's transport checksum.
+/// The state of a packet's transport checksum.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Checksum {
-    /// Nothing is known.
+    /// Unknown.
     #[default]
     Unknown,
-    /// The sender left it to the hardware: the bytes in the packet are not yet the checksum.
+    /// Checksum offload: the hardware has not filled in the checksum yet.
     NotReady,
-    /// Checked by the receiver and found right.
+    /// Verified by the receiver.
     Valid,
 }

@@ -1,6 +1,6 @@
-//! The numbers by which one header names the next.
+//! Protocol numbers: `EtherType`s, IP protocols and link types.
 
-/// `EtherType` values: what follows an Ethernet header or a VLAN tag.
+/// `EtherType` values: the protocol after an Ethernet header or a VLAN tag.
 ///
 /// # Source
 /// IANA, IEEE 802 Numbers; include/uapi/linux/if_ether.h.
@@ -17,22 +17,22 @@ pub mod ethertype {
     /// A service VLAN tag of IEEE 802.1ad.
     #[doc(alias = "ETH_P_8021AD")]
     pub const SERVICE_VLAN: u16 = 0x88a8;
-    /// A VLAN tag of the equipment before IEEE 802.1ad.
+    /// A service VLAN tag as used before IEEE 802.1ad.
     #[doc(alias = "ETH_P_QINQ1")]
     pub const QINQ: u16 = 0x9100;
     /// IPv6.
     #[doc(alias = "ETH_P_IPV6")]
     pub const IPV6: u16 = 0x86dd;
-    /// The least `EtherType`; a smaller value is the length of an IEEE 802.3 frame.
+    /// The smallest `EtherType`; a smaller value is the length of an IEEE 802.3 frame.
     pub const LEAST: u16 = 0x0600;
 
-    /// Whether a VLAN tag follows.
+    /// Whether `ethertype` announces a VLAN tag.
     pub const fn is_vlan(ethertype: u16) -> bool {
         matches!(ethertype, VLAN | SERVICE_VLAN | QINQ)
     }
 }
 
-/// IP protocol numbers: what follows an IPv4 header or an IPv6 extension header.
+/// IP protocol numbers: the protocol after an IPv4 header or an IPv6 extension header.
 ///
 /// # Source
 /// IANA, Assigned Internet Protocol Numbers; include/uapi/linux/in.h, in6.h.
@@ -58,7 +58,7 @@ pub mod ip {
     /// `ICMPv6`.
     #[doc(alias = "IPPROTO_ICMPV6")]
     pub const ICMPV6: u8 = 58;
-    /// Nothing follows.
+    /// No next header.
     #[doc(alias = "IPPROTO_NONE")]
     pub const NO_NEXT_HEADER: u8 = 59;
     /// Destination options of IPv6.
@@ -66,12 +66,13 @@ pub mod ip {
     pub const DESTINATION: u8 = 60;
 }
 
-/// Link-layer header types of capture files that [`dissect`](crate::dissect()) knows (`LINKTYPE_*`).
+/// Link-layer header types of capture files that [`dissect`](crate::dissect()) supports
+/// (`LINKTYPE_*`).
 ///
 /// # Source
 /// <https://www.tcpdump.org/linktypes.html>.
 pub mod link_type {
-    /// BSD loopback, the address family in the byte order of the capturing machine.
+    /// BSD loopback, the address family in the byte order of the capturing host.
     pub const NULL: u16 = 0;
     /// Ethernet.
     pub const ETHERNET: u16 = 1;

@@ -29,19 +29,20 @@ impl<'frame> Tcp<'frame> {
     /// Length of the fixed part.
     pub const LEN: usize = 20;
 
-    /// The fixed part at the front of `bytes`, which begin at byte `at` of the frame, and what follows.
+    /// Splits the fixed part off the front of `bytes`, which start at offset `at` of the frame.
     ///
     /// # Errors
-    /// [`Truncated`] where `bytes` are too few.
+    /// [`Truncated`] if there are too few bytes.
     pub fn split(bytes: &'frame [u8], at: usize) -> Result<(Self, &'frame [u8]), Truncated> {
         let (header, rest) = split_header("TCP", bytes, at)?;
         Ok((Self(header), rest))
     }
 
-    /// Options and payload in `rest`, what follows the fixed part; the header begins at byte `at`.
+    /// Splits `rest`, the bytes after the fixed part, into options and payload. The header starts
+    /// at offset `at`.
     ///
     /// # Errors
-    /// The header length is below 20 bytes, or above what is there.
+    /// The header length is below 20 bytes, or above the available bytes.
     pub fn split_options(
         &self,
         rest: &'frame [u8],
@@ -50,12 +51,12 @@ impl<'frame> Tcp<'frame> {
         split_options("TCP", rest, at, Self::LEN, self.header_len())
     }
 
-    /// From which port.
+    /// Source port.
     pub fn source_port(&self) -> u16 {
         self.word(0)
     }
 
-    /// To which port.
+    /// Destination port.
     pub fn destination_port(&self) -> u16 {
         self.word(2)
     }
@@ -65,12 +66,12 @@ impl<'frame> Tcp<'frame> {
         u32::from(self.word(4)) << 16 | u32::from(self.word(6))
     }
 
-    /// Acknowledgment number; means something where [`TcpFlags::ACK`] is set.
+    /// Acknowledgment number; valid if [`TcpFlags::ACK`] is set.
     pub fn acknowledgment(&self) -> u32 {
         u32::from(self.word(8)) << 16 | u32::from(self.word(10))
     }
 
-    /// Length of the header with its options, in bytes, as it says: 0 to 60.
+    /// Header length with options according to the header, in bytes: 0 to 60.
     pub fn header_len(&self) -> usize {
         usize::from(self.0[12] >> 4) * 4
     }
@@ -90,12 +91,12 @@ impl<'frame> Tcp<'frame> {
         self.word(16)
     }
 
-    /// Urgent pointer; means something where [`TcpFlags::URG`] is set.
+    /// Urgent pointer; valid if [`TcpFlags::URG`] is set.
     pub fn urgent(&self) -> u16 {
         self.word(18)
     }
 
-    /// The header's fields.
+    /// The fields of the header.
     pub fn fields(&self) -> TcpFields {
         TcpFields {
             source_port: self.source_port(),
@@ -115,7 +116,7 @@ impl<'frame> Tcp<'frame> {
     }
 }
 
-/// TCP's flags; `Display` writes them as tcpdump does: `S.` for SYN and ACK, `none` for none.
+/// TCP flags. `Display` prints them as tcpdump does: `S.` for SYN and ACK, `none` for none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct TcpFlags(pub u16);
 
@@ -128,9 +129,9 @@ impl TcpFlags {
     pub const RST: Self = Self(4);
     /// Push.
     pub const PSH: Self = Self(8);
-    /// The acknowledgment number means something.
+    /// The acknowledgment number is valid.
     pub const ACK: Self = Self(16);
-    /// The urgent pointer means something.
+    /// The urgent pointer is valid.
     pub const URG: Self = Self(32);
     /// ECN echo.
     pub const ECE: Self = Self(64);
@@ -180,9 +181,9 @@ impl fmt::Display for TcpFlags {
 /// The fields of the fixed part of a [`Tcp`] header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TcpFields {
-    /// From which port.
+    /// Source port.
     pub source_port: u16,
-    /// To which port.
+    /// Destination port.
     pub destination_port: u16,
     /// Sequence number.
     pub sequence: u32,
@@ -201,7 +202,7 @@ pub struct TcpFields {
 }
 
 impl Default for TcpFields {
-    /// All zero, but for a header without options and a window of 65535.
+    /// All zero, except for a header length without options and a window of 65535.
     fn default() -> Self {
         Self {
             source_port: 0,
@@ -218,7 +219,7 @@ impl Default for TcpFields {
 }
 
 impl TcpFields {
-    /// The header with these fields.
+    /// Encodes the header.
     pub fn bytes(&self) -> [u8; Tcp::LEN] {
         let mut bytes = [0; Tcp::LEN];
         let words_and_flags = (self.header_len / 4) as u16 & 0xf;

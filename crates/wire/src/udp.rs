@@ -22,26 +22,26 @@ impl<'frame> Udp<'frame> {
     /// Length of the header.
     pub const LEN: usize = 8;
 
-    /// The header at the front of `bytes`, which begin at byte `at` of the frame, and what follows.
+    /// Splits the header off the front of `bytes`, which start at offset `at` of the frame.
     ///
     /// # Errors
-    /// [`Truncated`] where `bytes` are too few.
+    /// [`Truncated`] if there are too few bytes.
     pub fn split(bytes: &'frame [u8], at: usize) -> Result<(Self, &'frame [u8]), Truncated> {
         let (header, rest) = split_header("UDP", bytes, at)?;
         Ok((Self(header), rest))
     }
 
-    /// From which port.
+    /// Source port.
     pub fn source_port(&self) -> u16 {
         self.word(0)
     }
 
-    /// To which port.
+    /// Destination port.
     pub fn destination_port(&self) -> u16 {
         self.word(2)
     }
 
-    /// Length of header and payload; 0 where it does not fit 16 bits (RFC 2675).
+    /// Length of header and payload; 0 if it does not fit 16 bits (RFC 2675).
     pub fn length(&self) -> u16 {
         self.word(4)
     }
@@ -51,7 +51,7 @@ impl<'frame> Udp<'frame> {
         self.word(6)
     }
 
-    /// The header's fields.
+    /// The fields of the header.
     pub fn fields(&self) -> UdpFields {
         UdpFields {
             source_port: self.source_port(),
@@ -69,9 +69,9 @@ impl<'frame> Udp<'frame> {
 /// The fields of a [`Udp`] header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UdpFields {
-    /// From which port.
+    /// Source port.
     pub source_port: u16,
-    /// To which port.
+    /// Destination port.
     pub destination_port: u16,
     /// Length of header and payload.
     pub length: u16,
@@ -80,7 +80,7 @@ pub struct UdpFields {
 }
 
 impl UdpFields {
-    /// The header with these fields.
+    /// Encodes the header.
     pub fn bytes(&self) -> [u8; Udp::LEN] {
         let mut bytes = [0; Udp::LEN];
         bytes[..2].copy_from_slice(&self.source_port.to_be_bytes());

@@ -1,6 +1,6 @@
 use crate::error::{Truncated, split_header};
 
-/// A VLAN tag, from behind the `EtherType` that announces it (0x8100 or 0x88a8).
+/// A VLAN tag, without the `EtherType` before it (0x8100 or 0x88a8).
 ///
 /// ```text
 ///  0                   1                   2                   3
@@ -21,10 +21,10 @@ impl<'frame> Vlan<'frame> {
     /// Length of the tag.
     pub const LEN: usize = 4;
 
-    /// The tag at the front of `bytes`, which begin at byte `at` of the frame, and what follows.
+    /// Splits the tag off the front of `bytes`, which start at offset `at` of the frame.
     ///
     /// # Errors
-    /// [`Truncated`] where `bytes` are too few.
+    /// [`Truncated`] if there are too few bytes.
     pub fn split(bytes: &'frame [u8], at: usize) -> Result<(Self, &'frame [u8]), Truncated> {
         let (header, rest) = split_header("VLAN", bytes, at)?;
         Ok((Self(header), rest))
@@ -35,7 +35,7 @@ impl<'frame> Vlan<'frame> {
         u16::from_be_bytes([self.0[0], self.0[1]])
     }
 
-    /// Which VLAN, 0 to 4095; 0 is a mere priority tag.
+    /// VLAN id, 0 to 4095; 0 is a priority tag.
     pub fn id(&self) -> u16 {
         self.control() & 0xfff
     }
@@ -50,12 +50,12 @@ impl<'frame> Vlan<'frame> {
         self.0[0] & 0x10 != 0
     }
 
-    /// What follows, of [`protocol::ethertype`](crate::protocol::ethertype).
+    /// Next protocol, one of [`protocol::ethertype`](crate::protocol::ethertype).
     pub fn ethertype(&self) -> u16 {
         u16::from_be_bytes([self.0[2], self.0[3]])
     }
 
-    /// The tag's fields.
+    /// The fields of the tag.
     pub fn fields(&self) -> VlanFields {
         VlanFields {
             id: self.id(),
@@ -69,18 +69,18 @@ impl<'frame> Vlan<'frame> {
 /// The fields of a [`Vlan`] tag.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct VlanFields {
-    /// Which VLAN; the low 12 bits are used.
+    /// VLAN id; the low 12 bits are used.
     pub id: u16,
     /// Priority code point; the low 3 bits are used.
     pub priority: u8,
     /// Drop eligible indicator.
     pub drop_eligible: bool,
-    /// What follows.
+    /// Next protocol.
     pub ethertype: u16,
 }
 
 impl VlanFields {
-    /// The tag with these fields.
+    /// Encodes the tag.
     pub fn bytes(&self) -> [u8; Vlan::LEN] {
         let drop_eligible = u16::from(self.drop_eligible) << 12;
         let control = u16::from(self.priority) << 13 | drop_eligible | self.id & 0xfff;

@@ -1,7 +1,6 @@
-//! Frames from the builder, read by tshark and by the views.
+//! Frames from the builder, parsed by tshark and by the views.
 
-mod tshark;
-
+use crate::tshark;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use tapline_wire::build::{Extension, Frame};
 use tapline_wire::protocol::{ip, link_type};
@@ -56,7 +55,7 @@ fn frames() -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn tshark_finds_every_length_and_checksum_right() {
+fn tshark_accepts_every_length_and_checksum() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("frames.pcap");
     let frames = frames();
@@ -82,7 +81,7 @@ fn tshark_finds_every_length_and_checksum_right() {
             checked += 1;
         }
         assert_eq!(rest[0], "", "{row:?}");
-        // PI_WARN is 0x600000; notes on retransmissions and missing answers lie below.
+        // PI_WARN is 0x600000; notes on retransmissions and missing replies are below.
         let severity: u32 = rest[1].parse().unwrap_or(0);
         assert!(severity < 0x0060_0000, "{row:?}");
     }
@@ -91,7 +90,7 @@ fn tshark_finds_every_length_and_checksum_right() {
 }
 
 #[test]
-fn what_the_builder_was_told_is_what_is_read() {
+fn built_frames_parse_to_the_same_fields() {
     for frame in frames() {
         let summary = dissect(link_type::ETHERNET, &frame);
         assert_eq!(summary.error, None);
@@ -126,7 +125,7 @@ fn what_the_builder_was_told_is_what_is_read() {
 
 #[test]
 fn a_udp_checksum_is_never_zero() {
-    // The checksum over a payload of zeros, put into the payload, makes the checksum 0.
+    // Storing the checksum of a zero payload in the payload makes the checksum 0.
     let frame = Frame::raw().ipv4([0; 4].into(), [0; 4].into()).udp(0, 0);
     let zeros = frame.clone().payload(&[0, 0]);
     let missing = u16::from_be_bytes([zeros[26], zeros[27]]);
@@ -135,7 +134,7 @@ fn a_udp_checksum_is_never_zero() {
 }
 
 #[test]
-fn fragments_and_routing_headers_are_tsharks() {
+fn fragments_and_routing_headers_agree_with_tshark() {
     let fragment = FragmentFields {
         offset: 1480,
         more: true,
@@ -171,7 +170,7 @@ fn fragments_and_routing_headers_are_tsharks() {
         "ip.id",
     ];
     let rows = tshark::fields(&path, &names);
-    // tshark writes the offset in units of 8 bytes.
+    // tshark prints the offset in units of 8 bytes.
     assert_eq!(rows[0], ["185", "1", "0x0000004d", "253", "", "", ""]);
     assert_eq!(rows[1], ["", "", "", "", "185", "1", "0x004d"]);
     for frame in [v6, v4] {
@@ -186,7 +185,7 @@ fn fragments_and_routing_headers_are_tsharks() {
 }
 
 #[test]
-fn arp_is_tsharks() {
+fn arp_agrees_with_tshark() {
     let question = ArpFields {
         operation: ArpOperation::REQUEST,
         sender_mac: A,

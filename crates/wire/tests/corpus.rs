@@ -1,7 +1,7 @@
-//! Packets of the tcpdump test-suite, many of them malformed: every field beside tshark's.
+//! Compares every field with tshark's, on packets of the tcpdump test suite, many of them
+//! malformed.
 
-mod tshark;
-
+use crate::tshark;
 use std::fs;
 use std::path::{Path, PathBuf};
 use tapline_wire::dissect::{Link, Network, Transport};
@@ -125,7 +125,7 @@ fn ours(summary: &Summary<'_>, field: &str) -> String {
     value.unwrap_or_default()
 }
 
-/// Whether tshark came to `layer` through headers that [`dissect`] walks, and not inside a tunnel.
+/// Whether tshark reached `layer` through headers that [`dissect`] parses, and not inside a tunnel.
 fn is_within_reach(protocols: &str, layer: &str) -> bool {
     let mut before = protocols
         .split(':')
@@ -145,11 +145,11 @@ fn is_within_reach(protocols: &str, layer: &str) -> bool {
 fn is_known_difference(summary: &Summary<'_>, field: &str) -> bool {
     let (layer, name) = field.split_once('.').unwrap();
     match summary.network {
-        // tshark shows the length of the frame where the field says 0.
+        // tshark shows the length of the frame if the field is 0.
         Network::Ipv4(header) if header.total_length() == 0 => name == "len",
-        // tshark takes a payload length of 0 for no payload, and not for a packet above 64 KiB.
+        // tshark interprets a payload length of 0 as no payload, not as a packet above 64 KiB.
         Network::Ipv6(header) if header.payload_length() == 0 => matches!(layer, "tcp" | "udp"),
-        // tshark shows no field of a header whose total length is below the header's.
+        // tshark shows no field of a header whose total length is below the header length.
         Network::Ipv4(header) => usize::from(header.total_length()) < header.header_len(),
         // The tag is there as `ieee8021ad.id`.
         _ => layer == "vlan" && summary.ethertype == Some(ethertype::ARP),
@@ -157,7 +157,7 @@ fn is_known_difference(summary: &Summary<'_>, field: &str) -> bool {
 }
 
 #[test]
-fn every_field_is_the_field_tshark_reads() {
+fn every_field_agrees_with_tshark() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("packets.pcap");
     let mut equal = 0;
@@ -188,6 +188,6 @@ fn every_field_is_the_field_tshark_reads() {
             }
         }
     }
-    // The corpus has this many values that both see.
+    // The corpus has this many values that both parse.
     assert!(equal > 25_000, "{equal}");
 }

@@ -1,4 +1,4 @@
-//! Headers read back as they were written, and refused with a place where they cannot be read.
+//! Encoded headers parse to the same fields; invalid headers are rejected with a position.
 
 use proptest::prelude::*;
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -16,7 +16,7 @@ fn ipv6() -> impl Strategy<Value = Ipv6Addr> {
     any::<u128>().prop_map(Ipv6Addr::from_bits)
 }
 
-/// `fields` written, read as `$view` and written again.
+/// Encodes `fields`, parses them as `$view` and encodes them again.
 macro_rules! assert_round_trip {
     ($view:ident, $fields:expr) => {{
         let fields = $fields;
@@ -110,7 +110,7 @@ proptest! {
 }
 
 #[test]
-fn a_short_header_says_what_it_needs() {
+fn a_truncated_header_reports_the_needed_length() {
     let error = Udp::split(&[0; 7], 34).unwrap_err();
     assert_eq!(
         (error.layer, error.at, error.need, error.have),
@@ -123,7 +123,7 @@ fn a_short_header_says_what_it_needs() {
 }
 
 #[test]
-fn a_contradiction_names_the_field() {
+fn an_inconsistent_header_names_the_field() {
     let mut header = Ipv4Fields::new([10, 0, 0, 1].into(), [10, 0, 0, 2].into());
     header.header_len = 16;
     let bytes = header.bytes();
@@ -138,8 +138,8 @@ fn a_contradiction_names_the_field() {
 }
 
 #[test]
-fn the_walk_over_extension_headers_is_bounded() {
-    // A destination-options header of 8 bytes that says it is followed by another, many times.
+fn the_number_of_parsed_extension_headers_is_bounded() {
+    // A destination-options header of 8 bytes that announces another one, many times.
     let chain = [60, 0, 0, 0, 0, 0, 0, 0].repeat(100);
     let walked = Extensions::walk(protocol::ip::DESTINATION, &chain, 54).unwrap();
     assert_eq!(
@@ -150,7 +150,7 @@ fn the_walk_over_extension_headers_is_bounded() {
 }
 
 #[test]
-fn behind_a_later_fragment_nothing_is_read() {
+fn nothing_is_parsed_after_a_later_fragment() {
     let fields = FragmentFields {
         next_header: protocol::ip::DESTINATION,
         offset: 8,
@@ -163,7 +163,7 @@ fn behind_a_later_fragment_nothing_is_read() {
 }
 
 #[test]
-fn flags_are_written_as_tcpdump_writes_them() {
+fn flags_are_printed_as_in_tcpdump() {
     assert_eq!((TcpFlags::SYN | TcpFlags::ACK).to_string(), "S.");
     assert_eq!(
         (TcpFlags::PSH | TcpFlags::FIN | TcpFlags::ACK).to_string(),

@@ -20,41 +20,32 @@
 #![forbid(unsafe_code)]
 
 mod ballast;
-mod machine;
-mod options;
+#[path = "../harness/mod.rs"]
+mod harness;
 mod reader;
 mod report;
 mod rig;
 mod round;
-mod spread;
-mod steal;
 mod tool;
 
 use std::process::ExitCode;
 
-use machine::Machine;
-use options::Options;
+use harness::{BenchOptions, Machine};
 use report::Report;
 use rig::Rig;
 use tool::Tool;
 
 fn main() -> ExitCode {
-    let options = match Options::parse(std::env::args().skip(1)) {
-        Ok(Some(options)) => options,
-        // `cargo test --benches` starts benches too; they are not tests.
-        Ok(None) => return ExitCode::SUCCESS,
-        Err(line) => {
-            eprintln!("bench: {line}\n{}", options::USAGE);
-            return ExitCode::from(2);
-        }
-    };
+    harness::run(5, measure)
+}
+
+fn measure(options: &BenchOptions) -> ExitCode {
     let mut tools = Tool::all(&options.tapline);
     tools.retain(|tool| !options.without.contains(&tool.name));
     let machine = Machine::find();
     let rig = Rig::build();
     let mut report = Report::new(machine, &tools, &rig);
-    for number in 1..=options.rounds {
-        eprintln!("bench: round {number} of {}", options.rounds);
+    for number in options.each_round() {
         let round = round::run(&rig, &tools);
         if options.json {
             round.print_json(number);

@@ -2,14 +2,14 @@
 
 use serde_json::json;
 
-use crate::machine::Machine;
+use crate::harness::Machine;
+use crate::harness::Spread;
+use crate::harness::TRIES;
 use crate::rig::{
     DROP_FRAMES, DROP_RING_MIB, FRAME_BYTES, MOST_FRAMES, READER_CPU, RING_MIB, Rig, SENDER_CPU,
     SNAPLEN, snaplen_program,
 };
 use crate::round::{Outcome, PACED_PPS, Round, Sink, Trial};
-use crate::spread::Spread;
-use crate::steal::TRIES;
 use crate::tool::{Kind, Tool};
 
 pub struct Report {

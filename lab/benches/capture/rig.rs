@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use bpf::{Insn, Program, ProgramKind, Reg, XdpLink, XdpPlace};
+use bpf::{Insn, Program, ProgramKind, Reg, XdpAttachMode, XdpLink};
 use rustix::fs::statvfs;
 use rustix::time::{ClockId, clock_gettime};
 use tapline_lab::generator::{Generator, GeneratorOptions, Sent, pin_to_cpu, udp_frame};
@@ -111,7 +111,7 @@ impl Rig {
         let code = [Insn::mov32(Reg::R0, XDP_DROP), Insn::Exit];
         let program = Program::load(ProgramKind::Xdp, "drop_all", &code).expect("a program");
         let index = self.receiver.interface().index.0;
-        let attached = |program| XdpLink::attach(program, index, XdpPlace::Native);
+        let attached = |program| XdpLink::attach(program, index, XdpAttachMode::Native);
         self.receiver
             .run(|| attached(&program))
             .expect("a free interface")

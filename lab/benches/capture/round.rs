@@ -7,9 +7,9 @@ use std::time::Duration;
 use serde_json::json;
 use store::read::Reader as FileReader;
 
+use crate::harness::{TRIES, undisturbed};
 use crate::reader::{Finished, Reader};
 use crate::rig::{Arrival, DROP_FRAMES, Rig};
-use crate::steal::{TRIES, undisturbed};
 use crate::tool::Tool;
 
 /// All processors, in /proc/stat.

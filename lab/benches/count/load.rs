@@ -7,14 +7,12 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
 use std::time::Duration;
 
 use abi::process::{self, thread_usage};
 use netlink::Gro;
 use rustix::process::{Pid, Signal, kill_process};
-use tapline::capture::Expression;
-use tapline::count::{Class, Count, Direction, Ingress, Options};
+use tapline::count::{Count, CountClass, CountDirection, CountOptions, IngressHook};
 use tapline_lab::generator::{Generator, GeneratorOptions, Sent, pin_to_cpu};
 use tapline_lab::{Host, Net, tool};
 
@@ -28,7 +26,7 @@ const SNAPLEN: &str = "68";
 pub enum Way {
     Nothing,
     /// Filters of classes, of which the last counts every packet that is sent.
-    Tapline(Ingress, Vec<String>),
+    Tapline(IngressHook, Vec<String>),
     Tcpdump,
     /// What comes before `counter` in a rule.
     Nftables(&'static str),
@@ -93,28 +91,23 @@ impl Rig {
         })
     }
 
-    fn tapline(&mut self, ingress: Ingress, filters: &[String], packets: u64) -> Trial {
-        let class = |(number, text): (usize, &String)| Class {
+    fn tapline(&mut self, ingress: IngressHook, filters: &[String], packets: u64) -> Trial {
+        let class = |(number, text): (usize, &String)| CountClass {
             name: number.to_string(),
-            filter: (!text.is_empty()).then(|| Expression {
-                text: text.clone(),
-                names: Arc::new(filter::NoNames),
-            }),
+            filter: (!text.is_empty()).then(|| text.parse().expect("a filter")),
         };
-        let options = Options {
-            links: vec![self.receiver.interface().name.to_string()],
-            classes: filters.iter().enumerate().map(class).collect(),
-            direction: Direction::In,
-            ingress,
-            ..Options::default()
-        };
+        let mut options = CountOptions::default();
+        options.interfaces = vec![self.receiver.interface().name.to_string()];
+        options.classes = filters.iter().enumerate().map(class).collect();
+        options.direction = CountDirection::In;
+        options.ingress = ingress;
         let mut count = self.receiver.run(|| Count::open(options).expect("a count"));
         let load = self.send(packets);
         let before = thread_usage().cpu;
         let snapshot = count.read().expect("counters");
         let reading = thread_usage().cpu.saturating_sub(before);
         let last = snapshot.classes.last();
-        load.trial(last.map(|class| class.tally.packets), reading)
+        load.trial(last.map(|class| class.traffic.packets), reading)
     }
 
     fn tcpdump(&mut self, packets: u64) -> Option<Trial> {

@@ -20,33 +20,23 @@
 
 mod classes;
 mod frames;
+#[path = "../harness/mod.rs"]
+mod harness;
 mod load;
-#[path = "../capture/machine.rs"]
-mod machine;
-mod options;
 mod program;
-#[path = "../capture/spread.rs"]
-mod spread;
 
 use std::process::ExitCode;
 
+use harness::{BenchOptions, Machine, Spread};
 use load::{Rig, Trial, Way};
-use machine::Machine;
-use options::Options;
 use program::Subject;
-use spread::Spread;
-use tapline::count::Ingress;
+use tapline::count::IngressHook;
 
 fn main() -> ExitCode {
-    let options = match Options::parse(std::env::args().skip(1)) {
-        Ok(Some(options)) => options,
-        // `cargo test --benches` starts benches too; they are not tests.
-        Ok(None) => return ExitCode::SUCCESS,
-        Err(line) => {
-            eprintln!("bench: {line}\n{}", options::USAGE);
-            return ExitCode::from(2);
-        }
-    };
+    harness::run(9, measure)
+}
+
+fn measure(options: &BenchOptions) -> ExitCode {
     println!("{}; {} rounds\n", Machine::find().line(), options.rounds);
     test_runs(options.rounds);
     if options.packets > 0 {
@@ -95,7 +85,7 @@ fn under_load(rounds: u32, packets: u64) {
         filters.push(SENT.into());
         filters
     };
-    let (xdp, tc) = (Ingress::Auto, Ingress::Tc);
+    let (xdp, tc) = (IngressHook::Auto, IngressHook::Tc);
     let ways = [
         ("nothing counts", Way::Nothing),
         (

@@ -4,11 +4,11 @@ use std::os::fd::AsFd;
 
 use abi::bpf::TestRun;
 use bpf::count::{
-    COUNTERS_PER_SLOT, CountedClass, CountedFilter, CounterArray, CountingOptions, CountingPlace,
-    CountingProgram, Overhead, Slot,
+    COUNTERS_PER_SLOT, ClassSlot, CountedClass, CountedFilter, CounterArray, CountingHook,
+    CountingOptions, CountingProgram, Overhead,
 };
 use bpf::{Insn, Program, ProgramKind, Reg};
-use filter::{At, Filter, LinkType, NoNames, Options};
+use filter::{Filter, FilterOptions, FilterTarget, LinkType, NoNames};
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::classes::Row;
@@ -40,9 +40,9 @@ impl Subject {
     }
 
     pub fn of(row: &Row) -> Self {
-        let place = CountingPlace::new(At::Xdp, LinkType::Ethernet);
-        let mut options = Options::new(LinkType::Ethernet);
-        options.at = place.filters_at();
+        let place = CountingHook::new(FilterTarget::Xdp, LinkType::Ethernet);
+        let mut options = FilterOptions::new(LinkType::Ethernet);
+        options.target = place.filters_at();
         let filter = |text: &String| {
             let filter = Filter::new(text, &options, &NoNames);
             (!text.is_empty()).then(|| filter.expect("a filter"))
@@ -60,7 +60,7 @@ impl Subject {
         let classes: Vec<_> = (0..)
             .zip(&counted)
             .map(|(number, filter)| CountedClass {
-                slot: Slot { number, serial: 0 },
+                slot: ClassSlot { number, serial: 0 },
                 filter: filter.as_ref(),
             })
             .collect();

@@ -3,7 +3,7 @@
 use std::hint::black_box;
 
 use bpfjit_sys::{BpfJit, Opcode};
-use filter::{Filter, LinkType, NoNames, Options, native};
+use filter::{Filter, FilterOptions, LinkType, NoNames, native};
 use pcap::{BpfProgram, Capture, Linktype};
 
 use crate::clock;
@@ -18,8 +18,8 @@ pub const NAMES: [&str; 4] = ["libpcap", "bpfjit", "native", "native batch"];
 pub enum Engine {
     Libpcap(BpfProgram),
     Bpfjit(Box<BpfJit>),
-    Native(Box<native::Program>),
-    Batch(Box<native::Program>),
+    Native(Box<native::NativeProgram>),
+    Batch(Box<native::NativeProgram>),
 }
 
 /// What an engine gave in one round.
@@ -31,7 +31,7 @@ pub struct Round {
 }
 
 pub fn ours(row: &Row) -> Filter {
-    Filter::new(&row.text, &Options::new(LinkType::Ethernet), &NoNames).expect("a filter")
+    Filter::new(&row.text, &FilterOptions::new(LinkType::Ethernet), &NoNames).expect("a filter")
 }
 
 pub fn libpcap(row: &Row) -> BpfProgram {
@@ -109,7 +109,7 @@ fn count(trace: &Trace, matches: impl Fn(&[u8]) -> bool) -> u64 {
 }
 
 /// Gathers frames and asks about them together; the gathering is part of the time.
-fn batches(trace: &Trace, program: &native::Program) -> u64 {
+fn batches(trace: &Trace, program: &native::NativeProgram) -> u64 {
     let mut matches = 0;
     let mut packets = Vec::with_capacity(BATCH);
     let mut verdicts = [0; BATCH];
@@ -117,7 +117,7 @@ fn batches(trace: &Trace, program: &native::Program) -> u64 {
     loop {
         packets.clear();
         let some = frames.by_ref().take(BATCH);
-        packets.extend(some.map(|frame| native::Packet::new(frame, frame.len() as u32)));
+        packets.extend(some.map(|frame| native::NativePacket::new(frame, frame.len() as u32)));
         if packets.is_empty() {
             return matches;
         }

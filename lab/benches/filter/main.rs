@@ -19,32 +19,24 @@
 mod clock;
 mod compile;
 mod engine;
-#[path = "../capture/machine.rs"]
-mod machine;
-mod options;
+#[path = "../harness/mod.rs"]
+mod harness;
 mod report;
 mod rows;
-#[path = "../capture/spread.rs"]
-mod spread;
 mod trace;
 
 use std::process::ExitCode;
 
-use options::Options;
+use harness::BenchOptions;
 use report::Report;
 use trace::Trace;
 
 fn main() -> ExitCode {
-    let options = match Options::parse(std::env::args().skip(1)) {
-        Ok(Some(options)) => options,
-        // `cargo test --benches` starts benches too; they are not tests.
-        Ok(None) => return ExitCode::SUCCESS,
-        Err(line) => {
-            eprintln!("bench: {line}\n{}", options::USAGE);
-            return ExitCode::from(2);
-        }
-    };
-    let mut report = Report::new(machine::Machine::find(), &options);
+    harness::run(5, measure)
+}
+
+fn measure(options: &BenchOptions) -> ExitCode {
+    let mut report = Report::new(harness::Machine::find(), options);
     for trace in [Trace::mixed_web(), Trace::ping_flood(), Trace::one_frame()] {
         for row in rows::rows(&trace) {
             eprintln!("bench: {}, {}", trace.name, row.name);

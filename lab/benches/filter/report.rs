@@ -4,10 +4,10 @@ use serde_json::json;
 
 use crate::compile::Microseconds;
 use crate::engine::{NAMES, Round};
-use crate::machine::Machine;
-use crate::options::Options;
+use crate::harness::BenchOptions;
+use crate::harness::Machine;
+use crate::harness::Spread;
 use crate::rows::Row;
-use crate::spread::Spread;
 use crate::trace::Trace;
 
 pub struct Report {
@@ -40,7 +40,7 @@ impl Line {
 }
 
 impl Report {
-    pub fn new(machine: Machine, options: &Options) -> Self {
+    pub fn new(machine: Machine, options: &BenchOptions) -> Self {
         Self {
             machine,
             rounds: options.rounds,

@@ -10,37 +10,26 @@
 
 #![forbid(unsafe_code)]
 
-#[path = "../capture/machine.rs"]
-mod machine;
-mod options;
+#[path = "../harness/mod.rs"]
+mod harness;
 mod program;
-#[path = "../capture/spread.rs"]
-mod spread;
 mod traffic;
 
 use std::process::ExitCode;
 
-use machine::Machine;
-use options::Options;
+use harness::{BenchOptions, Machine, Spread};
 use program::Subject;
-use spread::Spread;
 
 fn main() -> ExitCode {
-    let options = match Options::parse(std::env::args().skip(1)) {
-        Ok(Some(options)) => options,
-        // `cargo test --benches` starts benches too; they are not tests.
-        Ok(None) => return ExitCode::SUCCESS,
-        Err(line) => {
-            eprintln!("bench: {line}\n{}", options::USAGE);
-            return ExitCode::from(2);
-        }
-    };
+    harness::run(9, measure)
+}
+
+fn measure(options: &BenchOptions) -> ExitCode {
     let frames = traffic::frames();
     let subjects = Subject::all();
     // By subject and frame.
     let mut times = vec![vec![Vec::new(); frames.len()]; subjects.len()];
-    for number in 1..=options.rounds {
-        eprintln!("bench: round {number} of {}", options.rounds);
+    for _ in options.each_round() {
         for (subject, times) in subjects.iter().zip(&mut times) {
             for (frame, times) in frames.iter().zip(times) {
                 times.push(subject.time(&frame.bytes));

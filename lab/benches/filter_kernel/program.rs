@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 use abi::bpf::TestRun;
 use bpf::{FilterMaps, Insn, Program, ProgramKind, Reg, assemble};
 use filter::ebpf::Verdicts;
-use filter::{At, Filter, LinkType, NoNames, Options};
+use filter::{Filter, FilterOptions, FilterTarget, LinkType, NoNames};
 use rustix::time::{ClockId, clock_gettime};
 
 const XDP_DROP: u32 = 1;
@@ -67,8 +67,8 @@ impl Subject {
     }
 
     fn filter(name: &str, text: &str) -> Self {
-        let mut options = Options::new(LinkType::Ethernet);
-        options.at = At::Xdp;
+        let mut options = FilterOptions::new(LinkType::Ethernet);
+        options.target = FilterTarget::Xdp;
         let filter = Filter::new(text, &options, &NoNames).expect("a filter");
         let fragment = filter.ebpf().expect("eBPF");
         let maps = FilterMaps::create("tapline_bench", &fragment).expect("maps (bench needs root)");

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tapline::capture::Backend;
-use tapline::ring::Delivery;
+use tapline::capture::DeliveryMode;
 
 use crate::task::Task;
 
@@ -96,21 +96,21 @@ impl Kind {
     }
 
     /// What tapline is asked for.
-    pub fn delivery(self) -> (Option<Backend>, Delivery) {
-        let adaptive = |us| Delivery::Adaptive {
+    pub fn delivery(self) -> (Option<Backend>, DeliveryMode) {
+        let adaptive = |us| DeliveryMode::Adaptive {
             target: Duration::from_micros(us),
         };
         match self {
             Self::Adaptive200 | Self::AdaptiveFull | Self::AdaptiveLong => (None, adaptive(200)),
             Self::Adaptive500 => (None, adaptive(500)),
             Self::V3 => {
-                let delivery = Delivery::Blocks {
+                let delivery = DeliveryMode::Blocks {
                     bytes: 32 << 10,
                     timeout: Duration::from_millis(1),
                 };
                 (Some(Backend::PacketV3), delivery)
             }
-            _ => (None, Delivery::Immediate),
+            _ => (None, DeliveryMode::Immediate),
         }
     }
 

@@ -16,43 +16,37 @@
 
 #![forbid(unsafe_code)]
 
+#[path = "../harness/mod.rs"]
+mod harness;
 mod kind;
-mod options;
 mod peer;
 mod reader;
 mod report;
 mod rig;
-#[path = "../capture/steal.rs"]
-mod steal;
 mod task;
 
 use std::process::ExitCode;
 use std::time::Instant;
 
-use options::Options;
+use harness::{BenchOptions, TRIES, undisturbed};
+use kind::Kind;
 use report::Report;
 use rig::Rig;
-use steal::{TRIES, undisturbed};
+use task::Task;
 
 fn main() -> ExitCode {
-    let options = match Options::parse(std::env::args().skip(1)) {
-        Ok(Some(options)) => options,
-        // `cargo test --benches` starts benches too; they are not tests.
-        Ok(None) => return ExitCode::SUCCESS,
-        Err(line) => {
-            eprintln!("bench: {line}\n{}", options::USAGE);
-            return ExitCode::from(2);
-        }
-    };
+    harness::run(3, measure)
+}
+
+fn measure(options: &BenchOptions) -> ExitCode {
     let rig = Rig::build();
     let mut report = Report::default();
     let begin = Instant::now();
     let (mut turns, mut repeated, mut disturbed) = (0, 0, 0);
-    for round in 1..=options.rounds {
-        eprintln!("bench: round {round} of {}", options.rounds);
-        for task in options.tasks() {
+    for round in options.each_round() {
+        for task in tasks(options) {
             for _ in 0..task.turns() {
-                for kind in options.kinds().filter(|kind| kind.is_for(task)) {
+                for kind in kinds(options).filter(|kind| kind.is_for(task)) {
                     let (trial, tries) = undisturbed(rig::READER, || task::run(&rig, task, kind));
                     turns += 1;
                     repeated += usize::from(tries > 1);
@@ -75,4 +69,20 @@ fn main() -> ExitCode {
         );
     }
     ExitCode::SUCCESS
+}
+
+/// With `--sparse` those that wake for each packet: many turns in little time.
+fn kinds(options: &BenchOptions) -> impl Iterator<Item = Kind> + use<> {
+    let sparse = options.sparse;
+    Kind::ALL
+        .into_iter()
+        .filter(move |kind| !sparse || kind.wakes_for_each())
+}
+
+fn tasks(options: &BenchOptions) -> impl Iterator<Item = Task> + use<> {
+    let (sparse, dense) = (options.sparse, options.dense);
+    let all = !sparse && !dense;
+    Task::ALL
+        .into_iter()
+        .filter(move |&task| all || sparse && task == Task::Sparse || dense && task == Task::Dense)
 }

@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 
 use abi::clock::realtime_ns;
 use abi::process::thread_usage;
+use ring::{DeliveryMode, PacketRing};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use tapline::capture::{Account, Capture, ConsumerError, Options};
+use tapline::Packet;
+use tapline::capture::{Account, Capture, CaptureOptions, ConsumerError};
 use tapline::latency::{Delays, Meter, Observer};
-use tapline::ring::{self, Delivery, PacketRing};
-use tapline::store::model::Packet;
 use tapline::{Stop, Stopper};
 
 use crate::kind::{Kind, RING_BYTES};
@@ -83,31 +83,31 @@ pub fn measured(read: impl FnOnce() -> Delays) -> Finished {
 
 fn tapline(rig: &Rig, kind: Kind, stall: Option<Duration>, ready: &Sender<End>) -> Finished {
     let (backend, delivery) = kind.delivery();
-    let options = Options {
-        links: vec![rig.interface()],
-        backend,
-        delivery,
-        snaplen: kind.snaplen(),
-        buffer_bytes: RING_BYTES,
-        ..Options::default()
-    };
+    let options = CaptureOptions::default()
+        .links(vec![rig.interface()])
+        .backend(backend)
+        .delivery(delivery)
+        .snaplen(kind.snaplen())
+        .buffer_bytes(RING_BYTES);
     let capture = Capture::open(options).unwrap_or_else(|error| panic!("{error}: {error:?}"));
     let (stop, end) = stop();
     ready.send(end).expect("the bench waits");
     measured(|| {
         let mut meter = Meter::new(Stalls::new(stall));
-        capture.run(&mut meter, &stop);
+        let _ = capture
+            .run_consumer(&mut meter, &stop)
+            .expect("the capture succeeds");
         meter.delays
     })
 }
 
 /// The simplest reader there is.
 fn poll_loop(rig: &Rig, stall: Option<Duration>, ready: &Sender<End>) -> Finished {
-    let options = ring::Options {
-        delivery: Delivery::Immediate,
+    let options = ring::RingOptions {
+        delivery: DeliveryMode::Immediate,
         snaplen: crate::kind::SNAPLEN,
         buffer_bytes: RING_BYTES,
-        ..ring::Options::default()
+        ..ring::RingOptions::default()
     };
     let mut ring = PacketRing::open(&rig.interface(), &options).expect("a ring");
     let (stop, end) = stop();

@@ -5,10 +5,10 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tapline::latency::Delays;
 
+use crate::harness::TRIES;
 use crate::kind::Kind;
 use crate::reader::{self, Finished};
 use crate::rig::Rig;
-use crate::steal::TRIES;
 
 const SECOND: Duration = Duration::from_secs(1);
 

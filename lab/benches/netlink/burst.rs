@@ -65,7 +65,7 @@ pub fn settle(host: &Host, count: u32, reader: Reader) -> f64 {
 fn settled(watch: &mut Watch<Route>, is_over: &AtomicBool) -> Instant {
     loop {
         let over = is_over.load(Ordering::Acquire);
-        while watch.next_event().expect("route events").is_some() {}
+        while watch.try_next().expect("route events").is_some() {}
         if over {
             return Instant::now();
         }

@@ -11,20 +11,16 @@
 #![forbid(unsafe_code)]
 
 mod burst;
-#[path = "../capture/machine.rs"]
-mod machine;
-mod options;
+#[path = "../harness/mod.rs"]
+mod harness;
 mod ours;
 mod peer;
-#[path = "../capture/spread.rs"]
-mod spread;
 mod table;
 mod turns;
 
 use std::process::ExitCode;
 
-use machine::Machine;
-use options::Options;
+use harness::{BenchOptions, Machine};
 use ours::Way;
 use peer::{Peers, ip};
 use table::Table;
@@ -40,19 +36,13 @@ const PAIRS: u32 = 1000;
 const FILTERED: u32 = 200;
 
 fn main() -> ExitCode {
-    let options = match Options::parse(std::env::args().skip(1)) {
-        Ok(Some(options)) => options,
-        // `cargo test --benches` starts benches too; they are not tests.
-        Ok(None) => return ExitCode::SUCCESS,
-        Err(line) => {
-            eprintln!("bench: {line}\n{}", options::USAGE);
-            return ExitCode::from(2);
-        }
-    };
+    harness::run(7, measure)
+}
+
+fn measure(options: &BenchOptions) -> ExitCode {
     let peers = Peers::build();
     let mut table = Table::default();
-    for number in 1..=options.rounds {
-        eprintln!("bench: round {number} of {}", options.rounds);
+    for _ in options.each_round() {
         links(&peers, &mut table);
         turns::links(&peers, &mut table);
         turns::inserts(&peers, &mut table);

@@ -1,6 +1,6 @@
 //! Figures, as they come, and how they are printed.
 
-use crate::spread::Spread;
+use crate::harness::Spread;
 
 #[derive(Default)]
 pub struct Table {

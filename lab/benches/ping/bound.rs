@@ -11,7 +11,8 @@ use rustix::net::{
     AddressFamily, MMsgHdr, RecvFlags, SendAncillaryBuffer, SendFlags, SocketType, connect,
     ipproto, recv, sendmmsg, sendto, socket,
 };
-use tapline::probe::{COOKIE_BYTES, EchoMessage};
+use tapline::ping::COOKIE_BYTES;
+use tapline::ping::machine::EchoRequest;
 use tapline_lab::generator::send_frames;
 
 use crate::rig::{PEER, Rig, on_subject_cpu, pause};
@@ -113,7 +114,7 @@ fn measured(rig: &Rig, send: impl FnOnce() + Send) -> [f64; 2] {
 }
 
 fn request() -> Vec<u8> {
-    EchoMessage::icmpv4(1, &[])
+    EchoRequest::icmpv4(1, &[])
         .write(1, &[0; COOKIE_BYTES])
         .to_vec()
 }

@@ -6,10 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use tapline::Stop;
-use tapline::ping::{Backend, Event, Options, Pinger};
-use tapline::probe::targets::{Builder, NoNames};
-use tapline::probe::{Prober, Verdict};
+use tapline::ping::targets::{NoResolver, TargetsBuilder};
+use tapline::ping::{Backend, Classification, PingEvent, PingOptions, Prober};
 use tapline_lab::generator::pin_to_cpu;
 
 use crate::rig::{PEER, PEER_IPV6, Rig, on_subject_cpu};
@@ -221,28 +219,25 @@ fn library(rig: &Rig, backend: Backend, peer: &str, load: Load) -> Told {
         Load::Batch => (BATCHED, BATCHES, ms(80)),
         Load::Fast => (1, FAST, Duration::ZERO),
     };
-    let mut builder = Builder::default();
+    let mut builder = TargetsBuilder::default();
     let words = match targets {
         1 => peer.to_owned(),
         _ if peer == PEER_IPV6 => format!("fd00:2::1-fd00:2::{targets:x}"),
         _ => format!("10.2.0.1-10.2.{}.{}", targets / 256, targets % 256),
     };
-    builder.add(&words, &mut NoNames).expect("targets");
-    let options = Options {
-        count: Some(count),
-        interval,
-        rate_pps: None,
-        backend: Some(backend),
-        link: Some(rig.interface()),
-        ..Options::default()
-    };
+    builder.add(&words, &mut NoResolver).expect("targets");
+    let mut options = PingOptions::default();
+    options.count = Some(count);
+    options.interval = interval;
+    options.rate_pps = None;
+    options.backend = Some(backend);
+    options.interface = Some(rig.interface());
     let targets = builder.build().expect("not too many");
-    let stop = Stop::new().expect("a stop");
     let mut told = Told::with_capacity((count * targets.len()) as usize);
-    let mut observer = |event: &Event<'_>, prober: &Prober| {
-        if let Event::Answer {
-            verdict:
-                Verdict::Received {
+    let observe = |event: &PingEvent, prober: &Prober| {
+        if let PingEvent::Answer {
+            class:
+                Classification::Received {
                     probe,
                     rtt_ns: Some(rtt_ns),
                     ..
@@ -256,9 +251,9 @@ fn library(rig: &Rig, backend: Backend, peer: &str, load: Load) -> Told {
     };
     on_subject_cpu(|| {
         rig.left.run(|| {
-            let pinger =
-                Pinger::open(targets, &options).unwrap_or_else(|error| panic!("{error:?}"));
-            pinger.run(&mut observer, &stop);
+            let ping = tapline::ping(targets).options(options).open();
+            let mut ping = ping.unwrap_or_else(|error| panic!("{error:?}"));
+            ping.run(observe).expect("it can wait");
         });
     });
     told

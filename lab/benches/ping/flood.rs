@@ -74,7 +74,7 @@ pub fn run(rig: &Rig, tools: &[Tool], rounds: u32) {
             FLOOD_PPS,
         );
         let theirs = ping.map_or(&[][..], |place| &rows[place].cpu);
-        let theirs = crate::spread::Spread::of(theirs.iter().copied());
+        let theirs = crate::harness::Spread::of(theirs.iter().copied());
         let limit = theirs.map_or(0.2, |spread| spread.median.max(0.2));
         table::at_most(
             &format!("flood of {bytes} bytes: CPU, %"),

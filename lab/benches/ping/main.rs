@@ -1,6 +1,6 @@
 //! Asking hosts for echoes: tapline's pinger beside ping of iputils, fping and bpfpinger, in one run.
 //!
-//! `cargo bench -p tapline-lab --bench ping -- [--rounds N | --quick] [--program PATH]
+//! `cargo bench -p tapline-lab --bench ping -- [--rounds N | --quick] [--tapline FILE]
 //! [--only delay|flood|rate|many|counts]` needs root, two processors, libpcap and the release build of
 //! the program.
 //!
@@ -25,39 +25,40 @@ mod bound;
 mod counts;
 mod delay;
 mod flood;
-#[path = "../capture/machine.rs"]
-mod machine;
+#[path = "../harness/mod.rs"]
+mod harness;
 mod many;
-mod options;
 mod peer;
 mod rate;
 mod rig;
-#[path = "../capture/spread.rs"]
-mod spread;
 mod table;
 mod tool;
 mod truth;
 
 use std::process::ExitCode;
 
-use machine::Machine;
-use options::Options;
+use harness::{BenchOptions, Machine};
 use rig::Rig;
 use tool::Tool;
 
+/// What `--only` can select.
+const PARTS: [&str; 5] = ["delay", "flood", "rate", "many", "counts"];
+
 fn main() -> ExitCode {
-    let options = match Options::parse(std::env::args().skip(1)) {
-        Ok(Some(options)) => options,
-        // `cargo test --benches` starts benches too; they are not tests.
-        Ok(None) => return ExitCode::SUCCESS,
-        Err(line) => {
-            eprintln!("bench: {line}\n{}", options::USAGE);
-            return ExitCode::from(2);
-        }
-    };
+    harness::run(3, measure)
+}
+
+fn measure(options: &BenchOptions) -> ExitCode {
+    if let Some(part) = options.unknown_part(&PARTS) {
+        eprintln!(
+            "bench: --only takes one of {}, not {part}",
+            PARTS.join(", ")
+        );
+        return ExitCode::from(2);
+    }
     let rounds = options.rounds;
     println!("{}; {rounds} rounds\n", Machine::find().line());
-    let tools = Tool::all(&options);
+    let tools = Tool::all(options);
     let versions: Vec<String> = tools.iter().filter_map(Tool::version).collect();
     println!("{}", versions.join("; "));
     let rig = Rig::build();

@@ -1,6 +1,6 @@
 //! Rows of medians.
 
-use crate::spread::Spread;
+use crate::harness::Spread;
 
 /// `median (least–most)` of what was measured, or a dash.
 pub fn cell(values: &[f64], decimals: usize) -> String {

@@ -9,7 +9,7 @@ use abi::process;
 use serde_json::Value;
 use tapline_lab::{Host, tool};
 
-use crate::options::Options;
+use crate::harness::BenchOptions;
 use crate::peer;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,8 +62,8 @@ pub struct Counted {
 
 impl Tool {
     /// Those that are there; why the others are not is told.
-    pub fn all(options: &Options) -> Vec<Self> {
-        let program = &options.program;
+    pub fn all(options: &BenchOptions) -> Vec<Self> {
+        let program = &options.tapline[0];
         assert!(
             program.is_file(),
             "{} is missing: cargo build --release -p tapline-cli",

@@ -12,12 +12,9 @@
 #![forbid(unsafe_code)]
 
 mod agreement;
-#[path = "../capture/machine.rs"]
-mod machine;
-mod options;
+#[path = "../harness/mod.rs"]
+mod harness;
 mod reader;
-#[path = "../capture/spread.rs"]
-mod spread;
 mod trace;
 
 use std::fs::File;
@@ -25,10 +22,8 @@ use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
-use machine::Machine;
-use options::Options;
+use harness::{BenchOptions, Machine, Spread};
 use reader::{Reader, Spent};
-use spread::Spread;
 
 /// A filter and what it selects of the trace.
 const FILTERS: [(&str, &str); 4] = [
@@ -41,15 +36,10 @@ const FILTERS: [(&str, &str); 4] = [
 const PACKETS: u64 = 2_000_000;
 
 fn main() -> ExitCode {
-    let options = match Options::parse(std::env::args().skip(1)) {
-        Ok(Some(options)) => options,
-        // `cargo test --benches` starts benches too; they are not tests.
-        Ok(None) => return ExitCode::SUCCESS,
-        Err(line) => {
-            eprintln!("bench: {line}\n{}", options::USAGE);
-            return ExitCode::from(2);
-        }
-    };
+    harness::run(9, measure)
+}
+
+fn measure(options: &BenchOptions) -> ExitCode {
     let folder = tempfile::tempdir_in("/dev/shm").expect("a folder in /dev/shm");
     let trace_folder = tempfile::tempdir_in(&options.trace_in).expect("a folder for the trace");
     let trace = trace_folder.path().join("trace.pcapng");

@@ -4,7 +4,7 @@ use std::net::Ipv4Addr;
 use std::path::Path;
 
 use store::model::{Interface, LinkType, Packet};
-use store::write::{CaptureFile, Options, Output, WriteError};
+use store::write::{CaptureFile, CaptureFileOptions, Output, WriteError};
 
 /// Bytes of a packet, in the order small, middle, large, and how often of a hundred each is.
 const SIZES: [(usize, u32); 3] = [(66, 42), (300, 30), (1434, 28)];
@@ -48,7 +48,7 @@ const KINDS: [Kind; 6] = [
 /// Writes `packets` packets to `path`, 10 µs apart; gives the bytes of the file.
 pub fn write(path: &Path, packets: u64) -> Result<u64, WriteError> {
     let interface = Interface::new(LinkType::ETHERNET, 262_144);
-    let mut options = Options::new(Output::Path(path.to_owned()), vec![interface]);
+    let mut options = CaptureFileOptions::new(Output::Path(path.to_owned()), vec![interface]);
     options.buffer_bytes = 1 << 20;
     let mut file = CaptureFile::create(options, 0)?;
     let mut random = 0x2545_f491_4f6c_dd1d_u64;

@@ -1,6 +1,6 @@
 #![no_main]
 
-use filter::classic::{Instruction, Program};
+use filter::classic::{Instruction, ClassicProgram};
 
 /// A text that may be a program, a program as numbers, and a packet to run them on.
 type Input<'a> = (&'a str, Vec<(u16, u8, u8, u32)>, u32, &'a [u8]);
@@ -10,10 +10,10 @@ libfuzzer_sys::fuzz_target!(|input: Input<'_>| {
     let instruction = |(code, jt, jf, k)| Instruction { code, jt, jf, k };
     let programs = [
         text.parse().ok(),
-        Program::new(numbers.into_iter().map(instruction).collect()).ok(),
+        ClassicProgram::new(numbers.into_iter().map(instruction).collect()).ok(),
     ];
     for program in programs.into_iter().flatten() {
-        let again: Program = program
+        let again: ClassicProgram = program
             .to_string()
             .parse()
             .expect("what is written is read");

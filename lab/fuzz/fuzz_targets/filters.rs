@@ -1,6 +1,6 @@
 #![no_main]
 
-use filter::{At, Filter, LinkType, NoNames};
+use filter::{FilterTarget, Filter, LinkType, NoNames};
 use tapline_lab::oracle::{Packet, Random, Subject, text};
 
 /// The seed of a filter, a link type by number, and a packet.
@@ -9,8 +9,8 @@ type Input<'a> = (u64, u8, &'a [u8]);
 libfuzzer_sys::fuzz_target!(|input: Input<'_>| {
     let (seed, link, bytes) = input;
     let link = LinkType::from_number(u32::from(link)).unwrap_or(LinkType::Ethernet);
-    let text = text::expression(&mut Random::new(seed), link, At::File);
-    let options = Subject::options(link, At::File);
+    let text = text::expression(&mut Random::new(seed), link, FilterTarget::File);
+    let options = Subject::options(link, FilterTarget::File);
     let Ok(filter) = Filter::new(&text, &options, &NoNames) else {
         return;
     };

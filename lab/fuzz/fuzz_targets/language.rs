@@ -1,6 +1,6 @@
 #![no_main]
 
-use filter::{At, LinkType, NoNames, Options, compile};
+use filter::{FilterTarget, LinkType, NoNames, FilterOptions, compile};
 
 /// A link type by number, whether the program is for a socket, and a filter.
 type Input<'a> = (u8, bool, &'a str);
@@ -8,8 +8,8 @@ type Input<'a> = (u8, bool, &'a str);
 libfuzzer_sys::fuzz_target!(|input: Input<'_>| {
     let (link, socket, text) = input;
     let link = LinkType::from_number(u32::from(link)).unwrap_or(LinkType::Ethernet);
-    let mut options = Options::new(link);
-    options.at = if socket { At::Socket } else { At::File };
+    let mut options = FilterOptions::new(link);
+    options.target = if socket { FilterTarget::Socket } else { FilterTarget::File };
     match compile(text, &options, &NoNames) {
         Ok(program) => {
             program.run(&[0; 64], 64);

@@ -3,24 +3,24 @@
 use netlink::codec::{Attributes, attributes, messages};
 use netlink::explain::{Explanation, explain};
 use netlink::{
-    Addr, Fdb, Link, Mdb, NamespaceNumber, Neigh, Nexthop, Object, PortVlan, Refusal, Route, Rule,
+    Addr, Fdb, Link, Mdb, NamespaceNumber, Neigh, Nexthop, Object, PortVlan, KernelError, Route, Rule,
     Stats,
 };
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     for message in messages(bytes).flatten() {
-        let _ = Link::parse(message.body);
-        let _ = Addr::parse(message.body);
-        let _ = Neigh::parse(message.body);
-        let _ = Fdb::parse(message.body);
-        let _ = Route::parse(message.body);
-        let _ = Nexthop::parse(message.body);
-        let _ = Rule::parse(message.body);
-        let _ = Mdb::default().parse_each(message.body, |_| ());
-        let _ = PortVlan::default().parse_each(message.body, |_| ());
-        let _ = Stats::parse(message.body);
-        let _ = NamespaceNumber::parse(message.body);
-        let _ = Refusal::parse(message);
+        let _ = Link::decode(message.body);
+        let _ = Addr::decode(message.body);
+        let _ = Neigh::decode(message.body);
+        let _ = Fdb::decode(message.body);
+        let _ = Route::decode(message.body);
+        let _ = Nexthop::decode(message.body);
+        let _ = Rule::decode(message.body);
+        let _ = Mdb::default().decode_each(message.body, |_| ());
+        let _ = PortVlan::default().decode_each(message.body, |_| ());
+        let _ = Stats::decode(message.body);
+        let _ = NamespaceNumber::decode(message.body);
+        let _ = KernelError::decode(message);
         walk(attributes(message.body, 0), 4);
     }
     tell(bytes);

@@ -3,8 +3,8 @@
 use std::io;
 use std::net::{IpAddr, Ipv6Addr};
 
-use probe::targets::{Builder, Resolver};
-use probe::{Key, Message, Plan, Prober, Step, Verdict, read_icmpv4, read_icmpv6, read_ipv4, read_ipv6};
+use probe::targets::{TargetsBuilder, Resolver};
+use probe::{RunKey, IcmpMessage, ProbePlan, Prober, NextAction, Classification, parse_icmpv4, parse_icmpv6, parse_ipv4, parse_ipv6};
 
 /// Every name is one host, every zone one interface.
 struct Names;
@@ -21,7 +21,7 @@ impl Resolver for Names {
 
 /// Reads the bytes as a list of targets; each that is one can be found.
 fn list(text: &str) {
-    let mut builder = Builder::default();
+    let mut builder = TargetsBuilder::default();
     let _ = builder.add_list(text, &mut Names);
     let Ok(targets) = builder.build() else {
         return;
@@ -35,30 +35,30 @@ fn list(text: &str) {
 
 /// Reads the bytes as packets that answer a run of four probes: whatever they say, it adds up.
 fn answers(bytes: &[u8]) {
-    let mut builder = Builder::default();
+    let mut builder = TargetsBuilder::default();
     builder.add_list("10.1.0.2 fd00:1::2", &mut Names).expect("two targets");
-    let plan = Plan {
+    let plan = ProbePlan {
         rounds: Some(2),
         interval_ns: 0,
         rate_pps: None,
         payload_bytes: 16,
-        ..Plan::new(0x1234, Key([0, 0]))
+        ..ProbePlan::new(0x1234, RunKey([0, 0]))
     };
     let mut prober = Prober::new(&plan, builder.build().expect("two")).expect("a plan");
-    while let Step::Send(probe) = prober.next(0) {
+    while let NextAction::Send(probe) = prober.next(0) {
         prober.sent(probe, 0);
     }
     let size = usize::from(bytes.first().copied().unwrap_or(1)).max(1);
     for packet in bytes.chunks(size) {
         let messages = [
-            read_ipv4(packet),
-            read_ipv6(packet),
-            read_icmpv4(Ipv6Addr::LOCALHOST.into(), None, packet, true),
-            read_icmpv6(Ipv6Addr::LOCALHOST, None, packet),
+            parse_ipv4(packet),
+            parse_ipv6(packet),
+            parse_icmpv4(Ipv6Addr::LOCALHOST.into(), None, packet, true),
+            parse_icmpv6(Ipv6Addr::LOCALHOST, None, packet),
         ];
         for message in messages.into_iter().flatten() {
             let verdict = prober.received(&message, Some(1000), 1000);
-            if let (Message::Reply(reply), Verdict::Received { .. }) = (message, verdict) {
+            if let (IcmpMessage::Reply(reply), Classification::Received { .. }) = (message, verdict) {
                 assert!(reply.payload.len() == 16 && reply.intact);
             }
         }

@@ -15,8 +15,8 @@
 use std::os::fd::AsFd;
 
 use bpf::{
-    Condition, Counters, Helper, Insn, Label, Map, Program, ProgramKind, Reg, Size, XdpLink,
-    XdpPlace,
+    Condition, Counters, Helper, Insn, Label, Map, Program, ProgramKind, Reg, Size, XdpAttachMode,
+    XdpLink,
 };
 use netlink::IfIndex;
 
@@ -66,7 +66,7 @@ impl LiveProgram {
     /// Makes `peer`, an interface of the calling thread's network namespace, the far end.
     #[track_caller]
     pub(super) fn attach(&self, peer: IfIndex) -> XdpLink {
-        XdpLink::attach(&self.program, peer.0, XdpPlace::Native)
+        XdpLink::attach(&self.program, peer.0, XdpAttachMode::Native)
             .expect("the peer takes an XDP program")
     }
 

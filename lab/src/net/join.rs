@@ -1,6 +1,5 @@
 use std::cell::Cell;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use std::os::fd::{AsFd, AsRawFd};
 
 use netlink::{
     Addr, IfIndex, IfName, Link, MacAddress, Neigh, Netlink, Prefix, Route, Veth, Watch,
@@ -51,7 +50,7 @@ impl Net {
 
         let far = ends[1]
             .link()
-            .namespace_fd(hosts[1].namespace().as_fd().as_raw_fd());
+            .in_namespace(hosts[1].namespace().try_clone().expect("a descriptor"));
         let link = handles[0]
             .create(&ends[0].link().kind(Veth::to(far)))
             .expect("a veth pair is made");

@@ -19,7 +19,7 @@ pub(super) fn until_up(host: &Host, netlink: &mut Netlink, index: IfIndex) {
     if is_up(&netlink.link(index).expect("the link that was made")) {
         return;
     }
-    let tells = |watch: &mut Watch<Link>| match watch.next_event().expect("link events")? {
+    let tells = |watch: &mut Watch<Link>| match watch.try_next().expect("link events")? {
         Event::Added(link) | Event::Changed { after: link, .. } => Some(is_up(&link)),
         _ => Some(false),
     };
@@ -29,7 +29,7 @@ pub(super) fn until_up(host: &Host, netlink: &mut Netlink, index: IfIndex) {
 /// Returns when the host of `watch` receives for `ip`.
 #[track_caller]
 pub(super) fn until_received_for(ip: IpAddr, watch: &mut Watch<Route>) {
-    let tells = |watch: &mut Watch<Route>| match watch.next_event().expect("route events")? {
+    let tells = |watch: &mut Watch<Route>| match watch.try_next().expect("route events")? {
         Event::Added(route) => Some(route.is_local() && route.dst == Some(Prefix::host(ip))),
         _ => Some(false),
     };

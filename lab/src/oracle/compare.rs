@@ -1,8 +1,11 @@
 use std::fmt;
 use std::net::Ipv4Addr;
 
-use filter::classic::{Instruction, Program, opcode};
-use filter::{At, Families, Filter, FilterError, LinkType, NoNames, Options, Reason};
+use filter::classic::{ClassicProgram, Instruction, opcode};
+use filter::{
+    Filter, FilterError, FilterErrorReason, FilterOptions, FilterTarget, LinkType,
+    LoopbackFamilies, NoNames,
+};
 
 use super::engine::Engine;
 use super::libpcap::{Libpcap, SNAPLEN};
@@ -86,14 +89,14 @@ pub enum Compiled {
 
 impl Subject {
     /// The options under which ours and libpcap's programs are to be the same.
-    pub fn options(link: LinkType, at: At) -> Options {
-        let mut options = Options::new(link);
-        options.at = at;
+    pub fn options(link: LinkType, at: FilterTarget) -> FilterOptions {
+        let mut options = FilterOptions::new(link);
+        options.target = at;
         options.snaplen = SNAPLEN;
         // The crate `pcap` gives libpcap this mask.
         options.netmask = Some(Ipv4Addr::UNSPECIFIED);
         // A handle of no capture has the families of the machine, which is little-endian.
-        options.families = Families::One {
+        options.families = LoopbackFamilies::One {
             ip4: 2,
             ip6: 10,
             is_big_endian: cfg!(target_endian = "big"),
@@ -104,9 +107,9 @@ impl Subject {
 
     /// Compiles `text` for all engines; libpcap is asked for files only, where what a program finds
     /// is in the bytes.
-    pub fn compile(text: &str, options: &Options) -> Compiled {
+    pub fn compile(text: &str, options: &FilterOptions) -> Compiled {
         let ours = ours(text, options);
-        let is_asked = options.at == At::File && !Libpcap::is_faulty(text);
+        let is_asked = options.target == FilterTarget::File && !Libpcap::is_faulty(text);
         let theirs: Result<Vec<_>, _> = [false, true]
             .into_iter()
             .filter(|_| is_asked)
@@ -135,7 +138,7 @@ impl Subject {
     }
 
     /// The classic program.
-    pub fn classic(&self) -> &Program {
+    pub fn classic(&self) -> &ClassicProgram {
         &self.ours.classic
     }
 
@@ -252,20 +255,23 @@ impl Subject {
 /// One text in our engines.
 struct Ours {
     engines: Vec<Box<dyn Engine>>,
-    classic: Program,
+    classic: ClassicProgram,
     /// Lets through at least what the others do.
-    coarse: Program,
+    coarse: ClassicProgram,
     /// The eBPF program, at places that have one.
     test_run: Option<KernelTestRun>,
 }
 
-fn ours(text: &str, options: &Options) -> Result<Ours, FilterError> {
+fn ours(text: &str, options: &FilterOptions) -> Result<Ours, FilterError> {
     match Filter::new(text, options, &NoNames) {
         Ok(filter) => {
             let classic = filter.classic()?;
             let native = filter.native().expect("native code of every filter");
             let coarse = filter.coarse();
-            let has_ebpf = matches!(options.at, At::Xdp | At::TcIngress | At::TcEgress);
+            let has_ebpf = matches!(
+                options.target,
+                FilterTarget::Xdp | FilterTarget::TcIngress | FilterTarget::TcEgress
+            );
             let test_run = has_ebpf.then(|| KernelTestRun::load(&filter)).flatten();
             let engines: [Box<dyn Engine>; 3] = [
                 Box::new(filter),
@@ -280,10 +286,10 @@ fn ours(text: &str, options: &Options) -> Result<Ours, FilterError> {
             })
         }
         Err(FilterError {
-            reason: Reason::RejectsAll,
+            reason: FilterErrorReason::RejectsAll,
             ..
         }) => {
-            let classic = Program::new(vec![Instruction::new(opcode::RET_K, 0)]);
+            let classic = ClassicProgram::new(vec![Instruction::new(opcode::RET_K, 0)]);
             let classic = classic.expect("a return is a program");
             Ok(Ours {
                 engines: vec![Box::new(classic.clone())],

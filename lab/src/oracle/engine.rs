@@ -1,5 +1,5 @@
 use filter::Filter;
-use filter::classic::Program;
+use filter::classic::ClassicProgram;
 use filter::native;
 
 use super::packet::Packet;
@@ -30,7 +30,7 @@ impl Engine for Filter {
 }
 
 /// Our classic program in our machine.
-impl Engine for Program {
+impl Engine for ClassicProgram {
     fn name(&self) -> &'static str {
         "classic"
     }
@@ -41,7 +41,7 @@ impl Engine for Program {
 }
 
 /// Our native code.
-impl Engine for native::Program {
+impl Engine for native::NativeProgram {
     fn name(&self) -> &'static str {
         "native"
     }

@@ -1,7 +1,7 @@
 use std::os::fd::{AsFd, OwnedFd};
 
 use abi::bpf::{SockFilter, attach_classic};
-use filter::classic::{Ancillary, Program};
+use filter::classic::{Ancillary, ClassicProgram};
 use rustix::io::Errno;
 use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socketpair,
@@ -35,7 +35,7 @@ impl KernelSocket {
     }
 
     /// Puts `program` in the place of the filter before.
-    pub fn attach(&mut self, program: &Program) {
+    pub fn attach(&mut self, program: &ClassicProgram) {
         let filter: Vec<SockFilter> = program
             .instructions()
             .iter()

@@ -1,4 +1,4 @@
-use filter::Options;
+use filter::FilterOptions;
 
 use super::compare::{Compiled, Difference, Subject};
 use super::packet::Packet;
@@ -6,7 +6,7 @@ use super::packet::Packet;
 /// Makes the text and the packet of a difference smaller, as long as they show it.
 ///
 /// Words are taken out one after another, and in groups; bytes are cut off the end and cleared.
-pub fn minimise(text: &str, options: &Options, packet: &Packet) -> (String, Packet) {
+pub fn minimise(text: &str, options: &FilterOptions, packet: &Packet) -> (String, Packet) {
     let mut words = words(text);
     let mut packet = packet.clone();
     let mut group = words.len();
@@ -42,7 +42,7 @@ fn has_guards(words: &[String]) -> bool {
 }
 
 /// The difference that a text shows on a packet.
-pub fn differs(text: &str, options: &Options, packet: &Packet) -> Option<Box<Difference>> {
+pub fn differs(text: &str, options: &FilterOptions, packet: &Packet) -> Option<Box<Difference>> {
     let mut subject = match Subject::compile(text, options) {
         Compiled::Both(subject) | Compiled::Ours(subject, _) => subject,
         Compiled::Theirs(_) | Compiled::Neither => return None,
@@ -54,7 +54,7 @@ pub fn differs(text: &str, options: &Options, packet: &Packet) -> Option<Box<Dif
     subject.theirs_beside(packet, ours).err()
 }
 
-fn shrink(text: &str, options: &Options, packet: &mut Packet) {
+fn shrink(text: &str, options: &FilterOptions, packet: &mut Packet) {
     let attempt = |smaller: Packet, packet: &mut Packet| {
         if differs(text, options, &smaller).is_some() {
             *packet = smaller;

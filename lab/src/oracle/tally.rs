@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use filter::{At, LinkType};
+use filter::{FilterTarget, LinkType};
 
 use super::compare::{Class, Compiled, Difference, Subject};
 use super::corpus::{Corpus, expressions};
@@ -27,7 +27,12 @@ const LINKS: [LinkType; 10] = [
     LinkType::Wlan,
     LinkType::Radiotap,
 ];
-const PLACES: [At; 4] = [At::Socket, At::Xdp, At::TcIngress, At::TcEgress];
+const PLACES: [FilterTarget; 4] = [
+    FilterTarget::Socket,
+    FilterTarget::Xdp,
+    FilterTarget::TcIngress,
+    FilterTarget::TcEgress,
+];
 /// Differences that are kept to be shown.
 const MOST_SHOWN: usize = 40;
 
@@ -84,7 +89,7 @@ impl Campaign {
             campaign: *self,
         };
         for (link, text) in expressions() {
-            run.filter(&text, link, At::File);
+            run.filter(&text, link, FilterTarget::File);
             if run.tally.cases >= self.cases {
                 break;
             }
@@ -97,7 +102,7 @@ impl Campaign {
             };
             let at = match run.random.below(5) {
                 0 => *run.random.pick(&PLACES),
-                _ => At::File,
+                _ => FilterTarget::File,
             };
             let text = text::expression(&mut run.random, link, at);
             run.filter(&text, link, at);
@@ -115,7 +120,7 @@ struct Run {
 }
 
 impl Run {
-    fn filter(&mut self, text: &str, link: LinkType, at: At) {
+    fn filter(&mut self, text: &str, link: LinkType, at: FilterTarget) {
         let note = |notes: &mut BTreeMap<String, (u64, String)>, said: String| {
             let digits = said.replace(|letter: char| letter.is_ascii_digit(), "#");
             let row = notes
@@ -167,7 +172,7 @@ impl Run {
         }
     }
 
-    fn packet(&mut self, link: LinkType, at: At, is_for_kernel: bool) -> Packet {
+    fn packet(&mut self, link: LinkType, at: FilterTarget, is_for_kernel: bool) -> Packet {
         let random = &mut self.random;
         let corpus = self.corpus.of(link);
         let mut packet = if corpus.is_empty() || random.one_in(2) {
@@ -182,7 +187,7 @@ impl Run {
         if is_for_kernel {
             packet.original_len = packet.bytes.len() as u32;
             packet.ancillary = KernelTestRun::ancillary();
-        } else if at != At::File {
+        } else if at != FilterTarget::File {
             packets::know_beside(random, &mut packet);
         }
         packet

@@ -1,7 +1,7 @@
 use abi::bpf::TestRun;
 use bpf::{FilterMaps, LoadError, Program, ProgramKind};
 use filter::classic::Ancillary;
-use filter::{At, Filter, Reason};
+use filter::{Filter, FilterErrorReason, FilterTarget};
 
 use super::engine::Engine;
 use super::packet::Packet;
@@ -12,7 +12,7 @@ const MOST_BYTES: usize = 3400;
 /// A filter as an XDP or tc program in the kernel, run on packets that are handed to it.
 pub struct KernelTestRun {
     program: Program,
-    at: At,
+    at: FilterTarget,
 }
 
 impl KernelTestRun {
@@ -23,16 +23,16 @@ impl KernelTestRun {
     pub fn load(filter: &Filter) -> Option<Self> {
         let fragment = match filter.ebpf() {
             Ok(fragment) => fragment,
-            Err(error) if error.reason == Reason::TooManyRegisters => return None,
+            Err(error) if error.reason == FilterErrorReason::TooManyRegisters => return None,
             Err(error) => panic!("{error}"),
         };
-        let at = filter.options().at;
+        let at = filter.options().target;
         let kind = match at {
-            At::Xdp => ProgramKind::Xdp,
+            FilterTarget::Xdp => ProgramKind::Xdp,
             _ => ProgramKind::Tc,
         };
         let maps = FilterMaps::create("tapline_lab", &fragment).expect("maps of the sets");
-        let code = fragment.program(fragment.values());
+        let code = fragment.program(fragment.snaplen_verdicts());
         let code = maps.resolve(&code).expect("a map for each set");
         match Program::load(kind, "tapline_lab", &code) {
             Ok(program) => Some(Self { program, at }),
@@ -59,7 +59,7 @@ impl KernelTestRun {
 impl Engine for KernelTestRun {
     fn name(&self) -> &'static str {
         match self.at {
-            At::Xdp => "kernel, XDP",
+            FilterTarget::Xdp => "kernel, XDP",
             _ => "kernel, tc",
         }
     }
@@ -68,7 +68,7 @@ impl Engine for KernelTestRun {
     /// header (`bpf_prog_test_run_skb`, net/bpf/test_run.c).
     fn answers(&self, packet: &Packet) -> bool {
         let least = match (self.at, packet.bytes.get(12..14)) {
-            (At::Xdp, _) => 14,
+            (FilterTarget::Xdp, _) => 14,
             (_, Some([0x08, 0x00])) => 14 + 20,
             (_, Some([0x86, 0xdd])) => 14 + 40,
             _ => 15,

@@ -6,7 +6,7 @@ use netlink::transport::{Fault, KernelSocket, Recorder, Spoken};
 use netlink::{Cause, Event, ItemResult, Netlink, NetlinkError, Object, OnError, Watch};
 use tapline_lab::Host;
 
-use crate::tape::{again, and_then_none, answers, at, listened, play, record, with_strays};
+use super::tape::{again, and_then_none, answers, at, listened, play, record, with_strays};
 
 const FAULTS: [Fault; 3] = [Fault::Interrupted, Fault::Truncated, Fault::Overrun];
 
@@ -189,7 +189,7 @@ fn watch<O: Object>(host: &Host, [one, two]: &[O; 2]) {
 #[track_caller]
 fn drain<O: Object>(watch: &mut Watch<O>) -> usize {
     let mut overruns = 0;
-    while let Some(event) = watch.next_event().expect("an event") {
+    while let Some(event) = watch.try_next().expect("an event") {
         overruns += usize::from(event == Event::Overrun);
     }
     overruns

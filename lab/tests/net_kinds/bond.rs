@@ -5,8 +5,8 @@ use netlink::{
     PortKind, PrimaryReselect, XmitHashPolicy,
 };
 
-use crate::compare::{compare, host, ip, name, of, shown};
-use crate::has_run;
+use super::compare::{compare, host, ip, name, of, shown};
+use super::has_run;
 
 #[test]
 fn bonds() {

@@ -3,8 +3,8 @@
 use netlink::{Bridge, BridgeOptions, BridgePort, Link, PortKind, PortState, VlanProtocol};
 use serde_json::{Value, json};
 
-use crate::compare::{compare, host, ip, name, of, shown};
-use crate::has_run;
+use super::compare::{compare, host, ip, name, of, shown};
+use super::has_run;
 
 #[test]
 fn bridges() {
@@ -89,7 +89,10 @@ fn a_switchs_bridge_in_one_message() {
         .mtu(9100)
         .address(of("02:00:00:00:00:07"))
         .kind(data);
-    assert!(!netlink::Object::has_follow_up(&wanted, netlink::Verb::Add));
+    assert!(!netlink::ChangeBehavior::has_follow_up(
+        &wanted,
+        netlink::Verb::Add
+    ));
     host.netlink().add(&wanted).expect("made");
     let shown = shown(&host, "Bridge");
     let flags = shown["flags"].as_array().expect("flags");

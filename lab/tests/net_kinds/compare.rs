@@ -1,11 +1,11 @@
 use std::str::FromStr;
 
-use netlink::table::{Lookup, Words};
+use netlink::schema::{Arguments, NameLookup};
 use netlink::{IfIndex, IfName, Link, LinkKind, Netlink, Object};
 use serde_json::{Map, Value, json};
 use tapline_lab::Host;
 
-use crate::ip_json::ip_json;
+use crate::witness::ip_json;
 
 pub fn name(text: &str) -> IfName {
     IfName::new(text).expect("a name")
@@ -34,7 +34,7 @@ pub fn shown(host: &Host, link: &str) -> Value {
 /// Names in words are links of a host.
 pub struct Names(pub Netlink);
 
-impl Lookup for Names {
+impl NameLookup for Names {
     fn index(&mut self, name: &str) -> Option<IfIndex> {
         self.0.link_named(name).ok()?.index
     }
@@ -57,10 +57,10 @@ pub fn host() -> Host {
 pub fn in_words(host: &Host, kind: &str, line: &str) -> LinkKind {
     let words: Vec<_> = line.split_whitespace().map(str::to_owned).collect();
     let mut names = Names(host.netlink());
-    let mut words = Words::new(&words, &mut names);
+    let mut words = Arguments::new(&words, &mut names);
     let mut said = LinkKind::named(kind);
     while let Some(word) = words.next() {
-        let known = said.word(word, &mut words);
+        let known = said.parse_keyword(word, &mut words);
         let known = known.unwrap_or_else(|error| panic!("{line}: {error}"));
         assert!(known, "{word} means something to ip");
     }
@@ -199,7 +199,7 @@ fn assert_words_say_it(host: &Host, link: &Link) {
     let kind = link.link_kind().expect("a kind");
     let mut line = String::new();
     let mut names = Names(host.netlink());
-    kind.show(&mut names, &mut |word, value| {
+    kind.format_fields(&mut names, &mut |word, value| {
         line.extend([" ", word, " ", &value]);
     });
     let said = in_words(host, kind.name(), &line);

@@ -3,8 +3,8 @@
 use netlink::{AddrGenMode, Link, LinkKind, Veth};
 use tapline_lab::Host;
 
-use crate::compare::{host, ip, name, shown};
-use crate::has_run;
+use super::compare::{host, ip, name, shown};
+use super::has_run;
 
 #[test]
 fn all_that_is_said_of_a_new_link_holds() {
@@ -87,7 +87,7 @@ fn a_link_is_made_in_another_namespace() {
     let (here, there) = (host(), Host::new("there"));
     let link = Link::named(name("new0"))
         .kind(LinkKind::Dummy)
-        .in_namespace(there.namespace());
+        .in_namespace(there.namespace().try_clone().expect("a descriptor"));
     here.netlink().add(&link).expect("made");
     there.netlink().link_named("new0").expect("it is there");
     here.netlink()

@@ -3,8 +3,8 @@
 use netlink::{Bond, BondMode, Link, LinkKind, Tun, TunMode, Veth, Vlan, Vrf, Vxlan};
 use tapline_lab::Host;
 
-use crate::compare::{host, name};
-use crate::has_run;
+use super::compare::{host, name};
+use super::has_run;
 
 #[track_caller]
 fn refused(host: &Host, lower: bool, kind: impl Into<LinkKind>) -> String {
@@ -71,7 +71,7 @@ fn what_cannot_be_said_is_not_sent() {
     );
     let peer = Link::named(name("far0"))
         .up(true)
-        .in_namespace(host.namespace());
+        .in_namespace(host.namespace().try_clone().expect("a descriptor"));
     assert_eq!(
         refused(&host, false, Veth::to(peer)),
         "cannot add link new0"

@@ -5,8 +5,8 @@ use netlink::{
     QosMapping, Tun, TunMode, Vlan, VlanFlags, VlanProtocol, Vrf,
 };
 
-use crate::compare::{compare, host, ip, of, shown};
-use crate::has_run;
+use super::compare::{compare, host, ip, of, shown};
+use super::has_run;
 
 #[test]
 fn plain_kinds() {
@@ -109,7 +109,7 @@ fn addresses_of_a_macvlan_in_source_mode() {
         .macaddr_mode(MacAddrMode::Set)
         .macaddr_data(addresses);
     let line = "macaddr set 02:00:00:00:00:01 02:00:00:00:00:02";
-    let read = crate::compare::in_words(&host, "macvlan", line);
+    let read = super::compare::in_words(&host, "macvlan", line);
     assert_eq!(read, all.clone().into());
     netlink.set(&change(all)).expect("set");
     let one = Macvlan::new()

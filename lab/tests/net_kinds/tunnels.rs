@@ -6,8 +6,8 @@ use netlink::{
     SitFlags, SitMode, Tos, Ttl, TunnelEncap, Vxlan,
 };
 
-use crate::compare::{compare, host, name, of, shown};
-use crate::has_run;
+use super::compare::{compare, host, name, of, shown};
+use super::has_run;
 
 #[test]
 fn vxlans() {

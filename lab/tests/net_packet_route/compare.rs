@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use netlink::Object;
 use serde::Serialize;
 
-use crate::fix::Fix;
-use crate::names::{NOT_KEPT, NOT_KNOWN, SAID_BESIDE, SAME, renamed};
-use crate::rows::{Rows, of_json, plain};
-use crate::theirs;
-use crate::values::spoken;
+use super::fix::Fix;
+use super::names::{NOT_KEPT, NOT_KNOWN, SAID_BESIDE, SAME, renamed};
+use super::rows::{Rows, of_json, plain};
+use super::theirs;
+use super::values::spoken;
 
 /// Whether a message tells what there is, or says what is wanted.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -2,9 +2,9 @@
 
 use netlink::{Addr, Fdb, Link, NamespaceNumber, Neigh, Object, Route, Rule, Stats};
 
-use crate::compare::{Told, flags, take};
-use crate::rows::{Rows, plain};
-use crate::{link_kind, route_kind};
+use super::compare::{Told, flags, take};
+use super::rows::{Rows, plain};
+use super::{link_kind, route_kind};
 
 /// An object that both know.
 pub trait Fix: Object {

@@ -1,8 +1,8 @@
 //! What is particular to kinds of links.
 
-use crate::compare::{flags, take};
-use crate::fix::{put, spread};
-use crate::rows::Rows;
+use super::compare::{flags, take};
+use super::fix::{put, spread};
+use super::rows::Rows;
 
 /// The last part of a path of theirs, and ours for the same, whatever the kind is.
 const FIELDS: &[(&str, &str)] = &[

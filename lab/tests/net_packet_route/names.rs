@@ -1,6 +1,6 @@
 //! The two vocabularies, and what only one of the two has.
 
-use crate::rows::Rows;
+use super::rows::Rows;
 
 /// Paths of theirs, and ours for the same; with a point at the end beginnings of them.
 const NAMES: &[(&str, &str)] = &[

@@ -1,13 +1,14 @@
 //! What the kernel tells is seen alike.
 
+use crate::UML;
 use netlink::codec::messages;
 use netlink::transport::{KernelSocket, Recorder, Spoken};
 use netlink::{Addr, Fdb, Link, NamespaceNumber, Neigh, Netlink, Route, Rule, Stats};
 use serde::Serialize;
-use tapline_lab::{Host, uml};
+use tapline_lab::Host;
 
-use crate::compare::{Told, differences};
-use crate::fix::Fix;
+use super::compare::{Told, differences};
+use super::fix::Fix;
 use crate::witness::run;
 
 /// Compares all that the kernel tells of objects of a kind, and returns how many there were.
@@ -24,7 +25,7 @@ fn compare<O: Fix + Serialize>(host: &Host, filter: &O, wrong: &mut Vec<String>)
             if message.kind != O::MESSAGES.new {
                 continue;
             }
-            let Some(object) = O::parse(message.body).expect("well formed") else {
+            let Some(object) = O::decode(message.body).expect("well formed") else {
                 continue;
             };
             count += 1;
@@ -129,7 +130,7 @@ const KINDS: [&str; 27] = [
 
 #[test]
 fn links_of_all_kinds_are_seen_alike() {
-    if uml::has_run(&uml::LINK_MODULES) {
+    if UML.has_run() {
         return;
     }
     let host = Host::new("host");
@@ -147,8 +148,8 @@ fn what_the_running_kernel_tells_is_seen_alike() {
     for line in LINES {
         run(&host, line);
     }
-    let number = std::os::fd::AsRawFd::as_raw_fd(&std::os::fd::AsFd::as_fd(other.namespace()));
-    let number = NamespaceNumber::new().fd(number).nsid(7);
+    let namespace = other.namespace().try_clone().expect("a descriptor");
+    let number = NamespaceNumber::new().namespace(namespace.into()).nsid(7);
     host.netlink().add(&number).expect("numbered");
     let (wrong, counts) = all(&host);
     assert!(wrong.is_empty(), "{}\n{counts:?}", wrong.join("\n"));

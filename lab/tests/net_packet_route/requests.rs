@@ -7,10 +7,10 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use tapline_lab::oracle::Random;
 
-use crate::compare::{Told, differences};
-use crate::fix::Fix;
-use crate::rows::of_json;
-use crate::{spec, theirs};
+use super::compare::{Told, differences};
+use super::fix::Fix;
+use super::rows::of_json;
+use super::{spec, theirs};
 
 /// Objects made of each specification.
 const ROUNDS: u64 = 300;
@@ -62,7 +62,7 @@ fn compare<O: Fix + Serialize + DeserializeOwned>(spec: &Value, verbs: &[Verb]) 
         assert_eq!(serde_json::from_value::<O>(again).expect("JSON"), object);
         for verb in verbs {
             let mut request = Request::default();
-            if object.put(*verb, &mut request).is_err() {
+            if object.encode(*verb, &mut request).is_err() {
                 continue;
             }
             said += 1;

@@ -1,7 +1,7 @@
 //! What a route has around its packets, and its ways.
 
-use crate::compare::{Told, take};
-use crate::rows::Rows;
+use super::compare::{Told, take};
+use super::rows::Rows;
 
 pub fn fix(told: Told, ours: &mut Rows, theirs: &mut Rows) {
     // What is left of an IPv6 route's time is told in hundredths of a second, among what the kernel keeps of it.

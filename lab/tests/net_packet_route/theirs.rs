@@ -3,7 +3,7 @@
 use netlink_packet_core::ParseableParametrized;
 use netlink_packet_route::RouteNetlinkMessage;
 
-use crate::rows::{Rows, of_debug};
+use super::rows::{Rows, of_debug};
 
 /// The rows of a message; an error when that crate cannot read it.
 pub fn rows(kind: u16, body: &[u8]) -> Result<Rows, String> {

@@ -84,6 +84,13 @@ pub fn upward(room: &str, manifest: &str) -> Vec<String> {
         .collect()
 }
 
+/// The rooms that a manifest names for what is shipped.
+pub fn shipped_rooms(manifest: &str) -> Vec<String> {
+    let found = dependencies(manifest).into_iter();
+    let rooms = found.filter(|(name, kind)| *kind == Kind::Shipped && floor(name).is_some());
+    rooms.map(|(name, _)| name).collect()
+}
+
 /// Dependencies that libraries are not to have.
 pub fn unwanted(room: &str, manifest: &str) -> Vec<String> {
     let shipped = dependencies(manifest)

@@ -1,10 +1,22 @@
 //! iproute2 as a witness of what is there, and as a hand that makes it.
-#![allow(dead_code, reason = "each test uses its part")]
-
-use netlink::table::{Lookup, Table, Words};
+use netlink::schema::{Arguments, AttributeSet, NameLookup};
 use netlink::{IfIndex, IfName, Link, Netlink, Veth};
 use serde_json::Value;
 use tapline_lab::Host;
+
+/// What `ip LINE` prints on `host`.
+#[track_caller]
+pub fn ip(host: &Host, line: &str) -> String {
+    let output = output(host, &format!("ip {line}"), &[]);
+    assert!(output.status.success(), "ip {line}: {}", said(&output));
+    String::from_utf8(output.stdout).expect("text")
+}
+
+/// What `ip -json -details -statistics ARGUMENTS` prints on `host`.
+#[track_caller]
+pub fn ip_json(host: &Host, arguments: &[&str]) -> Value {
+    json(host, &format!("ip {}", arguments.join(" ")))
+}
 
 /// Runs `line`, e.g. `bridge fdb add …`, on `host`.
 #[track_caller]
@@ -46,7 +58,7 @@ fn json_with(host: &Host, options: &[&str], line: &str) -> Value {
 fn output(host: &Host, line: &str, options: &[&str]) -> std::process::Output {
     let (program, arguments) = line.split_once(' ').expect("a program and its arguments");
     let mut command = host.command(program);
-    command.args(options).args(arguments.split(' '));
+    command.args(options).args(arguments.split_whitespace());
     command.output().expect("it runs")
 }
 
@@ -87,22 +99,22 @@ pub fn host() -> (Host, IfIndex, IfIndex) {
 
 /// Reads `line` as words of an object.
 #[track_caller]
-pub fn words<T: Table>(host: &Host, line: &str) -> T {
+pub fn words<T: AttributeSet>(host: &Host, line: &str) -> T {
     let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
     let mut names = Names(host.netlink());
-    let mut words = Words::new(&words, &mut names);
+    let mut words = Arguments::new(&words, &mut names);
     let mut object = T::default();
     while let Some(word) = words.next() {
-        let known = object.word(word, &mut words).expect("a value");
+        let known = object.parse_keyword(word, &mut words).expect("a value");
         assert!(known, "{word} of {line}");
     }
     object
 }
 
 /// The words of an object.
-pub fn shown<T: Table>(host: &Host, object: &T) -> String {
+pub fn shown<T: AttributeSet>(host: &Host, object: &T) -> String {
     let mut text = Vec::new();
-    object.show(&mut Names(host.netlink()), &mut |word, value| {
+    object.format_fields(&mut Names(host.netlink()), &mut |word, value| {
         text.extend(
             [word.to_owned(), value]
                 .into_iter()
@@ -115,7 +127,7 @@ pub fn shown<T: Table>(host: &Host, object: &T) -> String {
 /// Names as the kernel has them.
 struct Names(Netlink);
 
-impl Lookup for Names {
+impl NameLookup for Names {
     fn index(&mut self, name: &str) -> Option<IfIndex> {
         self.0.link_named(name).ok()?.index
     }

@@ -1,4 +1,4 @@
-//! What each command of bpf(2) takes, and the call itself.
+//! The arguments of each bpf(2) command, and the system call.
 
 use std::ffi::{c_int, c_long};
 use std::io;
@@ -23,7 +23,7 @@ pub(super) const BPF_MAP_UPDATE_BATCH: c_int = 26;
 pub(super) const BPF_LINK_CREATE: c_int = 28;
 pub(super) const BPF_LINK_UPDATE: c_int = 29;
 
-/// `BPF_OBJ_NAME_LEN`: bytes of a name, its final zero included.
+/// `BPF_OBJ_NAME_LEN`: bytes of a name, including its final zero.
 pub(super) const NAME_BYTES: usize = 16;
 
 /// Arguments of `BPF_MAP_CREATE`.
@@ -60,7 +60,7 @@ pub struct MapElement {
     pub key: u64,
     /// Address of the value.
     pub value: u64,
-    /// `BPF_ANY` and its kin.
+    /// `BPF_ANY` or a related flag.
     pub flags: u64,
 }
 
@@ -68,19 +68,19 @@ pub struct MapElement {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct MapBatch {
-    /// Where a walk of the map goes on.
+    /// Address of the position from which to continue.
     pub in_batch: u64,
-    /// Where it is told how to go on.
+    /// Address where the kernel stores the next position.
     pub out_batch: u64,
     /// Address of the keys.
     pub keys: u64,
     /// Address of the values.
     pub values: u64,
-    /// Number of entries; answer: of those that were treated.
+    /// In: number of entries; out: number of entries processed.
     pub count: u32,
     /// Descriptor of the map.
     pub map_fd: u32,
-    /// `BPF_ANY` and its kin.
+    /// `BPF_ANY` or a related flag.
     pub elem_flags: u64,
     /// Zero.
     pub flags: u64,
@@ -112,7 +112,7 @@ pub struct ProgramLoad {
     pub prog_name: [u8; NAME_BYTES],
     /// Device the program is bound to; 0 for none.
     pub prog_ifindex: u32,
-    /// Place the program is meant for, where its type leaves that open.
+    /// Attach type, for program types that have several.
     pub expected_attach_type: u32,
 }
 
@@ -134,11 +134,11 @@ pub struct RawTracepoint {
 pub struct ProgramTestRun {
     /// Descriptor of the program.
     pub prog_fd: u32,
-    /// Answer: what the last run returned.
+    /// Out: return value of the last run.
     pub retval: u32,
     /// Bytes of the packet.
     pub data_size_in: u32,
-    /// Room for the packet afterwards; answer: its bytes.
+    /// In: room for the packet after the run; out: its length.
     pub data_size_out: u32,
     /// Address of the packet.
     pub data_in: u64,
@@ -170,9 +170,9 @@ pub struct ProgramTestRun {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ObjectInfo {
-    /// Descriptor asked about.
+    /// Descriptor of the object.
     pub bpf_fd: u32,
-    /// Room for the answer, bytes.
+    /// Room for the information, bytes.
     pub info_len: u32,
     /// Address of the room.
     pub info: u64,
@@ -210,7 +210,7 @@ pub struct LinkCreate {
 pub struct LinkUpdate {
     /// Descriptor of the link.
     pub link_fd: u32,
-    /// Descriptor of the program that takes the place of the present one.
+    /// Descriptor of the new program.
     pub new_prog_fd: u32,
     /// `BPF_F_REPLACE` or nothing.
     pub flags: u32,
@@ -230,15 +230,15 @@ pub struct ProgramQuery {
     pub attach_flags: u32,
     /// Address of the numbers of programs.
     pub program_ids: u64,
-    /// In: numbers there is room for; out: programs.
+    /// In: room for ids; out: number of programs.
     pub count: u32,
     /// Unused.
     pub padding: u32,
-    /// Address of a flag for each program; none is asked for.
+    /// Address of flags, one per program; unused.
     pub program_attach_flags: u64,
-    /// Address of the numbers of their links; none is asked for.
+    /// Address of link ids; unused.
     pub link_ids: u64,
-    /// Address of a flag for each link; none is asked for.
+    /// Address of flags, one per link; unused.
     pub link_attach_flags: u64,
     /// Out: how often the list has changed.
     pub revision: u64,
@@ -260,7 +260,7 @@ unsafe impl Attr for MapBatch {}
 unsafe impl Attr for ProgramLoad {}
 // SAFETY: the u64s start at 16, 24, 48 and 56; the pad at the end is a field.
 unsafe impl Attr for ProgramTestRun {}
-// SAFETY: the pad behind the u32 is a field.
+// SAFETY: the padding after the u32 is a field.
 unsafe impl Attr for RawTracepoint {}
 // SAFETY: two u32 before a u64: no padding.
 unsafe impl Attr for ObjectInfo {}
@@ -276,7 +276,7 @@ unsafe impl Attr for ProgramQuery {}
 /// Calls bpf(2); the kernel may write answers into `attr`.
 ///
 /// # Safety
-/// Every address in `attr` is valid for what `command` reads or writes through it.
+/// Every address in `attr` is valid for the accesses that `command` makes through it.
 pub(super) unsafe fn bpf<T: Attr>(command: c_int, attr: &mut T) -> io::Result<c_int> {
     let bytes = size_of::<T>() as libc::c_ulong;
     let place: *mut T = attr;
@@ -290,7 +290,7 @@ pub(super) unsafe fn bpf<T: Attr>(command: c_int, attr: &mut T) -> io::Result<c_
     }
 }
 
-/// A name as the kernel takes it: at most 15 letters, digits, `_` and `.`; others become `_`.
+/// A name as the kernel accepts it: at most 15 letters, digits, `_` and `.`. Other characters become `_`.
 pub(super) fn object_name(name: &str) -> [u8; NAME_BYTES] {
     let mut out = [0; NAME_BYTES];
     for (to, byte) in out[..NAME_BYTES - 1].iter_mut().zip(name.bytes()) {

@@ -1,6 +1,6 @@
 //! Instructions: eBPF's and classic BPF's.
 
-/// One slot of an eBPF program (`struct bpf_insn`); a 64-bit constant takes two.
+/// One slot of an eBPF program (`struct bpf_insn`). A 64-bit constant takes two slots.
 #[doc(alias = "bpf_insn")]
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -17,9 +17,9 @@ pub const XDP_FLAGS_DRV_MODE: u32 = 1 << 2;
 /// `BPF_XDP` of `enum bpf_attach_type`.
 const ATTACH_TYPE_XDP: u32 = 37;
 
-/// Where a tc program runs: what comes in, before the stack.
+/// tc hook: received packets, before the network stack.
 pub const BPF_TCX_INGRESS: u32 = 46;
-/// Where a tc program runs: what goes out, before the queueing discipline.
+/// tc hook: sent packets, before the queueing discipline.
 pub const BPF_TCX_EGRESS: u32 = 47;
 
 /// Attaches an XDP program to interface `ifindex` of the calling thread's network namespace.
@@ -41,7 +41,7 @@ pub fn create_xdp_link(program: BorrowedFd<'_>, ifindex: u32, flags: u32) -> io:
 /// Has `program` run at tracepoint `name` of the kernel until the descriptor is closed.
 ///
 /// # Errors
-/// ENOENT when there is no such tracepoint, EPERM.
+/// ENOENT if there is no such tracepoint, EPERM.
 /// # Privileges
 /// `CAP_BPF` and `CAP_PERFMON`.
 /// # Kernel
@@ -54,7 +54,7 @@ pub fn open_raw_tracepoint(program: BorrowedFd<'_>, name: &CStr) -> io::Result<O
     };
     // SAFETY: the kernel reads the name up to its zero; the borrow outlives the call.
     let fd = unsafe { bpf(BPF_RAW_TRACEPOINT_OPEN, &mut attr) }?;
-    // SAFETY: the descriptor was just opened and nobody else knows it.
+    // SAFETY: the descriptor was just opened, and nothing else owns it.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
@@ -104,8 +104,8 @@ pub fn tcx_programs(ifindex: u32, place: u32) -> io::Result<Vec<u32>> {
         count: ids.len() as u32,
         ..ProgramQuery::default()
     };
-    // SAFETY: the kernel writes at most `count` numbers to `program_ids`, which has so many; the other
-    // addresses are null, which it takes for "not asked for".
+    // SAFETY: the kernel writes at most `count` ids to `program_ids`, which has room for them. The other addresses are
+    // null, which means "not requested".
     unsafe { bpf(BPF_PROG_QUERY, &mut attr) }?;
     let count = (attr.count as usize).min(ids.len());
     Ok(ids[..count].to_vec())
@@ -126,7 +126,7 @@ fn create_link(
     // SAFETY: `LinkCreate` holds no address.
     let fd =
         unsafe { bpf(BPF_LINK_CREATE, &mut attr) }.map_err(|error| name_missing(error, ifindex))?;
-    // SAFETY: the descriptor was just opened and nobody else knows it.
+    // SAFETY: the descriptor was just opened, and nothing else owns it.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
@@ -135,7 +135,7 @@ fn create_link(
 /// CPUs may still be in the old one when this returns; see [`wait_for_programs`].
 ///
 /// # Errors
-/// ENOLINK when the interface is gone; EINVAL when the program is of another type.
+/// ENOLINK if the interface is gone; EINVAL if the program is of another type.
 /// # Kernel
 /// Linux 5.9 for XDP, 6.6 for tc.
 #[doc(alias = "BPF_LINK_UPDATE")]
@@ -150,7 +150,7 @@ pub fn update_link(link: BorrowedFd<'_>, program: BorrowedFd<'_>) -> io::Result<
     Ok(())
 }
 
-/// Waits until every run of a program that had begun before the call is over: some milliseconds.
+/// Waits until every program run that began before the call has ended: some milliseconds.
 ///
 /// # Errors
 /// EINVAL where CPUs run without a timer tick (`nohz_full`), ENOSYS in a kernel without membarrier(2).

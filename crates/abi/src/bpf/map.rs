@@ -11,7 +11,7 @@ use super::attr::{
 const BPF_F_NO_PREALLOC: u32 = 1;
 const BPF_F_MMAPABLE: u32 = 1 << 10;
 
-/// Kinds of maps whose copies [`Map`] knows the size of.
+/// Map types whose copy size [`Map`] knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum MapType {
@@ -27,16 +27,16 @@ pub enum MapType {
     /// Array of values, each once per possible CPU.
     #[doc(alias = "BPF_MAP_TYPE_PERCPU_ARRAY")]
     PerCpuArray = 6,
-    /// Array of maps, all made as the first one, set by descriptor; what is set cannot be read.
+    /// Array of maps of one layout. Values are set as descriptors and cannot be read.
     #[doc(alias = "BPF_MAP_TYPE_ARRAY_OF_MAPS")]
     ArrayOfMaps = 12,
     /// As [`MapType::PerCpuHash`]; when it is full, keys not used lately make room.
     #[doc(alias = "BPF_MAP_TYPE_LRU_PERCPU_HASH")]
     LruPerCpuHash = 10,
-    /// Prefixes, of which the longest that fits is found; a key is its length in bits and its bytes.
+    /// Longest-prefix match. A key is its length in bits followed by its bytes.
     #[doc(alias = "BPF_MAP_TYPE_LPM_TRIE")]
     LpmTrie = 11,
-    /// Array of AF_XDP sockets, set by descriptor; what is set cannot be read.
+    /// Array of AF_XDP sockets. Values are set as descriptors and cannot be read.
     #[doc(alias = "BPF_MAP_TYPE_XSKMAP")]
     XskMap = 17,
     /// Records of any length in the order they were written, read through shared memory
@@ -46,7 +46,7 @@ pub enum MapType {
     RingBuffer = 27,
 }
 
-/// What a map is made of.
+/// Layout of a map.
 #[derive(Clone, Copy, Debug)]
 pub struct MapLayout {
     /// Its kind.
@@ -59,7 +59,7 @@ pub struct MapLayout {
     pub max_entries: u32,
 }
 
-/// A map this process made, with its layout: what the kernel reads and writes is known to fit.
+/// A map created by this process. It stores the layout, so that sizes can be checked before the kernel copies.
 #[derive(Debug)]
 pub struct Map {
     pub(super) fd: OwnedFd,
@@ -79,7 +79,7 @@ impl Map {
         Self::create_as(layout, None, 0, name)
     }
 
-    /// Creates an array of `count` maps that are made as `first`; all its places are empty.
+    /// Creates an array of `count` maps of `first`'s layout; all entries are empty.
     ///
     /// # Errors
     /// As [`Map::create`].
@@ -96,7 +96,7 @@ impl Map {
         Self::create_as(&layout, Some(first), 0, name)
     }
 
-    /// As [`Map::create`], an array whose memory can be mapped.
+    /// As [`Map::create`], for an array whose memory can be mapped.
     ///
     /// # Errors
     /// As [`Map::create`].
@@ -118,7 +118,7 @@ impl Map {
             key_size: layout.key_bytes,
             value_size: layout.value_bytes,
             max_entries: layout.max_entries,
-            // A trie takes its memory entry by entry, and no other way.
+            // The kernel requires this flag for LPM tries, which allocate entry by entry.
             map_flags: match layout.map_type {
                 MapType::LpmTrie => BPF_F_NO_PREALLOC,
                 _ => flags,
@@ -142,7 +142,7 @@ impl Map {
         };
         // SAFETY: `MapCreate` holds no address.
         let fd = unsafe { bpf(BPF_MAP_CREATE, &mut attr) }?;
-        // SAFETY: the descriptor was just opened and nobody else knows it.
+        // SAFETY: the descriptor was just opened, and nothing else owns it.
         let fd = unsafe { OwnedFd::from_raw_fd(fd) };
         Ok(Self {
             fd,
@@ -157,10 +157,10 @@ impl Map {
         self.area_bytes
     }
 
-    /// Copies the value of `key` into `area`, in the machine's byte order.
+    /// Copies the value of `key` into `area`, in native byte order.
     ///
     /// # Errors
-    /// ENOENT when there is no such key; EINVAL when `key` or `area` has not the map's size.
+    /// ENOENT if there is no such key; EINVAL if `key` or `area` does not have the map's size.
     pub fn lookup(&self, key: &[u8], area: &mut [u8]) -> io::Result<()> {
         self.check_sizes(key, area)?;
         let mut attr = self.element(key, area.as_mut_ptr() as u64);
@@ -214,7 +214,7 @@ impl Map {
     /// Takes `key` out; whether it was there.
     ///
     /// # Errors
-    /// EINVAL when `key` has not the map's size, and for an array, which keeps all its keys.
+    /// EINVAL if `key` does not have the map's size, and for an array, whose keys cannot be removed.
     pub fn delete(&self, key: &[u8]) -> io::Result<bool> {
         if key.len() != self.key_bytes {
             return Err(io::ErrorKind::InvalidInput.into());
@@ -272,7 +272,7 @@ impl AsFd for Map {
 /// Numbers of the CPUs that are switched on, ascending.
 ///
 /// # Errors
-/// What reading `/sys/devices/system/cpu/online` says.
+/// Errors of reading `/sys/devices/system/cpu/online`.
 pub fn online_cpus() -> io::Result<Vec<u32>> {
     cpus("online")
 }

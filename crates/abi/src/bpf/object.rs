@@ -1,4 +1,4 @@
-//! Programs and maps that are in the kernel, whoever made them.
+//! Programs and maps in the kernel, created by any process.
 
 use std::ffi::c_int;
 use std::io;
@@ -9,7 +9,7 @@ use super::attr::{
     BPF_PROG_GET_NEXT_ID, NAME_BYTES, ObjectId, ObjectInfo, bpf,
 };
 
-/// What there is in the kernel.
+/// Kinds of kernel objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ObjectKind {
     /// A program.
@@ -34,7 +34,7 @@ impl ObjectKind {
     }
 }
 
-/// The lowest number after `id` that an object of this kind has; `None` when there is none.
+/// The lowest id above `id` of an object of this kind. `None` if there is none.
 ///
 /// # Errors
 /// EPERM without the privilege.
@@ -56,7 +56,7 @@ pub fn next_id(kind: ObjectKind, id: u32) -> io::Result<Option<u32>> {
     }
 }
 
-/// A descriptor of an object, which keeps it in the kernel; `None` when it is gone.
+/// Opens an object by id; the descriptor keeps it alive. `None` if it is gone.
 ///
 /// # Errors
 /// EPERM without the privilege.
@@ -72,7 +72,7 @@ pub fn open_id(kind: ObjectKind, id: u32) -> io::Result<Option<OwnedFd>> {
     };
     // SAFETY: `ObjectId` holds no address.
     match unsafe { bpf(kind.descriptor(), &mut attr) } {
-        // SAFETY: the descriptor was just opened and nobody else knows it.
+        // SAFETY: the descriptor was just opened, and nothing else owns it.
         Ok(fd) => Ok(Some(unsafe { OwnedFd::from_raw_fd(fd) })),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
@@ -87,7 +87,7 @@ pub struct ProgramInfo {
     pub program_type: u32,
     /// Its number.
     pub id: u32,
-    /// Tag, four sizes and addresses, time and user: not asked for.
+    /// Tag, four sizes and addresses, time and user: not requested.
     pub unused: [u32; 14],
     /// Its name, ended by a zero.
     pub name: [u8; NAME_BYTES],
@@ -126,7 +126,7 @@ fn text(name: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// What the kernel tells of an object that is given by descriptor.
+/// Reads information about an object.
 ///
 /// # Safety
 /// `repr(C)`, numbers and bytes only, without padding; the beginning of the `bpf_*_info` of one kind
@@ -151,10 +151,10 @@ fn info<T: Info>(object: BorrowedFd<'_>) -> io::Result<T> {
     Ok(info)
 }
 
-/// What the kernel tells of a program.
+/// Information about a program.
 ///
 /// # Errors
-/// What the kernel answers to `BPF_OBJ_GET_INFO_BY_FD`.
+/// Errors of `BPF_OBJ_GET_INFO_BY_FD`.
 /// # Kernel
 /// Linux 4.15 (names).
 #[doc(alias = "bpf_prog_info")]
@@ -162,10 +162,10 @@ pub fn program_info(program: BorrowedFd<'_>) -> io::Result<ProgramInfo> {
     info(program)
 }
 
-/// What the kernel tells of a map.
+/// Information about a map.
 ///
 /// # Errors
-/// What the kernel answers to `BPF_OBJ_GET_INFO_BY_FD`.
+/// Errors of `BPF_OBJ_GET_INFO_BY_FD`.
 /// # Kernel
 /// Linux 4.15 (names).
 #[doc(alias = "bpf_map_info")]

@@ -20,13 +20,13 @@ pub const PROG_TYPE_SCHED_CLS: u32 = 3;
 #[doc(alias = "BPF_PROG_TYPE_XDP")]
 pub const PROG_TYPE_XDP: u32 = 6;
 
-/// Program that runs at a place in the kernel that is marked to be watched.
+/// Program that runs at a kernel tracepoint.
 #[doc(alias = "BPF_PROG_TYPE_RAW_TRACEPOINT")]
 pub const PROG_TYPE_RAW_TRACEPOINT: u32 = 17;
 
-/// Flag of an XDP program that takes frames of several buffers (Linux 5.18).
+/// Flag of an XDP program that accepts multi-buffer frames (Linux 5.18).
 pub const BPF_F_XDP_HAS_FRAGS: u32 = 1 << 5;
-/// Test run of an XDP program whose verdict is carried out on real frames (Linux 5.18).
+/// Test run of an XDP program that executes the verdict on real frames (Linux 5.18).
 pub const BPF_F_TEST_XDP_LIVE_FRAMES: u32 = 1 << 1;
 
 /// A program before it is loaded.
@@ -71,7 +71,7 @@ pub fn load_program(source: &ProgramSource<'_>, log: &mut [u8]) -> io::Result<Ow
     // SAFETY: the kernel reads `insn_cnt` slots and the licence up to its zero, and writes at most
     // `log_size` bytes of log: three borrows that outlive the call.
     let fd = unsafe { bpf(BPF_PROG_LOAD, &mut attr) }?;
-    // SAFETY: the descriptor was just opened and nobody else knows it.
+    // SAFETY: the descriptor was just opened, and nothing else owns it.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
@@ -108,10 +108,10 @@ pub struct TestRun<'a> {
     pub batch_frames: u32,
 }
 
-/// What a test run told.
+/// Result of a test run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TestRunResult {
-    /// What the program returned the last time.
+    /// Return value of the last run.
     pub return_value: u32,
     /// Mean duration of a run.
     pub run_ns: u32,
@@ -119,10 +119,10 @@ pub struct TestRunResult {
     pub data_bytes: u32,
 }
 
-/// Runs a program on a packet; the packet as the program left it goes into `out` (if not empty).
+/// Runs a program on a packet. Copies the packet after the run to `out` (unless empty).
 ///
 /// # Errors
-/// EINTR when a signal came: a part of the runs is done, and the kernel does not tell how many.
+/// EINTR if a signal arrived: some of the runs are done, and the kernel does not report how many.
 /// ENOSPC when `out` is too small; EINVAL for a packet shorter than 14 bytes or longer than a page
 /// allows; ENOTSUPP when the type of program cannot be test-run.
 /// # Privileges

@@ -33,7 +33,7 @@ pub fn attach_classic(socket: BorrowedFd<'_>, filter: &[SockFilter]) -> io::Resu
 /// divided by it is then in the member's ring.
 ///
 /// # Errors
-/// EINVAL for a socket in no group, and as [`attach_classic`].
+/// EINVAL for a socket without group, otherwise as [`attach_classic`].
 /// # Source
 /// `__fanout_set_data_bpf`, net/packet/af_packet.c.
 #[doc(alias = "PACKET_FANOUT_DATA")]

@@ -1,4 +1,4 @@
-//! Walking through a map whose keys are not known.
+//! Iterates over the keys of a map.
 
 use std::io;
 use std::os::fd::AsRawFd;
@@ -6,17 +6,17 @@ use std::os::fd::AsRawFd;
 use super::attr::{BPF_MAP_GET_NEXT_KEY, BPF_MAP_LOOKUP_BATCH, MapBatch, MapElement, bpf};
 use super::map::Map;
 
-/// Where [`Map::lookup_batch`] is on its way through a map; a new one is at the beginning.
+/// Position of [`Map::lookup_batch`] in a map. A new cursor is at the beginning.
 #[derive(Clone, Debug, Default)]
 pub struct Cursor {
-    /// What the kernel wrote there; its own affair, but it never exceeds a key or four bytes.
+    /// Opaque position of the kernel, at most as long as a key or four bytes.
     place: Vec<u8>,
     has_begun: bool,
     is_at_end: bool,
 }
 
 impl Cursor {
-    /// Whether anything was asked for and answered.
+    /// Whether a lookup has succeeded.
     pub fn has_begun(&self) -> bool {
         self.has_begun || self.is_at_end
     }

@@ -1,71 +1,71 @@
 //! The filter of a class.
 
-use filter::ebpf::{Fragment, Packet, Shape};
+use filter::ebpf::{Fragment, KnownProtocol, PacketAssumptions};
 use filter::{Filter, FilterError};
 
-use super::section::CountingPlace;
+use super::section::CountingHook;
 use crate::filter_map::FilterMaps;
 use crate::map::MapError;
 
-/// A filter as code for each kind of packet that is told apart at one place, and its sets as maps.
+/// A filter compiled for each kind of packet at one hook, with its sets as maps.
 #[derive(Debug)]
 pub struct CountedFilter {
-    looks_at_tags: bool,
-    pub(super) fragments: Vec<(Shape, Fragment)>,
+    reads_vlan_tag: bool,
+    pub(super) fragments: Vec<(PacketAssumptions, Fragment)>,
     pub(super) maps: FilterMaps,
 }
 
 impl CountedFilter {
-    /// Writes the code of a filter that was read for [`CountingPlace::filters_at`].
+    /// Compiles a filter that was parsed for [`CountingHook::filters_at`].
     ///
     /// # Errors
     /// As [`Filter::ebpf`].
-    pub fn write(filter: &Filter, place: CountingPlace) -> Result<WrittenFilter, FilterError> {
+    pub fn write(filter: &Filter, place: CountingHook) -> Result<WrittenFilter, FilterError> {
         let mut fragments = Vec::new();
         for shape in place.shapes() {
-            let mut fragment = filter.ebpf_for(shape)?;
-            if fragment.forgets {
-                // It comes behind the others, where nothing is known of bytes any more.
-                let packet = Packet::Any;
-                fragment = filter.ebpf_for(Shape { packet, ..shape })?;
+            let mut fragment = filter.ebpf_specialized(shape)?;
+            if fragment.loses_bounds {
+                // It follows the others, where nothing is known about the bytes any more.
+                let protocol = KnownProtocol::Any;
+                fragment = filter.ebpf_specialized(PacketAssumptions { protocol, ..shape })?;
             }
             fragments.push((shape, fragment));
         }
         Ok(WrittenFilter {
-            looks_at_tags: filter.looks_at_tags(),
+            reads_vlan_tag: filter.reads_vlan_tag(),
             fragments,
         })
     }
 
-    /// Whether it asks about VLAN tags.
-    pub fn looks_at_tags(&self) -> bool {
-        self.looks_at_tags
+    /// Whether the filter tests VLAN tags.
+    pub fn reads_vlan_tag(&self) -> bool {
+        self.reads_vlan_tag
     }
 
-    /// What becomes of packets of `shape`.
-    pub(super) fn fragment(&self, shape: Shape) -> Option<&Fragment> {
+    /// The code for packets of `shape`.
+    pub(super) fn fragment(&self, shape: PacketAssumptions) -> Option<&Fragment> {
         let mut fragments = self.fragments.iter();
         let (_, fragment) = fragments.find(|(of, _)| *of == shape)?;
         Some(fragment)
     }
 }
 
-/// The code of a filter, whose sets are no maps yet.
+/// The code of a filter whose maps are not created yet.
 #[derive(Debug)]
 pub struct WrittenFilter {
-    looks_at_tags: bool,
-    fragments: Vec<(Shape, Fragment)>,
+    reads_vlan_tag: bool,
+    fragments: Vec<(PacketAssumptions, Fragment)>,
 }
 
 impl WrittenFilter {
-    /// Makes the maps of its sets.
+    /// Creates the maps of its sets.
     ///
     /// # Errors
     /// As [`FilterMaps::create`].
     pub fn with_maps(self, name: &str) -> Result<CountedFilter, MapError> {
         let fragments = self.fragments.iter().map(|(_, fragment)| fragment);
         Ok(CountedFilter {
-            looks_at_tags: self.looks_at_tags,
+            reads_vlan_tag: self.reads_vlan_tag,
             maps: FilterMaps::of_all(name, fragments)?,
             fragments: self.fragments,
         })

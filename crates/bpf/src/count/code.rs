@@ -1,43 +1,43 @@
-//! Instructions under construction, and where everything is on the stack.
+//! Instructions under construction, and the layout of the stack.
 
 use filter::ebpf::{Helper, Insn as AnyInsn, Label, Reg, Size};
 
-use super::section::CountingPlace;
+use super::section::CountingHook;
 use crate::Insn;
 
-/// Fragments of filters write to the 384 bytes below `R10`; what has to survive them is below those.
+/// Filter fragments use the 384 bytes below `R10`. Values that must survive them are below.
 pub(super) const COUNTERS: i16 = -392;
-/// Packets that this one becomes on the wire.
+/// Number of packets on the wire.
 pub(super) const PACKETS: i16 = -400;
-/// Bytes of them.
+/// Their bytes.
 pub(super) const BYTES: i16 = -408;
-/// What groups are by.
+/// Group key.
 pub(super) const KEY: i16 = -432;
-/// First value of a new group.
+/// Initial value of a new group.
 pub(super) const VALUE: i16 = -448;
-/// Headers are read to here, as long as packets are told apart.
+/// Buffer for headers while the program determines the kind of packet.
 pub(super) const HEADER: i16 = -512;
-/// Then here are the marks of the classes that take the packet.
+/// Later reused for the marks of the classes that match the packet.
 pub(super) const MARKS: i16 = HEADER;
-/// A word of marks of which none is set.
+/// A word of marks with no mark set.
 pub(super) const BLANK: i16 = MARKS + 32;
-/// Where the next header is in the packet; fragments use it too, but only behind all this.
+/// Offset of the next header in the packet. Fragments use the register, too, but only later.
 pub(super) const OFFSET: Reg = Reg::R9;
-/// The program's context, as fragments have it.
+/// The program's context, where fragments expect it.
 pub(super) const CONTEXT: Reg = Reg::R6;
 
-/// Displacement in `struct __sk_buff`.
+/// Offset in `struct __sk_buff`.
 pub(super) const VLAN_PRESENT: i16 = 20;
 
 /// A program under construction.
 pub(super) struct Code<'m> {
     pub insns: Vec<Insn<'m>>,
-    pub place: CountingPlace,
+    pub place: CountingHook,
     next_label: u32,
 }
 
 impl<'m> Code<'m> {
-    pub fn new(place: CountingPlace) -> Self {
+    pub fn new(place: CountingHook) -> Self {
         Self {
             insns: Vec::new(),
             place,
@@ -57,7 +57,7 @@ impl<'m> Code<'m> {
         self.labels(1)
     }
 
-    /// The first of `count` labels in a row.
+    /// The first of `count` consecutive labels.
     pub fn labels(&mut self, count: u32) -> Label {
         let first = Label(self.next_label);
         self.next_label += count;
@@ -72,8 +72,7 @@ impl<'m> Code<'m> {
         self.push(AnyInsn::Jump { target });
     }
 
-    /// Copies the `bytes` bytes at [`OFFSET`] of the packet to [`HEADER`]; goes away if they are not
-    /// there. `R0` to `R5` are lost.
+    /// Copies `bytes` packet bytes at [`OFFSET`] to [`HEADER`]; jumps if the packet is too short. Clobbers `R0` to `R5`.
     pub fn read_header(&mut self, bytes: i32, otherwise: Label) {
         let helper = if self.place.is_xdp() {
             Helper::XdpLoadBytes
@@ -91,7 +90,7 @@ impl<'m> Code<'m> {
         ]);
     }
 
-    /// `dst =` what was read `at` bytes behind the header's beginning, in network byte order.
+    /// `dst =` the bytes read at offset `at` of the header, in network byte order.
     pub fn load_header(&mut self, size: Size, dst: Reg, at: i16) {
         self.push(AnyInsn::load(size, dst, Reg::R10, HEADER + at));
     }

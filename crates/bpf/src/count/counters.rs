@@ -1,4 +1,4 @@
-//! The counters of all classes, in one value.
+//! The counters of all classes in one value.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -7,8 +7,7 @@ use abi::bpf::{Map, MapLayout, MapType};
 
 use crate::map::MapError;
 
-/// Counters of 64 bits, as many as asked for, kept once per CPU in one value: a program finds all of
-/// its CPU's with one look.
+/// 64-bit counters, kept per CPU in one value: a program finds all counters of its CPU with one lookup.
 #[derive(Debug)]
 pub struct CounterArray {
     map: Map,
@@ -16,7 +15,7 @@ pub struct CounterArray {
 }
 
 impl CounterArray {
-    /// Makes `count` counters, all 0; at most 4096, which is as much as a value holds.
+    /// Creates `count` counters, all 0; at most 4096, the limit of one value.
     ///
     /// # Errors
     /// [`MapError`], e.g. EPERM; E2BIG for more.
@@ -29,10 +28,7 @@ impl CounterArray {
             value_bytes: count.saturating_mul(8),
             max_entries: 1,
         };
-        let map = Map::create(&layout, name).map_err(|source| MapError {
-            name: name.to_owned(),
-            source,
-        })?;
+        let map = Map::create(&layout, name).map_err(MapError::creating(name, layout.map_type))?;
         Ok(Self {
             map,
             count: count as usize,
@@ -41,11 +37,11 @@ impl CounterArray {
 
     /// The counters, summed over all CPUs.
     ///
-    /// Each is read whole, one after the other. Cost: one system call, and 8 bytes copied for each
-    /// counter and CPU.
+    /// Counters are read one after another, not as a snapshot. Costs one system call and a copy of 8 bytes per counter
+    /// and CPU.
     ///
     /// # Errors
-    /// What the kernel answers to `BPF_MAP_LOOKUP_ELEM`; none is known for a map of this kind.
+    /// Errors of `BPF_MAP_LOOKUP_ELEM`; none is known for a map of this type.
     pub fn read(&self) -> io::Result<Vec<u64>> {
         let mut area = vec![0; self.map.area_bytes()];
         self.map.lookup(&0u32.to_ne_bytes(), &mut area)?;

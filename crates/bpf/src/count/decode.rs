@@ -1,6 +1,6 @@
-//! Finding the headers of a packet, from the outermost to the payload.
+//! Finds the headers of a packet, from the outermost to the payload.
 //!
-//! The packet is read by the kernel's copying call, which also reaches what is not in the linear part.
+//! Reads the packet with the copying helper, which also reaches bytes outside the linear part.
 
 use filter::ebpf::{Alu, Condition, Insn as AnyInsn, Label, Reg, Size};
 
@@ -8,11 +8,11 @@ use super::code::{CONTEXT, Code, HEADER, OFFSET};
 use super::section::Header;
 
 const ETHER_TYPE: i32 = 12;
-/// VLAN tags in the bytes that are passed over.
+/// Number of VLAN tags in the bytes that are skipped.
 const MOST_TAGS: usize = 2;
-/// IPv6 extension headers that are followed.
+/// Number of IPv6 extension headers that are followed.
 const MOST_EXTENSIONS: usize = 4;
-/// The protocol waits here while a header is read; no header that is read is as long.
+/// Saves the protocol while a header is read; no header is this long.
 const PROTOCOL: i16 = HEADER + 56;
 
 const HOP_BY_HOP: i32 = 0;
@@ -29,12 +29,12 @@ const UDP_LITE: i32 = 136;
 /// Protocols whose header begins with the ports.
 pub(super) const WITH_PORTS: [i32; 5] = [TCP, UDP, DCCP, SCTP, UDP_LITE];
 
-/// A number of 16 bits as a plain load from the packet gives it.
+/// A 16-bit number as a plain load from the packet returns it.
 pub(super) fn in_memory(number: u16) -> i32 {
     i32::from(number.to_be())
 }
 
-/// Whether `R0` is the EtherType of a VLAN tag that the kernel would take out of the bytes; goes there.
+/// Jumps to `tag` if `R0` is the EtherType of a VLAN tag that the kernel would strip.
 pub(super) fn is_tag(code: &mut Code<'_>, tag: Label) {
     for kind in [0x8100, 0x88a8] {
         let kind = in_memory(kind);
@@ -42,8 +42,8 @@ pub(super) fn is_tag(code: &mut Code<'_>, tag: Label) {
     }
 }
 
-/// [`OFFSET`] becomes that of the network header, and `R0` its EtherType as it is in the packet; goes
-/// away if the packet is too short or has none.
+/// Sets [`OFFSET`] to the network header and `R0` to its EtherType in network byte order. Jumps if the packet is too
+/// short or has no network header.
 pub(super) fn network(code: &mut Code<'_>, otherwise: Label) {
     match code.place.header {
         Header::Ethernet => ethernet(code, otherwise),
@@ -70,7 +70,7 @@ fn ethernet(code: &mut Code<'_>, otherwise: Label) {
     code.push(AnyInsn::add(OFFSET, 2));
 }
 
-/// The EtherType that goes with the version of the IP header.
+/// Derives the EtherType from the version of the IP header.
 fn version(code: &mut Code<'_>, otherwise: Label) {
     let [ip, done] = [(); 2].map(|()| code.label());
     code.push(AnyInsn::mov(OFFSET, 0));
@@ -88,7 +88,7 @@ fn version(code: &mut Code<'_>, otherwise: Label) {
     ]);
 }
 
-/// Goes to one of two labels with the fixed part of the IP header at [`HEADER`], or away.
+/// Jumps to `ip` or `ipv6` with the fixed part of the IP header at [`HEADER`], otherwise to `otherwise`.
 pub(super) fn ip_header(code: &mut Code<'_>, ip: Label, ipv6: Label, otherwise: Label) {
     let is_ip = code.label();
     network(code, otherwise);
@@ -111,8 +111,8 @@ pub(super) fn ip_header(code: &mut Code<'_>, ip: Label, ipv6: Label, otherwise: 
     code.jump(ip);
 }
 
-/// [`OFFSET`] becomes that of what IP carries, and `R2` its protocol. Later fragments go to `later`
-/// with the protocol; what is not IP goes away.
+/// Sets [`OFFSET`] to the payload of IP and `R2` to its protocol. Jumps to `later`, with the protocol, for later
+/// fragments and to `otherwise` for packets that are not IP.
 pub(super) fn transport(code: &mut Code<'_>, later: Label, otherwise: Label) {
     let [ip, ipv6, done] = [(); 3].map(|()| code.label());
     ip_header(code, ip, ipv6, otherwise);
@@ -139,7 +139,7 @@ pub(super) fn transport(code: &mut Code<'_>, later: Label, otherwise: Label) {
     code.place(done);
 }
 
-/// Passes over an extension header; goes to the first label if `R2` is none.
+/// Skips an extension header. Jumps to the first label if `R2` is not one.
 fn extension(code: &mut Code<'_>, [done, later, otherwise]: [Label; 3]) {
     let [follows, fragment, authentication, next] = [(); 4].map(|()| code.label());
     let is = |protocol, to| AnyInsn::jump_if32(Condition::Equal, Reg::R2, protocol, to);
@@ -179,7 +179,7 @@ fn extension(code: &mut Code<'_>, [done, later, otherwise]: [Label; 3]) {
     code.load_header(Size::Byte, Reg::R2, 0);
 }
 
-/// [`OFFSET`] becomes that of the payload; goes away where headers are not known.
+/// Sets [`OFFSET`] to the payload; jumps if the headers are unknown.
 pub(super) fn headers_end(code: &mut Code<'_>, otherwise: Label) {
     let [tcp, udp, done] = [(); 3].map(|()| code.label());
     transport(code, otherwise, otherwise);
@@ -199,7 +199,7 @@ pub(super) fn headers_end(code: &mut Code<'_>, otherwise: Label) {
         AnyInsn::Place(udp),
         AnyInsn::add(OFFSET, 8),
         AnyInsn::Place(done),
-        // A header that ends behind the packet is none.
+        // A header that ends beyond the packet is invalid.
         AnyInsn::load(Size::Word, Reg::R1, CONTEXT, 0),
         AnyInsn::jump_if(Condition::GreaterOrEqual, OFFSET, Reg::R1, otherwise),
     ]);

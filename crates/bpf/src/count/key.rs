@@ -1,4 +1,4 @@
-//! What packets are told apart by.
+//! Group keys.
 
 use filter::ebpf::{Alu, Condition, Insn as AnyInsn, Label, Reg, Size};
 
@@ -6,12 +6,12 @@ use super::code::{CONTEXT, Code, KEY, OFFSET, VLAN_PRESENT};
 use super::decode::{self, WITH_PORTS};
 use super::section::Header;
 
-/// Bytes of a key of groups: the class's serial number (u32), the kind (u32), and 16 bytes. Kind 4 is
-/// an IPv4 address, 6 an IPv6 address, 2 an Ethernet address, in the packet's order at the beginning of
-/// the bytes; kind 1 is a number, a u32. Numbers are in the machine's order, what is not used is 0.
+/// Size of a group key: the class's serial number (u32), the kind (u32), and 16 bytes of data. Kind 4 is an IPv4 address,
+/// 6 an IPv6 address, 2 an Ethernet address, each in network order at the beginning of the data. Kind 1 is a number
+/// (u32). Numbers are in native byte order; unused bytes are 0.
 pub const GROUP_KEY_BYTES: u32 = 24;
 
-/// Displacements in a key.
+/// Offsets in a key.
 pub(super) const KEY_KIND: i16 = 4;
 const KEY_DATA: i16 = 8;
 
@@ -20,10 +20,10 @@ const MAC: i32 = 2;
 const IPV4: i32 = 4;
 const IPV6: i32 = 6;
 
-/// Displacement in `struct __sk_buff`.
+/// Offset in `struct __sk_buff`.
 const VLAN_TCI: i16 = 24;
 
-/// A part of a packet by which packets are told apart.
+/// Packet field by which packets are grouped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "named as the headers' fields")]
 pub enum KeyField {
@@ -38,7 +38,7 @@ pub enum KeyField {
     DestinationMac,
 }
 
-/// Puts the packet's key on the stack; its kind is 0 where the packet has none.
+/// Stores the packet's key on the stack. Its kind is 0 if the packet has no such field.
 pub(super) fn find(code: &mut Code<'_>, field: KeyField) {
     let done = code.label();
     for at in [0, 8, 16] {
@@ -59,7 +59,7 @@ pub(super) fn find(code: &mut Code<'_>, field: KeyField) {
         KeyField::EtherType => {
             decode::network(code, done);
             code.push(AnyInsn::Be16ToHost { dst: Reg::R0 });
-            // Below are lengths, of frames without an EtherType.
+            // Smaller values are lengths, of frames without an EtherType.
             code.push(AnyInsn::jump_if(Condition::Less, Reg::R0, 0x600, done));
             number(code, Reg::R0);
         }
@@ -83,7 +83,7 @@ fn number(code: &mut Code<'_>, register: Reg) {
     kind(code, NUMBER);
 }
 
-/// The address that is so many bytes behind the beginning of each IP header.
+/// The address at offset `in_ip` of an IPv4 header or `in_ipv6` of an IPv6 header.
 fn address(code: &mut Code<'_>, in_ip: i16, in_ipv6: i16, done: Label) {
     let [ip, ipv6] = [(); 2].map(|()| code.label());
     decode::ip_header(code, ip, ipv6, done);

@@ -1,8 +1,7 @@
-//! Which classes have taken a packet: a bit each, so that the code that counts by key is written once a
-//! class and not once for each kind of packet.
+//! Marks: one bit for each class that matches a packet. The code that counts by key is thus written once per class, not
+//! once per kind of packet and class.
 //!
-//! The bits are turned over in numbers that the verifier knows nothing of. It would follow every
-//! combination of bits that it knew.
+//! Bits are set in values that are unknown to the verifier. It would otherwise follow every combination of known bits.
 
 use filter::ebpf::{Alu, Condition, Insn as AnyInsn, Label, Operand, Reg, Size};
 
@@ -14,9 +13,9 @@ const BITS: usize = 32;
 
 const _: () = assert!((BLANK - MARKS) as usize == MOST_CLASSES / 8);
 
-/// No class has taken the packet.
+/// Clears all marks.
 pub(super) fn clear(code: &mut Code<'_>, classes: usize) {
-    // Whatever a counter holds.
+    // A counter's value is unknown to the verifier.
     code.push(AnyInsn::load(Size::Double, Reg::R1, Reg::R10, COUNTERS));
     code.push(AnyInsn::load(Size::Word, Reg::R1, Reg::R1, 0));
     let words = (0..classes.div_ceil(BITS)).map(word);
@@ -25,7 +24,7 @@ pub(super) fn clear(code: &mut Code<'_>, classes: usize) {
     }
 }
 
-/// The class of this number takes the packet.
+/// Sets the mark of the class.
 pub(super) fn set(code: &mut Code<'_>, class: usize) {
     let at = word(class / BITS);
     code.extend([
@@ -35,7 +34,7 @@ pub(super) fn set(code: &mut Code<'_>, class: usize) {
     ]);
 }
 
-/// Goes away if the class has not taken the packet.
+/// Jumps if the class's mark is not set.
 pub(super) fn unless_set(code: &mut Code<'_>, class: usize, otherwise: Label) {
     code.extend([
         AnyInsn::load(Size::Word, Reg::R1, Reg::R10, word(class / BITS)),

@@ -3,63 +3,62 @@
 use std::os::fd::BorrowedFd;
 
 use filter::ebpf::{
-    Condition, Fragment, Helper, Insn as AnyInsn, Label, Packet, Reg, Shape, Size, Sorted, Tag,
-    prologue, sort,
+    ClassifierLabels, Condition, Fragment, Helper, Insn as AnyInsn, KnownProtocol, Label,
+    PacketAssumptions, Reg, Size, TagLocation, classify, prologue,
 };
 
 use super::class::CountedFilter;
 use super::code::{CONTEXT, COUNTERS, Code, VLAN_PRESENT};
 use super::decode;
 use super::key::{self, KeyField};
-use super::section::{CountingPlace, Header};
+use super::section::{CountingHook, Header};
 use super::size::{self, Overhead};
-use super::tally::{Slot, by_key, count};
+use super::tally::{ClassSlot, by_key, count};
 use super::{MOST_CLASSES, marks};
 use crate::program::{LoadError, Program, ProgramKind};
 
 const XDP_PASS: i32 = 2;
-/// The next program at tc decides (`TCX_NEXT`, and `TC_ACT_UNSPEC` of clsact).
+/// Leaves the verdict to the next tc program (`TCX_NEXT`, and `TC_ACT_UNSPEC` with clsact).
 const TC_NEXT: i32 = -1;
 
 /// A class of a counting program.
 #[derive(Clone, Copy, Debug)]
 pub struct CountedClass<'m> {
-    /// Where it counts.
-    pub slot: Slot,
-    /// Which packets; `None` counts all.
+    /// Where the class counts.
+    pub slot: ClassSlot,
+    /// Its filter. `None` counts all packets.
     pub filter: Option<&'m CountedFilter>,
 }
 
 /// What a counting program counts, and where.
 #[derive(Clone, Copy, Debug)]
 pub struct CountingOptions<'m> {
-    /// Where it runs.
-    pub place: CountingPlace,
-    /// Bytes beside the kernel's.
+    /// Where the program runs.
+    pub place: CountingHook,
+    /// Bytes added to the kernel's packet lengths.
     pub overhead: Overhead,
     /// The counters of all slots.
     pub counters: BorrowedFd<'m>,
-    /// What groups are by, and their table: keys of [`GROUP_KEY_BYTES`](super::GROUP_KEY_BYTES), and
-    /// packets and bytes of each.
+    /// Group field and table. The table has keys of [`GROUP_KEY_BYTES`](super::GROUP_KEY_BYTES) bytes and counts packets
+    /// and bytes.
     pub groups: Option<(KeyField, BorrowedFd<'m>)>,
 }
 
-/// A program that counts classes and passes all packets on.
+/// A program that counts classes and passes all packets.
 #[derive(Debug)]
 pub struct CountingProgram;
 
 impl CountingProgram {
-    /// Writes the program of `classes` and loads it.
+    /// Generates the program for `classes` and loads it.
     ///
     /// # Panics
-    /// With groups and more than [`MOST_CLASSES`](super::MOST_CLASSES).
+    /// With groups and more than [`MOST_CLASSES`](super::MOST_CLASSES) classes.
     /// # Errors
-    /// [`LoadError`]; the verifier takes no program with more than 64 maps, which are those of filters'
-    /// sets, and two.
+    /// [`LoadError`]. The verifier accepts at most 64 maps: those of the filters' sets, and two more.
     /// # Privileges
     /// `CAP_BPF`, `CAP_NET_ADMIN` and `CAP_PERFMON`.
     /// # Kernel
-    /// Linux 5.9, in XDP with groups 5.18.
+    /// Linux 5.9; with XDP and groups 5.18.
     pub fn load(
         name: &str,
         options: &CountingOptions<'_>,
@@ -104,7 +103,7 @@ fn write<'m>(options: &CountingOptions<'m>, classes: &[CountedClass<'m>]) -> Vec
     code.insns
 }
 
-/// What is the same for all classes: the packet's addresses, the counters, its size, its key.
+/// Code before all classes: the packet's addresses, the counters, its size and key.
 fn begin<'m>(
     code: &mut Code<'m>,
     options: &CountingOptions<'m>,
@@ -136,12 +135,12 @@ fn begin<'m>(
     }
 }
 
-/// Tells packets apart where that saves the classes work; the sections that are to follow.
+/// Dispatches by kind of packet where that saves work. Returns the sections to generate.
 fn sections(
     code: &mut Code<'_>,
     options: &CountingOptions<'_>,
     classes: &[CountedClass<'_>],
-) -> Vec<(Shape, Label)> {
+) -> Vec<(PacketAssumptions, Label)> {
     let place = options.place;
     let mut sections = Vec::new();
     let with_filters = classes.iter().filter(|class| class.filter.is_some());
@@ -149,36 +148,50 @@ fn sections(
     if !sorts {
         let label = code.label();
         let tag = place.tags()[0];
-        let packet = Packet::Any;
-        let at = place.at;
-        sections.push((Shape { at, tag, packet }, label));
+        let protocol = KnownProtocol::Any;
+        let target = place.at;
+        sections.push((
+            PacketAssumptions {
+                target,
+                tag,
+                protocol,
+            },
+            label,
+        ));
         return sections;
     }
     let tagged = code.label();
-    if place.tags().contains(&Tag::InBytes) {
+    if place.tags().contains(&TagLocation::InBytes) {
         find_tag(code, tagged);
     }
     for &tag in place.tags() {
-        if tag == Tag::InBytes {
+        if tag == TagLocation::InBytes {
             code.place(tagged);
         }
-        let to = Sorted {
-            packets: Packet::SORTED.map(|_| code.label()),
+        let to = ClassifierLabels {
+            packets: KnownProtocol::CLASSIFIED.map(|_| code.label()),
             any: code.label(),
         };
         let own = [code.label(), code.label()];
-        let sorting = sort(tag, to, own);
+        let sorting = classify(tag, to, own);
         code.extend(sorting);
-        let at = place.at;
-        let packets = Packet::SORTED.into_iter().zip(to.packets);
-        for (packet, label) in packets.chain([(Packet::Any, to.any)]) {
-            sections.push((Shape { at, tag, packet }, label));
+        let target = place.at;
+        let packets = KnownProtocol::CLASSIFIED.into_iter().zip(to.packets);
+        for (protocol, label) in packets.chain([(KnownProtocol::Any, to.any)]) {
+            sections.push((
+                PacketAssumptions {
+                    target,
+                    tag,
+                    protocol,
+                },
+                label,
+            ));
         }
     }
     sections
 }
 
-/// Goes away if there is a whole tag behind the addresses, and none beside the bytes.
+/// Jumps if a whole VLAN tag follows the addresses and the kernel holds none beside the bytes.
 fn find_tag(code: &mut Code<'_>, tagged: Label) {
     let short = code.label();
     if !code.place.is_xdp() {
@@ -197,10 +210,10 @@ fn find_tag(code: &mut Code<'_>, tagged: Label) {
     code.place(short);
 }
 
-/// Each class, for packets of one shape.
+/// Every class, for packets of one shape.
 fn write_section<'m>(
     code: &mut Code<'m>,
-    shape: Shape,
+    shape: PacketAssumptions,
     options: &CountingOptions<'m>,
     classes: &[CountedClass<'m>],
 ) {
@@ -213,7 +226,7 @@ fn write_section<'m>(
     };
     let forgets = |(_, class): &(usize, &CountedClass<'m>)| {
         let fragment = class.filter.and_then(|filter| filter.fragment(shape));
-        fragment.is_some_and(|fragment| fragment.forgets)
+        fragment.is_some_and(|fragment| fragment.loses_bounds)
     };
     let (last, first): (Vec<_>, Vec<_>) = classes.iter().enumerate().partition(forgets);
     for (number, class) in first.into_iter().chain(last) {
@@ -231,7 +244,7 @@ fn write_section<'m>(
     }
 }
 
-/// Counts by key for each class that takes the packet.
+/// Counts by key for each class that matches the packet.
 fn write_groups<'m>(code: &mut Code<'m>, classes: &[CountedClass<'m>], table: BorrowedFd<'m>) {
     for (number, class) in classes.iter().enumerate() {
         let next = code.label();
@@ -241,7 +254,7 @@ fn write_groups<'m>(code: &mut Code<'m>, classes: &[CountedClass<'m>], table: Bo
     }
 }
 
-/// The fragment, and what is done with the packets that it accepts.
+/// The filter fragment, and the code for packets that it accepts.
 fn ask<'m>(
     code: &mut Code<'m>,
     filter: &'m CountedFilter,
@@ -254,7 +267,7 @@ fn ask<'m>(
     }
     let Label(first) = code.labels(fragment.labels);
     let to = |Label(number)| Label(first + number);
-    // A set that has no map would be a fault of `FilterMaps`; the class would count nothing.
+    // Every set has a map if `FilterMaps` is correct; otherwise the class counts nothing.
     let Some(insns) = filter.maps.resolve(&fragment.code) else {
         return;
     };

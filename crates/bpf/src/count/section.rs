@@ -1,16 +1,16 @@
-//! Where a program runs, and the kinds of packets that it tells apart.
+//! Hooks of counting programs, and the kinds of packets that they distinguish.
 
-use filter::ebpf::{Packet, Shape, Tag};
-use filter::{At, LinkType};
+use filter::ebpf::{KnownProtocol, PacketAssumptions, TagLocation};
+use filter::{FilterTarget, LinkType};
 
 /// Where a counting program runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CountingPlace {
-    pub(super) at: At,
+pub struct CountingHook {
+    pub(super) at: FilterTarget,
     pub(super) header: Header,
 }
 
-/// What packets begin with.
+/// The first header of packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Header {
     Ethernet,
@@ -18,9 +18,9 @@ pub(super) enum Header {
     Other,
 }
 
-impl CountingPlace {
-    /// `at` is [`At::Xdp`], [`At::TcIngress`] or [`At::TcEgress`].
-    pub fn new(at: At, link: LinkType) -> Self {
+impl CountingHook {
+    /// `at` is [`FilterTarget::Xdp`], [`FilterTarget::TcIngress`] or [`FilterTarget::TcEgress`].
+    pub fn new(at: FilterTarget, link: LinkType) -> Self {
         let header = match link {
             LinkType::Ethernet => Header::Ethernet,
             LinkType::Raw | LinkType::Ipv4 | LinkType::Ipv6 => Header::Ip,
@@ -29,47 +29,55 @@ impl CountingPlace {
         Self { at, header }
     }
 
-    /// What filters for this place are to be compiled for ([`filter::Options::at`]): in XDP they are
-    /// told of the outermost VLAN tag as at tc.
-    pub fn filters_at(self) -> At {
+    /// The target to compile filters for. In XDP, the program tells them about the outermost VLAN tag as the kernel does
+    /// at tc.
+    pub fn filters_at(self) -> FilterTarget {
         match (self.at, self.header) {
-            (At::Xdp, Header::Ethernet) => At::TcIngress,
+            (FilterTarget::Xdp, Header::Ethernet) => FilterTarget::TcIngress,
             (at, _) => at,
         }
     }
 
     pub(super) fn is_xdp(self) -> bool {
-        self.at == At::Xdp
+        self.at == FilterTarget::Xdp
     }
 
     pub(super) fn is_egress(self) -> bool {
-        self.at == At::TcEgress
+        self.at == FilterTarget::TcEgress
     }
 
     /// Where the outermost tag can be.
-    pub(super) fn tags(self) -> &'static [Tag] {
+    pub(super) fn tags(self) -> &'static [TagLocation] {
         match (self.at, self.header) {
-            (At::Xdp, Header::Ethernet) => &[Tag::Absent, Tag::InBytes],
-            // Beside the bytes, or in them where a program wrote the whole frame.
-            (At::TcEgress, Header::Ethernet) => &[Tag::AsPlaced, Tag::InBytes],
-            _ => &[Tag::AsPlaced],
+            (FilterTarget::Xdp, Header::Ethernet) => &[TagLocation::Absent, TagLocation::InBytes],
+            // Beside the bytes, or in them if a program wrote the whole frame.
+            (FilterTarget::TcEgress, Header::Ethernet) => {
+                &[TagLocation::TargetDefault, TagLocation::InBytes]
+            }
+            _ => &[TagLocation::TargetDefault],
         }
     }
 
-    /// The kinds of packets that code is written for.
-    pub(super) fn shapes(self) -> Vec<Shape> {
-        let at = self.at;
-        let packets: &[Packet] = match self.header {
+    /// The kinds of packets for which code is generated.
+    pub(super) fn shapes(self) -> Vec<PacketAssumptions> {
+        let target = self.at;
+        let packets: &[KnownProtocol] = match self.header {
             Header::Ethernet => &[
-                Packet::Tcp4,
-                Packet::Udp4,
-                Packet::Tcp6,
-                Packet::Udp6,
-                Packet::Any,
+                KnownProtocol::Tcp4,
+                KnownProtocol::Udp4,
+                KnownProtocol::Tcp6,
+                KnownProtocol::Udp6,
+                KnownProtocol::Any,
             ],
-            _ => &[Packet::Any],
+            _ => &[KnownProtocol::Any],
         };
-        let of = |&tag| packets.iter().map(move |&packet| Shape { at, tag, packet });
+        let of = |&tag| {
+            packets.iter().map(move |&protocol| PacketAssumptions {
+                target,
+                tag,
+                protocol,
+            })
+        };
         self.tags().iter().flat_map(of).collect()
     }
 }

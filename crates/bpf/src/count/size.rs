@@ -1,29 +1,29 @@
-//! How many packets a packet is on the wire, and how many bytes.
+//! Number of packets on the wire, and their bytes.
 
 use filter::ebpf::{Alu, Condition, Insn as AnyInsn, Label, Reg, Size};
 
 use super::code::{BYTES, CONTEXT, Code, OFFSET, PACKETS, VLAN_PRESENT};
 use super::decode;
 
-/// Displacements in `struct __sk_buff`.
+/// Offsets in `struct __sk_buff`.
 const LEN: i16 = 0;
 const WIRE_LEN: i16 = 160;
 const GSO_SEGS: i16 = 164;
 const GSO_SIZE: i16 = 176;
 
-/// Shortest frame without its check sequence.
+/// Smallest frame without its check sequence.
 const LEAST_BYTES: i32 = 60;
 
-/// Bytes of each packet beside those that the kernel has.
+/// Bytes of each packet that the kernel does not count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Overhead {
-    /// Whether a packet of less than 60 bytes is filled up to that.
+    /// Whether packets shorter than 60 bytes are padded to that length.
     pub is_padded: bool,
     /// Bytes added to each packet.
     pub bytes: u16,
 }
 
-/// Stores the packets and bytes; `R7` and `R8` hold the packet's beginning and end.
+/// Stores packets and bytes. `R7` and `R8` hold the packet's beginning and end.
 pub(super) fn measure(code: &mut Code<'_>, overhead: Overhead) {
     if code.place.is_xdp() {
         code.extend([
@@ -71,14 +71,14 @@ fn one(code: &mut Code<'_>, overhead: Overhead) {
     code.push(AnyInsn::store(Size::Double, Reg::R10, BYTES, Reg::R2));
 }
 
-/// As many packets as the kernel says (or, where it does not know yet, as the payload fills), each
-/// with the headers up to the payload in front of it.
+/// Counts as many packets as the kernel reports (or, if it does not know yet, as the payload fills), each with the headers
+/// before the payload.
 ///
-/// On the way out the kernel has added the headers up itself, also those in tunnels
-/// (`qdisc_pkt_len_init`, net/core/dev.c).
+/// On egress the kernel has already added the headers, including those of tunnels (`qdisc_pkt_len_init`,
+/// net/core/dev.c).
 fn several(code: &mut Code<'_>, overhead: Overhead) {
     let [unknown, told, segments, parsed] = [(); 4].map(|()| code.label());
-    // The bytes with the tag beside them wait here.
+    // Saves the bytes including the tag beside them.
     code.push(AnyInsn::store(Size::Double, Reg::R10, BYTES, Reg::R2));
     decode::headers_end(code, unknown);
     code.jump(parsed);
@@ -89,7 +89,7 @@ fn several(code: &mut Code<'_>, overhead: Overhead) {
         AnyInsn::load(Size::Word, Reg::R1, CONTEXT, LEN),
         AnyInsn::load(Size::Word, Reg::R4, CONTEXT, GSO_SIZE),
         AnyInsn::load(Size::Word, Reg::R3, CONTEXT, GSO_SEGS),
-        // The payload, at least 0 bytes, and how much of it is in each packet but the last.
+        // The payload, at least 0 bytes, and the payload of each packet but the last.
         AnyInsn::mov(Reg::R5, Reg::R1),
         AnyInsn::alu64(Alu::Sub, Reg::R5, OFFSET),
         AnyInsn::jump_if(Condition::NotEqual, Reg::R3, 0, segments),
@@ -101,7 +101,7 @@ fn several(code: &mut Code<'_>, overhead: Overhead) {
         AnyInsn::store(Size::Double, Reg::R10, PACKETS, Reg::R3),
         AnyInsn::add(Reg::R3, -1),
         AnyInsn::load(Size::Double, Reg::R2, Reg::R10, BYTES),
-        // The tag beside the bytes is on each of the packets, and so are the headers.
+        // Each packet has the headers and the tag beside the bytes.
         AnyInsn::mov(Reg::R0, Reg::R2),
         AnyInsn::alu64(Alu::Sub, Reg::R0, Reg::R1),
         AnyInsn::alu64(Alu::Mul, Reg::R0, Reg::R3),
@@ -132,11 +132,11 @@ fn several(code: &mut Code<'_>, overhead: Overhead) {
     code.push(AnyInsn::store(Size::Double, Reg::R10, BYTES, Reg::R2));
 }
 
-/// Fills up the packets: `R3` of headers and `R4` bytes each, and the last. Adds to `R2`.
+/// Pads the packets, each with `R3` bytes of headers and `R4` bytes of payload, and the last one. Adds to `R2`.
 fn pad(code: &mut Code<'_>) {
     let [full, last] = [(); 2].map(|()| code.label());
     code.extend([
-        // The last one has what the others leave.
+        // The last packet has the rest.
         AnyInsn::load(Size::Word, Reg::R5, CONTEXT, LEN),
         AnyInsn::mov(Reg::R0, Reg::R4),
         AnyInsn::alu64(Alu::Mul, Reg::R0, Reg::R3),
@@ -155,7 +155,7 @@ fn pad(code: &mut Code<'_>) {
     ]);
 }
 
-/// Adds to `R2` what `bytes` lacks of the shortest frame.
+/// Adds to `R2` the bytes that a packet of `bytes` bytes lacks of the smallest frame.
 fn missing(code: &mut Code<'_>, bytes: Reg, done: Label) {
     code.extend([
         AnyInsn::jump_if(Condition::GreaterOrEqual, bytes, LEAST_BYTES, done),

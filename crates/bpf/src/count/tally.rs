@@ -1,4 +1,4 @@
-//! Adding a packet to what is counted.
+//! Adds a packet to counters.
 
 use std::os::fd::BorrowedFd;
 
@@ -7,7 +7,7 @@ use filter::ebpf::{Condition, Helper, Insn as AnyInsn, Operand, Reg, Size};
 use super::code::{BYTES, COUNTERS, Code, KEY, PACKETS, VALUE};
 use super::key::KEY_KIND;
 
-/// Counters of a slot: packets and bytes of all, of groups without room, and without a key.
+/// Counters of a slot: packets and bytes of all, of groups that found no room, and of packets without a key.
 pub const COUNTERS_PER_SLOT: u32 = 6;
 const OTHER: i16 = 16;
 const WITHOUT_KEY: i16 = 32;
@@ -15,27 +15,27 @@ const BPF_NOEXIST: i32 = 1;
 
 /// Where a class counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Slot {
-    /// Its counters are those from `number` × [`COUNTERS_PER_SLOT`] on.
+pub struct ClassSlot {
+    /// Its counters begin at `number` × [`COUNTERS_PER_SLOT`].
     pub number: u16,
-    /// The class in keys of groups; no two classes ever have the same.
+    /// The class in group keys. Serial numbers are never reused.
     pub serial: u32,
 }
 
-impl Slot {
-    /// Displacement of the first counter in the value.
+impl ClassSlot {
+    /// Offset of the first counter in the value.
     fn offset(self) -> i16 {
         (u32::from(self.number) * COUNTERS_PER_SLOT * 8) as i16
     }
 }
 
 /// Counts the packet in `slot`.
-pub(super) fn count(code: &mut Code<'_>, slot: Slot) {
+pub(super) fn count(code: &mut Code<'_>, slot: ClassSlot) {
     code.push(AnyInsn::load(Size::Double, Reg::R1, Reg::R10, COUNTERS));
     add(code, Reg::R1, slot.offset());
 }
 
-/// Adds the packet to two counters at `base + offset`. `R2` and `R3` are lost.
+/// Adds the packet to two counters at `base + offset`. Clobbers `R2` and `R3`.
 fn add(code: &mut Code<'_>, base: Reg, offset: i16) {
     code.push(AnyInsn::load(Size::Double, Reg::R2, base, offset));
     if code.place.is_xdp() {
@@ -55,9 +55,8 @@ fn add(code: &mut Code<'_>, base: Reg, offset: i16) {
 
 /// Counts the packet by its key in `groups`.
 ///
-/// Nobody else runs on this CPU meanwhile, but others may insert the same key: then it is found when it is
-/// looked up again.
-pub(super) fn by_key<'m>(code: &mut Code<'m>, slot: Slot, groups: BorrowedFd<'m>) {
+/// No other program runs on this CPU meanwhile, but another CPU may insert the same key. The second lookup finds it.
+pub(super) fn by_key<'m>(code: &mut Code<'m>, slot: ClassSlot, groups: BorrowedFd<'m>) {
     let [look, hit, done] = [(); 3].map(|()| code.label());
     let kind = KEY + KEY_KIND;
     code.push(AnyInsn::load(Size::Word, Reg::R2, Reg::R10, kind));

@@ -1,65 +1,67 @@
 //! The loaded filter and its counters.
 
-use std::fmt;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use abi::bpf::SockFilter;
 
-use super::translate::{COUNTER_COUNT, Options, translate};
-use super::untranslatable::Untranslatable;
+use super::error::TranslateError;
+use super::translate::{COUNTER_COUNT, TranslateOptions, translate};
 use crate::map::{Counters, MapError};
 use crate::program::{LoadError, Program, ProgramKind};
 use crate::sampling::Sampler;
 
-/// A classic filter in the kernel that counts; its descriptor is for `SO_ATTACH_BPF`.
+/// A classic filter with counters, loaded as eBPF. Attach its descriptor with `SO_ATTACH_BPF`.
 ///
-/// The socket keeps the program alive; this keeps its counters readable. Every socket that the
-/// filter is attached to adds to the same counters.
+/// The socket keeps the program alive; this keeps its counters readable. All sockets with the filter share the counters.
 #[derive(Debug)]
 pub struct CountingFilter {
     program: Program,
     counters: Counters<COUNTER_COUNT>,
 }
 
-/// What a filter saw; neither is ever reset.
+/// Packets that a filter has seen. The counters are never reset.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct FilterCounters {
     /// Packets of the right direction that reached the filter.
     pub offered: u64,
-    /// Those of them that were let through, at least in part.
+    /// Packets accepted, at least in part.
     pub accepted: u64,
-    /// Those of them that the filter would have let through, and sampling left out.
+    /// Packets that the filter accepted and that were sampled out.
     pub sampled_out: u64,
 }
 
 /// Why there is no counting filter.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
+#[error("cannot make a counting filter")]
 pub enum CountingFilterError {
-    /// The filter uses what eBPF does not offer: attach the classic program itself.
-    Untranslatable(Untranslatable),
-    /// The counters could not be made.
-    Map(MapError),
+    /// The filter cannot be translated: attach the classic program itself.
+    Translate(#[source] TranslateError),
+    /// The counters could not be created.
+    Map(#[source] MapError),
     /// The program could not be loaded.
-    Load(LoadError),
-    /// The process has no room for another descriptor.
-    Descriptor(io::Error),
+    Load(#[source] LoadError),
+    /// The process has no free descriptor.
+    Descriptor(#[source] io::Error),
 }
 
 impl CountingFilter {
     /// Translates `classic` and loads it.
     ///
-    /// `classic` is a program the kernel would accept with `SO_ATTACH_FILTER`.
-    /// Cost per packet beside the filter's own: a map lookup, two additions on this CPU's memory.
+    /// `classic` must be a program that the kernel accepts with `SO_ATTACH_FILTER`. Besides the filter itself, a packet
+    /// costs a map lookup and two additions in per-CPU memory.
     ///
     /// # Errors
-    /// [`CountingFilterError`] says whether the filter, the privilege or the kernel is in the way.
+    /// [`CountingFilterError`]: the filter cannot be translated, a privilege is missing, or the kernel refused it.
     /// # Privileges
     /// `CAP_BPF` where `kernel.unprivileged_bpf_disabled` is set.
     /// # Kernel
-    /// Linux 5.1 (32-bit jumps); as [`Sampler::code`] says with sampling.
-    pub fn load(classic: &[SockFilter], options: &Options) -> Result<Self, CountingFilterError> {
+    /// Linux 5.1 (32-bit jumps); with sampling as for [`Sampler::code`].
+    pub fn load(
+        classic: &[SockFilter],
+        options: &TranslateOptions,
+    ) -> Result<Self, CountingFilterError> {
         let counters = Counters::create("tapline_filter").map_err(CountingFilterError::Map)?;
         let sampler = match options.sampling {
             Some(sampling) => Some(
@@ -68,13 +70,13 @@ impl CountingFilter {
             None => None,
         };
         let code = translate(classic, options, counters.as_fd(), sampler.as_ref())
-            .map_err(CountingFilterError::Untranslatable)?;
+            .map_err(CountingFilterError::Translate)?;
         let program = Program::load(ProgramKind::SocketFilter, "tapline_filter", &code)
             .map_err(CountingFilterError::Load)?;
         Ok(Self { program, counters })
     }
 
-    /// Another descriptor of the program, for a socket that keeps one.
+    /// Duplicates the program's descriptor, for a socket that keeps one.
     ///
     /// # Errors
     /// [`CountingFilterError::Descriptor`], e.g. EMFILE.
@@ -83,15 +85,15 @@ impl CountingFilter {
         descriptor.map_err(CountingFilterError::Descriptor)
     }
 
-    /// What the filter has seen, on all CPUs.
+    /// Packets so far, on all CPUs.
     ///
-    /// Each CPU's `offered` is read last: a packet under way may be in it only, never only in another.
+    /// `offered` of each CPU is read last, so it includes every packet that the other counters include.
     ///
     /// # Errors
     /// As [`Counters::read`].
-    pub fn counts(&self) -> io::Result<Counts> {
+    pub fn counts(&self) -> io::Result<FilterCounters> {
         let [accepted, sampled_out, offered] = self.counters.read()?;
-        Ok(Counts {
+        Ok(FilterCounters {
             offered,
             accepted,
             sampled_out,
@@ -102,22 +104,5 @@ impl CountingFilter {
 impl AsFd for CountingFilter {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.program.as_fd()
-    }
-}
-
-impl fmt::Display for CountingFilterError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("cannot make a counting filter")
-    }
-}
-
-impl std::error::Error for CountingFilterError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Untranslatable(error) => Some(error),
-            Self::Map(error) => Some(error),
-            Self::Load(error) => Some(error),
-            Self::Descriptor(error) => Some(error),
-        }
     }
 }

@@ -1,13 +1,13 @@
-//! The translation of each classic instruction.
+//! Translates each classic instruction.
 
 use abi::bpf::SockFilter;
 
+use super::error::TranslateError;
 use super::opcode as op;
 use super::translate::{A, CONTEXT, SAVED, Translation, X};
-use super::untranslatable::Untranslatable;
 use crate::{Alu, Condition, Helper, Insn, Label, Reg, Size, Width};
 
-/// Displacements in `struct __sk_buff`.
+/// Offsets in `struct __sk_buff`.
 mod skb {
     pub(super) const LEN: i16 = 0;
     pub(super) const PKT_TYPE: i16 = 4;
@@ -27,8 +27,8 @@ impl Translation<'_> {
         &mut self,
         at: usize,
         classic: SockFilter,
-    ) -> Result<(), Untranslatable> {
-        let invalid = Untranslatable::Invalid {
+    ) -> Result<(), TranslateError> {
+        let invalid = TranslateError::Invalid {
             at,
             instruction: classic,
         };
@@ -98,10 +98,10 @@ impl Translation<'_> {
         });
     }
 
-    /// Notes that a path leads from `at` to the instruction `skipped` after the next.
-    fn reach(&mut self, at: usize, skipped: usize) -> Result<Label, Untranslatable> {
+    /// Records that a path leads from `at` to the instruction `skipped` after the next.
+    fn reach(&mut self, at: usize, skipped: usize) -> Result<Label, TranslateError> {
         let to = (at + 1).saturating_add(skipped);
-        *self.reached.get_mut(to).ok_or(Untranslatable::NoReturn)? = true;
+        *self.reached.get_mut(to).ok_or(TranslateError::NoReturn)? = true;
         Ok(Label(to as u32))
     }
 
@@ -174,8 +174,8 @@ impl Translation<'_> {
         &mut self,
         at: usize,
         SockFilter { code, jt, jf, k }: SockFilter,
-        invalid: Untranslatable,
-    ) -> Result<(), Untranslatable> {
+        invalid: TranslateError,
+    ) -> Result<(), TranslateError> {
         let (condition, opposite) = match code & op::OPERATION {
             0x10 => (Condition::Equal, Some(Condition::NotEqual)),
             0x20 => (Condition::Greater, Some(Condition::LessOrEqual)),
@@ -205,7 +205,7 @@ impl Translation<'_> {
     }
 
     /// A = a property of the packet.
-    fn property(&mut self, at: usize, property: u32) -> Result<(), Untranslatable> {
+    fn property(&mut self, at: usize, property: u32) -> Result<(), TranslateError> {
         let field = match property {
             op::SKF_AD_PROTOCOL => skb::PROTOCOL,
             op::SKF_AD_PKTTYPE => skb::PKT_TYPE,
@@ -231,7 +231,7 @@ impl Translation<'_> {
                 self.push(Insn::alu32(Alu::Xor, A, X));
                 return Ok(());
             }
-            _ => return Err(Untranslatable::Ancillary { at, property }),
+            _ => return Err(TranslateError::Ancillary { at, property }),
         };
         self.push(Insn::load(Size::Word, A, CONTEXT, field));
         if matches!(property, op::SKF_AD_PROTOCOL | op::SKF_AD_VLAN_TPID) {
@@ -240,7 +240,7 @@ impl Translation<'_> {
         Ok(())
     }
 
-    /// A = interface index; a packet without an interface ends the program with the present A.
+    /// A = interface index. For a packet without an interface, the program returns the current A.
     fn interface(&mut self) {
         self.push(Insn::load(Size::Word, Reg::R1, CONTEXT, skb::IFINDEX));
         self.push(Insn::jump_if32(Condition::Equal, Reg::R1, 0, self.verdict));

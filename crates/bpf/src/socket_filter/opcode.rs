@@ -1,6 +1,6 @@
-//! Operation codes of classic BPF (`linux/filter.h`, `linux/bpf_common.h`).
+//! Opcodes of classic BPF (`linux/filter.h`, `linux/bpf_common.h`).
 
-/// Load into A from a fixed place of the packet, by size.
+/// Loads into A from a fixed offset of the packet, by size.
 pub(super) const LD_W_ABS: u16 = 0x20;
 pub(super) const LD_H_ABS: u16 = 0x28;
 pub(super) const LD_B_ABS: u16 = 0x30;
@@ -36,11 +36,11 @@ pub(super) const MISC_TXA: u16 = 0x87;
 pub(super) const CLASS: u16 = 0x07;
 pub(super) const CLASS_ALU: u16 = 0x04;
 pub(super) const CLASS_JMP: u16 = 0x05;
-/// Their operation, and the bit that makes X the second operand.
+/// Mask of their operation, and the bit that makes X the second operand.
 pub(super) const OPERATION: u16 = 0xf0;
 pub(super) const SOURCE_X: u16 = 0x08;
 
-/// Words of scratch memory.
+/// Words of scratch memory (M).
 pub(super) const MEMORY_WORDS: u32 = 16;
 
 /// Offsets from here on name a property of the packet instead of its bytes.

@@ -1,13 +1,13 @@
-//! From classic BPF to eBPF for a socket.
+//! Translates classic BPF to eBPF for a socket.
 //!
-//! The rules are those by which the kernel itself runs classic programs (`bpf_convert_filter`,
-//! net/core/filter.c), so that verdicts are the same:
+//! Follows the rules by which the kernel itself runs classic programs (`bpf_convert_filter`, net/core/filter.c), so the
+//! verdicts are the same:
 //!
-//! - A is `R0`, X is `R7`, both 32 bits wide and 0 at the start; the context is in `R6`, where
-//!   packet loads expect it; M\[k\] is on the stack.
-//! - A load outside the packet and a division by zero end the program with 0.
+//! - A is `R0`, X is `R7`, both 32 bits wide and 0 at the start. The context is in `R6`, where packet loads expect it.
+//!   M\[k\] is on the stack.
+//! - A load outside the packet and a division by zero return 0.
 //! - Properties of the packet are read from the context (`struct __sk_buff`).
-//! - What no jump reaches is left out: the verifier refuses dead code, classic BPF allows it.
+//! - Unreachable code is omitted: the verifier refuses it, classic BPF allows it.
 //!
 //! `R8` is a second scratch register, `R9` the address of this CPU's counters.
 
@@ -16,8 +16,8 @@ use std::os::fd::BorrowedFd;
 
 use abi::bpf::SockFilter;
 
-use super::untranslatable::Untranslatable;
-use crate::{Condition, Helper, Insn, Label, Reg, Sampler, SamplerPlaces, Sampling, Size};
+use super::error::TranslateError;
+use crate::{Condition, Helper, Insn, Label, Reg, Sampler, SamplerLabels, Sampling, Size};
 
 pub(super) const A: Reg = Reg::R0;
 pub(super) const X: Reg = Reg::R7;
@@ -25,57 +25,56 @@ pub(super) const CONTEXT: Reg = Reg::R6;
 pub(super) const SAVED: Reg = Reg::R8;
 const COUNTERS: Reg = Reg::R9;
 
-/// Displacements in the counters. The kernel copies them out in ascending order, so what is read
-/// as accepted or left out was counted as offered before.
+/// Offsets of the counters. The kernel copies them in ascending order, so a packet read as accepted or sampled out was
+/// counted as offered before.
 const ACCEPTED: i16 = 0;
 const SAMPLED_OUT: i16 = 8;
 const OFFERED: i16 = 16;
 /// Number of counters.
 pub(super) const COUNTER_COUNT: usize = 3;
 
-/// The key of the counters and what sampling needs are below the 16 words of M.
+/// The map key and the sampler's stack are below the 16 words of M.
 const KEY: i16 = -68;
 const SAMPLER_STACK: i16 = -88;
 
 /// Which packets are offered to the filter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Direction {
-    /// All.
+    /// All packets.
     #[default]
     Both,
-    /// Those this host sends (`PACKET_OUTGOING`); others are refused and not counted.
+    /// Packets that this host sends (`PACKET_OUTGOING`). Others are rejected and not counted.
     Outgoing,
-    /// Those this host does not send; others are refused and not counted.
+    /// Packets that this host does not send. Others are rejected and not counted.
     Incoming,
 }
 
-/// What is done around the classic filter.
+/// Options for the code around the classic filter.
 #[derive(Clone, Copy, Debug)]
-pub struct Options {
-    /// Bytes kept of an accepted packet, if the filter does not say fewer.
+pub struct TranslateOptions {
+    /// Largest number of bytes kept of an accepted packet.
     pub snaplen: NonZeroU32,
     /// Which packets are offered.
     pub direction: Direction,
-    /// Which of those that the filter accepts are let through; `None` lets all.
+    /// Sampling of accepted packets. `None` keeps all.
     pub sampling: Option<Sampling>,
 }
 
-/// Translates `classic`, with counting around it; the program's counters are in `counters`, a
-/// per-CPU array whose first value holds three u64: accepted, sampled out, offered. `sampler` comes
-/// behind the filter, in place of what the options say.
+/// Translates `classic` and adds counters. `counters` is a per-CPU array whose first value holds three u64: accepted,
+/// sampled out, offered. `sampler` follows the filter and replaces the sampling of the options.
 ///
 /// # Errors
-/// [`Untranslatable`] names the instruction.
+/// [`TranslateError`] names the instruction.
 pub fn translate<'map>(
     classic: &[SockFilter],
-    options: &Options,
+    options: &TranslateOptions,
     counters: BorrowedFd<'map>,
     sampler: Option<&'map Sampler>,
-) -> Result<Vec<Insn<'map>>, Untranslatable> {
+) -> Result<Vec<Insn<'map>>, TranslateError> {
     if classic.is_empty() {
-        return Err(Untranslatable::Empty);
+        return Err(TranslateError::Empty);
     }
-    // Labels 0 to n-1 are the places of the classic instructions.
+    // Labels 0 to n-1 are the positions of the classic instructions.
     let label = |number: usize| Label((classic.len() + number) as u32);
     let mut translation = Translation {
         code: Vec::with_capacity(classic.len() * 2 + 24),
@@ -89,7 +88,7 @@ pub fn translate<'map>(
     };
     translation.prologue(options.direction, counters);
     translation.reached[0] = true;
-    // Jumps only go forward: when an instruction's turn comes, all that lead to it were seen.
+    // Jumps only go forward, so all jumps to an instruction precede it.
     for (at, instruction) in classic.iter().enumerate() {
         if translation.reached[at] {
             translation.code.push(Insn::Place(Label(at as u32)));
@@ -102,19 +101,19 @@ pub fn translate<'map>(
 
 pub(super) struct Translation<'map> {
     code: Vec<Insn<'map>>,
-    /// Which classic instructions a path leads to.
+    /// Which classic instructions are reachable.
     pub(super) reached: Vec<bool>,
-    /// Where a return goes, its value in A.
+    /// Label of returns, with the value in A.
     pub(super) verdict: Label,
-    /// Returns 0.
+    /// Label that returns 0.
     pub(super) refuse: Label,
-    /// Returns R0.
+    /// Label that returns R0.
     end: Label,
-    /// Counts what sampling leaves out, and returns 0.
+    /// Label that counts sampled-out packets and returns 0.
     left_out: Label,
-    /// Inside of sampling.
+    /// Label within the sampler.
     keep: Label,
-    /// Whether something goes to `verdict`.
+    /// Whether anything jumps to `verdict`.
     pub(super) accepts: bool,
 }
 
@@ -125,7 +124,7 @@ impl<'map> Translation<'map> {
 
     fn prologue(&mut self, direction: Direction, counters: BorrowedFd<'map>) {
         const PACKET_OUTGOING: i32 = 4;
-        // Its place in `struct __sk_buff`.
+        // Offset in `struct __sk_buff`.
         const PKT_TYPE: i16 = 4;
         self.push(Insn::mov(CONTEXT, Reg::R1));
         let is_other = match direction {
@@ -146,7 +145,7 @@ impl<'map> Translation<'map> {
             map: counters,
         });
         self.push(Insn::Call(Helper::MapLookupElem));
-        // Key 0 always exists; the verifier does not know.
+        // Key 0 always exists, but the verifier requires the check.
         self.push(Insn::jump_if(Condition::Equal, Reg::R0, 0, self.refuse));
         self.push(Insn::mov(COUNTERS, Reg::R0));
         self.count(OFFERED);
@@ -154,8 +153,8 @@ impl<'map> Translation<'map> {
         self.push(Insn::mov32(X, 0));
     }
 
-    /// Adds 1 to a counter of this CPU. The add is indivisible because a task that sends may be
-    /// preempted here by another one of the same CPU (local sockets, PREEMPT_RT).
+    /// Adds 1 to a per-CPU counter. The addition is atomic because another task on the same CPU may preempt a sending task
+    /// here (local sockets, PREEMPT_RT).
     fn count(&mut self, counter: i16) {
         self.push(Insn::mov(Reg::R1, 1));
         self.push(Insn::AtomicAdd {
@@ -193,10 +192,10 @@ impl<'map> Translation<'map> {
         self.push(Insn::Exit);
     }
 
-    /// Goes on with A unchanged for packets that sampling keeps.
+    /// Continues with A unchanged for packets that sampling keeps.
     fn sample(&mut self, sampler: &'map Sampler) {
         self.push(Insn::mov(SAVED, A));
-        self.code.extend(sampler.code(SamplerPlaces {
+        self.code.extend(sampler.code(SamplerLabels {
             left_out: self.left_out,
             own: self.keep,
             stack: SAMPLER_STACK,

@@ -1,12 +1,11 @@
-//! Attaching by a filter of the clsact queueing discipline, for kernels without tcx.
+//! Attaches a tc program with a filter of the clsact queueing discipline, for kernels without tcx.
 //!
-//! Such a filter stays when its process is killed. So it carries a name that tells whether its owner
-//! lives: `tapline-tc/TOKEN`, where the owner holds the abstract Unix socket address of that name, in
-//! the namespace of the interface. The kernel takes the address back when the process ends, however
-//! it does. Whoever attaches next removes filters whose address is free.
+//! A killed process leaves its filter behind. The filter's name therefore tells whether its owner is alive: it is
+//! `tapline-tc/TOKEN`, and the owner binds the abstract Unix socket address of that name in the interface's namespace. The
+//! kernel frees the address when the process ends in any way. The next process that attaches removes filters whose address
+//! is free.
 //!
-//! A name that ends in `+q` says that the discipline itself is ours, too: the last such filter takes it
-//! along when it goes.
+//! A name that ends in `+q` means that tapline also created the queueing discipline. The last such filter removes it.
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -14,47 +13,44 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::TcPlace;
+use super::hook::TcHook;
 use crate::rtnetlink::{
     NLM_F_CREATE, NLM_F_DUMP, NLM_F_ECHO, NLM_F_EXCL, Request, Rtnetlink, find, number, text,
 };
 
 // include/uapi/linux/rtnetlink.h, pkt_sched.h, pkt_cls.h
-const RTM_NEWQDISC: u16 = 36;
-const RTM_DELQDISC: u16 = 37;
-const RTM_GETQDISC: u16 = 38;
-const RTM_NEWTFILTER: u16 = 44;
-const RTM_DELTFILTER: u16 = 45;
-const RTM_GETTFILTER: u16 = 46;
-pub(super) const TCA_KIND: u16 = 1;
-pub(super) const TCA_OPTIONS: u16 = 2;
+const RTM_NEWQDISC: u16 = libc::RTM_NEWQDISC;
+const RTM_DELQDISC: u16 = libc::RTM_DELQDISC;
+const RTM_GETQDISC: u16 = libc::RTM_GETQDISC;
+const RTM_NEWTFILTER: u16 = libc::RTM_NEWTFILTER;
+const RTM_DELTFILTER: u16 = libc::RTM_DELTFILTER;
+const RTM_GETTFILTER: u16 = libc::RTM_GETTFILTER;
+pub(super) const TCA_KIND: u16 = libc::TCA_KIND;
+pub(super) const TCA_OPTIONS: u16 = libc::TCA_OPTIONS;
 const TCA_BPF_FD: u16 = 6;
 pub(super) const TCA_BPF_NAME: u16 = 7;
 const TCA_BPF_FLAGS: u16 = 8;
 const TCA_BPF_FLAG_ACT_DIRECT: u32 = 1;
 const TC_H_CLSACT: u32 = 0xffff_fff1;
 const CLSACT_HANDLE: u32 = 0xffff_0000;
-const ETH_P_ALL: u16 = 3;
+const ETH_P_ALL: u16 = libc::ETH_P_ALL as u16;
 pub(super) const HEADER_BYTES: usize = 20;
 
 const NAME: &str = "tapline-tc/";
 const OWNS_QDISC: &str = "+q";
-/// How often attaching is tried that another process' detaching thwarts.
+/// Attempts to attach while other processes detach at the same time.
 const ATTEMPTS: u32 = 3;
-const ENOENT: i32 = 2;
-const EEXIST: i32 = 17;
-const EINVAL: i32 = 22;
 
-/// A filter of clsact that this process put there, and takes away when it is dropped.
+/// A clsact filter of this process. Dropping it removes the filter.
 #[derive(Debug)]
 pub(super) struct Clsact {
     netlink: Rtnetlink,
     filter: Filter,
-    /// Its address says that the filter's owner lives.
+    /// Its address shows that the owner is alive.
     _life: UnixDatagram,
 }
 
-/// `struct tcmsg`, and a filter's name.
+/// `struct tcmsg` and the filter's name.
 #[derive(Clone, Debug)]
 struct Filter {
     ifindex: u32,
@@ -65,19 +61,15 @@ struct Filter {
 }
 
 impl Clsact {
-    /// Attaches `program` after the filters that are there; those whose owner is dead are removed.
-    pub(super) fn attach(
-        program: BorrowedFd<'_>,
-        ifindex: u32,
-        place: TcPlace,
-    ) -> io::Result<Self> {
+    /// Attaches `program` after existing filters. Removes filters of dead owners first.
+    pub(super) fn attach(program: BorrowedFd<'_>, ifindex: u32, place: TcHook) -> io::Result<Self> {
         let mut netlink = Rtnetlink::open()?;
         let (token, life) = new_token()?;
         let mut owns_qdisc = remove_leftovers(&mut netlink, ifindex)?;
         let mut more = 1..ATTEMPTS;
         loop {
-            if place == TcPlace::Egress && is_ingress_only(&mut netlink, ifindex)? {
-                return Err(io::Error::from_raw_os_error(EEXIST));
+            if place == TcHook::Egress && is_ingress_only(&mut netlink, ifindex)? {
+                return Err(io::Error::from_raw_os_error(libc::EEXIST));
             }
             owns_qdisc |= create_qdisc(&mut netlink, ifindex)? || is_ours(&mut netlink, ifindex)?;
             let suffix = if owns_qdisc { OWNS_QDISC } else { "" };
@@ -90,9 +82,10 @@ impl Clsact {
                         _life: life,
                     });
                 }
-                // Perhaps the discipline went with its last filter (`__tcf_qdisc_find`,
+                // Another process may have removed the discipline with its last filter (`__tcf_qdisc_find`,
                 // net/sched/cls_api.c).
-                Err(error) if error.raw_os_error() == Some(EINVAL) && more.next().is_some() => {}
+                Err(error)
+                    if error.raw_os_error() == Some(libc::EINVAL) && more.next().is_some() => {}
                 Err(error) => {
                     if owns_qdisc {
                         remove_empty_qdisc(&mut netlink, ifindex)?;
@@ -103,7 +96,7 @@ impl Clsact {
         }
     }
 
-    /// Puts `program` in the place of the attached one (`cls_bpf_change`, net/sched/cls_bpf.c).
+    /// Replaces the attached program by `program` (`cls_bpf_change`, net/sched/cls_bpf.c).
     pub(super) fn replace(&mut self, program: BorrowedFd<'_>) -> io::Result<()> {
         let Filter {
             ifindex,
@@ -121,7 +114,7 @@ impl Clsact {
 
 impl Drop for Clsact {
     fn drop(&mut self) {
-        // An interface that is gone took its filters along; there is nobody to tell of other errors.
+        // A removed interface takes its filters along. Other errors cannot be reported here.
         let _ = remove(&mut self.netlink, &self.filter);
         if self.filter.name.ends_with(OWNS_QDISC) {
             let _ = remove_empty_qdisc(&mut self.netlink, self.filter.ifindex);
@@ -129,7 +122,7 @@ impl Drop for Clsact {
     }
 }
 
-/// A token that no other filter has, and the socket that holds its address.
+/// A unique token, and the socket that holds its address.
 fn new_token() -> io::Result<(String, UnixDatagram)> {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -143,26 +136,26 @@ fn address(token: &str) -> io::Result<SocketAddr> {
     SocketAddr::from_abstract_name(format!("{NAME}{token}"))
 }
 
-/// The token in a filter's name; `None` if the filter is not ours.
+/// The token in a filter's name. `None` if tapline did not create the filter.
 fn token(name: &str) -> Option<&str> {
     let token = name.strip_prefix(NAME)?;
     Some(token.strip_suffix(OWNS_QDISC).unwrap_or(token))
 }
 
-/// Whether the process lives that put a filter there, which is so as long as its address is taken.
+/// Whether the owner of the filter is alive: its address is in use.
 fn is_alive(token: &str) -> bool {
     let free = address(token).and_then(|address| UnixDatagram::bind_addr(&address));
     free.is_err()
 }
 
-/// Removes the filters that dead processes left; whether the discipline was theirs.
+/// Removes the filters of dead owners. Returns whether one of them created the discipline.
 fn remove_leftovers(netlink: &mut Rtnetlink, ifindex: u32) -> io::Result<bool> {
     let mut owned_qdisc = false;
     for filter in filters(netlink, ifindex)? {
         if token(&filter.name).is_some_and(|token| !is_alive(token)) {
             owned_qdisc |= filter.name.ends_with(OWNS_QDISC);
             match remove(netlink, &filter) {
-                Err(error) if error.raw_os_error() != Some(ENOENT) => return Err(error),
+                Err(error) if error.raw_os_error() != Some(libc::ENOENT) => return Err(error),
                 _ => {}
             }
         }
@@ -170,7 +163,7 @@ fn remove_leftovers(netlink: &mut Rtnetlink, ifindex: u32) -> io::Result<bool> {
     Ok(owned_qdisc)
 }
 
-/// As [`remove_leftovers`], and the discipline with them if it was theirs.
+/// As [`remove_leftovers`], and removes the discipline if a dead owner created it.
 pub(super) fn remove_all_leftovers(ifindex: u32) -> io::Result<()> {
     let mut netlink = Rtnetlink::open()?;
     if remove_leftovers(&mut netlink, ifindex)? && !is_ours(&mut netlink, ifindex)? {
@@ -185,27 +178,26 @@ fn is_ours(netlink: &mut Rtnetlink, ifindex: u32) -> io::Result<bool> {
     Ok(filters(netlink, ifindex)?.iter().any(marks))
 }
 
-/// Puts the discipline there; whether it was not there before.
+/// Creates the discipline. Returns whether it did not exist before.
 fn create_qdisc(netlink: &mut Rtnetlink, ifindex: u32) -> io::Result<bool> {
     let header = header(ifindex, CLSACT_HANDLE, TC_H_CLSACT, 0);
     let request = Request::new(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_EXCL, &header)
         .attribute(TCA_KIND, b"clsact\0");
     match netlink.exchange(request) {
         Ok(_) => Ok(true),
-        Err(error) if error.raw_os_error() == Some(EEXIST) => Ok(false),
+        Err(error) if error.raw_os_error() == Some(libc::EEXIST) => Ok(false),
         Err(error) => Err(error),
     }
 }
 
-/// Whether the discipline `ingress` is in clsact's place: it takes filters for the other direction
-/// too, and runs them on what comes in.
+/// Whether the `ingress` discipline takes the place of clsact. It accepts egress filters, too, but runs them on ingress.
 pub(super) fn is_ingress_only(netlink: &mut Rtnetlink, ifindex: u32) -> io::Result<bool> {
-    // The answer is a notification, so it has to be asked for.
+    // The answer is a notification, so it must be requested.
     let header = header(ifindex, 0, TC_H_CLSACT, 0);
     let request = Request::new(RTM_GETQDISC, NLM_F_ECHO, &header);
     let answer = match netlink.exchange(request) {
         Ok(answer) => answer,
-        Err(error) if error.raw_os_error() == Some(ENOENT) => return Ok(false),
+        Err(error) if error.raw_os_error() == Some(libc::ENOENT) => return Ok(false),
         Err(error) => return Err(error),
     };
     let kind = |message: &Vec<u8>| find(message.get(HEADER_BYTES..)?, TCA_KIND).map(text);
@@ -213,7 +205,7 @@ pub(super) fn is_ingress_only(netlink: &mut Rtnetlink, ifindex: u32) -> io::Resu
 }
 
 fn remove_empty_qdisc(netlink: &mut Rtnetlink, ifindex: u32) -> io::Result<()> {
-    for parent in [parent(TcPlace::Ingress), parent(TcPlace::Egress)] {
+    for parent in [TcHook::Ingress.parent(), TcHook::Egress.parent()] {
         if !dump(netlink, ifindex, parent)?.is_empty() {
             return Ok(());
         }
@@ -227,12 +219,12 @@ fn add_filter(
     netlink: &mut Rtnetlink,
     program: BorrowedFd<'_>,
     ifindex: u32,
-    place: TcPlace,
+    place: TcHook,
     name: &str,
 ) -> io::Result<Filter> {
-    // The handle is the kernel's choice, which it echoes.
+    // The kernel chooses the handle and echoes it.
     let info = last_priority(netlink, ifindex, place)? << 16 | u32::from(ETH_P_ALL.to_be());
-    let header = header(ifindex, 0, parent(place), info);
+    let header = header(ifindex, 0, place.parent(), info);
     let flags = NLM_F_CREATE | NLM_F_EXCL | NLM_F_ECHO;
     let answer = netlink.exchange(filter_request(flags, &header, program, name))?;
     let mut echoed = answer.iter().filter_map(|message| Filter::parse(message));
@@ -257,9 +249,9 @@ fn filter_request(
         })
 }
 
-/// A priority behind those of the filters that are there; 0 leaves it to the kernel.
-fn last_priority(netlink: &mut Rtnetlink, ifindex: u32, place: TcPlace) -> io::Result<u32> {
-    let messages = dump(netlink, ifindex, parent(place))?;
+/// A priority after those of existing filters; 0 lets the kernel choose.
+fn last_priority(netlink: &mut Rtnetlink, ifindex: u32, place: TcHook) -> io::Result<u32> {
+    let messages = dump(netlink, ifindex, place.parent())?;
     let priority = |message: &Vec<u8>| Some(number(message.get(16..)?)? >> 16);
     let last = messages.iter().filter_map(priority).max();
     Ok(last.map_or(0, |last| (last + 1) & 0xffff))
@@ -271,24 +263,24 @@ fn remove(netlink: &mut Rtnetlink, filter: &Filter) -> io::Result<()> {
     netlink.exchange(request).map(drop)
 }
 
-/// The bpf filters of both places.
+/// The bpf filters of both hooks.
 fn filters(netlink: &mut Rtnetlink, ifindex: u32) -> io::Result<Vec<Filter>> {
     let mut filters = Vec::new();
-    for place in [TcPlace::Ingress, TcPlace::Egress] {
-        let messages = dump(netlink, ifindex, parent(place))?;
+    for place in [TcHook::Ingress, TcHook::Egress] {
+        let messages = dump(netlink, ifindex, place.parent())?;
         filters.extend(messages.iter().filter_map(|message| Filter::parse(message)));
     }
     Ok(filters)
 }
 
-/// All filters of a place, of whatever kind; none without the discipline.
+/// All filters of a hook, of any kind. Empty without the discipline.
 pub(super) fn dump(netlink: &mut Rtnetlink, ifindex: u32, parent: u32) -> io::Result<Vec<Vec<u8>>> {
     let request = Request::new(RTM_GETTFILTER, NLM_F_DUMP, &header(ifindex, 0, parent, 0));
     netlink.exchange(request)
 }
 
 impl Filter {
-    /// A message about a filter of kind `bpf`; `None` for one about something else.
+    /// Parses a message about a filter of kind `bpf`; `None` for other messages.
     fn parse(message: &[u8]) -> Option<Self> {
         let (header, attributes) = message.split_at_checked(HEADER_BYTES)?;
         let word = |at: usize| header.get(at..).and_then(number);
@@ -305,15 +297,7 @@ impl Filter {
     }
 }
 
-pub(super) fn parent(place: TcPlace) -> u32 {
-    // `TC_H_MIN_INGRESS` and `TC_H_MIN_EGRESS` of the discipline.
-    match place {
-        TcPlace::Ingress => 0xffff_fff2,
-        TcPlace::Egress => 0xffff_fff3,
-    }
-}
-
-/// `struct tcmsg`; `info` is the priority in its upper half and the protocol, in network byte order.
+/// `struct tcmsg`. `info` holds the priority in its upper half and the protocol in network byte order.
 fn header(ifindex: u32, handle: u32, parent: u32, info: u32) -> [u8; HEADER_BYTES] {
     let mut header = [0; HEADER_BYTES];
     for (word, value) in header[4..]

@@ -1,47 +1,45 @@
-//! Filters that others have put on an interface.
+//! Lists the tc filters of an interface.
 
 use std::io;
 
-use super::TcPlace;
-use super::clsact::{
-    HEADER_BYTES, TCA_BPF_NAME, TCA_KIND, TCA_OPTIONS, dump, is_ingress_only, parent,
-};
+use super::clsact::{HEADER_BYTES, TCA_BPF_NAME, TCA_KIND, TCA_OPTIONS, dump, is_ingress_only};
+use super::hook::TcHook;
 use crate::rtnetlink::{Rtnetlink, find, number, text};
 
 const TCA_BPF_ID: u16 = 11;
 
-/// What a filter of traffic control is, as far as it matters to who captures beside it.
+/// A tc filter of another program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TcFilter {
-    /// Its kind, as tc(8) names it: `bpf`, `flower`, `u32` …
+    /// Kind, as tc(8) names it: `bpf`, `flower`, `u32` …
     pub kind: String,
-    /// Its priority (`pref`): the lowest runs first.
+    /// Priority (`pref`): the lowest runs first.
     pub priority: u16,
-    /// The name of a filter of kind `bpf`.
+    /// Name of a filter of kind `bpf`.
     pub name: Option<String>,
-    /// The number of its program.
+    /// Id of its program.
     pub program: Option<u32>,
 }
 
-/// The filters that the discipline clsact or ingress runs at `place` of interface `ifindex` of the calling
-/// thread's network namespace, in their order; of several of one kind and priority that are no programs one.
+/// The filters that the clsact or ingress discipline runs at hook `place` of interface `ifindex` of the calling thread's network
+/// namespace, in order. Of several filters of one kind and priority without programs, lists one.
 ///
 /// # Errors
-/// ENODEV; EOPNOTSUPP where the kernel has no traffic control.
+/// ENODEV; EOPNOTSUPP if the kernel has no traffic control.
 /// # Source
 /// `tc_dump_tfilter`, net/sched/cls_api.c.
 #[doc(alias = "RTM_GETTFILTER")]
-pub fn tc_filters(ifindex: u32, place: TcPlace) -> io::Result<Vec<TcFilter>> {
+pub fn tc_filters(ifindex: u32, place: TcHook) -> io::Result<Vec<TcFilter>> {
     let mut netlink = Rtnetlink::open()?;
-    // It would show its filters as those of the other place, too.
-    if place == TcPlace::Egress && is_ingress_only(&mut netlink, ifindex)? {
+    // The ingress discipline would list its filters for egress, too.
+    if place == TcHook::Egress && is_ingress_only(&mut netlink, ifindex)? {
         return Ok(Vec::new());
     }
-    let messages = dump(&mut netlink, ifindex, parent(place))?;
+    let messages = dump(&mut netlink, ifindex, place.parent())?;
     let mut filters: Vec<TcFilter> = Vec::new();
     for filter in messages.iter().filter_map(|message| parse(message)) {
-        // The kernel tells of a priority before it tells of what has it.
+        // The kernel sends a message about a priority before those about its filters.
         let is_same = |one: &TcFilter| one.priority == filter.priority && one.kind == filter.kind;
         match filters.last_mut().filter(|last| is_same(last)) {
             Some(last) if last.program.is_none() => *last = filter,

@@ -1,4 +1,4 @@
-//! Which XDP program an interface has already.
+//! The XDP program that is attached to an interface.
 
 use std::fmt;
 use std::fs;
@@ -11,49 +11,48 @@ use abi::bpf::{ObjectKind, open_id, program_info};
 use crate::rtnetlink::{Request, Rtnetlink, find, number, text};
 
 // include/uapi/linux/rtnetlink.h, if_link.h
-const RTM_GETLINK: u16 = 18;
-const IFLA_IFNAME: u16 = 3;
-const IFLA_XDP: u16 = 43;
-const IFLA_EXT_MASK: u16 = 29;
-const IFLA_TARGET_NETNSID: u16 = 46;
+const RTM_GETLINK: u16 = libc::RTM_GETLINK;
+const IFLA_IFNAME: u16 = libc::IFLA_IFNAME;
+const IFLA_XDP: u16 = libc::IFLA_XDP;
+const IFLA_EXT_MASK: u16 = libc::IFLA_EXT_MASK;
+const IFLA_TARGET_NETNSID: u16 = libc::IFLA_TARGET_NETNSID;
 const RTEXT_FILTER_SKIP_STATS: u32 = 8;
-/// Attributes with the number of the driver's program, the stack's and the hardware's, each with the
-/// word by which ip(8) takes it away.
+/// Attributes with the ids of the driver's, the generic and the offloaded program, each with the word that ip(8) uses to
+/// detach it.
 const PROGRAM_IDS: [(u16, &str); 3] = [(5, "xdpdrv"), (6, "xdpgeneric"), (7, "xdpoffload")];
 const INTERFACE_HEADER_BYTES: usize = 16;
-/// Descriptors of other processes that are looked at.
+/// Largest number of descriptors of other processes to inspect.
 const MAX_DESCRIPTORS: usize = 1 << 20;
 
-/// An XDP program that is on an interface.
+/// An XDP program that is attached to an interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct XdpHolder {
-    /// Its number.
+pub struct AttachedXdpProgram {
+    /// Id of the program.
     pub program_id: u32,
-    /// Its name; `None` if it has none, or without `CAP_SYS_ADMIN`.
+    /// Name of the program. `None` if it has none, or without `CAP_SYS_ADMIN`.
     pub program_name: Option<String>,
-    /// The process that holds it there, as a link, and takes it along when it ends; `None` if there is
-    /// none, a pinned link does that, or the process is not ours to look at.
-    pub process: Option<HoldingProcess>,
-    /// What takes it away if no link holds it: a word of `ip link set dev … word off`.
+    /// The process that holds the program's link; the program is detached when it ends. `None` if there is no link, a pinned
+    /// link, or the process may not be inspected.
+    pub process: Option<OwnerProcess>,
+    /// The word of `ip link set dev … WORD off` that detaches a program without link.
     pub ip_word: &'static str,
 }
 
-/// A process that holds a program at an interface.
+/// A process that holds the link of an XDP program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct HoldingProcess {
-    /// Its number.
+pub struct OwnerProcess {
+    /// Process id.
     pub id: u32,
-    /// Its name.
+    /// Process name.
     pub name: String,
 }
 
-impl XdpHolder {
-    /// The program on interface `ifindex` of the calling thread's network namespace; `None` if there is
-    /// none.
+impl AttachedXdpProgram {
+    /// The program on interface `ifindex` of the calling thread's network namespace. `None` if there is none.
     ///
-    /// Looks at the descriptors of all processes where there is one.
+    /// If there is one, inspects the descriptors of all processes.
     ///
     /// # Errors
     /// ENODEV.
@@ -62,8 +61,8 @@ impl XdpHolder {
         Ok(find(&attributes, IFLA_XDP).and_then(holder))
     }
 
-    /// What takes it away from interface `link`, in words that follow its own.
-    pub fn way_out(&self, link: &str) -> String {
+    /// How to detach the program from interface `link`, as a suffix to its display.
+    pub fn removal(&self, link: &str) -> String {
         match &self.process {
             Some(_) => ", whose end detaches it".to_owned(),
             None => format!(" (detach it: ip link set dev {link} {} off)", self.ip_word),
@@ -71,14 +70,14 @@ impl XdpHolder {
     }
 }
 
-/// The name of an interface with these attributes and the program on it, as far as they can be known.
-pub(super) fn look(attributes: &[u8]) -> (Option<String>, Option<XdpHolder>) {
+/// Name and program of the interface with these attributes, as far as known.
+pub(super) fn look(attributes: &[u8]) -> (Option<String>, Option<AttachedXdpProgram>) {
     let name = find(attributes, IFLA_IFNAME).map(text);
     let holder = find(attributes, IFLA_XDP).and_then(holder);
     (name, holder)
 }
 
-/// The attributes of an interface of the thread's namespace, or of the one with number `namespace` there.
+/// The attributes of an interface in the calling thread's namespace, or in the namespace with id `namespace`.
 pub(super) fn ask_about(ifindex: u32, namespace: Option<u32>) -> io::Result<Vec<u8>> {
     let mut header = [0; INTERFACE_HEADER_BYTES];
     header[4..8].copy_from_slice(&ifindex.to_ne_bytes());
@@ -95,10 +94,10 @@ pub(super) fn ask_about(ifindex: u32, namespace: Option<u32>) -> io::Result<Vec<
         .to_vec())
 }
 
-fn holder(xdp: &[u8]) -> Option<XdpHolder> {
+fn holder(xdp: &[u8]) -> Option<AttachedXdpProgram> {
     let on_place = |(kind, word)| Some((number(find(xdp, kind)?)?, word));
     let (program_id, ip_word) = PROGRAM_IDS.into_iter().find_map(on_place)?;
-    Some(XdpHolder {
+    Some(AttachedXdpProgram {
         program_id,
         program_name: program_name(program_id),
         process: process(program_id),
@@ -106,16 +105,16 @@ fn holder(xdp: &[u8]) -> Option<XdpHolder> {
     })
 }
 
-/// The name of program `id`; `None` if it has none, or without `CAP_SYS_ADMIN`.
+/// Name of program `id`. `None` if it has none, or without `CAP_SYS_ADMIN`.
 pub fn program_name(id: u32) -> Option<String> {
     let program = open_id(ObjectKind::Program, id).ok()??;
     let name = program_info(program.as_fd()).ok()?.name();
     (!name.is_empty()).then_some(name)
 }
 
-/// Looks for a link among the descriptors of all processes. To open links by number is no way: that
-/// would hold those of others, for a moment in which they end.
-fn process(program: u32) -> Option<HoldingProcess> {
+/// Searches the descriptors of all processes for a link. Does not open links by id: that would keep other processes' links
+/// alive for a moment.
+fn process(program: u32) -> Option<OwnerProcess> {
     let mut left = MAX_DESCRIPTORS;
     for process in fs::read_dir("/proc").ok()?.flatten() {
         let id = process
@@ -127,15 +126,15 @@ fn process(program: u32) -> Option<HoldingProcess> {
         {
             let name = fs::read_to_string(process.path().join("comm"));
             let name = name.unwrap_or_default();
-            // A process may call itself anything.
+            // A process can choose any name.
             let name = name.trim_end().replace(char::is_control, "?");
-            return Some(HoldingProcess { id, name });
+            return Some(OwnerProcess { id, name });
         }
     }
     None
 }
 
-/// Whether the process whose folder this is has a link of `program`.
+/// Whether the process with this directory in /proc holds a link of `program`.
 ///
 /// # Source
 /// `bpf_link_show_fdinfo`, kernel/bpf/syscall.c.
@@ -161,14 +160,14 @@ fn holds(process: &Path, program: u32, left: &mut usize) -> bool {
     false
 }
 
-impl fmt::Display for XdpHolder {
+impl fmt::Display for AttachedXdpProgram {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "program {}", self.program_id)?;
         if let Some(name) = &self.program_name {
             write!(f, " ({name})")?;
         }
         f.write_str(" is attached already")?;
-        if let Some(HoldingProcess { id, name }) = &self.process {
+        if let Some(OwnerProcess { id, name }) = &self.process {
             write!(f, " by process {id} ({name})")?;
         }
         Ok(())
@@ -183,7 +182,7 @@ mod tests {
     use lab::Net;
 
     use super::*;
-    use crate::{Insn, Program, ProgramKind, Reg, XdpLink, XdpPlace};
+    use crate::{Insn, Program, ProgramKind, Reg, XdpAttachMode, XdpLink};
 
     const RTM_SETLINK: u16 = 19;
     const IFLA_XDP_FD: u16 = 1;
@@ -194,7 +193,7 @@ mod tests {
         Program::load(ProgramKind::Xdp, name, &code).unwrap()
     }
 
-    /// Attaches without a link, as ip(8) does: it stays until someone detaches it.
+    /// Attaches without a link, as ip(8) does: the program stays until it is detached.
     fn attach_as_ip(program: &Program, ifindex: u32, flags: u32) {
         let mut header = [0; INTERFACE_HEADER_BYTES];
         header[4..8].copy_from_slice(&ifindex.to_ne_bytes());
@@ -205,7 +204,7 @@ mod tests {
         Rtnetlink::open().unwrap().exchange(request).unwrap();
     }
 
-    /// ip(8) is the witness: what it is told to do takes the program away.
+    /// Runs the suggested ip(8) command and checks that it detaches the program.
     #[test]
     fn a_refusal_names_the_program_that_is_there_and_how_to_detach_it() {
         let [left, _right] = Net::new().pair();
@@ -217,9 +216,13 @@ mod tests {
             (
                 abi::bpf::XDP_FLAGS_DRV_MODE,
                 "xdpdrv",
-                XdpPlace::NativeOrGeneric,
+                XdpAttachMode::NativeOrGeneric,
             ),
-            (abi::bpf::XDP_FLAGS_SKB_MODE, "xdpgeneric", XdpPlace::Native),
+            (
+                abi::bpf::XDP_FLAGS_SKB_MODE,
+                "xdpgeneric",
+                XdpAttachMode::Native,
+            ),
         ] {
             left.run(|| {
                 attach_as_ip(&other, index, flags);

@@ -1,4 +1,4 @@
-//! Which MTU a driver refuses XDP for.
+//! MTUs for which a driver refuses XDP.
 
 use std::fmt;
 use std::io;
@@ -7,43 +7,41 @@ use super::holder::ask_about;
 use crate::rtnetlink::{find, number, text};
 
 // include/uapi/linux/if_link.h
-const IFLA_IFNAME: u16 = 3;
-const IFLA_MTU: u16 = 4;
-const IFLA_LINK: u16 = 5;
-const IFLA_LINKINFO: u16 = 18;
-const IFLA_LINK_NETNSID: u16 = 37;
-const IFLA_INFO_KIND: u16 = 1;
+const IFLA_IFNAME: u16 = libc::IFLA_IFNAME;
+const IFLA_MTU: u16 = libc::IFLA_MTU;
+const IFLA_LINK: u16 = libc::IFLA_LINK;
+const IFLA_LINKINFO: u16 = libc::IFLA_LINKINFO;
+const IFLA_LINK_NETNSID: u16 = libc::IFLA_LINK_NETNSID;
+const IFLA_INFO_KIND: u16 = libc::IFLA_INFO_KIND;
 
-/// An MTU that may be too large for XDP in a driver.
+/// An MTU that may be too large for XDP in the driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct XdpMtu {
-    /// The interface that has it; a veth looks at that of its other end. `None` if that cannot be asked,
-    /// or is called what is better not pasted into a shell.
+pub struct XdpMtuLimit {
+    /// The interface with this MTU; a veth checks the MTU of its peer. `None` if it cannot be read, or its name is not safe to
+    /// paste into a shell.
     pub link: Option<String>,
-    /// Bytes; `None` if it cannot be asked.
+    /// The MTU in bytes. `None` if it cannot be read.
     pub mtu: Option<u32>,
-    /// Whether it is that of the other end.
+    /// Whether it is the peer's MTU.
     pub is_peer: bool,
-    /// Whether the driver refused for nothing else.
+    /// Whether the MTU is certainly the reason.
     pub is_certain: bool,
 }
 
-impl XdpMtu {
-    /// The largest MTU that drivers take whose packets have to lie in a page of 4 KiB: what 256 bytes in
-    /// front of the packet, 320 behind it, an Ethernet header, a VLAN tag and a check sequence leave.
+impl XdpMtuLimit {
+    /// The largest MTU for drivers that keep a packet in one 4 KiB page: minus 256 bytes before the packet, 320 after it, an
+    /// Ethernet header, a VLAN tag and a check sequence.
     pub const ONE_PAGE: u32 = 4096 - 256 - 320 - 14 - 4 - 4;
 
-    /// What of interface `ifindex`, whose attributes these are, may be the reason of `refusal`.
+    /// The MTU of the interface with these attributes, if it may be the reason for `refusal`.
     ///
     /// # Source
-    /// `veth_xdp_set`, drivers/net/veth.c, which alone answers ERANGE for it; EINVAL is what others do.
+    /// `veth_xdp_set`, drivers/net/veth.c: only veth returns ERANGE for this; other drivers return EINVAL.
     pub(super) fn look(attributes: &[u8], refusal: &io::Error) -> Option<Self> {
-        const EINVAL: i32 = 22;
-        const ERANGE: i32 = 34;
         let is_certain = match refusal.raw_os_error()? {
-            ERANGE => true,
-            EINVAL => false,
+            libc::ERANGE => true,
+            libc::EINVAL => false,
             _ => return None,
         };
         let kind = find(attributes, IFLA_LINKINFO).and_then(|info| find(info, IFLA_INFO_KIND));
@@ -59,7 +57,7 @@ impl XdpMtu {
             Some(attributes)
         };
         let mtu = owner.and_then(|owner| number(find(owner, IFLA_MTU)?));
-        // A driver that says no more than that something is wrong is believed to mean a large one.
+        // EINVAL is ambiguous; a large MTU is the most likely reason.
         let is_large = mtu.is_some_and(|mtu| mtu > Self::ONE_PAGE);
         (is_certain || is_large).then(|| Self {
             link: owner.and_then(|owner| name(find(owner, IFLA_IFNAME)?)),
@@ -70,14 +68,14 @@ impl XdpMtu {
     }
 }
 
-/// The other end may be in a namespace whose owner is not to be trusted.
+/// The peer may be in an untrusted namespace.
 fn name(value: &[u8]) -> Option<String> {
     let is_plain = |c: char| c.is_alphanumeric() || "._-@".contains(c);
     Some(text(value)).filter(|name| name.chars().all(is_plain))
 }
 
-impl fmt::Display for XdpMtu {
-    /// Whose MTU is too large, and the command that makes it smaller.
+impl fmt::Display for XdpMtuLimit {
+    /// The MTU that is too large, and the command that lowers it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(if self.is_peer {
             "the MTU of its other end"
@@ -111,9 +109,9 @@ mod tests {
     use lab::Net;
 
     use super::*;
-    use crate::{Insn, Program, ProgramKind, Reg, XdpLink, XdpMode, XdpPlace};
+    use crate::{Insn, Program, ProgramKind, Reg, XdpAttachMode, XdpLink, XdpMode};
 
-    /// The other end of a veth is in another namespace; the command that is told helps there.
+    /// The peer of a veth is in another namespace. The suggested command works there.
     #[test]
     fn the_mtu_of_the_other_end_is_named_and_how_to_lower_it() {
         let [left, right] = Net::new().pair();
@@ -128,7 +126,7 @@ mod tests {
         let program = Program::load(ProgramKind::Xdp, "tapline", &code).unwrap();
         let attach = |place| left.run(|| XdpLink::attach(&program, index, place));
         set(9000);
-        let refusal = attach(XdpPlace::Native).unwrap_err();
+        let refusal = attach(XdpAttachMode::Native).unwrap_err();
         let remedy = format!("ip link set {peer} mtu 3498");
         let text = format!(
             "the MTU of its other end {peer}, 9000, is too large for XDP in the driver: '{remedy}' \
@@ -139,14 +137,14 @@ mod tests {
             refusal.to_string(),
             format!("cannot attach native XDP program to {name} ({text})")
         );
-        let generic = attach(XdpPlace::NativeOrGeneric).unwrap();
+        let generic = attach(XdpAttachMode::NativeOrGeneric).unwrap();
         assert_eq!(generic.mode(), XdpMode::Generic);
         let why = generic.native_refusal().unwrap().mtu.clone();
         assert_eq!(why.unwrap().to_string(), text);
         drop(generic);
         let lower = || Command::new("sh").args(["-c", &remedy]).status();
         assert!(right.run(lower).unwrap().success());
-        drop(attach(XdpPlace::Native).unwrap());
+        drop(attach(XdpAttachMode::Native).unwrap());
     }
 
     /// Attributes as the kernel writes them.
@@ -164,7 +162,7 @@ mod tests {
     fn where_drivers_do_not_say_what_is_wrong_a_large_mtu_is_the_likely_reason() {
         let look = |mtu, code| {
             let refusal = io::Error::from_raw_os_error(code);
-            let found = XdpMtu::look(&attributes(*b"eth0", mtu), &refusal);
+            let found = XdpMtuLimit::look(&attributes(*b"eth0", mtu), &refusal);
             found.map(|found| found.to_string())
         };
         let remedy = "too large for XDP in the driver: 'ip link set eth0 mtu 3498'";

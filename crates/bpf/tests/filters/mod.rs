@@ -1,8 +1,7 @@
 //! Filters in the kernel, by test-run, beside the reference interpreter.
 
-#![allow(dead_code, reason = "each test uses a part")]
-
 #[path = "../../../filter/tests/corpus/mod.rs"]
+#[allow(dead_code, reason = "the tests of `filter` use the rest")]
 pub mod corpus;
 
 pub use corpus::lists::random;
@@ -12,17 +11,17 @@ use corpus::packets::{Packet, all_packets};
 use corpus::{entries, options_of, text};
 use tapline_bpf::{FilterMaps, LoadError, Program, ProgramKind};
 use tapline_filter::classic::Ancillary;
-use tapline_filter::ebpf::{Listing, Verdicts};
-use tapline_filter::{At, Filter, LinkType, NoNames, Options};
+use tapline_filter::ebpf::{EbpfListing, Verdicts};
+use tapline_filter::{Filter, FilterOptions, FilterTarget, LinkType, NoNames};
 
 /// Longest packet of a test-run: a page, less what the kernel keeps in it.
 const MOST_BYTES: usize = 3400;
 
 /// Whether the kernel makes a test-run with the packet: it has to have an Ethernet header and, at tc,
 /// something behind it: for IP the whole fixed header (`bpf_prog_test_run_skb`, net/bpf/test_run.c).
-fn can_run(packet: &[u8], at: At) -> bool {
+fn can_run(packet: &[u8], at: FilterTarget) -> bool {
     let least = match (at, packet.get(12..14)) {
-        (At::Xdp, _) => 14,
+        (FilterTarget::Xdp, _) => 14,
         (_, Some([0x08, 0x00])) => 14 + 20,
         (_, Some([0x86, 0xdd])) => 14 + 40,
         _ => 15,
@@ -37,9 +36,9 @@ pub struct Loaded {
     pub listing: String,
 }
 
-pub fn kind(at: At) -> ProgramKind {
+pub fn kind(at: FilterTarget) -> ProgramKind {
     match at {
-        At::Xdp => ProgramKind::Xdp,
+        FilterTarget::Xdp => ProgramKind::Xdp,
         _ => ProgramKind::Tc,
     }
 }
@@ -47,11 +46,11 @@ pub fn kind(at: At) -> ProgramKind {
 /// Loads `filter` with the verdicts it asks for, or those given.
 pub fn load(filter: &Filter, verdicts: Option<Verdicts>) -> (Program, String) {
     let fragment = filter.ebpf().unwrap();
-    let code = fragment.program(verdicts.unwrap_or(fragment.values()));
+    let code = fragment.program(verdicts.unwrap_or(fragment.snaplen_verdicts()));
     let maps = FilterMaps::create("tapline_test", &fragment).unwrap();
     let resolved = maps.resolve(&code).unwrap();
-    let listing = Listing(&code).to_string();
-    let program = match Program::load(kind(filter.options().at), "tapline_test", &resolved) {
+    let listing = EbpfListing(&code).to_string();
+    let program = match Program::load(kind(filter.options().target), "tapline_test", &resolved) {
         Ok(program) => program,
         Err(LoadError::Refused { log, .. }) => {
             panic!("{listing}\n{}", log.tail(40));
@@ -71,9 +70,9 @@ impl Loaded {
         }
     }
 
-    pub fn of(expression: &str, at: At) -> Self {
-        let mut options = Options::new(LinkType::Ethernet);
-        options.at = at;
+    pub fn of(expression: &str, at: FilterTarget) -> Self {
+        let mut options = FilterOptions::new(LinkType::Ethernet);
+        options.target = at;
         Self::new(Filter::new(expression, &options, &NoNames).unwrap())
     }
 
@@ -103,7 +102,7 @@ impl Loaded {
             let Some(bytes) = packet.get(..length) else {
                 continue;
             };
-            if !can_run(bytes, self.filter.options().at) {
+            if !can_run(bytes, self.filter.options().target) {
                 continue;
             }
             let expected = self.filter.run(bytes, length as u32, &ancillary);
@@ -127,13 +126,13 @@ fn lengths(packet: &Packet, seed: &mut u64) -> Vec<usize> {
 
 /// Runs every filter of the corpus that can be at `at`; asserts that the kernel takes all of them and
 /// gives what the interpreter gives. How many filters were run, and how often.
-pub fn corpus_filters(at: At) -> (usize, usize) {
+pub fn corpus_filters(at: FilterTarget) -> (usize, usize) {
     let packets = all_packets();
     let mut seed = 0x9e37_79b9_7f4a_7c15;
     let (mut filters, mut runs) = (0, 0);
     for entry in entries("accept.json") {
         let mut options = options_of(&entry);
-        options.at = at;
+        options.target = at;
         // What only another place knows is not asked for here.
         let expression = entry["expressions"][0].as_str().unwrap();
         let filter = match Filter::new(expression, &options, &corpus::names::Table) {
@@ -164,13 +163,13 @@ pub fn corpus_filters(at: At) -> (usize, usize) {
 
 /// Runs every filter of which the corpus has the packets and the values. How many filters were run,
 /// and how often.
-pub fn corpus_values(at: At) -> (usize, usize) {
+pub fn corpus_values(at: FilterTarget) -> (usize, usize) {
     let (mut filters, mut runs) = (0, 0);
     for entry in entries("apply.json") {
         let path = corpus::packets::folder("filters/captures").join(text(&entry, "capture"));
         let packets = corpus::packets::packets_of(&path);
-        let mut options = Options::new(LinkType::from_number(packets[0].link).unwrap());
-        options.at = at;
+        let mut options = FilterOptions::new(LinkType::from_number(packets[0].link).unwrap());
+        options.target = at;
         options.snaplen = packets[0].snaplen.max(1);
         // One packet has a hundred headers.
         options.chain_headers = 110;
@@ -203,9 +202,9 @@ pub fn corpus_values(at: At) -> (usize, usize) {
 }
 
 /// A filter with as many steps as one may have.
-pub fn longest_chain(at: At) {
-    let mut options = Options::new(LinkType::Ethernet);
-    options.at = at;
+pub fn longest_chain(at: FilterTarget) {
+    let mut options = FilterOptions::new(LinkType::Ethernet);
+    options.target = at;
     options.chain_headers = u32::MAX;
     let filter = Filter::new("ip6 protochain 17", &options, &NoNames).unwrap();
     let loaded = Loaded::new(filter);

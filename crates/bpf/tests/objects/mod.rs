@@ -5,12 +5,9 @@
 
 use std::fs;
 use std::os::fd::{AsFd, OwnedFd};
-use std::thread::yield_now;
-use std::time::{Duration, Instant};
 
 use abi::bpf::{ObjectKind, map_info, next_id, open_id, program_info};
-
-const DEADLINE: Duration = Duration::from_secs(20);
+use lab::wait;
 
 /// Numbers of programs and maps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,15 +32,10 @@ impl Objects {
     /// Returns when there are none any more: the kernel frees what nobody holds a little later.
     #[track_caller]
     pub fn until_none(name: &str) {
-        let deadline = Instant::now() + DEADLINE;
-        loop {
-            let left = Self::named(name);
-            if left == Self::default() {
-                return;
-            }
-            assert!(Instant::now() < deadline, "{name}: {left:?} are left");
-            yield_now();
-        }
+        wait::until_ok(|| match Self::named(name) {
+            left if left == Self::default() => Ok(()),
+            left => Err(format!("{name}: {left:?} are left")),
+        });
     }
 }
 

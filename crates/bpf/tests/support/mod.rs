@@ -1,7 +1,6 @@
 //! What the tests of this crate share: socket pairs as test beds for filters, and random numbers.
 
-#![allow(dead_code, reason = "each test file uses a part")]
-
+use lab::rerun;
 use std::os::fd::{AsFd, OwnedFd};
 use std::process::Command;
 
@@ -9,7 +8,7 @@ use abi::bpf::SockFilter;
 use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socketpair,
 };
-use tapline_bpf::socket_filter::{CountingFilter, Direction, Options};
+use tapline_bpf::socket_filter::{CountingFilter, Direction, TranslateOptions};
 use tapline_bpf::{Condition, Insn, Label, Reg, Size};
 
 /// A datagram socket pair: the receiving end has a filter, which sees the payload as the packet.
@@ -75,8 +74,8 @@ pub fn first_byte_is(wanted: i32, take: Label, others: Label) -> Vec<Insn<'stati
     ]
 }
 
-pub fn options(snaplen: u32) -> Options {
-    Options {
+pub fn options(snaplen: u32) -> TranslateOptions {
+    TranslateOptions {
         snaplen: snaplen.try_into().unwrap(),
         direction: Direction::Both,
         sampling: None,
@@ -167,9 +166,9 @@ impl Random {
     }
 }
 
-/// Runs test `name` of this file again inside a new network namespace and is done there; returns
+/// Runs the calling test again inside a new network namespace and is done there; returns
 /// `true` in that second run, where nothing of the machine's network is in reach.
-pub fn in_own_namespace(name: &str) -> bool {
+pub fn in_own_namespace() -> bool {
     const OUTSIDE: &str = "TAPLINE_TEST_OUTSIDE_NAMESPACE";
     let here = std::fs::read_link("/proc/self/ns/net").unwrap();
     if let Some(outside) = std::env::var_os(OUTSIDE) {
@@ -182,12 +181,12 @@ pub fn in_own_namespace(name: &str) -> bool {
     }
     let status = Command::new("unshare")
         .arg("--net")
-        .arg(std::env::current_exe().unwrap())
-        .args(["--exact", name, "--nocapture"])
+        .arg(rerun::program())
+        .args(rerun::arguments())
         .env(OUTSIDE, here)
         .status()
         .unwrap();
-    assert!(status.success(), "{name} failed in its namespace");
+    assert!(status.success(), "failed in its namespace");
     false
 }
 

@@ -7,113 +7,130 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use clap::Args;
-use ring::{DirectionFilter, TimestampSource};
-use tapline::capture::{Backend, Sampling};
+use tapline::capture::{Backend, DEFAULT_SNAPLEN, DirectionFilter, Sampling, TimestampSource};
 
 use super::sample::sample;
 use super::{DeliveryArgs, ModeArgs, OutputArgs};
 use crate::{metrics, units};
 
-/// Takes packets from interfaces and accounts for every one: in a file, in a pipe, or a line each.
+/// Capture packets from interfaces to a file, a pipe or the terminal, and account for every packet.
 #[derive(Args, Debug)]
 #[command(after_help = super::UNITS)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub struct CaptureArgs {
-    /// Interface to capture from; may be given more than once
-    #[arg(short, long, value_name = "IF", required = true)]
+    /// Interface to capture from; can be given more than once
+    #[arg(
+        short,
+        long,
+        value_name = "IF",
+        required = true,
+        help_heading = "Input"
+    )]
     pub interface: Vec<String>,
 
     #[command(flatten)]
     pub output: OutputArgs,
 
-    /// Bytes kept of a packet; 0 keeps as many as the default. With --delivery adaptive and the usual
-    /// --buffer and --stall, up to 1920 keep --latency-target; with more it is 1 ms or longer
-    #[arg(short, long, value_name = "BYTES", default_value_t = ring::DEFAULT_SNAPLEN)]
+    /// Bytes to keep of each packet; 0 is the default. With --delivery adaptive, packets above 1920
+    /// bytes raise the latency to 1 ms or more, unless --buffer or --stall are changed
+    #[arg(short, long, value_name = "BYTES", default_value_t = DEFAULT_SNAPLEN, help_heading = "Input")]
     pub snaplen: u32,
 
-    /// End after N packets
-    #[arg(short, long, value_name = "N")]
+    /// Stop after N packets
+    #[arg(short, long, value_name = "N", help_heading = "Input")]
     pub count: Option<NonZeroU64>,
 
-    /// End after this time
-    #[arg(long, value_name = "TIME", value_parser = units::time)]
+    /// Stop after this time
+    #[arg(long, value_name = "TIME", value_parser = units::time, help_heading = "Input")]
     pub duration: Option<Duration>,
 
-    /// Which way the packets go, as the interface sees it; --mode drop has those that come in
-    #[arg(long, value_name = "in|out|both", default_value = "both", value_parser = direction)]
+    /// Capture received packets, sent packets or both; --mode drop takes received packets only
+    #[arg(long, value_name = "in|out|both", default_value = "both", value_parser = direction, help_heading = "Input")]
     pub direction: DirectionFilter,
 
     #[command(flatten)]
     pub mode: ModeArgs,
 
-    /// Keep only some of the packets that the filter accepts, decided in the kernel: on each CPU the
-    /// first and then every N-th; each with this probability; or on each CPU the first, and then the
-    /// first after this time
-    #[arg(long, value_name = "1/N|p=P|first/TIME", value_parser = sample)]
+    /// Sample accepted packets in the kernel: every N-th packet of each CPU; each packet with this
+    /// probability; or on each CPU the first packet after this time
+    #[arg(long, value_name = "1/N|p=P|first/TIME", value_parser = sample, help_heading = "Filtering")]
     pub sample: Option<Sampling>,
 
-    /// How packets cross the kernel border: packet-v2, packet-v3, xdp (--mode drop), xdp-ringbuf (copies
-    /// of packets that come in, short ones; with --direction in and -s) or auto
-    #[arg(long, value_name = "RING", default_value = "auto", value_parser = backend)]
+    /// How packets cross from the kernel: packet-v2, packet-v3, xdp (with --mode drop), xdp-ringbuf (copies
+    /// short received packets; needs --direction in and -s) or auto
+    #[arg(long, value_name = "RING", default_value = "auto", value_parser = backend, help_heading = "Performance")]
     pub backend: BackendChoice,
 
     #[command(flatten)]
     pub delivery: DeliveryArgs,
 
-    /// Size of the ring of each interface; with --mode drop of its rings, in which a packet takes 2K
-    /// however short it is [default: 32M, with --mode drop 128M]
-    #[arg(long, value_name = "SIZE", value_parser = units::size)]
+    /// Ring size per interface; with --mode drop each packet takes 2K of it [default: 32M, with --mode
+    /// drop 128M]
+    #[arg(long, value_name = "SIZE", value_parser = units::size, help_heading = "Performance")]
     pub buffer: Option<u64>,
 
-    /// See only packets to this host, to groups and to all
-    #[arg(long)]
+    /// Do not put the interface into promiscuous mode
+    #[arg(long, help_heading = "Input")]
     pub no_promisc: bool,
 
-    /// Who stamps the time of a packet: kernel or hardware
-    #[arg(long, value_name = "kernel|hardware", default_value = "kernel", value_parser = timestamps)]
+    /// Time stamp source
+    #[arg(long, value_name = "kernel|hardware", default_value = "kernel", value_parser = timestamps, help_heading = "Input")]
     pub timestamp: TimestampSource,
 
-    /// Instead of a filter on the command line: a file with it; with - standard input. Lines are
-    /// joined, # begins a comment
-    #[arg(short = 'F', long, value_name = "FILE", conflicts_with = "filter")]
+    /// Read the filter from a file, or with - from standard input. Lines are joined, # begins a comment
+    #[arg(
+        short = 'F',
+        long,
+        value_name = "FILE",
+        conflicts_with = "filter",
+        help_heading = "Filtering"
+    )]
     pub filter_file: Option<PathBuf>,
 
-    /// Instead of a filter expression: a file with the decimal program that 'tapline filter --at
-    /// socket --emit classic-decimal EXPRESSION' or 'tcpdump -i IF -ddd EXPRESSION' prints
-    #[arg(long, value_name = "FILE", conflicts_with = "filter_file")]
+    /// Read a classic BPF program in decimal from a file, as 'tapline filter --at socket --emit
+    /// classic-decimal EXPRESSION' or 'tcpdump -i IF -ddd EXPRESSION' prints it
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with = "filter_file",
+        help_heading = "Filtering"
+    )]
     pub bpf: Option<PathBuf>,
 
-    /// Tell the counters at this interval
-    #[arg(long, value_name = "TIME", value_parser = units::nonzero_time)]
+    /// Print statistics at this interval
+    #[arg(long, value_name = "TIME", value_parser = units::nonzero_time, help_heading = "Output format")]
     pub stats_interval: Option<Duration>,
 
-    /// Serve the counters to Prometheus at http://ADDR:PORT/metrics, on the loopback if no ADDR is
-    /// given
-    #[arg(long, value_name = "[ADDR:]PORT", value_parser = metrics::address)]
+    /// Serve the counters to Prometheus at http://ADDR:PORT/metrics [default ADDR: loopback]
+    #[arg(long, value_name = "[ADDR:]PORT", value_parser = metrics::address, help_heading = "Output")]
     pub metrics: Option<SocketAddr>,
 
-    /// Exit with status 1 if more packets than this were lost: a number, or a share such as 0.1%
-    #[arg(long, value_name = "N|P%")]
+    /// Exit with status 1 if more packets are lost: a number, or a share such as 0.1%
+    #[arg(long, value_name = "N|P%", help_heading = "Output")]
     pub fail_loss: Option<LossLimit>,
 
-    /// JSON Lines instead of text
-    #[arg(long)]
+    /// Print JSON Lines instead of text
+    #[arg(long, help_heading = "Output format")]
     pub json: bool,
 
-    /// No status line, no summary; the events of --json stay
-    #[arg(short, long)]
+    /// Print no status line and no summary; the events of --json remain
+    #[arg(short, long, help_heading = "Output format")]
     pub quiet: bool,
 
-    /// Print numbers, not names; tapline always does
-    #[arg(short)]
+    /// Print numbers instead of names; always on
+    #[arg(short, help_heading = "Output format")]
     pub numeric: bool,
 
-    /// Which packets: an expression as in pcap-filter(7), its words joined by blanks
-    #[arg(value_name = "FILTER", conflicts_with = "bpf")]
+    /// Packets to capture: an expression as in pcap-filter(7)
+    #[arg(
+        value_name = "FILTER",
+        conflicts_with = "bpf",
+        help_heading = "Filtering"
+    )]
     pub filter: Vec<String>,
 }
 
-/// A ring, as asked for.
+/// The value of `--backend`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BackendChoice {
     Auto,
@@ -148,17 +165,17 @@ pub(super) fn timestamps(text: &str) -> Result<TimestampSource, String> {
     }
 }
 
-/// How much loss is tolerated.
+/// The loss from which on a capture fails.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum LossLimit {
-    /// As many packets.
+    /// This number of packets.
     Packets(u64),
     /// This share of all packets, in percent.
     Percent(f64),
 }
 
 impl LossLimit {
-    /// Whether `lost` of `all` packets are more than tolerated.
+    /// Whether `lost` of `all` packets exceed the limit.
     pub fn is_exceeded(self, lost: u64, all: u64) -> bool {
         match self {
             Self::Packets(limit) => lost > limit,

@@ -1,4 +1,4 @@
-//! Flags of `tapline count`.
+//! Arguments of `tapline count`.
 
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
@@ -6,102 +6,116 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use clap::Args;
-use tapline::count::{Direction, Ingress, Key, Layer, XdpPlace};
+use tapline::count::{CountDirection, CountLayer, GroupBy, IngressHook, XdpAttachMode};
 
 use crate::{metrics, units};
 
-/// Packets and bytes by filter, counted in the kernel: nothing is copied
+/// Count packets and bytes by filter in the kernel, without copying packets
 ///
 /// A class is one argument: a name, = and a filter as in pcap-filter(7), quoted if it has blanks:
-/// 'web=tcp port 80'. A filter alone is its own name, and a name with = and nothing behind counts
-/// all. Without any class, all packets are counted. A packet counts in each class that it belongs to.
+/// 'web=tcp port 80'. A filter without a name is its own name; a name with an empty filter counts all
+/// packets, as does a count without classes. A packet counts in each class that it matches.
 #[derive(Args, Debug)]
 #[command(after_help = super::UNITS)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub struct CountArgs {
     /// Interface to count on; may be given more than once
-    #[arg(short, long, value_name = "IF", required = true)]
+    #[arg(
+        short,
+        long,
+        value_name = "IF",
+        required = true,
+        help_heading = "Input"
+    )]
     pub interface: Vec<String>,
 
-    /// Time from one line of each class to the next
-    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = units::nonzero_time)]
+    /// Print statistics at this interval
+    #[arg(long, value_name = "TIME", help_heading = "Output", default_value = "1s", value_parser = units::nonzero_time)]
     pub interval: Duration,
 
-    /// End after this time
-    #[arg(long, value_name = "TIME", value_parser = units::nonzero_time)]
+    /// Stop after this time
+    #[arg(long, value_name = "TIME", help_heading = "Input", value_parser = units::nonzero_time)]
     pub duration: Option<Duration>,
 
-    /// Which way the packets go, as the interface sees it
-    #[arg(long, value_name = "in|out|both", default_value = "both", value_parser = direction)]
-    pub direction: Direction,
+    /// Count received packets, sent packets, or both
+    #[arg(long, value_name = "in|out|both", help_heading = "Filtering", default_value = "both", value_parser = direction)]
+    pub direction: CountDirection,
 
-    /// Split each class by what its packets have in common: src, dst, sport, dport, proto, vlan,
-    /// ethertype, smac or dmac
-    #[arg(long, value_name = "KEY", value_parser = key)]
-    pub by: Option<Key>,
+    /// Split each class into groups by src, dst, sport, dport, proto, vlan, ethertype, smac or dmac
+    #[arg(long, value_name = "KEY", help_heading = "Filtering", value_parser = key)]
+    pub by: Option<GroupBy>,
 
-    /// Groups told of each class, those with most packets; the others are summed
-    #[arg(long, value_name = "N", requires = "by", default_value = "10")]
+    /// Print the N largest groups of each class, and the sum of the others
+    #[arg(
+        long,
+        value_name = "N",
+        help_heading = "Output",
+        requires = "by",
+        default_value = "10"
+    )]
     pub top: usize,
 
-    /// Groups that the kernel has room for, of all classes together; each takes about 100 bytes of memory,
-    /// and 16 for each processor
-    #[arg(long, value_name = "N", requires = "by", default_value = "4096")]
+    /// Maximum number of groups of all classes; each takes about 100 bytes of kernel memory, and 16 for
+    /// each CPU
+    #[arg(
+        long,
+        value_name = "N",
+        help_heading = "Performance",
+        requires = "by",
+        default_value = "4096"
+    )]
     pub groups: NonZeroU32,
 
-    /// Which bytes count: of the frame (l2), with its check sequence and filled up to 64 (l2+fcs), or
-    /// with preamble and gap too (l1)
-    #[arg(long, value_name = "l2|l2+fcs|l1", default_value = "l2", value_parser = layer)]
+    /// Which bytes count: of the frame (l2), padded to 64 with the FCS (l2+fcs), or with preamble and
+    /// inter-frame gap, too (l1)
+    #[arg(long, value_name = "l2|l2+fcs|l1", help_heading = "Output", default_value = "l2", value_parser = layer)]
     pub layer: LayerChoice,
 
-    /// Where packets that come in are counted: xdp (in the driver), tc, xdp-generic, or auto for the
-    /// first of xdp and tc that can be had
+    /// Hook for received packets: xdp (in the driver), tc, xdp-generic (in the stack), or auto: xdp if
+    /// available, otherwise tc
     ///
-    /// xdp-generic is XDP in the stack, with any driver: a super-packet, which the kernel joined from
-    /// several of the wire (GRO) or has yet to split (GSO), counts as one packet there. Everywhere else it
-    /// counts as the packets it is on the wire.
+    /// xdp-generic works with any driver, but a super-packet (GRO, GSO) counts as one packet there. The
+    /// other hooks count the packets that it is on the wire.
     ///
-    /// While XDP runs in the driver of a veth, packets between the two ends are no longer joined: TCP between
-    /// hosts of one machine becomes slower. tc leaves that as it is.
-    #[arg(long, value_name = "PLACE", default_value = "auto", value_parser = ingress)]
-    pub ingress: Ingress,
+    /// XDP in the driver of a veth disables GRO between its two ends: TCP between containers of a host
+    /// becomes slower. tc does not affect it.
+    #[arg(long, value_name = "HOOK", help_heading = "Performance", default_value = "auto", value_parser = ingress)]
+    pub ingress: IngressHook,
 
-    /// Serve the counters to Prometheus at http://ADDR:PORT/metrics, on the loopback if no ADDR is
-    /// given
+    /// Serve the counters to Prometheus at http://ADDR:PORT/metrics; on loopback without ADDR
     ///
-    /// With --by, of each class also the --top groups with most packets, each with its key as a label,
-    /// and those called (other) and (none) as with --csv.
-    #[arg(long, value_name = "[ADDR:]PORT", value_parser = metrics::address)]
+    /// With --by, also serves the --top largest groups of each class, with the key as a label, and
+    /// (other) and (none) as in --csv.
+    #[arg(long, value_name = "[ADDR:]PORT", help_heading = "Output", value_parser = metrics::address)]
     pub metrics: Option<SocketAddr>,
 
-    /// JSON Lines instead of text
-    #[arg(long)]
+    /// Print JSON Lines instead of text
+    #[arg(long, help_heading = "Output format")]
     pub json: bool,
 
-    /// Comma-separated values instead of text, with a line that names them
+    /// Print CSV with a header line instead of text
     ///
-    /// at_ns: when the interval ended, nanoseconds since 1970; span_ns: how long it was; class; with
-    /// --by the key; packets; bytes. With --by the line of a class itself has an empty key, and in its
-    /// place (more) stands for the groups beyond --top, (other) for those that --groups had no room for,
-    /// (none) for packets that have no such key. The summary goes to standard error.
-    #[arg(long, conflicts_with = "json")]
+    /// Columns: at_ns (end of the interval, nanoseconds since 1970), span_ns (its length), class, with
+    /// --by the key, packets, bytes. With --by the line of a class has an empty key; the key (more) is the
+    /// sum of the groups beyond --top, (other) of those beyond --groups, (none) of packets without the
+    /// key. The summary goes to standard error.
+    #[arg(long, help_heading = "Output format", conflicts_with = "json")]
     pub csv: bool,
 
-    /// Only what was counted in each interval: no table, no summary. As everywhere, --json keeps its
-    /// events and its summary
-    #[arg(short, long)]
+    /// Print only the intervals: no live table, no summary. --json still prints all events
+    #[arg(short, long, help_heading = "Output")]
     pub quiet: bool,
 
     /// Print numbers, not names; tapline always does
-    #[arg(short)]
+    #[arg(short, help_heading = "Output format")]
     pub numeric: bool,
 
-    /// What to count, a class each: 'web=tcp port 80' [default: all=]
+    /// Classes to count: 'web=tcp port 80' [default: all=]
     #[arg(value_name = "NAME=FILTER")]
     pub classes: Vec<ClassArg>,
 }
 
-/// A class, as typed.
+/// A class as typed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClassArg {
     pub name: String,
@@ -112,8 +126,8 @@ pub struct ClassArg {
 impl FromStr for ClassArg {
     type Err = &'static str;
 
-    /// What stands before the first `=` is a name if it looks like one. Filters compare with `=`
-    /// too, but hardly ever without a blank or a bracket before it, and `==` is no beginning of one.
+    /// The text before the first `=` is the name if it looks like one. Filters use `=` too, but hardly
+    /// ever without a blank or a bracket before it, and `==` is always a comparison.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let filter = |text: &str| {
             let text = text.trim();
@@ -142,47 +156,47 @@ fn is_name(text: &str) -> bool {
         .all(|c| c.is_alphanumeric() || "_-.:/@#%".contains(c))
 }
 
-/// [`Layer`], with the name it was asked for by.
+/// A [`CountLayer`] and its name on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LayerChoice {
-    pub layer: Layer,
+    pub layer: CountLayer,
     pub name: &'static str,
 }
 
 fn layer(text: &str) -> Result<LayerChoice, String> {
     let (layer, name) = match text {
-        "l2" => (Layer::Ethernet, "l2"),
-        "l2+fcs" => (Layer::EthernetFcs, "l2+fcs"),
-        "l1" => (Layer::Wire, "l1"),
+        "l2" => (CountLayer::Ethernet, "l2"),
+        "l2+fcs" => (CountLayer::EthernetFcs, "l2+fcs"),
+        "l1" => (CountLayer::Wire, "l1"),
         _ => return Err("use l2, l2+fcs or l1".into()),
     };
     Ok(LayerChoice { layer, name })
 }
 
-fn direction(text: &str) -> Result<Direction, String> {
+fn direction(text: &str) -> Result<CountDirection, String> {
     match text {
-        "in" => Ok(Direction::In),
-        "out" => Ok(Direction::Out),
-        "both" => Ok(Direction::Both),
+        "in" => Ok(CountDirection::In),
+        "out" => Ok(CountDirection::Out),
+        "both" => Ok(CountDirection::Both),
         _ => Err("use in, out or both".into()),
     }
 }
 
-fn key(text: &str) -> Result<Key, String> {
-    let mut keys = Key::ALL.into_iter();
+fn key(text: &str) -> Result<GroupBy, String> {
+    let mut keys = GroupBy::ALL.into_iter();
     keys.find(|key| key.name() == text).ok_or_else(|| {
-        let names = Key::ALL.map(Key::name);
+        let names = GroupBy::ALL.map(GroupBy::name);
         format!("use {}", names.join(", "))
     })
 }
 
-fn ingress(text: &str) -> Result<Ingress, String> {
+fn ingress(text: &str) -> Result<IngressHook, String> {
     match text {
-        "auto" => Ok(Ingress::Auto),
-        // The longer word is that of the summaries.
-        "xdp" | "xdp-native" => Ok(Ingress::Xdp(XdpPlace::Native)),
-        "xdp-generic" => Ok(Ingress::Xdp(XdpPlace::Generic)),
-        "tc" => Ok(Ingress::Tc),
+        "auto" => Ok(IngressHook::Auto),
+        // The longer name is the one in summaries.
+        "xdp" | "xdp-native" => Ok(IngressHook::Xdp(XdpAttachMode::Native)),
+        "xdp-generic" => Ok(IngressHook::Xdp(XdpAttachMode::Generic)),
+        "tc" => Ok(IngressHook::Tc),
         _ => Err("use auto, xdp, tc or xdp-generic".into()),
     }
 }

@@ -1,46 +1,46 @@
-//! Flags that say how soon packets are delivered.
+//! Flags that set when packets are delivered.
 
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use tapline::capture::DeliveryMode;
 
 use crate::units;
 
-/// How soon packets are delivered, and how long the reader may be away.
+/// When packets are delivered, and how long the reader may be away.
 #[derive(Args, Clone, Copy, Debug)]
 pub struct DeliveryArgs {
-    /// How soon a packet is delivered: at once; when a batch has gathered; or at once while packets are
-    /// rare and several together when they are dense [default of capture: batch into a file, in drop mode
-    /// and with --min-bytes or --timeout; adaptive otherwise]
-    #[arg(long, value_enum)]
+    /// When packets are delivered: immediately, in batches, or adaptively [default of capture: batch into
+    /// a file, in drop mode and with --min-bytes or --timeout; adaptive otherwise]
+    #[arg(long, value_enum, help_heading = "Performance")]
     pub delivery: Option<Delivery>,
 
-    /// With --delivery adaptive: how long a packet may wait while packets are dense; packet-v3, which is
-    /// chosen for long packets (see --stall), has no less than 1 ms [default: 200us]
-    #[arg(long, value_name = "TIME", value_parser = units::nonzero_time)]
+    /// With --delivery adaptive: longest wait of a packet at high rates; at least 1 ms with packet-v3,
+    /// which is selected for long packets (see --stall) [default: 200us]
+    #[arg(long, value_name = "TIME", value_parser = units::nonzero_time, help_heading = "Performance")]
     pub latency_target: Option<Duration>,
 
-    /// With --delivery adaptive or immediate: how long to look for the next packet before sleeping,
-    /// which keeps a processor busy [default: 0s]
-    #[arg(long, value_name = "TIME", value_parser = units::time)]
+    /// With --delivery adaptive or immediate: how long to look for the next packet before sleeping; keeps
+    /// a CPU busy [default: 0s]
+    #[arg(long, value_name = "TIME", value_parser = units::time, help_heading = "Performance")]
     pub spin: Option<Duration>,
 
-    /// With --delivery batch: bytes of packets that make a batch, with the ring's headers; a packet of
-    /// --mode drop counts 2K. packet-v3 notices them late, by up to 1/16 of --timeout and
-    /// some milliseconds [default: 1M]
-    #[arg(long, value_name = "SIZE", value_parser = units::size)]
+    /// With --delivery batch: size of a batch, including ring headers; with --mode drop each packet
+    /// counts 2K. packet-v3 notices a full batch late, by up to 1/16 of --timeout and some milliseconds
+    /// [default: 1M]
+    #[arg(long, value_name = "SIZE", value_parser = units::size, help_heading = "Performance")]
     pub min_bytes: Option<u64>,
 
-    /// With --delivery batch: time after its first packet at which a batch is delivered though not full;
-    /// with packet-v3 1 ms or more [default: 100ms into a file, 10ms otherwise]
-    #[arg(long, value_name = "TIME", value_parser = units::nonzero_time)]
+    /// With --delivery batch: longest wait after the first packet of a batch; at least 1 ms with packet-v3
+    /// [default: 100ms into a file, 10ms otherwise]
+    #[arg(long, value_name = "TIME", value_parser = units::nonzero_time, help_heading = "Performance")]
     pub timeout: Option<Duration>,
 
-    /// How long the reader may be away while at most 50 000 packets/s come: without --backend, packet-v3
-    /// is chosen where packet-v2 has no frame of -s bytes for each within --buffer. The ring grows
-    /// beyond --buffer for it, packet-v2 only if it is asked for or -s is 128 or less; not with --mode drop or xdp-ringbuf [default:
-    /// 200ms, but not with --delivery immediate]
-    #[arg(long, value_name = "TIME", value_parser = units::time)]
+    /// How long the reader may be away without loss at 50 000 packets/s. Selects packet-v3 where packet-v2
+    /// frames of -s bytes do not fit into --buffer, and lets the ring grow beyond --buffer: packet-v2 only
+    /// with --backend or with -s of at most 128. Not with --mode drop or xdp-ringbuf [default: 200ms, but not
+    /// with --delivery immediate]
+    #[arg(long, value_name = "TIME", value_parser = units::time, help_heading = "Performance")]
     pub stall: Option<Duration>,
 }
 
@@ -51,35 +51,34 @@ pub enum Delivery {
     Immediate,
     /// Wake for a batch
     Batch,
-    /// Wake for every packet while they are rare, and at most once in --latency-target otherwise
+    /// Wake for every packet at low rates, and at most once per --latency-target at high rates
     Adaptive,
 }
 
 impl DeliveryArgs {
-    /// How packets are to be delivered, where `usual` is the delivery if none was asked for and
-    /// `timeout` the time of a batch.
-    pub fn policy(self, usual: Delivery, timeout: Duration) -> ring::Delivery {
+    /// The delivery mode, where `usual` is the default delivery and `timeout` the default time of a batch.
+    pub fn policy(self, usual: Delivery, timeout: Duration) -> DeliveryMode {
         match self.delivery.unwrap_or(usual) {
-            Delivery::Immediate => ring::Delivery::Immediate,
-            Delivery::Adaptive => ring::Delivery::Adaptive {
+            Delivery::Immediate => DeliveryMode::Immediate,
+            Delivery::Adaptive => DeliveryMode::Adaptive {
                 target: self.latency_target.unwrap_or(TARGET),
             },
-            Delivery::Batch => ring::Delivery::Batch {
+            Delivery::Batch => DeliveryMode::Batch {
                 min_bytes: usize::try_from(self.min_bytes.unwrap_or(1 << 20)).unwrap_or(usize::MAX),
                 timeout: self.timeout.unwrap_or(timeout),
             },
         }
     }
 
-    /// The flag that goes with another delivery than the one that is meant, and that one.
+    /// A flag that belongs to another delivery, and that delivery.
     pub fn misplaced(self, usual: Delivery) -> Option<(&'static str, &'static str)> {
         let is = self.delivery.unwrap_or(usual);
         let adaptive = self.latency_target.map(|_| "--latency-target");
         let batch = self.min_bytes.map(|_| "--min-bytes");
         let batch = batch.or(self.timeout.map(|_| "--timeout"));
         let spin = self.spin.map(|_| "--spin");
-        let other = |flag: Option<&'static str>, wanted: &'static str, fits: bool| {
-            flag.filter(|_| !fits).map(|flag| (flag, wanted))
+        let other = |flag: Option<&'static str>, needed: &'static str, fits: bool| {
+            flag.filter(|_| !fits).map(|flag| (flag, needed))
         };
         other(adaptive, "adaptive", is == Delivery::Adaptive)
             .or(other(batch, "batch", is == Delivery::Batch))
@@ -87,5 +86,5 @@ impl DeliveryArgs {
     }
 }
 
-/// How long a packet waits at most, if nothing is said.
+/// Default of `--latency-target`.
 pub const TARGET: Duration = Duration::from_micros(200);

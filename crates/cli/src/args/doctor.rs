@@ -2,28 +2,28 @@
 
 use clap::Args;
 
-/// What this machine can do for captures and probes, what spoils them, and what to do about it
+/// Diagnose capture and ping problems on this host and suggest fixes
 ///
-/// The kernel is asked, by doing where that disturbs nothing: rings are opened on the loopback,
-/// programs are loaded and not attached; an interface is only asked. It is all about the network
-/// namespace in which the command runs. Exit status 1 says that something severe was found, 3 that
-/// something could not be looked at for want of a privilege.
+/// Checks are safe: test rings are opened on loopback, test programs are loaded but never attached, and
+/// interfaces are only queried. All checks apply to the network namespace in which the command runs.
+///
+/// Exit status: 1 if there is a severe finding, 3 if a missing privilege prevented a check.
 #[derive(Args, Debug)]
 pub struct DoctorArgs {
-    /// Look at this interface too
+    /// Also check this interface
     #[arg(short, long, value_name = "IF")]
     pub interface: Option<String>,
 
-    /// Make the changes that are safe: of the interface or its namespace only. They are shown, and
-    /// recorded for --undo
+    /// Make the safe changes: they affect only the interface or its namespace. Prints each change and
+    /// records it for --undo
     #[arg(long)]
     pub fix: bool,
 
-    /// Take back what --fix changed in this network namespace, and look at nothing
+    /// Undo the changes that --fix made in this network namespace; run no checks
     #[arg(long, conflicts_with_all = ["fix", "interface"])]
     pub undo: bool,
 
-    /// JSON Lines instead of text
-    #[arg(long)]
+    /// Print JSON Lines instead of text
+    #[arg(long, help_heading = "Output format")]
     pub json: bool,
 }

@@ -1,4 +1,4 @@
-//! Flags of `tapline filter`.
+//! Arguments of `tapline filter`.
 
 use std::fmt;
 use std::net::Ipv4Addr;
@@ -6,108 +6,125 @@ use std::num::NonZeroU64;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use filter::{At, LinkType};
+use tapline::filter::{DEFAULT_SNAPLEN, FilterTarget, LinkType};
 
-/// Show what becomes of a filter: how it is read, its programs, and what decides on a packet
+/// Show how a filter is parsed and compiled, and which term decides on a packet
 ///
-/// FILTER is an expression as in pcap-filter(7). Without --emit and --packet, the filter as it was
-/// read and its program are shown. Warnings go to standard error.
+/// FILTER is an expression as in pcap-filter(7). Without --emit and --packet, prints the syntax tree and
+/// the program. Warnings go to standard error.
 #[derive(Args, Debug)]
 pub struct FilterArgs {
-    /// Only this
-    #[arg(long, value_enum, value_name = "FORM")]
+    /// Print only this form of the filter
+    #[arg(long, value_enum, value_name = "FORM", help_heading = "Output")]
     pub emit: Option<Emit>,
 
-    /// What the packets begin with: a name such as EN10MB, RAW, LINUX_SLL2, or its number
-    #[arg(short = 'y', long, value_name = "TYPE", default_value = "EN10MB", value_parser = link_type)]
+    /// Link type of the packets: a name such as EN10MB, RAW or LINUX_SLL2, or a number
+    #[arg(short = 'y', long, value_name = "TYPE", default_value = "EN10MB", value_parser = link_type, help_heading = "Compilation")]
     pub link_type: LinkType,
 
-    /// Where the filter is to run, which decides what is known beside the bytes [default: xdp with
-    /// --emit ebpf, else file]
-    #[arg(long, value_enum, value_name = "PLACE")]
+    /// Where the filter runs, which decides the available metadata [default: xdp with --emit ebpf,
+    /// otherwise file]
+    #[arg(long, value_enum, value_name = "TARGET", help_heading = "Compilation")]
     pub at: Option<Place>,
 
-    /// Mask of the network, for 'ip broadcast'
-    #[arg(long, value_name = "MASK")]
+    /// Netmask, for 'ip broadcast'
+    #[arg(long, value_name = "MASK", help_heading = "Compilation")]
     pub netmask: Option<Ipv4Addr>,
 
-    /// Bytes that the program keeps of a packet; 0 keeps as many as the default
-    #[arg(short, long, value_name = "BYTES", default_value_t = ring::DEFAULT_SNAPLEN)]
+    /// Bytes to keep of a packet that matches; 0 is the default
+    #[arg(short, long, value_name = "BYTES", default_value_t = DEFAULT_SNAPLEN, help_heading = "Compilation")]
     pub snaplen: u32,
 
-    /// Say of each packet of this capture file whether it passes and which term decided; with - of
-    /// standard input. What the packets begin with the file says
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["emit", "link_type"])]
+    /// Apply the filter to this capture file (- is standard input): print for each packet whether it
+    /// matches, and which term decided. The file has the link type
+    #[arg(long, value_name = "FILE", help_heading = "Input", conflicts_with_all = ["emit", "link_type"])]
     pub packet: Option<PathBuf>,
 
-    /// Only the packet of this number, from 1 on, with what became of each term
-    #[arg(long, value_name = "N", requires = "packet", conflicts_with = "count")]
+    /// Only packet N, counted from 1, with the result of every term
+    #[arg(
+        long,
+        value_name = "N",
+        help_heading = "Input",
+        requires = "packet",
+        conflicts_with = "count"
+    )]
     pub number: Option<NonZeroU64>,
 
-    /// End after N packets
-    #[arg(short, long, value_name = "N", requires = "packet")]
+    /// Stop after N packets
+    #[arg(
+        short,
+        long,
+        value_name = "N",
+        help_heading = "Input",
+        requires = "packet"
+    )]
     pub count: Option<NonZeroU64>,
 
-    /// JSON Lines instead of text
-    #[arg(long)]
+    /// Print JSON Lines instead of text
+    #[arg(long, help_heading = "Output")]
     pub json: bool,
 
-    /// Instead of a filter on the command line: a file with it; with - standard input. Lines are
-    /// joined, # begins a comment
-    #[arg(short = 'F', long, value_name = "FILE", conflicts_with = "filter")]
+    /// Read the filter from this file (- is standard input). Lines are joined; # starts a comment
+    #[arg(
+        short = 'F',
+        long,
+        value_name = "FILE",
+        help_heading = "Input",
+        conflicts_with = "filter"
+    )]
     pub filter_file: Option<PathBuf>,
 
-    /// Filter expression; its words are joined by blanks
+    /// Filter expression; several arguments are joined by blanks
     #[arg(value_name = "FILTER", required_unless_present = "filter_file")]
     pub filter: Vec<String>,
 }
 
 impl FilterArgs {
-    /// Where the filter is to run.
+    /// Where the filter runs.
     pub fn place(&self) -> Place {
-        let usual = match self.emit {
+        let default = match self.emit {
             Some(Emit::Ebpf) => Place::Xdp,
             _ => Place::File,
         };
-        self.at.unwrap_or(usual)
+        self.at.unwrap_or(default)
     }
 }
 
-/// A form in which a filter can be shown.
+/// A form of a filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Emit {
-    /// The terms as they were understood, with what was left out
+    /// The syntax tree, with inherited qualifiers
     Tree,
-    /// What is asked of a packet and where each answer leads
+    /// The optimized control-flow graph
     Graph,
     /// The graph for Graphviz
     Dot,
     /// Classic BPF, as 'tcpdump -d' prints it
     Classic,
-    /// Classic BPF in numbers, as 'tcpdump -ddd' prints it and --bpf takes it
+    /// Classic BPF as decimal numbers, as 'tcpdump -ddd' prints it and --bpf reads it
     ClassicDecimal,
     /// Typed eBPF instructions, for --at xdp, tc or tc-egress
     Ebpf,
-    /// Code of this machine's processor
+    /// Machine code for this CPU
     Native,
 }
 
 /// Where a filter runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Place {
-    /// Over packets of a file
+    /// On packets of a file
     File,
     /// On a packet socket, as in 'tapline capture'
     Socket,
     /// In an XDP program
     Xdp,
-    /// In a tc program on the way in
+    /// In a tc ingress program
     Tc,
-    /// In a tc program on the way out
+    /// In a tc egress program
     TcEgress,
 }
 
-impl From<Place> for At {
+impl From<Place> for FilterTarget {
     fn from(place: Place) -> Self {
         match place {
             Place::File => Self::File,
@@ -137,10 +154,10 @@ fn link_type(text: &str) -> Result<LinkType, String> {
         Err(_) if text.eq_ignore_ascii_case("ethernet") => Some(LinkType::Ethernet),
         Err(_) => LinkType::from_name(text),
     };
-    known.ok_or_else(|| format!("known are {}", names()))
+    known.ok_or_else(|| format!("unknown link type; known are {}", names()))
 }
 
-/// The names of all link types, by what comes first in captures.
+/// The names of all link types, by number.
 fn names() -> String {
     (0..=u32::from(u16::MAX))
         .filter_map(LinkType::from_number)

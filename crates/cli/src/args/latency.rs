@@ -4,8 +4,8 @@ use std::num::NonZeroU64;
 use std::time::Duration;
 
 use clap::Args;
-use ring::DirectionFilter;
 use tapline::capture::Backend;
+use tapline::capture::DirectionFilter;
 
 use super::capture::direction;
 use super::{BackendChoice, DeliveryArgs};

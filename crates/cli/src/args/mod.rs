@@ -1,4 +1,4 @@
-//! The flags, as typed.
+//! The command line: one module of flags per command.
 
 mod capture;
 mod count;
@@ -9,8 +9,8 @@ mod filter;
 mod latency;
 mod mode;
 mod net;
+mod net_flags;
 mod netns;
-mod order;
 mod output;
 mod ping;
 mod read;
@@ -29,13 +29,13 @@ pub use filter::{Emit, FilterArgs, Place};
 pub use latency::LatencyArgs;
 pub use mode::ModeArgs;
 pub use net::{BatchArgs, Color, ExplainArgs, MDB_WORDS, MonitorArgs, NetArgs, ShowArgs, VlanArgs};
-pub use netns::{NetnsArgs, NetnsCommand, Number, Process};
-pub use order::{in_our_words, leading_flags, named, reordered};
+pub use net_flags::{find_command, from_ip_syntax, leading_flags, translate_flags};
+pub use netns::{NetnsArgs, NetnsCommand, Nsid, Process};
 pub use output::{FileFormat, OutputArgs};
 pub use ping::{Origin, PingArgs};
 pub use read::ReadArgs;
 
-/// See every packet of the Linux network path, and account for each.
+/// Capture, count, ping and configure on the Linux network path, and account for every packet
 #[derive(Debug, Parser)]
 #[command(name = "tapline", version, max_term_width = 100)]
 #[command(after_help = EXIT_STATUS, infer_subcommands = true)]
@@ -44,12 +44,12 @@ pub struct Args {
     pub command: Command,
 }
 
-/// How sizes and times are typed.
+/// Syntax of sizes and times.
 const UNITS: &str = "Sizes take k, M or G (powers of 1024); times take ns, us, ms, s, m or h.";
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Packets from interfaces to a pcapng file, a pipe or the screen
+    /// Capture packets to a pcapng file, a pipe or the screen
     Capture(Box<CaptureArgs>),
 
     /// Print, filter, merge, convert and summarise capture files
@@ -65,43 +65,43 @@ pub enum Command {
 
     Doctor(DoctorArgs),
 
-    /// Links: make, change, remove and show them, as 'ip link' does
+    /// Show and configure links, as 'ip link' does
     Link(Box<NetArgs>),
 
-    /// Addresses of links, as 'ip address' has them, a line each
+    /// Show and configure addresses, as 'ip address' does
     #[command(visible_alias = "address")]
     Addr(Box<NetArgs>),
 
-    /// Routes, as 'ip route' has them; get says how a destination is reached
+    /// Show and configure routes, as 'ip route' does
     Route(Box<NetArgs>),
 
-    /// Nexthop objects and their groups, as 'ip nexthop' has them
+    /// Show and configure nexthop objects and groups, as 'ip nexthop' does
     Nexthop(Box<NetArgs>),
 
-    /// Rules: which table is asked, as 'ip rule' has them
+    /// Show and configure routing rules, as 'ip rule' does
     Rule(Box<NetArgs>),
 
-    /// Neighbours: hardware addresses of IP addresses, as 'ip neighbour' has them
+    /// Show and configure neighbours (ARP and NDP), as 'ip neighbour' does
     #[command(visible_aliases = ["neighbour", "neighbor"])]
     Neigh(Box<NetArgs>),
 
-    /// Forwarding entries of bridges and VXLANs, as 'bridge fdb' has them
+    /// Show and configure forwarding entries of bridges and VXLANs, as 'bridge fdb' does
     Fdb(Box<NetArgs>),
 
-    /// Tun and tap: links whose packets a program reads and writes, as 'ip tuntap' has them
+    /// Show and configure tun and tap devices, as 'ip tuntap' does
     Tuntap(Box<NetArgs>),
 
-    /// Multicast addresses that links listen to, as 'ip maddress show' has them
+    /// Show multicast addresses of links, as 'ip maddress show' does
     #[command(visible_alias = "maddress")]
     Maddr(Box<NetArgs>),
 
-    /// VRFs and their tables, as 'ip vrf show' has them
+    /// Show VRFs and their tables, as 'ip vrf show' does
     Vrf(Box<NetArgs>),
 
-    /// VLANs of the ports of bridges, as 'bridge vlan' has them
+    /// Show and configure VLANs of bridge ports, as 'bridge vlan' does
     Vlan(Box<VlanArgs>),
 
-    /// Multicast groups behind the ports of bridges, as 'bridge mdb' has them
+    /// Show and configure multicast groups of bridge ports, as 'bridge mdb' does
     #[command(after_help = MDB_WORDS)]
     Mdb(Box<NetArgs>),
 
@@ -115,11 +115,11 @@ pub enum Command {
 
     Demo(DemoArgs),
 
-    /// Removes what the process that started it leaves at tc (see 'count')
+    /// Removes the tc filters that the parent process leaves behind (see 'count')
     #[command(hide = true)]
     ClsactGuard,
 
-    /// Manual pages and shell completions, written below a directory
+    /// Write manual pages and shell completions to a directory
     #[command(hide = true)]
     Generate {
         /// Where to write them

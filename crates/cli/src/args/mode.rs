@@ -1,34 +1,34 @@
-//! Flags that say what a capture does to the packets it sees.
+//! Flags of mirror mode and drop mode.
 
 use std::num::NonZeroU16;
 
 use clap::Args;
-use tapline::capture::{Mode, Others, XdpPlace};
+use tapline::capture::{Mode, UnmatchedAction, XdpAttachMode};
 
-/// Whether the packets stay in the stack's sight.
+/// Whether the stack still sees captured packets.
 #[derive(Args, Clone, Copy, Debug)]
 pub struct ModeArgs {
-    /// mirror: the stack sees the packets too. drop: packets that come in are taken from the driver,
-    /// before the stack sees them
-    #[arg(long, value_name = "mirror|drop", default_value = "mirror", value_parser = mode)]
+    /// mirror: the stack sees captured packets too. drop: an XDP program takes received packets from
+    /// the driver, before the stack sees them
+    #[arg(long, value_name = "mirror|drop", default_value = "mirror", value_parser = mode, help_heading = "Input")]
     pub mode: Mode,
 
-    /// With --mode drop: what becomes of packets that the filter refuses [default: pass]
-    #[arg(long, value_name = "pass|drop", value_parser = others)]
-    pub others: Option<Others>,
+    /// With --mode drop: action for packets that do not match the filter [default: pass]
+    #[arg(long, value_name = "pass|drop", value_parser = others, help_heading = "Filtering")]
+    pub others: Option<UnmatchedAction>,
 
-    /// With --mode drop and --backend xdp-ringbuf: where packets are taken or copied, in the driver, in
-    /// the stack's first step (with any driver), or in the first of them that works [default: auto]
+    /// With --mode drop and --backend xdp-ringbuf: where the XDP program runs: in the driver, in the
+    /// stack (any driver), or in the first of them that works [default: auto]
     ///
-    /// In the stack a super-packet, which the kernel joined from several of the wire (GRO) or has yet to
-    /// split (GSO), comes and counts as one packet.
-    #[arg(long, value_name = "native|generic|auto", value_parser = place)]
-    pub xdp: Option<XdpPlace>,
+    /// In the stack a super-packet, joined by the kernel from several packets (GRO) or not yet split (GSO),
+    /// arrives and counts as one packet.
+    #[arg(long, value_name = "native|generic|auto", value_parser = place, help_heading = "Performance")]
+    pub xdp: Option<XdpAttachMode>,
 
-    /// With --mode drop: take packets by AF_XDP and have the reader run the driver, BUDGET packets in one go
-    /// at most, instead of interrupts; it spins for a millisecond, or for --spin, before it sleeps
+    /// With --mode drop: use AF_XDP and busy-poll the driver from the reader instead of interrupts, at most
+    /// BUDGET packets per round; the reader spins for a millisecond, or for --spin, before it sleeps
     /// [default: off, without BUDGET 64]
-    #[arg(long, value_name = "BUDGET", num_args = 0..=1, require_equals = true, default_missing_value = "64")]
+    #[arg(long, value_name = "BUDGET", num_args = 0..=1, require_equals = true, default_missing_value = "64", help_heading = "Performance")]
     pub busy_poll: Option<NonZeroU16>,
 }
 
@@ -40,19 +40,19 @@ fn mode(text: &str) -> Result<Mode, String> {
     }
 }
 
-fn others(text: &str) -> Result<Others, String> {
+fn others(text: &str) -> Result<UnmatchedAction, String> {
     match text {
-        "pass" => Ok(Others::Pass),
-        "drop" => Ok(Others::Drop),
+        "pass" => Ok(UnmatchedAction::Pass),
+        "drop" => Ok(UnmatchedAction::Drop),
         _ => Err("use pass or drop".into()),
     }
 }
 
-fn place(text: &str) -> Result<XdpPlace, String> {
+fn place(text: &str) -> Result<XdpAttachMode, String> {
     match text {
-        "native" => Ok(XdpPlace::Native),
-        "generic" => Ok(XdpPlace::Generic),
-        "auto" => Ok(XdpPlace::NativeOrGeneric),
+        "native" => Ok(XdpAttachMode::Native),
+        "generic" => Ok(XdpAttachMode::Generic),
+        "auto" => Ok(XdpAttachMode::NativeOrGeneric),
         _ => Err("use native, generic or auto".into()),
     }
 }

@@ -1,77 +1,81 @@
-//! Flags of the commands that configure the stack.
+//! Flags of the commands that configure the network.
 
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args, ValueEnum};
-use netlink::Family;
+use tapline::net::Family;
 
-/// Flags that each of them has; words may stand before and after, and the flags before the command too.
+/// Flags of every object command. Flags may stand before the object, and before or after its words.
 #[derive(Args, Debug)]
 pub struct NetArgs {
-    /// In this network namespace, as 'ip netns' names it
-    #[arg(short = 'n', long, value_name = "NAME")]
+    /// Work in this network namespace of 'ip netns'
+    #[arg(short = 'n', long, value_name = "NAME", help_heading = "Selection")]
     pub netns: Option<String>,
 
     #[command(flatten)]
     pub show: ShowArgs,
 
-    /// What to do, and with what, in the words of ip(8) and bridge(8)
+    /// Verb and arguments, with the syntax of ip(8) and bridge(8)
     #[arg(value_name = "WORD")]
     pub words: Vec<String>,
 
-    /// The line of the batch it stands in.
+    /// `--compressvlans` of [`VlanArgs`].
+    #[arg(skip)]
+    pub compress_vlans: bool,
+
+    /// The line of the batch file.
     #[arg(skip)]
     pub line: Option<usize>,
 }
 
-/// What is shown, and how.
+/// Which objects are printed, and how.
 #[derive(Args, Clone, Copy, Debug, Default)]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "each is a flag of its own on the command line"
 )]
 pub struct ShowArgs {
-    /// More of each object
-    #[arg(short, long)]
+    /// Print more details
+    #[arg(short, long, help_heading = "Output")]
     pub details: bool,
 
-    /// Counters, too; twice: those of errors
-    #[arg(short, long, action = ArgAction::Count)]
+    /// Print counters; twice: also error counters
+    #[arg(short, long, action = ArgAction::Count, help_heading = "Output")]
     pub statistics: u8,
 
-    /// One short line for each; links and addresses
-    #[arg(short, long)]
+    /// Print one short line per link, address or neighbour
+    #[arg(short, long, help_heading = "Output")]
     pub brief: bool,
 
-    /// One line for each: \ stands where a line would end
-    #[arg(short, long)]
+    /// Print each object on one line, with \ instead of line ends
+    #[arg(short, long, help_heading = "Output")]
     pub oneline: bool,
 
-    /// IPv4 alone
-    #[arg(short = '4', conflicts_with = "v6")]
+    /// Select IPv4
+    #[arg(short = '4', conflicts_with = "v6", help_heading = "Selection")]
     pub v4: bool,
 
-    /// IPv6 alone
-    #[arg(short = '6')]
+    /// Select IPv6
+    #[arg(short = '6', help_heading = "Selection")]
     pub v6: bool,
 
-    /// JSON Lines, with the keys of 'ip -json' and 'bridge -json'
-    #[arg(short, long)]
+    /// Print JSON Lines with the keys of 'ip -json' and 'bridge -json'
+    #[arg(short, long, help_heading = "Output")]
     pub json: bool,
 
-    /// JSON in several lines for each object
-    #[arg(short, long)]
+    /// Print indented JSON
+    #[arg(short, long, help_heading = "Output")]
     pub pretty: bool,
 
-    /// Names and addresses in colours
+    /// Color names and addresses
     #[arg(
         short, long, value_name = "WHEN", num_args = 0..=1, require_equals = true,
-        default_value = "never", default_missing_value = "always"
+        default_value = "never", default_missing_value = "always", help_heading = "Output"
     )]
     pub color: Color,
 }
 
-/// When there are colours.
+/// When output is colored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Color {
     Always,
@@ -82,14 +86,12 @@ pub enum Color {
 }
 
 impl NetArgs {
-    /// The family that is asked for.
     pub fn family(&self) -> Option<Family> {
         self.show.family()
     }
 }
 
 impl ShowArgs {
-    /// The family that is asked for.
     pub fn family(&self) -> Option<Family> {
         match (self.v4, self.v6) {
             (true, _) => Some(Family::V4),
@@ -98,16 +100,16 @@ impl ShowArgs {
         }
     }
 
-    /// With the flags of a line of a batch, which has its own family if it says one.
-    pub fn of_line(self, line: Self) -> Self {
-        let says_family = line.v4 || line.v6;
+    /// The flags of a batch, extended by those of a line. A family in the line replaces that of the batch.
+    pub fn with_line(self, line: Self) -> Self {
+        let has_family = line.family().is_some();
         Self {
             details: self.details || line.details,
             statistics: self.statistics.max(line.statistics),
             brief: self.brief || line.brief,
             oneline: self.oneline || line.oneline,
-            v4: if says_family { line.v4 } else { self.v4 },
-            v6: if says_family { line.v6 } else { self.v6 },
+            v4: if has_family { line.v4 } else { self.v4 },
+            v6: if has_family { line.v6 } else { self.v6 },
             json: self.json || line.json,
             pretty: self.pretty || line.pretty,
             color: if line.color == Color::Never {
@@ -124,91 +126,100 @@ impl ShowArgs {
 #[command(after_help = VLAN_WORDS)]
 pub struct VlanArgs {
     #[command(flatten)]
-    pub net: NetArgs,
+    net: NetArgs,
 
-    /// VLANs in a row as one
-    #[arg(long)]
-    pub compressvlans: bool,
+    /// Print consecutive VLANs as a range
+    #[arg(long, help_heading = "Output")]
+    compressvlans: bool,
+}
+
+impl From<VlanArgs> for NetArgs {
+    fn from(args: VlanArgs) -> Self {
+        Self {
+            compress_vlans: args.compressvlans,
+            ..args.net
+        }
+    }
 }
 
 const VLAN_WORDS: &str = "\
-Words:
+Syntax:
   add | del dev PORT vid VLAN[-VLAN] [pvid] [untagged] [self] [master]
   set dev PORT vid VLAN[-VLAN] [state STATE] [mcast_router 0|1|2]
   show [dev PORT] [vid VLAN[-VLAN]]
 
--d shows states, -s counters.";
+-d prints states, -s prints counters.";
 
-/// How multicast groups are typed.
+/// The syntax of multicast groups.
 pub const MDB_WORDS: &str = "\
-Words:
-  add | replace | del dev BRIDGE port PORT grp GROUP [src SENDER] [permanent | temp] [vid VLAN]
-      [filter_mode include | exclude] [source_list SENDER,SENDER…] [proto PROTOCOL]
+Syntax:
+  add | replace | del dev BRIDGE port PORT grp GROUP [src SOURCE] [permanent | temp] [vid VLAN]
+      [filter_mode include | exclude] [source_list SOURCE,SOURCE…] [proto PROTOCOL]
   show [dev BRIDGE] [port PORT] [grp GROUP] [vid VLAN]
 
--d shows modes, lists of senders and protocols, -s timers.";
+-d prints filter modes, source lists and protocols, -s prints timers.";
 
-/// Carry out many commands, each with an answer of its own
+/// Run many commands from a file and report the result of each
 ///
-/// Each line of FILE is a command without 'tapline': 'link add br0 type bridge', perhaps with -4 or -6 before it.
-/// Words may be quoted, # begins a comment, and a line that ends with \ goes on in the next. What a line asks
-/// for is shown when all lines before it have been carried out.
+/// Each line of FILE is a command without 'tapline', e.g. 'link add br0 type bridge', optionally after -4 or -6. The
+/// syntax is that of 'ip -batch': words may be quoted, # starts a comment, and \ at the end of a line continues
+/// it. A line that prints objects sees the changes of all lines before it.
 #[derive(Args, Debug)]
 pub struct BatchArgs {
-    /// In this network namespace, as 'ip netns' names it
-    #[arg(short = 'n', long, value_name = "NAME")]
+    /// Work in this network namespace of 'ip netns'
+    #[arg(short = 'n', long, value_name = "NAME", help_heading = "Selection")]
     pub netns: Option<String>,
 
-    /// Go on after a line that fails
-    #[arg(long, conflicts_with = "undo")]
+    /// Continue after a line that fails
+    #[arg(long, conflicts_with = "undo", help_heading = "Errors")]
     pub force: bool,
 
-    /// Take back what was done if a line fails; not what the kernel took away with it, as the routes by a
-    /// link that was set down
-    #[arg(long)]
+    /// Undo the changes if a line fails, except what the kernel removed as a side effect, such as the routes of a link
+    /// that was set down
+    #[arg(long, help_heading = "Errors")]
     pub undo: bool,
 
     #[command(flatten)]
     pub show: ShowArgs,
 
-    /// The commands; with - standard input
+    /// File with the commands; - is standard input
     pub file: PathBuf,
 }
 
-/// Tell of changes as they happen, after what is there
+/// Print existing objects, and then changes as they happen
 #[derive(Args, Debug)]
 pub struct MonitorArgs {
-    /// In this network namespace, as 'ip netns' names it
-    #[arg(short = 'n', long, value_name = "NAME")]
+    /// Work in this network namespace of 'ip netns'
+    #[arg(short = 'n', long, value_name = "NAME", help_heading = "Selection")]
     pub netns: Option<String>,
 
-    /// End after this many changes
-    #[arg(short, long, value_name = "N")]
+    /// Stop after N lines
+    #[arg(short, long, value_name = "N", help_heading = "Output")]
     pub count: Option<u64>,
 
-    /// Changes alone, without what is there at the beginning
-    #[arg(long)]
+    /// Print changes only, without the existing objects
+    #[arg(long, help_heading = "Selection")]
     pub changes: bool,
 
-    /// JSON Lines
-    #[arg(short, long)]
+    /// Print JSON Lines
+    #[arg(short, long, help_heading = "Output")]
     pub json: bool,
 
-    /// What to follow: link, address, route … vlan, mdb, netns [default: all]
+    /// Objects to follow: link, address, route … vlan, mdb, netns [default: all]
     #[arg(value_name = "OBJECT")]
     pub objects: Vec<String>,
 }
 
-/// Tell what a netlink message says, byte by byte
+/// Decode netlink messages byte by byte
 ///
-/// FILE holds the messages in hexadecimal digits, as strace(1) and nlmon captures show them; blanks,
-/// line ends, 0x and \x may stand between.
+/// FILE holds the messages as hexadecimal digits, as strace(1) and nlmon captures print them. White space,
+/// 0x and \x may separate bytes.
 #[derive(Args, Debug)]
 pub struct ExplainArgs {
-    /// JSON Lines
-    #[arg(long)]
+    /// Print JSON Lines
+    #[arg(long, help_heading = "Output")]
     pub json: bool,
 
-    /// The messages; with - standard input
+    /// File with the messages; - is standard input
     pub file: PathBuf,
 }

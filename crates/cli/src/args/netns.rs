@@ -1,19 +1,26 @@
 //! Flags of the commands about network namespaces.
 
 use std::ffi::OsString;
+use std::str::FromStr;
 
 use clap::{Args, Subcommand};
 
-/// Network namespaces with names, as 'ip netns' has them
+/// Add, delete and use named network namespaces, like 'ip netns'
 #[derive(Args, Debug)]
 #[command(infer_subcommands = true)]
 pub struct NetnsArgs {
-    /// For list, set and list-id: numbers as they are in this network namespace
-    #[arg(short = 'n', long, value_name = "NAME", global = true)]
+    /// For list, set and list-id: the namespace that assigns the numbers
+    #[arg(
+        short = 'n',
+        long,
+        value_name = "NAME",
+        global = true,
+        help_heading = "Selection"
+    )]
     pub netns: Option<String>,
 
-    /// JSON Lines, with the keys of 'ip -json netns'
-    #[arg(short, long, global = true)]
+    /// Print JSON Lines with the keys of 'ip -json netns'
+    #[arg(short, long, global = true, help_heading = "Output")]
     pub json: bool,
 
     #[command(subcommand)]
@@ -22,47 +29,47 @@ pub struct NetnsArgs {
 
 #[derive(Debug, Subcommand)]
 pub enum NetnsCommand {
-    /// Names, and the numbers that the namespaces have here; the default
+    /// List names and numbers (default)
     #[command(aliases = ["l", "li", "lis", "ls", "lst", "sh", "show"])]
     List,
 
-    /// Make a namespace and give it a name
+    /// Create a namespace
     #[command(aliases = ["a"])]
     Add {
-        /// The name
+        /// Name of the namespace
         name: String,
     },
 
-    /// Give a name to the namespace of a process
+    /// Name the namespace of a process
     Attach {
-        /// The name
+        /// Name of the namespace
         name: String,
-        /// The process, or self
+        /// Process id, or self
         #[arg(value_name = "PID")]
         process: Process,
     },
 
-    /// Take a name away; what runs there goes on
+    /// Delete a name; processes in the namespace continue
     #[command(alias = "del")]
     Delete {
-        /// The name
+        /// Name of the namespace
         name: String,
     },
 
-    /// Give a namespace a number here, by which links say where their other end is
+    /// Assign a number (nsid), by which links refer to the namespace of their peer
     Set {
-        /// Its name
+        /// Name of the namespace
         name: String,
-        /// The number, or auto for a free one
-        number: Number,
+        /// Number, or auto for a free one
+        number: Nsid,
     },
 
-    /// Run a program in a namespace: with its /sys, and with files of /etc/netns/NAME in the place of those in
-    /// /etc
+    /// Run a program in a namespace, with its /sys and with the files of /etc/netns/NAME mounted over those
+    /// in /etc
     Exec {
-        /// Its name
+        /// Name of the namespace
         name: String,
-        /// The program and its arguments
+        /// Program and its arguments
         #[arg(
             required = true,
             trailing_var_arg = true,
@@ -72,23 +79,23 @@ pub enum NetnsCommand {
         program: Vec<OsString>,
     },
 
-    /// The processes in a namespace
+    /// List the processes in a namespace
     Pids {
-        /// Its name
+        /// Name of the namespace
         name: String,
     },
 
-    /// The names of a process's namespace
+    /// List the names of a process's namespace
     Identify {
-        /// The process, or self
+        /// Process id, or self
         #[arg(value_name = "PID", default_value = "self")]
         process: Process,
     },
 
-    /// Numbers of other namespaces, with and without names
+    /// List the numbers of namespaces, named or not
     ///
-    /// WORDS are 'target-nsid NUMBER', for the numbers that the namespace of that number has, and 'nsid NUMBER',
-    /// for that one alone.
+    /// WORDS may be 'target-nsid NUMBER' for the numbers that this namespace assigned, and 'nsid NUMBER' for one
+    /// number.
     #[command(name = "list-id")]
     ListId {
         /// Which numbers
@@ -97,43 +104,41 @@ pub enum NetnsCommand {
     },
 }
 
-/// A process whose namespace is meant.
+/// The process whose namespace is used.
 #[derive(Clone, Copy, Debug)]
 pub enum Process {
-    /// The program itself.
-    Own,
-    Other(u32),
+    /// This process.
+    Current,
+    Pid(u32),
 }
 
-impl std::str::FromStr for Process {
+impl FromStr for Process {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "self" => Ok(Self::Own),
-            _ => match text.parse() {
-                Ok(pid) => Ok(Self::Other(pid)),
-                Err(_) => Err("not the number of a process".to_owned()),
-            },
+        match (text, text.parse()) {
+            ("self", _) => Ok(Self::Current),
+            (_, Ok(pid)) => Ok(Self::Pid(pid)),
+            _ => Err("not a process id".to_owned()),
         }
     }
 }
 
-/// A number to be given.
+/// The number of a namespace.
 #[derive(Clone, Copy, Debug)]
-pub enum Number {
-    /// Any that is free.
+pub enum Nsid {
+    /// Any free number.
     Auto,
-    This(u32),
+    Number(u32),
 }
 
-impl std::str::FromStr for Number {
+impl FromStr for Nsid {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
         match (text, text.parse()) {
             ("auto", _) => Ok(Self::Auto),
-            (_, Ok(number)) if number <= i32::MAX.cast_unsigned() => Ok(Self::This(number)),
+            (_, Ok(number)) if number <= i32::MAX.cast_unsigned() => Ok(Self::Number(number)),
             _ => Err("not a number from 0 to 2147483647, or auto".to_owned()),
         }
     }

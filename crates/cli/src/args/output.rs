@@ -1,43 +1,42 @@
-//! Flags that say where packets are written, the same wherever packets are.
+//! Flags for capture files that are written, shared by `capture` and `read`.
 
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use store::write::Compression;
+use tapline::file::write::Compression;
 
 use crate::units;
 
 #[derive(Args, Debug)]
 pub struct OutputArgs {
-    /// Write packets to FILE, or with - to standard output, instead of printing them
-    #[arg(short, long, value_name = "FILE")]
+    /// Write packets to FILE instead of printing them; - is standard output
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub write: Option<PathBuf>,
 
-    /// File format [default: pcapng, or pcap-ns for a name that ends in .pcap]
-    #[arg(long, value_enum, requires = "write")]
+    /// File format [default: pcapng, or pcap-ns if the name ends in .pcap]
+    #[arg(long, value_enum, requires = "write", help_heading = "Output")]
     pub format: Option<FileFormat>,
 
-    /// Begin a new file when one has this size
-    #[arg(long, value_name = "SIZE", requires = "write", value_parser = units::nonzero_size)]
+    /// Start a new file at this size
+    #[arg(long, value_name = "SIZE", requires = "write", value_parser = units::nonzero_size, help_heading = "Output")]
     pub rotate_size: Option<NonZeroU64>,
 
-    /// Begin a new file at every multiple of this time by the clock
-    #[arg(long, value_name = "TIME", requires = "write", value_parser = units::nonzero_time)]
+    /// Start a new file at every multiple of this time
+    #[arg(long, value_name = "TIME", requires = "write", value_parser = units::nonzero_time, help_heading = "Output")]
     pub rotate_interval: Option<Duration>,
 
-    /// Begin a new file after N packets
-    #[arg(long, value_name = "N", requires = "write")]
+    /// Start a new file after N packets
+    #[arg(long, value_name = "N", requires = "write", help_heading = "Output")]
     pub rotate_packets: Option<NonZeroU64>,
 
     /// Keep only the last N files of this run
-    #[arg(long, value_name = "N", requires = "write")]
+    #[arg(long, value_name = "N", requires = "write", help_heading = "Output")]
     pub keep: Option<NonZeroUsize>,
 
-    /// Compress the file: zstd, or zstd:LEVEL with a level from 1 to 22 [default: zstd for a name that
-    /// ends in .zst]
-    #[arg(long, value_name = "zstd[:N]", requires = "write", value_parser = compression)]
+    /// Compress the file with zstd at level N, 1 to 22 [default: zstd:3 if the name ends in .zst]
+    #[arg(long, value_name = "zstd[:N]", requires = "write", value_parser = compression, help_heading = "Output")]
     pub compress: Option<Compression>,
 }
 

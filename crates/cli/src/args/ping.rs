@@ -6,149 +6,155 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use tapline::ping::Backend;
-use tapline::probe::targets::Prefix;
-use tapline::probe::{COOKIE_BYTES, MAX_PAYLOAD_BYTES};
+use tapline::ping::targets::Cidr;
+use tapline::ping::{Backend, COOKIE_BYTES, MAX_PAYLOAD_BYTES};
 
 use super::LossLimit;
 use crate::{metrics, units};
 
-/// Asks hosts for an echo, one or a million, and accounts for every probe.
+/// Ping one host or a million and account for every probe.
 ///
-/// One target reads like ping: a line for each answer, and its summary. Several read like fping: a line
-/// for each at the end, and totals. Exit status 0 says that every target answered and 1 that one did
-/// not, or, where both -c and -w are given, not -c times; 2 as of theirs that a name is unknown, or that nothing could be sent to a single target.
+/// Output to a single target reads like ping, to several targets like fping. Exit status: 0 if every target
+/// answered, 1 if one did not (or, with -c and -w, did not answer -c times), 2 if a name is unknown or nothing could
+/// be sent to a single target.
 #[derive(Args, Debug)]
 #[command(
     after_help = "TARGET is a name, an address (10.0.0.1, fe80::1%eth0), a prefix (10.0.0.0/24, \
-whose hosts are asked) or a range (10.0.0.1-10.0.0.9, 10.0.0.1-9).\n\nTimes take ns, us, ms, s, m or h, and \
-are seconds without, as in ping."
+for its hosts) or a range (10.0.0.1-10.0.0.9, 10.0.0.1-9).\n\nTimes take ns, us, ms, s, m or h. Without a unit they \
+are seconds, as in ping."
 )]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub struct PingArgs {
-    /// Whom to ask
-    #[arg(value_name = "TARGET", required_unless_present = "file")]
+    /// Hosts to ping
+    #[arg(
+        value_name = "TARGET",
+        required_unless_present = "file",
+        help_heading = "Targets"
+    )]
     pub targets: Vec<String>,
 
-    /// A file with targets, parted by blanks or lines; # begins a comment; - is standard input
-    #[arg(short, long, value_name = "FILE")]
+    /// Read targets from FILE, separated by white space; # starts a comment; - is standard input
+    #[arg(short, long, value_name = "FILE", help_heading = "Targets")]
     pub file: Option<PathBuf>,
 
-    /// Addresses never to ask, however they were named; may be given more than once
-    #[arg(long, value_name = "CIDR")]
-    pub exclude: Vec<Prefix>,
-
-    /// End after N probes to each target; with -w a single target is asked until it has answered N times
-    #[arg(short, long, value_name = "N", value_parser = count)]
-    pub count: Option<NonZeroU32>,
-
-    /// Time between two probes to one target
-    #[arg(short, long, value_name = "TIME", default_value = "1s", value_parser = units::seconds)]
-    pub interval: Duration,
-
-    /// Probes a second to all targets at most (10kpps, or max for no limit); the interval gives way
-    #[arg(long, value_name = "RATE", default_value = "10kpps", value_parser = rate)]
-    pub rate: Rate,
-
-    /// Probes a second to one IPv4 /24 or IPv6 /64 at most
-    #[arg(long, value_name = "RATE", value_parser = units::rate_pps)]
-    pub prefix_rate: Option<u32>,
-
-    /// Probes to different targets that are due within this time leave together, 256 at most, and at most
-    /// a quarter of the interval: a fraction of the work; 0 spreads them evenly
-    #[arg(long, value_name = "TIME", default_value = "250ms", value_parser = units::seconds)]
-    pub gather: Duration,
-
-    /// Time after which an answer is late
-    #[arg(short = 'W', long, value_name = "TIME", default_value = "1s", value_parser = units::seconds)]
-    pub timeout: Duration,
-
-    /// Send nothing after this time; with -c an error ends the asking of a single target, too
-    #[arg(short = 'w', long, value_name = "TIME", value_parser = units::seconds)]
-    pub duration: Option<Duration>,
-
-    /// Bytes of payload behind the ICMP header, 16 or more
-    #[arg(short, long, value_name = "BYTES", default_value_t = 56, value_parser = payload)]
-    pub size: usize,
-
-    /// TTL or hop limit
-    #[arg(short, long, value_name = "TTL", value_parser = ttl)]
-    pub ttl: Option<NonZeroU8>,
-
-    /// Type of service or traffic class: a number, also 0x10
-    #[arg(short = 'Q', long, value_name = "TOS", default_value = "0", value_parser = tos)]
-    pub tos: u8,
-
-    /// Let no router fragment the probes
-    #[arg(long)]
-    pub dont_fragment: bool,
-
-    /// The interface to send by, or the address to send from
-    #[arg(short = 'I', long, value_name = "IF|ADDR")]
-    pub interface: Option<Origin>,
+    /// Never ping these addresses; may be repeated
+    #[arg(long, value_name = "CIDR", help_heading = "Targets")]
+    pub exclude: Vec<Cidr>,
 
     /// IPv4 only
-    #[arg(short = '4', long, conflicts_with = "ipv6")]
+    #[arg(short = '4', long, conflicts_with = "ipv6", help_heading = "Targets")]
     pub ipv4: bool,
 
     /// IPv6 only
-    #[arg(short = '6', long)]
+    #[arg(short = '6', long, help_heading = "Targets")]
     pub ipv6: bool,
 
-    /// How probes leave: raw, ring, ping-socket (needs no privilege) or auto
-    #[arg(long, value_name = "HOW", default_value = "auto", value_parser = backend)]
-    pub backend: BackendWish,
+    /// Stop after N probes to each target; with -w, ping a single target until it has answered N times
+    #[arg(short, long, value_name = "N", value_parser = count, help_heading = "Timing")]
+    pub count: Option<NonZeroU32>,
 
-    /// Print the time of day of each answer before its line
-    #[arg(short = 'D', long)]
+    /// Time between two probes to one target
+    #[arg(short, long, value_name = "TIME", default_value = "1s", value_parser = units::seconds, help_heading = "Timing")]
+    pub interval: Duration,
+
+    /// Time after which an answer is late
+    #[arg(short = 'W', long, value_name = "TIME", default_value = "1s", value_parser = units::seconds, help_heading = "Timing")]
+    pub timeout: Duration,
+
+    /// Stop sending after this time; with -c, an error also stops a run to a single target
+    #[arg(short = 'w', long, value_name = "TIME", value_parser = units::seconds, help_heading = "Timing")]
+    pub duration: Option<Duration>,
+
+    /// Maximum probes per second to all targets (10kpps, or max for no limit); extends the interval
+    #[arg(long, value_name = "RATE", default_value = "10kpps", value_parser = rate, hide_short_help = true, help_heading = "Performance")]
+    pub rate: Rate,
+
+    /// Maximum probes per second to one IPv4 /24 or IPv6 /64
+    #[arg(long, value_name = "RATE", value_parser = units::rate_pps, hide_short_help = true, help_heading = "Performance")]
+    pub prefix_rate: Option<u32>,
+
+    /// Send probes to different targets together if they are due within TIME, up to 256; saves CPU time. At most a quarter
+    /// of the interval; 0 spreads probes evenly
+    #[arg(long, value_name = "TIME", default_value = "250ms", value_parser = units::seconds, hide_short_help = true, help_heading = "Performance")]
+    pub gather: Duration,
+
+    /// Back end: raw, ring, ping-socket (unprivileged) or auto
+    #[arg(long, value_name = "BACKEND", default_value = "auto", value_parser = backend, hide_short_help = true, help_heading = "Performance")]
+    pub backend: PingBackend,
+
+    /// Payload bytes after the ICMP header, at least 16
+    #[arg(short, long, value_name = "BYTES", default_value_t = 56, value_parser = payload, help_heading = "Probes")]
+    pub size: usize,
+
+    /// TTL or hop limit
+    #[arg(short, long, value_name = "TTL", value_parser = ttl, help_heading = "Probes")]
+    pub ttl: Option<NonZeroU8>,
+
+    /// Type of service or traffic class: a number, also 0x10
+    #[arg(short = 'Q', long, value_name = "TOS", default_value = "0", value_parser = tos, hide_short_help = true, help_heading = "Probes")]
+    pub tos: u8,
+
+    /// Forbid fragmentation of the probes
+    #[arg(long, hide_short_help = true, help_heading = "Probes")]
+    pub dont_fragment: bool,
+
+    /// Interface to send on, or source address
+    #[arg(short = 'I', long, value_name = "IF|ADDR", help_heading = "Probes")]
+    pub interface: Option<Origin>,
+
+    /// Print the time of day before each answer
+    #[arg(short = 'D', long, help_heading = "Output")]
     pub timestamps: bool,
 
-    /// A line or a JSON object for each answer too where there are several targets
-    #[arg(short, long)]
+    /// With several targets, print a line or JSON object for each answer too
+    #[arg(short, long, help_heading = "Output")]
     pub verbose: bool,
 
-    /// No lines for answers; of several targets nothing but the totals
-    #[arg(short, long)]
+    /// Do not print answers; with several targets, print only the totals
+    #[arg(short, long, help_heading = "Output")]
     pub quiet: bool,
 
-    /// Print addresses, not the names that were given
-    #[arg(short)]
+    /// Print addresses instead of names
+    #[arg(short, help_heading = "Output")]
     pub numeric: bool,
 
-    /// A table that is drawn again and again: who loses most or is slowest, latest round trips,
-    /// percentiles; the key s sorts it another way, q ends
-    #[arg(long, conflicts_with_all = ["json", "csv", "verbose", "quiet", "dry_run"])]
-    pub live: bool,
-
-    /// JSON Lines instead of text. Percentiles of each target are kept for up to 65536 targets, and for
-    /// more with --histogram
-    #[arg(long, conflicts_with = "csv")]
-    pub json: bool,
-
-    /// A line of comma-separated values for each target, and no totals
-    #[arg(long)]
-    pub csv: bool,
-
-    /// The distribution of all round trips in the summary
-    #[arg(long)]
+    /// Print the histogram of all round trips in the summary
+    #[arg(long, help_heading = "Output")]
     pub histogram: bool,
 
-    /// Exit with status 1 if more probes than this were not answered: a number, or a share such as
-    /// 0.1%; then it does not matter whether every target answered
-    #[arg(long, value_name = "N|P%")]
+    /// Print what would be sent, and send nothing; with -v list the targets
+    #[arg(long, help_heading = "Output")]
+    pub dry_run: bool,
+
+    /// Show a live table: loss, round trips and percentiles of each target; key s changes the order, q quits
+    #[arg(long, conflicts_with_all = ["json", "csv", "verbose", "quiet", "dry_run"], help_heading = "Output format")]
+    pub live: bool,
+
+    /// Print JSON Lines. Has percentiles of each target up to 65536 targets, and for more with --histogram
+    #[arg(long, conflicts_with = "csv", help_heading = "Output format")]
+    pub json: bool,
+
+    /// Print a line of comma-separated values for each target, and no totals
+    #[arg(long, help_heading = "Output format")]
+    pub csv: bool,
+
+    /// Exit with status 1 if more probes than this are not answered: a number, or a percentage such as 0.1%.
+    /// Replaces the rule that every target has to answer
+    #[arg(
+        long,
+        value_name = "N|P%",
+        hide_short_help = true,
+        help_heading = "Monitoring"
+    )]
     pub fail_loss: Option<LossLimit>,
 
-    /// Serve the counters to Prometheus at http://ADDR:PORT/metrics, on the loopback if no ADDR is
-    /// given, at a free port if PORT is 0; those of each target up to 1000 targets, of more the sums
-    #[arg(long, value_name = "[ADDR:]PORT", value_parser = metrics::address)]
+    /// Serve metrics to Prometheus at http://ADDR:PORT/metrics. ADDR defaults to the loopback; PORT 0 selects a free port.
+    /// Each target has its own metrics up to 1000 targets; more targets are summed
+    #[arg(long, value_name = "[ADDR:]PORT", value_parser = metrics::address, hide_short_help = true, help_heading = "Monitoring")]
     pub metrics: Option<SocketAddr>,
-
-    /// Say what would be sent, and send nothing; with -v list the targets
-    #[arg(long)]
-    pub dry_run: bool,
 }
 
-/// Where probes come from.
+/// The interface or source address of probes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
     Link(String),
@@ -164,13 +170,13 @@ impl From<String> for Origin {
     }
 }
 
-/// How fast probes may go.
+/// A rate limit; `None` means no limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rate(pub Option<u32>);
 
-/// A back end, as asked for; none is the best that is permitted.
+/// A back end; `None` selects one automatically.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BackendWish(pub Option<Backend>);
+pub struct PingBackend(pub Option<Backend>);
 
 fn rate(text: &str) -> Result<Rate, String> {
     match text {
@@ -179,11 +185,11 @@ fn rate(text: &str) -> Result<Rate, String> {
     }
 }
 
-fn backend(text: &str) -> Result<BackendWish, String> {
+fn backend(text: &str) -> Result<PingBackend, String> {
     let known = [Backend::Raw, Backend::Ring, Backend::PingSocket];
     match known.into_iter().find(|backend| backend.name() == text) {
         None if text != "auto" => Err("use raw, ring, ping-socket or auto".into()),
-        found => Ok(BackendWish(found)),
+        found => Ok(PingBackend(found)),
     }
 }
 
@@ -191,7 +197,7 @@ fn payload(text: &str) -> Result<usize, String> {
     let range = COOKIE_BYTES..=MAX_PAYLOAD_BYTES;
     let bytes = text.parse().ok().filter(|bytes| range.contains(bytes));
     bytes.ok_or_else(|| {
-        format!("use a number from {COOKIE_BYTES} to {MAX_PAYLOAD_BYTES}: a probe's time, number and tag take {COOKIE_BYTES} bytes")
+        format!("use a number from {COOKIE_BYTES} to {MAX_PAYLOAD_BYTES}: the time, number and tag of a probe take {COOKIE_BYTES} bytes")
     })
 }
 
@@ -218,13 +224,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_mean_what_users_of_ping_mean() {
+    fn values_parse_as_in_ping() {
         assert_eq!((tos("16"), tos("0x10")), (Ok(16), Ok(16)));
         assert_eq!((payload("16"), payload("65507")), (Ok(16), Ok(65_507)));
         assert_eq!(rate("max"), Ok(Rate(None)));
         assert_eq!(rate("10kpps"), Ok(Rate(Some(10_000))));
-        assert_eq!(backend("auto"), Ok(BackendWish(None)));
-        assert_eq!(backend("ring"), Ok(BackendWish(Some(Backend::Ring))));
+        assert_eq!(backend("auto"), Ok(PingBackend(None)));
+        assert_eq!(backend("ring"), Ok(PingBackend(Some(Backend::Ring))));
         let is_address = |text: &str| matches!(Origin::from(text.to_owned()), Origin::Address(_));
         assert!(is_address("10.0.0.1") && is_address("fd00::1") && !is_address("eth0"));
         for wrong in ["256", "0x100", "", "-1", "x"] {

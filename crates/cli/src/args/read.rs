@@ -9,72 +9,81 @@ use clap::Args;
 use super::OutputArgs;
 use crate::moment::Moment;
 
-/// Prints, filters, converts, merges and summarises capture files.
+/// Print, filter, convert, merge and summarise capture files
 #[derive(Args, Debug)]
 #[command(
     override_usage = "tapline read [OPTIONS] FILE... [FILTER]\n       tapline read [OPTIONS] FILE... -- FILTER",
-    after_help = "The first word that names no file begins the filter; -- begins it whatever the words are. \
-                  Its language is that of pcap-filter(7).\n\n\
-                  A time is RFC 3339, or YYYY-MM-DD HH:MM:SS[.fraction] by the local clock, \
+    after_help = "The first word that names no file begins the filter. Use -- if the first word of the filter is \
+                  also the name of a file. The filter language is pcap-filter(7).\n\n\
+                  A TIME is RFC 3339, or YYYY-MM-DD HH:MM:SS[.fraction] in local time, \
                   or @SECONDS[.fraction] since 1970 UTC. Sizes take k, M or G (powers of 1024)."
 )]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub struct ReadArgs {
-    /// Capture file: pcapng or pcap, also in gzip or zstd; with - standard input. Several are merged
-    /// in time order. Behind them the filter: 'tcp port 443', or its words one by one
+    /// Capture files (pcapng or pcap, optionally gzip or zstd), or - for standard input; then the filter.
+    /// Several files are merged by time
     #[arg(value_name = "FILE... [FILTER]", required = true)]
     pub words: Vec<OsString>,
 
-    /// Only packets that match
+    /// Filter, for example 'tcp port 443'
     #[arg(value_name = "FILTER", last = true)]
     pub filter: Vec<OsString>,
-
-    /// Instead of a filter on the command line, where all words are files then: a file
-    /// with it; with - standard input. Lines are
-    /// joined, # begins a comment
-    #[arg(short = 'F', long, value_name = "FILE", conflicts_with = "filter")]
-    pub filter_file: Option<PathBuf>,
 
     #[command(flatten)]
     pub output: OutputArgs,
 
-    /// Cut packets to so many bytes; 0 cuts none
-    #[arg(short, long, value_name = "BYTES")]
-    pub snaplen: Option<u32>,
+    /// Read the filter from FILE, or from standard input if FILE is -. Lines are joined; # begins a comment.
+    /// All words on the command line are then input files
+    #[arg(
+        short = 'F',
+        long,
+        value_name = "FILE",
+        conflicts_with = "filter",
+        help_heading = "Filtering"
+    )]
+    pub filter_file: Option<PathBuf>,
 
-    /// End after N packets that pass
-    #[arg(short, long, value_name = "N")]
-    pub count: Option<NonZeroU64>,
+    /// Also filter with the classic BPF program in FILE, in the decimal form of 'tcpdump -ddd'
+    #[arg(long, value_name = "FILE", help_heading = "Filtering")]
+    pub bpf: Option<PathBuf>,
 
-    /// Only packets of this time or later
-    #[arg(long, value_name = "TIME")]
+    /// Only packets of this interface; can be repeated
+    #[arg(short, long, value_name = "IF", help_heading = "Filtering")]
+    pub interface: Vec<String>,
+
+    /// Only packets at this time or later
+    #[arg(long, value_name = "TIME", help_heading = "Filtering")]
     pub from: Option<Moment>,
 
     /// Only packets before this time
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", help_heading = "Filtering")]
     pub to: Option<Moment>,
 
-    /// Only packets of the interface of this name; may be given more than once
-    #[arg(short, long, value_name = "IF")]
-    pub interface: Vec<String>,
+    /// Stop after N packets
+    #[arg(short, long, value_name = "N", help_heading = "Filtering")]
+    pub count: Option<NonZeroU64>,
 
-    /// A file with a filter in decimal form, as 'tcpdump -r FILE -ddd FILTER' prints it
-    #[arg(long, value_name = "FILE")]
-    pub bpf: Option<PathBuf>,
+    /// Truncate packets to this many bytes; 0 means no limit
+    #[arg(short, long, value_name = "BYTES", help_heading = "Output")]
+    pub snaplen: Option<u32>,
 
-    /// Say of each file what it is and what is in it, instead of printing packets
-    #[arg(long, conflicts_with_all = ["write", "count", "snaplen"])]
+    /// Summarise each file (format, interfaces, times, rates) instead of printing packets
+    #[arg(
+        long,
+        conflicts_with_all = ["write", "count", "snaplen"],
+        help_heading = "Output"
+    )]
     pub summary: bool,
 
-    /// JSON Lines instead of text
-    #[arg(long)]
+    /// Print JSON Lines instead of text
+    #[arg(long, help_heading = "Output format")]
     pub json: bool,
 
-    /// No summary at the end; that of --json stays
-    #[arg(short, long)]
+    /// Do not print the summary at the end, except with --json
+    #[arg(short, long, help_heading = "Output format")]
     pub quiet: bool,
 
-    /// Print numbers, not names; tapline always does
-    #[arg(short)]
+    /// Accepted for compatibility: addresses and ports are always numeric
+    #[arg(short, help_heading = "Output format")]
     pub numeric: bool,
 }

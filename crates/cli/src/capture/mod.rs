@@ -1,6 +1,5 @@
 //! `tapline capture`.
 
-mod printer;
 mod progress;
 mod setup;
 mod sockets;
@@ -10,14 +9,15 @@ mod summary;
 use std::time::Duration;
 
 use tapline::capture::{
-    Capture, CaptureError, Ended, FileConsumer, Filter, Live, OpenLink, Options, Outcome,
+    Capture, CaptureError, CaptureOptions, CaptureSummary, Ended, FileConsumer, LiveCounters,
+    OpenInterface,
 };
 
 use crate::args::CaptureArgs;
 use crate::failure::{Exit, Failure, chain, is_closed_output};
-use crate::line::Printer;
 use crate::metrics::{self, Server};
 use crate::output::{self, Written};
+use crate::packet_line::Printer;
 use crate::{privilege, signals};
 use progress::Progress;
 use summary::Summary;
@@ -38,7 +38,7 @@ pub fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
     let progress = Progress::new(args, live.clone());
 
     let mut written = Written::default();
-    let outcome = if let Some(path) = &args.output.write {
+    let result = if let Some(path) = &args.output.write {
         let file = setup::file(args, path, &capture)?;
         begin(args, &capture, &Written::from(&file), live, server)?;
         let to_pipe = output::is_stdout(path);
@@ -48,14 +48,14 @@ pub fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
             Duration::from_secs(1)
         };
         let mut consumer = progress.around(FileConsumer::new(file, flush));
-        let outcome = capture.run(&mut consumer, &stop);
+        let result = capture.run_consumer(&mut consumer, &stop);
         let file = consumer.inner();
         written = Written {
             packets: file.packets_written(),
             bytes: file.bytes_written(),
             files: file.paths(),
         };
-        outcome
+        result
     } else {
         begin(args, &capture, &written, live, server)?;
         let mut printer = Printer::new(args.json);
@@ -63,32 +63,31 @@ pub fn run(args: &CaptureArgs) -> Result<Exit, Failure> {
             printer.add_interface(interface);
         }
         let mut consumer = progress.around(printer);
-        capture.run(&mut consumer, &stop)
+        capture.run_consumer(&mut consumer, &stop)
     };
-    let summary = Summary {
-        outcome: &outcome,
+    let result = summary(result)?;
+    let shown = Summary {
+        result: &result,
         written: &written,
         backend,
-    };
-    let shown = summary.show(args);
-    // Why the capture failed comes before that it could not be told.
-    let exit = finish(args, &outcome)?;
+    }
+    .show(args);
+    // The failure of the capture is reported before that of printing its summary.
+    let exit = finish(args, &result)?;
     shown.map_err(|error| Failure::output("cannot print the summary", &error))?;
     Ok(exit)
 }
 
-/// Where the filter is wrong, or means what its reader may not expect, its place is shown.
-pub fn open(options: Options) -> Result<Capture, Failure> {
-    let text = match &options.filter {
-        Some(Filter::Expression(expression)) => expression.text.clone(),
-        _ => String::new(),
-    };
-    let capture = Capture::open(options).map_err(|error| refused(&text, error))?;
+/// Opens a capture and prints the warnings about its filter.
+pub fn open(options: CaptureOptions) -> Result<Capture, Failure> {
+    let text = options.filter.as_ref().and_then(|filter| filter.text());
+    let text = text.unwrap_or_default().to_owned();
+    let capture = options.open().map_err(|error| refused(&text, error))?;
     crate::filter::warn(&text, capture.filter_warnings());
     Ok(capture)
 }
 
-/// Why a capture with filter `text` could not be opened; where the filter is wrong its place is shown.
+/// Why a capture with filter `text` cannot be opened. Errors in the filter are shown with their position.
 pub fn refused(text: &str, error: CaptureError) -> Failure {
     let below = match &error {
         CaptureError::Filter { error, .. } => crate::filter::shown(text, error),
@@ -100,15 +99,20 @@ pub fn refused(text: &str, error: CaptureError) -> Failure {
     }
 }
 
-/// The last steps before packets are handled: no privilege is needed any more, and all is ready.
+/// The summary of a capture that ran, whether it failed or not.
+pub fn summary(result: Result<CaptureSummary, CaptureError>) -> Result<CaptureSummary, Failure> {
+    (result.or_else(CaptureError::into_summary)).map_err(Failure::from)
+}
+
+/// The last steps before packets are read: drops privileges, starts the metrics server, prints the start.
 fn begin(
     args: &CaptureArgs,
     capture: &Capture,
     written: &Written,
-    live: Live,
+    live: LiveCounters,
     server: Option<Server>,
 ) -> Result<(), Failure> {
-    let counts = |link: OpenLink<'_>| link.filter.is_some() || link.xdp_mode.is_some();
+    let counts = |link: OpenInterface<'_>| link.filter.is_some() || link.xdp_mode.is_some();
     privilege::drop_unneeded(args.sample.is_some() || capture.links().any(counts))?;
     let url = server.as_ref().map(Server::url);
     if let Some(server) = server {
@@ -117,11 +121,11 @@ fn begin(
     start::show(args, capture, written, url.as_deref()).map_err(|error| Failure::stdout(&error))
 }
 
-/// Exit status, and the line for a capture that did not end by itself.
-fn finish(args: &CaptureArgs, outcome: &Outcome) -> Result<Exit, Failure> {
-    ended(&outcome.ended)?;
-    let lost = outcome.account.lost.total();
-    let all = outcome.account.delivered + outcome.account.filtered.unwrap_or(0) + lost;
+/// The exit status, or the failure that ended the capture.
+fn finish(args: &CaptureArgs, summary: &CaptureSummary) -> Result<Exit, Failure> {
+    ended(&summary.ended)?;
+    let lost = summary.account.lost.total();
+    let all = summary.account.delivered + summary.account.filtered.unwrap_or(0) + lost;
     match args.fail_loss {
         Some(limit) if limit.is_exceeded(lost, all) => Err(Failure::new(
             Exit::Failed,
@@ -131,7 +135,7 @@ fn finish(args: &CaptureArgs, outcome: &Outcome) -> Result<Exit, Failure> {
     }
 }
 
-/// The line for a capture that was not to end so.
+/// The failure that ended a capture, if one did.
 pub fn ended(ended: &Ended) -> Result<(), Failure> {
     let failed = |line: String| Err(Failure::new(Exit::Failed, line));
     match ended {

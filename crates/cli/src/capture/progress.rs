@@ -1,30 +1,31 @@
-//! How a capture is getting on: a live line on a terminal, counters at an interval.
+//! Progress of a capture: a status line on a terminal, statistics at an interval; and the printer of packets.
 
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
-use store::model::{Packet, Statistics};
-use tapline::capture::{Account, Consumer, ConsumerError, Live};
+use tapline::Packet;
+use tapline::capture::{Account, Consumer, ConsumerError, LiveCounters};
+use tapline::file::model::Statistics;
 
 use super::summary::lost_json;
 use crate::args::CaptureArgs;
+use crate::packet_line::Printer;
 use crate::screen::Status;
 use crate::units::{amount, grouped, span};
 use crate::{json, metrics, output};
 
-/// How often a capture is to tick, and how many ticks there are from one telling to the next.
+/// The capture's tick interval, and the ticks between two reports.
 pub fn ticks(args: &CaptureArgs) -> (Duration, u32) {
     let interval = args.stats_interval.unwrap_or(Duration::from_secs(1));
     metrics::ticks(interval, args.metrics.is_some())
 }
 
-/// How progress is told.
+/// How progress is reported.
 #[derive(Debug)]
-enum Telling {
-    /// Not at all.
-    Nothing,
-    /// A line on standard error that is written over and over.
-    Live(Status),
+enum Report {
+    None,
+    /// A status line on standard error, rewritten each time.
+    Status(Status),
     /// A line on standard error each time.
     Lines,
     /// A JSON object on standard output each time.
@@ -32,58 +33,56 @@ enum Telling {
 }
 
 pub struct Progress {
-    telling: Telling,
-    live: Live,
+    report: Report,
+    live: LiveCounters,
     ticks: u32,
 }
 
 impl Progress {
-    /// Chooses by the flags and the terminal; `live` are the counters of the capture.
-    pub fn new(args: &CaptureArgs, live: Live) -> Self {
-        let telling = match (args.stats_interval, &args.output.write) {
-            (Some(_), _) if args.json => Telling::Json,
-            (Some(_), _) => Telling::Lines,
-            (None, Some(_)) if !args.quiet => {
-                Status::open().map_or(Telling::Nothing, Telling::Live)
-            }
-            _ => Telling::Nothing,
+    /// Selects the report by flags and terminal; `live` are the counters of the capture.
+    pub fn new(args: &CaptureArgs, live: LiveCounters) -> Self {
+        let report = match (args.stats_interval, &args.output.write) {
+            (Some(_), _) if args.json => Report::Json,
+            (Some(_), _) => Report::Lines,
+            (None, Some(_)) if !args.quiet => Status::open().map_or(Report::None, Report::Status),
+            _ => Report::None,
         };
         let (_, ticks) = ticks(args);
         Self {
-            telling,
+            report,
             live,
             ticks,
         }
     }
 
-    /// Tells what passes to `inner`.
+    /// Reports the progress of what `inner` receives.
     pub fn around<C>(self, inner: C) -> Observed<C> {
         let now = Instant::now();
         Observed {
             inner,
             live: self.live,
-            telling: self.telling,
+            report: self.report,
             ticks: self.ticks,
             ticks_left: self.ticks,
             start: now,
             last: now,
-            told: (0, 0),
+            reported: (0, 0),
         }
     }
 }
 
-/// A consumer whose progress is told.
+/// A consumer whose progress is reported.
 pub struct Observed<C> {
     inner: C,
-    live: Live,
-    telling: Telling,
-    /// Ticks from one telling to the next, and to the next one from now.
+    live: LiveCounters,
+    report: Report,
+    /// Ticks between two reports, and left to the next one.
     ticks: u32,
     ticks_left: u32,
     start: Instant,
     last: Instant,
-    /// Packets, and bytes that they had on the wire, when they were told last.
-    told: (u64, u64),
+    /// Packets and their bytes on the wire at the last report.
+    reported: (u64, u64),
 }
 
 impl<C> Observed<C> {
@@ -91,18 +90,18 @@ impl<C> Observed<C> {
         &self.inner
     }
 
-    fn tell(&mut self, account: &Account) -> io::Result<()> {
+    fn report(&mut self, account: &Account) -> io::Result<()> {
         let now = Instant::now();
         let since = now.duration_since(self.last);
-        let all = self.live.taken();
-        let (packets, bytes) = (all.0 - self.told.0, all.1 - self.told.1);
-        (self.last, self.told) = (now, all);
-        match &self.telling {
-            Telling::Nothing => Ok(()),
-            Telling::Json => {
+        let all = self.live.delivered();
+        let (packets, bytes) = (all.0 - self.reported.0, all.1 - self.reported.1);
+        (self.last, self.reported) = (now, all);
+        match &self.report {
+            Report::None => Ok(()),
+            Report::Json => {
                 let event = serde_json::json!({
                     "event": "stats",
-                    "at_ns": abi::clock::realtime_ns(),
+                    "at_ns": crate::moment::now_ns(),
                     "span_ns": since.as_nanos() as u64,
                     "packets": packets,
                     "bytes": bytes,
@@ -114,12 +113,12 @@ impl<C> Observed<C> {
                 });
                 json::print(&event)
             }
-            Telling::Live(status) => {
+            Report::Status(status) => {
                 status.show(&self.line(since, packets, bytes, account));
                 Ok(())
             }
-            Telling::Lines => {
-                // A closed standard error ends nothing.
+            Report::Lines => {
+                // A closed standard error is no reason to end.
                 let _ = writeln!(
                     io::stderr(),
                     "{}",
@@ -135,7 +134,7 @@ impl<C> Observed<C> {
         format!(
             "{}  {} packets  {}pps  {}bps  lost {}",
             span(self.start.elapsed()),
-            grouped(self.told.0),
+            grouped(self.reported.0),
             rate(packets),
             rate(bytes * 8),
             grouped(account.lost.total()),
@@ -161,14 +160,15 @@ impl<C: Consumer> Consumer for Observed<C> {
         self.ticks_left -= 1;
         if self.ticks_left == 0 {
             self.ticks_left = self.ticks;
-            self.tell(account).map_err(|error| output::named(&error))?;
+            self.report(account)
+                .map_err(|error| output::named(&error))?;
         }
         self.inner.tick(now_ns, account)
     }
 
     fn finish(&mut self, statistics: &[Statistics]) -> Result<(), ConsumerError> {
-        if let Telling::Live(status) = &self.telling {
-            // The summary takes its place.
+        if let Report::Status(status) = &self.report {
+            // The summary replaces it.
             status.clear();
         }
         self.inner.finish(statistics)
@@ -176,5 +176,24 @@ impl<C: Consumer> Consumer for Observed<C> {
 
     fn lost(&self) -> u64 {
         self.inner.lost()
+    }
+}
+
+/// Prints a line for each packet, and flushes when no packet is waiting.
+impl Consumer for Printer {
+    fn packet(&mut self, packet: &Packet<'_>) -> Result<(), ConsumerError> {
+        Ok(self.print(packet.record())?)
+    }
+
+    fn idle(&mut self, _now_ns: u64) -> Result<(), ConsumerError> {
+        Ok(self.flush()?)
+    }
+
+    fn finish(&mut self, _statistics: &[Statistics]) -> Result<(), ConsumerError> {
+        Ok(self.flush()?)
+    }
+
+    fn lost(&self) -> u64 {
+        Printer::lost(self)
     }
 }

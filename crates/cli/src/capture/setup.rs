@@ -1,23 +1,24 @@
-//! From flags to the library's options.
+//! From flags to the options of a capture.
 
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ring::BusyPoll;
-use store::model::Section;
-use store::write::{CaptureFile, WriteError};
 use tapline::capture::{
-    Backend, Capture, DROP_BUFFER_BYTES, Expression, Filter, Limits, Mode, Options, XdpPlace,
+    Backend, BusyPoll, Capture, CaptureOptions, DEFAULT_SNAPLEN, DROP_BUFFER_BYTES, Limits, Mode,
+    XdpAttachMode,
 };
+use tapline::file::model::Section;
+use tapline::file::write::{CaptureFile, WriteError};
+use tapline::{Expression, Filter};
 
 use super::progress;
 use crate::args::{BackendChoice, CaptureArgs, Delivery, DeliveryArgs, ModeArgs};
 use crate::failure::{Exit, Failure, chain};
-use crate::names::System;
+use crate::names::SystemNames;
 use crate::{filter_file, output};
 
-pub fn options(args: &CaptureArgs) -> Result<Options, Failure> {
+pub fn options(args: &CaptureArgs) -> Result<CaptureOptions, Failure> {
     output::refuse_two_on_stdout(&args.output, args.json)?;
     output::refuse_keep_alone(&args.output)?;
     refuse_without_xdp(args)?;
@@ -28,60 +29,54 @@ pub fn options(args: &CaptureArgs) -> Result<Options, Failure> {
         Some(path) => Some(filter_file::expression(path)?),
         None => (!args.filter.is_empty()).then(|| args.filter.join(" ")),
     };
-    let expression = |text| {
-        Filter::Expression(Expression {
-            text,
-            names: Arc::new(System::new()),
-        })
-    };
-    let filter = match &args.bpf {
+    let filter: Option<Filter> = match &args.bpf {
         Some(path) => Some(filter_file::program(path)?.into()),
-        None => text.map(expression),
+        None => text.map(|text| Expression::new(text, Arc::new(SystemNames::new())).into()),
     };
-    Ok(Options {
-        links: args.interface.clone(),
-        filter_text: args
-            .bpf
-            .as_ref()
-            .map(|path| format!("classic BPF, {}", path.display())),
-        filter,
-        sampling: args.sample,
-        mode: args.mode.mode,
-        others: args.mode.others.unwrap_or_default(),
-        xdp: args.mode.xdp.unwrap_or(XdpPlace::NativeOrGeneric),
-        backend: match args.backend {
-            BackendChoice::Ring(backend) => Some(backend),
-            BackendChoice::Auto => None,
-        },
-        promiscuous: !args.no_promisc,
-        direction: args.direction,
-        // As in tcpdump, 0 stands for the default.
-        snaplen: match args.snaplen {
-            0 => ring::DEFAULT_SNAPLEN,
-            bytes => bytes,
-        },
-        buffer_bytes: args.buffer.map_or_else(|| default_buffer(args), bytes),
-        delivery: args.delivery.policy(usual(args), default_timeout(args)),
-        spin: args.delivery.spin.unwrap_or_else(|| default_spin(args)),
-        busy_poll: args.mode.busy_poll.map(|budget| BusyPoll {
-            budget,
-            ..BusyPoll::default()
-        }),
-        stall: args.delivery.stall,
-        timestamps: args.timestamp,
-        limits: Limits {
+    let program = args.bpf.as_ref();
+    let backend = match args.backend {
+        BackendChoice::Ring(backend) => Some(backend),
+        BackendChoice::Auto => None,
+    };
+    let busy_poll = args.mode.busy_poll.map(|budget| BusyPoll {
+        budget,
+        ..BusyPoll::default()
+    });
+    // As in tcpdump, 0 is the default.
+    let snaplen = match args.snaplen {
+        0 => DEFAULT_SNAPLEN,
+        bytes => bytes,
+    };
+    Ok(CaptureOptions::default()
+        .links(args.interface.clone())
+        .with_filter(filter)
+        .filter_text(program.map(|path| format!("classic BPF, {}", path.display())))
+        .sampling(args.sample)
+        .mode(args.mode.mode)
+        .others(args.mode.others.unwrap_or_default())
+        .xdp(args.mode.xdp.unwrap_or(XdpAttachMode::NativeOrGeneric))
+        .backend(backend)
+        .promiscuous(!args.no_promisc)
+        .direction(args.direction)
+        .snaplen(snaplen)
+        .buffer_bytes(args.buffer.map_or_else(|| default_buffer(args), bytes))
+        .delivery(args.delivery.policy(usual(args), default_timeout(args)))
+        .spin(args.delivery.spin.unwrap_or_else(|| default_spin(args)))
+        .busy_poll(busy_poll)
+        .stall(args.delivery.stall)
+        .timestamps(args.timestamp)
+        .limits(Limits {
             packets: args.count.map(Into::into),
             duration: args.duration,
-        },
-        tick: progress::ticks(args).0,
-    })
+        })
+        .tick(progress::ticks(args).0))
 }
 
-/// The delivery if none was asked for. A file gains nothing from being early, and batches cost it less;
-/// somebody watches a pipe or a screen.
+/// The default delivery: batches into a file, which cost less; adaptive to a pipe or a screen, which
+/// somebody watches.
 fn usual(args: &CaptureArgs) -> Delivery {
     if args.mode.busy_poll.is_some() {
-        // Who runs the driver does not sleep until a batch is there.
+        // A reader that runs the driver must not sleep until a batch has gathered.
         return Delivery::Adaptive;
     }
     let is_batch = args.delivery.min_bytes.is_some() || args.delivery.timeout.is_some();
@@ -97,7 +92,7 @@ fn is_into_file(args: &CaptureArgs) -> bool {
     path.is_some_and(|path| !output::is_stdout(path))
 }
 
-/// How long the reader spins if nothing is said: a driver that it runs is to be run again soon.
+/// The default spin time: a busy-polled driver has to be run often.
 fn default_spin(args: &CaptureArgs) -> Duration {
     match args.mode.busy_poll {
         Some(_) => Duration::from_millis(1),
@@ -105,7 +100,7 @@ fn default_spin(args: &CaptureArgs) -> Duration {
     }
 }
 
-/// A reader that sleeps until a batch is there runs no driver.
+/// Rejects busy polling with batches: a reader that sleeps until a batch has gathered runs no driver.
 fn refuse_busy_batches(args: &CaptureArgs) -> Result<(), Failure> {
     if args.mode.busy_poll.is_some() && args.delivery.delivery == Some(Delivery::Batch) {
         let line = "--busy-poll needs --delivery adaptive or immediate";
@@ -114,7 +109,7 @@ fn refuse_busy_batches(args: &CaptureArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// How many packets wait elsewhere while the reader is away, the buffer alone decides.
+/// Rejects `--stall` where the buffer size alone determines how long the reader may be away.
 fn refuse_misplaced_stall(args: &CaptureArgs) -> Result<(), Failure> {
     let of_xdp = |backend| matches!(backend, Backend::Xdp | Backend::XdpRingbuf);
     let is_xdp = matches!(args.backend, BackendChoice::Ring(backend) if of_xdp(backend));
@@ -125,7 +120,7 @@ fn refuse_misplaced_stall(args: &CaptureArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A flag of one delivery has no effect with another.
+/// Rejects flags that have no effect with the selected delivery.
 pub fn refuse_misplaced(args: DeliveryArgs, usual: Delivery) -> Result<(), Failure> {
     let Some((flag, delivery)) = args.misplaced(usual) else {
         return Ok(());
@@ -134,8 +129,8 @@ pub fn refuse_misplaced(args: DeliveryArgs, usual: Delivery) -> Result<(), Failu
     Err(Failure::new(Exit::Usage, line))
 }
 
-/// A file can wait; a longer time then means that each block of the ring holds more of sparse traffic, and
-/// the ring more of a pause of the disk.
+/// The default batch time. A file can wait: with a longer time each block of the ring holds more of sparse
+/// traffic, and the ring survives longer pauses of the disk.
 fn default_timeout(args: &CaptureArgs) -> Duration {
     if is_into_file(args) {
         Duration::from_millis(100)
@@ -147,11 +142,11 @@ fn default_timeout(args: &CaptureArgs) -> Duration {
 fn default_buffer(args: &CaptureArgs) -> usize {
     match args.mode.mode {
         Mode::Drop => DROP_BUFFER_BYTES,
-        _ => Options::default().buffer_bytes,
+        _ => CaptureOptions::default().buffer_bytes,
     }
 }
 
-/// Flags that say something only of XDP programs.
+/// Rejects flags for XDP programs where there is none.
 fn refuse_without_xdp(args: &CaptureArgs) -> Result<(), Failure> {
     let ModeArgs {
         mode,
@@ -174,7 +169,7 @@ fn bytes(size: u64) -> usize {
     usize::try_from(size).unwrap_or(usize::MAX)
 }
 
-/// Makes the capture file.
+/// Creates the capture file.
 pub fn file(args: &CaptureArgs, path: &Path, capture: &Capture) -> Result<CaptureFile, Failure> {
     let section = Section {
         os: Some(Capture::operating_system()),
@@ -183,7 +178,7 @@ pub fn file(args: &CaptureArgs, path: &Path, capture: &Capture) -> Result<Captur
     };
     let mut options = output::options(&args.output, path, section, capture.interfaces().to_vec())?;
     options.statistics = capture.statistics_source();
-    CaptureFile::create(options, abi::clock::realtime_ns()).map_err(|error| match error {
+    CaptureFile::create(options, crate::moment::now_ns()).map_err(|error| match error {
         WriteError::CannotRotate | WriteError::LinkTypeDiffers { .. } => {
             Failure::new(Exit::Usage, chain(&error))
         }

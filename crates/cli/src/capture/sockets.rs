@@ -1,9 +1,9 @@
-//! How AF_XDP sockets received, in words and in JSON.
+//! How AF_XDP sockets receive, as text and as JSON.
 
 use serde_json::Value;
 use tapline::capture::{FallBack, Sockets};
 
-/// For people.
+/// As text.
 pub fn words(sockets: Sockets) -> String {
     let mut words = vec![if sockets.zero_copy {
         "zero copy".to_owned()
@@ -19,7 +19,7 @@ pub fn words(sockets: Sockets) -> String {
     words.join(", ")
 }
 
-/// Adds the keys to an object; null where there are no such sockets.
+/// Adds the keys to a JSON object; null without such sockets.
 pub fn add(object: &mut Value, sockets: Option<Sockets>, fall_back: Option<FallBack>) {
     let budget = sockets.and_then(|sockets| sockets.busy_poll);
     object["zero_copy"] = sockets.map(|sockets| sockets.zero_copy).into();

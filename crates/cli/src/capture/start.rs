@@ -1,8 +1,8 @@
-//! What a capture says when it is ready: every packet from then on is accounted for.
+//! The start message: every packet from then on is accounted for.
 
 use std::io::{self, IsTerminal, Write};
 
-use tapline::capture::{Backend, Capture, FilterPlace, Mode, OpenLink};
+use tapline::capture::{Backend, Capture, FilterPlace, Mode, OpenInterface};
 
 use super::sockets;
 use super::summary::xdp_mode_json;
@@ -12,9 +12,8 @@ use crate::json;
 use crate::output::Written;
 use crate::units::binary;
 
-/// Prints it: JSON always and on standard output, text on standard error unless told to be quiet.
-///
-/// `metrics` is where the counters are served.
+/// Prints it: JSON on standard output, text on standard error unless `--quiet`. `metrics` is the URL of the
+/// counters.
 pub fn show(
     args: &CaptureArgs,
     capture: &Capture,
@@ -25,7 +24,7 @@ pub fn show(
         let interfaces: Vec<_> = capture
             .links()
             .map(|opened| {
-                let mut told = serde_json::json!({
+                let mut object = serde_json::json!({
                     "name": opened.link.name,
                     "index": opened.link.index,
                     "backend": opened.backend.name(),
@@ -36,13 +35,13 @@ pub fn show(
                     "native_refusal": opened.native_refusal.map(xdp_refusal),
                     "filter": opened.filter.map(FilterPlace::name),
                 });
-                sockets::add(&mut told, opened.sockets, opened.fall_back);
-                told
+                sockets::add(&mut object, opened.sockets, opened.fall_back);
+                object
             })
             .collect();
         let event = serde_json::json!({
             "event": "start",
-            "at_ns": abi::clock::realtime_ns(),
+            "at_ns": crate::moment::now_ns(),
             "interfaces": interfaces,
             "files": written.names(),
             "metrics": metrics,
@@ -57,7 +56,7 @@ pub fn show(
             ""
         };
         for opened in capture.links() {
-            // A closed standard error ends nothing.
+            // A closed standard error is no reason to end.
             let _ = writeln!(out, "{}{hint}", line(&opened, args.mode.mode));
         }
         if let Some(url) = metrics {
@@ -67,9 +66,9 @@ pub fn show(
     Ok(())
 }
 
-/// Says too why packets are not taken where that is fastest.
-fn line(opened: &OpenLink<'_>, mode: Mode) -> String {
-    let OpenLink {
+/// The line of one interface, with the reasons for a slower back end.
+fn line(opened: &OpenInterface<'_>, mode: Mode) -> String {
+    let OpenInterface {
         link,
         backend,
         rings,

@@ -1,10 +1,12 @@
-//! What a capture says at its end.
+//! The summary of a capture, as text and as JSON.
 
 use std::io::{self, Write};
 
-use bpf::Intake;
 use serde_json::Value;
-use tapline::capture::{Account, Backend, FilterPlace, Lost, Mode, Outcome, ReaderTime, XdpMode};
+use tapline::capture::{
+    Account, Backend, CaptureSummary, FilterPlace, Lost, Mode, PACKETS_PER_TIMESTAMP, ReaderTime,
+    XdpMode,
+};
 
 use super::sockets;
 use crate::args::CaptureArgs;
@@ -14,14 +16,13 @@ use crate::output::{self, Written};
 use crate::units::{grouped, span};
 
 pub struct Summary<'a> {
-    pub outcome: &'a Outcome,
+    pub result: &'a CaptureSummary,
     pub written: &'a Written,
     pub backend: &'static str,
 }
 
 impl Summary<'_> {
-    /// Prints it: JSON always, text unless told to be quiet; text on standard error where standard
-    /// output carries packets.
+    /// Prints it: JSON, or text unless `--quiet`; text on standard error if standard output carries packets.
     pub fn show(&self, args: &CaptureArgs) -> io::Result<()> {
         if args.json {
             return json::print(&self.json(args));
@@ -32,7 +33,7 @@ impl Summary<'_> {
         match &args.output.write {
             Some(path) if !output::is_stdout(path) => self.text(args, &mut io::stdout()),
             _ => {
-                // A closed standard error ends nothing.
+                // A closed standard error is no reason to end.
                 let _ = self.text(args, &mut io::stderr());
                 Ok(())
             }
@@ -40,17 +41,17 @@ impl Summary<'_> {
     }
 
     fn json(&self, args: &CaptureArgs) -> Value {
-        let Outcome {
+        let CaptureSummary {
             account,
             links,
             duration,
             timestamp_source,
             ..
-        } = self.outcome;
+        } = self.result;
         let interfaces: Vec<_> = links
             .iter()
             .map(|link| {
-                let mut told = serde_json::json!({
+                let mut object = serde_json::json!({
                     "name": link.name,
                     "received": link.account.received(),
                     "delivered": link.account.delivered,
@@ -63,11 +64,11 @@ impl Summary<'_> {
                     "native_refusal": link.native_refusal.as_deref().map(xdp_refusal),
                     "uncounted": link.uncounted.as_deref().map(|reason| chain(reason)),
                 });
-                sockets::add(&mut told, link.sockets, link.fall_back);
-                told
+                sockets::add(&mut object, link.sockets, link.fall_back);
+                object
             })
             .collect();
-        let mut told = serde_json::json!({
+        let mut object = serde_json::json!({
             "event": "summary",
             "received": account.received(),
             "delivered": account.delivered,
@@ -78,51 +79,51 @@ impl Summary<'_> {
             "bytes_written": self.written.bytes,
             "lost": lost_json(&account.lost),
             "duration_ns": duration.as_nanos() as u64,
-            "reader_ran_ns": self.outcome.reader_time.map(|time| time.ran.as_nanos() as u64),
-            "reader_waited_ns": self.outcome.reader_time.map(|time| time.waited.as_nanos() as u64),
+            "reader_ran_ns": self.result.reader_time.map(|time| time.ran.as_nanos() as u64),
+            "reader_waited_ns": self.result.reader_time.map(|time| time.waited.as_nanos() as u64),
             "backend": self.backend,
             "mode": args.mode.mode.name(),
-            "xdp_mode": xdp_mode_json(self.outcome.xdp_mode()),
-            "native_refusal": self.outcome.native_refusal().map(xdp_refusal),
-            "filter": self.outcome.filter().map(FilterPlace::name),
-            "queues": self.outcome.rings(),
+            "xdp_mode": xdp_mode_json(self.result.xdp_mode()),
+            "native_refusal": self.result.native_refusal().map(xdp_refusal),
+            "filter": self.result.filter().map(FilterPlace::name),
+            "queues": self.result.rings(),
             "timestamp_source": timestamp_source.name(),
             "packets_per_timestamp": self.packets_per_timestamp(args),
             "files": self.written.names(),
             "interfaces": interfaces,
         });
-        sockets::add(&mut told, self.outcome.sockets(), self.outcome.fall_back());
-        told
+        sockets::add(&mut object, self.result.sockets(), self.result.fall_back());
+        object
     }
 
-    /// How many packets in a row may have one time stamp.
+    /// How many packets in a row may share a time stamp.
     fn packets_per_timestamp(&self, args: &CaptureArgs) -> u32 {
-        let is_taken_in =
+        let is_shared_memory =
             args.mode.mode == Mode::Drop && self.backend == Backend::XdpRingbuf.name();
-        if is_taken_in {
-            Intake::PACKETS_PER_TIMESTAMP
+        if is_shared_memory {
+            PACKETS_PER_TIMESTAMP
         } else {
             1
         }
     }
 
     fn text(&self, args: &CaptureArgs, out: &mut dyn Write) -> io::Result<()> {
-        let Outcome {
+        let CaptureSummary {
             account,
             links,
             duration,
             timestamp_source,
             ..
-        } = self.outcome;
+        } = self.result;
         account_line(out, None, account)?;
         if links.len() > 1 {
             for link in links {
                 account_line(out, Some(&link.name), &link.account)?;
             }
         }
-        let xdp_mode = self.outcome.xdp_mode();
+        let xdp_mode = self.result.xdp_mode();
         let xdp_mode = xdp_mode.map_or_else(String::new, |mode| format!("{mode} "));
-        let sockets = self.outcome.sockets();
+        let sockets = self.result.sockets();
         let how = sockets.map_or_else(String::new, |sockets| {
             format!(" ({})", sockets::words(sockets))
         });
@@ -138,11 +139,11 @@ impl Summary<'_> {
             }
         )?;
         if account.lost.ring + account.lost.program > 0
-            && let Some(time) = self.outcome.reader_time
+            && let Some(time) = self.result.reader_time
         {
             writeln!(out, "{}", reader_line(time))?;
         }
-        self.instead(out)?;
+        self.reasons(out)?;
         if let Some(sampling) = args.sample {
             let left_out = account.sampled_out.map_or("unknown".to_owned(), grouped);
             writeln!(
@@ -153,9 +154,9 @@ impl Summary<'_> {
         self.written.tell(out)
     }
 
-    /// Why packets did not come by the way that costs least.
-    fn instead(&self, out: &mut dyn Write) -> io::Result<()> {
-        for link in &self.outcome.links {
+    /// The reasons for a slower back end.
+    fn reasons(&self, out: &mut dyn Write) -> io::Result<()> {
+        for link in &self.result.links {
             if let Some(refusal) = &link.native_refusal {
                 let (name, why) = (&link.name, xdp_refusal(refusal));
                 writeln!(
@@ -168,20 +169,20 @@ impl Summary<'_> {
                 writeln!(out, "what the filter of {name} refused is not known: {why}")?;
             }
         }
-        if self.outcome.xdp_mode() == Some(XdpMode::Generic) {
+        if self.result.xdp_mode() == Some(XdpMode::Generic) {
             writeln!(
                 out,
                 "in the stack a super-packet, joined from several of the wire or yet to be split, \
                  comes and counts as one packet"
             )?;
         }
-        if let Some(reason) = self.outcome.fall_back() {
+        if let Some(reason) = self.result.fall_back() {
             writeln!(
                 out,
                 "packets came by AF_XDP, not by the cheaper xdp-ringbuf: {reason}"
             )?;
         }
-        if self.outcome.filter() == Some(FilterPlace::Split) {
+        if self.result.filter() == Some(FilterPlace::Split) {
             writeln!(
                 out,
                 "filter split: the kernel ran a coarse one, the reader the exact one (it is too \
@@ -192,7 +193,7 @@ impl Summary<'_> {
     }
 }
 
-/// Whether a ring overflowed because the reader is slow, or because it was not let run.
+/// Whether a ring overflowed because the reader is slow, or because it had no CPU.
 fn reader_line(time: ReaderTime) -> String {
     let (ran, waited) = (span(time.ran), span(time.waited));
     let advice = if time.waited > time.ran {
@@ -203,7 +204,7 @@ fn reader_line(time: ReaderTime) -> String {
     format!("the reader ran for {ran} and waited for a processor for {waited}{advice}")
 }
 
-/// `received = delivered + filtered + lost`, in words.
+/// `received = delivered + filtered + lost`, as text.
 pub fn account_line(out: &mut dyn Write, link: Option<&str>, account: &Account) -> io::Result<()> {
     if let Some(link) = link {
         write!(out, "  {link}: ")?;
@@ -220,19 +221,19 @@ pub fn account_line(out: &mut dyn Write, link: Option<&str>, account: &Account) 
     )
 }
 
-/// Where packets were lost, if they were, and which places cannot be known.
+/// The losses by place, and the places where they are unknown.
 fn places(lost: &Lost) -> String {
-    let told: Vec<_> = (lost.places().into_iter())
+    let places: Vec<_> = (lost.places().into_iter())
         .filter_map(|(place, count)| match count {
             Some(0) => None,
             Some(count) => Some(format!("{place} {}", grouped(count))),
             None => Some(format!("{place} unknown")),
         })
         .collect();
-    if told.is_empty() {
+    if places.is_empty() {
         String::new()
     } else {
-        format!(" ({})", told.join(", "))
+        format!(" ({})", places.join(", "))
     }
 }
 
@@ -241,7 +242,7 @@ pub fn xdp_mode_json(mode: Option<XdpMode>) -> Value {
     mode.map(|mode| mode.to_string()).into()
 }
 
-/// The losses by place; what cannot be known is null.
+/// The losses by place; unknown ones are null.
 pub fn lost_json(lost: &Lost) -> Value {
     let places = lost.places().into_iter();
     let places = places.map(|(place, lost)| (place.to_owned(), Value::from(lost)));

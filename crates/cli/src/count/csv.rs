@@ -1,54 +1,54 @@
-//! Figures as comma-separated values.
+//! Figures as CSV.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use tapline::count::{Key, Tally};
+use tapline::count::{GroupBy, Traffic};
 
 use super::figures::Figures;
 
-/// The first line, which names the values.
-pub fn heading(by: Option<Key>) -> String {
+/// The header line.
+pub fn heading(by: Option<GroupBy>) -> String {
     match by {
         None => "at_ns,span_ns,class,packets,bytes\n".into(),
         Some(key) => format!("at_ns,span_ns,class,{},packets,bytes\n", key.name()),
     }
 }
 
-/// A line for each class, and where it is split one for each of its groups behind it: the line of
-/// the class itself then has an empty group, and the groups that are not told, that the kernel had no
-/// room for, and that have no key are `(more)`, `(other)` and `(none)`.
+/// A line for each class, followed by one for each of its groups. The line of the class has an empty key.
+/// `(more)` is the sum of unlisted groups, `(other)` of groups beyond the maximum, `(none)` of packets
+/// without the key.
 ///
 /// # Source
-/// RFC 4180, but for the line's end, which is that of Unix.
+/// RFC 4180, but with Unix line ends.
 pub fn lines(figures: &Figures) -> String {
     let mut out = String::new();
     for class in &figures.classes {
         let name = quoted(&class.name);
-        let mut line = |group: Option<&str>, tally: Tally| {
+        let mut line = |group: Option<&str>, traffic: Traffic| {
             let (at_ns, span_ns) = (figures.at_ns, figures.span_ns);
-            // A String takes whatever is written to it.
+            // Writing to a String does not fail.
             let _ = write!(out, "{at_ns},{span_ns},{name},");
             if let Some(group) = group {
                 let _ = write!(out, "{},", quoted(group));
             }
-            let _ = writeln!(out, "{},{}", tally.packets, tally.bytes);
+            let _ = writeln!(out, "{},{}", traffic.packets, traffic.bytes);
         };
         let Some(groups) = &class.groups else {
-            line(None, class.tally);
+            line(None, class.traffic);
             continue;
         };
-        line(Some(""), class.tally);
-        for &(key, tally) in &groups.top {
-            line(Some(&key.to_string()), tally);
+        line(Some(""), class.traffic);
+        for &(key, traffic) in &groups.top {
+            line(Some(&key.to_string()), traffic);
         }
-        for (rest, tally) in [
+        for (rest, traffic) in [
             ("(more)", groups.more.1),
             ("(other)", groups.other),
             ("(none)", groups.without_key),
         ] {
-            if tally.packets > 0 {
-                line(Some(rest), tally);
+            if traffic.packets > 0 {
+                line(Some(rest), traffic);
             }
         }
     }
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_would_end_a_value_is_quoted() {
+    fn values_with_separators_are_quoted() {
         for (text, expected) in [
             ("web", "web"),
             ("", ""),

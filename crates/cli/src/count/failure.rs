@@ -1,21 +1,20 @@
-//! How a count fails: exit status and advice.
+//! Exit status and advice for errors of a count.
 
 use std::error::Error;
 use std::io;
 
-use bpf::{LoadError, XdpMode};
 use rustix::thread::CapabilitySet;
-use tapline::count::CountError;
+use tapline::count::{CountError, LoadError, XdpMode};
 
 use crate::args::CountArgs;
 use crate::failure::{Exit, Failure, NO_LINK, chain, innermost};
 use crate::privilege;
 
-/// A class whose filter is wrong, with the place shown `below`.
+/// The failure for an invalid filter of a class, with the position in the text `below`.
 pub fn of_filter(args: &CountArgs, error: &CountError, below: String) -> Failure {
     let mut line = chain(error);
     if args.classes.len() > 1 {
-        // Words of a filter that are not quoted become classes of their own.
+        // The words of an unquoted filter become classes of their own.
         line += " (a class is one argument: 'NAME=FILTER')";
     } else if args.classes.iter().any(|class| is_like_a_name(&class.name)) {
         line += " (the NAME of 'NAME=FILTER' has no blanks)";
@@ -26,14 +25,13 @@ pub fn of_filter(args: &CountArgs, error: &CountError, below: String) -> Failure
     }
 }
 
-/// Whether words before an `=` were taken for a comparison, and do not look like one.
+/// Whether the text before `=` looks like a name with blanks, not like a comparison.
 fn is_like_a_name(expression: &str) -> bool {
     let before = expression.split_once('=').map(|(before, _)| before);
     before.is_some_and(|name| name.contains(' ') && !name.contains(['[', '&', '<', '>', '!']))
 }
 
-/// A count that cannot begin. Of missing privileges all are told at once, not the one that the kernel
-/// asked for first.
+/// The failure to open a count. Reports all missing privileges at once, not only the first one.
 pub fn of_opening(args: &CountArgs, error: CountError) -> Failure {
     if advice(&error).0 != Exit::Privilege {
         return error.into();
@@ -48,7 +46,7 @@ pub fn of_opening(args: &CountArgs, error: CountError) -> Failure {
     )
 }
 
-/// What counting asks for.
+/// The required privileges.
 const NEEDED: [(CapabilitySet, &str); 3] = [
     (CapabilitySet::BPF, "CAP_BPF"),
     (CapabilitySet::NET_ADMIN, "CAP_NET_ADMIN"),
@@ -59,7 +57,7 @@ impl From<CountError> for Failure {
     fn from(error: CountError) -> Self {
         let line = chain(&error);
         let (exit, advice) = advice(&error);
-        // The error may say itself what is needed.
+        // The error may have its own advice.
         if advice.is_empty() || line.contains("(needs ") {
             Self::new(exit, line)
         } else {
@@ -70,23 +68,37 @@ impl From<CountError> for Failure {
 
 fn advice(error: &CountError) -> (Exit, &'static str) {
     match error {
-        CountError::NoLink
-        | CountError::LinkTwice { .. }
-        | CountError::ClassTwice { .. }
-        | CountError::NoClass { .. }
+        CountError::NoInterface
+        | CountError::DuplicateInterface { .. }
+        | CountError::DuplicateClass { .. }
+        | CountError::UnknownClass { .. }
         | CountError::TooManyClasses { .. }
-        | CountError::Options { .. }
+        | CountError::InvalidOptions { .. }
+        | CountError::ProgramFilter { .. }
         | CountError::Filter { .. } => return (Exit::Usage, ""),
         CountError::TooManyGroups { .. } => return (Exit::Usage, "use a smaller --groups"),
         CountError::LinkLayer { is_known: true, .. } => {
             return (Exit::Usage, "use --layer l2");
         }
         CountError::LinkLayer { .. } => return (Exit::Unsupported, ""),
+        CountError::Load { error, .. } if error.is_privilege() => {
+            return (
+                Exit::Privilege,
+                "needs CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON; run with sudo or setcap",
+            );
+        }
         CountError::Load {
-            error: LoadError::Refused { log, source, .. },
+            error: LoadError::Refused { source, .. },
             ..
-        } if !log.whole().is_empty() || is_too_much(source) => return by_verifier(source),
-        // The driver's; what else is in the way is said with a way out.
+        } if is_too_much(source) => {
+            let advice = "the program of all classes is too long; use fewer classes, or two counts";
+            return (Exit::Unsupported, advice);
+        }
+        CountError::Load {
+            error: LoadError::Refused { log, .. },
+            ..
+        } if !log.whole().is_empty() => return (Exit::Unsupported, ""),
+        // The driver does not support it. Other errors have their own advice.
         CountError::Xdp { error, .. }
             if error.mode == XdpMode::Native
                 && error.source.raw_os_error() == Some(libc::EOPNOTSUPP) =>
@@ -117,25 +129,7 @@ fn advice(error: &CountError) -> (Exit, &'static str) {
     }
 }
 
-/// The verifier refuses what is wrong or too much, and with the first one's number what it allows to
-/// the privileged.
-fn by_verifier(answer: &io::Error) -> (Exit, &'static str) {
-    if is_too_much(answer) {
-        let advice = "the program of all classes is too long; use fewer, or two counts";
-        return (Exit::Unsupported, advice);
-    }
-    if privilege::missing(&NEEDED).is_empty() {
-        (Exit::Unsupported, "")
-    } else {
-        (
-            Exit::Privilege,
-            "needs CAP_PERFMON too; run with sudo or setcap",
-        )
-    }
-}
-
-/// Whether a program is longer than the kernel takes, or has more ways through it than the verifier
-/// follows.
+/// Whether a program is longer than the kernel allows, or has more paths than the verifier follows.
 ///
 /// # Source
 /// `push_stack` and `do_check`, kernel/bpf/verifier.c; `bpf_prog_load`, kernel/bpf/syscall.c.
@@ -146,7 +140,7 @@ fn is_too_much(answer: &io::Error) -> bool {
         .is_some_and(|answer| ANSWERS.contains(&answer))
 }
 
-/// What the kernel answered, if it is the reason.
+/// The error number of the kernel, if it is the cause.
 fn answer(error: &CountError) -> Option<i32> {
     if let CountError::Link(error) = error {
         return error.errno();

@@ -1,16 +1,18 @@
-//! The count itself.
+//! Runs a count and reports its intervals.
 
 use std::io::{self, Write};
 use std::sync::Arc;
 
 use rustix::thread::CapabilitySet;
-use tapline::count::{Count, CountError, Ended, Event, Hook, Place};
+use tapline::count::{
+    Count, CountEnd, CountError, CountEvent, CountHook, CountOptions, CountPoint,
+};
+use tapline::{Filter, Stop};
 
-use super::gather::Gather;
-use super::setup;
-use super::start;
+use super::figures::IntervalSum;
+use super::reporter::Reporter;
 use super::summary::Summary;
-use super::teller::Teller;
+use super::{setup, start};
 use crate::args::CountArgs;
 use crate::failure::{Exit, Failure, chain};
 use crate::guard::Guard;
@@ -21,73 +23,69 @@ pub fn run(args: &CountArgs) -> Result<Exit, Failure> {
     let options = setup::options(args);
     let stop = signals::stop()?;
     let server = args.metrics.map(Server::bind).transpose()?;
-    // Dropped after the count, which takes its filters away itself if it can.
+    // Dropped after the count, which removes its tc filters itself if it can.
     let mut guard = guard(args);
-    let mut count = open(args, options)?;
-    if !count.places().any(is_clsact) {
+    let mut count = open(args, options, stop)?;
+    if !count.points().any(is_clsact) {
         guard.take();
     }
     let board = begin(args, &mut count, server)?;
 
-    let places = places(&count);
+    let points = points(&count);
     let names: Vec<String> = count.classes().map(|class| class.name.clone()).collect();
-    let mut gather = Gather::new(names.iter().cloned(), setup::top(args));
-    let mut teller = Teller::new(args, &names);
+    let mut sum = IntervalSum::new(names.iter().cloned(), setup::top(args));
+    let mut reporter = Reporter::new(args, &names);
     let (interval, wanted) = setup::intervals(args);
-    let together = teller.together(interval, wanted);
-    printed(teller.begin(args, &gather.take()))?;
+    let per_report = reporter.intervals_per_report(interval, wanted);
+    printed(reporter.begin(args, &sum.take()))?;
 
-    let ended = loop {
-        let interval = match count.next(&stop) {
-            Event::Interval(interval) => interval,
-            Event::Link(link) => {
-                printed(teller.link(&link))?;
+    let failed = loop {
+        let interval = match count.next_event() {
+            Ok(Some(CountEvent::Interval(interval))) => interval,
+            Ok(Some(CountEvent::Link(link))) => {
+                printed(reporter.link(&link))?;
                 continue;
             }
-            Event::Ended { ended, last } => {
-                if let Some(last) = last {
-                    gather.add(&last);
-                }
-                break ended;
-            }
-            _ => continue,
+            Ok(Some(_)) => continue,
+            Ok(None) => break None,
+            Err(error) => break Some(error),
         };
-        if let Some(board) = &board {
-            // What cannot be read now is read next time, or ends the count.
+        if let (Some(board), false) = (&board, count.has_ended()) {
+            // A failure here recurs at the next interval, which ends the count.
             if let Ok(totals) = count.read() {
-                board.post(count_families(&places, &totals, setup::split(args)));
+                board.post(count_families(&points, &totals, setup::split(args)));
             }
         }
-        gather.add(&interval);
-        if gather.intervals() >= together {
-            printed(teller.tell(&gather.take()))?;
+        sum.add(&interval);
+        if sum.intervals() >= per_report {
+            printed(reporter.report(&sum.take()))?;
         }
     };
-    if gather.intervals() > 0 {
-        printed(teller.tell(&gather.take()))?;
+    if sum.intervals() > 0 {
+        printed(reporter.report(&sum.take()))?;
     }
-    printed(teller.end(args))?;
+    printed(reporter.end(args))?;
     let summary = Summary {
         totals: &count.last_totals(),
-        places: &places,
+        points: &points,
         links: &count.links().collect::<Vec<_>>(),
     };
     let shown = summary.show(args);
-    // Why the count failed comes before that it could not be told.
-    let exit = finish(&ended)?;
+    // A failure of the count comes before a failure to print the summary.
+    let exit = finish(count, failed)?;
     printed(shown)?;
     Ok(exit)
 }
 
-/// Where a filter is wrong, or means what its reader may not expect, its place is shown.
-fn open(args: &CountArgs, options: tapline::count::Options) -> Result<Count, Failure> {
+/// Opens the count. Errors and warnings about filters show the position in the text.
+fn open(args: &CountArgs, options: CountOptions, stop: Stop) -> Result<Count, Failure> {
     let classes = options.classes.clone();
     let text = |name: &str| {
         let class = classes.iter().find(|class| class.name == name);
         let filter = class.and_then(|class| class.filter.as_ref());
-        filter.map_or("", |filter| filter.text.as_str())
+        filter.and_then(Filter::text).unwrap_or_default()
     };
-    let count = Count::open(options).map_err(|error| match &error {
+    let count = Count::open_with_stop(options, stop).map_err(|error| match &error {
         CountError::Filter {
             class,
             error: wrong,
@@ -101,21 +99,21 @@ fn open(args: &CountArgs, options: tapline::count::Options) -> Result<Count, Fai
     Ok(count)
 }
 
-/// The last steps before figures are told: the only privileges kept are those to read the counters
-/// and, where a program is not held by a link, to take it away.
+/// The last steps before the first report: serves metrics, and drops all privileges except those to
+/// read the counters and, with clsact, to remove the filters.
 fn begin(
     args: &CountArgs,
     count: &mut Count,
     server: Option<Server>,
 ) -> Result<Option<Arc<Board>>, Failure> {
     let mut needed = CapabilitySet::BPF;
-    needed.set(CapabilitySet::NET_ADMIN, count.places().any(is_clsact));
+    needed.set(CapabilitySet::NET_ADMIN, count.points().any(is_clsact));
     privilege::drop_all_but(needed)?;
     let url = server.as_ref().map(Server::url);
     let mut board = None;
     if let Some(server) = server {
         let totals = count.read()?;
-        let posted = Board::new(count_families(&places(count), &totals, setup::split(args)));
+        let posted = Board::new(count_families(&points(count), &totals, setup::split(args)));
         let read = posted.clone();
         server.serve(move || read.read().to_vec())?;
         board = Some(posted);
@@ -124,16 +122,16 @@ fn begin(
     Ok(board)
 }
 
-/// What takes the filters of this process away if it is killed; `None` where the kernel does that.
+/// The guard that removes the clsact filters if this process is killed; `None` if the kernel does that.
 fn guard(args: &CountArgs) -> Option<Guard> {
-    if !Guard::is_needed() {
+    if !tapline::count::filters_outlive_process() {
         return None;
     }
     match Guard::start() {
         Ok(guard) => Some(guard),
         Err(error) => {
             if !args.quiet {
-                // A closed standard error ends nothing.
+                // A closed standard error is not a failure.
                 let _ = writeln!(
                     io::stderr(),
                     "warning: if this process is killed, its filter stays until the next count: {}",
@@ -145,25 +143,23 @@ fn guard(args: &CountArgs) -> Option<Guard> {
     }
 }
 
-fn is_clsact(place: &Place) -> bool {
-    place.hook == Hook::Clsact
+fn is_clsact(point: &CountPoint) -> bool {
+    point.hook == CountHook::Clsact
 }
 
-fn places(count: &Count) -> Vec<Place> {
-    count.places().cloned().collect()
+fn points(count: &Count) -> Vec<CountPoint> {
+    count.points().cloned().collect()
 }
 
-fn finish(ended: &Ended) -> Result<Exit, Failure> {
-    match ended {
-        Ended::LinkRemoved { link } => Err(Failure::new(
+fn finish(count: Count, failed: Option<CountError>) -> Result<Exit, Failure> {
+    if let Some(error) = failed {
+        return Err(error.into());
+    }
+    match count.finish()?.end {
+        CountEnd::LinkRemoved { link } => Err(Failure::new(
             Exit::Failed,
             format!("interface {link} was removed"),
         )),
-        Ended::Wait(error) => Err(Failure::job_on(
-            "cannot wait for the end of an interval",
-            error,
-        )),
-        Ended::Read(error) => Err(Failure::job_on("cannot read the counters", error)),
         _ => Ok(Exit::Done),
     }
 }

@@ -1,12 +1,30 @@
 //! Figures as JSON Lines.
 
 use std::io;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Map, Value, json};
-use tapline::count::{GroupKey, Tally};
+use tapline::count::{CountedLink, GroupKey, Traffic};
 
 use super::figures::{ClassFigures, Figures, Groups};
 use crate::json;
+
+/// Prints an event for an interface that changed.
+pub fn link(link: &CountedLink) -> io::Result<()> {
+    json::print(&json!({
+        "event": "link",
+        "name": link.link,
+        "index": link.index,
+        "state": link.state.name(),
+        "at_ns": realtime_ns(),
+    }))
+}
+
+/// The wall-clock time, nanoseconds since 1970.
+pub fn realtime_ns() -> u64 {
+    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH);
+    since_1970.map_or(0, |time| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
+}
 
 /// Prints an event for each class.
 pub fn interval(figures: &Figures) -> io::Result<()> {
@@ -19,28 +37,28 @@ pub fn interval(figures: &Figures) -> io::Result<()> {
     })
 }
 
-/// Name, packets and bytes of a class, and its groups if it has some.
+/// Name, packets, bytes and groups of a class.
 pub fn object(class: &ClassFigures) -> Map<String, Value> {
     let mut object = Map::from_iter([("class".to_owned(), class.name.clone().into())]);
-    object.extend(tally(class.tally));
+    object.extend(traffic(class.traffic));
     if let Some(groups) = &class.groups {
         object.extend(split(groups));
     }
     object
 }
 
-pub fn tally(tally: Tally) -> [(String, Value); 2] {
+pub fn traffic(traffic: Traffic) -> [(String, Value); 2] {
     [
-        ("packets".into(), tally.packets.into()),
-        ("bytes".into(), tally.bytes.into()),
+        ("packets".into(), traffic.packets.into()),
+        ("bytes".into(), traffic.bytes.into()),
     ]
 }
 
 fn split(groups: &Groups) -> [(String, Value); 4] {
-    let sum = |sum: Tally| Value::Object(tally(sum).into_iter().collect());
+    let sum = |sum: Traffic| Value::Object(traffic(sum).into_iter().collect());
     let top = groups.top.iter().map(|&(key, counted)| {
         let mut group = Map::from_iter([("key".to_owned(), value(key))]);
-        group.extend(tally(counted));
+        group.extend(traffic(counted));
         Value::Object(group)
     });
     let (count, more) = groups.more;
@@ -53,7 +71,7 @@ fn split(groups: &Groups) -> [(String, Value); 4] {
     ]
 }
 
-/// Numbers are numbers; what else a key may be is its text.
+/// Numeric keys are JSON numbers; others are strings.
 fn value(key: GroupKey) -> Value {
     match key {
         GroupKey::Port(number) | GroupKey::Vlan(number) => number.into(),

@@ -1,26 +1,26 @@
-//! Figures as lines for people, where there is no terminal.
+//! Figures as text lines, for output that is not a terminal.
 
 use std::fmt::Write as _;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use tapline::count::Tally;
+use tapline::count::Traffic;
 
+use super::figures::rates;
 use super::figures::{Figures, Groups};
-use super::rates::rates;
 use crate::screen::{filled, width};
 use crate::units::grouped;
 
-/// Widest column for the names of classes; a longer name pushes what is behind it.
-const MOST_NAME: usize = 40;
+/// Maximum width of the column for class names.
+const MAX_NAME: usize = 40;
 
-/// How the lines of a count are written.
+/// The format of the lines.
 pub struct Lines {
     zone: TimeZone,
-    /// Intervals are shorter than a second.
+    /// Whether times have milliseconds.
     with_fraction: bool,
     name_columns: usize,
-    /// Widest key that is usual; 0 where nothing is split.
+    /// Width of the column for keys; 0 without groups.
     group_columns: usize,
 }
 
@@ -33,7 +33,7 @@ impl Lines {
         Self {
             zone: TimeZone::system(),
             with_fraction,
-            name_columns: names.map(width).max().unwrap_or(0).min(MOST_NAME),
+            name_columns: names.map(width).max().unwrap_or(0).min(MAX_NAME),
             group_columns,
         }
     }
@@ -43,30 +43,30 @@ impl Lines {
         let mut out = String::new();
         let time = self.time(figures.at_ns);
         for class in &figures.classes {
-            let mut line = |group: &str, tally: Tally| {
-                // A String takes whatever is written to it.
+            let mut line = |group: &str, traffic: Traffic| {
+                // Writing to a String does not fail.
                 let _ = write!(out, "{time}  {}", filled(&class.name, self.name_columns));
                 if self.group_columns > 0 {
                     let _ = write!(out, "  {group:<0$}", self.group_columns);
                 }
-                let [pps, bps] = rates(tally, figures.span_ns);
-                let (packets, bytes) = (grouped(tally.packets), grouped(tally.bytes));
+                let [pps, bps] = rates(traffic, figures.span_ns);
+                let (packets, bytes) = (grouped(traffic.packets), grouped(traffic.bytes));
                 let _ = writeln!(
                     out,
                     "{packets:>13} packets{bytes:>17} bytes  {pps:>9}  {bps:>9}"
                 );
             };
-            line("", class.tally);
-            for (group, tally) in class.groups.iter().flat_map(Groups::lines) {
-                line(&group, tally);
+            line("", class.traffic);
+            for (group, traffic) in class.groups.iter().flat_map(Groups::lines) {
+                line(&group, traffic);
             }
         }
         out
     }
 
-    /// By the clock on the wall.
+    /// The local time.
     fn time(&self, at_ns: u64) -> String {
-        // Any u64 of nanoseconds is before the year 2555, well inside of what a Timestamp holds.
+        // Any u64 of nanoseconds is before the year 2555, which a Timestamp can represent.
         let time = Timestamp::from_nanosecond(i128::from(at_ns)).unwrap_or_default();
         let format = if self.with_fraction {
             "%H:%M:%S.%3f"
@@ -87,13 +87,13 @@ mod tests {
 
     #[test]
     fn lines_are_aligned() {
-        let tally = |packets| Tally {
+        let traffic = |packets| Traffic {
             packets,
             bytes: packets * 1000,
         };
         let class = |name: &str, packets, groups| ClassFigures {
             name: name.into(),
-            tally: tally(packets),
+            traffic: traffic(packets),
             groups,
         };
         let lines = |columns| Lines {
@@ -112,8 +112,8 @@ mod tests {
 ";
         assert_eq!(lines(0).of(&figures), expected);
         let ports =
-            [(53, 2), (80, 5)].map(|(port, packets)| (GroupKey::Port(port), tally(packets)));
-        let groups = Groups::new(ports.into_iter(), 1, tally(0), tally(3));
+            [(53, 2), (80, 5)].map(|(port, packets)| (GroupKey::Port(port), traffic(packets)));
+        let groups = Groups::new(ports.into_iter(), 1, traffic(0), traffic(3));
         figures.classes = vec![class("web", 10, Some(groups))];
         let expected = "\
 08:30:00  web                        10 packets           10 000 bytes     10 pps  80.0 kbps

@@ -1,35 +1,35 @@
-//! The table on a terminal that is drawn over and over.
+//! The live table on a terminal.
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
 use std::io;
 use std::time::Duration;
 
-use tapline::count::Tally;
+use tapline::count::Traffic;
 
+use super::figures::rates;
 use super::figures::{Figures, Groups};
-use super::rates::rates;
 use crate::paint::Paint;
 use crate::screen::{Canvas, Size, Sparks, fitted, width};
 use crate::units::{grouped, span};
 
-/// Bars of a class.
+/// Number of bars of a class.
 const BARS: usize = 30;
 
-/// Fewest bars that say anything.
-const LEAST_BARS: usize = 8;
+/// Minimum number of bars.
+const MIN_BARS: usize = 8;
 
-/// Columns of a rate, of a sum and, at least, of a name.
+/// Widths of a rate and a sum, and the minimum width of a name.
 const RATE: usize = 11;
 const SUM: usize = 15;
-const LEAST_NAME: usize = 8;
+const MIN_NAME: usize = 8;
 
-/// Widest column for names.
-const MOST_NAME: usize = 40;
+/// Maximum width of the column for names.
+const MAX_NAME: usize = 40;
 
-/// The table, and where it was drawn last.
+/// The table and its canvas.
 pub struct Live {
-    classes: Vec<Class>,
+    classes: Vec<ClassHistory>,
     span_ns: u64,
     last: Figures,
     paint: Paint,
@@ -37,19 +37,19 @@ pub struct Live {
     canvas: Canvas,
 }
 
-/// What is known of a class beside its last figures.
-struct Class {
+/// The history of a class.
+struct ClassHistory {
     name: String,
-    total: Tally,
+    total: Traffic,
     /// Packets per second, the oldest first.
     history: VecDeque<f64>,
 }
 
-/// What there is room for.
+/// The columns that fit in the window.
 struct Columns {
     all: usize,
     name: usize,
-    /// Of packets and bits per second and of the sum, as many as fit.
+    /// How many of packets per second, bits per second and the sum fit.
     numbers: usize,
     bars: usize,
 }
@@ -57,7 +57,7 @@ struct Columns {
 impl Columns {
     fn new(longest_name: usize, columns: usize) -> Self {
         let widths = [RATE, RATE, SUM];
-        let mut left = columns.saturating_sub(LEAST_NAME);
+        let mut left = columns.saturating_sub(MIN_NAME);
         let mut numbers = 0;
         for width in widths {
             if left < width {
@@ -67,22 +67,20 @@ impl Columns {
             numbers += 1;
         }
         let taken: usize = widths[..numbers].iter().sum();
-        let name = longest_name
-            .clamp(LEAST_NAME, MOST_NAME)
-            .min(columns - taken);
+        let name = longest_name.clamp(MIN_NAME, MAX_NAME).min(columns - taken);
         let bars = (columns - taken - name).saturating_sub(2).min(BARS);
         Self {
             all: columns,
             name,
             numbers,
-            bars: if bars < LEAST_BARS { 0 } else { bars },
+            bars: if bars < MIN_BARS { 0 } else { bars },
         }
     }
 
     fn line(&self, name: &str, numbers: [&str; 3], bars: &str) -> String {
         let mut line = fitted(name, self.name);
         for (number, columns) in numbers.iter().zip([RATE, RATE, SUM]).take(self.numbers) {
-            // A String takes whatever is written to it.
+            // Writing to a String does not fail.
             let _ = write!(line, "{number:>columns$}");
         }
         if self.bars > 0 {
@@ -99,9 +97,9 @@ impl Columns {
 
 impl Live {
     pub fn new(names: impl Iterator<Item = String>, paint: Paint, sparks: Sparks) -> Self {
-        let class = |name| Class {
+        let class = |name| ClassHistory {
             name,
-            total: Tally::default(),
+            total: Traffic::default(),
             history: VecDeque::with_capacity(BARS),
         };
         Self {
@@ -114,14 +112,14 @@ impl Live {
         }
     }
 
-    /// Draws `figures` and what is known from before.
+    /// Draws `figures` and the history.
     pub fn draw(&mut self, figures: &Figures) -> io::Result<()> {
         self.add(figures);
         self.last = figures.clone();
         self.draw_last()
     }
 
-    /// Has something said, which stays above the table.
+    /// Prints a message above the table.
     pub fn aside(&mut self, say: impl FnOnce()) -> io::Result<()> {
         self.end()?;
         say();
@@ -134,7 +132,7 @@ impl Live {
         self.canvas.draw(&lines, size)
     }
 
-    /// Takes the table away.
+    /// Erases the table.
     pub fn end(&mut self) -> io::Result<()> {
         self.canvas.end()
     }
@@ -145,16 +143,18 @@ impl Live {
             return;
         }
         for (class, now) in self.classes.iter_mut().zip(&figures.classes) {
-            class.total += now.tally;
+            class.total += now.traffic;
             if class.history.len() == BARS {
                 class.history.pop_front();
             }
             let seconds = figures.span_ns as f64 / 1e9;
-            class.history.push_back(now.tally.packets as f64 / seconds);
+            class
+                .history
+                .push_back(now.traffic.packets as f64 / seconds);
         }
     }
 
-    /// The table, which fits into a window of this size: groups give way before classes do.
+    /// The table, cut to the window: groups are omitted before classes.
     fn lines(&self, figures: &Figures, size: Size) -> Vec<String> {
         let room = size.room();
         let columns = Columns::new(self.longest_name(figures), room);
@@ -167,7 +167,7 @@ impl Live {
         let most_groups = if all <= most {
             usize::MAX
         } else {
-            // Beside the heading, the classes, and the line that says there is more.
+            // Without the heading, the classes, and the last line.
             let left = most.saturating_sub(2 + self.classes.len());
             left / self.classes.len().max(1)
         };
@@ -178,21 +178,21 @@ impl Live {
             let now = figures
                 .classes
                 .get(index)
-                .map_or(Tally::default(), |c| c.tally);
+                .map_or(Traffic::default(), |c| c.traffic);
             let [pps, bps] = rates(now, figures.span_ns);
             let values = class.history.iter().rev().take(columns.bars).rev().copied();
             let bars = self.sparks.line(values);
             let total = grouped(class.total.packets);
             lines.push(columns.line(&class.name, [&pps, &bps, &total], &bars));
-            for (key, tally) in groups_of(figures, index).take(most_groups) {
-                let [pps, bps] = rates(tally, figures.span_ns);
+            for (key, traffic) in groups_of(figures, index).take(most_groups) {
+                let [pps, bps] = rates(traffic, figures.span_ns);
                 let line = columns.line(&format!("  {key}"), [&pps, &bps, ""], "");
                 lines.push(self.paint.dim(&line));
             }
         }
         if all > most {
             lines.truncate(most - 1);
-            let more = format!("({} more lines than the window has)", all - lines.len());
+            let more = format!("({} more lines)", all - lines.len());
             lines.push(fitted(&more, room));
         }
         lines
@@ -206,8 +206,8 @@ impl Live {
     }
 }
 
-/// Each group of a class.
-fn groups_of(figures: &Figures, class: usize) -> impl Iterator<Item = (String, Tally)> {
+/// The groups of a class.
+fn groups_of(figures: &Figures, class: usize) -> impl Iterator<Item = (String, Traffic)> {
     let class = figures.classes.get(class);
     let groups = class.and_then(|class| class.groups.as_ref());
     groups.into_iter().flat_map(Groups::lines)

@@ -1,69 +1,68 @@
-//! From flags to the library's options.
+//! Arguments to options of the library.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use tapline::capture::Expression;
-use tapline::count::{Class, Key, Options};
+use tapline::Expression;
+use tapline::count::{CountClass, CountOptions, GroupBy};
 
 use crate::args::{ClassArg, CountArgs};
-use crate::names::System;
+use crate::names::SystemNames;
 
-/// The name of the class that is there if none is given.
+/// The default class.
 const ALL: &str = "all";
 
-pub fn options(args: &CountArgs) -> Options {
-    Options {
-        links: args.interface.clone(),
-        classes: classes(&args.classes),
-        direction: args.direction,
-        by: args.by,
-        groups: args.groups.get(),
-        layer: args.layer.layer,
-        interval: intervals(args).0,
-        duration: args.duration,
-        ingress: args.ingress,
-    }
+pub fn options(args: &CountArgs) -> CountOptions {
+    let mut options = CountOptions::default();
+    options.interfaces.clone_from(&args.interface);
+    options.classes = classes(&args.classes);
+    options.direction = args.direction;
+    options.by = args.by;
+    options.groups = args.groups.get();
+    options.layer = args.layer.layer;
+    options.interval = intervals(args).0;
+    options.duration = args.duration;
+    options.ingress = args.ingress;
+    options
 }
 
-fn classes(typed: &[ClassArg]) -> Vec<Class> {
+fn classes(typed: &[ClassArg]) -> Vec<CountClass> {
     if typed.is_empty() {
         let name = ALL.to_owned();
-        return vec![Class { name, filter: None }];
+        return vec![CountClass { name, filter: None }];
     }
-    let names = Arc::new(System::new());
-    let class = |class: &ClassArg| Class {
+    let names = Arc::new(SystemNames::new());
+    let class = |class: &ClassArg| CountClass {
         name: class.name.clone(),
-        filter: class.filter.clone().map(|text| Expression {
-            text,
-            names: names.clone(),
-        }),
+        filter: class
+            .filter
+            .clone()
+            .map(|text| Expression::new(text, names.clone()).into()),
     };
     typed.iter().map(class).collect()
 }
 
-/// How long an interval of the library is, and how many of them are told as one: whoever asks for
-/// metrics is not to wait for a long interval's end.
+/// The interval of the library, and the number of intervals per report. Metrics need short intervals.
 pub fn intervals(args: &CountArgs) -> (Duration, u32) {
     crate::metrics::ticks(args.interval, args.metrics.is_some())
 }
 
-/// Columns of the usual keys; 0 where nothing is split.
+/// The column width for keys; 0 without groups.
 pub fn group_columns(args: &CountArgs) -> usize {
     match args.by {
         None => 0,
-        Some(Key::Src | Key::Dst) => 15,
-        Some(Key::SrcMac | Key::DstMac) => 17,
+        Some(GroupBy::Src | GroupBy::Dst) => 15,
+        Some(GroupBy::SrcMac | GroupBy::DstMac) => 17,
         Some(_) => 9,
     }
 }
 
-/// What classes are split by, and how many groups are told of each.
-pub fn split(args: &CountArgs) -> Option<(Key, usize)> {
+/// The key, and the number of reported groups per class.
+pub fn split(args: &CountArgs) -> Option<(GroupBy, usize)> {
     args.by.map(|key| (key, args.top))
 }
 
-/// Groups told of each class; `None` where nothing is split.
+/// The number of reported groups per class; `None` without groups.
 pub fn top(args: &CountArgs) -> Option<usize> {
     args.by.map(|_| args.top)
 }

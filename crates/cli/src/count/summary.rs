@@ -1,36 +1,35 @@
-//! What a count says at its end.
+//! The summary of a count.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tapline::count::{ClassTotals, CountedLink, LinkState, Place, Snapshot, Tally};
+use tapline::count::{ClassTotals, CountPoint, CountTotals, CountedLink, LinkState, Traffic};
 
+use super::figures::rates;
 use super::figures::{ClassFigures, Groups};
-use super::rates::rates;
 use super::{json as figures_json, setup, start};
 use crate::args::CountArgs;
 use crate::json;
 use crate::screen::{fitted, width};
 use crate::units::{grouped, span};
 
-/// Shortest time for which it is told that an interface was down: it would be 0.0 s.
-const LEAST_DOWN_NS: u64 = 50_000_000;
+/// Shorter down times are not reported: they would be 0.0 s.
+const MIN_DOWN_NS: u64 = 50_000_000;
 
-/// Widest column for names.
-const MOST_NAME: usize = 40;
+/// Maximum width of the column for names.
+const MAX_NAME: usize = 40;
 
 pub struct Summary<'a> {
-    pub totals: &'a Snapshot,
-    pub places: &'a [Place],
-    /// As they were at the end.
+    pub totals: &'a CountTotals,
+    pub points: &'a [CountPoint],
+    /// Their state at the end.
     pub links: &'a [CountedLink],
 }
 
 impl Summary<'_> {
-    /// Prints it: JSON always, text unless told to be quiet, and on standard error where standard
-    /// output carries values.
+    /// Prints JSON always, or text unless quiet. With CSV the text goes to standard error.
     pub fn show(&self, args: &CountArgs) -> io::Result<()> {
         if args.json {
             return json::print(&self.json(args));
@@ -40,7 +39,7 @@ impl Summary<'_> {
         }
         let text = self.text(args);
         if args.csv {
-            // A closed standard error ends nothing.
+            // A closed standard error is not a failure.
             let _ = io::stderr().write_all(text.as_bytes());
             return Ok(());
         }
@@ -53,12 +52,12 @@ impl Summary<'_> {
         let class = |totals: &ClassTotals| {
             let figures = ClassFigures::of_totals(totals, setup::top(args));
             let mut object = figures_json::object(&figures);
-            let places = self.places.iter().zip(&totals.places);
-            let places = places.map(|(place, &tally)| {
-                let Tally { packets, bytes } = tally;
+            let places = self.points.iter().zip(&totals.points);
+            let places = places.map(|(place, &traffic)| {
+                let Traffic { packets, bytes } = traffic;
                 json!({
                     "name": place.link,
-                    "direction": start::way(place.way),
+                    "direction": start::direction(place.direction),
                     "packets": packets,
                     "bytes": bytes,
                 })
@@ -72,13 +71,13 @@ impl Summary<'_> {
             "at_ns": self.totals.at_ns,
             "duration_ns": self.totals.since_start_ns,
             "layer": args.layer.name,
-            "by": args.by.map(tapline::count::Key::name),
-            "interfaces": self.places.iter().map(|place| self.place_json(place)).collect::<Value>(),
+            "by": args.by.map(tapline::count::GroupBy::name),
+            "interfaces": self.points.iter().map(|place| self.point_json(place)).collect::<Value>(),
         })
     }
 
-    fn place_json(&self, place: &Place) -> Value {
-        let mut object = start::place_json(place);
+    fn point_json(&self, place: &CountPoint) -> Value {
+        let mut object = start::point_json(place);
         if let Some(link) = self.links.iter().find(|link| link.index == place.index) {
             object["state"] = link.state.name().into();
             object["down_ns"] = link.down_ns.into();
@@ -89,10 +88,10 @@ impl Summary<'_> {
     fn text(&self, args: &CountArgs) -> String {
         let rows = self.rows(setup::top(args));
         let longest = rows.iter().map(|(name, _)| width(name)).max();
-        let columns = longest.unwrap_or(0).clamp(8, MOST_NAME);
+        let columns = longest.unwrap_or(0).clamp(8, MAX_NAME);
         let span_ns = self.totals.since_start_ns;
         let mut out = String::new();
-        // A String takes whatever is written to it.
+        // Writing to a String does not fail.
         let _ = writeln!(
             out,
             "{}{:>15}{:>20}{:>12}{:>12}",
@@ -102,17 +101,17 @@ impl Summary<'_> {
             "packets/s",
             "bits/s",
         );
-        for (name, tally) in rows {
-            let [pps, bps] = rates(tally, span_ns);
-            let (packets, bytes) = (grouped(tally.packets), grouped(tally.bytes));
+        for (name, traffic) in rows {
+            let [pps, bps] = rates(traffic, span_ns);
+            let (packets, bytes) = (grouped(traffic.packets), grouped(traffic.bytes));
             let name = fitted(&name, columns);
             let _ = writeln!(out, "{name}{packets:>15}{bytes:>20}{pps:>12}{bps:>12}");
         }
-        for (name, hooks) in start::hooks(self.places) {
+        for (name, hooks) in start::hooks(self.points) {
             let _ = write!(out, "counted on {name}: {hooks}");
             let mut links = self.links.iter();
             let was_down =
-                |link: &CountedLink| link.state != LinkState::Up || link.down_ns >= LEAST_DOWN_NS;
+                |link: &CountedLink| link.state != LinkState::Up || link.down_ns >= MIN_DOWN_NS;
             if let Some(link) = links.find(|link| link.link == name && was_down(link)) {
                 let down = span(Duration::from_nanos(link.down_ns));
                 let _ = write!(out, "; down or without carrier for {down}");
@@ -122,21 +121,21 @@ impl Summary<'_> {
         out
     }
 
-    /// Each class; where there are several places, what each saw of it; and its groups.
-    fn rows(&self, top: Option<usize>) -> Vec<(String, Tally)> {
+    /// The rows: each class, with several points the share of each, and its groups.
+    fn rows(&self, top: Option<usize>) -> Vec<(String, Traffic)> {
         let mut rows = Vec::new();
         for totals in &self.totals.classes {
-            rows.push((totals.name.clone(), totals.tally));
-            if self.places.len() > 1 {
-                let places = self.places.iter().zip(&totals.places);
-                rows.extend(places.map(|(place, &tally)| {
-                    let way = start::way(place.way);
-                    (format!("  {} {way}", place.link), tally)
+            rows.push((totals.name.clone(), totals.traffic));
+            if self.points.len() > 1 {
+                let places = self.points.iter().zip(&totals.points);
+                rows.extend(places.map(|(place, &traffic)| {
+                    let way = start::direction(place.direction);
+                    (format!("  {} {way}", place.link), traffic)
                 }));
             }
             let figures = ClassFigures::of_totals(totals, top);
             let groups = figures.groups.iter().flat_map(Groups::lines);
-            rows.extend(groups.map(|(key, tally)| (format!("  {key}"), tally)));
+            rows.extend(groups.map(|(key, traffic)| (format!("  {key}"), traffic)));
         }
         rows
     }

@@ -1,39 +1,38 @@
-//! Two hosts in network namespaces, joined by a veth pair.
+//! Two hosts in network namespaces, connected by a veth pair.
 //!
-//! The hosts know each other's hardware addresses, and IPv6 is kept from introducing itself, so
-//! nothing but the demo's own traffic crosses the link.
+//! Neighbour entries are static, and IPv6 sends nothing on its own, so only the demo's traffic crosses the link.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::fd::{AsFd, AsRawFd};
 
-use abi::namespace::{NamespaceError, NetNamespace};
-use netlink::{
+use rustix::event::PollFlags;
+use tapline::net::{
     Addr, Event, IfIndex, IfName, Link, MacAddress, Neigh, Netlink, OperState, Prefix, Route, Veth,
     Watch,
 };
-use rustix::event::PollFlags;
+use tapline::{Namespace, NamespaceError};
 
-use super::patience::Patience;
+use super::deadline::Deadline;
 use crate::failure::{Exit, Failure, chain};
 
-/// Names of the interfaces.
+/// Interface names.
 pub const LEFT: &str = "left0";
 pub const RIGHT: &str = "right0";
 
-/// Length of the network's prefix, in bits.
+/// Prefix lengths of the network.
 const PREFIX4: u8 = 24;
 const PREFIX6: u8 = 64;
 
-/// Who sends, and who is captured on.
+/// The sending host and the capturing host.
 pub struct Hosts {
     pub left: Host,
     pub right: Host,
 }
 
-/// A host and its end of the link. Addresses are of the ranges for documentation (RFC 5737, RFC 3849).
+/// A host and its end of the link. Its addresses are from the documentation ranges (RFC 5737, RFC 3849).
 pub struct Host {
-    namespace: NetNamespace,
+    namespace: Namespace,
     netlink: Netlink,
     pub name: IfName,
     pub index: IfIndex,
@@ -42,16 +41,16 @@ pub struct Host {
     pub v6: Ipv6Addr,
 }
 
-/// What an interface has counted, in both directions.
+/// Counters of an interface, in both directions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counters {
+pub struct InterfaceCounters {
     pub rx_packets: u64,
     pub rx_bytes: u64,
     pub tx_packets: u64,
     pub tx_bytes: u64,
 }
 
-impl Counters {
+impl InterfaceCounters {
     pub fn packets(&self) -> u64 {
         self.rx_packets + self.tx_packets
     }
@@ -60,7 +59,7 @@ impl Counters {
         self.rx_bytes + self.tx_bytes
     }
 
-    /// What has been counted since `before`.
+    /// The difference to an earlier reading.
     pub fn since(&self, before: Self) -> Self {
         Self {
             rx_packets: self.rx_packets - before.rx_packets,
@@ -72,35 +71,35 @@ impl Counters {
 }
 
 impl Hosts {
-    /// Makes both and joins them; returns when packets can cross.
-    pub fn make(patience: &Patience<'_>) -> Result<Self, Failure> {
-        let mut left = Host::make(LEFT, 1)?;
-        let mut right = Host::make(RIGHT, 2)?;
+    /// Creates and connects both hosts. Returns when packets can cross.
+    pub fn create(deadline: &Deadline<'_>) -> Result<Self, Failure> {
+        let mut left = Host::create(LEFT, 1)?;
+        let mut right = Host::create(RIGHT, 2)?;
         let end = |host: &Host| Link::named(host.name).address(host.mac.into());
-        let far = end(&right).namespace_fd(right.namespace.as_fd().as_raw_fd());
+        let far = end(&right).namespace(right.namespace.clone());
         let link = left.netlink.create(&end(&left).kind(Veth::to(far)))?;
         left.index = link.ifindex();
         right.index = right.netlink.link_named(RIGHT)?.ifindex();
         for host in [&mut left, &mut right] {
-            // Without ARP an interface joins no solicited-node group, so it reports none either
+            // Without ARP an interface joins no solicited-node group and so sends no MLD report
             // (`addrconf_join_solict`, net/ipv6/addrconf.c).
             let up = Link::at(host.index).up(true).arp(false);
             host.netlink.set(&up)?;
         }
         for host in [&mut left, &mut right] {
-            host.until_up(patience)?;
-            host.address(patience)?;
+            host.wait_until_up(deadline)?;
+            host.add_addresses(deadline)?;
         }
-        left.introduce(&right)?;
-        right.introduce(&left)?;
+        left.add_neighbours(&right)?;
+        right.add_neighbours(&left)?;
         Ok(Self { left, right })
     }
 }
 
 impl Host {
-    /// A host that is not joined yet; `number` tells its addresses from others'.
-    fn make(name: &'static str, number: u8) -> Result<Self, Failure> {
-        let namespace = NetNamespace::create().map_err(|error| refused(&error))?;
+    /// Creates a host without a link. Its addresses end in `number`.
+    fn create(name: &'static str, number: u8) -> Result<Self, Failure> {
+        let namespace = Namespace::create().map_err(|error| namespace_failure(&error))?;
         let netlink = Netlink::open_in(&namespace)?;
         let host = Self {
             namespace,
@@ -111,70 +110,70 @@ impl Host {
             v4: Ipv4Addr::new(192, 0, 2, number),
             v6: Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, number.into()),
         };
-        host.keep_quiet()?;
+        host.disable_ipv6_autoconfiguration()?;
         Ok(host)
     }
 
-    /// Keeps interfaces yet to come from having a link-local IPv6 address and asking for routers.
-    fn keep_quiet(&self) -> Result<(), Failure> {
+    /// Keeps interfaces from generating link-local addresses and soliciting routers.
+    fn disable_ipv6_autoconfiguration(&self) -> Result<(), Failure> {
         let path = "/proc/sys/net/ipv6/conf/default/addr_gen_mode";
         let what = format!("{path} of a test host");
         match self.run(|| std::fs::write(path, "1"))? {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Err(Failure::new(
                 Exit::Unsupported,
-                "the demo needs IPv6, which this kernel has not",
+                "the demo needs IPv6, which this kernel does not support",
             )),
             Err(error) => Err(Failure::job_on(format!("cannot write {what}"), &error)),
             Ok(()) => Ok(()),
         }
     }
 
-    /// Returns when the link can carry packets.
-    fn until_up(&mut self, patience: &Patience<'_>) -> Result<(), Failure> {
-        // Recent kernels note a carrier when they are asked for the link (`linkwatch_sync_dev`,
-        // net/core/link_watch.c), others up to a second after it has come.
+    /// Waits until the link can carry packets.
+    fn wait_until_up(&mut self, deadline: &Deadline<'_>) -> Result<(), Failure> {
+        // Recent kernels update the carrier state on request (`linkwatch_sync_dev`, net/core/link_watch.c),
+        // older ones up to a second later.
         if self.netlink.link(self.index)?.state == Some(OperState::Up) {
             return Ok(());
         }
         let mut watch = Watch::open_in(&self.namespace, Link::at(self.index))?;
         loop {
-            match watch.next_event()? {
+            match watch.try_next()? {
                 Some(Event::Added(link) | Event::Changed { after: link, .. })
                     if link.state == Some(OperState::Up) =>
                 {
                     return Ok(());
                 }
                 Some(_) => {}
-                None => patience.wait("the link", &[(watch.as_fd(), PollFlags::IN)])?,
+                None => deadline.wait("the link", &[(watch.as_fd(), PollFlags::IN)])?,
             }
         }
     }
 
-    /// Gives the interface its addresses; returns when they are in force.
-    fn address(&mut self, patience: &Patience<'_>) -> Result<(), Failure> {
+    /// Adds the addresses and waits until they are usable.
+    fn add_addresses(&mut self, deadline: &Deadline<'_>) -> Result<(), Failure> {
         let mut routes = self.run(|| Watch::open(Route::new()))??;
         let v4 = Addr::on(self.index, Prefix::new(self.v4, PREFIX4));
         let v6 = Addr::on(self.index, Prefix::new(self.v6, PREFIX6));
         for addr in [v4, v6.nodad(true)] {
             self.netlink.add(&addr)?;
         }
-        // An IPv4 address is in force at once, an IPv6 address with its local route.
+        // An IPv4 address is usable at once, an IPv6 address when its local route exists.
         loop {
-            match routes.next_event()? {
+            match routes.try_next()? {
                 Some(Event::Added(route))
                     if route.is_local() && route.dst == Some(Prefix::host(self.v6)) =>
                 {
                     return Ok(());
                 }
                 Some(_) => {}
-                None => patience.wait("the address", &[(routes.as_fd(), PollFlags::IN)])?,
+                None => deadline.wait("the address", &[(routes.as_fd(), PollFlags::IN)])?,
             }
         }
     }
 
-    /// Tells it the hardware addresses of the other and of all, for good.
-    fn introduce(&mut self, other: &Self) -> Result<(), Failure> {
-        // An interface without ARP takes broadcasts for its own unless it is told better.
+    /// Adds permanent neighbour entries for the other host and for broadcast.
+    fn add_neighbours(&mut self, other: &Self) -> Result<(), Failure> {
+        // Without ARP the kernel would send broadcasts to the interface's own address.
         for (ip, mac) in [
             (self.v4_broadcast().into(), MacAddress([0xff; 6])),
             (IpAddr::from(other.v4), other.mac),
@@ -186,9 +185,11 @@ impl Host {
         Ok(())
     }
 
-    /// Runs `job` on the host; sockets that it opens stay the host's.
+    /// Runs `job` on the host. Sockets that it opens stay in the host's namespace.
     pub fn run<T: Send>(&self, job: impl FnOnce() -> T + Send) -> Result<T, Failure> {
-        self.namespace.run(job).map_err(|error| refused(&error))
+        self.namespace
+            .run(job)
+            .map_err(|error| namespace_failure(&error))
     }
 
     /// Opens a socket on the host.
@@ -201,13 +202,13 @@ impl Host {
             .map_err(|error| Failure::job_on(format!("cannot open {what}"), &error))
     }
 
-    /// What its interface has counted so far.
-    pub fn counters(&mut self) -> Result<Counters, Failure> {
+    /// The counters of its interface.
+    pub fn counters(&mut self) -> Result<InterfaceCounters, Failure> {
         let link = self.netlink.link(self.index)?;
         let statistics = link
             .statistics
             .ok_or_else(|| Failure::new(Exit::Failed, format!("{} has no counters", self.name)))?;
-        Ok(Counters {
+        Ok(InterfaceCounters {
             rx_packets: statistics.rx_packets,
             rx_bytes: statistics.rx_bytes,
             tx_packets: statistics.tx_packets,
@@ -215,7 +216,7 @@ impl Host {
         })
     }
 
-    /// The address of one family.
+    /// Its address of one family.
     pub fn ip(&self, family: Family) -> IpAddr {
         match family {
             Family::V4 => self.v4.into(),
@@ -223,12 +224,12 @@ impl Host {
         }
     }
 
-    /// The address of all hosts of the network.
+    /// The broadcast address of the network.
     pub fn v4_broadcast(&self) -> Ipv4Addr {
         Ipv4Addr::from_bits(self.v4.to_bits() | u32::MAX >> PREFIX4)
     }
 
-    /// Where other processes find its namespace as long as this one lives.
+    /// A path by which other processes can enter its namespace while this process lives.
     pub fn namespace_path(&self) -> String {
         let descriptor = self.namespace.as_fd().as_raw_fd();
         format!("/proc/{}/fd/{descriptor}", std::process::id())
@@ -242,7 +243,7 @@ pub enum Family {
     V6,
 }
 
-fn refused(error: &NamespaceError) -> Failure {
+fn namespace_failure(error: &NamespaceError) -> Failure {
     let exit = match error.source.kind() {
         io::ErrorKind::PermissionDenied => Exit::Privilege,
         _ => Exit::Failed,

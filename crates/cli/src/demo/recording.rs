@@ -1,38 +1,37 @@
-//! The capture, on a thread of its own.
+//! The capture of the demo, in its own thread, and the file it writes.
 
-use std::io;
-use std::os::fd::{AsFd, OwnedFd};
-use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use rustix::event::{EventfdFlags, PollFlags, eventfd};
-use store::model::{Packet, Section, Statistics};
-use store::write::{CaptureFile, Options as FileOptions, Output};
 use tapline::capture::{
-    Account, Capture, Consumer, ConsumerError, Ended, FileConsumer, Options, Outcome,
+    Account, Capture, CaptureError, CaptureSummary, FileConsumer, LiveCounters,
 };
+use tapline::file::model::Section;
+use tapline::file::write::{CaptureFile, CaptureFileOptions, Output};
 use tapline::{Stop, Stopper};
+use tempfile::{Builder, TempDir};
 
+use super::deadline::Deadline;
 use super::hosts::Host;
-use super::patience::Patience;
-use crate::failure::{Exit, Failure, chain};
+use crate::failure::{Exit, Failure};
 
-/// How long packets may be on their way from the link into the capture.
-const ARRIVAL: Duration = Duration::from_secs(3);
+/// How long packets may take from the interface to the capture.
+const MAX_DELAY: Duration = Duration::from_secs(3);
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
-/// A capture that runs. Dropping it ends it.
+/// A running capture. Dropping it stops the capture.
 pub struct Recording {
-    thread: Option<JoinHandle<(Outcome, FileConsumer)>>,
+    thread: Option<JoinHandle<(Result<CaptureSummary, CaptureError>, FileConsumer)>>,
     stopper: Stopper,
-    taken: Arc<Taken>,
+    counters: LiveCounters,
     pub backend: &'static str,
     pub ring_bytes: usize,
 }
 
-/// What the capture says at its end.
+/// What the capture reports at its end.
 pub struct Recorded {
     pub account: Account,
     pub backend: &'static str,
@@ -40,88 +39,50 @@ pub struct Recorded {
     pub bytes_written: u64,
 }
 
-/// What has been taken so far, for those who wait for it.
-struct Taken {
-    packets: AtomicU64,
-    is_over: AtomicBool,
-    event: OwnedFd,
-}
-
 impl Recording {
-    /// Captures on the interface of `host`, both directions, into `file`.
+    /// Captures both directions on the interface of `host` into `file`.
     pub fn start(host: &Host, file: &Path) -> Result<Self, Failure> {
-        let options = Options {
-            links: vec![host.name.to_string()],
-            ..Options::default()
-        };
-        let capture = host.run(|| Capture::open(options))??;
+        let capture = tapline::capture(host.name.to_string());
+        let mut capture = host.run(|| capture.open())??;
         let (backend, ring_bytes) = capture
             .links()
             .next()
             .map_or(("", 0), |link| (link.backend.name(), link.buffer_bytes));
-        let consumer = FileConsumer::new(create(&capture, file)?, Duration::from_secs(1));
-
-        let taken = Arc::new(Taken {
-            packets: AtomicU64::new(0),
-            is_over: AtomicBool::new(false),
-            event: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
-                .map_err(io::Error::from)?,
-        });
-        let mut watched = Watched {
-            inner: consumer,
-            packets: 0,
-            taken: Arc::clone(&taken),
-        };
+        let mut consumer = FileConsumer::new(create(&capture, file)?, Duration::from_secs(1));
+        let counters = capture.live();
         let stop = Stop::new()?;
         let stopper = stop.stopper();
-        let work = move || {
-            let outcome = capture.run(&mut watched, &stop);
-            (outcome, watched.inner)
-        };
+        let work = move || (capture.run_consumer(&mut consumer, &stop), consumer);
         let thread = thread::Builder::new().name("capture".into()).spawn(work)?;
         Ok(Self {
             thread: Some(thread),
             stopper,
-            taken,
+            counters,
             backend,
             ring_bytes,
         })
     }
 
-    /// Ends the capture when `packets` have been taken, or have had time enough to arrive.
-    pub fn finish(mut self, packets: u64, patience: &Patience<'_>) -> Result<Recorded, Failure> {
-        let arrival = patience.at_most(ARRIVAL);
-        let mut number = [0; 8];
-        while self.taken.packets.load(Ordering::Acquire) < packets
-            && !self.taken.is_over.load(Ordering::Acquire)
-        {
-            let event = self.taken.event.as_fd();
-            if arrival.wait("packets", &[(event, PollFlags::IN)]).is_err() {
-                // Those that are missing show in the comparison.
-                patience.check()?;
-                break;
-            }
-            // Read empty, so that the next wait is for the next event; there is one to be read.
-            let _ = rustix::io::read(event, &mut number);
+    /// Stops the capture when it has delivered `packets`, or when they are overdue. The comparison shows
+    /// missing packets.
+    pub fn finish(mut self, packets: u64, deadline: &Deadline<'_>) -> Result<Recorded, Failure> {
+        let end = Instant::now() + MAX_DELAY;
+        while self.counters.delivered().0 < packets && Instant::now() < end {
+            deadline.pause(POLL_INTERVAL)?;
         }
-        let Some((outcome, consumer)) = self.end() else {
-            return Err(Failure::new(Exit::Failed, "the capture broke off"));
+        let Some((summary, consumer)) = self.stop() else {
+            return Err(Failure::new(Exit::Failed, "the capture thread panicked"));
         };
-        match &outcome.ended {
-            Ended::Stopped => Ok(Recorded {
-                account: outcome.account,
-                backend: self.backend,
-                packets_written: consumer.packets_written(),
-                bytes_written: consumer.bytes_written(),
-            }),
-            Ended::Consumer(error) => Err(Failure::new(Exit::Failed, chain(&**error))),
-            Ended::Wait(error) => Err(Failure::job_on("cannot wait for packets", error)),
-            _ => Err(Failure::new(Exit::Failed, "the capture ended early")),
-        }
+        Ok(Recorded {
+            account: summary?.account,
+            backend: self.backend,
+            packets_written: consumer.packets_written(),
+            bytes_written: consumer.bytes_written(),
+        })
     }
 
-    /// Stops the thread and waits for it, which takes about a second at most.
-    fn end(&mut self) -> Option<(Outcome, FileConsumer)> {
+    /// Stops the thread and waits for it, about a second at most.
+    fn stop(&mut self) -> Option<(Result<CaptureSummary, CaptureError>, FileConsumer)> {
         self.stopper.stop();
         self.thread.take()?.join().ok()
     }
@@ -129,61 +90,78 @@ impl Recording {
 
 impl Drop for Recording {
     fn drop(&mut self) {
-        self.end();
+        self.stop();
     }
 }
 
 fn create(capture: &Capture, path: &Path) -> Result<CaptureFile, Failure> {
     let output = Output::Path(path.to_owned());
-    let mut options = FileOptions::new(output, capture.interfaces().to_vec());
+    let mut options = CaptureFileOptions::new(output, capture.interfaces().to_vec());
     options.section = Section {
         os: Some(Capture::operating_system()),
         hardware: Some(std::env::consts::ARCH.to_owned()),
-        comment: Some("traffic between two test hosts, made by tapline demo".into()),
+        comment: Some("traffic between two test hosts of tapline demo".into()),
         ..options.section
     };
     options.statistics = capture.statistics_source();
-    CaptureFile::create(options, abi::clock::realtime_ns()).map_err(|error| Failure::job(&error))
+    CaptureFile::create(options, crate::moment::now_ns()).map_err(|error| Failure::job(&error))
 }
 
-/// A consumer that says how far it is.
-struct Watched {
-    inner: FileConsumer,
-    packets: u64,
-    taken: Arc<Taken>,
+const FILE_NAME: &str = "demo.pcapng";
+
+/// The output file. It is written to a new directory, which is removed unless the file is finished. Only
+/// SIGKILL leaves it behind.
+pub struct OutputFile {
+    directory: TempDir,
+    path: PathBuf,
+    /// Where the finished file is moved; `None` if it stays.
+    target: Option<PathBuf>,
 }
 
-impl Watched {
-    fn tell(&self) {
-        // Release pairs with the acquire of who waits; the event itself orders nothing.
-        self.taken.packets.store(self.packets, Ordering::Release);
-        // Refused only when 2⁶⁴ − 2 events are unread.
-        let _ = rustix::io::write(&self.taken.event, &1_u64.to_ne_bytes());
-    }
-}
-
-impl Consumer for Watched {
-    fn packet(&mut self, packet: &Packet<'_>) -> Result<(), ConsumerError> {
-        self.packets += 1;
-        self.inner.packet(packet)
-    }
-
-    fn idle(&mut self, now_ns: u64) -> Result<(), ConsumerError> {
-        self.tell();
-        self.inner.idle(now_ns)
-    }
-
-    fn tick(&mut self, now_ns: u64, account: &Account) -> Result<(), ConsumerError> {
-        self.inner.tick(now_ns, account)
+impl OutputFile {
+    /// Creates the directory below `target`, or below the system's directory for temporary files.
+    pub fn prepare(target: Option<&Path>) -> Result<Self, Failure> {
+        let parent = target.map_or_else(std::env::temp_dir, Path::to_owned);
+        let mut builder = Builder::new();
+        builder.prefix("tapline-demo-");
+        // Other users than root may read the file too.
+        builder.permissions(Permissions::from_mode(0o755));
+        let failed =
+            |error| Failure::job_on(format!("cannot write to {}", parent.display()), &error);
+        // Checked first: the error of creating a directory would name the new directory.
+        fs::metadata(&parent).map_err(failed)?;
+        let directory = builder.tempdir_in(&parent).map_err(failed)?;
+        Ok(Self {
+            path: directory.path().join(FILE_NAME),
+            target: target.map(|target| target.join(FILE_NAME)),
+            directory,
+        })
     }
 
-    fn finish(&mut self, statistics: &[Statistics]) -> Result<(), ConsumerError> {
-        self.taken.is_over.store(true, Ordering::Release);
-        self.tell();
-        self.inner.finish(statistics)
+    /// Where the file is written.
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 
-    fn lost(&self) -> u64 {
-        self.inner.lost()
+    /// Where the finished file will be.
+    pub fn final_path(&self) -> &Path {
+        self.target.as_deref().unwrap_or(&self.path)
+    }
+
+    /// Keeps the file and returns its path.
+    pub fn finish(self) -> Result<PathBuf, Failure> {
+        // Capture files are private, but this one holds only the demo's own traffic, and the user who ran
+        // sudo wants to read it.
+        fs::set_permissions(&self.path, Permissions::from_mode(0o644))
+            .map_err(|error| Failure::job_on("cannot make the file readable", &error))?;
+        let Some(target) = self.target else {
+            let _ = self.directory.keep();
+            return Ok(self.path);
+        };
+        fs::rename(&self.path, &target).map_err(|error| {
+            let what = format!("cannot move the file to {}", target.display());
+            Failure::job_on(what, &error)
+        })?;
+        Ok(target)
     }
 }

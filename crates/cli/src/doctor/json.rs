@@ -1,11 +1,11 @@
-//! An examination as JSON Lines.
+//! Prints an examination as JSON Lines.
 
 use std::io;
 
 use serde_json::json;
 use tapline::doctor::{Change, ChangeError, Report, Severity};
 
-use super::fix::Fixed;
+use super::record::FixResult;
 use crate::args::DoctorArgs;
 use crate::failure::chain;
 use crate::json::print;
@@ -19,10 +19,10 @@ pub fn report(report: &Report) -> io::Result<()> {
             "event": "finding",
             "id": finding.id,
             "severity": finding.severity.name(),
-            "seen": finding.seen,
-            "spoils": finding.spoils,
+            "seen": finding.observed,
+            "effect": finding.effect,
             "remedy": finding.remedy,
-            "fixable": !finding.fix.is_empty(),
+            "fixable": !finding.changes.is_empty(),
         }))?;
     }
     for unknown in &report.unknown {
@@ -45,7 +45,7 @@ pub fn change(change: &Change, state: &str, error: Option<&ChangeError>) -> io::
     }))
 }
 
-pub fn summary(report: &Report, fixed: &Fixed, args: &DoctorArgs) -> io::Result<()> {
+pub fn summary(report: &Report, result: &FixResult, args: &DoctorArgs) -> io::Result<()> {
     print(&json!({
         "event": "summary",
         "interface": args.interface,
@@ -53,12 +53,12 @@ pub fn summary(report: &Report, fixed: &Fixed, args: &DoctorArgs) -> io::Result<
         "warning": report.count(Severity::Warning),
         "info": report.count(Severity::Info),
         "unknown": report.unknown.len(),
-        "changed": fixed.made.len(),
-        "failed": fixed.failed,
-        "record": fixed.record,
+        "changed": result.made.len(),
+        "failed": result.failed,
+        "record": result.record,
     }))
 }
 
-pub fn undone(back: usize, left: usize, failed: usize) -> io::Result<()> {
-    print(&json!({ "event": "summary", "undone": back, "left": left, "failed": failed }))
+pub fn undone(restored: usize, left: usize, failed: usize) -> io::Result<()> {
+    print(&json!({ "event": "summary", "undone": restored, "left": left, "failed": failed }))
 }

@@ -1,77 +1,96 @@
-//! What was changed, kept in a file until it is taken back.
+//! A file that records changes until they are undone.
 
 use std::env;
 use std::fs;
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use netlink::{IfName, Netlink};
 use serde_json::{Value, json};
-use tapline::doctor::Change;
+use tapline::doctor::{Change, namespace_cookie};
+use tapline::net::IfName;
 use tempfile::NamedTempFile;
 
-use super::namespace::Namespace;
 use crate::failure::{Exit, Failure};
 
-/// A file that a few hundred changes fit into; what is longer is not ours.
+/// Room for several hundred changes. A longer file is not one of ours.
 const MAX_BYTES: u64 = 1 << 20;
+
+/// The result of making the changes of a report.
+#[derive(Debug, Default)]
+pub struct FixResult {
+    pub made: Vec<Change>,
+    /// Number of changes that failed.
+    pub failed: usize,
+    /// Number of changes that failed because a privilege was missing.
+    pub unprivileged: usize,
+    /// File that records the changes.
+    pub record: Option<PathBuf>,
+}
 
 /// A change that was made.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
-    /// What leads back.
+pub struct RecordedChange {
+    /// Restores the former state.
     pub former: Change,
     pub made: Change,
-    /// Index of the interface, so that another of the same name is left alone.
+    /// Index of the interface, which tells it from a later interface of the same name.
     pub link_index: Option<u32>,
 }
 
 /// The changes made in a network namespace, oldest first.
 #[derive(Debug)]
 pub struct Record {
-    namespace: Namespace,
+    /// Identifies this boot of the host: interfaces and namespaces of another boot are gone.
+    boot_id: String,
     pub path: PathBuf,
-    pub entries: Vec<Entry>,
+    pub changes: Vec<RecordedChange>,
 }
 
 impl Record {
-    /// Reads what is recorded for this namespace, which may be nothing.
+    /// Reads the record of the current network namespace; it may be empty.
     pub fn open() -> Result<Self, Failure> {
-        let namespace = Namespace::current()?;
-        let path = folder()?.join(format!("doctor-{}.json", namespace.cookie));
-        let entries = match read(&path) {
-            Ok(Some(value)) if value["boot_id"] == namespace.boot_id.as_str() => {
-                let entries = value["changes"].as_array().into_iter().flatten();
-                let entries: Option<Vec<_>> = entries.map(from_json).collect();
-                entries.ok_or_else(|| Failure::new(Exit::Failed, damaged(&path)))?
+        let cookie = namespace_cookie().map_err(|error| Failure {
+            exit: Exit::Unsupported,
+            ..Failure::job_on(
+                "cannot identify the network namespace (needs Linux 5.14)",
+                &error,
+            )
+        })?;
+        let boot_id = fs::read_to_string("/proc/sys/kernel/random/boot_id")?;
+        let boot_id = boot_id.trim().to_owned();
+        let path = folder()?.join(format!("doctor-{cookie}.json"));
+        let changes = match read(&path) {
+            Ok(Some(value)) if value["boot_id"] == boot_id.as_str() => {
+                let changes = value["changes"].as_array().into_iter().flatten();
+                let changes: Option<Vec<_>> = changes.map(from_json).collect();
+                changes.ok_or_else(|| Failure::new(Exit::Failed, damaged(&path)))?
             }
-            // What another run of the machine had is gone with it.
             Ok(_) => Vec::new(),
             Err(error) => return Err(Failure::job_on(damaged(&path), &error)),
         };
         Ok(Self {
-            namespace,
+            boot_id,
             path,
-            entries,
+            changes,
         })
     }
 
-    /// Adds a change. What a record has of the same thing already leads back further, and stays.
-    pub fn add(&mut self, entry: Entry) {
-        let same = self.entries.iter_mut().find(|known| {
-            is_of_the_same(&known.made, &entry.made) && known.link_index == entry.link_index
+    /// Adds a change. If the same setting is recorded already, its oldest former state stays.
+    pub fn add(&mut self, change: RecordedChange) {
+        let same = self.changes.iter_mut().find(|known| {
+            is_same_setting(&known.made, &change.made) && known.link_index == change.link_index
         });
         match same {
-            Some(known) => known.made = entry.made,
-            None => self.entries.push(entry),
+            Some(known) => known.made = change.made,
+            None => self.changes.push(change),
         }
     }
 
-    /// Writes it, whole or not at all; without entries the file goes away.
+    /// Writes the file atomically. Removes it if there are no changes.
     pub fn save(&self) -> Result<(), Failure> {
         self.write().map_err(|error| {
             let what = format!(
-                "cannot record changes in {} (XDG_STATE_HOME names another place)",
+                "cannot record changes in {} (XDG_STATE_HOME selects another directory)",
                 self.path.display()
             );
             Failure::job_on(what, &error)
@@ -79,7 +98,7 @@ impl Record {
     }
 
     fn write(&self) -> io::Result<()> {
-        if self.entries.is_empty() {
+        if self.changes.is_empty() {
             return match fs::remove_file(&self.path) {
                 Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
                 _ => Ok(()),
@@ -87,8 +106,8 @@ impl Record {
         }
         let folder = self.path.parent().unwrap_or(Path::new("."));
         fs::create_dir_all(folder)?;
-        let changes: Vec<Value> = self.entries.iter().map(to_json).collect();
-        let value = json!({ "boot_id": self.namespace.boot_id, "changes": changes });
+        let changes: Vec<Value> = self.changes.iter().map(to_json).collect();
+        let value = json!({ "boot_id": self.boot_id, "changes": changes });
         let mut file = NamedTempFile::new_in(folder)?;
         writeln!(file, "{value:#}")?;
         file.as_file().sync_all()?;
@@ -97,7 +116,7 @@ impl Record {
     }
 }
 
-/// Where it is kept: what it is about ends with the machine's run, as `/run` does.
+/// The directory of the record. `/run` suits root: namespaces do not survive a reboot either.
 fn folder() -> Result<PathBuf, Failure> {
     let path = |name| {
         env::var_os(name)
@@ -111,7 +130,12 @@ fn folder() -> Result<PathBuf, Failure> {
         return Ok("/run/tapline".into());
     }
     let home = path("HOME").map(|home| home.join(".local/state/tapline"));
-    home.ok_or_else(|| Failure::new(Exit::Failed, "no place for a record (set XDG_STATE_HOME)"))
+    home.ok_or_else(|| {
+        Failure::new(
+            Exit::Failed,
+            "no directory for the record of changes (set XDG_STATE_HOME)",
+        )
+    })
 }
 
 fn read(path: &Path) -> io::Result<Option<Value>> {
@@ -127,7 +151,7 @@ fn damaged(path: &Path) -> String {
     format!("cannot read the record {}", path.display())
 }
 
-fn is_of_the_same(one: &Change, other: &Change) -> bool {
+fn is_same_setting(one: &Change, other: &Change) -> bool {
     match (one, other) {
         (
             Change::Feature { link, feature, .. },
@@ -147,16 +171,7 @@ fn is_of_the_same(one: &Change, other: &Change) -> bool {
     }
 }
 
-/// Index of the interface that the change is about, now.
-pub fn link_index(change: &Change) -> Option<u32> {
-    let Change::Feature { link, .. } = change else {
-        return None;
-    };
-    let found = Netlink::open().and_then(|mut netlink| netlink.link_named(&link.to_string()));
-    found.ok().map(|link| link.ifindex().0)
-}
-
-fn to_json(entry: &Entry) -> Value {
+fn to_json(recorded: &RecordedChange) -> Value {
     let change = |change: &Change| match change {
         Change::Feature { link, feature, on } => {
             json!({ "interface": link.to_string(), "feature": feature, "on": on })
@@ -165,13 +180,13 @@ fn to_json(entry: &Entry) -> Value {
         _ => Value::Null,
     };
     json!({
-        "former": change(&entry.former),
-        "made": change(&entry.made),
-        "interface_index": entry.link_index,
+        "former": change(&recorded.former),
+        "made": change(&recorded.made),
+        "interface_index": recorded.link_index,
     })
 }
 
-fn from_json(value: &Value) -> Option<Entry> {
+fn from_json(value: &Value) -> Option<RecordedChange> {
     let change = |value: &Value| {
         let text = |key: &str| value[key].as_str();
         if let Some(name) = text("sysctl") {
@@ -187,7 +202,7 @@ fn from_json(value: &Value) -> Option<Entry> {
         })
     };
     let index = &value["interface_index"];
-    Some(Entry {
+    Some(RecordedChange {
         former: change(&value["former"])?,
         made: change(&value["made"])?,
         link_index: index.as_u64().and_then(|index| u32::try_from(index).ok()),
@@ -213,8 +228,8 @@ mod tests {
         }
     }
 
-    fn entry(former: Change, made: Change, link_index: Option<u32>) -> Entry {
-        Entry {
+    fn recorded(former: Change, made: Change, link_index: Option<u32>) -> RecordedChange {
+        RecordedChange {
             former,
             made,
             link_index,
@@ -222,31 +237,28 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read() {
-        for entry in [
-            entry(sysctl("1"), sysctl("2"), None),
-            entry(feature(true), feature(false), Some(7)),
+    fn a_record_survives_writing_and_reading() {
+        for recorded in [
+            recorded(sysctl("1"), sysctl("2"), None),
+            recorded(feature(true), feature(false), Some(7)),
         ] {
-            assert_eq!(from_json(&to_json(&entry)), Some(entry));
+            assert_eq!(from_json(&to_json(&recorded)), Some(recorded));
         }
         assert_eq!(from_json(&json!({ "former": 1 })), None);
     }
 
     #[test]
-    fn the_oldest_value_is_what_leads_back() {
+    fn undo_restores_the_oldest_value() {
         let mut record = Record {
-            namespace: Namespace {
-                cookie: 1,
-                boot_id: String::new(),
-            },
+            boot_id: String::new(),
             path: PathBuf::new(),
-            entries: Vec::new(),
+            changes: Vec::new(),
         };
-        record.add(entry(sysctl("1"), sysctl("2"), None));
-        record.add(entry(feature(true), feature(false), Some(7)));
-        record.add(entry(sysctl("2"), sysctl("3"), None));
-        record.add(entry(feature(true), feature(false), Some(8)));
-        assert_eq!(record.entries.len(), 3);
-        assert_eq!(record.entries[0], entry(sysctl("1"), sysctl("3"), None));
+        record.add(recorded(sysctl("1"), sysctl("2"), None));
+        record.add(recorded(feature(true), feature(false), Some(7)));
+        record.add(recorded(sysctl("2"), sysctl("3"), None));
+        record.add(recorded(feature(true), feature(false), Some(8)));
+        assert_eq!(record.changes.len(), 3);
+        assert_eq!(record.changes[0], recorded(sysctl("1"), sysctl("3"), None));
     }
 }

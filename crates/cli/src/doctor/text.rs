@@ -1,43 +1,41 @@
-//! An examination for people.
+//! Prints an examination as text.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use tapline::doctor::{Change, ChangeError, Finding, Report, Severity};
 
-use super::fix::Fixed;
+use super::record::FixResult;
 use crate::args::DoctorArgs;
 use crate::failure::chain;
 
-/// Where lines are broken.
+/// Lines wrap at this column.
 const COLUMNS: usize = 100;
 const NAME_COLUMNS: usize = 17;
 
 pub fn report(report: &Report, args: &DoctorArgs) -> io::Result<()> {
     let mut out = String::new();
-    let of = args.interface.as_deref().map(|name| format!(" and {name}"));
-    line(
-        &mut out,
-        &format!("This machine{}:", of.unwrap_or_default()),
-    );
-    let (there, absent): (Vec<_>, Vec<_>) = report
+    let interface = args.interface.as_deref();
+    let interface = interface.map_or_else(String::new, |name| format!(" and {name}"));
+    line(&mut out, &format!("This host{interface}:"));
+    let (present, absent): (Vec<_>, Vec<_>) = report
         .abilities
         .iter()
         .partition(|ability| !["none", "off"].contains(&&*ability.value));
-    for ability in there {
-        named(&mut out, ability.id, &ability.value);
+    for ability in present {
+        row(&mut out, ability.id, &ability.value);
     }
     if !absent.is_empty() {
         let names: Vec<&str> = absent.iter().map(|ability| ability.id).collect();
-        named(&mut out, "none, or off:", &names.join(", "));
+        row(&mut out, "none, or off:", &names.join(", "));
     }
     for one in &report.findings {
         finding(&mut out, one, args.fix);
     }
     if !report.unknown.is_empty() {
-        line(&mut out, "\nnot looked at:");
+        line(&mut out, "\nnot checked:");
         for unknown in &report.unknown {
-            named(&mut out, unknown.id, &unknown.why);
+            row(&mut out, unknown.id, &unknown.why);
         }
     }
     io::stdout().lock().write_all(out.as_bytes())
@@ -51,38 +49,38 @@ fn finding(out: &mut String, finding: &Finding, is_fixed: bool) {
     };
     out.push('\n');
     let mark = format!("{severity} {}: ", finding.id);
-    wrapped(out, &mark, "  ", &finding.seen);
-    wrapped(out, "  ", "  ", &format!("spoils: {}", finding.spoils));
-    let by_itself = if finding.fix.is_empty() || is_fixed {
+    wrapped(out, &mark, "  ", &finding.observed);
+    wrapped(out, "  ", "  ", &format!("effect: {}", finding.effect));
+    let hint = if finding.changes.is_empty() || is_fixed {
         ""
     } else {
         "   (or --fix)"
     };
     for (number, command) in finding.remedy.iter().enumerate() {
-        let mark = if number == 0 { "do:" } else { "   " };
-        let by_itself = if number == 0 { by_itself } else { "" };
-        if let Some(words) = command.strip_prefix("# ") {
-            wrapped(out, &format!("  {mark} "), "      ", words);
-            continue;
+        let (mark, hint) = if number == 0 {
+            ("fix:", hint)
+        } else {
+            ("    ", "")
+        };
+        if let Some(advice) = command.strip_prefix("# ") {
+            wrapped(out, &format!("  {mark} "), "       ", advice);
+        } else {
+            // Commands are not wrapped, so that they can be copied.
+            line(out, &format!("  {mark} {command}{hint}"));
         }
-        // Never broken: it is to be copied.
-        line(out, &format!("  {mark} {command}{by_itself}"));
     }
 }
 
-/// What follows is another part.
-pub fn gap() -> io::Result<()> {
+pub fn blank_line() -> io::Result<()> {
     writeln!(io::stdout())
 }
 
-/// Says what became of a change.
+/// Prints what happened to a change.
 pub fn change(change: &Change, state: &str, error: Option<&ChangeError>) -> io::Result<()> {
     let mut out = String::new();
     let why = match error {
         Some(error) => format!(": {}", chain(error)),
-        None if state == "left" => {
-            ": it was changed since, or its interface is not the same".into()
-        }
+        None if state == "left" => ": its value or its interface has changed since".into(),
         None => String::new(),
     };
     wrapped(
@@ -94,57 +92,59 @@ pub fn change(change: &Change, state: &str, error: Option<&ChangeError>) -> io::
     io::stdout().lock().write_all(out.as_bytes())
 }
 
-pub fn summary(report: &Report, fixed: &Fixed, args: &DoctorArgs) -> io::Result<()> {
+pub fn summary(report: &Report, result: &FixResult, args: &DoctorArgs) -> io::Result<()> {
     let mut out = String::new();
-    let mut told = format!(
+    let mut text = format!(
         "{} severe, {} warning, {} info",
         report.count(Severity::Severe),
         report.count(Severity::Warning),
         report.count(Severity::Info),
     );
     if !report.unknown.is_empty() {
-        let _ = write!(told, ", {} not looked at", report.unknown.len());
+        let _ = write!(text, ", {} not checked", report.unknown.len());
     }
     let changes: usize = report
         .findings
         .iter()
-        .map(|finding| finding.fix.len())
+        .map(|finding| finding.changes.len())
         .sum();
     if args.fix {
-        let _ = write!(told, "; {} changed", fixed.made.len());
-        if fixed.record.is_some() {
-            told.push_str(" ('tapline doctor --undo' takes it back)");
+        let _ = write!(text, "; {} changed", result.made.len());
+        if result.record.is_some() {
+            text.push_str(" ('tapline doctor --undo' undoes it)");
         }
     } else if changes > 0 {
-        let _ = write!(told, "; --fix would change {changes}");
+        let _ = write!(text, "; --fix would change {changes}");
     } else if args.interface.is_none() {
-        told.push_str("; -i IF looks at an interface too");
+        text.push_str("; use -i IF to check an interface too");
     }
     out.push('\n');
-    line(&mut out, &told);
+    line(&mut out, &text);
     io::stdout().lock().write_all(out.as_bytes())
 }
 
-pub fn undone(back: usize, left: usize, failed: usize) -> io::Result<()> {
+pub fn undone(restored: usize, left: usize, failed: usize) -> io::Result<()> {
     let mut out = String::new();
     line(
         &mut out,
-        &match (back, left, failed) {
+        &match (restored, left, failed) {
             (0, 0, 0) => "nothing to undo in this network namespace".into(),
-            (_, 0, 0) => format!("{back} undone"),
-            _ => format!("{back} undone, {left} left as somebody set them since, {failed} failed"),
+            (_, 0, 0) => format!("{restored} undone"),
+            _ => format!(
+                "{restored} undone, {left} left because they have changed since, {failed} failed"
+            ),
         },
     );
     io::stdout().lock().write_all(out.as_bytes())
 }
 
-/// A name and what there is to say of it, in two columns.
-fn named(out: &mut String, name: &str, text: &str) {
+/// A name and its text, in two columns.
+fn row(out: &mut String, name: &str, text: &str) {
     let indent = " ".repeat(NAME_COLUMNS + 2);
     wrapped(out, &format!("  {name:<NAME_COLUMNS$}"), &indent, text);
 }
 
-/// `text` behind `mark`, in lines of [`COLUMNS`] that begin with `indent` from the second on.
+/// Writes `mark` and `text`, wrapped at [`COLUMNS`]; the second and later lines start with `indent`.
 fn wrapped(out: &mut String, mark: &str, indent: &str, text: &str) {
     let mut current = mark.to_owned();
     let mut is_empty = true;
@@ -164,7 +164,7 @@ fn wrapped(out: &mut String, mark: &str, indent: &str, text: &str) {
     line(out, &current);
 }
 
-/// A line; what an interface calls itself does not reach the terminal as a control character.
+/// Writes a line. Interface names may contain control characters, which must not reach the terminal.
 fn line(out: &mut String, text: &str) {
     let printable = |c: char| if c.is_control() && c != '\n' { '?' } else { c };
     out.extend(text.trim_end_matches(' ').chars().map(printable));
@@ -176,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_broken_between_words() {
+    fn lines_wrap_between_words() {
         let mut out = String::new();
         wrapped(&mut out, "mark: ", "  ", &"word ".repeat(40));
         assert!(out.lines().all(|line| line.len() <= COLUMNS), "{out}");

@@ -1,21 +1,21 @@
-//! Showing a filter.
+//! Shows how a filter is parsed and compiled.
 
 use std::io::{self, Write};
 use std::net::Ipv4Addr;
 
-use filter::classic::Program;
-use filter::ebpf::Listing;
-use filter::{Filter, LinkType, Options};
 use serde_json::{Map, Value, json};
+use tapline::filter::classic::ClassicProgram;
+use tapline::filter::ebpf::EbpfListing;
+use tapline::filter::{CompiledFilter, DEFAULT_SNAPLEN, FilterOptions, LinkType};
 
 use super::packets;
-use super::wording::{refused, warn};
+use super::wording::{invalid, warn};
 use crate::args::{Emit, FilterArgs, Place};
 use crate::failure::{Exit, Failure, chain};
-use crate::names::System;
+use crate::names::SystemNames;
 use crate::{filter_file, json};
 
-/// Lines of a tree that are shown beside a program.
+/// Maximum number of lines of the tree in the overview.
 const TREE_LINES: usize = 40;
 
 pub fn run(args: &FilterArgs) -> Result<Exit, Failure> {
@@ -23,49 +23,49 @@ pub fn run(args: &FilterArgs) -> Result<Exit, Failure> {
         Some(path) => filter_file::expression(path)?,
         None => args.filter.join(" "),
     };
-    let names = System::new();
-    let read = |link_type| Filter::new(&text, &options(args, link_type), &names);
+    let names = SystemNames::new();
+    let compile = |link_type| CompiledFilter::new(&text, &options(args, link_type), &names);
     if let Some(path) = &args.packet {
-        return packets::run(args, path, &text, &read);
+        return packets::run(args, path, &text, &compile);
     }
-    let filter = read(args.link_type).map_err(|error| refused(&text, &error))?;
+    let filter = compile(args.link_type).map_err(|error| invalid(&text, &error))?;
     warn(&text, filter.warnings());
-    let shown = Shown {
+    let report = Report {
         args,
         text: &text,
         filter: &filter,
     };
     let result = if args.json {
-        shown.json()?
+        report.json()?
     } else {
-        shown.text()?
+        report.text()?
     };
     result.map_err(|error| Failure::stdout(&error))?;
     Ok(Exit::Done)
 }
 
-/// For which packets, at which place.
-pub fn options(args: &FilterArgs, link_type: LinkType) -> Options {
-    let mut options = Options::new(link_type);
-    options.at = args.place().into();
-    // As tcpdump -r: a file does not tell the network's mask.
-    let of_file = args.packet.as_ref().map(|_| Ipv4Addr::UNSPECIFIED);
-    options.netmask = args.netmask.or(of_file);
+/// The compiler options for these arguments.
+pub fn options(args: &FilterArgs, link_type: LinkType) -> FilterOptions {
+    let mut options = FilterOptions::new(link_type);
+    options.target = args.place().into();
+    // A file does not have the netmask; tcpdump -r uses 0.0.0.0, too.
+    let file_netmask = args.packet.as_ref().map(|_| Ipv4Addr::UNSPECIFIED);
+    options.netmask = args.netmask.or(file_netmask);
     options.snaplen = match args.snaplen {
-        // As in tcpdump, 0 stands for the default.
-        0 => ring::DEFAULT_SNAPLEN,
+        // As in tcpdump, 0 is the default.
+        0 => DEFAULT_SNAPLEN,
         bytes => bytes,
     };
     options
 }
 
-struct Shown<'a> {
+struct Report<'a> {
     args: &'a FilterArgs,
     text: &'a str,
-    filter: &'a Filter,
+    filter: &'a CompiledFilter,
 }
 
-impl Shown<'_> {
+impl Report<'_> {
     fn text(&self) -> Result<io::Result<()>, Failure> {
         let text = match self.args.emit {
             Some(emit) => self.form(emit)?,
@@ -75,7 +75,7 @@ impl Shown<'_> {
         Ok(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
     }
 
-    /// What is shown where no form is asked for: the tree, and the program that runs at the place.
+    /// The default output: the tree, and the program for the target.
     fn overview(&self) -> Result<String, Failure> {
         let (link, at) = (self.args.link_type, self.args.place());
         let (kind, program) = match at {
@@ -93,15 +93,15 @@ impl Shown<'_> {
     }
 
     fn classic_or_coarse(&self) -> String {
-        let (what, program) = match self.filter.classic() {
+        let (prefix, program) = match self.filter.classic() {
             Ok(program) => (String::new(), program),
             Err(error) => (
-                format!("{}; a coarse one lets through more: ", error.reason),
+                format!("{}; a coarse program that accepts more: ", error.reason),
                 self.filter.coarse(),
             ),
         };
         let count = program.instructions().len();
-        format!("{what}{count} instructions\n{}", program.listing())
+        format!("{prefix}{count} instructions\n{}", program.listing())
     }
 
     fn json(&self) -> Result<io::Result<()>, Failure> {
@@ -121,7 +121,7 @@ impl Shown<'_> {
         Ok(json::print(&Value::Object(summary)))
     }
 
-    /// The forms that an overview in JSON has; a program that there is not is left out.
+    /// The forms in the JSON overview; without programs that cannot be compiled.
     fn forms(&self) -> Vec<Emit> {
         match (self.args.emit, self.args.place()) {
             (Some(emit), _) => vec![emit],
@@ -135,7 +135,7 @@ impl Shown<'_> {
 
     /// The lines of one form.
     fn form(&self, emit: Emit) -> Result<String, Failure> {
-        refuse_elsewhere(emit, self.args.place())?;
+        check_target(emit, self.args.place())?;
         match emit {
             Emit::Tree => Ok(self.filter.tree().to_string()),
             Emit::Graph => Ok(self.filter.graph().to_string()),
@@ -149,11 +149,11 @@ impl Shown<'_> {
 
     fn ebpf(&self) -> Result<String, Failure> {
         let fragment = self.filter.ebpf().map_err(|error| {
-            let line = format!("no eBPF for this filter: {}", error.reason);
+            let line = format!("cannot compile this filter to eBPF: {}", error.reason);
             Failure::new(Exit::Unsupported, line)
         })?;
-        let program = fragment.program(fragment.values());
-        Ok(Listing(&program).to_string())
+        let program = fragment.program(fragment.snaplen_verdicts());
+        Ok(EbpfListing(&program).to_string())
     }
 
     fn native(&self) -> Result<String, Failure> {
@@ -162,22 +162,25 @@ impl Shown<'_> {
             .map_err(|error| Failure::new(Exit::Unsupported, chain(&error)))
     }
 
-    fn classic(&self) -> Result<Program, Failure> {
+    fn classic(&self) -> Result<ClassicProgram, Failure> {
         self.filter.classic().map_err(|error| {
-            let line = format!("no classic BPF for this filter: {}", error.reason);
+            let line = format!(
+                "cannot compile this filter to classic BPF: {}",
+                error.reason
+            );
             Failure::new(Exit::Unsupported, line)
         })
     }
 }
 
-/// The first lines of a tree, of which a long list makes thousands.
+/// The first lines of a tree; a long list has thousands.
 fn beginning(tree: &str) -> String {
     let count = tree.lines().count();
     if count <= TREE_LINES {
         return tree.to_owned();
     }
     let mut lines: Vec<&str> = tree.lines().take(TREE_LINES).collect();
-    let rest = format!("… {} more lines, with --emit tree", count - TREE_LINES);
+    let rest = format!("… {} more lines; see --emit tree", count - TREE_LINES);
     lines.push(&rest);
     lines.join("\n") + "\n"
 }
@@ -194,17 +197,17 @@ fn name(emit: Emit) -> &'static str {
     }
 }
 
-/// Each program runs at some places only.
-fn refuse_elsewhere(emit: Emit, at: Place) -> Result<(), Failure> {
+/// Checks that this form exists for the target.
+fn check_target(emit: Emit, at: Place) -> Result<(), Failure> {
     let line = match (emit, at) {
         (Emit::Classic | Emit::ClassicDecimal, Place::Xdp) => {
-            "classic BPF does not run at xdp (use --emit ebpf)".to_owned()
+            "classic BPF does not run at xdp. Use --emit ebpf".to_owned()
         }
         (Emit::Ebpf, Place::File | Place::Socket) => {
-            format!("eBPF is for --at xdp, tc or tc-egress, not for {at}")
+            format!("eBPF does not run at {at}. Use --at xdp, tc or tc-egress")
         }
         (Emit::Native, Place::Xdp | Place::Tc | Place::TcEgress) => {
-            format!("native code runs in a reader, not at {at}")
+            format!("native code does not run at {at}. Use --at file or socket")
         }
         _ => return Ok(()),
     };

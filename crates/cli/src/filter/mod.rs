@@ -1,4 +1,4 @@
-//! `tapline filter`, and what every filter expression on the command line goes through.
+//! `tapline filter`, and the errors and warnings for filter expressions of all commands.
 
 mod job;
 mod packets;

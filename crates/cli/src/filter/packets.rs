@@ -1,4 +1,4 @@
-//! What a filter says of the packets of a capture file.
+//! `tapline filter --packet`: the verdict of a filter on the packets of a capture file.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -7,39 +7,44 @@ use std::os::fd::AsFd;
 use std::path::Path;
 use std::rc::Rc;
 
-use filter::classic::Ancillary;
-use filter::{Explanation, Filter, FilterError, LinkType, TermOutcome};
 use serde_json::{Value, json};
-use store::model::{Direction, Packet, Reception};
-use store::read::{Item, Reader};
+use tapline::file::model::{Direction, Packet, Reception};
+use tapline::file::read::{Item, Reader};
+use tapline::filter::classic::Ancillary;
+use tapline::filter::{CompiledFilter, ExplainedTerm, Explanation, FilterError, LinkType};
 
-use super::wording::{refused, warn};
+use super::wording::{invalid, warn};
 use crate::args::{FilterArgs, Place};
 use crate::failure::{Exit, Failure, chain};
 use crate::json;
 
-/// Reads the filter for packets of a link type.
-type Read<'a> = dyn Fn(LinkType) -> Result<Filter, FilterError> + 'a;
+/// Compiles the filter for a link type.
+type Compile<'a> = dyn Fn(LinkType) -> Result<CompiledFilter, FilterError> + 'a;
 
-pub fn run(args: &FilterArgs, path: &Path, text: &str, read: &Read<'_>) -> Result<Exit, Failure> {
+pub fn run(
+    args: &FilterArgs,
+    path: &Path,
+    text: &str,
+    compile: &Compile<'_>,
+) -> Result<Exit, Failure> {
     let name = path.display().to_string();
     let mut reader =
         open(path).map_err(|error| Failure::job_on(format!("cannot open {name}"), &*error))?;
-    let mut filters = Filters::new(text, read);
-    let mut told = Told::new(args);
+    let mut filters = Filters::new(text, compile);
+    let mut report = Report::new(args);
     let broken = loop {
-        if told.is_enough() {
+        if report.is_complete() {
             break None;
         }
         match reader.next_item() {
-            Ok(Some(Item::Packet(packet))) => told.packet(&packet, &filters)?,
+            Ok(Some(Item::Packet(packet))) => report.packet(&packet, &filters)?,
             Ok(Some(Item::Interface { interface, .. })) => filters.add(interface.link_type.0)?,
             Ok(Some(_)) => {}
             Ok(None) => break None,
             Err(error) => break Some(error),
         }
     };
-    told.finish(&name)?;
+    report.finish(&name)?;
     match broken {
         Some(error) => Err(Failure::new(
             Exit::Failed,
@@ -62,20 +67,20 @@ fn open(path: &Path) -> Result<Reader, Box<dyn std::error::Error>> {
     }
 }
 
-/// The filter for each interface of the file, read once for each link type.
+/// The filters for the interfaces of the file, compiled once for each link type.
 struct Filters<'a> {
     text: &'a str,
-    read: &'a Read<'a>,
-    by_link_type: HashMap<u16, Rc<Filter>>,
-    /// By the number of the interface: its link type, and the filter where there can be one.
-    interfaces: Vec<(u16, Option<Rc<Filter>>)>,
+    compile: &'a Compile<'a>,
+    by_link_type: HashMap<u16, Rc<CompiledFilter>>,
+    /// Link type and filter of each interface; `None` if the link type is not supported.
+    interfaces: Vec<(u16, Option<Rc<CompiledFilter>>)>,
 }
 
 impl<'a> Filters<'a> {
-    fn new(text: &'a str, read: &'a Read<'a>) -> Self {
+    fn new(text: &'a str, compile: &'a Compile<'a>) -> Self {
         Self {
             text,
-            read,
+            compile,
             by_link_type: HashMap::new(),
             interfaces: Vec::new(),
         }
@@ -84,7 +89,7 @@ impl<'a> Filters<'a> {
     fn add(&mut self, link_type: u16) -> Result<(), Failure> {
         let known = LinkType::from_number(link_type.into());
         if let (Some(link), false) = (known, self.by_link_type.contains_key(&link_type)) {
-            let filter = (self.read)(link).map_err(|error| refused(self.text, &error))?;
+            let filter = (self.compile)(link).map_err(|error| invalid(self.text, &error))?;
             if self.by_link_type.is_empty() {
                 warn(self.text, filter.warnings());
             }
@@ -95,7 +100,7 @@ impl<'a> Filters<'a> {
         Ok(())
     }
 
-    fn of(&self, packet: &Packet<'_>) -> Result<&Filter, Failure> {
+    fn of(&self, packet: &Packet<'_>) -> Result<&CompiledFilter, Failure> {
         match self.interfaces.get(packet.interface as usize) {
             Some((_, Some(filter))) => Ok(filter),
             Some((link_type, None)) => Err(Failure::new(
@@ -110,15 +115,15 @@ impl<'a> Filters<'a> {
     }
 }
 
-/// What has been told of the packets.
-struct Told<'a> {
+/// Prints the verdicts and counts them.
+struct Report<'a> {
     args: &'a FilterArgs,
     out: BufWriter<io::StdoutLock<'static>>,
     packets: u64,
     accepted: u64,
 }
 
-impl<'a> Told<'a> {
+impl<'a> Report<'a> {
     fn new(args: &'a FilterArgs) -> Self {
         Self {
             args,
@@ -128,7 +133,7 @@ impl<'a> Told<'a> {
         }
     }
 
-    fn is_enough(&self) -> bool {
+    fn is_complete(&self) -> bool {
         let last = self.args.number.or(self.args.count);
         last.is_some_and(|last| self.packets >= last.get())
     }
@@ -146,10 +151,11 @@ impl<'a> Told<'a> {
         let ancillary = ancillary(self.args.place(), packet);
         let explanation = filter.explain(packet.bytes, packet.original_len, &ancillary);
         self.accepted += u64::from(explanation.verdict > 0);
-        self.tell(&explanation).map_err(|error| unwritable(&error))
+        self.print(&explanation)
+            .map_err(|error| Failure::stdout(&error))
     }
 
-    fn tell(&mut self, explanation: &Explanation<'_>) -> io::Result<()> {
+    fn print(&mut self, explanation: &Explanation<'_>) -> io::Result<()> {
         let number = self.packets;
         let is_whole = self.args.number.is_some();
         match (self.args.json, is_whole) {
@@ -169,7 +175,7 @@ impl<'a> Told<'a> {
             .filter(|number| self.packets < number.get())
         {
             let line = format!(
-                "{name} has {} packets, none of number {number}",
+                "{name} has only {} packets, no packet {number}",
                 self.packets
             );
             return Err(Failure::new(Exit::Failed, line));
@@ -181,26 +187,27 @@ impl<'a> Told<'a> {
                 self.packets
             };
             let event = json!({ "event": "summary", "packets": of, "accepted": self.accepted });
-            writeln!(self.out, "{}", json::line(&event)).map_err(|error| unwritable(&error))?;
+            writeln!(self.out, "{}", json::line(&event))
+                .map_err(|error| Failure::stdout(&error))?;
         }
-        self.out.flush().map_err(|error| unwritable(&error))
+        self.out.flush().map_err(|error| Failure::stdout(&error))
     }
 }
 
-/// Which term decided on the packet, in a line.
+/// One line: the verdict, and the term that decided.
 fn line(number: u64, explanation: &Explanation<'_>) -> String {
     let verdict = if explanation.verdict > 0 {
         "accepted"
     } else {
-        "refused"
+        "rejected"
     };
     let why = match (&explanation.no_header, explanation.decided_by) {
         (Some(outcome), _) => format!(", the header before the frame has {outcome}"),
         (None, Some(at)) => {
             let term = &explanation.terms[at];
-            let (column, outcome) = (term.span.start + 1, term.outcome);
+            let (column, result) = (term.span.start + 1, term.result);
             let words = words(explanation, term);
-            format!(", column {column}, {words}: {outcome}")
+            format!(", column {column}, {words}: {result}")
         }
         (None, None) => String::new(),
     };
@@ -208,16 +215,16 @@ fn line(number: u64, explanation: &Explanation<'_>) -> String {
 }
 
 fn event(number: u64, explanation: &Explanation<'_>, is_whole: bool) -> Value {
-    let told = |term: &TermOutcome| {
+    let term_json = |term: &ExplainedTerm| {
         json!({
             "column": term.span.start + 1,
             "term": words(explanation, term),
-            "outcome": term.outcome.to_string(),
+            "outcome": term.result.to_string(),
         })
     };
     let decided_by = explanation
         .decided_by
-        .map(|at| told(&explanation.terms[at]));
+        .map(|at| term_json(&explanation.terms[at]));
     let mut event = json!({
         "event": "packet",
         "number": number,
@@ -225,31 +232,27 @@ fn event(number: u64, explanation: &Explanation<'_>, is_whole: bool) -> Value {
         "decided_by": decided_by,
     });
     if is_whole {
-        let terms: Vec<Value> = explanation.terms.iter().map(told).collect();
+        let terms: Vec<Value> = explanation.terms.iter().map(term_json).collect();
         event["terms"] = terms.into();
     }
     event
 }
 
-/// The words of a term, on one line.
-fn words(explanation: &Explanation<'_>, term: &TermOutcome) -> String {
+/// The text of a term, on one line.
+fn words(explanation: &Explanation<'_>, term: &ExplainedTerm) -> String {
     let words = explanation.text.get(term.span.clone()).unwrap_or_default();
     words.replace(char::is_control, " ")
 }
 
-fn unwritable(error: &io::Error) -> Failure {
-    Failure::stdout(error)
-}
-
-/// What the file knows of a packet beside its bytes. Whatever the place, its VLAN tags are in them.
+/// The metadata of a packet in the file. VLAN tags are always in its bytes.
 fn ancillary(at: Place, packet: &Packet<'_>) -> Ancillary {
     let packet_type = match (packet.direction, packet.reception) {
         _ if at == Place::File => None,
-        (Some(Direction::Out), _) => Some(4),
-        (_, Some(Reception::Broadcast)) => Some(1),
-        (_, Some(Reception::Multicast)) => Some(2),
-        (_, Some(Reception::Promiscuous)) => Some(3),
-        (_, Some(Reception::Unicast)) | (Some(Direction::In), None) => Some(0),
+        (Some(Direction::Out), _) => Some(libc::PACKET_OUTGOING),
+        (_, Some(Reception::Broadcast)) => Some(libc::PACKET_BROADCAST),
+        (_, Some(Reception::Multicast)) => Some(libc::PACKET_MULTICAST),
+        (_, Some(Reception::Promiscuous)) => Some(libc::PACKET_OTHERHOST),
+        (_, Some(Reception::Unicast)) | (Some(Direction::In), None) => Some(libc::PACKET_HOST),
         (None, None) => None,
     };
     Ancillary {

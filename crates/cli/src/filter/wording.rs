@@ -1,58 +1,58 @@
-//! What is said of a text that is no filter.
+//! Errors and warnings about filter texts.
 
 use std::io::{self, Write};
 use std::ops::Range;
 
-use filter::{FilterError, Warning};
+use tapline::filter::{FilterError, FilterWarning};
 
 use crate::failure::{Exit, Failure, chain};
 
-/// Characters shown of a long filter: before the place, and in all.
-const AROUND: usize = 60;
-const SHOWN: usize = 160;
+/// Maximum length of the excerpt of a long filter, before the error and in total, in characters.
+const MAX_BEFORE: usize = 60;
+const MAX_EXCERPT: usize = 160;
 
-/// Characters of a warning, which writes the filter out.
-const MOST_SAID: usize = 1000;
+/// Maximum length of a warning, which contains the rewritten filter, in characters.
+const MAX_WARNING: usize = 1000;
 
-/// A text that is no filter, with the wrong part shown below.
-pub fn refused(text: &str, error: &FilterError) -> Failure {
+/// The failure for an invalid filter, with the wrong part of the text.
+pub fn invalid(text: &str, error: &FilterError) -> Failure {
     Failure {
         below: shown(text, error),
-        ..Failure::new(Exit::Usage, format!("filter is wrong: {}", chain(error)))
+        ..Failure::new(Exit::Usage, format!("filter is invalid: {}", chain(error)))
     }
 }
 
-/// The wrong part of `text` with carets below it, and of a long text only what is near.
+/// An excerpt of `text` around the error, with carets below the wrong part.
 pub fn shown(text: &str, error: &FilterError) -> String {
-    let mut near = error.clone();
-    let text = near_part(text, &mut near.span);
-    near.caret(text)
+    let mut error = error.clone();
+    let text = excerpt(text, &mut error.span);
+    error.caret(text)
 }
 
-/// Tells what a reader of `text` may not expect of it.
-pub fn warn(text: &str, warnings: &[Warning]) {
+/// Prints the warnings about `text` to standard error.
+pub fn warn(text: &str, warnings: &[FilterWarning]) {
     let mut out = io::stderr();
     let printable = |line: &str| line.replace(char::is_control, "?");
     for warning in warnings {
-        let said: String = warning.to_string().chars().take(MOST_SAID).collect();
-        let mut near = warning.clone();
-        let text = near_part(text, &mut near.span);
-        let caret = near.caret(text);
-        // A closed standard error ends nothing.
-        let _ = writeln!(out, "warning: {}", printable(&said));
+        let message: String = warning.to_string().chars().take(MAX_WARNING).collect();
+        let mut warning = warning.clone();
+        let text = excerpt(text, &mut warning.span);
+        let caret = warning.caret(text);
+        // A closed standard error is not a failure.
+        let _ = writeln!(out, "warning: {}", printable(&message));
         for line in caret.lines() {
             let _ = writeln!(out, "  {}", printable(line));
         }
     }
 }
 
-/// What of `text` is around `span`, which is moved along.
-fn near_part<'t>(text: &'t str, span: &mut Range<usize>) -> &'t str {
-    // A place is a boundary of characters; whatever it is, this does not panic.
+/// The part of `text` around `span`; adjusts `span` to it.
+fn excerpt<'t>(text: &'t str, span: &mut Range<usize>) -> &'t str {
+    // Spans are at character boundaries; others must not panic either.
     let start = text.floor_char_boundary(span.start);
-    let before = text[..start].char_indices().rev().take(AROUND).last();
+    let before = text[..start].char_indices().rev().take(MAX_BEFORE).last();
     let from = before.map_or(start, |(at, _)| at);
-    let behind = text[from..].char_indices().nth(SHOWN);
+    let behind = text[from..].char_indices().nth(MAX_EXCERPT);
     let to = behind.map_or(text.len(), |(at, _)| from + at);
     let end = text.floor_char_boundary(span.end).clamp(start, to);
     *span = start - from..end - from;
@@ -62,11 +62,11 @@ fn near_part<'t>(text: &'t str, span: &mut Range<usize>) -> &'t str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use filter::{Filter, LinkType, NoNames, Options};
+    use tapline::filter::{CompiledFilter, FilterOptions, LinkType, NoNames};
 
     fn error(text: &str) -> FilterError {
-        let options = Options::new(LinkType::Ethernet);
-        match Filter::new(text, &options, &NoNames) {
+        let options = FilterOptions::new(LinkType::Ethernet);
+        match CompiledFilter::new(text, &options, &NoNames) {
             Err(error) => error,
             Ok(_) => panic!("{text} is a filter"),
         }
@@ -75,7 +75,7 @@ mod tests {
     #[test]
     fn the_wrong_word_is_marked() {
         let text = "udp prot 53";
-        let failure = refused(text, &error(text));
+        let failure = invalid(text, &error(text));
         assert_eq!(failure.exit, Exit::Usage);
         assert!(
             failure.line.contains("did you mean \"port\"?"),
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_long_filter_what_is_near_is_shown() {
+    fn only_an_excerpt_of_a_long_filter_is_shown() {
         let many = "host 10.1.2.3 or ".repeat(5000);
         let text = format!("{many}prot 53 or {many}");
         let text = text.trim_end_matches(" or ");
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn any_place_in_any_text_is_shown() {
+    fn any_span_in_any_text_is_shown() {
         let texts = [
             "",
             "ü",

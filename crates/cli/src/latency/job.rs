@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::Duration;
 
-use tapline::capture::{Expression, Filter, Limits, Options};
+use tapline::capture::{CaptureOptions, Expression, Filter, Limits};
 use tapline::latency::{Comparison, DeviceMeter, Meter, Setting, Span};
 
 use super::device::Device;
@@ -12,7 +12,7 @@ use super::report::{self, Summary};
 use super::watch::Watch;
 use crate::args::{BackendChoice, Delivery, LatencyArgs, TARGET};
 use crate::failure::{Exit, Failure};
-use crate::names::System;
+use crate::names::SystemNames;
 use crate::{capture, privilege, signals};
 
 /// Time between two lines of the live screen.
@@ -54,7 +54,7 @@ fn run_one(args: &LatencyArgs) -> Result<Exit, Failure> {
     let (ended, (mut meter, outcome)) = thread::scope(|scope| {
         let reader = scope.spawn(|| {
             let mut meter = Meter::within(span.seat(), Watch::new(args, &is_told));
-            let outcome = open.run(&mut meter, span.stop());
+            let outcome = capture::summary(open.run_consumer(&mut meter, span.stop()));
             (meter, outcome)
         });
         let told = report::start(args, span.begun(), backend, buffer_bytes);
@@ -71,6 +71,7 @@ fn run_one(args: &LatencyArgs) -> Result<Exit, Failure> {
     });
     let device = device.finish();
     ended?;
+    let outcome = outcome?;
     meter.observer.close()?;
     let summary = Summary {
         name: report::delivery_name(delivery),
@@ -125,35 +126,33 @@ fn limits(args: &LatencyArgs) -> Limits {
     }
 }
 
-fn options(args: &LatencyArgs) -> Result<Options, Failure> {
+fn options(args: &LatencyArgs) -> Result<CaptureOptions, Failure> {
     if !args.compare {
         capture::refuse_misplaced(args.delivery, Delivery::Adaptive)?;
     }
     let expression = |text| {
         Filter::Expression(Expression {
             text,
-            names: Arc::new(System::new()),
+            names: Arc::new(SystemNames::new()),
         })
     };
     let timeout = Duration::from_millis(10);
-    Ok(Options {
-        links: vec![args.interface.clone()],
-        filter: (!args.filter.is_empty()).then(|| expression(args.filter.join(" "))),
-        backend: match args.backend {
+    Ok(CaptureOptions::default()
+        .links(vec![args.interface.clone()])
+        .with_filter((!args.filter.is_empty()).then(|| expression(args.filter.join(" "))))
+        .backend(match args.backend {
             BackendChoice::Ring(backend) => Some(backend),
             BackendChoice::Auto => None,
-        },
-        promiscuous: !args.no_promisc,
-        direction: args.direction,
-        snaplen: match args.snaplen {
-            0 => ring::DEFAULT_SNAPLEN,
+        })
+        .promiscuous(!args.no_promisc)
+        .direction(args.direction)
+        .snaplen(match args.snaplen {
+            0 => tapline::capture::DEFAULT_SNAPLEN,
             bytes => bytes,
-        },
-        buffer_bytes: usize::try_from(args.buffer).unwrap_or(usize::MAX),
-        delivery: args.delivery.policy(Delivery::Adaptive, timeout),
-        spin: args.delivery.spin.unwrap_or_default(),
-        stall: args.delivery.stall,
-        tick: args.stats_interval.unwrap_or(LIVE),
-        ..Options::default()
-    })
+        })
+        .buffer_bytes(usize::try_from(args.buffer).unwrap_or(usize::MAX))
+        .delivery(args.delivery.policy(Delivery::Adaptive, timeout))
+        .spin(args.delivery.spin.unwrap_or_default())
+        .stall(args.delivery.stall)
+        .tick(args.stats_interval.unwrap_or(LIVE)))
 }

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::time::Duration;
 
 use serde_json::Value;
-use tapline::capture::{Backend, Outcome};
+use tapline::capture::{Backend, CaptureSummary};
 use tapline::latency::{Delays, Row};
 
 use super::bars::bars;
@@ -46,7 +46,7 @@ pub struct Summary<'a> {
     pub passed_over: u64,
     /// How long it was measured.
     pub duration: Duration,
-    pub outcome: &'a Outcome,
+    pub outcome: &'a CaptureSummary,
     pub reader: Option<Reader>,
     /// The way before the kernel's stamp; `None` where settings are compared.
     pub device: Option<&'a Measured>,

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal, Write};
 use std::sync::OnceLock;
 
 use jiff::tz::TimeZone;
-use store::model::Packet;
+use tapline::Packet;
 use tapline::capture::{Account, ConsumerError};
 use tapline::latency::{Delays, Observer};
 
@@ -72,24 +72,20 @@ impl<'a> Watch<'a> {
         if self.json {
             return json::print(&serde_json::json!({
                 "event": "packet",
-                "kernel_ns": packet.timestamp_ns,
+                "kernel_ns": packet.time().as_nanos(),
                 "program_ns": now_ns,
                 "delay_ns": delay_ns,
-                "original_len": packet.original_len,
+                "original_len": packet.len(),
             }));
         }
         let mut out = io::stdout().lock();
         let time = |ns| moment::time_of_day(ns, &self.zone);
         let (stamp, now) = (
-            packet.timestamp_ns.map_or("-".to_owned(), time),
+            packet.time().as_nanos().map_or("-".to_owned(), time),
             time(now_ns),
         );
         let delay = delay_ns.map_or("-".to_owned(), super::report::time);
-        writeln!(
-            out,
-            "{stamp}  {now}  {delay:>9}  {} bytes",
-            packet.original_len
-        )
+        writeln!(out, "{stamp}  {now}  {delay:>9}  {} bytes", packet.len())
     }
 }
 
@@ -118,7 +114,7 @@ impl Observer for Watch<'_> {
             Telling::Json => {
                 let mut event = serde_json::json!({
                     "event": "interval",
-                    "at_ns": abi::clock::realtime_ns(),
+                    "at_ns": crate::moment::now_ns(),
                 });
                 super::report::extend(&mut event, delays_json(delays));
                 json::print(&event)?;

@@ -1,10 +1,11 @@
-//! Where a job hangs up its counters for others to read.
+//! The counters that a job publishes for the HTTP server.
 
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use super::family::Family;
 
-/// The latest counters. Neither side waits for the other but for the exchange of a pointer.
+/// The latest counters. Both sides lock it only to exchange a pointer.
 #[derive(Debug)]
 pub struct Board(Mutex<Arc<Vec<Family>>>);
 
@@ -13,15 +14,49 @@ impl Board {
         Arc::new(Self(Mutex::new(Arc::new(families))))
     }
 
-    /// Takes the place of what was there.
+    /// Replaces the counters.
     pub fn post(&self, families: Vec<Family>) {
         let families = Arc::new(families);
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = families;
     }
 
-    /// What is there now.
+    /// The latest counters.
     pub fn read(&self) -> Arc<Vec<Family>> {
         let now = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(&now)
+    }
+}
+
+/// Maximum age of served counters.
+const FRESH: Duration = Duration::from_secs(1);
+
+/// The time between two readings of the counters, and how many readings make one printed `interval`. With metrics
+/// the counters are read at least once per second.
+pub fn ticks(interval: Duration, with_metrics: bool) -> (Duration, u32) {
+    let count = if with_metrics {
+        interval.as_nanos().div_ceil(FRESH.as_nanos())
+    } else {
+        1
+    };
+    let count = u32::try_from(count).unwrap_or(u32::MAX).max(1);
+    (interval / count, count)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_interval_is_cut() {
+        let ms = Duration::from_millis;
+        for (interval, with_metrics, expected) in [
+            (ms(10_000), false, (ms(10_000), 1)),
+            (ms(10_000), true, (ms(1000), 10)),
+            (ms(2500), true, (Duration::from_nanos(833_333_333), 3)),
+            (ms(1000), true, (ms(1000), 1)),
+            (ms(5), true, (ms(5), 1)),
+        ] {
+            assert_eq!(ticks(interval, with_metrics), expected);
+        }
     }
 }

@@ -1,13 +1,17 @@
 //! The counters of a count.
 
-use tapline::count::{ClassTotals, Key, Place, Snapshot, Tally, Way};
+use tapline::count::{ClassTotals, CountPoint, CountTotals, GroupBy, PacketDirection, Traffic};
 
 use super::family::{Family, Sample, Samples};
 
 /// Packets and bytes by class, interface and direction; and where classes are split by a key, those of
 /// so many of each class's groups at most, as each is a series of its own.
-pub fn families(places: &[Place], totals: &Snapshot, split: Option<(Key, usize)>) -> Vec<Family> {
-    let mut families = by_place(places, totals);
+pub fn families(
+    points: &[CountPoint],
+    totals: &CountTotals,
+    split: Option<(GroupBy, usize)>,
+) -> Vec<Family> {
+    let mut families = by_point(points, totals);
     if let Some((key, most)) = split {
         families.extend(by_group(totals, key, most));
     }
@@ -17,16 +21,16 @@ pub fn families(places: &[Place], totals: &Snapshot, split: Option<(Key, usize)>
 /// The groups with most packets, those that the kernel had no room for, and packets without a key: each
 /// of them only grows. What is left of a class is not among them, as it shrinks when another group
 /// becomes one of the largest.
-fn by_group(totals: &Snapshot, key: Key, most: usize) -> [Family; 2] {
-    let family = |name, is_bytes, help, pick: fn(Tally) -> u64| {
+fn by_group(totals: &CountTotals, key: GroupBy, most: usize) -> [Family; 2] {
+    let family = |name, is_bytes, help, pick: fn(Traffic) -> u64| {
         let of_class = |class: &ClassTotals| {
             let top = class.groups.iter().take(most);
-            let top = top.map(|group| (group.key.to_string(), group.tally));
+            let top = top.map(|group| (group.key.to_string(), group.traffic));
             let rest = [("(other)", class.other), ("(none)", class.without_key)];
-            let rest = rest.map(|(name, tally)| (name.to_owned(), tally));
-            let sample = |(group, tally)| Sample {
+            let rest = rest.map(|(name, traffic)| (name.to_owned(), traffic));
+            let sample = |(group, traffic)| Sample {
                 labels: vec![("class", class.name.clone()), (key.name(), group)],
-                value: pick(tally),
+                value: pick(traffic),
             };
             top.chain(rest).map(sample).collect::<Vec<_>>()
         };
@@ -42,33 +46,33 @@ fn by_group(totals: &Snapshot, key: Key, most: usize) -> [Family; 2] {
             "count_group_packets",
             false,
             "Packets of the largest groups of the class",
-            |tally| tally.packets,
+            |traffic| traffic.packets,
         ),
         family(
             "count_group",
             true,
             "Bytes of the packets of the largest groups of the class",
-            |tally| tally.bytes,
+            |traffic| traffic.bytes,
         ),
     ]
 }
 
-fn by_place(places: &[Place], totals: &Snapshot) -> Vec<Family> {
-    let family = |name, is_bytes, help, pick: fn(&Tally) -> u64| {
-        let mut samples = Vec::with_capacity(totals.classes.len() * places.len());
+fn by_point(points: &[CountPoint], totals: &CountTotals) -> Vec<Family> {
+    let family = |name, is_bytes, help, pick: fn(&Traffic) -> u64| {
+        let mut samples = Vec::with_capacity(totals.classes.len() * points.len());
         for class in &totals.classes {
-            for (place, tally) in places.iter().zip(&class.places) {
-                let direction = match place.way {
-                    Way::In => "in",
-                    Way::Out => "out",
+            for (point, traffic) in points.iter().zip(&class.points) {
+                let direction = match point.direction {
+                    PacketDirection::In => "in",
+                    PacketDirection::Out => "out",
                 };
                 samples.push(Sample {
                     labels: vec![
-                        ("interface", place.link.clone()),
+                        ("interface", point.link.clone()),
                         ("direction", direction.to_owned()),
                         ("class", class.name.clone()),
                     ],
-                    value: pick(tally),
+                    value: pick(traffic),
                 });
             }
         }
@@ -80,14 +84,14 @@ fn by_place(places: &[Place], totals: &Snapshot) -> Vec<Family> {
         }
     };
     vec![
-        family("count_packets", false, "Packets of the class", |tally| {
-            tally.packets
+        family("count_packets", false, "Packets of the class", |traffic| {
+            traffic.packets
         }),
         family(
             "count",
             true,
             "Bytes of the packets of the class",
-            |tally| tally.bytes,
+            |traffic| traffic.bytes,
         ),
     ]
 }

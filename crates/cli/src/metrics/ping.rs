@@ -1,43 +1,41 @@
 //! The counters of probes.
 
-use tapline::probe::{Counts, Histogram, NetworkError, Prober, Rtt};
+use tapline::ping::{Histogram, NetworkError, ProbeCounts, Prober, RttStatistics};
 
 use super::family::{Durations, Family, Sample, Samples};
 use crate::ping::{address, name};
 
-/// Targets that have counters and round trips of their own; of more there are only the sums, since each would be
-/// several series for ever.
+/// Maximum targets with metrics of their own. More targets are summed, because each adds several time series.
 pub const MOST_TARGETS: u32 = 1000;
 
-/// Upper bounds of round trips are 1, 2 and 5 times these, in nanoseconds: 10 us to 50 s.
+/// Bucket bounds are 1, 2 and 5 times these powers of ten, in nanoseconds: 10 us to 50 s.
 const DECADES: std::ops::Range<u32> = 4..11;
 
-/// Names and values of labels.
+/// Label names and values.
 type Labels = Vec<(&'static str, String)>;
 
-/// The name of a state, and how many there are in it.
-type State = (&'static str, fn(&Counts) -> u64);
+/// The value of the label `state`, and the counter.
+type CountState = (&'static str, fn(&ProbeCounts) -> u64);
 
-/// Probes by what became of them and the round trips, for each target or in all; what routers said, and the answers
-/// that the kernel dropped unread.
-pub fn families(prober: &Prober, overruns: Option<u64>) -> Vec<Family> {
-    let targets = prober.targets();
-    let (rows, durations): (Vec<(Labels, Counts)>, _) = if targets.len() <= MOST_TARGETS {
+/// Probes by result and round trips, per target or summed; ICMP errors, and replies that the kernel dropped.
+pub fn families(statistics: &Prober, overruns: Option<u64>) -> Vec<Family> {
+    let targets = statistics.targets();
+    let (rows, durations): (Vec<(Labels, ProbeCounts)>, _) = if targets.len() <= MOST_TARGETS {
         let labels = |target| {
             vec![
                 ("target", name(targets, target)),
                 ("address", address(targets, target)),
             ]
         };
-        let row = |target| (labels(target), prober.counts(target));
-        let durations = |target| durations_of(prober, target, labels(target));
+        let row = |target| (labels(target), statistics.counts(target));
+        let durations = |target| durations_of(statistics, target, labels(target));
         let all = || 0..targets.len();
         (all().map(row).collect(), all().map(durations).collect())
     } else {
-        let durations = durations_of_all(prober.histogram());
-        (vec![(Vec::new(), prober.total())], vec![durations])
+        let durations = durations_of_all(statistics.histogram());
+        (vec![(Vec::new(), statistics.total())], vec![durations])
     };
-    let samples = |states: &[State]| {
+    let samples = |states: &[CountState]| {
         let mut samples = Vec::with_capacity(rows.len() * states.len());
         for (labels, counts) in &rows {
             for (state, pick) in states {
@@ -51,7 +49,7 @@ pub fn families(prober: &Prober, overruns: Option<u64>) -> Vec<Family> {
         }
         samples
     };
-    let family = |name, help, states: &[State]| Family {
+    let family = |name, help, states: &[CountState]| Family {
         name,
         help,
         is_bytes: false,
@@ -60,12 +58,12 @@ pub fn families(prober: &Prober, overruns: Option<u64>) -> Vec<Family> {
     vec![
         family(
             "ping_sent_probes",
-            "Probes handed over to the kernel",
+            "Probes passed to the kernel",
             &[("", |counts| counts.sent)],
         ),
         family(
             "ping_answered_probes",
-            "Probes that were answered, by how",
+            "Answered probes by kind of answer",
             &[
                 ("received", |counts| counts.received),
                 ("late", |counts| counts.late),
@@ -74,13 +72,13 @@ pub fn families(prober: &Prober, overruns: Option<u64>) -> Vec<Family> {
         ),
         Family {
             name: "ping_lost_probes",
-            help: "Probes without an answer by now; one that comes late takes its probe away from these",
+            help: "Probes that timed out; a late answer removes its probe from this number",
             is_bytes: false,
             samples: Samples::Gauges(samples(&[("", |counts| counts.lost)])),
         },
         family(
             "ping_unsent_probes",
-            "Probes that this host refused to send",
+            "Probes that this host could not send",
             &[("", |counts| counts.local_drops)],
         ),
         family(
@@ -93,25 +91,25 @@ pub fn families(prober: &Prober, overruns: Option<u64>) -> Vec<Family> {
         ),
         Family {
             name: "ping_stray_answers",
-            help: "Answers that belong to no target, of the whole run",
+            help: "Answers that belong to no target",
             is_bytes: false,
-            samples: Samples::Counters(strays(prober)),
+            samples: Samples::Counters(strays(statistics)),
         },
         Family {
             name: "ping_network_errors",
-            help: "ICMP errors and notices about probes, of the whole run",
+            help: "ICMP errors and notices about probes",
             is_bytes: false,
-            samples: Samples::Counters(network_errors(prober)),
+            samples: Samples::Counters(network_errors(statistics)),
         },
         Family {
             name: "ping_overruns",
-            help: "Answers that the kernel dropped because they were not read in time; none where it does not say",
+            help: "Answers that the kernel dropped because the buffer was full; absent if unknown",
             is_bytes: false,
             samples: Samples::Counters(overruns.map(unlabelled).into_iter().collect()),
         },
         Family {
             name: "ping_rtt",
-            help: "Round trips, of answers in time",
+            help: "Round-trip times of answers in time",
             is_bytes: false,
             samples: Samples::Durations(durations),
         },
@@ -125,8 +123,8 @@ fn unlabelled(value: u64) -> Sample {
     }
 }
 
-fn strays(prober: &Prober) -> Vec<Sample> {
-    let others = prober.others();
+fn strays(statistics: &Prober) -> Vec<Sample> {
+    let others = statistics.other_counts();
     let states = [
         ("wrong_source", others.wrong_source),
         ("forged", others.forged),
@@ -141,7 +139,7 @@ fn strays(prober: &Prober) -> Vec<Sample> {
     states.map(sample).into()
 }
 
-fn network_errors(prober: &Prober) -> Vec<Sample> {
+fn network_errors(statistics: &Prober) -> Vec<Sample> {
     let sample = |(error, value): (NetworkError, u64)| Sample {
         labels: vec![
             ("router", error.router.to_string()),
@@ -150,7 +148,7 @@ fn network_errors(prober: &Prober) -> Vec<Sample> {
         ],
         value,
     };
-    prober.errors().iter().map(sample).collect()
+    statistics.errors().iter().map(sample).collect()
 }
 
 fn durations_of_all(histogram: &Histogram) -> Durations {
@@ -162,18 +160,18 @@ fn durations_of_all(histogram: &Histogram) -> Durations {
     }
 }
 
-fn durations_of(prober: &Prober, target: u32, labels: Labels) -> Durations {
-    let rtt = prober.rtt(target);
-    let sum_ns = |rtt: &Rtt| rtt.mean_ns * rtt.count as f64;
+fn durations_of(statistics: &Prober, target: u32, labels: Labels) -> Durations {
+    let rtt = statistics.rtt(target);
+    let sum_ns = |rtt: &RttStatistics| rtt.mean_ns * rtt.count as f64;
     Durations {
         labels,
         sum_seconds: rtt.as_ref().map_or(0.0, sum_ns) / 1e9,
         count: rtt.map_or(0, |rtt| rtt.count),
-        buckets: buckets(prober.buckets(target)),
+        buckets: buckets(statistics.buckets(target)),
     }
 }
 
-/// Sorts finer buckets (lowest, highest, how many) into those that are told, by their lowest duration.
+/// Sums fine buckets (lowest, highest, count) into the exported ones, by their lowest duration.
 fn buckets(fine: impl Iterator<Item = (u64, u64, u64)>) -> Vec<(f64, u64)> {
     let bounds = DECADES.flat_map(|power| [1, 2, 5].map(|step| step * 10_u64.pow(power)));
     let bounds: Vec<u64> = bounds.chain([u64::MAX]).collect();

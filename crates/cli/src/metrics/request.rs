@@ -1,36 +1,36 @@
-//! A request of HTTP/1, as far as it matters here, and the answer to it.
+//! HTTP/1 requests for the metrics, and the answers.
 
 use super::family::MEDIA_TYPE;
 
-/// Longest request, from its first byte to the empty line that ends it.
+/// Maximum request length, including the empty line at its end.
 pub const MOST_BYTES: usize = 8 << 10;
 
-/// Where the counters are.
+/// Path of the metrics.
 const PATH: &str = "/metrics";
 
-/// What a client asks for.
+/// A parsed request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Request {
-    /// The counters.
+    /// GET of the metrics.
     Counters,
-    /// What would be said of them, without them.
+    /// HEAD of the metrics.
     Headers,
-    /// Something that is not here.
+    /// Another path.
     Elsewhere,
-    /// Something else than to be told.
+    /// Another method.
     OtherMethod,
-    /// It is no request, or too long.
+    /// Malformed or too long.
     Garbage,
 }
 
-/// Reads a request from its `bytes` so far; `None` if it goes on.
+/// Parses the `bytes` received so far; `None` if the request is incomplete.
 ///
 /// # Source
 /// RFC 9112 sections 2.2, 3 and 5: an empty line may come before a request, a line may end without
 /// CR, a header begins with its name and has a colon.
 pub fn read(bytes: &[u8]) -> Option<Request> {
     let mut lines = bytes.split(|&byte| byte == b'\n');
-    // What follows the last end of a line is none yet.
+    // The part after the last line end is incomplete.
     let unfinished = lines.next_back();
     let mut lines = lines
         .map(|line| line.strip_suffix(b"\r").unwrap_or(line))
@@ -81,12 +81,12 @@ fn is_name(word: &[u8]) -> bool {
     !word.is_empty() && word.iter().all(is_token)
 }
 
-/// What may stand in a line; bytes above ASCII may, and mean nothing.
+/// Bytes allowed in a line; bytes above ASCII are allowed and ignored.
 fn is_printable(byte: u8) -> bool {
     matches!(byte, b'\t' | b'\r' | 0x20..=0x7e | 0x80..)
 }
 
-/// The whole answer to `request`; `counters` is asked only if they are wanted.
+/// The answer to `request`. Calls `counters` only if the request is for the metrics.
 pub fn answer(request: Request, counters: impl FnOnce() -> Option<String>) -> Vec<u8> {
     let say = |status: &str, extra: &str, text: &str| {
         whole(

@@ -1,31 +1,32 @@
-//! The socket that is listened on, and the thread that serves it.
+//! The HTTP server: one thread, which never blocks the job.
 
-use std::io::{self, ErrorKind};
-use std::net::{SocketAddr, TcpListener};
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
-use super::connection::Connection;
 use super::family::{self, Family};
+use super::request::{self, MOST_BYTES, Request};
 use crate::failure::{Exit, Failure};
 
-/// Clients served at once; others wait in the kernel until one is done.
+/// Maximum connections; further clients wait in the listen queue.
 const MOST: usize = 16;
 
-/// How long nobody is let in after the kernel could not, as for want of descriptors.
+/// Pause after accept(2) failed, for example because no descriptors are left.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Listens, and serves nobody yet.
+/// A listening socket that does not serve yet.
 pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
 }
 
 impl Server {
-    /// Listens at `address`, and with port 0 at one that is free.
+    /// Listens on `address`. Port 0 selects a free port.
     pub fn bind(address: SocketAddr) -> Result<Self, Failure> {
         let open = || {
             let listener = TcpListener::bind(address)?;
@@ -48,14 +49,14 @@ impl Server {
         })
     }
 
-    /// Where the counters are, as a client asks for them.
+    /// URL of the metrics.
     pub fn url(&self) -> String {
         format!("http://{}/metrics", self.address)
     }
 
-    /// Serves what `counters` gives each time, from a thread of its own and until the program ends.
+    /// Serves the families that `counters` returns, from its own thread until the program ends.
     ///
-    /// The thread has the privileges of the caller, which needs none for this.
+    /// The thread inherits the privileges of the caller, and needs none.
     pub fn serve(self, counters: impl Fn() -> Vec<Family> + Send + 'static) -> io::Result<()> {
         let mut clients = Clients {
             listener: self.listener,
@@ -70,7 +71,7 @@ impl Server {
     }
 }
 
-/// Those who are connected and those who want to be.
+/// The listening socket and the connections.
 struct Clients {
     listener: TcpListener,
     connections: Vec<Connection>,
@@ -78,7 +79,7 @@ struct Clients {
 }
 
 impl Clients {
-    /// Waits until somebody can be served or has had his time, and sees to it.
+    /// Waits for the next event or deadline, and handles it.
     fn round(&mut self, counters: &dyn Fn() -> Option<String>) -> Result<(), Errno> {
         let ready = self.wait()?;
         let now = Instant::now();
@@ -102,7 +103,7 @@ impl Clients {
     fn wait(&self) -> Result<Vec<bool>, Errno> {
         let mut polled: Vec<PollFd<'_>> = (self.connections.iter())
             .map(|connection| {
-                let (descriptor, flags) = connection.wanted();
+                let (descriptor, flags) = connection.interest();
                 PollFd::from_borrowed_fd(descriptor, flags)
             })
             .collect();
@@ -123,7 +124,7 @@ impl Clients {
         Ok(ready.collect())
     }
 
-    /// Lets in who waits, as far as there is room.
+    /// Accepts waiting clients, up to the maximum.
     fn accept(&mut self, now: Instant) {
         for _ in self.connections.len()..MOST {
             let stream = match self.listener.accept() {
@@ -141,8 +142,166 @@ impl Clients {
                     return;
                 }
             };
-            // A connection that cannot be used is closed.
+            // A socket that cannot be made non-blocking is closed.
             self.connections.extend(Connection::new(stream, now));
+        }
+    }
+}
+
+/// Maximum lifetime of a connection.
+const TIME: Duration = Duration::from_secs(5);
+
+/// Bytes per read.
+const PIECE: usize = 2 << 10;
+
+/// Maximum bytes discarded after the answer. Closing a connection with unread bytes resets it, and the answer may
+/// be lost.
+const MOST_IGNORED: usize = 64 << 10;
+
+/// A connection and its progress.
+struct Connection {
+    stream: TcpStream,
+    deadline: Instant,
+    progress: Progress,
+}
+
+enum Progress {
+    /// Reading: the request so far.
+    Request(Vec<u8>),
+    /// Writing: the answer, and the number of bytes written.
+    Answer(Vec<u8>, usize),
+    /// Discarding: the number of bytes discarded.
+    Discard(usize),
+}
+
+impl Connection {
+    /// An accepted connection.
+    fn new(stream: TcpStream, now: Instant) -> io::Result<Self> {
+        stream.set_nonblocking(true)?;
+        Ok(Self {
+            stream,
+            deadline: now + TIME,
+            progress: Progress::Request(Vec::new()),
+        })
+    }
+
+    fn deadline(&self) -> Instant {
+        self.deadline
+    }
+
+    /// The descriptor and the events to poll for.
+    fn interest(&self) -> (BorrowedFd<'_>, PollFlags) {
+        let flags = match self.progress {
+            Progress::Answer(..) => PollFlags::OUT,
+            Progress::Request(_) | Progress::Discard(_) => PollFlags::IN,
+        };
+        (self.stream.as_fd(), flags)
+    }
+
+    /// Reads and writes without blocking. Returns whether the connection stays open.
+    fn advance(&mut self, counters: &dyn Fn() -> Option<String>) -> bool {
+        loop {
+            match self.step(counters) {
+                Ok(true) => {}
+                Ok(false) => return false,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return error.kind() == ErrorKind::WouldBlock,
+            }
+        }
+    }
+
+    /// One read or write. Returns whether another may follow.
+    fn step(&mut self, counters: &dyn Fn() -> Option<String>) -> io::Result<bool> {
+        match &mut self.progress {
+            Progress::Request(bytes) => {
+                let mut piece = [0; PIECE];
+                let room = PIECE.min(MOST_BYTES - bytes.len());
+                let read = self.stream.read(&mut piece[..room])?;
+                if read == 0 && bytes.is_empty() {
+                    return Ok(false);
+                }
+                bytes.extend(&piece[..read]);
+                let cut_off = (read == 0).then_some(Request::Garbage);
+                if let Some(request) = request::read(bytes).or(cut_off) {
+                    self.progress = Progress::Answer(request::answer(request, counters), 0);
+                }
+            }
+            Progress::Answer(answer, written) => {
+                *written += self.stream.write(&answer[*written..])?;
+                if *written == answer.len() {
+                    self.stream.shutdown(Shutdown::Write)?;
+                    self.progress = Progress::Discard(0);
+                }
+            }
+            Progress::Discard(ignored) => {
+                let read = self.stream.read(&mut [0; PIECE])?;
+                *ignored += read;
+                return Ok(read > 0 && *ignored < MOST_IGNORED);
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// Parses `ADDR:PORT`. `:PORT` and `PORT` listen on the loopback only.
+pub fn address(text: &str) -> Result<SocketAddr, String> {
+    let loopback = IpAddr::from(Ipv4Addr::LOCALHOST);
+    let port = ["localhost:", ":", ""]
+        .iter()
+        .find_map(|start| port(text.strip_prefix(start)?));
+    if let Some(port) = port {
+        return Ok(SocketAddr::new(loopback, port));
+    }
+    text.parse().map_err(|_| {
+        "use PORT on the loopback, or ADDR:PORT such as 192.0.2.1:9000 or [::]:9000".to_owned()
+    })
+}
+
+/// A number without a sign.
+fn port(text: &str) -> Option<u16> {
+    let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
+    text.parse().ok().filter(|_| is_number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_alone_is_on_the_loopback() {
+        for (text, expected) in [
+            ("9000", "127.0.0.1:9000"),
+            (":9000", "127.0.0.1:9000"),
+            ("localhost:9000", "127.0.0.1:9000"),
+            ("0", "127.0.0.1:0"),
+            ("192.0.2.1:80", "192.0.2.1:80"),
+            ("0.0.0.0:65535", "0.0.0.0:65535"),
+            ("[::1]:9000", "[::1]:9000"),
+        ] {
+            assert_eq!(address(text), Ok(expected.parse().unwrap()), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_address_is_refused() {
+        for wrong in [
+            "",
+            ":",
+            "65536",
+            ":-1",
+            "+1",
+            ":+1",
+            "192.0.2.1",
+            "192.0.2.1:",
+            "::1",
+            "[::1]",
+            "192.0.2.256:80",
+            "host.example:80",
+            "localhost",
+            "localhost:",
+            "http://[::1]:80",
+        ] {
+            assert!(address(wrong).is_err(), "{wrong}");
         }
     }
 }

@@ -1,7 +1,7 @@
-//! The commonest names, for a machine without `/etc/services` or `/etc/protocols`: on Debian both
-//! come with a package that small systems leave out.
+//! Common names, for machines without `/etc/services` and `/etc/protocols`. On Debian both come with a
+//! package that small systems do not install.
 
-/// Name, port, and whether it is one of TCP and of UDP.
+/// Name, port, and whether TCP and UDP use it.
 ///
 /// <https://www.iana.org/assignments/service-names-port-numbers>
 const SERVICES: &[(&str, u16, bool, bool)] = &[

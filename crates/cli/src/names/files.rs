@@ -1,6 +1,6 @@
-//! The files of names in `/etc`: rows of words, and comments from `#` on.
+//! Parsers for the name files in `/etc`: rows of words, with comments from `#` on.
 //!
-//! A row that is not as its file's manual page says is passed over, as libc does.
+//! Invalid rows are skipped, as in libc.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -8,10 +8,10 @@ use std::io::Read;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
 
-/// Bytes read of a file at most.
+/// Maximum bytes read of a file.
 const MOST_BYTES: u64 = 16 << 20;
 
-/// The text of a file; empty if it cannot be read, since none of them has to be there.
+/// The text of a file. Empty if it cannot be read: all of them are optional.
 pub fn text(path: &Path) -> String {
     let mut bytes = Vec::new();
     let read = File::open(path).and_then(|file| file.take(MOST_BYTES).read_to_end(&mut bytes));
@@ -33,7 +33,7 @@ pub fn services(text: &str) -> Services {
         };
         let Ok(port) = port.parse() else { continue };
         for name in aliases.chain([name]) {
-            // The first row is the one that libc finds.
+            // As in libc, the first row counts.
             let key = (name.to_owned(), protocol.to_owned());
             services.entry(key).or_insert(port);
         }
@@ -48,8 +48,8 @@ pub fn protocols(text: &str) -> HashMap<String, u8> {
 
 /// Reads networks(5): `NAME NUMBER [ALIAS…]`; the number in its low bytes.
 ///
-/// A trailing `.0` may be left out in that file, so it says nothing: 127.0.0.0 is network 127. A
-/// network of nothing else, as `default` often is, is none.
+/// Trailing `.0` parts are optional in that file and therefore ignored: 127.0.0.0 is network 127. A
+/// network 0, as `default` often is, is skipped.
 pub fn networks(text: &str) -> HashMap<String, Ipv4Addr> {
     numbers(text, network_number)
 }
@@ -68,7 +68,7 @@ fn network_number(text: &str) -> Option<Ipv4Addr> {
     (number != 0).then(|| Ipv4Addr::from_bits(number))
 }
 
-/// Ethernet addresses, by the name or the address of their host.
+/// Ethernet addresses by the name or the IP address of their host.
 #[derive(Default)]
 pub struct Ethers {
     pub by_name: HashMap<String, [u8; 6]>,
@@ -113,7 +113,7 @@ fn numbers<T: Copy>(text: &str, read: impl Fn(&str) -> Option<T>) -> HashMap<Str
     numbers
 }
 
-/// The first two words of each row, and the others.
+/// The first two words of each row, and the rest.
 fn named(text: &str) -> impl Iterator<Item = (&str, &str, std::str::SplitWhitespace<'_>)> {
     text.lines().filter_map(|line| {
         let row = line.split('#').next().unwrap_or(line);
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_of_another_form_are_passed_over() {
+    fn invalid_rows_are_skipped() {
         for odd in [
             "",
             "\n\n#\n#####",
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_not_there_is_empty() {
+    fn a_missing_file_is_empty() {
         assert_eq!(text(Path::new("/nonexistent/services")), "");
         assert_eq!(text(Path::new("/etc")), "");
     }

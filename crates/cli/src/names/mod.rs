@@ -1,7 +1,7 @@
-//! Names in filters: what the files of this machine and its resolver know.
+//! Name resolution for filters: the files in `/etc`, the resolver, and a built-in list.
 
 mod builtin;
 mod files;
 mod system;
 
-pub use system::System;
+pub use system::SystemNames;

@@ -1,36 +1,36 @@
-//! The resolver of this machine.
+//! The names that this machine knows.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
-use filter::{Names, Transport};
+use tapline::filter::{NameResolver, Transport};
 
 use super::builtin;
 use super::files::{self, Ethers, Services};
 
-/// A table that is read when it is first asked.
+/// A table that is read on first use.
 type Table<T> = LazyLock<T, Box<dyn FnOnce() -> T + Send>>;
 
-/// Hosts by getaddrinfo(3), everything else by the files of `/etc`, each read once and only if it is
-/// needed. What they do not know of services and protocols a short list of the commonest does.
-pub struct System {
+/// Resolves hosts with getaddrinfo(3) and everything else with the files in `/etc`, each read once on
+/// first use. Services and protocols that these lack come from a short built-in list.
+pub struct SystemNames {
     services: Table<Services>,
     protocols: Table<HashMap<String, u8>>,
     networks: Table<HashMap<String, Ipv4Addr>>,
     ethers: Table<Ethers>,
-    /// A host is asked for once, so that all terms of a filter mean the same addresses.
+    /// Each host is resolved once, so that all terms of a filter use the same addresses.
     hosts: Mutex<HashMap<String, Vec<IpAddr>>>,
 }
 
-impl System {
+impl SystemNames {
     pub fn new() -> Self {
-        Self::below(Path::new("/etc"))
+        Self::from_folder(Path::new("/etc"))
     }
 
-    /// With the files in `folder`.
-    fn below(folder: &Path) -> Self {
+    /// Uses the files in `folder`.
+    fn from_folder(folder: &Path) -> Self {
         fn table<T: 'static>(path: PathBuf, parse: fn(&str) -> T) -> Table<T> {
             LazyLock::new(Box::new(move || parse(&files::text(&path))))
         }
@@ -44,14 +44,14 @@ impl System {
     }
 }
 
-impl Names for System {
+impl NameResolver for SystemNames {
     fn host(&self, name: &str) -> Vec<IpAddr> {
         let mut hosts = self.hosts.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = hosts.get(name) {
             return known.clone();
         }
         let mut addresses = Vec::new();
-        // No answer and no such host are the same to a filter: the name stands for nothing.
+        // For a filter a failed query is the same as an unknown host: no address.
         for address in (name, 0).to_socket_addrs().into_iter().flatten() {
             if !addresses.contains(&address.ip()) {
                 addresses.push(address.ip());
@@ -102,8 +102,8 @@ mod tests {
     use std::fs;
 
     #[test]
-    fn a_bare_machine_knows_the_commonest_names() {
-        let system = System::below(Path::new("/nonexistent"));
+    fn without_files_common_names_are_known() {
+        let system = SystemNames::from_folder(Path::new("/nonexistent"));
         assert_eq!(system.port("http", Transport::Tcp), Some(80));
         assert_eq!(system.port("http", Transport::Udp), None);
         assert_eq!(system.port("domain", Transport::Udp), Some(53));
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn the_files_come_first() {
+    fn files_precede_the_built_in_list() {
         let folder = tempfile::tempdir().expect("a folder");
         let write = |name: &str, text: &str| {
             fs::write(folder.path().join(name), text).expect("a file");
@@ -126,7 +126,7 @@ mod tests {
             "ethers",
             "2:0:0:0:0:1 printer\n2:0:0:0:0:2 127.0.0.1\n2:0:0:0:0:3 ::1\n",
         );
-        let system = System::below(folder.path());
+        let system = SystemNames::from_folder(folder.path());
         assert_eq!(system.port("http", Transport::Tcp), Some(8000));
         assert_eq!(system.port("metrics", Transport::Sctp), Some(9100));
         assert_eq!(system.port("https", Transport::Udp), Some(443));
@@ -138,15 +138,15 @@ mod tests {
         assert_eq!(system.ethernet("printer"), Some([2, 0, 0, 0, 0, 1]));
         let loopback = system.ethernet("localhost");
         assert!(matches!(loopback, Some([2, 0, 0, 0, 0, 2 | 3])));
-        // Read once: what they say later is not seen by this one.
+        // Each file is read once.
         write("services", "http 9000/tcp\n");
         assert_eq!(system.port("http", Transport::Tcp), Some(8000));
     }
 
-    /// What getaddrinfo(3) says here, by getent(1).
+    /// Compared with getent(1), which calls getaddrinfo(3).
     #[test]
     fn hosts_are_those_of_getaddrinfo() {
-        let system = System::new();
+        let system = SystemNames::new();
         let output = lab::tool::command("getent")
             .args(["ahosts", "localhost"])
             .output()
@@ -166,10 +166,10 @@ mod tests {
         }
     }
 
-    /// Every service and protocol of this machine, by getent(1), which asks libc.
+    /// Compared with getent(1), which calls libc, for all services and protocols of this machine.
     #[test]
     fn services_and_protocols_are_those_of_libc() {
-        let system = System::new();
+        let system = SystemNames::new();
         let all = |database: &str| {
             let output = lab::tool::command("getent").arg(database).output();
             String::from_utf8(output.expect("getent runs").stdout).expect("text")

@@ -1,10 +1,10 @@
-//! `tapline explain`: a netlink message, byte by byte.
+//! `tapline explain`: decodes netlink messages byte by byte.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
 
-use netlink::explain::{Explanation, explain};
 use serde_json::json;
+use tapline::net::explain::{Explanation, explain};
 
 use crate::args::ExplainArgs;
 use crate::failure::{Exit, Failure};
@@ -12,31 +12,32 @@ use crate::json;
 use crate::output::is_stdout;
 
 /// More digits than the longest datagram has.
-const MOST_TEXT: u64 = 64 * 1024 * 1024;
+const MAX_TEXT_BYTES: u64 = 64 * 1024 * 1024;
 
 /// Runs `tapline explain`.
 pub fn run(args: &ExplainArgs) -> Result<Exit, Failure> {
     let name = args.file.display();
-    let cannot = |error: io::Error| Failure::job_on(format!("cannot read {name}"), &error);
     let mut text = String::new();
     if is_stdout(&args.file) {
-        io::stdin().lock().take(MOST_TEXT).read_to_string(&mut text)
+        io::stdin()
+            .lock()
+            .take(MAX_TEXT_BYTES)
+            .read_to_string(&mut text)
     } else {
-        File::open(&args.file).and_then(|file| file.take(MOST_TEXT).read_to_string(&mut text))
+        File::open(&args.file).and_then(|file| file.take(MAX_TEXT_BYTES).read_to_string(&mut text))
     }
-    .map_err(cannot)?;
-    let datagram = bytes(&text).map_err(|place| {
-        let line = format!("{name} holds no hexadecimal bytes: {place:?}");
-        Failure::new(Exit::Usage, line)
-    })?;
+    .map_err(|error| Failure::job_on(format!("cannot read {name}"), &error))?;
+    let usage = |line| Failure::new(Exit::Usage, line);
+    let datagram = parse_hex(&text)
+        .map_err(|word| usage(format!("{name} has no hexadecimal bytes at {word:?}")))?;
     if datagram.is_empty() {
-        let line = format!("{name} holds no message: there are no hexadecimal bytes in it");
-        return Err(Failure::new(Exit::Usage, line));
+        let line = format!("{name} holds no message: it has no hexadecimal bytes");
+        return Err(usage(line));
     }
-    let mut told = Explanation::default();
-    let end = explain(&datagram, &mut told);
+    let mut explanation = Explanation::default();
+    let end = explain(&datagram, &mut explanation);
     let mut out = io::stdout().lock();
-    for line in &told.lines {
+    for line in &explanation.lines {
         if args.json {
             writeln!(out, "{}", json::line(&json!(line)))?;
         } else {
@@ -47,22 +48,20 @@ pub fn run(args: &ExplainArgs) -> Result<Exit, Failure> {
         let summary = json!({ "event": "summary", "bytes": datagram.len() });
         writeln!(out, "{}", json::line(&summary))?;
     }
-    end.map_err(|malformed| {
-        Failure::job_on(format!("{name} cannot be read to its end"), &malformed)
-    })?;
+    end.map_err(|malformed| Failure::job_on(format!("{name} is malformed"), &malformed))?;
     Ok(Exit::Done)
 }
 
-/// The bytes that `text` has the digits of; what is no digit is returned as an error.
-fn bytes(text: &str) -> Result<Vec<u8>, String> {
+/// The bytes of `text`; the error is the start of the first word without hexadecimal digits.
+fn parse_hex(text: &str) -> Result<Vec<u8>, String> {
     let text = text.replace("\\x", " ").replace("0x", " ");
     let mut bytes = Vec::with_capacity(text.len() / 2);
     for word in text.split(|c: char| c.is_whitespace() || matches!(c, ',' | ':' | '"')) {
         for pair in word.as_bytes().chunks(2) {
-            let pair = std::str::from_utf8(pair).unwrap_or_default();
-            let byte = (pair.len() == 2)
-                .then(|| u8::from_str_radix(pair, 16).ok())
-                .flatten();
+            let digits = std::str::from_utf8(pair)
+                .ok()
+                .filter(|pair| pair.len() == 2);
+            let byte = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
             bytes.push(byte.ok_or_else(|| word.chars().take(20).collect::<String>())?);
         }
     }

@@ -1,35 +1,26 @@
-//! `tapline link`, `addr`, `route` … : the stack, in the words of ip(8) and bridge(8).
+//! `tapline link`, `addr`, `route` …: network configuration with the syntax and output of ip(8) and bridge(8).
+//!
+//! [`object`] dispatches a command to an implementation of `ObjectCommand` (`command`). Most are generic over
+//! `CommandSyntax` (`syntax`), which `objects` implements for each type: how arguments are parsed, which objects
+//! they select, and how an object is printed as JSON and text (`output`).
 
-mod addr;
 mod batch;
-mod colour;
-mod door;
+mod color;
+mod command;
 mod explain;
-mod fdb;
-mod fields;
-mod job;
-mod link;
-mod maddr;
-mod mdb;
+mod handle;
 mod monitor;
 mod names;
-mod neigh;
 mod netns;
-mod nexthop;
-mod page;
-mod route;
-mod rule;
-mod spelled;
-mod tuntap;
-mod verb;
-mod vlan;
-mod vrf;
+mod object;
+mod objects;
+mod output;
+mod syntax;
+mod verbs;
 
 pub use batch::run as batch;
-pub use door::Noun;
 pub use explain::run as explain;
-pub use job::run;
-pub use maddr::run as maddr;
 pub use monitor::run as monitor;
 pub use netns::run as netns;
-pub use vlan::run as vlan;
+pub use object::{NetObject, run};
+pub use objects::maddr;

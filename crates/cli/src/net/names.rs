@@ -1,27 +1,26 @@
-//! What numbers are called: links by the kernel, tables and the like by iproute2's files.
+//! Names of numbers: of links and network namespaces from the kernel, of tables, groups and the like from
+//! iproute2's files.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
-use std::os::fd::{AsFd, AsRawFd};
 
-use netlink::table::Lookup;
-use netlink::{IfIndex, Link, LinkKind, NamespaceNames, NamespaceNumber, Netlink, Nexthop};
+use tapline::net::schema::NameLookup;
+use tapline::net::{IfIndex, Link, LinkKind, NamespaceNames, NamespaceNumber, Netlink, Nexthop};
 
-/// The folders of iproute2's files, of which the first that has one counts.
-const FOLDERS: [&str; 2] = ["/etc/iproute2", "/usr/share/iproute2"];
+/// Directories of iproute2's files; the first one that has a file counts.
+const DIRECTORIES: [&str; 2] = ["/etc/iproute2", "/usr/share/iproute2"];
 
-/// Names of a namespace's links, asked for once.
+/// A cache of names in a network namespace.
 #[derive(Debug)]
 pub struct Names {
     netlink: Netlink,
-    known: HashMap<IfIndex, Option<String>>,
-    /// Links that an administrator has not set up.
+    links: HashMap<IfIndex, Option<String>>,
+    /// Links without the flag `UP`.
     down: HashSet<IfIndex>,
-    /// Those of namespaces, by the numbers they have here.
+    /// Names of other namespaces by their nsid.
     namespaces: HashMap<i32, String>,
-    /// Nexthop objects by their numbers; what is not there is none.
     nexthops: HashMap<u32, Option<Nexthop>>,
-    /// The name asked for last that no link has.
+    /// The name looked up last that no link has.
     absent: Option<String>,
 }
 
@@ -29,7 +28,7 @@ impl Names {
     pub fn new(netlink: Netlink) -> Self {
         Self {
             netlink,
-            known: HashMap::new(),
+            links: HashMap::new(),
             down: HashSet::new(),
             namespaces: HashMap::new(),
             nexthops: HashMap::new(),
@@ -37,33 +36,37 @@ impl Names {
         }
     }
 
-    /// Whether `name` has been looked up, and no link has it.
+    /// Whether the last failed lookup of a link was for `name`.
     pub fn is_absent(&self, name: &str) -> bool {
         self.absent.as_deref() == Some(name)
     }
 
-    /// The name of the namespace that has this number, if it has one.
+    /// The name of a link, or `if` and its index as ip(8) writes it.
+    pub fn link(&mut self, index: IfIndex) -> String {
+        self.name(index).unwrap_or_else(|| format!("if{index}"))
+    }
+
+    /// The name of the namespace with this nsid.
     pub fn namespace(&mut self, nsid: i32) -> Option<String> {
         if !self.namespaces.contains_key(&nsid) {
-            self.namespaces = numbers(&mut self.netlink);
+            self.namespaces = namespaces(&mut self.netlink);
         }
         self.namespaces.get(&nsid).cloned()
     }
 
-    /// The nexthop object of this number, if there is one.
-    pub fn nexthop(&mut self, id: u32) -> Option<Nexthop> {
-        let netlink = &mut self.netlink;
-        let ask = || netlink.get(&Nexthop::numbered(id)).ok();
-        self.nexthops.entry(id).or_insert_with(ask).clone()
-    }
-
-    /// Forgets the name of a namespace that is no more.
     pub fn forget_namespace(&mut self, nsid: i32) {
         self.namespaces.remove(&nsid);
     }
 
-    /// The link of this name; or of the index behind `if`, as ip(8) has it: not every name can be typed.
-    fn called(&mut self, name: &str) -> Option<Link> {
+    /// The nexthop object with this id.
+    pub fn nexthop(&mut self, id: u32) -> Option<Nexthop> {
+        let netlink = &mut self.netlink;
+        let get = || netlink.get(&Nexthop::numbered(id)).ok();
+        self.nexthops.entry(id).or_insert_with(get).clone()
+    }
+
+    /// The link with this name, or with the index behind `if`: not every name can be typed.
+    fn find_link(&mut self, name: &str) -> Option<Link> {
         let index = || name.strip_prefix("if")?.parse().ok().map(IfIndex);
         let link = self.netlink.link_named(name).ok();
         let link = link.or_else(|| self.netlink.link(index()?).ok());
@@ -74,25 +77,25 @@ impl Names {
         link
     }
 
-    /// Forgets what everything is called: it may have changed.
+    /// Empties the cache.
     pub fn forget(&mut self) {
-        self.known.clear();
+        self.links.clear();
         self.down.clear();
         self.namespaces.clear();
         self.nexthops.clear();
     }
 
-    /// Asks for all links at once.
+    /// Fills the cache with all links in one request.
     pub fn load(&mut self) {
         if let Ok(listing) = self.netlink.links() {
             listing.items.iter().for_each(|link| self.note(link));
         }
     }
 
-    /// Notes a link's name, or its new one.
+    /// Caches the current name and state of a link.
     pub fn note(&mut self, link: &Link) {
         let index = link.ifindex();
-        self.known.insert(index, Some(link.ifname().to_string()));
+        self.links.insert(index, Some(link.ifname().to_string()));
         if link.flags.is_some_and(|flags| !flags.is_up()) {
             self.down.insert(index);
         } else {
@@ -100,19 +103,19 @@ impl Names {
         }
     }
 
-    /// Whether nobody has set up the link with this index.
+    /// Whether the link exists and is administratively down.
     pub fn is_down(&mut self, index: IfIndex) -> bool {
         index.0 != 0 && self.name(index).is_some() && self.down.contains(&index)
     }
 }
 
-impl Lookup for Names {
+impl NameLookup for Names {
     fn index(&mut self, name: &str) -> Option<IfIndex> {
-        self.called(name)?.index
+        self.find_link(name)?.index
     }
 
     fn vrf(&mut self, name: &str) -> Option<(IfIndex, u32)> {
-        let link = self.called(name)?;
+        let link = self.find_link(name)?;
         match link.link_kind()? {
             LinkKind::Vrf(vrf) => Some((link.index?, vrf.table?)),
             _ => None,
@@ -120,35 +123,32 @@ impl Lookup for Names {
     }
 
     fn name(&mut self, index: IfIndex) -> Option<String> {
-        if let Some(name) = self.known.get(&index) {
+        if let Some(name) = self.links.get(&index) {
             return name.clone();
         }
         match self.netlink.link(index) {
             Ok(link) => self.note(&link),
-            Err(_) => _ = self.known.insert(index, None),
+            Err(_) => _ = self.links.insert(index, None),
         }
-        self.known.get(&index).cloned().flatten()
+        self.links.get(&index).cloned().flatten()
     }
 }
 
-/// The names of namespaces by their numbers; those without a number are left out.
-fn numbers(netlink: &mut Netlink) -> HashMap<i32, String> {
+/// Names of the namespaces that have an nsid here.
+fn namespaces(netlink: &mut Netlink) -> HashMap<i32, String> {
     let named = NamespaceNames::default().list().unwrap_or_default();
     let numbers = named.into_iter().filter_map(|named| {
-        let asked = NamespaceNumber::new().fd(named.namespace.as_fd().as_raw_fd());
-        let nsid = netlink.get(&asked).ok()?.nsid?;
-        Some((nsid, named.name)).filter(|_| nsid >= 0)
+        let query = NamespaceNumber::new().namespace(named.namespace.into());
+        let nsid = netlink.get(&query).ok()?.nsid?;
+        (nsid >= 0).then_some((nsid, named.name))
     });
     numbers.collect()
 }
 
-/// Numbers and names of one of iproute2's files: `rt_tables`, `group`, `rt_protos` …; without such a file
-/// there are none.
-pub fn file(name: &str) -> Vec<(u32, String)> {
-    let text = FOLDERS
-        .iter()
-        .find_map(|folder| fs::read_to_string(format!("{folder}/{name}")).ok());
-    let text = text.unwrap_or_default();
+/// Numbers and names of one of iproute2's files (`rt_tables`, `group`, `rt_protos` …); empty without the file.
+pub fn iproute2_file(name: &str) -> Vec<(u32, String)> {
+    let read = |directory| fs::read_to_string(format!("{directory}/{name}")).ok();
+    let text = DIRECTORIES.iter().find_map(read).unwrap_or_default();
     let lines = text.lines().filter_map(|line| {
         let mut words = line.split('#').next()?.split_whitespace();
         let number = words.next()?;

@@ -1,18 +1,18 @@
-//! `--dry-run`: what would be sent.
+//! `--dry-run`: prints what would be sent.
 
 use std::io::{self, BufWriter, Write};
 use std::time::Duration;
 
 use serde_json::json;
-use tapline::probe::Forecast;
+use tapline::ping::Forecast;
 
-use super::figures;
-use super::list::List;
+use super::output::figures;
+use super::target_list::TargetList;
 use crate::args::PingArgs;
 use crate::json;
 use crate::units::{amount, grouped, span};
 
-/// How long it takes at most, if it ends by itself.
+/// Maximum duration; `None` for an unlimited run.
 fn duration_ns(args: &PingArgs, forecast: &Forecast) -> Option<u64> {
     let cut_short = args.duration.map(|time| {
         let time_ns = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
@@ -21,13 +21,13 @@ fn duration_ns(args: &PingArgs, forecast: &Forecast) -> Option<u64> {
     cut_short.or(forecast.duration_ns())
 }
 
-/// Whether that is sure: where it is not, an end that was asked for is.
+/// Whether that is an upper bound.
 fn is_certain(args: &PingArgs, forecast: &Forecast) -> bool {
     forecast.is_certain
         || (args.duration.is_some() && duration_ns(args, forecast) != forecast.duration_ns())
 }
 
-pub fn show(args: &PingArgs, list: &List, forecast: &Forecast) -> io::Result<()> {
+pub fn print(args: &PingArgs, list: &TargetList, forecast: &Forecast) -> io::Result<()> {
     let mut out = BufWriter::new(io::stdout());
     let targets = &list.targets;
     if args.verbose {
@@ -53,7 +53,7 @@ pub fn show(args: &PingArgs, list: &List, forecast: &Forecast) -> io::Result<()>
             "targets": targets.len(),
             "excluded": u64::try_from(targets.excluded()).ok(),
             "repeated": u64::try_from(targets.repeated()).ok(),
-            "unresolved": list.left_out.len(),
+            "unresolved": list.skipped.len(),
             "probes": forecast.probes(),
             "interval_ns": forecast.round_ns,
             "duration_ns": duration_ns(args, forecast),
@@ -68,17 +68,17 @@ pub fn show(args: &PingArgs, list: &List, forecast: &Forecast) -> io::Result<()>
     let count = |number: u128| grouped(u64::try_from(number).unwrap_or(u64::MAX));
     writeln!(
         out,
-        "{} targets; {} excluded, {} named more than once, {} left out",
+        "{} targets; {} excluded, {} repeated, {} skipped",
         grouped(targets.len().into()),
         count(targets.excluded()),
         count(targets.repeated()),
-        list.left_out.len()
+        list.skipped.len()
     )?;
     let round = Duration::from_nanos(forecast.round_ns);
     let rate = f64::from(targets.len()) / round.as_secs_f64();
     let probes = match forecast.probes() {
         Some(probes) => format!("{} probes", grouped(probes)),
-        None => "probes without end".to_owned(),
+        None => "unlimited probes".to_owned(),
     };
     let pace = if rate.is_finite() {
         format!("{}pps, each target every {round:?}", amount(rate))
@@ -93,15 +93,15 @@ pub fn show(args: &PingArgs, list: &List, forecast: &Forecast) -> io::Result<()>
         } else {
             format!("about {all}")
         };
-        writeln!(out, "{bound}, waiting for the last answers included")?;
+        writeln!(out, "{bound}, including the wait for the last replies")?;
     }
     if forecast.limits_ns > 0 {
         let limits = span(Duration::from_nanos(forecast.limits_ns));
         let whose = match args.prefix_rate {
-            Some(_) => "--prefix-rate and the care for hosts on the link that may be absent",
-            None => "the care for hosts on the link that may be absent",
+            Some(_) => "--prefix-rate and the pacing of unresolved neighbours",
+            None => "the pacing of unresolved neighbours",
         };
-        writeln!(out, "of that {whose} may take {limits}")?;
+        writeln!(out, "of that, {whose} may take {limits}")?;
     }
     let memory = amount(forecast.memory_bytes as f64);
     writeln!(out, "statistics take {memory}B of memory")?;

@@ -1,12 +1,12 @@
-//! Why a run could not be opened, and what helps.
+//! Errors of opening a run, with advice.
 
 use tapline::capture::CaptureError;
-use tapline::ping::{Backend, PingError, Step};
+use tapline::ping::{Backend, PingError, PingOperation};
 
 use crate::args::{Origin, PingArgs};
 use crate::failure::{Exit, Failure, chain};
 
-/// What permits ping sockets to everybody.
+/// Permits ping sockets to all users.
 const PERMIT: &str = "sysctl -w 'net.ipv4.ping_group_range=0 2147483647'";
 
 pub fn open(args: &PingArgs, error: PingError) -> Failure {
@@ -14,14 +14,16 @@ pub fn open(args: &PingArgs, error: PingError) -> Failure {
         PingError::NotPermitted { source } => {
             let line = format!(
                 "cannot open a raw or a ping socket: {} (run with sudo, or give tapline CAP_NET_RAW with \
-                 setcap, or let everybody ping: {PERMIT})",
+                 setcap, or permit ping sockets: {PERMIT})",
                 chain(source)
             );
             return Failure::new(Exit::Privilege, line);
         }
-        PingError::Plan(_) => (Exit::Usage, None),
-        PingError::NoLink => (Exit::Usage, Some("use -I IF".to_owned())),
-        PingError::Setup { step, source } => setup(args, *step, source.raw_os_error().unwrap_or(0)),
+        PingError::Options(_) => (Exit::Usage, None),
+        PingError::NoInterface => (Exit::Usage, Some("use -I IF".to_owned())),
+        PingError::Kernel { operation, source } => {
+            kernel(args, *operation, source.raw_os_error().unwrap_or(0))
+        }
         PingError::Ring(_) => {
             let PingError::Ring(error) = error else {
                 unreachable!("it was matched")
@@ -38,32 +40,32 @@ pub fn open(args: &PingArgs, error: PingError) -> Failure {
     Failure::new(exit, line)
 }
 
-fn setup(args: &PingArgs, step: Step, errno: i32) -> (Exit, Option<String>) {
+fn kernel(args: &PingArgs, operation: PingOperation, errno: i32) -> (Exit, Option<String>) {
     let origin = match &args.interface {
         Some(Origin::Link(name)) => name.clone(),
         Some(Origin::Address(address)) => address.to_string(),
         None => String::new(),
     };
-    match (step, errno) {
-        (Step::Socket(Backend::PingSocket), libc::EPERM | libc::EACCES) => (
+    match (operation, errno) {
+        (PingOperation::OpenSocket(Backend::PingSocket), libc::EPERM | libc::EACCES) => (
             Exit::Privilege,
-            Some(format!("let everybody ping: {PERMIT}")),
+            Some(format!("permit ping sockets: {PERMIT}")),
         ),
-        (Step::Socket(_), libc::EPERM | libc::EACCES) => (
+        (PingOperation::OpenSocket(_), libc::EPERM | libc::EACCES) => (
             Exit::Privilege,
             Some("needs CAP_NET_RAW; run with sudo or setcap, or use --backend ping-socket".into()),
         ),
-        (Step::Socket(_), libc::EAFNOSUPPORT | libc::EPROTONOSUPPORT) => (
+        (PingOperation::OpenSocket(_), libc::EAFNOSUPPORT | libc::EPROTONOSUPPORT) => (
             Exit::Unsupported,
             Some("this kernel has no such sockets".into()),
         ),
-        (Step::Link, libc::ENODEV) => (
+        (PingOperation::BindInterface, libc::ENODEV) => (
             Exit::Failed,
             Some(format!(
                 "there is no {origin}; 'ip link' lists the interfaces"
             )),
         ),
-        (Step::Source, libc::EADDRNOTAVAIL) => (
+        (PingOperation::BindSource, libc::EADDRNOTAVAIL) => (
             Exit::Failed,
             Some(format!(
                 "no interface has {origin}; 'ip address' lists them"

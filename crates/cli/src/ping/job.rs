@@ -1,202 +1,161 @@
-//! The run, from its list of targets to its exit status.
+//! A run from the list of targets to the exit status.
 
+use std::fs;
 use std::io::{self, IsTerminal};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::thread::CapabilitySet;
 use tapline::Stopper;
-use tapline::ping::{Ended, Event, Observer, Outcome, Pinger};
-use tapline::probe::{Prober, Verdict};
+use tapline::ping::{Forecast, PingError, PingOperation};
 
-use super::list::List;
-use super::status::Status;
-use super::teller::{End, Start, Teller, choose};
-use super::{dry_run, failure, memory, setup, sidelines};
+use super::live::LiveTable;
+use super::output::csv::CsvOutput;
+use super::output::fping_style::FpingStyle;
+use super::output::json::JsonOutput;
+use super::output::ping_style::PingStyle;
+use super::output::reporter::{Reporter, RunEnd, RunStart};
+use super::output::warnings;
+use super::target_list::TargetList;
+use super::watch::Watch;
+use super::{dry_run, failure, setup};
 use crate::args::{Origin, PingArgs};
 use crate::failure::{Exit, Failure};
 use crate::metrics::{Board, Server, ping_families};
+use crate::units::{amount, grouped};
 use crate::{paint, privilege, signals};
 
-/// Time between two postings of counters.
-const POSTED: Duration = Duration::from_secs(1);
-
-/// How long answers are left unread that nobody sees come.
-const PATIENCE: Duration = Duration::from_millis(250);
+/// How long replies may stay unread that are not printed one by one.
+const MAX_WAIT: Duration = Duration::from_millis(250);
 
 pub fn run(args: &PingArgs) -> Result<Exit, Failure> {
-    refuse_live(args)?;
-    let list = List::read(args)?;
-    refuse_none(&list)?;
-    refuse_other_family(args, &list)?;
-    for line in &list.left_out {
-        sidelines::warn(line);
+    require_terminal(args)?;
+    let list = TargetList::read(args)?;
+    require_targets(&list)?;
+    require_source_family(args, &list)?;
+    for line in &list.skipped {
+        warnings::warn(line);
     }
     let count = list.targets.len();
-    let options = setup::options(args, count);
+    let mut options = setup::options(args, count);
+    let max_replies = setup::max_replies(args, count);
+    options.max_wait = max_wait(args, max_replies);
     if args.dry_run {
-        let forecast = tapline::ping::forecast(&list.targets, &options);
+        let forecast = tapline::ping::forecast_with_limits(&list.targets, &options);
         let forecast = forecast.map_err(|error| failure::open(args, error))?;
-        dry_run::show(args, &list, &forecast).map_err(|error| on_stdout(&error))?;
+        dry_run::print(args, &list, &forecast).map_err(|error| Failure::stdout(&error))?;
         return Ok(Exit::Done);
     }
-    let forecast = setup::forecast(&options, count)?;
-    memory::refuse_too_large(&forecast)?;
+    let forecast = options.forecast(count);
+    let forecast = forecast.map_err(|error| failure::open(args, error))?;
+    require_memory(&forecast)?;
     let stop = signals::stop()?;
-    let quit = signals::quit()?;
+    let status_request = signals::quit()?;
     let server = args.metrics.map(Server::bind).transpose()?;
-    let pinger =
-        Pinger::open(list.targets, &options).map_err(|error| failure::open(args, error))?;
+    let ping = tapline::ping(list.targets)
+        .options(options)
+        .stop(stop)
+        .open();
+    let mut ping = ping.map_err(|error| failure::open(args, error))?;
     privilege::drop_all_but(CapabilitySet::empty())?;
     let url = server.as_ref().map(Server::url);
     let mut board = None;
     if let Some(server) = server {
-        let posted = Board::new(ping_families(pinger.prober(), Some(0)));
+        let posted = Board::new(ping_families(ping.statistics(), Some(0)));
         let read = posted.clone();
         server.serve(move || read.read().to_vec())?;
         board = Some(posted);
     }
 
-    let mut teller = choose(args, count, stop.stopper());
-    let start = Start {
-        prober: pinger.prober(),
+    let mut reporter = reporter(args, count, ping.stopper());
+    let start = RunStart {
+        statistics: ping.statistics(),
         forecast: &forecast,
-        backend: pinger.backend(),
+        backend: ping.backend(),
         metrics: url.as_deref(),
     };
-    teller.begin(&start).map_err(|error| on_stdout(&error))?;
-    let enough = setup::enough(args, count);
+    reporter
+        .begin(&start)
+        .map_err(|error| Failure::stdout(&error))?;
     let mut watch = Watch {
-        teller: &mut *teller,
-        status: Status::default(),
-        quit,
-        stopper: stop.stopper(),
+        reporter: &mut *reporter,
+        status_request,
+        stopper: ping.stopper(),
         failed: None,
         board,
-        posted: Instant::now(),
-        patience: patience(args, enough),
-        enough,
+        updated: Instant::now(),
+        max_replies,
+        smoothed_ns: None,
     };
-    let mut outcome = pinger.run(&mut watch, &stop);
-    if enough.is_some_and(|enough| outcome.prober.total().received >= enough.into()) {
-        outcome.ended = Ended::Count;
-    }
+    let ran = ping.run(|event, statistics| watch.event(event, statistics));
     let failed = watch.failed;
-    let end = End {
-        outcome: &outcome,
-        left_out: list.left_out.len(),
+    let mut summary = ping.finish().map_err(wait_failure)?;
+    if max_replies.is_some_and(|count| summary.statistics.total().received >= count.into()) {
+        summary.ended = tapline::ping::Ended::Count;
+    }
+    let end = RunEnd {
+        summary: &summary,
+        skipped: list.skipped.len(),
         only: None,
     };
-    let told = failed.map_or_else(|| teller.end(&end), Err);
-    if let Ended::Wait(error) = &outcome.ended {
-        return Err(Failure::job_on("cannot wait for answers", error));
-    }
-    told.map_err(|error| on_stdout(&error))?;
-    finish(args, &end)
+    let reported = failed.map_or_else(|| reporter.end(&end), Err);
+    ran.map_err(wait_failure)?;
+    reported.map_err(|error| Failure::stdout(&error))?;
+    exit_status(args, &end)
 }
 
-/// Passes on what happens, and sees to what is asked in between.
-struct Watch<'a> {
-    teller: &'a mut dyn Teller,
-    status: Status,
-    /// SIGQUIT came.
-    quit: Arc<AtomicBool>,
-    stopper: Stopper,
-    /// Why nothing more can be told.
-    failed: Option<io::Error>,
-    board: Option<Arc<Board>>,
-    /// When counters were posted.
-    posted: Instant,
-    patience: Duration,
-    /// Answers that end the run, where a number of them is waited for.
-    enough: Option<u32>,
-}
-
-impl Observer for Watch<'_> {
-    fn patience(&self) -> Duration {
-        self.patience
-    }
-
-    fn event(&mut self, event: &Event<'_>, prober: &Prober) {
-        if self.failed.is_some() {
-            return;
-        }
-        if self.has_enough(prober) {
-            self.stopper.stop();
-        }
-        match event {
-            Event::Answer {
-                verdict:
-                    Verdict::Received {
-                        rtt_ns: Some(rtt_ns),
-                        ..
-                    },
-                ..
-            } => self.status.time(*rtt_ns),
-            Event::Tick { overruns } => self.tick(prober, *overruns),
-            Event::ClockStep { by_ns } => {
-                let seconds = *by_ns as f64 / 1e9;
-                sidelines::warn(&format!(
-                    "the clock was set by {seconds:+.3} s: what came at that moment is not timed"
-                ));
-            }
-            _ => {}
-        }
-        if let Err(error) = self.teller.event(event, prober) {
-            self.failed = Some(error);
-            self.stopper.stop();
-        }
+fn wait_failure(error: PingError) -> Failure {
+    match error {
+        PingError::Kernel {
+            operation: operation @ PingOperation::Wait,
+            source,
+        } => Failure::job_on(format!("cannot {operation}"), &source),
+        error => Failure::new(Exit::Failed, crate::failure::chain(&error)),
     }
 }
 
-impl Watch<'_> {
-    /// All answers that are waited for have come, or an error that counts.
-    fn has_enough(&self, prober: &Prober) -> bool {
-        let total = prober.total();
-        self.enough
-            .is_some_and(|enough| total.received >= enough.into() || total.errors > 0)
+/// The requested form of output, or the one that suits the number of targets. `stopper` ends the run.
+fn reporter(args: &PingArgs, targets: u32, stopper: Stopper) -> Box<dyn Reporter + '_> {
+    let reporter: Box<dyn Reporter + '_> = match targets {
+        _ if args.json => Box::new(JsonOutput::new(args, targets)),
+        _ if args.csv => Box::new(CsvOutput::new(args)),
+        1 => Box::new(PingStyle::new(args)),
+        _ => Box::new(FpingStyle::new(args)),
+    };
+    if args.live {
+        return Box::new(LiveTable::new(targets, reporter, stopper));
     }
+    reporter
+}
 
-    fn tick(&mut self, prober: &Prober, overruns: Option<u64>) {
-        if self.quit.swap(false, Ordering::Relaxed) {
-            self.status.tell(prober);
-        }
-        if let Some(board) = &self.board
-            && self.posted.elapsed() >= POSTED
-        {
-            self.posted = Instant::now();
-            board.post(ping_families(prober, overruns));
-        }
+/// Replies can be read in batches if they are not printed one by one, and none of them ends the run.
+fn max_wait(args: &PingArgs, max_replies: Option<u32>) -> Duration {
+    let is_immediate = !args.quiet || args.verbose || args.live || max_replies.is_some();
+    if is_immediate {
+        Duration::ZERO
+    } else {
+        MAX_WAIT
     }
 }
 
-/// Where answers have no line of their own, and none ends the run, they can be read together.
-fn patience(args: &PingArgs, enough: Option<u32>) -> Duration {
-    let is_seen = !args.quiet || args.verbose || args.live || enough.is_some();
-    if is_seen { Duration::ZERO } else { PATIENCE }
-}
-
-/// There is something to draw on, if that is asked for.
-fn refuse_live(args: &PingArgs) -> Result<(), Failure> {
+/// `--live` needs a terminal that can move the cursor.
+fn require_terminal(args: &PingArgs) -> Result<(), Failure> {
     let line = match args.live {
         true if !io::stdout().is_terminal() => {
             "--live draws on a terminal, and standard output is none"
         }
         true if paint::is_terminal_dumb() => {
-            "--live draws anywhere on the terminal, and by TERM this one takes nothing but lines"
+            "--live moves the cursor, and this terminal cannot (see TERM)"
         }
         _ => return Ok(()),
     };
     Err(Failure::new(Exit::Usage, line))
 }
 
-/// There is somebody to ask.
-fn refuse_none(list: &List) -> Result<(), Failure> {
+fn require_targets(list: &TargetList) -> Result<(), Failure> {
     if !list.targets.is_empty() {
         return Ok(());
     }
-    let failure = match list.left_out.as_slice() {
+    let failure = match list.skipped.as_slice() {
         [] if list.targets.excluded() > 0 => {
             Failure::new(Exit::Usage, "every target is excluded by --exclude")
         }
@@ -210,8 +169,8 @@ fn refuse_none(list: &List) -> Result<(), Failure> {
     Err(failure)
 }
 
-/// Some target can be asked from the address that was given.
-fn refuse_other_family(args: &PingArgs, list: &List) -> Result<(), Failure> {
+/// Some target must have the family of the source address.
+fn require_source_family(args: &PingArgs, list: &TargetList) -> Result<(), Failure> {
     let Some(Origin::Address(address)) = args.interface else {
         return Ok(());
     };
@@ -219,20 +178,43 @@ fn refuse_other_family(args: &PingArgs, list: &List) -> Result<(), Failure> {
         return Ok(());
     }
     let family = if address.is_ipv6() { "IPv6" } else { "IPv4" };
-    let line = format!("-I {address} is an address of {family}, and no target is");
+    let line = format!("-I {address} is an {family} address, and no target is");
     Err(Failure::new(Exit::Usage, line))
 }
 
-fn on_stdout(error: &io::Error) -> Failure {
-    Failure::stdout(error)
+/// Refuses a run whose statistics exceed the available memory: the kernel would kill other programs.
+fn require_memory(forecast: &Forecast) -> Result<(), Failure> {
+    match available_bytes() {
+        Some(bytes) if bytes < forecast.memory_bytes => {
+            let targets = grouped(forecast.targets.into());
+            let [needed, bytes] = [forecast.memory_bytes, bytes].map(|bytes| amount(bytes as f64));
+            let line = format!(
+                "the statistics of {targets} targets take {needed}B of memory, and {bytes}B are available"
+            );
+            Err(Failure::new(Exit::Failed, line))
+        }
+        _ => Ok(()),
+    }
 }
 
-/// Success is that every target answered, or that no more was lost than is tolerated. As ping and fping
-/// have it, targets that are unknown, or a single one to which nothing could be sent, are an error of
-/// another kind than silence.
-fn finish(args: &PingArgs, end: &End<'_>) -> Result<Exit, Failure> {
-    let Outcome { prober, .. } = end.outcome;
-    let total = prober.total();
+/// The memory that is available without swapping; `None` if unknown.
+///
+/// # Source
+/// `MemAvailable` in proc_meminfo(5).
+fn available_bytes() -> Option<u64> {
+    let text = fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let kibibytes: u64 = line.trim().strip_suffix(" kB")?.parse().ok()?;
+    kibibytes.checked_mul(1024)
+}
+
+/// Success means that every target answered, or that the loss is within `--fail-loss`. As in ping and fping, unknown
+/// targets, or a single target to which nothing could be sent, are a different error from silence.
+fn exit_status(args: &PingArgs, end: &RunEnd<'_>) -> Result<Exit, Failure> {
+    let statistics = &end.summary.statistics;
+    let total = statistics.total();
     if let Some(limit) = args.fail_loss {
         let settled = total.sent - total.pending() + total.local_drops;
         let missing = settled - total.received;
@@ -243,16 +225,17 @@ fn finish(args: &PingArgs, end: &End<'_>) -> Result<Exit, Failure> {
             return Err(Failure::new(Exit::Failed, line));
         }
     }
-    // As of ping: who asks for a number of answers within a time is to have them.
-    let wanted = match (args.count, args.duration) {
+    // As in ping: a number of replies within a time is required in full.
+    let required = match (args.count, args.duration) {
         (Some(count), Some(_)) => count.get().into(),
         _ => 1,
     };
-    let all_answered =
-        || (0..prober.targets().len()).all(|target| prober.counts(target).received >= wanted);
-    let is_refused = prober.targets().len() == 1 && total.sent == 0 && total.local_drops > 0;
+    let all_answered = || {
+        (0..statistics.targets().len()).all(|target| statistics.counts(target).received >= required)
+    };
+    let is_refused = statistics.targets().len() == 1 && total.sent == 0 && total.local_drops > 0;
     Ok(
-        if end.left_out > 0 || (is_refused && args.fail_loss.is_none()) {
+        if end.skipped > 0 || (is_refused && args.fail_loss.is_none()) {
             Exit::Usage
         } else if args.fail_loss.is_some() || all_answered() {
             Exit::Done

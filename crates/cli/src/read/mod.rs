@@ -1,24 +1,115 @@
-//! `tapline read`.
-//!
-//! `words` tells files and filter apart. Packets go from the inputs through the selection to the screen or into a copy; with `--summary`
-//! each file is digested and reported instead.
+//! `tapline read`: prints, filters, converts, merges and summarises capture files.
 
-mod copy;
-mod cut;
-mod destination;
-mod digest;
-mod expression;
-mod input;
-mod job;
-mod judge;
-mod matcher;
-mod overwrite;
+mod arguments;
+mod failure;
 mod report;
-mod selection;
-mod sieve;
-mod stream;
-mod tally;
-mod words;
-mod work;
+mod report_json;
+mod report_text;
 
-pub use job::run;
+use std::io::{self, Write};
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use serde_json::{Value, json};
+use tapline::file::model::Section;
+use tapline::read::{InputError, ReadError, ReadSummary};
+
+use crate::args::ReadArgs;
+use crate::failure::{Exit, Failure, chain};
+use crate::packet_line::Printer;
+use crate::units::grouped;
+use crate::{output, privilege, signals};
+use arguments::Arguments;
+
+pub fn run(args: &ReadArgs) -> Result<Exit, Failure> {
+    output::refuse_two_on_stdout(&args.output, args.json)?;
+    output::refuse_keep_alone(&args.output)?;
+    let arguments = Arguments::new(args)?;
+    let builder = arguments.builder(args)?;
+    let stop = signals::stop()?;
+    if args.summary {
+        return report::run(args, &arguments, builder.stop(stop));
+    }
+    raise_descriptor_limit();
+    let failure = |error: &ReadError| failure::failure(error, &arguments);
+    let mut read = builder.stop(stop).open().map_err(|error| failure(&error))?;
+    privilege::drop_unneeded(false)?;
+    let result = match &args.output.write {
+        Some(path) => {
+            let section = Section::default();
+            let options = output::options(&args.output, path, section, Vec::new())?;
+            read.write_to(options)
+        }
+        None => read.run_consumer(&mut Printer::new(args.json)),
+    };
+    let (result, broken) = match result {
+        Err(ReadError::Incomplete(broken)) => (Ok(()), broken),
+        result => (result, Vec::new()),
+    };
+    let is_screen = args.output.write.is_none();
+    if !(is_screen && result.is_err()) {
+        print_summary(args, &read.summary(), &broken)
+            .map_err(|error| Failure::output("cannot print the summary", &error))?;
+    }
+    result.map_err(|error| failure(&error))?;
+    fail_if_broken(broken.iter().map(|error| chain(error)).collect())
+}
+
+/// Raises the limit of open files as far as allowed: large files stay open while they are merged.
+fn raise_descriptor_limit() {
+    let limit = getrlimit(Resource::Nofile);
+    let raised = Rlimit {
+        current: limit.maximum,
+        ..limit
+    };
+    // With the lower limit, a file that cannot be opened is reported.
+    let _ = setrlimit(Resource::Nofile, raised);
+}
+
+/// Prints one line for each error, the last as the failure.
+fn fail_if_broken(mut lines: Vec<String>) -> Result<Exit, Failure> {
+    let Some(last) = lines.pop() else {
+        return Ok(Exit::Done);
+    };
+    for line in lines {
+        eprintln!("tapline: {line}");
+    }
+    Err(Failure::new(Exit::Failed, last))
+}
+
+fn print_summary(args: &ReadArgs, summary: &ReadSummary, broken: &[InputError]) -> io::Result<()> {
+    if args.json {
+        return crate::json::print(&summary_json(summary, broken));
+    }
+    if args.quiet {
+        return Ok(());
+    }
+    let mut out = output::screen(&args.output);
+    writeln!(
+        out,
+        "{} packets read = {} delivered + {} filtered + {} lost",
+        grouped(summary.received),
+        grouped(summary.delivered),
+        grouped(summary.filtered),
+        grouped(summary.lost)
+    )?;
+    output::Written::from(&summary.written).tell(&mut out)
+}
+
+fn summary_json(summary: &ReadSummary, broken: &[InputError]) -> Value {
+    let inputs = summary.inputs.iter().enumerate().map(|(number, input)| {
+        let error = broken.iter().find(|error| error.input == number);
+        json!({ "file": input.name, "error": error.map(|error| chain(&error.source)) })
+    });
+    let written = output::Written::from(&summary.written);
+    json!({
+        "event": "summary",
+        "received": summary.received,
+        "delivered": summary.delivered,
+        "filtered": summary.filtered,
+        "written": written.packets,
+        "bytes_written": written.bytes,
+        "lost": { "writer": summary.lost },
+        "inputs": inputs.collect::<Vec<_>>(),
+        "files": written.names(),
+    })
+}

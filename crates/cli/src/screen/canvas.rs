@@ -1,14 +1,14 @@
-//! Lines on a terminal that are drawn over themselves.
+//! Lines on a terminal, redrawn in place.
 //!
-//! They lie in the ordinary screen, and drawing changes nothing of the terminal: whatever ends the
-//! program, and however, there is nothing to put back. In a window of another size they begin anew below.
+//! They use the normal screen and change no terminal mode, so nothing has to be restored at exit. After a
+//! change of the window size, drawing restarts below.
 
 use std::io::{self, Write as _};
 use std::os::fd::AsFd;
 
 use rustix::termios::tcgetwinsize;
 
-/// A window's columns and rows.
+/// Columns and rows of a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size {
     pub columns: usize,
@@ -16,12 +16,12 @@ pub struct Size {
 }
 
 impl Size {
-    /// Of the window of standard output.
+    /// The window of standard output.
     pub fn of_window() -> Self {
         Self::of(io::stdout())
     }
 
-    /// The size of a terminal's window; of one that does not tell, the usual.
+    /// The window of a terminal; 80 × 24 if unknown.
     pub fn of(terminal: impl AsFd) -> Self {
         let known = tcgetwinsize(terminal).ok();
         let known = known.filter(|size| size.ws_col > 0 && size.ws_row > 0);
@@ -37,19 +37,18 @@ impl Size {
         )
     }
 
-    /// Columns to write in: what is written into the last one of some terminals goes on in the next
-    /// line.
+    /// Usable columns. Some terminals wrap after a character in the last column.
     pub fn room(self) -> usize {
         self.columns.saturating_sub(1)
     }
 
-    /// Lines that are seen whole, the cursor's below them.
+    /// Usable lines: all but that of the cursor.
     pub fn lines(self) -> usize {
         self.rows.saturating_sub(1).max(1)
     }
 }
 
-/// Where lines were drawn last.
+/// The area of the last drawing.
 #[derive(Debug, Default)]
 pub struct Canvas {
     drawn: Option<Drawn>,
@@ -62,7 +61,7 @@ struct Drawn {
 }
 
 impl Canvas {
-    /// Draws `lines`, made for a window of this size, over those before.
+    /// Draws `lines`, made for a window of this size, over the previous ones.
     pub fn draw(&mut self, lines: &[String], size: Size) -> io::Result<()> {
         let mut text = self.erasing(size);
         for line in lines {
@@ -76,14 +75,14 @@ impl Canvas {
         write(&text)
     }
 
-    /// Takes the lines away.
+    /// Erases the lines.
     pub fn end(&mut self) -> io::Result<()> {
         let text = self.erasing(Size::of_window());
         self.drawn = None;
         write(&text)
     }
 
-    /// Goes back to where the lines begin and clears what is below.
+    /// The escape sequence that moves to the first line and clears the rest.
     fn erasing(&self, size: Size) -> String {
         match &self.drawn {
             Some(drawn) if drawn.size == size && drawn.lines > 0 => {
@@ -105,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_drawn_over_themselves_unless_the_window_changed() {
+    fn lines_are_redrawn_in_place_unless_the_window_changed() {
         let size = Size {
             columns: 80,
             rows: 24,

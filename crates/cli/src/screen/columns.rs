@@ -1,11 +1,11 @@
-//! Text in columns of a terminal.
+//! Text fitted to terminal columns.
 
-/// Columns that `text` takes on a terminal; for wide characters, and some others, two.
+/// Terminal columns of `text`. Wide characters, and some others, count as two.
 pub fn width(text: &str) -> usize {
     text.chars().map(columns).sum()
 }
 
-/// `text` in `columns` columns: cut, with a mark at its end, or filled up.
+/// `text` truncated with `~`, or padded, to `columns` columns.
 pub fn fitted(text: &str, wanted: usize) -> String {
     let mut out = text.to_owned();
     let mut have = width(text);
@@ -21,18 +21,18 @@ pub fn fitted(text: &str, wanted: usize) -> String {
     filled(&out, wanted)
 }
 
-/// `text`, cut where it is longer than so many columns.
+/// `text` truncated to at most `columns` columns.
 pub fn cut(text: &str, columns: usize) -> String {
     fitted(text, columns.min(width(text)))
 }
 
-/// `text`, and blanks up to so many columns.
+/// `text` padded to `columns` columns.
 pub fn filled(text: &str, columns: usize) -> String {
     let blanks = columns.saturating_sub(width(text));
     format!("{text}{:blanks$}", "")
 }
 
-/// Scripts with wide characters begin at Hangul Jamo; drawn bars stand behind it and are narrow.
+/// Scripts with wide characters start at Hangul Jamo. Block elements follow it and are narrow.
 fn columns(character: char) -> usize {
     match character {
         '\u{2000}'..'\u{2e80}' | ..'\u{1100}' => 1,
@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_is_cut_and_filled_to_columns() {
+    fn text_is_truncated_and_padded_to_columns() {
         for (text, columns, expected) in [
             ("web", 5, "web  "),
             ("web", 3, "web"),

@@ -1,7 +1,6 @@
-//! Keys that are pressed while a job goes on, without waiting for any.
+//! Key presses during a job, read without blocking.
 //!
-//! For that the terminal hands over each key at once and does not show it; [`Keys`] puts this back when
-//! it is dropped. Signals stay as they are: Ctrl-C and Ctrl-Z do what they do.
+//! [`Keys`] disables line mode and echo, and restores them when it is dropped. Ctrl-C and Ctrl-Z keep working.
 
 use std::fs::File;
 use std::os::fd::AsFd;
@@ -11,19 +10,19 @@ use rustix::termios::{
     LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcgetpgrp, tcsetattr,
 };
 
-/// Keys taken at a time.
+/// Maximum keys per read.
 const MOST: usize = 16;
 
-/// The terminal that the program was started from, whatever its standard input is.
+/// The controlling terminal, whatever standard input is.
 #[derive(Debug)]
 pub struct Keys {
     terminal: File,
-    /// As it was found.
+    /// The modes to restore.
     before: Termios,
 }
 
 impl Keys {
-    /// `None` without a terminal, or in the background, where reading would stop the program.
+    /// `None` without a terminal, or in the background, where a read would stop the process.
     pub fn open() -> Option<Self> {
         let terminal = File::open("/dev/tty").ok()?;
         if !is_foreground(&terminal) {
@@ -34,12 +33,12 @@ impl Keys {
         Some(Self { terminal, before })
     }
 
-    /// The keys pressed since the last call, few at a time. Does not wait.
+    /// Some keys pressed since the last call. Does not block.
     pub fn pressed(&self) -> Vec<u8> {
         if !is_foreground(&self.terminal) {
             return Vec::new();
         }
-        // A shell that stopped the program and goes on with it leaves the terminal as shells have it.
+        // A shell that stopped and continued the program has restored line mode.
         match tcgetattr(&self.terminal) {
             Ok(now) if now.local_modes.contains(LocalModes::ICANON) => {
                 set_at_once(&self.terminal, &now);
@@ -48,7 +47,7 @@ impl Keys {
             Err(_) => return Vec::new(),
         }
         let mut keys = [0; MOST];
-        // An error means that there is no terminal any more: no keys.
+        // An error means that the terminal is gone.
         let read = rustix::io::read(self.terminal.as_fd(), &mut keys).unwrap_or(0);
         keys[..read].to_vec()
     }
@@ -57,7 +56,7 @@ impl Keys {
 impl Drop for Keys {
     fn drop(&mut self) {
         if is_foreground(&self.terminal) {
-            // A terminal that is gone needs nothing.
+            // A terminal that is gone needs no restoring.
             let _ = tcsetattr(&self.terminal, OptionalActions::Now, &self.before);
         }
     }
@@ -67,7 +66,7 @@ fn is_foreground(terminal: &File) -> bool {
     tcgetpgrp(terminal).is_ok_and(|group| group == getpgrp())
 }
 
-/// Single keys instead of lines, not shown; a read returns at once, with or without one.
+/// Disables line mode and echo; reads return at once.
 ///
 /// # Source
 /// termios(3), "Canonical and noncanonical mode", MIN and TIME 0.
@@ -78,6 +77,6 @@ fn set_at_once(terminal: &File, before: &Termios) {
         .remove(LocalModes::ICANON | LocalModes::ECHO);
     modes.special_codes[SpecialCodeIndex::VMIN] = 0;
     modes.special_codes[SpecialCodeIndex::VTIME] = 0;
-    // Without it keys come line by line.
+    // Otherwise keys arrive line by line.
     let _ = tcsetattr(terminal, OptionalActions::Now, &modes);
 }

@@ -1,5 +1,4 @@
-//! What jobs need to draw on a terminal: text in columns, small bars, and lines that are drawn over
-//! themselves.
+//! Drawing on a terminal: text in columns, sparklines, keys, and lines redrawn in place.
 
 mod canvas;
 mod columns;

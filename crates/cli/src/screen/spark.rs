@@ -1,13 +1,13 @@
-//! Small bars: how a number went.
+//! Sparklines.
 
-/// Levels of a bar, from nothing at all; the second is for the least that is something.
+/// Bar levels: the first is for zero, the second for the smallest other value.
 const BLOCKS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 const ASCII: [char; 9] = [' ', '.', ':', '-', '=', '+', '*', '%', '#'];
 
-/// A value that did not come, which has a mark of its own.
+/// A missing value, drawn with its own mark.
 pub const MISSING: f64 = f64::INFINITY;
 
-/// What bars are drawn with.
+/// The character set of bars.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sparks {
     Unicode,
@@ -15,9 +15,9 @@ pub enum Sparks {
 }
 
 impl Sparks {
-    /// By the locale.
+    /// Selected by the locale.
     pub fn of_terminal() -> Self {
-        // As setlocale(3): the first one that is set counts.
+        // As in setlocale(3), the first that is set applies.
         let names = ["LC_ALL", "LC_CTYPE", "LANG"];
         let mut set = names.iter().filter_map(std::env::var_os);
         let locale = set.find(|value| !value.is_empty()).unwrap_or_default();
@@ -29,7 +29,7 @@ impl Sparks {
         }
     }
 
-    /// One bar for each value, the largest full.
+    /// One bar per value, scaled to the largest.
     pub fn line(self, values: impl Iterator<Item = f64> + Clone) -> String {
         let (levels, missing) = match self {
             Self::Unicode => (BLOCKS, '×'),
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_largest_is_full_and_the_least_is_seen() {
+    fn the_largest_is_full_and_the_smallest_is_visible() {
         let bars = |values: &[f64], sparks: Sparks| sparks.line(values.iter().copied());
         let unicode = Sparks::Unicode;
         assert_eq!(bars(&[0.0, 1.0, 4.0, 8.0], unicode), " ▁▄█");
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn what_did_not_come_has_a_mark_and_no_size() {
+    fn missing_values_have_a_mark() {
         let values = [1.0, MISSING, 2.0];
         assert_eq!(Sparks::Unicode.line(values.into_iter()), "▄×█");
         assert_eq!(Sparks::Ascii.line(values.into_iter()), "=x#");

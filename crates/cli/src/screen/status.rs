@@ -1,31 +1,31 @@
-//! A line on standard error that is written over itself.
+//! A status line on standard error, rewritten in place.
 
 use std::io::{self, IsTerminal, Write};
 
 use super::{Size, cut};
 use crate::paint;
 
-/// The line. Where standard error is closed meanwhile, nothing is told and nothing ends.
+/// The status line. If standard error is closed, it is lost.
 #[derive(Debug)]
 pub struct Status {
     out: io::Stderr,
 }
 
 impl Status {
-    /// `None` where nobody sees it, or on a terminal that takes nothing but lines.
+    /// `None` if standard error is not a terminal, or a dumb one.
     pub fn open() -> Option<Self> {
         let out = io::stderr();
         let is_screen = out.is_terminal() && !paint::is_terminal_dumb();
         is_screen.then_some(Self { out })
     }
 
-    /// Writes `line`, as much of it as fits, in place of the one before.
+    /// Replaces the line by `line`, truncated to the window.
     pub fn show(&self, line: &str) {
         let room = Size::of(&self.out).room();
         let _ = write!(&self.out, "\r\x1b[K{}", cut(line, room));
     }
 
-    /// Takes it away.
+    /// Erases the line.
     pub fn clear(&self) {
         let _ = write!(&self.out, "\r\x1b[K");
     }

@@ -1,7 +1,5 @@
 //! Runs `tapline read` and the programs that its answers are compared with.
 
-#![allow(dead_code, reason = "each test uses a part of it")]
-
 use std::collections::HashMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use lab::Host;
-use netlink::Gro;
 use serde_json::Value;
+use tapline::net::Gro;
 
 use super::run::{Ended, spawn};
 use super::{PROGRAM, Scene, name};

@@ -1,8 +1,6 @@
 //! What the tests of the program share: running it on a test host, frames for it to see, and the
 //! programs that say independently what it should have seen.
 
-#![allow(dead_code, reason = "each test file uses its part of it")]
-
 pub mod count;
 pub mod doctor;
 pub mod files;

@@ -5,9 +5,9 @@ use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use lab::Host;
+use lab::{Host, wait};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
@@ -15,19 +15,6 @@ use super::{PROGRAM, name};
 
 /// How long the program may be silent before the test fails.
 const DEADLINE: Duration = Duration::from_mins(1);
-
-/// Returns when it is so.
-#[track_caller]
-pub fn wait_until(is_so: impl Fn() -> bool) {
-    let start = Instant::now();
-    while start.elapsed() < DEADLINE {
-        if is_so() {
-            return;
-        }
-        thread::yield_now();
-    }
-    panic!("it does not come about");
-}
 
 /// `tapline capture -i` with the host's first interface and `arguments`, on `host`.
 pub fn command(host: &Host, arguments: &[&str]) -> Command {
@@ -169,7 +156,7 @@ impl Running {
     /// Returns when it has no signal waiting to be handled.
     pub fn handled(&self) {
         let path = format!("/proc/{}/status", self.pid().as_raw_nonzero());
-        wait_until(|| {
+        wait::until("no signal is pending", || {
             let status = fs::read_to_string(&path).expect("the process is there");
             let mut pending = status.lines().filter(|line| line.contains("Pnd:"));
             pending.all(|line| line.ends_with("\t0000000000000000"))
@@ -183,7 +170,7 @@ impl Running {
             let name = task.and_then(|task| fs::read_to_string(task.path().join("comm")));
             name.is_ok_and(|name| name.trim_end() == "signals")
         };
-        wait_until(|| {
+        wait::until("the thread of signals has ended", || {
             let mut tasks = fs::read_dir(&tasks).expect("the process is there");
             !tasks.any(is_it)
         });

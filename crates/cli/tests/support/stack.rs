@@ -98,6 +98,64 @@ pub fn trimmed(text: &str) -> Vec<String> {
     lines.collect()
 }
 
+/// Lines with single spaces between words.
+pub fn words(text: &str) -> Vec<String> {
+    let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+    text.lines().map(words).collect()
+}
+
+/// Everything that iproute2 prints is printed with the same value, at any depth.
+#[track_caller]
+pub fn assert_prints_all(ours: &[Value], theirs: &[Value], line: &str) {
+    let mut missing = Vec::new();
+    let [ours, theirs] = [ours, theirs].map(|objects| Value::from(objects.to_vec()));
+    find_missing(&ours, [&theirs, &theirs], line, &mut missing);
+    assert!(missing.is_empty(), "{missing:#?}");
+}
+
+/// What `theirs` has and `ours` lacks, or has with another value. Values that are different in iproute2's `later`
+/// output vary, and are not compared.
+pub fn find_missing(
+    ours: &Value,
+    [theirs, later]: [&Value; 2],
+    path: &str,
+    missing: &mut Vec<String>,
+) {
+    match (ours, theirs, later) {
+        (Value::Object(ours), Value::Object(theirs), Value::Object(later)) => {
+            for (key, value) in theirs {
+                let path = format!("{path}.{key}");
+                match (ours.get(key), later.get(key)) {
+                    (Some(own), Some(later)) => find_missing(own, [value, later], &path, missing),
+                    // iproute2 leaves out an age of 0 in some outputs.
+                    (None, Some(_)) if key == "age" && *value == 0 => {}
+                    (None, Some(_)) => missing.push(format!("{path}: {value} is missing")),
+                    (_, None) => {}
+                }
+            }
+        }
+        (Value::Array(own), Value::Array(first), Value::Array(later))
+            if own.len() == first.len() && own.len() == later.len() =>
+        {
+            for (number, ((own, first), later)) in own.iter().zip(first).zip(later).enumerate() {
+                find_missing(own, [first, later], &format!("{path}[{number}]"), missing);
+            }
+        }
+        _ if ours == theirs || theirs != later => {}
+        _ => missing.push(format!("{path}: {ours} instead of {theirs}")),
+    }
+}
+
+/// Each line fails with an exit status and one line of text that contains the words.
+#[track_caller]
+pub fn assert_refused(host: &Host, lines: &[(&str, &str, i32)]) {
+    for (line, words, status) in lines {
+        let (text, code) = refused(host, line);
+        assert!(text.contains(words), "{line}: {text}");
+        assert_eq!((text.lines().count(), code), (1, *status), "{line}: {text}");
+    }
+}
+
 /// Runs `tapline LINE` on `host` as somebody without any privilege; what it says on standard error, and its
 /// exit status.
 #[track_caller]

@@ -1,8 +1,8 @@
-/// What is known of a packet beside its bytes, for the loads at [`Ancillary::BASE`].
+/// Packet metadata, for loads at [`Ancillary::BASE`].
 ///
-/// The default is a packet from a file, of which nothing is known. A VLAN tag is then in the bytes,
-/// so "tag present" reads 0 and a program made for a live interface looks for it there. Any other
-/// value that is not known refuses the packet, as a load outside of it does.
+/// The default is a packet from a file, without metadata. A VLAN tag is then in the bytes: "tag
+/// present" is 0, and a program for a live interface looks for the tag there. A load of any other
+/// unknown value rejects the packet, like a load outside of the packet.
 ///
 /// # Source
 /// `SKF_AD_OFF`, include/uapi/linux/filter.h; `pcap_bpf_aux_data`, libpcap `pcap-int.h`.
@@ -16,29 +16,33 @@ pub struct Ancillary {
     pub interface_index: Option<u32>,
     /// Index of the receive queue.
     pub queue: Option<u32>,
-    /// Tag control information of a VLAN tag that was taken out of the bytes.
+    /// Tag control information of a VLAN tag that the kernel removed from the bytes.
     pub vlan_tag: Option<u16>,
 }
 
 impl Ancillary {
     /// Offset of the first ancillary value (`SKF_AD_OFF`, -4096).
-    pub const BASE: u32 = (-0x1000_i32).cast_unsigned();
-    pub(super) const PROTOCOL: u32 = Self::BASE;
-    pub(crate) const PACKET_TYPE: u32 = Self::BASE + 4;
-    pub(crate) const INTERFACE_INDEX: u32 = Self::BASE + 8;
-    pub(super) const NETLINK_ATTRIBUTE: u32 = Self::BASE + 12;
-    pub(super) const NESTED_ATTRIBUTE: u32 = Self::BASE + 16;
-    pub(super) const MARK: u32 = Self::BASE + 20;
-    pub(crate) const QUEUE: u32 = Self::BASE + 24;
-    pub(super) const HARDWARE_TYPE: u32 = Self::BASE + 28;
-    pub(super) const RECEIVE_HASH: u32 = Self::BASE + 32;
-    pub(super) const CPU: u32 = Self::BASE + 36;
-    pub(crate) const XOR_X: u32 = Self::BASE + 40;
-    pub(crate) const VLAN_TAG: u32 = Self::BASE + 44;
-    pub(crate) const VLAN_TAG_PRESENT: u32 = Self::BASE + 48;
-    pub(super) const PAYLOAD_OFFSET: u32 = Self::BASE + 52;
-    pub(super) const RANDOM: u32 = Self::BASE + 56;
-    pub(super) const VLAN_TPID: u32 = Self::BASE + 60;
+    pub const BASE: u32 = libc::SKF_AD_OFF.cast_unsigned();
+    pub(super) const PROTOCOL: u32 = Self::offset(libc::SKF_AD_PROTOCOL);
+    pub(crate) const PACKET_TYPE: u32 = Self::offset(libc::SKF_AD_PKTTYPE);
+    pub(crate) const INTERFACE_INDEX: u32 = Self::offset(libc::SKF_AD_IFINDEX);
+    pub(super) const NETLINK_ATTRIBUTE: u32 = Self::offset(libc::SKF_AD_NLATTR);
+    pub(super) const NESTED_ATTRIBUTE: u32 = Self::offset(libc::SKF_AD_NLATTR_NEST);
+    pub(super) const MARK: u32 = Self::offset(libc::SKF_AD_MARK);
+    pub(crate) const QUEUE: u32 = Self::offset(libc::SKF_AD_QUEUE);
+    pub(super) const HARDWARE_TYPE: u32 = Self::offset(libc::SKF_AD_HATYPE);
+    pub(super) const RECEIVE_HASH: u32 = Self::offset(libc::SKF_AD_RXHASH);
+    pub(super) const CPU: u32 = Self::offset(libc::SKF_AD_CPU);
+    pub(crate) const XOR_X: u32 = Self::offset(libc::SKF_AD_ALU_XOR_X);
+    pub(crate) const VLAN_TAG: u32 = Self::offset(libc::SKF_AD_VLAN_TAG);
+    pub(crate) const VLAN_TAG_PRESENT: u32 = Self::offset(libc::SKF_AD_VLAN_TAG_PRESENT);
+    pub(super) const PAYLOAD_OFFSET: u32 = Self::offset(libc::SKF_AD_PAY_OFFSET);
+    pub(super) const RANDOM: u32 = Self::offset(libc::SKF_AD_RANDOM);
+    pub(super) const VLAN_TPID: u32 = Self::offset(libc::SKF_AD_VLAN_TPID);
+
+    const fn offset(value: i32) -> u32 {
+        Self::BASE + value.cast_unsigned()
+    }
 
     /// Whether the kernel has an ancillary value at offset `k`.
     pub(super) const fn exists(k: u32) -> bool {
@@ -63,7 +67,7 @@ impl Ancillary {
         )
     }
 
-    /// What tcpdump calls the ancillary value at offset `k`.
+    /// The name of the ancillary value at offset `k`, as in tcpdump.
     pub(super) const fn name(k: u32) -> Option<&'static str> {
         Some(match k {
             Self::PROTOCOL => "proto",
@@ -86,7 +90,7 @@ impl Ancillary {
         })
     }
 
-    /// The value `A` takes from a load at offset `k`; `None` refuses the packet.
+    /// The value that a load at offset `k` puts into `A`; `None` rejects the packet.
     pub(crate) fn load(&self, k: u32, a: u32, x: u32) -> Option<u32> {
         match k {
             Self::PACKET_TYPE => self.packet_type.map(u32::from),

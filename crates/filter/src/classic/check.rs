@@ -1,78 +1,65 @@
-use super::{Ancillary, Instruction, MAX_INSTRUCTIONS, opcode};
-use std::fmt;
+use crate::classic::ancillary::Ancillary;
+use crate::classic::instruction::{Instruction, MAX_INSTRUCTIONS};
+use crate::classic::opcode;
 
 /// Words of scratch memory (`BPF_MEMWORDS`).
-pub(super) const MEMORY_WORDS: usize = 16;
+pub(super) const MEMORY_WORDS: usize = libc::BPF_MEMWORDS as usize;
 
-/// A rule of the kernel that a program breaks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A rule of the kernel's checker that a program violates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Rule {
+pub enum KernelRule {
     /// A program has at least one instruction.
+    #[error("no instructions")]
     Empty,
     /// A program has at most [`MAX_INSTRUCTIONS`].
+    #[error("more than {MAX_INSTRUCTIONS} instructions")]
     TooLong,
     /// The operation is unknown.
+    #[error("unknown operation {0:#x}")]
     Opcode(u16),
-    /// A jump leads behind the program's end.
+    /// A jump leaves the program.
+    #[error("jump past the end")]
     Jump,
     /// Division by the constant zero.
+    #[error("division by zero")]
     DivisionByZero,
     /// A constant shift by 32 bits or more.
+    #[error("shift by {0} bits (at most 31)")]
     Shift(u32),
-    /// There is no such word of scratch memory.
+    /// The word of scratch memory does not exist.
+    #[error("no scratch memory M[{0}] (at most M[15])")]
     Memory(u32),
-    /// Scratch memory is read that was not written on every way here.
+    /// A word of scratch memory is read that is not written on every path.
+    #[error("M[{0}] is read before it is written")]
     Uninitialised(u32),
-    /// There is no ancillary value at this negative offset.
+    /// No ancillary value exists at this negative offset.
+    #[error("no ancillary value at {}", .0.cast_signed())]
     Ancillary(u32),
-    /// The last instruction is no return.
+    /// The last instruction is not a return.
+    #[error("the last instruction is not a return")]
     NoReturn,
 }
 
-impl fmt::Display for Rule {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Empty => f.write_str("no instructions"),
-            Self::TooLong => write!(f, "more than {MAX_INSTRUCTIONS} instructions"),
-            Self::Opcode(code) => write!(f, "unknown operation {code:#x}"),
-            Self::Jump => f.write_str("jump behind the end"),
-            Self::DivisionByZero => f.write_str("division by zero"),
-            Self::Shift(k) => write!(f, "shift by {k} bits (at most 31)"),
-            Self::Memory(k) => write!(f, "no scratch memory M[{k}] (at most M[15])"),
-            Self::Uninitialised(k) => write!(f, "M[{k}] is read before it is written"),
-            Self::Ancillary(k) => write!(f, "no ancillary value at {}", k.cast_signed()),
-            Self::NoReturn => f.write_str("the last instruction is no return"),
-        }
-    }
-}
-
-/// A program the kernel would refuse.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A program that the kernel would reject.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("instruction {index}: {rule}")]
 #[non_exhaustive]
-pub struct RuleError {
+pub struct InvalidProgram {
     /// The instruction, counted from 0.
     pub index: usize,
-    /// What is wrong with it.
-    pub rule: Rule,
+    /// The violated rule.
+    pub rule: KernelRule,
 }
 
-impl fmt::Display for RuleError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "instruction {}: {}", self.index, self.rule)
-    }
-}
-
-impl std::error::Error for RuleError {}
-
-/// Holds `program` against the rules of `bpf_check_classic`.
-pub(super) fn check(program: &[Instruction]) -> Result<(), RuleError> {
-    let fail = |index, rule| Err(RuleError { index, rule });
+/// Checks `program` by the rules of `bpf_check_classic`.
+pub(super) fn check(program: &[Instruction]) -> Result<(), InvalidProgram> {
+    let fail = |index, rule| Err(InvalidProgram { index, rule });
     let Some(last) = program.last() else {
-        return fail(0, Rule::Empty);
+        return fail(0, KernelRule::Empty);
     };
     if program.len() > MAX_INSTRUCTIONS {
-        return fail(MAX_INSTRUCTIONS, Rule::TooLong);
+        return fail(MAX_INSTRUCTIONS, KernelRule::TooLong);
     }
     for (index, instruction) in program.iter().copied().enumerate() {
         if let Some(rule) = broken_rule(instruction, program.len() - index - 1) {
@@ -80,38 +67,38 @@ pub(super) fn check(program: &[Instruction]) -> Result<(), RuleError> {
         }
     }
     if !opcode::is_return(last.code) {
-        return fail(program.len() - 1, Rule::NoReturn);
+        return fail(program.len() - 1, KernelRule::NoReturn);
     }
     check_memory(program)
 }
 
-/// The rule `instruction` breaks by itself; `behind` instructions follow it.
-fn broken_rule(instruction: Instruction, behind: usize) -> Option<Rule> {
+/// The rule that `instruction` violates on its own; `behind` instructions follow it.
+fn broken_rule(instruction: Instruction, behind: usize) -> Option<KernelRule> {
     let Instruction { code, jt, jf, k } = instruction;
     let broken = |is_broken: bool, rule| is_broken.then_some(rule);
     match code {
-        opcode::DIV_K | opcode::MOD_K => broken(k == 0, Rule::DivisionByZero),
-        opcode::LSH_K | opcode::RSH_K => broken(k >= 32, Rule::Shift(k)),
+        opcode::DIV_K | opcode::MOD_K => broken(k == 0, KernelRule::DivisionByZero),
+        opcode::LSH_K | opcode::RSH_K => broken(k >= 32, KernelRule::Shift(k)),
         opcode::LD_MEM | opcode::LDX_MEM | opcode::ST | opcode::STX => {
-            broken(k as usize >= MEMORY_WORDS, Rule::Memory(k))
+            broken(k as usize >= MEMORY_WORDS, KernelRule::Memory(k))
         }
-        opcode::JA => broken(k as usize >= behind, Rule::Jump),
+        opcode::JA => broken(k as usize >= behind, KernelRule::Jump),
         code if opcode::is_conditional_jump(code) => {
-            broken(usize::from(jt.max(jf)) >= behind, Rule::Jump)
+            broken(usize::from(jt.max(jf)) >= behind, KernelRule::Jump)
         }
         opcode::LD_W_ABS | opcode::LD_H_ABS | opcode::LD_B_ABS => broken(
             k >= Ancillary::BASE && !Ancillary::exists(k),
-            Rule::Ancillary(k),
+            KernelRule::Ancillary(k),
         ),
-        code => broken(!opcode::ALL.contains(&code), Rule::Opcode(code)),
+        code => broken(!opcode::ALL.contains(&code), KernelRule::Opcode(code)),
     }
 }
 
-/// Follows which scratch words are written (one bit each) on every way to each instruction.
+/// Tracks which scratch words (one bit each) are written on every path to each instruction.
 ///
-/// Jumps go only forward, so one pass suffices. As in the kernel, what follows a return counts as
-/// reached with the return's words, which refuses some unreachable reads.
-fn check_memory(program: &[Instruction]) -> Result<(), RuleError> {
+/// Jumps go only forward, so one pass is enough. As in the kernel, the instruction after a return
+/// counts as reachable from it, which rejects some unreachable reads.
+fn check_memory(program: &[Instruction]) -> Result<(), InvalidProgram> {
     let mut written_at = vec![u16::MAX; program.len()];
     written_at[0] = 0;
     for (index, instruction) in program.iter().copied().enumerate() {
@@ -124,8 +111,8 @@ fn check_memory(program: &[Instruction]) -> Result<(), RuleError> {
         match instruction.code {
             opcode::ST | opcode::STX => written |= 1 << instruction.k,
             opcode::LD_MEM | opcode::LDX_MEM if written & (1 << instruction.k) == 0 => {
-                let rule = Rule::Uninitialised(instruction.k);
-                return Err(RuleError { index, rule });
+                let rule = KernelRule::Uninitialised(instruction.k);
+                return Err(InvalidProgram { index, rule });
             }
             _ => {}
         }

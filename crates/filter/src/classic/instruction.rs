@@ -1,6 +1,10 @@
 use std::fmt;
 
-/// One instruction, as the kernel takes it.
+/// Maximum number of instructions in a program (`BPF_MAXINSNS`).
+#[doc(alias = "BPF_MAXINSNS")]
+pub const MAX_INSTRUCTIONS: usize = libc::BPF_MAXINSNS as usize;
+
+/// One instruction, in the kernel's layout.
 ///
 /// `Display` writes the decimal form of `tcpdump -ddd`: `code jt jf k`.
 ///
@@ -10,18 +14,18 @@ use std::fmt;
 #[doc(alias = "bpf_insn")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Instruction {
-    /// What to do: one of [`opcode`](super::opcode).
+    /// The operation: one of [`opcode`](super::opcode).
     pub code: u16,
-    /// Instructions to skip where the condition holds.
+    /// Instructions to skip if the condition is true.
     pub jt: u8,
-    /// Instructions to skip where it does not.
+    /// Instructions to skip if it is false.
     pub jf: u8,
     /// The operand.
     pub k: u32,
 }
 
 impl Instruction {
-    /// An instruction that is no conditional jump (`BPF_STMT`).
+    /// An instruction other than a conditional jump (`BPF_STMT`).
     #[doc(alias = "BPF_STMT")]
     pub const fn new(code: u16, k: u32) -> Self {
         Self {
@@ -32,7 +36,8 @@ impl Instruction {
         }
     }
 
-    /// A conditional jump (`BPF_JUMP`): over `jt` instructions if the condition holds, else over `jf`.
+    /// A conditional jump (`BPF_JUMP`): skips `jt` instructions if the condition is true, else
+    /// `jf`.
     #[doc(alias = "BPF_JUMP")]
     pub const fn jump(code: u16, k: u32, jt: u8, jf: u8) -> Self {
         Self { code, jt, jf, k }

@@ -1,18 +1,23 @@
-use super::{Ancillary, Instruction, Program, opcode};
+use crate::classic::ancillary::Ancillary;
+use crate::classic::instruction::Instruction;
+use crate::classic::opcode;
+use crate::classic::program::ClassicProgram;
 use std::fmt;
 
-/// A program in the words of `tcpdump -d`, one instruction a line; made by [`Program::listing`].
+/// A program in the notation of `tcpdump -d`, one instruction a line. Created by
+/// [`ClassicProgram::listing`].
 #[derive(Clone, Copy, Debug)]
-pub struct Listing<'a>(&'a Program);
+pub struct ClassicListing<'a>(&'a ClassicProgram);
 
-impl Program {
-    /// The program for people: `(000) ldh      [12]` and so on, with jump targets as line numbers.
-    pub fn listing(&self) -> Listing<'_> {
-        Listing(self)
+impl ClassicProgram {
+    /// The listing of the program: `(000) ldh      [12]` and so on, with line numbers as jump
+    /// targets.
+    pub fn listing(&self) -> ClassicListing<'_> {
+        ClassicListing(self)
     }
 }
 
-impl fmt::Display for Listing<'_> {
+impl fmt::Display for ClassicListing<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, instruction) in self.0.instructions().iter().copied().enumerate() {
             let Instruction { code, jt, jf, .. } = instruction;
@@ -34,7 +39,7 @@ impl fmt::Display for Listing<'_> {
     }
 }
 
-/// How an instruction's operand is written.
+/// The notation of an operand.
 #[derive(Clone, Copy)]
 enum Operand {
     None,
@@ -122,7 +127,7 @@ fn words(instruction: Instruction) -> (&'static str, Operand) {
         opcode::RET_A => ("ret", Operand::None),
         opcode::TAX => ("tax", Operand::None),
         opcode::TXA => ("txa", Operand::None),
-        // A checked program has no other operation.
+        // A checked program contains no other operation.
         _ => ("", Operand::Hexadecimal),
     }
 }

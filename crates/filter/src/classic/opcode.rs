@@ -1,6 +1,7 @@
-//! The operation codes of classic BPF that the kernel knows, whole (class, size, mode or operation).
+//! The opcodes of classic BPF that the kernel accepts, complete with class, size, mode or
+//! operation.
 //!
-//! `A` and `X` are the registers, `k` the instruction's operand, `M` the scratch memory, `P` the packet.
+//! `A` and `X` are the registers, `k` is the operand, `M` the scratch memory, `P` the packet.
 //!
 //! # Source
 //! `chk_code_allowed`, net/core/filter.c; `include/uapi/linux/bpf_common.h`.
@@ -9,7 +10,7 @@ macro_rules! opcodes {
     ($($name:ident = $code:literal, $doc:literal;)*) => {
         $(#[doc = $doc] pub const $name: u16 = $code;)*
 
-        /// Every operation code above.
+        /// All opcodes above.
         pub const ALL: &[u16] = &[$($name),*];
     };
 }
@@ -66,7 +67,7 @@ opcodes! {
     TXA = 0x87, "`A = X`";
 }
 
-/// Whether `code` is a jump on a condition, which uses `jt` and `jf`.
+/// Whether `code` is a conditional jump, which uses `jt` and `jf`.
 pub const fn is_conditional_jump(code: u16) -> bool {
     matches!(
         code,

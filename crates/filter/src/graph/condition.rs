@@ -1,5 +1,5 @@
-use super::sets::{MOST_WORDS, SetId};
-use super::values::{Value, ValueId, Values, Variable};
+use crate::graph::sets::{MAX_KEY_WORDS, SetId};
+use crate::graph::values::{Value, ValueId, Values, Variable};
 use crate::language::tree::Operator;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -7,7 +7,7 @@ pub(crate) enum Comparison {
     Equal,
     Greater,
     AtLeast,
-    /// The two have a bit in common.
+    /// The operands have a common bit.
     AnyBit,
 }
 
@@ -18,11 +18,11 @@ pub(crate) struct Test {
     pub right: ValueId,
 }
 
-/// Whether values, taken together, are in a set.
+/// Whether a key of one or several values is in a set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Member {
-    /// The words of the key; those behind `count` mean nothing.
-    pub words: [ValueId; MOST_WORDS],
+    /// The words of the key; words after `count` are unused.
+    pub words: [ValueId; MAX_KEY_WORDS],
     pub count: u8,
     pub set: SetId,
 }
@@ -33,17 +33,17 @@ impl Member {
     }
 }
 
-/// What a filter asks, term by term from left to right.
+/// A boolean expression on values, evaluated from left to right.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Condition {
     Constant(bool),
     Test(Test),
-    /// Always true; gives the variable a value.
+    /// Assigns a value to the variable; always true.
     Let(Variable, ValueId),
     Not(Box<Condition>),
     All(Vec<Condition>),
     Any(Vec<Condition>),
-    /// The value is one of the constants, which are sorted, and what goes with it holds.
+    /// The value equals one of the sorted constants, and the condition of that constant holds.
     Choice(ValueId, Vec<(u32, Condition)>),
     Member(Member),
 }
@@ -57,12 +57,12 @@ impl Condition {
         }
     }
 
-    /// True if all of `conditions` are, asked in order.
+    /// True if all of `conditions` are, evaluated in order.
     pub(crate) fn all(conditions: impl IntoIterator<Item = Self>) -> Self {
         Self::join(conditions, true)
     }
 
-    /// True if one of `conditions` is, asked in order.
+    /// True if one of `conditions` is, evaluated in order.
     pub(crate) fn any(conditions: impl IntoIterator<Item = Self>) -> Self {
         Self::join(conditions, false)
     }
@@ -75,7 +75,7 @@ impl Condition {
                 Self::Any(inner) if !is_all => joined.extend(inner),
                 Self::Constant(constant) if constant == is_all => {}
                 Self::Constant(constant) => {
-                    // The others decide nothing any more, unless they set variables.
+                    // The constant decides, unless earlier conditions set variables.
                     if joined.iter().any(Self::sets_variables) {
                         joined.push(Self::Constant(constant));
                         break;
@@ -93,7 +93,7 @@ impl Condition {
         }
     }
 
-    /// Whether a variable may get a value while it is asked.
+    /// Whether the evaluation may assign a variable.
     pub(crate) fn sets_variables(&self) -> bool {
         match self {
             Self::Constant(_) | Self::Test(_) | Self::Member(_) => false,
@@ -133,7 +133,7 @@ impl Values {
         Condition::all([low, high])
     }
 
-    /// The comparison, brought into the one form in which equal tests are equal.
+    /// The comparison in canonical form, so that equivalent tests are equal.
     pub(crate) fn test(
         &mut self,
         comparison: Comparison,
@@ -189,7 +189,7 @@ impl Values {
             Comparison::AnyBit => match masked {
                 Some((operand, mask)) => return self.any_bit(operand, mask & right),
                 None if right & ones == ones => return self.equal(left, 0).negate(),
-                // Bits that are never set still need the value's bytes to be there.
+                // The test stays even if the bits are never set: the bytes of the value must exist.
                 None if right & ones == 0 => (comparison, left, right),
                 None => (comparison, left, right & ones),
             },

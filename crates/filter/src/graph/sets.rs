@@ -1,6 +1,6 @@
 use std::collections::HashMap;
 
-/// A set of a filter; equal sets have equal ids.
+/// The id of a set of a filter; equal sets have equal ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SetId(pub u16);
 
@@ -10,16 +10,17 @@ impl std::fmt::Display for SetId {
     }
 }
 
-/// Words of the longest key: an IPv6 address.
-pub const MOST_WORDS: usize = 4;
+/// Words in the longest key: an IPv6 address.
+pub const MAX_KEY_WORDS: usize = 4;
 
-/// What a list of hosts, networks or ports was folded into.
+/// A list of hosts, networks or ports, as a set.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Set {
-    /// Numbers from the first to the second of a pair, both included; sorted, with gaps between.
+    /// Inclusive ranges of numbers, sorted, not adjacent.
     Ranges(Vec<(u32, u32)>),
-    /// Keys of as many words, 2 to [`MOST_WORDS`]; sorted, each once. Words behind are 0.
-    Keys(usize, Vec<[u32; MOST_WORDS]>),
+    /// Keys of this many words (2 to [`MAX_KEY_WORDS`]), sorted, without duplicates. Unused words
+    /// are 0.
+    Keys(usize, Vec<[u32; MAX_KEY_WORDS]>),
 }
 
 impl Set {
@@ -37,13 +38,13 @@ impl Set {
     }
 
     /// The set of keys of `words` words, in any order.
-    pub(crate) fn of_keys(words: usize, mut keys: Vec<[u32; MOST_WORDS]>) -> Self {
+    pub(crate) fn of_keys(words: usize, mut keys: Vec<[u32; MAX_KEY_WORDS]>) -> Self {
         keys.sort_unstable();
         keys.dedup();
         Self::Keys(words, keys)
     }
 
-    /// How many ranges or keys the set has.
+    /// Number of ranges or keys.
     pub fn len(&self) -> usize {
         match self {
             Self::Ranges(ranges) => ranges.len(),
@@ -51,12 +52,12 @@ impl Set {
         }
     }
 
-    /// Whether nothing is in the set.
+    /// Whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Words of a key.
+    /// Words in a key.
     pub fn words(&self) -> usize {
         match self {
             Self::Ranges(_) => 1,
@@ -64,8 +65,8 @@ impl Set {
         }
     }
 
-    /// Whether `key` is in the set; words behind [`Set::words`] are 0.
-    pub fn contains(&self, key: &[u32; MOST_WORDS]) -> bool {
+    /// Whether `key` is in the set; words after [`Set::words`] must be 0.
+    pub fn contains(&self, key: &[u32; MAX_KEY_WORDS]) -> bool {
         match self {
             Self::Ranges(ranges) => {
                 let behind = ranges.partition_point(|range| range.0 <= key[0]);
@@ -76,7 +77,7 @@ impl Set {
     }
 }
 
-/// All sets of a filter, each once.
+/// The sets of a filter, without duplicates.
 #[derive(Default)]
 pub(crate) struct Sets {
     sets: Vec<Set>,
@@ -84,7 +85,7 @@ pub(crate) struct Sets {
 }
 
 impl Sets {
-    /// The set's id; `None` when there are too many sets.
+    /// The id of the set; `None` if there are too many sets.
     pub(crate) fn add(&mut self, set: Set) -> Option<SetId> {
         if let Some(&id) = self.ids.get(&set) {
             return Some(id);

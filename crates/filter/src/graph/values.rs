@@ -1,16 +1,16 @@
 use crate::language::tree::Operator;
 use std::collections::HashMap;
 
-/// A place that a filter writes itself: where a header starts that is not at a fixed offset.
+/// A variable of a filter: the offset of a header that is not at a fixed offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Variable(pub u8);
 
-/// A value of an arena; equal values have equal ids.
+/// The id of a value in its arena; equal values have equal ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct ValueId(u32);
 
 impl ValueId {
-    /// The value's place among all: after those of the values it is made of.
+    /// The index of the value. Operands have lower indexes.
     pub(crate) fn index(self) -> usize {
         self.0 as usize
     }
@@ -23,21 +23,21 @@ pub(crate) enum Width {
     Word,
 }
 
-/// A number of 32 bits that depends on nothing but the packet and the variables.
+/// A 32-bit number that depends only on the packet and the variables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Value {
     Constant(u32),
     /// The packet's length on the wire.
     Length,
-    /// Bytes of the packet in network order; refuses the packet where they are not there.
+    /// Packet bytes in network order. Rejects the packet if they do not exist.
     Load {
         width: Width,
         base: Option<ValueId>,
         offset: u32,
     },
-    /// What the kernel knows beside the bytes, by its offset.
+    /// Packet metadata, by its ancillary offset.
     Ancillary(Width, u32),
-    /// Four times the low half of the byte at a fixed offset: the length of an IPv4 header.
+    /// The length of the IPv4 header at a fixed offset: four times the low half of the byte.
     HeaderLength(u32),
     Variable(Variable),
     Negate(ValueId),
@@ -45,29 +45,29 @@ pub(crate) enum Value {
 }
 
 #[derive(Clone)]
-struct Facts {
+struct ValueInfo {
     value: Value,
-    /// Bits that can be set.
+    /// Bits that may be set.
     ones: u32,
-    /// The variables it is made of, a bit each.
+    /// The variables it depends on, as a bit mask.
     variables: u16,
     /// Computing it needs the index register.
     needs_index: bool,
-    /// Computing it can refuse the packet.
+    /// Computing it can reject the packet.
     can_fail: bool,
-    /// Computing it can refuse packets that are whole.
-    is_remote: bool,
+    /// Computing it can reject packets that are not truncated.
+    has_user_offset: bool,
 }
 
-/// All values of a filter, each once, folded as they are made.
+/// All values of a filter, without duplicates, constant-folded when they are created.
 #[derive(Clone, Default)]
 pub(crate) struct Values {
-    facts: Vec<Facts>,
+    info: Vec<ValueInfo>,
     ids: HashMap<Value, ValueId>,
 }
 
 impl Value {
-    /// The values that it is made of.
+    /// The operands.
     pub(crate) fn operands(self) -> [Option<ValueId>; 2] {
         match self {
             Self::Load { base, .. } => [base, None],
@@ -80,13 +80,13 @@ impl Value {
 
 impl Values {
     pub(crate) fn get(&self, id: ValueId) -> Value {
-        self.facts[id.0 as usize].value
+        self.info[id.0 as usize].value
     }
 
-    /// All values, in the order of their places.
+    /// All values, in index order.
     pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = (ValueId, Value)> {
-        let facts = self.facts.iter().enumerate();
-        facts.map(|(at, facts)| (ValueId(at as u32), facts.value))
+        let info = self.info.iter().enumerate();
+        info.map(|(at, info)| (ValueId(at as u32), info.value))
     }
 
     pub(crate) fn as_constant(&self, id: ValueId) -> Option<u32> {
@@ -96,7 +96,7 @@ impl Values {
         }
     }
 
-    /// The value as another and the constant mask that is applied to it.
+    /// Splits off a constant mask: the operand and the mask.
     pub(crate) fn strip(&self, id: ValueId) -> (ValueId, u32) {
         if let Value::Binary(Operator::And, operand, mask) = self.get(id)
             && let Some(mask) = self.as_constant(mask)
@@ -107,7 +107,7 @@ impl Values {
     }
 
     pub(crate) fn ones(&self, id: ValueId) -> u32 {
-        self.facts[id.0 as usize].ones
+        self.info[id.0 as usize].ones
     }
 
     pub(crate) fn depends_on(&self, id: ValueId, variable: Variable) -> bool {
@@ -115,25 +115,25 @@ impl Values {
     }
 
     pub(crate) fn variables(&self, id: ValueId) -> u16 {
-        self.facts[id.0 as usize].variables
+        self.info[id.0 as usize].variables
     }
 
     pub(crate) fn needs_index(&self, id: ValueId) -> bool {
-        self.facts[id.0 as usize].needs_index
+        self.info[id.0 as usize].needs_index
     }
 
     pub(crate) fn can_fail(&self, id: ValueId) -> bool {
-        self.facts[id.0 as usize].can_fail
+        self.info[id.0 as usize].can_fail
     }
 
-    /// Whether whole packets may lack the value's bytes.
-    pub(crate) fn is_remote(&self, id: ValueId) -> bool {
-        self.facts[id.0 as usize].is_remote
+    /// Whether packets that are not truncated may lack the bytes of the value.
+    pub(crate) fn has_user_offset(&self, id: ValueId) -> bool {
+        self.info[id.0 as usize].has_user_offset
     }
 
-    /// Says that whole packets may lack the value's bytes, because a filter gave its offset.
-    pub(crate) fn mark_remote(&mut self, id: ValueId) {
-        self.facts[id.0 as usize].is_remote = true;
+    /// Marks a load whose offset is from the filter text: whole packets may lack its bytes.
+    pub(crate) fn mark_user_offset(&mut self, id: ValueId) {
+        self.info[id.0 as usize].has_user_offset = true;
     }
 
     pub(crate) fn constant(&mut self, constant: u32) -> ValueId {
@@ -155,7 +155,7 @@ impl Values {
     /// The packet's bytes at `base + offset`.
     pub(crate) fn load(&mut self, width: Width, base: Option<ValueId>, offset: u32) -> ValueId {
         let Some(base) = base else {
-            // Offsets above are the kernel's door to ancillary values; no packet is that long.
+            // Larger offsets denote ancillary values in the kernel; no packet is that long.
             let offset = offset.min(i32::MAX.cast_unsigned());
             return self.intern(Value::Load {
                 width,
@@ -243,8 +243,8 @@ impl Values {
             (And, mask) if mask & ones == ones => return left,
             _ => {}
         }
-        // Masks are kept to the bits that can be set, so that equal tests look equal. A mask of others
-        // stays: the value's bytes have to be there.
+        // Reduce masks to the bits that may be set, so that equivalent tests are equal. A mask
+        // without such bits stays: the bytes of the value must exist.
         let right = match right & ones {
             kept if operator == And && kept != 0 => kept,
             _ => right,
@@ -265,74 +265,74 @@ impl Values {
         if let Some(&id) = self.ids.get(&value) {
             return id;
         }
-        let id = ValueId(self.facts.len() as u32);
-        let facts = self.describe(value);
-        self.facts.push(facts);
+        let id = ValueId(self.info.len() as u32);
+        let info = self.describe(value);
+        self.info.push(info);
         self.ids.insert(value, id);
         id
     }
 
-    fn describe(&self, value: Value) -> Facts {
-        let of = |id: ValueId| &self.facts[id.0 as usize];
+    fn describe(&self, value: Value) -> ValueInfo {
+        let of = |id: ValueId| &self.info[id.0 as usize];
         let width_ones = |width| match width {
             Width::Byte => 0xff,
             Width::Half => 0xffff,
             Width::Word => u32::MAX,
         };
-        let plain = Facts {
+        let plain = ValueInfo {
             value,
             ones: u32::MAX,
             variables: 0,
             needs_index: false,
             can_fail: false,
-            is_remote: false,
+            has_user_offset: false,
         };
         match value {
-            Value::Constant(constant) => Facts {
+            Value::Constant(constant) => ValueInfo {
                 ones: constant,
                 ..plain
             },
             Value::Length => plain,
-            Value::Ancillary(..) => Facts {
+            Value::Ancillary(..) => ValueInfo {
                 can_fail: true,
                 ..plain
             },
-            Value::Variable(variable) => Facts {
+            Value::Variable(variable) => ValueInfo {
                 variables: 1 << variable.0,
                 ..plain
             },
-            Value::HeaderLength(_) => Facts {
+            Value::HeaderLength(_) => ValueInfo {
                 ones: 0x3c,
                 needs_index: true,
                 can_fail: true,
                 ..plain
             },
-            Value::Load { width, base, .. } => Facts {
+            Value::Load { width, base, .. } => ValueInfo {
                 ones: width_ones(width),
                 variables: base.map_or(0, |base| of(base).variables),
                 needs_index: base.is_some(),
                 can_fail: true,
                 ..plain
             },
-            Value::Negate(operand) => Facts {
+            Value::Negate(operand) => ValueInfo {
                 variables: of(operand).variables,
                 needs_index: of(operand).needs_index,
                 can_fail: of(operand).can_fail,
-                is_remote: of(operand).is_remote,
+                has_user_offset: of(operand).has_user_offset,
                 ..plain
             },
             Value::Binary(operator, left, right) => {
                 let constant = self.as_constant(right);
                 let divides = matches!(operator, Operator::Divide | Operator::Modulo);
-                Facts {
+                ValueInfo {
                     ones: result_ones(operator, of(left).ones, of(right).ones, constant),
                     variables: of(left).variables | of(right).variables,
                     needs_index: of(left).needs_index || constant.is_none(),
                     can_fail: of(left).can_fail
                         || of(right).can_fail
                         || (divides && constant.is_none_or(|divisor| divisor == 0)),
-                    is_remote: of(left).is_remote
-                        || of(right).is_remote
+                    has_user_offset: of(left).has_user_offset
+                        || of(right).has_user_offset
                         || (divides && constant.is_none()),
                     ..plain
                 }
@@ -341,7 +341,7 @@ impl Values {
     }
 }
 
-/// Bits that can be set in the result, from those of the operands.
+/// Bits that may be set in the result, from those of the operands.
 fn result_ones(operator: Operator, left: u32, right: u32, constant: Option<u32>) -> u32 {
     match (operator, constant) {
         (Operator::And, _) => left & right,
@@ -352,7 +352,7 @@ fn result_ones(operator: Operator, left: u32, right: u32, constant: Option<u32>)
     }
 }
 
-/// The machine's result; `None` where it has none or the kernel refuses the constant.
+/// The result of the operation; `None` for a division by zero or a constant shift above 31 bits.
 pub(crate) fn compute(operator: Operator, left: u32, right: u32) -> Option<u32> {
     match operator {
         Operator::Add => Some(left.wrapping_add(right)),

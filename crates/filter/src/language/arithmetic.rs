@@ -1,17 +1,17 @@
-use super::parser::{Parsed, Parser};
-use super::token::{Symbol, Token};
-use super::tree::{Arithmetic, Operator, Relation, Term};
-use super::words::Word;
-use crate::error::Reason;
+use crate::error::FilterErrorReason;
+use crate::language::lexer::{Symbol, Token};
+use crate::language::parser::{Parsed, Parser};
+use crate::language::tree::{Arithmetic, Operator, Relation, Term};
+use crate::language::words::Word;
 
-/// Operators in one comparison.
+/// Maximum number of operators in one comparison.
 const MAX_OPERATORS: usize = 1000;
 
-/// The rank of `*` and `/`. A minus before an operand binds more strongly, but not than `%` and `^`.
-const MOST_RANK: u8 = 5;
+/// The precedence of `*` and `/`. A unary minus binds tighter, but not tighter than `%` and `^`.
+const MAX_RANK: u8 = 5;
 
 impl Parser<'_> {
-    /// Reads `arithmetic relation arithmetic`.
+    /// Parses `arithmetic relation arithmetic`.
     pub(super) fn comparison(&mut self) -> Parsed<Term> {
         self.operators = 0;
         let left = self.arithmetic(0)?;
@@ -23,10 +23,10 @@ impl Parser<'_> {
         Ok(Term::Relation(relation, left, right))
     }
 
-    /// Reads operators that bind at least as strongly as `least`.
+    /// Parses operators whose precedence is at least `least`.
     ///
-    /// `%` and `^` have no rank in the grammar: they take the operand before them and
-    /// everything behind them.
+    /// `%` and `^` have no precedence in the grammar: they take the operand before them and
+    /// everything after them.
     fn arithmetic(&mut self, least: u8) -> Parsed<Arithmetic> {
         let mut left = self.deeper(Self::operand)?;
         loop {
@@ -42,7 +42,7 @@ impl Parser<'_> {
             self.advance();
             self.operators += 1;
             if self.operators > MAX_OPERATORS {
-                return Self::fail(span, Reason::TooDeep);
+                return Self::fail(span, FilterErrorReason::TooDeep);
             }
             let right = self.deeper(|parser| parser.arithmetic(next))?;
             left = Arithmetic::Binary(operator, Box::new(left), Box::new(right));
@@ -61,7 +61,7 @@ impl Parser<'_> {
             }
             Token::Symbol(Symbol::Minus) => {
                 self.advance();
-                let operand = self.deeper(|parser| parser.arithmetic(MOST_RANK + 1))?;
+                let operand = self.deeper(|parser| parser.arithmetic(MAX_RANK + 1))?;
                 Ok(Arithmetic::Negate(Box::new(operand)))
             }
             Token::Symbol(Symbol::Open) => {
@@ -79,7 +79,7 @@ impl Parser<'_> {
                     let size = self.span();
                     bytes = self.number("a size of 1, 2 or 4")?;
                     if !matches!(bytes, 1 | 2 | 4) {
-                        return Self::fail(size, Reason::LoadSize);
+                        return Self::fail(size, FilterErrorReason::LoadSize);
                     }
                 }
                 self.expect(Symbol::CloseIndex, "an operator, \":\" or \"]\"")?;
@@ -94,7 +94,7 @@ impl Parser<'_> {
     }
 }
 
-/// The relation that `token` stands for.
+/// The relation that `token` denotes.
 pub(super) fn relation(token: &Token) -> Option<Relation> {
     let Token::Symbol(symbol) = token else {
         return None;
@@ -121,8 +121,8 @@ fn operator(token: &Token) -> Option<(Operator, Option<u8>)> {
         Symbol::ShiftRight => (Operator::ShiftRight, Some(3)),
         Symbol::Plus => (Operator::Add, Some(4)),
         Symbol::Minus => (Operator::Subtract, Some(4)),
-        Symbol::Times => (Operator::Multiply, Some(MOST_RANK)),
-        Symbol::Divide => (Operator::Divide, Some(MOST_RANK)),
+        Symbol::Times => (Operator::Multiply, Some(MAX_RANK)),
+        Symbol::Divide => (Operator::Divide, Some(MAX_RANK)),
         Symbol::Modulo => (Operator::Modulo, None),
         Symbol::Xor => (Operator::Xor, None),
         _ => return None,

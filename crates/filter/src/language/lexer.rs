@@ -1,17 +1,63 @@
-use super::token::{Span, Symbol, Token};
-use super::words::{CONSTANTS, reserved};
-use crate::error::{FilterError, Reason};
+//! The tokens of pcap-filter(7), and the lexer.
+
+use crate::error::{FilterError, FilterErrorReason};
+use crate::language::tree::Span;
+use crate::language::words::{CONSTANTS, Word, reserved};
 use std::net::Ipv6Addr;
 
-/// Longest text of an IPv6 address that is looked at; anything longer is a name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Token {
+    Word(Word),
+    Number(u32),
+    /// Two to four numbers with dots: an IPv4 address, a prefix of one, or a DECnet address.
+    Dotted(String),
+    Ipv6(Ipv6Addr),
+    Mac([u8; 6]),
+    /// `$` and one byte: an ARCnet or MS/TP address.
+    ShortMac(u8),
+    /// Any other name; a leading `\` turns a reserved word into a name.
+    Name(String),
+    Symbol(Symbol),
+    End,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Symbol {
+    Open,
+    Close,
+    OpenIndex,
+    CloseIndex,
+    Colon,
+    Plus,
+    Minus,
+    Times,
+    Divide,
+    Modulo,
+    And,
+    Or,
+    Xor,
+    ShiftLeft,
+    ShiftRight,
+    Not,
+    AndAlso,
+    OrElse,
+    Less,
+    LessEqual,
+    Greater,
+    GreaterEqual,
+    Equal,
+    NotEqual,
+}
+
+/// Maximum length of an IPv6 address; a longer text is a name.
 const IPV6_TEXT: usize = 64;
 
 /// Length of the shortest Ethernet address: `1.2.3.4.5.6`.
 const SHORTEST_MAC: usize = 11;
 
-/// Cuts `text` into tokens; the last one is [`Token::End`].
+/// Splits `text` into tokens; the last one is [`Token::End`].
 ///
-/// At every place the longest token wins, as in the grammar of pcap-filter(7): `25-smtp` is a name.
+/// The longest token wins, as in the grammar of pcap-filter(7): `25-smtp` is a name.
 pub(crate) fn lex(text: &str) -> Result<Vec<(Token, Span)>, FilterError> {
     let mut tokens = Vec::new();
     let mut at = 0;
@@ -31,7 +77,7 @@ pub(crate) fn lex(text: &str) -> Result<Vec<(Token, Span)>, FilterError> {
     Ok(tokens)
 }
 
-type Found = Result<(Token, usize), (Reason, usize)>;
+type Found = Result<(Token, usize), (FilterErrorReason, usize)>;
 
 fn token_at(rest: &str) -> Found {
     let bytes = rest.as_bytes();
@@ -46,7 +92,8 @@ fn token_at(rest: &str) -> Found {
         return Ok((Token::Symbol(symbol), length));
     }
     let word = word_length(bytes);
-    // Most words are no address: the shortest Ethernet address is long, the others have a colon.
+    // Most words are not addresses: the shortest Ethernet address is long, the others contain a
+    // colon.
     let has_colon = bytes.get(word) == Some(&b':') || bytes[0] == b':';
     let (broken_mac, ipv6) = if has_colon {
         (broken_mac_length(bytes), ipv6_length(bytes))
@@ -61,7 +108,7 @@ fn token_at(rest: &str) -> Found {
     let longest = word.max(mac).max(ipv6).max(broken_mac);
     if longest == 0 {
         let length = rest.chars().next().map_or(1, char::len_utf8);
-        return Err((Reason::Character, length));
+        return Err((FilterErrorReason::Character, length));
     }
     let text = &rest[..longest];
     if word == longest
@@ -77,12 +124,12 @@ fn token_at(rest: &str) -> Found {
     }
     if ipv6 == longest {
         return text.parse().map_or_else(
-            |_| Err((Reason::InvalidIpv6(text.into()), longest)),
+            |_| Err((FilterErrorReason::InvalidIpv6(text.into()), longest)),
             |address: Ipv6Addr| Ok((Token::Ipv6(address), longest)),
         );
     }
     if broken_mac == longest {
-        return Err((Reason::InvalidMac(text.into()), longest));
+        return Err((FilterErrorReason::InvalidMac(text.into()), longest));
     }
     if let Some(&(_, value)) = CONSTANTS.iter().find(|row| row.0 == text) {
         return Ok((Token::Number(value), longest));
@@ -96,7 +143,7 @@ fn escaped(rest: &str) -> Found {
         .find([' ', '!', '(', ')', '\n', '\t'])
         .unwrap_or(name.len());
     if length == 0 {
-        return Err((Reason::Character, 1));
+        return Err((FilterErrorReason::Character, 1));
     }
     Ok((Token::Name(name[..length].into()), length + 1))
 }
@@ -109,7 +156,7 @@ fn short_mac(rest: &str) -> Found {
         .count();
     match u8::from_str_radix(&rest[1..=digits], 16) {
         Ok(address) => Ok((Token::ShortMac(address), digits + 1)),
-        Err(_) => Err((Reason::Character, 1)),
+        Err(_) => Err((FilterErrorReason::Character, 1)),
     }
 }
 
@@ -185,7 +232,7 @@ fn mac_length(bytes: &[u8]) -> usize {
         .unwrap_or(0)
 }
 
-/// Length of `count` groups of `least` to `most` hexadecimal digits; 0 if they are not there.
+/// Length of `count` groups of `least` to `most` hexadecimal digits; 0 if there are fewer groups.
 fn groups(bytes: &[u8], count: usize, least: usize, most: usize, separator: Option<u8>) -> usize {
     let mut at = 0;
     for group in 0..count {
@@ -228,7 +275,7 @@ fn mac_bytes(text: &str) -> [u8; 6] {
     mac
 }
 
-/// Length of groups of hexadecimal digits, each followed by colons, that are no whole address.
+/// Length of colon-separated groups of hexadecimal digits that do not form a whole address.
 fn broken_mac_length(bytes: &[u8]) -> usize {
     let (mut at, mut groups) = (0, 0);
     loop {
@@ -248,7 +295,7 @@ fn broken_mac_length(bytes: &[u8]) -> usize {
     }
 }
 
-/// Length of the longest text at the start that has the form of an IPv6 address.
+/// Length of the longest prefix that has the form of an IPv6 address.
 fn ipv6_length(bytes: &[u8]) -> usize {
     let run = bytes
         .iter()
@@ -320,7 +367,7 @@ fn number_or_dotted(text: &str) -> Option<Found> {
 }
 
 /// Reads decimal, `0x` hexadecimal and `0` octal numbers of 32 bits.
-pub(crate) fn parse_number(text: &str) -> Result<u32, Reason> {
+pub(crate) fn parse_number(text: &str) -> Result<u32, FilterErrorReason> {
     let hex = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
     let (digits, radix, base) = match hex {
         Some(digits) => (digits, 16, "hexadecimal"),
@@ -328,14 +375,14 @@ pub(crate) fn parse_number(text: &str) -> Result<u32, Reason> {
         None => (text, 10, "decimal"),
     };
     if radix == 8 && digits.contains(['8', '9']) {
-        return Err(Reason::NotOctal(text.into()));
+        return Err(FilterErrorReason::NotOctal(text.into()));
     }
     let value = digits.chars().try_fold(0u32, |value, digit| {
         value
             .checked_mul(radix)?
             .checked_add(digit.to_digit(radix)?)
     });
-    value.ok_or_else(|| Reason::Overflow {
+    value.ok_or_else(|| FilterErrorReason::Overflow {
         base,
         text: text.into(),
     })

@@ -1,32 +1,31 @@
-use super::groups::{Group, groups};
-use super::token::{Span, Symbol, TermSpan, Token};
-use super::tree::{Expression, Protocol, Qualifiers, Term};
-use super::words::{Word, nearest};
-use crate::error::{FilterError, Reason};
+use crate::error::{FilterError, FilterErrorReason};
+use crate::language::lexer::{Symbol, Token};
+use crate::language::tree::{Expression, Protocol, Qualifiers, Span, Term, TermSpan};
+use crate::language::words::{Word, nearest};
 
-/// Parentheses, negations and alternations of `and` and `or` that may be nested, in a filter and in
-/// the tree that is made of it.
+/// Maximum nesting depth of parentheses, negations and `and`/`or`, in a filter and in its tree.
 const MAX_DEPTH: usize = 200;
 
 pub(super) type Parsed<T> = Result<T, FilterError>;
 
-/// Reads tokens by the grammar of pcap-filter(7): `and` and `or` bind equally, from left to right,
-/// and an address without qualifiers takes those of the term before it.
+/// Parses the grammar of pcap-filter(7). `and` and `or` have equal precedence and associate to the
+/// left. An address without qualifiers inherits those of the term before it.
 pub(crate) struct Parser<'a> {
     text: &'a str,
     tokens: Vec<(Token, Span)>,
-    groups: Vec<Group>,
+    parentheses: Vec<Parenthesis>,
     at: usize,
     depth: usize,
-    /// Inside of parentheses that begin with an address, where nothing but addresses may stand.
+    /// Whether the parser is inside parentheses that start with an address. Only addresses are
+    /// valid there.
     takes_ids: bool,
-    /// The last address, name or number that was read.
+    /// The last address, name or number.
     operand: Span,
-    /// Operators of the comparison that is being read.
+    /// Number of operators in the current comparison.
     pub(super) operators: usize,
 }
 
-/// What was read: a part of the tree, how deep it is, and the qualifiers for what follows.
+/// A parsed subtree, its depth, and the qualifiers that the next term inherits.
 struct Item {
     expression: Expression,
     depth: usize,
@@ -35,11 +34,11 @@ struct Item {
 
 impl<'a> Parser<'a> {
     pub(crate) fn new(text: &'a str, tokens: Vec<(Token, Span)>) -> Self {
-        let groups = groups(&tokens);
+        let parentheses = parentheses(&tokens);
         Self {
             text,
             tokens,
-            groups,
+            parentheses,
             at: 0,
             depth: 0,
             takes_ids: false,
@@ -48,7 +47,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Reads all tokens as one filter; no tokens are the filter that takes every packet.
+    /// Parses all tokens as one filter. Without tokens, the filter matches every packet.
     pub(crate) fn parse(mut self) -> Parsed<Expression> {
         if *self.peek() == Token::End {
             return Ok(Expression::All(Vec::new()));
@@ -118,12 +117,12 @@ impl<'a> Parser<'a> {
         Ok(number)
     }
 
-    pub(super) fn fail<T>(span: Span, reason: Reason) -> Parsed<T> {
+    pub(super) fn fail<T>(span: Span, reason: FilterErrorReason) -> Parsed<T> {
         Err(FilterError::new(span, reason))
     }
 
     pub(super) fn unexpected(&self, expected: &'static str) -> FilterError {
-        // A name before an address was perhaps meant to be a qualifier.
+        // A name before an address is probably a misspelled qualifier.
         let before = self.at.checked_sub(1).map(|at| &self.tokens[at]);
         let (token, span) = match before {
             Some((token @ Token::Name(name), span)) if self.starts_id() && is_near(name) => {
@@ -134,7 +133,7 @@ impl<'a> Parser<'a> {
         let found = self.text[span.clone()].to_owned();
         let suggestion = match token {
             Token::Name(name) => nearest(&name.to_ascii_lowercase()),
-            // `ip 10.0.0.1` lacks the word that says what the address is.
+            // `ip 10.0.0.1` lacks the word "host".
             Token::Dotted(_) | Token::Ipv6(_) | Token::Mac(_) => {
                 self.lacks_kind().then_some("host")
             }
@@ -142,11 +141,11 @@ impl<'a> Parser<'a> {
         };
         FilterError {
             suggestion,
-            ..FilterError::new(span, Reason::Unexpected { found, expected })
+            ..FilterError::new(span, FilterErrorReason::Unexpected { found, expected })
         }
     }
 
-    /// Whether a protocol is right before the token here.
+    /// Whether the token before this one is a protocol.
     fn lacks_kind(&self) -> bool {
         let before = self.at.checked_sub(1).map(|at| &self.tokens[at].0);
         matches!(before, Some(Token::Word(Word::Protocol(_))))
@@ -154,7 +153,7 @@ impl<'a> Parser<'a> {
 
     pub(super) fn deeper<T>(&mut self, read: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
         if self.depth == MAX_DEPTH {
-            return Self::fail(self.span(), Reason::TooDeep);
+            return Self::fail(self.span(), FilterErrorReason::TooDeep);
         }
         self.depth += 1;
         let result = read(self);
@@ -162,7 +161,7 @@ impl<'a> Parser<'a> {
         result
     }
 
-    /// Whether the first thing in the parenthesis here is an address, so that all others are.
+    /// Whether the parenthesis starts with an address, so that it contains only addresses.
     fn opens_ids(&self) -> bool {
         for at in self.at..self.tokens.len() {
             match &self.tokens[at].0 {
@@ -180,13 +179,14 @@ impl<'a> Parser<'a> {
         false
     }
 
-    /// Whether the parenthesis at `at` holds arithmetic, to be compared or computed with.
+    /// Whether the parenthesis at `at` contains arithmetic that is an operand of a comparison or an
+    /// operator.
     fn is_arithmetic(&self, at: usize) -> bool {
-        let group = self.groups[at];
-        group.is_arithmetic
+        let parenthesis = self.parentheses[at];
+        parenthesis.is_arithmetic
             && self
                 .tokens
-                .get(group.close + 1)
+                .get(parenthesis.close + 1)
                 .is_some_and(|(token, _)| is_operator(token))
     }
 
@@ -223,7 +223,7 @@ impl<'a> Parser<'a> {
                 }
             };
             if read.depth > MAX_DEPTH {
-                return Self::fail(start, Reason::TooDeep);
+                return Self::fail(start, FilterErrorReason::TooDeep);
             }
         }
     }
@@ -271,7 +271,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// The term read since `start`.
+    /// The term that starts at `start`.
     fn term(&self, start: usize, term: Term, qualifiers: Option<Qualifiers>) -> Item {
         let whole = self.since(start);
         let is_inside = start < self.operand.start && self.operand.end <= whole.end;
@@ -307,7 +307,7 @@ impl<'a> Parser<'a> {
         self.after_qualifiers(start, qualifiers)
     }
 
-    /// What follows qualifiers: an address, or several in parentheses, or a negated one.
+    /// Parses what follows qualifiers: an address, several in parentheses, or a negated one.
     fn after_qualifiers(&mut self, start: usize, qualifiers: Qualifiers) -> Parsed<Item> {
         match self.peek() {
             Token::Symbol(Symbol::Open | Symbol::Not) | Token::Word(Word::Not) => {
@@ -357,7 +357,7 @@ fn is_near(name: &str) -> bool {
     nearest(&name.to_ascii_lowercase()).is_some()
 }
 
-/// Whether `token` makes arithmetic of what stands before it.
+/// Whether `token` turns what precedes it into arithmetic.
 fn is_operator(token: &Token) -> bool {
     match token {
         Token::Symbol(symbol) => !matches!(
@@ -370,6 +370,65 @@ fn is_operator(token: &Token) -> bool {
                 | Symbol::Not
                 | Symbol::AndAlso
                 | Symbol::OrElse
+        ),
+        _ => false,
+    }
+}
+
+/// What an opening parenthesis contains; meaningless for other tokens.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Parenthesis {
+    /// The index of the closing token.
+    pub close: usize,
+    /// It contains only numbers, loads and operators.
+    pub is_arithmetic: bool,
+}
+
+/// Scans `tokens` once and describes each opening parenthesis, so that the parser never backtracks.
+pub(super) fn parentheses(tokens: &[(Token, Span)]) -> Vec<Parenthesis> {
+    let mut parentheses = vec![Parenthesis::default(); tokens.len()];
+    let mut open: Vec<(usize, bool)> = Vec::new();
+    for (at, (token, _)) in tokens.iter().enumerate() {
+        match token {
+            Token::Symbol(Symbol::Open) => open.push((at, true)),
+            Token::Symbol(Symbol::Close) => {
+                let Some((start, is_arithmetic)) = open.pop() else {
+                    continue;
+                };
+                parentheses[start] = Parenthesis {
+                    close: at,
+                    is_arithmetic,
+                };
+                if let Some(outer) = open.last_mut() {
+                    outer.1 &= is_arithmetic;
+                }
+            }
+            _ => {
+                if let Some(inner) = open.last_mut() {
+                    let behind = tokens.get(at + 1).map(|behind| &behind.0);
+                    inner.1 &= is_arithmetic(token, behind);
+                }
+            }
+        }
+    }
+    parentheses
+}
+
+fn is_arithmetic(token: &Token, behind: Option<&Token>) -> bool {
+    match token {
+        Token::Number(_) | Token::Word(Word::Length) => true,
+        Token::Word(Word::Protocol(_)) => behind == Some(&Token::Symbol(Symbol::OpenIndex)),
+        Token::Symbol(symbol) => !matches!(
+            symbol,
+            Symbol::Not
+                | Symbol::AndAlso
+                | Symbol::OrElse
+                | Symbol::Less
+                | Symbol::LessEqual
+                | Symbol::Greater
+                | Symbol::GreaterEqual
+                | Symbol::Equal
+                | Symbol::NotEqual
         ),
         _ => false,
     }

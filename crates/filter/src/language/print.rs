@@ -1,20 +1,21 @@
-//! Terms in the language they were read from, with all that was understood written out.
+//! Prints terms in the filter language, with all implied qualifiers.
 
-use super::names::{
-    LLC_SUPERVISORY, LLC_UNNUMBERED, WLAN_DIRECTIONS, WLAN_SUBTYPES, WLAN_TYPES, name,
-};
-use super::tree::{
+use crate::language::tree::{
     Arithmetic, ByteOperator, Direction, Id, Llc, Operator, Protocol, Qualifiers, Relation, Signal,
     SignalField, Term,
 };
-use super::words::is_reserved;
-use crate::LinkType;
-use std::fmt::{self, Display};
+use crate::language::words::{
+    LLC_SUPERVISORY, LLC_UNNUMBERED, WLAN_DIRECTIONS, WLAN_SUBTYPES, WLAN_TYPES, is_reserved,
+    name_of_value,
+};
+use crate::link_type::LinkType;
+use std::fmt;
+use std::fmt::Display;
 
-/// A part of a filter as text that reads back as the same part.
+/// Prints a part of a filter as text that parses to the same part.
 pub(crate) struct Printed<'a, T> {
     pub part: &'a T,
-    /// For which packets the filter is: it decides by which word their first header is called.
+    /// The link type: it decides which word denotes the link-layer header.
     pub link: LinkType,
 }
 
@@ -27,7 +28,7 @@ impl<'a, T> Printed<'a, T> {
     }
 }
 
-/// The word for the first header of packets of `link`.
+/// The word for the link-layer header of `link`.
 pub(crate) fn link_word(link: LinkType) -> &'static str {
     if link.is_ethernet() {
         "ether"
@@ -87,7 +88,11 @@ impl Display for Printed<'_, Term> {
             Term::Vxlan(network) => numbered(f, "vxlan", *network),
             Term::WlanType { value, mask } => wlan_type(f, *value, *mask),
             Term::WlanDirection(value) => {
-                write!(f, "dir {}", name(WLAN_DIRECTIONS, *value).unwrap_or("0"))
+                write!(
+                    f,
+                    "dir {}",
+                    name_of_value(WLAN_DIRECTIONS, *value).unwrap_or("0")
+                )
             }
             Term::Llc(kind) => match kind {
                 Llc::Any => f.write_str("llc"),
@@ -95,10 +100,18 @@ impl Display for Printed<'_, Term> {
                 Llc::Supervisory(None) => f.write_str("llc s"),
                 Llc::Unnumbered(None) => f.write_str("llc u"),
                 Llc::Supervisory(Some(command)) => {
-                    write!(f, "llc {}", name(LLC_SUPERVISORY, *command).unwrap_or("s"))
+                    write!(
+                        f,
+                        "llc {}",
+                        name_of_value(LLC_SUPERVISORY, *command).unwrap_or("s")
+                    )
                 }
                 Llc::Unnumbered(Some(command)) => {
-                    write!(f, "llc {}", name(LLC_UNNUMBERED, *command).unwrap_or("u"))
+                    write!(
+                        f,
+                        "llc {}",
+                        name_of_value(LLC_UNNUMBERED, *command).unwrap_or("u")
+                    )
                 }
             },
             Term::Signal(signal) => write_signal(f, *signal),
@@ -118,7 +131,7 @@ impl Display for Printed<'_, Term> {
 }
 
 fn wlan_type(f: &mut fmt::Formatter<'_>, value: u8, mask: u8) -> fmt::Result {
-    let kind = name(WLAN_TYPES, value & 0x0c);
+    let kind = name_of_value(WLAN_TYPES, value & 0x0c);
     match kind {
         Some(kind) => write!(f, "type {kind}")?,
         None => write!(f, "type {:#04x}", value & 0x0c)?,
@@ -178,8 +191,12 @@ impl Display for Printed<'_, Qualifiers> {
         let words = [
             protocol.map(|protocol| protocol_word(protocol, self.link)),
             direction,
-            // A host is meant where nothing else is said.
-            Some(self.part.kind.map_or("host", super::tree::Kind::word)),
+            // The default kind is "host".
+            Some(
+                self.part
+                    .kind
+                    .map_or("host", crate::language::tree::Kind::word),
+            ),
         ];
         words
             .into_iter()
@@ -236,7 +253,7 @@ impl Display for Printed<'_, Arithmetic> {
     }
 }
 
-/// The sign an operator is written as.
+/// The operator's symbol.
 pub(crate) fn sign(operator: Operator) -> &'static str {
     match operator {
         Operator::Add => "+",

@@ -1,7 +1,18 @@
-//! What a filter says, before it is known on which packets.
+//! The syntax tree of a filter, independent of the link type.
 
-use super::token::TermSpan;
 use std::net::Ipv6Addr;
+use std::ops::Range;
+
+/// A byte range of the text.
+pub(crate) type Span = Range<usize>;
+
+/// The position of a term in the text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct TermSpan {
+    pub whole: Span,
+    /// The address, name or number at its end, for errors about the operand; otherwise `whole`.
+    pub operand: Span,
+}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Protocol {
@@ -47,7 +58,7 @@ pub(crate) enum Protocol {
 }
 
 impl Protocol {
-    /// The word it is written as.
+    /// The keyword.
     pub(crate) fn word(self) -> &'static str {
         match self {
             Self::Link => "link",
@@ -119,7 +130,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// The word it is written as.
+    /// The keyword.
     pub(crate) fn word(self) -> &'static str {
         match self {
             Self::Host => "host",
@@ -133,7 +144,7 @@ impl Kind {
     }
 }
 
-/// What stands before an address, a name or a number and says how to take it.
+/// The qualifiers before an operand.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Qualifiers {
     pub protocol: Option<Protocol>,

@@ -1,6 +1,6 @@
-//! The reserved words, and the names that stand for numbers.
+//! The reserved words, the named constants, and the names of 802.11 and LLC values.
 
-use super::tree::Protocol;
+use crate::language::tree::Protocol;
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
@@ -53,11 +53,11 @@ pub(crate) enum Word {
     OriginCode,
     DestinationCode,
     SignallingLink,
-    /// A word of link types that filters do not look into.
+    /// A word for link types that are not supported.
     Unsupported,
 }
 
-/// Every reserved word with its meaning.
+/// All reserved words.
 pub(crate) const WORDS: &[(&str, Word)] = &[
     ("dst", Word::Destination),
     ("src", Word::Source),
@@ -190,7 +190,7 @@ pub(crate) const WORDS: &[(&str, Word)] = &[
     ("hsls", Word::Unsupported),
 ];
 
-/// Names of offsets, types and flags that may stand wherever a number may.
+/// Named constants: offsets, types and flags, valid wherever a number is.
 pub(crate) const CONSTANTS: &[(&str, u32)] = &[
     ("icmptype", 0),
     ("icmpcode", 1),
@@ -251,19 +251,19 @@ pub(crate) const CONSTANTS: &[(&str, u32)] = &[
     ("tcp-cwr", 0x80),
 ];
 
-/// The reserved word that `text` is.
+/// The reserved word with this text.
 pub(super) fn reserved(text: &str) -> Option<Word> {
     static BY_TEXT: OnceLock<HashMap<&'static str, Word>> = OnceLock::new();
     let by_text = BY_TEXT.get_or_init(|| WORDS.iter().copied().collect());
     by_text.get(text).copied()
 }
 
-/// Whether `name` means something of its own where a name could stand.
+/// Whether `name` is a reserved word or a named constant.
 pub(crate) fn is_reserved(name: &str) -> bool {
     reserved(name).is_some() || CONSTANTS.iter().any(|row| row.0 == name)
 }
 
-/// The reserved word or constant most like `name`, if one is near.
+/// The reserved word or constant that is most similar to `name`, if one is similar.
 pub(crate) fn nearest(name: &str) -> Option<&'static str> {
     let allowed = match name.len() {
         3..=5 => 1,
@@ -282,7 +282,7 @@ pub(crate) fn nearest(name: &str) -> Option<&'static str> {
         .map(|(_, word)| word)
 }
 
-/// Letters to insert, delete, replace or swap with their neighbour to make `b` of `a`.
+/// The edit distance from `a` to `b`: letters to insert, delete, replace, or swap with a neighbour.
 fn distance(a: &[u8], b: &[u8]) -> usize {
     let mut before: Vec<usize> = Vec::new();
     let mut last: Vec<usize> = (0..=b.len()).collect();
@@ -300,4 +300,92 @@ fn distance(a: &[u8], b: &[u8]) -> usize {
         before = std::mem::replace(&mut last, row);
     }
     last[b.len()]
+}
+
+/// 802.11 frame types, as they appear in the frame control byte.
+pub(super) const WLAN_TYPES: &[(&str, u8)] = &[
+    ("mgt", 0x00),
+    ("management", 0x00),
+    ("ctl", 0x04),
+    ("control", 0x04),
+    ("data", 0x08),
+];
+
+/// 802.11 frame subtypes: name, type, subtype.
+pub(super) const WLAN_SUBTYPES: &[(&str, u8, u8)] = &[
+    ("assocreq", 0x00, 0x00),
+    ("assoc-req", 0x00, 0x00),
+    ("assocresp", 0x00, 0x10),
+    ("assoc-resp", 0x00, 0x10),
+    ("reassocreq", 0x00, 0x20),
+    ("reassoc-req", 0x00, 0x20),
+    ("reassocresp", 0x00, 0x30),
+    ("reassoc-resp", 0x00, 0x30),
+    ("probereq", 0x00, 0x40),
+    ("probe-req", 0x00, 0x40),
+    ("proberesp", 0x00, 0x50),
+    ("probe-resp", 0x00, 0x50),
+    ("beacon", 0x00, 0x80),
+    ("atim", 0x00, 0x90),
+    ("disassoc", 0x00, 0xa0),
+    ("disassociation", 0x00, 0xa0),
+    ("auth", 0x00, 0xb0),
+    ("authentication", 0x00, 0xb0),
+    ("deauth", 0x00, 0xc0),
+    ("deauthentication", 0x00, 0xc0),
+    ("bar", 0x04, 0x80),
+    ("ba", 0x04, 0x90),
+    ("ps-poll", 0x04, 0xa0),
+    ("pspoll", 0x04, 0xa0),
+    ("rts", 0x04, 0xb0),
+    ("cts", 0x04, 0xc0),
+    ("ack", 0x04, 0xd0),
+    ("cf-end", 0x04, 0xe0),
+    ("cf-end-ack", 0x04, 0xf0),
+    ("data", 0x08, 0x00),
+    ("data-cf-ack", 0x08, 0x10),
+    ("data-cf-poll", 0x08, 0x20),
+    ("data-cf-ack-poll", 0x08, 0x30),
+    ("null", 0x08, 0x40),
+    ("cf-ack", 0x08, 0x50),
+    ("cf-poll", 0x08, 0x60),
+    ("cf-ack-poll", 0x08, 0x70),
+    ("qos-data", 0x08, 0x80),
+    ("qos-data-cf-ack", 0x08, 0x90),
+    ("qos-data-cf-poll", 0x08, 0xa0),
+    ("qos-data-cf-ack-poll", 0x08, 0xb0),
+    ("qos", 0x08, 0xc0),
+    ("qos-cf-poll", 0x08, 0xe0),
+    ("qos-cf-ack-poll", 0x08, 0xf0),
+];
+
+/// Whether a frame goes to or from the distribution system.
+pub(super) const WLAN_DIRECTIONS: &[(&str, u8)] =
+    &[("nods", 0), ("tods", 1), ("fromds", 2), ("dstods", 3)];
+
+/// LLC supervisory commands.
+pub(super) const LLC_SUPERVISORY: &[(&str, u8)] = &[("rr", 0x01), ("rnr", 0x05), ("rej", 0x09)];
+
+/// LLC unnumbered commands.
+pub(super) const LLC_UNNUMBERED: &[(&str, u8)] = &[
+    ("ui", 0x03),
+    ("ua", 0x63),
+    ("disc", 0x43),
+    ("dm", 0x0f),
+    ("sabme", 0x6f),
+    ("test", 0xe3),
+    ("xid", 0xaf),
+    ("frmr", 0x87),
+];
+
+/// The value of `name` in `table`, case-insensitive.
+pub(super) fn value_of_name(table: &[(&str, u8)], name: &str) -> Option<u8> {
+    let row = table.iter().find(|row| row.0.eq_ignore_ascii_case(name));
+    row.map(|row| row.1)
+}
+
+/// The name of `value` in `table`.
+pub(super) fn name_of_value(table: &'static [(&str, u8)], value: u8) -> Option<&'static str> {
+    let row = table.iter().find(|row| row.1 == value);
+    row.map(|row| row.0)
 }

@@ -1,14 +1,13 @@
-use super::lowering::{Lowered, Lowering, Place};
-use super::matching::wrong;
-use super::numbers::{ICMP6, IPV4, IPV6, internet_number, link_number};
-use crate::LinkType;
-use crate::error::Reason;
+use crate::error::FilterErrorReason;
 use crate::graph::condition::{Comparison, Condition};
 use crate::graph::values::{ValueId, Width};
 use crate::language::tree::{Arithmetic, Operator, Protocol, Relation};
+use crate::link_type::LinkType;
+use crate::lower::lowering::{FieldBase, Lowered, Lowering, wrong};
+use crate::lower::protocol_numbers::{ICMP6, IPV4, IPV6, internet_number, link_number};
 
 impl Lowering<'_> {
-    /// `left relation right`, where the protocols of all loads are there.
+    /// `left relation right`, guarded by tests for the protocols of all loads.
     pub(super) fn relation(
         &mut self,
         relation: Relation,
@@ -17,7 +16,7 @@ impl Lowering<'_> {
     ) -> Lowered {
         let mut guards = Vec::new();
         let left = self.arithmetic(left, &mut guards)?;
-        // The guards of the right side are asked first.
+        // The guards of the right side come first.
         let mut right_guards = Vec::new();
         let right = self.arithmetic(right, &mut right_guards)?;
         right_guards.append(&mut guards);
@@ -47,7 +46,7 @@ impl Lowering<'_> {
         &mut self,
         arithmetic: &Arithmetic,
         guards: &mut Vec<Condition>,
-    ) -> Result<ValueId, Reason> {
+    ) -> Result<ValueId, FilterErrorReason> {
         match arithmetic {
             Arithmetic::Number(number) => Ok(self.values.constant(*number)),
             Arithmetic::Length => Ok(self.values.length()),
@@ -59,10 +58,14 @@ impl Lowering<'_> {
                 let left = self.arithmetic(left, guards)?;
                 let right = self.arithmetic(right, guards)?;
                 match (operator, self.values.as_constant(right)) {
-                    (Operator::Divide, Some(0)) => Err(Reason::Arithmetic("division by zero")),
-                    (Operator::Modulo, Some(0)) => Err(Reason::Arithmetic("modulus by zero")),
+                    (Operator::Divide, Some(0)) => {
+                        Err(FilterErrorReason::Arithmetic("division by zero"))
+                    }
+                    (Operator::Modulo, Some(0)) => {
+                        Err(FilterErrorReason::Arithmetic("modulus by zero"))
+                    }
                     (Operator::ShiftLeft | Operator::ShiftRight, Some(32..)) => {
-                        Err(Reason::Arithmetic("shift by more than 31 bits"))
+                        Err(FilterErrorReason::Arithmetic("shift by more than 31 bits"))
                     }
                     _ => Ok(self.values.binary(*operator, left, right)),
                 }
@@ -79,7 +82,7 @@ impl Lowering<'_> {
                     _ => Width::Word,
                 };
                 let value = self.indexed(*protocol, index, width, guards)?;
-                self.values.mark_remote(value);
+                self.values.mark_user_offset(value);
                 Ok(value)
             }
         }
@@ -92,16 +95,16 @@ impl Lowering<'_> {
         index: ValueId,
         width: Width,
         guards: &mut Vec<Condition>,
-    ) -> Result<ValueId, Reason> {
+    ) -> Result<ValueId, FilterErrorReason> {
         let place = match protocol {
             Protocol::Radio if self.options.link == LinkType::Radiotap => {
                 return Ok(self.values.load(width, Some(index), 0));
             }
-            Protocol::Link => Place::Header,
+            Protocol::Link => FieldBase::Header,
             Protocol::Icmp6 => {
                 guards.push(self.link_protocol(IPV6)?);
-                guards.push(self.equal(Place::Network, 6, Width::Byte, ICMP6)?);
-                Place::Transport6
+                guards.push(self.equal(FieldBase::Network, 6, Width::Byte, ICMP6)?);
+                FieldBase::Transport6
             }
             Protocol::Ip
             | Protocol::Ip6
@@ -116,7 +119,7 @@ impl Lowering<'_> {
                 if let Some(number) = link_number(protocol) {
                     guards.push(self.link_protocol(number)?);
                 }
-                Place::Network
+                FieldBase::Network
             }
             Protocol::Ah | Protocol::Esp => return Err(wrong(protocol.word(), "[offset]")),
             _ => {
@@ -124,12 +127,12 @@ impl Lowering<'_> {
                     return Err(wrong(protocol.word(), "[offset]"));
                 };
                 guards.push(self.link_protocol(IPV4)?);
-                guards.push(self.equal(Place::Network, 9, Width::Byte, number)?);
+                guards.push(self.equal(FieldBase::Network, 9, Width::Byte, number)?);
                 guards.push(self.is_first_fragment()?);
-                Place::Transport4
+                FieldBase::Transport4
             }
         };
-        let (base, constant) = self.place(place)?;
+        let (base, constant) = self.locate(place)?;
         let base = match base {
             Some(base) => self.values.binary(Operator::Add, index, base),
             None => index,

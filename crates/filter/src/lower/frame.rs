@@ -1,7 +1,7 @@
-use crate::LinkType;
 use crate::graph::values::Variable;
+use crate::link_type::LinkType;
 
-/// A place in the packet: `constant` bytes behind a variable's, or behind the packet's start.
+/// An offset in the packet: `constant`, plus the value of `base` if there is one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Offset {
     pub base: Option<Variable>,
@@ -24,39 +24,40 @@ impl Offset {
     }
 }
 
-/// A protocol that the rest of the filter looks inside of.
+/// A tunnel whose inner packet the rest of the filter tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tunnel {
-    /// Every packet has an Ethernet header.
+    /// Every inner packet has an Ethernet header.
     Vxlan,
-    /// A packet has an Ethernet header or none: then header and payload start at one place.
+    /// An inner packet has an Ethernet header or none. Without one, header and payload have the
+    /// same offset.
     Geneve,
 }
 
-/// Where the headers are that the next term of the filter asks about.
+/// The offsets of the headers that the next term of the filter tests.
 ///
-/// `vlan`, `mpls`, `pppoes`, `geneve` and `vxlan` change it for everything to their right.
+/// `vlan`, `mpls`, `pppoes`, `geneve` and `vxlan` change them for all terms to their right.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Frame {
     pub link: LinkType,
     pub header: Offset,
     pub link_type: Option<Offset>,
     pub payload: Option<Offset>,
-    /// From the payload's start to the network header behind EtherType or SNAP.
+    /// Distance from the payload to the network header, after an EtherType or SNAP.
     pub network: u32,
-    /// The same behind LLC without SNAP.
+    /// The same distance after LLC without SNAP.
     pub network_nosnap: u32,
     pub labels: u32,
     pub vlans: u32,
     pub tunnel: Option<Tunnel>,
 }
 
-/// Variables of the headers in front of an 802.11 frame.
+/// Variables for the offsets of an 802.11 frame and its payload.
 pub(super) const WLAN_HEADER: Variable = Variable(0);
 pub(super) const WLAN_PAYLOAD: Variable = Variable(1);
 
 impl Frame {
-    /// Where the link header is, if that is known once variables are `known`.
+    /// The offset of the link-layer header, if the `known` variables determine it.
     pub(crate) fn start(&self, known: &[Option<u32>; 16]) -> Option<u32> {
         let base = match self.header.base {
             Some(base) => known[base.0 as usize % known.len()]?,

@@ -1,54 +1,57 @@
-use super::frame::{Frame, Offset, WLAN_HEADER};
-use crate::Names;
-use crate::error::{FilterError, Reason};
-use crate::graph::condition::Condition;
+use crate::error::{FilterError, FilterErrorReason};
+use crate::graph::condition::{Comparison, Condition};
 use crate::graph::values::{ValueId, Values, Variable, Width};
-use crate::language::nearest;
-use crate::language::token::TermSpan;
-use crate::language::tree::{Expression, Term};
-use crate::options::Options;
+use crate::language::tree::{
+    ByteOperator, Direction, Expression, Operator, Protocol, Term, TermSpan,
+};
+use crate::language::words::nearest;
+use crate::link_type::LinkType;
+use crate::lower::frame::{Frame, Offset, WLAN_HEADER};
+use crate::lower::protocol_numbers::{IPV4, IPV6};
+use crate::names::NameResolver;
+use crate::options::FilterOptions;
 
-/// Variables of a filter; what remains of 16 words is for arithmetic.
-const MOST_VARIABLES: u8 = 12;
+/// Maximum number of variables; the rest of the 16 words of scratch memory is for arithmetic.
+const MAX_VARIABLES: u8 = 12;
 
-pub(super) type Lowered = Result<Condition, Reason>;
+pub(super) type Lowered = Result<Condition, FilterErrorReason>;
 
-/// Where a field is counted from.
+/// The header that a field offset is relative to.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Place {
+pub(super) enum FieldBase {
     Header,
     LinkType,
     /// The LLC header.
     Payload,
     Network,
     NetworkNoSnap,
-    /// The last MPLS label in front of the network header.
+    /// The last MPLS label before the network header.
     Label,
-    /// Behind the IPv4 header, with its options.
+    /// The transport header after the IPv4 header and its options.
     Transport4,
-    /// Behind the IPv6 header, without extension headers.
+    /// The transport header after the IPv6 header without extension headers.
     Transport6,
 }
 
-/// Turns a tree into conditions for one link type, term by term from left to right.
+/// Lowers a tree to conditions for one link type, term by term from left to right.
 pub(crate) struct Lowering<'a> {
-    pub(super) options: &'a Options,
-    pub(super) names: &'a dyn Names,
+    pub(super) options: &'a FilterOptions,
+    pub(super) names: &'a dyn NameResolver,
     pub(crate) values: Values,
     pub(super) frame: Frame,
     next_variable: u8,
 }
 
-/// The conditions of a filter's terms, which share variables.
+/// The conditions of the terms of a filter, which share variables.
 pub(crate) struct LoweredTerms {
-    /// What has to be computed before the first term.
+    /// The code that runs before the first term.
     pub prefix: Condition,
     pub terms: Vec<Condition>,
     pub values: Values,
 }
 
 impl<'a> Lowering<'a> {
-    pub(crate) fn new(options: &'a Options, names: &'a dyn Names) -> Self {
+    pub(crate) fn new(options: &'a FilterOptions, names: &'a dyn NameResolver) -> Self {
         Self {
             options,
             names,
@@ -70,7 +73,7 @@ impl<'a> Lowering<'a> {
         Ok((Condition::all(terms), self.values))
     }
 
-    /// The conditions of the terms one by one, from left to right, of a filter that was lowered before.
+    /// The conditions of the terms, from left to right. The filter must have been lowered before.
     pub(crate) fn lower_terms(mut self, expression: &Expression) -> LoweredTerms {
         let mut terms = Vec::new();
         self.gather(expression, &mut terms);
@@ -89,7 +92,7 @@ impl<'a> Lowering<'a> {
 
     fn gather(&mut self, expression: &Expression, terms: &mut Vec<Condition>) {
         match expression {
-            // What was lowered once can be lowered again.
+            // Lowering succeeded before, so it succeeds again.
             Expression::Term(_, term) => {
                 terms.push(self.term(term).unwrap_or(Condition::Constant(false)));
             }
@@ -102,14 +105,14 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// The condition of one term where the headers are as in `frame`, which becomes what it is for
-    /// the terms behind; the term's own variables are numbered from `variables` on, which moves too.
+    /// Lowers one term with the header offsets of `frame`, and updates `frame` for the next terms.
+    /// New variables are numbered from `variables`, which is updated too.
     pub(crate) fn term_in(
         &mut self,
         frame: &mut Frame,
         variables: &mut u8,
         term: &Term,
-    ) -> Result<Condition, Reason> {
+    ) -> Result<Condition, FilterErrorReason> {
         self.frame = frame.clone();
         self.next_variable = *variables;
         let condition = self.term(term)?;
@@ -118,7 +121,7 @@ impl<'a> Lowering<'a> {
         Ok(condition)
     }
 
-    /// The first variable that terms may take.
+    /// The first variable that is free for terms.
     pub(crate) fn first_variable(&self) -> u8 {
         if self.options.link.is_wlan() { 2 } else { 0 }
     }
@@ -144,7 +147,7 @@ impl<'a> Lowering<'a> {
                 &span.whole
             };
             let suggestion = match &reason {
-                Reason::Unknown { name, .. } => nearest(&name.to_ascii_lowercase()),
+                FilterErrorReason::Unknown { name, .. } => nearest(&name.to_ascii_lowercase()),
                 _ => None,
             };
             FilterError {
@@ -154,27 +157,30 @@ impl<'a> Lowering<'a> {
         })
     }
 
-    pub(super) fn new_variable(&mut self) -> Result<Variable, Reason> {
-        if self.next_variable == MOST_VARIABLES {
-            return Err(Reason::TooManyRegisters);
+    pub(super) fn new_variable(&mut self) -> Result<Variable, FilterErrorReason> {
+        if self.next_variable == MAX_VARIABLES {
+            return Err(FilterErrorReason::TooManyRegisters);
         }
         self.next_variable += 1;
         Ok(Variable(self.next_variable - 1))
     }
 
-    /// The place as a base and a constant; the link type's rows say what it has.
-    pub(super) fn place(&mut self, place: Place) -> Result<(Option<ValueId>, u32), Reason> {
+    /// The offset of a header: a base value and a constant.
+    pub(super) fn locate(
+        &mut self,
+        base: FieldBase,
+    ) -> Result<(Option<ValueId>, u32), FilterErrorReason> {
         let frame = &self.frame;
         let payload = frame.payload;
         let network = payload.map(|payload| payload.plus(frame.network));
-        let offset = match place {
-            Place::Header => Some(frame.header),
-            Place::LinkType => frame.link_type,
-            Place::Payload => payload,
-            Place::Network => network,
-            Place::NetworkNoSnap => payload.map(|payload| payload.plus(frame.network_nosnap)),
-            Place::Label => network.map(|network| network.plus(4u32.wrapping_neg())),
-            Place::Transport4 => {
+        let offset = match base {
+            FieldBase::Header => Some(frame.header),
+            FieldBase::LinkType => frame.link_type,
+            FieldBase::Payload => payload,
+            FieldBase::Network => network,
+            FieldBase::NetworkNoSnap => payload.map(|payload| payload.plus(frame.network_nosnap)),
+            FieldBase::Label => network.map(|network| network.plus(4u32.wrapping_neg())),
+            FieldBase::Transport4 => {
                 let offset = network.ok_or(self.no_protocols())?;
                 let base = self.base(offset);
                 let length = self.values.header_length(base, offset.constant);
@@ -187,7 +193,7 @@ impl<'a> Lowering<'a> {
                 };
                 return Ok((Some(base), offset.constant));
             }
-            Place::Transport6 => network.map(|network| network.plus(40)),
+            FieldBase::Transport6 => network.map(|network| network.plus(40)),
         };
         let offset = offset.ok_or(self.no_protocols())?;
         Ok((self.base(offset), offset.constant))
@@ -197,8 +203,8 @@ impl<'a> Lowering<'a> {
         offset.base.map(|base| self.values.variable(base))
     }
 
-    pub(super) fn no_protocols(&self) -> Reason {
-        Reason::NotSupported {
+    pub(super) fn no_protocols(&self) -> FilterErrorReason {
+        FilterErrorReason::NotSupported {
             what: "link-layer type",
             link: self.frame.link,
         }
@@ -206,64 +212,190 @@ impl<'a> Lowering<'a> {
 
     pub(super) fn load(
         &mut self,
-        place: Place,
+        base: FieldBase,
         offset: u32,
         width: Width,
-    ) -> Result<ValueId, Reason> {
-        let (base, constant) = self.place(place)?;
-        Ok(self.values.load(width, base, constant.wrapping_add(offset)))
+    ) -> Result<ValueId, FilterErrorReason> {
+        let (start, constant) = self.locate(base)?;
+        Ok(self
+            .values
+            .load(width, start, constant.wrapping_add(offset)))
     }
 
-    pub(super) fn equal(&mut self, place: Place, offset: u32, width: Width, value: u32) -> Lowered {
-        let field = self.load(place, offset, width)?;
+    pub(super) fn equal(
+        &mut self,
+        base: FieldBase,
+        offset: u32,
+        width: Width,
+        value: u32,
+    ) -> Lowered {
+        let field = self.load(base, offset, width)?;
         Ok(self.values.equal(field, value))
     }
 
     pub(super) fn masked(
         &mut self,
-        place: Place,
+        base: FieldBase,
         offset: u32,
         width: Width,
         mask: u32,
         value: u32,
     ) -> Lowered {
-        let field = self.load(place, offset, width)?;
+        let field = self.load(base, offset, width)?;
         Ok(self.values.masked_equal(field, mask, value))
     }
 
-    pub(super) fn any_bit(&mut self, place: Place, offset: u32, bits: u32) -> Lowered {
-        let field = self.load(place, offset, Width::Byte)?;
+    pub(super) fn any_bit(&mut self, base: FieldBase, offset: u32, bits: u32) -> Lowered {
+        let field = self.load(base, offset, Width::Byte)?;
         Ok(self.values.any_bit(field, bits))
     }
 
-    /// The bytes at `offset` are `bytes`: compared in words from the end, the rest last.
-    pub(super) fn bytes(&mut self, place: Place, offset: u32, bytes: &[u8]) -> Lowered {
+    /// The bytes at `offset` equal `bytes`. Compares words from the end, and the rest last.
+    pub(super) fn bytes(&mut self, base: FieldBase, offset: u32, bytes: &[u8]) -> Lowered {
         let mut terms = Vec::new();
         let mut left = bytes;
         while let Some((rest, word)) = left.split_last_chunk::<4>() {
             let at = offset + rest.len() as u32;
-            terms.push(self.equal(place, at, Width::Word, u32::from_be_bytes(*word))?);
+            terms.push(self.equal(base, at, Width::Word, u32::from_be_bytes(*word))?);
             left = rest;
         }
         while let Some((rest, half)) = left.split_last_chunk::<2>() {
             let at = offset + rest.len() as u32;
             let value = u32::from(u16::from_be_bytes(*half));
-            terms.push(self.equal(place, at, Width::Half, value)?);
+            terms.push(self.equal(base, at, Width::Half, value)?);
             left = rest;
         }
         Ok(Condition::all(terms))
     }
 
-    /// Whether the outermost header starts at a place that has to be computed.
+    /// Whether the offset of the outermost header is variable.
     pub(super) fn has_header_variable(&self) -> bool {
         Frame::of(self.options.link).header.base == Some(WLAN_HEADER)
     }
 }
 
-/// Checks `value` against the most its field holds.
-pub(super) fn at_most(what: &'static str, value: u32, most: u32) -> Result<u32, Reason> {
+/// Checks that `value` fits its field.
+pub(super) fn at_most(what: &'static str, value: u32, most: u32) -> Result<u32, FilterErrorReason> {
     if value > most {
-        return Err(Reason::TooLarge { what, value, most });
+        return Err(FilterErrorReason::TooLarge { what, value, most });
     }
     Ok(value)
+}
+
+impl Lowering<'_> {
+    pub(super) fn term(&mut self, term: &Term) -> Lowered {
+        match term {
+            Term::Match(qualifiers, id) => self.matching(*qualifiers, id),
+            Term::Protocol(protocol) => self.abbreviation(*protocol),
+            Term::Broadcast(protocol) => self.broadcast(*protocol),
+            Term::Multicast(protocol) => self.multicast(*protocol),
+            Term::Less(bytes) => Ok(self.longer(Comparison::Greater, *bytes).negate()),
+            Term::Greater(bytes) => Ok(self.longer(Comparison::AtLeast, *bytes)),
+            Term::Byte(index, operator, value) => self.byte(*index, *operator, *value),
+            Term::Direction { outbound } => self.direction(*outbound),
+            Term::InterfaceIndex(index) => self.interface_index(*index),
+            Term::Vlan(id) => self.vlan(*id),
+            Term::Mpls(label) => self.mpls(*label),
+            Term::Pppoed => self.pppoe_discovery(),
+            Term::Pppoes(session) => self.pppoe_session(*session),
+            Term::Geneve(network) => self.geneve(*network),
+            Term::Vxlan(network) => self.vxlan(*network),
+            Term::WlanType { value, mask } => self.wlan_type(*value, *mask),
+            Term::WlanDirection(value) => self.wlan_direction(*value),
+            Term::Llc(kind) => self.llc(*kind),
+            Term::Signal(signal) => self.signal(*signal),
+            Term::Relation(relation, left, right) => self.relation(*relation, left, right),
+        }
+    }
+
+    fn longer(&mut self, comparison: Comparison, bytes: u32) -> Condition {
+        let length = self.values.length();
+        let bytes = self.values.constant(bytes);
+        self.values.test(comparison, length, bytes)
+    }
+
+    fn byte(&mut self, index: u32, operator: ByteOperator, value: u32) -> Lowered {
+        let field = self.load(FieldBase::Header, index, Width::Byte)?;
+        let constant = self.values.constant(value);
+        let values = &mut self.values;
+        Ok(match operator {
+            ByteOperator::Equal => values.equal(field, value),
+            ByteOperator::Less => values.test(Comparison::AtLeast, field, constant).negate(),
+            ByteOperator::Greater => values.test(Comparison::Greater, field, constant),
+            ByteOperator::And => values.any_bit(field, value),
+            ByteOperator::Or => {
+                let either = values.binary(Operator::Or, field, constant);
+                values.equal(either, 0).negate()
+            }
+        })
+    }
+
+    fn broadcast(&mut self, protocol: Option<Protocol>) -> Lowered {
+        match protocol {
+            None | Some(Protocol::Link) => {
+                let destination = Some(Direction::Destination);
+                match self.frame.link {
+                    LinkType::ArcnetLinux => self.short_mac(0, destination, "broadcast"),
+                    LinkType::BacnetMsTp => self.short_mac(0xff, destination, "broadcast"),
+                    _ => self.mac([0xff; 6], destination, "broadcast"),
+                }
+            }
+            Some(Protocol::Ip) => {
+                let netmask = self.options.netmask.ok_or(FilterErrorReason::NoNetmask)?;
+                let host = !u32::from(netmask);
+                let is_ip = self.link_protocol(IPV4)?;
+                let zeros = self.masked(FieldBase::Network, 16, Width::Word, host, 0)?;
+                let ones = self.masked(FieldBase::Network, 16, Width::Word, host, host)?;
+                Ok(Condition::all([is_ip, Condition::any([zeros, ones])]))
+            }
+            Some(protocol) => Err(wrong(protocol.word(), "broadcast")),
+        }
+    }
+
+    fn multicast(&mut self, protocol: Option<Protocol>) -> Lowered {
+        let (what, link) = ("multicast", self.frame.link);
+        match protocol {
+            None | Some(Protocol::Link) => {
+                if link == LinkType::ArcnetLinux {
+                    return self.short_mac(0, Some(Direction::Destination), what);
+                }
+                if link.is_wlan() {
+                    return self.wlan_multicast();
+                }
+                if !link.is_ethernet() {
+                    return Err(FilterErrorReason::NotSupported { what, link });
+                }
+                let has_header = self.has_inner_header();
+                Ok(Condition::all([
+                    has_header,
+                    self.any_bit(FieldBase::Header, 0, 1)?,
+                ]))
+            }
+            Some(Protocol::Ip) => {
+                let is_ip = self.link_protocol(IPV4)?;
+                let group = self.masked(FieldBase::Network, 16, Width::Byte, 0xf0, 0xe0)?;
+                Ok(Condition::all([is_ip, group]))
+            }
+            Some(Protocol::Ip6) => {
+                let is_ip6 = self.link_protocol(IPV6)?;
+                let group = self.equal(FieldBase::Network, 24, Width::Byte, 255)?;
+                Ok(Condition::all([is_ip6, group]))
+            }
+            Some(protocol) => Err(wrong(protocol.word(), what)),
+        }
+    }
+}
+
+pub(super) fn wrong(qualifier: &'static str, subject: &str) -> FilterErrorReason {
+    FilterErrorReason::Qualifier {
+        qualifier,
+        subject: subject.into(),
+    }
+}
+
+pub(super) fn unknown(what: &'static str, name: &str) -> FilterErrorReason {
+    FilterErrorReason::Unknown {
+        what,
+        name: name.into(),
+    }
 }

@@ -1,25 +1,24 @@
-use super::lowering::{Lowered, Lowering, Place, at_most};
-use super::matching::{unknown, wrong};
-use super::numbers::{IPV4, IPV6, SCTP, TCP, UDP};
-use crate::error::Reason;
+use crate::error::FilterErrorReason;
 use crate::graph::condition::Condition;
 use crate::graph::values::Width;
-use crate::language::parse_number;
+use crate::language::lexer::parse_number;
 use crate::language::tree::{Direction, Kind, Protocol, Qualifiers};
+use crate::lower::lowering::{FieldBase, Lowered, Lowering, at_most, unknown, wrong};
+use crate::lower::protocol_numbers::{IPV4, IPV6, SCTP, TCP, UDP};
 use crate::names::Transport;
 
 impl Lowering<'_> {
-    /// A port of the packet is in one of `ranges`; without `transport`, of TCP, UDP or SCTP.
+    /// The packet has a port in one of `ranges`. Without `transport`, tests TCP, UDP and SCTP.
     ///
-    /// Fragments but the first have no ports.
+    /// Later fragments have no ports.
     pub(super) fn ports(
         &mut self,
         ranges: &[(u32, u32)],
         transport: Option<Transport>,
         direction: Option<Direction>,
     ) -> Lowered {
-        super::hosts::no_wlan_direction(direction)?;
-        // With both ends, both have to be in one and the same range.
+        crate::lower::addresses::no_wlan_direction(direction)?;
+        // For "src and dst", both ports must be in the same range.
         let lists = || match direction {
             Some(Direction::Both) => ranges.chunks(1),
             _ => ranges.chunks(ranges.len().max(1)),
@@ -37,12 +36,12 @@ impl Lowering<'_> {
             parts.map(Condition::any)
         };
         let is_ip6 = self.link_protocol(IPV6)?;
-        let protocol6 = self.transport(Place::Network, 6, transport)?;
-        let ports6 = at(self, Place::Transport6)?;
+        let protocol6 = self.transport(FieldBase::Network, 6, transport)?;
+        let ports6 = at(self, FieldBase::Transport6)?;
         let is_ip = self.link_protocol(IPV4)?;
-        let protocol = self.transport(Place::Network, 9, transport)?;
+        let protocol = self.transport(FieldBase::Network, 9, transport)?;
         let is_first = self.is_first_fragment()?;
-        let ports = at(self, Place::Transport4)?;
+        let ports = at(self, FieldBase::Transport4)?;
         Ok(Condition::any([
             Condition::all([is_ip6, protocol6, ports6]),
             Condition::all([is_ip, protocol, is_first, ports]),
@@ -50,18 +49,18 @@ impl Lowering<'_> {
     }
 
     pub(super) fn is_first_fragment(&mut self) -> Lowered {
-        let field = self.load(Place::Network, 6, Width::Half)?;
+        let field = self.load(FieldBase::Network, 6, Width::Half)?;
         Ok(self.values.any_bit(field, 0x1fff).negate())
     }
 
-    fn transport(&mut self, place: Place, offset: u32, transport: Option<Transport>) -> Lowered {
+    fn transport(&mut self, base: FieldBase, offset: u32, transport: Option<Transport>) -> Lowered {
         let numbers: &[u32] = match transport {
             Some(Transport::Tcp) => &[TCP],
             Some(Transport::Udp) => &[UDP],
             Some(Transport::Sctp) => &[SCTP],
             None => &[TCP, UDP, SCTP],
         };
-        let field = self.load(place, offset, Width::Byte)?;
+        let field = self.load(base, offset, Width::Byte)?;
         let tests: Vec<_> = numbers
             .iter()
             .map(|&number| self.values.equal(field, number))
@@ -90,8 +89,8 @@ impl Lowering<'_> {
         self.ports(&[range], transport, qualifiers.direction)
     }
 
-    /// The port called `name`, and its protocol if only one has it.
-    fn port(&self, name: &str) -> Result<(u32, Option<Transport>), Reason> {
+    /// The port of the service `name`, and its transport protocol if only one has it.
+    fn port(&self, name: &str) -> Result<(u32, Option<Transport>), FilterErrorReason> {
         if name
             .bytes()
             .next()
@@ -115,8 +114,8 @@ impl Lowering<'_> {
     }
 }
 
-/// The transport protocol that qualifies a port.
-pub(super) fn transport_of(qualifiers: Qualifiers) -> Result<Option<Transport>, Reason> {
+/// The transport protocol in the qualifiers of a port.
+pub(super) fn transport_of(qualifiers: Qualifiers) -> Result<Option<Transport>, FilterErrorReason> {
     match qualifiers.protocol {
         None => Ok(None),
         Some(Protocol::Tcp) => Ok(Some(Transport::Tcp)),

@@ -1,10 +1,10 @@
-use super::frame::{WLAN_HEADER, WLAN_PAYLOAD};
-use super::lowering::{Lowered, Lowering, Place};
-use crate::LinkType;
-use crate::error::Reason;
+use crate::error::FilterErrorReason;
 use crate::graph::condition::Condition;
 use crate::graph::values::{ValueId, Values, Variable, Width};
 use crate::language::tree::{Direction, Operator};
+use crate::link_type::LinkType;
+use crate::lower::frame::{WLAN_HEADER, WLAN_PAYLOAD};
+use crate::lower::lowering::{FieldBase, Lowered, Lowering};
 
 const TYPE_CONTROL: u32 = 0x04;
 const TYPE_DATA: u32 = 0x08;
@@ -15,29 +15,29 @@ const FROM_DISTRIBUTION: u32 = 0x02;
 
 impl Lowering<'_> {
     pub(super) fn is_data_frame(&mut self) -> Lowered {
-        self.masked(Place::Header, 0, Width::Byte, TYPE_MASK, TYPE_DATA)
+        self.masked(FieldBase::Header, 0, Width::Byte, TYPE_MASK, TYPE_DATA)
     }
 
     pub(super) fn wlan_type(&mut self, value: u8, mask: u8) -> Lowered {
         self.needs_wlan("type/subtype")?;
         let (value, mask) = (u32::from(value), u32::from(mask));
-        self.masked(Place::Header, 0, Width::Byte, mask, value)
+        self.masked(FieldBase::Header, 0, Width::Byte, mask, value)
     }
 
     pub(super) fn wlan_direction(&mut self, value: u8) -> Lowered {
         self.needs_wlan("dir")?;
-        self.masked(Place::Header, 1, Width::Byte, 0x03, u32::from(value))
+        self.masked(FieldBase::Header, 1, Width::Byte, 0x03, u32::from(value))
     }
 
-    fn needs_wlan(&self, what: &'static str) -> Result<(), Reason> {
+    fn needs_wlan(&self, what: &'static str) -> Result<(), FilterErrorReason> {
         if self.frame.link.is_wlan() {
             return Ok(());
         }
         let link = self.frame.link;
-        Err(Reason::NotSupported { what, link })
+        Err(FilterErrorReason::NotSupported { what, link })
     }
 
-    /// `Either` and `Both` are taken apart before.
+    /// An address of an 802.11 frame, by direction or by number.
     pub(super) fn wlan_host(&mut self, mac: [u8; 6], direction: Direction) -> Lowered {
         match direction {
             Direction::Source => self.wlan_end(mac, true),
@@ -50,50 +50,60 @@ impl Lowering<'_> {
                 let source = self.wlan_end(mac, true)?;
                 Ok(Condition::all([source, self.wlan_end(mac, false)?]))
             }
-            Direction::Address1 => self.bytes(Place::Header, 4, &mac),
+            Direction::Address1 => self.bytes(FieldBase::Header, 4, &mac),
             Direction::Address2 => {
                 let has = self.has_transmitter()?;
-                Ok(Condition::all([has, self.bytes(Place::Header, 10, &mac)?]))
+                Ok(Condition::all([
+                    has,
+                    self.bytes(FieldBase::Header, 10, &mac)?,
+                ]))
             }
             Direction::Address3 => {
                 let control =
-                    self.masked(Place::Header, 0, Width::Byte, TYPE_MASK, TYPE_CONTROL)?;
-                let address = self.bytes(Place::Header, 16, &mac)?;
+                    self.masked(FieldBase::Header, 0, Width::Byte, TYPE_MASK, TYPE_CONTROL)?;
+                let address = self.bytes(FieldBase::Header, 16, &mac)?;
                 Ok(Condition::all([control.negate(), address]))
             }
             Direction::Address4 => {
-                let both = self.masked(Place::Header, 1, Width::Byte, 0x03, 0x03)?;
-                Ok(Condition::all([both, self.bytes(Place::Header, 24, &mac)?]))
+                let both = self.masked(FieldBase::Header, 1, Width::Byte, 0x03, 0x03)?;
+                Ok(Condition::all([
+                    both,
+                    self.bytes(FieldBase::Header, 24, &mac)?,
+                ]))
             }
             Direction::Receiver => {
-                let data = self.any_bit(Place::Header, 0, TYPE_DATA)?;
-                Ok(Condition::all([data, self.bytes(Place::Header, 4, &mac)?]))
+                let data = self.any_bit(FieldBase::Header, 0, TYPE_DATA)?;
+                Ok(Condition::all([
+                    data,
+                    self.bytes(FieldBase::Header, 4, &mac)?,
+                ]))
             }
             Direction::Transmitter => {
-                let data = self.any_bit(Place::Header, 0, TYPE_DATA)?;
+                let data = self.any_bit(FieldBase::Header, 0, TYPE_DATA)?;
                 let has = self.has_transmitter()?;
-                let address = self.bytes(Place::Header, 10, &mac)?;
+                let address = self.bytes(FieldBase::Header, 10, &mac)?;
                 Ok(Condition::all([data, has, address]))
             }
         }
     }
 
-    /// Every frame has a second address but two of the control frames: CTS and ACK.
+    /// Every frame has a second address, except the control frames CTS and ACK.
     fn has_transmitter(&mut self) -> Lowered {
-        let control = self.masked(Place::Header, 0, Width::Byte, TYPE_MASK, TYPE_CONTROL)?;
-        let clear = self.masked(Place::Header, 0, Width::Byte, 0xf0, 0xc0)?;
-        let acknowledge = self.masked(Place::Header, 0, Width::Byte, 0xf0, 0xd0)?;
+        let control = self.masked(FieldBase::Header, 0, Width::Byte, TYPE_MASK, TYPE_CONTROL)?;
+        let clear = self.masked(FieldBase::Header, 0, Width::Byte, 0xf0, 0xc0)?;
+        let acknowledge = self.masked(FieldBase::Header, 0, Width::Byte, 0xf0, 0xd0)?;
         let neither = Condition::all([clear.negate(), acknowledge.negate()]);
         Ok(Condition::any([control.negate(), neither]))
     }
 
-    /// The source or destination address: which of the four it is depends on the frame.
+    /// The source or destination address. The frame control field decides which of the four
+    /// addresses it is.
     fn wlan_end(&mut self, mac: [u8; 6], is_source: bool) -> Lowered {
-        let no_control = self.any_bit(Place::Header, 0, TYPE_CONTROL)?.negate();
-        let data = self.any_bit(Place::Header, 0, TYPE_DATA)?;
-        let to = self.any_bit(Place::Header, 1, TO_DISTRIBUTION)?;
-        let from = self.any_bit(Place::Header, 1, FROM_DISTRIBUTION)?;
-        let mut at = |offset| self.bytes(Place::Header, offset, &mac);
+        let no_control = self.any_bit(FieldBase::Header, 0, TYPE_CONTROL)?.negate();
+        let data = self.any_bit(FieldBase::Header, 0, TYPE_DATA)?;
+        let to = self.any_bit(FieldBase::Header, 1, TO_DISTRIBUTION)?;
+        let from = self.any_bit(FieldBase::Header, 1, FROM_DISTRIBUTION)?;
+        let mut at = |offset| self.bytes(FieldBase::Header, offset, &mac);
         let (management, in_data) = if is_source {
             let relayed = choose(to, at(24)?, at(16)?);
             (at(10)?, choose(from, relayed, at(10)?))
@@ -106,18 +116,19 @@ impl Lowering<'_> {
         ]))
     }
 
-    /// The destination address is one of a group.
+    /// The destination address is a multicast address.
     pub(super) fn wlan_multicast(&mut self) -> Lowered {
-        let no_control = self.any_bit(Place::Header, 0, TYPE_CONTROL)?.negate();
-        let data = self.any_bit(Place::Header, 0, TYPE_DATA)?;
-        let to = self.any_bit(Place::Header, 1, TO_DISTRIBUTION)?;
-        let third = self.any_bit(Place::Header, 16, 1)?;
-        let first = self.any_bit(Place::Header, 4, 1)?;
+        let no_control = self.any_bit(FieldBase::Header, 0, TYPE_CONTROL)?.negate();
+        let data = self.any_bit(FieldBase::Header, 0, TYPE_DATA)?;
+        let to = self.any_bit(FieldBase::Header, 1, TO_DISTRIBUTION)?;
+        let third = self.any_bit(FieldBase::Header, 16, 1)?;
+        let first = self.any_bit(FieldBase::Header, 4, 1)?;
         let in_data = choose(to, third, first.clone());
         Ok(Condition::all([no_control, choose(data, in_data, first)]))
     }
 
-    /// What has to be known before the first term: where frame and payload start.
+    /// The conditions that compute the offsets of frame and payload. They run before the first
+    /// term.
     pub(super) fn header_offsets(&mut self, condition: &Condition) -> Vec<Condition> {
         if !self.options.link.is_wlan() {
             return Vec::new();
@@ -141,7 +152,7 @@ impl Lowering<'_> {
         terms
     }
 
-    /// 24 bytes of header; two more in frames of a quality of service, then perhaps padding.
+    /// 24 bytes of header, two more in QoS frames, then optional padding.
     fn payload_offset(&mut self) -> Vec<Condition> {
         let header = self.has_header_variable();
         let header = header.then(|| self.values.variable(WLAN_HEADER));
@@ -161,7 +172,7 @@ impl Lowering<'_> {
         if self.options.link == LinkType::Radiotap {
             steps.push(self.padding(payload));
         }
-        // The first byte is needed even if the payload is not.
+        // Read the first byte even if the payload is not needed: it must exist.
         let touch = Condition::Let(WLAN_PAYLOAD, control);
         vec![
             touch,
@@ -170,7 +181,7 @@ impl Lowering<'_> {
         ]
     }
 
-    /// A radiotap header may say that the 802.11 header is padded to 32 bits.
+    /// A flag in the radiotap header tells that the 802.11 header is padded to 32 bits.
     fn padding(&mut self, payload: ValueId) -> Condition {
         let values = &mut self.values;
         let present = values.load(Width::Word, None, 4);
@@ -196,14 +207,14 @@ fn choose(condition: Condition, yes: Condition, no: Condition) -> Condition {
     Condition::any([otherwise, Condition::all([condition, yes])])
 }
 
-/// Does `then` where `condition` holds; true in any case.
+/// Evaluates `then` if `condition` holds; always true.
 fn when(condition: Condition, then: Condition) -> Condition {
     Condition::any([Condition::all([condition, then]), Condition::Constant(true)])
 }
 
 fn used_variables(condition: &Condition, values: &Values) -> u16 {
     match condition {
-        // Sets are made of conditions that are whole.
+        // Sets are built only from complete conditions, later.
         Condition::Constant(_) | Condition::Member(_) => 0,
         Condition::Test(test) => values.variables(test.left) | values.variables(test.right),
         Condition::Let(_, value) => values.variables(*value),

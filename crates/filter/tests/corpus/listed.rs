@@ -1,26 +1,26 @@
-use tapline_filter::classic::{Ancillary, Instruction, Program, opcode};
+use tapline_filter::classic::{Ancillary, ClassicProgram, Instruction, opcode};
 
 /// A program as libpcap lists it.
 pub struct Listed {
     instructions: Vec<Instruction>,
-    program: Option<Program>,
+    program: Option<ClassicProgram>,
 }
 
-/// Steps after which a program that jumps backwards is given up.
+/// Maximum number of steps of a program that jumps backwards.
 const MOST_STEPS: usize = 10_000;
 
 impl Listed {
     pub fn parse(listing: &str) -> Self {
         let instructions: Vec<_> = listing.lines().enumerate().map(instruction).collect();
-        // libpcap reads words that no way has written; its interpreter gives 0 there.
+        // libpcap reads uninitialized words; its interpreter returns 0 for them.
         let zeros = (0..16).map(|k| Instruction {
             code: opcode::ST,
             jt: 0,
             jf: 0,
             k,
         });
-        let program = Program::new(instructions.clone())
-            .or_else(|_| Program::new(zeros.chain(instructions.clone()).collect()))
+        let program = ClassicProgram::new(instructions.clone())
+            .or_else(|_| ClassicProgram::new(zeros.chain(instructions.clone()).collect()))
             .ok();
         Self {
             instructions,
@@ -32,7 +32,7 @@ impl Listed {
         self.instructions.len()
     }
 
-    /// The verdict; `None` where the program does not end.
+    /// The verdict; `None` if the program does not end.
     pub fn run(&self, packet: &[u8], length: u32, ancillary: &Ancillary) -> Option<u32> {
         match &self.program {
             Some(program) => Some(program.run_with(packet, length, ancillary)),

@@ -1,4 +1,4 @@
-//! Filters that are long lists, and frames for them.
+//! Filters with long lists, and frames for them.
 
 /// Marsaglia's xorshift64: the same numbers in every run.
 pub fn random(seed: &mut u64) -> u64 {
@@ -29,7 +29,7 @@ pub fn ethernet6(source: u128, destination: u128) -> Vec<u8> {
     frame
 }
 
-/// The terms as alternatives.
+/// The terms joined by `or`.
 pub fn joined(terms: impl IntoIterator<Item = String>) -> String {
     terms.into_iter().collect::<Vec<_>>().join(" or ")
 }

@@ -1,6 +1,4 @@
-//! The filters of libpcap's test-suite, and the packets of the corpus.
-
-#![allow(dead_code, reason = "each test uses a part")]
+//! The filters of libpcap's test suite, and the packets of the corpus.
 
 pub mod listed;
 pub mod lists;
@@ -9,7 +7,7 @@ pub mod packets;
 pub mod tunnels;
 
 use serde_json::Value;
-use tapline_filter::{At, Families, LinkType, Options};
+use tapline_filter::{FilterOptions, FilterTarget, LinkType, LoopbackFamilies};
 
 pub fn entries(name: &str) -> Vec<Value> {
     let text = std::fs::read_to_string(packets::folder("filters").join(name)).unwrap();
@@ -20,10 +18,10 @@ pub fn text<'a>(entry: &'a Value, key: &str) -> &'a str {
     entry[key].as_str().unwrap()
 }
 
-/// The options an entry was compiled with.
-pub fn options_of(entry: &Value) -> Options {
+/// The options with which an entry was compiled.
+pub fn options_of(entry: &Value) -> FilterOptions {
     let link = LinkType::from_name(text(entry, "link_type")).unwrap();
-    let mut options = Options::new(link);
+    let mut options = FilterOptions::new(link);
     if let Some(snaplen) = entry["snaplen"].as_u64() {
         options.snaplen = snaplen as u32;
     }
@@ -31,15 +29,15 @@ pub fn options_of(entry: &Value) -> Options {
         options.netmask = Some(netmask.parse().unwrap());
     }
     if entry["linux_extensions"] == Value::Bool(true) {
-        options.at = At::Socket;
+        options.target = FilterTarget::Socket;
     }
-    // The name of an entry says whose families it was made for: "ip6_24LE_NULL", "ip_1LE_NULL".
+    // The name of an entry has the address families: "ip6_24LE_NULL", "ip_1LE_NULL".
     let name = text(entry, "name");
     for part in name.split('_') {
         let digits: String = part.chars().take_while(char::is_ascii_digit).collect();
         let Ok(number) = digits.parse() else { continue };
         if matches!(link, LinkType::Null | LinkType::Loop) {
-            options.families = Families::One {
+            options.families = LoopbackFamilies::One {
                 ip4: number,
                 ip6: number,
                 is_big_endian: part.ends_with("BE"),

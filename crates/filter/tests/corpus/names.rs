@@ -1,10 +1,10 @@
 use std::net::{IpAddr, Ipv4Addr};
-use tapline_filter::{Names, Transport};
+use tapline_filter::{NameResolver, Transport};
 
-/// The names of libpcap's test-suite, in either case.
+/// The names of libpcap's test suite, case-insensitive.
 pub struct Table;
 
-impl Names for Table {
+impl NameResolver for Table {
     fn host(&self, name: &str) -> Vec<IpAddr> {
         let name = name.to_ascii_lowercase();
         let mut addresses = Vec::new();

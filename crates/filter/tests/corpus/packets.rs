@@ -16,7 +16,7 @@ pub fn folder(name: &str) -> PathBuf {
         .join(name)
 }
 
-/// The packets of one capture, up to the first block that is damaged.
+/// The packets of one capture, up to the first damaged block.
 pub fn packets_of(path: &Path) -> Vec<Packet> {
     let file = fs::read(path).unwrap();
     let mut packets = Vec::new();
@@ -68,7 +68,7 @@ fn pcapng(file: &[u8], order: Order, packets: &mut Vec<Packet>) -> Option<()> {
         let block = file.get(at..at + length.max(12))?;
         match kind {
             1 => {
-                // The link type has 16 bits, then come 16 reserved ones, which are 0.
+                // The link type has 16 bits, followed by 16 reserved bits, which are 0.
                 let link = word(block, 8, order)?;
                 let link = if link > 0xffff { link >> 16 } else { link };
                 interfaces.push((link, word(block, 12, order)?));

@@ -1,4 +1,4 @@
-//! Frames with tags and tunnels, as the kernel and switches make them.
+//! Frames with tags and tunnels, as the kernel and switches create them.
 
 /// An IPv4 packet over `protocol` with `payload`, with four bytes of options if `has_options`.
 pub fn ip4(protocol: u8, has_options: bool, payload: &[u8]) -> Vec<u8> {
@@ -43,7 +43,7 @@ pub fn ethernet(kind: u16, payload: &[u8]) -> Vec<u8> {
     frame
 }
 
-/// A tag or a label, and what is behind it: payloads with their EtherTypes.
+/// A tag or a label, followed by payloads with their EtherTypes.
 fn tagged(kind: u16, tag: u16, (inner, payload): &(u16, Vec<u8>)) -> (u16, Vec<u8>) {
     let mut bytes = tag.to_be_bytes().to_vec();
     bytes.extend(inner.to_be_bytes());
@@ -85,7 +85,7 @@ fn geneve(network: u32, kind: u16, options: u8, payload: &[u8]) -> Vec<u8> {
     udp(6081, &bytes)
 }
 
-/// Frames of all kinds, each also inside of the others.
+/// Frames of all kinds, also nested.
 pub fn frames() -> Vec<Vec<u8>> {
     let arp = [[0, 1, 8, 0, 6, 4, 0, 1].as_slice(), &[7; 20]].concat();
     let plain = [

@@ -29,7 +29,7 @@ fn instruction() -> impl Strategy<Value = Instruction> {
     })
 }
 
-/// Any list of instructions: most break a rule, about as many near the end as at the beginning.
+/// Any list of instructions. Most violate a rule, at a random position.
 pub fn any_instructions() -> impl Strategy<Value = Vec<Instruction>> {
     (
         proptest::collection::vec(instruction(), 0..12),
@@ -43,13 +43,13 @@ pub fn any_instructions() -> impl Strategy<Value = Vec<Instruction>> {
         })
 }
 
-/// Instructions mended so that they break no rule, with all of the scratch memory written first.
+/// Instructions corrected to satisfy all rules; all scratch memory is initialized first.
 pub fn valid_instructions() -> impl Strategy<Value = Vec<Instruction>> {
     proptest::collection::vec(instruction(), 0..40).prop_map(|random| {
         let mut list: Vec<_> = (0..16).map(|k| Instruction::new(opcode::ST, k)).collect();
         let count = random.len();
         for (index, mut instruction) in random.into_iter().enumerate() {
-            // The return behind the random part is `behind - 1` instructions away at most.
+            // The return after the random part is at most `behind - 1` instructions away.
             let behind = count - index;
             instruction.code = match instruction.code {
                 code if opcode::ALL.contains(&code) => code,

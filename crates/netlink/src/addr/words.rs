@@ -1,14 +1,18 @@
-//! The words of `ip address` that mean several fields.
+//! Keywords of `ip address` that need special parsing or formatting.
 
 use std::net::IpAddr;
 
 use super::Addr;
 use crate::prefix::Prefix;
-use crate::table::{BadWord, Lookup, Words};
+use crate::schema::{Arguments, InvalidValue, NameLookup};
 
 impl Addr {
-    /// Reads `local IP/LENGTH`, or that without its word; `peer IP/LENGTH`; flags; and the short words.
-    pub(super) fn read_word(&mut self, word: &str, words: &mut Words<'_>) -> Result<bool, BadWord> {
+    /// Parses `local IP/LENGTH`; the keyword is optional; `peer IP/LENGTH`; flags; and abbreviations.
+    pub(super) fn read_word(
+        &mut self,
+        word: &str,
+        words: &mut Arguments<'_>,
+    ) -> Result<bool, InvalidValue> {
         let flag = |(name, _): &(&str, &mut Option<bool>)| *name == word;
         if let Some((_, on)) = self.flag_fields().into_iter().find(flag) {
             *on = Some(true);
@@ -32,12 +36,11 @@ impl Addr {
         Ok(true)
     }
 
-    /// The prefix of a peer, where one was said before, stands; one without a length has none: what is removed may
-    /// have any.
-    fn take_local(&mut self, text: &str) -> Result<(), BadWord> {
+    /// Keeps the prefix length of a peer that was given before. Without a length, deletion matches any length.
+    fn take_local(&mut self, text: &str) -> Result<(), InvalidValue> {
         let local: Prefix = text
             .parse()
-            .map_err(|_| BadWord::new("an address", Some(text)))?;
+            .map_err(|_| InvalidValue::new("an address", Some(text)))?;
         self.local = Some(local.ip);
         if self.peer.is_none() && text.contains('/') {
             self.prefixlen = Some(local.len);
@@ -47,7 +50,7 @@ impl Addr {
 
     pub(super) fn show_words(
         &self,
-        _: &mut dyn Lookup,
+        _: &mut dyn NameLookup,
         show: &mut dyn FnMut(&'static str, String),
     ) {
         let mut flags = self.clone();

@@ -1,58 +1,60 @@
-//! The items of a batch that go to the kernel together.
-
-use std::marker::PhantomData;
+//! The items of a batch that are sent together.
 
 use super::undo::Undo;
-use crate::error::Subject;
-use crate::object::{Object, Verb};
-use crate::table::Entry;
+use crate::error::RequestTarget;
+use crate::object::Object;
+use crate::schema::AttributeSpec;
+use crate::verb::Verb;
 
-/// Items that wait to be sent, or for their answers. Most need nothing but their messages to be told of; what others
-/// need lies beside.
+/// Items that were not sent or acknowledged yet. For most of them the message alone is enough to report an
+/// error; `extras` holds what the others need.
 #[derive(Debug, Default)]
 pub(super) struct Chunk {
     items: Vec<Item>,
-    /// The number of the first of them.
+    /// The index of the first item in the batch.
     first: usize,
-    beside: Vec<Beside>,
+    extras: Vec<Extra>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Item {
-    /// Where its message begins among the requests.
+    /// Where its message begins in the requests.
     start: usize,
     verb: Verb,
-    about: &'static About,
+    codec: &'static ItemCodec,
 }
 
-/// What is kept of an item in memory of its own.
+/// What is stored about an item besides its message.
 #[derive(Debug)]
-struct Beside {
-    /// Which of the chunk it is.
+struct Extra {
+    /// Index of the item in the chunk.
     at: usize,
-    /// What it speaks of, where the message does not tell.
-    subject: Option<Subject>,
+    /// What it is about, if its message cannot be decoded.
+    target: Option<RequestTarget>,
     undo: Option<Undo>,
 }
 
-/// What has to be known of an object to tell of its failure.
+/// How to report a failed item, whatever kind of object it is.
 #[derive(Debug)]
-pub(super) struct About {
-    pub layout: fn(Verb) -> (usize, &'static [Entry]),
-    /// What a message's body speaks of.
-    pub subject: fn(&[u8]) -> Subject,
+pub(super) struct ItemCodec {
+    pub layout: fn(Verb) -> (usize, &'static [AttributeSpec]),
+    /// Decodes the target from the body of a message.
+    pub target: fn(&[u8]) -> RequestTarget,
 }
 
-pub(super) struct Of<O>(PhantomData<O>);
-
-impl<O: Object> Of<O> {
-    pub const ABOUT: About = About {
-        layout: O::layout,
-        subject: |body| match O::parse(body) {
-            Ok(Some(object)) => object.subject(),
-            _ => O::default().subject(),
-        },
-    };
+impl ItemCodec {
+    /// That of objects of type `O`.
+    pub fn of<O: Object>() -> &'static Self {
+        const {
+            &Self {
+                layout: O::request_layout,
+                target: |body| match O::decode(body) {
+                    Ok(Some(object)) => object.target(),
+                    _ => O::default().target(),
+                },
+            }
+        }
+    }
 }
 
 impl Chunk {
@@ -64,57 +66,60 @@ impl Chunk {
         self.items.len()
     }
 
-    /// The number of its first item.
+    /// The index of its first item in the batch.
     pub fn first_item(&self) -> usize {
         self.first
     }
 
-    /// Keeps more of the item that is added next.
-    pub fn note_beside(&mut self, subject: Option<Subject>, undo: Option<Undo>) {
+    /// Stores more about the item that is pushed next.
+    pub fn attach_to_next(&mut self, target: Option<RequestTarget>, undo: Option<Undo>) {
         let at = self.items.len();
-        self.beside.push(Beside { at, subject, undo });
+        self.extras.push(Extra { at, target, undo });
     }
 
-    /// Adds item number `item`, whose message begins at `start`.
+    /// Adds item `item` of the batch, whose message begins at `start`.
     #[inline]
-    pub fn push(&mut self, item: usize, start: usize, verb: Verb, about: &'static About) {
+    pub fn push(&mut self, item: usize, start: usize, verb: Verb, codec: &'static ItemCodec) {
         if self.items.is_empty() {
             self.first = item;
         }
-        self.items.push(Item { start, verb, about });
+        self.items.push(Item { start, verb, codec });
     }
 
     pub fn verb(&self, at: usize) -> Verb {
         self.items[at].verb
     }
 
-    pub fn about(&self, at: usize) -> &'static About {
-        self.items[at].about
+    pub fn codec(&self, at: usize) -> &'static ItemCodec {
+        self.items[at].codec
     }
 
-    /// What the item speaks of, where that was kept.
-    pub fn subject(&self, at: usize) -> Option<Subject> {
-        let beside = self.beside.binary_search_by_key(&at, |it| it.at).ok()?;
-        self.beside[beside].subject.clone()
+    /// What the item is about, if that was stored.
+    pub fn target(&self, at: usize) -> Option<RequestTarget> {
+        let found = self
+            .extras
+            .binary_search_by_key(&at, |extra| extra.at)
+            .ok()?;
+        self.extras[found].target.clone()
     }
 
-    /// The item's message among `requests`.
+    /// The item's message in `requests`.
     pub fn message<'r>(&self, at: usize, requests: &'r [u8]) -> &'r [u8] {
         let next = self.items.get(at + 1);
         let end = next.map_or(requests.len(), |next| next.start);
         &requests[self.items[at].start..end]
     }
 
-    /// What takes items back, with their places.
+    /// Removes and returns the undo actions, with the indices of their items.
     pub fn take_undo(&mut self) -> Vec<(usize, Undo)> {
-        let beside = self.beside.drain(..);
-        beside
-            .filter_map(|beside| Some((beside.at, beside.undo?)))
+        let extras = self.extras.drain(..);
+        extras
+            .filter_map(|extra| Some((extra.at, extra.undo?)))
             .collect()
     }
 
     pub fn clear(&mut self) {
         self.items.clear();
-        self.beside.clear();
+        self.extras.clear();
     }
 }

@@ -1,10 +1,7 @@
-//! Many changes in few system calls, with an answer for each.
+//! Many changes in few system calls, with a result for each.
 
 mod chunk;
-mod collect;
-mod outcome;
-mod routes;
+mod collector;
 mod undo;
 
-pub use collect::{Batch, OnError};
-pub use outcome::{ItemResult, Outcome};
+pub use collector::{Batch, BatchSummary, ItemResult, OnError};

@@ -1,13 +1,14 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use crate::error::{Action, Cause, NetlinkError};
-use crate::handle::Netlink;
-use crate::object::{Object, Unfit, Verb};
+use crate::error::{Action, Cause, InvalidRequest, NetlinkError};
+use crate::netlink::Netlink;
+use crate::object::Object;
+use crate::verb::Verb;
 
 type Change = dyn FnOnce(&mut Netlink) -> Result<(), NetlinkError> + Send;
 
-/// What takes an item back.
+/// Rolls back one item.
 pub(super) struct Undo(Box<Change>);
 
 impl Undo {
@@ -22,9 +23,9 @@ impl fmt::Debug for Undo {
     }
 }
 
-/// What takes back that `verb` was done with `object`, which was like `before`; `None` for a question. Where that
-/// cannot be done, trying it is an error.
-pub(super) fn undo_of<O: Object>(
+/// Rolls back `verb` on `object`, whose state was `before`. `None` if nothing has to be done. If a rollback is
+/// impossible, running the result returns the reason.
+pub(super) fn undo_for<O: Object>(
     verb: Verb,
     object: &O,
     before: Result<Option<O>, NetlinkError>,
@@ -34,13 +35,13 @@ pub(super) fn undo_of<O: Object>(
         Ok(before) => before,
         Err(error) => return Some(Undo(Box::new(move |_| Err(error)))),
     };
-    if let (Verb::Del, Some(reason)) = (verb, O::IRRETRIEVABLE) {
-        let cause = Cause::Unfit(Unfit::new(reason));
-        let error = NetlinkError::new(Action::Add, object.subject(), cause);
+    if let (Verb::Del, Some(reason)) = (verb, O::RESTORE_IMPOSSIBLE) {
+        let cause = Cause::Invalid(InvalidRequest::new(reason));
+        let error = NetlinkError::new(Action::Add, object.target(), cause);
         return Some(Undo(Box::new(move |_| Err(error))));
     }
     let verb = match verb {
-        Verb::Add if O::IDEMPOTENT => Verb::Replace,
+        Verb::Add if O::IS_IDEMPOTENT => Verb::Replace,
         verb => verb,
     };
     let undo: Box<Change> = match (verb, before) {
@@ -49,79 +50,81 @@ pub(super) fn undo_of<O: Object>(
             Box::new(move |netlink| netlink.del(&object))
         }
         (Verb::Replace, Some(before)) => {
-            Box::new(move |netlink| bring_back(netlink, Netlink::replace, before, &object))
+            Box::new(move |netlink| restore(netlink, Netlink::replace, before, &object))
         }
         (Verb::Set, Some(before)) => {
-            Box::new(move |netlink| netlink.set(&before.restricted(&object)))
+            Box::new(move |netlink| netlink.set(&before.reduced_to(&object)))
         }
         (Verb::Del, Some(before)) => {
-            Box::new(move |netlink| bring_back(netlink, Netlink::add, before, &object))
+            Box::new(move |netlink| restore(netlink, Netlink::add, before, &object))
         }
-        // It was not there either.
-        (Verb::Del, None) if O::IDEMPOTENT => return None,
+        // It did not exist before.
+        (Verb::Del, None) if O::IS_IDEMPOTENT => return None,
         (Verb::Set | Verb::Del, None) => {
-            let error = NetlinkError::new(Action::Get, object.subject(), Cause::Absent);
+            let error = NetlinkError::new(Action::Get, object.target(), Cause::Absent);
             Box::new(move |_| Err(error))
         }
     };
     Some(Undo(undo))
 }
 
-/// Makes or changes an object so that it is as it was `before` something was `said` of it.
-fn bring_back<O: Object>(
+/// Restores the state that an object had `before` a `change`.
+fn restore<O: Object>(
     netlink: &mut Netlink,
-    make: fn(&mut Netlink, &O) -> Result<(), NetlinkError>,
+    request: fn(&mut Netlink, &O) -> Result<(), NetlinkError>,
     before: O,
-    said: &O,
+    change: &O,
 ) -> Result<(), NetlinkError> {
-    let rest = before.set_afterwards();
-    make(netlink, &before.brought_back(said))?;
-    rest.map_or(Ok(()), |rest| netlink.set(&rest))
+    let settings = before.set_after_restore();
+    request(netlink, &before.to_restore(change))?;
+    settings.map_or(Ok(()), |settings| netlink.set(&settings))
 }
 
-/// Whether how things are has to be known to take back what `verb` does.
-pub(super) fn asks_before<O: Object>(verb: Verb) -> bool {
-    O::IDEMPOTENT || !matches!(verb, Verb::Add | Verb::Append)
+/// Whether a rollback of `verb` needs the state before it.
+pub(super) fn reads_state_before<O: Object>(verb: Verb) -> bool {
+    O::IS_IDEMPOTENT || !matches!(verb, Verb::Add | Verb::Append)
 }
 
-/// Each object that is said and the one of the same key as it is now; `None` when there is none. Those that it
-/// takes something from follow.
+/// Each object that `change` stands for, with the existing object that has the same key, if there is one.
+/// Objects that `change` displaces follow.
 ///
-/// Where the kernel cannot be asked for one, it removes the first that is as said, whatever its key has beside
+/// If the kernel has no lookup for this kind of object, it deletes the first that matches, whatever the rest of its key
 /// (`fib_table_delete`, net/ipv4/fib\_trie.c; `fib_delrule`, net/core/fib\_rules.c).
-pub(super) fn held<O: Object>(
+pub(super) fn current_state<O: Object>(
     netlink: &mut Netlink,
     verb: Verb,
-    said: &O,
+    change: &O,
 ) -> Result<Vec<(O, Option<O>)>, NetlinkError> {
     if O::HAS_GET {
-        return match netlink.get(said) {
-            Ok(held) => Ok(vec![(said.clone(), Some(held))]),
-            Err(error) if error.is_absence() => Ok(vec![(said.clone(), None)]),
+        return match netlink.get(change) {
+            Ok(current) => Ok(vec![(change.clone(), Some(current))]),
+            Err(error) if error.is_absence() => Ok(vec![(change.clone(), None)]),
             Err(error) => Err(error),
         };
     }
-    let singles = said.singles();
+    let singles = change.expanded();
     let keys = singles.iter().map(Object::key).enumerate();
-    let places: HashMap<O::Key, usize> = keys.filter_map(|(at, key)| Some((key?, at))).collect();
-    let mut held: Vec<_> = singles.into_iter().map(|single| (single, None)).collect();
+    let index_of: HashMap<O::Key, usize> = keys.filter_map(|(at, key)| Some((key?, at))).collect();
+    let mut states: Vec<_> = singles.into_iter().map(|single| (single, None)).collect();
     let mut displaced = Vec::new();
-    let is_loose = verb == Verb::Del && held.len() == 1;
-    let mut first_like_it = None;
-    // What is new about them is not what they are found by.
+    let deletes_first_match = verb == Verb::Del && states.len() == 1;
+    let mut first_match = None;
+    // The filter is empty: the fields that the change sets do not identify the existing objects.
     netlink.each(&O::default(), |other: &O| {
-        match other.key().and_then(|key| places.get(&key)) {
-            Some(&at) => _ = held[at].1.get_or_insert_with(|| other.clone()),
-            None if said.displaces(other) => displaced.push((said.clone(), Some(other.clone()))),
-            None if is_loose && first_like_it.is_none() && other.matches(said) => {
-                first_like_it = Some(other.clone());
+        match other.key().and_then(|key| index_of.get(&key)) {
+            Some(&at) => _ = states[at].1.get_or_insert_with(|| other.clone()),
+            None if change.displaces(other) => {
+                displaced.push((change.clone(), Some(other.clone())));
+            }
+            None if deletes_first_match && first_match.is_none() && other.matches(change) => {
+                first_match = Some(other.clone());
             }
             None => {}
         }
     })?;
-    if let [(_, place @ None)] = &mut held[..] {
-        *place = first_like_it;
+    if let [(_, state @ None)] = &mut states[..] {
+        *state = first_match;
     }
-    held.append(&mut displaced);
-    Ok(held)
+    states.append(&mut displaced);
+    Ok(states)
 }

@@ -1,31 +1,25 @@
-//! Netlink's bytes: messages, attributes and the kernel's refusals, read and built.
+//! Encodes and decodes netlink messages, attributes and error replies.
 //!
 //! ```text
-//!  0               16                                             length, filled up to 4
+//!  0               16                                             length, padded to 4
 //!  ┌───────────────┬──────────────┬───────────┬───────────┬──┄┄──┐
 //!  │ message header│ fixed header │ attribute │ attribute │      │ next message …
 //!  └───────────────┴──────────────┴───────────┴───────────┴──┄┄──┘
-//!   length    u32                  length u16, type u16 (2 flags, 14 bits), payload, filled up to 4
+//!   length    u32                  length u16, type u16 (2 flags, 14 bits), payload, padded to 4
 //!   type, flags u16
 //!   sequence, port u32
 //! ```
 //!
-//! Numbers are in the machine's byte order unless an attribute says otherwise. Readers take any
-//! bytes: they never panic, allocate nothing, and either advance or end. What they cannot read they
-//! report as [`Malformed`], with its place.
+//! Numbers are in host byte order unless an attribute specifies otherwise. Decoders accept any bytes: they never
+//! panic, do not allocate, and always terminate. They report errors as [`Malformed`] with the offset.
 
-mod attribute;
-mod malformed;
-mod message;
-mod refusal;
+mod ext_ack;
+mod reader;
 mod request;
 
-pub use attribute::{Attribute, Attributes, attributes};
-pub use malformed::Malformed;
-pub(crate) use malformed::split;
-pub(crate) use message::HEADER_BYTES;
-pub use message::{Message, Messages, messages};
-pub use refusal::Refusal;
+pub use ext_ack::KernelError;
+pub use reader::{Attribute, Attributes, Malformed, Message, Messages, attributes, messages};
+pub(crate) use reader::{HEADER_BYTES, split};
 pub use request::Request;
 
 #[cfg(test)]

@@ -1,33 +1,32 @@
 use std::net::IpAddr;
 
-use super::message::HEADER_BYTES;
+use super::reader::HEADER_BYTES;
 use crate::uapi::{NLA_F_NESTED, NLM_F_ACK, NLM_F_CREATE, NLM_F_DUMP, NLM_F_ECHO, NLM_F_REQUEST};
 
-/// Requests under construction: one message after another, in one allocation.
+/// Builds requests: consecutive messages in one buffer.
 ///
-/// Payloads are far below the 65,531 bytes of an attribute: their types bound them.
+/// Payloads are far below the maximum of 65,531 bytes: their types bound them.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
     bytes: Vec<u8>,
-    /// Where the message under construction begins.
+    /// Offset of the current message.
     start: usize,
 }
 
 impl Request {
-    /// A request that is answered at least by an acknowledgement; `header` is its fixed header.
+    /// A request with an acknowledgement; `header` is its fixed header.
     pub fn new(kind: u16, flags: u16, header: &[u8]) -> Self {
         let mut request = Self::default();
         request.begin(kind, flags | NLM_F_ACK, header);
         request
     }
 
-    /// A request for all objects of a kind.
+    /// A list request.
     pub fn dump(kind: u16, header: &[u8]) -> Self {
         Self::new(kind, NLM_F_DUMP, header)
     }
 
-    /// Begins another message behind those that are there; without `NLM_F_ACK` among `flags` only an
-    /// object or a refusal answers it.
+    /// Starts another message. Without `NLM_F_ACK` in `flags` the reply is an object or an error only.
     #[inline]
     pub fn begin(&mut self, kind: u16, flags: u16, header: &[u8]) {
         self.start = self.bytes.len();
@@ -39,20 +38,20 @@ impl Request {
         self.bytes.extend_from_slice(header);
     }
 
-    /// Takes all messages away; the allocation stays.
+    /// Removes all messages and keeps the buffer.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.start = 0;
     }
 
-    /// Adds a message that another request holds.
+    /// Appends an encoded message.
     #[inline]
     pub(crate) fn append(&mut self, message: &[u8]) {
         self.start = self.bytes.len();
         self.bytes.extend_from_slice(message);
     }
 
-    /// Adds an attribute.
+    /// Appends an attribute.
     #[inline]
     pub fn attribute(&mut self, kind: u16, payload: &[u8]) {
         match payload.try_into() {
@@ -61,7 +60,7 @@ impl Request {
         }
     }
 
-    /// An attribute of four bytes, as most are.
+    /// An attribute with four bytes, the most frequent size.
     #[inline]
     fn word(&mut self, kind: u16, [b0, b1, b2, b3]: [u8; 4]) {
         let ([l0, l1], [k0, k1]) = (8_u16.to_ne_bytes(), kind.to_ne_bytes());
@@ -83,44 +82,44 @@ impl Request {
         self.bytes.extend_from_slice(&[0; 3][..padding]);
     }
 
-    /// Adds an attribute of 32 bits, in the machine's byte order.
+    /// Appends a 32-bit number in host byte order.
     #[inline]
     pub fn u32(&mut self, kind: u16, value: u32) {
         self.attribute(kind, &value.to_ne_bytes());
     }
 
-    /// A text, ended by a NUL.
+    /// Appends text with a trailing NUL.
     pub fn text(&mut self, kind: u16, text: &[u8]) {
         let end = |request: &mut Self| request.bytes.push(0);
         self.nested_with(kind, text, end);
     }
 
-    /// An attribute that holds `header` and then the attributes that `fill` adds.
+    /// Appends an attribute that contains `header` and the attributes that `fill` appends.
     pub fn nested(&mut self, kind: u16, header: &[u8], fill: impl FnOnce(&mut Self)) {
         self.nested_with(kind | NLA_F_NESTED, header, fill);
     }
 
-    /// An attribute that holds the bytes that `fill` adds.
+    /// Appends an attribute that contains the bytes that `fill` appends.
     pub(crate) fn bytes_of(&mut self, kind: u16, fill: impl FnOnce(&mut Self)) {
         self.nested_with(kind, &[], fill);
     }
 
-    /// Bytes that stand inside an attribute as they are (`struct rtnexthop`).
+    /// Appends raw bytes inside an attribute (`struct rtnexthop`).
     pub(crate) fn raw(&mut self, bytes: &[u8]) {
         self.bytes.extend(bytes);
     }
 
-    /// The length so far, of all messages.
+    /// The length of all messages so far.
     pub(crate) fn position(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Writes `bytes` over those at `position`, e.g. a length that was not known before.
+    /// Overwrites the bytes at `position`, e.g. a length that was unknown before.
     pub(crate) fn overwrite(&mut self, position: usize, bytes: &[u8]) {
         self.bytes[position..position + bytes.len()].copy_from_slice(bytes);
     }
 
-    /// Writes `ip` over what is at `position`.
+    /// Overwrites the bytes at `position` with an address.
     #[inline]
     pub(crate) fn overwrite_ip(&mut self, position: usize, ip: IpAddr) {
         match ip {
@@ -144,52 +143,52 @@ impl Request {
         self.bytes.resize(self.bytes.len().next_multiple_of(4), 0);
     }
 
-    /// Adds `flags` to those of the message under construction.
-    pub(crate) fn flag(&mut self, flags: u16) {
+    /// Adds `flags` to the current message.
+    pub(crate) fn add_flags(&mut self, flags: u16) {
         let all = self.flags() | flags;
         self.overwrite(self.start + 6, &all.to_ne_bytes());
     }
 
-    /// Takes `flags` from those of the message under construction.
-    pub(crate) fn unflag(&mut self, flags: u16) {
+    /// Removes `flags` from the current message.
+    pub(crate) fn remove_flags(&mut self, flags: u16) {
         let left = self.flags() & !flags;
         self.overwrite(self.start + 6, &left.to_ne_bytes());
     }
 
-    /// Takes away what stands behind the first `length` bytes, a message that is not to be sent.
+    /// Truncates the buffer to `length` bytes, to discard a message.
     pub(crate) fn truncate(&mut self, length: usize) {
         self.bytes.truncate(length);
     }
 
-    /// Ends the message under construction: fills in its length and its number.
+    /// Completes the current message: sets its length and sequence number.
     pub fn finish(&mut self, sequence: u32) {
         let length = (self.bytes.len() - self.start) as u32;
         self.overwrite(self.start, &length.to_ne_bytes());
         self.overwrite(self.start + 8, &sequence.to_ne_bytes());
     }
 
-    /// The flags of the message under construction.
+    /// The flags of the current message.
     pub(crate) fn flags(&self) -> u16 {
-        let place = self.start + 6;
-        u16::from_ne_bytes([self.bytes[place], self.bytes[place + 1]])
+        let offset = self.start + 6;
+        u16::from_ne_bytes([self.bytes[offset], self.bytes[offset + 1]])
     }
 
-    /// Whether the message under construction asks for something to be made or changed.
+    /// Whether the current message creates or changes something.
     pub(crate) fn changes(&self) -> bool {
         self.flags() & (NLM_F_CREATE | NLM_F_ECHO) != 0
     }
 
-    /// Fills the message up, so that another may follow.
+    /// Pads the message, so that another can follow.
     pub(crate) fn fill_up(&mut self) {
         self.bytes.resize(self.bytes.len().next_multiple_of(4), 0);
     }
 
-    /// The messages.
+    /// All messages.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// The body of the message under construction: its fixed header and its attributes.
+    /// The body of the current message: its fixed header and attributes.
     pub fn body(&self) -> &[u8] {
         self.bytes
             .get(self.start + HEADER_BYTES..)

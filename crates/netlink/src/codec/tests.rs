@@ -108,34 +108,34 @@ fn a_refusal_is_read_behind_the_echoed_request() {
     for (flags, echoed) in [(0, &refused[..]), (NLM_F_CAPPED, &refused[..16])] {
         let body = [&(-22_i32).to_ne_bytes()[..], echoed, reasons].concat();
         let message = message(NLMSG_ERROR, flags | NLM_F_ACK_TLVS, &body);
-        let refusal = Refusal::parse(message)
+        let refusal = KernelError::decode(message)
             .expect("well formed")
             .expect("a refusal");
         assert_eq!(refusal.source.raw_os_error(), Some(22));
-        assert_eq!(refusal.text.as_deref(), Some("no such thing"));
+        assert_eq!(refusal.message.as_deref(), Some("no such thing"));
         assert_eq!((refusal.offset, refusal.missing), (Some(20), Some(3)));
     }
     let yes = [&0_i32.to_ne_bytes()[..], &refused[..16]].concat();
-    let yes = Refusal::parse(message(NLMSG_ERROR, NLM_F_CAPPED, &yes)).expect("well formed");
+    let yes = KernelError::decode(message(NLMSG_ERROR, NLM_F_CAPPED, &yes)).expect("well formed");
     assert!(yes.is_none());
 }
 
 /// Reads everything in `bytes` that there is a reader for.
 fn read_all(bytes: &[u8]) {
     for kind in [RTM_NEWLINK, RTM_NEWADDR, NLMSG_ERROR] {
-        let _ = Refusal::parse(message(kind, NLM_F_ACK_TLVS, bytes));
+        let _ = KernelError::decode(message(kind, NLM_F_ACK_TLVS, bytes));
     }
-    let _ = Link::parse(bytes);
-    let _ = Addr::parse(bytes);
-    let _ = Neigh::parse(bytes);
-    let _ = Fdb::parse(bytes);
-    let _ = Mdb::default().parse_each(bytes, |_| ());
-    let _ = PortVlan::default().parse_each(bytes, |_| ());
-    let _ = NamespaceNumber::parse(bytes);
-    let _ = Stats::parse(bytes);
-    let _ = Route::parse(bytes);
+    let _ = Link::decode(bytes);
+    let _ = Addr::decode(bytes);
+    let _ = Neigh::decode(bytes);
+    let _ = Fdb::decode(bytes);
+    let _ = Mdb::default().decode_each(bytes, |_| ());
+    let _ = PortVlan::default().decode_each(bytes, |_| ());
+    let _ = NamespaceNumber::decode(bytes);
+    let _ = Stats::decode(bytes);
+    let _ = Route::decode(bytes);
     for message in messages(bytes).flatten() {
-        let _ = Link::parse(message.body);
+        let _ = Link::decode(message.body);
     }
     for attribute in attributes(bytes, 0).flatten() {
         assert!(attribute.at + attribute.bytes.len() <= bytes.len());
@@ -170,7 +170,7 @@ proptest! {
         }
         request.attribute(IFLA_MTU, &[&1500_u32.to_ne_bytes()[..], &more].concat());
         request.text(IFLA_IFNAME, b"eth7");
-        let link = Link::parse(&finished(request, 0)[16..]).expect("well formed").expect("a link");
+        let link = Link::decode(&finished(request, 0)[16..]).expect("well formed").expect("a link");
         prop_assert_eq!(link.ifindex().0, 5);
         prop_assert_eq!(link.mtu, Some(1500));
         prop_assert_eq!(link.ifname().to_string(), "eth7");

@@ -1,11 +1,15 @@
-//! The words of `bridge fdb` that are more than a field and its value.
+//! Keywords of `bridge fdb` that need special parsing or formatting.
 
 use super::{Fdb, FdbFlags, FdbState};
-use crate::table::{BadWord, Lookup, Words};
+use crate::schema::{Arguments, InvalidValue, NameLookup};
 
 impl Fdb {
-    /// Reads the hardware address without a word, flags and states.
-    pub(super) fn read_word(&mut self, word: &str, words: &mut Words<'_>) -> Result<bool, BadWord> {
+    /// Parses a hardware address without a keyword, flags and states.
+    pub(super) fn read_word(
+        &mut self,
+        word: &str,
+        words: &mut Arguments<'_>,
+    ) -> Result<bool, InvalidValue> {
         if let Some(flag) = FdbFlags::named(word) {
             self.flags = Some(self.flags.unwrap_or_default() | flag);
             return Ok(true);
@@ -28,7 +32,7 @@ impl Fdb {
 
     pub(super) fn show_words(
         &self,
-        _: &mut dyn Lookup,
+        _: &mut dyn NameLookup,
         show: &mut dyn FnMut(&'static str, String),
     ) {
         match self.state {

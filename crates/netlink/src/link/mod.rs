@@ -1,21 +1,15 @@
 //! Links: what they are, and how they are spoken of.
 
-mod af_spec;
-mod device;
-mod flags;
-mod follow;
-mod hardware;
-mod header;
+mod fields;
+mod follow_up;
 mod kind;
-mod names;
+mod messages;
 mod object;
-mod shortcuts;
-mod statistics;
-mod verbs;
+mod tun;
 
-pub use af_spec::{AddrGenMode, AfSpec, Inet6Spec};
-pub use flags::{LinkFlags, OperState};
-pub use hardware::HardwareAddress;
+pub use fields::{
+    AddrGenMode, AfSpec, HardwareAddress, Inet6Spec, LinkFlags, LinkStatistics, OperState,
+};
 pub use kind::{
     AdInfo, AdSelect, ArpAllTargets, ArpValidate, Bond, BondMode, BondPort, BondPortState, Bridge,
     BridgeId, BridgeOptions, BridgePort, Centiseconds, DontFragment, EncapFlags, EncapPort,
@@ -27,4 +21,3 @@ pub use kind::{
     VlanFlags, VlanProtocol, Vrf, VrfPort, Vxlan, XmitHashPolicy,
 };
 pub use object::Link;
-pub use statistics::LinkStatistics;

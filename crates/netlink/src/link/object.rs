@@ -1,15 +1,14 @@
-use std::os::fd::{AsFd, AsRawFd};
+//! Links.
 
-use abi::namespace::NetNamespace;
-
-use super::hardware::HardwareAddress;
-use super::header::Header;
+use super::fields::{
+    AddrGenMode, AfSpec, AlternativeNames, HardwareAddress, Inet6Spec, LinkFlags, LinkStatistics,
+    OperState,
+};
 use super::kind::{LinkInfo, LinkKind, PortKind};
-use super::names::AlternativeNames;
-use super::{AddrGenMode, AfSpec, Inet6Spec, LinkFlags, LinkStatistics, OperState};
-use crate::codec::{Malformed, attributes as read_attributes};
+use crate::codec::{Malformed, attributes, split};
 use crate::interface::{IfIndex, IfName, MacAddress};
-use crate::table::{Nested, Shape, Table, attributes};
+use crate::netns::Namespace;
+use crate::schema::{AttributeSet, AttributeType, Nested, attribute_set};
 use crate::uapi::{
     IFF_ALLMULTI, IFF_DYNAMIC, IFF_MULTICAST, IFF_NOARP, IFF_PROMISC, IFF_UP, IFLA_LINKINFO,
     RTEXT_FILTER_BRVLAN, RTEXT_FILTER_BRVLAN_COMPRESSED, RTEXT_FILTER_CFM_CONFIG,
@@ -17,11 +16,11 @@ use crate::uapi::{
     RTEXT_FILTER_VF,
 };
 
-attributes! {
-    /// A network interface: what is wanted of one, or what the kernel told of one.
+attribute_set! {
+    /// A network interface: the desired state, or the state that the kernel reported.
     ///
-    /// What is not given, or was not told, is `None`. A request says which link it means by `index` or, where
-    /// there is none, by `name`.
+    /// Fields that are not given or not reported are `None`. Requests identify the link by `index` or, without
+    /// one, by `name`.
     ///
     /// # Source
     /// `ifla_policy` and `rtnl_fill_ifinfo`, net/core/rtnetlink.c.
@@ -29,11 +28,11 @@ attributes! {
         @header {
             /// Its index.
             index: IfIndex;
-            /// Hardware type (`ARPHRD_*`): 1 Ethernet, 772 loopback. Told only.
+            /// Hardware type (`ARPHRD_*`): 1 Ethernet, 772 loopback. Read-only.
             hardware: u16;
-            /// All its flags. Told only; those that can be set have a field each.
+            /// All its flags. Read-only; those that can be set have a field each.
             flags: LinkFlags;
-            /// Whether an administrator has set it up.
+            /// Whether it is administratively up.
             up: bool;
             /// Whether it resolves neighbours (ARP, neighbour discovery).
             arp: bool;
@@ -41,88 +40,89 @@ attributes! {
             multicast: bool;
             /// Whether it receives all multicast.
             allmulticast: bool;
-            /// Whether an administrator has made it promiscuous; captures show in `promiscuity`.
+            /// Whether an administrator made it promiscuous; captures count in `promiscuity`.
             promisc: bool;
-            /// Whether its addresses go when it goes down; a note to programs.
+            /// Whether it loses its addresses when it goes down; a hint for programs.
             dynamic: bool;
         }
-        @parts { IFLA_EXT_MASK: Shape::Bits(EXT_MASK); }
+        @parts { IFLA_EXT_MASK: AttributeType::Bits(EXT_MASK); }
         /// Its name.
         "name" name: IfName = IFLA_IFNAME;
         /// Its hardware address.
         "address" address: HardwareAddress = IFLA_ADDRESS;
-        /// The hardware address of all; the other end's of a tunnel.
+        /// The broadcast hardware address; for a tunnel the remote address.
         "broadcast" | "brd" broadcast: HardwareAddress = IFLA_BROADCAST;
-        /// Its hardware address when it was new.
+        /// Its permanent hardware address.
         permanent_address: HardwareAddress = IFLA_PERM_ADDRESS;
         /// Bytes of the longest packet, without the link-layer header.
         "mtu" mtu: u32 = IFLA_MTU;
-        /// The least that may be.
+        /// Minimum MTU.
         min_mtu: u32 = IFLA_MIN_MTU;
-        /// The most that may be; 0 for no limit.
+        /// Maximum MTU; 0 is no limit.
         max_mtu: u32 = IFLA_MAX_MTU;
-        /// The link it is made on, or a veth's other end. That one's namespace may be another.
+        /// The lower link, or the peer of a veth. It may be in another namespace.
         "link" lower: IfIndex = IFLA_LINK;
-        /// The namespace of that one, as the one asked numbers namespaces.
+        /// The id of the namespace of the lower link.
         lower_namespace: i32 = IFLA_LINK_NETNSID;
-        /// The link it belongs to: its bridge, bond or VRF; 0 takes it out.
+        /// Its bridge, bond or VRF; 0 removes it from its master.
         "master" master: IfIndex = IFLA_MASTER;
         /// Name of its queueing discipline.
         qdisc: String = IFLA_QDISC;
-        /// Packets that its queue holds.
+        /// Length of the transmit queue in packets.
         "txqueuelen" | "txqlen" | "qlen" txqlen: u32 = IFLA_TXQLEN;
         /// Its operational state.
         state: OperState = IFLA_OPERSTATE;
-        /// How that follows the carrier: 0 by itself, 1 when a program says so.
+        /// How the operational state follows the carrier: 0 automatically, 1 under control of a program.
         linkmode: u8 = IFLA_LINKMODE;
-        /// What is particular to its kind.
+        /// Its kind, and the settings of that kind.
         linkinfo: LinkInfo as Nested = IFLA_LINKINFO;
-        /// What protocol families keep of it.
-        af_spec: AfSpec as Nested = IFLA_AF_SPEC, Spread;
-        /// Its group, by which many can be changed or removed at once.
+        /// Settings of protocol families.
+        af_spec: AfSpec as Nested = IFLA_AF_SPEC, Flatten;
+        /// Its group. Groups can be changed or deleted at once.
         "group" group: u32 = IFLA_GROUP;
-        /// What it is for, in the administrator's words.
+        /// A description.
         "alias" alias: String = IFLA_IFALIAS;
         /// Its alternative names, which may be longer.
         alternative_names: Vec<String> as AlternativeNames = IFLA_PROP_LIST;
-        /// How many times it has been made promiscuous, by captures as well.
+        /// How many users made it promiscuous, captures included.
         promiscuity: u32 = IFLA_PROMISCUITY;
-        /// How many times it has been made to receive all multicast. Told only; since Linux 6.0.
+        /// How many users made it receive all multicast. Read-only; since Linux 6.0.
         allmulti: u32 = IFLA_ALLMULTI;
         /// Transmit queues.
         "numtxqueues" tx_queue_count: u32 = IFLA_NUM_TX_QUEUES;
         /// Receive queues.
         "numrxqueues" rx_queue_count: u32 = IFLA_NUM_RX_QUEUES;
-        /// Whether it has a carrier; some kinds take it from here.
+        /// Whether it has a carrier; settable for some kinds.
         "carrier" carrier: bool = IFLA_CARRIER;
-        /// How often that has changed.
+        /// Number of carrier changes.
         carrier_changes: u32 = IFLA_CARRIER_CHANGES;
         /// Whether a protocol keeps it down.
         "protodown" protodown: bool = IFLA_PROTO_DOWN;
-        /// Most segments of a packet that is cut up late.
+        /// Maximum segments of a GSO packet.
         "gso_max_segs" gso_max_segs: u32 = IFLA_GSO_MAX_SEGS;
-        /// Most bytes of a packet that is cut up late.
+        /// Maximum size of a GSO packet in bytes.
         "gso_max_size" gso_max_size: u32 = IFLA_GSO_MAX_SIZE;
-        /// Most bytes of a packet that is joined on receipt.
+        /// Maximum size of a GRO packet in bytes.
         "gro_max_size" gro_max_size: u32 = IFLA_GRO_MAX_SIZE;
-        /// Most bytes that the device cuts up itself. Told only; since Linux 5.19.
+        /// Maximum size of a packet for hardware segmentation in bytes. Read-only; since Linux 5.19.
         tso_max_size: u32 = IFLA_TSO_MAX_SIZE;
-        /// Most segments that the device cuts up itself. Told only; since Linux 5.19.
+        /// Maximum segments of a packet for hardware segmentation. Read-only; since Linux 5.19.
         tso_max_segs: u32 = IFLA_TSO_MAX_SEGS;
-        /// The device it stands for (`0000:03:00.0`).
+        /// Its parent device (`0000:03:00.0`).
         parent_device: String = IFLA_PARENT_DEV_NAME;
-        /// The bus of that.
+        /// The bus of the parent device.
         parent_bus: String = IFLA_PARENT_DEV_BUS_NAME;
-        /// Descriptor of the namespace it is to be in. Said only.
-        namespace_fd: i32 = IFLA_NET_NS_FD;
-        /// A process in the namespace it is to be in. Said only.
+        /// The network namespace to create it in or move it to. Never reported.
+        #[serde(skip)]
+        namespace: Namespace = IFLA_NET_NS_FD;
+        /// A process whose network namespace to create it in or move it to. Write-only.
         "netns" namespace_pid: u32 = IFLA_NET_NS_PID;
-        /// Its counters. Told only.
+        /// Its counters. Read-only.
         statistics: LinkStatistics = IFLA_STATS64;
     }
 }
 
-/// What a question asks for, or to be spared.
+/// The bits of `IFLA_EXT_MASK`: what a query requests or suppresses.
 const EXT_MASK: &[(u32, &str)] = &[
     (RTEXT_FILTER_VF, "vf"),
     (RTEXT_FILTER_BRVLAN, "brvlan"),
@@ -134,8 +134,7 @@ const EXT_MASK: &[(u32, &str)] = &[
     (RTEXT_FILTER_MST, "mst"),
 ];
 
-/// The fields of a [`Link`] that stand in the flags of its header, with their bits; `true` is a bit that is
-/// not set for the second.
+/// The bits of the flag fields of a [`Link`], and whether the bit is the inverse of the field.
 const FLAG_FIELDS: [(u32, bool); 6] = [
     (IFF_UP, false),
     (IFF_NOARP, true),
@@ -146,7 +145,7 @@ const FLAG_FIELDS: [(u32, bool); 6] = [
 ];
 
 impl Link {
-    /// The link of this name.
+    /// The link with this name.
     pub fn named(name: IfName) -> Self {
         Self::new().name(name)
     }
@@ -156,7 +155,7 @@ impl Link {
         Self::new().index(index)
     }
 
-    /// Its index; 0 when there is none given.
+    /// Its index; 0 if none is given.
     pub fn ifindex(&self) -> IfIndex {
         self.index.unwrap_or_default()
     }
@@ -166,14 +165,14 @@ impl Link {
         self.name.unwrap_or(IfName::UNKNOWN)
     }
 
-    /// What software made it; physical ones have no kind.
+    /// Sets its kind. Physical links have none.
     #[must_use]
     pub fn kind(mut self, kind: impl Into<LinkKind>) -> Self {
         self.linkinfo.get_or_insert_default().kind = Some(kind.into());
         self
     }
 
-    /// What its master keeps of it.
+    /// Sets the settings that its master has for it.
     ///
     /// Equals `ip link set NAME type bridge_slave learning off …`.
     #[must_use]
@@ -182,7 +181,7 @@ impl Link {
         self
     }
 
-    /// How it makes its own IPv6 addresses.
+    /// Sets how it generates its IPv6 addresses.
     ///
     /// Equals `ip link set NAME addrgenmode MODE`.
     #[must_use]
@@ -192,30 +191,30 @@ impl Link {
         self
     }
 
-    /// To be in `namespace`, which has to stay open until the request is made.
+    /// Creates it in `namespace` or moves it there.
     ///
-    /// Equals `ip link set NAME netns NAMESPACE`; `NetNamespace::named` finds those that have a name.
+    /// Equals `ip link set NAME netns NAMESPACE`.
     #[must_use]
-    pub fn in_namespace(self, namespace: &NetNamespace) -> Self {
-        self.namespace_fd(namespace.as_fd().as_raw_fd())
+    pub fn in_namespace(self, namespace: impl Into<Namespace>) -> Self {
+        self.namespace(namespace.into())
     }
 
-    /// Whether it is to be in another namespace than the one asked.
-    pub(crate) fn is_elsewhere(&self) -> bool {
-        self.namespace_fd.is_some() || self.namespace_pid.is_some()
+    /// Whether it belongs in another namespace than the handle's.
+    pub(crate) fn is_in_other_namespace(&self) -> bool {
+        self.namespace.is_some() || self.namespace_pid.is_some()
     }
 
-    /// What software made it.
+    /// Its kind.
     pub fn link_kind(&self) -> Option<&LinkKind> {
         self.linkinfo.as_ref()?.kind.as_ref()
     }
 
-    /// What its master is, and keeps of it.
+    /// The kind of its master, with its settings for this port.
     pub fn port_kind(&self) -> Option<&PortKind> {
         self.linkinfo.as_ref()?.port.as_ref()
     }
 
-    /// How it makes its own IPv6 addresses, if it does IPv6.
+    /// How it generates its IPv6 addresses, if it supports IPv6.
     pub fn inet6_addr_gen_mode(&self) -> Option<AddrGenMode> {
         self.af_spec.as_ref()?.inet6.as_ref()?.inet6_addr_gen_mode
     }
@@ -230,7 +229,7 @@ impl Link {
         self.link_kind().map(LinkKind::name)
     }
 
-    /// Its hardware address, where that has the 6 bytes of Ethernet.
+    /// Its hardware address, if that has 6 bytes.
     pub fn mac(&self) -> Option<MacAddress> {
         self.address?.ethernet()
     }
@@ -270,8 +269,8 @@ impl Link {
         }
     }
 
-    /// It without the flags that the header in `body` does not mean to change.
-    pub(crate) fn without_unmeant_flags(mut self, body: &[u8]) -> Self {
+    /// Without the flags that are not in the mask of the header in `body`.
+    pub(crate) fn without_unmasked_flags(mut self, body: &[u8]) -> Self {
         let mask = Header::split(body).map_or(0, |(header, _)| header.mask);
         for (field, (bit, _)) in self.flag_fields().into_iter().zip(FLAG_FIELDS) {
             if mask & bit == 0 {
@@ -283,15 +282,14 @@ impl Link {
         self
     }
 
-    /// Reads the end of a pair within another link: without its kind, so that there is no pair within a pair
-    /// without end.
-    pub(super) fn read_end(bytes: &[u8], at: usize) -> Result<Self, Malformed> {
+    /// Decodes the peer that is nested in another link. Skips its kind, which bounds the recursion.
+    pub(super) fn decode_peer(bytes: &[u8], at: usize) -> Result<Self, Malformed> {
         let mut link = Self::default();
         link.fill(Some(IFLA_LINKINFO), bytes, at)?;
         Ok(link)
     }
 
-    /// Reads a fixed header and attributes, all but `skipped`, that begin `at` bytes into the message's body.
+    /// Decodes a fixed header and all attributes except `skipped`. `at` is the offset of `bytes` in the body.
     pub(super) fn fill(
         &mut self,
         skipped: Option<u16>,
@@ -306,15 +304,72 @@ impl Link {
         for (field, (bit, inverse)) in self.flag_fields().into_iter().zip(FLAG_FIELDS) {
             *field = Some((header.flags & bit != 0) != inverse);
         }
-        for attribute in read_attributes(rest, at + Header::BYTES) {
+        for attribute in attributes(rest, at + Header::BYTES) {
             let attribute = attribute?;
             if Some(attribute.kind) != skipped {
-                self.take(attribute)?;
+                self.decode_attribute(attribute)?;
             }
         }
-        // The kernel says 0 for none.
+        // The kernel reports 0 for none.
         self.lower = self.lower.filter(|lower| lower.0 != 0);
         self.master = self.master.filter(|master| master.0 != 0);
         Ok(())
+    }
+}
+
+/// The fixed header of link messages (`struct ifinfomsg`).
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Header {
+    pub(super) family: u8,
+    /// Hardware type (`ARPHRD_*`).
+    pub(super) hardware: u16,
+    pub(super) index: u32,
+    pub(super) flags: u32,
+    /// The flags to change.
+    pub(super) mask: u32,
+}
+
+impl Header {
+    pub(super) const BYTES: usize = 16;
+
+    pub(super) fn emit(self) -> [u8; Self::BYTES] {
+        let mut bytes = [0; Self::BYTES];
+        bytes[0] = self.family;
+        bytes[2..4].copy_from_slice(&self.hardware.to_ne_bytes());
+        bytes[4..8].copy_from_slice(&self.index.to_ne_bytes());
+        bytes[8..12].copy_from_slice(&self.flags.to_ne_bytes());
+        bytes[12..16].copy_from_slice(&self.mask.to_ne_bytes());
+        bytes
+    }
+
+    /// The header and the bytes after it.
+    pub(super) fn split(body: &[u8]) -> Result<(Self, &[u8]), Malformed> {
+        let (header, rest) = split::<{ Self::BYTES }>("link header", 0, body)?;
+        let [
+            family,
+            _,
+            h0,
+            h1,
+            i0,
+            i1,
+            i2,
+            i3,
+            f0,
+            f1,
+            f2,
+            f3,
+            m0,
+            m1,
+            m2,
+            m3,
+        ] = *header;
+        let header = Self {
+            family,
+            hardware: u16::from_ne_bytes([h0, h1]),
+            index: u32::from_ne_bytes([i0, i1, i2, i3]),
+            flags: u32::from_ne_bytes([f0, f1, f2, f3]),
+            mask: u32::from_ne_bytes([m0, m1, m2, m3]),
+        };
+        Ok((header, rest))
     }
 }

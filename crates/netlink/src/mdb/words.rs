@@ -1,11 +1,15 @@
-//! The words of `bridge mdb` that are more than a field and its value.
+//! Keywords of `bridge mdb` that need special parsing or formatting.
 
 use super::{Mdb, MdbSource, MdbState};
-use crate::table::{BadWord, Lookup, Words};
+use crate::schema::{Arguments, InvalidValue, NameLookup};
 
 impl Mdb {
-    /// Reads the states and `source_list ADDRESS,ADDRESS`.
-    pub(super) fn read_word(&mut self, word: &str, words: &mut Words<'_>) -> Result<bool, BadWord> {
+    /// Parses the states and `source_list ADDRESS,ADDRESS`.
+    pub(super) fn read_word(
+        &mut self,
+        word: &str,
+        words: &mut Arguments<'_>,
+    ) -> Result<bool, InvalidValue> {
         match word {
             "permanent" => self.state = Some(MdbState::Permanent),
             "temp" => self.state = Some(MdbState::Temporary),
@@ -13,12 +17,12 @@ impl Mdb {
                 let text: String = words.value(word)?;
                 let sources: Result<Vec<MdbSource>, _> = text
                     .split(',')
-                    // A time behind the address, as `bridge(8)` shows it, is not said.
+                    // `bridge(8)` shows a timer after the address; it is ignored.
                     .map(|source| source.split('/').next().unwrap_or_default())
                     .map(|source| source.parse::<std::net::IpAddr>().map(Into::into))
                     .collect();
-                self.source_list = Some(sources.map_err(|_| BadWord {
-                    wanted: word.to_owned(),
+                self.source_list = Some(sources.map_err(|_| InvalidValue {
+                    expected: word.to_owned(),
                     found: Some(text.clone()),
                 })?);
             }
@@ -29,7 +33,7 @@ impl Mdb {
 
     pub(super) fn show_words(
         &self,
-        _: &mut dyn Lookup,
+        _: &mut dyn NameLookup,
         show: &mut dyn FnMut(&'static str, String),
     ) {
         match self.state {

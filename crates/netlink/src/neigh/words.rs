@@ -1,11 +1,15 @@
-//! The words of `ip neighbour` that are more than a field and its value.
+//! Keywords of `ip neighbour` that need special parsing or formatting.
 
 use super::Neigh;
-use crate::table::{BadWord, Lookup, Words};
+use crate::schema::{Arguments, InvalidValue, NameLookup};
 
 impl Neigh {
-    /// Reads `to IP`, or that without its word, the flags, and `use`.
-    pub(super) fn read_word(&mut self, word: &str, words: &mut Words<'_>) -> Result<bool, BadWord> {
+    /// Parses `to IP`; the keyword is optional, the flags, and `use`.
+    pub(super) fn read_word(
+        &mut self,
+        word: &str,
+        words: &mut Arguments<'_>,
+    ) -> Result<bool, InvalidValue> {
         match word {
             "to" => self.dst = Some(words.value(word)?),
             "state" => self.state = Some(words.value(word)?),
@@ -25,7 +29,7 @@ impl Neigh {
 
     pub(super) fn show_words(
         &self,
-        _: &mut dyn Lookup,
+        _: &mut dyn NameLookup,
         show: &mut dyn FnMut(&'static str, String),
     ) {
         if let Some(dst) = self.dst {

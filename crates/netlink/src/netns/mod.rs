@@ -1,9 +1,9 @@
-//! Network namespaces: the numbers by which one calls others, and names.
+//! Network namespaces: handles, names and ids.
 
-mod inside;
+mod handle;
+mod id;
 mod names;
-mod number;
-mod processes;
 
-pub use names::{NamedNamespace, NamesError, NamesStep, NamespaceNames};
-pub use number::NamespaceNumber;
+pub use handle::{Namespace, NamespaceError, NamespaceId};
+pub use id::NamespaceNumber;
+pub use names::{NamedNamespace, NamespaceNameError, NamespaceNames, NamespaceOperation};

@@ -1,22 +1,27 @@
+//! Named network namespaces, as `ip netns` manages them.
+
 use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io;
+use std::io::ErrorKind;
 use std::os::fd::{AsFd, AsRawFd};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::{fmt, io};
 
 use abi::namespace::{NamespaceError, NetNamespace, Step};
+use rustix::fs::{StatVfsMountFlags, statvfs};
 use rustix::io::Errno;
 use rustix::mount::{
-    MountPropagationFlags, UnmountFlags, mount_bind, mount_bind_recursive, mount_change, unmount,
+    MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_bind, mount_bind_recursive,
+    mount_change, unmount,
 };
 
-/// Names in one folder; more are not listed.
+/// Maximum number of names to list.
 const MAX_NAMES: usize = 65_536;
 
-/// The names that namespaces have: files of a folder on which they are mounted.
+/// Named network namespaces: files in a directory on which namespaces are mounted.
 ///
 /// # Privileges
-/// `CAP_SYS_ADMIN` to give a name and to take one away; none to list.
+/// `CAP_SYS_ADMIN` to add and delete names; none to list.
 /// # Source
 /// ip-netns(8).
 #[derive(Clone, Debug)]
@@ -24,7 +29,7 @@ pub struct NamespaceNames {
     folder: PathBuf,
 }
 
-/// A namespace with its name.
+/// A namespace and its name.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct NamedNamespace {
@@ -34,80 +39,101 @@ pub struct NamedNamespace {
     pub namespace: NetNamespace,
 }
 
-/// What was being done to a name.
+/// The operation that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum NamesStep {
-    /// Making the folder.
-    Folder,
-    /// Letting mounts in it be seen elsewhere.
-    Share,
-    /// Making the file.
-    File,
-    /// Mounting the namespace on it.
+pub enum NamespaceOperation {
+    /// Create the directory.
+    CreateDirectory,
+    /// Share the mounts in the directory with other mount namespaces.
+    ShareMounts,
+    /// Create the file.
+    CreateFile,
+    /// Mount the namespace on the file.
     Mount,
-    /// Taking the namespace off it.
+    /// Unmount the namespace from the file.
     Unmount,
-    /// Removing the file.
-    Remove,
-    /// Listing the folder.
+    /// Delete the file.
+    RemoveFile,
+    /// List the directory.
     List,
-    /// Making or opening the namespace.
-    Namespace,
-    /// Entering it.
+    /// Create or open the namespace.
+    OpenNamespace,
+    /// Enter the namespace.
     Enter,
-    /// Keeping mounts from being seen elsewhere.
-    Hide,
-    /// Mounting a file system of the namespace, or a file of its own in the place of the host's.
-    Inside,
-    /// Looking for processes.
-    Processes,
+    /// Make mounts private to the thread.
+    MakeMountsPrivate,
+    /// Mount a file system or a file of the namespace.
+    MountInside,
+    /// List processes.
+    ListProcesses,
 }
 
-/// Why a name was not given, taken away or found.
-#[derive(Debug)]
+/// A failed operation on a named namespace.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot {} {}", self.operation.text(), path.display())]
 #[non_exhaustive]
-pub struct NamesError {
-    /// What was being done.
-    pub step: NamesStep,
-    /// To which file or folder.
+pub struct NamespaceNameError {
+    /// The operation.
+    pub operation: NamespaceOperation,
+    /// The file or directory.
     pub path: PathBuf,
-    /// What the kernel answered.
+    /// The kernel's error.
     pub source: io::Error,
 }
 
+impl NamespaceOperation {
+    /// The operation as a verb phrase; the path follows.
+    fn text(self) -> &'static str {
+        match self {
+            Self::CreateDirectory => "create directory",
+            Self::ShareMounts => "share the mounts in",
+            Self::CreateFile => "create",
+            Self::Mount => "mount a network namespace on",
+            Self::Unmount => "unmount the network namespace",
+            Self::RemoveFile => "delete",
+            Self::List => "list directory",
+            Self::OpenNamespace => "create or open network namespace",
+            Self::Enter => "enter network namespace",
+            Self::MakeMountsPrivate => "make private the mounts below",
+            Self::MountInside => "mount the namespace's own",
+            Self::ListProcesses => "list processes in",
+        }
+    }
+}
+
 impl Default for NamespaceNames {
-    /// Those of `ip netns`: `/run/netns`.
+    /// The directory of `ip netns`: `/run/netns`.
     fn default() -> Self {
         Self::at("/run/netns")
     }
 }
 
 impl NamespaceNames {
-    /// Those in another folder.
+    /// The names in another directory.
     pub fn at(folder: impl Into<PathBuf>) -> Self {
         Self {
             folder: folder.into(),
         }
     }
 
-    /// Makes a namespace and gives it a name. Equals `ip netns add NAME`.
+    /// Creates a namespace with a name. Equals `ip netns add NAME`.
     ///
     /// # Errors
-    /// `NamesStep::File` with EEXIST when there is one of this name, EINVAL when `name` cannot be one.
-    pub fn add(&self, name: &str) -> Result<NetNamespace, NamesError> {
+    /// `NamespaceOperation::CreateFile` with EEXIST if the name exists, EINVAL if it is invalid.
+    pub fn add(&self, name: &str) -> Result<NetNamespace, NamespaceNameError> {
         let path = self.path(name)?;
         let namespace = NetNamespace::create().map_err(namespace_error(&path))?;
         self.attach(name, &namespace)?;
         Ok(namespace)
     }
 
-    /// Gives `namespace` a name, which it keeps until [`del`](Self::del), even without a process inside. Equals
+    /// Names an existing namespace. The name keeps it alive until [`del`](Self::del), even without processes. Equals
     /// `ip netns attach NAME PID`.
     ///
     /// # Errors
     /// As [`add`](Self::add).
-    pub fn attach(&self, name: &str, namespace: &NetNamespace) -> Result<(), NamesError> {
+    pub fn attach(&self, name: &str, namespace: &NetNamespace) -> Result<(), NamespaceNameError> {
         let path = self.path(name)?;
         self.share()?;
         OpenOptions::new()
@@ -115,52 +141,52 @@ impl NamespaceNames {
             .create_new(true)
             .mode(0o000)
             .open(&path)
-            .map_err(error(NamesStep::File, &path))?;
+            .map_err(error(NamespaceOperation::CreateFile, &path))?;
         let descriptor = format!("/proc/self/fd/{}", namespace.as_fd().as_raw_fd());
         mount_bind(descriptor, &path).map_err(|errno| {
-            // A file on which nothing is mounted would be no name.
+            // Do not leave a file without a namespace.
             let _ = fs::remove_file(&path);
-            error(NamesStep::Mount, &path)(errno.into())
+            error(NamespaceOperation::Mount, &path)(errno.into())
         })
     }
 
-    /// Takes a name away; the namespace is gone when nothing else refers to it. Equals `ip netns del NAME`.
+    /// Deletes a name. The namespace is destroyed when nothing else refers to it. Equals `ip netns del NAME`.
     ///
     /// # Errors
-    /// `NamesStep::Remove` with ENOENT when there is none.
-    pub fn del(&self, name: &str) -> Result<(), NamesError> {
+    /// `NamespaceOperation::RemoveFile` with ENOENT if there is none.
+    pub fn del(&self, name: &str) -> Result<(), NamespaceNameError> {
         let path = self.path(name)?;
         match unmount(&path, UnmountFlags::DETACH) {
-            // A file without a namespace is left where one was taken off by hand.
+            // Nothing is mounted if somebody unmounted it before.
             Ok(()) | Err(Errno::INVAL | Errno::NOENT) => {}
-            Err(errno) => return Err(error(NamesStep::Unmount, &path)(errno.into())),
+            Err(errno) => return Err(error(NamespaceOperation::Unmount, &path)(errno.into())),
         }
-        fs::remove_file(&path).map_err(error(NamesStep::Remove, &path))
+        fs::remove_file(&path).map_err(error(NamespaceOperation::RemoveFile, &path))
     }
 
-    /// The namespace of this name.
+    /// Opens the namespace with this name.
     ///
     /// # Errors
-    /// `NamesStep::Namespace` with ENOENT when there is none.
-    pub fn get(&self, name: &str) -> Result<NetNamespace, NamesError> {
+    /// `NamespaceOperation::OpenNamespace` with ENOENT if there is none.
+    pub fn get(&self, name: &str) -> Result<NetNamespace, NamespaceNameError> {
         let path = self.path(name)?;
         NetNamespace::open(&path).map_err(namespace_error(&path))
     }
 
-    /// All names with their namespaces, in alphabetical order. Equals `ip netns list`. A file that cannot be
-    /// opened is passed over: it may have gone meanwhile.
+    /// All names with their namespaces, in alphabetical order. Equals `ip netns list`. Skips files that
+    /// cannot be opened: they may have been deleted meanwhile.
     ///
     /// # Errors
-    /// `NamesStep::List`; a folder that is not there has no names.
-    pub fn list(&self) -> Result<Vec<NamedNamespace>, NamesError> {
+    /// `NamespaceOperation::List`; a missing directory has no names.
+    pub fn list(&self) -> Result<Vec<NamedNamespace>, NamespaceNameError> {
         let entries = match fs::read_dir(&self.folder) {
             Ok(entries) => entries,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(source) => return Err(error(NamesStep::List, &self.folder)(source)),
+            Err(source) => return Err(error(NamespaceOperation::List, &self.folder)(source)),
         };
         let mut named = Vec::new();
         for entry in entries.take(MAX_NAMES) {
-            let entry = entry.map_err(error(NamesStep::List, &self.folder))?;
+            let entry = entry.map_err(error(NamespaceOperation::List, &self.folder))?;
             let name = entry.file_name().to_string_lossy().into_owned();
             if let Ok(namespace) = NetNamespace::open(&entry.path()) {
                 named.push(NamedNamespace { name, namespace });
@@ -170,19 +196,19 @@ impl NamespaceNames {
         Ok(named)
     }
 
-    /// The names that `namespace` has, in alphabetical order. Equals `ip netns identify PID`.
+    /// The names of `namespace`, in alphabetical order. Equals `ip netns identify PID`.
     ///
     /// # Errors
-    /// As [`list`](Self::list), and `NamesStep::Namespace`.
-    pub fn of(&self, namespace: &NetNamespace) -> Result<Vec<String>, NamesError> {
+    /// As [`list`](Self::list), and `NamespaceOperation::OpenNamespace`.
+    pub fn of(&self, namespace: &NetNamespace) -> Result<Vec<String>, NamespaceNameError> {
         let wanted = namespace.id().map_err(namespace_error(&self.folder))?;
         let mut named = self.list()?;
         named.retain(|named| named.namespace.id().is_ok_and(|id| id == wanted));
         Ok(named.into_iter().map(|named| named.name).collect())
     }
 
-    /// The file of this name, if it can be one: not empty, one component of a path.
-    pub(super) fn path(&self, name: &str) -> Result<PathBuf, NamesError> {
+    /// The file of a name. A name is one non-empty path component.
+    pub(super) fn path(&self, name: &str) -> Result<PathBuf, NamespaceNameError> {
         let path = self.folder.join(name);
         let bad = name.is_empty()
             || name == "."
@@ -190,74 +216,156 @@ impl NamespaceNames {
             || name.len() > 255
             || name.contains(['/', '\0']);
         if bad {
-            return Err(error(NamesStep::File, &path)(Errno::INVAL.into()));
+            return Err(error(NamespaceOperation::CreateFile, &path)(
+                Errno::INVAL.into(),
+            ));
         }
         Ok(path)
     }
 
-    /// Makes the folder, and lets namespaces that are taken off in one mount namespace go in all.
-    fn share(&self) -> Result<(), NamesError> {
+    /// Creates the directory and shares its mounts, so that unmounting affects all mount namespaces.
+    fn share(&self) -> Result<(), NamespaceNameError> {
         let folder = &self.folder;
         let mut builder = DirBuilder::new();
         builder.recursive(true).mode(0o755);
         builder
             .create(folder)
-            .map_err(error(NamesStep::Folder, folder))?;
-        // Two who do this at once would mount it twice.
-        let held = File::open(folder).map_err(error(NamesStep::Folder, folder))?;
+            .map_err(error(NamespaceOperation::CreateDirectory, folder))?;
+        // Two processes could otherwise mount it twice.
+        let held =
+            File::open(folder).map_err(error(NamespaceOperation::CreateDirectory, folder))?;
         rustix::fs::flock(&held, rustix::fs::FlockOperation::LockExclusive)
-            .map_err(|errno| error(NamesStep::Folder, folder)(errno.into()))?;
+            .map_err(|errno| error(NamespaceOperation::CreateDirectory, folder)(errno.into()))?;
         let shared = MountPropagationFlags::SHARED | MountPropagationFlags::REC;
         let done = match mount_change(folder, shared) {
-            // It has to be a mount itself.
+            // It must be a mount point.
             Err(Errno::INVAL) => {
                 mount_bind_recursive(folder, folder).and_then(|()| mount_change(folder, shared))
             }
             done => done,
         };
-        done.map_err(|errno| error(NamesStep::Share, folder)(errno.into()))
+        done.map_err(|errno| error(NamespaceOperation::ShareMounts, folder)(errno.into()))
     }
 }
 
-pub(super) fn error(step: NamesStep, path: &Path) -> impl FnOnce(io::Error) -> NamesError {
+pub(super) fn error(
+    operation: NamespaceOperation,
+    path: &Path,
+) -> impl FnOnce(io::Error) -> NamespaceNameError {
     let path = path.to_owned();
-    move |source| NamesError { step, path, source }
+    move |source| NamespaceNameError {
+        operation,
+        path,
+        source,
+    }
 }
 
-pub(super) fn namespace_error(path: &Path) -> impl FnOnce(NamespaceError) -> NamesError {
+pub(super) fn namespace_error(path: &Path) -> impl FnOnce(NamespaceError) -> NamespaceNameError {
     let path = path.to_owned();
-    move |error| NamesError {
-        step: match error.step {
-            Step::Enter | Step::Mounts => NamesStep::Enter,
-            _ => NamesStep::Namespace,
+    move |error| NamespaceNameError {
+        operation: match error.step {
+            Step::Enter | Step::Mounts => NamespaceOperation::Enter,
+            _ => NamespaceOperation::OpenNamespace,
         },
         path,
         source: error.source,
     }
 }
 
-impl fmt::Display for NamesError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let what = match self.step {
-            NamesStep::Folder => "make the folder",
-            NamesStep::Share => "share the folder",
-            NamesStep::File => "make the name",
-            NamesStep::Mount => "mount a namespace on",
-            NamesStep::Unmount => "take the namespace off",
-            NamesStep::Remove => "remove the name",
-            NamesStep::List => "list the folder",
-            NamesStep::Namespace => "make or open the namespace of",
-            NamesStep::Enter => "enter the namespace of",
-            NamesStep::Hide => "keep to itself what is mounted below",
-            NamesStep::Inside => "mount what is the namespace's own on",
-            NamesStep::Processes => "look for processes in",
-        };
-        write!(f, "cannot {what} {}", self.path.display())
+const ROOT: &str = "/";
+const SYSFS: &str = "/sys";
+/// Directory of per-namespace files.
+const OWN_FILES: &str = "/etc/netns";
+const FILES: &str = "/etc";
+
+impl NamespaceNames {
+    /// Moves the calling thread permanently into the namespace with this name, before an `exec`. Like
+    /// `ip netns exec NAME`: mounts the `/sys` of the namespace, and the files of `/etc/netns/NAME` over those in
+    /// `/etc`, for this thread and its children only.
+    ///
+    /// Returns the files that could not be mounted, e.g. because `/etc` has no such file.
+    ///
+    /// # Errors
+    /// `NamespaceOperation::OpenNamespace` with ENOENT if there is no such name; `NamespaceOperation::Enter`, `NamespaceOperation::MakeMountsPrivate`,
+    /// `NamespaceOperation::MountInside`. The thread may be in the namespace then.
+    /// # Privileges
+    /// `CAP_SYS_ADMIN`.
+    /// # Source
+    /// ip-netns(8); mount_namespaces(7).
+    pub fn enter(&self, name: &str) -> Result<Vec<NamespaceNameError>, NamespaceNameError> {
+        let namespace = self.get(name)?;
+        let entered = namespace.enter_with_own_mounts();
+        entered.map_err(namespace_error(&self.path(name)?))?;
+        let hidden = MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC;
+        mount_change(ROOT, hidden).map_err(|errno| {
+            error(NamespaceOperation::MakeMountsPrivate, Path::new(ROOT))(errno.into())
+        })?;
+        mount_sysfs(name)?;
+        put_files(&Path::new(OWN_FILES).join(name))
     }
 }
 
-impl std::error::Error for NamesError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        Some(&self.source)
+/// Replaces sysfs by that of the namespace.
+fn mount_sysfs(name: &str) -> Result<(), NamespaceNameError> {
+    let mut flags = MountFlags::empty();
+    let is_free = unmount(SYSFS, UnmountFlags::DETACH).is_ok();
+    // A writable sysfs cannot be mounted over a read-only one.
+    let stays = statvfs(SYSFS).is_ok_and(|there| there.f_flag.contains(StatVfsMountFlags::RDONLY));
+    flags.set(MountFlags::RDONLY, !is_free && stays);
+    mount(name, SYSFS, "sysfs", flags, None)
+        .map_err(|errno| error(NamespaceOperation::MountInside, Path::new(SYSFS))(errno.into()))
+}
+
+/// Bind-mounts the files of `own` over files with the same names. Returns those that failed.
+fn put_files(own: &Path) -> Result<Vec<NamespaceNameError>, NamespaceNameError> {
+    let entries = match fs::read_dir(own) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(source) => return Err(error(NamespaceOperation::MountInside, own)(source)),
+    };
+    let mut failed = Vec::new();
+    for entry in entries {
+        let entry = entry.map_err(error(NamespaceOperation::MountInside, own))?;
+        let place = Path::new(FILES).join(entry.file_name());
+        if let Err(errno) = mount_bind(entry.path(), &place) {
+            failed.push(error(NamespaceOperation::MountInside, &place)(errno.into()));
+        }
+    }
+    Ok(failed)
+}
+
+const PROCESSES: &str = "/proc";
+
+impl NamespaceNames {
+    /// The ids of the processes in the namespace, in ascending order. Equals `ip netns pids NAME`.
+    /// Skips processes that cannot be inspected or have ended.
+    ///
+    /// # Errors
+    /// `NamespaceOperation::OpenNamespace` with ENOENT if there is no such name; `NamespaceOperation::ListProcesses`.
+    /// # Privileges
+    /// `CAP_SYS_PTRACE`, to see processes of other users.
+    /// # Source
+    /// `/proc/PID/ns/net`, namespaces(7).
+    pub fn pids(&self, name: &str) -> Result<Vec<u32>, NamespaceNameError> {
+        let namespace: NetNamespace = self.get(name)?;
+        let wanted = namespace.id().map_err(namespace_error(&self.path(name)?))?;
+        let failed = || error(NamespaceOperation::ListProcesses, Path::new(PROCESSES));
+        let mut pids = Vec::new();
+        for entry in fs::read_dir(PROCESSES).map_err(failed())? {
+            let entry = entry.map_err(failed())?;
+            let Some(pid) = entry
+                .file_name()
+                .to_str()
+                .and_then(|name| name.parse().ok())
+            else {
+                continue;
+            };
+            let own = fs::metadata(entry.path().join("ns/net"));
+            if own.is_ok_and(|own| (own.dev(), own.ino()) == (wanted.device, wanted.inode)) {
+                pids.push(pid);
+            }
+        }
+        pids.sort_unstable();
+        Ok(pids)
     }
 }

@@ -1,28 +1,28 @@
-//! Nexthops in the words of `ip nexthop`.
+//! Parses the arguments of `ip nexthop` and formats nexthops like it.
 
 use super::{Nexthop, ResilientArgs};
 use crate::addr::Scope;
 use crate::route::{Detail, Encap, RouteProtocol, show_gateway};
-use crate::table::{BadWord, Lookup, Table, Word, Words, push};
+use crate::schema::{Arguments, AttributeSet, InvalidValue, NameLookup, TextValue, push};
 
 impl Nexthop {
-    /// Reads `id ID [WORD VALUE]…`, the words behind `ip nexthop add`.
+    /// Parses `id ID [KEYWORD VALUE]…`, the arguments of `ip nexthop add`.
     ///
     /// # Errors
-    /// [`BadWord`] with the first word that has no place.
-    pub fn read_words(words: &mut Words<'_>) -> Result<Self, BadWord> {
+    /// [`InvalidValue`] with the first invalid argument.
+    pub fn read_words(words: &mut Arguments<'_>) -> Result<Self, InvalidValue> {
         let mut nexthop = Self::new();
-        words.take_while(|word, words| nexthop.read_word(word, words))?;
+        words.parse_while(|word, words| nexthop.read_word(word, words))?;
         match words.next() {
             None => Ok(nexthop),
-            Some(word) => Err(BadWord {
-                wanted: "a word of ip nexthop".to_owned(),
+            Some(word) => Err(InvalidValue {
+                expected: "a word of ip nexthop".to_owned(),
                 found: Some(word.to_owned()),
             }),
         }
     }
 
-    fn read_word(&mut self, word: &str, words: &mut Words<'_>) -> Result<bool, BadWord> {
+    fn read_word(&mut self, word: &str, words: &mut Arguments<'_>) -> Result<bool, InvalidValue> {
         match word {
             "via" => {
                 let (gateway, other) = crate::route::read_gateway_words(words)?;
@@ -35,10 +35,10 @@ impl Nexthop {
             "groups" => self.groups = Some(true),
             "protocol" => self.protocol = Some(words.value(word)?),
             "master" | "vrf" => self.master = Some(words.value(word)?),
-            _ if self.word(word, words)? => {}
+            _ if self.parse_keyword(word, words)? => {}
             _ => {
                 let mut args = self.resilient_args.take().unwrap_or_default();
-                let known = args.word(word, words)?;
+                let known = args.parse_keyword(word, words)?;
                 self.resilient_args = (*args != ResilientArgs::default()).then_some(args);
                 return Ok(known);
             }
@@ -47,26 +47,26 @@ impl Nexthop {
     }
 
     /// The line of `ip nexthop show`.
-    pub fn line(&self, detail: Detail, lookup: &mut dyn Lookup) -> String {
+    pub fn line(&self, detail: Detail, lookup: &mut dyn NameLookup) -> String {
         let all = detail == Detail::All;
         let mut line = String::new();
         if let Some(id) = self.id {
             push(&mut line, format_args!("id {id}"));
         }
         if let Some(group) = &self.group {
-            push(&mut line, format_args!(" group {}", group.write(lookup)));
+            push(&mut line, format_args!(" group {}", group.format(lookup)));
         }
         if let Some(kind) = self.group_type {
             push(&mut line, format_args!(" type {kind}"));
         }
         if let Some(args) = &self.resilient_args {
-            args.show(lookup, &mut |word, value| {
+            args.format_fields(lookup, &mut |word, value| {
                 push(&mut line, format_args!(" {word} {value}"));
             });
             let since = args.unbalanced_time.unwrap_or_default();
             push(
                 &mut line,
-                format_args!(" unbalanced_time {}", since.write(lookup)),
+                format_args!(" unbalanced_time {}", since.format(lookup)),
             );
         }
         if let Some(encap) = &self.encap {
@@ -74,7 +74,7 @@ impl Nexthop {
         }
         line += &show_gateway(self.gateway, None);
         if let Some(dev) = self.dev {
-            push(&mut line, format_args!(" dev {}", dev.write(lookup)));
+            push(&mut line, format_args!(" dev {}", dev.format(lookup)));
         }
         if let Some(scope) = self.scope.filter(|it| all || *it != Scope::Global) {
             push(&mut line, format_args!(" scope {scope}"));

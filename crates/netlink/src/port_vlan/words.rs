@@ -1,11 +1,15 @@
-//! The words of `bridge vlan`.
+//! Keywords of `bridge vlan` that need special parsing or formatting.
 
 use super::{PortVlan, PortVlanFlags};
-use crate::table::{BadWord, Lookup, Words};
+use crate::schema::{Arguments, InvalidValue, NameLookup};
 
 impl PortVlan {
-    /// Reads `vid VLAN[-VLAN]` and the flags.
-    pub(super) fn read_word(&mut self, word: &str, words: &mut Words<'_>) -> Result<bool, BadWord> {
+    /// Parses `vid VLAN[-VLAN]` and the flags.
+    pub(super) fn read_word(
+        &mut self,
+        word: &str,
+        words: &mut Arguments<'_>,
+    ) -> Result<bool, InvalidValue> {
         let flag = match word {
             "vid" => {
                 let text: String = words.value(word)?;
@@ -14,8 +18,8 @@ impl PortVlan {
                     None => (text.as_str(), None),
                 };
                 let number = |digits: &str| {
-                    digits.parse().map_err(|_| BadWord {
-                        wanted: "vid: 1 to 4094".to_owned(),
+                    digits.parse().map_err(|_| InvalidValue {
+                        expected: "vid: 1 to 4094".to_owned(),
                         found: Some(text.clone()),
                     })
                 };
@@ -41,7 +45,7 @@ impl PortVlan {
 
     pub(super) fn show_words(
         &self,
-        _: &mut dyn Lookup,
+        _: &mut dyn NameLookup,
         show: &mut dyn FnMut(&'static str, String),
     ) {
         match (self.vlan, self.vlan_end) {

@@ -1,19 +1,23 @@
+//! Encapsulation by routes (lightweight tunnels).
+
 use std::fmt;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::Seg6Encap;
-use crate::codec::{Attribute, Malformed, Request, attributes as read_attributes};
-use crate::table::{
-    BadWord, Be, Code, Entry, Lookup, Native, Shape, Table, Word, Words, attributes, push, whole,
+use crate::codec::{Attribute, Malformed, Request, attributes, split};
+use crate::schema::{
+    Arguments, AttributeCodec, AttributeSet, AttributeSpec, AttributeType, BigEndian, InvalidValue,
+    NameLookup, Native, TextValue, attribute_set, compare_as_whole, number_enum, push,
 };
 use crate::uapi::{
     LWTUNNEL_ENCAP_IP, LWTUNNEL_ENCAP_IP6, LWTUNNEL_ENCAP_MPLS, LWTUNNEL_ENCAP_SEG6,
+    SEG6_IPTUN_MODE_ENCAP, SEG6_IPTUN_MODE_ENCAP_RED, SEG6_IPTUN_MODE_INLINE,
+    SEG6_IPTUN_MODE_L2ENCAP, SEG6_IPTUN_MODE_L2ENCAP_RED, SEG6_IPTUNNEL_SRH,
 };
 
-/// What a route puts around each packet (`RTA_ENCAP`, lightweight tunnels).
+/// The encapsulation of a route (`RTA_ENCAP`, lightweight tunnels).
 ///
 /// Equals `ip route add … encap TYPE …`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,13 +26,13 @@ use crate::uapi::{
 pub enum Encap {
     /// A stack of MPLS labels.
     Mpls(MplsEncap),
-    /// Tunnel data of IPv4, for a link of kind VXLAN, Geneve or GRE that asks for it.
+    /// IPv4 tunnel metadata, for VXLAN, Geneve and GRE links with `external`.
     Ip(IpEncap),
-    /// Tunnel data of IPv6.
+    /// IPv6 tunnel metadata.
     Ip6(Ip6Encap),
     /// A segment routing header.
     Seg6(Seg6Encap),
-    /// Another.
+    /// Another encapsulation.
     Other {
         /// Its number (`LWTUNNEL_ENCAP_*`).
         kind: u16,
@@ -37,8 +41,8 @@ pub enum Encap {
     },
 }
 
-attributes! {
-    /// A stack of MPLS labels around a packet.
+attribute_set! {
+    /// A stack of MPLS labels.
     pub struct MplsEncap {
         /// The labels, outermost first.
         dst: Labels = MPLS_IPTUNNEL_DST;
@@ -47,39 +51,39 @@ attributes! {
     }
 }
 
-attributes! {
-    /// Tunnel data of IPv4.
+attribute_set! {
+    /// IPv4 tunnel metadata.
     pub struct IpEncap {
-        /// Number of the tunnel, as a VXLAN's VNI.
-        "id" id: u64 as Be = LWTUNNEL_IP_ID;
-        /// This end.
+        /// Tunnel id, e.g. the VNI of a VXLAN.
+        "id" id: u64 as BigEndian = LWTUNNEL_IP_ID;
+        /// Local address.
         "src" src: Ipv4Addr = LWTUNNEL_IP_SRC;
-        /// The other end.
+        /// Remote address.
         "dst" dst: Ipv4Addr = LWTUNNEL_IP_DST;
         /// Time to live.
         "ttl" ttl: u8 = LWTUNNEL_IP_TTL;
         /// Type of service.
         "tos" tos: u8 = LWTUNNEL_IP_TOS;
-        /// Which options a tunnel header has (`TUNNEL_*`).
-        flags: u16 as Be = LWTUNNEL_IP_FLAGS;
+        /// Options of the tunnel header (`TUNNEL_*`).
+        flags: u16 as BigEndian = LWTUNNEL_IP_FLAGS;
     }
 }
 
-attributes! {
-    /// Tunnel data of IPv6.
+attribute_set! {
+    /// IPv6 tunnel metadata.
     pub struct Ip6Encap {
-        /// Number of the tunnel.
-        "id" id: u64 as Be = LWTUNNEL_IP6_ID;
-        /// This end.
+        /// Tunnel id.
+        "id" id: u64 as BigEndian = LWTUNNEL_IP6_ID;
+        /// Local address.
         "src" src: Ipv6Addr = LWTUNNEL_IP6_SRC;
-        /// The other end.
+        /// Remote address.
         "dst" dst: Ipv6Addr = LWTUNNEL_IP6_DST;
         /// Hop limit.
         "hoplimit" hoplimit: u8 = LWTUNNEL_IP6_HOPLIMIT;
         /// Traffic class.
         "tc" tc: u8 = LWTUNNEL_IP6_TC;
-        /// Which options a tunnel header has (`TUNNEL_*`).
-        flags: u16 as Be = LWTUNNEL_IP6_FLAGS;
+        /// Options of the tunnel header (`TUNNEL_*`).
+        flags: u16 as BigEndian = LWTUNNEL_IP6_FLAGS;
     }
 }
 
@@ -95,17 +99,17 @@ impl Encap {
         }
     }
 
-    fn entries(number: u16) -> &'static [Entry] {
+    fn entries(number: u16) -> &'static [AttributeSpec] {
         match number {
-            LWTUNNEL_ENCAP_MPLS => MplsEncap::entries(),
-            LWTUNNEL_ENCAP_IP => IpEncap::entries(),
-            LWTUNNEL_ENCAP_IP6 => Ip6Encap::entries(),
+            LWTUNNEL_ENCAP_MPLS => MplsEncap::specs(),
+            LWTUNNEL_ENCAP_IP => IpEncap::specs(),
+            LWTUNNEL_ENCAP_IP6 => Ip6Encap::specs(),
             LWTUNNEL_ENCAP_SEG6 => Seg6Encap::ENTRIES,
             _ => &[],
         }
     }
 
-    /// Makes one whose attributes are read what it is: the kernel says only behind them what they are.
+    /// Decodes the raw attributes. The kernel sends the type after them.
     pub(crate) fn resolve(&mut self, number: u16) -> Result<(), Malformed> {
         let Self::Other { bytes, .. } = self else {
             return Ok(());
@@ -121,8 +125,8 @@ impl Encap {
         Ok(())
     }
 
-    /// Reads the words behind `encap`.
-    pub(crate) fn read_words(words: &mut Words<'_>) -> Result<Self, BadWord> {
+    /// Parses the arguments after `encap`.
+    pub(crate) fn read_words(words: &mut Arguments<'_>) -> Result<Self, InvalidValue> {
         let kind: String = words.value("encap")?;
         Ok(match kind.as_str() {
             "mpls" => {
@@ -133,16 +137,16 @@ impl Encap {
             "ip6" => Self::Ip6(read_table(Ip6Encap::new(), words)?),
             "seg6" => Self::Seg6(Seg6Encap::read_words(words)?),
             _ => {
-                return Err(BadWord {
-                    wanted: "encap".to_owned(),
+                return Err(InvalidValue {
+                    expected: "encap".to_owned(),
                     found: Some(kind),
                 });
             }
         })
     }
 
-    /// As `ip(8)` shows it.
-    pub(crate) fn line(&self, lookup: &mut dyn Lookup) -> String {
+    /// Formats it like `ip(8)`.
+    pub(crate) fn line(&self, lookup: &mut dyn NameLookup) -> String {
         match self {
             Self::Mpls(it) => {
                 let labels = it.dst.as_ref().map(ToString::to_string);
@@ -156,51 +160,51 @@ impl Encap {
     }
 }
 
-fn read<T: Table>(bytes: &[u8]) -> Result<T, Malformed> {
+fn read<T: AttributeSet>(bytes: &[u8]) -> Result<T, Malformed> {
     let mut table = T::default();
-    for attribute in read_attributes(bytes, 0) {
-        table.take(attribute?)?;
+    for attribute in attributes(bytes, 0) {
+        table.decode_attribute(attribute?)?;
     }
     Ok(table)
 }
 
-/// Reads fields of `table` for as long as words are its.
-fn read_table<T: Table>(mut table: T, words: &mut Words<'_>) -> Result<T, BadWord> {
-    words.take_while(|word, words| table.word(word, words))?;
+/// Parses fields of `table` until another keyword follows.
+fn read_table<T: AttributeSet>(mut table: T, words: &mut Arguments<'_>) -> Result<T, InvalidValue> {
+    words.parse_while(|word, words| table.parse_keyword(word, words))?;
     Ok(table)
 }
 
-fn line<T: Table>(table: &T, lookup: &mut dyn Lookup) -> String {
+fn line<T: AttributeSet>(table: &T, lookup: &mut dyn NameLookup) -> String {
     let mut line = String::new();
-    table.show(lookup, &mut |word, value| {
+    table.format_fields(lookup, &mut |word, value| {
         push(&mut line, format_args!(" {word} {value}"));
     });
     line
 }
 
-/// An encapsulation: its number in the attribute before `kind`, and its attributes.
+/// An encapsulation: its type in the attribute before `kind`, then its attributes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EncapCode;
 
-impl Code<Box<Encap>> for EncapCode {
-    const SHAPE: Shape = Shape::Chosen {
-        by: |around| Encap::entries(number_of(around)),
+impl AttributeCodec<Box<Encap>> for EncapCode {
+    const TYPE: AttributeType = AttributeType::Dependent {
+        choose: |around| Encap::entries(number_of(around)),
     };
 
-    fn put(value: &Box<Encap>, kind: u16, request: &mut Request) {
+    fn encode(value: &Box<Encap>, kind: u16, request: &mut Request) {
         request.attribute(kind - 1, &value.number().to_ne_bytes());
         let attributes = |request: &mut Request| match &**value {
-            Encap::Mpls(it) => it.put(request),
-            Encap::Ip(it) => it.put(request),
-            Encap::Ip6(it) => it.put(request),
+            Encap::Mpls(it) => it.encode_attributes(request),
+            Encap::Ip(it) => it.encode_attributes(request),
+            Encap::Ip6(it) => it.encode_attributes(request),
             Encap::Seg6(it) => it.put(request),
             Encap::Other { bytes, .. } => request.raw(&bytes[..bytes.len().min(1024)]),
         };
         request.nested(kind, &[], attributes);
     }
 
-    /// [`Encap::resolve`] says what it is.
-    fn take(attribute: Attribute<'_>) -> Result<Box<Encap>, Malformed> {
+    /// Keeps the raw attributes; [`Encap::resolve`] decodes them.
+    fn decode(attribute: Attribute<'_>) -> Result<Box<Encap>, Malformed> {
         Ok(Box::new(Encap::Other {
             kind: 0,
             bytes: attribute.bytes.to_vec(),
@@ -209,9 +213,9 @@ impl Code<Box<Encap>> for EncapCode {
 
     fn matches(value: &Box<Encap>, wanted: &Box<Encap>) -> bool {
         match (&**value, &**wanted) {
-            (Encap::Mpls(value), Encap::Mpls(wanted)) => value.matches(wanted),
-            (Encap::Ip(value), Encap::Ip(wanted)) => value.matches(wanted),
-            (Encap::Ip6(value), Encap::Ip6(wanted)) => value.matches(wanted),
+            (Encap::Mpls(value), Encap::Mpls(wanted)) => value.fields_match(wanted),
+            (Encap::Ip(value), Encap::Ip(wanted)) => value.fields_match(wanted),
+            (Encap::Ip6(value), Encap::Ip6(wanted)) => value.fields_match(wanted),
             (value, wanted) => value == wanted,
         }
     }
@@ -221,11 +225,10 @@ impl Code<Box<Encap>> for EncapCode {
     }
 }
 
-/// The number of the encapsulation among the attributes of a route or nexthop: each of them has it before
-/// the encapsulation, as a number of 16 bits.
+/// The type of the encapsulation among the attributes of a route or nexthop.
 fn number_of(around: &[u8]) -> u16 {
     let found = |wanted: u16| {
-        let mut attributes = read_attributes(around, 0).flatten();
+        let mut attributes = attributes(around, 0).flatten();
         let number = attributes.find(|attribute| attribute.kind == wanted)?;
         number.array().map(u16::from_ne_bytes).ok()
     };
@@ -238,18 +241,18 @@ fn number_of(around: &[u8]) -> u16 {
 #[serde(into = "String", try_from = "String")]
 pub struct Labels(pub Vec<u32>);
 
-/// Labels of a stack, as the kernel has room for them (`MAX_NEW_LABELS`, net/mpls/internal.h, is 30).
-const MOST_LABELS: usize = 30;
+/// Maximum number of labels (`MAX_NEW_LABELS`, net/mpls/internal.h, is 30).
+const MAX_LABELS: usize = 30;
 /// The last label of a stack has this bit.
 const BOTTOM_OF_STACK: u32 = 1 << 8;
 
-impl Code<Labels> for Native {
-    const SHAPE: Shape = Shape::Bytes;
+impl AttributeCodec<Labels> for Native {
+    const TYPE: AttributeType = AttributeType::Bytes;
 
-    fn put(value: &Labels, kind: u16, request: &mut Request) {
-        let labels = &value.0[..value.0.len().min(MOST_LABELS)];
+    fn encode(value: &Labels, kind: u16, request: &mut Request) {
+        let labels = &value.0[..value.0.len().min(MAX_LABELS)];
         let last = labels.len().wrapping_sub(1);
-        let mut bytes = [0; MOST_LABELS * 4];
+        let mut bytes = [0; MAX_LABELS * 4];
         for (at, (label, place)) in labels.iter().zip(bytes.chunks_exact_mut(4)).enumerate() {
             let bottom = if at == last { BOTTOM_OF_STACK } else { 0 };
             place.copy_from_slice(&(label << 12 | bottom).to_be_bytes());
@@ -257,17 +260,17 @@ impl Code<Labels> for Native {
         request.attribute(kind, &bytes[..labels.len() * 4]);
     }
 
-    fn take(attribute: Attribute<'_>) -> Result<Labels, Malformed> {
+    fn decode(attribute: Attribute<'_>) -> Result<Labels, Malformed> {
         let (labels, _) = attribute.bytes.as_chunks::<4>();
         let labels = labels.iter().map(|bytes| u32::from_be_bytes(*bytes) >> 12);
         Ok(Labels(labels.collect()))
     }
 
-    whole!(Labels);
+    compare_as_whole!(Labels);
 }
 
 impl fmt::Display for Labels {
-    /// With strokes between: `100/200`.
+    /// `100/200`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let labels: Vec<_> = self.0.iter().map(ToString::to_string).collect();
         f.pad(&labels.join("/"))
@@ -275,19 +278,19 @@ impl fmt::Display for Labels {
 }
 
 impl FromStr for Labels {
-    type Err = BadWord;
+    type Err = InvalidValue;
 
-    fn from_str(text: &str) -> Result<Self, BadWord> {
+    fn from_str(text: &str) -> Result<Self, InvalidValue> {
         let labels = text.split('/').map(|label| {
             let label: Option<u32> = label.parse().ok();
             label.filter(|label| *label < 1 << 20)
         });
-        let labels: Option<Vec<_>> = labels.take(MOST_LABELS + 1).collect();
+        let labels: Option<Vec<_>> = labels.take(MAX_LABELS + 1).collect();
         labels
-            .filter(|labels| labels.len() <= MOST_LABELS)
+            .filter(|labels| labels.len() <= MAX_LABELS)
             .map(Self)
-            .ok_or_else(|| BadWord {
-                wanted: "labels".to_owned(),
+            .ok_or_else(|| InvalidValue {
+                expected: "labels".to_owned(),
                 found: Some(text.to_owned()),
             })
     }
@@ -300,19 +303,142 @@ impl From<Labels> for String {
 }
 
 impl TryFrom<String> for Labels {
-    type Error = BadWord;
+    type Error = InvalidValue;
 
-    fn try_from(text: String) -> Result<Self, BadWord> {
+    fn try_from(text: String) -> Result<Self, InvalidValue> {
         text.parse()
     }
 }
 
-impl Word for Labels {
-    fn read(text: &str, _: &mut dyn Lookup) -> Option<Self> {
+impl TextValue for Labels {
+    fn parse(text: &str, _: &mut dyn NameLookup) -> Option<Self> {
         text.parse().ok()
     }
 
-    fn write(&self, _: &mut dyn Lookup) -> String {
+    fn format(&self, _: &mut dyn NameLookup) -> String {
         self.to_string()
+    }
+}
+
+/// Maximum number of segments: the length field has 8 bits and counts 2 per segment.
+const MAX_SEGMENTS: usize = 126;
+/// Length of the mode and the segment routing header without segments.
+const FIXED_BYTES: usize = 12;
+/// Routing type of a segment routing header (RFC 8754, section 2).
+const ROUTING_TYPE: u8 = 4;
+
+/// A segment routing header (RFC 8754).
+///
+/// Equals `ip -6 route add … encap seg6 mode MODE segs SEGMENT,…`.
+///
+/// # Source
+/// `struct seg6_iptunnel_encap`, include/uapi/linux/seg6\_iptunnel.h; `seg6_validate_srh`, net/ipv6/seg6.c.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Seg6Encap {
+    /// Where the header is inserted.
+    pub mode: Seg6Mode,
+    /// The segments, in the order of travel.
+    pub segs: Vec<Ipv6Addr>,
+}
+
+number_enum! {
+    /// Where a segment routing header is inserted.
+    pub enum Seg6Mode: u32 {
+        /// Into the packet.
+        Inline = SEG6_IPTUN_MODE_INLINE, "inline";
+        /// Into an IPv6 header around the packet.
+        Encap = SEG6_IPTUN_MODE_ENCAP, "encap";
+        /// Into an IPv6 header around the frame.
+        L2encap = SEG6_IPTUN_MODE_L2ENCAP, "l2encap";
+        /// Like `Encap`, without the first segment.
+        EncapRed = SEG6_IPTUN_MODE_ENCAP_RED, "encap.red";
+        /// Like `L2encap`, without the first segment.
+        L2encapRed = SEG6_IPTUN_MODE_L2ENCAP_RED, "l2encap.red";
+    }
+}
+
+impl Seg6Encap {
+    pub(super) const ENTRIES: &'static [AttributeSpec] = &[AttributeSpec {
+        kind: SEG6_IPTUNNEL_SRH,
+        constant: "SEG6_IPTUNNEL_SRH",
+        contents: AttributeType::Bytes,
+    }];
+
+    /// A header with `segs`, in the order of travel.
+    pub fn new(mode: Seg6Mode, segs: Vec<Ipv6Addr>) -> Self {
+        Self { mode, segs }
+    }
+
+    /// The header lists the segments in reverse. Inline mode reserves one entry for the destination of the packet.
+    pub(super) fn put(&self, request: &mut Request) {
+        let segments = &self.segs[..self.segs.len().min(MAX_SEGMENTS)];
+        let own = usize::from(self.mode == Seg6Mode::Inline);
+        let count = segments.len() + own;
+        let last = count.saturating_sub(1) as u8;
+        let mut bytes = Vec::with_capacity(FIXED_BYTES + 16 * count);
+        bytes.extend(u32::from(self.mode).to_ne_bytes());
+        bytes.extend([0, 2 * count as u8, ROUTING_TYPE, last, last, 0, 0, 0]);
+        bytes.extend(std::iter::repeat_n([0; 16], own).flatten());
+        bytes.extend(segments.iter().rev().flat_map(Ipv6Addr::octets));
+        request.attribute(SEG6_IPTUNNEL_SRH, &bytes);
+    }
+
+    pub(super) fn read(bytes: &[u8]) -> Result<Self, Malformed> {
+        let mut header: &[u8] = &[];
+        for attribute in attributes(bytes, 0) {
+            let attribute = attribute?;
+            if attribute.kind == SEG6_IPTUNNEL_SRH {
+                header = attribute.bytes;
+            }
+        }
+        let (fixed, segments) = split::<FIXED_BYTES>("segment routing header", 0, header)?;
+        let [m0, m1, m2, m3, ..] = *fixed;
+        let mode = u32::from_ne_bytes([m0, m1, m2, m3]).into();
+        let own = usize::from(mode == Seg6Mode::Inline);
+        let (segments, _) = segments.as_chunks::<16>();
+        let segs = segments.iter().skip(own).rev().copied();
+        Ok(Self {
+            mode,
+            segs: segs.map(Ipv6Addr::from).collect(),
+        })
+    }
+
+    pub(super) fn read_words(words: &mut Arguments<'_>) -> Result<Self, InvalidValue> {
+        let mut encap = Self::new(Seg6Mode::Encap, Vec::new());
+        words.parse_while(|word, words| {
+            match word {
+                "mode" => encap.mode = words.value(word)?,
+                "segs" => encap.segs = read_segments(words)?,
+                _ => return Ok(false),
+            }
+            Ok(true)
+        })?;
+        Ok(encap)
+    }
+}
+
+fn read_segments(words: &mut Arguments<'_>) -> Result<Vec<Ipv6Addr>, InvalidValue> {
+    let text: String = words.value("segs")?;
+    let segments: Result<Vec<_>, _> = text.split(',').map(str::parse).collect();
+    match segments {
+        Ok(segments) if segments.len() <= MAX_SEGMENTS => Ok(segments),
+        _ => Err(InvalidValue {
+            expected: "segs".to_owned(),
+            found: Some(text),
+        }),
+    }
+}
+
+impl fmt::Display for Seg6Encap {
+    /// Formats it like `ip(8)`; inline mode shows the entry for the destination of the packet.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let own = (self.mode == Seg6Mode::Inline).then_some(&Ipv6Addr::UNSPECIFIED);
+        let count = self.segs.len() + usize::from(own.is_some());
+        write!(f, " mode {} segs {count} [", self.mode)?;
+        for segment in self.segs.iter().chain(own) {
+            write!(f, " {segment}")?;
+        }
+        f.write_str(" ]")
     }
 }

@@ -1,50 +1,57 @@
+//! Next hops of routes.
+
 use std::net::IpAddr;
 
-use super::{Encap, EncapCode, Realms, RouteFlags, Via};
-use crate::codec::{Attribute, Malformed, Request, attributes as read_attributes, split};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::{Encap, EncapCode, RouteFlags};
+use crate::codec::{Attribute, Malformed, Request, attributes, split};
 use crate::interface::IfIndex;
 use crate::prefix::Family;
-use crate::table::{BadWord, Code, Lookup, Shape, Table, Word, Words, attributes, push};
-use crate::uapi::RTA_ENCAP_TYPE;
+use crate::schema::{
+    Arguments, AttributeCodec, AttributeSet, AttributeType, InvalidValue, NameLookup, Native,
+    TextValue, attribute_set, push,
+};
+use crate::uapi::{AF_INET, AF_INET6, RTA_ENCAP_TYPE};
 
-attributes! {
+attribute_set! {
     /// One of several next hops of a route (`struct rtnexthop`).
     ///
     /// Equals `nexthop [via GATEWAY] [dev NAME] [weight WEIGHT] …` in `ip route add`.
     pub struct Hop {
         @header {
-            /// The link it is on.
+            /// Its link.
             "dev" dev: IfIndex;
-            /// Its share of the traffic, 1 to 256; 1 if not said.
+            /// Its share of the traffic, 1 to 256. Default: 1.
             "weight" weight: u16;
-            /// The next hop is reached on the link whatever the addresses there.
+            /// The next hop is on the link, regardless of the addresses there.
             onlink: bool;
-            /// What the kernel tells beside. Told only.
+            /// Its flags. Read-only.
             flags: RouteFlags;
         }
-        /// The next hop, where it is of the route's family.
+        /// The next hop, if it belongs to the family of the route.
         gateway: IpAddr = RTA_GATEWAY;
-        /// The next hop, where it is of another family.
+        /// The next hop, if it belongs to another family.
         via: Via = RTA_VIA;
-        /// What is put around each packet.
+        /// The encapsulation.
         encap: Box<Encap> as EncapCode = RTA_ENCAP;
-        /// Its realms, by which traffic is counted.
+        /// Its realms, for accounting.
         #[serde(rename = "flow")]
         "realms" | "realm" realms: Realms = RTA_FLOW;
     }
 }
 
-/// Bytes of a `struct rtnexthop`.
+/// Length of `struct rtnexthop`.
 const HEADER_BYTES: usize = 8;
 
 impl Hop {
-    /// The share it has.
+    /// Its weight, or the default.
     pub(super) fn share(&self) -> u16 {
         self.weight.unwrap_or(1)
     }
 
-    /// More than its bytes in a message.
-    pub(super) fn most_bytes(&self) -> usize {
+    /// An upper bound of its encoded size in bytes.
+    pub(super) fn max_encoded_bytes(&self) -> usize {
         let encap = match self.encap.as_deref() {
             Some(Encap::Other { bytes, .. }) => bytes.len(),
             Some(Encap::Seg6(encap)) => 64 + 16 * encap.segs.len(),
@@ -64,12 +71,12 @@ impl Hop {
         let [i0, i1, i2, i3] = self.dev.unwrap_or_default().0.to_ne_bytes();
         let hops = self.share().saturating_sub(1).min(255) as u8;
         request.raw(&[0, 0, flags as u8, hops, i0, i1, i2, i3]);
-        Table::put(self, request);
+        AttributeSet::encode_attributes(self, request);
         let length = (request.position() - start) as u16;
         request.overwrite(start, &length.to_ne_bytes());
     }
 
-    /// The hop at the beginning of `bytes`, which stand `at` bytes into the message's body, and its length.
+    /// Decodes the hop at the beginning of `bytes` and returns its length. `at` is the offset of `bytes` in the body.
     fn read(bytes: &[u8], at: usize) -> Result<(Self, usize), Malformed> {
         let (header, _) = split::<HEADER_BYTES>("next hop", at, bytes)?;
         let [l0, l1, flags, hops, index @ ..] = *header;
@@ -92,11 +99,11 @@ impl Hop {
             .has(RouteFlags::ONLINK)
             .then_some(true);
         let mut encap = 0;
-        for attribute in read_attributes(rest, at + HEADER_BYTES) {
+        for attribute in attributes(rest, at + HEADER_BYTES) {
             let attribute = attribute?;
             match attribute.kind {
                 RTA_ENCAP_TYPE => encap = u16::from_ne_bytes(attribute.array()?),
-                _ => hop.take(attribute)?,
+                _ => hop.decode_attribute(attribute)?,
             }
         }
         if let Some(hidden) = &mut hop.encap {
@@ -105,23 +112,23 @@ impl Hop {
         Ok((hop, length.next_multiple_of(4).min(bytes.len())))
     }
 
-    /// Reads the words behind `nexthop`.
-    pub(super) fn read_words(words: &mut Words<'_>) -> Result<Self, BadWord> {
+    /// Parses the arguments after `nexthop`.
+    pub(super) fn read_words(words: &mut Arguments<'_>) -> Result<Self, InvalidValue> {
         let mut hop = Self::new();
-        words.take_while(|word, words| {
+        words.parse_while(|word, words| {
             match word {
                 "via" => (hop.gateway, hop.via) = read_gateway_words(words)?,
                 "encap" => hop.encap = Some(Box::new(Encap::read_words(words)?)),
                 "onlink" => hop.onlink = Some(true),
-                _ => return hop.word(word, words),
+                _ => return hop.parse_keyword(word, words),
             }
             Ok(true)
         })?;
         Ok(hop)
     }
 
-    /// As `ip(8)` shows it behind `nexthop`.
-    pub(super) fn line(&self, lookup: &mut dyn Lookup) -> String {
+    /// Formats it like `ip(8)` after `nexthop`.
+    pub(super) fn line(&self, lookup: &mut dyn NameLookup) -> String {
         let mut line = String::new();
         if let Some(encap) = &self.encap {
             push(&mut line, format_args!(" encap {} ", encap.line(lookup)));
@@ -131,7 +138,7 @@ impl Hop {
             push(&mut line, format_args!(" {}", realms.words()));
         }
         if let Some(dev) = self.dev {
-            push(&mut line, format_args!(" dev {}", dev.write(lookup)));
+            push(&mut line, format_args!(" dev {}", dev.format(lookup)));
         }
         push(&mut line, format_args!(" weight {}", self.share()));
         for flag in self.flags.unwrap_or_default().names() {
@@ -141,10 +148,10 @@ impl Hop {
     }
 }
 
-/// Reads the words behind `via`: an address, or a family and an address of that.
+/// Parses the arguments after `via`: an address, or a family and an address.
 pub(crate) fn read_gateway_words(
-    words: &mut Words<'_>,
-) -> Result<(Option<IpAddr>, Option<Via>), BadWord> {
+    words: &mut Arguments<'_>,
+) -> Result<(Option<IpAddr>, Option<Via>), InvalidValue> {
     let family = words.peek().and_then(|word| match word {
         "inet" => Some(Family::V4),
         "inet6" => Some(Family::V6),
@@ -158,14 +165,14 @@ pub(crate) fn read_gateway_words(
     if Family::of(ip) == family {
         Ok((None, Some(Via(ip))))
     } else {
-        Err(BadWord {
-            wanted: "via".to_owned(),
+        Err(InvalidValue {
+            expected: "via".to_owned(),
             found: Some(ip.to_string()),
         })
     }
 }
 
-/// As `ip(8)` shows a next hop.
+/// Formats a next hop like `ip(8)`.
 pub(crate) fn show_gateway(gateway: Option<IpAddr>, via: Option<Via>) -> String {
     match (gateway, via) {
         (Some(ip), _) => format!(" via {ip}"),
@@ -174,14 +181,14 @@ pub(crate) fn show_gateway(gateway: Option<IpAddr>, via: Option<Via>) -> String 
     }
 }
 
-/// A list of hops, one `struct rtnexthop` after another.
+/// A list of hops, encoded as consecutive `struct rtnexthop`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Hops;
 
-impl Code<Vec<Hop>> for Hops {
-    const SHAPE: Shape = Shape::Bytes;
+impl AttributeCodec<Vec<Hop>> for Hops {
+    const TYPE: AttributeType = AttributeType::Bytes;
 
-    fn put(value: &Vec<Hop>, kind: u16, request: &mut Request) {
+    fn encode(value: &Vec<Hop>, kind: u16, request: &mut Request) {
         request.nested(kind, &[], |request| {
             for hop in value {
                 hop.put(request);
@@ -189,10 +196,10 @@ impl Code<Vec<Hop>> for Hops {
         });
     }
 
-    fn take(attribute: Attribute<'_>) -> Result<Vec<Hop>, Malformed> {
+    fn decode(attribute: Attribute<'_>) -> Result<Vec<Hop>, Malformed> {
         let (mut rest, mut at) = (attribute.bytes, attribute.at);
         let mut hops = Vec::with_capacity(rest.len() / 16);
-        // A hop takes at least its header.
+        // A hop has at least its header.
         while rest.len() >= HEADER_BYTES {
             let (hop, length) = Hop::read(rest, at)?;
             hops.push(hop);
@@ -202,13 +209,169 @@ impl Code<Vec<Hop>> for Hops {
         Ok(hops)
     }
 
-    /// Hop for hop, in their order.
+    /// In order, hop by hop.
     fn matches(value: &Vec<Hop>, wanted: &Vec<Hop>) -> bool {
-        let alike = |(value, wanted): (&Hop, &Hop)| value.matches(wanted);
+        let alike = |(value, wanted): (&Hop, &Hop)| value.fields_match(wanted);
         value.len() == wanted.len() && value.iter().zip(wanted).all(alike)
     }
 
     fn merge(value: &mut Vec<Hop>, change: Vec<Hop>) {
         *value = change;
+    }
+}
+
+/// A next hop of another family than its route's (`RTA_VIA`, `struct rtvia`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Via(pub IpAddr);
+
+impl AttributeCodec<Via> for Native {
+    const TYPE: AttributeType = AttributeType::Bytes;
+
+    fn encode(value: &Via, kind: u16, request: &mut Request) {
+        let family = u16::from(u8::from(Family::of(value.0))).to_ne_bytes();
+        let mut bytes = [0; 18];
+        bytes[..2].copy_from_slice(&family);
+        match value.0 {
+            IpAddr::V4(ip) => {
+                bytes[2..6].copy_from_slice(&ip.octets());
+                request.attribute(kind, &bytes[..6]);
+            }
+            IpAddr::V6(ip) => {
+                bytes[2..].copy_from_slice(&ip.octets());
+                request.attribute(kind, &bytes);
+            }
+        }
+    }
+
+    fn decode(attribute: Attribute<'_>) -> Result<Via, Malformed> {
+        let family = u16::from_ne_bytes(attribute.array()?);
+        let address = Attribute {
+            at: attribute.at + 2,
+            bytes: &attribute.bytes[2..],
+            ..attribute
+        };
+        let (v4, v6) = (u16::from(AF_INET), u16::from(AF_INET6));
+        match family {
+            it if it == v4 => Ok(Via(address.array::<4>()?.into())),
+            it if it == v6 => Ok(Via(address.array::<16>()?.into())),
+            _ => Err(Malformed {
+                layer: "next hop of family inet or inet6",
+                at: attribute.at,
+                need: v4.into(),
+                have: family.into(),
+            }),
+        }
+    }
+
+    crate::schema::compare_as_whole!(Via);
+}
+
+/// The JSON form of `ip(8)`.
+#[derive(Serialize, Deserialize)]
+struct ViaJson {
+    family: Family,
+    host: IpAddr,
+}
+
+impl Serialize for Via {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (family, host) = (Family::of(self.0), self.0);
+        ViaJson { family, host }.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Via {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(Self(ViaJson::deserialize(deserializer)?.host))
+    }
+}
+
+/// Realms, for accounting and classification: source (0 is none) and destination (`RTA_FLOW`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Realms {
+    /// The source realm.
+    pub from: u16,
+    /// The destination realm.
+    pub to: u16,
+}
+
+impl Realms {
+    /// With the keyword of `ip route`, which differs for one and two realms.
+    pub(super) fn words(self) -> String {
+        match self {
+            Self { from: 0, to } => format!("realm {to}"),
+            Self { from, to } => format!("realms {from}/{to}"),
+        }
+    }
+
+    /// As one number: the source realm in the upper half.
+    fn number(self) -> u32 {
+        u32::from(self.from) << 16 | u32::from(self.to)
+    }
+}
+
+impl From<u32> for Realms {
+    fn from(number: u32) -> Self {
+        Self {
+            from: (number >> 16) as u16,
+            to: number as u16,
+        }
+    }
+}
+
+impl AttributeCodec<Realms> for Native {
+    const TYPE: AttributeType = AttributeType::Number;
+
+    fn encode(value: &Realms, kind: u16, request: &mut Request) {
+        request.u32(kind, value.number());
+    }
+
+    fn decode(attribute: Attribute<'_>) -> Result<Realms, Malformed> {
+        attribute.u32().map(Realms::from)
+    }
+
+    crate::schema::compare_as_whole!(Realms);
+}
+
+impl TextValue for Realms {
+    /// `SOURCE/DESTINATION`, or the destination alone.
+    fn parse(text: &str, _: &mut dyn NameLookup) -> Option<Self> {
+        let (from, to) = text.split_once('/').unwrap_or(("0", text));
+        let (from, to) = (from.parse().ok()?, to.parse().ok()?);
+        Some(Self { from, to })
+    }
+
+    fn format(&self, _: &mut dyn NameLookup) -> String {
+        match self {
+            Self { from: 0, to } => to.to_string(),
+            Self { from, to } => format!("{from}/{to}"),
+        }
+    }
+}
+
+/// The JSON form of `ip(8)`.
+#[derive(Serialize, Deserialize)]
+struct RealmsJson {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    from: Option<String>,
+    to: String,
+}
+
+impl Serialize for Realms {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let from = (self.from != 0).then(|| self.from.to_string());
+        let to = self.to.to_string();
+        RealmsJson { from, to }.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Realms {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let RealmsJson { from, to } = RealmsJson::deserialize(deserializer)?;
+        let number = |text: &str| text.parse().map_err(serde::de::Error::custom);
+        Ok(Self {
+            from: from.as_deref().map_or(Ok(0), number)?,
+            to: number(&to)?,
+        })
     }
 }

@@ -1,75 +1,73 @@
-//! Where a packet would go.
+//! Route lookups.
 
 use std::net::IpAddr;
 
 use super::Route;
-use super::header::Header;
+use super::object::{Header, put_ip};
 use crate::codec::Request;
-use crate::error::{Action, Cause, NetlinkError, Subject};
-use crate::handle::Netlink;
+use crate::error::{Action, Cause, InvalidRequest, NetlinkError, RequestTarget};
 use crate::interface::IfIndex;
-use crate::object::{Object, Unfit, read};
+use crate::netlink::Netlink;
+use crate::object::{Object, decode_reply};
 use crate::prefix::{Family, Prefix};
-use crate::table::{Be, Table, attributes, locate};
+use crate::schema::{AttributeSet, BigEndian, attribute_path, attribute_set};
 use crate::uapi::{RTA_DST, RTA_SRC, RTM_F_FIB_MATCH, RTM_F_LOOKUP_TABLE, RTM_GETROUTE};
 
-attributes! {
-    /// A packet, as far as routes are chosen by it.
-    ///
-    /// Equals the words behind `ip route get`.
+attribute_set! {
+    /// The properties of a packet that select its route. Equals the arguments of `ip route get`.
     ///
     /// # Source
     /// `inet_rtm_getroute`, net/ipv4/route.c; `inet6_rtm_getroute`, net/ipv6/route.c.
     pub struct RouteQuery {
         @header {
-            /// Where it is to go.
+            /// Its destination.
             "to" to: IpAddr;
-            /// Where it is from.
+            /// Its source.
             #[serde(rename = "from")]
             "from" src: IpAddr;
             /// Its type of service; IPv4 only.
             "tos" tos: u8;
-            /// The route as the table has it is asked for, not what follows from it for this packet.
+            /// Return the matching route of the table instead of the result for this packet.
             fibmatch: bool;
         }
-        /// The link it came by; without one it is this host's own.
+        /// Its ingress link. Default: sent by this host.
         "iif" iif: IfIndex = RTA_IIF;
-        /// The link it is to leave by, or the VRF it is in.
+        /// Its egress link or VRF.
         "oif" oif: IfIndex = RTA_OIF;
-        /// Its mark.
+        /// Its firewall mark.
         "mark" mark: u32 = RTA_MARK;
-        /// The user it is of.
+        /// The user id of its sender.
         "uid" uid: u32 = RTA_UID;
         /// Its protocol above IP: 6 TCP, 17 UDP.
         "ipproto" ipproto: u8 = RTA_IP_PROTO;
         /// Its source port.
-        "sport" sport: u16 as Be = RTA_SPORT;
+        "sport" sport: u16 as BigEndian = RTA_SPORT;
         /// Its destination port.
-        "dport" dport: u16 as Be = RTA_DPORT;
+        "dport" dport: u16 as BigEndian = RTA_DPORT;
     }
 }
 
 impl RouteQuery {
-    /// A packet to `ip` from this host.
+    /// A packet from this host to `ip`.
     pub fn address(ip: impl Into<IpAddr>) -> Self {
         Self::new().to(ip.into())
     }
 
-    /// The same in a VRF.
+    /// Looks up in a VRF.
     #[must_use]
     pub fn vrf(self, vrf: IfIndex) -> Self {
         self.oif(vrf)
     }
 
-    fn put(&self, request: &mut Request) -> Result<Prefix, Unfit> {
+    fn put(&self, request: &mut Request) -> Result<Prefix, InvalidRequest> {
         let to = self
             .to
-            .ok_or_else(|| Unfit::new("no address to look up is given"))?;
+            .ok_or_else(|| InvalidRequest::new("no address to look up is given"))?;
         let (to, family) = (Prefix::host(to), Family::of(to));
         let from = self.src.map(Prefix::host);
         if from.is_some_and(|from| from.family() != family) {
-            return Err(Unfit::new(format!(
-                "source and destination {to} are of two families"
+            return Err(InvalidRequest::new(format!(
+                "source and destination {to} belong to different families"
             )));
         }
         let matched = if self.fibmatch == Some(true) {
@@ -82,7 +80,7 @@ impl RouteQuery {
             dst_len: to.len,
             src_len: from.map_or(0, |from| from.len),
             tos: self.tos.unwrap_or_default(),
-            // IPv6 does not know the flag, and tells the table always.
+            // IPv6 always reports the table and ignores the flag.
             flags: matched
                 | if family == Family::V4 {
                     RTM_F_LOOKUP_TABLE
@@ -92,36 +90,37 @@ impl RouteQuery {
             ..Header::default()
         };
         request.begin(RTM_GETROUTE, 0, &header.emit());
-        super::verbs::put_ip(RTA_DST, to, request);
+        put_ip(RTA_DST, to, request);
         if let Some(from) = from {
-            super::verbs::put_ip(RTA_SRC, from, request);
+            put_ip(RTA_SRC, from, request);
         }
-        Table::put(self, request);
+        AttributeSet::encode_attributes(self, request);
         Ok(to)
     }
 }
 
 impl Netlink {
-    /// Where a packet would go: the link it would leave by is [`Route::dev`], the next hop
-    /// [`Route::gateway`], its source address [`Route::prefsrc`]. One question, whatever the number of routes.
+    /// Looks up the route of a packet: egress link [`Route::dev`], next hop [`Route::gateway`], source address
+    /// [`Route::prefsrc`]. One request, regardless of the number of routes.
     /// Equals `ip route get ADDRESS [from ADDRESS] [iif NAME] [oif NAME] [vrf NAME] [mark MARK]`.
     ///
     /// # Errors
-    /// `Cause::Refused` with ENETUNREACH, EHOSTUNREACH, EACCES or EINVAL when the packet would not be sent
-    /// on; `Cause::Unfit` when the addresses are not of one family.
+    /// `Cause::Refused` with ENETUNREACH, EHOSTUNREACH, EACCES or EINVAL if there is no route;
+    /// `Cause::Invalid` if the addresses belong to different families.
     pub fn lookup(&mut self, query: &RouteQuery) -> Result<Route, NetlinkError> {
         let mut request = self.request();
         let found = match query.put(&mut request) {
-            Ok(_) => self.socket.ask(&mut request, read::<Route>),
-            Err(unfit) => Err(Cause::Unfit(unfit)),
+            Ok(_) => self.socket.query(&mut request, decode_reply::<Route>),
+            Err(unfit) => Err(Cause::Invalid(unfit)),
         };
         let found = found.map_err(|mut cause| {
             if let Cause::Refused(refusal) = &mut cause {
                 let (bytes, header) = (request.bytes(), Route::HEADER_BYTES);
-                refusal.path = locate(refusal, bytes, header, <Route as Object>::entries());
+                refusal.path =
+                    attribute_path(refusal, bytes, header, <Route as Object>::attributes());
             }
             let to = query.to.map(Prefix::host);
-            let subject = to.map_or(Subject::Routes, Subject::Route);
+            let subject = to.map_or(RequestTarget::Routes, RequestTarget::Route);
             NetlinkError::about(Action::Get, subject)(cause)
         });
         self.scratch = request;

@@ -2,47 +2,50 @@ use serde::{Deserialize, Serialize};
 
 use super::{RouteFeatures, RouteLocks};
 use crate::codec::{Attribute, Malformed, Request};
-use crate::table::{BadWord, Code, Lookup, Native, Shape, Table, Word, Words, attributes, push};
+use crate::schema::{
+    Arguments, AttributeCodec, AttributeSet, AttributeType, InvalidValue, NameLookup, Native,
+    TextValue, attribute_set, push,
+};
 
-attributes! {
-    /// What TCP and IP assume of the way to a destination (`RTA_METRICS`).
+attribute_set! {
+    /// Metrics of the path to a destination, for TCP and IP (`RTA_METRICS`).
     ///
     /// # Source
     /// `ip_metrics_convert`, net/ipv4/metrics.c.
     pub struct Metrics {
-        /// Which of them the kernel may not change by itself.
+        /// The locked metrics, which the kernel must not change.
         lock: RouteLocks = RTAX_LOCK;
-        /// Bytes of the longest packet.
+        /// Path MTU in bytes.
         "mtu" mtu: u32 = RTAX_MTU;
-        /// Bytes of TCP's largest window.
+        /// Maximum TCP window in bytes.
         "window" window: u32 = RTAX_WINDOW;
         /// Initial round-trip time.
         "rtt" rtt: Milliseconds as Parts<8> = RTAX_RTT;
-        /// Initial variance of that.
+        /// Initial round-trip time variance.
         "rttvar" rttvar: Milliseconds as Parts<4> = RTAX_RTTVAR;
         /// Initial slow-start threshold, in segments.
         "ssthresh" ssthresh: u32 = RTAX_SSTHRESH;
-        /// Most segments in flight.
+        /// Maximum congestion window in segments.
         "cwnd" cwnd: u32 = RTAX_CWND;
-        /// Bytes of a segment, as told to the other end.
+        /// Advertised maximum segment size in bytes.
         "advmss" advmss: u32 = RTAX_ADVMSS;
-        /// Segments that may be out of order before one is taken for lost.
+        /// Maximum reordering in segments.
         "reordering" reordering: u32 = RTAX_REORDERING;
-        /// Hops a packet may take, for IPv6.
+        /// Hop limit; IPv6.
         "hoplimit" hoplimit: u32 = RTAX_HOPLIMIT;
-        /// Segments in flight at first.
+        /// Initial congestion window in segments.
         "initcwnd" initcwnd: u32 = RTAX_INITCWND;
-        /// Features of TCP.
+        /// TCP features.
         "features" features: RouteFeatures = RTAX_FEATURES;
-        /// Least time before a segment is sent again.
+        /// Minimum retransmission timeout.
         "rto_min" rto_min: Milliseconds as Parts<1> = RTAX_RTO_MIN;
-        /// Segments of the first window that is told to the other end.
+        /// Initial advertised receive window in segments.
         "initrwnd" initrwnd: u32 = RTAX_INITRWND;
-        /// 1 when segments are acknowledged at once.
+        /// Quick acknowledgements: 1 is on.
         "quickack" quickack: u32 = RTAX_QUICKACK;
-        /// Congestion control.
+        /// Congestion control algorithm.
         "congctl" congestion: String = RTAX_CC_ALGO;
-        /// 1 when TCP fast open needs no cookie.
+        /// TCP fast open without a cookie: 1 is on.
         "fastopen_no_cookie" fastopen_no_cookie: u32 = RTAX_FASTOPEN_NO_COOKIE;
     }
 }
@@ -53,27 +56,27 @@ attributes! {
 )]
 pub struct Milliseconds(pub u32);
 
-/// A time, as a number of parts of a millisecond.
+/// A time in units of 1/N millisecond.
 #[derive(Clone, Copy, Debug)]
 pub struct Parts<const N: u32>;
 
-impl<const N: u32> Code<Milliseconds> for Parts<N> {
-    const SHAPE: Shape = Shape::Number;
+impl<const N: u32> AttributeCodec<Milliseconds> for Parts<N> {
+    const TYPE: AttributeType = AttributeType::Number;
 
-    fn put(value: &Milliseconds, kind: u16, request: &mut Request) {
+    fn encode(value: &Milliseconds, kind: u16, request: &mut Request) {
         request.u32(kind, value.0.saturating_mul(N));
     }
 
-    fn take(attribute: Attribute<'_>) -> Result<Milliseconds, Malformed> {
+    fn decode(attribute: Attribute<'_>) -> Result<Milliseconds, Malformed> {
         Ok(Milliseconds(attribute.u32()? / N))
     }
 
-    crate::table::whole!(Milliseconds);
+    crate::schema::compare_as_whole!(Milliseconds);
 }
 
-impl Word for Milliseconds {
-    /// A number of milliseconds, or one with `ms` or `s` behind it.
-    fn read(text: &str, _: &mut dyn Lookup) -> Option<Self> {
+impl TextValue for Milliseconds {
+    /// A number of milliseconds, or a number with the unit `ms` or `s`.
+    fn parse(text: &str, _: &mut dyn NameLookup) -> Option<Self> {
         if let Some(seconds) = text.strip_suffix('s').filter(|text| !text.ends_with('m')) {
             return seconds.parse::<u32>().ok()?.checked_mul(1000).map(Self);
         }
@@ -81,65 +84,69 @@ impl Word for Milliseconds {
         number.parse().ok().map(Self)
     }
 
-    fn write(&self, _: &mut dyn Lookup) -> String {
+    fn format(&self, _: &mut dyn NameLookup) -> String {
         format!("{}ms", self.0)
     }
 }
 
 macro_rules! bits_code {
     ($($type:ident),*) => {$(
-        impl Code<$type> for Native {
-            const SHAPE: Shape = Shape::Number;
+        impl AttributeCodec<$type> for Native {
+            const TYPE: AttributeType = AttributeType::Number;
 
-            fn put(value: &$type, kind: u16, request: &mut Request) {
+            fn encode(value: &$type, kind: u16, request: &mut Request) {
                 request.u32(kind, value.0);
             }
 
-            fn take(attribute: Attribute<'_>) -> Result<$type, Malformed> {
+            fn decode(attribute: Attribute<'_>) -> Result<$type, Malformed> {
                 attribute.u32().map($type)
             }
 
-            crate::table::whole!($type);
+            crate::schema::compare_as_whole!($type);
         }
     )*};
 }
 bits_code!(RouteFeatures, RouteLocks);
 
-impl Word for RouteFeatures {
-    fn read(text: &str, _: &mut dyn Lookup) -> Option<Self> {
+impl TextValue for RouteFeatures {
+    fn parse(text: &str, _: &mut dyn NameLookup) -> Option<Self> {
         Self::named(text)
     }
 
-    fn write(&self, _: &mut dyn Lookup) -> String {
+    fn format(&self, _: &mut dyn NameLookup) -> String {
         self.names().collect::<Vec<_>>().join(" ")
     }
 }
 
 impl Metrics {
-    /// Whether nothing is given.
+    /// Whether no metric is given.
     pub(super) fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// As [`Table::word`], with `lock` before the value.
-    pub(super) fn read_word(&mut self, word: &str, words: &mut Words<'_>) -> Result<bool, BadWord> {
+    /// As [`AttributeSet::parse_keyword`], with an optional `lock` before the value.
+    pub(super) fn read_word(
+        &mut self,
+        word: &str,
+        words: &mut Arguments<'_>,
+    ) -> Result<bool, InvalidValue> {
         let is_locked = words.peek() == Some("lock");
         if is_locked {
             words.next();
         }
-        // One that is given stays, for ip(8) locks it without being told.
+        // `ip(8)` always locks `rto_min`.
         let locked = RouteLocks::named(word).filter(|_| is_locked || word == "rto_min");
         if let Some(RouteLocks(bit)) = locked {
             self.lock = Some(RouteLocks(self.lock.unwrap_or_default().0 | bit));
         }
-        self.word(word, words)
+        self.parse_keyword(word, words)
     }
 
-    /// As `ip(8)` shows them.
-    pub(super) fn line(&self, lookup: &mut dyn Lookup) -> String {
+    /// Formats them like `ip(8)`.
+    pub(super) fn line(&self, lookup: &mut dyn NameLookup) -> String {
         let mut line = String::new();
         let lock = self.lock.unwrap_or_default().0;
-        self.show(lookup, &mut |word, value| {
+        self.format_fields(lookup, &mut |word, value| {
             let locked = RouteLocks::named(word).is_some_and(|RouteLocks(bit)| lock & bit != 0);
             push(
                 &mut line,
@@ -150,7 +157,7 @@ impl Metrics {
     }
 }
 
-/// JSON has the metrics of a route in a list of one.
+/// The JSON form: a list with one element.
 pub(super) mod in_a_list {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 

@@ -1,97 +1,106 @@
+//! Routes.
+
 use std::net::IpAddr;
 
-use super::header::Header;
 use super::hop::Hops;
 use super::{
     Encap, EncapCode, Hop, Metrics, Realms, RouteCacheFlags, RouteFlags, RoutePreference,
     RouteProtocol, RouteTable, RouteType, Via,
 };
 use crate::addr::Scope;
-use crate::codec::{Attribute, Malformed, attributes as read_attributes};
+use crate::codec::{Attribute, KernelError, Malformed, Message, Request, attributes, split};
+use crate::error::{InvalidRequest, RequestTarget};
 use crate::interface::IfIndex;
+use crate::object::{ChangeBehavior, ListBehavior, Object, UndoBehavior, WatchBehavior};
 use crate::prefix::{Family, Prefix};
-use crate::table::{Boxed, Code, Native, Table, attributes};
-use crate::uapi::{
-    AF_INET, AF_INET6, RTA_CACHEINFO, RTA_DST, RTA_ENCAP_TYPE, RTA_GATEWAY, RTA_OIF, RTA_PRIORITY,
-    RTA_SRC, RTA_TABLE, RTM_F_CLONED,
+use crate::schema::{
+    AttributeCodec, AttributeSet, AttributeSpec, AttributeType, Boxed, FieldMatcher, Native,
+    attribute_set,
 };
+use crate::uapi::{
+    AF_INET, AF_INET6, IFF_UP, RTA_CACHEINFO, RTA_DST, RTA_ENCAP_TYPE, RTA_GATEWAY, RTA_OIF,
+    RTA_PRIORITY, RTA_SRC, RTA_TABLE, RTM_DELADDR, RTM_DELLINK, RTM_DELNEXTHOP, RTM_DELROUTE,
+    RTM_F_CLONED, RTM_GETROUTE, RTM_NEWLINK, RTM_NEWROUTE, RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV4_ROUTE,
+    RTNLGRP_IPV6_ROUTE, RTNLGRP_LINK, RTNLGRP_NEXTHOP,
+};
+use crate::verb::{MessageTypes, Verb};
 
-attributes! {
-    /// A route: what is wanted of one, or what the kernel told of one.
+attribute_set! {
+    /// A route: the desired state, or the state that the kernel reported.
     ///
-    /// What is not given, or was not told, is `None`. A new one is, where nothing else is said, in the main
-    /// table, of type unicast, made by `boot`, as `ip route` has it. A removal takes the first route that is
-    /// as given and leaves open what is not: one with nothing but a destination removes any route there.
+    /// Fields that are not given or not reported are `None`. Defaults of a new route, as in `ip route`: main
+    /// table, type unicast, protocol `boot`. Deletion removes the first route that matches the given fields; with
+    /// a destination alone it removes any route there.
     ///
     /// # Source
     /// `rtm_to_fib_config` and `fib_table_delete`, net/ipv4; `rtm_to_fib6_config` and `ip6_route_del`,
     /// net/ipv6/route.c.
     pub struct Route {
         @header {
-            /// What becomes of packets.
+            /// Its type.
             #[serde(rename = "type")]
             kind: RouteType;
-            /// Its family; that of the destination if not said.
+            /// Its family. Default: that of the destination.
             family: Family;
-            /// Where it leads.
+            /// Its destination.
             dst: Prefix;
-            /// Where packets come from that it is for; IPv6 only.
+            /// The source network to which it applies; IPv6 only.
             #[serde(rename = "from")]
             "from" src: Prefix;
-            /// Type of service of packets that it is for.
+            /// The type of service to which it applies.
             "tos" tos: u8;
             /// Its table.
             "table" table: RouteTable;
-            /// Who has made it.
+            /// Origin.
             "proto" protocol: RouteProtocol;
-            /// How far away the destination is; IPv4 only.
+            /// Its scope; IPv4 only.
             "scope" scope: Scope;
-            /// The next hop is reached on the link whatever the addresses there.
+            /// The next hop is on the link, regardless of the addresses there.
             onlink: bool;
-            /// What the kernel tells beside. Told only.
+            /// Its flags. Read-only.
             flags: RouteFlags;
-            /// What it tells of the answer to a look-up in IPv4. Told only.
+            /// Flags of an IPv4 lookup result. Read-only.
             cache: RouteCacheFlags;
-            /// How many refer to it. Told by look-ups only.
+            /// Reference count. Reported by lookups only.
             users: u32;
-            /// How often it has been used. Told by look-ups only.
+            /// Use count. Reported by lookups only.
             used: u32;
-            /// Seconds since it was last used. Told by look-ups only.
+            /// Seconds since it was last used. Reported by lookups only.
             age: u32;
-            /// The error that senders get, negative, of 32 bits. Told by look-ups only.
+            /// The error returned to senders, as a negative 32-bit number. Reported by lookups only.
             error: u32;
         }
-        /// The next hop, where it is of the route's family.
+        /// The next hop, if it belongs to the family of the route.
         gateway: IpAddr = RTA_GATEWAY;
-        /// The next hop, where it is of another family: IPv4 by way of IPv6.
+        /// The next hop, if it belongs to another family: IPv4 via IPv6.
         via: Via = RTA_VIA;
-        /// The link that packets leave by.
+        /// The egress link.
         "dev" dev: IfIndex = RTA_OIF;
-        /// The nexthop object that says where packets go.
+        /// The nexthop object that it uses.
         "nhid" nhid: u32 = RTA_NH_ID;
-        /// Which of several routes to the same destination is best: the least.
+        /// Its metric. The route with the lowest metric is used.
         "metric" metric: u32 = RTA_PRIORITY;
-        /// The source address of packets that have none yet.
+        /// The preferred source address.
         "src" prefsrc: IpAddr = RTA_PREFSRC;
-        /// What TCP and IP assume of the way.
+        /// Metrics of the path.
         #[serde(with = "super::metrics::in_a_list")]
         metrics: Box<Metrics> as Boxed = RTA_METRICS;
-        /// What is put around each packet.
+        /// The encapsulation.
         encap: Box<Encap> as EncapCode = RTA_ENCAP;
-        /// Which of several routers is preferred; IPv6 only.
+        /// Router preference; IPv6 only.
         "pref" pref: RoutePreference = RTA_PREF;
-        /// Seconds until it is removed; IPv6 only.
+        /// Seconds until it expires; IPv6 only.
         "expires" expires: u32 = RTA_EXPIRES;
-        /// Several next hops, which share the traffic.
+        /// Several next hops that share the traffic.
         nexthops: Vec<Hop> as Hops = RTA_MULTIPATH;
-        /// The link a packet came by. Told by look-ups only.
+        /// The ingress link. Reported by lookups only.
         iif: IfIndex = RTA_IIF;
-        /// Its realms, by which traffic is counted; IPv4 only.
+        /// Its realms, for accounting; IPv4 only.
         #[serde(rename = "flow")]
         "realms" | "realm" realms: Realms = RTA_FLOW;
-        /// The mark of a packet. Told by look-ups only.
+        /// The firewall mark. Reported by lookups only.
         mark: u32 = RTA_MARK;
-        /// The user a packet was of. Told by look-ups only.
+        /// The user id. Reported by lookups only.
         uid: u32 = RTA_UID;
     }
 }
@@ -102,19 +111,18 @@ impl Route {
         Self::new().dst(dst)
     }
 
-    /// It leads to this host itself.
+    /// Whether it is a local route.
     #[doc(alias = "RTN_LOCAL")]
     pub fn is_local(&self) -> bool {
         self.kind == Some(RouteType::Local)
     }
 
-    /// The family it is of, as far as that follows from what is given: a destination that is everything may be
-    /// read as IPv4 while the next hop shows that IPv6 is meant.
+    /// Its family, as far as it is known. A default destination may be parsed as IPv4 although the next hop is IPv6.
     pub(super) fn family_said(&self) -> Option<Family> {
         self.family.or_else(|| self.dst.map(Prefix::family))
     }
 
-    /// The destination, of the route's family where it is everything.
+    /// The destination; a default destination has the family of the route.
     pub(super) fn destination(&self) -> Option<Prefix> {
         match (self.dst, self.family) {
             (Some(dst), Some(family)) if dst.is_everything() => Some(family.everything()),
@@ -122,7 +130,7 @@ impl Route {
         }
     }
 
-    /// Reads the body of a message about a route; false for a family other than IPv4 and IPv6.
+    /// Decodes the body of a route message; false for families other than IPv4 and IPv6.
     ///
     /// # Source
     /// `fib_dump_info`, net/ipv4/fib\_semantics.c; `rt6_fill_node`, net/ipv6/route.c.
@@ -144,19 +152,19 @@ impl Route {
         self.cache = cache.filter(|_| family == Family::V4);
         self.onlink = flags.has(RouteFlags::ONLINK).then_some(true);
         let mut encap = 0;
-        let mut attributes = read_attributes(rest, Header::BYTES);
+        let mut attributes = attributes(rest, Header::BYTES);
         while let Some(attribute) = attributes.next_whole() {
             match attribute.kind {
                 RTA_TABLE => self.table = Some(attribute.u32()?.into()),
                 RTA_DST => read_prefix(&mut self.dst, family, header.dst_len, attribute)?,
-                // As the table has them; here since nearly every route has them.
-                RTA_GATEWAY => Native::take_into(&mut self.gateway, attribute)?,
-                RTA_OIF => Native::take_into(&mut self.dev, attribute)?,
-                RTA_PRIORITY => Native::take_into(&mut self.metric, attribute)?,
+                // The most frequent attributes first; the attribute set would decode them alike.
+                RTA_GATEWAY => Native::decode_into(&mut self.gateway, attribute)?,
+                RTA_OIF => Native::decode_into(&mut self.dev, attribute)?,
+                RTA_PRIORITY => Native::decode_into(&mut self.metric, attribute)?,
                 RTA_SRC => read_prefix(&mut self.src, family, header.src_len, attribute)?,
                 RTA_ENCAP_TYPE => encap = u16::from_ne_bytes(attribute.array()?),
                 RTA_CACHEINFO => self.take_moments(attribute)?,
-                _ => self.take(attribute)?,
+                _ => self.decode_attribute(attribute)?,
             }
         }
         attributes.end()?;
@@ -175,8 +183,8 @@ impl Route {
         Ok(true)
     }
 
-    /// Reads `struct rta_cacheinfo`: references, the last use, what is left, the error and uses; times in hundredths
-    /// of a second, and 0 for what there is nothing to tell of.
+    /// Decodes `struct rta_cacheinfo`: reference count, last use, expiry, error and use count. Times are in hundredths
+    /// of a second; 0 means unknown.
     fn take_moments(&mut self, attribute: Attribute<'_>) -> Result<(), Malformed> {
         let bytes = attribute.array::<20>()?;
         let mut words = bytes.as_chunks().0.iter().copied().map(u32::from_ne_bytes);
@@ -190,7 +198,7 @@ impl Route {
     }
 }
 
-/// The flags of a route, and those of the answer to a look-up, which has others in the upper half.
+/// Splits flags into those of a route and those of a lookup result, which uses the upper half.
 #[inline]
 fn flags(flags: u32) -> (RouteFlags, Option<RouteCacheFlags>) {
     if flags & RTM_F_CLONED == 0 {
@@ -200,8 +208,7 @@ fn flags(flags: u32) -> (RouteFlags, Option<RouteCacheFlags>) {
     (of_route, Some(RouteCacheFlags(flags & !0xffff)))
 }
 
-/// Reads a network into its place; each family by itself, as one of either would be put together elsewhere and
-/// then moved.
+/// Decodes a prefix in place. Each family is assigned directly, which avoids a copy.
 #[inline]
 fn read_prefix(
     place: &mut Option<Prefix>,
@@ -217,4 +224,460 @@ fn read_prefix(
         *place = Some(Prefix { ip, len });
     }
     Ok(())
+}
+
+/// The fixed header of messages about routes (`struct rtmsg`).
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Header {
+    pub family: u8,
+    pub dst_len: u8,
+    pub src_len: u8,
+    pub tos: u8,
+    /// The table, if its number is below 256.
+    pub table: u8,
+    pub protocol: u8,
+    pub scope: u8,
+    pub kind: u8,
+    pub flags: u32,
+}
+
+impl Header {
+    pub const BYTES: usize = 12;
+
+    pub fn emit(self) -> [u8; Self::BYTES] {
+        let [f0, f1, f2, f3] = self.flags.to_ne_bytes();
+        [
+            self.family,
+            self.dst_len,
+            self.src_len,
+            self.tos,
+            self.table,
+            self.protocol,
+            self.scope,
+            self.kind,
+            f0,
+            f1,
+            f2,
+            f3,
+        ]
+    }
+
+    /// The header and the bytes after it.
+    pub fn split(body: &[u8]) -> Result<(Self, &[u8]), Malformed> {
+        let (header, rest) = split::<{ Self::BYTES }>("route header", 0, body)?;
+        let [
+            family,
+            dst_len,
+            src_len,
+            tos,
+            table,
+            protocol,
+            scope,
+            kind,
+            f0,
+            f1,
+            f2,
+            f3,
+        ] = *header;
+        let header = Self {
+            family,
+            dst_len,
+            src_len,
+            tos,
+            table,
+            protocol,
+            scope,
+            kind,
+            flags: u32::from_ne_bytes([f0, f1, f2, f3]),
+        };
+        Ok((header, rest))
+    }
+}
+
+/// The default metric of IPv6 routes (include/uapi/linux/ipv6_route.h).
+const IP6_RT_PRIO_USER: u32 = 1024;
+
+/// Identifies a route: the kernel replaces a route by one with the same key.
+///
+/// [`append`](crate::Netlink::append) creates several routes with the same key. A watch knows one of them, except
+/// for next hops of IPv6, which form one route.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct RouteKey {
+    /// Its table.
+    pub table: RouteTable,
+    /// Its destination.
+    pub dst: Prefix,
+    /// The source network to which it applies.
+    pub src: Option<Prefix>,
+    /// The type of service to which it applies; 0 is any.
+    pub tos: u8,
+    /// Its metric; 0 is preferred.
+    pub metric: u32,
+    /// The link of a route without a next hop, if routes of several links can coexist: all in IPv6, those of the
+    /// kernel in IPv4.
+    pub dev: Option<IfIndex>,
+}
+
+impl Route {
+    /// Its key; `None` without a destination.
+    pub fn route_key(&self) -> Option<RouteKey> {
+        let dst = self.destination()?;
+        let has_hop = self.gateway.is_some() || self.nexthops.is_some() || self.nhid.is_some();
+        let is_beside = dst.family() == Family::V6 || self.protocol == Some(RouteProtocol::Kernel);
+        Some(RouteKey {
+            table: self.table.unwrap_or(RouteTable::Main),
+            dst,
+            src: self.src,
+            tos: self.tos.unwrap_or_default(),
+            metric: match self.metric.unwrap_or_default() {
+                0 if dst.family() == Family::V6 => IP6_RT_PRIO_USER,
+                metric => metric,
+            },
+            dev: self.dev.filter(|_| is_beside && !has_hop),
+        })
+    }
+}
+
+/// Maximum size of the next hops in bytes. An attribute has at most 65,535 bytes.
+const MAX_HOP_BYTES: usize = 60_000;
+
+impl Object for Route {
+    type Key = RouteKey;
+
+    const MESSAGES: MessageTypes = MessageTypes {
+        new: RTM_NEWROUTE,
+        del: RTM_DELROUTE,
+        get: RTM_GETROUTE,
+    };
+    const HEADER_BYTES: usize = Header::BYTES;
+
+    /// Includes links, addresses and nexthops: the kernel does not report IPv4 routes that are deleted with them.
+    const GROUPS: &'static [u32] = &[
+        RTNLGRP_IPV4_ROUTE,
+        RTNLGRP_IPV6_ROUTE,
+        RTNLGRP_LINK,
+        RTNLGRP_IPV4_IFADDR,
+        RTNLGRP_NEXTHOP,
+    ];
+
+    /// The kernel has a lookup by packet ([`Netlink::lookup`](crate::Netlink::lookup)), but none by key.
+    const HAS_GET: bool = false;
+
+    fn attributes() -> &'static [AttributeSpec] {
+        static ENTRIES: std::sync::LazyLock<Vec<AttributeSpec>> = std::sync::LazyLock::new(|| {
+            let entry = |kind, constant, shape| AttributeSpec {
+                kind,
+                constant,
+                contents: shape,
+            };
+            let mut entries = vec![
+                entry(RTA_DST, "RTA_DST", AttributeType::Ip),
+                entry(RTA_SRC, "RTA_SRC", AttributeType::Ip),
+                entry(RTA_TABLE, "RTA_TABLE", AttributeType::Number),
+            ];
+            entries.extend(<Route as AttributeSet>::specs());
+            entries
+        });
+        &ENTRIES
+    }
+
+    fn encode(&self, verb: Verb, request: &mut Request) -> Result<(), InvalidRequest> {
+        if matches!(verb, Verb::List | Verb::Get) {
+            self.encode_list(verb, request);
+            return Ok(());
+        }
+        if self.nhid.is_some() && (self.dev.is_some() || self.nexthops.is_some()) {
+            return Object::encode(&self.clone().settable(), verb, request);
+        }
+        let dst = self.check()?;
+        let family = dst.family();
+        let (table, table_attribute) = self.table_for(verb);
+        let header = Header {
+            family: family.into(),
+            dst_len: dst.len,
+            src_len: self.src.map_or(0, |src| src.len),
+            tos: self.tos.unwrap_or_default(),
+            table,
+            protocol: self.protocol_for(verb).into(),
+            scope: self.scope_for(verb, family).into(),
+            kind: self.kind_for(verb).into(),
+            flags: if self.onlink == Some(true) {
+                RouteFlags::ONLINK.0
+            } else {
+                0
+            },
+        };
+        request.begin(Self::MESSAGES.of(verb), verb.flags(), &header.emit());
+        if !dst.is_everything() {
+            put_ip(RTA_DST, dst, request);
+        }
+        if let Some(src) = self.src {
+            put_ip(RTA_SRC, src, request);
+        }
+        if let Some(table) = table_attribute {
+            request.u32(RTA_TABLE, table);
+        }
+        AttributeSet::encode_attributes(self, request);
+        Ok(())
+    }
+
+    #[inline]
+    fn decode_into(&mut self, body: &[u8]) -> Result<bool, Malformed> {
+        self.fill(body)
+    }
+
+    fn key(&self) -> Option<RouteKey> {
+        self.route_key()
+    }
+
+    fn matches(&self, wanted: &Self) -> bool {
+        AttributeSet::fields_match(self, wanted)
+    }
+
+    /// The kernel reports the next hops of a nexthop object and rejects them in requests.
+    fn settable(self) -> Self {
+        let route = Self {
+            flags: None,
+            cache: None,
+            users: None,
+            used: None,
+            age: None,
+            error: None,
+            iif: None,
+            mark: None,
+            uid: None,
+            ..self
+        };
+        if route.nhid.is_none() {
+            return route;
+        }
+        Self {
+            gateway: None,
+            via: None,
+            dev: None,
+            nexthops: None,
+            encap: None,
+            ..route
+        }
+    }
+
+    fn target(&self) -> RequestTarget {
+        self.destination()
+            .map_or(RequestTarget::Routes, RequestTarget::Route)
+    }
+}
+
+impl ListBehavior for Route {
+    fn matchers(&self) -> Vec<FieldMatcher<Self>> {
+        AttributeSet::field_matchers(self)
+    }
+
+    fn is_filtered_by_kernel(&self) -> bool {
+        // The kernel ignores a filter value of 0, and matches a link against any next hop.
+        let Self {
+            kind,
+            family,
+            table,
+            protocol,
+            ..
+        } = *self;
+        let kernel_filter = Self {
+            kind,
+            family,
+            table,
+            protocol,
+            ..Self::default()
+        };
+        let protocol = protocol.map(u8::from);
+        let numbers = [
+            table.map(u32::from),
+            protocol.map(u32::from),
+            kind.map(u8::from).map(u32::from),
+        ];
+        *self == kernel_filter && family.is_some() && !numbers.contains(&Some(0))
+    }
+
+    /// A routing table does not exist before its first route.
+    fn means_empty_list(refusal: &KernelError) -> bool {
+        refusal.source.kind() == std::io::ErrorKind::NotFound
+    }
+}
+
+impl ChangeBehavior for Route {}
+
+impl WatchBehavior for Route {
+    /// Ages and counters may differ.
+    fn has_same_configuration(&self, other: &Self) -> bool {
+        *self
+            == Self {
+                expires: self.expires,
+                users: self.users,
+                used: self.used,
+                age: self.age,
+                ..other.clone()
+            }
+    }
+
+    /// The kernel may have deleted one of several next hops, or one of several routes with the same key.
+    fn may_survive(&self, gone: &Self) -> bool {
+        (self.gateway, self.via, self.dev) != (gone.gateway, gone.via, gone.dev)
+            || self.nexthops != gone.nexthops
+    }
+
+    /// Routes are deleted with links, addresses and nexthop objects, and when a link goes down
+    /// (`fib_sync_down_dev`, `fib_sync_down_addr`, net/ipv4/fib\_semantics.c).
+    fn requires_relist(message: Message<'_>) -> bool {
+        match message.kind {
+            RTM_DELLINK | RTM_DELADDR | RTM_DELNEXTHOP => true,
+            // `ifi_flags` and `ifi_change` of `struct ifinfomsg`.
+            RTM_NEWLINK => match message.body.get(8..16) {
+                Some([f0, f1, f2, f3, c0, c1, c2, c3]) => {
+                    let flags = u32::from_ne_bytes([*f0, *f1, *f2, *f3]);
+                    let change = u32::from_ne_bytes([*c0, *c1, *c2, *c3]);
+                    change & !flags & IFF_UP != 0
+                }
+                _ => false,
+            },
+            _ => false,
+        }
+    }
+}
+
+impl UndoBehavior for Route {
+    fn reduced_to(mut self, to: &Self) -> Self {
+        let (dst, family, table) = (self.dst, self.family, self.table);
+        let (src, tos, metric) = (self.src, self.tos, self.metric);
+        AttributeSet::retain_fields(&mut self, to);
+        Self {
+            family,
+            dst,
+            src,
+            tos,
+            table,
+            metric,
+            ..self
+        }
+    }
+}
+
+/// Appends the address of `prefix`.
+pub(crate) fn put_ip(kind: u16, prefix: Prefix, request: &mut Request) {
+    match prefix.ip {
+        IpAddr::V4(ip) => request.attribute(kind, &ip.octets()),
+        IpAddr::V6(ip) => request.attribute(kind, &ip.octets()),
+    }
+}
+
+impl Route {
+    /// Encodes a list request. The kernel filters by table, protocol, type and link.
+    fn encode_list(&self, verb: Verb, request: &mut Request) {
+        let header = Header {
+            family: self.family_said().map_or(0, u8::from),
+            protocol: self.protocol.map_or(0, u8::from),
+            kind: self.kind.map_or(0, u8::from),
+            ..Header::default()
+        };
+        let flags = Verb::List.flags() | verb.flags();
+        request.begin(RTM_GETROUTE, flags, &header.emit());
+        if let Some(table) = self.table {
+            request.u32(RTA_TABLE, table.into());
+        }
+        if let Some(dev) = self.dev {
+            request.u32(RTA_OIF, dev.0);
+        }
+    }
+
+    /// The destination, if the request is valid.
+    fn check(&self) -> Result<Prefix, InvalidRequest> {
+        let dst = self.destination();
+        let dst = dst.ok_or_else(|| InvalidRequest::new("no destination is given"))?;
+        let family = dst.family();
+        if self.family.is_some_and(|said| said != family) {
+            return Err(InvalidRequest::new(format!(
+                "destination {dst} does not belong to the given family"
+            )));
+        }
+        if dst.len > family.bits() {
+            return Err(InvalidRequest::new(format!(
+                "the prefix length of {family} is at most {}",
+                family.bits()
+            )));
+        }
+        let is_strange = |ip: &IpAddr| Family::of(*ip) != family;
+        let strange = |ip: Option<IpAddr>| ip.filter(is_strange);
+        let hops = self.nexthops.as_deref().unwrap_or_default();
+        let of_hops = || hops.iter().find_map(|hop| strange(hop.gateway));
+        let stranger = strange(self.gateway).or_else(|| strange(self.prefsrc));
+        if let Some(ip) = stranger.or_else(of_hops) {
+            return Err(InvalidRequest::new(format!(
+                "{ip} and destination {dst} belong to different families"
+            )));
+        }
+        if self
+            .src
+            .is_some_and(|src| src.family() != family || src.len > family.bits())
+        {
+            return Err(InvalidRequest::new(format!(
+                "the source and destination {dst} belong to different families"
+            )));
+        }
+        if hops.iter().any(|hop| !(1..=256).contains(&hop.share())) {
+            return Err(InvalidRequest::new(
+                "the weight of a next hop must be between 1 and 256",
+            ));
+        }
+        if hops.iter().map(Hop::max_encoded_bytes).sum::<usize>() > MAX_HOP_BYTES {
+            return Err(InvalidRequest::new("too many next hops for one message"));
+        }
+        Ok(dst)
+    }
+
+    /// The default table, as in `ip route`: local routes belong to the local table.
+    fn table_for(&self, verb: Verb) -> (u8, Option<u32>) {
+        let table =
+            self.table.unwrap_or(match self.kind {
+                Some(
+                    RouteType::Local | RouteType::Broadcast | RouteType::Anycast | RouteType::Nat,
+                ) if verb != Verb::List => RouteTable::Local,
+                _ => RouteTable::Main,
+            });
+        let table = u32::from(table);
+        u8::try_from(table).map_or((0, Some(table)), |table| (table, None))
+    }
+
+    fn protocol_for(&self, verb: Verb) -> RouteProtocol {
+        self.protocol.unwrap_or(if verb == Verb::Del {
+            RouteProtocol::Unspec
+        } else {
+            RouteProtocol::Boot
+        })
+    }
+
+    fn kind_for(&self, verb: Verb) -> RouteType {
+        self.kind.unwrap_or(if verb == Verb::Del {
+            RouteType::None
+        } else {
+            RouteType::Unicast
+        })
+    }
+
+    /// The default scope, as in `ip route`: a route without a next hop has link scope.
+    fn scope_for(&self, verb: Verb, family: Family) -> Scope {
+        if let Some(scope) = self.scope {
+            return scope;
+        }
+        let has_hop = self.gateway.is_some()
+            || self.via.is_some()
+            || self.nexthops.is_some()
+            || self.nhid.is_some();
+        match self.kind.unwrap_or(RouteType::Unicast) {
+            _ if family == Family::V6 => Scope::Global,
+            _ if verb == Verb::Del => Scope::Nowhere,
+            RouteType::Local | RouteType::Nat => Scope::Host,
+            RouteType::Broadcast | RouteType::Multicast | RouteType::Anycast => Scope::Link,
+            RouteType::Unicast | RouteType::None if !has_hop => Scope::Link,
+            _ => Scope::Global,
+        }
+    }
 }

@@ -1,22 +1,22 @@
-//! Routes as `ip route show` has them.
+//! Formats routes like `ip route show`.
 
 use super::{Route, RouteProtocol, RouteTable, RouteType, show_gateway};
 use crate::addr::Scope;
 use crate::prefix::Prefix;
-use crate::table::{Lookup, Word, push};
+use crate::schema::{NameLookup, TextValue, push};
 
-/// How much is shown.
+/// The level of detail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Detail {
-    /// What is not as it usually is.
+    /// Without defaults.
     Usual,
-    /// All (`ip -details`).
+    /// Everything (`ip -details`).
     All,
 }
 
 impl Route {
-    /// The line of `ip route show`; several next hops take a line each.
-    pub fn line(&self, detail: Detail, lookup: &mut dyn Lookup) -> String {
+    /// The line of `ip route show`; several next hops take one line each.
+    pub fn line(&self, detail: Detail, lookup: &mut dyn NameLookup) -> String {
         let all = detail == Detail::All;
         let mut line = String::new();
         if let Some(kind) = self.kind.filter(|kind| all || *kind != RouteType::Unicast) {
@@ -39,13 +39,13 @@ impl Route {
                 push(&mut line, format_args!(" {word} {value}"));
             }
         };
-        put("dev", self.dev.map(|dev| dev.write(lookup)));
+        put("dev", self.dev.map(|dev| dev.format(lookup)));
         let table = self.table.filter(|table| all || *table != RouteTable::Main);
         put("table", table.map(|table| table.to_string()));
-        let usual = [RouteProtocol::Boot, RouteProtocol::Unspec];
-        // A look-up has none of its own.
+        let defaults = [RouteProtocol::Boot, RouteProtocol::Unspec];
+        // A lookup result has no protocol.
         let all = all && self.cache.is_none();
-        let protocol = self.protocol.filter(|it| all || !usual.contains(it));
+        let protocol = self.protocol.filter(|it| all || !defaults.contains(it));
         put("proto", protocol.map(|protocol| protocol.to_string()));
         let scope = self.scope.filter(|it| all || *it != Scope::Global);
         put("scope", scope.map(|scope| scope.to_string()));
@@ -68,7 +68,7 @@ impl Route {
             line += &metrics.line(lookup);
         }
         if let Some(iif) = self.iif {
-            push(&mut line, format_args!(" iif {}", iif.write(lookup)));
+            push(&mut line, format_args!(" iif {}", iif.format(lookup)));
         }
         if let Some(pref) = self.pref {
             push(&mut line, format_args!(" pref {pref}"));
@@ -79,7 +79,7 @@ impl Route {
         line
     }
 
-    /// What is particular to the answer of a look-up, and times.
+    /// Fields of a lookup result, and times.
     fn put_moments(&self, line: &mut String) {
         if let Some(cache) = self.cache {
             *line += "\n    cache";

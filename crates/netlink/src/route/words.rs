@@ -1,21 +1,24 @@
-//! Routes in the words of `ip route`.
+//! Parses the arguments of `ip route`.
 
 use super::{Encap, Hop, Route, RouteType, read_gateway_words};
 use crate::prefix::{Family, Prefix};
-use crate::table::{BadWord, Table, Words};
+use crate::schema::{Arguments, AttributeSet, InvalidValue};
 
 impl Route {
-    /// Reads `[TYPE] DESTINATION [WORD VALUE]…`, the words behind `ip route add`. `default` is of `family`, and
-    /// where that is not said of the next hop's.
+    /// Parses `[TYPE] DESTINATION [KEYWORD VALUE]…`, the arguments of `ip route add`. `default` has `family`, or
+    /// without one the family of the next hop.
     ///
     /// # Errors
-    /// [`BadWord`] with the first word that has no place.
-    pub fn read_words(words: &mut Words<'_>, family: Option<Family>) -> Result<Self, BadWord> {
+    /// [`InvalidValue`] with the first invalid argument.
+    pub fn read_words(
+        words: &mut Arguments<'_>,
+        family: Option<Family>,
+    ) -> Result<Self, InvalidValue> {
         let mut route = Self {
             family,
             ..Self::new()
         };
-        words.take_while(|word, words| route.read_word(word, words))?;
+        words.parse_while(|word, words| route.read_word(word, words))?;
         if let Some(word) = words.next() {
             return Err(unknown(word));
         }
@@ -23,11 +26,15 @@ impl Route {
         Ok(route)
     }
 
-    /// Reads what `word` begins; `Ok(false)` when that is nothing that a route has.
+    /// Parses the field with the keyword `word`; `Ok(false)` if it is not a keyword of routes.
     ///
     /// # Errors
-    /// [`BadWord`] when the value cannot be one.
-    pub fn read_word(&mut self, word: &str, words: &mut Words<'_>) -> Result<bool, BadWord> {
+    /// [`InvalidValue`] if the value is missing or invalid.
+    pub fn read_word(
+        &mut self,
+        word: &str,
+        words: &mut Arguments<'_>,
+    ) -> Result<bool, InvalidValue> {
         match word {
             "vrf" => self.table = Some(words.vrf()?.1.into()),
             "to" => {
@@ -48,14 +55,14 @@ impl Route {
             "dsfield" => self.tos = Some(words.value(word)?),
             "priority" | "preference" => self.metric = Some(words.value(word)?),
             "oif" => self.dev = Some(words.value(word)?),
-            _ if self.word(word, words)? => {}
+            _ if self.parse_keyword(word, words)? => {}
             _ => return self.read_other(word, words),
         }
         Ok(true)
     }
 
     /// A metric, the type or the destination.
-    fn read_other(&mut self, word: &str, words: &mut Words<'_>) -> Result<bool, BadWord> {
+    fn read_other(&mut self, word: &str, words: &mut Arguments<'_>) -> Result<bool, InvalidValue> {
         let mut metrics = self.metrics.take().unwrap_or_default();
         let known = metrics.read_word(word, words)?;
         self.metrics = (!metrics.is_empty()).then_some(metrics);
@@ -65,7 +72,7 @@ impl Route {
         if self.dst.is_some() {
             return Ok(false);
         }
-        // The type stands before the destination, wherever that is.
+        // The type precedes the destination.
         match (word.parse::<Prefix>(), kind(word)) {
             (Ok(prefix), _) => self.dst = Some(prefix),
             (_, Some(kind)) => self.kind = Some(kind),
@@ -74,7 +81,7 @@ impl Route {
         Ok(true)
     }
 
-    /// Makes a destination that is everything one of the family that the rest speaks of.
+    /// Gives a default destination the family of the other fields.
     fn settle_family(&mut self) {
         let hops = self.nexthops.iter().flatten().map(|hop| hop.gateway);
         let said = hops.chain([self.gateway, self.prefsrc]).flatten().next();
@@ -88,14 +95,14 @@ impl Route {
     }
 }
 
-/// The type called `word`; a number is none.
+/// The route type called `word`; numbers are not accepted.
 fn kind(word: &str) -> Option<RouteType> {
     word.parse::<u8>().is_err().then(|| word.parse().ok())?
 }
 
-fn unknown(word: &str) -> BadWord {
-    BadWord {
-        wanted: "a word of ip route".to_owned(),
+fn unknown(word: &str) -> InvalidValue {
+    InvalidValue {
+        expected: "a word of ip route".to_owned(),
         found: Some(word.to_owned()),
     }
 }

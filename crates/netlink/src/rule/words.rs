@@ -1,32 +1,34 @@
-//! Rules in the words of `ip rule`.
+//! Parses the arguments of `ip rule` and formats rules like it.
 
 use super::{Rule, RuleAction};
 use crate::prefix::{Family, Prefix};
 use crate::route::{Detail, RouteProtocol};
-use crate::table::{BadWord, Lookup, Table, Words, push};
+use crate::schema::{Arguments, AttributeSet, InvalidValue, NameLookup, push};
 
 impl Rule {
-    /// Reads `[not] [from NETWORK] … [lookup TABLE]`, the words behind `ip rule add`. What does not say so is
-    /// of `family`.
+    /// Parses `[not] [from NETWORK] … [lookup TABLE]`, the arguments of `ip rule add`. The default family is `family`.
     ///
     /// # Errors
-    /// [`BadWord`] with the first word that has no place.
-    pub fn read_words(words: &mut Words<'_>, family: Option<Family>) -> Result<Self, BadWord> {
+    /// [`InvalidValue`] with the first invalid argument.
+    pub fn read_words(
+        words: &mut Arguments<'_>,
+        family: Option<Family>,
+    ) -> Result<Self, InvalidValue> {
         let mut rule = Self {
             family,
             ..Self::new()
         };
-        words.take_while(|word, words| rule.read_word(word, words))?;
+        words.parse_while(|word, words| rule.read_word(word, words))?;
         match words.next() {
             None => Ok(rule),
-            Some(word) => Err(BadWord {
-                wanted: "a word of ip rule".to_owned(),
+            Some(word) => Err(InvalidValue {
+                expected: "a word of ip rule".to_owned(),
                 found: Some(word.to_owned()),
             }),
         }
     }
 
-    fn read_word(&mut self, word: &str, words: &mut Words<'_>) -> Result<bool, BadWord> {
+    fn read_word(&mut self, word: &str, words: &mut Arguments<'_>) -> Result<bool, InvalidValue> {
         match word {
             "not" => self.not = Some(true),
             "from" => self.src = read_network(word, words)?,
@@ -51,13 +53,13 @@ impl Rule {
             "nop" | "blackhole" | "unreachable" | "prohibit" => {
                 self.action = word.parse().ok();
             }
-            _ => return self.word(word, words),
+            _ => return self.parse_keyword(word, words),
         }
         Ok(true)
     }
 
-    /// A mark, and after a stroke its mask.
-    fn read_mark(&mut self, words: &mut Words<'_>) -> Result<(), BadWord> {
+    /// Parses `MARK[/MASK]`.
+    fn read_mark(&mut self, words: &mut Arguments<'_>) -> Result<(), InvalidValue> {
         let text: String = words.value("fwmark")?;
         let number = |text: &str| match text.strip_prefix("0x") {
             Some(digits) => u32::from_str_radix(digits, 16).ok(),
@@ -68,8 +70,8 @@ impl Rule {
             None => (number(&text), Some(None)),
         };
         let (Some(mark), Some(mask)) = (mark, mask) else {
-            return Err(BadWord {
-                wanted: "fwmark".to_owned(),
+            return Err(InvalidValue {
+                expected: "fwmark".to_owned(),
                 found: Some(text),
             });
         };
@@ -79,7 +81,7 @@ impl Rule {
     }
 
     /// The line of `ip rule show`.
-    pub fn line(&self, detail: Detail, _: &mut dyn Lookup) -> String {
+    pub fn line(&self, detail: Detail, _: &mut dyn NameLookup) -> String {
         format!(
             "{}:\t{}",
             self.priority.unwrap_or_default(),
@@ -87,7 +89,7 @@ impl Rule {
         )
     }
 
-    /// The same without the priority.
+    /// The line without the priority.
     pub(super) fn words(&self, detail: Detail) -> String {
         let mut line = String::new();
         let mut put = |word: &str, value: Option<String>| {
@@ -133,7 +135,7 @@ impl Rule {
         put("sport", self.sport.map(|ports| ports.to_string()));
         put("dport", self.dport.map(|ports| ports.to_string()));
         put("tun_id", self.tun_id.map(|id| id.to_string()));
-        line += &self.what_it_does();
+        line += &self.action_text();
         let protocol = self.protocol.filter(|it| {
             detail == Detail::All || !matches!(it, RouteProtocol::Unspec | RouteProtocol::Kernel)
         });
@@ -143,7 +145,7 @@ impl Rule {
         line
     }
 
-    fn what_it_does(&self) -> String {
+    fn action_text(&self) -> String {
         let mut text = match (self.table, self.action) {
             _ if self.l3mdev == Some(true) => "lookup [l3mdev-table]".to_owned(),
             (Some(table), _) => format!("lookup {table}"),
@@ -170,8 +172,8 @@ impl Rule {
     }
 }
 
-/// `all` says nothing.
-fn read_network(word: &str, words: &mut Words<'_>) -> Result<Option<Prefix>, BadWord> {
+/// `all` is no condition.
+fn read_network(word: &str, words: &mut Arguments<'_>) -> Result<Option<Prefix>, InvalidValue> {
     let prefix: Prefix = words.value(word)?;
     Ok((!prefix.is_everything()).then_some(prefix))
 }
@@ -196,17 +198,17 @@ const PROTOCOLS: [(u8, &str); 16] = [
     (136, "udplite"),
 ];
 
-/// Realms: the source's before a stroke, and the destination's.
-fn read_realms(words: &mut Words<'_>) -> Result<u32, BadWord> {
+/// Parses `[SOURCE/]DESTINATION` realms.
+fn read_realms(words: &mut Arguments<'_>) -> Result<u32, InvalidValue> {
     let text: String = words.value("realms")?;
     let (from, to) = text.split_once('/').unwrap_or(("0", &text));
     match (from.parse::<u16>(), to.parse::<u16>()) {
         (Ok(from), Ok(to)) => Ok(u32::from(from) << 16 | u32::from(to)),
-        _ => Err(BadWord::new("realms", Some(&text))),
+        _ => Err(InvalidValue::new("realms", Some(&text))),
     }
 }
 
-fn read_protocol(words: &mut Words<'_>) -> Result<u8, BadWord> {
+fn read_protocol(words: &mut Arguments<'_>) -> Result<u8, InvalidValue> {
     let named = words.peek().and_then(|word| {
         let found = PROTOCOLS.iter().find(|(_, name)| *name == word);
         found.map(|(number, _)| *number)
@@ -221,7 +223,7 @@ fn read_protocol(words: &mut Words<'_>) -> Result<u8, BadWord> {
 }
 
 impl Rule {
-    /// What a protocol above IP is called; as `ip rule` has it where it has no name.
+    /// The name of an IP protocol; `ipproto-NUMBER` if it has none, as in `ip rule`.
     pub fn protocol_name(number: u8) -> String {
         let found = PROTOCOLS.iter().find(|(known, _)| *known == number);
         found.map_or_else(
@@ -230,19 +232,19 @@ impl Rule {
         )
     }
 
-    /// Its realms: the source's, 0 for none, and the destination's.
+    /// Its realms: source (0 is none) and destination.
     pub fn realms(&self) -> Option<(u16, u16)> {
         self.flow.map(|flow| ((flow >> 16) as u16, flow as u16))
     }
 }
 
-/// What a rule does, by the type of a route that would do that; unicast is to look up in a table.
-fn read_type(words: &mut Words<'_>) -> Result<Option<RuleAction>, BadWord> {
+/// Parses an action given as a route type; unicast is a table lookup.
+fn read_type(words: &mut Arguments<'_>) -> Result<Option<RuleAction>, InvalidValue> {
     let name: String = words.value("type")?;
     match name.as_str() {
         "unicast" => Ok(None),
         "blackhole" | "unreachable" | "prohibit" => Ok(name.parse().ok()),
-        _ => Err(BadWord::new(
+        _ => Err(InvalidValue::new(
             "unicast, blackhole, unreachable or prohibit",
             Some(&name),
         )),

@@ -1,4 +1,4 @@
-//! A transport that fails on purpose.
+//! A transport that injects faults.
 
 use std::collections::VecDeque;
 use std::io;
@@ -10,23 +10,23 @@ use rustix::io::Errno;
 use super::{Transport, Wait};
 use crate::uapi::NLM_F_DUMP_INTR;
 
-/// What happens to a datagram on its way to the reader.
+/// A fault of a received datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fault {
-    /// Nothing.
+    /// No fault.
     None,
-    /// It is lost for want of room, and the reader is told so (ENOBUFS).
+    /// It is lost because of a full buffer; the reader gets ENOBUFS.
     Overrun,
-    /// Its messages say that the list they belong to was interrupted (`NLM_F_DUMP_INTR`).
+    /// Its messages report an interrupted list (`NLM_F_DUMP_INTR`).
     Interrupted,
     /// It is longer than the reader's buffer.
     Truncated,
-    /// It comes after the next one.
+    /// It arrives after the next one.
     Late,
 }
 
-/// Passes on what another transport carries, and lets a fault happen to some of it.
+/// Injects faults into another transport.
 #[derive(Debug)]
 pub struct Faulty<T> {
     inner: T,
@@ -35,8 +35,7 @@ pub struct Faulty<T> {
 }
 
 impl<T: Transport> Faulty<T> {
-    /// Lets `faults` happen to the datagrams that come, one each, in order; those after the last come as they
-    /// are.
+    /// Injects `faults` into the received datagrams, one each, in order. Later datagrams are unchanged.
     pub fn new(inner: T, faults: impl IntoIterator<Item = Fault>) -> Self {
         Self {
             inner,
@@ -47,14 +46,14 @@ impl<T: Transport> Faulty<T> {
 
     fn next(&mut self, buffer: &mut [u8], wait: Wait) -> io::Result<usize> {
         match self.inner.receive(buffer, wait) {
-            // What was held back for the next comes when there is none.
+            // A delayed datagram is delivered when no other follows.
             Err(error) if self.late.is_none() => Err(error),
-            Err(_) => Ok(self.hand_out_late(buffer)),
+            Err(_) => Ok(self.deliver_late(buffer)),
             Ok(bytes) => Ok(bytes),
         }
     }
 
-    fn hand_out_late(&mut self, buffer: &mut [u8]) -> usize {
+    fn deliver_late(&mut self, buffer: &mut [u8]) -> usize {
         let late = self.late.take().unwrap_or_default();
         let fits = late.len().min(buffer.len());
         buffer[..fits].copy_from_slice(&late[..fits]);
@@ -69,7 +68,7 @@ impl<T: Transport> Transport for Faulty<T> {
 
     fn receive(&mut self, buffer: &mut [u8], wait: Wait) -> io::Result<usize> {
         if self.faults.is_empty() && self.late.is_some() {
-            return Ok(self.hand_out_late(buffer));
+            return Ok(self.deliver_late(buffer));
         }
         let bytes = self.next(buffer, wait)?;
         let fits = bytes.min(buffer.len());

@@ -18,24 +18,24 @@ use rustix::net::{
 };
 
 use super::{Transport, Wait};
-use crate::error::{Action, Cause, NetlinkError, Step, Subject};
+use crate::error::{Action, Cause, NetlinkError, RequestTarget, Syscall};
 use crate::uapi::{
     NETLINK_ADD_MEMBERSHIP, NETLINK_CAP_ACK, NETLINK_EXT_ACK, NETLINK_GET_STRICT_CHK, SOL_NETLINK,
 };
 
-/// The kernel answers before `sendto` returns, so a wait means that the answer was lost.
+/// The kernel replies before `sendto` returns, so a wait means that the reply was lost.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
-/// What an unread acknowledgement or notification takes of the receive buffer (`skb->truesize`).
+/// Receive buffer space of one acknowledgement or notification (`skb->truesize`).
 const REPLY_BYTES: usize = 832;
-/// Datagrams of other senders that are passed over in one call.
+/// Maximum number of datagrams of other senders to skip per call.
 const MAX_FOREIGN: usize = 1024;
 
-/// A netlink protocol; without one it is that of links, addresses and routes.
+/// A netlink protocol. Default: rtnetlink.
 pub(crate) type Protocols = Option<Protocol>;
 
-/// A netlink socket of the running kernel, for links, addresses, routes and all that belongs to them.
+/// An rtnetlink socket of the running kernel.
 ///
-/// [`Netlink::open`](crate::Netlink::open) makes one by itself; it is for what stands in between, such as a
+/// [`Netlink::open`](crate::Netlink::open) opens one itself. Use this type below another transport, such as a
 /// [`Recorder`](super::Recorder). It belongs to the namespace of the thread that opened it.
 #[derive(Debug)]
 pub struct KernelSocket {
@@ -49,38 +49,38 @@ impl KernelSocket {
     /// # Errors
     /// As [`Netlink::open`](crate::Netlink::open).
     pub fn open() -> Result<Self, NetlinkError> {
-        Self::of(None).map_err(NetlinkError::about(Action::Open, Subject::Socket))
+        Self::of(None).map_err(NetlinkError::about(Action::Open, RequestTarget::Socket))
     }
 
     /// Opens a socket that receives the notifications of `groups`
-    /// ([`Object::GROUPS`](crate::Object::GROUPS)), of which some 250 fit unread.
+    /// ([`Object::GROUPS`](crate::Object::GROUPS)), of which about 250 fit unread.
     ///
     /// # Errors
-    /// `Cause::System` with the step that failed.
+    /// `Cause::System` with the system call that failed.
     pub fn listen(groups: &[u32]) -> Result<Self, NetlinkError> {
-        let about = NetlinkError::about(Action::Open, Subject::Socket);
+        let about = NetlinkError::about(Action::Open, RequestTarget::Socket);
         Self::subscribe(groups, None).map_err(about)
     }
 
-    /// Opens a socket for requests of a protocol.
+    /// Opens a socket for requests of `protocol`.
     pub(crate) fn of(protocol: Protocols) -> Result<Self, Cause> {
         let socket = Self::bound(protocol)?;
         for option in [NETLINK_EXT_ACK, NETLINK_CAP_ACK, NETLINK_GET_STRICT_CHK] {
             socket.set(option, 1)?;
         }
         set_socket_timeout(&socket.descriptor, Timeout::Recv, Some(ANSWER_TIMEOUT))
-            .map_err(Cause::system(Step::Option))?;
+            .map_err(Cause::system(Syscall::SetOption))?;
         Ok(socket)
     }
 
-    /// Opens a socket that receives the notifications of `groups` (`RTNLGRP_…`). A `buffer_bytes` beyond
-    /// the system's limit needs `CAP_NET_ADMIN`; without it the limit is what there is.
+    /// Opens a socket that receives the notifications of `groups` (`RTNLGRP_…`). A `buffer_bytes` above
+    /// the system's limit requires `CAP_NET_ADMIN`; without it the limit applies.
     pub(crate) fn subscribe(groups: &[u32], buffer_bytes: Option<usize>) -> Result<Self, Cause> {
         let mut socket = Self::bound(None)?;
         if let Some(bytes) = buffer_bytes {
             set_socket_recv_buffer_size_force(&socket.descriptor, bytes)
                 .or_else(|_| set_socket_recv_buffer_size(&socket.descriptor, bytes))
-                .map_err(Cause::system(Step::Option))?;
+                .map_err(Cause::system(Syscall::SetOption))?;
             socket.buffer_bytes = socket.granted()?;
         }
         for group in groups {
@@ -93,8 +93,8 @@ impl KernelSocket {
         let (family, flags) = (AddressFamily::NETLINK, SocketFlags::CLOEXEC);
         // NETLINK_ROUTE is protocol 0.
         let descriptor = socket_with(family, SocketType::RAW, flags, protocol)
-            .map_err(Cause::system(Step::Socket))?;
-        bind(&descriptor, &SocketAddrNetlink::new(0, 0)).map_err(Cause::system(Step::Bind))?;
+            .map_err(Cause::system(Syscall::Socket))?;
+        bind(&descriptor, &SocketAddrNetlink::new(0, 0)).map_err(Cause::system(Syscall::Bind))?;
         let mut socket = Self {
             descriptor,
             buffer_bytes: 0,
@@ -104,13 +104,13 @@ impl KernelSocket {
     }
 
     fn set(&self, option: i32, value: u32) -> Result<(), Cause> {
-        let step = Step::Option;
+        let call = Syscall::SetOption;
         set_option(self.descriptor.as_fd(), SOL_NETLINK, option, &value)
-            .map_err(|source| Cause::System { step, source })
+            .map_err(|source| Cause::System { call, source })
     }
 
     fn granted(&self) -> Result<usize, Cause> {
-        socket_recv_buffer_size(&self.descriptor).map_err(Cause::system(Step::Option))
+        socket_recv_buffer_size(&self.descriptor).map_err(Cause::system(Syscall::SetOption))
     }
 }
 
@@ -131,7 +131,7 @@ impl Transport for KernelSocket {
             let (_, bytes, sender) =
                 retry_on_intr(|| recvfrom(&self.descriptor, &mut *buffer, flags))?;
             let sender = sender.map(SocketAddrNetlink::try_from);
-            // Other processes may send to this port too; the kernel's is 0.
+            // Other processes can send to this port too; the kernel's port is 0.
             if matches!(sender, Some(Ok(address)) if address.pid() == 0) {
                 return Ok(bytes);
             }

@@ -1,11 +1,11 @@
-//! What carries messages to a kernel and its answers back: the kernel itself, or what stands in.
+//! Transports: netlink sockets, recordings, injected faults, and a fake kernel for tests.
 
 mod fake;
 mod fault;
 mod kernel;
 mod record;
 
-pub use fake::{FakeKernel, FakeSocket, Kept};
+pub use fake::{FakeKernel, FakeSocket, StorableObject};
 pub use fault::{Fault, Faulty};
 pub use kernel::KernelSocket;
 pub(crate) use kernel::Protocols;
@@ -16,45 +16,45 @@ use std::{fmt, io};
 
 use abi::namespace::{NamespaceError, NetNamespace};
 
-/// Carries messages to a kernel, and its answers and notifications back.
+/// Carries messages to a kernel, and its replies and notifications back.
 ///
-/// An implementation is one socket: answers come in the order of the requests, and a request has been
+/// An implementation behaves like one socket: replies arrive in the order of the requests, and a request has been
 /// carried out when `send` returns.
 pub trait Transport: fmt::Debug + Send + Sync {
-    /// Gives the kernel one datagram of messages.
+    /// Sends one datagram of messages.
     ///
     /// # Errors
     /// Those of sendto(2).
     fn send(&mut self, messages: &[u8]) -> io::Result<()>;
 
-    /// Takes the kernel's next datagram into `buffer` and returns its length in bytes; when that is
-    /// more than `buffer` has, the end of the datagram is lost.
+    /// Receives the next datagram into `buffer` and returns its length in bytes. If that exceeds `buffer`, the
+    /// rest of the datagram is lost.
     ///
     /// # Errors
-    /// Those of recv(2): `WouldBlock` when there is none and `wait` says so, `TimedOut` or `WouldBlock`
-    /// when an answer does not come, ENOBUFS when datagrams were lost.
+    /// Those of recv(2): `WouldBlock` with [`Wait::No`] if none is available, `TimedOut` or `WouldBlock` if a reply
+    /// does not arrive, ENOBUFS if datagrams were lost.
     fn receive(&mut self, buffer: &mut [u8], wait: Wait) -> io::Result<usize>;
 
-    /// How many unread acknowledgements fit; one more would be lost.
+    /// Maximum number of unread acknowledgements. Further ones are lost.
     fn reply_capacity(&self) -> usize;
 
-    /// A descriptor that is readable when there is a datagram.
+    /// A descriptor that is readable when a datagram is available.
     fn descriptor(&self) -> BorrowedFd<'_>;
 
-    /// The namespace of the kernel, where links may be made without a message; `None` for what stands in, which
-    /// takes messages for all.
+    /// The network namespace, for links that are created by a driver. `None` for a fake kernel, which creates
+    /// all links by messages.
     ///
     /// # Errors
-    /// [`NamespaceError`] when it cannot be found.
+    /// [`NamespaceError`] if it cannot be determined.
     fn namespace(&self) -> Option<Result<NetNamespace, NamespaceError>> {
         None
     }
 }
 
-/// Whether to wait for a datagram that is not there yet.
+/// Whether to wait for a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
-    /// For as long as the kernel may take to answer.
+    /// As long as the kernel may take to reply.
     Answer,
     /// Not at all.
     No,

@@ -1,4 +1,4 @@
-//! What was said, kept and said again.
+//! Recording and replay of a conversation.
 
 use std::collections::VecDeque;
 use std::io;
@@ -12,32 +12,32 @@ use serde::{Deserialize, Serialize};
 
 use super::{Transport, Wait};
 
-/// One step of a conversation.
+/// One datagram or error of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Spoken {
-    /// A datagram for the kernel.
+    /// A datagram to the kernel.
     Sent(Vec<u8>),
-    /// A datagram of the kernel's.
+    /// A datagram from the kernel.
     Received(Vec<u8>),
-    /// The kernel had none, or failed, with this error number.
+    /// Receiving failed with this error number.
     Failed(i32),
 }
 
-/// Passes on what another transport carries and keeps it.
+/// Records the conversation of another transport.
 #[derive(Debug)]
 pub struct Recorder<T> {
     inner: T,
     tape: Arc<Mutex<Vec<Spoken>>>,
 }
 
-/// What a [`Recorder`] keeps, while it goes on.
+/// The recording of a [`Recorder`], readable while it continues.
 #[derive(Clone, Debug)]
 pub struct Tape(Arc<Mutex<Vec<Spoken>>>);
 
 impl<T: Transport> Recorder<T> {
-    /// Listens to `inner`.
+    /// Records `inner`.
     pub fn new(inner: T) -> (Self, Tape) {
         let tape = Arc::default();
         let held = Tape(Arc::clone(&tape));
@@ -51,7 +51,7 @@ impl<T: Transport> Recorder<T> {
 }
 
 impl Tape {
-    /// What has been said so far.
+    /// The conversation so far.
     pub fn spoken(&self) -> Vec<Spoken> {
         self.0
             .lock()
@@ -88,7 +88,7 @@ impl<T: Transport> Transport for Recorder<T> {
     }
 }
 
-/// Plays the kernel's part of a conversation that was recorded.
+/// Replays the kernel's part of a recorded conversation.
 #[derive(Debug)]
 pub struct Player {
     script: VecDeque<Spoken>,
@@ -97,14 +97,14 @@ pub struct Player {
 }
 
 impl Player {
-    /// Plays `script`.
+    /// Replays `script`.
     ///
     /// # Errors
     /// Those of eventfd(2).
     pub fn new(script: impl IntoIterator<Item = Spoken>) -> io::Result<Self> {
         Ok(Self {
             script: script.into_iter().collect(),
-            // Always readable: what is to come is there.
+            // Always readable: the whole script is available.
             signal: eventfd(1, EventfdFlags::CLOEXEC)?,
             capacity: 256,
         })
@@ -113,7 +113,7 @@ impl Player {
 
 impl Transport for Player {
     /// # Errors
-    /// EPROTO when something else was sent when it was recorded.
+    /// EPROTO if the datagram differs from the recording.
     fn send(&mut self, messages: &[u8]) -> io::Result<()> {
         match self.script.pop_front() {
             Some(Spoken::Sent(sent)) if sent == messages => Ok(()),
@@ -122,7 +122,7 @@ impl Transport for Player {
     }
 
     /// # Errors
-    /// That which was recorded; EPROTO where a datagram was sent then, or the conversation had ended.
+    /// The recorded error; EPROTO if the recording has a sent datagram here, or has ended.
     fn receive(&mut self, buffer: &mut [u8], _: Wait) -> io::Result<usize> {
         match self.script.pop_front() {
             Some(Spoken::Received(bytes)) => {

@@ -1,16 +1,15 @@
-//! Why a target cannot be probed.
+//! Errors in a list of targets.
 
-use std::error::Error;
 use std::fmt;
 use std::io;
 
-/// A target that cannot be had.
+/// A word that is not a valid target.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct TargetError {
-    /// As it was written; cut where it is long.
+    /// The word, truncated if it is long.
     pub target: String,
-    /// Its line in a list, from 1.
+    /// Line number in a list, starting at 1.
     pub line: Option<usize>,
     /// What is wrong.
     pub kind: TargetErrorKind,
@@ -20,40 +19,39 @@ pub struct TargetError {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum TargetErrorKind {
-    /// It is neither a name, an address, a prefix nor a range.
+    /// Not a name, address, prefix or range.
     Malformed,
-    /// It is a range whose ends are the wrong way round.
+    /// A range that ends before it begins.
     Backwards,
-    /// It is a range whose ends are of two families.
+    /// A range whose ends belong to different address families.
     MixedRange,
-    /// It is of the family that was not asked for.
+    /// An address of a family that is not accepted.
     WrongFamily,
-    /// The name cannot be resolved.
+    /// The host name cannot be resolved.
     Unresolved {
-        /// What the resolver says.
+        /// Error of the resolver.
         source: io::Error,
     },
-    /// The name has no address of the family that was asked for.
+    /// The host has no address of an accepted family.
     NoAddress,
-    /// The zone of its address is no interface.
+    /// The zone of the address is not an interface.
     Zone {
-        /// What the resolver says.
+        /// Error of the resolver.
         source: io::Error,
     },
-    /// There would be more targets than allowed.
+    /// Too many targets.
     TooMany {
-        /// How many there would be.
+        /// Number of targets.
         count: u128,
-        /// How many are allowed.
+        /// Maximum.
         most: u32,
     },
 }
 
-/// Letters of a wrong target that its error keeps.
+/// Characters of a word that its error keeps.
 const SHOWN: usize = 80;
 
 impl TargetError {
-    /// What is wrong with `word`.
     pub(super) fn of(word: &str, kind: TargetErrorKind) -> Self {
         Self {
             target: word.chars().take(SHOWN).collect(),
@@ -80,23 +78,24 @@ impl fmt::Display for TargetError {
                     "the range {target} begins in one address family and ends in another"
                 )
             }
-            TargetErrorKind::WrongFamily => {
-                write!(f, "{target} is of the address family not asked for")
-            }
+            TargetErrorKind::WrongFamily => write!(f, "{target} has the wrong address family"),
             TargetErrorKind::Unresolved { .. } => write!(f, "cannot resolve {target}"),
             TargetErrorKind::NoAddress => {
-                write!(f, "{target} has no address of the family asked for")
+                write!(f, "{target} has no address of the requested family")
             }
             TargetErrorKind::Zone { .. } => write!(f, "cannot find the interface of {target}"),
             TargetErrorKind::TooMany { count, most } => {
-                write!(f, "{count} targets with {target}, at most {most}")
+                write!(
+                    f,
+                    "{count} targets with {target}, at most {most} are allowed"
+                )
             }
         }
     }
 }
 
-impl Error for TargetError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
+impl std::error::Error for TargetError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match &self.kind {
             TargetErrorKind::Unresolved { source } | TargetErrorKind::Zone { source } => {
                 Some(source)

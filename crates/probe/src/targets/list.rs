@@ -1,40 +1,39 @@
-//! The targets of a run.
+//! The list of targets of a run.
 
 use std::net::IpAddr;
 
-use super::block::Block;
-use super::span::number;
+use super::range::{AddressRange, address, number};
 
-/// Targets by place, and places by address.
+/// The targets of a run, by index and by address.
 ///
-/// Prefixes and ranges take the same room however many addresses they have; single addresses take 8
-/// bytes of IPv4 and 20 of IPv6. Each address comes once, where it was named first.
+/// Prefixes and ranges take constant memory, whatever their size. A single address takes 8 bytes (IPv4)
+/// or 20 bytes (IPv6). Each address occurs once, at its first mention.
 #[derive(Clone, Debug, Default)]
 pub struct Targets {
     pub(super) blocks: Vec<Block>,
-    /// Place of each block's first target, in order.
+    /// Index of the first target of each block, ascending.
     pub(super) firsts: Vec<u32>,
     pub(super) len: u32,
-    /// Spans by address: first number, block.
-    pub(super) spans: Vec<(u128, u32)>,
-    /// Single addresses: places in the order of the addresses.
+    /// Ranges sorted by address: first address, block.
+    pub(super) ranges: Vec<(u128, u32)>,
+    /// Indices of single addresses, sorted by address.
     pub(super) singles: Vec<u32>,
-    /// Names that were given instead of addresses, by place.
+    /// Host names, by index.
     pub(super) names: Vec<(u32, Box<str>)>,
-    /// Zones that were given with addresses, by place.
+    /// Zones of addresses, by index.
     pub(super) zones: Vec<(u32, u32)>,
     pub(super) repeated: u128,
     pub(super) excluded: u128,
 }
 
 impl Targets {
-    /// How many there are.
+    /// Number of targets.
     #[inline]
     pub fn len(&self) -> u32 {
         self.len
     }
 
-    /// Whether there is none.
+    /// Whether there are no targets.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -42,59 +41,62 @@ impl Targets {
     /// The address of target `index`.
     ///
     /// # Panics
-    /// When there is no such target.
+    /// Panics if `index` is not below [`Targets::len`].
     #[inline]
     pub fn address(&self, index: u32) -> IpAddr {
         assert!(index < self.len, "target {index} of {}", self.len);
-        // The first block begins at 0, so one begins at or before.
+        // The first block starts at 0, so one starts at or before `index`.
         let block = self.firsts.partition_point(|first| *first <= index) - 1;
         self.blocks[block].address((index - self.firsts[block]) as usize)
     }
 
-    /// Whether there is a target of IPv4, or of IPv6.
+    /// Whether there is an IPv6 target (`is_ipv6`), or an IPv4 target.
     pub fn has_family(&self, is_ipv6: bool) -> bool {
         let is_of = |block: &Block| block.address(0).is_ipv6() == is_ipv6;
         self.blocks.iter().any(is_of)
     }
 
-    /// The name that target `index` was given by, where it was not its address.
+    /// The host name of target `index`, if it was given by name.
     pub fn name(&self, index: u32) -> Option<&str> {
-        let found = self.names.binary_search_by_key(&index, |(place, _)| *place);
+        let found = self
+            .names
+            .binary_search_by_key(&index, |(target, _)| *target);
         found.ok().map(|at| &*self.names[at].1)
     }
 
-    /// The interface on which target `index` is to be found, where its address was given with a zone
-    /// (`fe80::1%eth0`).
+    /// The interface index of target `index`, if its address has a zone (`fe80::1%eth0`).
     ///
     /// # Source
     /// RFC 4007, 11.
     #[inline]
     pub fn zone(&self, index: u32) -> Option<u32> {
-        let found = self.zones.binary_search_by_key(&index, |(place, _)| *place);
+        let found = self
+            .zones
+            .binary_search_by_key(&index, |(target, _)| *target);
         found.ok().map(|at| self.zones[at].1)
     }
 
-    /// The target with this address.
+    /// The index of the target with this address.
     pub fn find(&self, address: IpAddr) -> Option<u32> {
-        let wanted = number(address);
-        let after = self.spans.partition_point(|(first, _)| *first <= wanted);
-        if let Some((first, block)) = after.checked_sub(1).map(|at| self.spans[at])
-            && let Block::Span(span) = &self.blocks[block as usize]
-            && wanted <= span.last
+        let key = number(address);
+        let after = self.ranges.partition_point(|(first, _)| *first <= key);
+        if let Some((first, block)) = after.checked_sub(1).map(|at| self.ranges[at])
+            && let Block::Range(range) = &self.blocks[block as usize]
+            && key <= range.last
         {
-            return Some(self.firsts[block as usize] + (wanted - first) as u32);
+            return Some(self.firsts[block as usize] + (key - first) as u32);
         }
         let singles = &self.singles;
-        let found = singles.binary_search_by_key(&wanted, |place| number(self.address(*place)));
+        let found = singles.binary_search_by_key(&key, |index| number(self.address(*index)));
         found.ok().map(|at| singles[at])
     }
 
-    /// Addresses that were named more than once and come once.
+    /// Number of repeated addresses, which occur only once.
     pub fn repeated(&self) -> u128 {
         self.repeated
     }
 
-    /// Addresses that were named and excluded.
+    /// Number of addresses that were excluded.
     pub fn excluded(&self) -> u128 {
         self.excluded
     }
@@ -114,5 +116,37 @@ impl From<IpAddr> for Targets {
             singles: vec![0],
             ..Self::default()
         }
+    }
+}
+
+/// Consecutive targets of the list.
+#[derive(Clone, Debug)]
+pub(super) enum Block {
+    /// Consecutive addresses.
+    Range(AddressRange),
+    /// IPv4 addresses in list order.
+    V4(Vec<u32>),
+    /// IPv6 addresses in list order.
+    V6(Vec<u128>),
+}
+
+impl Block {
+    #[inline]
+    pub fn address(&self, at: usize) -> IpAddr {
+        match self {
+            Self::Range(range) => address(range.first + at as u128),
+            Self::V4(list) => IpAddr::V4(list[at].into()),
+            Self::V6(list) => IpAddr::V6(list[at].into()),
+        }
+    }
+
+    /// Appends an address if the block has its kind. Returns whether it was appended.
+    pub fn push(&mut self, address: IpAddr) -> bool {
+        match (self, address) {
+            (Self::V4(list), IpAddr::V4(address)) => list.push(address.to_bits()),
+            (Self::V6(list), IpAddr::V6(address)) => list.push(address.to_bits()),
+            _ => return false,
+        }
+        true
     }
 }

@@ -1,14 +1,13 @@
-//! Whom to ask: names, addresses, prefixes and ranges, one after the other, never written out.
+//! Targets of a run: host names, addresses, prefixes and ranges, without expanding them.
 
-mod block;
 mod builder;
 mod error;
 mod list;
 mod parse;
-mod span;
+mod range;
 
-pub use builder::{Builder, Family, NoNames, Resolver};
+pub use builder::{AddressFamilies, NoResolver, Resolver, TargetsBuilder};
 pub use error::{TargetError, TargetErrorKind};
 pub use list::Targets;
 pub use parse::host_name;
-pub use span::{InvalidPrefix, Prefix};
+pub use range::{Cidr, InvalidCidr};

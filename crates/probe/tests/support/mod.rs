@@ -1,30 +1,31 @@
 //! A network in virtual time: what is sent comes back when and as the test says.
 
-#![allow(dead_code, reason = "each test file uses a part")]
-
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::net::IpAddr;
 
-use tapline_probe::targets::{Builder, NoNames, Targets};
-use tapline_probe::{Counts, Key, Message, Plan, Probe, Prober, Reply, Step, Verdict};
+use tapline_probe::targets::{NoResolver, Targets, TargetsBuilder};
+use tapline_probe::{
+    Classification, EchoReply, IcmpMessage, NextAction, Probe, ProbeCounts, ProbePlan, Prober,
+    RunKey,
+};
 
 pub const IDENTIFIER: u16 = 0x5eed;
 pub const MS: u64 = 1_000_000;
 pub const SECOND: u64 = 1_000 * MS;
 
 pub fn targets(words: &str) -> Targets {
-    let mut builder = Builder::default();
-    builder.add_list(words, &mut NoNames).expect("targets");
+    let mut builder = TargetsBuilder::default();
+    builder.add_list(words, &mut NoResolver).expect("targets");
     builder.build().expect("not too many")
 }
 
 /// So many rounds, a second apart, without a limit of the rate.
-pub fn plan(rounds: u32) -> Plan {
-    Plan {
+pub fn plan(rounds: u32) -> ProbePlan {
+    ProbePlan {
         rounds: Some(rounds),
         rate_pps: None,
-        ..Plan::new(IDENTIFIER, Key([1, 2]))
+        ..ProbePlan::new(IDENTIFIER, RunKey([1, 2]))
     }
 }
 
@@ -37,8 +38,8 @@ pub struct Packet {
 }
 
 impl Packet {
-    pub fn reply(&self) -> Reply<'_> {
-        Reply {
+    pub fn reply(&self) -> EchoReply<'_> {
+        EchoReply {
             source: self.destination,
             hops: Some(64),
             identifier: IDENTIFIER,
@@ -53,12 +54,12 @@ pub struct World {
     pub prober: Prober,
     pub now_ns: u64,
     pub lost: Vec<Probe>,
-    pub verdicts: Vec<Verdict>,
+    pub verdicts: Vec<Classification>,
     flight: BinaryHeap<Reverse<(u64, Packet)>>,
 }
 
 impl World {
-    pub fn new(plan: &Plan, words: &str) -> Self {
+    pub fn new(plan: &ProbePlan, words: &str) -> Self {
         Self {
             prober: Prober::new(plan, targets(words)).expect("a plan"),
             now_ns: 0,
@@ -83,16 +84,16 @@ impl World {
         loop {
             self.expire();
             match self.prober.next(self.now_ns) {
-                Step::Send(probe) => {
+                NextAction::Send(probe) => {
                     let packet = self.packet(probe);
                     self.prober.sent(probe, self.now_ns);
                     return Some((probe, packet));
                 }
-                Step::Wait(until_ns) => {
+                NextAction::Wait(until_ns) => {
                     assert!(until_ns > self.now_ns, "a wait has an end to come");
                     self.now_ns = until_ns;
                 }
-                Step::Done => return None,
+                NextAction::Done => return None,
             }
         }
     }
@@ -103,7 +104,7 @@ impl World {
     }
 
     /// A message that arrives now.
-    pub fn receive(&mut self, message: Message<'_>) -> Verdict {
+    pub fn receive(&mut self, message: IcmpMessage<'_>) -> Classification {
         let now_ns = self.now_ns;
         self.prober.received(&message, Some(now_ns), now_ns)
     }
@@ -113,7 +114,7 @@ impl World {
         loop {
             self.expire();
             let wait_ns = match self.prober.next(self.now_ns) {
-                Step::Send(probe) => {
+                NextAction::Send(probe) => {
                     let packet = self.packet(probe);
                     self.prober.sent(probe, self.now_ns);
                     for delay_ns in network(probe) {
@@ -122,14 +123,14 @@ impl World {
                     }
                     continue;
                 }
-                Step::Wait(until_ns) => until_ns,
-                Step::Done => return,
+                NextAction::Wait(until_ns) => until_ns,
+                NextAction::Done => return,
             };
             match self.flight.peek() {
                 Some(Reverse((at_ns, _))) if *at_ns <= wait_ns => {
                     let Reverse((at_ns, packet)) = self.flight.pop().expect("it was seen");
                     self.now_ns = at_ns.max(self.now_ns);
-                    let verdict = self.receive(Message::Reply(packet.reply()));
+                    let verdict = self.receive(IcmpMessage::Reply(packet.reply()));
                     self.verdicts.push(verdict);
                 }
                 _ => {
@@ -146,8 +147,8 @@ pub fn address(text: &str) -> IpAddr {
 }
 
 /// No counts but what `change` makes of them.
-pub fn counts(change: impl FnOnce(&mut Counts)) -> Counts {
-    let mut counts = Counts::default();
+pub fn counts(change: impl FnOnce(&mut ProbeCounts)) -> ProbeCounts {
+    let mut counts = ProbeCounts::default();
     change(&mut counts);
     counts
 }

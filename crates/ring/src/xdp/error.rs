@@ -1,184 +1,139 @@
 //! Why an AF_XDP ring cannot be opened.
 
-use std::error::Error;
-use std::fmt;
 use std::io;
 
-use crate::error::OptionError;
+use crate::error::RingOptionError;
 
-/// What the kernel was asked while an AF_XDP ring was set up.
+/// The step of the setup that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum XdpStep {
+pub enum XdpSetupStep {
     /// Open an AF_XDP socket.
     Socket,
     /// Find the interface.
-    Link,
-    /// Allocate the packet memory and hand it to the kernel.
+    Interface,
+    /// Allocate the packet memory and register it.
     Memory,
     /// Allocate the rings and map them.
     Rings,
-    /// Turn busy polling on.
+    /// Enable busy polling.
     BusyPoll,
-    /// Receive from the queue.
+    /// Bind to the queue.
     Bind,
-    /// Turn promiscuous mode on.
+    /// Enable promiscuous mode.
     Promiscuous,
 }
 
-/// A step of the set-up that the kernel refused.
-#[derive(Debug)]
+/// The kernel refused a step of the setup.
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
+#[error("cannot {}{}", self.action(), self.reason())]
 pub struct XdpSetupError {
-    /// What was asked.
-    pub step: XdpStep,
-    /// Of which interface.
+    /// The step.
+    pub step: XdpSetupStep,
+    /// Name of the interface.
     pub link: String,
-    /// Of which of its queues.
+    /// Receive queue.
     pub queue: u32,
-    /// Whether zero copy was a condition.
+    /// Whether zero copy was required.
     pub is_zero_copy: bool,
-    /// The kernel's answer.
+    /// The kernel's error.
     pub source: io::Error,
 }
 
 impl XdpSetupError {
-    /// What to do about it, where that is known.
-    pub fn remedy(&self) -> Option<&'static str> {
-        let code = self.source.raw_os_error()?;
-        Some(match (self.step, code) {
-            (XdpStep::Socket, libc::EPERM) => "needs CAP_NET_RAW; run with sudo or setcap",
-            (XdpStep::Socket, libc::EAFNOSUPPORT) => "this kernel is built without AF_XDP",
-            (XdpStep::Memory, libc::ENOBUFS) => {
-                "the limit of locked memory is too low: 'ulimit -l unlimited', a smaller buffer, or \
-                 CAP_IPC_LOCK"
-            }
-            (XdpStep::Memory | XdpStep::Rings, libc::ENOMEM) => "try a smaller buffer",
-            (XdpStep::BusyPoll, libc::EPERM) => "busy polling needs CAP_NET_ADMIN",
-            (XdpStep::BusyPoll, libc::ENOPROTOOPT) => "busy polling needs Linux 5.11",
-            (XdpStep::Bind, libc::EBUSY) => {
-                "another AF_XDP socket has this queue, or had it a moment ago"
-            }
-            (XdpStep::Bind, libc::EOPNOTSUPP | libc::EINVAL) if self.is_zero_copy => {
-                "its driver has no zero copy for this MTU: allow copying"
-            }
-            _ => return None,
-        })
-    }
-}
-
-impl fmt::Display for XdpSetupError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn action(&self) -> String {
         let (link, queue) = (&self.link, self.queue);
         match self.step {
-            XdpStep::Socket => write!(f, "cannot open an AF_XDP socket for {link}"),
-            XdpStep::Link => write!(f, "cannot find {link}"),
-            XdpStep::Memory => write!(f, "cannot allocate the packet memory of {link}"),
-            XdpStep::Rings => write!(f, "cannot allocate the AF_XDP rings of {link}"),
-            XdpStep::BusyPoll => write!(f, "cannot turn on busy polling on {link}"),
-            XdpStep::Bind => write!(f, "cannot receive from queue {queue} of {link}"),
-            XdpStep::Promiscuous => write!(f, "cannot turn on promiscuous mode of {link}"),
-        }?;
-        match self.remedy() {
-            Some(remedy) => write!(f, " ({remedy})"),
-            None => Ok(()),
+            XdpSetupStep::Socket => format!("open an AF_XDP socket for {link}"),
+            XdpSetupStep::Interface => format!("find {link}"),
+            XdpSetupStep::Memory => format!("allocate the packet memory of {link}"),
+            XdpSetupStep::Rings => format!("allocate the AF_XDP rings of {link}"),
+            XdpSetupStep::BusyPoll => format!("turn on busy polling on {link}"),
+            XdpSetupStep::Bind => format!("receive from queue {queue} of {link}"),
+            XdpSetupStep::Promiscuous => format!("turn on promiscuous mode of {link}"),
+        }
+    }
+
+    /// Why the kernel refused and what to do about it, as far as its error tells.
+    fn reason(&self) -> &'static str {
+        match (self.step, self.source.raw_os_error()) {
+            (XdpSetupStep::Socket, Some(libc::EPERM)) => {
+                " (needs CAP_NET_RAW; run with sudo or setcap)"
+            }
+            (XdpSetupStep::Socket, Some(libc::EAFNOSUPPORT)) => {
+                " (this kernel is built without AF_XDP)"
+            }
+            (XdpSetupStep::Memory, Some(libc::ENOBUFS)) => {
+                " (the limit of locked memory is too low: 'ulimit -l unlimited', a smaller buffer, or \
+                 CAP_IPC_LOCK)"
+            }
+            (XdpSetupStep::Memory | XdpSetupStep::Rings, Some(libc::ENOMEM)) => {
+                " (try a smaller buffer)"
+            }
+            (XdpSetupStep::BusyPoll, Some(libc::EPERM)) => " (busy polling needs CAP_NET_ADMIN)",
+            (XdpSetupStep::BusyPoll, Some(libc::ENOPROTOOPT)) => " (busy polling needs Linux 5.11)",
+            (XdpSetupStep::Bind, Some(libc::EBUSY)) => {
+                " (another AF_XDP socket has this queue, or had it a moment ago)"
+            }
+            (XdpSetupStep::Bind, Some(libc::EOPNOTSUPP | libc::EINVAL)) if self.is_zero_copy => {
+                " (its driver has no zero copy for this MTU: allow copying)"
+            }
+            _ => "",
         }
     }
 }
 
-impl Error for XdpSetupError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        Some(&self.source)
-    }
-}
-
-/// Why an AF_XDP ring could not be opened.
-#[derive(Debug)]
+/// Why an AF_XDP ring cannot be opened.
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum XdpOpenError {
-    /// The options are wrong.
-    Option(OptionError),
-    /// The kernel refused.
-    Setup(XdpSetupError),
-    /// The interface has fewer queues.
+    /// The options are invalid.
+    #[error(transparent)]
+    Option(#[from] RingOptionError),
+    /// The kernel refused a step of the setup.
+    #[error(transparent)]
+    Setup(#[from] XdpSetupError),
+    /// The interface has no such receive queue.
+    #[error("{}", no_such_queue(.link, *.queue, *.queues))]
     NoSuchQueue {
-        /// The interface.
+        /// Name of the interface.
         link: String,
-        /// The queue asked for.
+        /// The queue in the options.
         queue: u32,
-        /// How many there are; they are numbered from 0.
+        /// Number of queues; they are numbered from 0.
         queues: u32,
     },
-    /// Packets as long as the MTU take several buffers, and this kernel's sockets take one.
+    /// Packets as long as the MTU take several buffers, which this kernel's sockets do not support.
+    #[error(
+        "cannot receive over AF_XDP from {link}: packets of its MTU {mtu} take several buffers (needs Linux 6.6, or \
+         an MTU of {largest})"
+    )]
     MultiBuffer {
-        /// The interface.
+        /// Name of the interface.
         link: String,
         /// Its MTU.
         mtu: u32,
-        /// The largest MTU whose packets take one buffer.
+        /// The largest MTU whose packets fit into one buffer.
         largest: u32,
     },
-    /// The interface's packets begin with a header that no capture file type is known for.
+    /// No capture file link type is known for the interface's hardware type.
+    #[error("cannot capture from {link}: its hardware type {hatype} is not supported")]
     LinkLayer {
-        /// The interface.
+        /// Name of the interface.
         link: String,
         /// Its hardware type (`ARPHRD_*`, `net/if_arp.h`).
         hatype: u16,
     },
 }
 
-impl fmt::Display for XdpOpenError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Option(error) => error.fmt(f),
-            Self::Setup(error) => error.fmt(f),
-            Self::NoSuchQueue {
-                link, queues: 0, ..
-            } => write!(
-                f,
-                "cannot receive over AF_XDP from {link}: it has no receive queue"
-            ),
-            Self::NoSuchQueue {
-                link,
-                queue,
-                queues,
-            } => write!(
-                f,
-                "cannot receive from queue {queue} of {link}: it has {queues}, numbered from 0 \
-                 ('ethtool -L' sets their number)"
-            ),
-            Self::MultiBuffer { link, mtu, largest } => write!(
-                f,
-                "cannot receive over AF_XDP from {link}: packets of its MTU {mtu} take several \
-                 buffers (needs Linux 6.6, or an MTU of {largest})"
-            ),
-            Self::LinkLayer { link, hatype } => {
-                write!(
-                    f,
-                    "cannot tell the link layer of {link}: hardware type {hatype}"
-                )
-            }
-        }
-    }
-}
-
-impl Error for XdpOpenError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self {
-            Self::Setup(error) => error.source(),
-            _ => None,
-        }
-    }
-}
-
-impl From<OptionError> for XdpOpenError {
-    fn from(error: OptionError) -> Self {
-        Self::Option(error)
-    }
-}
-
-impl From<XdpSetupError> for XdpOpenError {
-    fn from(error: XdpSetupError) -> Self {
-        Self::Setup(error)
+fn no_such_queue(link: &str, queue: u32, queues: u32) -> String {
+    if queues == 0 {
+        format!("cannot receive over AF_XDP from {link}: it has no receive queue")
+    } else {
+        format!(
+            "cannot receive from queue {queue} of {link}: it has {queues}, numbered from 0 \
+             ('ethtool -L' sets their number)"
+        )
     }
 }

@@ -1,15 +1,16 @@
-//! The memory that packets are received into.
+//! Packet memory of an AF_XDP socket.
 
 use std::io;
 use std::ptr::NonNull;
 
 use abi::region::Region;
-use abi::xdp::{METADATA_MARK, Metadata, XDP_PACKET_HEADROOM, XdpDesc};
+use abi::xdp::{XDP_PACKET_HEADROOM, XdpDesc};
+use wire::record::{FrameMetadata, METADATA_MARK};
 
-const METADATA_BYTES: usize = size_of::<Metadata>();
+const METADATA_BYTES: usize = size_of::<FrameMetadata>();
 
-/// Packet memory: equal chunks, contiguous. A chunk begins with the kernel's headroom, whose last
-/// bytes may hold [`Metadata`]; then comes the packet, or a part of it.
+/// Equal, contiguous chunks. A chunk begins with the kernel's headroom, whose last bytes may hold [`FrameMetadata`]. The
+/// packet, or a part of it, follows.
 #[derive(Debug)]
 pub(super) struct Memory {
     region: Region,
@@ -18,7 +19,7 @@ pub(super) struct Memory {
 
 impl Memory {
     /// # Panics
-    /// When `chunk_bytes` is not a power of two.
+    /// If `chunk_bytes` is not a power of two.
     pub fn new(chunk_bytes: usize, count: usize) -> io::Result<Self> {
         assert!(chunk_bytes.is_power_of_two());
         let region = Region::anonymous(chunk_bytes * count)?;
@@ -36,14 +37,14 @@ impl Memory {
         &self.region
     }
 
-    /// The chunk that a descriptor lies in; `None` if it lies outside the memory.
+    /// Address of the chunk that contains the descriptor. `None` if it lies outside the memory.
     #[inline]
     pub fn chunk(&self, desc: &XdpDesc) -> Option<u64> {
         let is_inside = desc.addr < self.region.bytes() as u64;
         is_inside.then_some(desc.addr & !(self.chunk_bytes as u64 - 1))
     }
 
-    /// Where the bytes of a descriptor are; `None` if they do not lie in one chunk.
+    /// Address of a descriptor's bytes. `None` if they do not lie in one chunk.
     #[inline]
     fn find(&self, desc: &XdpDesc) -> Option<NonNull<u8>> {
         self.chunk(desc)?;
@@ -52,7 +53,7 @@ impl Memory {
         (bytes <= room).then(|| self.region.pointer(at, bytes))
     }
 
-    /// Bytes of its chunk that lie before a descriptor's.
+    /// Bytes of the chunk before the descriptor's.
     #[inline]
     fn before(&self, desc: &XdpDesc) -> usize {
         desc.addr as usize & (self.chunk_bytes - 1)
@@ -61,43 +62,42 @@ impl Memory {
     /// The bytes of a descriptor; `None` if they do not lie in one chunk.
     ///
     /// # Safety
-    /// The descriptor lies in the receive ring, and its chunk is not given back while the bytes are
-    /// borrowed.
+    /// The descriptor lies in the receive ring, and its chunk is not returned while the bytes are borrowed.
     #[inline]
     pub unsafe fn bytes(&self, desc: &XdpDesc) -> Option<&[u8]> {
         let at = self.find(desc)?;
-        // SAFETY: `len` bytes from there are mapped (checked), zeroed at first, and belong to the
-        // reader by the caller's promise: nobody writes them.
+        // SAFETY: `len` bytes from there are mapped (checked) and were zeroed at first. They belong to the reader
+        // (promised by the caller), so nobody writes them.
         Some(unsafe { std::slice::from_raw_parts(at.as_ptr(), desc.len as usize) })
     }
 
-    /// What the program wrote in front of a packet, if it did.
+    /// The metadata that the program wrote before a packet, if any.
     ///
     /// # Safety
     /// As for [`Memory::bytes`].
     #[inline]
-    pub unsafe fn metadata(&self, desc: &XdpDesc) -> Option<Metadata> {
+    pub unsafe fn metadata(&self, desc: &XdpDesc) -> Option<FrameMetadata> {
         let at = self.metadata_place(desc)?;
-        // SAFETY: mapped (checked), the reader's by the caller's promise; any bytes are a value of
-        // this struct of integers, and no alignment is asked for.
+        // SAFETY: mapped (checked), owned by the reader (promised by the caller). Any bytes are valid for this
+        // struct of integers, and no alignment is needed.
         let metadata = unsafe { at.read_unaligned() };
         (metadata.mark == METADATA_MARK).then_some(metadata)
     }
 
-    /// Removes the metadata, so that it is not taken for that of the chunk's next packet.
+    /// Clears the metadata, so that the chunk's next packet does not inherit it.
     ///
     /// # Safety
     /// The descriptor lies in the receive ring, and nothing of its chunk is borrowed.
     #[inline]
     pub unsafe fn forget_metadata(&self, desc: &XdpDesc) {
         if let Some(at) = self.metadata_place(desc) {
-            // SAFETY: mapped (checked), the reader's by the caller's promise.
-            unsafe { at.write_unaligned(Metadata::default()) };
+            // SAFETY: mapped (checked), owned by the reader (promised by the caller).
+            unsafe { at.write_unaligned(FrameMetadata::default()) };
         }
     }
 
     #[inline]
-    fn metadata_place(&self, desc: &XdpDesc) -> Option<NonNull<Metadata>> {
+    fn metadata_place(&self, desc: &XdpDesc) -> Option<NonNull<FrameMetadata>> {
         self.chunk(desc)?;
         let has_room = self.before(desc) >= METADATA_BYTES;
         let place = || {
@@ -107,7 +107,7 @@ impl Memory {
         has_room.then(|| place().cast())
     }
 
-    /// The place of the descriptor's packet, to be brought near; it may be anywhere.
+    /// Address of the descriptor's packet, for a prefetch; it may be outside the memory.
     #[inline]
     pub fn hint(&self, desc: &XdpDesc) -> *const u8 {
         let start = self.region.pointer(0, 0);
@@ -115,7 +115,7 @@ impl Memory {
     }
 }
 
-/// Bytes of a packet that a chunk holds.
+/// Bytes of a packet that fit into a chunk.
 pub(super) fn room(chunk_bytes: usize) -> usize {
     chunk_bytes - XDP_PACKET_HEADROOM
 }
@@ -164,7 +164,7 @@ mod tests {
     fn metadata_is_found_by_its_mark_and_forgotten() {
         let memory = Memory::new(2048, 2).unwrap();
         let packet = desc(2048 + 256, 60);
-        let written = Metadata {
+        let written = FrameMetadata {
             monotonic_ns: 77,
             mark: METADATA_MARK,
         };
@@ -179,7 +179,7 @@ mod tests {
         unsafe { memory.forget_metadata(&packet) };
         // SAFETY: as above.
         assert_eq!(unsafe { memory.metadata(&packet) }, None);
-        // A packet at the very beginning of a chunk has no room in front of it.
+        // A packet at the very beginning of a chunk has no room before it.
         assert!(memory.metadata_place(&desc(2048 + 15, 60)).is_none());
     }
 }

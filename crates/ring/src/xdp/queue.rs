@@ -1,16 +1,15 @@
-//! The two ends of rings that are shared with the kernel.
+//! The user-space ends of the rings shared with the kernel.
 //!
-//! A ring has a power of two of entries and two indices, which count entries written and entries
-//! read and wrap at 2³². At every moment `0 ≤ produced − consumed ≤ entries`, in arithmetic modulo
-//! 2³²; the entry of an index is found by its low bits. Each index has one writer: of the receive
-//! ring we write the consumer's, of the fill ring the producer's.
+//! A ring has a power of two of entries and two indices, which count entries written and entries read and wrap at
+//! 2³². Always `0 ≤ produced − consumed ≤ entries`, modulo 2³². The low bits of an index select the entry. Each index
+//! has one writer: we write the consumer's index of the receive ring and the producer's index of the fill ring.
 
 use std::sync::atomic::Ordering;
 
 use abi::region::Region;
 use abi::xdp::{RingOffset, XDP_RING_NEED_WAKEUP, XdpDesc};
 
-/// A ring in its mapping.
+/// A mapped ring.
 #[derive(Debug)]
 struct Ring {
     region: Region,
@@ -23,7 +22,7 @@ struct Ring {
 
 impl Ring {
     /// # Panics
-    /// When `count` is not a power of two: it is what the kernel was asked for.
+    /// If `count` is not a power of two.
     fn new(region: Region, at: &RingOffset, count: u32) -> Self {
         assert!(
             count.is_power_of_two(),
@@ -39,14 +38,14 @@ impl Ring {
         }
     }
 
-    /// Where the entry of `index` lies.
+    /// Offset of the entry with this index.
     #[inline]
     fn place(&self, index: u32, entry_bytes: usize) -> usize {
         self.entries_at + (index & (self.count - 1)) as usize * entry_bytes
     }
 }
 
-/// Bytes of a ring's mapping.
+/// Size of a ring's mapping.
 pub(super) fn mapping_bytes(at: &RingOffset, count: u32, entry_bytes: usize) -> usize {
     at.desc as usize + count as usize * entry_bytes
 }
@@ -55,7 +54,7 @@ pub(super) fn mapping_bytes(at: &RingOffset, count: u32, entry_bytes: usize) -> 
 #[derive(Debug)]
 pub(super) struct Consumer {
     ring: Ring,
-    /// What we have written as the consumer's index.
+    /// The consumer's index, as written.
     consumed: u32,
 }
 
@@ -72,12 +71,11 @@ impl Consumer {
         self.ring.count
     }
 
-    /// Descriptors that wait to be read.
+    /// Number of descriptors that wait to be read.
     #[inline]
     pub fn ready(&self) -> u32 {
-        // Acquire pairs with the store-release of the producer's index in __xskq_prod_submit,
-        // net/xdp/xsk_queue.h. With a weaker load a descriptor, or the packet behind it, could be
-        // read before it was written.
+        // Acquire pairs with the store-release of the producer's index in __xskq_prod_submit, net/xdp/xsk_queue.h.
+        // With a weaker load, a descriptor or its packet could be read before it was written.
         let produced = self
             .ring
             .region
@@ -86,14 +84,13 @@ impl Consumer {
         produced.wrapping_sub(self.consumed).min(self.ring.count)
     }
 
-    /// The descriptor `ahead` of the oldest one; below [`Consumer::ready`] it is the kernel's word,
-    /// beyond it any.
+    /// The descriptor `ahead` of the oldest one. Beyond [`Consumer::ready`] the value is arbitrary.
     #[inline]
     pub fn descriptor(&self, ahead: u32) -> XdpDesc {
         let index = self.consumed.wrapping_add(ahead);
         let place = self.ring.place(index, Self::ENTRY_BYTES);
         let region = &self.ring.region;
-        // Relaxed: `ready` has synchronised with the writer, who does not touch it until `release`.
+        // Relaxed: `ready` has synchronised with the kernel, which does not write the entry until `release`.
         XdpDesc {
             addr: region.word64(place).load(Ordering::Relaxed),
             len: region.word(place + 8).load(Ordering::Relaxed),
@@ -101,23 +98,23 @@ impl Consumer {
         }
     }
 
-    /// Gives the oldest `count` entries back to the kernel.
+    /// Returns the oldest `count` entries to the kernel.
     pub fn release(&mut self, count: u32) {
         self.consumed = self.consumed.wrapping_add(count);
-        // Release: the entries were read before the kernel can see that it may write them again; it
-        // pairs with the control dependency on this index in xskq_prod_nb_free, net/xdp/xsk_queue.h.
+        // Release: the entries were read before the kernel can see that it may write them again. Pairs with the
+        // control dependency on this index in xskq_prod_nb_free, net/xdp/xsk_queue.h.
         let word = self.ring.region.word(self.ring.consumer_at);
         word.store(self.consumed, Ordering::Release);
     }
 }
 
-/// Our end of the fill ring: we write the places of free chunks, the kernel reads them.
+/// Our end of the fill ring: we write the addresses of free chunks, the kernel reads them.
 #[derive(Debug)]
 pub(super) struct Producer {
     ring: Ring,
     /// Entries written, published or not.
     produced: u32,
-    /// The consumer's index as we last saw it.
+    /// The consumer's index, as last read.
     consumed: u32,
 }
 
@@ -135,7 +132,7 @@ impl Producer {
         }
     }
 
-    /// Writes an entry; `false` when the ring is full.
+    /// Writes an entry. Returns `false` if the ring is full.
     #[inline]
     pub fn put(&mut self, address: u64) -> bool {
         if self.is_full() {
@@ -145,18 +142,18 @@ impl Producer {
             }
         }
         let place = self.ring.place(self.produced, Self::ENTRY_BYTES);
-        // Relaxed: `publish` comes before the kernel reads it.
+        // Relaxed: `publish` orders it before the kernel's read.
         let entry = self.ring.region.word64(place);
         entry.store(address, Ordering::Relaxed);
         self.produced = self.produced.wrapping_add(1);
         true
     }
 
-    /// Shows the kernel what was put.
+    /// Makes the written entries visible to the kernel.
     pub fn publish(&mut self) {
-        // Release: entries, and the last reads and writes of the chunks they name, come before the
-        // kernel sees them; it pairs with the load-acquire in __xskq_cons_peek,
-        // net/xdp/xsk_queue.h. With a weaker store a packet could change under its reader.
+        // Release: the entries, and the last accesses to the chunks they name, happen before the kernel sees them.
+        // Pairs with the load-acquire in __xskq_cons_peek, net/xdp/xsk_queue.h. With a weaker store, a packet could
+        // change while it is read.
         let word = self.ring.region.word(self.ring.producer_at);
         word.store(self.produced, Ordering::Release);
     }
@@ -167,10 +164,10 @@ impl Producer {
         self.produced == self.consumed
     }
 
-    /// Whether the kernel waits to be told of new entries.
+    /// Whether the kernel waits for a wake-up to take new entries.
     #[inline]
     pub fn needs_wakeup(&self) -> bool {
-        // Relaxed: a flag of its own; one that is seen late is seen at the next look.
+        // Relaxed: an independent flag; a late value is seen at the next call.
         let flags = self
             .ring
             .region
@@ -184,8 +181,8 @@ impl Producer {
     }
 
     fn look(&mut self) {
-        // Acquire pairs with the store-release in __xskq_cons_release, net/xdp/xsk_queue.h: the
-        // kernel has read the entries that are overwritten now.
+        // Acquire pairs with the store-release in __xskq_cons_release, net/xdp/xsk_queue.h: the kernel has read the
+        // entries that are overwritten now.
         self.consumed = self
             .ring
             .region

@@ -1,45 +1,47 @@
-//! A receive ring of an AF_XDP socket.
+//! The receive ring of an AF_XDP socket.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use abi::socket;
-use abi::xdp::{self, Metadata, SOL_XDP, Statistics, XDP_PKT_CONTD, XDP_STATISTICS};
+use abi::xdp::{self, SOL_XDP, Statistics, XDP_PKT_CONTD, XDP_STATISTICS};
+use wire::record::FrameMetadata;
 
 use super::error::XdpOpenError;
 use super::memory::Memory;
-use super::options::{BusyPoll, XdpOptions};
+use super::options::{BusyPoll, XdpRingOptions};
 use super::queue::{Consumer, Producer};
-use super::setup::{self, Mode};
-use super::walk::{Descriptors, View};
-use crate::account::Account;
-use crate::batch::{Batch, Lender};
-use crate::ring::Link;
+use super::setup::{self, BindMode};
+use super::walk::Descriptors;
+use crate::counters::RingCounters;
+use crate::cursor::Cursor;
+use crate::interface::InterfaceInfo;
+use crate::packet::RingPacket;
+use crate::view::View;
 
-/// Descriptors that a batch covers at most, so that memory goes back to the kernel steadily. The
-/// longest packet, 64 KiB, takes 37.
+/// Largest number of descriptors in a batch, so that memory returns to the kernel steadily. The longest packet, 64 KiB,
+/// takes 37.
 const MAX_DESCRIPTORS: u32 = 256;
 
-/// The receive ring of one queue, over AF_XDP: packets as the driver has them.
+/// The AF_XDP receive ring of one queue. Packets are as the driver delivers them.
 ///
-/// It gets what an XDP program sends to its descriptor, and of its account nothing else is known:
-/// what the program passes on or drops, the program counts. `Send`, not `Sync`.
+/// The ring receives what an XDP program redirects to its descriptor, and its counters cover only these packets. The
+/// program counts packets that it passes on or drops. `Send`, not `Sync`.
 ///
-/// Time stamps: a packet with [`abi::xdp::Metadata`] in front of it has the kernel's, taken by the
-/// program as it ran ([`TimestampSource::Kernel`]; `CLOCK_MONOTONIC`, moved to the time of day by the
-/// offset of the two clocks, which is known to some 50 ns; a clock that is set is followed within a
-/// millisecond). Other packets have that of their batch ([`TimestampSource::Reader`]).
+/// Time stamps: a packet with [`wire::record::FrameMetadata`] before it has the program's time ([`TimestampSource::Kernel`]).
+/// It is `CLOCK_MONOTONIC`, converted to the time of day; the offset of the two clocks is known to some 50 ns, and a
+/// clock change is noticed within a millisecond. Other packets have the time of their batch
+/// ([`TimestampSource::Reader`]).
 ///
-/// VLAN tags are where they were on the wire, unless the interface takes them off before
-/// (`ethtool -K IF rxvlan off` keeps it from that): XDP does not see such a tag. The checksum is never
-/// known; how a packet was addressed is told from its bytes.
+/// VLAN tags are in place unless the interface strips them; XDP does not see a stripped tag. `ethtool -K IF rxvlan off`
+/// disables stripping. The checksum status is always unknown. The destination address tells how a packet was addressed.
 ///
 /// [`TimestampSource::Kernel`]: crate::TimestampSource::Kernel
 /// [`TimestampSource::Reader`]: crate::TimestampSource::Reader
 #[doc(alias = "AF_XDP")]
 #[derive(Debug)]
 pub struct XdpRing {
-    /// Ends the flow before anything else goes.
+    /// Link of the XDP program. Dropped first, to stop the flow of packets.
     pub(super) attachment: Option<OwnedFd>,
     pub(super) socket: OwnedFd,
     pub(super) rx: Consumer,
@@ -48,29 +50,29 @@ pub struct XdpRing {
     pub(super) scratch: Vec<u8>,
     pub(super) view: View,
     pub(super) statistics: Statistics,
-    pub(super) account: Account,
-    /// Drops that no batch has reported yet.
+    pub(super) account: RingCounters,
+    /// Dropped packets that no batch has reported yet.
     pub(crate) unreported: u64,
-    /// The fill ring was seen empty since the kernel was last asked for its counters.
+    /// Of the batch that is read packet by packet.
+    pub(crate) cursor: Cursor<u32>,
+    /// The fill ring was seen empty since the kernel's counters were last read.
     pub(super) has_starved: bool,
     pub(super) busy_poll: Option<BusyPoll>,
-    pub(super) mode: Mode,
+    pub(super) mode: BindMode,
     pub(super) queue: u32,
-    pub(super) link: Link,
-    /// Keeps promiscuous mode on.
+    pub(super) link: InterfaceInfo,
+    /// Keeps promiscuous mode enabled.
     pub(super) _membership: OwnedFd,
 }
 
 impl XdpRing {
-    /// Opens a ring on a queue of interface `link`. It receives nothing until a program sends packets
-    /// to it.
+    /// Opens a ring on a queue of interface `link`. It receives nothing until a program redirects packets to it.
     ///
-    /// The packet memory is pinned. Cost: some twenty system calls here, none per packet. Does not
-    /// block.
+    /// Pins the packet memory. Costs some twenty system calls; none per packet later. Does not block.
     ///
     /// # Errors
-    /// [`XdpOpenError`]: its text says what to do; e.g. `XdpStep::Bind` with EBUSY when another
-    /// socket has the queue. When one is closed, the kernel frees its queue some milliseconds later.
+    /// [`XdpOpenError`]; its text says what to do. `XdpSetupStep::Bind` with EBUSY if another socket has the queue.
+    /// The kernel frees a queue some milliseconds after its socket is closed.
     /// # Privileges
     /// `CAP_NET_RAW` in the user namespace that owns the network namespace; `CAP_NET_ADMIN` for busy
     /// polling; `CAP_IPC_LOCK` for memory beyond the limit of locked memory.
@@ -78,81 +80,98 @@ impl XdpRing {
     /// Linux 5.9; 5.11 for busy polling, 6.6 for packets of several buffers.
     /// # Source
     /// `xsk_bind`, net/xdp/xsk.c; Documentation/networking/af_xdp.rst.
-    pub fn open(link: &str, options: &XdpOptions) -> Result<Self, XdpOpenError> {
-        setup::open(link, options)
+    pub fn open(link: &str, options: &XdpRingOptions) -> Result<Self, XdpOpenError> {
+        let opened = setup::open(link, options)?;
+        let scratch_bytes = if opened.mode.accepts_multi_buffer() {
+            setup::SCRATCH_BYTES
+        } else {
+            0
+        };
+        Ok(Self {
+            attachment: None,
+            socket: opened.socket,
+            rx: opened.rx,
+            fill: opened.fill,
+            memory: opened.memory,
+            scratch: vec![0; scratch_bytes],
+            view: opened.view,
+            statistics: Statistics::default(),
+            account: RingCounters::default(),
+            unreported: 0,
+            cursor: Cursor::default(),
+            has_starved: false,
+            busy_poll: options.busy_poll,
+            mode: opened.mode,
+            queue: options.queue,
+            link: opened.link,
+            _membership: opened.membership,
+        })
     }
 
-    /// Number of receive queues of interface `link`: each needs a ring, or its packets are missed.
+    /// Number of receive queues of interface `link`. Each needs a ring to capture its packets.
     ///
     /// # Errors
-    /// [`XdpOpenError::Setup`]: `XdpStep::Link` with ENODEV, `XdpStep::Socket` with EPERM.
+    /// [`XdpOpenError::Setup`]: `XdpSetupStep::Interface` with ENODEV, `XdpSetupStep::Socket` with EPERM.
     /// # Privileges
     /// As for [`XdpRing::open`].
     pub fn queue_count(link: &str) -> Result<u32, XdpOpenError> {
         setup::queue_count(link)
     }
 
-    /// Keeps `link`, an XDP link's descriptor or a duplicate of one, as long as the ring lives.
+    /// Holds `link`, the descriptor of an XDP link or a duplicate of it, while the ring lives.
     ///
-    /// The program is detached when the last holder of its link is gone: when the last ring that
-    /// keeps it is dropped, or [stopped](XdpRing::stop), or the process ends, however it does.
+    /// The kernel detaches the program when the last descriptor of its link is closed: when the last ring that holds
+    /// one is dropped or [stopped](XdpRing::stop), or the process ends in any way.
     pub fn keep(&mut self, link: OwnedFd) {
         self.attachment = Some(link);
     }
 
-    /// Lets go of the link that the ring keeps; when the last ring does, no more packets come, and
-    /// the stack sees all of them again. What is in the ring stays there to be read.
+    /// Closes the link that the ring holds. When the last ring does so, no more packets arrive, and the network stack
+    /// gets all of them again. Packets in the ring can still be read.
     pub fn stop(&mut self) {
         self.attachment = None;
     }
 
-    /// The interface it receives from.
-    pub fn link(&self) -> &Link {
+    /// The interface of the ring.
+    pub fn interface(&self) -> &InterfaceInfo {
         &self.link
     }
 
-    /// The queue it receives from.
+    /// The receive queue of the ring.
     pub fn queue(&self) -> u32 {
         self.queue
     }
 
-    /// Whether the driver receives straight into the packet memory.
+    /// Whether the driver receives directly into the packet memory, as the kernel reports it (`XDP_OPTIONS`).
     pub fn is_zero_copy(&self) -> bool {
         self.mode.is_zero_copy
     }
 
-    /// Whether the kernel tells when it has to be woken for memory, and is not called otherwise: always.
+    /// Whether the kernel accepted `XDP_USE_NEED_WAKEUP` when the socket was bound: it then sets a flag when it needs
+    /// a wake-up, and needs no system call otherwise.
     pub fn uses_need_wakeup(&self) -> bool {
-        true
+        self.mode.uses_need_wakeup()
     }
 
-    /// How the reader runs the driver, if it does.
+    /// Busy polling options, if the ring polls busily.
     pub fn busy_poll(&self) -> Option<BusyPoll> {
         self.busy_poll
     }
 
-    /// Whether packets longer than a chunk can be received; the steering program must take frames of
-    /// several buffers then. Otherwise such packets are dropped and counted.
+    /// Whether packets longer than a chunk can be received. The XDP program must then accept multi-buffer frames.
+    /// Otherwise such packets are dropped and counted.
     pub fn takes_multi_buffer(&self) -> bool {
-        self.mode.takes_multi_buffer
+        self.mode.accepts_multi_buffer()
     }
 
-    /// Size of the packet memory, bytes.
+    /// Size of the packet memory in bytes.
     pub fn buffer_bytes(&self) -> usize {
         self.memory.region().bytes()
     }
 
-    /// Borrows packets the kernel has finished with, oldest first; `None` when there are none yet.
-    ///
-    /// Packets of one buffer are not copied. No system call is made, except: with none there, to run
-    /// the driver when the ring polls busily, and to wake it when it waits for memory; and to ask for
-    /// the number of packets lost when memory was short.
-    ///
-    /// To sleep until there is work, poll the descriptor, which wakes the driver too. It becomes
-    /// readable at the end of each round of the driver, after 64 packets at most; where that is too
-    /// often, sleep for a time, and look whether the ring [is filling](XdpRing::is_filling).
+    /// Finds the packets and descriptors of the next batch.
     #[inline]
-    pub fn next_batch(&mut self) -> Option<Batch<'_>> {
+    pub(crate) fn find_batch(&mut self) -> Option<(u32, u32)> {
         let mut ready = self.rx.ready();
         if ready == 0 {
             if self.busy_poll.is_none() && !self.fill.needs_wakeup() {
@@ -165,22 +184,46 @@ impl XdpRing {
         self.look_at_the_clock();
         self.has_starved |= self.fill.is_empty();
         if self.has_starved {
-            // Asking a socket for its counters fails only on a bad address, which it is not; should
-            // it, the number is asked for again with the next batch.
+            // Reading the counters fails only on a bad address, which this is not. If it fails anyway, the next batch
+            // reads them again.
             let _ = self.ask();
         }
-        Some(Batch {
-            packets,
-            unreadable: 0,
-            lost_before: std::mem::take(&mut self.unreported),
-            lender: Lender::Xdp {
-                ring: self,
-                descriptors,
-            },
-        })
+        Some((packets, descriptors))
     }
 
-    /// Has the driver receive now, if the ring polls busily and no packet waits.
+    /// Lends the next packet of the [current batch](Self::begin_batch); `None` at its end.
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "fields that the caller does not read are not computed"
+    )]
+    pub fn next_packet(&mut self) -> Option<RingPacket<'_>> {
+        let (at, left) = (self.cursor.at as u32, self.cursor.left);
+        let count = self.cursor.extent.filter(|_| left > 0)?;
+        let mut rest = Descriptors {
+            rx: &self.rx,
+            memory: &self.memory,
+            at,
+            count,
+            scratch: &mut self.scratch,
+            view: self.view,
+            queue: self.queue,
+        };
+        let packet = rest.next();
+        self.cursor.at = rest.at.into();
+        self.cursor.count(packet)
+    }
+
+    /// The packet that [`next_packet`](Self::next_packet) lends next.
+    pub fn peek(&mut self) -> Option<RingPacket<'_>> {
+        let (at, left) = (self.cursor.at as u32, self.cursor.left);
+        let count = self.cursor.extent.filter(|_| left > 0)?;
+        let mut rest = self.walk(count);
+        rest.at = at;
+        rest.next()
+    }
+
+    /// Runs the driver's NAPI poll now, if the ring polls busily and no packet waits.
     #[inline]
     pub fn drive(&self) {
         if self.busy_poll.is_some() && self.rx.ready() == 0 {
@@ -189,28 +232,28 @@ impl XdpRing {
     }
 
     fn wake(&self) {
-        // What fails here concerns the interface, of which `take_error` tells.
+        // A failure concerns the interface; `take_error` reports it.
         let _ = xdp::wake(self.socket.as_fd());
     }
 
-    /// Reads the clocks, unless the oldest packet says that this was done a moment ago.
+    /// Reads the clocks, unless the time stamp of the oldest packet shows that they were read a moment ago.
     fn look_at_the_clock(&mut self) {
         let oldest = self.rx.descriptor(0);
         // SAFETY: the descriptor lies in the receive ring: there is at least one.
         let stamp = unsafe { self.memory.metadata(&oldest) };
-        let is_recent = |stamp: Metadata| self.view.offset.is_recent(stamp.monotonic_ns);
+        let is_recent = |stamp: FrameMetadata| self.view.offset.is_recent(stamp.monotonic_ns);
         if !stamp.is_some_and(is_recent) {
             self.view.offset.follow();
         }
     }
 
-    /// How many whole packets the oldest `ready` descriptors hold, and how many descriptors those
-    /// take: no more than can be put together in the scratch memory.
+    /// Number of whole packets in the oldest `ready` descriptors, and of their descriptors. Limited to what fits into
+    /// the scratch memory.
     fn whole_packets(&self, ready: u32) -> Option<(u32, u32)> {
         if ready == 0 {
             return None;
         }
-        if !self.mode.takes_multi_buffer {
+        if !self.mode.accepts_multi_buffer() {
             return Some((ready, ready));
         }
         let (mut packets, mut whole) = (0, 0);
@@ -234,14 +277,14 @@ impl XdpRing {
         if packets > 0 {
             return Some((packets, whole));
         }
-        // A packet whose end is to come; one that has none is given up as unreadable.
+        // The end of the packet is still to come. A packet without end is given up as unreadable.
         let is_endless = ready >= MAX_DESCRIPTORS.min(self.rx.count());
         is_endless.then_some((1, ready))
     }
 
-    /// How many of the oldest `descriptors` the oldest `packets` take.
+    /// Number of descriptors, of the oldest `descriptors`, that the oldest `packets` packets take.
     pub(crate) fn descriptors_of(&self, packets: u32, descriptors: u32) -> u32 {
-        if !self.mode.takes_multi_buffer {
+        if !self.mode.accepts_multi_buffer() {
             return packets.min(descriptors);
         }
         let mut ends = 0;
@@ -253,7 +296,7 @@ impl XdpRing {
         (0..descriptors).take_while(&mut is_before).count() as u32
     }
 
-    /// Walks over the `descriptors` of a batch.
+    /// Iterates over the packets of the oldest `descriptors`.
     #[inline]
     pub(crate) fn walk(&mut self, descriptors: u32) -> Descriptors<'_> {
         Descriptors {
@@ -267,17 +310,17 @@ impl XdpRing {
         }
     }
 
-    /// Gives the chunks of the oldest `descriptors` back, of which `unreadable` of `packets` packets
-    /// were no good.
+    /// Returns the chunks of the oldest `descriptors` to the kernel. They held `packets` packets, of which `unreadable`
+    /// were unreadable.
     pub(crate) fn give_back(&mut self, descriptors: u32, packets: u32, unreadable: u32) {
         self.has_starved |= self.fill.is_empty();
         for ahead in 0..descriptors {
             let desc = self.rx.descriptor(ahead);
-            // SAFETY: it lies in the receive ring until `release`, and the batch that lent its bytes
-            // is being dropped.
+            // SAFETY: the descriptor lies in the receive ring until `release`. The batch that lent its bytes is being
+            // dropped.
             unsafe { self.memory.forget_metadata(&desc) };
-            // There is room for every chunk (`setup::rings`), so only one that the kernel handed over
-            // twice can be refused.
+            // The fill ring has room for every chunk (`setup::rings`). It can only be full if the kernel handed over a
+            // chunk twice.
             if let Some(chunk) = self.memory.chunk(&desc) {
                 self.fill.put(chunk);
             }
@@ -288,38 +331,36 @@ impl XdpRing {
         self.account.unreadable += unreadable as u64;
     }
 
-    /// Whether the packets that wait take `bytes` of the packet memory or more, in whole chunks; 1 asks
-    /// whether there is any.
+    /// Whether waiting packets take at least `bytes` bytes of the packet memory, in whole chunks; 1 means any packet.
     #[inline]
     pub fn holds(&self, bytes: usize) -> bool {
         let waiting = self.rx.ready() as usize;
         waiting > 0 && waiting * self.memory.chunk_bytes() >= bytes
     }
 
-    /// Whether a quarter of the ring or more waits to be read.
+    /// Whether more than a quarter of the ring waits to be read.
     pub fn is_filling(&self) -> bool {
         self.rx.ready() > self.rx.count() / 4
     }
 
-    /// What became of the packets sent to this ring; [`XdpRing::refresh`] brings the kernel's part up
-    /// to date. `freezes` is always 0.
-    pub fn account(&self) -> &Account {
+    /// Packets redirected to this ring so far. [`XdpRing::refresh`] updates the kernel's counters. `freezes` is always
+    /// 0.
+    pub fn counters(&self) -> &RingCounters {
         &self.account
     }
 
-    /// The kernel's counters as they were when last asked, never reset. In copy mode a packet for
-    /// which there was no memory is in `rx_dropped` and in `rx_fill_ring_empty_descs`; the account
-    /// counts it once, as `rx_dropped + rx_ring_full`.
+    /// The kernel's counters as last read. They are never reset. In copy mode, a packet without memory counts in both
+    /// `rx_dropped` and `rx_fill_ring_empty_descs`. [`XdpRing::counters`] counts it once, as `rx_dropped + rx_ring_full`.
     pub fn statistics(&self) -> &Statistics {
         &self.statistics
     }
 
-    /// Asks the kernel for its counters and brings the account up to date.
+    /// Reads the kernel's counters and updates [`XdpRing::counters`].
     ///
     /// # Errors
-    /// What getsockopt(2) says.
+    /// Errors of getsockopt(2).
     pub fn refresh(&mut self) -> io::Result<()> {
-        // Counted before the kernel is asked: what comes between is in neither.
+        // Count before reading the kernel's counters: packets that arrive in between are in neither.
         let waiting = self.waiting();
         self.ask()?;
         let read = self.account.delivered + self.account.unreadable;
@@ -327,7 +368,7 @@ impl XdpRing {
         Ok(())
     }
 
-    /// Asks the kernel for its counters.
+    /// Reads the kernel's counters.
     fn ask(&mut self) -> io::Result<()> {
         self.statistics = socket::option(self.socket.as_fd(), SOL_XDP, XDP_STATISTICS)?;
         let dropped = self.statistics.rx_dropped + self.statistics.rx_ring_full;
@@ -337,21 +378,21 @@ impl XdpRing {
         Ok(())
     }
 
-    /// Packets in the ring.
+    /// Number of packets in the ring.
     fn waiting(&self) -> u64 {
         let ready = self.rx.ready();
-        if !self.mode.takes_multi_buffer {
+        if !self.mode.accepts_multi_buffer() {
             return ready as u64;
         }
         let is_last = |ahead: &u32| self.rx.descriptor(*ahead).options & XDP_PKT_CONTD == 0;
         (0..ready).filter(is_last).count() as u64
     }
 
-    /// Takes the pending error of the socket. The descriptor does not poll as broken then
-    /// (`xsk_poll`, net/xdp/xsk.c), so ask now and again when nothing comes.
+    /// Takes the pending error of the socket. An error does not make the descriptor poll as `POLLERR` (`xsk_poll`,
+    /// net/xdp/xsk.c), so call this now and then when no packets arrive.
     ///
     /// # Errors
-    /// ENETDOWN when the interface went away.
+    /// ENETDOWN if the interface was removed.
     pub fn take_error(&self) -> io::Result<()> {
         socket::take_error(self.socket.as_fd())
     }

@@ -1,52 +1,49 @@
-//! Opening an AF_XDP ring, step by step.
+//! Opens an AF_XDP socket's ring, step by step.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
-use abi::ethtool;
-use abi::interface::{self, hardware_address, name_bytes};
+use abi::interface::{self, hardware_address};
 use abi::region::Region;
 use abi::socket::{self, option, set_option};
 use abi::xdp::{
-    self, MmapOffsets, RingOffset, SOL_XDP, SockaddrXdp, Statistics, XDP_COPY, XDP_MMAP_OFFSETS,
-    XDP_PACKET_HEADROOM, XDP_PGOFF_RX_RING, XDP_RX_RING, XDP_UMEM_COMPLETION_RING,
-    XDP_UMEM_FILL_RING, XDP_UMEM_PGOFF_FILL_RING, XDP_USE_NEED_WAKEUP, XDP_USE_SG, XDP_ZEROCOPY,
+    self, MmapOffsets, RingOffset, SOL_XDP, SockaddrXdp, XDP_COPY, XDP_MMAP_OFFSETS, XDP_OPTIONS,
+    XDP_OPTIONS_ZEROCOPY, XDP_PACKET_HEADROOM, XDP_PGOFF_RX_RING, XDP_RX_RING,
+    XDP_UMEM_COMPLETION_RING, XDP_UMEM_FILL_RING, XDP_UMEM_PGOFF_FILL_RING, XDP_USE_NEED_WAKEUP,
+    XDP_USE_SG, XDP_ZEROCOPY,
 };
 
-use super::clock::Offset;
-use super::error::{XdpOpenError, XdpSetupError, XdpStep};
+use super::error::{XdpOpenError, XdpSetupError, XdpSetupStep};
 use super::memory::{Memory, room};
-use super::options::{BusyPoll, XdpOptions, ZeroCopy};
+use super::options::{BusyPoll, XdpRingOptions, ZeroCopy};
 use super::queue::{Consumer, Producer, mapping_bytes};
-use super::ring::XdpRing;
-use super::walk::View;
-use crate::account::Account;
-use crate::error::OptionError;
-use crate::ring::Link;
-use crate::setup::{ARPHRD_LOOPBACK, link_type, promiscuous};
+use crate::clock::Offset;
+use crate::error::RingOptionError;
+use crate::interface::{InterfaceInfo, receive_queues, set_promiscuous};
+use crate::view::View;
 
 /// The smallest chunk the kernel takes (`XDP_UMEM_MIN_CHUNK_SIZE`, include/net/xdp_sock.h).
 const LEAST_CHUNK_BYTES: usize = 2048;
 
-/// The largest it takes everywhere: the smallest size of a page.
+/// The largest chunk size valid on every architecture: the smallest page size.
 const MOST_CHUNK_BYTES: usize = 4096;
 
-/// What may come before the MTU's bytes: an Ethernet header and two VLAN tags.
+/// Largest size of the bytes before the MTU: an Ethernet header and two VLAN tags.
 const LINK_HEADER_BYTES: usize = 14 + 2 * 4;
 
-/// Chunks that a ring has at least: twice what a driver takes in one go.
+/// Smallest number of chunks: twice what a driver takes at once.
 const LEAST_CHUNKS: usize = 128;
 
-/// Room for packets of several buffers, each 64 KiB and its header at most.
-const SCRATCH_BYTES: usize = 4 * (65_536 + LINK_HEADER_BYTES);
+/// Room for four multi-buffer packets of up to 64 KiB and their headers.
+pub(super) const SCRATCH_BYTES: usize = 4 * (65_536 + LINK_HEADER_BYTES);
 
-/// The kernel wants a completion ring though nothing is sent.
+/// The kernel requires a completion ring although nothing is sent.
 const COMPLETIONS: u32 = 2;
 
-/// What is known of the interface, and what follows from it.
+/// Memory layout for the MTU of an interface.
 struct Plan<'o> {
-    options: &'o XdpOptions,
+    options: &'o XdpRingOptions,
     index: u32,
     chunk_bytes: usize,
     chunks: usize,
@@ -55,17 +52,28 @@ struct Plan<'o> {
     mtu: u32,
 }
 
-/// How a socket is bound.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Mode {
+/// How the kernel bound a socket.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct BindMode {
+    /// Flags that the kernel accepted.
+    flags: u16,
+    /// As the kernel reports it.
     pub is_zero_copy: bool,
-    pub takes_multi_buffer: bool,
 }
 
-const COPY_LONG: Mode = Mode {
-    is_zero_copy: false,
-    takes_multi_buffer: true,
-};
+impl BindMode {
+    pub fn uses_need_wakeup(self) -> bool {
+        self.flags & XDP_USE_NEED_WAKEUP != 0
+    }
+
+    #[inline]
+    pub fn accepts_multi_buffer(self) -> bool {
+        self.flags & XDP_USE_SG != 0
+    }
+}
+
+/// Flags to copy packets that may take several buffers.
+const COPY_LONG: u16 = XDP_COPY | XDP_USE_SG;
 
 /// A socket with its memory and rings, bound.
 struct Bound {
@@ -73,19 +81,31 @@ struct Bound {
     rx: Consumer,
     fill: Producer,
     memory: Memory,
-    mode: Mode,
+    mode: BindMode,
 }
 
-/// What the kernel tells of an interface, and the socket that was asked.
+/// All parts of a ring.
+pub(super) struct Opened {
+    pub socket: OwnedFd,
+    pub rx: Consumer,
+    pub fill: Producer,
+    pub memory: Memory,
+    pub mode: BindMode,
+    pub view: View,
+    pub link: InterfaceInfo,
+    pub membership: OwnedFd,
+}
+
+/// Facts about an interface, and the packet socket they were read with.
 struct Found {
     asked: OwnedFd,
-    link: Link,
+    link: InterfaceInfo,
     mac: [u8; 6],
     mtu: u32,
     queues: u32,
 }
 
-pub(super) fn open(name: &str, options: &XdpOptions) -> Result<XdpRing, XdpOpenError> {
+pub(super) fn open(name: &str, options: &XdpRingOptions) -> Result<Opened, XdpOpenError> {
     let found = find(name, options.queue)?;
     if options.queue >= found.queues {
         return Err(XdpOpenError::NoSuchQueue {
@@ -96,8 +116,8 @@ pub(super) fn open(name: &str, options: &XdpOptions) -> Result<XdpRing, XdpOpenE
     }
     let plan = Plan::new(options, found.link.index, found.mtu)?;
     if options.promiscuous {
-        promiscuous(found.asked.as_fd(), plan.index).map_err(on(
-            XdpStep::Promiscuous,
+        set_promiscuous(found.asked.as_fd(), plan.index).map_err(on(
+            XdpSetupStep::Promiscuous,
             name,
             options.queue,
             false,
@@ -112,50 +132,31 @@ pub(super) fn open(name: &str, options: &XdpOptions) -> Result<XdpRing, XdpOpenE
         has_queues: found.queues > 1,
         offset: Offset::measure(),
     };
-    let scratch_bytes = if bound.mode.takes_multi_buffer {
-        SCRATCH_BYTES
-    } else {
-        0
-    };
-    Ok(XdpRing {
-        attachment: None,
+    Ok(Opened {
         socket: bound.socket,
         rx: bound.rx,
         fill: bound.fill,
         memory: bound.memory,
-        scratch: vec![0; scratch_bytes],
-        view,
-        statistics: Statistics::default(),
-        account: Account::default(),
-        unreported: 0,
-        has_starved: false,
-        busy_poll: options.busy_poll,
         mode: bound.mode,
-        queue: options.queue,
+        view,
         link: found.link,
-        _membership: found.asked,
+        membership: found.asked,
     })
 }
 
 fn find(name: &str, queue: u32) -> Result<Found, XdpOpenError> {
     let at = |step| on(step, name, queue, false);
-    let asked = socket::packet_socket().map_err(at(XdpStep::Socket))?;
+    let asked = socket::packet_socket().map_err(at(XdpSetupStep::Socket))?;
     let fd = asked.as_fd();
-    let index = socket::link_index(fd, name).map_err(at(XdpStep::Link))?;
-    let address = hardware_address(fd, name).map_err(at(XdpStep::Link))?;
-    let mtu = interface::mtu(fd, name).map_err(at(XdpStep::Link))?;
-    let queues = receive_queues(fd, name).map_err(at(XdpStep::Link))?;
-    let Some(link_type) = link_type(address.hatype) else {
+    let index = socket::link_index(fd, name).map_err(at(XdpSetupStep::Interface))?;
+    let address = hardware_address(fd, name).map_err(at(XdpSetupStep::Interface))?;
+    let mtu = interface::mtu(fd, name).map_err(at(XdpSetupStep::Interface))?;
+    let queues = receive_queues(fd, name).map_err(at(XdpSetupStep::Interface))?;
+    let Some(link) = InterfaceInfo::new(name, index, address.hatype) else {
         return Err(XdpOpenError::LinkLayer {
             link: name.to_owned(),
             hatype: address.hatype,
         });
-    };
-    let link = Link {
-        name: name.to_owned(),
-        index,
-        link_type,
-        loopback: address.hatype == ARPHRD_LOOPBACK,
     };
     Ok(Found {
         asked,
@@ -170,16 +171,8 @@ pub(super) fn queue_count(name: &str) -> Result<u32, XdpOpenError> {
     find(name, 0).map(|found| found.queues)
 }
 
-/// A driver that does not tell has one queue.
-pub(crate) fn receive_queues(asked: BorrowedFd<'_>, name: &str) -> io::Result<u32> {
-    match ethtool::receive_queues(asked, name_bytes(name)?) {
-        Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => Ok(1),
-        answer => answer,
-    }
-}
-
 fn on(
-    step: XdpStep,
+    step: XdpSetupStep,
     name: &str,
     queue: u32,
     is_zero_copy: bool,
@@ -194,14 +187,14 @@ fn on(
 }
 
 impl<'o> Plan<'o> {
-    fn new(options: &'o XdpOptions, index: u32, mtu: u32) -> Result<Self, OptionError> {
+    fn new(options: &'o XdpRingOptions, index: u32, mtu: u32) -> Result<Self, RingOptionError> {
         if options.snaplen == 0 {
-            return Err(OptionError::SnaplenZero);
+            return Err(RingOptionError::SnaplenZero);
         }
         let longest = mtu as usize + LINK_HEADER_BYTES;
         let chunk_bytes = (longest + XDP_PACKET_HEADROOM).next_power_of_two();
         let chunk_bytes = chunk_bytes.clamp(LEAST_CHUNK_BYTES, MOST_CHUNK_BYTES);
-        let too_large = OptionError::BufferTooLarge {
+        let too_large = RingOptionError::BufferTooLarge {
             bytes: options.buffer_bytes,
         };
         if u32::try_from(options.buffer_bytes).is_err() {
@@ -209,7 +202,7 @@ impl<'o> Plan<'o> {
         }
         let chunks = options.buffer_bytes.div_ceil(chunk_bytes);
         let chunks = chunks.max(LEAST_CHUNKS).next_power_of_two();
-        // Rounding up may have gone over the limit.
+        // Rounding up may have exceeded the limit.
         if u32::try_from(chunks * chunk_bytes).is_err() {
             return Err(too_large);
         }
@@ -223,38 +216,31 @@ impl<'o> Plan<'o> {
         })
     }
 
-    /// Zero copy first, if wanted. A socket that copies always takes packets of several buffers, if
-    /// the kernel knows of them: GRO makes them longer than the MTU.
-    fn modes(&self) -> impl Iterator<Item = Mode> {
-        let zero_copy = Mode {
-            is_zero_copy: true,
-            takes_multi_buffer: self.is_long,
-        };
-        let copy_short = Mode {
-            takes_multi_buffer: false,
-            ..COPY_LONG
-        };
+    /// Bind flags to try, in order: first zero copy, unless disabled. A copying socket always accepts multi-buffer
+    /// packets if the kernel supports them: GRO makes packets longer than the MTU.
+    fn bind_flags(&self) -> impl Iterator<Item = u16> {
+        let zero_copy = XDP_ZEROCOPY | if self.is_long { XDP_USE_SG } else { 0 };
         let may_copy = self.options.zero_copy != ZeroCopy::Required;
         [
             (zero_copy, self.options.zero_copy != ZeroCopy::Never),
             (COPY_LONG, may_copy),
-            (copy_short, may_copy && !self.is_long),
+            (XDP_COPY, may_copy && !self.is_long),
         ]
         .into_iter()
-        .filter_map(|(mode, is_wanted)| is_wanted.then_some(mode))
+        .filter_map(|(flags, is_allowed)| is_allowed.then_some(flags))
     }
 }
 
-/// Binds in the first mode that the kernel and the driver take; the refusal of the last one counts.
+/// Binds with the first flags that the kernel and the driver accept. Otherwise returns the last error.
 fn bind(name: &str, plan: &Plan<'_>) -> Result<Bound, XdpOpenError> {
     let mut refusal = too_long(name, plan);
-    for mode in plan.modes() {
-        match bind_in(name, plan, mode) {
+    for flags in plan.bind_flags() {
+        match bind_with(name, plan, flags | XDP_USE_NEED_WAKEUP) {
             Ok(bound) => return Ok(bound),
-            Err(error) if error.step != XdpStep::Bind => return Err(error.into()),
-            // To a kernel that does not know the flag it is invalid.
+            Err(error) if error.step != XdpSetupStep::Bind => return Err(error.into()),
+            // A kernel that does not know `XDP_USE_SG` reports an invalid flag.
             Err(error)
-                if mode == COPY_LONG && error.source.raw_os_error() == Some(libc::EINVAL) =>
+                if flags == COPY_LONG && error.source.raw_os_error() == Some(libc::EINVAL) =>
             {
                 refusal = too_long(name, plan);
             }
@@ -272,49 +258,42 @@ fn too_long(name: &str, plan: &Plan<'_>) -> XdpOpenError {
     }
 }
 
-fn bind_in(name: &str, plan: &Plan<'_>, mode: Mode) -> Result<Bound, XdpSetupError> {
-    let at = |step| on(step, name, plan.options.queue, mode.is_zero_copy);
-    let socket = xdp::socket().map_err(at(XdpStep::Socket))?;
+fn bind_with(name: &str, plan: &Plan<'_>, flags: u16) -> Result<Bound, XdpSetupError> {
+    let requires_zero_copy = flags & XDP_ZEROCOPY != 0;
+    let at = |step| on(step, name, plan.options.queue, requires_zero_copy);
+    let socket = xdp::socket().map_err(at(XdpSetupStep::Socket))?;
     let fd = socket.as_fd();
-    let memory = Memory::new(plan.chunk_bytes, plan.chunks).map_err(at(XdpStep::Memory))?;
+    let memory = Memory::new(plan.chunk_bytes, plan.chunks).map_err(at(XdpSetupStep::Memory))?;
     xdp::register_memory(fd, memory.region(), plan.chunk_bytes as u32)
-        .map_err(at(XdpStep::Memory))?;
-    let (rx, fill) = rings(fd, plan).map_err(at(XdpStep::Rings))?;
+        .map_err(at(XdpSetupStep::Memory))?;
+    let (rx, fill) = rings(fd, plan).map_err(at(XdpSetupStep::Rings))?;
     if let Some(busy_poll) = plan.options.busy_poll {
-        poll_busily(fd, busy_poll).map_err(at(XdpStep::BusyPoll))?;
+        poll_busily(fd, busy_poll).map_err(at(XdpSetupStep::BusyPoll))?;
     }
-    let copying = if mode.is_zero_copy {
-        XDP_ZEROCOPY
-    } else {
-        XDP_COPY
-    };
-    let multi = if mode.takes_multi_buffer {
-        XDP_USE_SG
-    } else {
-        0
-    };
     let address = SockaddrXdp {
-        flags: XDP_USE_NEED_WAKEUP | copying | multi,
+        flags,
         ifindex: plan.index,
         queue_id: plan.options.queue,
         ..SockaddrXdp::default()
     };
-    xdp::bind(fd, &address).map_err(at(XdpStep::Bind))?;
+    xdp::bind(fd, &address).map_err(at(XdpSetupStep::Bind))?;
+    let reported: u32 = option(fd, SOL_XDP, XDP_OPTIONS).map_err(at(XdpSetupStep::Bind))?;
     Ok(Bound {
         socket,
         rx,
         fill,
         memory,
-        mode,
+        mode: BindMode {
+            flags,
+            is_zero_copy: reported & XDP_OPTIONS_ZEROCOPY != 0,
+        },
     })
 }
 
-/// The receive ring has an entry for every chunk, so it is never full: what the kernel lacks, when the
-/// reader is slow, is chunks.
+/// The receive ring has an entry for every chunk, so it is never full: a slow reader makes the kernel run out of chunks.
 ///
-/// The fill ring has two: the kernel hands packets over before it tells that it has read their
-/// entries (`xsk_flush`, net/xdp/xsk.c), so each chunk may be given back while its last entry still
-/// counts.
+/// The fill ring has two entries per chunk. The kernel hands packets over before it publishes that it has read their
+/// entries (`xsk_flush`, net/xdp/xsk.c), so a chunk may be returned while its last entry still counts.
 fn rings(socket: BorrowedFd<'_>, plan: &Plan<'_>) -> io::Result<(Consumer, Producer)> {
     let packets = plan.chunks as u32;
     let places = packets * 2;
@@ -353,4 +332,26 @@ fn poll_busily(socket: BorrowedFd<'_>, busy_poll: BusyPoll) -> io::Result<()> {
     set(libc::SO_PREFER_BUSY_POLL, 1)?;
     set(libc::SO_BUSY_POLL, micros)?;
     set(libc::SO_BUSY_POLL_BUDGET, busy_poll.budget.get().into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_bind_flags_decide_what_is_reported() {
+        for (flags, needs_wakeup, multi_buffer) in [
+            (XDP_COPY, false, false),
+            (XDP_COPY | XDP_USE_NEED_WAKEUP, true, false),
+            (COPY_LONG, false, true),
+            (XDP_ZEROCOPY | XDP_USE_SG | XDP_USE_NEED_WAKEUP, true, true),
+        ] {
+            let mode = BindMode {
+                flags,
+                is_zero_copy: false,
+            };
+            assert_eq!(mode.uses_need_wakeup(), needs_wakeup, "{flags}");
+            assert_eq!(mode.accepts_multi_buffer(), multi_buffer, "{flags}");
+        }
+    }
 }

@@ -3,12 +3,12 @@
 use std::io;
 
 use lab::Host;
-use lab::bpf::{Mirror, MirrorCounts, MirrorOptions, XdpLink, XdpPlace};
-use tapline_ring::{Account, Batch, BufferOptions, RingBuffer};
+use lab::bpf::{RingBufferProgram, RingBufferProgramOptions, XdpAttachMode, XdpCounters, XdpLink};
+use tapline_ring::{Batch, BpfRing, BpfRingOptions, RingCounters};
 
 use super::Ring;
 
-impl Ring for RingBuffer {
+impl Ring for BpfRing {
     fn next_batch(&mut self) -> Option<Batch<'_>> {
         Self::next_batch(self)
     }
@@ -16,29 +16,33 @@ impl Ring for RingBuffer {
         Self::refresh(self);
         Ok(())
     }
-    fn account(&self) -> &Account {
-        Self::account(self)
+    fn counters(&self) -> &RingCounters {
+        Self::counters(self)
     }
 }
 
 /// A program on the host's first interface, and a buffer for each CPU.
 #[derive(Debug)]
 pub struct Mirrored {
-    pub buffers: Vec<RingBuffer>,
-    pub mirror: Mirror,
+    pub buffers: Vec<BpfRing>,
+    pub mirror: RingBufferProgram,
     pub link: XdpLink,
 }
 
 /// Mirrors what arrives at `host`.
 #[track_caller]
-pub fn mirror(host: &Host, place: XdpPlace, options: &MirrorOptions<'_>) -> Mirrored {
-    let loaded = Mirror::load(options);
+pub fn mirror(
+    host: &Host,
+    place: XdpAttachMode,
+    options: &RingBufferProgramOptions<'_>,
+) -> Mirrored {
+    let loaded = RingBufferProgram::load(options);
     let (mirror, buffers) = loaded.unwrap_or_else(|error| panic!("{error}: {error:?}"));
-    let link = host.run(|| mirror.attach(host.interface().index.0, place));
+    let link = host.run(|| XdpLink::attach(mirror.program(), host.interface().index.0, place));
     let link = link.unwrap_or_else(|error| panic!("{error}: {error:?}"));
     let name = host.interface().name.to_string();
     let open = |(_, map)| {
-        let buffer = host.run(|| RingBuffer::open(&name, map, &BufferOptions::default()));
+        let buffer = host.run(|| BpfRing::open(&name, map, &BpfRingOptions::default()));
         buffer.unwrap_or_else(|error| panic!("{error}: {error:?}"))
     };
     let buffers = buffers.iter().map(open).collect();
@@ -51,12 +55,12 @@ pub fn mirror(host: &Host, place: XdpPlace, options: &MirrorOptions<'_>) -> Mirr
 
 impl Mirrored {
     /// The buffer of CPU 0, which sends what [`super::send`] sends, and receives it too.
-    pub fn first(&mut self) -> &mut RingBuffer {
+    pub fn first(&mut self) -> &mut BpfRing {
         &mut self.buffers[0]
     }
 
     #[track_caller]
-    pub fn counts(&self) -> MirrorCounts {
-        self.mirror.counts().unwrap()
+    pub fn counters(&self) -> XdpCounters {
+        self.mirror.counters().unwrap()
     }
 }

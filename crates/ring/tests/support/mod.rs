@@ -1,7 +1,5 @@
 //! What the tests of this crate share: rings on test hosts, frames, and what was received.
 
-#![allow(dead_code, reason = "each test file uses a part")]
-
 pub mod mirrored;
 pub mod steered;
 pub mod taken;
@@ -16,11 +14,12 @@ use lab::Host;
 use lab::generator::{pin_to_cpu, send_frames};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tapline_ring::{
-    Account, Backend, Batch, Delivery, Options, Packet, PacketRing, TimestampSource, XdpRing,
+    Batch, DeliveryMode, PacketRing, RingCounters, RingOptions, RingPacket, TimestampSource,
+    TpacketVersion, XdpRing,
 };
 use wire::metadata::{Checksum, Direction, Reception};
 
-pub const BACKENDS: [Backend; 2] = [Backend::PacketV2, Backend::PacketV3];
+pub const BACKENDS: [TpacketVersion; 2] = [TpacketVersion::V2, TpacketVersion::V3];
 
 /// How long anything may take before a test fails.
 pub const DEADLINE: Duration = Duration::from_secs(10);
@@ -36,7 +35,7 @@ pub const STRANGER: [u8; 6] = [2, 0, 0, 0, 9, 9];
 pub trait Ring: AsFd + Debug {
     fn next_batch(&mut self) -> Option<Batch<'_>>;
     fn refresh(&mut self) -> io::Result<()>;
-    fn account(&self) -> &Account;
+    fn counters(&self) -> &RingCounters;
 }
 
 macro_rules! ring {
@@ -48,8 +47,8 @@ macro_rules! ring {
             fn refresh(&mut self) -> io::Result<()> {
                 <$kind>::refresh(self)
             }
-            fn account(&self) -> &Account {
-                <$kind>::account(self)
+            fn counters(&self) -> &RingCounters {
+                <$kind>::counters(self)
             }
         }
     };
@@ -59,27 +58,27 @@ ring!(XdpRing);
 
 /// A ring that has room for 256 packets however slowly they come: V3 hands over a block, which has
 /// one packet at least, once a millisecond.
-pub fn options(backend: Backend) -> Options {
-    Options {
-        backend: Some(backend),
+pub fn options(version: TpacketVersion) -> RingOptions {
+    RingOptions {
+        version: Some(version),
         snaplen: 1800,
         buffer_bytes: 1 << 20,
-        delivery: Delivery::Batch {
+        delivery: DeliveryMode::Batch {
             min_bytes: 4096,
             timeout: Duration::from_millis(1),
         },
-        ..Options::default()
+        ..RingOptions::default()
     }
 }
 
 /// A ring on the host's first interface.
 #[track_caller]
-pub fn open(host: &Host, options: &Options) -> PacketRing {
+pub fn open(host: &Host, options: &RingOptions) -> PacketRing {
     open_on(host, &host.interface().name.to_string(), options)
 }
 
 #[track_caller]
-pub fn open_on(host: &Host, link: &str, options: &Options) -> PacketRing {
+pub fn open_on(host: &Host, link: &str, options: &RingOptions) -> PacketRing {
     let ring = host.run(|| PacketRing::open(link, options));
     ring.unwrap_or_else(|error| panic!("{error}: {error:?}"))
 }
@@ -173,8 +172,8 @@ pub struct Seen {
     pub link: u32,
 }
 
-impl From<Packet<'_>> for Seen {
-    fn from(packet: Packet<'_>) -> Self {
+impl From<RingPacket<'_>> for Seen {
+    fn from(packet: RingPacket<'_>) -> Self {
         Self {
             bytes: packet.bytes.to_vec(),
             original_len: packet.original_len,
@@ -259,21 +258,20 @@ pub fn bytes_of(seen: Vec<Seen>) -> Vec<Vec<u8>> {
     seen.into_iter().map(|packet| packet.bytes).collect()
 }
 
-/// Asks for the rings' account until all of `count` packets are in it.
-///
-/// A ring that drops what it is offered has no event to wait for, so the processor is offered
-/// between two looks.
+/// Returns when all of `count` packets are in the rings' accounts.
 #[track_caller]
 pub fn until_accepted(rings: &mut [impl Ring], count: u64) {
-    let deadline = Instant::now() + DEADLINE;
-    let mut accepted = 0;
-    while accepted < count {
-        assert!(Instant::now() < deadline, "{accepted} of {count} came");
-        std::thread::yield_now();
+    let accepted = lab::wait::until_ok(|| {
         for ring in &mut *rings {
             ring.refresh().unwrap();
         }
-        accepted = rings.iter().map(|ring| ring.account().accepted).sum();
-    }
+        let accepted = rings
+            .iter()
+            .map(|ring| ring.counters().accepted)
+            .sum::<u64>();
+        (accepted >= count)
+            .then_some(accepted)
+            .ok_or_else(|| format!("{accepted} of {count} packets"))
+    });
     assert_eq!(accepted, count);
 }

@@ -1,76 +1,67 @@
 //! Rings over AF_XDP with the program that feeds them.
 
 use std::os::fd::{AsFd, OwnedFd};
-use std::time::Instant;
 
 use lab::Host;
-use lab::bpf::{Redirect, RedirectCounts, RedirectOptions, XdpLink, XdpPlace};
-use tapline_ring::{XdpOpenError, XdpOptions, XdpRing};
+use lab::bpf::{XdpAttachMode, XdpCounters, XdpLink, XskProgram, XskProgramOptions};
+use tapline_ring::{XdpOpenError, XdpRing, XdpRingOptions};
 
-use super::DEADLINE;
-
-pub const PLACES: [XdpPlace; 2] = [XdpPlace::Native, XdpPlace::Generic];
+pub const PLACES: [XdpAttachMode; 2] = [XdpAttachMode::Native, XdpAttachMode::Generic];
 
 /// A program on the host's first interface, and a ring for each of the first queues, which keep it
 /// there.
 #[derive(Debug)]
 pub struct Steered {
     pub rings: Vec<XdpRing>,
-    pub redirect: Redirect,
+    pub redirect: XskProgram,
 }
 
 /// How the rings and the program are to be.
 #[derive(Clone, Debug)]
 pub struct Wanted {
-    pub place: XdpPlace,
+    pub place: XdpAttachMode,
     pub rings: u32,
     pub stamp: bool,
-    pub ring: XdpOptions,
+    pub ring: XdpRingOptions,
 }
 
 impl Wanted {
     /// One ring of `chunks` chunks, and a program in `place` that stamps.
-    pub fn new(place: XdpPlace, chunks: usize) -> Self {
+    pub fn new(place: XdpAttachMode, chunks: usize) -> Self {
         Self {
             place,
             rings: 1,
             stamp: true,
-            ring: XdpOptions {
+            ring: XdpRingOptions {
                 buffer_bytes: chunks * 2048,
-                ..XdpOptions::default()
+                ..XdpRingOptions::default()
             },
         }
     }
 }
 
 #[track_caller]
-pub fn open(host: &Host, options: &XdpOptions) -> XdpRing {
+pub fn open(host: &Host, options: &XdpRingOptions) -> XdpRing {
     let link = host.interface().name.to_string();
     let ring = host.run(|| XdpRing::open(&link, options));
     ring.unwrap_or_else(|error| panic!("{error}: {error:?}"))
 }
 
-/// Opens a ring on a queue that another has just left: the kernel frees it a little later, without
-/// an event to wait for, so the processor is offered between two tries.
+/// Opens a ring on a queue that another has just left: the kernel frees it a little later.
 #[track_caller]
-pub fn open_freed(host: &Host, options: &XdpOptions) -> XdpRing {
+pub fn open_freed(host: &Host, options: &XdpRingOptions) -> XdpRing {
     let link = host.interface().name.to_string();
-    let deadline = Instant::now() + DEADLINE;
-    loop {
-        match host.run(|| XdpRing::open(&link, options)) {
-            Ok(ring) => return ring,
-            Err(XdpOpenError::Setup(error))
-                if error.source.raw_os_error() == Some(libc::EBUSY)
-                    && Instant::now() < deadline => {}
-            Err(error) => panic!("{error}: {error:?}"),
+    lab::wait::until_ok(|| match host.run(|| XdpRing::open(&link, options)) {
+        Err(XdpOpenError::Setup(error)) if error.source.raw_os_error() == Some(libc::EBUSY) => {
+            Err(error)
         }
-        std::thread::yield_now();
-    }
+        opened => Ok(opened.unwrap_or_else(|error| panic!("{error}: {error:?}"))),
+    })
 }
 
 #[track_caller]
-pub fn attach(host: &Host, redirect: &Redirect, place: XdpPlace) -> XdpLink {
-    let link = host.run(|| redirect.attach(host.interface().index.0, place));
+pub fn attach(host: &Host, redirect: &XskProgram, place: XdpAttachMode) -> XdpLink {
+    let link = host.run(|| XdpLink::attach(redirect.program(), host.interface().index.0, place));
     link.unwrap_or_else(|error| panic!("{error}: {error:?}"))
 }
 
@@ -81,19 +72,19 @@ pub fn duplicate(link: &XdpLink) -> OwnedFd {
 
 #[track_caller]
 pub fn steer(host: &Host, wanted: &Wanted) -> Steered {
-    let ring = |queue| XdpOptions {
+    let ring = |queue| XdpRingOptions {
         queue,
         ..wanted.ring.clone()
     };
     let mut rings: Vec<_> = (0..wanted.rings)
         .map(|queue| open_freed(host, &ring(queue)))
         .collect();
-    let options = RedirectOptions {
+    let options = XskProgramOptions {
         multi_buffer: rings.iter().all(XdpRing::takes_multi_buffer),
         stamp: wanted.stamp,
-        ..RedirectOptions::new(64)
+        ..XskProgramOptions::new(64)
     };
-    let redirect = Redirect::load(&options).unwrap_or_else(|error| panic!("{error}: {error:?}"));
+    let redirect = XskProgram::load(&options).unwrap_or_else(|error| panic!("{error}: {error:?}"));
     for ring in &rings {
         redirect.insert(ring.queue(), ring.as_fd()).unwrap();
     }
@@ -110,7 +101,7 @@ impl Steered {
     }
 
     #[track_caller]
-    pub fn counts(&self) -> RedirectCounts {
-        self.redirect.counts().unwrap()
+    pub fn counters(&self) -> XdpCounters {
+        self.redirect.counters().unwrap()
     }
 }

@@ -1,29 +1,29 @@
 //! The program that takes packets, with the memory that it fills.
 
 use lab::Host;
-use lab::bpf::{Intake, IntakeOptions, XdpLink, XdpPlace};
-use tapline_ring::{BufferOptions, RingBuffer};
+use lab::bpf::{SlotProgram, SlotProgramOptions, XdpAttachMode, XdpLink};
+use tapline_ring::{BpfRing, BpfRingOptions};
 
 /// A program on the host's first interface, and the memory of each CPU.
 #[derive(Debug)]
 pub struct Taken {
-    pub buffers: Vec<RingBuffer>,
+    pub buffers: Vec<BpfRing>,
     pub link: XdpLink,
-    pub intake: Intake,
+    pub intake: SlotProgram,
 }
 
 /// Takes what arrives at `host`.
 #[track_caller]
-pub fn take(host: &Host, place: XdpPlace, options: &IntakeOptions<'_>) -> Taken {
-    let intake = Intake::load(options).unwrap_or_else(|error| panic!("{error}: {error:?}"));
-    let link = host.run(|| intake.attach(host.interface().index.0, place));
+pub fn take(host: &Host, place: XdpAttachMode, options: &SlotProgramOptions<'_>) -> Taken {
+    let intake = SlotProgram::load(options).unwrap_or_else(|error| panic!("{error}: {error:?}"));
+    let link = host.run(|| XdpLink::attach(intake.program(), host.interface().index.0, place));
     let link = link.unwrap_or_else(|error| panic!("{error}: {error:?}"));
     let name = host.interface().name.to_string();
     let open = |place| {
-        let buffer = host.run(|| RingBuffer::open_slots(&name, &place, &BufferOptions::default()));
+        let buffer = host.run(|| BpfRing::open_slots(&name, &place, &BpfRingOptions::default()));
         buffer.unwrap_or_else(|error| panic!("{error}: {error:?}"))
     };
-    let buffers = intake.places().map(open).collect();
+    let buffers = intake.rings().map(open).collect();
     Taken {
         buffers,
         link,
@@ -33,7 +33,7 @@ pub fn take(host: &Host, place: XdpPlace, options: &IntakeOptions<'_>) -> Taken 
 
 impl Taken {
     /// The memory of CPU 0, which sends what [`super::send`] sends, and receives it too.
-    pub fn first(&mut self) -> &mut RingBuffer {
+    pub fn first(&mut self) -> &mut BpfRing {
         &mut self.buffers[0]
     }
 }

@@ -1,47 +1,49 @@
-//! Why a capture file could not be read further, and where.
+//! Errors of reading, with their location in the file.
 
-use std::{error, fmt, io};
+use std::{fmt, io};
 
-/// What kind of trouble ended the reading.
+use thiserror::Error;
+
+/// The kind of a [`ReadError`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The input begins like no capture file that is known.
+    /// The input has no known capture format.
     NotACapture,
-    /// The input ends in the middle of something: it was cut short, or is still being written.
+    /// The input ends inside a block: it was truncated, or is still being written.
     Truncated,
     /// The input contradicts itself or its format.
-    Damaged,
-    /// The input is well-formed as far as seen, but of a version or size that is not read.
+    Corrupt,
+    /// The input is well-formed so far, but its version or size is not supported.
     Unsupported,
-    /// The operating system refused; its answer is the error's source.
+    /// The operating system returned an error, which is the source.
     Io,
 }
 
-/// Why reading ended before the end of the input, and where.
+/// Why reading stopped before the end of the input, and where.
 ///
-/// Everything before the place has been handed out already.
-#[derive(Debug)]
+/// Everything before this location has been returned.
+#[derive(Debug, Error)]
 #[non_exhaustive]
 pub struct ReadError {
-    /// What kind of trouble it is.
+    /// The kind of error.
     pub kind: ErrorKind,
-    /// Which part of the file, e.g. "enhanced packet block".
+    /// The part of the file, e.g. "enhanced packet block".
     pub part: &'static str,
-    /// Which field of the part, where one is to blame.
+    /// The invalid field, if there is one.
     pub field: Option<&'static str>,
-    /// Number of the block (pcapng) or record (pcap), counted from 1; 0 is the pcap file header or
-    /// the input as a whole.
+    /// Number of the block (pcapng) or record (pcap), counted from 1. 0 is the pcap file header or
+    /// the whole input.
     pub block: u64,
-    /// Where that block begins: bytes from the start of the (uncompressed) capture.
+    /// Offset of that block in the (uncompressed) capture, in bytes.
     pub offset: u64,
-    /// Bytes that the block or field needed.
+    /// Bytes that the block or field needs.
     pub needed: u64,
-    /// Bytes that were there for it.
+    /// Bytes that were available.
     pub available: u64,
     /// What is wrong, as a clause.
     pub reason: &'static str,
-    /// The answer of the operating system or of the decompressor.
+    /// The error of the operating system or of the decompressor.
     pub source: Option<io::Error>,
 }
 
@@ -53,53 +55,44 @@ impl fmt::Display for ReadError {
             offset,
             ..
         } = self;
-        match self.kind {
+        let state = match self.kind {
             ErrorKind::NotACapture => return write!(out, "not a capture file: {}", self.reason),
-            _ if *part == Place::INPUT.part => return write!(out, "{}", self.reason),
-            ErrorKind::Truncated => write!(out, "cut short")?,
-            ErrorKind::Damaged => write!(out, "damaged")?,
-            ErrorKind::Unsupported => write!(out, "not supported")?,
-            ErrorKind::Io => write!(out, "cannot read on")?,
-        }
-        write!(out, " in {part} (block {block} at byte {offset}): ")?;
+            _ if *part == Location::INPUT.part => return write!(out, "{}", self.reason),
+            ErrorKind::Truncated => "truncated",
+            ErrorKind::Corrupt => "corrupt",
+            ErrorKind::Unsupported => "unsupported",
+            ErrorKind::Io => "cannot read",
+        };
+        write!(out, "{state} {part} (block {block} at byte {offset}): ")?;
         if let Some(field) = self.field {
             write!(out, "{field} ")?;
         }
         write!(out, "{}", self.reason)?;
         if self.needed > self.available {
-            write!(
-                out,
-                ", {} bytes needed, {} there",
-                self.needed, self.available
-            )?;
+            let (needed, available) = (self.needed, self.available);
+            write!(out, ", {needed} bytes needed, {available} available")?;
         }
         Ok(())
     }
 }
 
-impl error::Error for ReadError {
-    fn source(&self) -> Option<&(dyn error::Error + 'static)> {
-        self.source.as_ref().map(|source| source as _)
-    }
-}
-
-/// Where in the file a part lies; makes the errors about it.
+/// The location of a block in the file. Builds the errors about it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct Location {
     pub(super) part: &'static str,
     pub(super) block: u64,
     pub(super) offset: u64,
 }
 
-impl Place {
-    /// The input as a whole, before anything of the capture is known.
+impl Location {
+    /// The whole input, before its format is known.
     pub(super) const INPUT: Self = Self {
         part: "input",
         block: 0,
         offset: 0,
     };
 
-    /// An error at this place with no field, sizes or source.
+    /// An error without field, sizes and source.
     #[cold]
     pub(super) fn error(self, kind: ErrorKind, reason: &'static str) -> ReadError {
         ReadError {
@@ -115,12 +108,12 @@ impl Place {
         }
     }
 
-    /// `field` holds a value that cannot be.
+    /// `field` has an invalid value.
     #[cold]
-    pub(super) fn damaged(self, field: &'static str, reason: &'static str) -> ReadError {
+    pub(super) fn corrupt(self, field: &'static str, reason: &'static str) -> ReadError {
         ReadError {
             field: Some(field),
-            ..self.error(ErrorKind::Damaged, reason)
+            ..self.error(ErrorKind::Corrupt, reason)
         }
     }
 
@@ -135,13 +128,13 @@ impl Place {
         ReadError {
             needed: needed as u64,
             available: available as u64,
-            ..self.damaged(field, "does not fit in its block")
+            ..self.corrupt(field, "does not fit in its block")
         }
     }
 
-    /// The input ended within this part.
+    /// The input ended inside this block.
     #[cold]
-    pub(super) fn cut(self, needed: usize, available: usize) -> ReadError {
+    pub(super) fn truncated(self, needed: usize, available: usize) -> ReadError {
         ReadError {
             needed: needed as u64,
             available: available as u64,

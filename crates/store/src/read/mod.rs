@@ -1,16 +1,14 @@
 //! Reading capture files: pcapng and pcap, from a file, from memory or from a stream.
 //!
-//! [`Reader`] finds out the format, the byte order and the compression (gzip, zstd) by itself and
-//! lends one [`Item`] after another; [`Merge`] does the same for several inputs in time order.
-//! Packets are borrowed from the mapped file or from the buffer of the stream: nothing is copied or
-//! allocated for them.
+//! [`Reader`] detects the format, the byte order and the compression (gzip, zstd), and lends one
+//! [`Item`] after another. [`Merge`] does the same for several inputs in time order. Packets are
+//! borrowed from the read buffer: reading copies and allocates nothing per packet.
 //!
-//! Whatever the bytes, reading never panics, and memory stays bounded: by the block that is being
-//! read ([`BLOCK_BYTES_MAX`]), by the interfaces of a file ([`INTERFACES_MAX`]), and always by the
-//! bytes that have really arrived. A broken file yields everything before the break and then a
-//! [`ReadError`] that says where and why; a file that merely ends early is told apart from a
-//! damaged one. Of a compressed file up to 4 KiB and the decompressor's block before the break may
-//! be missing.
+//! Reading never panics, whatever the bytes, and memory stays bounded: by the current block
+//! ([`BLOCK_BYTES_MAX`]), by the interfaces of a file ([`INTERFACES_MAX`]), and always by the bytes
+//! that have arrived. A broken file yields everything before the break, then a [`ReadError`] with the
+//! location and the reason. A truncated file and a corrupt file are different errors. In a compressed
+//! file up to 4 KiB and one block of the decompressor before the break may be lost.
 //!
 //! ```
 //! # fn main() -> Result<(), tapline_store::read::ReadError> {
@@ -25,23 +23,21 @@
 //! # }
 //! ```
 
-mod compressed;
+mod clock;
 mod error;
-mod event;
-mod limits;
+mod format;
+mod input;
 mod merge;
-mod order;
-mod parts;
 mod pcap;
 mod pcapng;
 mod reader;
-mod source;
-mod time;
+mod scan;
 
-pub use compressed::Compression;
 pub use error::{ErrorKind, ReadError};
-pub use limits::{BLOCK_BYTES_MAX, INTERFACES_MAX, packet_bytes_max};
+pub use format::{
+    BLOCK_BYTES_MAX, ByteOrder, DetectedFormat, Header, INTERFACES_MAX, packet_bytes_max,
+};
+pub use input::DetectedCompression;
 pub use merge::{Merge, MergeError};
-pub use order::ByteOrder;
-pub use parts::{Mark, Part, Parts, Spot};
-pub use reader::{End, Format, Header, Item, Reader};
+pub use reader::{Item, ReadEnd, Reader};
+pub use scan::{BlockDecoder, PacketBlock, Part, PartScanner, Position};

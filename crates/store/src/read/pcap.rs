@@ -1,21 +1,21 @@
 //! The pcap format: a file header of 24 bytes, then records of 16 bytes and a packet each.
 //!
-//! Read in both byte orders, with time stamps in microseconds and nanoseconds, and with the longer
-//! record header of Kuznetzov's patched libpcap where the magic number says so. Other variants, which
-//! have no magic number of their own and can only be guessed from the records, are not recognised.
+//! Supported: both byte orders, time stamps in microseconds and nanoseconds, and the longer record
+//! header of Kuznetzov's patched libpcap. Variants without a magic number of their own are not
+//! recognised.
 //!
-//! Time zone and accuracy of the file header are not used: no writer of today sets them. A fraction
+//! Time zone and accuracy in the file header are ignored: current writers do not set them. A fraction
 //! of more than a second carries over into the seconds.
 //!
 //! # Source
 //! draft-ietf-opsawg-pcap; sf-pcap.c of libpcap for versions before 2.4.
 
-use super::error::{ErrorKind, Place, ReadError};
-use super::event::{Event, Found, Reached, blank};
-use super::limits::packet_bytes_max;
-use super::order::ByteOrder;
-use super::reader::{Format, Header};
-use super::source::Source;
+use super::error::{ErrorKind, Location, ReadError};
+use super::format::{
+    ByteOrder, Decoded, DetectedFormat, Event, Header, LocatedPacket, packet_bytes_max,
+    plain_packet,
+};
+use super::input::Input;
 use crate::model::{Interface, LinkType, Packet, Section};
 
 const MAGIC_MICROSECONDS: u32 = 0xa1b2_c3d4;
@@ -26,18 +26,20 @@ const FILE_HEADER_BYTES: usize = 24;
 const RECORD_HEADER_BYTES: usize = 16;
 const KUZNETZOV_HEADER_BYTES: usize = 24;
 
-/// Bits of the link-type field that must be zero; above them are those of the frame check sequence.
+/// Bits of the link-type field that must be zero. The bits above describe the frame check sequence.
 const RESERVED_BITS: u32 = 0x03ff_0000;
 
-/// Records in a row that have to look right where one is looked for.
+/// Consecutive records that must be consistent to guess the start of a record.
 const CHAIN: usize = 5;
-/// Seconds between two records in a row, at most, where one is looked for.
+/// The same, if the next record is outside the window.
+const CHAIN_MIN: usize = 2;
+/// Maximum seconds between two of these records.
 const NEAR_S: u32 = 86_400;
 
-/// Which of a record's two lengths comes first.
+/// The order of a record's two lengths.
 ///
-/// Writers before version 2.3 and the one that calls itself 543.0 put the original length first;
-/// of version 2.3 both kinds exist, so the smaller is taken for the captured length.
+/// Writers before version 2.3, and the one that reports version 543.0, put the original length first.
+/// Version 2.3 exists in both orders, so the smaller number is taken for the captured length.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Lengths {
     CapturedFirst,
@@ -57,7 +59,7 @@ impl Lengths {
     }
 }
 
-/// Reads records.
+/// Decodes records.
 #[derive(Clone)]
 pub(super) struct Pcap {
     order: ByteOrder,
@@ -69,8 +71,8 @@ pub(super) struct Pcap {
     announced: bool,
 }
 
-/// Whether a file that begins with these bytes is a pcap file, and in which byte order.
-fn recognise(magic: [u8; 4]) -> Option<(ByteOrder, u32)> {
+/// Byte order and magic number of a pcap file that begins with these bytes.
+fn detect(magic: [u8; 4]) -> Option<(ByteOrder, u32)> {
     [ByteOrder::Little, ByteOrder::Big]
         .into_iter()
         .find_map(|order| {
@@ -84,33 +86,35 @@ fn recognise(magic: [u8; 4]) -> Option<(ByteOrder, u32)> {
 }
 
 impl Pcap {
-    /// Reads the file header; `None` if the input is not pcap.
+    /// Reads the file header. Returns `None` if the input is not pcap.
     pub(super) fn open(
-        source: &mut Source,
-        reached: &mut Reached,
+        input: &mut Input,
+        decoded: &mut Decoded,
     ) -> Result<Option<Self>, ReadError> {
-        let Some((order, magic)) = source.window().first_chunk().copied().and_then(recognise)
-        else {
+        let Some((order, magic)) = input.window().first_chunk().copied().and_then(detect) else {
             return Ok(None);
         };
-        let place = Place {
+        let location = Location {
             part: "pcap file header",
             block: 0,
             offset: 0,
         };
-        let available = source.fill_for(FILE_HEADER_BYTES, place)?;
-        let Some([_, version, _, _, snaplen, network]) = order.words(source.window()) else {
-            return Err(place.cut(FILE_HEADER_BYTES, available));
+        let available = input.fill_for(FILE_HEADER_BYTES, location)?;
+        let Some([_, version, _, _, snaplen, network]) = order.words(input.window()) else {
+            return Err(location.truncated(FILE_HEADER_BYTES, available));
         };
         let version = order.halves(version);
         if version.0 < 2 {
-            return Err(place.error(ErrorKind::Unsupported, "versions before 2 are not read"));
+            return Err(location.error(
+                ErrorKind::Unsupported,
+                "versions before 2 are not supported",
+            ));
         }
         if network & RESERVED_BITS != 0 {
             let reason = "reserved bits of the link type are set";
-            return Err(place.error(ErrorKind::Unsupported, reason));
+            return Err(location.error(ErrorKind::Unsupported, reason));
         }
-        source.consume(FILE_HEADER_BYTES);
+        input.consume(FILE_HEADER_BYTES);
 
         let link_type = LinkType(network as u16);
         let ticks_per_second = if magic == MAGIC_NANOSECONDS {
@@ -122,9 +126,9 @@ impl Pcap {
             ticks_per_second,
             ..Interface::new(link_type, snaplen)
         };
-        reached.interfaces.push(interface);
-        reached.header = Header {
-            format: Format::Pcap,
+        decoded.interfaces.push(interface);
+        decoded.header = Header {
+            format: DetectedFormat::Pcap,
             byte_order: order,
             version,
             first_interface: 0,
@@ -148,58 +152,59 @@ impl Pcap {
         }))
     }
 
-    /// Reads one record into `reached` and moves behind it.
+    /// Decodes one record and consumes it.
     #[inline]
     pub(super) fn advance(
         &mut self,
-        source: &mut Source,
-        reached: &mut Reached,
+        input: &mut Input,
+        decoded: &mut Decoded,
     ) -> Result<Event, ReadError> {
         if !self.announced {
             self.announced = true;
             return Ok(Event::Interface(0));
         }
-        let mut window = source.window();
+        let mut window = input.window();
         if window.len() < self.header_bytes {
-            let available = source.fill_for(self.header_bytes, self.place(source))?;
+            let available = input.fill_for(self.header_bytes, self.location(input))?;
             match available {
                 0 => return Ok(Event::End),
                 _ if available < self.header_bytes => {
-                    return Err(self.place(source).cut(self.header_bytes, available));
+                    return Err(self.location(input).truncated(self.header_bytes, available));
                 }
-                _ => window = source.window(),
+                _ => window = input.window(),
             }
         }
         let Some([seconds, fraction, first, second]) = self.order.words(window) else {
-            return Err(self.place(source).cut(self.header_bytes, window.len()));
+            return Err(self
+                .location(input)
+                .truncated(self.header_bytes, window.len()));
         };
         let (captured, original_len) = self.lengths.of(first, second);
         let captured = captured as usize;
         if captured > self.captured_max {
             let reason = "is larger than any packet of this link type";
-            return Err(self.place(source).damaged("captured length", reason));
+            return Err(self.location(input).corrupt("captured length", reason));
         }
         let record_bytes = self.header_bytes + captured;
         if window.len() < record_bytes {
-            let available = source.fill_for(record_bytes, self.place(source))?;
+            let available = input.fill_for(record_bytes, self.location(input))?;
             if available < record_bytes {
-                return Err(self.place(source).cut(record_bytes, available));
+                return Err(self.location(input).truncated(record_bytes, available));
             }
         }
-        reached.found = Found {
-            packet: blank(0, Some(self.time_ns(seconds, fraction)), original_len),
-            mark: source.mark() + self.header_bytes,
+        decoded.packet = LocatedPacket {
+            packet: plain_packet(0, Some(self.time_ns(seconds, fraction)), original_len),
+            index: input.index() + self.header_bytes,
             captured,
         };
-        source.consume(record_bytes);
+        input.consume(record_bytes);
         self.records += 1;
         Ok(Event::Packet)
     }
 
-    /// The packet of the record at `at`, and the record's length, if all is well with it.
+    /// Decodes the record at the start of `record`. Returns its packet and length if it is valid.
     #[inline]
-    pub(super) fn plain<'a>(&self, bytes: &'a [u8], at: usize) -> Option<(Packet<'a>, usize)> {
-        let record = bytes.get(at..)?;
+    pub(super) fn plain<'a>(&self, record: &'a [u8]) -> Option<(Packet<'a>, usize)> {
         let [seconds, fraction, first, second] = self.order.words(record)?;
         let (captured, original_len) = self.lengths.of(first, second);
         let captured = captured as usize;
@@ -208,7 +213,7 @@ impl Pcap {
         }
         let packet = Packet {
             bytes: record.get(self.header_bytes..)?.get(..captured)?,
-            ..blank(0, Some(self.time_ns(seconds, fraction)), original_len)
+            ..plain_packet(0, Some(self.time_ns(seconds, fraction)), original_len)
         };
         Some((packet, self.header_bytes + captured))
     }
@@ -217,32 +222,29 @@ impl Pcap {
         u64::from(seconds) * 1_000_000_000 + u64::from(fraction) * self.nanoseconds_per_tick
     }
 
-    /// How far it is to the record behind the one that begins in `window`.
-    #[inline]
-    pub(super) fn next_record(&self, window: &[u8]) -> Option<usize> {
-        let [_, _, first, second] = self.order.words(window)?;
-        let (captured, _) = self.lengths.of(first, second);
-        self.header_bytes.checked_add(captured as usize)
-    }
-
-    /// The first place in `from..to` of `bytes`, a whole file, where a record seems to begin: it and
-    /// those behind it have lengths and times that make sense together.
+    /// The first index in `..within` of `window` at which a record seems to begin: it and the next ones
+    /// have consistent lengths and times.
     ///
-    /// Bytes of a packet can look so too: who reads from there has to see that the reading of what
-    /// is before ends at this place.
-    pub(super) fn plausible(&self, bytes: &[u8], from: usize, to: usize) -> Option<usize> {
-        (from..to).find(|&at| self.begins_chain(bytes, at))
+    /// Packet bytes can look like that, too. `reaches_end` says that the file ends with the window.
+    pub(super) fn find_record(
+        &self,
+        window: &[u8],
+        within: usize,
+        reaches_end: bool,
+    ) -> Option<usize> {
+        (0..within).find(|&index| self.begins_chain(window, index, reaches_end))
     }
 
-    fn begins_chain(&self, bytes: &[u8], mut at: usize) -> bool {
+    fn begins_chain(&self, window: &[u8], mut index: usize, reaches_end: bool) -> bool {
         let mut time_before = None;
-        for _ in 0..CHAIN {
-            if at == bytes.len() {
-                break;
-            }
-            let head = bytes.get(at..).and_then(|rest| self.order.words(rest));
+        for checked in 0..CHAIN {
+            let head = window.get(index..).and_then(|rest| self.order.words(rest));
             let Some([seconds, fraction, first, second]) = head else {
-                return false;
+                return if reaches_end {
+                    index == window.len()
+                } else {
+                    checked >= CHAIN_MIN
+                };
             };
             let (captured, original_len) = self.lengths.of(first, second);
             let is_near = time_before.is_none_or(|time: u32| time.abs_diff(seconds) <= NEAR_S);
@@ -255,17 +257,17 @@ impl Pcap {
                 return false;
             }
             time_before = Some(seconds);
-            at += self.header_bytes + captured as usize;
+            index += self.header_bytes + captured as usize;
         }
-        at <= bytes.len()
+        !reaches_end || index <= window.len()
     }
 
-    /// Where the record lies that comes next.
-    fn place(&self, source: &Source) -> Place {
-        Place {
+    /// The location of the next record.
+    fn location(&self, input: &Input) -> Location {
+        Location {
             part: "packet record",
             block: self.records + 1,
-            offset: source.offset(),
+            offset: input.offset(),
         }
     }
 }

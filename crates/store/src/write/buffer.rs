@@ -1,20 +1,20 @@
-//! The memory in which blocks gather.
+//! The buffer for encoded blocks.
 
-/// Start of the buffer's memory: a page, so that the kernel copies whole aligned pages.
+/// Page alignment, so that the kernel copies whole pages.
 const ALIGN: usize = 4096;
 
-/// A page-aligned buffer that is filled from its start and emptied at once.
+/// A page-aligned buffer that is filled from its start and emptied as a whole.
 #[derive(Debug)]
 pub(super) struct Buffer {
     memory: Box<[u8]>,
-    /// First aligned octet of `memory`.
+    /// Index of the first aligned byte of `memory`.
     start: usize,
-    /// End of what is filled, as a place in `memory`.
+    /// Index in `memory` behind the filled bytes.
     end: usize,
 }
 
 impl Buffer {
-    /// Room for `capacity` octets. All of it is allocated and zeroed here.
+    /// Allocates and zeroes `capacity` bytes.
     pub(super) fn new(capacity: usize) -> Self {
         let memory = vec![0; capacity + ALIGN].into_boxed_slice();
         let start = memory.as_ptr().align_offset(ALIGN).min(ALIGN);
@@ -33,16 +33,16 @@ impl Buffer {
         self.end = self.start;
     }
 
-    /// Octets that can still be claimed.
+    /// Bytes that can still be claimed.
     #[inline]
     pub(super) fn room(&self) -> usize {
         self.memory.len() - self.end
     }
 
-    /// The next `bytes` octets, now part of the buffer, to be overwritten by the caller.
+    /// Appends `bytes` bytes to the buffer, for the caller to overwrite.
     ///
     /// # Panics
-    /// There is no [`room`](Self::room) for them.
+    /// If there is not enough [`room`](Self::room).
     #[inline]
     pub(super) fn claim(&mut self, bytes: usize) -> &mut [u8] {
         let claimed = &mut self.memory[self.end..][..bytes];
@@ -50,7 +50,7 @@ impl Buffer {
         claimed
     }
 
-    /// As [`claim`](Self::claim); `None` if there is no room.
+    /// As [`claim`](Self::claim). Returns `None` if there is not enough room.
     #[inline]
     pub(super) fn try_claim(&mut self, bytes: usize) -> Option<&mut [u8]> {
         let claimed = self.memory.get_mut(self.end..)?.get_mut(..bytes)?;
@@ -58,7 +58,7 @@ impl Buffer {
         Some(claimed)
     }
 
-    /// Makes an empty buffer large enough for `bytes`.
+    /// Grows an empty buffer to at least `bytes`.
     pub(super) fn grow(&mut self, bytes: usize) {
         debug_assert_eq!(self.end, self.start, "growing keeps nothing");
         if self.room() < bytes {

@@ -1,26 +1,25 @@
-//! One format's view of a file: what it begins with, how long a packet gets, where records end.
+//! What depends on the format: file header and end, packet lengths, record boundaries.
 
 use super::options::Format;
 use super::{WriteError, pcap, pcapng};
 use crate::model::{Interface, LinkType, Packet, Section, Statistics};
 
-/// The longest packet written, in octets: with it a block stays below 16 MiB, the longest that
-/// libpcap reads.
-const MOST: usize = (16 << 20) - 128;
+/// Maximum bytes of a packet: its block stays below 16 MiB, the limit of libpcap.
+const PACKET_BYTES_MAX: usize = (16 << 20) - 128;
 
-/// What is the same in all files of a capture.
+/// The properties that all files of a capture have in common.
 #[derive(Debug)]
 pub(super) struct Encoder {
     format: Format,
     section: Section,
     interfaces: Vec<Interface>,
     cut_to_snaplen: bool,
-    /// Octets kept of a packet, by interface.
+    /// Maximum bytes of a packet, by interface.
     kept: Vec<usize>,
 }
 
 impl Encoder {
-    /// An Interface Statistics Block with everything but a comment, in octets.
+    /// Bytes of an Interface Statistics Block with everything except a comment.
     pub(super) const STATISTICS_BYTES: u64 = 112;
 
     pub(super) fn new(
@@ -43,7 +42,7 @@ impl Encoder {
         Ok(encoder)
     }
 
-    /// The block that says that there is another interface; empty for a pcap file.
+    /// The block that describes another interface. Empty for a pcap file.
     pub(super) fn describe(&self, interface: &Interface) -> Result<Vec<u8>, WriteError> {
         if self.unit().is_none() {
             return Ok(pcapng::interface(interface));
@@ -59,7 +58,7 @@ impl Encoder {
         }
     }
 
-    /// Adds an interface that [`describe`](Self::describe) did not refuse; gives its number.
+    /// Adds an interface that [`describe`](Self::describe) accepted. Returns its number.
     pub(super) fn add(&mut self, interface: Interface) -> u32 {
         let number = self.interface_count();
         let most = if self.cut_to_snaplen {
@@ -72,13 +71,13 @@ impl Encoder {
         number
     }
 
-    /// The unit of time stamps if this is a pcap file.
+    /// The unit of time stamps of a pcap file, `None` for pcapng.
     #[inline]
-    pub(super) fn unit(&self) -> Option<pcap::Unit> {
+    pub(super) fn unit(&self) -> Option<pcap::TimeUnit> {
         match self.format {
             Format::Pcapng => None,
-            Format::PcapMicros => Some(pcap::Unit::Micros),
-            Format::PcapNanos => Some(pcap::Unit::Nanos),
+            Format::PcapMicros => Some(pcap::TimeUnit::Micros),
+            Format::PcapNanos => Some(pcap::TimeUnit::Nanos),
         }
     }
 
@@ -92,7 +91,7 @@ impl Encoder {
             .map_or(LinkType::ETHERNET, |first| first.link_type)
     }
 
-    /// What a file begins with.
+    /// The header of a file.
     pub(super) fn preamble(&self) -> Vec<u8> {
         let Some(unit) = self.unit() else {
             let mut blocks = pcapng::section(&self.section);
@@ -111,7 +110,7 @@ impl Encoder {
         pcap::header(unit, self.link_type(), snaplen)
     }
 
-    /// What a file ends with: the statistics of its interfaces. pcap has no place for them.
+    /// The end of a file: the statistics of its interfaces. Empty for pcap.
     pub(super) fn epilogue(&self, statistics: &[Statistics]) -> Vec<u8> {
         let mut blocks = Vec::new();
         if self.unit().is_none() {
@@ -123,7 +122,7 @@ impl Encoder {
         blocks
     }
 
-    /// Octets to leave in a file for its end.
+    /// Bytes to reserve for the end of a file.
     pub(super) fn epilogue_bytes(&self) -> u64 {
         if self.unit().is_some() {
             0
@@ -132,18 +131,18 @@ impl Encoder {
         }
     }
 
-    /// The octets of `packet` that go to the file: at most its interface's snaplen.
+    /// The bytes of `packet` to write: at most its interface's snaplen.
     #[inline]
     pub(super) fn kept<'a>(&self, packet: &Packet<'a>) -> Result<&'a [u8], WriteError> {
         self.cut(packet).ok_or_else(|| self.refusal(packet))
     }
 
-    /// The same; `None` of a packet that cannot be written.
+    /// As [`Self::kept`]. Returns `None` for a packet that cannot be written.
     #[inline]
     pub(super) fn cut<'a>(&self, packet: &Packet<'a>) -> Option<&'a [u8]> {
         let &most = self.kept.get(packet.interface as usize)?;
         let bytes = packet.bytes.get(..most).unwrap_or(packet.bytes);
-        (bytes.len() <= MOST).then_some(bytes)
+        (bytes.len() <= PACKET_BYTES_MAX).then_some(bytes)
     }
 
     /// Why a packet cannot be written.
@@ -157,27 +156,26 @@ impl Encoder {
             },
             Some(&most) => WriteError::PacketTooLong {
                 bytes: packet.bytes.len().min(most),
-                most: MOST,
+                most: PACKET_BYTES_MAX,
             },
         }
     }
 
-    /// Whether a block without a time says all there is to say of `packet`.
+    /// Whether a block without a time can store everything about `packet`.
     #[cold]
     pub(super) fn is_simple(&self, packet: &Packet<'_>, bytes: &[u8]) -> bool {
         let snaplen = self.interfaces.first().map_or(usize::MAX, limit);
         pcapng::simple_fits(packet, bytes, snaplen)
     }
 
-    /// How much of `bytes`, which begins at a record, is whole records, and how many packets
-    /// these hold.
+    /// Length of the whole records at the start of `bytes`, and their number of packets.
     pub(super) fn whole_records(&self, bytes: &[u8]) -> (usize, u64) {
         let (mut end, mut packets) = (0, 0);
         let next = |rest| match self.unit() {
             None => pcapng::first_block(rest),
             Some(_) => pcap::first_record(rest).map(|length| (length, true)),
         };
-        // Bound: every record has at least 12 octets.
+        // Bound: every record has at least 12 bytes.
         while let Some((length, is_packet)) = next(&bytes[end..]) {
             end += length;
             packets += u64::from(is_packet);
@@ -186,7 +184,7 @@ impl Encoder {
     }
 }
 
-/// The interface's snaplen, in octets.
+/// The interface's snaplen in bytes.
 fn limit(interface: &Interface) -> usize {
     match interface.snaplen {
         0 => usize::MAX,

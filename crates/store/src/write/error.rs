@@ -1,130 +1,89 @@
-//! What can go wrong while a capture file is written.
+//! Errors of writing a capture file.
 
-use std::error::Error;
-use std::fmt::{self, Display};
 use std::io;
 use std::path::PathBuf;
 
+use thiserror::Error;
+
 use crate::model::LinkType;
 
-/// Why a capture file could not be written, and what that cost.
-#[derive(Debug)]
+/// Why a capture file could not be written, and which packets were lost.
+#[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum WriteError {
-    /// A file could not be made.
+    /// A file could not be created.
+    #[error("cannot create {}", .file.display())]
     Create {
         /// The file.
         file: PathBuf,
-        /// What the operating system answered.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// Part of the buffer could not be written: disk full, reader gone, input/output error.
     ///
-    /// A regular file has been cut back to its last whole block and may be written on; a pipe or
-    /// other stream takes nothing more.
+    /// A regular file was truncated to its last whole block and can be written further. A pipe or
+    /// other stream accepts nothing more.
+    #[error("cannot write to {} after {bytes_written} bytes", .file.display())]
     Write {
-        /// The file, or the name the caller gave its descriptor.
+        /// The file, or the name of the descriptor.
         file: PathBuf,
-        /// Bytes of this file that are written, up to its last whole block if it is a regular file.
+        /// Bytes of this file that are written; for a regular file, up to its last whole block.
         bytes_written: u64,
-        /// Packets that had been accepted and are lost by this failure.
+        /// Accepted packets that this failure lost.
         packets_lost: u64,
-        /// What the operating system answered.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// A file that is no longer to be kept could not be removed; the next one is open already.
+    /// A file beyond the limit of files to keep could not be removed. The next file is open.
+    #[error("cannot remove {}", .file.display())]
     Remove {
         /// The file.
         file: PathBuf,
-        /// What the operating system answered.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// The compressor could not be set up.
+    #[error("cannot set up the compressor")]
     Compressor {
-        /// What the compressor answered.
+        /// The error of the compressor.
         source: io::Error,
     },
-    /// Rotation needs a path to make file names of; the output is a descriptor or stream.
+    /// Rotation needs a path for the file names, but the output is a descriptor or stream.
+    #[error("rotation needs a file name, not a stream")]
     CannotRotate,
-    /// A packet names an interface the file does not have.
+    /// A packet refers to an interface that the file does not have.
+    #[error("packet of interface {interface} in a file of {count} interfaces")]
     UnknownInterface {
-        /// The interface it names.
+        /// Number of the interface.
         interface: u32,
-        /// Interfaces the file has.
+        /// Number of interfaces in the file.
         count: u32,
     },
-    /// A pcap file holds packets of one link-layer type only.
+    /// A pcap file can hold only one link type.
+    #[error(
+        "a pcap file of link type {} cannot hold packets of link type {}", .file.0, .interface.0
+    )]
     LinkTypeDiffers {
-        /// The file's type.
+        /// The file's link type.
         file: LinkType,
-        /// The type of the interface that does not fit.
+        /// The link type of the interface.
         interface: LinkType,
     },
-    /// A packet is longer than readers take.
+    /// A packet is longer than readers accept.
+    #[error("packet of {bytes} bytes is longer than {most} bytes")]
     PacketTooLong {
-        /// Its length, in bytes.
+        /// Its length in bytes.
         bytes: usize,
-        /// The longest that is written, in bytes.
+        /// The maximum in bytes.
         most: usize,
     },
-    /// A pcap file has no room for the time: it ends in February 2106.
+    /// A pcap file cannot store times after February 2106.
+    #[error("time stamp {timestamp_ns} ns does not fit into a pcap file")]
     TimeOutOfRange {
         /// The packet's time, nanoseconds since 1970 UTC.
         timestamp_ns: u64,
     },
     /// The file is closed.
+    #[error("the capture file is closed")]
     Closed,
-}
-
-impl Display for WriteError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Create { file, .. } => write!(f, "cannot create {}", file.display()),
-            Self::Write {
-                file,
-                bytes_written,
-                ..
-            } => write!(
-                f,
-                "cannot write to {} after {bytes_written} bytes",
-                file.display()
-            ),
-            Self::Remove { file, .. } => write!(f, "cannot remove {}", file.display()),
-            Self::Compressor { .. } => write!(f, "cannot set up the compressor"),
-            Self::CannotRotate => write!(f, "rotation needs a file name, not a stream"),
-            Self::UnknownInterface { interface, count } => {
-                write!(
-                    f,
-                    "packet of interface {interface} in a file of {count} interfaces"
-                )
-            }
-            Self::LinkTypeDiffers { file, interface } => write!(
-                f,
-                "a pcap file of link type {} cannot hold packets of link type {}",
-                file.0, interface.0
-            ),
-            Self::PacketTooLong { bytes, most } => {
-                write!(f, "packet of {bytes} bytes is longer than {most} bytes")
-            }
-            Self::TimeOutOfRange { timestamp_ns } => {
-                write!(
-                    f,
-                    "time stamp {timestamp_ns} ns does not fit into a pcap file"
-                )
-            }
-            Self::Closed => write!(f, "the capture file is closed"),
-        }
-    }
-}
-
-impl Error for WriteError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self {
-            Self::Create { source, .. }
-            | Self::Write { source, .. }
-            | Self::Remove { source, .. }
-            | Self::Compressor { source } => Some(source),
-            _ => None,
-        }
-    }
 }

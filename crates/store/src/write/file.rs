@@ -1,8 +1,6 @@
-//! A capture file, or the row of files that rotation makes of it.
+//! A capture file, or the files that rotation creates.
 
-mod made;
-mod succession;
-mod whole;
+mod rotate;
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -11,31 +9,55 @@ use jiff::tz::TimeZone;
 
 use super::buffer::Buffer;
 use super::encoder::Encoder;
-use super::frame::Frames;
-use super::options::{Compression, Options, Output, StatisticsSource};
+use super::options::{CaptureFileOptions, Compression, Output, StatisticsSource};
 use super::rotation::Budget;
-use super::sink::Sink;
+use super::sink::{Frames, Sink};
 use super::{WriteError, pcap, pcapng};
 use crate::model::{Interface, Packet, Statistics};
 
-pub use made::{FileMade, Removed};
+/// Longer native blocks are written without a copy into the buffer.
+const DIRECT_BYTES_MIN: usize = 64 << 10;
 
-/// Writes packets to a capture file, or to a row of them.
+/// A file that was created and kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FileMade {
+    /// Its name.
+    pub path: PathBuf,
+    /// Packets written to it.
+    pub packets: u64,
+    /// Bytes written to it.
+    pub bytes: u64,
+}
+
+/// The files that were removed because of the limit of files to keep.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Removed {
+    /// Number of files.
+    pub files: u64,
+    /// Their packets.
+    pub packets: u64,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+/// Writes packets to a capture file, or to several files with rotation.
 ///
-/// Cost: a packet is encoded into the buffer, one copy, no allocation and no system call. When the
-/// buffer is full it is compressed if asked for and written, which blocks as `write(2)` does. `Send`.
+/// Cost: a packet is encoded into the buffer, with one copy, no allocation and no system call. A full
+/// buffer is compressed if requested, and written, which can block. `Send`.
 ///
-/// Dropping it writes what is in the buffer and ignores errors; [`close`](Self::close) does not.
+/// Dropping it flushes the buffer and ignores errors; [`close`](Self::close) returns them.
 ///
 /// ```
 /// use tapline_store::model::{Interface, LinkType, Packet};
-/// use tapline_store::write::{CaptureFile, Options, Output};
+/// use tapline_store::write::{CaptureFile, CaptureFileOptions, Output};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let dir = tempfile::tempdir()?;
 /// let output = Output::Path(dir.path().join("capture.pcapng"));
 /// let eth0 = Interface::new(LinkType::ETHERNET, 0);
-/// let mut file = CaptureFile::create(Options::new(output, vec![eth0]), 0)?;
+/// let mut file = CaptureFile::create(CaptureFileOptions::new(output, vec![eth0]), 0)?;
 /// file.write(&Packet::new(1_700_000_000_123_456_789, &[0; 60]))?;
 /// file.close(&[])?;
 /// assert_eq!(file.packets_written(), 1);
@@ -45,12 +67,12 @@ pub struct CaptureFile {
     encoder: Encoder,
     buffer: Buffer,
     budget: Budget,
-    /// The open file; `None` after `close`, and while the next one could not be made.
+    /// The open file. `None` after `close`, and if the next file could not be created.
     sink: Option<Sink>,
     frames: Option<Frames>,
-    /// Whether a pcapng file is open and nothing but its buffer is ever full.
+    /// Whether a pcapng file without rotation is open.
     is_plain: bool,
-    /// What names are made of; the name itself where there is but one file.
+    /// The name of a single file, or the pattern of the names.
     path: PathBuf,
     zone: TimeZone,
     statistics: StatisticsSource,
@@ -59,29 +81,29 @@ pub struct CaptureFile {
     removed: Removed,
     is_closed: bool,
     accepted: u64,
-    /// How many of `accepted` are no longer in the buffer: written or lost.
+    /// Accepted packets that are no longer in the buffer: written or lost.
     settled: u64,
     lost: u64,
-    /// `accepted` when the open file was begun.
+    /// `accepted` when the open file was created.
     accepted_before: u64,
-    /// `settled - lost` when the open file was begun.
+    /// `settled - lost` when the open file was created.
     written_before: u64,
-    /// Bytes of all files but the open one.
+    /// Bytes of all closed files.
     bytes_before: u64,
 }
 
 impl CaptureFile {
-    /// Makes the file, or the first of them, and writes what it begins with.
+    /// Creates the (first) file and writes its header.
     ///
-    /// `now_ns` is the time in nanoseconds since 1970 UTC by the clock of the packets: the present
-    /// of a capture, the first packet's time when files are converted. It names the first file and
-    /// places it in its interval. It is not used without rotation.
+    /// `now_ns` is the time in nanoseconds since 1970 UTC by the clock of the packets: the current time
+    /// for a capture, the time of the first packet for a conversion. It determines the first file's
+    /// name and interval. It is not used without rotation.
     ///
     /// # Errors
-    /// [`WriteError::CannotRotate`] and [`WriteError::LinkTypeDiffers`] if the options do not fit
-    /// together; `Create`, `Write`, `Compressor` if the file cannot be made or takes nothing.
-    pub fn create(options: Options, now_ns: u64) -> Result<Self, WriteError> {
-        let Options {
+    /// [`WriteError::CannotRotate`] and [`WriteError::LinkTypeDiffers`] if the options contradict each
+    /// other; `Create`, `Write` and `Compressor` if the file cannot be created or written.
+    pub fn create(options: CaptureFileOptions, now_ns: u64) -> Result<Self, WriteError> {
+        let CaptureFileOptions {
             output,
             format,
             section,
@@ -132,19 +154,19 @@ impl CaptureFile {
         Ok(file)
     }
 
-    /// Adds an interface, which packets name by the number this returns.
+    /// Adds an interface. Returns its number, by which packets refer to it.
     ///
-    /// In pcapng it is written at once, after what is in the buffer; files that rotation begins
-    /// later have it from their start. A pcap file has told its snaplen already, and libpcap cuts
-    /// packets to it.
+    /// In pcapng its description is written at once, after the buffer; later files of a rotation begin
+    /// with it. The snaplen in the header of a pcap file does not change, and libpcap truncates packets
+    /// to it.
     ///
     /// # Errors
-    /// [`WriteError::LinkTypeDiffers`] for a pcap file; `Write` if it or what is in the buffer could
-    /// not be written. It is then not added.
+    /// [`WriteError::LinkTypeDiffers`] for a pcap file; `Write` if the description or the buffer could
+    /// not be written. The interface is then not added.
     pub fn add_interface(&mut self, interface: Interface) -> Result<u32, WriteError> {
         let block = self.encoder.describe(&interface)?;
         if self.sink.is_some() && !block.is_empty() {
-            // Alone in the buffer: it cannot be among what is lost while packets still refer to it.
+            // Alone in the buffer: it cannot be lost together with packets and then be missing for others.
             self.flush()?;
             self.append(&block)?;
             self.flush()?;
@@ -154,39 +176,38 @@ impl CaptureFile {
         Ok(self.encoder.add(interface))
     }
 
-    /// Adds a packet to the file, cut to its interface's snaplen unless the options say otherwise.
+    /// Adds a packet, truncated to its interface's snaplen unless the options disable that.
     ///
-    /// pcapng keeps all that [`Packet`] says; pcap keeps time, bytes and length. A packet
-    /// without a time becomes a Simple Packet Block if that can say the rest, otherwise its time
-    /// is 1970-01-01.
+    /// pcapng stores everything in [`Packet`]; pcap stores time, bytes and length. A packet without a
+    /// time becomes a Simple Packet Block if that can store the rest; otherwise its time is 1970-01-01.
     ///
     /// # Errors
-    /// The packet is then not accepted. `UnknownInterface`, `PacketTooLong` and `TimeOutOfRange`
-    /// concern this packet alone; `Write`, `Create` and `Remove` come from making room for it and
-    /// say what happened to others. After any of them the next packet may be tried.
+    /// The packet is not accepted. `UnknownInterface`, `PacketTooLong` and `TimeOutOfRange` concern
+    /// only this packet; `Write`, `Create` and `Remove` come from making room for it and concern
+    /// earlier packets. In all cases further packets can be written.
     #[inline(always)]
     #[expect(
         clippy::inline_always,
         reason = "called for every packet, which then stays in registers from ring to file"
     )]
     pub fn write(&mut self, packet: &Packet<'_>) -> Result<(), WriteError> {
-        if self.is_plain && self.write_usual(packet).is_some() {
+        if self.is_plain && self.write_fast(packet).is_some() {
             return Ok(());
         }
-        // A copy, made here only: a packet whose address is taken would lie in memory always.
+        // Copied only here: a packet whose address is taken cannot stay in registers.
         let packet = *packet;
         self.write_any(&packet)
     }
 
-    /// The short way to the same octets, of the packets that captures consist of. `None`: not one
-    /// of these, or no room for it; nothing is done.
+    /// The fast path for typical packets, with the same bytes as [`Self::write_any`]. Returns `None` and
+    /// does nothing for other packets, and if the buffer is full.
     #[inline(always)]
     #[expect(
         clippy::inline_always,
         reason = "called for every packet, which then stays in registers from ring to file"
     )]
-    fn write_usual(&mut self, packet: &Packet<'_>) -> Option<()> {
-        let block = pcapng::Usual::new(packet, self.encoder.cut(packet)?)?;
+    fn write_fast(&mut self, packet: &Packet<'_>) -> Option<()> {
+        let block = pcapng::FastPacketBlock::new(packet, self.encoder.cut(packet)?)?;
         block.encode(self.buffer.try_claim(block.length())?);
         self.accepted += 1;
         Some(())
@@ -208,13 +229,13 @@ impl CaptureFile {
             let block = pcapng::simple(bytes, packet.original_len);
             self.claim(block.len(), time_ns)?.copy_from_slice(&block);
         } else {
-            let block = pcapng::Enhanced::new(packet, bytes);
+            let block = pcapng::EnhancedPacketBlock::new(packet, bytes);
             block.encode(self.claim(block.length(), time_ns)?);
         }
         Ok(())
     }
 
-    /// Room for a packet of `length` octets in the file it belongs to; counts it.
+    /// Claims room for a packet of `length` bytes in its file, and counts it.
     #[inline]
     fn claim(&mut self, length: usize, time_ns: u64) -> Result<&mut [u8], WriteError> {
         if length > self.buffer.room()
@@ -245,22 +266,27 @@ impl CaptureFile {
         self.make_room(length)
     }
 
-    /// Writes what is in the buffer to the file.
+    /// Writes the buffer to the file.
     ///
     /// # Errors
     /// [`WriteError::Write`]: part of the buffer is lost.
     pub fn flush(&mut self) -> Result<(), WriteError> {
+        self.write_out(None)
+    }
+
+    /// Writes `blocks`, or else the buffer, to the file.
+    fn write_out(&mut self, blocks: Option<&[u8]>) -> Result<(), WriteError> {
         let Some(sink) = &mut self.sink else {
             return Ok(());
         };
-        let data = self.buffer.filled();
+        let data = blocks.unwrap_or_else(|| self.buffer.filled());
         if data.is_empty() {
             return Ok(());
         }
         let begins = sink.bytes() == 0;
         let result = match &mut self.frames {
             Some(frames) => frames.write(data, sink),
-            // What a file begins with is written whole or not at all.
+            // A file header is written whole or not at all.
             None if begins => sink.write(data, |_| (0, 0)),
             None => sink.write(data, |part| self.encoder.whole_records(part)),
         };
@@ -291,13 +317,43 @@ impl CaptureFile {
         result
     }
 
-    /// Begins the next file if the present one's interval is over at `now_ns`, nanoseconds since
-    /// 1970 UTC. Call it now and then while no packets come; it is cheap when nothing is due.
+    /// Whether [`Self::write_blocks`] can be used: for a single pcapng file without rotation.
+    pub fn takes_blocks(&self) -> bool {
+        self.encoder.unit().is_none() && !self.budget.rules().is_any()
+    }
+
+    /// Adds `packets` packets as native `blocks` of another file, unchanged.
     ///
-    /// If the clock has been set back by more than an interval, a new file begins as well.
+    /// They must be whole (see [`PacketBlock::is_native`](crate::read::PacketBlock::is_native)) and use
+    /// the interface numbers of this file; otherwise the file becomes corrupt. They are not truncated
+    /// to a snaplen.
+    ///
+    /// Cost: one copy, or a `write(2)` if they are long and the file is not compressed.
     ///
     /// # Errors
-    /// As for [`write`](Self::write), of the files.
+    /// As [`Self::write`], for making room: none of the packets is accepted then.
+    /// [`WriteError::Write`] counts those lost of long blocks, which are accepted.
+    pub fn write_blocks(&mut self, blocks: &[u8], packets: u64) -> Result<(), WriteError> {
+        if blocks.len() >= DIRECT_BYTES_MIN && self.frames.is_none() && self.is_plain {
+            self.flush()?;
+            self.accepted += packets;
+            return self.write_out(Some(blocks));
+        }
+        if blocks.len() > self.buffer.room() || self.sink.is_none() {
+            self.make_way(blocks.len(), 0)?;
+        }
+        self.accepted += packets;
+        self.buffer.claim(blocks.len()).copy_from_slice(blocks);
+        Ok(())
+    }
+
+    /// Starts the next file if the interval of the current one has ended at `now_ns`, nanoseconds since
+    /// 1970 UTC. Call it regularly while no packets arrive; it is cheap if nothing is due.
+    ///
+    /// A new file also starts if the clock was set back by more than an interval.
+    ///
+    /// # Errors
+    /// As for [`write`](Self::write), about the files.
     pub fn tick(&mut self, now_ns: u64) -> Result<(), WriteError> {
         if self.sink.is_some() && self.budget.is_over_at(now_ns) {
             return self.rotate(self.budget.interval_start(now_ns));
@@ -305,11 +361,11 @@ impl CaptureFile {
         Ok(())
     }
 
-    /// Ends the file with `statistics` and closes it. Closing again does nothing.
+    /// Writes `statistics`, and closes the file. Closing again does nothing.
     ///
     /// # Errors
     /// [`WriteError::Write`]: part of the buffer or the statistics could not be written. The file
-    /// is closed nevertheless and the counters are final.
+    /// is closed anyway, and the counters are final.
     pub fn close(&mut self, statistics: &[Statistics]) -> Result<(), WriteError> {
         self.is_closed = true;
         let result = self.finish(statistics);
@@ -317,33 +373,33 @@ impl CaptureFile {
         result
     }
 
-    /// Packets that [`write`](Self::write) took.
+    /// Packets that [`write`](Self::write) accepted.
     pub fn packets_accepted(&self) -> u64 {
         self.accepted
     }
 
-    /// Packets in the hands of the operating system, in whole: those in files since removed included.
+    /// Packets that were written completely, including those in removed files.
     pub fn packets_written(&self) -> u64 {
         self.settled - self.lost
     }
 
-    /// Packets that were accepted and could not be written.
+    /// Accepted packets that could not be written.
     pub fn packets_lost(&self) -> u64 {
         self.lost
     }
 
-    /// Bytes written to all files, as they lie on disk.
+    /// Bytes written to all files, as on disk.
     pub fn bytes_written(&self) -> u64 {
         self.bytes_before + self.sink.as_ref().map_or(0, Sink::bytes)
     }
 
-    /// The files made and not removed, oldest first; the last is the one being written, its
-    /// counters as of the last time the buffer was written.
+    /// The files that were created and kept, oldest first. The last is the current one, with the counters
+    /// of the last flush.
     pub fn files(&self) -> impl ExactSizeIterator<Item = &FileMade> + DoubleEndedIterator {
         self.files.iter()
     }
 
-    /// What was removed. Only its sum is kept: a capture that keeps ten files may make a million.
+    /// The files that were removed, as a sum: a capture that keeps ten files can create a million.
     pub fn removed(&self) -> Removed {
         self.removed
     }
@@ -351,7 +407,7 @@ impl CaptureFile {
 
 impl Drop for CaptureFile {
     fn drop(&mut self) {
-        // There is nobody to tell.
+        // Drop cannot return an error.
         let _ = self.flush();
     }
 }

@@ -1,4 +1,4 @@
-//! What is to be written, where and how.
+//! Options of a capture file.
 
 use std::fmt;
 use std::fs::File;
@@ -14,30 +14,30 @@ pub enum Format {
     /// pcapng with nanoseconds: several interfaces, packet options, statistics.
     #[default]
     Pcapng,
-    /// pcap with microseconds: time stamps are cut, one link type, no options, no statistics.
+    /// pcap with microseconds: truncated time stamps, one link type, no options, no statistics.
     PcapMicros,
-    /// pcap with nanoseconds: as `PcapMicros`, with whole time stamps.
+    /// pcap with nanoseconds: as `PcapMicros`, with full time stamps.
     PcapNanos,
 }
 
-/// Where a capture file goes.
+/// The destination of a capture file.
 pub enum Output {
-    /// A file of this name, made with mode 0600 (a capture holds what others said) or, if it
-    /// exists, overwritten with the mode it has. With compression `.zst` is appended to a name
-    /// without it; with rotation the name is the pattern [`Rotation`] describes.
+    /// A file of this name. It is created with mode 0600, since captures are confidential; an existing
+    /// file is overwritten and keeps its mode. Compression appends `.zst` to a name without it. With
+    /// rotation the name is a pattern (see [`Rotation`]).
     Path(PathBuf),
     /// An open descriptor: standard output, a pipe, a file. It must be blocking.
     Descriptor {
-        /// The descriptor; a regular file is written from its present position on.
+        /// The descriptor. A regular file is written from its current position on.
         file: File,
-        /// What errors and the list of files call it.
+        /// Its name in errors and in the list of files.
         name: PathBuf,
     },
     /// Any other stream. It is called once per flush, not per packet.
     Stream {
-        /// Takes the blocks.
+        /// Receives the blocks.
         writer: Box<dyn Write + Send>,
-        /// What errors and the list of files call it.
+        /// Its name in errors and in the list of files.
         name: PathBuf,
     },
 }
@@ -52,80 +52,79 @@ impl fmt::Debug for Output {
     }
 }
 
-/// Compression of what is written.
+/// Compression of the file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Compression {
     /// None.
     #[default]
     None,
-    /// Zstandard, a frame per flush. It runs in the thread that writes.
+    /// Zstandard, one frame per flush, compressed by the thread that writes.
     Zstd {
-        /// 1 (fast) to 22 (small); 0 is zstd's own default, 3. Outside of its range zstd takes the nearest.
+        /// 1 (fast) to 22 (small). 0 is zstd's default, 3. Other values are clamped.
         level: i32,
     },
 }
 
-/// When a new file is begun; any rules together, the first that applies. The default is never.
+/// When a new file starts: when the first of these limits is reached. Default: never.
 ///
-/// The files of `dir/stem.pcapng` are named `dir/stem_00001_20261121071500.pcapng`: a number that
-/// counts up and the local time of the file's beginning. That time is the caller's clock for the
-/// first, the beginning of the interval for those the interval began, else the time stamp of the
-/// packet that did not fit. Each file is complete: it begins with the section and all interfaces
-/// and ends with their statistics.
+/// The files of `dir/stem.pcapng` are named `dir/stem_00001_20261121071500.pcapng`: a counter and the local
+/// time of the file's start. That is the caller's time for the first file, the start of the interval after
+/// an interval, and otherwise the time stamp of the packet that did not fit. Each file is complete: it
+/// begins with the section and all interfaces, and ends with their statistics.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rotation {
-    /// Size of a file at most, in bytes, its statistics included but for their comments. A file
-    /// holds at least one packet. With compression the size on disk counts, and a file is over
-    /// the limit by up to one buffer, compressed.
+    /// Maximum bytes of a file, including statistics without their comments. A file contains at least one
+    /// packet. With compression the size on disk counts, and a file can exceed the limit by one
+    /// compressed buffer.
     pub bytes: Option<NonZeroU64>,
-    /// Files change at multiples of this many nanoseconds since 1970 UTC, by packets' time stamps
+    /// Start a new file at multiples of this many nanoseconds since 1970 UTC, by packets' time stamps
     /// and by [`CaptureFile::tick`](super::CaptureFile::tick).
     pub interval_ns: Option<NonZeroU64>,
-    /// Packets in a file at most.
+    /// Maximum packets in a file.
     pub packets: Option<NonZeroU64>,
-    /// Files kept at most, the one being written included: the oldest that this run made are
-    /// removed when a new one is open.
+    /// Maximum number of files to keep, including the current one. The oldest files of this run are
+    /// removed when a new one was created.
     pub keep: Option<NonZeroUsize>,
 }
 
 impl Rotation {
-    /// Whether there is any rule that begins a new file.
+    /// Whether there is any limit.
     pub fn is_any(&self) -> bool {
         self.bytes.is_some() || self.interval_ns.is_some() || self.packets.is_some()
     }
 }
 
-/// Tells a file's closing statistics, one of each interface; called when rotation closes a file.
+/// Returns the statistics of each interface, when rotation closes a file.
 ///
-/// It is called from within [`CaptureFile::write`](super::CaptureFile::write), while the caller
-/// may still hold a batch of the ring: have it read counters the capture shares.
+/// It is called within [`CaptureFile::write`](super::CaptureFile::write), while the caller may still hold a
+/// batch of the ring. It should only read shared counters.
 pub type StatisticsSource = Box<dyn FnMut() -> Vec<Statistics> + Send>;
 
-/// What a [`CaptureFile`](super::CaptureFile) is made of.
-pub struct Options {
-    /// Where it goes.
+/// Options of a [`CaptureFile`](super::CaptureFile).
+pub struct CaptureFileOptions {
+    /// The destination.
     pub output: Output,
-    /// Its format.
+    /// The format.
     pub format: Format,
-    /// What it says of the machine and the program; pcap files say nothing.
+    /// The machine and the program, for pcapng files.
     pub section: Section,
-    /// Its interfaces; packets name them by their place here.
+    /// The interfaces. Packets refer to them by index.
     pub interfaces: Vec<Interface>,
-    /// Whether packets are cut to their interface's snaplen. A copy of a file keeps also those that
-    /// break what the file says.
+    /// Whether packets are truncated to their interface's snaplen. Default: true. A copy of a file keeps
+    /// longer packets, too.
     pub cut_to_snaplen: bool,
-    /// How it is compressed.
+    /// The compression.
     pub compression: Compression,
-    /// When a new file is begun.
+    /// When a new file starts.
     pub rotation: Rotation,
-    /// Gives the statistics at the end of each rotated file.
+    /// Returns the statistics for the end of each rotated file.
     pub statistics: StatisticsSource,
-    /// Bytes that gather before they are written; more than 1 GiB is taken as that.
+    /// Size of the buffer in bytes, at most 1 GiB. Default: 256 KiB.
     pub buffer_bytes: usize,
 }
 
-impl Options {
-    /// pcapng to `output`, neither compressed nor rotated, written by "tapline" with its version.
+impl CaptureFileOptions {
+    /// Uncompressed pcapng to `output`, without rotation. The application is "tapline" with its version.
     pub fn new(output: Output, interfaces: Vec<Interface>) -> Self {
         let application = concat!("tapline ", env!("CARGO_PKG_VERSION"));
         Self {
@@ -145,9 +144,9 @@ impl Options {
     }
 }
 
-impl fmt::Debug for Options {
+impl fmt::Debug for CaptureFileOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Options")
+        f.debug_struct("CaptureFileOptions")
             .field("output", &self.output)
             .field("format", &self.format)
             .field("section", &self.section)

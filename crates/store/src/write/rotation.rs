@@ -1,4 +1,4 @@
-//! When a file ends, and what the next is called.
+//! When a file ends, and the name of the next one.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -8,18 +8,18 @@ use jiff::tz::TimeZone;
 
 use super::options::Rotation;
 
-/// What is left of the file that is being written.
+/// The remaining budget of the current file.
 #[derive(Debug)]
 pub(super) struct Budget {
     rules: Rotation,
-    /// Size on disk is known only after compression: then packets do not use up `bytes`.
+    /// The size on disk is known only after compression: then packets do not reduce `bytes`.
     compressed: bool,
     interval: Interval,
     packets: u64,
     bytes: u64,
 }
 
-/// The part of time that belongs to a file, nanoseconds since 1970 UTC, its last one included.
+/// The time range of a file, in nanoseconds since 1970 UTC, including the last one.
 #[derive(Clone, Copy, Debug)]
 struct Interval {
     start_ns: u64,
@@ -34,7 +34,7 @@ impl Interval {
 }
 
 impl Budget {
-    /// The budget of a file that begins at `now_ns` and in which `spent` bytes are taken.
+    /// The budget of a file that starts at `now_ns` and already contains `spent` bytes.
     pub(super) fn new(rules: Rotation, compressed: bool, now_ns: u64, spent: u64) -> Self {
         let interval = rules.interval_ns.map_or(Interval::ALWAYS, |length| {
             let start_ns = now_ns / length * length.get();
@@ -59,7 +59,7 @@ impl Budget {
         self.rules
     }
 
-    /// Whether a packet of that time and length in the file belongs to the next file.
+    /// Whether a packet with this time and encoded length belongs to the next file.
     #[inline]
     pub(super) fn is_over(&self, time_ns: u64, length: usize) -> bool {
         self.packets == 0 || self.bytes < length as u64 || self.is_past(time_ns)
@@ -71,35 +71,34 @@ impl Budget {
         time_ns > self.interval.last_ns
     }
 
-    /// Whether the clock says that the file's interval is over, or so far away that the clock has
-    /// been set back.
+    /// Whether the file's interval has ended at `now_ns`, or the clock was set back by more than one.
     pub(super) fn is_over_at(&self, now_ns: u64) -> bool {
         let length = self.rules.interval_ns.map_or(u64::MAX, u64::from);
         self.is_past(now_ns) || now_ns.saturating_add(length) < self.interval.start_ns
     }
 
-    /// A packet of that length was added.
+    /// Accounts for a packet of this encoded length.
     #[inline]
     pub(super) fn spend(&mut self, length: usize) {
         self.packets -= 1;
         self.reserve(length as u64);
     }
 
-    /// So many bytes are no longer there for packets.
+    /// Reserves bytes for something other than packets.
     #[inline]
     pub(super) fn reserve(&mut self, bytes: u64) {
         self.bytes = self.bytes.saturating_sub(bytes);
     }
 
-    /// The file has `bytes` on disk.
+    /// Accounts for the size on disk.
     pub(super) fn settle(&mut self, bytes: u64) {
         if self.compressed && self.rules.bytes.is_some_and(|limit| bytes >= limit.get()) {
             self.bytes = 0;
         }
     }
 
-    /// Where the next file begins if a packet of `time_ns` ends this one: at the beginning of its
-    /// interval, or in this interval still.
+    /// The start of the next file if a packet of `time_ns` ends this one: the start of the packet's
+    /// interval, or a time within this one.
     pub(super) fn next_start(&self, time_ns: u64) -> u64 {
         if self.is_past(time_ns) {
             self.interval_start(time_ns)
@@ -108,7 +107,7 @@ impl Budget {
         }
     }
 
-    /// The beginning of the interval that `time_ns` is in.
+    /// The start of the interval that contains `time_ns`.
     pub(super) fn interval_start(&self, time_ns: u64) -> u64 {
         match self.rules.interval_ns {
             Some(length) => time_ns / length * length.get(),
@@ -117,7 +116,7 @@ impl Budget {
     }
 }
 
-/// `path` with `.zst` at its end if `compressed`.
+/// `path`, with the suffix `.zst` if `compressed`.
 pub(super) fn plain_name(path: &Path, compressed: bool) -> PathBuf {
     let has_suffix = path.extension().is_some_and(|extension| extension == "zst");
     let mut name = path.as_os_str().to_owned();
@@ -127,7 +126,7 @@ pub(super) fn plain_name(path: &Path, compressed: bool) -> PathBuf {
     name.into()
 }
 
-/// The name of file `number`, begun at `start_ns`: `stem_00001_20261121071500.pcapng`.
+/// The name of file `number`, started at `start_ns`: `stem_00001_20261121071500.pcapng`.
 pub(super) fn numbered_name(
     path: &Path,
     compressed: bool,
@@ -151,7 +150,7 @@ pub(super) fn numbered_name(
 }
 
 fn local_time(time_ns: u64, zone: &TimeZone) -> String {
-    // Any u64 of nanoseconds is before the year 2555, well inside of what a Timestamp holds.
+    // A u64 of nanoseconds is before the year 2555, in the range of Timestamp.
     let time = Timestamp::from_nanosecond(i128::from(time_ns)).unwrap_or_default();
     time.to_zoned(zone.clone())
         .strftime("%Y%m%d%H%M%S")

@@ -1,4 +1,4 @@
-//! Where whole buffers go.
+//! Outputs for whole buffers, with or without compression.
 
 use std::fmt;
 use std::fs::{File, OpenOptions};
@@ -6,66 +6,69 @@ use std::io::{self, ErrorKind, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
+use zstd::bulk::Compressor;
+use zstd::zstd_safe::{CParameter, compress_bound};
+
 use super::options::Output;
 
 /// An open output.
 pub(super) struct Sink {
-    place: Place,
+    target: Target,
     bytes: u64,
-    /// Why nothing more can be written.
-    broken: Option<Answer>,
+    /// The error after which nothing more can be written.
+    broken: Option<RepeatableError>,
 }
 
-enum Place {
-    /// A descriptor that has a position and can be cut.
+enum Target {
+    /// A descriptor that has a position and can be truncated.
     Regular(File),
     Stream(Box<dyn Write + Send>),
 }
 
-/// What is left of an [`io::Error`] when it has to be told again.
+/// An [`io::Error`] that can be returned again.
 #[derive(Clone, Copy, Debug)]
-enum Answer {
+enum RepeatableError {
     Os(i32),
     Kind(ErrorKind),
 }
 
-/// A write that did not take everything.
+/// An incomplete write.
 #[derive(Debug)]
 pub(super) struct Failure {
-    /// Packets that are written nevertheless.
+    /// Packets that were written anyway.
     pub(super) packets_written: u64,
     pub(super) source: io::Error,
 }
 
 impl Sink {
-    /// Makes the file `path`, or empties it.
+    /// Creates the file `path`, or truncates it.
     pub(super) fn create(path: &Path) -> io::Result<Self> {
         let mut options = OpenOptions::new();
         options.write(true).create(true).truncate(true).mode(0o600);
         Self::of_file(options.open(path)?)
     }
 
-    /// Takes an output that is open already.
+    /// Uses an output.
     pub(super) fn of_output(output: Output) -> io::Result<Self> {
         match output {
             Output::Path(path) => Self::create(&path),
             Output::Descriptor { file, .. } => Self::of_file(file),
-            Output::Stream { writer, .. } => Ok(Self::new(Place::Stream(writer))),
+            Output::Stream { writer, .. } => Ok(Self::new(Target::Stream(writer))),
         }
     }
 
     fn of_file(file: File) -> io::Result<Self> {
         let regular = file.metadata()?.is_file();
         Ok(Self::new(if regular {
-            Place::Regular(file)
+            Target::Regular(file)
         } else {
-            Place::Stream(Box::new(file))
+            Target::Stream(Box::new(file))
         }))
     }
 
-    fn new(place: Place) -> Self {
+    fn new(target: Target) -> Self {
         Self {
-            place,
+            target,
             bytes: 0,
             broken: None,
         }
@@ -78,9 +81,9 @@ impl Sink {
 
     /// Writes all of `data`.
     ///
-    /// If only a part could be written, `whole` says how much of it is whole records and how many
-    /// packets these hold. A regular file is cut to that and can be written on; a stream has its
-    /// part and is not written to again.
+    /// If only a part could be written, `whole` returns the bytes of its whole records and their number
+    /// of packets. A regular file is truncated to these and can be written further; a stream is not
+    /// written again.
     pub(super) fn write(
         &mut self,
         data: &[u8],
@@ -92,9 +95,9 @@ impl Sink {
                 source: answer.error(),
             });
         }
-        let (written, result) = match &mut self.place {
-            Place::Regular(file) => write_all(file, data),
-            Place::Stream(stream) => {
+        let (written, result) = match &mut self.target {
+            Target::Regular(file) => write_all(file, data),
+            Target::Stream(stream) => {
                 let (written, result) = write_all(stream, data);
                 (written, result.and_then(|()| stream.flush()))
             }
@@ -102,8 +105,8 @@ impl Sink {
         self.bytes += written as u64;
         let Err(source) = result else { return Ok(()) };
         let (kept, packets_written) = whole(&data[..written]);
-        if !self.cut((written - kept) as u64) {
-            self.broken = Some(Answer::of(&source));
+        if !self.truncate((written - kept) as u64) {
+            self.broken = Some(RepeatableError::of(&source));
         }
         Err(Failure {
             packets_written,
@@ -111,12 +114,12 @@ impl Sink {
         })
     }
 
-    /// Takes the last `bytes` back; `false` if they stay.
-    fn cut(&mut self, bytes: u64) -> bool {
-        let Place::Regular(file) = &mut self.place else {
+    /// Removes the last `bytes`. Returns `false` if that is impossible.
+    fn truncate(&mut self, bytes: u64) -> bool {
+        let Target::Regular(file) = &mut self.target else {
             return false;
         };
-        // The position is asked for, not remembered: a descriptor that appends moves on its own.
+        // The position is queried: with O_APPEND the kernel moves it.
         let cut = file.stream_position().and_then(|position| {
             let end = position.saturating_sub(bytes);
             file.set_len(end)?;
@@ -129,6 +132,43 @@ impl Sink {
     }
 }
 
+/// Compresses each buffer into an independent zstd frame with its size and checksum.
+pub(super) struct Frames {
+    compressor: Compressor<'static>,
+    frame: Vec<u8>,
+}
+
+impl Frames {
+    /// `most` is the expected size of the buffers in bytes. A larger one costs an allocation.
+    pub(super) fn new(level: i32, most: usize) -> io::Result<Self> {
+        let mut compressor = Compressor::new(level)?;
+        compressor.set_parameter(CParameter::ChecksumFlag(true))?;
+        Ok(Self {
+            compressor,
+            frame: Vec::with_capacity(compress_bound(most)),
+        })
+    }
+
+    /// Writes `data` as one frame. A partly written frame contains no packets.
+    pub(super) fn write(&mut self, data: &[u8], sink: &mut Sink) -> Result<(), Failure> {
+        self.frame.clear();
+        self.frame.reserve(compress_bound(data.len()));
+        self.compressor
+            .compress_to_buffer(data, &mut self.frame)
+            .map_err(|source| Failure {
+                packets_written: 0,
+                source,
+            })?;
+        sink.write(&self.frame, |_| (0, 0))
+    }
+}
+
+impl fmt::Debug for Frames {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Frames").finish_non_exhaustive()
+    }
+}
+
 impl fmt::Debug for Sink {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Sink")
@@ -138,7 +178,7 @@ impl fmt::Debug for Sink {
     }
 }
 
-impl Answer {
+impl RepeatableError {
     fn of(error: &io::Error) -> Self {
         error
             .raw_os_error()
@@ -153,10 +193,10 @@ impl Answer {
     }
 }
 
-/// Writes `data` in as many parts as the writer wants; tells how much of it was taken.
+/// Writes all of `data`. Returns the number of bytes written, also after an error.
 fn write_all(writer: &mut impl Write, data: &[u8]) -> (usize, io::Result<()>) {
     let mut written = 0;
-    // Bound: each round takes at least one octet, ends, or was interrupted by a signal.
+    // Bound: each round writes at least one byte, ends, or was interrupted by a signal.
     while written < data.len() {
         match writer.write(&data[written..]) {
             Ok(0) => return (written, Err(ErrorKind::WriteZero.into())),

@@ -1,14 +1,12 @@
 //! What the tests of the readers share: the corpus, the other readers, and bytes made by hand.
 
-#![allow(dead_code, reason = "each test binary uses a part of it")]
-
 pub mod build;
 
 use std::io::{Cursor, Read};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use tapline_store::read::{End, Item, ReadError, Reader};
+use tapline_store::read::{Item, ReadEnd, ReadError, Reader};
 
 /// A packet as every reader can tell it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,7 +21,7 @@ pub struct Seen {
 pub struct Told {
     pub packets: Vec<Seen>,
     pub others: Vec<String>,
-    pub end: Option<End>,
+    pub end: Option<ReadEnd>,
     pub error: Option<String>,
 }
 
@@ -58,7 +56,7 @@ pub fn read_all(reader: Result<Reader, ReadError>) -> Told {
     }
     assert!(matches!(reader.next_item(), Ok(None)), "the end is the end");
     told.end = reader.end();
-    assert_eq!(told.error.is_none(), told.end == Some(End::Complete));
+    assert_eq!(told.error.is_none(), told.end == Some(ReadEnd::Complete));
     told
 }
 

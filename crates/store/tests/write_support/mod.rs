@@ -1,13 +1,11 @@
 //! What the tests of the writers share: packets to write, and the programs that read them back.
 
-#![allow(dead_code, reason = "each test file uses its part of it")]
-
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use tapline_store::model::{Interface, LinkType, Packet, Statistics};
-use tapline_store::write::{CaptureFile, Options, Output};
+use tapline_store::write::{CaptureFile, CaptureFileOptions, Output};
 
 /// 2026-11-21 07:15:00 UTC, a multiple of five minutes.
 pub const QUARTER_PAST: u64 = 1_795_245_300_000_000_000;
@@ -15,8 +13,10 @@ pub const QUARTER_PAST: u64 = 1_795_245_300_000_000_000;
 /// Tells a test that runs itself in another process which file to write.
 pub const FILE: &str = "TAPLINE_TEST_FILE";
 
-/// This test program again, running only the test `name`, with `file` to write.
-pub fn again(wrapper: &[&str], name: &str, file: &Path) -> Command {
+/// This test program again, running only the calling test, with `file` to write.
+pub fn again(wrapper: &[&str], file: &Path) -> Command {
+    let thread = std::thread::current();
+    let name = thread.name().expect("a test runs on a thread of its name");
     let program = std::env::current_exe().unwrap();
     let mut words = wrapper.iter().map(OsStr::new).chain([program.as_os_str()]);
     let mut command = Command::new(words.next().unwrap());
@@ -33,8 +33,8 @@ pub fn ethernet() -> Interface {
 }
 
 /// Options for one Ethernet interface.
-pub fn options(path: &Path) -> Options {
-    Options::new(Output::Path(path.to_owned()), vec![ethernet()])
+pub fn options(path: &Path) -> CaptureFileOptions {
+    CaptureFileOptions::new(Output::Path(path.to_owned()), vec![ethernet()])
 }
 
 /// A frame of `length` octets whose contents depend on `number`.

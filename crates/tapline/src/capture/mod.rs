@@ -1,85 +1,61 @@
-//! Capture: packets from interfaces to a consumer, every one accounted for.
+//! Capture: packets of interfaces to a function, a loop or a file, with an account of every packet.
 //!
 //! ```text
-//! interface ─▶ filter ─▶ ring ─▶ Capture::run ─▶ Consumer: FileConsumer (a capture file) or yours
-//!    nic, driver  filtered  ring        reader       writer          ◀─ where a packet may end
+//! interface ─▶ filter ─▶ ring ─▶ reader ─▶ Capture::next, Capture::run or a Consumer (a capture file)
+//!    nic, driver  filtered  ring   reader     writer                  ◀─ where a packet may end
 //! ```
 //!
-//! [`Capture::open`] opens each interface; [`Capture::run`] hands packets to a
-//! [`Consumer`] until a limit, a [`Stopper`](crate::Stopper), the interface or the consumer ends
-//! it. It then closes the lanes to new packets, empties them, and answers with an [`Outcome`],
-//! whose [`Account`] adds up: `received = delivered + filtered + Σ lost`.
+//! [`CaptureOptions`] configures a capture and [`Capture::open`] opens its rings. Then the caller pulls packets
+//! ([`Capture::next`]) or has them pushed ([`Capture::run`]) until a limit, a [`Stopper`](crate::Stopper), the
+//! interface or the consumer ends the capture. No more packets enter the rings then, those in them are
+//! delivered, and the [`CaptureSummary`] has the [`Account`]: `received = delivered + filtered + Σ lost`.
 //!
-//! In [`Mode::Drop`] the packets are taken from the driver, and the stack does not see them.
+//! In [`Mode::Drop`] an XDP program takes the packets from the driver: the stack does not see them.
 //!
-//! The kernel runs the [`Filter`]. What of an expression it cannot hold the reader decides
-//! ([`FilterPlace::Split`]), and what the reader refuses counts as filtered like the rest. Of what the
-//! filter accepts the kernel can keep a [`Sampling`]; what that leaves out counts as filtered, too.
+//! The filter runs in the kernel. If the kernel cannot hold it, the reader runs the exact filter behind a coarse
+//! one ([`FilterPlace::Split`]). The kernel can also sample the accepted packets ([`Sampling`]). Refused and
+//! sampled-out packets count as filtered.
+//!
+//! | folder | subject |
+//! |---|---|
+//! | `plan` | options, modes, the compiled filter of an interface |
+//! | `account` | counters, the account, the summary |
+//! | `read` | queues, merging, the exact filter, sleeping and waking |
+//! | `control` | changes while running |
+//! | `backend` | packet sockets, AF_XDP, shared slots, BPF ring buffers |
+//!
+//! Each folder knows only those above it. `engine` joins them, `job` and `pull` are the two ways to read.
 
 mod account;
-mod attach;
 mod backend;
-mod buffers;
-mod change;
-mod close;
-mod consumer;
 mod control;
-mod counters;
-mod delivery;
-mod describe;
+mod engine;
 mod error;
-mod exact;
-mod file;
-mod filter;
-mod gate;
-mod holding;
-mod intake;
+mod interface;
 mod job;
-mod lane;
-mod line;
-mod live;
-mod mirror;
-mod mode;
-mod moderation;
-mod opened;
-mod options;
-mod outcome;
-mod pause;
-mod port;
-mod punctual;
-mod reader_time;
-mod reading;
-mod replace;
-mod selection;
-mod sockets;
-mod source;
-mod steer;
-mod survey;
-mod take_over;
-mod wait;
-mod wanted;
-mod wish;
+mod plan;
+mod pull;
+mod read;
 
-pub(crate) use attach::sock_filter;
+pub(crate) use backend::packet::sock_filter;
+pub(crate) use plan::interface_plan::{InterfacePlan, netmask};
 
-pub use account::{Account, Lost};
-pub use backend::Backend;
-pub use change::ChangeError;
-pub use consumer::{Consumer, ConsumerError};
-pub use control::Control;
-pub use describe::sampling_told;
-pub use error::CaptureError;
-pub use file::FileConsumer;
-pub use filter::{Expression, Filter, FilterPlace};
-pub use intake::FallBack;
-pub use job::Capture;
-pub use live::{Live, LiveAccount};
-pub use mirror::MirrorLimit;
-pub use mode::{Mode, ModeError, SHORT_SNAPLEN};
-pub use opened::OpenLink;
-pub use options::{DROP_BUFFER_BYTES, Limits, Options};
-pub use outcome::{Ended, LinkAccount, Outcome};
-pub use reader_time::ReaderTime;
-pub use sockets::Sockets;
-pub(crate) use wanted::{Wanted, netmask};
-pub use {bpf::Others, bpf::Probability, bpf::Sampling, bpf::XdpMode, bpf::XdpPlace};
+/// Packets in a row that may share a time stamp, in drop mode with shared memory.
+pub const PACKETS_PER_TIMESTAMP: u32 = bpf::SlotProgram::PACKETS_PER_TIMESTAMP;
+
+pub use crate::packet_filter::{Expression, Filter};
+pub use account::counters::{LiveAccount, LiveCounters};
+pub use account::loss_account::{Account, Lost};
+pub use account::reader_time::ReaderTime;
+pub use account::summary::{CaptureSummary, Ended, InterfaceAccount, OpenInterface, Sockets};
+pub use bpf::{Probability, Sampling, UnmatchedAction, XdpAttachError, XdpAttachMode, XdpMode};
+pub use control::error::ChangeError;
+pub use control::handle::Control;
+pub use error::{CaptureError, CaptureErrorKind, FailedCapture};
+pub use job::{Capture, PacketBatch, capture};
+pub use plan::backend::{Backend, FallBack, FilterPlace};
+pub use plan::description::sampling_rate;
+pub use plan::mode::{MirrorLimit, Mode, ModeError, SHORT_SNAPLEN};
+pub use plan::options::{CaptureOptions, DROP_BUFFER_BYTES, Limits};
+pub use read::consumer::{Consumer, ConsumerError, FileConsumer};
+pub use ring::{BusyPoll, DEFAULT_SNAPLEN, DeliveryMode, DirectionFilter, TimestampSource};

@@ -1,85 +1,98 @@
-//! Which hook runs the program at a place.
+//! Chooses the hook for a counting program, and attaches it.
 
 use std::io;
 use std::sync::Arc;
 
-use bpf::count::CountingPlace;
-use bpf::{TcLink, TcPlace, XdpAttachError, XdpLink, XdpMode, XdpPlace};
-use filter::At;
+use bpf::count::CountingHook;
+use bpf::{TcHook, TcLink, XdpAttachError, XdpAttachMode, XdpLink, XdpMode, tcx_programs};
+use filter::FilterTarget;
+use netlink::{Link, Netlink, NetlinkError};
 
-use super::classes::Counted;
+use super::classes::ActiveClass;
 use super::error::CountError;
+use super::group_key::GroupBy;
 use super::groups::GroupTable;
-use super::key::Key;
-use super::lane::{Attachment, Chosen, Lane, Prepared, idle};
-use super::options::{Ingress, Options};
-use super::place::{Hook, Place, Reason, Way};
-use super::target::Target;
+use super::options::{CountOptions, IngressHook};
+use super::point::{CountHook, CountPoint, FallbackReason, PacketDirection};
+use super::point_counter::{
+    Attachment, ClassFilter, CountedInterface, LoadedProgram, PointCounter, idle,
+};
 
-/// What all places of a count share.
-pub(super) struct Plan<'a> {
-    pub options: &'a Options,
-    pub classes: &'a [Counted],
+/// The parts of a count that all points share.
+pub(super) struct AttachPlan<'a> {
+    pub options: &'a CountOptions,
+    pub classes: &'a [ActiveClass],
     pub slots: u32,
     pub groups: Option<&'a GroupTable>,
 }
 
-impl Plan<'_> {
-    /// Puts an idle program where packets are to be counted; the counting one is loaded.
-    pub fn attach(&self, target: Target, way: Way) -> Result<Lane, CountError> {
-        match (way, self.options.ingress) {
-            (Way::Out, _) | (Way::In, Ingress::Tc) => self.at_tc(target, way, None),
-            (Way::In, Ingress::Xdp(place)) => {
-                let prepared = self.prepare(&target, At::Xdp)?;
-                let attached = self.at_xdp(target, prepared, place)?;
+impl AttachPlan<'_> {
+    /// Attaches an idle program to an interface and loads the counting one.
+    pub fn attach(
+        &self,
+        target: CountedInterface,
+        direction: PacketDirection,
+    ) -> Result<PointCounter, CountError> {
+        match (direction, self.options.ingress) {
+            (PacketDirection::Out, _) | (PacketDirection::In, IngressHook::Tc) => {
+                self.at_tc(target, direction, None)
+            }
+            (PacketDirection::In, IngressHook::Xdp(place)) => {
+                let loaded = self.prepare(&target, FilterTarget::Xdp)?;
+                let attached = self.at_xdp(target, loaded, place)?;
                 attached.map_err(|(target, error)| CountError::Xdp {
                     link: target.link,
                     error,
                 })
             }
-            (Way::In, Ingress::Auto) => {
+            (PacketDirection::In, IngressHook::Auto) => {
                 if !target.is_ethernet() {
-                    return self.at_tc(target, way, Some(Reason::NotEthernet));
+                    return self.at_tc(target, direction, Some(FallbackReason::NotEthernet));
                 }
-                let prepared = match self.prepare(&target, At::Xdp) {
-                    // What groups ask for, tc has had for longer (`bpf_xdp_load_bytes`: Linux 5.18).
+                let loaded = match self.prepare(&target, FilterTarget::Xdp) {
+                    // Groups need helpers that tc has had for longer (`bpf_xdp_load_bytes`: Linux
+                    // 5.18).
                     Err(CountError::Load { error, .. }) => {
-                        let reason = Reason::ProgramRefused(Arc::new(error));
-                        return self.at_tc(target, way, Some(reason));
+                        let reason = FallbackReason::ProgramRefused(Arc::new(error));
+                        return self.at_tc(target, direction, Some(reason));
                     }
-                    prepared => prepared?,
+                    loaded => loaded?,
                 };
                 let strips_tags = target.strips_tags;
-                if strips_tags && self.needs_tags(&prepared) {
-                    return self.at_tc(target, way, Some(Reason::VlanStripped));
+                if strips_tags && self.needs_tags(&loaded) {
+                    return self.at_tc(target, direction, Some(FallbackReason::VlanStripped));
                 }
-                match self.at_xdp(target, prepared, XdpPlace::Native)? {
-                    Ok(lane) => Ok(Lane {
+                match self.at_xdp(target, loaded, XdpAttachMode::Native)? {
+                    Ok(counter) => Ok(PointCounter {
                         hides_tags: strips_tags,
-                        ..lane
+                        ..counter
                     }),
                     Err((target, error)) if is_final(&error.source) => Err(CountError::Xdp {
                         link: target.link,
                         error,
                     }),
                     Err((target, error)) => {
-                        let reason = Reason::XdpRefused(Arc::from(error));
-                        self.at_tc(target, way, Some(reason))
+                        let reason = FallbackReason::XdpRefused(Arc::from(error));
+                        self.at_tc(target, direction, Some(reason))
                     }
                 }
             }
         }
     }
 
-    fn needs_tags(&self, prepared: &Prepared) -> bool {
-        let mut chosen = prepared.chosen.iter();
-        self.options.by == Some(Key::Vlan) || chosen.any(Chosen::looks_at_tags)
+    fn needs_tags(&self, loaded: &LoadedProgram) -> bool {
+        let mut filters = loaded.filters.iter();
+        self.options.by == Some(GroupBy::Vlan) || filters.any(ClassFilter::reads_vlan_tag)
     }
 
-    fn prepare(&self, target: &Target, at: At) -> Result<Prepared, CountError> {
-        let counting = CountingPlace::new(at, target.link_type);
+    fn prepare(
+        &self,
+        target: &CountedInterface,
+        at: FilterTarget,
+    ) -> Result<LoadedProgram, CountError> {
+        let counting = CountingHook::new(at, target.link_type);
         let layer = self.options.layer;
-        Prepared::new(
+        LoadedProgram::new(
             target,
             counting,
             layer,
@@ -91,79 +104,108 @@ impl Plan<'_> {
 
     fn at_xdp(
         &self,
-        target: Target,
-        prepared: Prepared,
-        place: XdpPlace,
-    ) -> Result<Result<Lane, (Target, Box<XdpAttachError>)>, CountError> {
-        let link = match XdpLink::attach(&idle(&target, &prepared)?, target.index, place) {
+        target: CountedInterface,
+        loaded: LoadedProgram,
+        place: XdpAttachMode,
+    ) -> Result<Result<PointCounter, (CountedInterface, Box<XdpAttachError>)>, CountError> {
+        let link = match XdpLink::attach(&idle(&target, &loaded)?, target.index, place) {
             Ok(link) => link,
             Err(error) => return Ok(Err((target, Box::new(error)))),
         };
         let hook = match link.mode() {
-            XdpMode::Native => Hook::XdpNative,
-            XdpMode::Generic => Hook::XdpGeneric,
+            XdpMode::Native => CountHook::XdpNative,
+            XdpMode::Generic => CountHook::XdpGeneric,
         };
         let refusal = link.native_refusal().cloned();
-        let reason = refusal.map(Reason::XdpRefused);
+        let reason = refusal.map(FallbackReason::XdpRefused);
         let attachment = Attachment::Xdp(link);
-        Ok(Ok(self.lane(
+        Ok(Ok(self.counter(
             target,
-            prepared,
+            loaded,
             attachment,
-            Way::In,
+            PacketDirection::In,
             hook,
             reason,
         )))
     }
 
-    fn at_tc(&self, target: Target, way: Way, reason: Option<Reason>) -> Result<Lane, CountError> {
-        let (at, place) = match way {
-            Way::In => (At::TcIngress, TcPlace::Ingress),
-            Way::Out => (At::TcEgress, TcPlace::Egress),
+    fn at_tc(
+        &self,
+        target: CountedInterface,
+        direction: PacketDirection,
+        reason: Option<FallbackReason>,
+    ) -> Result<PointCounter, CountError> {
+        let (at, place) = match direction {
+            PacketDirection::In => (FilterTarget::TcIngress, TcHook::Ingress),
+            PacketDirection::Out => (FilterTarget::TcEgress, TcHook::Egress),
         };
-        let prepared = self.prepare(&target, at)?;
-        let link = TcLink::attach_first(&idle(&target, &prepared)?, target.index, place);
+        let loaded = self.prepare(&target, at)?;
+        let link = TcLink::attach_first(&idle(&target, &loaded)?, target.index, place);
         let link = link.map_err(|error| CountError::Tc {
             link: target.link.clone(),
             error,
         })?;
         let hook = if link.is_clsact() {
-            Hook::Clsact
+            CountHook::Clsact
         } else {
-            Hook::Tcx
+            CountHook::Tcx
         };
         let attachment = Attachment::Tc(link);
-        Ok(self.lane(target, prepared, attachment, way, hook, reason))
+        Ok(self.counter(target, loaded, attachment, direction, hook, reason))
     }
 
-    fn lane(
+    fn counter(
         &self,
-        target: Target,
-        prepared: Prepared,
+        target: CountedInterface,
+        loaded: LoadedProgram,
         attachment: Attachment,
-        way: Way,
-        hook: Hook,
-        reason: Option<Reason>,
-    ) -> Lane {
-        Lane {
-            place: Place {
+        direction: PacketDirection,
+        hook: CountHook,
+        reason: Option<FallbackReason>,
+    ) -> PointCounter {
+        PointCounter {
+            point: CountPoint {
                 link: target.link.clone(),
                 index: target.index,
-                way,
+                direction,
                 hook,
                 reason,
             },
             target,
             layer: self.options.layer,
-            prepared,
+            loaded,
             attachment,
             hides_tags: false,
         }
     }
 }
 
-/// Whether another hook would be refused as well.
+/// Whether another hook would fail, too.
 fn is_final(refusal: &io::Error) -> bool {
-    const ENODEV: i32 = 19;
-    refusal.kind() == io::ErrorKind::PermissionDenied || refusal.raw_os_error() == Some(ENODEV)
+    refusal.kind() == io::ErrorKind::PermissionDenied
+        || refusal.raw_os_error() == Some(libc::ENODEV)
+}
+
+/// Index of the loopback interface in every network namespace.
+const LOOPBACK: u32 = 1;
+
+/// Whether tc filters outlive the process that attached them: this kernel has no tcx (Linux 6.6).
+pub fn filters_outlive_process() -> bool {
+    let programs = tcx_programs(LOOPBACK, TcHook::Egress);
+    programs.is_err_and(|error| error.kind() == io::ErrorKind::InvalidInput)
+}
+
+/// Removes the tc filters that killed counts left on the interfaces of this namespace. Filters of running
+/// counts stay.
+///
+/// # Errors
+/// The interfaces cannot be listed. An interface that disappears meanwhile is no error.
+/// # Privileges
+/// `CAP_NET_ADMIN`.
+pub fn remove_leftover_filters() -> Result<(), NetlinkError> {
+    for link in Netlink::open()?.list(&Link::new())?.items {
+        // An interface may disappear meanwhile.
+        let _ = TcLink::remove_leftovers(link.ifindex().0);
+    }
+    Ok(())
 }

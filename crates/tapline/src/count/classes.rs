@@ -1,33 +1,36 @@
-//! The classes of a count, and where each counts.
+//! The classes of a count and their counter slots.
 
-use bpf::count::Slot;
+use bpf::count::ClassSlot;
 
-use super::class::Class;
 use super::error::CountError;
-use super::options::Options;
+use super::options::CountClass;
+use super::options::CountOptions;
 
-/// A class that is being counted.
+/// Name of programs and maps, as in bpftool.
+pub(super) const NAME: &str = "tapline_count";
+
+/// A class and its counter slot.
 #[derive(Clone, Debug)]
-pub(super) struct Counted {
-    pub class: Class,
-    pub slot: Slot,
+pub(super) struct ActiveClass {
+    pub class: CountClass,
+    pub slot: ClassSlot,
 }
 
-/// Slots that nobody counts in.
+/// The free counter slots.
 #[derive(Debug)]
 pub(super) struct Slots {
     most: u16,
-    /// Slots below this one have been given away.
+    /// Slots below this one have been allocated.
     next: u16,
-    /// Those that came back, and that no program counts in any more.
+    /// Returned slots, which no program uses any more.
     free: Vec<u16>,
     next_serial: u32,
 }
 
 impl Slots {
-    /// Room for at least 64 classes, and for twice as many as there are to begin with.
+    /// Room for twice the initial number of classes, at least 64.
     pub fn new(classes: usize) -> Self {
-        let most = (2 * classes).clamp(64, Options::MOST_CLASSES);
+        let most = (2 * classes).clamp(64, CountOptions::MAX_CLASSES);
         Self {
             most: most as u16,
             next: 0,
@@ -36,12 +39,12 @@ impl Slots {
         }
     }
 
-    /// Number of slots.
-    pub fn most(&self) -> u32 {
+    /// The number of slots.
+    pub fn capacity(&self) -> u32 {
         u32::from(self.most)
     }
 
-    pub fn take(&mut self) -> Result<Slot, CountError> {
+    pub fn take(&mut self) -> Result<ClassSlot, CountError> {
         let number = match self.free.pop() {
             Some(number) => number,
             None if self.next < self.most => {
@@ -55,19 +58,19 @@ impl Slots {
         };
         let serial = self.next_serial;
         self.next_serial = serial.wrapping_add(1);
-        Ok(Slot { number, serial })
+        Ok(ClassSlot { number, serial })
     }
 
-    /// Nobody counts in `slot` any more.
-    pub fn give_back(&mut self, slot: Slot) {
+    /// Returns a slot that no program uses any more.
+    pub fn give_back(&mut self, slot: ClassSlot) {
         self.free.push(slot.number);
     }
 }
 
-/// Checks names and number.
-pub(super) fn check(classes: &[Class]) -> Result<(), CountError> {
-    if classes.len() > Options::MOST_CLASSES {
-        let most = Options::MOST_CLASSES;
+/// Checks the names and the number of classes.
+pub(super) fn check(classes: &[CountClass]) -> Result<(), CountError> {
+    if classes.len() > CountOptions::MAX_CLASSES {
+        let most = CountOptions::MAX_CLASSES;
         return Err(CountError::TooManyClasses { most });
     }
     for (number, class) in classes.iter().enumerate() {
@@ -76,7 +79,7 @@ pub(super) fn check(classes: &[Class]) -> Result<(), CountError> {
             .any(|other| other.name == class.name)
         {
             let class = class.name.clone();
-            return Err(CountError::ClassTwice { class });
+            return Err(CountError::DuplicateClass { class });
         }
     }
     Ok(())

@@ -1,75 +1,92 @@
-//! Why a count cannot begin, or be changed.
+//! Errors of a count.
 
-use std::error::Error;
-use std::fmt;
 use std::io;
 
 use bpf::{LoadError, MapError, TcAttachError, XdpAttachError};
 use filter::{FilterError, LinkType};
 use netlink::NetlinkError;
 
-/// Why a count could not be opened or changed.
-#[derive(Debug)]
+/// Why a count could not be opened, changed or read.
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CountError {
-    /// No interface was named.
-    NoLink,
-    /// An interface was named twice: each packet would count twice.
-    LinkTwice {
+    /// No interface was given.
+    #[error("no interface to count on")]
+    NoInterface,
+    /// An interface was given twice: each packet would count twice.
+    #[error("interface {link} is named twice")]
+    DuplicateInterface {
         /// Its name.
         link: String,
     },
-    /// Two classes have one name.
-    ClassTwice {
+    /// Two classes have the same name.
+    #[error("class {class} is named twice")]
+    DuplicateClass {
         /// The name.
         class: String,
     },
-    /// There is no such class.
-    NoClass {
-        /// The name asked for.
+    /// The class does not exist.
+    #[error("there is no class {class}")]
+    UnknownClass {
+        /// Its name.
         class: String,
     },
-    /// More classes than one program holds.
+    /// More classes than one program can count.
+    #[error("more than {most} classes")]
     TooManyClasses {
-        /// Most that there can be.
+        /// The maximum.
         most: usize,
     },
-    /// More groups than there may be on this machine.
+    /// More groups than this host allows.
+    #[error(
+        "{groups} groups are more than {most}, each of which takes {group_bytes} bytes of memory"
+    )]
     TooManyGroups {
-        /// How many were asked for.
+        /// The requested number.
         groups: u32,
-        /// How many there may be.
+        /// The maximum.
         most: u32,
-        /// Memory of the kernel that each takes, bytes.
+        /// Kernel memory for each group, bytes.
         group_bytes: u64,
     },
-    /// The interval is too short, or there is no room for any group.
-    Options {
+    /// An option is invalid.
+    #[error("{what}")]
+    InvalidOptions {
         /// What is wrong.
         what: &'static str,
     },
-    /// The filter of a class is none for the packets of an interface.
+    /// The filter of a class is a classic BPF program, which cannot be combined with other classes.
+    #[error("filter of class {class} is a classic BPF program: use an expression")]
+    ProgramFilter {
+        /// The class.
+        class: String,
+    },
+    /// The filter of a class is invalid for an interface.
+    #[error("filter of class {class} is invalid for {link}")]
     Filter {
         /// The class.
         class: String,
         /// The interface.
         link: String,
-        /// What its packets begin with.
+        /// The link type of the interface.
         link_type: LinkType,
-        /// Why, and where in the text.
+        /// The error, with its position in the text.
+        #[source]
         error: Box<FilterError>,
     },
-    /// Filters, or bytes on the wire, are not known for the packets of an interface.
+    /// The link type of an interface does not support filters, or the bytes on the wire.
+    #[error("packets of {link} are of type {hatype}, which cannot be counted so")]
     LinkLayer {
         /// The interface.
         link: String,
-        /// What its packets begin with (`ARPHRD_*`).
+        /// The hardware type of the interface (`ARPHRD_*`).
         hatype: u16,
-        /// Whether they could be counted without bytes that are on the wire only.
+        /// Whether [`CountLayer::Ethernet`](super::CountLayer::Ethernet) is supported.
         is_known: bool,
     },
-    /// A class that asks about VLAN tags came where the interface takes them out before XDP sees the
-    /// packets. A count that has such a class when it is opened counts at tc.
+    /// A class that reads VLAN tags was added to a count in XDP, on an interface that strips the tags
+    /// before XDP. A count that has such a class when it is opened uses tc.
+    #[error("class {class} reads VLAN tags, which {link} strips before XDP")]
     VlanStripped {
         /// The class.
         class: String,
@@ -77,124 +94,56 @@ pub enum CountError {
         link: String,
     },
     /// The interface could not be looked up.
-    Link(NetlinkError),
-    /// The counters could not be made.
-    Map(MapError),
-    /// The program was not taken by the kernel.
+    #[error(transparent)]
+    Link(#[from] NetlinkError),
+    /// The counters could not be created.
+    #[error(transparent)]
+    Map(#[from] MapError),
+    /// The kernel rejected the program.
+    #[error("cannot count on {link}")]
     Load {
         /// The interface.
         link: String,
-        /// Why.
+        /// The kernel's answer.
+        #[source]
         error: LoadError,
     },
-    /// XDP was asked for and refused.
+    /// The program could not be attached to XDP.
+    #[error("cannot count on {link}")]
     Xdp {
         /// The interface.
         link: String,
-        /// Why.
+        /// The kernel's answer.
+        #[source]
         error: Box<XdpAttachError>,
     },
-    /// The program could not be attached at tc.
+    /// The program could not be attached to tc.
+    #[error("cannot count on {link}")]
     Tc {
         /// The interface.
         link: String,
-        /// Why.
+        /// The kernel's answer.
+        #[source]
         error: TcAttachError,
     },
-    /// The program at an interface could not be replaced.
+    /// The program of an interface could not be replaced.
+    #[error("cannot replace the program on {link}")]
     Replace {
         /// The interface.
         link: String,
-        /// The kernel's answer; ENOLINK: the interface is gone.
+        /// The kernel's answer; ENOLINK if the interface is gone.
         source: io::Error,
     },
     /// The counters could not be read.
+    #[error("cannot read counters")]
     Read {
         /// The kernel's answer.
         source: io::Error,
     },
-    /// The machinery to wait could not be had.
+    /// Waiting for the end of an interval failed.
+    #[error("cannot wait for the end of an interval")]
     Wait {
         /// The kernel's answer.
         source: io::Error,
     },
-}
-
-impl fmt::Display for CountError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoLink => write!(f, "no interface to count on"),
-            Self::LinkTwice { link } => write!(f, "interface {link} is named twice"),
-            Self::ClassTwice { class } => write!(f, "class {class} is named twice"),
-            Self::NoClass { class } => write!(f, "there is no class {class}"),
-            Self::TooManyClasses { most } => write!(f, "more than {most} classes"),
-            Self::TooManyGroups {
-                groups,
-                most,
-                group_bytes,
-            } => write!(
-                f,
-                "{groups} groups are more than {most}, each of which takes {group_bytes} bytes of memory"
-            ),
-            Self::Options { what } => f.write_str(what),
-            Self::Filter { class, link, .. } => {
-                write!(f, "filter of class {class} is wrong for {link}")
-            }
-            Self::LinkLayer { link, hatype, .. } => {
-                write!(
-                    f,
-                    "packets of {link} are of type {hatype}, which cannot be counted so"
-                )
-            }
-            Self::VlanStripped { class, link } => write!(
-                f,
-                "class {class} asks about VLAN tags, which {link} takes out before XDP"
-            ),
-            Self::Link(error) => error.fmt(f),
-            Self::Map(error) => error.fmt(f),
-            Self::Load { link, error } => write!(f, "cannot count on {link}: {error}"),
-            Self::Xdp { link, error } => write!(f, "cannot count on {link}: {error}"),
-            Self::Tc { link, error } => write!(f, "cannot count on {link}: {error}"),
-            Self::Replace { link, .. } => write!(f, "cannot replace the program on {link}"),
-            Self::Read { .. } => write!(f, "cannot read counters"),
-            Self::Wait { .. } => write!(f, "cannot wait for the end of an interval"),
-        }
-    }
-}
-
-impl Error for CountError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self {
-            Self::Filter { error, .. } => Some(&**error),
-            Self::Link(error) => error.source(),
-            Self::Map(error) => error.source(),
-            Self::Load { error, .. } => error.source(),
-            Self::Xdp { error, .. } => error.source(),
-            Self::Tc { error, .. } => error.source(),
-            Self::Replace { source, .. } | Self::Read { source } | Self::Wait { source } => {
-                Some(source)
-            }
-            Self::NoLink
-            | Self::LinkTwice { .. }
-            | Self::ClassTwice { .. }
-            | Self::NoClass { .. }
-            | Self::TooManyClasses { .. }
-            | Self::TooManyGroups { .. }
-            | Self::Options { .. }
-            | Self::VlanStripped { .. }
-            | Self::LinkLayer { .. } => None,
-        }
-    }
-}
-
-impl From<NetlinkError> for CountError {
-    fn from(error: NetlinkError) -> Self {
-        Self::Link(error)
-    }
-}
-
-impl From<MapError> for CountError {
-    fn from(error: MapError) -> Self {
-        Self::Map(error)
-    }
 }

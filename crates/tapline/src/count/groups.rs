@@ -1,4 +1,4 @@
-//! The table of groups.
+//! The kernel's table of groups.
 
 use std::collections::HashMap;
 use std::io;
@@ -9,22 +9,22 @@ use bpf::count::{GROUP_KEY_BYTES, KeyField};
 use bpf::{CounterTable, TableOptions, WhenFull};
 use rustix::system::sysinfo;
 
+use super::classes::NAME;
 use super::error::CountError;
-use super::interval::{Group, Tally};
-use super::key::{GroupKey, Key};
-use super::lane::NAME;
-use super::options::Options;
+use super::figures::{Group, Traffic};
+use super::group_key::{GroupBy, GroupKey};
+use super::options::CountOptions;
 
-/// Groups by the serial number of their class and what they have in common.
-pub(super) type Groups = HashMap<(u32, GroupKey), Tally>;
+/// Groups by the serial number of their class and their key.
+pub(super) type Groups = HashMap<(u32, GroupKey), Traffic>;
 
 pub(super) struct GroupTable {
-    key: Key,
+    key: GroupBy,
     table: CounterTable<2>,
 }
 
 impl GroupTable {
-    pub fn create(key: Key, most: u32) -> Result<Self, CountError> {
+    pub fn create(key: GroupBy, most: u32) -> Result<Self, CountError> {
         check_room(most)?;
         let options = TableOptions {
             key_bytes: GROUP_KEY_BYTES,
@@ -37,35 +37,35 @@ impl GroupTable {
 
     pub fn field(&self) -> KeyField {
         match self.key {
-            Key::Src => KeyField::Source,
-            Key::Dst => KeyField::Destination,
-            Key::SrcPort => KeyField::SourcePort,
-            Key::DstPort => KeyField::DestinationPort,
-            Key::Protocol => KeyField::Protocol,
-            Key::Vlan => KeyField::Vlan,
-            Key::EtherType => KeyField::EtherType,
-            Key::SrcMac => KeyField::SourceMac,
-            Key::DstMac => KeyField::DestinationMac,
+            GroupBy::Src => KeyField::Source,
+            GroupBy::Dst => KeyField::Destination,
+            GroupBy::SrcPort => KeyField::SourcePort,
+            GroupBy::DstPort => KeyField::DestinationPort,
+            GroupBy::Protocol => KeyField::Protocol,
+            GroupBy::Vlan => KeyField::Vlan,
+            GroupBy::EtherType => KeyField::EtherType,
+            GroupBy::SrcMac => KeyField::SourceMac,
+            GroupBy::DstMac => KeyField::DestinationMac,
         }
     }
 
-    /// All groups of all classes.
+    /// Reads all groups of all classes.
     pub fn read(&mut self) -> io::Result<Groups> {
         let mut groups = Groups::new();
         let key = self.key;
         self.table.read(|bytes, [packets, bytes_counted]| {
-            let tally = Tally {
+            let traffic = Traffic {
                 packets,
                 bytes: bytes_counted,
             };
             if let Some((serial, key)) = parse(bytes, key) {
-                groups.insert((serial, key), tally);
+                groups.insert((serial, key), traffic);
             }
         })?;
         Ok(groups)
     }
 
-    /// Makes room: takes out the groups of a class.
+    /// Removes the groups of a class.
     pub fn remove(&mut self, class: u32) -> io::Result<()> {
         let mut keys: Vec<[u8; GROUP_KEY_BYTES as usize]> = Vec::new();
         self.table.read(|bytes, _| {
@@ -82,14 +82,14 @@ impl GroupTable {
     }
 }
 
-/// Refuses more groups than [`Options::MOST_GROUPS`], or than a quarter of the machine's memory holds:
-/// the kernel takes it for all of them at once.
+/// Rejects more groups than [`CountOptions::MAX_GROUPS`], or than fit in a quarter of the host's
+/// memory. The kernel allocates all of it at once.
 fn check_room(groups: u32) -> Result<(), CountError> {
     let group_bytes = CounterTable::<2>::entry_bytes(GROUP_KEY_BYTES);
     let group_bytes = group_bytes.map_err(|source| CountError::Read { source })?;
     let memory = sysinfo();
     let quarter = memory.totalram as u64 * u64::from(memory.mem_unit) / 4;
-    let most = (quarter / group_bytes).min(Options::MOST_GROUPS.into()) as u32;
+    let most = (quarter / group_bytes).min(CountOptions::MAX_GROUPS.into()) as u32;
     if groups > most {
         return Err(CountError::TooManyGroups {
             groups,
@@ -110,39 +110,42 @@ fn serial(bytes: &[u8]) -> Option<u32> {
     Some(u32::from_ne_bytes(*bytes.first_chunk()?))
 }
 
-/// What a key of the table says, as `bpf::count` lays it out.
-fn parse(bytes: &[u8], key: Key) -> Option<(u32, GroupKey)> {
+/// Parses a key of the table, in the layout of `bpf::count`.
+fn parse(bytes: &[u8], key: GroupBy) -> Option<(u32, GroupKey)> {
     const IPV4: u32 = 4;
     let kind = u32::from_ne_bytes(*bytes.get(4..)?.first_chunk()?);
     let data: [u8; 16] = *bytes.get(8..)?.first_chunk()?;
     let word: [u8; 4] = *data.first_chunk()?;
     let number = u32::from_ne_bytes(word);
     let group = match key {
-        Key::Src | Key::Dst if kind == IPV4 => {
+        GroupBy::Src | GroupBy::Dst if kind == IPV4 => {
             GroupKey::Address(IpAddr::V4(Ipv4Addr::from_octets(word)))
         }
-        Key::Src | Key::Dst => GroupKey::Address(IpAddr::V6(Ipv6Addr::from_octets(data))),
-        Key::SrcPort | Key::DstPort => GroupKey::Port(number as u16),
-        Key::Protocol => GroupKey::Protocol(number as u8),
-        Key::Vlan => GroupKey::Vlan(number as u16),
-        Key::EtherType => GroupKey::EtherType(number as u16),
-        Key::SrcMac | Key::DstMac => GroupKey::Mac(*data.first_chunk()?),
+        GroupBy::Src | GroupBy::Dst => GroupKey::Address(IpAddr::V6(Ipv6Addr::from_octets(data))),
+        GroupBy::SrcPort | GroupBy::DstPort => GroupKey::Port(number as u16),
+        GroupBy::Protocol => GroupKey::Protocol(number as u8),
+        GroupBy::Vlan => GroupKey::Vlan(number as u16),
+        GroupBy::EtherType => GroupKey::EtherType(number as u16),
+        GroupBy::SrcMac | GroupBy::DstMac => GroupKey::Mac(*data.first_chunk()?),
     };
     Some((serial(bytes)?, group))
 }
 
-/// By class: its groups, most packets first, without those that have none.
+/// By class: its groups with at least one packet, most packets first.
 pub(super) fn by_class(
-    groups: impl Iterator<Item = ((u32, GroupKey), Tally)>,
+    groups: impl Iterator<Item = ((u32, GroupKey), Traffic)>,
 ) -> HashMap<u32, Vec<Group>> {
     let mut classes: HashMap<u32, Vec<Group>> = HashMap::new();
-    for ((class, key), tally) in groups {
-        if tally.packets > 0 {
-            classes.entry(class).or_default().push(Group { key, tally });
+    for ((class, key), traffic) in groups {
+        if traffic.packets > 0 {
+            classes
+                .entry(class)
+                .or_default()
+                .push(Group { key, traffic });
         }
     }
     for groups in classes.values_mut() {
-        groups.sort_unstable_by(|a, b| b.tally.cmp(&a.tally).then(a.key.cmp(&b.key)));
+        groups.sort_unstable_by(|a, b| b.traffic.cmp(&a.traffic).then(a.key.cmp(&b.key)));
     }
     classes
 }

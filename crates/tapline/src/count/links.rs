@@ -1,17 +1,17 @@
-//! Whether the interfaces of a count can have packets at all.
+//! The link state of the interfaces of a count.
 
 use abi::clock::monotonic_ns;
 use netlink::Link;
 
-/// Whether packets can come and go at an interface.
+/// The state of an interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LinkState {
-    /// They can.
+    /// Up, with carrier.
     Up,
-    /// It is switched off.
+    /// Administratively down.
     Down,
-    /// It is switched on, and nothing is at the other end.
+    /// Administratively up, without carrier.
     NoCarrier,
 }
 
@@ -37,7 +37,7 @@ impl LinkState {
     }
 }
 
-/// An interface of a count, and how it is.
+/// An interface of a count and its state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CountedLink {
@@ -45,21 +45,21 @@ pub struct CountedLink {
     pub link: String,
     /// Its index.
     pub index: u32,
-    /// How it is.
+    /// Its state.
     pub state: LinkState,
-    /// Time for which it was not [`LinkState::Up`] so far, nanoseconds.
+    /// Total time in which it was not [`LinkState::Up`], nanoseconds.
     pub down_ns: u64,
 }
 
-/// The same, with when it changed (`CLOCK_MONOTONIC`).
+/// Tracks the state of an interface, with the time of its last change (`CLOCK_MONOTONIC`).
 #[derive(Debug)]
-pub(super) struct Watched {
+pub(super) struct LinkMonitor {
     known: CountedLink,
     since_ns: u64,
 }
 
-impl Watched {
-    /// It is up until something else is heard.
+impl LinkMonitor {
+    /// Assumes that the interface is up until a link event.
     pub fn new(link: String, index: u32, now_ns: u64) -> Self {
         Self {
             known: CountedLink {
@@ -72,19 +72,19 @@ impl Watched {
         }
     }
 
-    /// How it is now.
+    /// The current state.
     pub fn now(&self) -> CountedLink {
         let mut known = self.known.clone();
         known.down_ns += self.down_since(monotonic_ns());
         known
     }
 
-    /// Whether what is told of `link` is of this one, and another state.
+    /// Whether a link event is about this interface and changes its state.
     pub fn is_news(&self, link: &Link) -> bool {
         link.ifindex().0 == self.known.index && LinkState::of(link) != self.known.state
     }
 
-    /// It is in `state` from now on.
+    /// Records a new state.
     pub fn note(&mut self, state: LinkState) -> CountedLink {
         let now_ns = monotonic_ns();
         self.known.down_ns += self.down_since(now_ns);

@@ -1,45 +1,53 @@
-//! Count: packets and bytes of named classes, counted in the kernel, nothing copied.
+//! Counts packets and bytes of named classes in the kernel, without copying packets.
 //!
 //! ```text
-//! in:  driver ─▶ XDP program ─▶ stack          classes: one program holds all of them
-//! out: stack ─▶ tc program ─▶ queue, driver    counters: per CPU, 64 bits, never reset
+//! ingress: driver ─▶ XDP program ─▶ stack        one program counts all classes
+//! egress:  stack ─▶ tc program ─▶ qdisc, driver  counters: per CPU, 64 bits, never reset
 //! ```
 //!
-//! [`Count::open`] puts a program on each interface and direction; from then on it counts.
-//! [`Count::next`] sleeps until an interval is over and gives the difference to the one before
-//! ([`Interval`]), or until an interface goes down or comes up again, [`Count::read`] gives the totals at any moment, [`Count::run`] does all of it until
-//! a limit or a [`Stop`](crate::Stop). [`Count::add_class`] and [`Count::remove_class`] change what is
-//! counted while packets flow: each packet is counted by the old program or by the new one.
+//! ```no_run
+//! let mut count = tapline::count("eth0").class("web", "tcp port 443")?.open()?;
+//! while let Some(interval) = count.next()? {
+//!     println!("{} packets", interval.classes[0].traffic.packets);
+//! }
+//! println!("{}", count.finish()?);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 //!
-//! A packet is one on the wire: what the kernel handles as one and sends or received as several
-//! counts as those. A filter means what it means to [`capture`](crate::capture), in both directions
-//! and at every [`Hook`]: a VLAN tag is beside the bytes.
+//! [`CountBuilder::open`] attaches a program to each interface and direction, which counts from then on.
+//! [`Count::next`] waits for the end of an interval and returns the difference to the previous one.
+//! [`Count::next_event`] also reports interfaces that go down or come up. [`Count::read`] returns the totals
+//! at any time. [`Count::add_class`] and [`Count::remove_class`] replace the program while packets flow:
+//! each packet is counted by the old or by the new one.
+//!
+//! Super-packets (GRO, GSO) count as the packets that they are on the wire. Filters mean the same as in
+//! [`capture`](crate::capture), in both directions and at every [`CountHook`]: VLAN tags are metadata.
 
 mod attach;
-mod class;
+mod builder;
 mod classes;
+#[expect(clippy::module_inception, reason = "the file of the type Count")]
+mod count;
 mod error;
+mod figures;
+mod group_key;
 mod groups;
-mod interval;
-mod job;
-mod key;
-mod lane;
 mod links;
 mod options;
-mod outcome;
-mod place;
+mod point;
+mod point_counter;
 mod reading;
-mod target;
-mod waiting;
+mod schedule;
 
-pub use bpf::XdpPlace;
-pub use class::Class;
+pub use attach::{filters_outlive_process, remove_leftover_filters};
+pub use bpf::{LoadError, TcAttachError, XdpAttachError, XdpAttachMode, XdpMode};
+pub use builder::{CountBuilder, count};
+pub use count::{Count, CountEvent};
 pub use error::CountError;
-pub use interval::{ClassInterval, ClassTotals, Group, Interval, Snapshot, Tally};
-pub use job::Count;
-pub use key::{GroupKey, Key};
+pub use figures::{
+    ClassInterval, ClassTotals, CountEnd, CountInterval, CountSummary, CountTotals, Group, Traffic,
+};
+pub use group_key::{GroupBy, GroupKey};
 pub use links::{CountedLink, LinkState};
-pub use options::{Direction, Ingress, Layer, Options};
-pub use outcome::{Ended, Outcome};
-pub use place::{Hook, Place, Reason, Way};
-pub use waiting::Event;
+pub use options::{CountClass, CountDirection, CountLayer, CountOptions, IngressHook};
+pub use point::{CountHook, CountPoint, FallbackReason, PacketDirection};

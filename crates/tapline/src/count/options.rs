@@ -1,122 +1,132 @@
-//! What a count is asked to do.
+//! What to count, and where.
 
+use super::error::CountError;
+use super::group_key::GroupBy;
+use crate::packet_filter::Filter;
+use bpf::XdpAttachMode;
 use std::time::Duration;
 
-use bpf::XdpPlace;
-
-use super::class::Class;
-use super::error::CountError;
-use super::key::Key;
-
-/// Where and what to count.
+/// What to count, and where. Construct with `Default` and set the fields, or use
+/// [`CountBuilder`](super::CountBuilder).
 #[derive(Clone, Debug)]
-pub struct Options {
+#[non_exhaustive]
+pub struct CountOptions {
     /// Names of the interfaces, in the network namespace of the thread that opens the count.
-    pub links: Vec<String>,
-    /// What is counted; a packet counts in each class that it belongs to. At most
-    /// [`Options::MOST_CLASSES`].
-    pub classes: Vec<Class>,
-    /// Which way the packets go that are counted.
-    pub direction: Direction,
-    /// Splits each class by what packets have in common.
-    pub by: Option<Key>,
-    /// Groups that there is room for, of all classes together; what does not fit counts as
-    /// [`ClassInterval::other`](super::ClassInterval::other). At most [`Options::MOST_GROUPS`], and what
-    /// a quarter of the memory holds: the kernel takes about 100 bytes and 16 for each CPU for each.
+    pub interfaces: Vec<String>,
+    /// The classes; a packet counts in each class that it matches. At most
+    /// [`CountOptions::MAX_CLASSES`].
+    pub classes: Vec<CountClass>,
+    /// Which packets to count. Default: both directions.
+    pub direction: CountDirection,
+    /// Splits each class into groups. Default: no groups.
+    pub by: Option<GroupBy>,
+    /// Maximum number of groups of all classes; packets of further groups count as
+    /// [`ClassInterval::other`](super::ClassInterval::other). At most [`CountOptions::MAX_GROUPS`],
+    /// and what fits in a quarter of the memory: a group takes about 100 bytes, and 16 for each
+    /// CPU. Default: 4096.
     pub groups: u32,
-    /// Which bytes count.
-    pub layer: Layer,
-    /// Time from one interval to the next, at least [`Options::LEAST_INTERVAL`].
+    /// Which bytes count. Default: those of the frame.
+    pub layer: CountLayer,
+    /// Length of an interval, at least [`CountOptions::MIN_INTERVAL`]. Default: 1 s.
     pub interval: Duration,
-    /// When the count ends by itself.
+    /// Ends the count after this time. Default: never.
     pub duration: Option<Duration>,
-    /// Where packets that come in are counted.
-    pub ingress: Ingress,
+    /// The hook for received packets.
+    pub ingress: IngressHook,
 }
 
-impl Options {
-    /// Most classes of one count.
-    pub const MOST_CLASSES: usize = bpf::count::MOST_CLASSES;
-    /// Most groups of one count, on any machine.
-    pub const MOST_GROUPS: u32 = 1 << 24;
-    /// Shortest interval.
-    pub const LEAST_INTERVAL: Duration = Duration::from_millis(1);
+impl CountOptions {
+    /// Maximum number of classes.
+    pub const MAX_CLASSES: usize = bpf::count::MOST_CLASSES;
+    /// Maximum number of groups on any host.
+    pub const MAX_GROUPS: u32 = 1 << 24;
+    /// Minimum length of an interval.
+    pub const MIN_INTERVAL: Duration = Duration::from_millis(1);
 
-    /// Whether they make sense, classes aside.
+    /// Checks all options except the classes.
     pub(super) fn check(&self) -> Result<(), CountError> {
-        if self.links.is_empty() {
-            return Err(CountError::NoLink);
+        if self.interfaces.is_empty() {
+            return Err(CountError::NoInterface);
         }
-        for (number, link) in self.links.iter().enumerate() {
-            if self.links[..number].contains(link) {
-                return Err(CountError::LinkTwice { link: link.clone() });
+        for (number, link) in self.interfaces.iter().enumerate() {
+            if self.interfaces[..number].contains(link) {
+                return Err(CountError::DuplicateInterface { link: link.clone() });
             }
         }
-        let wrong = |what| Err(CountError::Options { what });
-        if self.interval < Self::LEAST_INTERVAL {
+        let wrong = |what| Err(CountError::InvalidOptions { what });
+        if self.interval < Self::MIN_INTERVAL {
             return wrong("interval is shorter than 1 ms");
         }
         if self.by.is_some() && self.groups == 0 {
-            return wrong("there is no room for any group");
+            return wrong("maximum number of groups is 0");
         }
         Ok(())
     }
 }
 
-impl Default for Options {
+impl Default for CountOptions {
     fn default() -> Self {
         Self {
-            links: Vec::new(),
+            interfaces: Vec::new(),
             classes: Vec::new(),
-            direction: Direction::Both,
+            direction: CountDirection::Both,
             by: None,
             groups: 4096,
-            layer: Layer::Ethernet,
+            layer: CountLayer::Ethernet,
             interval: Duration::from_secs(1),
             duration: None,
-            ingress: Ingress::Auto,
+            ingress: IngressHook::Auto,
         }
     }
 }
 
-/// Which way the packets go that are counted.
+/// Which packets to count. Default: both directions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Direction {
-    /// They come in.
+pub enum CountDirection {
+    /// Received packets.
     In,
-    /// They go out.
+    /// Sent packets.
     Out,
-    /// Either way.
+    /// Both.
     #[default]
     Both,
 }
 
-/// Which bytes of a packet count.
+/// The layer at which bytes are counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Layer {
-    /// The frame as the kernel has it: from the first address to the end of the payload, with VLAN
-    /// tags. Without Ethernet, the packet.
+pub enum CountLayer {
+    /// The frame in the kernel: from the Ethernet header to the end of the payload, with VLAN tags.
+    /// Without Ethernet, the packet.
     #[default]
     Ethernet,
-    /// The frame as the wire has it: filled up to 60 bytes, and the check sequence (4).
+    /// The frame on the wire: padded to 60 bytes, with the FCS (4).
     EthernetFcs,
-    /// The time it takes on the wire, in bytes: the same with preamble (8) and gap (12).
+    /// All bit times on the wire, in bytes: the same with preamble (8) and inter-frame gap (12).
     Wire,
 }
 
-/// Where packets that come in are counted.
+/// The hook for received packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Ingress {
-    /// In the driver by XDP; where that cannot be had, or would not see what is to be counted, at tc
-    /// ([`Place::reason`](super::Place::reason) says why).
+pub enum IngressHook {
+    /// XDP in the driver, or else tc ([`CountPoint::reason`](super::CountPoint::reason) has the
+    /// reason).
     ///
-    /// Where the interface takes VLAN tags out of packets, XDP sees them without: they count, 4 bytes
-    /// shorter. If a class or the key asks about tags, tc is taken there.
+    /// If the interface strips VLAN tags, XDP sees packets without them: they count, 4 bytes
+    /// shorter. If a class or the key reads tags, tc is used.
     #[default]
     Auto,
-    /// By XDP. In the stack ("generic") a super-packet counts as one
-    /// ([`Hook::counts_super_packets_once`](super::Hook::counts_super_packets_once)).
-    Xdp(XdpPlace),
-    /// At tc, behind XDP: packets that the kernel joined count as those they were.
+    /// XDP. In generic mode a super-packet counts as one packet
+    /// ([`CountHook::counts_super_packets_once`](super::CountHook::counts_super_packets_once)).
+    Xdp(XdpAttachMode),
+    /// tc, after XDP: super-packets count as the packets that they were.
     Tc,
+}
+
+/// A named class of packets.
+#[derive(Clone, Debug)]
+pub struct CountClass {
+    /// The name, unique in a count.
+    pub name: String,
+    /// Which packets to count; `None` counts all.
+    pub filter: Option<Filter>,
 }

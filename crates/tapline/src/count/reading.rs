@@ -1,33 +1,33 @@
-//! Figures at one moment, and what happened between two.
+//! ClassCounters at one moment, and what happened between two.
 
 use std::collections::HashMap;
 
 use abi::clock::{monotonic_ns, realtime_ns};
 
-use super::classes::Counted;
+use super::classes::ActiveClass;
 use super::error::CountError;
+use super::figures::{ClassInterval, ClassTotals, CountInterval, CountTotals};
 use super::groups::{GroupTable, Groups, by_class};
-use super::interval::{ClassInterval, ClassTotals, Interval, Snapshot};
-use super::lane::{Figures, Lane};
+use super::point_counter::{ClassCounters, PointCounter};
 
-/// Everything read at one moment.
+/// All counters, read at one time.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Reading {
     pub at_ns: u64,
     pub monotonic_ns: u64,
-    /// By class, by its serial number: the figures of each place.
-    figures: HashMap<u32, Vec<Figures>>,
+    /// By the serial number of a class: its counters at each point.
+    figures: HashMap<u32, Vec<ClassCounters>>,
     groups: Groups,
 }
 
-/// What the counters of each class stood at when it came, by place.
-pub(super) type Bases = HashMap<u32, Vec<Figures>>;
+/// The counters of each class when it was added, by point.
+pub(super) type Baselines = HashMap<u32, Vec<ClassCounters>>;
 
 impl Reading {
     pub fn take(
-        lanes: &[Lane],
-        classes: &[Counted],
-        bases: &Bases,
+        counters: &[PointCounter],
+        classes: &[ActiveClass],
+        baselines: &Baselines,
         groups: Option<&mut GroupTable>,
     ) -> Result<Self, CountError> {
         let mut reading = Self {
@@ -36,11 +36,13 @@ impl Reading {
             figures: HashMap::with_capacity(classes.len()),
             groups: Groups::new(),
         };
-        for (number, lane) in lanes.iter().enumerate() {
-            let raw = lane.read()?;
+        for (number, counter) in counters.iter().enumerate() {
+            let raw = counter.read()?;
             for counted in classes {
                 let serial = counted.slot.serial;
-                let base = bases.get(&serial).and_then(|bases| bases.get(number));
+                let base = baselines
+                    .get(&serial)
+                    .and_then(|baselines| baselines.get(number));
                 let figures = raw.of(counted.slot) - base.copied().unwrap_or_default();
                 reading.figures.entry(serial).or_default().push(figures);
             }
@@ -53,59 +55,59 @@ impl Reading {
         Ok(reading)
     }
 
-    pub fn snapshot(&self, classes: &[Counted], start_ns: u64) -> Snapshot {
-        let mut groups = by_class(self.groups.iter().map(|(&key, &tally)| (key, tally)));
-        let class = |counted: &Counted| {
+    pub fn totals(&self, classes: &[ActiveClass], start_ns: u64) -> CountTotals {
+        let mut groups = by_class(self.groups.iter().map(|(&key, &traffic)| (key, traffic)));
+        let class = |counted: &ActiveClass| {
             let serial = counted.slot.serial;
             let sum = self.sum(serial);
             ClassTotals {
                 name: counted.class.name.clone(),
-                tally: sum.all,
-                places: self.places(serial).map(|figures| figures.all).collect(),
+                traffic: sum.all,
+                points: self.points(serial).map(|figures| figures.all).collect(),
                 groups: groups.remove(&serial).unwrap_or_default(),
                 other: sum.other,
                 without_key: sum.without_key,
             }
         };
-        Snapshot {
+        CountTotals {
             at_ns: self.at_ns,
             since_start_ns: self.monotonic_ns.saturating_sub(start_ns),
             classes: classes.iter().map(class).collect(),
         }
     }
 
-    /// What was counted since `before`.
-    pub fn since(&self, before: &Self, classes: &[Counted]) -> Interval {
-        let difference = self.groups.iter().map(|(key, &tally)| {
+    /// The difference to `before`.
+    pub fn since(&self, before: &Self, classes: &[ActiveClass]) -> CountInterval {
+        let difference = self.groups.iter().map(|(key, &traffic)| {
             let before = before.groups.get(key).copied().unwrap_or_default();
-            (*key, tally - before)
+            (*key, traffic - before)
         });
         let mut groups = by_class(difference);
-        let class = |counted: &Counted| {
+        let class = |counted: &ActiveClass| {
             let serial = counted.slot.serial;
             let sum = self.sum(serial) - before.sum(serial);
             ClassInterval {
                 name: counted.class.name.clone(),
-                tally: sum.all,
+                traffic: sum.all,
                 groups: groups.remove(&serial).unwrap_or_default(),
                 other: sum.other,
                 without_key: sum.without_key,
             }
         };
-        Interval {
+        CountInterval {
             at_ns: self.at_ns,
             span_ns: self.monotonic_ns.saturating_sub(before.monotonic_ns),
             classes: classes.iter().map(class).collect(),
         }
     }
 
-    fn places(&self, class: u32) -> impl Iterator<Item = &Figures> {
+    fn points(&self, class: u32) -> impl Iterator<Item = &ClassCounters> {
         self.figures.get(&class).into_iter().flatten()
     }
 
-    fn sum(&self, class: u32) -> Figures {
-        let mut sum = Figures::default();
-        for figures in self.places(class) {
+    fn sum(&self, class: u32) -> ClassCounters {
+        let mut sum = ClassCounters::default();
+        for figures in self.points(class) {
             sum += *figures;
         }
         sum

@@ -1,16 +1,13 @@
-//! Changes that are safe: of an interface or its namespace only, and to be taken back.
+//! Changes that are safe: they affect one interface or its network namespace and can be undone.
 
-use std::error::Error;
-use std::fmt;
 use std::fs;
 use std::io;
 
-use netlink::{Ethtool, IfName, NetlinkError};
+use netlink::{Ethtool, IfName, Netlink, NetlinkError};
 
-use super::place::Roots;
-use super::shell::quoted;
+use super::paths::SystemPaths;
 
-/// The features that a change may switch.
+/// Features that a change may switch.
 const FEATURES: [&str; 5] = [
     "rx-gro",
     "rx-gro-hw",
@@ -19,7 +16,7 @@ const FEATURES: [&str; 5] = [
     "rx-udp-gro-forwarding",
 ];
 
-/// The settings of a namespace that a change may set.
+/// Per-namespace settings that a change may set.
 const SYSCTLS: [&str; 4] = [
     "net.core.optmem_max",
     "net.ipv4.icmp_msgs_per_sec",
@@ -31,49 +28,50 @@ const SYSCTLS: [&str; 4] = [
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Change {
-    /// Switches a feature of an interface.
+    /// Switches a feature of an interface on or off.
     Feature {
         /// The interface.
         link: IfName,
         /// The kernel's name of the feature.
         feature: String,
-        /// Whether it is to be on.
+        /// The new state.
         on: bool,
     },
-    /// Sets a value of the network namespace.
+    /// Sets a sysctl of the network namespace.
     Sysctl {
-        /// Its name, as in sysctl(8).
+        /// Its name as in sysctl(8).
         name: String,
-        /// The value.
+        /// The new value.
         value: String,
     },
 }
 
 impl Change {
-    /// The command that does the same.
+    /// The shell command that makes the same change.
     pub fn command(&self) -> String {
         match self {
             Self::Feature { link, feature, on } => {
                 let state = if *on { "on" } else { "off" };
-                let link = quoted(&link.to_string());
-                format!("ethtool -K {link} {} {state}", short(feature))
+                let link = shell_quote(&link.to_string());
+                format!("ethtool -K {link} {} {state}", ethtool_name(feature))
             }
             Self::Sysctl { name, value } => {
-                format!("sysctl -w {}", quoted(&format!("{name}={value}")))
+                format!("sysctl -w {}", shell_quote(&format!("{name}={value}")))
             }
         }
     }
 
-    /// The change that leads back to what is in force now, in the calling thread's namespace.
+    /// Returns the change that restores the present state, in the calling thread's namespace.
     ///
     /// # Errors
-    /// [`ChangeError`] when that cannot be told.
-    pub fn present(&self, roots: &Roots) -> Result<Self, ChangeError> {
+    /// [`ChangeError`] if the present state cannot be read.
+    pub fn present(&self, paths: &SystemPaths) -> Result<Self, ChangeError> {
+        self.require_safe()?;
         match self {
             Self::Feature { link, feature, .. } => {
-                self.admit(feature, &FEATURES)?;
-                let told = Ethtool::open().and_then(|mut ethtool| ethtool.features(*link));
-                let features = told.map_err(|error| self.error(ChangeCause::Link(error.into())))?;
+                let features = Ethtool::open().and_then(|mut ethtool| ethtool.features(*link));
+                let features =
+                    features.map_err(|error| self.error(ChangeCause::Link(error.into())))?;
                 Ok(Self::Feature {
                     link: *link,
                     feature: feature.clone(),
@@ -81,9 +79,8 @@ impl Change {
                 })
             }
             Self::Sysctl { name, .. } => {
-                self.admit(name, &SYSCTLS)?;
-                let read = fs::read_to_string(roots.sysctl_path(name));
-                let value = read.map_err(|error| self.error(ChangeCause::File(error)))?;
+                let value = fs::read_to_string(paths.sysctl_path(name))
+                    .map_err(|error| self.error(ChangeCause::File(error)))?;
                 Ok(Self::Sysctl {
                     name: name.clone(),
                     value: value.trim().to_owned(),
@@ -92,39 +89,47 @@ impl Change {
         }
     }
 
-    /// Makes the change, in the calling thread's namespace, and asks whether it is in force.
+    /// Makes the change in the calling thread's namespace and verifies that it took effect.
     ///
     /// # Errors
-    /// [`ChangeError`] when the kernel refuses, or takes it and does nothing.
+    /// [`ChangeError`] if the kernel rejects the change, or accepts it without effect.
     /// # Privileges
     /// `CAP_NET_ADMIN` in the user namespace that owns the network namespace.
-    pub fn make(&self, roots: &Roots) -> Result<(), ChangeError> {
+    pub fn make(&self, paths: &SystemPaths) -> Result<(), ChangeError> {
+        self.require_safe()?;
         match self {
-            Self::Feature { link, feature, on } => {
-                self.admit(feature, &FEATURES)?;
-                let told = Ethtool::open()
-                    .and_then(|mut ethtool| ethtool.set_feature(*link, feature, *on));
-                told.map_err(|error| self.error(ChangeCause::Link(error.into())))?;
-            }
-            Self::Sysctl { name, value } => {
-                self.admit(name, &SYSCTLS)?;
-                let written = fs::write(roots.sysctl_path(name), value);
-                written.map_err(|error| self.error(ChangeCause::File(error)))?;
-            }
+            Self::Feature { link, feature, on } => Ethtool::open()
+                .and_then(|mut ethtool| ethtool.set_feature(*link, feature, *on))
+                .map_err(|error| self.error(ChangeCause::Link(error.into())))?,
+            Self::Sysctl { name, value } => fs::write(paths.sysctl_path(name), value)
+                .map_err(|error| self.error(ChangeCause::File(error)))?,
         }
-        if self.present(roots)? == *self {
+        if self.present(paths)? == *self {
             Ok(())
         } else {
-            Err(self.error(ChangeCause::Ignored))
+            Err(self.error(ChangeCause::NoEffect))
         }
     }
 
-    /// A change may come out of a file, so its name is looked up before it is used.
-    fn admit(&self, name: &str, known: &[&str]) -> Result<(), ChangeError> {
-        if known.contains(&name) {
+    /// Index of the interface that the change affects, if it affects one that exists.
+    pub fn link_index(&self) -> Option<u32> {
+        let Self::Feature { link, .. } = self else {
+            return None;
+        };
+        let link = Netlink::open().and_then(|mut netlink| netlink.link_named(&link.to_string()));
+        link.ok().map(|link| link.ifindex().0)
+    }
+
+    /// A change may come from a file, so its name is compared with the safe ones before it is used.
+    fn require_safe(&self) -> Result<(), ChangeError> {
+        let is_safe = match self {
+            Self::Feature { feature, .. } => FEATURES.contains(&feature.as_str()),
+            Self::Sysctl { name, .. } => SYSCTLS.contains(&name.as_str()),
+        };
+        if is_safe {
             Ok(())
         } else {
-            Err(self.error(ChangeCause::Unlisted))
+            Err(self.error(ChangeCause::NotSafe))
         }
     }
 
@@ -136,8 +141,8 @@ impl Change {
     }
 }
 
-/// How ethtool(8) calls a feature.
-fn short(feature: &str) -> &str {
+/// ethtool(8)'s name of a feature.
+fn ethtool_name(feature: &str) -> &str {
     match feature {
         "rx-gro" => "gro",
         "rx-lro" => "lro",
@@ -145,28 +150,44 @@ fn short(feature: &str) -> &str {
     }
 }
 
+/// Quotes `word` for a shell where necessary: interface names may contain any character.
+pub(super) fn shell_quote(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.:/@=+%,".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.into()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
 /// Why a change was not made.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("cannot run '{}'{}", .change.command(), self.hint())]
 #[non_exhaustive]
 pub struct ChangeError {
     /// The change.
     pub change: Change,
-    /// What stood in the way.
+    /// The cause.
+    #[source]
     pub cause: ChangeCause,
 }
 
-/// What stood in the way of a change.
-#[derive(Debug)]
+/// The cause of a [`ChangeError`].
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ChangeCause {
-    /// It is none of those that are safe.
-    Unlisted,
-    /// The interface's driver was not asked or refused.
+    /// The change is not one of the safe changes.
+    #[error("it is not one of the safe changes")]
+    NotSafe,
+    /// The kernel or the driver rejected the request.
+    #[error(transparent)]
     Link(Box<NetlinkError>),
-    /// The file of the value could not be read or written.
+    /// The file of the sysctl could not be read or written.
+    #[error(transparent)]
     File(io::Error),
-    /// It was taken, and the former value is still in force.
-    Ignored,
+    /// The kernel accepted the change, but the old value is still in effect.
+    #[error("the driver ignored it")]
+    NoEffect,
 }
 
 impl ChangeError {
@@ -175,54 +196,62 @@ impl ChangeError {
         let errno = match &self.cause {
             ChangeCause::Link(error) => error.errno(),
             ChangeCause::File(error) => error.raw_os_error(),
-            ChangeCause::Unlisted | ChangeCause::Ignored => None,
+            ChangeCause::NotSafe | ChangeCause::NoEffect => None,
         };
-        let refused = [rustix::io::Errno::PERM, rustix::io::Errno::ACCESS];
-        errno.is_some_and(|errno| refused.iter().any(|one| one.raw_os_error() == errno))
+        let denied = [rustix::io::Errno::PERM, rustix::io::Errno::ACCESS];
+        errno.is_some_and(|errno| denied.iter().any(|one| one.raw_os_error() == errno))
     }
-}
 
-impl fmt::Display for ChangeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "cannot do '{}'", self.change.command())?;
-        match self.cause {
-            ChangeCause::Unlisted => f.write_str(": it is none of the safe changes"),
-            ChangeCause::Ignored => f.write_str(": the driver leaves it as it was"),
-            _ if self.needs_privilege() => f.write_str(" (needs CAP_NET_ADMIN)"),
-            _ => Ok(()),
-        }
-    }
-}
-
-impl Error for ChangeError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match &self.cause {
-            ChangeCause::Link(error) => Some(&**error),
-            ChangeCause::File(error) => Some(error),
-            ChangeCause::Unlisted | ChangeCause::Ignored => None,
+    fn hint(&self) -> &'static str {
+        if self.needs_privilege() {
+            " (needs CAP_NET_ADMIN)"
+        } else {
+            ""
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::process::Command;
+
     use super::*;
 
     #[test]
-    fn a_change_that_is_not_listed_is_not_made() {
+    fn an_unlisted_change_is_rejected() {
         let folder = tempfile::tempdir().unwrap();
-        let roots = Roots {
+        let paths = SystemPaths {
             proc: folder.path().into(),
-            ..Roots::default()
+            ..SystemPaths::default()
         };
         for name in ["kernel.core_pattern", "../../etc/passwd", ""] {
             let change = Change::Sysctl {
                 name: name.into(),
                 value: "x".into(),
             };
-            let error = change.make(&roots).expect_err(name);
-            assert!(matches!(error.cause, ChangeCause::Unlisted), "{error}");
+            let error = change.make(&paths).expect_err(name);
+            assert!(matches!(error.cause, ChangeCause::NotSafe), "{error}");
         }
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_shell_reads_a_quoted_word_as_it_was() {
+        for word in [
+            "eth0",
+            "",
+            "a;b",
+            "$(id)",
+            "it's",
+            "'",
+            "two words",
+            "é`x`",
+            "\\",
+        ] {
+            let script = format!("printf %s {}", shell_quote(word));
+            let output = Command::new("sh").args(["-c", &script]).output().unwrap();
+            assert_eq!(String::from_utf8_lossy(&output.stdout), word, "{script}");
+        }
+        assert_eq!(shell_quote("eth0.5"), "eth0.5");
     }
 }

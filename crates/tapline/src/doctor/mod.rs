@@ -1,22 +1,32 @@
-//! What a machine can do for captures and probes, what spoils them, and what to do about it.
+//! Diagnoses capture and ping problems on this host and suggests fixes.
 //!
-//! [`examine`] asks the kernel, by doing where that disturbs nothing: it opens rings on the loopback
-//! and sends datagrams there, loads programs without attaching them, makes sockets. Of an interface
-//! it only asks. The [`Report`] says what there is ([`Ability`]), what spoils it ([`Finding`]) and what
-//! could not be looked at ([`Unknown`]); nothing is taken for granted.
+//! [`examine`] runs every check once and returns a [`Report`]: what works ([`Ability`]), what hurts captures
+//! or pings ([`Finding`]), and what could not be checked ([`Unknown`]).
 //!
-//! Nothing is changed here. A finding may come with a [`Change`] that is safe: it concerns the
-//! interface or its network namespace only, costs no packet and can be taken back.
+//! Checks are safe. Test rings are opened on loopback and receive only the check's own datagrams. Test
+//! programs are loaded and never attached. The interface under examination is only queried.
+//!
+//! [`examine`] changes nothing. A finding may carry a [`Change`] that is safe to make: it affects only the
+//! interface or its network namespace, loses no packet, and can be undone.
+//!
+//! ```
+//! use tapline::doctor::{SystemPaths, examine};
+//!
+//! let report = examine(Some("lo"), &SystemPaths::default())?;
+//! for finding in &report.findings {
+//!     println!("{}: {}", finding.severity.name(), finding.observed);
+//! }
+//! # Ok::<(), tapline::doctor::DoctorError>(())
+//! ```
 
 mod change;
 mod checks;
 mod examine;
-mod measure;
-mod place;
+mod loopback;
+mod paths;
 mod report;
-mod shell;
 
 pub use change::{Change, ChangeCause, ChangeError};
 pub use examine::{DoctorError, examine};
-pub use place::Roots;
+pub use paths::{SystemPaths, namespace_cookie};
 pub use report::{Ability, Finding, Report, Severity, Unknown};

@@ -1,4 +1,4 @@
-//! What an examination says.
+//! The result of an examination.
 
 use std::error::Error;
 use std::io;
@@ -10,11 +10,11 @@ use super::change::Change;
 /// How much a finding matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
-    /// Good to know.
+    /// Useful to know.
     Info,
-    /// What is measured or captured is worse than it could be.
+    /// Captures or measurements are worse than they could be.
     Warning,
-    /// What is measured or captured is wrong, or nothing is.
+    /// Captures or measurements are wrong or impossible.
     Severe,
 }
 
@@ -29,113 +29,125 @@ impl Severity {
     }
 }
 
-/// Something that spoils captures or probes.
+/// A problem for captures or pings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Finding {
-    /// What was looked at; stays the same from release to release.
+    /// Name of the check. Stable across releases.
     pub id: &'static str,
     /// How much it matters.
     pub severity: Severity,
-    /// What was seen.
-    pub seen: String,
-    /// What it spoils.
-    pub spoils: String,
-    /// What to do: commands of a shell, for root. What no command does is said behind a `#`, which a shell
-    /// passes over.
+    /// What the check observed.
+    pub observed: String,
+    /// How that affects captures or pings.
+    pub effect: String,
+    /// Shell commands, for root, that solve the problem. A line that starts with `#` is advice for which
+    /// there is no command.
     pub remedy: Vec<String>,
-    /// The same, as far as it is safe; empty where it is not.
-    pub fix: Vec<Change>,
+    /// The remedy as changes that are safe to make; empty if it is not safe.
+    pub changes: Vec<Change>,
 }
 
 impl Finding {
+    pub(super) fn info(id: &'static str, observed: impl Into<String>, effect: &str) -> Self {
+        Self::new(id, Severity::Info, observed, effect)
+    }
+
+    pub(super) fn warning(id: &'static str, observed: impl Into<String>, effect: &str) -> Self {
+        Self::new(id, Severity::Warning, observed, effect)
+    }
+
+    pub(super) fn severe(id: &'static str, observed: impl Into<String>, effect: &str) -> Self {
+        Self::new(id, Severity::Severe, observed, effect)
+    }
+
     pub(super) fn new(
         id: &'static str,
         severity: Severity,
-        seen: impl Into<String>,
-        spoils: impl Into<String>,
+        observed: impl Into<String>,
+        effect: &str,
     ) -> Self {
         Self {
             id,
             severity,
-            seen: seen.into(),
-            spoils: spoils.into(),
+            observed: observed.into(),
+            effect: effect.into(),
             remedy: Vec::new(),
-            fix: Vec::new(),
+            changes: Vec::new(),
         }
     }
 
-    /// With a command that helps.
-    pub(super) fn remedy(mut self, command: impl Into<String>) -> Self {
+    /// Adds a command that solves the problem.
+    pub(super) fn command(mut self, command: impl Into<String>) -> Self {
         self.remedy.push(command.into());
         self
     }
 
-    /// With what to do where no command does it.
-    pub(super) fn advice(self, words: &str) -> Self {
-        self.remedy(format!("# {words}"))
+    /// Adds advice for which there is no command.
+    pub(super) fn advice(self, text: &str) -> Self {
+        self.command(format!("# {text}"))
     }
 
-    /// With a safe change, which is a command too.
-    pub(super) fn fix(mut self, change: Change) -> Self {
+    /// Adds a safe change and the command that equals it.
+    pub(super) fn change(mut self, change: Change) -> Self {
         self.remedy.push(change.command());
-        self.fix.push(change);
+        self.changes.push(change);
         self
     }
 }
 
-/// Something that is there.
+/// Something that works.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Ability {
-    /// What was looked at; stays the same from release to release.
+    /// Name of the check. Stable across releases.
     pub id: &'static str,
-    /// What was seen.
+    /// What the check observed.
     pub value: String,
 }
 
-/// Something that could not be looked at.
+/// Something that could not be checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Unknown {
-    /// What was to be looked at; stays the same from release to release.
+    /// Name of the check. Stable across releases.
     pub id: &'static str,
-    /// What stood in the way.
+    /// Why it failed.
     pub why: String,
-    /// It was a missing privilege.
+    /// Whether it failed because a privilege is missing.
     pub needs_privilege: bool,
 }
 
-/// What an examination says.
+/// The result of an examination.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Report {
-    /// What is there.
+    /// What works.
     pub abilities: Vec<Ability>,
-    /// What spoils captures or probes, the worst first.
+    /// Problems for captures or pings, the most severe first.
     pub findings: Vec<Finding>,
-    /// What could not be looked at.
+    /// What could not be checked.
     pub unknown: Vec<Unknown>,
 }
 
 impl Report {
-    /// How many findings are of this severity.
+    /// Number of findings of this severity.
     pub fn count(&self, severity: Severity) -> usize {
-        let of_it = |finding: &&Finding| finding.severity == severity;
-        self.findings.iter().filter(of_it).count()
+        let matches = |finding: &&Finding| finding.severity == severity;
+        self.findings.iter().filter(matches).count()
     }
 
-    pub(super) fn can(&mut self, id: &'static str, value: impl Into<String>) {
+    pub(super) fn add_ability(&mut self, id: &'static str, value: impl Into<String>) {
         let value = value.into();
         self.abilities.push(Ability { id, value });
     }
 
-    pub(super) fn found(&mut self, finding: Finding) {
+    pub(super) fn add(&mut self, finding: Finding) {
         self.findings.push(finding);
     }
 
-    /// Notes that `id` could not be looked at.
-    pub(super) fn unknown(&mut self, id: &'static str, why: impl Into<String>) {
+    /// Records that the check `id` has no result.
+    pub(super) fn add_unknown(&mut self, id: &'static str, why: impl Into<String>) {
         self.unknown.push(Unknown {
             id,
             why: why.into(),
@@ -143,16 +155,16 @@ impl Report {
         });
     }
 
-    /// As [`unknown`](Self::unknown), in the words of an error and its sources.
-    pub(super) fn failed(&mut self, id: &'static str, error: &(dyn Error + 'static)) {
-        let mut why = words(error);
+    /// Records that the check `id` failed with `error`, and the error's sources.
+    pub(super) fn add_error(&mut self, id: &'static str, error: &(dyn Error + 'static)) {
+        let mut why = without_errno(error);
         let mut needs_privilege = false;
         let mut next = Some(error);
         while let Some(cause) = next {
-            needs_privilege |= is_refused(cause);
-            let words = words(cause);
-            if !why.ends_with(&words) {
-                why = format!("{why}: {words}");
+            needs_privilege |= is_permission_error(cause);
+            let text = without_errno(cause);
+            if !why.ends_with(&text) {
+                why = format!("{why}: {text}");
             }
             next = cause.source();
         }
@@ -163,34 +175,33 @@ impl Report {
         });
     }
 
-    /// Takes the value, or notes why it could not be had.
-    pub(super) fn known<T, E: Error + 'static>(
+    /// Returns the value, or records the error under `id`.
+    pub(super) fn value_or_unknown<T, E: Error + 'static>(
         &mut self,
         id: &'static str,
-        answer: Result<T, E>,
+        result: Result<T, E>,
     ) -> Option<T> {
-        answer.map_err(|error| self.failed(id, &error)).ok()
+        result.map_err(|error| self.add_error(id, &error)).ok()
     }
 
-    /// The worst first; of the same severity in the order they were found.
+    /// Puts the most severe findings first and keeps the order within a severity.
     pub(super) fn sort(&mut self) {
         self.findings
             .sort_by_key(|finding| std::cmp::Reverse(finding.severity));
     }
 }
 
-/// What an error says, without the number that Rust appends to the system's words.
-fn words(error: &dyn Error) -> String {
+/// The error's text without the number that Rust appends to the system's message.
+fn without_errno(error: &dyn Error) -> String {
     let text = error.to_string();
     match text.split_once(" (os error ") {
-        Some((words, _)) => words.to_owned(),
+        Some((message, _)) => message.to_owned(),
         None => text,
     }
 }
 
-fn is_refused(error: &(dyn Error + 'static)) -> bool {
-    let source = error.downcast_ref::<io::Error>();
-    let kind = source.map(io::Error::kind);
+fn is_permission_error(error: &(dyn Error + 'static)) -> bool {
+    let kind = error.downcast_ref::<io::Error>().map(io::Error::kind);
     let errno = error
         .downcast_ref::<NetlinkError>()
         .and_then(NetlinkError::errno);

@@ -12,7 +12,7 @@ use super::delays::Delays;
 use super::meter::Meter;
 use super::setting::Setting;
 use super::span::Span;
-use crate::capture::{Backend, Capture, CaptureError, Limits, Options, Outcome};
+use crate::capture::{Backend, Capture, CaptureError, CaptureSummary, Limits};
 use crate::stop::Stop;
 
 /// What one setting came to.
@@ -39,7 +39,7 @@ pub struct Row {
     /// Times its reader slept meanwhile.
     pub sleeps: u64,
     /// How its capture ended, and its account: of all packets since it was opened.
-    pub outcome: Outcome,
+    pub outcome: CaptureSummary,
 }
 
 impl Row {
@@ -82,10 +82,7 @@ impl Comparison {
         let wait = |source| CaptureError::Wait { source };
         let span = Span::new(settings.len(), limits).map_err(wait)?;
         let open = |setting: Setting| {
-            let options = Options {
-                limits: Limits::default(),
-                ..setting.options
-            };
+            let options = setting.options.limits(Limits::default());
             Ok((setting.name, Capture::open(options)?))
         };
         let open: Result<Vec<_>, CaptureError> = settings.into_iter().map(open).collect();
@@ -158,7 +155,12 @@ fn measure(name: String, capture: Capture, span: &Span) -> Row {
     let backend = first.map_or(Backend::PacketV3, |link| link.backend);
     let buffer_bytes = capture.links().map(|link| link.buffer_bytes).sum();
     let mut meter = Meter::within(span.seat(), ());
-    let outcome = capture.run(&mut meter, span.stop());
+    let outcome = capture.run_consumer(&mut meter, span.stop());
+    let outcome = outcome.unwrap_or_else(|error| {
+        error
+            .into_summary()
+            .expect("a capture that ran has a summary")
+    });
     let (cpu, sleeps) = meter.used();
     Row {
         name,

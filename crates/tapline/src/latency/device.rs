@@ -20,7 +20,9 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::delays::Delays;
 use super::device_clock::ClockOffset;
-use crate::capture::{CaptureError, Expression, Filter, Options, Wanted, sock_filter};
+use crate::capture::{
+    CaptureError, CaptureOptions, Expression, Filter, InterfacePlan, sock_filter,
+};
 use crate::stop::{Stop, Stopper};
 
 /// Time between two looks at the device's clock.
@@ -174,15 +176,15 @@ fn socket(
     filter: Option<&Expression>,
     netlink: &mut Netlink,
 ) -> Result<OwnedFd, DeviceError> {
-    let options = Options {
-        filter: filter.cloned().map(Filter::Expression),
-        ..Options::default()
-    };
-    let wanted = Wanted::of(link, &options, netlink);
-    let program = match wanted.map_err(|error| DeviceError::Filter(Box::new(error)))? {
-        Wanted::Filter(_, filter) => Some(filter.classic().unwrap_or_else(|_| filter.coarse())),
-        Wanted::Program(program) => Some(program),
-        Wanted::Everything => None,
+    let filter = filter.cloned().map(Filter::Expression);
+    let options = CaptureOptions::default().with_filter(filter);
+    let plan = InterfacePlan::new(link, &options, netlink);
+    let program = match plan.map_err(|error| DeviceError::Filter(Box::new(error.into())))? {
+        InterfacePlan::Filter(_, filter) => {
+            Some(filter.classic().unwrap_or_else(|_| filter.coarse()))
+        }
+        InterfacePlan::Program(program) => Some(program),
+        InterfacePlan::Everything => None,
     };
     let open = || {
         let socket = packet_socket()?;

@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use abi::clock::realtime_ns;
-use store::model::{Packet, Statistics};
+use store::model::Statistics;
 
 use super::delays::Delays;
 use super::seat::Seat;
 use crate::capture::{Account, Consumer, ConsumerError};
+use crate::packet::Packet;
 
 /// Watches a measurement as it goes on. Its own work delays the packets that come after.
 pub trait Observer {
@@ -93,10 +94,10 @@ impl<O: Observer> Consumer for Meter<O> {
     #[inline]
     fn packet(&mut self, packet: &Packet<'_>) -> Result<(), ConsumerError> {
         let now_ns = realtime_ns();
-        let lost = packet.drop_count.unwrap_or(0);
+        let lost = packet.drops_before();
         self.told += lost;
         if let Some(seat) = &mut self.seat {
-            let stamp_ns = packet.timestamp_ns.unwrap_or(now_ns);
+            let stamp_ns = packet.time().as_nanos().unwrap_or(now_ns);
             if !seat.admits(stamp_ns, lost) {
                 self.passed_over += 1;
                 self.is_past |= seat.is_past(stamp_ns);
@@ -104,7 +105,7 @@ impl<O: Observer> Consumer for Meter<O> {
             }
         }
         self.lost += lost;
-        let delay_ns = if let Some(stamp_ns) = packet.timestamp_ns {
+        let delay_ns = if let Some(stamp_ns) = packet.time().as_nanos() {
             self.delays.record(stamp_ns, now_ns)
         } else {
             self.delays.unstamped += 1;

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use ring::Delivery;
+use ring::DeliveryMode;
 
-use crate::capture::{Backend, Mode, Options};
+use crate::capture::{Backend, CaptureOptions, Mode};
 
 /// Memory of libpcap's ring if nothing is said.
 const LIBPCAP_BYTES: usize = 2 << 20;
@@ -21,7 +21,7 @@ pub struct Setting {
     /// What it is called in a table.
     pub name: String,
     /// All that a capture is asked for.
-    pub options: Options,
+    pub options: CaptureOptions,
 }
 
 impl Setting {
@@ -29,16 +29,16 @@ impl Setting {
     /// snaplen of `options`: immediate delivery; adaptive with `target`; batches by default; TPACKET_V3
     /// with a timer of 1 ms and of 8 ms, which is the kernel's own choice; and libpcap's rings, as
     /// tcpdump has them and in immediate mode.
-    pub fn all(options: &Options, target: Duration) -> Vec<Self> {
-        let blocks = |bytes, ms| Delivery::Blocks {
+    pub fn all(options: &CaptureOptions, target: Duration) -> Vec<Self> {
+        let blocks = |bytes, ms| DeliveryMode::Blocks {
             bytes,
             timeout: Duration::from_millis(ms),
         };
         let small = 32 << 10;
         let rings = [
-            ("immediate", None, Delivery::Immediate),
-            ("adaptive", None, Delivery::Adaptive { target }),
-            ("batch", None, Delivery::default()),
+            ("immediate", None, DeliveryMode::Immediate),
+            ("adaptive", None, DeliveryMode::Adaptive { target }),
+            ("batch", None, DeliveryMode::default()),
             ("v3 1 ms", Some(Backend::PacketV3), blocks(small, 1)),
             ("v3 8 ms", Some(Backend::PacketV3), blocks(small, 8)),
             (
@@ -49,16 +49,12 @@ impl Setting {
             (
                 "libpcap immediate",
                 Some(Backend::PacketV2),
-                Delivery::Immediate,
+                DeliveryMode::Immediate,
             ),
         ];
-        let of = |(name, backend, delivery): (&str, Option<Backend>, Delivery)| {
-            let mut options = Options {
-                mode: Mode::Mirror,
-                backend,
-                delivery,
-                ..options.clone()
-            };
+        let of = |(name, backend, delivery): (&str, Option<Backend>, DeliveryMode)| {
+            let options = options.clone().mode(Mode::Mirror);
+            let mut options = options.backend(backend).delivery(delivery);
             if name.starts_with("libpcap") {
                 options.buffer_bytes = LIBPCAP_BYTES;
                 options.stall = None;

@@ -1,70 +1,187 @@
-//! What happens in a run.
+//! What happens during a run.
 
+use std::fmt;
 use std::io;
+use std::net::IpAddr;
 use std::time::Duration;
 
-use probe::{Message, Probe, Prober, Verdict};
+use probe::{Classification, IcmpMessage, NetworkError, Probe};
 
-/// Something that happened.
+/// Something that happened during a run.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum Event<'a> {
-    /// A probe was handed over to the kernel.
+pub enum PingEvent {
+    /// A probe was passed to the kernel.
     Sent {
         /// The probe.
         probe: Probe,
     },
-    /// This host did not send a probe.
-    Dropped {
+    /// This host could not send a probe.
+    NotSent {
         /// The probe.
         probe: Probe,
-        /// Why.
-        error: &'a io::Error,
+        /// Error of the kernel.
+        error: io::Error,
     },
-    /// A message came and was counted.
+    /// A message arrived and was counted.
     Answer {
-        /// What it is.
-        verdict: Verdict,
-        /// What it says.
-        message: Message<'a>,
-        /// When it came, nanoseconds of `CLOCK_REALTIME`.
+        /// Its classification: received, late, duplicate, error …
+        class: Classification,
+        /// Its contents.
+        message: AnswerMessage,
+        /// Its arrival time in nanoseconds of `CLOCK_REALTIME`.
         wall_ns: Option<u64>,
     },
-    /// A probe's time is over.
+    /// A probe timed out.
     Lost {
         /// The probe.
         probe: Probe,
     },
-    /// The wall clock was set: answers that came at that moment are not timed.
+    /// The wall clock was set. Replies that arrived at that moment are untimed.
     ClockStep {
-        /// By how much, nanoseconds.
+        /// By how many nanoseconds.
         by_ns: i64,
     },
-    /// The time between two ticks is over.
+    /// [`PingOptions::tick`](super::PingOptions::tick) has elapsed.
     Tick {
-        /// Answers that the kernel has dropped up to now because they were not read in time; `None` when it does not
-        /// say.
+        /// Replies that the kernel has dropped so far because the buffer was full; `None` if unknown.
         overruns: Option<u64>,
     },
 }
 
-/// Is told what happens, in the thread of the run.
-pub trait Observer {
-    /// Something happened; `prober` knows everything up to now.
-    fn event(&mut self, event: &Event<'_>, prober: &Prober);
+impl PingEvent {
+    /// The probe that this event concerns, if it is known.
+    pub fn probe(&self) -> Option<Probe> {
+        match *self {
+            Self::Sent { probe } | Self::NotSent { probe, .. } | Self::Lost { probe } => {
+                Some(probe)
+            }
+            Self::Answer { class, .. } => match class {
+                Classification::Received { probe, .. }
+                | Classification::Late { probe, .. }
+                | Classification::Duplicate { probe, .. }
+                | Classification::Stale { probe }
+                | Classification::WrongSource { probe, .. }
+                | Classification::Error { probe, .. }
+                | Classification::Notice { probe, .. } => Some(probe),
+                Classification::Corrupt { probe, .. } => probe,
+                _ => None,
+            },
+            Self::ClockStep { .. } | Self::Tick { .. } => None,
+        }
+    }
 
-    /// How long after its probe was sent an answer may be told of that came before; half of the timeout at most.
-    ///
-    /// [`Pinger::run`](super::Pinger::run), which asks at its start, then reads answers of up to eight probes at once,
-    /// where the next probe is due before. They are stamped already: no figure changes by it, but that where the wall
-    /// clock is set all that are unread are not timed. Before losses, ticks and the end all are read.
-    fn patience(&self) -> Duration {
-        Duration::ZERO
+    /// The round-trip time, if this event is the first reply to a probe, in time and timed.
+    pub fn rtt(&self) -> Option<Duration> {
+        match *self {
+            Self::Answer {
+                class: Classification::Received { rtt_ns, .. },
+                ..
+            } => rtt_ns.map(Duration::from_nanos),
+            _ => None,
+        }
     }
 }
 
-impl<F: FnMut(&Event<'_>, &Prober)> Observer for F {
-    fn event(&mut self, event: &Event<'_>, prober: &Prober) {
-        self(event, prober);
+/// The contents of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum AnswerMessage {
+    /// An echo reply.
+    #[non_exhaustive]
+    Reply {
+        /// Source address.
+        source: IpAddr,
+        /// TTL or hop limit on arrival; `None` if the back end does not report it.
+        hops: Option<u8>,
+        /// Sequence number in the ICMP header.
+        sequence: u16,
+        /// Length of the payload.
+        payload_bytes: usize,
+        /// Whether the checksum is right.
+        is_intact: bool,
+    },
+    /// An ICMP error.
+    #[non_exhaustive]
+    Error {
+        /// Router, type and code.
+        error: NetworkError,
+        /// The second word of the ICMP header: MTU, next hop or pointer, depending on the type.
+        parameter: [u8; 4],
+    },
+}
+
+impl From<&IcmpMessage<'_>> for AnswerMessage {
+    #[inline]
+    fn from(message: &IcmpMessage<'_>) -> Self {
+        match message {
+            IcmpMessage::Reply(reply) => Self::Reply {
+                source: reply.source,
+                hops: reply.hops,
+                sequence: reply.sequence,
+                payload_bytes: reply.payload.len(),
+                is_intact: reply.intact,
+            },
+            IcmpMessage::Error(error) => Self::Error {
+                error: NetworkError {
+                    router: error.router,
+                    kind: error.kind,
+                    code: error.code,
+                },
+                parameter: error.parameter,
+            },
+        }
+    }
+}
+
+/// A probe by target and sequence number.
+struct Named(Probe);
+
+impl fmt::Display for Named {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(probe) = self;
+        write!(f, "target {}, sequence {}", probe.target, probe.sequence())
+    }
+}
+
+/// One line, such as `reply from 192.0.2.1: sequence 3, 812µs`.
+impl fmt::Display for PingEvent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let class = match self {
+            Self::Sent { probe } => return write!(f, "sent: {}", Named(*probe)),
+            Self::NotSent { probe, error } => {
+                return write!(f, "not sent: {}: {error}", Named(*probe));
+            }
+            Self::Lost { probe } => return write!(f, "lost: {}", Named(*probe)),
+            Self::ClockStep { by_ns } => return write!(f, "the wall clock was set by {by_ns} ns"),
+            Self::Tick { .. } => return write!(f, "tick"),
+            Self::Answer { class, message, .. } => {
+                match message {
+                    AnswerMessage::Reply { source, .. } => write!(f, "reply from {source}")?,
+                    AnswerMessage::Error { error, .. } => {
+                        let NetworkError { router, kind, code } = error;
+                        write!(f, "ICMP error {kind}/{code} from {router}")?;
+                    }
+                }
+                class
+            }
+        };
+        if let Some(probe) = self.probe() {
+            write!(f, ": sequence {}", probe.sequence())?;
+        }
+        match class {
+            Classification::Received { .. } => {
+                self.rtt().map_or(Ok(()), |rtt| write!(f, ", {rtt:?}"))
+            }
+            Classification::Error { .. } | Classification::Notice { .. } => Ok(()),
+            Classification::Late { .. } => write!(f, ", late"),
+            Classification::Duplicate { .. } => write!(f, ", duplicate"),
+            Classification::Stale { .. } => write!(f, ", too late"),
+            Classification::Corrupt { .. } => write!(f, ", corrupt"),
+            Classification::CutShort { .. } => write!(f, ", truncated"),
+            Classification::WrongSource { .. } => write!(f, ", wrong source"),
+            Classification::Forged => write!(f, ", forged"),
+            Classification::Foreign => write!(f, ", foreign"),
+        }
     }
 }

@@ -1,63 +1,75 @@
-//! Ping: many targets asked over one socket, every probe accounted for.
+//! Ping one host or a million, and account for every probe.
 //!
 //! ```text
-//! Targets, Options ─▶ Pinger ─▶ events: sent, answer, lost …   ─▶ Observer
-//!                       │  ▲
-//!                 echo  ▼  │  answers, by a filter in the kernel, with its time stamps
-//!                     sockets of a Backend
+//! targets, PingOptions ─▶ PingBuilder ─▶ Ping ─▶ PingEvent: sent, answer, lost …   ─▶ PingSummary
+//!                                        │  ▲
+//!                           echo request ▼  │ replies, filtered and stamped by the kernel
+//!                                     sockets of a Backend
 //! ```
 //!
-//! [`Pinger::run`] blocks until the run is over; [`Pinger::on_readable`] does what is due and returns,
-//! for whoever has an event loop. What is to be known of the run is in its [`Prober`](probe::Prober);
-//! the [`Outcome`] adds what became of this host's part. [`ping_once`] asks one host once.
-//!
-//! A round trip ends with the kernel's time stamp of the answer, whenever that is read. It begins when the
-//! driver takes the probe, as long as asking for that costs less than sending: by raw and ping sockets, up to 20 000
-//! probes a second, it is asked for each, or where more than 64 gather ([`Options::gather`]) for the first four of
-//! each group, which take long to leave. Otherwise it begins by this program's clock just before the system call.
-//! [`Outcome`] has how many were timed in which way.
+//! [`ping`] returns a [`PingBuilder`] with a setter for each of [`PingOptions`]. The [`Ping`] it opens is read
+//! with [`Ping::next`], run with a closure ([`Ping::run`]), or driven by an event loop (`AsFd` and
+//! [`Ping::next_batch`]). [`Ping::statistics`] has the counters and round-trip times of each target while it runs.
 //!
 //! ```no_run
 //! use std::time::Duration;
-//! use tapline::Stop;
-//! use tapline::ping::{Event, Options, Pinger};
-//! use tapline::probe::Prober;
-//! use tapline::probe::targets::Targets;
 //!
-//! let targets = Targets::from(std::net::IpAddr::from([192, 0, 2, 1]));
-//! let options = Options { count: Some(5), timeout: Duration::from_millis(500), ..Options::default() };
-//! let pinger = Pinger::open(targets, &options)?;
-//! let outcome = pinger.run(&mut |_: &Event<'_>, _: &Prober| (), &Stop::new()?);
-//! let counts = outcome.prober.total();
-//! assert_eq!(counts.sent, counts.received + counts.lost + counts.late + counts.errors);
-//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! let mut ping = tapline::ping("192.0.2.1 198.51.100.0/24")
+//!     .count(5)
+//!     .timeout(Duration::from_millis(500))
+//!     .open()?;
+//! while let Some(event) = ping.next()? {
+//!     if let Some(rtt) = event.rtt() {
+//!         println!("{rtt:?}");
+//!     }
+//! }
+//! let summary = ping.finish()?;
+//! let total = summary.statistics.total();
+//! assert_eq!(total.sent, total.received + total.lost + total.late + total.errors);
+//! println!("{summary}");
+//! # Ok::<(), tapline::ping::PingError>(())
 //! ```
+//!
+//! # Accuracy
+//!
+//! A round trip ends at the kernel's time stamp of the reply, no matter when the reply is read. It starts when the
+//! driver takes the probe, if asking the kernel for that is cheap enough: raw and ping sockets up to 20 000 probes
+//! per second. In groups of more than 64 probes ([`PingOptions::gather`]) only the first four are stamped by the
+//! kernel. All other round trips start at a clock read just before the system call. [`PingSummary`] counts
+//! which clock stamped how many probes and replies.
 
-mod answers;
-mod channel;
-mod damage;
-mod departures;
+mod builder;
+mod engine;
 mod error;
 mod event;
-mod filter;
-mod forecast;
-mod interface;
-mod neighbours;
-mod once;
-mod opening;
+mod handle;
 mod options;
-mod outcome;
-mod pinger;
-mod ring;
-mod setup;
-mod stamping;
-mod unread;
-mod work;
+mod resolver;
+mod route;
+mod socket;
+mod summary;
 
-pub use error::{PingError, Step};
-pub use event::{Event, Observer};
-pub use forecast::forecast;
-pub use once::ping_once;
-pub use options::{Backend, Options};
-pub use outcome::{Ended, LocalDrops, Outcome};
-pub use pinger::{Pinger, State};
+pub use builder::{IntoTargets, PingBuilder, forecast_with_limits, ping, ping_once};
+pub use error::{PingError, PingOperation};
+pub use event::{AnswerMessage, PingEvent};
+pub use handle::Ping;
+pub use options::{Backend, PingOptions};
+pub use resolver::SystemResolver;
+pub use route::source_address;
+pub use summary::{Ended, LocalDrops, PingSummary, TimestampCounts, TimestampSource};
+
+pub use probe::{
+    COOKIE_BYTES, Classification, Forecast, Histogram, MAX_PAYLOAD_BYTES, NeighbourPace,
+    NetworkError, NetworkErrors, OtherCounts, Probe, ProbeCounts, Prober, RttStatistics,
+};
+
+/// Lists of targets: host names, addresses, prefixes and ranges.
+pub use probe::targets;
+
+/// The state machine behind [`Ping`], without sockets and clocks: for simulators and tests.
+pub mod machine {
+    pub use probe::{
+        EchoReply, EchoRequest, IcmpError, IcmpMessage, NextAction, ProbePlan, QuotedProbe, RunKey,
+        SendFailure,
+    };
+}

@@ -1,31 +1,30 @@
-//! What a run is to be.
+//! The options of a ping run.
 
 use std::net::IpAddr;
 use std::time::Duration;
 
 use probe::NeighbourPace;
 
-/// How probes leave and answers come in.
+/// How probes are sent and replies received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Backend {
-    /// Raw sockets, with a filter in the kernel on type and identifier, of errors on the quoted ones.
-    /// Needs `CAP_NET_RAW`.
+    /// Raw sockets with an in-kernel filter on ICMP type and identifier. Requires `CAP_NET_RAW`.
     Raw,
-    /// Probes by raw sockets, answers by a packet ring, with the same filter: for high rates, at a fraction
-    /// of the work an answer. The ring is on [`Options::link`], or without one on the interface by which
-    /// most targets are reached; raw sockets take answers that come by others, and those that may be fragmented
-    /// on their way: of more than 576 bytes, or than the link's MTU where that is less. Needs `CAP_NET_RAW`.
+    /// Probes by raw sockets, replies by a packet ring with the same filter: a fraction of the work per reply at high
+    /// rates. The ring is on [`PingOptions::interface`], or on the interface that reaches most targets. Raw sockets
+    /// receive replies on other interfaces, and replies that may be fragmented: longer than 576 bytes, or than
+    /// the MTU of the interface. Requires `CAP_NET_RAW`.
     #[doc(alias = "TPACKET_V3")]
     Ring,
-    /// Ping sockets, which the kernel gives the answers to their own probes and nothing else. Needs the
-    /// group of the process to be within `net.ipv4.ping_group_range`.
+    /// Ping sockets, which receive only replies to their own probes. Requires a process group within
+    /// `net.ipv4.ping_group_range`.
     #[doc(alias = "IPPROTO_ICMP")]
     PingSocket,
 }
 
 impl Backend {
-    /// Its name in summaries and on the command line.
+    /// The name in summaries and on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Raw => "raw",
@@ -35,55 +34,59 @@ impl Backend {
     }
 }
 
-/// What to send, how fast, and from where.
+/// What to send, how fast, and from where. [`PingBuilder`](super::PingBuilder) has a setter for each field.
 #[derive(Clone, Debug)]
-pub struct Options {
-    /// Probes to each target; `None` goes on until it is stopped.
+#[non_exhaustive]
+pub struct PingOptions {
+    /// Probes to each target; `None` continues until stopped. Default: `None`.
     pub count: Option<u32>,
-    /// Time between two probes to one target; the targets are spread evenly over it.
+    /// Time between two probes to one target. Targets are spread evenly over it. Default: 1 s.
     pub interval: Duration,
-    /// Probes a second to all targets, at most. Where it is too low for the interval, that is stretched.
+    /// Maximum probes per second to all targets together. If it is too low for the interval, the interval is
+    /// extended. Default: 10 000.
     pub rate_pps: Option<u32>,
-    /// Time in which probes to different targets gather to leave one right after the other, 256 at most:
-    /// each target keeps its interval, answers are read when the next probes leave, as long as the sockets
-    /// have room for them, and the processor has a fraction of the work. It is 250 ms, or a quarter of the
-    /// interval where that is less; a link so slow that 256 probes queue there asks for less, and zero spreads
-    /// them evenly.
+    /// Probes to different targets that are due within this time are sent together, up to 256. Each target keeps
+    /// its interval, and the CPU load falls to a fraction. Limited to a quarter of the interval. Use less
+    /// on a link so slow that 256 probes queue; zero spreads probes evenly. Default: 250 ms.
     pub gather: Duration,
-    /// Time after which an answer is late.
+    /// Time after which a reply is late. Default: 1 s.
     pub timeout: Duration,
-    /// Time after which nothing more is sent.
+    /// Time after which no more probes are sent. Default: `None`.
     pub duration: Option<Duration>,
-    /// Length of the payload, at least [`probe::COOKIE_BYTES`].
+    /// Payload length, at least [`COOKIE_BYTES`](super::COOKIE_BYTES). Default: 56.
     pub payload_bytes: usize,
-    /// TTL or hop limit; `None` leaves it to the kernel.
+    /// TTL or hop limit; `None` uses the kernel's default.
     pub ttl: Option<u8>,
-    /// Type of service or traffic class.
+    /// Type of service or traffic class. Default: 0.
     pub tos: u8,
-    /// Whether the probes are not to be fragmented by anyone, this host included. Otherwise the kernel does
-    /// as it is set (`net.ipv4.ip_no_pmtu_disc`): by default no router fragments them either, and this
-    /// host does where it knows the path to be narrow.
+    /// Forbid fragmentation of probes, on this host too. Otherwise `net.ipv4.ip_no_pmtu_disc` applies: by default
+    /// routers do not fragment probes, and this host does if it knows a smaller path MTU.
     pub dont_fragment: bool,
-    /// The address that probes come from, for targets of its family; `None` leaves it to the kernel.
+    /// Source address of probes to targets of its family; `None` lets the kernel choose.
     pub source: Option<IpAddr>,
-    /// The interface by which probes leave and answers come; `None` leaves it to the kernel.
-    pub link: Option<String>,
-    /// How probes leave. `None` takes a ring where the rate is above 20 000 a second, no answer is longer than
-    /// a ring takes and an interface can be found for it, raw sockets where they are permitted, and ping sockets else.
+    /// Interface to send and receive on; `None` lets the kernel route.
+    pub interface: Option<String>,
+    /// How to send and receive. `None` selects a ring if the rate exceeds 20 000 per second, replies are short
+    /// enough and an interface is found; else raw sockets if permitted; else ping sockets.
     pub backend: Option<Backend>,
-    /// Probes a second to one IPv4 /24 or IPv6 /64, at most.
+    /// Maximum probes per second to one IPv4 /24 or IPv6 /64. Default: `None`.
     pub prefix_pps: Option<u32>,
-    /// How fast hosts on the link that may be absent are asked for.
+    /// Pace for on-link targets that have not answered yet.
     pub neighbours: NeighbourPace,
-    /// Keep a histogram of each target.
+    /// Keep a histogram for each target. Default: false.
     pub histograms: bool,
-    /// Time between two [`Event::Tick`](super::Event::Tick).
+    /// Time between two [`PingEvent::Tick`](super::PingEvent::Tick). Default: no ticks.
     pub tick: Option<Duration>,
-    /// Room for answers that have not been read, for each family.
+    /// How long after its probe a reply may be reported, at most half of the timeout. [`Ping::run`](super::Ping::run)
+    /// then reads the replies to up to eight probes at once, which saves CPU time. The kernel has stamped them
+    /// already, so round trips do not change; but if the wall clock is set, all unread replies are untimed.
+    /// Default: zero.
+    pub max_wait: Duration,
+    /// Socket or ring buffer for unread replies, per address family. Default: 32 MiB.
     pub buffer_bytes: usize,
 }
 
-impl Default for Options {
+impl Default for PingOptions {
     fn default() -> Self {
         Self {
             count: None,
@@ -97,13 +100,18 @@ impl Default for Options {
             tos: 0,
             dont_fragment: false,
             source: None,
-            link: None,
+            interface: None,
             backend: None,
             prefix_pps: None,
             neighbours: NeighbourPace::default(),
             histograms: false,
             tick: None,
+            max_wait: Duration::ZERO,
             buffer_bytes: 32 << 20,
         }
     }
+}
+
+pub(super) fn nanoseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }

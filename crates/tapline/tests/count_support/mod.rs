@@ -1,77 +1,78 @@
-//! What the tests of counting share.
-
-#![allow(dead_code, reason = "each test file uses a part")]
+//! Helpers for the tests of counting.
 
 use std::sync::Arc;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use lab::Host;
-use tapline::capture::Expression;
-use tapline::count::{Class, ClassTotals, Count, Direction, Options, Snapshot, Tally};
+use lab::{Host, wait};
+use tapline::Expression;
+use tapline::count::{
+    ClassTotals, Count, CountClass, CountDirection, CountOptions, CountTotals, Traffic,
+};
 use tapline::filter::NoNames;
+
+/// The options `$base` with some fields changed.
+macro_rules! with {
+    ($base:expr; $($field:ident: $value:expr),+ $(,)?) => {{
+        let mut options = $base;
+        $(options.$field = $value;)+
+        options
+    }};
+}
+pub(crate) use with;
 
 /// How long anything may take before a test fails.
 pub const DEADLINE: Duration = Duration::from_secs(10);
 
-/// A class called as its filter.
-pub fn class(filter: &str) -> Class {
+/// A class with its filter as its name.
+pub fn class(filter: &str) -> CountClass {
     named(filter, filter)
 }
 
-pub fn named(name: &str, filter: &str) -> Class {
-    let filter = (!filter.is_empty()).then(|| Expression {
-        text: filter.to_owned(),
-        names: Arc::new(NoNames),
-    });
-    Class {
+pub fn named(name: &str, filter: &str) -> CountClass {
+    let filter = (!filter.is_empty()).then(|| Expression::new(filter, Arc::new(NoNames)).into());
+    CountClass {
         name: name.to_owned(),
         filter,
     }
 }
 
-pub fn options(host: &Host, direction: Direction, filters: &[&str]) -> Options {
-    Options {
-        links: vec![host.interface().name.to_string()],
+pub fn options(host: &Host, direction: CountDirection, filters: &[&str]) -> CountOptions {
+    with!(
+        CountOptions::default();
+        interfaces: vec![host.interface().name.to_string()],
         classes: filters.iter().map(|filter| class(filter)).collect(),
-        direction,
-        ..Options::default()
-    }
+        direction: direction,
+    )
 }
 
 #[track_caller]
-pub fn open(host: &Host, options: Options) -> Count {
+pub fn open(host: &Host, options: CountOptions) -> Count {
     let count = host.run(|| Count::open(options));
     count.unwrap_or_else(|error| panic!("{error}: {error:?}"))
 }
 
-/// Waits until the totals are as they ought to be. There is no event to wait for, so the processor is
-/// offered between two looks.
+/// The first totals that satisfy a condition.
 #[track_caller]
-pub fn until(count: &mut Count, mut is_there: impl FnMut(&Snapshot) -> bool) -> Snapshot {
-    let deadline = Instant::now() + DEADLINE;
-    loop {
+pub fn until(count: &mut Count, mut is_there: impl FnMut(&CountTotals) -> bool) -> CountTotals {
+    wait::until_ok(|| {
         let snapshot = count.read().unwrap();
         if is_there(&snapshot) {
-            return snapshot;
+            return Ok(snapshot);
         }
-        if Instant::now() >= deadline {
-            let tallies: Vec<_> = snapshot.classes.iter().map(|class| class.tally).collect();
-            panic!("not all came: {tallies:?}");
-        }
-        thread::yield_now();
-    }
+        let traffic: Vec<_> = snapshot.classes.iter().map(|class| class.traffic).collect();
+        Err(traffic)
+    })
 }
 
 #[track_caller]
-pub fn totals<'s>(snapshot: &'s Snapshot, name: &str) -> &'s ClassTotals {
+pub fn totals<'s>(snapshot: &'s CountTotals, name: &str) -> &'s ClassTotals {
     let mut classes = snapshot.classes.iter();
     let class = classes.find(|class| class.name == name);
     class.unwrap_or_else(|| panic!("no class {name}"))
 }
 
-pub fn tally(packets: u64, bytes: u64) -> Tally {
-    Tally { packets, bytes }
+pub fn traffic(packets: u64, bytes: u64) -> Traffic {
+    Traffic { packets, bytes }
 }
 
 /// `frame` with a VLAN tag behind its addresses.

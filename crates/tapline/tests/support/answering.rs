@@ -1,17 +1,15 @@
 //! A host that answers as a test says, over either family.
 
-#![allow(dead_code, reason = "each test file uses a part")]
-
 use std::net::IpAddr;
 use std::os::fd::OwnedFd;
 
 use lab::generator::send_frames;
 use lab::{Host, Net};
 use rustix::net::{AddressFamily, RecvFlags, SocketType, ipproto, recv, socket};
-use tapline::wire::build::Frame;
-use tapline::wire::checksum::{Sum, internet};
-use tapline::wire::protocol::ip;
-use tapline::wire::{Icmpv4, Icmpv6, Ipv4};
+use wire::build::Frame;
+use wire::checksum::{Sum, internet};
+use wire::protocol::ip;
+use wire::{Icmpv4, Icmpv6, Ipv4};
 
 use super::ping::{ip as run_ip, open_ping_sockets};
 
@@ -151,7 +149,7 @@ impl<'a> Answerer<'a> {
     /// As [`Answerer::send`], so many times.
     pub fn send_copies(&self, from: u8, message: &[u8], count: usize) {
         let macs = [1, 0].map(|host: usize| self.hosts[host].interface().mac.0);
-        let [source, destination] = macs.map(tapline::wire::MacAddress);
+        let [source, destination] = macs.map(wire::MacAddress);
         let frame = Frame::ethernet(source, destination);
         let frame = self.finish(frame, from, 1, message);
         let out = self.hosts[1].interface().index;
@@ -167,7 +165,7 @@ impl<'a> Answerer<'a> {
         let mut bytes = vec![ip::ICMPV6, 0, 1, 4, 0, 0, 0, 0];
         bytes.extend_from_slice(message);
         let macs = [1, 0].map(|host: usize| self.hosts[host].interface().mac.0);
-        let [source, destination] = macs.map(tapline::wire::MacAddress);
+        let [source, destination] = macs.map(wire::MacAddress);
         let (IpAddr::V6(from), IpAddr::V6(to)) = (self.family.host(2), self.family.host(1)) else {
             unreachable!("it is of IPv6");
         };

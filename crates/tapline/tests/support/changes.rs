@@ -1,20 +1,19 @@
 //! What the tests of changes share: numbered traffic without end, and a consumer that keeps the numbers.
 
-#![allow(dead_code, reason = "each test file uses a part")]
-
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use lab::Host;
 use lab::generator::{pin_to_cpu, send_frames};
+use lab::{Host, wait};
+use ring::DeliveryMode;
+use tapline::Packet;
 use tapline::capture::{
-    Capture, CaptureError, ChangeError, Consumer, ConsumerError, Control, Live, Options,
+    Capture, CaptureError, CaptureOptions, ChangeError, Consumer, ConsumerError, Control,
+    LiveCounters,
 };
-use tapline::ring::Delivery;
-use tapline::store::model::Packet;
 
-use super::support::{DEADLINE, frames, number};
+use super::{frames, number};
 
 /// Keeps the numbers of the frames.
 #[derive(Default)]
@@ -22,7 +21,7 @@ pub struct Numbers(pub Vec<u32>);
 
 impl Consumer for Numbers {
     fn packet(&mut self, packet: &Packet<'_>) -> Result<(), ConsumerError> {
-        self.0.push(number(packet.bytes));
+        self.0.push(number(packet.data()));
         Ok(())
     }
 }
@@ -36,27 +35,27 @@ impl Drop for SetAtEnd<'_> {
     }
 }
 
-pub fn batch(min_bytes: usize, timeout_ms: u64) -> Delivery {
-    Delivery::Batch {
+pub fn batch(min_bytes: usize, timeout_ms: u64) -> DeliveryMode {
+    DeliveryMode::Batch {
         min_bytes,
         timeout: Duration::from_millis(timeout_ms),
     }
 }
 
 /// The delivery that comes with its turn.
-pub fn delivery(turn: usize) -> Delivery {
+pub fn delivery(turn: usize) -> DeliveryMode {
     let deliveries = [
         batch(64 << 10, 10),
-        Delivery::Adaptive {
+        DeliveryMode::Adaptive {
             target: Duration::from_micros(200),
         },
         batch(1 << 20, 2),
-        Delivery::Immediate,
+        DeliveryMode::Immediate,
     ];
     deliveries[turn % deliveries.len()]
 }
 
-pub fn set(control: &Control, delivery: Delivery) -> Result<(), ChangeError> {
+pub fn set(control: &Control, delivery: DeliveryMode) -> Result<(), ChangeError> {
     control.set_delivery(delivery, Duration::ZERO)
 }
 
@@ -73,7 +72,7 @@ pub fn change(control: &Control, turn: usize, buffer_bytes: impl Fn(usize) -> us
 }
 
 #[track_caller]
-pub fn open(host: &Host, options: Options) -> (Capture, Control) {
+pub fn open(host: &Host, options: CaptureOptions) -> (Capture, Control) {
     let opened = host.run(|| {
         let mut capture = Capture::open(options)?;
         let control = capture.control();
@@ -84,7 +83,7 @@ pub fn open(host: &Host, options: Options) -> (Capture, Control) {
 
 /// Sends frames in order, numbered from 0, as long as `work` goes on; tells how many. It never is far ahead of
 /// the reader, which may have to wait for a processor.
-pub fn send_during(host: &Host, live: &Live, work: impl FnOnce()) -> u64 {
+pub fn send_during(host: &Host, live: &LiveCounters, work: impl FnOnce()) -> u64 {
     let is_enough = AtomicBool::new(false);
     thread::scope(|scope| {
         let end = SetAtEnd(&is_enough);
@@ -99,7 +98,7 @@ pub fn send_during(host: &Host, live: &Live, work: impl FnOnce()) -> u64 {
 const MOST_AHEAD: u64 = 16_384;
 const BETWEEN_LOOKS: u32 = 1024;
 
-fn send_until(host: &Host, live: &Live, is_enough: &AtomicBool) -> u64 {
+fn send_until(host: &Host, live: &LiveCounters, is_enough: &AtomicBool) -> u64 {
     // Frames of one processor have an order.
     pin_to_cpu(0).unwrap();
     let goes_on = || !is_enough.load(Ordering::Relaxed);
@@ -114,14 +113,11 @@ fn send_until(host: &Host, live: &Live, is_enough: &AtomicBool) -> u64 {
     send_frames(host.interface().index, frames).unwrap()
 }
 
-/// Returns when `count` packets have been delivered. There is no event to wait for, so the processor is
-/// offered between two looks.
+/// Returns when `count` packets have been delivered.
 #[track_caller]
-pub fn until_delivered(live: &Live, count: u64) {
-    let deadline = Instant::now() + DEADLINE;
-    let delivered = || live.accounts()[0].account.delivered;
-    while delivered() < count {
-        assert!(Instant::now() < deadline, "{:?}", live.accounts());
-        thread::yield_now();
-    }
+pub fn until_delivered(live: &LiveCounters, count: u64) {
+    wait::until_ok(|| match live.accounts() {
+        accounts if accounts[0].account.delivered >= count => Ok(()),
+        accounts => Err(accounts),
+    });
 }

@@ -1,20 +1,18 @@
 //! What the tests of the doctor share.
 
-#![allow(dead_code, reason = "each test file uses a part")]
-
 use lab::Host;
-use tapline::doctor::{Finding, Report, Roots, Severity, examine};
+use tapline::doctor::{Finding, Report, Severity, SystemPaths, examine};
 
 /// The machine and the host's first interface.
 #[track_caller]
 pub fn look(host: &Host) -> Report {
-    look_with(host, &Roots::default())
+    look_with(host, &SystemPaths::default())
 }
 
 #[track_caller]
-pub fn look_with(host: &Host, roots: &Roots) -> Report {
+pub fn look_with(host: &Host, paths: &SystemPaths) -> Report {
     let name = host.interface().name.to_string();
-    let report = host.run(|| examine(Some(&name), roots));
+    let report = host.run(|| examine(Some(&name), paths));
     report.expect("the interface is there")
 }
 

@@ -1,19 +1,24 @@
 //! What the tests of this crate share: captures on test hosts, traffic, and a consumer that tells.
 
-#![allow(dead_code, reason = "each test file uses a part")]
+pub mod answering;
+pub mod changes;
+pub mod doctor;
+pub mod ping;
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use lab::Host;
 use lab::generator::{Generator, GeneratorOptions, pin_to_cpu, send_frames, udp_frame};
+use lab::{Host, wait};
+use ring::{DeliveryMode, PacketRing};
+use store::model::Statistics;
+use tapline::Packet;
 use tapline::capture::{
-    Backend, Capture, Consumer, ConsumerError, Filter, Limits, Options, Outcome,
+    Backend, Capture, CaptureError, CaptureOptions, CaptureSummary, Consumer, ConsumerError,
+    Filter, Limits,
 };
-use tapline::filter::classic::{Instruction, Program};
-use tapline::ring::{self, Delivery, PacketRing};
-use tapline::store::model::{Packet, Statistics};
+use tapline::filter::classic::{ClassicProgram, Instruction};
 use tapline::{Stop, Stopper};
 
 pub const BACKENDS: [Backend; 2] = [Backend::PacketV2, Backend::PacketV3];
@@ -23,33 +28,39 @@ pub const DEADLINE: Duration = Duration::from_secs(20);
 
 /// A capture on the first interface of `host`, with room for thousands of packets: 32768 in V2, 2048
 /// blocks of V3, of which a new one is begun once a millisecond.
-pub fn options(host: &Host, backend: Backend) -> Options {
-    Options {
-        links: vec![host.interface().name.to_string()],
-        backend: Some(backend),
-        snaplen: 100,
-        buffer_bytes: 8 << 20,
-        delivery: Delivery::Batch {
+pub fn options(host: &Host, backend: Backend) -> CaptureOptions {
+    CaptureOptions::default()
+        .links(vec![host.interface().name.to_string()])
+        .backend(backend)
+        .snaplen(100)
+        .buffer_bytes(8 << 20)
+        .delivery(DeliveryMode::Batch {
             min_bytes: 4096,
             timeout: Duration::from_millis(1),
-        },
+        })
         // A capture that ought to have ended otherwise ends after all.
-        limits: Limits {
+        .limits(Limits {
             packets: None,
             duration: Some(DEADLINE),
-        },
-        ..Options::default()
-    }
+        })
+}
+
+/// The summary of a capture that has run, whether it failed or not.
+#[track_caller]
+pub fn summary(result: Result<CaptureSummary, CaptureError>) -> CaptureSummary {
+    result
+        .or_else(CaptureError::into_summary)
+        .expect("a capture that ran has a summary")
 }
 
 /// Opens a capture on `host`, runs it in a thread of its own, and `drive` in this one.
 #[track_caller]
 pub fn run<C: Consumer + Send, T>(
     host: &Host,
-    options: Options,
+    options: CaptureOptions,
     consumer: &mut C,
     drive: impl FnOnce(&Stopper) -> T,
-) -> (Outcome, T) {
+) -> (CaptureSummary, T) {
     let capture = host.run(|| Capture::open(options));
     let capture = capture.unwrap_or_else(|error| panic!("{error}: {error:?}"));
     run_open(capture, consumer, drive)
@@ -60,11 +71,11 @@ pub fn run_open<C: Consumer + Send, T>(
     capture: Capture,
     consumer: &mut C,
     drive: impl FnOnce(&Stopper) -> T,
-) -> (Outcome, T) {
+) -> (CaptureSummary, T) {
     let stop = Stop::new().unwrap();
     let guard = EndWithTest(stop.stopper());
     thread::scope(|scope| {
-        let running = scope.spawn(|| capture.run(consumer, &stop));
+        let running = scope.spawn(|| summary(capture.run_consumer(consumer, &stop)));
         let driven = drive(&guard.0);
         (running.join().unwrap(), driven)
     })
@@ -95,30 +106,26 @@ impl Witness {
 
     #[track_caller]
     pub fn of_link(host: &Host, number: usize) -> Self {
-        let options = ring::Options {
+        let options = ring::RingOptions {
             snaplen: 1,
             buffer_bytes: 1,
-            ..ring::Options::default()
+            ..ring::RingOptions::default()
         };
         let name = host.interfaces()[number].name.to_string();
         Self(host.run(|| PacketRing::open(&name, &options)).unwrap())
     }
 
-    /// Returns when `count` packets have come. There is no event to wait for, so the processor is
-    /// offered between two looks.
+    /// Returns when `count` packets have come.
     #[track_caller]
     pub fn until(&mut self, count: u64) {
-        let deadline = Instant::now() + DEADLINE;
-        while self.0.account().accepted < count {
-            assert!(
-                Instant::now() < deadline,
-                "not all came: {:?}",
-                self.0.account()
-            );
-            thread::yield_now();
+        wait::until_ok(|| {
             self.0.refresh().unwrap();
-        }
-        assert_eq!(self.0.account().accepted, count);
+            match *self.0.counters() {
+                account if account.accepted >= count => Ok(()),
+                account => Err(account),
+            }
+        });
+        assert_eq!(self.0.counters().accepted, count);
     }
 }
 
@@ -182,7 +189,7 @@ fn program_with(start: &[Instruction]) -> Filter {
         Instruction::new(0x06, 262_144),
         Instruction::new(0x06, 0),
     ]);
-    Program::new(code).unwrap().into()
+    ClassicProgram::new(code).unwrap().into()
 }
 
 /// What a [`Teller`] tells.
@@ -276,11 +283,11 @@ impl Consumer for Teller {
             return Err("as asked".into());
         }
         self.taken += 1;
-        self.lost_before += packet.drop_count.unwrap_or(0);
+        self.lost_before += packet.drops_before();
         if self.kept.len() < 1000 {
-            let time_ns = packet.timestamp_ns.unwrap();
+            let time_ns = packet.time().as_nanos().unwrap();
             self.kept
-                .push((packet.interface, time_ns, packet.bytes.to_vec()));
+                .push((packet.record().interface, time_ns, packet.data().to_vec()));
         }
         if let Some(hold) = self.hold.take() {
             self.tell(Told::Holding);

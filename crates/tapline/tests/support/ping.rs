@@ -1,7 +1,5 @@
 //! What the tests of pings share.
 
-#![allow(dead_code, reason = "each test file uses a part")]
-
 use std::fs;
 use std::net::IpAddr;
 use std::os::fd::AsFd;
@@ -10,38 +8,53 @@ use std::time::Duration;
 use lab::{Host, Net};
 use netlink::{Event as Change, Route, Watch};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use tapline::Stop;
-use tapline::ping::{Backend, Event, Options, Outcome, Pinger};
-use tapline::probe::Prober;
-use tapline::probe::targets::{Builder, NoNames, Targets};
+use tapline::ping::targets::{NoResolver, Targets, TargetsBuilder};
+use tapline::ping::{Backend, Ping, PingError, PingEvent, PingOptions, PingSummary, Prober};
 
 pub const BACKENDS: [Backend; 3] = [Backend::Raw, Backend::PingSocket, Backend::Ring];
 
 pub fn targets(words: &str) -> Targets {
-    let mut builder = Builder::default();
-    builder.add_list(words, &mut NoNames).expect("targets");
+    let mut builder = TargetsBuilder::default();
+    builder.add_list(words, &mut NoResolver).expect("targets");
     builder.build().expect("not too many")
 }
 
 /// So many probes to each target, a millisecond apart; a ring is on `left0`.
-pub fn options(backend: Backend, count: u32) -> Options {
-    Options {
-        count: Some(count),
-        interval: Duration::from_millis(1),
-        rate_pps: None,
-        timeout: Duration::from_secs(2),
-        backend: Some(backend),
-        link: (backend == Backend::Ring).then(|| "left0".into()),
-        ..Options::default()
-    }
+pub fn options(backend: Backend, count: u32) -> PingOptions {
+    let mut options = PingOptions::default();
+    options.count = Some(count);
+    options.interval = Duration::from_millis(1);
+    options.rate_pps = None;
+    options.timeout = Duration::from_secs(2);
+    options.backend = Some(backend);
+    options.interface = (backend == Backend::Ring).then(|| "left0".into());
+    options
 }
 
 #[track_caller]
-pub fn run(host: &Host, options: &Options, words: &str) -> Outcome {
-    let pinger = host.run(|| Pinger::open(targets(words), options));
-    let pinger = pinger.unwrap_or_else(|error| panic!("{error}: {error:?}"));
-    let stop = Stop::new().expect("a stop");
-    pinger.run(&mut |_: &Event<'_>, _: &Prober| (), &stop)
+pub fn run(host: &Host, options: &PingOptions, words: &str) -> PingSummary {
+    complete(open(host, options, words), |_, _| ())
+}
+
+/// Opens a run on `host`.
+pub fn try_open(host: &Host, options: &PingOptions, words: &str) -> Result<Ping, PingError> {
+    host.run(|| {
+        tapline::ping(targets(words))
+            .options(options.clone())
+            .open()
+    })
+}
+
+#[track_caller]
+pub fn open(host: &Host, options: &PingOptions, words: &str) -> Ping {
+    try_open(host, options, words).unwrap_or_else(|error| panic!("{error}: {error:?}"))
+}
+
+/// Runs to the end.
+#[track_caller]
+pub fn complete(mut ping: Ping, observe: impl FnMut(&PingEvent, &Prober)) -> PingSummary {
+    ping.run(observe).expect("it can wait");
+    ping.finish().expect("a summary")
 }
 
 pub fn open_ping_sockets(host: &Host) {
@@ -135,7 +148,7 @@ pub fn add_address(host: &Host, address: &str, len: u8, dev: &str) {
     );
     loop {
         wait_readable(&routes);
-        while let Some(event) = routes.next_event().expect("route events") {
+        while let Some(event) = routes.try_next().expect("route events") {
             if let Change::Added(route) = event
                 && (route.is_local(), route.dst.map(|dst| dst.ip)) == (true, Some(own))
             {

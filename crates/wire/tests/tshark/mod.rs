@@ -1,4 +1,4 @@
-//! What tshark says of packets.
+//! Runs tshark on packets.
 
 use std::fs;
 use std::path::Path;
@@ -27,9 +27,10 @@ pub fn write_pcap(path: &Path, link_type: u16, packets: &[Vec<u8>]) {
     fs::write(path, text).unwrap();
 }
 
-/// The named fields of each packet of a file, each as tshark meets it first; empty where there is none.
+/// The named fields of each packet of a file: tshark's first value, or empty.
 ///
-/// Fragments stay fragments, checksums are checked, VLAN tags and tunnels are looked into as usual.
+/// Fragments are not reassembled, checksums are verified, VLAN tags and tunnels are dissected as
+/// usual.
 pub fn fields(path: &Path, fields: &[&str]) -> Vec<Vec<String>> {
     let mut command = Command::new("tshark");
     command

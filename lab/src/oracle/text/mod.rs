@@ -4,12 +4,12 @@ mod arithmetic;
 mod lists;
 mod terms;
 
-use filter::{At, LinkType};
+use filter::{FilterTarget, LinkType};
 
 use super::random::Random;
 
 /// A filter for packets of `link` at a place; most of them compile.
-pub fn expression(random: &mut Random, link: LinkType, at: At) -> String {
+pub fn expression(random: &mut Random, link: LinkType, at: FilterTarget) -> String {
     let mut writer = Writer::new(random, link, at);
     let depth = writer.random.below(4);
     let text = writer.expression(depth);
@@ -32,14 +32,14 @@ struct Place {
 
 struct Writer<'a> {
     random: &'a mut Random,
-    at: At,
+    at: FilterTarget,
     place: Place,
     /// The protocols that the arithmetic being written has loads of.
     loaded: Vec<&'static str>,
 }
 
 impl<'a> Writer<'a> {
-    fn new(random: &'a mut Random, link: LinkType, at: At) -> Self {
+    fn new(random: &'a mut Random, link: LinkType, at: FilterTarget) -> Self {
         let place = Place {
             link,
             has_labels: false,

@@ -1,4 +1,4 @@
-use filter::{At, LinkType};
+use filter::{FilterTarget, LinkType};
 
 use super::Writer;
 use crate::oracle::pool;
@@ -235,7 +235,7 @@ impl Writer<'_> {
     /// What is known beside the bytes.
     fn beside(&mut self) -> String {
         let has_index = self.place.link == LinkType::LinuxSll2 && self.place.tunnels == 0;
-        if self.at == At::File && !has_index {
+        if self.at == FilterTarget::File && !has_index {
             return self.port();
         }
         match self.random.below(3) {

@@ -1,4 +1,4 @@
-//! The displacements are compared with the kernel's header, as a C compiler lays it out.
+//! Compares the offsets with the kernel's header as a C compiler lays it out.
 
 use std::fmt::Write as _;
 use std::process::Command;

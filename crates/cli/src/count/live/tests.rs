@@ -3,8 +3,8 @@ use tapline::count::GroupKey;
 use super::*;
 use crate::count::figures::ClassFigures;
 
-fn tally(packets: u64) -> Tally {
-    Tally {
+fn traffic(packets: u64) -> Traffic {
+    Traffic {
         packets,
         bytes: packets * 100,
     }
@@ -19,7 +19,7 @@ fn live(names: &[&str]) -> Live {
 fn second(classes: &[(&str, u64)]) -> Figures {
     let class = |&(name, packets): &(&str, u64)| ClassFigures {
         name: name.into(),
-        tally: tally(packets),
+        traffic: traffic(packets),
         groups: None,
     };
     Figures {
@@ -74,10 +74,10 @@ everyth~    1.0 pps    800 bps"
 #[test]
 fn no_line_is_wider_and_no_table_higher_than_the_window() {
     let (mut live, mut last) = busy();
-    let groups = (0..40).map(|port| (GroupKey::Port(port), tally(1)));
-    last.classes[0].groups = Some(Groups::new(groups, 20, tally(0), tally(5)));
+    let groups = (0..40).map(|port| (GroupKey::Port(port), traffic(1)));
+    last.classes[0].groups = Some(Groups::new(groups, 20, traffic(0), traffic(5)));
     live.add(&last);
-    live.classes[1].total = tally(10_u64.pow(17));
+    live.classes[1].total = traffic(10_u64.pow(17));
     for columns in 1..120 {
         for rows in 1..40 {
             let lines = live.lines(&last, Size { columns, rows });
@@ -95,7 +95,7 @@ fn no_line_is_wider_and_no_table_higher_than_the_window() {
     assert_eq!(lines.len(), 5);
     assert!(lines[2].starts_with("  0 "), "{lines:?}");
     assert!(lines[3].starts_with("everything else "), "{lines:?}");
-    assert_eq!(lines[4].trim_end(), "(21 more lines than the window has)");
+    assert_eq!(lines[4].trim_end(), "(21 more lines)");
 }
 
 #[test]
@@ -105,5 +105,5 @@ fn the_past_is_bounded() {
         live.add(&second(&[("all", 1)]));
     }
     assert_eq!(live.classes[0].history.len(), BARS);
-    assert_eq!(live.classes[0].total, tally(1000));
+    assert_eq!(live.classes[0].total, traffic(1000));
 }

@@ -1,32 +1,32 @@
-//! The lines of a batch, as those of `ip -batch`: quotes around words, comments, lines that go on in the next.
+//! The lines of a batch file, with the syntax of `ip -batch`: quoted words, comments and continuation lines.
 
 use std::io::{self, BufRead, BufReader, Read};
 
-/// Longest command; one is far shorter.
-const MOST_BYTES: usize = 64 * 1024;
+use thiserror::Error;
 
-/// A command, which may stand in several lines.
+/// The longest command.
+const MAX_BYTES: usize = 64 * 1024;
+
+/// A command, which continuation lines may extend.
 #[derive(Debug)]
 pub struct Line {
     /// The number of its first line, from 1.
     pub number: usize,
-    text: String,
-    /// Whether it is UTF-8; what is not has been replaced.
-    is_text: bool,
+    text: Result<String, LineError>,
 }
 
-/// Why a line has no words.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unreadable {
-    /// It is too long.
-    Long,
-    /// A quote does not end.
+/// Why a line cannot be parsed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum LineError {
+    #[error("the line is longer than {MAX_BYTES} bytes")]
+    Length,
+    #[error("a quote does not end")]
     Quote,
-    /// It is no UTF-8.
-    Bytes,
+    #[error("the line is not text (UTF-8)")]
+    Encoding,
 }
 
-/// Reads the lines of a batch.
+/// Reads a batch file.
 #[derive(Debug)]
 pub struct Lines<R> {
     input: BufReader<R>,
@@ -35,26 +35,26 @@ pub struct Lines<R> {
 
 impl<R: Read> Lines<R> {
     pub fn new(input: R) -> Self {
-        let input = BufReader::with_capacity(MOST_BYTES, input);
+        let input = BufReader::with_capacity(MAX_BYTES, input);
         Self { input, number: 0 }
     }
 
-    /// Whether the next line has to be asked for, and may be long in coming.
+    /// Whether reading the next line may block.
     pub fn may_wait(&self) -> bool {
         self.input.buffer().is_empty()
     }
 
-    /// The number of the line that was read last.
+    /// The number of the last line.
     pub fn number(&self) -> usize {
         self.number
     }
 
-    /// Adds the next line to `text`; false at the end.
+    /// Appends the next line to `text`; false at the end of the file.
     fn read(&mut self, text: &mut Vec<u8>) -> io::Result<bool> {
         self.number += 1;
-        // What is too long is said to be; its rest would be other lines.
-        let most = 16 * MOST_BYTES as u64;
-        Ok((&mut self.input).take(most).read_until(b'\n', text)? > 0)
+        // Bounds the memory for a line that is too long.
+        let limit = 16 * MAX_BYTES as u64;
+        Ok((&mut self.input).take(limit).read_until(b'\n', text)? > 0)
     }
 }
 
@@ -69,7 +69,7 @@ impl<R: Read> Iterator for Lines<R> {
             Err(error) => return Some(Err(error)),
         }
         let number = self.number;
-        while bytes.len() <= MOST_BYTES
+        while bytes.len() <= MAX_BYTES
             && bytes.ends_with(b"\\\n")
             && !has_comment(&String::from_utf8_lossy(&bytes))
         {
@@ -80,74 +80,63 @@ impl<R: Read> Iterator for Lines<R> {
                 Err(error) => return Some(Err(error)),
             }
         }
-        let is_text = std::str::from_utf8(&bytes).is_ok();
-        let text = String::from_utf8_lossy(&bytes).into_owned();
-        Some(Ok(Line {
-            number,
-            text,
-            is_text,
-        }))
+        let text = if bytes.len() > MAX_BYTES {
+            Err(LineError::Length)
+        } else {
+            String::from_utf8(bytes).map_err(|_| LineError::Encoding)
+        };
+        Some(Ok(Line { number, text }))
     }
 }
 
 impl Line {
-    /// Its words; none, if it is empty.
-    pub fn words(&self) -> Result<Vec<String>, Unreadable> {
-        if self.text.len() > MOST_BYTES {
-            return Err(Unreadable::Long);
-        }
-        if !self.is_text {
-            return Err(Unreadable::Bytes);
-        }
-        let words = tokens(&self.text).map_while(|token| match token {
+    /// The words of the command; none for an empty line.
+    pub fn words(&self) -> Result<Vec<String>, LineError> {
+        let text = self.text.as_ref().map_err(|error| *error)?;
+        let words = tokens(text).map_while(|token| match token {
             Token::Word(word) => Some(Ok(word.to_owned())),
             Token::Comment => None,
-            Token::Open => Some(Err(Unreadable::Quote)),
+            Token::OpenQuote => Some(Err(LineError::Quote)),
         });
         words.collect()
     }
 
-    /// Whether there is nothing in it.
     pub fn is_empty(&self) -> bool {
-        !matches!(
-            tokens(&self.text).next(),
-            Some(Token::Word(_) | Token::Open)
-        )
+        self.words().is_ok_and(|words| words.is_empty())
     }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Token<'a> {
     Word(&'a str),
-    /// From here to the end.
+    /// The rest of the line.
     Comment,
-    /// A quote without an end.
-    Open,
+    OpenQuote,
 }
 
 fn has_comment(text: &str) -> bool {
     tokens(text).any(|token| token == Token::Comment)
 }
 
-/// What is in a line. A quote counts at the beginning of a word alone.
+/// The tokens of a line. A quote is one at the start of a word only, as in ip(8).
 fn tokens(text: &str) -> impl Iterator<Item = Token<'_>> {
     let mut rest = text;
     std::iter::from_fn(move || {
         rest = rest.trim_start();
         let first = rest.chars().next()?;
-        let (token, behind) = match first {
+        let (token, after) = match first {
             '#' => (Token::Comment, ""),
             '"' | '\'' => match rest[1..].split_once(first) {
-                Some((word, behind)) => (Token::Word(word), behind),
-                None => (Token::Open, ""),
+                Some((word, after)) => (Token::Word(word), after),
+                None => (Token::OpenQuote, ""),
             },
             _ => {
                 let end = rest.find(|letter: char| letter.is_whitespace() || letter == '#');
-                let (word, behind) = rest.split_at(end.unwrap_or(rest.len()));
-                (Token::Word(word), behind)
+                let (word, after) = rest.split_at(end.unwrap_or(rest.len()));
+                (Token::Word(word), after)
             }
         };
-        rest = behind;
+        rest = after;
         Some(token)
     })
 }
@@ -156,7 +145,7 @@ fn tokens(text: &str) -> impl Iterator<Item = Token<'_>> {
 mod tests {
     use super::*;
 
-    fn lines(text: &str) -> Vec<(usize, Result<Vec<String>, Unreadable>)> {
+    fn lines(text: &str) -> Vec<(usize, Result<Vec<String>, LineError>)> {
         let lines = Lines::new(text.as_bytes()).map(|line| line.expect("read"));
         lines.map(|line| (line.number, line.words())).collect()
     }
@@ -165,7 +154,7 @@ mod tests {
         words.iter().map(|word| (*word).to_owned()).collect()
     }
 
-    /// As ip(8) reads them (`makeargs` and `getcmdline`, lib/utils.c).
+    /// As `makeargs` and `getcmdline`, lib/utils.c.
     #[test]
     fn words_are_quoted_commented_and_continued() {
         let text = "link set a alias \"two words\" # c\n\n# all \\\nb 'it\"s' \\\n  c\\\nd e#f\n";
@@ -178,15 +167,15 @@ mod tests {
                 (4, Ok(words(&["b", "it\"s", "cd", "e"]))),
             ]
         );
-        assert_eq!(lines("a \"b"), [(1, Err(Unreadable::Quote))]);
+        assert_eq!(lines("a \"b"), [(1, Err(LineError::Quote))]);
         assert_eq!(lines("a \"\" b\"c"), [(1, Ok(words(&["a", "", "b\"c"])))]);
         let odd = Lines::new(&b"a \xff\nb\n"[..]);
         let odd = odd.map(|line| line.expect("read").words());
         assert_eq!(
             odd.collect::<Vec<_>>(),
-            [Err(Unreadable::Bytes), Ok(words(&["b"]))]
+            [Err(LineError::Encoding), Ok(words(&["b"]))]
         );
-        let long = "a ".repeat(MOST_BYTES);
-        assert_eq!(lines(&long), [(1, Err(Unreadable::Long))]);
+        let long = "a ".repeat(MAX_BYTES);
+        assert_eq!(lines(&long), [(1, Err(LineError::Length))]);
     }
 }

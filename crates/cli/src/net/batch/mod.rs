@@ -1,8 +1,7 @@
-//! `tapline batch`: many commands, few system calls, an answer for each.
+//! `tapline batch`: many commands, in few system calls, with a result for each line.
 
-mod apart;
+mod command;
 mod job;
 mod line;
-mod renamed;
 
 pub use job::run;

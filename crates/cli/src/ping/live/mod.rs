@@ -1,17 +1,15 @@
-//! `--live`: what is known of the targets on a terminal, drawn over and over.
+//! `--live`: a table of the targets, redrawn in place.
 //!
 //! ```text
-//! events ─▶ Recent: the last round trips of each ─┐
-//! Prober ─▶ Order: who comes first ─▶ Row ────────┴─▶ View: lines that fit the window ─▶ Canvas
+//! events ─▶ Recent: the latest round trips of each ─┐
+//! statistics ─▶ Order: which come first ────────────┴─▶ Table: lines that fit the window ─▶ Canvas
 //! ```
 
 mod order;
 mod recent;
-mod row;
-mod teller;
-mod view;
-
+mod reporter;
+mod table;
 #[cfg(test)]
 mod tests;
 
-pub use teller::Live;
+pub use reporter::LiveTable;

@@ -1,17 +1,17 @@
-//! Which targets stand in the table, and in which order.
+//! The order of targets in the table.
 
 use std::cmp::Ordering;
 
-use tapline::probe::Prober;
+use tapline::ping::Prober;
 
-/// What comes first.
+/// Sort order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// The largest share of probes without an answer in time, then the longest delay.
+    /// Highest loss first, then longest delay.
     Loss,
-    /// The longest delay; targets without an answer come last.
+    /// Longest delay first; targets without an answer last.
     Delay,
-    /// As they were named.
+    /// As in the list of targets.
     List,
 }
 
@@ -32,34 +32,34 @@ impl Order {
         }
     }
 
-    /// The first targets, `most` of them. Takes time for all, and sorts those alone.
-    pub fn first(self, prober: &Prober, most: usize) -> Vec<u32> {
-        let all = 0..prober.targets().len();
+    /// The first `most` targets. Selects them in linear time, and sorts only these.
+    pub fn first(self, statistics: &Prober, most: usize) -> Vec<u32> {
+        let all = 0..statistics.targets().len();
         if self == Self::List {
             return all.take(most).collect();
         }
-        let place = |target| Place::of(self, prober, target);
-        let mut places: Vec<Place> = all.map(place).collect();
-        if most < places.len() {
-            places.select_nth_unstable_by(most, Place::order);
-            places.truncate(most);
+        let key = |target| SortKey::of(self, statistics, target);
+        let mut keys: Vec<SortKey> = all.map(key).collect();
+        if most < keys.len() {
+            keys.select_nth_unstable_by(most, SortKey::order);
+            keys.truncate(most);
         }
-        places.sort_unstable_by(Place::order);
-        places.iter().map(|place| place.target).collect()
+        keys.sort_unstable_by(SortKey::order);
+        keys.iter().map(|key| key.target).collect()
     }
 }
 
-/// What a target is sorted by: the larger come first, and of equals the first in the list.
-struct Place {
+/// Sort key: larger values first; of equals the first in the list.
+struct SortKey {
     by: [f64; 2],
     target: u32,
 }
 
-impl Place {
-    fn of(order: Order, prober: &Prober, target: u32) -> Self {
-        let delay = prober.rtt(target).map_or(-1.0, |rtt| rtt.mean_ns);
+impl SortKey {
+    fn of(order: Order, statistics: &Prober, target: u32) -> Self {
+        let delay = statistics.rtt(target).map_or(-1.0, |rtt| rtt.mean_ns);
         let by = match order {
-            Order::Loss => [unanswered(prober, target), delay],
+            Order::Loss => [unanswered(statistics, target), delay],
             Order::Delay | Order::List => [delay, 0.0],
         };
         Self { by, target }
@@ -71,10 +71,10 @@ impl Place {
     }
 }
 
-/// The share of probes without an answer in time, those that were never sent included; of a target
-/// that has not been asked, less than nothing.
-fn unanswered(prober: &Prober, target: u32) -> f64 {
-    let counts = prober.counts(target);
+/// The share of probes without an answer in time, including those that were not sent. Negative for a target without
+/// probes.
+fn unanswered(statistics: &Prober, target: u32) -> f64 {
+    let counts = statistics.counts(target);
     let settled = counts.sent - counts.pending() + counts.local_drops;
     match settled {
         0 => -1.0,

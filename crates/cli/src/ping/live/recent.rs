@@ -1,34 +1,34 @@
-//! How the last probes to each target went.
+//! The latest round trips of each target.
 
 use crate::screen::MISSING;
 
-/// Probes kept of a target.
+/// Probes kept per target.
 pub const KEPT: usize = 24;
 
-/// Targets up to which they are kept: 7 MB.
+/// Maximum targets with kept probes: 7 MB.
 const MOST_TARGETS: u32 = 65_536;
 
-/// A probe without an answer in time; no round trip is 0.
+/// Stands for a probe without an answer in time; no round trip is 0.
 const LOST: f32 = 0.0;
 
-/// Round trips of the last probes of each target, unless there are too many targets.
+/// Round trips of the latest probes of each target, unless there are too many targets.
 #[derive(Debug)]
 pub struct Recent {
-    targets: Vec<Times>,
+    targets: Vec<RecentTimes>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Times {
-    /// Round trips.
+struct RecentTimes {
+    /// Ring buffer of round trips.
     ring_ns: [f32; KEPT],
-    /// Where the next one goes, and how many there are.
+    /// Index of the next entry, and number of entries.
     next: u8,
     count: u8,
 }
 
 impl Recent {
     pub fn new(targets: u32) -> Self {
-        let nothing = Times {
+        let nothing = RecentTimes {
             ring_ns: [LOST; KEPT],
             next: 0,
             count: 0,
@@ -60,7 +60,7 @@ impl Recent {
         times.count = (times.count + 1).min(KEPT as u8);
     }
 
-    /// The last `most` of them, the oldest first, as bars take them.
+    /// The latest `most` round trips, oldest first.
     pub fn of(&self, target: u32, most: usize) -> impl Iterator<Item = f64> + Clone {
         let times = self.targets.get(target as usize);
         times.into_iter().flat_map(move |times| {
@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_ones_are_kept_and_no_more() {
+    fn the_latest_are_kept_and_no_more() {
         let mut recent = Recent::new(2);
         assert_eq!(recent.of(1, KEPT).count(), 0);
         recent.lost(1);
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn of_too_many_targets_nothing_is_kept() {
+    fn nothing_is_kept_of_too_many_targets() {
         let mut recent = Recent::new(MOST_TARGETS + 1);
         recent.answered(3, 1);
         assert!(!recent.is_kept() && recent.of(3, KEPT).count() == 0);

@@ -1,46 +1,47 @@
-//! What is drawn of runs that are made up, answers and losses chosen.
+//! Tables drawn of simulated runs with chosen answers and losses.
 
 use std::net::Ipv4Addr;
 
-use tapline::probe::targets::{Builder, NoNames};
-use tapline::probe::{Key, Message, Plan, Prober, Reply, Step};
+use tapline::ping::Prober;
+use tapline::ping::machine::{EchoReply, IcmpMessage, NextAction, ProbePlan, RunKey};
+use tapline::ping::targets::{NoResolver, TargetsBuilder};
 
 use super::order::Order;
 use super::recent::Recent;
-use super::view::View;
+use super::table::Table;
 use crate::paint::Paint;
 use crate::screen::{Size, Sparks, width};
 
-/// A millisecond of rounds, each waited for a millisecond.
+/// Interval and timeout: one millisecond.
 const ROUND_NS: u64 = 1_000_000;
 
 /// A run of `rounds` to `targets`; each probe is answered after `rtt_ns(target, round)`, or never.
 fn run(targets: &str, rounds: u32, rtt_ns: impl Fn(u32, u32) -> Option<u64>) -> (Prober, Recent) {
-    let mut builder = Builder::default();
-    builder.add(targets, &mut NoNames).expect("targets");
+    let mut builder = TargetsBuilder::default();
+    builder.add(targets, &mut NoResolver).expect("targets");
     let targets = builder.build().expect("not too many");
     let mut recent = Recent::new(targets.len());
-    let plan = Plan {
+    let plan = ProbePlan {
         rounds: Some(rounds),
         interval_ns: ROUND_NS,
         rate_pps: None,
         timeout_ns: ROUND_NS,
         payload_bytes: 16,
         histograms: targets.len() > 1,
-        ..Plan::new(7, Key([1, 2]))
+        ..ProbePlan::new(7, RunKey([1, 2]))
     };
     let mut prober = Prober::new(&plan, targets).expect("a plan");
     let mut now_ns = 0;
     loop {
         match prober.next(now_ns) {
-            Step::Send(probe) => {
+            NextAction::Send(probe) => {
                 let payload = prober.cookie(probe, now_ns);
                 prober.sent(probe, now_ns);
                 let Some(rtt_ns) = rtt_ns(probe.target, probe.round) else {
                     recent.lost(probe.target);
                     continue;
                 };
-                let reply = Reply {
+                let reply = EchoReply {
                     source: prober.targets().address(probe.target),
                     hops: None,
                     identifier: 7,
@@ -49,48 +50,48 @@ fn run(targets: &str, rounds: u32, rtt_ns: impl Fn(u32, u32) -> Option<u64>) -> 
                     payload: &payload,
                 };
                 let at_ns = now_ns + rtt_ns;
-                prober.received(&Message::Reply(reply), Some(at_ns), at_ns);
+                prober.received(&IcmpMessage::Reply(reply), Some(at_ns), at_ns);
                 recent.answered(probe.target, rtt_ns);
             }
-            Step::Wait(until_ns) => now_ns = until_ns,
-            Step::Done => break,
+            NextAction::Wait(until_ns) => now_ns = until_ns,
+            NextAction::Done => break,
         }
         prober.expire(now_ns, |_| ());
     }
     (prober, recent)
 }
 
-fn view(recent: Recent) -> View {
-    View {
+fn table(recent: Recent) -> Table {
+    Table {
         recent,
         order: Order::Loss,
         paint: Paint::none(),
         sparks: Sparks::Unicode,
         has_keys: true,
-        refusal: None,
+        send_error: None,
     }
 }
 
-fn drawn(view: &View, prober: &Prober, columns: usize, rows: usize) -> String {
+fn drawn(table: &Table, prober: &Prober, columns: usize, rows: usize) -> String {
     let size = Size { columns, rows };
-    view.lines(prober, "4.0 s  4 pps", size).join("\n")
+    table.lines(prober, "4.0 s  4 pps", size).join("\n")
 }
 
 /// The first is quick, the second silent, the third loses every fourth and is slow.
-fn three() -> (Prober, View) {
+fn three() -> (Prober, Table) {
     let (prober, recent) = run("10.0.0.1-3", 8, |target, round| match target {
         0 => Some(10_000),
         1 => None,
         _ => (round % 4 > 0).then_some(100_000 * u64::from(round)),
     });
-    (prober, view(recent))
+    (prober, table(recent))
 }
 
 #[test]
 fn a_table_has_what_there_is_room_for() {
-    let (prober, view) = three();
+    let (prober, table) = three();
     assert_eq!(
-        drawn(&view, &prober, 90, 24),
+        drawn(&table, &prober, 90, 24),
         "\
 4.0 s  4 pps  3 targets: 2 answered, 1 did not
 24 probes sent = 14 received + 10 lost + 0 late + 0 errors
@@ -103,7 +104,7 @@ rtt min/p50/avg/p99/max/mdev = 0.010/0.010/0.177/0.698/0.700/0.239 ms
 sorted by loss; s: by delay, q: end"
     );
     assert_eq!(
-        drawn(&view, &prober, 40, 9),
+        drawn(&table, &prober, 40, 9),
         "\
 4.0 s  4 pps  3 targets: 2 answered, 1~
 24 probes sent = 14 received + 10 lost~
@@ -118,10 +119,10 @@ sorted by loss; s: by delay, q: end"
 
 #[test]
 fn a_key_turns_to_another_order() {
-    let (prober, mut view) = three();
+    let (prober, mut table) = three();
     let mut first = |order| {
-        view.order = order;
-        let shown = drawn(&view, &prober, 80, 24);
+        table.order = order;
+        let shown = drawn(&table, &prober, 80, 24);
         let lines = shown.lines().skip(5).take(3);
         let names = lines.map(|line| line[7..8].to_owned());
         names.collect::<Vec<_>>().concat()
@@ -148,21 +149,21 @@ fn the_first_of_many_are_those_of_all() {
     }
     let lossy = Order::Loss.first(&prober, 17);
     assert!(lossy.iter().all(|target| target.is_multiple_of(1000)));
-    let view = view(recent);
-    let shown = drawn(&view, &prober, 80, 24);
+    let table = table(recent);
+    let shown = drawn(&table, &prober, 80, 24);
     assert_eq!(shown.lines().count(), 23);
     assert!(shown.contains("\n(16 366 more targets)\n"), "{shown}");
 }
 
 #[test]
 fn no_line_is_wider_and_no_table_higher_than_the_window() {
-    let (prober, mut view) = three();
-    view.refusal = Some("Network is unreachable".into());
+    let (prober, mut table) = three();
+    table.send_error = Some("Network is unreachable".into());
     let (one, _) = run("10.0.0.1", 3, |_, _| Some(3_600_000_000_000));
     for prober in [&prober, &one] {
         for columns in 1..120 {
             for rows in 1..40 {
-                let lines = view.lines(prober, "1.0 s  1 pps", Size { columns, rows });
+                let lines = table.lines(prober, "1.0 s  1 pps", Size { columns, rows });
                 let widest = lines.iter().map(|line| width(line)).max();
                 assert!(widest < Some(columns.max(2)), "{columns}: {lines:?}");
                 assert!(lines.len() < rows.max(2), "{rows}: {lines:?}");
@@ -176,8 +177,8 @@ fn a_single_target_has_percentiles_too() {
     let (prober, recent) = run("10.0.0.1", 100, |_, round| {
         Some(u64::from(round + 1) * 1000)
     });
-    let view = view(recent);
-    let shown = drawn(&view, &prober, 80, 24);
+    let table = table(recent);
+    let shown = drawn(&table, &prober, 80, 24);
     assert!(
         shown.contains("  1 target: 1 answered, 0 did not\n"),
         "{shown}"

@@ -1,47 +1,51 @@
 use crate::codec::Request;
-use crate::object::Unfit;
-use crate::table::{BadWord, Code, Nested, Table, Words};
+use crate::error::InvalidRequest;
+use crate::schema::{Arguments, AttributeCodec, AttributeSet, InvalidValue, Nested};
 use crate::uapi::IFLA_INFO_DATA;
 
-/// What is particular to a kind of link: its table, and what the table does not say.
-pub(crate) trait Data: Table + Clone + PartialEq {
-    /// Whether the kernel resets what a change leaves out, so that a change has to say all.
-    const IS_SAID_WHOLE: bool = false;
+/// The settings of a kind of link: an attribute set with special behaviour.
+pub(crate) trait KindSettings: AttributeSet + Clone + PartialEq {
+    /// Whether the kernel resets settings that a change omits, so that a change must contain all.
+    const RESETS_OMITTED_FIELDS: bool = false;
 
-    /// It with what follows from its fields.
+    /// With the settings that follow from others.
     fn completed(&self) -> Self {
         self.clone()
     }
 
-    /// Takes away what the kernel tells without meaning it.
-    fn tidy(&mut self) {}
+    /// Removes values that the kernel reports although they are unset.
+    fn remove_unset(&mut self) {}
 
-    /// The attribute that cannot be as it is, as a path below that of the kind; for when the kernel
-    /// refuses and points nowhere.
-    fn suspect(&self) -> Option<&'static str> {
+    /// An attribute with an impossible value, below `linkinfo.data`. Used when the kernel rejects the request without
+    /// naming an attribute.
+    fn suspect_attribute(&self) -> Option<&'static str> {
         None
     }
 
-    /// Whether a link like this can be made by a message.
+    /// Checks the settings of a new link.
     ///
     /// # Errors
-    /// [`Unfit`] with the reason why not.
-    fn check_new(&self) -> Result<(), Unfit> {
+    /// [`InvalidRequest`] with the reason why the kernel could not create it.
+    fn check_new(&self) -> Result<(), InvalidRequest> {
         Ok(())
     }
 
-    /// As [`Table::word`], for words that stand for more than one field.
+    /// As [`AttributeSet::parse_keyword`], for keywords that set more than one field.
     ///
     /// # Errors
-    /// As [`Table::word`].
-    fn more_words(&mut self, _word: &str, _words: &mut Words<'_>) -> Result<bool, BadWord> {
+    /// As [`AttributeSet::parse_keyword`].
+    fn parse_special_keyword(
+        &mut self,
+        _word: &str,
+        _words: &mut Arguments<'_>,
+    ) -> Result<bool, InvalidValue> {
         Ok(false)
     }
 
-    /// Adds `IFLA_INFO_DATA`, if anything is given.
-    fn put_data(&self, request: &mut Request) {
+    /// Appends `IFLA_INFO_DATA`, if any setting is given.
+    fn encode_data(&self, request: &mut Request) {
         if *self != Self::default() {
-            Nested::put(&self.completed(), IFLA_INFO_DATA, request);
+            Nested::encode(&self.completed(), IFLA_INFO_DATA, request);
         }
     }
 }

@@ -1,11 +1,16 @@
-use std::net::Ipv4Addr;
+//! GRE tunnels over IPv4 and IPv6.
 
-use super::data::Data;
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+use super::data::KindSettings;
+use super::ip_tunnel::{self, FlowInfo, Ip6TunnelFlags};
 use super::{EncapFlags, EncapPort, GreKey, Tos, Ttl, TunnelEncap};
 use crate::interface::IfIndex;
-use crate::table::{BadWord, Be, Flag, Plain, PlainBe, Words, attributes, bits};
+use crate::schema::{
+    Arguments, BigEndian, BitField, BitFieldBigEndian, Flag, InvalidValue, attribute_set, switches,
+};
 
-attributes! {
+attribute_set! {
     /// Generic routing encapsulation over IPv4 (RFC 2784, RFC 2890): of IP packets as `gre`, of Ethernet frames
     /// as `gretap`.
     ///
@@ -14,47 +19,47 @@ attributes! {
     /// # Source
     /// `ipgre_policy` and `ipgre_netlink_parms`, net/ipv4/ip_gre.c.
     pub struct Gre {
-        /// The other end; `0.0.0.0` for any.
+        /// The remote address; `0.0.0.0` for any.
         "remote" remote: Ipv4Addr = IFLA_GRE_REMOTE;
-        /// Its own address.
+        /// The local address.
         "local" local: Ipv4Addr = IFLA_GRE_LOCAL;
-        /// The link it sends by.
+        /// The underlying link.
         "dev" link: IfIndex = IFLA_GRE_LINK;
-        /// Hops of its packets.
+        /// TTL of outer packets.
         "ttl" | "hoplimit" ttl: Ttl = IFLA_GRE_TTL;
-        /// Type of service of its packets.
+        /// Type of service of outer packets.
         "tos" | "dsfield" tos: Tos = IFLA_GRE_TOS;
-        /// Whether its packets must not be fragmented.
+        /// The don't-fragment bit of outer packets.
         "pmtudisc" pmtudisc: bool = IFLA_GRE_PMTUDISC;
-        /// Whether the inner packet's word on that is ignored; not together with `pmtudisc`.
+        /// Whether the inner don't-fragment bit is ignored; excludes `pmtudisc`.
         "ignore-df" ignore_df: bool = IFLA_GRE_IGNORE_DF;
-        /// What packets that arrive have to carry.
-        iflags: GreInput as PlainBe<u16> = IFLA_GRE_IFLAGS, Spread;
-        /// What packets that leave carry.
-        oflags: GreOutput as PlainBe<u16> = IFLA_GRE_OFLAGS, Spread;
-        /// The key of packets that arrive.
-        "ikey" ikey: GreKey as Be = IFLA_GRE_IKEY;
-        /// The key of packets that leave.
-        "okey" okey: GreKey as Be = IFLA_GRE_OKEY;
-        /// Whether routes and filters say where each packet goes.
+        /// Required GRE fields of received packets.
+        iflags: GreInput as BitFieldBigEndian<u16> = IFLA_GRE_IFLAGS, Flatten;
+        /// GRE fields of sent packets.
+        oflags: GreOutput as BitFieldBigEndian<u16> = IFLA_GRE_OFLAGS, Flatten;
+        /// The key of received packets.
+        "ikey" ikey: GreKey as BigEndian = IFLA_GRE_IKEY;
+        /// The key of sent packets.
+        "okey" okey: GreKey as BigEndian = IFLA_GRE_OKEY;
+        /// Whether routes and filters provide the tunnel parameters of each packet.
         "external" external: bool as Flag = IFLA_GRE_COLLECT_METADATA;
-        /// What stands behind the outer IP header.
+        /// The encapsulation after the outer IP header.
         "encap" encap: TunnelEncap = IFLA_GRE_ENCAP_TYPE;
-        /// Switches of that.
-        encap_flags: EncapFlags as Plain<u16> = IFLA_GRE_ENCAP_FLAGS, Spread;
-        /// Its source port.
-        "encap-sport" encap_sport: EncapPort as Be = IFLA_GRE_ENCAP_SPORT;
-        /// Its destination port.
-        "encap-dport" encap_dport: u16 as Be = IFLA_GRE_ENCAP_DPORT;
-        /// Mark of its packets, for routing.
+        /// Switches of the encapsulation.
+        encap_flags: EncapFlags as BitField<u16> = IFLA_GRE_ENCAP_FLAGS, Flatten;
+        /// Source port of the encapsulation.
+        "encap-sport" encap_sport: EncapPort as BigEndian = IFLA_GRE_ENCAP_SPORT;
+        /// Destination port of the encapsulation.
+        "encap-dport" encap_dport: u16 as BigEndian = IFLA_GRE_ENCAP_DPORT;
+        /// Firewall mark of outer packets.
         "fwmark" fwmark: u32 = IFLA_GRE_FWMARK;
     }
 }
 
-bits! {
-    /// What packets have to carry that arrive by a GRE tunnel (`GRE_KEY`, `GRE_SEQ`, `GRE_CSUM`).
+switches! {
+    /// Required fields of packets received by a GRE tunnel (`GRE_KEY`, `GRE_SEQ`, `GRE_CSUM`).
     pub struct GreInput {
-        /// Its key; follows from the key being given.
+        /// A key; set automatically if a key is given.
         ikeyed = 0x2000;
         /// Sequence numbers.
         "iseq" iseq = 0x1000;
@@ -63,10 +68,10 @@ bits! {
     }
 }
 
-bits! {
-    /// What packets carry that leave by a GRE tunnel.
+switches! {
+    /// Fields of packets sent by a GRE tunnel.
     pub struct GreOutput {
-        /// Its key; follows from the key being given.
+        /// A key; set automatically if a key is given.
         okeyed = 0x2000;
         /// Sequence numbers.
         "oseq" oseq = 0x1000;
@@ -75,16 +80,16 @@ bits! {
     }
 }
 
-/// The fields of a GRE tunnel that speak of the GRE header.
-pub(super) struct Parts<'a> {
+/// The fields of a GRE tunnel about the GRE header.
+pub(super) struct GreFields<'a> {
     pub(super) iflags: &'a mut Option<GreInput>,
     pub(super) oflags: &'a mut Option<GreOutput>,
     pub(super) ikey: &'a mut Option<GreKey>,
     pub(super) okey: &'a mut Option<GreKey>,
 }
 
-impl Parts<'_> {
-    /// Says by the flags that there is a key where one is given.
+impl GreFields<'_> {
+    /// Sets the key flags if keys are given.
     pub(super) fn complete(self) {
         if self.ikey.is_some() {
             let iflags = self.iflags.get_or_insert_default();
@@ -96,8 +101,8 @@ impl Parts<'_> {
         }
     }
 
-    /// Takes keys away that the flags do not confirm: the kernel tells one always.
-    pub(super) fn tidy(self) {
+    /// Removes keys without a key flag: the kernel always reports keys.
+    pub(super) fn remove_unset(self) {
         if self.iflags.is_some_and(|flags| flags.ikeyed == Some(false)) {
             *self.ikey = None;
         }
@@ -107,7 +112,7 @@ impl Parts<'_> {
     }
 
     /// `key`, `seq` and `csum`, for both directions.
-    pub(super) fn word(self, word: &str, words: &mut Words<'_>) -> Result<bool, BadWord> {
+    pub(super) fn word(self, word: &str, words: &mut Arguments<'_>) -> Result<bool, InvalidValue> {
         let (on, name) = match word.strip_prefix("no") {
             Some(name) => (false, name),
             None => (true, word),
@@ -144,7 +149,7 @@ impl Parts<'_> {
 }
 
 impl Gre {
-    fn parts(&mut self) -> Parts<'_> {
+    fn gre_fields(&mut self) -> GreFields<'_> {
         let Self {
             iflags,
             oflags,
@@ -152,7 +157,7 @@ impl Gre {
             okey,
             ..
         } = self;
-        Parts {
+        GreFields {
             iflags,
             oflags,
             ikey,
@@ -161,21 +166,127 @@ impl Gre {
     }
 }
 
-impl Data for Gre {
-    const IS_SAID_WHOLE: bool = true;
+impl KindSettings for Gre {
+    const RESETS_OMITTED_FIELDS: bool = true;
 
     fn completed(&self) -> Self {
         let mut completed = self.clone();
-        completed.parts().complete();
+        completed.gre_fields().complete();
         completed
     }
 
-    fn tidy(&mut self) {
+    fn remove_unset(&mut self) {
         self.link = self.link.filter(|link| link.0 != 0);
-        self.parts().tidy();
+        self.gre_fields().remove_unset();
     }
 
-    fn more_words(&mut self, word: &str, words: &mut Words<'_>) -> Result<bool, BadWord> {
-        self.parts().word(word, words)
+    fn parse_special_keyword(
+        &mut self,
+        word: &str,
+        words: &mut Arguments<'_>,
+    ) -> Result<bool, InvalidValue> {
+        self.gre_fields().word(word, words)
+    }
+}
+
+attribute_set! {
+    /// Generic routing encapsulation over IPv6: of IP packets as `ip6gre`, of Ethernet frames as `ip6gretap`.
+    ///
+    /// Equals `ip link add NAME type ip6gre remote ADDRESS local ADDRESS key 5 …`.
+    ///
+    /// # Source
+    /// `ip6gre_policy` and `ip6gre_netlink_parms`, net/ipv6/ip6_gre.c.
+    pub struct Ip6Gre {
+        /// The remote address; `::` for any.
+        "remote" remote: Ipv6Addr = IFLA_GRE_REMOTE;
+        /// The local address.
+        "local" local: Ipv6Addr = IFLA_GRE_LOCAL;
+        /// The underlying link.
+        "dev" link: IfIndex = IFLA_GRE_LINK;
+        /// TTL of outer packets.
+        "hoplimit" | "ttl" ttl: Ttl = IFLA_GRE_TTL;
+        /// Maximum number of nested tunnels, unless `ignore_encap_limit` is set.
+        encap_limit: u8 = IFLA_GRE_ENCAP_LIMIT;
+        /// Traffic class and flow label of outer packets, as in the IPv6 header.
+        flowinfo: FlowInfo as BigEndian = IFLA_GRE_FLOWINFO;
+        /// Its switches.
+        flags: Ip6TunnelFlags as BitField<u32> = IFLA_GRE_FLAGS, Flatten;
+        /// Required GRE fields of received packets.
+        iflags: GreInput as BitFieldBigEndian<u16> = IFLA_GRE_IFLAGS, Flatten;
+        /// GRE fields of sent packets.
+        oflags: GreOutput as BitFieldBigEndian<u16> = IFLA_GRE_OFLAGS, Flatten;
+        /// The key of received packets.
+        "ikey" ikey: GreKey as BigEndian = IFLA_GRE_IKEY;
+        /// The key of sent packets.
+        "okey" okey: GreKey as BigEndian = IFLA_GRE_OKEY;
+        /// Whether routes and filters provide the tunnel parameters of each packet.
+        "external" external: bool as Flag = IFLA_GRE_COLLECT_METADATA;
+        /// The encapsulation after the outer IP header.
+        "encap" encap: TunnelEncap = IFLA_GRE_ENCAP_TYPE;
+        /// Switches of the encapsulation.
+        encap_flags: EncapFlags as BitField<u16> = IFLA_GRE_ENCAP_FLAGS, Flatten;
+        /// Source port of the encapsulation.
+        "encap-sport" encap_sport: EncapPort as BigEndian = IFLA_GRE_ENCAP_SPORT;
+        /// Destination port of the encapsulation.
+        "encap-dport" encap_dport: u16 as BigEndian = IFLA_GRE_ENCAP_DPORT;
+        /// Firewall mark of outer packets.
+        fwmark: u32 = IFLA_GRE_FWMARK;
+    }
+}
+
+impl Ip6Gre {
+    fn gre_fields(&mut self) -> GreFields<'_> {
+        let Self {
+            iflags,
+            oflags,
+            ikey,
+            okey,
+            ..
+        } = self;
+        GreFields {
+            iflags,
+            oflags,
+            ikey,
+            okey,
+        }
+    }
+}
+
+impl KindSettings for Ip6Gre {
+    const RESETS_OMITTED_FIELDS: bool = true;
+
+    fn completed(&self) -> Self {
+        let mut completed = self.clone();
+        completed.gre_fields().complete();
+        completed
+    }
+
+    fn remove_unset(&mut self) {
+        self.link = self.link.filter(|link| link.0 != 0);
+        self.gre_fields().remove_unset();
+    }
+
+    fn parse_special_keyword(
+        &mut self,
+        word: &str,
+        words: &mut Arguments<'_>,
+    ) -> Result<bool, InvalidValue> {
+        if self.gre_fields().word(word, words)? {
+            return Ok(true);
+        }
+        let Self {
+            encap_limit,
+            flowinfo,
+            flags,
+            fwmark,
+            ..
+        } = self;
+        let mut parts = ip_tunnel::Ipv6TunnelFields {
+            encap_limit,
+            flowinfo,
+            flags,
+            fwmark,
+        };
+        ip_tunnel::parse_special_keyword(word, words, &mut parts)
     }
 }

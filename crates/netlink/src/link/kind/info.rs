@@ -1,20 +1,22 @@
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::held::{Held, Wrong};
+use super::untyped::{UntypedValue, ValueError};
 use super::{LinkKind, PortKind};
 use crate::codec::{Attribute, Malformed, Request, attributes};
-use crate::table::{BadWord, Entry, Lookup, Shape, Table, Words};
+use crate::schema::{
+    Arguments, AttributeSet, AttributeSpec, AttributeType, InvalidValue, NameLookup,
+};
 use crate::uapi::{IFLA_INFO_DATA, IFLA_INFO_KIND, IFLA_INFO_SLAVE_DATA, IFLA_INFO_SLAVE_KIND};
 
-/// What a link is, and what is particular to it (`IFLA_LINKINFO`).
+/// The kind of a link and that of its master, with their settings (`IFLA_LINKINFO`).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct LinkInfo {
-    /// What software made it.
+    /// Its kind.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub kind: Option<LinkKind>,
-    /// What its master is, and keeps of it.
+    /// The kind of its master, with its settings for this port.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub port: Option<PortKind>,
 }
@@ -23,74 +25,74 @@ impl<'de> Deserialize<'de> for LinkInfo {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         #[derive(Default, Deserialize)]
         #[serde(default)]
-        struct Written {
+        struct Serialized {
             #[serde(rename = "info_kind")]
             kind: Option<String>,
             #[serde(rename = "info_data")]
-            data: Option<Held>,
+            data: Option<UntypedValue>,
             #[serde(rename = "info_slave_kind")]
             port: Option<String>,
             #[serde(rename = "info_slave_data")]
-            kept: Option<Held>,
+            port_data: Option<UntypedValue>,
         }
 
-        let Written {
+        let Serialized {
             kind,
             data,
             port,
-            kept,
-        } = Written::deserialize(from)?;
-        let wrong = |field| move |wrong: Wrong| D::Error::custom(wrong.within(field));
-        let kind = kind.map(|name| LinkKind::written(&name, data));
-        let port = port.map(|name| PortKind::written(&name, kept));
+            port_data,
+        } = Serialized::deserialize(from)?;
+        let invalid = |field| move |error: ValueError| D::Error::custom(error.within(field));
+        let kind = kind.map(|name| LinkKind::from_untyped(&name, data));
+        let port = port.map(|name| PortKind::from_untyped(&name, port_data));
         Ok(Self {
-            kind: kind.transpose().map_err(wrong("info_data"))?,
-            port: port.transpose().map_err(wrong("info_slave_data"))?,
+            kind: kind.transpose().map_err(invalid("info_data"))?,
+            port: port.transpose().map_err(invalid("info_slave_data"))?,
         })
     }
 }
 
-const ENTRIES: &[Entry] = &[
-    Entry {
+const ENTRIES: &[AttributeSpec] = &[
+    AttributeSpec {
         kind: IFLA_INFO_KIND,
         constant: "kind",
-        shape: Shape::Text,
+        contents: AttributeType::Text,
     },
-    Entry {
+    AttributeSpec {
         kind: IFLA_INFO_DATA,
         constant: "data",
-        shape: Shape::Chosen {
-            by: |around| LinkKind::entries(text_of(around, IFLA_INFO_KIND)),
+        contents: AttributeType::Dependent {
+            choose: |siblings| LinkKind::specs(text_of(siblings, IFLA_INFO_KIND)),
         },
     },
-    Entry {
+    AttributeSpec {
         kind: IFLA_INFO_SLAVE_KIND,
         constant: "slave-kind",
-        shape: Shape::Text,
+        contents: AttributeType::Text,
     },
-    Entry {
+    AttributeSpec {
         kind: IFLA_INFO_SLAVE_DATA,
         constant: "slave-data",
-        shape: Shape::Chosen {
-            by: |around| PortKind::entries(text_of(around, IFLA_INFO_SLAVE_KIND)),
+        contents: AttributeType::Dependent {
+            choose: |siblings| PortKind::specs(text_of(siblings, IFLA_INFO_SLAVE_KIND)),
         },
     },
 ];
 
-/// The text of the attribute `kind` among those in `around`.
-fn text_of(around: &[u8], kind: u16) -> &[u8] {
-    let mut found = attributes(around, 0).flatten();
+/// The text of the attribute `kind` among those in `siblings`.
+fn text_of(siblings: &[u8], kind: u16) -> &[u8] {
+    let mut found = attributes(siblings, 0).flatten();
     found
         .find(|attribute| attribute.kind == kind)
         .map_or(&[], |attribute| attribute.c_string())
 }
 
-impl Table for LinkInfo {
-    fn entries() -> &'static [Entry] {
+impl AttributeSet for LinkInfo {
+    fn specs() -> &'static [AttributeSpec] {
         ENTRIES
     }
 
-    fn put(&self, request: &mut Request) {
+    fn encode_attributes(&self, request: &mut Request) {
         if let Some(kind) = &self.kind {
             request.text(IFLA_INFO_KIND, kind.name().as_bytes());
             kind.put(request);
@@ -101,13 +103,13 @@ impl Table for LinkInfo {
         }
     }
 
-    /// The kernel names the kind before what is particular to it.
-    fn take(&mut self, attribute: Attribute<'_>) -> Result<(), Malformed> {
+    /// The kernel sends the name of the kind before its settings.
+    fn decode_attribute(&mut self, attribute: Attribute<'_>) -> Result<(), Malformed> {
         match (attribute.kind, &mut self.kind, &mut self.port) {
-            (IFLA_INFO_KIND, place, _) => *place = Some(LinkKind::named(&attribute.text())),
+            (IFLA_INFO_KIND, field, _) => *field = Some(LinkKind::named(&attribute.text())),
             (IFLA_INFO_DATA, Some(kind), _) => kind.take(attribute)?,
-            (IFLA_INFO_SLAVE_KIND, _, place) => {
-                *place = Some(PortKind::named(&attribute.text()));
+            (IFLA_INFO_SLAVE_KIND, _, field) => {
+                *field = Some(PortKind::named(&attribute.text()));
             }
             (IFLA_INFO_SLAVE_DATA, _, Some(port)) => port.take(attribute)?,
             _ => {}
@@ -115,7 +117,7 @@ impl Table for LinkInfo {
         Ok(())
     }
 
-    fn matches(&self, wanted: &Self) -> bool {
+    fn fields_match(&self, wanted: &Self) -> bool {
         let kind = match (&self.kind, &wanted.kind) {
             (_, None) => true,
             (Some(kind), Some(wanted)) => kind.matches(wanted),
@@ -133,43 +135,51 @@ impl Table for LinkInfo {
         match (&mut self.kind, change.kind) {
             (_, None) => {}
             (Some(kind), Some(change)) => kind.merge(change),
-            (place, change) => *place = change,
+            (field, change) => *field = change,
         }
         match (&mut self.port, change.port) {
             (_, None) => {}
             (Some(port), Some(change)) => port.merge(change),
-            (place, change) => *place = change,
+            (field, change) => *field = change,
         }
     }
 
-    fn restrict(&mut self, to: &Self) {
+    fn retain_fields(&mut self, to: &Self) {
         match (&mut self.kind, &to.kind) {
-            (Some(kind), Some(to)) => kind.restrict(to),
-            (place, _) => *place = None,
+            (Some(kind), Some(to)) => kind.retain_fields(to),
+            (field, _) => *field = None,
         }
         match (&mut self.port, &to.port) {
-            (Some(port), Some(to)) => port.restrict(to),
-            (place, _) => *place = None,
+            (Some(port), Some(to)) => port.retain_fields(to),
+            (field, _) => *field = None,
         }
     }
 
-    fn word(&mut self, word: &str, words: &mut Words<'_>) -> Result<bool, BadWord> {
+    fn parse_keyword(
+        &mut self,
+        word: &str,
+        words: &mut Arguments<'_>,
+    ) -> Result<bool, InvalidValue> {
         if let Some(kind) = &mut self.kind
-            && kind.word(word, words)?
+            && kind.parse_keyword(word, words)?
         {
             return Ok(true);
         }
         self.port
             .as_mut()
-            .map_or(Ok(false), |port| port.word(word, words))
+            .map_or(Ok(false), |port| port.parse_keyword(word, words))
     }
 
-    fn show(&self, lookup: &mut dyn Lookup, show: &mut dyn FnMut(&'static str, String)) {
+    fn format_fields(
+        &self,
+        lookup: &mut dyn NameLookup,
+        show: &mut dyn FnMut(&'static str, String),
+    ) {
         if let Some(kind) = &self.kind {
-            kind.show(lookup, show);
+            kind.format_fields(lookup, show);
         }
         if let Some(port) = &self.port {
-            port.show(lookup, show);
+            port.format_fields(lookup, show);
         }
     }
 }

@@ -1,18 +1,20 @@
-//! The kinds of links, one table.
+//! The kinds of links.
 
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::data::Data;
-use super::held::{Held, Wrong};
+use super::data::KindSettings;
+use super::untyped::{UntypedValue, ValueError};
 use super::{
     Bond, Bridge, Geneve, Gre, Ip6Gre, Ip6Tnl, Ipip, Ipvlan, Macvlan, Netkit, Sit, Tun, Veth, Vlan,
     Vrf, Vxlan,
 };
 use crate::codec::{Attribute, Malformed, Request};
+use crate::error::InvalidRequest;
 use crate::link::Link;
-use crate::object::Unfit;
-use crate::table::{BadWord, Code, Entry, Lookup, Nested, Table, Words};
+use crate::schema::{
+    Arguments, AttributeCodec, AttributeSet, AttributeSpec, InvalidValue, NameLookup, Nested,
+};
 
 macro_rules! kinds {
     (
@@ -20,7 +22,7 @@ macro_rules! kinds {
         @like { $( $(#[$lmeta:meta])* $like:ident ( $ltype:ty ) = $lname:literal ; )* }
         @plain { $( $(#[$pmeta:meta])* $plain:ident = $pname:literal ; )* }
     ) => {
-        /// What software made a link, with what is particular to the kind.
+        /// The kind of a link, with its settings.
         #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
         #[serde(tag = "info_kind", content = "info_data")]
         #[non_exhaustive]
@@ -28,7 +30,7 @@ macro_rules! kinds {
             $( $(#[$meta])* #[serde(rename = $name)] $variant($type), )*
             $( $(#[$lmeta])* #[serde(rename = $lname)] $like($ltype), )*
             $( $(#[$pmeta])* #[serde(rename = $pname)] $plain, )*
-            /// Another, by its name.
+            /// Another kind.
             #[serde(untagged)]
             Other {
                 /// Its name.
@@ -37,7 +39,7 @@ macro_rules! kinds {
         }
 
         impl LinkKind {
-            /// The kind called `name`, with nothing particular said.
+            /// The kind called `name`, without settings.
             pub fn named(name: &str) -> Self {
                 match name {
                     $($name => Self::$variant(Default::default()),)*
@@ -47,8 +49,8 @@ macro_rules! kinds {
                 }
             }
 
-            /// The kind called `name` with what is particular to it, as it was written down.
-            pub(super) fn written(name: &str, data: Option<Held>) -> Result<Self, Wrong> {
+            /// The kind called `name` with deserialized settings.
+            pub(super) fn from_untyped(name: &str, data: Option<UntypedValue>) -> Result<Self, ValueError> {
                 let Some(data) = data else {
                     return Ok(Self::named(name));
                 };
@@ -59,7 +61,7 @@ macro_rules! kinds {
                 }
             }
 
-            /// Its name, as the kernel has it (`IFLA_INFO_KIND`).
+            /// Its name (`IFLA_INFO_KIND`).
             pub fn name(&self) -> &str {
                 match self {
                     $(Self::$variant(_) => $name,)*
@@ -69,49 +71,49 @@ macro_rules! kinds {
                 }
             }
 
-            /// What there may be in `IFLA_INFO_DATA` of the kind called `name`.
-            pub(super) fn entries(name: &[u8]) -> &'static [Entry] {
+            /// The attributes in `IFLA_INFO_DATA` of the kind called `name`.
+            pub(super) fn specs(name: &[u8]) -> &'static [AttributeSpec] {
                 $(if name == $name.as_bytes() {
-                    return <$type as Table>::entries();
+                    return <$type as AttributeSet>::specs();
                 })*
                 $(if name == $lname.as_bytes() {
-                    return <$ltype as Table>::entries();
+                    return <$ltype as AttributeSet>::specs();
                 })*
                 &[]
             }
 
             pub(super) fn put(&self, request: &mut Request) {
                 match self {
-                    $(Self::$variant(data) => data.put_data(request),)*
-                    $(Self::$like(data) => data.put_data(request),)*
+                    $(Self::$variant(data) => data.encode_data(request),)*
+                    $(Self::$like(data) => data.encode_data(request),)*
                     _ => {}
                 }
             }
 
-            /// Whether the kernel resets what a change leaves out.
-            pub(crate) fn is_said_whole(&self) -> bool {
+            /// Whether the kernel resets settings that a change omits.
+            pub(crate) fn resets_omitted_fields(&self) -> bool {
                 match self {
                     $(Self::$variant(data) => {
-                        <$type as Data>::IS_SAID_WHOLE && *data != <$type>::default()
+                        <$type as KindSettings>::RESETS_OMITTED_FIELDS && *data != <$type>::default()
                     })*
                     $(Self::$like(data) => {
-                        <$ltype as Data>::IS_SAID_WHOLE && *data != <$ltype>::default()
+                        <$ltype as KindSettings>::RESETS_OMITTED_FIELDS && *data != <$ltype>::default()
                     })*
                     _ => false,
                 }
             }
 
-            /// As [`Data::suspect`].
-            pub(crate) fn suspect(&self) -> Option<&'static str> {
+            /// As [`KindSettings::suspect_attribute`].
+            pub(crate) fn suspect_attribute(&self) -> Option<&'static str> {
                 match self {
-                    $(Self::$variant(data) => data.suspect(),)*
-                    $(Self::$like(data) => data.suspect(),)*
+                    $(Self::$variant(data) => data.suspect_attribute(),)*
+                    $(Self::$like(data) => data.suspect_attribute(),)*
                     _ => None,
                 }
             }
 
-            /// As [`Data::check_new`].
-            pub(crate) fn check_new(&self) -> Result<(), Unfit> {
+            /// As [`KindSettings::check_new`].
+            pub(crate) fn check_new(&self) -> Result<(), InvalidRequest> {
                 match self {
                     $(Self::$variant(data) => data.check_new(),)*
                     $(Self::$like(data) => data.check_new(),)*
@@ -122,23 +124,23 @@ macro_rules! kinds {
             pub(super) fn take(&mut self, attribute: Attribute<'_>) -> Result<(), Malformed> {
                 match self {
                     $(Self::$variant(data) => {
-                        *data = Nested::take(attribute)?;
-                        data.tidy();
+                        *data = Nested::decode(attribute)?;
+                        data.remove_unset();
                     })*
                     $(Self::$like(data) => {
-                        *data = Nested::take(attribute)?;
-                        data.tidy();
+                        *data = Nested::decode(attribute)?;
+                        data.remove_unset();
                     })*
                     _ => {}
                 }
                 Ok(())
             }
 
-            /// Whether it is the kind that is `wanted`, with what is particular there.
+            /// Whether it is the `wanted` kind with the settings given there.
             pub(super) fn matches(&self, wanted: &Self) -> bool {
                 match (self, wanted) {
-                    $((Self::$variant(data), Self::$variant(wanted)) => data.matches(wanted),)*
-                    $((Self::$like(data), Self::$like(wanted)) => data.matches(wanted),)*
+                    $((Self::$variant(data), Self::$variant(wanted)) => data.fields_match(wanted),)*
+                    $((Self::$like(data), Self::$like(wanted)) => data.fields_match(wanted),)*
                     _ => self == wanted,
                 }
             }
@@ -151,39 +153,39 @@ macro_rules! kinds {
                 }
             }
 
-            pub(super) fn restrict(&mut self, to: &Self) {
+            pub(super) fn retain_fields(&mut self, to: &Self) {
                 match (self, to) {
-                    $((Self::$variant(data), Self::$variant(to)) => data.restrict(to),)*
-                    $((Self::$like(data), Self::$like(to)) => data.restrict(to),)*
+                    $((Self::$variant(data), Self::$variant(to)) => data.retain_fields(to),)*
+                    $((Self::$like(data), Self::$like(to)) => data.retain_fields(to),)*
                     _ => {}
                 }
             }
 
-            /// As [`Table::word`], for what is particular.
+            /// As [`AttributeSet::parse_keyword`], for the settings of the kind.
             ///
             /// # Errors
-            /// [`BadWord`] when the value cannot be one.
-            pub fn word(&mut self, word: &str, words: &mut Words<'_>) -> Result<bool, BadWord> {
+            /// [`InvalidValue`] if the value is missing or invalid.
+            pub fn parse_keyword(&mut self, word: &str, words: &mut Arguments<'_>) -> Result<bool, InvalidValue> {
                 match self {
                     $(Self::$variant(data) => {
-                        Ok(data.more_words(word, words)? || data.word(word, words)?)
+                        Ok(data.parse_special_keyword(word, words)? || data.parse_keyword(word, words)?)
                     })*
                     $(Self::$like(data) => {
-                        Ok(data.more_words(word, words)? || data.word(word, words)?)
+                        Ok(data.parse_special_keyword(word, words)? || data.parse_keyword(word, words)?)
                     })*
                     _ => Ok(false),
                 }
             }
 
-            /// As [`Table::show`], for what is particular.
-            pub fn show(
+            /// As [`AttributeSet::format_fields`], for the settings of the kind.
+            pub fn format_fields(
                 &self,
-                lookup: &mut dyn Lookup,
+                lookup: &mut dyn NameLookup,
                 show: &mut dyn FnMut(&'static str, String),
             ) {
                 match self {
-                    $(Self::$variant(data) => data.show(lookup, show),)*
-                    $(Self::$like(data) => data.show(lookup, show),)*
+                    $(Self::$variant(data) => data.format_fields(lookup, show),)*
+                    $(Self::$like(data) => data.format_fields(lookup, show),)*
                     _ => {}
                 }
             }
@@ -198,11 +200,11 @@ macro_rules! kinds {
 }
 
 kinds! {
-    /// Several links as one.
+    /// A bond of several links.
     Bond(Bond) = "bond";
-    /// A switch in software.
+    /// A software switch.
     Bridge(Bridge) = "bridge";
-    /// Ethernet over UDP, with options.
+    /// Ethernet over UDP with options (Geneve).
     Geneve(Geneve) = "geneve";
     /// IP over GRE.
     Gre(Gre) = "gre";
@@ -212,21 +214,21 @@ kinds! {
     Ip6Tnl(Ip6Tnl) = "ip6tnl";
     /// IP over IPv4.
     Ipip(Ipip) = "ipip";
-    /// IP addresses of its own on the link below it.
+    /// A link with its own IP addresses on a lower link.
     Ipvlan(Ipvlan) = "ipvlan";
-    /// A hardware address of its own on the link below it.
+    /// A link with its own hardware address on a lower link.
     Macvlan(Macvlan) = "macvlan";
-    /// An end of a pair with eBPF programs.
+    /// One end of a pair with eBPF programs.
     Netkit(Netkit) = "netkit";
     /// IPv6 over IPv4.
     Sit(Sit) = "sit";
-    /// A program's, tun or tap.
+    /// A tun or tap device.
     Tun(Tun) = "tun";
-    /// An end of a pair.
+    /// One end of a virtual Ethernet pair.
     Veth(Veth) = "veth";
-    /// A VLAN of the link below it.
+    /// A VLAN of a lower link.
     Vlan(Vlan) = "vlan";
-    /// A routing domain.
+    /// A virtual routing and forwarding domain.
     Vrf(Vrf) = "vrf";
     /// Ethernet over UDP.
     Vxlan(Vxlan) = "vxlan";
@@ -235,42 +237,42 @@ kinds! {
         Gretap(Gre) = "gretap";
         /// Ethernet over GRE over IPv6.
         Ip6Gretap(Ip6Gre) = "ip6gretap";
-        /// An ipvlan whose packets a program reads and writes.
+        /// An ipvlan with a tap character device.
         Ipvtap(Ipvlan) = "ipvtap";
-        /// A macvlan whose packets a program reads and writes.
+        /// A macvlan with a tap character device.
         Macvtap(Macvlan) = "macvtap";
     }
     @plain {
-        /// Swallows all packets.
+        /// Drops all packets.
         Dummy = "dummy";
-        /// Sends packets back in, after a queue.
+        /// An intermediate functional block: queues packets and reinjects them.
         Ifb = "ifb";
         /// An encrypted tunnel; its peers are configured by generic netlink.
         Wireguard = "wireguard";
     }
 }
 
-/// As written down: what is particular to a known kind has to be as it can be.
+/// Rejects invalid settings of known kinds.
 impl<'de> Deserialize<'de> for LinkKind {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
-        struct Written {
+        struct Serialized {
             info_kind: String,
             #[serde(default)]
-            info_data: Option<Held>,
+            info_data: Option<UntypedValue>,
         }
 
-        let Written {
+        let Serialized {
             info_kind,
             info_data,
-        } = Written::deserialize(from)?;
-        Self::written(&info_kind, info_data)
-            .map_err(|wrong| D::Error::custom(wrong.within("info_data")))
+        } = Serialized::deserialize(from)?;
+        Self::from_untyped(&info_kind, info_data)
+            .map_err(|error| D::Error::custom(error.within("info_data")))
     }
 }
 
 impl LinkKind {
-    /// The other end of a pair that is to be made.
+    /// The peer of a pair that is to be created.
     pub(crate) fn peer(&self) -> Option<&Link> {
         match self {
             Self::Veth(Veth { peer, .. }) | Self::Netkit(Netkit { peer, .. }) => peer.as_deref(),

@@ -1,41 +1,50 @@
-use super::data::Data;
+//! Macvlan and ipvlan links.
+
+use super::data::KindSettings;
 use crate::codec::{Attribute, Malformed, Request};
 use crate::interface::MacAddress;
-use crate::table::{BadWord, Code, Entry, Native, Plain, Shape, Words, attributes, bits, names};
+use crate::schema::{
+    Arguments, AttributeCodec, AttributeSpec, AttributeType, BitField, InvalidValue, Native,
+    attribute_set, number_enum, switches,
+};
 use crate::uapi::IFLA_MACVLAN_MACADDR;
 
-attributes! {
-    /// A link with an address of its own on the link below it.
+attribute_set! {
+    /// A link with its own hardware address on a lower link.
     ///
     /// Equals `ip link add NAME link LOWER type macvlan mode bridge` or `… type macvtap …`.
     ///
     /// # Source
     /// `macvlan_policy`, drivers/net/macvlan.c.
     pub struct Macvlan {
-        /// With whom it speaks.
+        /// With which siblings it communicates.
         "mode" mode: MacvlanMode = IFLA_MACVLAN_MODE;
         /// Its switches.
-        flags: MacvlanFlags as Plain<u16> = IFLA_MACVLAN_FLAGS, Spread;
-        /// What is done with the addresses below, in source mode. Said only.
+        flags: MacvlanFlags as BitField<u16> = IFLA_MACVLAN_FLAGS, Flatten;
+        /// How to change the source addresses, in source mode. Write-only.
         macaddr_mode: MacAddrMode = IFLA_MACVLAN_MACADDR_MODE;
-        /// An address to be added or removed. Said only.
+        /// An address to add or delete. Write-only.
         macaddr: MacAddress = IFLA_MACVLAN_MACADDR;
-        /// How many addresses it takes packets from. Told only.
+        /// Number of source addresses. Read-only.
         macaddr_count: u32 = IFLA_MACVLAN_MACADDR_COUNT;
-        /// The addresses it takes packets from, in source mode.
+        /// The accepted source addresses, in source mode.
         macaddr_data: Vec<MacAddress> as MacList = IFLA_MACVLAN_MACADDR_DATA;
-        /// Broadcast packets that may wait.
+        /// Length of the broadcast queue in packets.
         "bcqueuelen" bcqueuelen: u32 = IFLA_MACVLAN_BC_QUEUE_LEN;
-        /// How many may on the link below, for all. Told only.
+        /// Length of the broadcast queue in use, shared by all macvlans of the lower link. Read-only.
         usedbcqueuelen: u32 = IFLA_MACVLAN_BC_QUEUE_LEN_USED;
-        /// Multicast packets a second up to which they do not wait; -1 for no limit. Since Linux 6.4.
+        /// Multicast rate below which packets bypass the broadcast queue; -1 is no limit. Since Linux 6.4.
         "bclim" bclim: i32 = IFLA_MACVLAN_BC_CUTOFF;
     }
 }
 
-impl Data for Macvlan {
-    /// `macaddr { add MAC | del MAC | set [MAC…] | flush }`, and `flag`, which means nothing.
-    fn more_words(&mut self, word: &str, words: &mut Words<'_>) -> Result<bool, BadWord> {
+impl KindSettings for Macvlan {
+    /// `macaddr { add MAC | del MAC | set [MAC…] | flush }`, and `flag`, which is ignored.
+    fn parse_special_keyword(
+        &mut self,
+        word: &str,
+        words: &mut Arguments<'_>,
+    ) -> Result<bool, InvalidValue> {
         match word {
             "flag" => Ok(true),
             "macaddr" => {
@@ -58,81 +67,122 @@ impl Data for Macvlan {
     }
 }
 
-names! {
-    /// With whom a macvlan speaks.
+number_enum! {
+    /// With which siblings a macvlan communicates.
     pub enum MacvlanMode: u32 {
-        /// With none of its siblings.
+        /// With none.
         Private = 1, "private";
-        /// With them through a switch outside.
+        /// With all, through an external switch.
         Vepa = 2, "vepa";
-        /// With them.
+        /// With all, directly.
         Bridge = 4, "bridge";
-        /// It has the link below for itself.
+        /// It owns the lower link exclusively.
         Passthru = 8, "passthru";
-        /// With those whose addresses are in its list.
+        /// Only packets from listed source addresses.
         Source = 16, "source";
     }
 }
 
-names! {
-    /// What is done with the addresses of a macvlan in source mode.
+number_enum! {
+    /// How to change the source addresses of a macvlan.
     pub enum MacAddrMode: u32 {
-        /// One is added.
+        /// Add one.
         Add = 0, "add";
-        /// One is removed.
+        /// Delete one.
         Del = 1, "del";
-        /// All are removed.
+        /// Delete all.
         Flush = 2, "flush";
-        /// Others take their place.
+        /// Replace all.
         Set = 3, "set";
     }
 }
 
-bits! {
+switches! {
     /// Switches of a macvlan.
     pub struct MacvlanFlags {
-        /// Whether the link below is not made promiscuous, in passthru mode.
+        /// Whether the lower link stays non-promiscuous in passthru mode.
         "nopromisc" nopromisc = 0x1;
-        /// Whether a packet that one in source mode took does not go to its destination as well.
+        /// Whether packets accepted in source mode are not delivered to their destination too.
         "nodst" nodst = 0x2;
     }
 }
 
-/// Addresses, an attribute each.
+/// Addresses, one attribute each.
 #[derive(Clone, Copy, Debug)]
 pub struct MacList;
 
-const ENTRIES: &[Entry] = &[Entry {
+const ENTRIES: &[AttributeSpec] = &[AttributeSpec {
     kind: IFLA_MACVLAN_MACADDR,
     constant: "IFLA_MACVLAN_MACADDR",
-    shape: Shape::Mac,
+    contents: AttributeType::Mac,
 }];
 
-impl Code<Vec<MacAddress>> for MacList {
-    const SHAPE: Shape = Shape::Nest {
+impl AttributeCodec<Vec<MacAddress>> for MacList {
+    const TYPE: AttributeType = AttributeType::Nest {
         skip: 0,
-        entries: || ENTRIES,
+        attributes: || ENTRIES,
     };
 
-    fn put(value: &Vec<MacAddress>, kind: u16, request: &mut Request) {
+    fn encode(value: &Vec<MacAddress>, kind: u16, request: &mut Request) {
         request.nested(kind, &[], |request| {
             for address in value {
-                Native::put(address, IFLA_MACVLAN_MACADDR, request);
+                Native::encode(address, IFLA_MACVLAN_MACADDR, request);
             }
         });
     }
 
-    fn take(attribute: Attribute<'_>) -> Result<Vec<MacAddress>, Malformed> {
+    fn decode(attribute: Attribute<'_>) -> Result<Vec<MacAddress>, Malformed> {
         let addresses = attribute.attributes();
-        addresses.map(|address| Native::take(address?)).collect()
+        addresses.map(|address| Native::decode(address?)).collect()
     }
 
-    /// The kernel keeps them in no order.
+    /// The order is not significant.
     fn matches(value: &Vec<MacAddress>, wanted: &Vec<MacAddress>) -> bool {
         value.len() == wanted.len() && wanted.iter().all(|address| value.contains(address))
     }
 
     fn merge(value: &mut Vec<MacAddress>, change: Vec<MacAddress>) {
         *value = change;
+    }
+}
+
+attribute_set! {
+    /// A link with its own IP addresses and the hardware address of its lower link.
+    ///
+    /// Equals `ip link add NAME link LOWER type ipvlan mode l3 private` or `… type ipvtap …`.
+    ///
+    /// # Source
+    /// `ipvlan_nl_policy`, drivers/net/ipvlan/ipvlan_main.c.
+    pub struct Ipvlan {
+        /// The layer at which it switches or routes.
+        "mode" mode: IpvlanMode = IFLA_IPVLAN_MODE;
+        /// With which siblings it communicates.
+        "flags" flags: IpvlanFlags = IFLA_IPVLAN_FLAGS;
+    }
+}
+
+impl KindSettings for Ipvlan {}
+
+number_enum! {
+    /// The layer of an ipvlan.
+    pub enum IpvlanMode: u16 {
+        /// Layer 2: neighbours and broadcast.
+        L2 = 0, "l2";
+        /// Layer 3: routing only.
+        L3 = 1, "l3";
+        /// Layer 3 with netfilter.
+        L3s = 2, "l3s";
+    }
+}
+
+number_enum! {
+    /// With which siblings an ipvlan communicates.
+    pub enum IpvlanFlags: u16, bare {
+        /// With all.
+        Bridge = 0, "bridge";
+        /// With none.
+        Private = 1, "private";
+        /// With all, through an external switch.
+        Vepa = 2, "vepa";
     }
 }

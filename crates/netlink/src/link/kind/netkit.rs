@@ -1,45 +1,49 @@
-use super::data::Data;
+use super::data::KindSettings;
 use super::veth::Peer;
+use crate::error::InvalidRequest;
 use crate::link::Link;
-use crate::object::Unfit;
-use crate::table::{BadWord, Words, attributes, names};
+use crate::schema::{Arguments, InvalidValue, attribute_set, number_enum};
 
-attributes! {
-    /// One end of a pair whose packets an eBPF program decides about. Since Linux 6.7.
+attribute_set! {
+    /// One end of a pair with eBPF programs. Since Linux 6.7.
     ///
     /// Equals `ip link add NAME type netkit [mode l3] [forward] [peer [blackhole] name PEER]`.
     ///
     /// # Source
     /// `netkit_policy` and `netkit_new_link`, drivers/net/netkit.c.
     pub struct Netkit {
-        /// The other end; only said when a pair is made, the kernel does not tell it.
+        /// The peer. Given only when the pair is created; never reported.
         peer: Box<Link> as Peer = IFLA_NETKIT_PEER_INFO;
-        /// Whether this end is the one that configures both. Told only.
+        /// Whether this is the primary end, which configures both. Read-only.
         primary: bool = IFLA_NETKIT_PRIMARY;
-        /// What its packets begin with; only when a pair is made.
+        /// Whether packets have an Ethernet header; only at creation.
         "mode" mode: NetkitMode = IFLA_NETKIT_MODE;
-        /// What happens to packets while there is no program at this end.
+        /// Policy for packets without a program at this end.
         "policy" policy: NetkitPolicy = IFLA_NETKIT_POLICY;
-        /// What happens to them at the other.
+        /// The same at the peer.
         peer_policy: NetkitPolicy = IFLA_NETKIT_PEER_POLICY;
-        /// What is cleared of a packet that leaves the namespace here; only when a pair is made. Since Linux 6.13.
+        /// Which metadata is cleared from packets that leave the namespace; only at creation. Since Linux 6.13.
         "scrub" scrub: NetkitScrub = IFLA_NETKIT_SCRUB;
-        /// The same at the other end.
+        /// The same at the peer.
         peer_scrub: NetkitScrub = IFLA_NETKIT_PEER_SCRUB;
-        /// Bytes kept free before packets; only when a pair is made. Since Linux 6.14.
+        /// Headroom in bytes; only at creation. Since Linux 6.14.
         "headroom" headroom: u16 = IFLA_NETKIT_HEADROOM;
-        /// Bytes kept free behind them.
+        /// Tailroom in bytes.
         "tailroom" tailroom: u16 = IFLA_NETKIT_TAILROOM;
     }
 }
 
-impl Data for Netkit {
-    fn check_new(&self) -> Result<(), Unfit> {
+impl KindSettings for Netkit {
+    fn check_new(&self) -> Result<(), InvalidRequest> {
         super::veth::check_peer(self.peer.as_deref())
     }
 
     /// `peer [forward | blackhole] [scrub none] [name] NAME …`, to the end of the line.
-    fn more_words(&mut self, word: &str, words: &mut Words<'_>) -> Result<bool, BadWord> {
+    fn parse_special_keyword(
+        &mut self,
+        word: &str,
+        words: &mut Arguments<'_>,
+    ) -> Result<bool, InvalidValue> {
         if word != "peer" {
             return Ok(false);
         }
@@ -53,13 +57,13 @@ impl Data for Netkit {
                 _ => break,
             }
         }
-        self.peer = Some(Box::new(super::veth::peer_of(words)?));
+        self.peer = Some(Box::new(super::veth::parse_peer(words)?));
         Ok(true)
     }
 }
 
-names! {
-    /// What the packets of a netkit begin with.
+number_enum! {
+    /// The layer of the packets of a netkit.
     pub enum NetkitMode: u32 {
         /// An Ethernet header.
         L2 = 0, "l2";
@@ -68,8 +72,8 @@ names! {
     }
 }
 
-names! {
-    /// What happens to packets of a netkit without a program.
+number_enum! {
+    /// Policy for packets of a netkit without a program.
     pub enum NetkitPolicy: u32, bare {
         /// They pass.
         Forward = 0, "forward";
@@ -78,8 +82,8 @@ names! {
     }
 }
 
-names! {
-    /// What is cleared of packets that leave a namespace.
+number_enum! {
+    /// Which metadata is cleared from packets that leave a namespace.
     pub enum NetkitScrub: u32 {
         /// Nothing.
         None = 0, "none";

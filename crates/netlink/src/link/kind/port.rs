@@ -1,23 +1,25 @@
-//! What a master keeps of the links in it, one table.
+//! The settings that a master has for its ports.
 
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::held::{Held, Wrong};
+use super::untyped::{UntypedValue, ValueError};
 use super::{BondPort, BridgePort, VrfPort};
 use crate::codec::{Attribute, Malformed, Request};
-use crate::table::{BadWord, Code, Entry, Lookup, Nested, Table, Words};
+use crate::schema::{
+    Arguments, AttributeCodec, AttributeSet, AttributeSpec, InvalidValue, NameLookup, Nested,
+};
 use crate::uapi::IFLA_INFO_SLAVE_DATA;
 
 macro_rules! ports {
     ($( $(#[$meta:meta])* $variant:ident ( $type:ty ) = $name:literal ; )*) => {
-        /// The kind of a link's master, with what that keeps of the link.
+        /// The kind of a link's master, with its settings for the link.
         #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
         #[serde(tag = "info_slave_kind", content = "info_slave_data")]
         #[non_exhaustive]
         pub enum PortKind {
             $( $(#[$meta])* #[serde(rename = $name)] $variant($type), )*
-            /// Another, by its name.
+            /// Another kind.
             #[serde(untagged)]
             Other {
                 /// Its name.
@@ -26,7 +28,7 @@ macro_rules! ports {
         }
 
         impl PortKind {
-            /// The kind called `name`, with nothing particular said.
+            /// The kind called `name`, without settings.
             pub fn named(name: &str) -> Self {
                 match name {
                     $($name => Self::$variant(Default::default()),)*
@@ -34,15 +36,15 @@ macro_rules! ports {
                 }
             }
 
-            /// The kind called `name` with what is kept, as it was written down.
-            pub(super) fn written(name: &str, data: Option<Held>) -> Result<Self, Wrong> {
+            /// The kind called `name` with deserialized settings.
+            pub(super) fn from_untyped(name: &str, data: Option<UntypedValue>) -> Result<Self, ValueError> {
                 match (name, data) {
                     $(($name, Some(data)) => <$type>::deserialize(data).map(Self::$variant),)*
                     _ => Ok(Self::named(name)),
                 }
             }
 
-            /// Its name, as the kernel has it (`IFLA_INFO_SLAVE_KIND`).
+            /// Its name (`IFLA_INFO_SLAVE_KIND`).
             pub fn name(&self) -> &str {
                 match self {
                     $(Self::$variant(_) => $name,)*
@@ -50,33 +52,33 @@ macro_rules! ports {
                 }
             }
 
-            /// What there may be in `IFLA_INFO_SLAVE_DATA` of the kind called `name`.
-            pub(super) fn entries(name: &[u8]) -> &'static [Entry] {
+            /// The attributes in `IFLA_INFO_SLAVE_DATA` of the kind called `name`.
+            pub(super) fn specs(name: &[u8]) -> &'static [AttributeSpec] {
                 $(if name == $name.as_bytes() {
-                    return <$type as Table>::entries();
+                    return <$type as AttributeSet>::specs();
                 })*
                 &[]
             }
 
             pub(super) fn put(&self, request: &mut Request) {
                 match self {
-                    $(Self::$variant(data) => Nested::put(data, IFLA_INFO_SLAVE_DATA, request),)*
+                    $(Self::$variant(data) => Nested::encode(data, IFLA_INFO_SLAVE_DATA, request),)*
                     Self::Other { .. } => {}
                 }
             }
 
             pub(super) fn take(&mut self, attribute: Attribute<'_>) -> Result<(), Malformed> {
                 match self {
-                    $(Self::$variant(data) => *data = Nested::take(attribute)?,)*
+                    $(Self::$variant(data) => *data = Nested::decode(attribute)?,)*
                     Self::Other { .. } => {}
                 }
                 Ok(())
             }
 
-            /// Whether it is the kind that is `wanted`, with what is particular there.
+            /// Whether it is the `wanted` kind with the settings given there.
             pub(super) fn matches(&self, wanted: &Self) -> bool {
                 match (self, wanted) {
-                    $((Self::$variant(data), Self::$variant(wanted)) => data.matches(wanted),)*
+                    $((Self::$variant(data), Self::$variant(wanted)) => data.fields_match(wanted),)*
                     _ => self == wanted,
                 }
             }
@@ -88,32 +90,32 @@ macro_rules! ports {
                 }
             }
 
-            pub(super) fn restrict(&mut self, to: &Self) {
+            pub(super) fn retain_fields(&mut self, to: &Self) {
                 match (self, to) {
-                    $((Self::$variant(data), Self::$variant(to)) => data.restrict(to),)*
+                    $((Self::$variant(data), Self::$variant(to)) => data.retain_fields(to),)*
                     _ => {}
                 }
             }
 
-            /// As [`Table::word`], for what is particular.
+            /// As [`AttributeSet::parse_keyword`], for the settings of the port.
             ///
             /// # Errors
-            /// [`BadWord`] when the value cannot be one.
-            pub fn word(&mut self, word: &str, words: &mut Words<'_>) -> Result<bool, BadWord> {
+            /// [`InvalidValue`] if the value is missing or invalid.
+            pub fn parse_keyword(&mut self, word: &str, words: &mut Arguments<'_>) -> Result<bool, InvalidValue> {
                 match self {
-                    $(Self::$variant(data) => data.word(word, words),)*
+                    $(Self::$variant(data) => data.parse_keyword(word, words),)*
                     Self::Other { .. } => Ok(false),
                 }
             }
 
-            /// As [`Table::show`], for what is particular.
-            pub fn show(
+            /// As [`AttributeSet::format_fields`], for the settings of the port.
+            pub fn format_fields(
                 &self,
-                lookup: &mut dyn Lookup,
+                lookup: &mut dyn NameLookup,
                 show: &mut dyn FnMut(&'static str, String),
             ) {
                 match self {
-                    $(Self::$variant(data) => data.show(lookup, show),)*
+                    $(Self::$variant(data) => data.format_fields(lookup, show),)*
                     Self::Other { .. } => {}
                 }
             }
@@ -132,22 +134,22 @@ ports! {
     Bond(BondPort) = "bond";
     /// A bridge.
     Bridge(BridgePort) = "bridge";
-    /// A routing domain.
+    /// A VRF.
     Vrf(VrfPort) = "vrf";
 }
 
-/// As written down: what is kept by a known kind of master has to be as it can be.
+/// Rejects invalid settings of known kinds.
 impl<'de> Deserialize<'de> for PortKind {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
-        struct Written {
+        struct Serialized {
             info_slave_kind: String,
             #[serde(default)]
-            info_slave_data: Option<Held>,
+            info_slave_data: Option<UntypedValue>,
         }
 
-        let written = Written::deserialize(from)?;
-        Self::written(&written.info_slave_kind, written.info_slave_data)
-            .map_err(|wrong| D::Error::custom(wrong.within("info_slave_data")))
+        let serialized = Serialized::deserialize(from)?;
+        Self::from_untyped(&serialized.info_slave_kind, serialized.info_slave_data)
+            .map_err(|error| D::Error::custom(error.within("info_slave_data")))
     }
 }

@@ -3,7 +3,8 @@
 use super::{Netkit, NetkitMode, NetkitPolicy, NetkitScrub, Veth};
 use crate::codec::{HEADER_BYTES, Request};
 use crate::interface::IfName;
-use crate::object::{Object, Verb};
+use crate::object::Object;
+use crate::verb::Verb;
 use crate::{Link, LinkKind};
 
 fn named(name: &str) -> Link {
@@ -13,7 +14,8 @@ fn named(name: &str) -> Link {
 /// The attributes of the message that adds `link`.
 fn said(link: &Link) -> Vec<u8> {
     let mut request = Request::default();
-    link.put(Verb::Add, &mut request).expect("it can be said");
+    link.encode(Verb::Add, &mut request)
+        .expect("a valid request");
     request.bytes()[HEADER_BYTES + 16..].to_vec()
 }
 
@@ -66,7 +68,7 @@ fn a_netkit_pair_is_said_and_told_as_the_headers_have_it() {
     assert_eq!(said(&named("nk0").kind(pair)), expected);
 
     let body = [vec![0; 16], info(&settings)].concat();
-    let told = Link::parse(&body).expect("well formed").expect("a link");
+    let told = Link::decode(&body).expect("well formed").expect("a link");
     assert_eq!(told.link_kind(), Some(&LinkKind::from(alone)));
 }
 
@@ -78,7 +80,7 @@ fn pairs_within_pairs_are_read_to_the_first() {
         link = named("deep0").kind(Veth::to(link));
     }
     let body = [vec![0; 16], said(&link)].concat();
-    let told = Link::parse(&body).expect("well formed").expect("a link");
+    let told = Link::decode(&body).expect("well formed").expect("a link");
     let end = told.link_kind().and_then(LinkKind::peer).expect("its end");
     assert_eq!((end.name, end.link_kind()), (link.name, None));
 }

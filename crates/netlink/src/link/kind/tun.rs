@@ -1,62 +1,62 @@
-use super::data::Data;
-use crate::object::Unfit;
-use crate::table::{attributes, names};
+use super::data::KindSettings;
+use crate::error::InvalidRequest;
+use crate::schema::{attribute_set, number_enum};
 
-attributes! {
-    /// A link whose packets a program reads and writes.
+attribute_set! {
+    /// A tun or tap device: a program reads and writes its packets.
     ///
-    /// Equals `ip tuntap add NAME mode tap user 5 vnet_hdr`. No message makes one: `Netlink::add` asks the
-    /// driver's file, `/dev/net/tun`, and sets the rest of the link by a message. It stays until it is removed.
+    /// Equals `ip tuntap add NAME mode tap user 5 vnet_hdr`. `Netlink::add` creates it
+    /// through `/dev/net/tun` and sets the other fields of the link by netlink. It is persistent.
     ///
     /// # Errors
-    /// `Cause::System` with EBUSY when there is a link of this name, ENOENT without the driver.
+    /// `Cause::System` with EBUSY if the name is in use, ENOENT without the driver.
     /// # Privileges
-    /// `CAP_NET_ADMIN`; `CAP_SYS_ADMIN`, too, where the handle's namespace is not the thread's.
+    /// `CAP_NET_ADMIN`; also `CAP_SYS_ADMIN` if the handle's namespace is not the thread's.
     /// # Source
     /// `tun_fill_info` and `tun_set_iff`, drivers/net/tun.c; Documentation/networking/tuntap.rst.
     pub struct Tun {
-        /// What its packets begin with.
+        /// Tun (IP packets) or tap (Ethernet frames).
         #[serde(rename = "type")]
         "mode" mode: TunMode = IFLA_TUN_TYPE;
-        /// Whether a header of 4 bytes stands before each packet; not unless it is said.
+        /// Whether packets have a packet information header of 4 bytes. Default: no.
         "pi" pi: bool = IFLA_TUN_PI;
-        /// Whether a header with offloads stands before each packet.
+        /// Whether packets have a virtio-net header with offloads.
         "vnet_hdr" vnet_hdr: bool = IFLA_TUN_VNET_HDR;
-        /// Whether it may have more than one queue.
+        /// Whether it supports several queues.
         "multi_queue" multi_queue: bool = IFLA_TUN_MULTI_QUEUE;
-        /// Queues that are open. Told only.
+        /// Number of open queues. Read-only.
         numqueues: u32 = IFLA_TUN_NUM_QUEUES;
-        /// Queues that are open and take nothing. Told only.
+        /// Number of disabled queues. Read-only.
         numdisabled: u32 = IFLA_TUN_NUM_DISABLED_QUEUES;
-        /// Whether it stays when the last program that has it open ends.
+        /// Whether it persists when the last program closes it.
         persist: bool = IFLA_TUN_PERSIST;
-        /// The user who may open it.
+        /// The user id that may open it.
         "user" user: u32 = IFLA_TUN_OWNER;
-        /// The group that may open it.
+        /// The group id that may open it.
         "group" group: u32 = IFLA_TUN_GROUP;
     }
 }
 
-impl Data for Tun {
-    fn check_new(&self) -> Result<(), Unfit> {
+impl KindSettings for Tun {
+    fn check_new(&self) -> Result<(), InvalidRequest> {
         match (self.mode, self.persist) {
             (None | Some(TunMode::Other(_)), _) => {
-                Err(Unfit::new("a mode says whether it is a tun or a tap"))
+                Err(InvalidRequest::new("a mode, tun or tap, is required"))
             }
-            (_, Some(false)) => Err(Unfit::new(
-                "one that does not stay is gone when it is made: a program opens /dev/net/tun",
+            (_, Some(false)) => Err(InvalidRequest::new(
+                "it must be persistent; a non-persistent one is created by the program that opens /dev/net/tun",
             )),
             _ => Ok(()),
         }
     }
 }
 
-names! {
-    /// What the packets of a tun begin with.
+number_enum! {
+    /// The packets of a tun device.
     pub enum TunMode: u8 {
-        /// An IP header.
+        /// IP packets.
         Tun = 1, "tun";
-        /// An Ethernet header.
+        /// Ethernet frames.
         Tap = 2, "tap";
     }
 }

@@ -1,4 +1,4 @@
-//! What tunnels of several kinds have alike.
+//! Values shared by several kinds of tunnels.
 
 use std::fmt;
 use std::net::Ipv4Addr;
@@ -6,42 +6,45 @@ use std::net::Ipv4Addr;
 use serde::{Deserialize, Serialize};
 
 use crate::codec::{Attribute, Malformed, Request};
-use crate::table::{BadWord, Be, Code, Lookup, Native, Shape, Word, Words, bits, names};
+use crate::schema::{
+    Arguments, AttributeCodec, AttributeType, BigEndian, InvalidValue, NameLookup, Native,
+    TextValue, number_enum, switches,
+};
 
-names! {
-    /// What an IP tunnel puts before its packets, behind its own IP header.
+number_enum! {
+    /// The encapsulation between the outer IP header and the packet.
     pub enum TunnelEncap: u16 {
         /// Nothing.
         None = 0, "none";
-        /// A UDP header (foo over UDP).
+        /// Foo over UDP.
         Fou = 1, "fou";
-        /// A UDP header and one that says what follows (generic UDP encapsulation).
+        /// Generic UDP encapsulation.
         Gue = 2, "gue";
         /// MPLS labels.
         Mpls = 3, "mpls";
     }
 }
 
-bits! {
-    /// Switches of that.
+switches! {
+    /// Switches of the encapsulation.
     pub struct EncapFlags {
         /// Whether UDP over IPv4 has a checksum.
         "encap-csum" csum = 0x1;
         /// Whether UDP over IPv6 has one.
         "encap-csum6" | "encap-udp6-csum" csum6 = 0x2;
-        /// Whether the checksum of the inner packet is left to the receiver.
+        /// Remote checksum offload.
         "encap-remcsum" remcsum = 0x4;
     }
 }
 
-names! {
-    /// Whether the outer IPv4 header forbids fragments.
+number_enum! {
+    /// The don't-fragment bit of the outer IPv4 header.
     pub enum DontFragment: u8 {
-        /// It does not.
+        /// Clear.
         Unset = 0, "unset";
-        /// It does.
+        /// Set.
         Set = 1, "set";
-        /// As the inner one.
+        /// Copied from the inner header.
         Inherit = 2, "inherit";
     }
 }
@@ -52,30 +55,30 @@ macro_rules! octet {
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
         pub struct $name(pub u8);
 
-        impl Word for $name {
-            fn read(text: &str, lookup: &mut dyn Lookup) -> Option<Self> {
+        impl TextValue for $name {
+            fn parse(text: &str, lookup: &mut dyn NameLookup) -> Option<Self> {
                 match text {
                     $word => Some(Self($number)),
-                    _ => Word::read(text, lookup).map(Self),
+                    _ => TextValue::parse(text, lookup).map(Self),
                 }
             }
 
-            fn write(&self, lookup: &mut dyn Lookup) -> String {
+            fn format(&self, lookup: &mut dyn NameLookup) -> String {
                 match self.0 {
                     $number => $word.to_owned(),
-                    number => number.write(lookup),
+                    number => number.format(lookup),
                 }
             }
         }
 
-        impl Code<$name> for Native {
-            const SHAPE: Shape = Shape::Number;
+        impl AttributeCodec<$name> for Native {
+            const TYPE: AttributeType = AttributeType::Number;
 
-            fn put(value: &$name, kind: u16, request: &mut Request) {
+            fn encode(value: &$name, kind: u16, request: &mut Request) {
                 request.attribute(kind, &[value.0]);
             }
 
-            fn take(attribute: Attribute<'_>) -> Result<$name, Malformed> {
+            fn decode(attribute: Attribute<'_>) -> Result<$name, Malformed> {
                 attribute.u8().map($name)
             }
 
@@ -91,32 +94,32 @@ macro_rules! octet {
 }
 
 octet! {
-    /// Hops of the outer packet: 1 to 255, 0 is the inner packet's.
+    /// TTL of outer packets: 1 to 255; 0 copies the inner TTL.
     Ttl, 0, "inherit"
 }
 octet! {
-    /// Hops of the outer packet: 1 to 255, 0 is the system's.
+    /// TTL of outer packets: 1 to 255; 0 is the system's default.
     Hops, 0, "auto"
 }
 octet! {
-    /// Type of service or traffic class of the outer packet; 1 is the inner packet's.
+    /// Type of service or traffic class of outer packets; 1 copies the inner one.
     Tos, 1, "inherit"
 }
 
-/// The source port of an encapsulation: 0 is chosen by the packet's flow.
+/// The source port of an encapsulation; 0 chooses it by flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EncapPort(pub u16);
 
-impl Word for EncapPort {
+impl TextValue for EncapPort {
     /// A port, or `auto`.
-    fn read(text: &str, lookup: &mut dyn Lookup) -> Option<Self> {
+    fn parse(text: &str, lookup: &mut dyn NameLookup) -> Option<Self> {
         match text {
             "auto" => Some(Self(0)),
-            _ => Word::read(text, lookup).map(Self),
+            _ => TextValue::parse(text, lookup).map(Self),
         }
     }
 
-    fn write(&self, _: &mut dyn Lookup) -> String {
+    fn format(&self, _: &mut dyn NameLookup) -> String {
         match self.0 {
             0 => "auto".to_owned(),
             port => port.to_string(),
@@ -124,15 +127,15 @@ impl Word for EncapPort {
     }
 }
 
-impl Code<EncapPort> for Be {
-    const SHAPE: Shape = Shape::NumberBe;
+impl AttributeCodec<EncapPort> for BigEndian {
+    const TYPE: AttributeType = AttributeType::BigEndianNumber;
 
-    fn put(value: &EncapPort, kind: u16, request: &mut Request) {
-        Self::put(&value.0, kind, request);
+    fn encode(value: &EncapPort, kind: u16, request: &mut Request) {
+        Self::encode(&value.0, kind, request);
     }
 
-    fn take(attribute: Attribute<'_>) -> Result<EncapPort, Malformed> {
-        Self::take(attribute).map(EncapPort)
+    fn decode(attribute: Attribute<'_>) -> Result<EncapPort, Malformed> {
+        Self::decode(attribute).map(EncapPort)
     }
 
     fn matches(value: &EncapPort, wanted: &EncapPort) -> bool {
@@ -144,7 +147,7 @@ impl Code<EncapPort> for Be {
     }
 }
 
-/// The ports an outer packet may come from (`struct ifla_vxlan_port_range`).
+/// The source ports of outer packets (`struct ifla_vxlan_port_range`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PortRange {
     /// The first.
@@ -153,21 +156,25 @@ pub struct PortRange {
     pub high: u16,
 }
 
-impl Word for PortRange {
-    fn read(text: &str, lookup: &mut dyn Lookup) -> Option<Self> {
+impl TextValue for PortRange {
+    fn parse(text: &str, lookup: &mut dyn NameLookup) -> Option<Self> {
         let (low, high) = text.split_once(' ')?;
         Some(Self {
-            low: Word::read(low, lookup)?,
-            high: Word::read(high, lookup)?,
+            low: TextValue::parse(low, lookup)?,
+            high: TextValue::parse(high, lookup)?,
         })
     }
 
-    fn write(&self, _: &mut dyn Lookup) -> String {
+    fn format(&self, _: &mut dyn NameLookup) -> String {
         format!("{} {}", self.low, self.high)
     }
 
-    /// Two words: the first and the last.
-    fn field(name: &str, word: &str, words: &mut Words<'_>) -> Result<Option<Self>, BadWord> {
+    /// Two arguments: the first and the last.
+    fn parse_field(
+        name: &str,
+        word: &str,
+        words: &mut Arguments<'_>,
+    ) -> Result<Option<Self>, InvalidValue> {
         if word != name {
             return Ok(None);
         }
@@ -178,15 +185,15 @@ impl Word for PortRange {
     }
 }
 
-impl Code<PortRange> for Be {
-    const SHAPE: Shape = Shape::Bytes;
+impl AttributeCodec<PortRange> for BigEndian {
+    const TYPE: AttributeType = AttributeType::Bytes;
 
-    fn put(value: &PortRange, kind: u16, request: &mut Request) {
+    fn encode(value: &PortRange, kind: u16, request: &mut Request) {
         let bytes = [value.low.to_be_bytes(), value.high.to_be_bytes()];
         request.attribute(kind, bytes.as_flattened());
     }
 
-    fn take(attribute: Attribute<'_>) -> Result<PortRange, Malformed> {
+    fn decode(attribute: Attribute<'_>) -> Result<PortRange, Malformed> {
         let [a, b, c, d] = attribute.array()?;
         Ok(PortRange {
             low: u16::from_be_bytes([a, b]),
@@ -203,7 +210,7 @@ impl Code<PortRange> for Be {
     }
 }
 
-/// The key of a GRE tunnel; written like an IPv4 address, as `ip(8)` does.
+/// The key of a GRE tunnel, formatted like an IPv4 address as in `ip(8)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GreKey(pub u32);
 
@@ -225,27 +232,27 @@ impl<'de> Deserialize<'de> for GreKey {
     }
 }
 
-impl Word for GreKey {
-    /// A number, or four with dots.
-    fn read(text: &str, lookup: &mut dyn Lookup) -> Option<Self> {
+impl TextValue for GreKey {
+    /// A number or dotted quad.
+    fn parse(text: &str, lookup: &mut dyn NameLookup) -> Option<Self> {
         let dotted = text.parse::<Ipv4Addr>().ok().map(Ipv4Addr::to_bits);
-        dotted.or_else(|| Word::read(text, lookup)).map(Self)
+        dotted.or_else(|| TextValue::parse(text, lookup)).map(Self)
     }
 
-    fn write(&self, _: &mut dyn Lookup) -> String {
+    fn format(&self, _: &mut dyn NameLookup) -> String {
         self.to_string()
     }
 }
 
-impl Code<GreKey> for Be {
-    const SHAPE: Shape = Shape::NumberBe;
+impl AttributeCodec<GreKey> for BigEndian {
+    const TYPE: AttributeType = AttributeType::BigEndianNumber;
 
-    fn put(value: &GreKey, kind: u16, request: &mut Request) {
-        Self::put(&value.0, kind, request);
+    fn encode(value: &GreKey, kind: u16, request: &mut Request) {
+        Self::encode(&value.0, kind, request);
     }
 
-    fn take(attribute: Attribute<'_>) -> Result<GreKey, Malformed> {
-        Self::take(attribute).map(GreKey)
+    fn decode(attribute: Attribute<'_>) -> Result<GreKey, Malformed> {
+        Self::decode(attribute).map(GreKey)
     }
 
     fn matches(value: &GreKey, wanted: &GreKey) -> bool {

@@ -1,54 +1,61 @@
-use super::data::Data;
+use super::data::KindSettings;
 use crate::codec::{Attribute, Malformed, Request};
+use crate::error::InvalidRequest;
 use crate::interface::IfName;
 use crate::link::Link;
-use crate::link::header::Header;
-use crate::object::{Object, Unfit};
-use crate::table::{BadWord, Code, Shape, Table, Words, attributes};
+use crate::link::object::Header;
+use crate::object::Object;
+use crate::schema::{
+    Arguments, AttributeCodec, AttributeSet, AttributeType, InvalidValue, attribute_set,
+};
 use crate::uapi::IFF_UP;
 
-attributes! {
-    /// One end of a pair: what goes into one comes out of the other.
+attribute_set! {
+    /// One end of a virtual Ethernet pair: packets sent to one end arrive at the other.
     ///
     /// Equals `ip link add NAME type veth peer name PEER`.
     ///
     /// # Source
     /// `veth_newlink`, drivers/net/veth.c.
     pub struct Veth {
-        /// The other end; only said when a pair is made, the kernel does not tell it.
+        /// The peer. Given only when the pair is created; never reported.
         peer: Box<Link> as Peer = VETH_INFO_PEER;
     }
 }
 
 impl Veth {
-    /// One end of a pair of which `peer` is the other.
+    /// One end of a pair with this peer.
     pub fn to(peer: Link) -> Self {
         Self::new().peer(Box::new(peer))
     }
 }
 
-impl Data for Veth {
-    fn check_new(&self) -> Result<(), Unfit> {
+impl KindSettings for Veth {
+    fn check_new(&self) -> Result<(), InvalidRequest> {
         check_peer(self.peer.as_deref())
     }
 
     /// `peer [name] NAME [mtu 1400 …]`, to the end of the line.
-    fn more_words(&mut self, word: &str, words: &mut Words<'_>) -> Result<bool, BadWord> {
+    fn parse_special_keyword(
+        &mut self,
+        word: &str,
+        words: &mut Arguments<'_>,
+    ) -> Result<bool, InvalidValue> {
         if word != "peer" {
             return Ok(false);
         }
-        self.peer = Some(Box::new(peer_of(words)?));
+        self.peer = Some(Box::new(parse_peer(words)?));
         Ok(true)
     }
 }
 
-/// The link that the rest of a line says.
-pub(super) fn peer_of(words: &mut Words<'_>) -> Result<Link, BadWord> {
+/// Parses the rest of a line as the peer.
+pub(super) fn parse_peer(words: &mut Arguments<'_>) -> Result<Link, InvalidValue> {
     let mut peer = Link::new();
     while let Some(word) = words.next() {
-        if !Table::word(&mut peer, word, words)? {
-            let name = IfName::new(word).map_err(|_| BadWord {
-                wanted: "peer".to_owned(),
+        if !AttributeSet::parse_keyword(&mut peer, word, words)? {
+            let name = IfName::new(word).map_err(|_| InvalidValue {
+                expected: "peer".to_owned(),
                 found: Some(word.to_owned()),
             })?;
             peer.name = Some(name);
@@ -57,45 +64,47 @@ pub(super) fn peer_of(words: &mut Words<'_>) -> Result<Link, BadWord> {
     Ok(peer)
 }
 
-/// The other end is not joined to this one when it is made, and cannot be up: it is set up after, and
-/// in a namespace that is not this one there is no way to.
-pub(super) fn check_peer(peer: Option<&Link>) -> Result<(), Unfit> {
+/// The kernel cannot create the peer in the up state. It is set up afterwards, which is impossible in another
+/// namespace.
+pub(super) fn check_peer(peer: Option<&Link>) -> Result<(), InvalidRequest> {
     match peer {
-        Some(peer) if peer.up == Some(true) && peer.is_elsewhere() => Err(Unfit::new(
-            "the other end cannot be up when it is made: set it up in its namespace",
-        )),
+        Some(peer) if peer.up == Some(true) && peer.is_in_other_namespace() => {
+            Err(InvalidRequest::new(
+                "the peer cannot be up when it is created in another namespace: set it up there",
+            ))
+        }
         _ => Ok(()),
     }
 }
 
-/// A link within the attribute, with its fixed header.
+/// A nested link with its fixed header.
 #[derive(Clone, Copy, Debug)]
 pub struct Peer;
 
-impl Code<Box<Link>> for Peer {
-    const SHAPE: Shape = Shape::Nest {
+impl AttributeCodec<Box<Link>> for Peer {
+    const TYPE: AttributeType = AttributeType::Nest {
         skip: Header::BYTES,
-        entries: <Link as Object>::entries,
+        attributes: <Link as Object>::attributes,
     };
 
-    fn put(value: &Box<Link>, kind: u16, request: &mut Request) {
+    fn encode(value: &Box<Link>, kind: u16, request: &mut Request) {
         let mut header = value.header();
         header.flags &= !IFF_UP;
         header.mask &= !IFF_UP;
         request.nested(kind, &header.emit(), |request| {
-            Table::put(&**value, request);
+            AttributeSet::encode_attributes(&**value, request);
         });
     }
 
-    fn take(attribute: Attribute<'_>) -> Result<Box<Link>, Malformed> {
-        Link::read_end(attribute.bytes, attribute.at).map(Box::new)
+    fn decode(attribute: Attribute<'_>) -> Result<Box<Link>, Malformed> {
+        Link::decode_peer(attribute.bytes, attribute.at).map(Box::new)
     }
 
     fn matches(value: &Box<Link>, wanted: &Box<Link>) -> bool {
-        Table::matches(&**value, wanted)
+        AttributeSet::fields_match(&**value, wanted)
     }
 
     fn merge(value: &mut Box<Link>, change: Box<Link>) {
-        Table::merge(&mut **value, *change);
+        AttributeSet::merge(&mut **value, *change);
     }
 }

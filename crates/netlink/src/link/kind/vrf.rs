@@ -1,7 +1,7 @@
-use super::data::Data;
-use crate::table::attributes;
+use super::data::KindSettings;
+use crate::schema::attribute_set;
 
-attributes! {
+attribute_set! {
     /// A routing domain of its own.
     ///
     /// Equals `ip link add NAME type vrf table TABLE`.
@@ -14,12 +14,12 @@ attributes! {
     }
 }
 
-attributes! {
+attribute_set! {
     /// What a VRF tells of a link in it.
     pub struct VrfPort {
-        /// The routing table. Told only.
+        /// The routing table. Read-only.
         table: u32 = IFLA_VRF_PORT_TABLE;
     }
 }
 
-impl Data for Vrf {}
+impl KindSettings for Vrf {}

@@ -1,30 +1,31 @@
+//! A fake kernel and its sockets.
+
 use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use rustix::io::Errno;
 
-use super::kept::Kept;
 use super::queue::{CAPACITY, Queue};
-use super::socket::FakeSocket;
-use super::store::{Done, Kind, Store};
-use crate::codec::{Message, Request};
-use crate::error::{Action, Cause, NetlinkError, Step, Subject};
-use crate::handle::Netlink;
+use super::store::{Done, ObjectStore, StorableObject, Store};
+use crate::codec::{Message, Request, messages};
+use crate::error::{Action, Cause, NetlinkError, RequestTarget, Syscall};
 use crate::interface::IfIndex;
+use crate::netlink::Netlink;
 use crate::object::Object;
+use crate::transport::{Transport, Wait};
 use crate::uapi::{NLM_F_ACK, NLM_F_DUMP, NLM_F_MULTI, NLMSG_DONE, NLMSG_ERROR};
 use crate::watch::Watch;
 use crate::{Addr, Link, Neigh, Nexthop, Route};
 
-/// A part of a list is no longer than this, as the kernel's.
+/// Maximum size of a part of a list in bytes, as in the kernel.
 const PART_BYTES: usize = 32 * 1024;
 
-/// A kernel of a test: it keeps links, addresses, routes, nexthops, neighbours and whatever other objects it is
-/// made for ([`keeping`](Self::keeping)), answers, refuses what is there or is not, and tells those who watch.
-/// What is on a link goes with it.
+/// A fake kernel for tests. It stores links, addresses, routes, nexthops and neighbours, and other objects after
+/// [`keeping`](Self::keeping). It replies, rejects duplicates and missing objects, and notifies watches. Objects on a
+/// link are deleted with the link.
 ///
-/// It knows no more than that: a name that is taken or an object that is missing, but neither ranges nor
-/// what a driver can do. Clones are the same kernel.
+/// It checks neither ranges nor driver support. Clones share one kernel.
 #[derive(Clone, Debug)]
 pub struct FakeKernel {
     state: Arc<Mutex<State>>,
@@ -34,14 +35,14 @@ pub struct FakeKernel {
 pub(super) struct State {
     stores: Vec<Box<dyn Store>>,
     last_index: u32,
-    /// The sockets that listen, with their groups.
+    /// The subscribed sockets with their groups.
     listeners: Vec<(Vec<u32>, Weak<Mutex<Queue>>)>,
 }
 
-/// Datagrams for the one who asked.
+/// The reply to a request.
 #[derive(Debug, Default)]
 pub(super) struct Answers {
-    /// Those of a list, for which there is always room.
+    /// Parts of a list, which are never lost.
     pub parts: Vec<Vec<u8>>,
     pub whole: Vec<Vec<u8>>,
 }
@@ -57,11 +58,11 @@ impl FakeKernel {
     pub fn new() -> Self {
         let state = State {
             stores: vec![
-                Box::new(Kind::<Link>::new()),
-                Box::new(Kind::<Addr>::new()),
-                Box::new(Kind::<Route>::new()),
-                Box::new(Kind::<Nexthop>::new()),
-                Box::new(Kind::<Neigh>::new()),
+                Box::new(ObjectStore::<Link>::new()),
+                Box::new(ObjectStore::<Addr>::new()),
+                Box::new(ObjectStore::<Route>::new()),
+                Box::new(ObjectStore::<Nexthop>::new()),
+                Box::new(ObjectStore::<Neigh>::new()),
             ],
             last_index: 0,
             listeners: Vec::new(),
@@ -71,10 +72,10 @@ impl FakeKernel {
         }
     }
 
-    /// Makes it keep objects of another kind, too.
+    /// Stores another kind of objects too.
     #[must_use]
-    pub fn keeping<O: Kept>(self) -> Self {
-        self.state().stores.push(Box::new(Kind::<O>::new()));
+    pub fn keeping<O: StorableObject>(self) -> Self {
+        self.state().stores.push(Box::new(ObjectStore::<O>::new()));
         self
     }
 
@@ -97,7 +98,7 @@ impl FakeKernel {
         FakeSocket::new(self.clone(), queue)
     }
 
-    /// A handle on its configuration.
+    /// A handle on this kernel.
     ///
     /// # Errors
     /// Those of eventfd(2).
@@ -105,18 +106,18 @@ impl FakeKernel {
         self.socket().map(Netlink::over)
     }
 
-    /// A watch of its objects, with room for `capacity` unread notifications.
+    /// A watch with room for `capacity` unread notifications.
     ///
     /// # Errors
-    /// As [`Watch::over`], and `Cause::System` without descriptors for its sockets.
+    /// As [`Watch::over`], and `Cause::System` if no descriptor is free.
     pub fn watch<O: Object>(&self, filter: O, capacity: usize) -> Result<Watch<O>, NetlinkError> {
         let notifications = self.subscribe(O::GROUPS, capacity);
         let (notifications, netlink) = notifications
             .and_then(|notifications| Ok((notifications, self.netlink()?)))
             .map_err(|source| {
-                let step = Step::Socket;
-                let cause = Cause::System { step, source };
-                NetlinkError::new(Action::Open, Subject::Socket, cause)
+                let call = Syscall::Socket;
+                let cause = Cause::System { call, source };
+                NetlinkError::new(Action::Open, RequestTarget::Socket, cause)
             })?;
         Watch::over(notifications, netlink, filter)
     }
@@ -125,7 +126,7 @@ impl FakeKernel {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Carries out a message and returns what is to be said.
+    /// Carries out a message and returns the reply.
     pub(super) fn carry_out(&self, message: Message<'_>) -> Answers {
         let mut answers = Answers::default();
         let mut state = self.state();
@@ -186,7 +187,7 @@ impl State {
         Ok(done)
     }
 
-    /// Tells those who listen.
+    /// Notifies subscribed sockets.
     fn tell(&mut self, store: usize, done: &Done) {
         let (new, del) = self.stores[store].kinds();
         let groups = self.stores[store].groups();
@@ -205,9 +206,9 @@ impl State {
     }
 }
 
-/// The type of the objects that answer `message`.
+/// The message type of the reply to `message`.
 fn kind_of(message: Message<'_>) -> u16 {
-    // RTM_NEW…, RTM_DEL… and RTM_GET… of one kind differ in the last two bits.
+    // The message types of one object differ in the last two bits.
     message.kind & !3
 }
 
@@ -224,7 +225,7 @@ fn datagram(kind: u16, sequence: u32, body: &[u8]) -> Vec<u8> {
     request.bytes().to_vec()
 }
 
-/// An acknowledgement, with the header of the request as the kernel has it (`NETLINK_CAP_ACK`).
+/// An acknowledgement with the header of the request (`NETLINK_CAP_ACK`).
 fn answer(message: Message<'_>, code: i32) -> Vec<u8> {
     let mut body = code.to_ne_bytes().to_vec();
     body.extend((16_u32 + message.body.len() as u32).to_ne_bytes());
@@ -233,4 +234,64 @@ fn answer(message: Message<'_>, code: i32) -> Vec<u8> {
     body.extend(message.sequence.to_ne_bytes());
     body.extend(message.port.to_ne_bytes());
     datagram(NLMSG_ERROR, message.sequence, &body)
+}
+
+/// A socket of a [`FakeKernel`].
+#[derive(Debug)]
+pub struct FakeSocket {
+    kernel: FakeKernel,
+    queue: Arc<Mutex<Queue>>,
+    signal: OwnedFd,
+    capacity: usize,
+}
+
+impl FakeSocket {
+    pub(super) fn new(kernel: FakeKernel, queue: Arc<Mutex<Queue>>) -> io::Result<Self> {
+        let (signal, capacity) = {
+            let queue = queue.lock().unwrap_or_else(PoisonError::into_inner);
+            (queue.signal()?, queue.capacity())
+        };
+        Ok(Self {
+            kernel,
+            queue,
+            signal,
+            capacity,
+        })
+    }
+}
+
+impl Transport for FakeSocket {
+    fn send(&mut self, datagram: &[u8]) -> io::Result<()> {
+        for message in messages(datagram) {
+            let message = message.map_err(|_| io::Error::from(Errno::INVAL))?;
+            let answers = self.kernel.carry_out(message);
+            let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+            answers
+                .parts
+                .into_iter()
+                .for_each(|part| queue.push_part(part));
+            answers
+                .whole
+                .into_iter()
+                .for_each(|answer| queue.push(answer));
+        }
+        Ok(())
+    }
+
+    /// Never waits: replies exist when `send` returns.
+    fn receive(&mut self, buffer: &mut [u8], _: Wait) -> io::Result<usize> {
+        let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        let datagram = queue.pop()?;
+        let fits = datagram.len().min(buffer.len());
+        buffer[..fits].copy_from_slice(&datagram[..fits]);
+        Ok(datagram.len())
+    }
+
+    fn reply_capacity(&self) -> usize {
+        self.capacity
+    }
+
+    fn descriptor(&self) -> BorrowedFd<'_> {
+        self.signal.as_fd()
+    }
 }

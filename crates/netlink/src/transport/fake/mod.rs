@@ -1,12 +1,8 @@
-//! A kernel that stands in for tests: it keeps what it is told, in memory, and needs no privilege.
+//! A fake kernel for tests: it stores objects in memory and needs no privilege.
 
-mod kept;
 mod kernel;
-mod objects;
 mod queue;
-mod socket;
 mod store;
 
-pub use kept::Kept;
-pub use kernel::FakeKernel;
-pub use socket::FakeSocket;
+pub use kernel::{FakeKernel, FakeSocket};
+pub use store::StorableObject;

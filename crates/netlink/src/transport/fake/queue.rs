@@ -1,4 +1,4 @@
-//! What waits for a reader.
+//! Datagrams that wait for a reader.
 
 use std::collections::VecDeque;
 use std::io;
@@ -7,16 +7,16 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::io::{Errno, read, write};
 
-/// Unread answers and notifications that fit: as many as in the default receive buffer of Linux.
+/// Capacity for unread replies and notifications, as with the default receive buffer of Linux.
 pub(super) const CAPACITY: usize = 256;
 
-/// The datagrams for a socket.
+/// The unread datagrams of a socket.
 #[derive(Debug)]
 pub(super) struct Queue {
     datagrams: VecDeque<Vec<u8>>,
     capacity: usize,
     overrun: bool,
-    /// Readable while there is something to be read.
+    /// Readable while a datagram is available.
     signal: OwnedFd,
 }
 
@@ -35,7 +35,7 @@ impl Queue {
         self.capacity
     }
 
-    /// Adds a datagram that is lost when there is no room.
+    /// Adds a datagram; drops it if the queue is full.
     pub fn push(&mut self, datagram: Vec<u8>) {
         if self.datagrams.len() >= self.capacity {
             self.overrun = true;
@@ -45,7 +45,7 @@ impl Queue {
         self.mark();
     }
 
-    /// Adds a part of a list: a kernel makes the next when there is room.
+    /// Adds a part of a list: the kernel generates parts only when there is room.
     pub fn push_part(&mut self, datagram: Vec<u8>) {
         self.datagrams.push_back(datagram);
         self.mark();
@@ -57,18 +57,18 @@ impl Queue {
         }
         let datagram = self.datagrams.pop_front();
         if self.datagrams.is_empty() {
-            // It may have been read already.
+            // The counter may be 0 already.
             let _ = read(&self.signal, &mut [0; 8]);
         }
         datagram.ok_or_else(|| Errno::AGAIN.into())
     }
 
     fn mark(&self) {
-        // A counter that is full is readable.
+        // A saturated counter is readable too.
         let _ = write(&self.signal, &1_u64.to_ne_bytes());
     }
 
-    /// A descriptor that is readable while there is something, for a holder of its own.
+    /// Duplicates the descriptor that is readable while a datagram is available.
     pub fn signal(&self) -> io::Result<OwnedFd> {
         self.signal.try_clone()
     }

@@ -1,43 +1,152 @@
-//! The objects of one kind.
+//! The objects that a fake kernel stores.
 
 use std::fmt;
 
 use rustix::io::Errno;
 
-use super::kept::Kept;
-use crate::codec::{HEADER_BYTES, Message, Request};
+use crate::codec::{HEADER_BYTES, Malformed, Message, Request};
 use crate::interface::IfIndex;
-use crate::object::Verb;
+use crate::link::Link;
+use crate::object::Object;
+use crate::schema::AttributeSet;
 use crate::uapi::{
     AF_UNSPEC, NLM_F_APPEND, NLM_F_CREATE, NLM_F_DUMP, NLM_F_ECHO, NLM_F_EXCL, NLM_F_REPLACE,
 };
+use crate::verb::Verb;
+use crate::{Addr, Neigh, Nexthop, Route};
 
-/// What a request led to.
+/// An object that a [`FakeKernel`](super::FakeKernel) can store.
+pub trait StorableObject: Object {
+    /// The error number for a missing object.
+    const ABSENT: Errno;
+
+    /// Decodes a request, without the flags that it does not change.
+    ///
+    /// # Errors
+    /// As [`Object::parse`].
+    fn decode_request(body: &[u8]) -> Result<Option<Self>, Malformed> {
+        Self::decode(body)
+    }
+
+    /// The object with the values that the kernel chooses. `index` is the index of the next link.
+    #[must_use]
+    fn created(self, _index: IfIndex) -> Self {
+        self
+    }
+
+    /// Whether the request `said` is about this object.
+    fn is_identified_by(&self, said: &Self) -> bool {
+        said.key().is_some() && said.key() == self.key()
+    }
+
+    /// Applies `change`.
+    fn apply(&mut self, change: Self);
+
+    /// The link with which it is deleted.
+    fn link(&self) -> Option<IfIndex> {
+        None
+    }
+}
+
+impl StorableObject for Link {
+    const ABSENT: Errno = Errno::NODEV;
+
+    fn decode_request(body: &[u8]) -> Result<Option<Self>, Malformed> {
+        let link = Self::decode(body)?;
+        Ok(link.map(|link| link.without_unmasked_flags(body)))
+    }
+
+    fn created(mut self, index: IfIndex) -> Self {
+        self.index.get_or_insert(index);
+        self.mtu.get_or_insert(1500);
+        self.up.get_or_insert(false);
+        self
+    }
+
+    fn is_identified_by(&self, said: &Self) -> bool {
+        match (said.index, said.name) {
+            (Some(index), _) => self.index == Some(index),
+            (None, Some(name)) => self.name == Some(name),
+            (None, None) => false,
+        }
+    }
+
+    fn apply(&mut self, change: Self) {
+        let (index, flags) = (self.index, self.flags);
+        self.merge(change);
+        (self.index, self.flags) = (index, flags);
+    }
+
+    fn link(&self) -> Option<IfIndex> {
+        self.index
+    }
+}
+
+macro_rules! storable {
+    ($type:ty, $absent:ident, $link:ident) => {
+        impl StorableObject for $type {
+            const ABSENT: Errno = Errno::$absent;
+
+            fn apply(&mut self, change: Self) {
+                self.merge(change);
+            }
+
+            fn link(&self) -> Option<IfIndex> {
+                self.$link
+            }
+        }
+    };
+}
+
+storable!(Addr, ADDRNOTAVAIL, dev);
+storable!(Neigh, NOENT, dev);
+storable!(Nexthop, NOENT, dev);
+
+impl StorableObject for Route {
+    const ABSENT: Errno = Errno::SRCH;
+
+    /// Deletion ignores fields that the request does not give.
+    fn is_identified_by(&self, said: &Self) -> bool {
+        let key = |route: &Self| Object::key(route).map(|key| (key.table, key.dst, key.src));
+        let is_open = said.metric.is_none() && said.tos.unwrap_or_default() == 0;
+        key(said).is_some() && key(said) == key(self) && (is_open || said.key() == self.key())
+    }
+
+    fn apply(&mut self, change: Self) {
+        self.merge(change);
+    }
+
+    fn link(&self) -> Option<IfIndex> {
+        self.dev
+    }
+}
+
+/// The result of a request.
 #[derive(Debug, Default)]
 pub(super) struct Done {
-    /// Bodies of the objects to answer with.
+    /// Bodies of the objects in the reply.
     pub answers: Vec<Vec<u8>>,
-    /// What came or changed (true) and what went (false): bodies of notifications.
+    /// Bodies of notifications: added or changed (true), deleted (false).
     pub changes: Vec<(bool, Vec<u8>)>,
-    /// A link that is no more.
+    /// A deleted link.
     pub link_gone: Option<IfIndex>,
 }
 
-/// The objects of one kind, whatever it is.
+/// The objects of any kind.
 pub(super) trait Store: fmt::Debug + Send + Sync {
     fn groups(&self) -> &'static [u32];
-    /// Types of the messages that say that one is there, and that it is no more.
+    /// Message types of new and deleted objects.
     fn kinds(&self) -> (u16, u16);
-    /// Carries out a request; `None` when it is for another kind.
+    /// Carries out a request; `None` if it is about another kind.
     fn handle(&mut self, message: Message<'_>, index: IfIndex) -> Option<Result<Done, Errno>>;
-    /// Lets go of what is on `link`.
+    /// Deletes the objects on `link`.
     fn drop_link(&mut self, link: IfIndex) -> Done;
 }
 
 #[derive(Debug)]
-pub(super) struct Kind<O: Kept>(Vec<O>);
+pub(super) struct ObjectStore<O: StorableObject>(Vec<O>);
 
-impl<O: Kept> Kind<O> {
+impl<O: StorableObject> ObjectStore<O> {
     pub fn new() -> Self {
         Self(Vec::new())
     }
@@ -65,7 +174,7 @@ impl<O: Kept> Kind<O> {
         echo: bool,
         index: IfIndex,
     ) -> Result<Done, Errno> {
-        let at = self.0.iter().position(|held| held.is_meant_by(&said));
+        let at = self.0.iter().position(|held| held.is_identified_by(&said));
         let mut done = Done::default();
         match (verb, at) {
             (Verb::List, _) => {
@@ -86,16 +195,16 @@ impl<O: Kept> Kind<O> {
                 return Ok(done);
             }
             (Verb::Add | Verb::Replace, None) | (Verb::Append, _) => {
-                self.0.push(said.made(index));
+                self.0.push(said.created(index));
                 done.changes
                     .push((true, self.0.last().map(body).unwrap_or_default()));
             }
             (Verb::Replace, Some(at)) => {
-                self.0[at] = said.made(index);
+                self.0[at] = said.created(index);
                 done.changes.push((true, body(&self.0[at])));
             }
             (Verb::Set, Some(at)) => {
-                self.0[at].take_over(said);
+                self.0[at].apply(said);
                 done.changes.push((true, body(&self.0[at])));
             }
         }
@@ -106,7 +215,7 @@ impl<O: Kept> Kind<O> {
     }
 }
 
-impl<O: Kept> Store for Kind<O> {
+impl<O: StorableObject> Store for ObjectStore<O> {
     fn groups(&self) -> &'static [u32] {
         O::GROUPS
     }
@@ -117,12 +226,12 @@ impl<O: Kept> Store for Kind<O> {
 
     fn handle(&mut self, message: Message<'_>, index: IfIndex) -> Option<Result<Done, Errno>> {
         let verb = Self::verb(message)?;
-        match O::said(message.body) {
+        match O::decode_request(message.body) {
             Ok(Some(said)) => {
                 let echo = message.flags & NLM_F_ECHO != 0;
                 Some(self.carry_out(verb, said, echo, index))
             }
-            // A question about any family.
+            // A query for any family.
             Ok(None) if verb == Verb::List && message.body.first() == Some(&AF_UNSPEC) => {
                 Some(self.carry_out(verb, O::default(), false, index))
             }
@@ -144,10 +253,10 @@ impl<O: Kept> Store for Kind<O> {
     }
 }
 
-/// The body of a message that speaks of `object`.
-fn body<O: Kept>(object: &O) -> Vec<u8> {
+/// The body of a message about `object`.
+fn body<O: StorableObject>(object: &O) -> Vec<u8> {
     let mut request = Request::default();
-    match object.put(Verb::Add, &mut request) {
+    match object.encode(Verb::Add, &mut request) {
         Ok(()) => request.bytes()[HEADER_BYTES..].to_vec(),
         Err(_) => Vec::new(),
     }

@@ -1,4 +1,4 @@
-//! The other end is played here, with 64-bit indices that do not wrap.
+//! The tests play the kernel's end, with 64-bit indices that do not wrap.
 
 use super::*;
 

@@ -1,18 +1,15 @@
 //! The pcapng format: sections of blocks.
 //!
-//! `walk` goes from block to block, each of the others reads one kind of block. Name resolution,
-//! secrets, custom and unknown blocks are passed over.
+//! `decoder` goes from block to block; `packet` and `descriptions` decode the blocks' contents. Blocks
+//! with names, secrets, custom data and unknown types are skipped.
 //!
 //! # Source
 //! draft-ietf-opsawg-pcapng.
 
 mod block;
-mod interface;
-mod options;
+mod decoder;
+mod descriptions;
 mod packet;
-mod plausible;
-mod section;
-mod statistics;
-mod walk;
+mod scan;
 
-pub(in crate::read) use walk::Pcapng;
+pub(in crate::read) use decoder::Pcapng;

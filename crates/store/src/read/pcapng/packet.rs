@@ -1,54 +1,52 @@
-//! The three blocks that hold a packet: enhanced, simple, and the obsolete one.
+//! The three blocks that hold a packet: enhanced, simple and obsolete.
 
-use super::block::Body;
-use super::interface::Port;
-use super::options;
+use super::block::{Body, each_option};
+use super::descriptions::PacketInterface;
 use crate::model::{Checksum, Direction, Packet, Reception};
 use crate::read::error::ReadError;
-use crate::read::event::{Found, blank};
+use crate::read::format::{LocatedPacket, plain_packet};
 
 const FLAGS: u16 = 2;
 const DROP_COUNT: u16 = 4;
 const PACKET_ID: u16 = 5;
 const QUEUE: u16 = 6;
 
-/// The drop count of a Packet Block that does not know it.
+/// The unknown drop count of a Packet Block.
 const DROPS_UNKNOWN: u16 = 0xffff;
 
-/// What the packet blocks of a section have in common.
+/// The section of a packet block, and the block's location.
 #[derive(Clone, Copy)]
-pub(super) struct Section<'a> {
-    /// Its interfaces.
-    pub(super) ports: &'a [Port],
-    /// Interfaces of the sections before it.
-    pub(super) earlier: u32,
-    /// The mark of the block's body in the source.
-    pub(super) mark: usize,
+pub(super) struct PacketSection<'a> {
+    pub(super) interfaces: &'a [PacketInterface],
+    /// Number of interfaces in earlier sections.
+    pub(super) first_interface: u32,
+    /// Index of the block's body in the input.
+    pub(super) index: usize,
 }
 
 /// Enhanced Packet Block.
 #[inline]
 pub(super) fn enhanced(
     body: Body<'_>,
-    section: Section<'_>,
-    found: &mut Found,
+    section: PacketSection<'_>,
+    located: &mut LocatedPacket,
 ) -> Result<(), ReadError> {
     let ([interface, high, low, captured, original_len], rest) = body.words::<5>()?;
-    let (port, options) = check(body, section.ports, interface, captured, rest)?;
-    *found = Found {
-        packet: blank(
-            section.earlier + interface,
-            port.clock.nanoseconds(high, low),
+    let (packet_interface, options) = check(body, section.interfaces, interface, captured, rest)?;
+    *located = LocatedPacket {
+        packet: plain_packet(
+            section.first_interface + interface,
+            packet_interface.clock.nanoseconds(high, low),
             original_len,
         ),
-        mark: section.mark + 20,
+        index: section.index + 20,
         captured: captured as usize,
     };
     if options.is_empty() {
         return Ok(());
     }
-    let packet = &mut found.packet;
-    options::each(body, options, |option| match option.code {
+    let packet = &mut located.packet;
+    each_option(body, options, |option| match option.code {
         FLAGS => apply_flags(packet, option.u32().unwrap_or(0)),
         DROP_COUNT => packet.drop_count = option.u64(),
         PACKET_ID => packet.packet_id = option.u64(),
@@ -57,76 +55,79 @@ pub(super) fn enhanced(
     })
 }
 
-/// The obsolete Packet Block: 16-bit interface and drop count, otherwise as the enhanced one.
+/// Obsolete Packet Block: as the enhanced one, with a 16-bit interface and drop count.
 pub(super) fn obsolete(
     body: Body<'_>,
-    section: Section<'_>,
-    found: &mut Found,
+    section: PacketSection<'_>,
+    located: &mut LocatedPacket,
 ) -> Result<(), ReadError> {
     let ([interface_drops, high, low, captured, original_len], rest) = body.words::<5>()?;
     let (interface, drops) = body.order.halves(interface_drops);
     let interface = u32::from(interface);
-    let (port, options) = check(body, section.ports, interface, captured, rest)?;
-    *found = Found {
-        packet: blank(
-            section.earlier + interface,
-            port.clock.nanoseconds(high, low),
+    let (packet_interface, options) = check(body, section.interfaces, interface, captured, rest)?;
+    *located = LocatedPacket {
+        packet: plain_packet(
+            section.first_interface + interface,
+            packet_interface.clock.nanoseconds(high, low),
             original_len,
         ),
-        mark: section.mark + 20,
+        index: section.index + 20,
         captured: captured as usize,
     };
-    let packet = &mut found.packet;
+    let packet = &mut located.packet;
     packet.drop_count = (drops != DROPS_UNKNOWN).then_some(u64::from(drops));
-    options::each(body, options, |option| {
+    each_option(body, options, |option| {
         if option.code == FLAGS {
             apply_flags(packet, option.u32().unwrap_or(0));
         }
     })
 }
 
-/// Simple Packet Block: interface 0, no time; cut at the snaplen.
+/// Simple Packet Block: interface 0, no time, truncated to the snaplen.
 pub(super) fn simple(
     body: Body<'_>,
-    section: Section<'_>,
-    found: &mut Found,
+    section: PacketSection<'_>,
+    located: &mut LocatedPacket,
 ) -> Result<(), ReadError> {
     let ([original_len], rest) = body.words::<1>()?;
-    let snaplen = section.ports.first().map_or(u32::MAX, |port| port.snaplen);
+    let snaplen = section
+        .interfaces
+        .first()
+        .map_or(u32::MAX, |interface| interface.snaplen);
     let captured = original_len.min(snaplen);
-    check(body, section.ports, 0, captured, rest)?;
-    *found = Found {
-        packet: blank(section.earlier, None, original_len),
-        mark: section.mark + 4,
+    check(body, section.interfaces, 0, captured, rest)?;
+    *located = LocatedPacket {
+        packet: plain_packet(section.first_interface, None, original_len),
+        index: section.index + 4,
         captured: captured as usize,
     };
     Ok(())
 }
 
-/// Checks a packet's interface and length; gives its interface and the options after its padding.
+/// Checks a packet's interface and length. Returns its interface and the options behind its padding.
 #[inline]
 fn check<'a, 'b>(
     body: Body<'_>,
-    ports: &'b [Port],
+    interfaces: &'b [PacketInterface],
     interface: u32,
     captured: u32,
     rest: &'a [u8],
-) -> Result<(&'b Port, &'a [u8]), ReadError> {
+) -> Result<(&'b PacketInterface, &'a [u8]), ReadError> {
     let captured = captured as usize;
-    let Some(port) = ports.get(interface as usize) else {
+    let Some(packet_interface) = interfaces.get(interface as usize) else {
         return Err(body
-            .place()
-            .damaged("interface", "is not described in this section"));
+            .location()
+            .corrupt("interface", "is not described in this section"));
     };
-    if captured > port.captured_max {
+    if captured > packet_interface.captured_max {
         let reason = "is larger than any packet of this link type";
-        return Err(body.place().damaged("captured length", reason));
+        return Err(body.location().corrupt("captured length", reason));
     }
     if captured > rest.len() {
-        return Err(body.place().too_short("packet", captured, rest.len()));
+        return Err(body.location().too_short("packet", captured, rest.len()));
     }
     Ok((
-        port,
+        packet_interface,
         rest.get(captured.next_multiple_of(4)..).unwrap_or_default(),
     ))
 }

@@ -1,4 +1,4 @@
-//! The blocks a file has few of: section, interfaces, statistics.
+//! The blocks that describe a capture: section, interfaces, statistics.
 
 use super::{INTERFACE, SECTION, STATISTICS, option_head};
 use crate::model::{Interface, Section, Statistics};
@@ -6,15 +6,15 @@ use crate::model::{Interface, Section, Statistics};
 /// `opt_comment`, in every block.
 const COMMENT: u16 = 1;
 
-/// A block in the making, with its options.
-struct Block {
+/// Builds a block with options.
+struct BlockBuilder {
     bytes: Vec<u8>,
     has_options: bool,
 }
 
-impl Block {
+impl BlockBuilder {
     fn new(kind: u32) -> Self {
-        // The length goes to the second word when it is known.
+        // The second word becomes the length.
         let bytes = [kind.to_ne_bytes(), [0; 4]].concat();
         Self {
             bytes,
@@ -26,7 +26,7 @@ impl Block {
         self.bytes.extend(word.to_ne_bytes());
     }
 
-    /// A time stamp: its upper half first, whatever the byte order.
+    /// A time stamp: the upper half first in both byte orders.
     fn time(&mut self, timestamp_ns: u64) {
         self.word((timestamp_ns >> 32) as u32);
         self.word(timestamp_ns as u32);
@@ -43,7 +43,7 @@ impl Block {
         if let Some(text) = text {
             self.option(
                 code,
-                &text.as_bytes()[..text.floor_char_boundary(LONGEST_TEXT)],
+                &text.as_bytes()[..text.floor_char_boundary(TEXT_BYTES_MAX)],
             );
         }
     }
@@ -73,13 +73,13 @@ impl Block {
     }
 }
 
-/// The longest text an option takes; a longer one is cut, at a whole character. One less than
-/// the field allows, for the octet that goes before a filter.
-const LONGEST_TEXT: usize = u16::MAX as usize - 1;
+/// Maximum bytes of text in an option. A longer text is truncated at a whole character. One byte is
+/// reserved for the octet before a filter.
+const TEXT_BYTES_MAX: usize = u16::MAX as usize - 1;
 
-/// The Section Header Block. The section's length is not known beforehand and says so.
+/// The Section Header Block, with an unspecified section length.
 pub(in super::super) fn section(section: &Section) -> Vec<u8> {
-    let mut block = Block::new(SECTION);
+    let mut block = BlockBuilder::new(SECTION);
     block.word(0x1A2B_3C4D);
     block.word(option_head(1, 0)); // version 1.0, laid out as a code and a length are
     block.bytes.extend((-1_i64).to_ne_bytes());
@@ -92,10 +92,10 @@ pub(in super::super) fn section(section: &Section) -> Vec<u8> {
 
 /// An Interface Description Block.
 ///
-/// Its time stamps are in nanoseconds without an offset whatever `interface` says of ticks and
-/// offset: [`Packet`](crate::model::Packet) has its time in nanoseconds since 1970 already.
+/// The unit of time stamps is nanoseconds without an offset, whatever `interface` says: the times of a
+/// [`Packet`](crate::model::Packet) are in nanoseconds since 1970.
 pub(in super::super) fn interface(interface: &Interface) -> Vec<u8> {
-    let mut block = Block::new(INTERFACE);
+    let mut block = BlockBuilder::new(INTERFACE);
     block.word(option_head(interface.link_type.0, 0));
     block.word(interface.snaplen);
     block.text(COMMENT, interface.comment.as_ref());
@@ -107,8 +107,8 @@ pub(in super::super) fn interface(interface: &Interface) -> Vec<u8> {
     block.counter(8, interface.speed_bps);
     block.option(9, &[9]); // if_tsresol: 10^-9 s
     if let Some(filter) = &interface.filter {
-        // The leading 0 says that a filter expression follows.
-        let text = &filter[..filter.floor_char_boundary(LONGEST_TEXT)];
+        // A leading 0 announces a filter expression.
+        let text = &filter[..filter.floor_char_boundary(TEXT_BYTES_MAX)];
         block.option(11, &[&[0], text.as_bytes()].concat());
     }
     block.text(12, interface.os.as_ref());
@@ -116,9 +116,9 @@ pub(in super::super) fn interface(interface: &Interface) -> Vec<u8> {
     block.finish()
 }
 
-/// An Interface Statistics Block. Its own time, if not known, is that of the end of the capture.
+/// An Interface Statistics Block. Its own time defaults to the end of the capture.
 pub(in super::super) fn statistics(statistics: &Statistics) -> Vec<u8> {
-    let mut block = Block::new(STATISTICS);
+    let mut block = BlockBuilder::new(STATISTICS);
     block.word(statistics.interface);
     block.time(statistics.timestamp_ns.or(statistics.end_ns).unwrap_or(0));
     block.text(COMMENT, statistics.comment.as_ref());

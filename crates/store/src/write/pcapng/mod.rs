@@ -1,12 +1,12 @@
-//! pcapng: its blocks, in the byte order of this machine, time stamps in nanoseconds.
+//! pcapng blocks, in the byte order of this machine, with time stamps in nanoseconds.
 
 mod blocks;
+mod fast;
 mod packet;
-mod usual;
 
 pub(super) use blocks::{interface, section, statistics};
-pub(super) use packet::{Enhanced, simple, simple_fits};
-pub(super) use usual::Usual;
+pub(super) use fast::FastPacketBlock;
+pub(super) use packet::{EnhancedPacketBlock, simple, simple_fits};
 
 /// Section Header Block.
 const SECTION: u32 = 0x0A0D_0D0A;
@@ -19,15 +19,14 @@ const STATISTICS: u32 = 5;
 /// Enhanced Packet Block.
 const ENHANCED_PACKET: u32 = 6;
 
-/// Code and length of an option as the word that begins it.
+/// The first word of an option: code and length.
 const fn option_head(code: u16, bytes: u16) -> u32 {
     let [a, b] = code.to_ne_bytes();
     let [c, d] = bytes.to_ne_bytes();
     u32::from_ne_bytes([a, b, c, d])
 }
 
-/// The block at the start of `bytes`: its length, and whether it is a packet. `None` where it is
-/// not all there.
+/// Length of the block at the start of `bytes`, and whether it is a packet. `None` if it is incomplete.
 pub(super) fn first_block(bytes: &[u8]) -> Option<(usize, bool)> {
     let (kind, rest) = bytes.split_first_chunk()?;
     let length = u32::from_ne_bytes(*rest.first_chunk()?) as usize;

@@ -1,25 +1,25 @@
-//! Packet blocks: what is encoded once per packet.
+//! Packet blocks.
 
 use super::{ENHANCED_PACKET, SIMPLE_PACKET, option_head};
 use crate::model::{Checksum, Direction, Packet, Reception};
 
-/// Octets of an Enhanced Packet Block before its packet.
+/// Bytes of an Enhanced Packet Block before its packet.
 pub(super) const HEADER: usize = 28;
 pub(super) const FLAGS: u32 = option_head(2, 4);
 const DROP_COUNT: u32 = option_head(4, 8);
 const PACKET_ID: u32 = option_head(5, 8);
 pub(super) const QUEUE: u32 = option_head(6, 4);
 
-/// An Enhanced Packet Block, measured: its layout is known, its octets are not yet written.
-pub(in super::super) struct Enhanced<'a> {
+/// An Enhanced Packet Block with a known layout, ready to be written.
+pub(in super::super) struct EnhancedPacketBlock<'a> {
     packet: &'a Packet<'a>,
     bytes: &'a [u8],
     flags: u32,
     length: usize,
 }
 
-impl<'a> Enhanced<'a> {
-    /// The block of `packet`, of which `bytes` is what is kept.
+impl<'a> EnhancedPacketBlock<'a> {
+    /// The block of `packet` with the captured `bytes`.
     #[inline]
     pub(in super::super) fn new(packet: &'a Packet<'a>, bytes: &'a [u8]) -> Self {
         let flags = flags(packet);
@@ -48,13 +48,13 @@ impl<'a> Enhanced<'a> {
         }
     }
 
-    /// Its length, in octets.
+    /// Its length in bytes.
     #[inline]
     pub(in super::super) fn length(&self) -> usize {
         self.length
     }
 
-    /// Writes it to `out`, which has its length.
+    /// Writes it to `out`, which must have its length.
     #[inline]
     pub(in super::super) fn encode(&self, out: &mut [u8]) {
         let packet = self.packet;
@@ -71,7 +71,7 @@ impl<'a> Enhanced<'a> {
         let (head, rest) = out.split_at_mut(HEADER);
         head.copy_from_slice(header.map(u32::to_ne_bytes).as_flattened());
         let (body, mut tail) = rest.split_at_mut(self.bytes.len().next_multiple_of(4));
-        // The padding is cleared with the word it is in, before the packet's end goes there.
+        // Clears the padding with its word, before the packet's last bytes are written there.
         if let Some(last) = body.last_chunk_mut::<4>() {
             *last = [0; 4];
         }
@@ -97,7 +97,7 @@ impl<'a> Enhanced<'a> {
     }
 }
 
-/// Writes `words` at the beginning of `out` and gives the rest.
+/// Writes `words` to the start of `out`. Returns the rest.
 #[inline]
 pub(super) fn put<const N: usize>(out: &mut [u8], words: [u32; N]) -> &mut [u8] {
     let (here, rest) = out.split_at_mut(4 * N);
@@ -105,7 +105,7 @@ pub(super) fn put<const N: usize>(out: &mut [u8], words: [u32; N]) -> &mut [u8] 
     rest
 }
 
-/// A 64-bit number as two words, as it lies in memory.
+/// A 64-bit number as two words, in memory order.
 #[inline]
 fn halves(value: u64) -> [u32; 2] {
     let (low, high) = (value as u32, (value >> 32) as u32);
@@ -116,7 +116,7 @@ fn halves(value: u64) -> [u32; 2] {
     }
 }
 
-/// `epb_flags`; 0 means that nothing is known.
+/// `epb_flags`. 0 means that nothing is known.
 #[inline]
 pub(super) fn flags(packet: &Packet<'_>) -> u32 {
     let direction = match packet.direction {
@@ -139,7 +139,7 @@ pub(super) fn flags(packet: &Packet<'_>) -> u32 {
     direction | reception << 2 | checksum << 9
 }
 
-/// Whether a Simple Packet Block says all there is to say of a packet without a time.
+/// Whether a Simple Packet Block can store everything about a packet without a time.
 pub(in super::super) fn simple_fits(packet: &Packet<'_>, bytes: &[u8], snaplen: usize) -> bool {
     packet.interface == 0
         && bytes.len() == snaplen.min(packet.original_len as usize)

@@ -1,4 +1,4 @@
-//! eBPF: whether programs load, and whether they are compiled.
+//! eBPF: whether programs load, and whether the kernel compiles them to native code.
 
 use std::fs;
 use std::io;
@@ -6,115 +6,113 @@ use std::os::fd::{AsFd, AsRawFd};
 
 use bpf::{Insn, LoadError, Program, ProgramKind, Reg};
 
-use super::super::place::Roots;
-use super::super::report::{Finding, Report, Severity};
+use crate::doctor::paths::SystemPaths;
+use crate::doctor::report::{Finding, Report};
 
-const ID: &str = "ebpf";
+const EBPF: &str = "ebpf";
 const JIT: &str = "jit";
-const JIT_SETTING: &str = "net.core.bpf_jit_enable";
+const JIT_ENABLE: &str = "net.core.bpf_jit_enable";
 
-pub(super) fn check(roots: &Roots, report: &mut Report) {
+pub(super) fn check(paths: &SystemPaths, report: &mut Report) {
     let code = [Insn::mov(Reg::R0, 0), Insn::Exit];
-    let load = |kind| Program::load(kind, "tapline_doctor", &code);
-    let mut kinds = Vec::new();
-    let mut last = None;
-    let mut forbidden = None;
+    let mut loaded = Vec::new();
+    let mut program = None;
+    let mut denied = None;
     for kind in [ProgramKind::SocketFilter, ProgramKind::Tc, ProgramKind::Xdp] {
-        match load(kind) {
-            Ok(program) => {
-                kinds.push(kind.to_string());
-                last = Some(program);
+        match Program::load(kind, "tapline_doctor", &code) {
+            Ok(last) => {
+                loaded.push(kind.to_string());
+                program = Some(last);
             }
-            Err(error) if is_forbidden(&error) => forbidden = forbidden.or(Some(error)),
-            Err(error) => report.found(refused(kind, &error)),
+            Err(error) if is_permission_denied(&error) => denied = denied.or(Some(error)),
+            Err(error) => report.add(cannot_load(kind, &error)),
         }
     }
-    if let Some(error) = forbidden {
-        report.failed(ID, &error);
+    if let Some(error) = denied {
+        report.add_error(EBPF, &error);
     }
-    if !kinds.is_empty() {
-        report.can(ID, format!("{} programs load", kinds.join(", ")));
+    if !loaded.is_empty() {
+        report.add_ability(EBPF, format!("{} programs load", loaded.join(", ")));
     }
-    check_compiler(last.as_ref(), roots, report);
+    check_jit(program.as_ref(), paths, report);
 }
 
-/// Whether `program`, if there is one, was compiled.
-fn check_compiler(program: Option<&Program>, roots: &Roots, report: &mut Report) {
-    let setting = match roots.sysctl(JIT_SETTING) {
+/// Whether the kernel compiled `program`, if one could be loaded.
+fn check_jit(program: Option<&Program>, paths: &SystemPaths, report: &mut Report) {
+    let setting = match paths.sysctl(JIT_ENABLE) {
         Ok(setting) => setting,
-        Err(error) => return report.failed(JIT, &error),
+        Err(error) => return report.add_error(JIT, &error),
     };
-    let Some(compiled) = report.known(JIT, program.map(is_compiled).transpose()) else {
+    let compiled = program.map(is_compiled).transpose();
+    let Some(compiled) = report.value_or_unknown(JIT, compiled) else {
         return;
     };
     match (compiled.flatten(), setting.as_deref()) {
-        (_, Some("0")) => {
-            report.found(interpreted(format!("{JIT_SETTING} is 0"), Some(roots)));
-        }
+        (_, Some("0")) => report.add(interpreted(format!("{JIT_ENABLE} is 0"), Some(paths))),
         (Some(false), setting) => {
-            let seen = "a program was loaded and not compiled";
-            // The machine's own namespace shows it, unless the kernel has no compiler.
-            let is_there = setting.is_some() || !is_of_the_machine(roots);
-            report.found(interpreted(seen.into(), is_there.then_some(roots)));
+            let observed = "the kernel loaded a program without compiling it";
+            // The initial namespace shows the setting unless the kernel has no compiler.
+            let has_setting = setting.is_some() || !is_initial_namespace(paths);
+            report.add(interpreted(observed.into(), has_setting.then_some(paths)));
         }
-        (Some(true), _) => report.can(JIT, "programs are compiled to native code"),
-        (None, Some(_)) => report.can(JIT, "switched on"),
-        (None, None) => report.unknown(JIT, "no program could be loaded to see"),
+        (Some(true), _) => report.add_ability(JIT, "programs are compiled to native code"),
+        (None, Some(_)) => report.add_ability(JIT, "enabled"),
+        (None, None) => report.add_unknown(JIT, "no program could be loaded"),
     }
 }
 
-/// Whether the kernel runs native code for a program; `None` when it does not tell.
+/// Whether the kernel runs native code for `program`; `None` if the kernel does not report it.
 ///
 /// # Source
 /// `bpf_prog_show_fdinfo`, kernel/bpf/syscall.c.
 fn is_compiled(program: &Program) -> io::Result<Option<bool>> {
     let path = format!("/proc/self/fdinfo/{}", program.as_fd().as_raw_fd());
     let text = fs::read_to_string(path)?;
-    let told = text
+    let jited = text
         .lines()
         .find_map(|line| line.strip_prefix("prog_jited:"));
-    Ok(told.map(|value| value.trim() != "0"))
+    Ok(jited.map(|value| value.trim() != "0"))
 }
 
-fn is_forbidden(error: &LoadError) -> bool {
+fn is_permission_denied(error: &LoadError) -> bool {
     let denied = io::ErrorKind::PermissionDenied;
     matches!(error, LoadError::Refused { source, .. } if source.kind() == denied)
 }
 
-fn refused(kind: ProgramKind, error: &LoadError) -> Finding {
-    let seen = format!("the kernel does not load {kind} programs: {error}");
-    let spoils = match kind {
-        ProgramKind::SocketFilter => {
-            "what a filter refuses is not counted: it is null in summaries"
-        }
-        ProgramKind::Tc => "packets on their way out cannot be counted in the kernel",
-        _ => {
-            "nothing can be dropped or counted before the network stack, and AF_XDP is not to be had"
-        }
+fn cannot_load(kind: ProgramKind, error: &LoadError) -> Finding {
+    let observed = format!("the kernel does not load {kind} programs: {error}");
+    let (effect, option) = match kind {
+        ProgramKind::SocketFilter => (
+            "packets that a filter rejects are not counted: `filtered` is null",
+            "CONFIG_BPF_SYSCALL=y",
+        ),
+        ProgramKind::Tc => (
+            "sent packets cannot be counted in the kernel",
+            "CONFIG_BPF_SYSCALL=y and CONFIG_NET_CLS_ACT=y",
+        ),
+        _ => (
+            "drop mode, counting before the network stack, and AF_XDP are not available",
+            "CONFIG_BPF_SYSCALL=y, Linux 4.8 or later",
+        ),
     };
-    let option = match kind {
-        ProgramKind::SocketFilter => "CONFIG_BPF_SYSCALL=y",
-        ProgramKind::Tc => "CONFIG_BPF_SYSCALL=y and CONFIG_NET_CLS_ACT=y",
-        _ => "CONFIG_BPF_SYSCALL=y, of Linux 4.8 or later",
-    };
-    let finding = Finding::new(ID, Severity::Warning, seen, spoils);
-    finding.advice(&format!(
-        "boot a kernel with {option}; without, capture with --mode mirror"
+    Finding::warning(EBPF, observed, effect).advice(&format!(
+        "boot a kernel with {option}; without it, capture in mirror mode"
     ))
 }
 
-/// Whether this is the network namespace that the machine began with.
-fn is_of_the_machine(roots: &Roots) -> bool {
-    let namespace = |process: &str| fs::read_link(roots.proc.join(process).join("ns/net")).ok();
+/// Whether the calling thread is in the initial network namespace.
+fn is_initial_namespace(paths: &SystemPaths) -> bool {
+    let namespace = |process: &str| fs::read_link(paths.proc.join(process).join("ns/net")).ok();
     namespace("thread-self").is_some_and(|own| namespace("1") == Some(own))
 }
 
-/// With where the compiler is switched on, if there is one.
-fn interpreted(seen: String, roots: Option<&Roots>) -> Finding {
-    let spoils = "filters and counters are interpreted for every packet, at several times the cost";
-    let finding = Finding::new(JIT, Severity::Warning, seen, spoils);
-    match roots {
-        Some(roots) => finding.remedy(roots.set_for_all(&[(JIT_SETTING, 1)])),
+/// A finding with the command that enables the compiler, if the kernel has one.
+fn interpreted(observed: String, paths: Option<&SystemPaths>) -> Finding {
+    let effect =
+        "the kernel interprets filters and counters for every packet, at several times the cost";
+    let finding = Finding::warning(JIT, observed, effect);
+    match paths {
+        Some(paths) => finding.command(paths.set_host_sysctls(&[(JIT_ENABLE, 1)])),
         None => finding,
     }
 }

@@ -1,101 +1,95 @@
-//! ICMP of this host: what it answers, and how often, when it is probed or passes probes on.
+//! ICMP settings of this host: whether it answers pings, and its limits for ICMP errors.
 
-use super::super::change::Change;
-use super::super::place::{Roots, is_of_namespace};
-use super::super::report::{Finding, Report, Severity};
+use super::sockets::not_visible;
+use crate::doctor::change::Change;
+use crate::doctor::paths::{SystemPaths, is_per_namespace};
+use crate::doctor::report::{Finding, Report};
 
-/// A limit that spoils probing when it is tighter than what Linux begins with.
+/// A setting that hurts pings when it is stricter than the kernel's default.
 struct Limit {
     id: &'static str,
     name: &'static str,
-    usual: u64,
-    is_tighter: fn(u64) -> bool,
-    spoils: &'static str,
+    default: u64,
+    is_stricter: fn(u64) -> bool,
+    effect: &'static str,
 }
 
-const SILENT_ID: &str = "icmp-echo";
-const SILENT: &str = "probes of this host, and of its loopback, get no reply";
-const FEWER: &str = "this host says less often that something is unreachable or that a packet's \
-    time to live is over: traceroutes through it and probes of its closed ports see losses";
+const ECHO: &str = "icmp-echo";
+const RATE: &str = "icmp-rate";
+const NO_REPLY: &str = "this host does not answer pings, not even on loopback";
+const FEWER_ERRORS: &str = "this host sends fewer ICMP errors (unreachable, time exceeded): traceroutes \
+    through it and pings of its closed ports show loss";
 
 const LIMITS: [Limit; 5] = [
     Limit {
-        id: SILENT_ID,
+        id: ECHO,
         name: "net.ipv4.icmp_echo_ignore_all",
-        usual: 0,
-        is_tighter: |value| value != 0,
-        spoils: SILENT,
+        default: 0,
+        is_stricter: |value| value != 0,
+        effect: NO_REPLY,
     },
     Limit {
-        id: SILENT_ID,
+        id: ECHO,
         name: "net.ipv6.icmp.echo_ignore_all",
-        usual: 0,
-        is_tighter: |value| value != 0,
-        spoils: SILENT,
+        default: 0,
+        is_stricter: |value| value != 0,
+        effect: NO_REPLY,
     },
     Limit {
-        id: "icmp-rate",
+        id: RATE,
         name: "net.ipv4.icmp_msgs_per_sec",
-        usual: 1000,
-        is_tighter: |value| value < 1000,
-        spoils: FEWER,
+        default: 1000,
+        is_stricter: |value| value < 1000,
+        effect: FEWER_ERRORS,
     },
     Limit {
-        id: "icmp-rate",
+        id: RATE,
         name: "net.ipv4.icmp_ratelimit",
-        usual: 1000,
-        is_tighter: |value| value > 1000,
-        spoils: FEWER,
+        default: 1000,
+        is_stricter: |value| value > 1000,
+        effect: FEWER_ERRORS,
     },
     Limit {
-        id: "icmp-rate",
+        id: RATE,
         name: "net.ipv6.icmp.ratelimit",
-        usual: 1000,
-        is_tighter: |value| value > 1000,
-        spoils: FEWER,
+        default: 1000,
+        is_stricter: |value| value > 1000,
+        effect: FEWER_ERRORS,
     },
 ];
 
-pub(super) fn check(roots: &Roots, report: &mut Report) {
-    let mut usual: [(&str, Vec<String>); 2] = [(SILENT_ID, vec![]), ("icmp-rate", vec![])];
-    for limit in &LIMITS {
-        match roots.number(limit.name) {
-            Ok(Some(value)) if (limit.is_tighter)(value) => report.found(tight(limit, value)),
-            Ok(Some(value)) => {
-                let of_it = usual.iter_mut().filter(|(id, _)| *id == limit.id);
-                let file = limit.name.trim_start_matches("net.");
-                of_it.for_each(|(_, shown)| shown.push(format!("{file} {value}")));
+pub(super) fn check(paths: &SystemPaths, report: &mut Report) {
+    for id in [ECHO, RATE] {
+        let mut normal = Vec::new();
+        for limit in LIMITS.iter().filter(|limit| limit.id == id) {
+            match paths.sysctl_number(limit.name) {
+                Ok(Some(value)) if (limit.is_stricter)(value) => report.add(strict(limit, value)),
+                Ok(Some(value)) => {
+                    let name = limit.name.trim_start_matches("net.");
+                    normal.push(format!("{name} {value}"));
+                }
+                Ok(None) => report.add_unknown(id, not_visible(limit.name)),
+                Err(error) => report.add_error(id, &error),
             }
-            Ok(None) => {
-                let why = format!("{} is not shown in this namespace", limit.name);
-                report.unknown(limit.id, why);
-            }
-            Err(error) => report.failed(limit.id, &error),
         }
-    }
-    for (id, shown) in usual.into_iter().filter(|(_, shown)| !shown.is_empty()) {
-        report.can(id, shown.join(", "));
+        if !normal.is_empty() {
+            report.add_ability(id, normal.join(", "));
+        }
     }
 }
 
-fn tight(limit: &Limit, value: u64) -> Finding {
-    let Limit {
-        id,
-        name,
-        usual,
-        spoils,
-        ..
-    } = limit;
-    let seen = format!("{name} is {value}; Linux begins with {usual}");
-    let finding = Finding::new(id, Severity::Warning, seen, *spoils);
+fn strict(limit: &Limit, value: u64) -> Finding {
+    let Limit { name, default, .. } = limit;
+    let observed = format!("{name} is {value}; the kernel's default is {default}");
+    let finding = Finding::warning(limit.id, observed, limit.effect);
     let change = Change::Sysctl {
         name: (*name).into(),
-        value: usual.to_string(),
+        value: default.to_string(),
     };
-    // Who has a host keep silent may mean it.
-    if *id != SILENT_ID && is_of_namespace(name) == Some(true) {
-        finding.fix(change)
+    // A host may be silent on purpose, so that setting is never changed here.
+    if limit.id != ECHO && is_per_namespace(name) == Some(true) {
+        finding.change(change)
     } else {
-        finding.remedy(change.command())
+        finding.command(change.command())
     }
 }

@@ -1,138 +1,141 @@
-//! Offloads that change what is seen of packets.
+//! Offloads that make captured packets differ from those on the wire.
 
 use netlink::{Ethtool, Features, IfName, NetDevices};
 
-use super::super::change::Change;
-use super::super::place::Place;
-use super::super::report::{Finding, Report, Severity};
-use super::super::shell::quoted;
+use crate::doctor::change::{Change, shell_quote};
+use crate::doctor::paths::InterfaceContext;
+use crate::doctor::report::{Finding, Report, Severity};
 
 const ID: &str = "offloads";
+const VLAN_STRIPPING: &str = "rx-vlan-hw-parse";
 
-/// Features that join received packets: id, kernel's names, severity and what they spoil.
-const JOINING: [(&str, &[&str], Severity, &str); 3] = [
-    (
-        "lro",
-        &["rx-lro"],
-        Severity::Severe,
-        "received packets are joined and their headers thrown away: what is captured was never on \
-            the wire",
-    ),
-    (
-        "gro-hw",
-        &["rx-gro-hw"],
-        Severity::Warning,
-        "the device joins received packets of a flow: fewer and longer ones are seen, with the time \
-            of one of them",
-    ),
-    (
-        "gro",
-        &["rx-gro", "rx-gro-list", "rx-udp-gro-forwarding"],
-        Severity::Warning,
-        "the kernel joins received packets of a flow: fewer and longer ones are seen, with the time \
-            of one of them",
-    ),
+/// An offload that merges received packets.
+struct Merging {
+    id: &'static str,
+    /// The kernel's names. Features after the first refine it and do nothing without it.
+    features: &'static [&'static str],
+    severity: Severity,
+    effect: &'static str,
+}
+
+const MERGING: [Merging; 3] = [
+    Merging {
+        id: "lro",
+        features: &["rx-lro"],
+        severity: Severity::Severe,
+        effect: "received packets are merged and their headers discarded: captures show packets that were \
+            never on the wire",
+    },
+    Merging {
+        id: "gro-hw",
+        features: &["rx-gro-hw"],
+        severity: Severity::Warning,
+        effect: "the device merges received packets of a flow: captures show fewer and longer packets, with \
+            one time stamp for several",
+    },
+    Merging {
+        id: "gro",
+        features: &["rx-gro", "rx-gro-list", "rx-udp-gro-forwarding"],
+        severity: Severity::Warning,
+        effect: "the kernel merges received packets of a flow: captures show fewer and longer packets, with \
+            one time stamp for several",
+    },
 ];
 
-/// Features that leave the splitting of sent packets to what comes after the capture: the kernel's names, and
-/// ethtool's.
-const SPLITTING: [(&str, &str); 4] = [
+/// Offloads that split sent packets after the capture has seen them: the kernel's names and ethtool's.
+const SEGMENTATION: [(&str, &str); 4] = [
     ("tx-tcp-segmentation", "tso"),
     ("tx-tcp6-segmentation", "tso"),
     ("tx-udp-segmentation", "tx-udp-segmentation"),
     ("tx-generic-segmentation", "gso"),
 ];
 
-/// Kinds of interfaces that hand on what others have received: they join nothing themselves, though
+/// Kinds of interfaces that pass on what other interfaces received. They never merge packets, even if
 /// the feature is on.
-const PASSING: [&str; 9] = [
+const STACKED_KINDS: [&str; 9] = [
     "bond", "bridge", "dummy", "ifb", "ipvlan", "macvlan", "team", "vlan", "vrf",
 ];
 
-pub(super) fn check(place: &Place<'_>, report: &mut Report) {
-    let name = place.link.ifname();
-    let told = Ethtool::open().and_then(|mut ethtool| ethtool.features(name));
-    if let Some(features) = report.known(ID, told) {
-        judge(name, &features, joins(place), report);
+pub(super) fn check(context: &InterfaceContext<'_>, report: &mut Report) {
+    let name = context.link.ifname();
+    let features = Ethtool::open().and_then(|mut ethtool| ethtool.features(name));
+    if let Some(features) = report.value_or_unknown(ID, features) {
+        judge(name, &features, can_merge(context), report);
     }
 }
 
-/// Whether its driver hands packets to what joins them.
-fn joins(place: &Place<'_>) -> bool {
-    let kind = place.link.kind_name();
+/// Whether the driver hands packets to the code that merges them.
+fn can_merge(context: &InterfaceContext<'_>) -> bool {
+    let kind = context.link.kind_name();
     if kind == Some("tun") {
-        // Only where its program asked for that (`IFF_NAPI`), and then it is polled.
-        let told =
-            NetDevices::open().and_then(|mut devices| devices.napi_instances(place.link.ifindex()));
-        return told.is_ok_and(|listing| !listing.items.is_empty());
+        // Only if its program enabled NAPI (`IFF_NAPI`).
+        let instances = NetDevices::open()
+            .and_then(|mut devices| devices.napi_instances(context.link.ifindex()));
+        return instances.is_ok_and(|listing| !listing.items.is_empty());
     }
-    !place.link.is_loopback() && !kind.is_some_and(|it| PASSING.contains(&it))
+    !context.link.is_loopback() && !kind.is_some_and(|kind| STACKED_KINDS.contains(&kind))
 }
 
-fn judge(name: IfName, features: &Features, joins: bool, report: &mut Report) {
-    for (id, names, severity, spoils) in JOINING {
-        // The two that refine it do nothing without it.
-        if !features.is_active(names[0]) {
-            report.can(id, "off");
-            continue;
-        }
-        if !joins {
-            report.can(
-                id,
-                "on, and nothing is joined here: ask the interfaces below it",
-            );
-            continue;
-        }
-        let active: Vec<&str> = names
-            .iter()
-            .copied()
-            .filter(|one| features.is_active(one))
-            .collect();
-        let seen = format!("{name} has {} on", active.join(", "));
-        let mut finding = Finding::new(id, severity, seen, spoils);
-        for feature in active {
-            if features.is_changeable(feature) {
-                finding = finding.fix(Change::Feature {
-                    link: name,
-                    feature: feature.into(),
-                    on: false,
-                });
-            }
-        }
-        report.found(finding);
+fn judge(name: IfName, features: &Features, can_merge: bool, report: &mut Report) {
+    for merging in &MERGING {
+        judge_merging(name, features, can_merge, merging, report);
     }
-    judge_splitting(name, features, report);
-    if features.is_active("rx-vlan-hw-parse") {
-        let seen = format!("{name} takes VLAN tags off received packets (rx-vlan-hw-parse)");
-        let spoils = "filters in the kernel see such packets without their tag; in what is captured \
-            it is put back";
-        let finding = Finding::new("vlan-strip", Severity::Info, seen, spoils);
-        report.found(switched_off(
-            finding,
-            name,
-            features,
-            &[("rx-vlan-hw-parse", "rxvlan")],
-        ));
+    judge_segmentation(name, features, report);
+    if features.is_active(VLAN_STRIPPING) {
+        let observed = format!("{name} strips VLAN tags from received packets ({VLAN_STRIPPING})");
+        let effect =
+            "in-kernel filters see these packets without their tag; captures show it again";
+        let finding = Finding::info("vlan-strip", observed, effect);
+        let finding = with_switch_off(finding, name, features, &[(VLAN_STRIPPING, "rxvlan")]);
+        report.add(finding);
     }
 }
 
-fn judge_splitting(name: IfName, features: &Features, report: &mut Report) {
-    let active = SPLITTING.into_iter();
+fn judge_merging(
+    name: IfName,
+    features: &Features,
+    can_merge: bool,
+    merging: &Merging,
+    report: &mut Report,
+) {
+    if !features.is_active(merging.features[0]) {
+        return report.add_ability(merging.id, "off");
+    }
+    if !can_merge {
+        let value = "on, but this interface merges nothing: check the interfaces below it";
+        return report.add_ability(merging.id, value);
+    }
+    let active = merging.features.iter().copied();
+    let active: Vec<&str> = active.filter(|one| features.is_active(one)).collect();
+    let observed = format!("{name} has {} on", active.join(", "));
+    let finding = Finding::new(merging.id, merging.severity, observed, merging.effect);
+    let changeable = active.iter().filter(|one| features.is_changeable(one));
+    report.add(changeable.fold(finding, |finding, feature| {
+        finding.change(Change::Feature {
+            link: name,
+            feature: (*feature).into(),
+            on: false,
+        })
+    }));
+}
+
+fn judge_segmentation(name: IfName, features: &Features, report: &mut Report) {
+    let active = SEGMENTATION.into_iter();
     let active: Vec<_> = active.filter(|(one, _)| features.is_active(one)).collect();
     if active.is_empty() {
         return;
     }
-    let shown: Vec<&str> = active.iter().map(|(one, _)| *one).collect();
-    let seen = format!("{name} has {} on", shown.join(", "));
-    let spoils = "packets that this host sends are seen before they are split, up to 64 KiB long; \
-        over a veth they reach the other end like that";
-    let finding = Finding::new("segmentation", Severity::Info, seen, spoils);
-    report.found(switched_off(finding, name, features, &active));
+    let names: Vec<&str> = active.iter().map(|(one, _)| *one).collect();
+    let observed = format!("{name} has {} on", names.join(", "));
+    let effect = "captures see sent packets before they are split, up to 64 KiB long; a veth delivers them to \
+        its peer unsplit";
+    let finding = Finding::info("segmentation", observed, effect);
+    report.add(with_switch_off(finding, name, features, &active));
 }
 
-/// With the command that switches off those of `named`, the kernel's names and ethtool's, that the driver lets
-/// switch.
-fn switched_off(
+/// Adds the command that switches `named` off (the kernel's names and ethtool's), as far as the driver
+/// allows it.
+fn with_switch_off(
     finding: Finding,
     name: IfName,
     features: &Features,
@@ -140,21 +143,21 @@ fn switched_off(
 ) -> Finding {
     let changeable = named.iter().filter(|(one, _)| features.is_changeable(one));
     let mut words: Vec<String> = changeable
-        .map(|(_, short)| format!("{short} off"))
+        .map(|(_, ethtool)| format!("{ethtool} off"))
         .collect();
     words.dedup();
     if words.is_empty() {
-        return finding.advice("the driver does not let it be switched off");
+        return finding.advice("the driver cannot switch it off");
     }
-    let link = quoted(&name.to_string());
-    finding.remedy(format!("ethtool -K {link} {}", words.join(" ")))
+    let link = shell_quote(&name.to_string());
+    finding.command(format!("ethtool -K {link} {}", words.join(" ")))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn found(active: &[&str], changeable: &[&str]) -> Report {
+    fn judged(active: &[&str], changeable: &[&str]) -> Report {
         let mut features = Features::default();
         features.active = active.iter().map(ToString::to_string).collect();
         features.changeable = changeable.iter().map(ToString::to_string).collect();
@@ -164,44 +167,42 @@ mod tests {
     }
 
     #[test]
-    fn joined_packets_without_headers_are_severe_in_given_values() {
-        let report = found(&["rx-lro"], &["rx-lro"]);
+    fn lro_is_severe() {
+        let report = judged(&["rx-lro"], &["rx-lro"]);
         assert_eq!(report.findings[0].severity, Severity::Severe);
         assert_eq!(report.findings[0].remedy, ["ethtool -K eth0 lro off"]);
-        assert_eq!(report.findings[0].fix.len(), 1);
+        assert_eq!(report.findings[0].changes.len(), 1);
     }
 
     #[test]
-    fn what_cannot_be_switched_is_not_offered() {
-        let report = found(&["rx-gro-hw"], &[]);
+    fn only_changeable_features_get_a_command() {
+        let report = judged(&["rx-gro-hw"], &[]);
         assert_eq!(report.findings[0].id, "gro-hw");
-        assert!(report.findings[0].fix.is_empty() && report.findings[0].remedy.is_empty());
-        assert!(found(&["tx-checksum-ip-generic"], &[]).findings.is_empty());
-        let splitting = [
+        assert!(report.findings[0].changes.is_empty() && report.findings[0].remedy.is_empty());
+        assert!(judged(&["tx-checksum-ip-generic"], &[]).findings.is_empty());
+        let segmentation = [
             "tx-tcp-segmentation",
             "tx-tcp6-segmentation",
             "tx-generic-segmentation",
         ];
-        for (active, changeable, command) in [
-            (&splitting[..], &splitting[2..], "ethtool -K eth0 gso off"),
-            (&splitting, &splitting, "ethtool -K eth0 tso off gso off"),
+        let vlan = ["rx-vlan-hw-parse"];
+        let advice = "# the driver cannot switch it off";
+        for (active, changeable, remedy) in [
             (
-                &splitting,
-                &[],
-                "# the driver does not let it be switched off",
+                &segmentation[..],
+                &segmentation[2..],
+                "ethtool -K eth0 gso off",
             ),
             (
-                &["rx-vlan-hw-parse"],
-                &["rx-vlan-hw-parse"],
-                "ethtool -K eth0 rxvlan off",
+                &segmentation,
+                &segmentation,
+                "ethtool -K eth0 tso off gso off",
             ),
-            (
-                &["rx-vlan-hw-parse"],
-                &[],
-                "# the driver does not let it be switched off",
-            ),
+            (&segmentation, &[], advice),
+            (&vlan, &vlan, "ethtool -K eth0 rxvlan off"),
+            (&vlan, &[], advice),
         ] {
-            assert_eq!(found(active, changeable).findings[0].remedy, [command]);
+            assert_eq!(judged(active, changeable).findings[0].remedy, [remedy]);
         }
     }
 }

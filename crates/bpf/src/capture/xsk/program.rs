@@ -1,0 +1,173 @@
+//! The program that redirects packets to AF_XDP sockets.
+//!
+//! ```text
+//! select ─MATCH─▶ sample ─▶ time before the frame ─▶ socket of the queue ─▶ count ─▶ XDP_REDIRECT
+//!    │              └ sampled out ─┐                    └ none ─▶ count ─▶ XDP_PASS
+//!    └──NO_MATCH─▶ count ──────────┴▶ XDP_PASS or XDP_DROP
+//! ```
+
+use std::mem::offset_of;
+use std::os::fd::BorrowedFd;
+
+use wire::record::{FrameMetadata, METADATA_MARK};
+
+use super::XskProgramOptions;
+use crate::capture::UnmatchedAction;
+use crate::capture::select::{self, CONTEXT, Rejected};
+
+use crate::{Condition, Helper, Insn, Label, Reg, Sampler, Size};
+
+/// Number of counters.
+pub(super) const COUNTERS: usize = 5;
+
+// Offsets of the counters.
+const REDIRECTED: i16 = 0;
+const UNSTEERED: i16 = 8;
+const UNMATCHED: i16 = 16;
+const UNSTAMPED: i16 = 24;
+const SAMPLED_OUT: i16 = 32;
+
+/// The counters of which exactly one counts a packet, the most frequent first.
+const PLACES: [i16; 4] = [REDIRECTED, UNMATCHED, SAMPLED_OUT, UNSTEERED];
+
+// Offsets in `struct xdp_md`.
+const DATA: i16 = 0;
+const DATA_META: i16 = 8;
+const RX_QUEUE_INDEX: i16 = 16;
+
+const XDP_PASS: i32 = 2;
+const XDP_REDIRECT: i32 = 4;
+
+/// Preserved across calls, like the context: the verdict, the counter's offset, and 1 if there is no time stamp.
+const VERDICT: Reg = Reg::R7;
+const COUNTER: Reg = Reg::R8;
+const IS_UNSTAMPED: Reg = Reg::R9;
+
+// Labels that no earlier code uses.
+const STEER: Label = Label(u32::MAX);
+const UNSTAMPED_HERE: Label = Label(u32::MAX - 1);
+const COUNT: Label = Label(u32::MAX - 2);
+const END: Label = Label(u32::MAX - 3);
+const STAMPED: Label = Label(u32::MAX - 16);
+/// The first of one label per entry of [`PLACES`], in descending order.
+const NOT_THIS: Label = Label(u32::MAX - 17);
+
+/// Below the map key.
+const SAMPLER_STACK: i16 = -24;
+
+// Layout of `FrameMetadata`.
+const METADATA_BYTES: i32 = 16;
+const MONOTONIC_AT: i16 = 0;
+const MARK_AT: i16 = 8;
+const _: () = assert!(size_of::<FrameMetadata>() == 16);
+const _: () = assert!(offset_of!(FrameMetadata, monotonic_ns) == 0);
+const _: () = assert!(offset_of!(FrameMetadata, mark) == 8);
+
+/// Maps of the program.
+#[derive(Clone, Copy)]
+pub(super) struct Maps<'m> {
+    pub sockets: BorrowedFd<'m>,
+    pub counters: BorrowedFd<'m>,
+    pub sampler: Option<&'m Sampler>,
+}
+
+pub(super) fn code<'m>(options: &XskProgramOptions<'m>, maps: Maps<'m>) -> Vec<Insn<'m>> {
+    let mut code = select::code(
+        &options.selection,
+        maps.sampler,
+        SAMPLER_STACK,
+        |code, rejected| code.extend(not_taken(options.selection.unmatched, rejected)),
+    );
+    code.push(Insn::mov32(IS_UNSTAMPED, 0));
+    if options.stamp {
+        stamp(&mut code);
+    }
+    code.extend([
+        Insn::Place(STEER),
+        Insn::LoadMap {
+            dst: Reg::R1,
+            map: maps.sockets,
+        },
+        Insn::load(Size::Word, Reg::R2, CONTEXT, RX_QUEUE_INDEX),
+        Insn::mov(Reg::R3, XDP_PASS),
+        Insn::Call(Helper::RedirectMap),
+        Insn::mov(VERDICT, Reg::R0),
+        Insn::mov32(COUNTER, i32::from(REDIRECTED)),
+        Insn::jump_if32(Condition::Equal, VERDICT, XDP_REDIRECT, COUNT),
+        Insn::mov32(COUNTER, i32::from(UNSTEERED)),
+        Insn::mov32(IS_UNSTAMPED, 0),
+        Insn::Place(COUNT),
+    ]);
+    count(&mut code, maps.counters);
+    code
+}
+
+/// Handles a packet that does not match or is sampled out.
+fn not_taken<'m>(unmatched: UnmatchedAction, rejected: Rejected) -> [Insn<'m>; 4] {
+    let counter = match rejected {
+        Rejected::Unmatched => UNMATCHED,
+        Rejected::SampledOut => SAMPLED_OUT,
+    };
+    [
+        Insn::mov32(VERDICT, unmatched.verdict()),
+        Insn::mov32(COUNTER, i32::from(counter)),
+        Insn::mov32(IS_UNSTAMPED, 0),
+        Insn::Jump { target: COUNT },
+    ]
+}
+
+/// Writes the time before the frame. The kernel copies these bytes to the socket's memory, too.
+fn stamp(code: &mut Vec<Insn<'_>>) {
+    code.extend([
+        Insn::mov(Reg::R1, CONTEXT),
+        Insn::mov(Reg::R2, -METADATA_BYTES),
+        Insn::Call(Helper::XdpAdjustMeta),
+        Insn::jump_if32(Condition::NotEqual, Reg::R0, 0, UNSTAMPED_HERE),
+        Insn::Call(Helper::KtimeGetNs),
+        Insn::load(Size::Word, Reg::R2, CONTEXT, DATA_META),
+        Insn::load(Size::Word, Reg::R3, CONTEXT, DATA),
+        Insn::mov(Reg::R4, Reg::R2),
+        Insn::add(Reg::R4, METADATA_BYTES),
+        // Always false, but the verifier requires the check.
+        Insn::jump_if(Condition::Greater, Reg::R4, Reg::R3, UNSTAMPED_HERE),
+        Insn::store(Size::Double, Reg::R2, MONOTONIC_AT, Reg::R0),
+        Insn::store(Size::Double, Reg::R2, MARK_AT, METADATA_MARK as i32),
+        Insn::Jump { target: STEER },
+        Insn::Place(UNSTAMPED_HERE),
+        Insn::mov32(IS_UNSTAMPED, 1),
+    ]);
+}
+
+/// Counts the packet and returns. Only one such program runs on a CPU at a time, so per-CPU counters need no atomic
+/// addition.
+fn count<'m>(code: &mut Vec<Insn<'m>>, counters: BorrowedFd<'m>) {
+    code.extend([
+        Insn::store(Size::Word, Reg::R10, -4, 0),
+        Insn::mov(Reg::R2, Reg::R10),
+        Insn::add(Reg::R2, -4),
+        Insn::LoadMap {
+            dst: Reg::R1,
+            map: counters,
+        },
+        Insn::Call(Helper::MapLookupElem),
+        Insn::jump_if(Condition::Equal, Reg::R0, 0, END),
+        Insn::jump_if32(Condition::Equal, IS_UNSTAMPED, 0, STAMPED),
+        Insn::load(Size::Double, Reg::R1, Reg::R0, UNSTAMPED),
+        Insn::add(Reg::R1, 1),
+        Insn::store(Size::Double, Reg::R0, UNSTAMPED, Reg::R1),
+        Insn::Place(STAMPED),
+    ]);
+    // A constant offset for each counter: adding a register to an address would require CAP_PERFMON.
+    for (number, place) in (0..).zip(PLACES) {
+        let next = Label(NOT_THIS.0 - number);
+        code.extend([
+            Insn::jump_if32(Condition::NotEqual, COUNTER, i32::from(place), next),
+            Insn::load(Size::Double, Reg::R1, Reg::R0, place),
+            Insn::add(Reg::R1, 1),
+            Insn::store(Size::Double, Reg::R0, place, Reg::R1),
+            Insn::Jump { target: END },
+            Insn::Place(next),
+        ]);
+    }
+    code.extend([Insn::Place(END), Insn::mov(Reg::R0, VERDICT), Insn::Exit]);
+}

@@ -1,0 +1,27 @@
+//! Tests of this crate: one program, one module for each subject.
+
+extern crate filter as tapline_filter;
+
+mod filters;
+mod objects;
+mod support;
+
+mod choice;
+mod count_filters;
+mod ends;
+mod filter_arithmetic;
+mod filter_attach;
+mod filter_lists;
+mod filter_tc;
+mod filter_xdp;
+mod intake;
+mod mirror;
+mod packet_socket;
+mod sampling;
+mod soak;
+mod socket_filter;
+mod table;
+mod tc_clsact;
+mod tc_replace;
+mod xdp;
+mod xsk;

@@ -1,0 +1,138 @@
+//! Makes the safe changes of a report and undoes them.
+
+use tapline::doctor::{Change, ChangeError, Report, SystemPaths};
+
+use super::record::{FixResult, Record, RecordedChange};
+use super::{json, text};
+use crate::failure::{Exit, Failure};
+
+/// Makes every safe change of the report. Each change is recorded before it is made.
+pub fn fix(report: &Report, paths: &SystemPaths, as_json: bool) -> Result<FixResult, Failure> {
+    let mut result = FixResult::default();
+    let findings = report.findings.iter();
+    let changes: Vec<&Change> = findings.flat_map(|finding| &finding.changes).collect();
+    if changes.is_empty() {
+        return Ok(result);
+    }
+    let mut record = Record::open()?;
+    if !as_json {
+        text::blank_line()?;
+    }
+    for change in changes {
+        match make(change, paths, &mut record)? {
+            Ok(()) => {
+                result.made.push(change.clone());
+                print(change, "made", None, as_json)?;
+            }
+            Err(error) => {
+                result.failed += 1;
+                result.unprivileged += usize::from(error.needs_privilege());
+                print(change, "failed", Some(&error), as_json)?;
+            }
+        }
+    }
+    if !result.made.is_empty() {
+        result.record = Some(record.path);
+    }
+    Ok(result)
+}
+
+/// Records the change, then makes it, so that it can be undone even if the program is killed in between.
+fn make(
+    change: &Change,
+    paths: &SystemPaths,
+    record: &mut Record,
+) -> Result<Result<(), ChangeError>, Failure> {
+    let former = match change.present(paths) {
+        Ok(former) => former,
+        Err(error) => return Ok(Err(error)),
+    };
+    let before = record.changes.clone();
+    record.add(RecordedChange {
+        former,
+        made: change.clone(),
+        link_index: change.link_index(),
+    });
+    record.save()?;
+    let made = change.make(paths);
+    if made.is_err() {
+        record.changes = before;
+        record.save()?;
+    }
+    Ok(made)
+}
+
+/// The result of undoing one change.
+enum Undone {
+    Restored,
+    /// Somebody has set another value since, or the interface is a different one of the same name.
+    Left,
+    Failed(ChangeError),
+}
+
+/// Undoes the recorded changes of this network namespace, the latest first.
+pub fn undo(paths: &SystemPaths, as_json: bool) -> Result<Exit, Failure> {
+    let mut record = Record::open()?;
+    let changes = std::mem::take(&mut record.changes);
+    let (mut restored, mut left, mut failed, mut unprivileged) = (0, 0, 0, 0);
+    for change in changes.into_iter().rev() {
+        match restore(&change, paths) {
+            Undone::Restored => {
+                restored += 1;
+                print(&change.former, "undone", None, as_json)?;
+            }
+            Undone::Left => {
+                left += 1;
+                print(&change.made, "left", None, as_json)?;
+            }
+            Undone::Failed(error) => {
+                failed += 1;
+                unprivileged += usize::from(error.needs_privilege());
+                print(&change.former, "failed", Some(&error), as_json)?;
+                record.changes.insert(0, change);
+            }
+        }
+    }
+    record.save()?;
+    if as_json {
+        json::undone(restored, left, failed)?;
+    } else {
+        text::undone(restored, left, failed)?;
+    }
+    Ok(match failed {
+        0 => Exit::Done,
+        _ if unprivileged == failed => Exit::Privilege,
+        _ => Exit::Failed,
+    })
+}
+
+fn restore(change: &RecordedChange, paths: &SystemPaths) -> Undone {
+    let is_of_link = matches!(change.made, Change::Feature { .. });
+    if is_of_link && change.made.link_index() != change.link_index {
+        return Undone::Left;
+    }
+    match change.made.present(paths) {
+        Ok(present) if present == change.former => Undone::Restored,
+        Ok(present) if present == change.made => match change.former.make(paths) {
+            Ok(()) => Undone::Restored,
+            Err(error) => Undone::Failed(error),
+        },
+        Ok(_) => Undone::Left,
+        Err(error) => Undone::Failed(error),
+    }
+}
+
+/// Prints what happened to a change.
+fn print(
+    change: &Change,
+    state: &str,
+    error: Option<&ChangeError>,
+    as_json: bool,
+) -> Result<(), Failure> {
+    if as_json {
+        json::change(change, state, error)?;
+    } else {
+        text::change(change, state, error)?;
+    }
+    Ok(())
+}

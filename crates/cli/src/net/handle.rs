@@ -1,0 +1,80 @@
+//! A network namespace: its netlink socket and the names of its numbers.
+
+use tapline::Namespace;
+use tapline::net::schema::InvalidValue;
+use tapline::net::{Netlink, NetlinkError};
+
+use super::names::Names;
+use crate::failure::{self, Exit, Failure};
+
+/// What a word should be that is neither a process id nor a namespace name.
+pub const NAMESPACE_WORD: &str = "a process or the name of a namespace";
+
+/// What `link add` lacks without a type.
+pub const TYPE_REQUIRED: &str = "type is required";
+
+/// The error of a word that has no meaning where it stands.
+pub fn unknown_word(word: &str) -> InvalidValue {
+    InvalidValue::new("a word here", Some(word))
+}
+
+/// The namespace that a command works in.
+#[derive(Debug)]
+pub struct NetHandle {
+    pub netlink: Netlink,
+    pub names: Names,
+}
+
+impl NetHandle {
+    /// Opens the namespace called `name`, or the namespace of this process.
+    pub fn open(name: Option<&str>) -> Result<Self, Failure> {
+        let namespace = open_namespace(name)?;
+        let open = || match &namespace {
+            Some(namespace) => Netlink::open_in(namespace),
+            None => Netlink::open(),
+        };
+        Ok(Self {
+            netlink: open()?,
+            names: Names::new(open()?),
+        })
+    }
+
+    /// Why words about `object` could not be parsed. A name that does not exist is a failure, not wrong usage.
+    pub fn parse_failure(&self, object: &str, bad: &InvalidValue) -> Failure {
+        let found = bad.found.as_deref();
+        if let Some(name) = found.filter(|name| self.names.is_absent(name)) {
+            let line = format!("{object}: there is no link {name} ({})", failure::NO_LINK);
+            return Failure::new(Exit::Failed, line);
+        }
+        if let Some(name) = found.filter(|_| bad.expected == NAMESPACE_WORD) {
+            let line = format!("{object}: there is no network namespace {name}");
+            return Failure::new(Exit::Failed, line);
+        }
+        let bad = match bad.expected.as_str() {
+            TYPE_REQUIRED => TYPE_REQUIRED.to_owned(),
+            _ => bad.to_string(),
+        };
+        usage_failure(object, &bad)
+    }
+
+    /// An error of the kernel, with the name of the link that it is about instead of the index.
+    pub fn failure(&mut self, mut error: NetlinkError) -> Failure {
+        error.name_link(&mut self.names);
+        error.into()
+    }
+}
+
+/// The namespace called `name`.
+pub fn open_namespace(name: Option<&str>) -> Result<Option<Namespace>, Failure> {
+    let open = |name| {
+        Namespace::named(name)
+            .map_err(|error| Failure::job_on(format!("network namespace {name}"), &error))
+    };
+    name.map(open).transpose()
+}
+
+/// Wrong usage of the command `object`.
+pub fn usage_failure(object: &str, problem: &str) -> Failure {
+    let line = format!("{object}: {problem} (see 'tapline {object} --help')");
+    Failure::new(Exit::Usage, line)
+}

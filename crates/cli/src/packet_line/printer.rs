@@ -1,0 +1,101 @@
+//! Prints packet lines on standard output.
+
+use std::io::{self, Write};
+
+use tapline::Packet;
+use tapline::file::model::{self, Interface, LinkType};
+use tapline::read::{ConsumerError, ReadConsumer};
+
+use super::{LineOptions, write_json, write_line};
+use crate::output;
+
+/// Buffered text that causes a write.
+const BUFFER_BYTES: usize = 64 << 10;
+
+/// Prints a line for each packet. Lines are buffered until there are many, or until a flush.
+pub struct Printer {
+    text: String,
+    interfaces: Vec<(LinkType, String)>,
+    options: LineOptions,
+    json: bool,
+    /// Number of lines in `text`.
+    buffered: u64,
+    lost: u64,
+}
+
+impl Printer {
+    pub fn new(json: bool) -> Self {
+        Self {
+            text: String::with_capacity(2 * BUFFER_BYTES),
+            interfaces: Vec::new(),
+            options: LineOptions::default(),
+            json,
+            buffered: 0,
+            lost: 0,
+        }
+    }
+
+    /// Adds the next interface. Packets refer to it by its number.
+    pub fn add_interface(&mut self, interface: &Interface) {
+        let name = interface.name.clone().unwrap_or_default();
+        self.interfaces.push((interface.link_type, name));
+    }
+
+    /// Does not allocate per packet. On an error the packet was not taken.
+    pub fn print(&mut self, packet: &model::Packet<'_>) -> io::Result<()> {
+        // First, so that a failure is about the lines before this one.
+        if self.text.len() >= BUFFER_BYTES {
+            self.flush()?;
+        }
+        let (link_type, name) = &self.interfaces[packet.interface as usize];
+        if self.json {
+            write_json(&mut self.text, packet, *link_type, name);
+        } else {
+            write_line(&mut self.text, packet, *link_type, name, &self.options);
+        }
+        self.buffered += 1;
+        Ok(())
+    }
+
+    /// Writes the buffered lines.
+    pub fn flush(&mut self) -> io::Result<()> {
+        let mut out = io::stdout().lock();
+        let result = out
+            .write_all(self.text.as_bytes())
+            .and_then(|()| out.flush());
+        self.text.clear();
+        let buffered = std::mem::take(&mut self.buffered);
+        if result.is_err() {
+            self.lost += buffered;
+        }
+        result.map_err(|error| output::named(&error))
+    }
+
+    /// Packets whose lines may not have been written.
+    pub fn lost(&self) -> u64 {
+        self.lost
+    }
+}
+
+impl ReadConsumer for Printer {
+    fn packet(&mut self, packet: &Packet<'_>) -> Result<(), ConsumerError> {
+        Ok(self.print(packet.record())?)
+    }
+
+    fn interface(&mut self, interface: &Interface) -> Result<(), ConsumerError> {
+        self.add_interface(interface);
+        Ok(())
+    }
+
+    fn idle(&mut self) -> Result<(), ConsumerError> {
+        Ok(self.flush()?)
+    }
+
+    fn finish(&mut self) -> Result<(), ConsumerError> {
+        Ok(self.flush()?)
+    }
+
+    fn lost(&self) -> u64 {
+        self.lost
+    }
+}

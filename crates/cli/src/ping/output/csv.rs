@@ -1,0 +1,81 @@
+//! Comma-separated values: a header, and a line for each target.
+
+use std::io::{self, BufWriter, Write};
+
+use tapline::ping::{PingEvent, Prober};
+
+use super::figures::{self, PingFigures};
+use super::reporter::{Reporter, RunEnd, RunStart};
+use super::{account, warnings};
+use crate::args::PingArgs;
+
+const HEADER: &str = "target,address,sent,received,lost,late,duplicate,corrupt,errors,local_drops,\
+pending,rtt_min_ns,rtt_p50_ns,rtt_mean_ns,rtt_p99_ns,rtt_max_ns,rtt_stddev_ns,jitter_ns,longest_outage";
+
+pub struct CsvOutput {
+    quiet: bool,
+}
+
+impl CsvOutput {
+    pub fn new(args: &PingArgs) -> Self {
+        Self { quiet: args.quiet }
+    }
+}
+
+impl Reporter for CsvOutput {
+    fn begin(&mut self, start: &RunStart<'_>) -> io::Result<()> {
+        warnings::metrics_url(start);
+        Ok(())
+    }
+
+    fn event(&mut self, _: &PingEvent, _: &Prober) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn end(&mut self, end: &RunEnd<'_>) -> io::Result<()> {
+        let statistics = &end.summary.statistics;
+        let mut out = BufWriter::new(io::stdout());
+        writeln!(out, "{HEADER}")?;
+        for target in 0..statistics.targets().len() {
+            let name = quoted(&figures::name(statistics.targets(), target));
+            let address = figures::address(statistics.targets(), target);
+            write!(out, "{name},{address}")?;
+            let PingFigures { counts, rtt } = PingFigures::of_target(statistics, target);
+            for count in [
+                counts.sent,
+                counts.received,
+                counts.lost,
+                counts.late,
+                counts.duplicate,
+                counts.corrupt,
+                counts.errors,
+                counts.local_drops,
+                counts.pending(),
+            ] {
+                write!(out, ",{count}")?;
+            }
+            let times = rtt.map_or([None; 7], |rtt| rtt.in_order());
+            for time in times {
+                // An unknown value is empty.
+                let time = time.map_or_else(String::new, |ns| ns.to_string());
+                write!(out, ",{time}")?;
+            }
+            writeln!(out, ",{}", statistics.longest_outage(target))?;
+        }
+        out.flush()?;
+        if !self.quiet {
+            // If standard error is closed, the line is lost.
+            let _ = account::sources(&mut io::stderr(), end.summary);
+        }
+        Ok(())
+    }
+}
+
+/// A field, quoted as in RFC 4180.
+fn quoted(field: &str) -> String {
+    if field.contains([',', '"']) {
+        format!("\"{}\"", field.replace('"', "\"\""))
+    } else {
+        field.to_owned()
+    }
+}

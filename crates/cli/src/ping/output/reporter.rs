@@ -1,0 +1,30 @@
+//! What a form of output implements.
+
+use std::io;
+
+use tapline::ping::{Backend, Forecast, PingEvent, PingSummary, Prober};
+
+/// The start of a run.
+pub struct RunStart<'a> {
+    pub statistics: &'a Prober,
+    pub forecast: &'a Forecast,
+    pub backend: Backend,
+    /// URL of the metrics.
+    pub metrics: Option<&'a str>,
+}
+
+/// The end of a run.
+pub struct RunEnd<'a> {
+    pub summary: &'a PingSummary,
+    /// Number of targets that could not be resolved and were skipped.
+    pub skipped: usize,
+    /// The targets to list; `None` for all.
+    pub only: Option<&'a [u32]>,
+}
+
+/// A form of output. An error of standard output ends the run.
+pub trait Reporter {
+    fn begin(&mut self, start: &RunStart<'_>) -> io::Result<()>;
+    fn event(&mut self, event: &PingEvent, statistics: &Prober) -> io::Result<()>;
+    fn end(&mut self, end: &RunEnd<'_>) -> io::Result<()>;
+}

@@ -1,0 +1,43 @@
+//! Lines on standard error. If standard error is closed, they are lost and the run continues.
+
+use std::io::{self, Write};
+
+use super::reporter::RunStart;
+
+/// Prints a warning.
+pub fn warn(line: &str) {
+    let _ = writeln!(
+        io::stderr(),
+        "tapline: {}",
+        line.replace(char::is_control, "?")
+    );
+}
+
+/// Prints the URL of the metrics, if they are served.
+pub fn metrics_url(start: &RunStart<'_>) {
+    if let Some(url) = start.metrics {
+        let _ = writeln!(io::stderr(), "metrics at {url}");
+    }
+}
+
+/// Warns that a probe was not sent.
+pub fn not_sent(name: &str, sequence: Option<u16>, error: &io::Error) {
+    let sequence = sequence.map_or_else(String::new, |number| format!("icmp_seq={number} "));
+    warn(&format!("{sequence}not sent to {name}: {}", reason(error)));
+}
+
+/// The system's message without the number that Rust appends, with an explanation if it needs one.
+///
+/// # Source
+/// EACCES: `raw_sendmsg` and `ip_output_key_hash`, net/ipv4: a broadcast without `SO_BROADCAST`, or a
+/// route that prohibits. EPERM: netfilter, `nf_hook_slow`, net/netfilter/core.c.
+pub fn reason(error: &io::Error) -> String {
+    let text = error.to_string();
+    let end = text.find(" (os error ").unwrap_or(text.len());
+    let meaning = match error.raw_os_error() {
+        Some(libc::EACCES) => ": a broadcast address, or a route that prohibits",
+        Some(libc::EPERM) => ": by a firewall of this host",
+        _ => "",
+    };
+    format!("{}{meaning}", &text[..end])
+}

@@ -1,0 +1,111 @@
+//! What happens during a run besides output: status requests, metrics, and the early end of a run.
+
+use std::io::{self, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use tapline::Stopper;
+use tapline::ping::{Classification, PingEvent, Prober};
+
+use super::output::figures::PingFigures;
+use super::output::milliseconds::summary_ms;
+use super::output::reporter::Reporter;
+use super::output::warnings;
+use crate::metrics::{Board, ping_families};
+
+/// Time between two updates of the metrics.
+const METRICS_PERIOD: Duration = Duration::from_secs(1);
+/// Weight of a new round trip in the moving average, as in ping.
+const SMOOTHING: f64 = 8.0;
+
+/// Passes events to the reporter, and handles the rest.
+pub struct Watch<'a> {
+    pub reporter: &'a mut dyn Reporter,
+    /// Set by SIGQUIT, which requests a status line.
+    pub status_request: Arc<AtomicBool>,
+    pub stopper: Stopper,
+    /// The error of standard output that ended the reports.
+    pub failed: Option<io::Error>,
+    pub board: Option<Arc<Board>>,
+    /// When the metrics were updated.
+    pub updated: Instant,
+    /// Number of replies that end the run.
+    pub max_replies: Option<u32>,
+    /// Moving average of the round trips.
+    pub smoothed_ns: Option<f64>,
+}
+
+impl Watch<'_> {
+    pub fn event(&mut self, event: &PingEvent, statistics: &Prober) {
+        if self.failed.is_some() {
+            return;
+        }
+        if self.is_complete(statistics) {
+            self.stopper.stop();
+        }
+        match event {
+            PingEvent::Answer {
+                class:
+                    Classification::Received {
+                        rtt_ns: Some(rtt_ns),
+                        ..
+                    },
+                ..
+            } => {
+                let rtt = *rtt_ns as f64;
+                let smoothed = self.smoothed_ns.unwrap_or(rtt);
+                self.smoothed_ns = Some(smoothed + (rtt - smoothed) / SMOOTHING);
+            }
+            PingEvent::Tick { overruns } => self.tick(statistics, *overruns),
+            PingEvent::ClockStep { by_ns } => {
+                let seconds = *by_ns as f64 / 1e9;
+                warnings::warn(&format!(
+                    "the wall clock was set by {seconds:+.3} s: replies of that moment have no round-trip time"
+                ));
+            }
+            _ => {}
+        }
+        if let Err(error) = self.reporter.event(event, statistics) {
+            self.failed = Some(error);
+            self.stopper.stop();
+        }
+    }
+
+    /// Whether the requested number of replies, or an error, has arrived.
+    fn is_complete(&self, statistics: &Prober) -> bool {
+        let total = statistics.total();
+        self.max_replies
+            .is_some_and(|count| total.received >= count.into() || total.errors > 0)
+    }
+
+    fn tick(&mut self, statistics: &Prober, overruns: Option<u64>) {
+        if self.status_request.swap(false, Ordering::Relaxed) {
+            // If standard error is closed, the line is lost.
+            let _ = writeln!(io::stderr(), "\r{}", self.status_line(statistics));
+        }
+        if let Some(board) = &self.board
+            && self.updated.elapsed() >= METRICS_PERIOD
+        {
+            self.updated = Instant::now();
+            board.post(ping_families(statistics, overruns));
+        }
+    }
+
+    /// The status line of ping.
+    #[expect(clippy::cast_sign_loss, reason = "durations are not negative")]
+    fn status_line(&self, statistics: &Prober) -> String {
+        let figures = PingFigures::of_all(statistics);
+        let (received, sent) = (figures.counts.received, figures.counts.sent);
+        let loss = figures.loss_percent().unwrap_or(0.0);
+        let times = match (&figures.rtt, self.smoothed_ns) {
+            (Some(rtt), Some(smoothed)) => {
+                let times = [rtt.min_ns, rtt.mean_ns, smoothed as u64, rtt.max_ns];
+                let times = times.map(summary_ms).join("/");
+                format!(", min/avg/ewma/max = {times} ms")
+            }
+            _ => String::new(),
+        };
+        format!("{received}/{sent} packets, {loss:.0}% loss{times}")
+    }
+}

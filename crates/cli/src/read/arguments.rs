@@ -1,0 +1,228 @@
+//! The files and the filter on the command line, and the job that they describe.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr};
+use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tapline::filter::{NameResolver, Transport};
+use tapline::read::ReadBuilder;
+use tapline::{Expression, Filter};
+
+use crate::args::{OutputArgs, ReadArgs};
+use crate::failure::{Exit, Failure};
+use crate::filter::warn;
+use crate::filter_file;
+use crate::names::SystemNames;
+use crate::output;
+
+/// The words of the command line, separated into files and filter.
+pub struct Arguments {
+    pub files: Vec<PathBuf>,
+    pub filter: Option<String>,
+    /// The filter's first word, if that may be a misspelt file.
+    pub guess: Option<FilterGuess>,
+}
+
+/// A word that names no file and therefore begins the filter.
+pub struct FilterGuess {
+    pub word: String,
+    /// Whether words behind it name files.
+    pub has_files: bool,
+}
+
+impl Arguments {
+    /// The first word is a file, and so are the next ones that name files. The first that names none
+    /// begins the filter. `--` separates them explicitly.
+    pub fn new(args: &ReadArgs) -> Result<Self, Failure> {
+        let arguments = Self::separate(args)?;
+        let files = &arguments.files;
+        if files.iter().filter(|path| is_stdin(path)).count() > 1 {
+            let line = "standard input can be read only once";
+            return Err(Failure::new(Exit::Usage, line));
+        }
+        refuse_overwrite(&args.output, files)?;
+        Ok(arguments)
+    }
+
+    fn separate(args: &ReadArgs) -> Result<Self, Failure> {
+        let paths = |words: &[OsString]| words.iter().map(PathBuf::from).collect();
+        if let Some(path) = &args.filter_file {
+            return Ok(Self {
+                files: paths(&args.words),
+                filter: Some(filter_file::expression(path)?),
+                guess: None,
+            });
+        }
+        let is_guessed = args.filter.is_empty();
+        let (files, filter) = if is_guessed {
+            let is_file = |word: &&OsString| is_file(Path::new(word));
+            let others = args.words.get(1..).unwrap_or_default();
+            let files = 1 + others.iter().take_while(is_file).count();
+            args.words.split_at(files.min(args.words.len()))
+        } else {
+            (args.words.as_slice(), args.filter.as_slice())
+        };
+        let words: Option<Vec<_>> = filter.iter().map(|word| word.to_str()).collect();
+        let Some(words) = words else {
+            return Err(Failure::new(Exit::Usage, "the filter is not UTF-8"));
+        };
+        Ok(Self {
+            files: paths(files),
+            filter: (!words.is_empty()).then(|| words.join(" ")),
+            guess: if is_guessed { guess(&words) } else { None },
+        })
+    }
+
+    /// The job for these files, with the options in `args`.
+    pub fn builder(&self, args: &ReadArgs) -> Result<ReadBuilder, Failure> {
+        let mut builder = ReadBuilder::new();
+        for path in &self.files {
+            builder = if is_stdin(path) {
+                let stdin = io::stdin().as_fd().try_clone_to_owned()?;
+                builder.stream("standard input", stdin)
+            } else {
+                builder.file(path)
+            };
+        }
+        let mut filters = Vec::new();
+        if let Some(text) = &self.filter {
+            let word = self.guess.as_ref().map(|guess| guess.word.clone());
+            let names = GuardedNames {
+                names: SystemNames::new(),
+                word,
+            };
+            filters.push(Filter::from(Expression::new(text, Arc::new(names))));
+            let text = text.clone();
+            builder = builder.on_filter_warnings(move |warnings| warn(&text, warnings));
+        }
+        if let Some(path) = &args.bpf {
+            filters.push(filter_file::program(path)?.into());
+        }
+        for filter in filters {
+            let Ok(filtered) = builder.filter(filter);
+            builder = filtered;
+        }
+        for name in &args.interface {
+            builder = builder.interface(name);
+        }
+        if let Some(from) = args.from {
+            builder = builder.from_ns(from.0);
+        }
+        if let Some(to) = args.to {
+            builder = builder.to_ns(to.0);
+        }
+        if let Some(packets) = args.count {
+            builder = builder.count(packets);
+        }
+        Ok(builder.snaplen(args.snaplen.unwrap_or(0)))
+    }
+}
+
+pub fn is_stdin(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+/// The first word of a filter, unless it is an expression in quotes.
+fn guess(words: &[&str]) -> Option<FilterGuess> {
+    let (first, others) = words.split_first()?;
+    let is_word = !first.is_empty() && !first.contains(char::is_whitespace);
+    is_word.then(|| FilterGuess {
+        word: (*first).to_owned(),
+        has_files: others.iter().any(|word| is_file(Path::new(word))),
+    })
+}
+
+/// Whether `path` exists, or is a path with which no filter begins. A folder is no file: `src` and `net`
+/// are words of filters.
+fn is_file(path: &Path) -> bool {
+    let is_path = ["/", "./", "../"].iter().any(|start| {
+        path.as_os_str()
+            .as_encoded_bytes()
+            .starts_with(start.as_bytes())
+    });
+    is_path || is_stdin(path) || path.metadata().is_ok_and(|found| !found.is_dir())
+}
+
+/// The names of this machine, except for a word that may be a misspelt file: no name server is asked for
+/// that. `host NAME` is explicit.
+struct GuardedNames {
+    names: SystemNames,
+    word: Option<String>,
+}
+
+impl NameResolver for GuardedNames {
+    fn host(&self, name: &str) -> Vec<IpAddr> {
+        if self.word.as_deref() == Some(name) {
+            return Vec::new();
+        }
+        self.names.host(name)
+    }
+
+    fn network(&self, name: &str) -> Option<Ipv4Addr> {
+        self.names.network(name)
+    }
+
+    fn ethernet(&self, name: &str) -> Option<[u8; 6]> {
+        self.names.ethernet(name)
+    }
+
+    fn port(&self, name: &str, transport: Transport) -> Option<u16> {
+        self.names.port(name, transport)
+    }
+
+    fn protocol(&self, name: &str) -> Option<u8> {
+        self.names.protocol(name)
+    }
+}
+
+/// Refuses an output that is, or with rotation may become, one of the input `files`.
+fn refuse_overwrite(args: &OutputArgs, files: &[PathBuf]) -> Result<(), Failure> {
+    let path = args.write.as_deref();
+    let Some(path) = path.filter(|path| !output::is_stdout(path)) else {
+        return Ok(());
+    };
+    let mut compressed = path.as_os_str().to_owned();
+    compressed.push(".zst");
+    let outputs = [file_id(path), file_id(Path::new(&compressed))];
+    let rotates = output::rotation(args).is_any();
+    for file in files {
+        let id = file_id(file);
+        let is_output = id.is_some() && outputs.contains(&id);
+        if is_output || rotates && has_rotated_name(file, path) {
+            let line = format!(
+                "cannot write to {}: it would overwrite the input {}",
+                path.display(),
+                file.display()
+            );
+            return Err(Failure::new(Exit::Usage, line));
+        }
+    }
+    Ok(())
+}
+
+/// Device and inode of a regular file.
+fn file_id(path: &Path) -> Option<(u64, u64)> {
+    let file = fs::metadata(path).ok()?;
+    file.is_file().then(|| (file.dev(), file.ino()))
+}
+
+/// Whether `file` is in the folder of `path` and has a name that rotation can create: `STEM_…`.
+fn has_rotated_name(file: &Path, path: &Path) -> bool {
+    let folder = |path: &Path| {
+        let parent = path
+            .parent()
+            .filter(|parent| !parent.as_os_str().is_empty());
+        fs::canonicalize(parent.unwrap_or(Path::new("."))).ok()
+    };
+    let (Some(name), Some(stem)) = (file.file_name(), path.file_stem()) else {
+        return false;
+    };
+    let stem = Path::new(stem).with_extension("");
+    let start = [stem.as_os_str().as_encoded_bytes(), b"_"].concat();
+    name.as_encoded_bytes().starts_with(&start) && folder(file) == folder(path)
+}

@@ -1,0 +1,70 @@
+//! Tests of this crate: one program, one module for each subject.
+
+mod read_support;
+mod support;
+
+use lab::uml;
+
+/// The tests that run under user-mode-linux.
+static UML: uml::Tests = uml::Tests::named(&["net_kinds::", "net_vlan::", "old_kernel::"]);
+
+mod capture_account;
+mod capture_failures;
+mod capture_files;
+mod capture_filter;
+mod capture_metrics;
+mod capture_options;
+mod capture_output;
+mod capture_ringbuf;
+mod capture_sample;
+mod capture_signals;
+mod capture_usage;
+mod closed_output;
+mod count_figures;
+mod count_links;
+mod count_mtu;
+mod count_text;
+mod count_usage;
+mod demo;
+mod doctor;
+mod doctor_fix;
+mod drop_failures;
+mod drop_mode;
+mod drop_ways;
+mod filter_file;
+mod filter_forms;
+mod filter_packets;
+mod filters_of_all;
+mod latency;
+mod net_absent;
+mod net_addr;
+mod net_batch;
+mod net_bridge;
+mod net_flags;
+mod net_forms;
+mod net_json;
+mod net_kinds;
+mod net_like_ip;
+mod net_link;
+mod net_maddr;
+mod net_netns;
+mod net_refusals;
+mod net_tables;
+mod net_tuntap;
+mod net_vlan;
+mod net_words;
+mod old_kernel;
+mod ping_bounds;
+mod ping_json;
+mod ping_live;
+mod ping_metrics;
+mod ping_names;
+mod ping_text;
+mod ping_usage;
+mod read_convert;
+mod read_damage;
+mod read_filter;
+mod read_lines;
+mod read_pipes;
+mod read_summary;
+mod without_bpf;

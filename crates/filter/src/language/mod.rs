@@ -1,0 +1,9 @@
+//! Text of pcap-filter(7) to a syntax tree.
+
+mod arithmetic;
+pub(crate) mod lexer;
+pub(crate) mod parser;
+mod primitives;
+pub(crate) mod print;
+pub(crate) mod tree;
+pub(crate) mod words;

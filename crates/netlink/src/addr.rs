@@ -1,0 +1,621 @@
+//! IP addresses of interfaces.
+
+mod words;
+
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr};
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::codec::{Attribute, Malformed, Request, attributes, split};
+use crate::error::{InvalidRequest, NetlinkError, RequestTarget};
+use crate::interface::IfIndex;
+use crate::netlink::Netlink;
+use crate::object::{ChangeBehavior, ListBehavior, Object, UndoBehavior, WatchBehavior};
+use crate::prefix::{Family, Prefix};
+use crate::schema::{
+    AttributeCodec, AttributeSet, AttributeSpec, AttributeType, InvalidValue, NameLookup, Native,
+    TextValue, attribute_set, number_enum,
+};
+use crate::socket::Listing;
+use crate::uapi::{
+    AF_INET, AF_INET6, AF_UNSPEC, IFA_CACHEINFO, IFA_F_DADFAILED, IFA_F_DEPRECATED,
+    IFA_F_HOMEADDRESS, IFA_F_MANAGETEMPADDR, IFA_F_MCAUTOJOIN, IFA_F_NODAD, IFA_F_NOPREFIXROUTE,
+    IFA_F_OPTIMISTIC, IFA_F_PERMANENT, IFA_F_SECONDARY, IFA_F_STABLE_PRIVACY, IFA_F_TENTATIVE,
+    IFA_FLAGS, IFAPROT_KERNEL_LL, IFAPROT_KERNEL_LO, IFAPROT_KERNEL_RA, IFAPROT_UNSPEC,
+    RT_SCOPE_HOST, RT_SCOPE_LINK, RT_SCOPE_NOWHERE, RT_SCOPE_SITE, RT_SCOPE_UNIVERSE, RTM_DELADDR,
+    RTM_GETADDR, RTM_NEWADDR, RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV6_IFADDR,
+};
+use crate::verb::{MessageTypes, Verb};
+
+attribute_set! {
+    /// An IP address of an interface: the desired state, or the state that the kernel reported.
+    ///
+    /// Equals `ip address add LOCAL/PREFIXLEN [peer PEER] dev DEV …`. Fields that are not given or not reported
+    /// are `None`. `dev`, `local`, `prefixlen` and `peer` are the key. Changing an address that does not exist
+    /// creates it; flags and lifetimes that are not given are then cleared.
+    ///
+    /// # Source
+    /// `rtm_to_ifaddr`, net/ipv4/devinet.c; `inet6_rtm_newaddr`, net/ipv6/addrconf.c.
+    pub struct Addr {
+        @header {
+            /// Its interface.
+            "dev" dev: IfIndex;
+            /// Its family. Derived from `local` in changes; a filter in queries.
+            family: Family;
+            /// Prefix length. Default: all bits. With a peer it is the prefix length of the peer.
+            prefixlen: u8;
+            /// Its scope; IPv4 only. The scope of an IPv6 address follows from the address.
+            "scope" scope: Scope;
+            /// No duplicate address detection; IPv6.
+            nodad: bool;
+            /// Usable during duplicate address detection; IPv6.
+            optimistic: bool;
+            /// The home address of a mobile host (RFC 6275); IPv6.
+            home: bool;
+            /// A template of temporary addresses (RFC 8981); IPv6, prefix of 64 bits.
+            mngtmpaddr: bool;
+            /// No route to its prefix.
+            noprefixroute: bool;
+            /// The interface joins this multicast group.
+            autojoin: bool;
+            /// It has a finite lifetime; read-only.
+            dynamic: bool;
+            /// Its preferred lifetime has expired: new connections do not use it. Read-only.
+            deprecated: bool;
+            /// Duplicate address detection is in progress: it cannot be a source address yet. Read-only.
+            tentative: bool;
+            /// Another host uses it. Read-only.
+            dadfailed: bool;
+            /// It is not the first address of its network; IPv4; read-only.
+            secondary: bool;
+            /// A temporary privacy address (RFC 8981); IPv6; read-only.
+            temporary: bool;
+            /// Generated from the prefix and a secret (RFC 7217); IPv6; read-only.
+            #[serde(rename = "stable-privacy")]
+            stable_privacy: bool;
+            /// Valid lifetime.
+            "valid_lft" valid_life_time: Lifetime;
+            /// Preferred lifetime: how long new connections use it. At most the valid lifetime.
+            "preferred_lft" preferred_life_time: Lifetime;
+        }
+        @parts {
+            IFA_CACHEINFO: AttributeType::Bytes;
+            IFA_FLAGS: AttributeType::Number;
+        }
+        @own read_word show_words;
+        /// The interface's own address.
+        local: IpAddr = IFA_LOCAL;
+        /// The peer address; the prefix then belongs to the peer.
+        #[serde(rename = "address")]
+        peer: IpAddr = IFA_ADDRESS;
+        /// The broadcast address; IPv4.
+        "broadcast" broadcast: Broadcast = IFA_BROADCAST;
+        /// The anycast address; read-only.
+        anycast: IpAddr = IFA_ANYCAST;
+        /// A label that begins with the name of the interface, at most 15 bytes; IPv4.
+        "label" label: String = IFA_LABEL;
+        /// Metric of the route to its prefix.
+        "metric" metric: u32 = IFA_RT_PRIORITY;
+        /// Origin.
+        "proto" protocol: AddrProtocol = IFA_PROTO;
+    }
+}
+
+number_enum! {
+    /// The origin of an address.
+    ///
+    /// # Kernel
+    /// Linux 5.18.
+    pub enum AddrProtocol: u8 {
+        /// Unspecified.
+        Unspecified = IFAPROT_UNSPEC, "unspec";
+        /// The kernel, for a loopback.
+        KernelLoopback = IFAPROT_KERNEL_LO, "kernel_lo";
+        /// The kernel, from a router advertisement.
+        KernelRouter = IFAPROT_KERNEL_RA, "kernel_ra";
+        /// The kernel, link-local.
+        KernelLinkLocal = IFAPROT_KERNEL_LL, "kernel_ll";
+    }
+}
+
+impl Addr {
+    /// The address `local` of interface `dev`.
+    pub fn on(dev: IfIndex, local: Prefix) -> Self {
+        let Prefix { ip, len } = local;
+        Self::new().dev(dev).local(ip).prefixlen(len)
+    }
+
+    /// Its interface; 0 if none is given.
+    pub fn ifindex(&self) -> IfIndex {
+        self.dev.unwrap_or_default()
+    }
+
+    /// The address with its prefix length, if both are given.
+    pub fn prefix(&self) -> Option<Prefix> {
+        Some(Prefix::new(self.local?, self.prefixlen?))
+    }
+
+    /// Whether duplicate address detection is in progress: it cannot be a source address yet.
+    #[doc(alias = "IFA_F_TENTATIVE")]
+    pub fn is_tentative(&self) -> bool {
+        self.tentative == Some(true)
+    }
+}
+
+number_enum! {
+    /// The scope of an address, or the distance to the destination of a route (`RT_SCOPE_*`).
+    pub enum Scope: u8 {
+        /// Everywhere.
+        Global = RT_SCOPE_UNIVERSE, "global";
+        /// Within the site.
+        Site = RT_SCOPE_SITE, "site";
+        /// On the link.
+        Link = RT_SCOPE_LINK, "link";
+        /// On this host.
+        Host = RT_SCOPE_HOST, "host";
+        /// Nowhere.
+        Nowhere = RT_SCOPE_NOWHERE, "nowhere";
+    }
+}
+
+/// A lifetime in seconds; `u32::MAX` is infinite.
+#[doc(alias = "INFINITY_LIFE_TIME")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Lifetime(pub u32);
+
+impl Lifetime {
+    /// Infinite.
+    pub const FOREVER: Self = Self(u32::MAX);
+}
+
+impl fmt::Display for Lifetime {
+    /// `forever`, or seconds: `100sec`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::FOREVER => f.pad("forever"),
+            Self(seconds) => f.pad(&format!("{seconds}sec")),
+        }
+    }
+}
+
+impl TextValue for Lifetime {
+    /// `forever`, or seconds with or without their unit.
+    fn parse(text: &str, _: &mut dyn NameLookup) -> Option<Self> {
+        match text {
+            "forever" => Some(Self::FOREVER),
+            _ => text
+                .strip_suffix("sec")
+                .unwrap_or(text)
+                .parse()
+                .ok()
+                .map(Self),
+        }
+    }
+
+    fn format(&self, _: &mut dyn NameLookup) -> String {
+        self.to_string()
+    }
+}
+
+/// The broadcast address of an IPv4 network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub enum Broadcast {
+    /// This address. The kernel always reports one.
+    At(Ipv4Addr),
+    /// The prefix followed by ones (`brd +`).
+    Ones,
+    /// The prefix followed by zeros (`brd -`).
+    Zeros,
+}
+
+impl Broadcast {
+    /// The broadcast address of the network of `local`.
+    pub fn of(self, local: Ipv4Addr, prefix_len: u8) -> Ipv4Addr {
+        let hosts = u32::MAX.checked_shr(prefix_len.into()).unwrap_or(0);
+        match self {
+            Self::At(ip) => ip,
+            Self::Ones => Ipv4Addr::from_bits(local.to_bits() | hosts),
+            Self::Zeros => Ipv4Addr::from_bits(local.to_bits() & !hosts),
+        }
+    }
+}
+
+impl fmt::Display for Broadcast {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::At(ip) => ip.fmt(f),
+            Self::Ones => f.pad("+"),
+            Self::Zeros => f.pad("-"),
+        }
+    }
+}
+
+impl FromStr for Broadcast {
+    type Err = InvalidValue;
+
+    fn from_str(text: &str) -> Result<Self, InvalidValue> {
+        match text {
+            "+" => Ok(Self::Ones),
+            "-" => Ok(Self::Zeros),
+            _ => text.parse().map(Self::At).map_err(|_| InvalidValue {
+                expected: "broadcast".to_owned(),
+                found: Some(text.to_owned()),
+            }),
+        }
+    }
+}
+
+impl From<Broadcast> for String {
+    fn from(broadcast: Broadcast) -> Self {
+        broadcast.to_string()
+    }
+}
+
+impl TryFrom<String> for Broadcast {
+    type Error = InvalidValue;
+
+    fn try_from(text: String) -> Result<Self, InvalidValue> {
+        text.parse()
+    }
+}
+
+impl TextValue for Broadcast {
+    fn parse(text: &str, _: &mut dyn NameLookup) -> Option<Self> {
+        text.parse().ok()
+    }
+
+    fn format(&self, _: &mut dyn NameLookup) -> String {
+        self.to_string()
+    }
+}
+
+impl AttributeCodec<Broadcast> for Native {
+    const TYPE: AttributeType = AttributeType::Ip;
+
+    /// Encodes an address only; the other variants are resolved before.
+    fn encode(value: &Broadcast, kind: u16, request: &mut Request) {
+        if let Broadcast::At(ip) = value {
+            request.attribute(kind, &ip.octets());
+        }
+    }
+
+    fn decode(attribute: Attribute<'_>) -> Result<Broadcast, Malformed> {
+        attribute.array::<4>().map(|ip| Broadcast::At(ip.into()))
+    }
+
+    fn matches(value: &Broadcast, wanted: &Broadcast) -> bool {
+        value == wanted
+    }
+
+    fn merge(value: &mut Broadcast, change: Broadcast) {
+        *value = change;
+    }
+}
+
+/// Length of `struct ifaddrmsg`.
+const HEADER_BYTES: usize = 8;
+
+/// The fixed header of address messages (`struct ifaddrmsg`).
+#[derive(Clone, Copy, Default)]
+struct Header {
+    pub family: u8,
+    pub prefix_len: u8,
+    pub scope: u8,
+    pub index: IfIndex,
+}
+
+impl Header {
+    fn emit(self) -> [u8; HEADER_BYTES] {
+        let [i0, i1, i2, i3] = self.index.0.to_ne_bytes();
+        [self.family, self.prefix_len, 0, self.scope, i0, i1, i2, i3]
+    }
+}
+
+impl Addr {
+    /// The settable flags with their keywords.
+    fn flag_fields(&mut self) -> [(&'static str, &mut Option<bool>); 6] {
+        [
+            ("nodad", &mut self.nodad),
+            ("optimistic", &mut self.optimistic),
+            ("home", &mut self.home),
+            ("mngtmpaddr", &mut self.mngtmpaddr),
+            ("noprefixroute", &mut self.noprefixroute),
+            ("autojoin", &mut self.autojoin),
+        ]
+    }
+
+    /// The settable flags with their bits.
+    fn flags(&self) -> [(u32, Option<bool>); 6] {
+        [
+            (IFA_F_NODAD, self.nodad),
+            (IFA_F_OPTIMISTIC, self.optimistic),
+            (IFA_F_HOMEADDRESS, self.home),
+            (IFA_F_MANAGETEMPADDR, self.mngtmpaddr),
+            (IFA_F_NOPREFIXROUTE, self.noprefixroute),
+            (IFA_F_MCAUTOJOIN, self.autojoin),
+        ]
+    }
+
+    /// Appends the attributes that hold several fields.
+    fn put_parts(&self, request: &mut Request) {
+        if self.flags().iter().any(|(_, on)| on.is_some()) {
+            let set = self.flags().into_iter().filter(|(_, on)| *on == Some(true));
+            request.u32(IFA_FLAGS, set.fold(0, |flags, (bit, _)| flags | bit));
+        }
+        if self.valid_life_time.is_some() || self.preferred_life_time.is_some() {
+            let valid = self.valid_life_time.unwrap_or(Lifetime::FOREVER);
+            let preferred = self.preferred_life_time.unwrap_or(valid);
+            // `struct ifa_cacheinfo`; its last two fields are read-only.
+            let mut bytes = [0; 16];
+            bytes[..4].copy_from_slice(&preferred.0.to_ne_bytes());
+            bytes[4..8].copy_from_slice(&valid.0.to_ne_bytes());
+            request.attribute(IFA_CACHEINFO, &bytes);
+        }
+    }
+
+    /// Decodes the body of a message; false for families other than IPv4 and IPv6.
+    fn fill(&mut self, body: &[u8]) -> Result<bool, Malformed> {
+        let (header, rest) = split::<HEADER_BYTES>("address header", 0, body)?;
+        let [family, prefix_len, flags, scope, i0, i1, i2, i3] = *header;
+        if family != AF_INET && family != AF_INET6 {
+            return Ok(false);
+        }
+        self.clear();
+        self.dev = Some(IfIndex(u32::from_ne_bytes([i0, i1, i2, i3])));
+        self.family = Some(Family::from(family));
+        self.prefixlen = Some(prefix_len);
+        self.scope = Some(scope.into());
+        let mut flags = u32::from(flags);
+        for attribute in attributes(rest, HEADER_BYTES) {
+            let attribute = attribute?;
+            match attribute.kind {
+                IFA_FLAGS => flags = attribute.u32()?,
+                IFA_CACHEINFO => self.take_lifetimes(attribute)?,
+                _ => self.decode_attribute(attribute)?,
+            }
+        }
+        self.take_flags(flags);
+        // IFA_ADDRESS is the peer address, or repeats the local one if there is no peer.
+        self.local = self.local.or(self.peer);
+        self.peer = self.peer.filter(|peer| Some(*peer) != self.local);
+        Ok(true)
+    }
+
+    fn take_lifetimes(&mut self, attribute: Attribute<'_>) -> Result<(), Malformed> {
+        let [p0, p1, p2, p3, v0, v1, v2, v3] = attribute.array()?;
+        self.preferred_life_time = Some(Lifetime(u32::from_ne_bytes([p0, p1, p2, p3])));
+        self.valid_life_time = Some(Lifetime(u32::from_ne_bytes([v0, v1, v2, v3])));
+        Ok(())
+    }
+
+    fn take_flags(&mut self, flags: u32) {
+        let has = |bit| Some(flags & bit != 0);
+        self.nodad = has(IFA_F_NODAD);
+        self.optimistic = has(IFA_F_OPTIMISTIC);
+        self.home = has(IFA_F_HOMEADDRESS);
+        self.mngtmpaddr = has(IFA_F_MANAGETEMPADDR);
+        self.noprefixroute = has(IFA_F_NOPREFIXROUTE);
+        self.autojoin = has(IFA_F_MCAUTOJOIN);
+        self.dynamic = Some(flags & IFA_F_PERMANENT == 0);
+        self.deprecated = has(IFA_F_DEPRECATED);
+        self.tentative = has(IFA_F_TENTATIVE);
+        self.dadfailed = has(IFA_F_DADFAILED);
+        self.stable_privacy = has(IFA_F_STABLE_PRIVACY);
+        // The bit has another meaning in each family.
+        match self.family {
+            Some(Family::V4) => self.secondary = has(IFA_F_SECONDARY),
+            _ => self.temporary = has(IFA_F_SECONDARY),
+        }
+    }
+}
+
+/// Maximum length of a label in bytes.
+const MAX_LABEL: usize = 15;
+
+impl Object for Addr {
+    /// Interface, address, prefix length, peer.
+    type Key = (IfIndex, IpAddr, u8, Option<IpAddr>);
+
+    const MESSAGES: MessageTypes = MessageTypes {
+        new: RTM_NEWADDR,
+        del: RTM_DELADDR,
+        get: RTM_GETADDR,
+    };
+    const HEADER_BYTES: usize = HEADER_BYTES;
+    const GROUPS: &'static [u32] = &[RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV6_IFADDR];
+    const HAS_GET: bool = false;
+
+    fn attributes() -> &'static [AttributeSpec] {
+        <Self as AttributeSet>::specs()
+    }
+
+    fn encode(&self, verb: Verb, request: &mut Request) -> Result<(), InvalidRequest> {
+        let kind = Self::MESSAGES.of(verb);
+        match verb {
+            Verb::Append => {
+                return Err(InvalidRequest::new("an address cannot be appended; add it"));
+            }
+            Verb::Get | Verb::List => {
+                let header = Header {
+                    family: self.query_family(),
+                    index: self.ifindex(),
+                    ..Header::default()
+                };
+                request.begin(kind, verb.flags(), &header.emit());
+                return Ok(());
+            }
+            _ => {}
+        }
+        let (local, prefix_len) = self.validate()?;
+        let header = Header {
+            family: Family::of(local).into(),
+            prefix_len,
+            scope: self.scope.unwrap_or_else(|| default_scope(local)).into(),
+            index: self.ifindex(),
+        };
+        request.begin(kind, verb.flags(), &header.emit());
+        if verb == Verb::Del {
+            AttributeSet::encode_attributes(&self.key_only(local), request);
+            return Ok(());
+        }
+        self.put_parts(request);
+        AttributeSet::encode_attributes(&self.resolved(local, prefix_len), request);
+        Ok(())
+    }
+
+    fn decode_into(&mut self, body: &[u8]) -> Result<bool, Malformed> {
+        self.fill(body)
+    }
+
+    fn key(&self) -> Option<Self::Key> {
+        Some((self.dev?, self.local?, self.prefixlen?, self.peer))
+    }
+
+    fn matches(&self, wanted: &Self) -> bool {
+        match (wanted.broadcast, self.local, self.prefixlen) {
+            (Some(broadcast), Some(IpAddr::V4(local)), Some(prefix_len)) => {
+                let wanted = Self {
+                    broadcast: Some(Broadcast::At(broadcast.of(local, prefix_len))),
+                    ..wanted.clone()
+                };
+                AttributeSet::fields_match(self, &wanted)
+            }
+            _ => AttributeSet::fields_match(self, wanted),
+        }
+    }
+
+    fn target(&self) -> RequestTarget {
+        match self.local {
+            Some(local) => RequestTarget::Address(local, self.ifindex()),
+            None => RequestTarget::Addresses,
+        }
+    }
+}
+
+impl ListBehavior for Addr {}
+
+impl ChangeBehavior for Addr {}
+
+impl WatchBehavior for Addr {
+    fn has_same_configuration(&self, other: &Self) -> bool {
+        *self
+            == Self {
+                valid_life_time: self.valid_life_time,
+                preferred_life_time: self.preferred_life_time,
+                ..other.clone()
+            }
+    }
+}
+
+impl UndoBehavior for Addr {}
+
+impl Addr {
+    /// The family to query.
+    fn query_family(&self) -> u8 {
+        let family = self.family.or_else(|| self.local.map(Family::of));
+        family.map_or(AF_UNSPEC, Into::into)
+    }
+
+    /// The address and its prefix length, if the request is valid.
+    fn validate(&self) -> Result<(IpAddr, u8), InvalidRequest> {
+        let local = (self.local).ok_or_else(|| InvalidRequest::new("no address is given"))?;
+        if self.ifindex() == IfIndex(0) {
+            return Err(InvalidRequest::new("no interface is given for the address"));
+        }
+        let family = Family::of(local);
+        if self.family.is_some_and(|given| given != family) {
+            return Err(InvalidRequest::new(format!(
+                "{local} does not belong to the given family"
+            )));
+        }
+        if let Some(peer) = self.peer.filter(|peer| Family::of(*peer) != family) {
+            return Err(InvalidRequest::new(format!(
+                "the peer {peer} and the address {local} belong to different families"
+            )));
+        }
+        let bits = if local.is_ipv4() { 32 } else { 128 };
+        let prefix_len = self.prefixlen.unwrap_or(bits);
+        if prefix_len > bits {
+            return Err(InvalidRequest::new(format!(
+                "prefix length {prefix_len} is too long for {local}"
+            )));
+        }
+        if self.anycast.is_some() {
+            return Err(InvalidRequest::new("anycast addresses are read-only"));
+        }
+        self.check_family(local)?;
+        Ok((local, prefix_len))
+    }
+
+    /// Rejects fields of the other family, which the kernel would ignore.
+    fn check_family(&self, local: IpAddr) -> Result<(), InvalidRequest> {
+        let of_both = IFA_F_NOPREFIXROUTE | IFA_F_MCAUTOJOIN;
+        let of_one = |(bit, on): &(u32, Option<bool>)| bit & of_both == 0 && *on == Some(true);
+        if local.is_ipv4() && self.flags().iter().any(of_one) {
+            return Err(InvalidRequest::new(
+                "nodad, optimistic, home and mngtmpaddr apply to IPv6 addresses only",
+            ));
+        }
+        if local.is_ipv6() && (self.label.is_some() || self.broadcast.is_some()) {
+            return Err(InvalidRequest::new(
+                "label and broadcast apply to IPv4 addresses only",
+            ));
+        }
+        match &self.label {
+            Some(label) if label.len() > MAX_LABEL => Err(InvalidRequest::new(format!(
+                "the label {label:?} is longer than {MAX_LABEL} bytes"
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    /// The fields to encode, with derived values filled in.
+    fn resolved(&self, local: IpAddr, prefix_len: u8) -> Self {
+        let broadcast = match (self.broadcast, local) {
+            (Some(broadcast), IpAddr::V4(local)) => {
+                Some(Broadcast::At(broadcast.of(local, prefix_len)))
+            }
+            _ => None,
+        };
+        Self {
+            peer: self.peer.or(self.local),
+            broadcast,
+            ..self.clone()
+        }
+    }
+
+    /// Only the fields of the key. An IPv4 address without a prefix length matches any prefix length.
+    fn key_only(&self, local: IpAddr) -> Self {
+        let any = local.is_ipv4() && self.prefixlen.is_none();
+        Self {
+            local: self.local,
+            peer: self
+                .peer
+                .or(self.local)
+                .filter(|_| !any || self.peer.is_some()),
+            label: self.label.clone(),
+            ..Self::default()
+        }
+    }
+}
+
+/// The default scope of an address, as in `ip(8)`.
+fn default_scope(local: IpAddr) -> Scope {
+    match local {
+        IpAddr::V4(ip) if ip.is_loopback() => Scope::Host,
+        _ => Scope::Global,
+    }
+}
+
+impl Netlink {
+    /// All IPv4 and IPv6 addresses of the namespace. Equals `ip address show`.
+    ///
+    /// # Errors
+    /// As [`list`](Self::list).
+    pub fn addresses(&mut self) -> Result<Listing<Addr>, NetlinkError> {
+        self.list(&Addr::new())
+    }
+}

@@ -1,0 +1,506 @@
+//! Forwarding entries of bridges and VXLANs: the port or remote endpoint behind a hardware address.
+
+mod words;
+
+use std::net::IpAddr;
+
+use crate::codec::{Malformed, Message, Request, attributes};
+use crate::error::{Action, Cause, InvalidRequest, NetlinkError, RequestTarget};
+use crate::interface::{IfIndex, MacAddress};
+use crate::neigh::{CacheInfo, HEADER_BYTES, Header};
+use crate::netlink::Netlink;
+use crate::object::{ChangeBehavior, ListBehavior, Object, UndoBehavior, WatchBehavior};
+use crate::schema::{
+    AttributeSet, AttributeSpec, AttributeType, BigEndian, attribute_set, flag_set, number_enum,
+};
+use crate::uapi::{
+    AF_BRIDGE, NDA_CACHEINFO, NDA_IFINDEX, NDA_MASTER, NDA_NDM_FLAGS_MASK, NDA_NDM_STATE_MASK,
+    NLM_F_ACK, NLM_F_BULK, NTF_EXT_LEARNED, NTF_MASTER, NTF_OFFLOADED, NTF_ROUTER, NTF_SELF,
+    NTF_STICKY, NTF_USE, NUD_NOARP, NUD_PERMANENT, NUD_REACHABLE, NUD_STALE, RTM_DELADDR,
+    RTM_DELLINK, RTM_DELNEIGH, RTM_GETNEIGH, RTM_NEWADDR, RTM_NEWLINK, RTM_NEWNEIGH,
+    RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV6_IFADDR, RTNLGRP_LINK, RTNLGRP_NEIGH,
+};
+use crate::verb::{MessageTypes, Verb};
+
+attribute_set! {
+    /// A forwarding entry of a bridge, of a VXLAN or of a device: what is wanted of one, or what the kernel
+    /// told of one.
+    ///
+    /// Equals `bridge fdb add LLADDR dev DEV …`. Without flags the entry is the device's own, without a state
+    /// it is permanent, as with `bridge(8)`. A VXLAN floods what is for the address of zeros; several ends for
+    /// one address are appended.
+    ///
+    /// # Source
+    /// `rtnl_fdb_add`, net/core/rtnetlink.c; `br_fdb_add`, net/bridge/br_fdb.c; `vxlan_fdb_parse`,
+    /// drivers/net/vxlan/vxlan_core.c.
+    pub struct Fdb {
+        @header {
+            /// The port, or the device.
+            "dev" dev: IfIndex;
+            /// How long it stays.
+            state: FdbState;
+            /// Where it stands, and what may become of it. A filter asks for those that have at least these.
+            flags: FdbFlags;
+            /// Seconds since it was last used. Read-only.
+            used: u32;
+            /// Seconds since it last changed. Read-only.
+            updated: u32;
+        }
+        @parts { NDA_CACHEINFO: AttributeType::Bytes; }
+        @own read_word show_words;
+        /// The hardware address.
+        #[serde(rename = "mac")]
+        "lladdr" lladdr: MacAddress = NDA_LLADDR;
+        /// The other end of the VXLAN.
+        "dst" dst: IpAddr = NDA_DST;
+        /// The VLAN, where the bridge keeps them apart.
+        "vlan" [1..=4094] vlan: u16 = NDA_VLAN;
+        /// UDP port of the other end, where it is not the device's.
+        "port" port: u16 as BigEndian = NDA_PORT;
+        /// Network identifier at the other end, where it is not the device's.
+        "vni" [0..=16_777_215] vni: u32 = NDA_VNI;
+        /// The interface by which the other end is reached.
+        #[serde(rename = "viaIf")]
+        "via" via: IfIndex = NDA_IFINDEX;
+        /// The bridge.
+        "br" master: IfIndex = NDA_MASTER;
+        /// Network identifier of the packets it is for, where a device has several.
+        "src_vni" [0..=16_777_215] src_vni: u32 = NDA_SRC_VNI;
+        /// The nexthop group of the other ends.
+        "nhid" nhid: u32 = NDA_NH_ID;
+    }
+}
+
+/// What tells one forwarding entry from another: an address is at one port of a bridge, and behind one end of
+/// a VXLAN unless it is flooded to.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct FdbKey {
+    /// The device, where the entry is the device's own.
+    pub dev: Option<IfIndex>,
+    /// The hardware address.
+    pub lladdr: MacAddress,
+    /// The VLAN.
+    pub vlan: Option<u16>,
+    /// The bridge, where it is the bridge's entry.
+    pub master: Option<IfIndex>,
+    /// The other end of the VXLAN, of several.
+    pub dst: Option<IpAddr>,
+    /// The UDP port of that end.
+    pub port: Option<u16>,
+    /// The network identifier of that end.
+    pub vni: Option<u32>,
+    /// The network identifier of the packets.
+    pub src_vni: Option<u32>,
+}
+
+impl Fdb {
+    /// The entry for this address at a port or in a device.
+    pub fn on(dev: IfIndex, lladdr: MacAddress) -> Self {
+        Self::new().dev(dev).lladdr(lladdr)
+    }
+
+    /// The interface; 0 if none is given.
+    pub fn ifindex(&self) -> IfIndex {
+        self.dev.unwrap_or_default()
+    }
+}
+
+/// Requests need the reachable bit in addition to the state.
+const STATIC: u16 = NUD_NOARP | NUD_REACHABLE;
+const PERMANENT: u16 = NUD_NOARP | NUD_PERMANENT;
+
+number_enum! {
+    /// The lifetime of a forwarding entry, as in `bridge fdb add`.
+    pub enum FdbState: u16 {
+        /// Permanent; in a bridge it is a local address.
+        Permanent = PERMANENT, "permanent";
+        /// Until it is deleted.
+        Static = STATIC, "static";
+        /// Until it ages out.
+        Dynamic = NUD_REACHABLE, "dynamic";
+        /// Not used for a while.
+        Stale = NUD_STALE, "stale";
+    }
+}
+
+impl FdbState {
+    /// Decodes the state in a message.
+    fn from_message(state: u16) -> Self {
+        let bits = [
+            (NUD_PERMANENT, Self::Permanent),
+            (NUD_NOARP, Self::Static),
+            (NUD_STALE, Self::Stale),
+            (NUD_REACHABLE, Self::Dynamic),
+        ];
+        let found = bits.into_iter().find(|(bit, _)| state & bit != 0);
+        found.map_or(Self::Other(state), |(_, state)| state)
+    }
+}
+
+flag_set! {
+    /// Flags of a forwarding entry (`NTF_*`).
+    pub struct FdbFlags: u8 {
+        /// In the table of the device itself.
+        SELF = NTF_SELF, "self";
+        /// In the table of the bridge that the device is a port of.
+        MASTER = NTF_MASTER, "master";
+        /// The destination is a router.
+        ROUTER = NTF_ROUTER, "router";
+        /// Learned and maintained by a program.
+        EXTERN_LEARN = NTF_EXT_LEARNED, "extern_learn";
+        /// Offloaded to a device.
+        OFFLOAD = NTF_OFFLOADED, "offload";
+        /// The address never moves to another port.
+        STICKY = NTF_STICKY, "sticky";
+        /// It is to be taken as just used; write-only.
+        USE = NTF_USE, "use";
+    }
+}
+
+/// The highest VLAN id.
+const MAX_VLAN: u16 = 4094;
+/// The highest VNI.
+const MAX_VNI: u32 = 0x00ff_ffff;
+
+impl Object for Fdb {
+    type Key = FdbKey;
+
+    const MESSAGES: MessageTypes = MessageTypes {
+        new: RTM_NEWNEIGH,
+        del: RTM_DELNEIGH,
+        get: RTM_GETNEIGH,
+    };
+    const HEADER_BYTES: usize = HEADER_BYTES;
+
+    const GROUPS: &'static [u32] = &[
+        RTNLGRP_NEIGH,
+        RTNLGRP_LINK,
+        RTNLGRP_IPV4_IFADDR,
+        RTNLGRP_IPV6_IFADDR,
+    ];
+    const HAS_GET: bool = true;
+
+    fn attributes() -> &'static [AttributeSpec] {
+        <Self as AttributeSet>::specs()
+    }
+
+    fn encode(&self, verb: Verb, request: &mut Request) -> Result<(), InvalidRequest> {
+        let mut header = Header {
+            family: AF_BRIDGE,
+            ..Header::default()
+        };
+        if verb == Verb::List {
+            request.begin(RTM_GETNEIGH, verb.flags(), &header.emit());
+            for (kind, link) in [(NDA_IFINDEX, self.dev), (NDA_MASTER, self.master)] {
+                if let Some(link) = link {
+                    request.u32(kind, link.0);
+                }
+            }
+            return Ok(());
+        }
+        self.check(verb)?;
+        header.index = self.ifindex();
+        header.flags = self.request_flags(verb).0;
+        if verb == Verb::Get {
+            request.begin(RTM_GETNEIGH, verb.flags(), &header.emit());
+            AttributeSet::encode_attributes(&self.key_only(), request);
+            return Ok(());
+        }
+        header.state = self.state.unwrap_or(FdbState::Permanent).into();
+        request.begin(Self::MESSAGES.of(verb), verb.flags(), &header.emit());
+        AttributeSet::encode_attributes(self, request);
+        Ok(())
+    }
+
+    /// False for IPv4 and IPv6 neighbours, which use the same messages.
+    fn decode_into(&mut self, body: &[u8]) -> Result<bool, Malformed> {
+        let (header, rest) = Header::split(body)?;
+        if header.family != AF_BRIDGE {
+            return Ok(false);
+        }
+        self.clear();
+        self.dev = Some(header.index);
+        self.state = Some(FdbState::from_message(header.state));
+        self.flags = Some(FdbFlags(header.flags));
+        for attribute in attributes(rest, HEADER_BYTES) {
+            let attribute = attribute?;
+            if attribute.kind == NDA_CACHEINFO {
+                let cache_info = CacheInfo::decode(attribute)?;
+                self.used = Some(cache_info.used);
+                self.updated = Some(cache_info.updated);
+            } else {
+                self.decode_attribute(attribute)?;
+            }
+        }
+        // A device without a bridge reports master 0.
+        self.master = self.master.filter(|master| master.0 != 0);
+        Ok(true)
+    }
+
+    fn key(&self) -> Option<FdbKey> {
+        let (dev, lladdr) = (self.dev?, self.lladdr?);
+        let floods = lladdr.0[0] & 1 == 1 || lladdr == MacAddress([0; 6]);
+        Some(FdbKey {
+            // A bridge entry that moves to another port is reported in one message.
+            dev: Some(dev).filter(|_| self.master.is_none()),
+            lladdr,
+            vlan: self.vlan,
+            master: self.master,
+            dst: self.dst.filter(|_| floods),
+            port: self.port.filter(|_| floods),
+            vni: self.vni.filter(|_| floods),
+            src_vni: self.src_vni,
+        })
+    }
+
+    fn matches(&self, wanted: &Self) -> bool {
+        let Some(flags) = wanted.flags else {
+            return AttributeSet::fields_match(self, wanted);
+        };
+        // An entry of a bridge has a master instead of the flag.
+        let mut own = self.flags.unwrap_or_default();
+        if self.master.is_some() {
+            own = own | FdbFlags::MASTER;
+        }
+        let wanted = Self {
+            flags: self.flags,
+            ..wanted.clone()
+        };
+        own.contains(flags) && AttributeSet::fields_match(self, &wanted)
+    }
+
+    /// Replies name the bridge of an entry; requests use a flag.
+    fn settable(self) -> Self {
+        let place = match self.master {
+            Some(_) => FdbFlags::MASTER,
+            None => FdbFlags::SELF,
+        };
+        Self {
+            flags: Some(self.flags.unwrap_or_default() | place),
+            master: None,
+            used: None,
+            updated: None,
+            ..self
+        }
+    }
+
+    fn target(&self) -> RequestTarget {
+        match self.lladdr {
+            Some(lladdr) => RequestTarget::ForwardingEntry(lladdr, self.ifindex()),
+            None => RequestTarget::ForwardingEntries,
+        }
+    }
+}
+
+impl ListBehavior for Fdb {}
+
+impl ChangeBehavior for Fdb {}
+
+impl WatchBehavior for Fdb {
+    fn has_same_configuration(&self, other: &Self) -> bool {
+        *self
+            == Self {
+                used: self.used,
+                updated: self.updated,
+                ..other.clone()
+            }
+    }
+
+    /// The kernel does not report these changes: a bridge moves the address of a leaving port to another port or to
+    /// itself (`fdb_delete_local`, net/bridge/br_fdb.c), and the addresses that a device listens to change with its
+    /// links and addresses (`ndo_dflt_fdb_dump`, net/core/rtnetlink.c). Groups that a program joins are never
+    /// reported.
+    fn requires_relist(message: Message<'_>) -> bool {
+        matches!(
+            message.kind,
+            RTM_NEWLINK | RTM_DELLINK | RTM_NEWADDR | RTM_DELADDR
+        )
+    }
+}
+
+impl UndoBehavior for Fdb {}
+
+impl Fdb {
+    fn check(&self, verb: Verb) -> Result<(), InvalidRequest> {
+        if self.lladdr.is_none() {
+            return Err(InvalidRequest::new("no hardware address is given"));
+        }
+        let asked_of_bridge = verb == Verb::Get && self.master.is_some();
+        if self.ifindex() == IfIndex(0) && !asked_of_bridge {
+            return Err(InvalidRequest::new(
+                "no interface is given for the forwarding entry",
+            ));
+        }
+        if let Some(vlan) = self.vlan.filter(|vlan| !(1..=MAX_VLAN).contains(vlan)) {
+            return Err(InvalidRequest::new(format!(
+                "VLAN {vlan} is not between 1 and {MAX_VLAN}"
+            )));
+        }
+        if let Some(vni) = self.vni.or(self.src_vni).filter(|vni| *vni > MAX_VNI) {
+            return Err(InvalidRequest::new(format!(
+                "VNI {vni} has more than 24 bits"
+            )));
+        }
+        if self.nhid.is_some() && (self.dst.is_some() || self.port.is_some() || self.vni.is_some())
+        {
+            return Err(InvalidRequest::new(
+                "a nexthop group excludes dst, port and vni",
+            ));
+        }
+        Ok(())
+    }
+
+    /// The flags of a request. Default table: that of the device itself.
+    fn request_flags(&self, verb: Verb) -> FdbFlags {
+        let said = self.flags.unwrap_or_default();
+        let places = FdbFlags::SELF | FdbFlags::MASTER;
+        let of_place = FdbFlags(said.0 & places.0);
+        let said = if verb == Verb::Get { of_place } else { said };
+        if of_place == FdbFlags::default() {
+            said | FdbFlags::SELF
+        } else {
+            said
+        }
+    }
+
+    /// Only the fields of the key.
+    fn key_only(&self) -> Self {
+        Self {
+            lladdr: self.lladdr,
+            vlan: self.vlan,
+            vni: self.vni,
+            master: self.master.filter(|_| self.dev.is_none()),
+            ..Self::default()
+        }
+    }
+}
+
+attribute_set! {
+    /// Selects the forwarding entries to delete. Equals the arguments of `bridge fdb flush`.
+    ///
+    /// # Source
+    /// `rtnl_fdb_del`, net/core/rtnetlink.c; `br_fdb_delete_bulk`, net/bridge/br_fdb.c.
+    pub struct FdbFlush {
+        @header {
+            /// A bridge, another device with a table, or a bridge port.
+            "dev" dev: IfIndex;
+            /// In the table of the device itself. Default if no table is given.
+            "self" own: bool;
+            /// In the table of the bridge that the device is a port of.
+            "master" master: bool;
+            /// Whether they are permanent.
+            "permanent" permanent: bool;
+            /// Whether they are static.
+            "static" fixed: bool;
+            /// Whether they are learned and age out.
+            "dynamic" dynamic: bool;
+            /// Whether a user added them.
+            "added_by_user" added_by_user: bool;
+            /// Whether a program maintains them.
+            "extern_learn" extern_learn: bool;
+            /// Whether they are sticky.
+            "sticky" sticky: bool;
+            /// Whether they are offloaded to a device.
+            "offloaded" offloaded: bool;
+        }
+        /// Their port.
+        "brport" port: IfIndex = NDA_IFINDEX;
+        /// Their VLAN.
+        "vlan" vlan: u16 = NDA_VLAN;
+    }
+}
+
+impl FdbFlush {
+    fn put(&self, request: &mut Request) -> Result<(), InvalidRequest> {
+        let dev = self.dev.filter(|dev| dev.0 != 0);
+        let dev = dev.ok_or_else(|| InvalidRequest::new("no device is given"))?;
+        if let Some(vlan) = self.vlan.filter(|vlan| *vlan > MAX_VLAN) {
+            return Err(InvalidRequest::new(format!(
+                "VLAN {vlan} is above {MAX_VLAN}"
+            )));
+        }
+        let (state, state_mask) = self.states();
+        let (flags, flags_mask) = self.flags();
+        let header = Header {
+            family: AF_BRIDGE,
+            index: dev,
+            state,
+            flags: flags | self.tables(),
+        };
+        request.begin(RTM_DELNEIGH, NLM_F_ACK | NLM_F_BULK, &header.emit());
+        AttributeSet::encode_attributes(self, request);
+        if flags_mask != 0 {
+            request.attribute(NDA_NDM_FLAGS_MASK, &[flags_mask]);
+        }
+        if state_mask != 0 {
+            request.attribute(NDA_NDM_STATE_MASK, &state_mask.to_ne_bytes());
+        }
+        Ok(())
+    }
+
+    /// The tables: `NTF_SELF` and `NTF_MASTER`.
+    fn tables(&self) -> u8 {
+        match (self.own == Some(true), self.master == Some(true)) {
+            (true, true) => NTF_SELF | NTF_MASTER,
+            (false, true) => NTF_MASTER,
+            _ => NTF_SELF,
+        }
+    }
+
+    /// The required states and their mask. Permanent entries have the static bit too, so both static and dynamic
+    /// require that the permanent bit is clear (`fdb_flush`, bridge/fdb.c).
+    fn states(&self) -> (u16, u16) {
+        let (mut state, mut mask) = (0, 0);
+        if let Some(permanent) = self.permanent {
+            mask |= NUD_PERMANENT;
+            state |= if permanent { NUD_PERMANENT } else { 0 };
+        }
+        let kinds = [(self.fixed, true), (self.dynamic, false)];
+        for (said, is_static) in kinds {
+            let Some(said) = said else { continue };
+            mask |= NUD_NOARP | if said { NUD_PERMANENT } else { 0 };
+            state &= !NUD_NOARP;
+            state |= if said == is_static { NUD_NOARP } else { 0 };
+        }
+        (state, mask)
+    }
+
+    /// The required flags and their mask.
+    fn flags(&self) -> (u8, u8) {
+        let said = [
+            (self.added_by_user, NTF_USE),
+            (self.extern_learn, NTF_EXT_LEARNED),
+            (self.sticky, NTF_STICKY),
+            (self.offloaded, NTF_OFFLOADED),
+        ];
+        let said = said.into_iter().filter_map(|(on, flag)| Some((on?, flag)));
+        said.fold((0, 0), |(flags, mask), (on, flag)| {
+            (flags | if on { flag } else { 0 }, mask | flag)
+        })
+    }
+}
+
+impl Netlink {
+    /// Deletes the forwarding entries that `which` selects, in one message. Equals `bridge fdb flush`.
+    ///
+    /// Since Linux 6.0 for bridges, and 6.7 for VXLANs.
+    ///
+    /// # Errors
+    /// `Cause::Refused` with EOPNOTSUPP if the device does not support it, e.g. a port for its own table; with
+    /// EINVAL on older kernels. `Cause::Invalid` without a device.
+    /// # Privileges
+    /// `CAP_NET_ADMIN`.
+    /// # Source
+    /// As [`FdbFlush`].
+    pub fn flush_fdb(&mut self, which: &FdbFlush) -> Result<(), NetlinkError> {
+        let mut request = self.request();
+        let told = match which.put(&mut request) {
+            Ok(()) => self.socket.change(&mut request),
+            Err(unfit) => Err(Cause::Invalid(unfit)),
+        };
+        self.scratch = request;
+        let subject = RequestTarget::ForwardingEntriesOf(which.dev.unwrap_or_default());
+        told.map_err(NetlinkError::about(Action::Flush, subject))
+    }
+}

@@ -1,0 +1,334 @@
+//! IP tunnels without a GRE header: ipip, sit and ip6tnl.
+
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+use super::data::KindSettings;
+use super::{EncapFlags, EncapPort, Tos, Ttl, TunnelEncap};
+use crate::interface::IfIndex;
+use crate::schema::{
+    Arguments, BigEndian, BitField, Flag, InvalidValue, attribute_set, number_enum, switches,
+};
+
+attribute_set! {
+    /// IP in IPv4 (RFC 2003).
+    ///
+    /// Equals `ip link add NAME type ipip remote ADDRESS local ADDRESS …`.
+    ///
+    /// # Source
+    /// `ipip_policy` and `ipip_netlink_parms`, net/ipv4/ipip.c.
+    pub struct Ipip {
+        /// The remote address; `0.0.0.0` for any.
+        "remote" remote: Ipv4Addr = IFLA_IPTUN_REMOTE;
+        /// The local address.
+        "local" local: Ipv4Addr = IFLA_IPTUN_LOCAL;
+        /// The underlying link.
+        "dev" link: IfIndex = IFLA_IPTUN_LINK;
+        /// TTL of outer packets.
+        "ttl" | "hoplimit" ttl: Ttl = IFLA_IPTUN_TTL;
+        /// Type of service of outer packets.
+        "tos" | "dsfield" tos: Tos = IFLA_IPTUN_TOS;
+        /// The don't-fragment bit of outer packets.
+        "pmtudisc" pmtudisc: bool = IFLA_IPTUN_PMTUDISC;
+        /// The encapsulated protocol.
+        "mode" proto: IpipMode = IFLA_IPTUN_PROTO;
+        /// Whether routes and filters provide the tunnel parameters of each packet.
+        "external" external: bool as Flag = IFLA_IPTUN_COLLECT_METADATA;
+        /// The encapsulation after the outer IP header.
+        "encap" encap: TunnelEncap = IFLA_IPTUN_ENCAP_TYPE;
+        /// Switches of the encapsulation.
+        encap_flags: EncapFlags as BitField<u16> = IFLA_IPTUN_ENCAP_FLAGS, Flatten;
+        /// Source port of the encapsulation.
+        "encap-sport" encap_sport: EncapPort as BigEndian = IFLA_IPTUN_ENCAP_SPORT;
+        /// Destination port of the encapsulation.
+        "encap-dport" encap_dport: u16 as BigEndian = IFLA_IPTUN_ENCAP_DPORT;
+        /// Firewall mark of outer packets.
+        "fwmark" fwmark: u32 = IFLA_IPTUN_FWMARK;
+    }
+}
+
+impl KindSettings for Ipip {
+    const RESETS_OMITTED_FIELDS: bool = true;
+
+    fn remove_unset(&mut self) {
+        self.link = self.link.filter(|link| link.0 != 0);
+    }
+}
+
+number_enum! {
+    /// The protocol that an IPv4 tunnel carries.
+    pub enum IpipMode: u8 {
+        /// Any.
+        Any = 0, "any";
+        /// IPv4.
+        Ipip = 4, "ipip";
+        /// MPLS.
+        Mplsip = 137, "mplsip";
+    }
+}
+
+attribute_set! {
+    /// IPv6 in IPv4 (RFC 4213), 6rd (RFC 5969) and ISATAP (RFC 5214).
+    ///
+    /// Equals `ip link add NAME type sit remote ADDRESS local ADDRESS …`.
+    ///
+    /// # Source
+    /// `ipip6_policy` and `ipip6_netlink_parms`, net/ipv6/sit.c.
+    pub struct Sit {
+        /// The remote address; `0.0.0.0` for any.
+        "remote" remote: Ipv4Addr = IFLA_IPTUN_REMOTE;
+        /// The local address.
+        "local" local: Ipv4Addr = IFLA_IPTUN_LOCAL;
+        /// The underlying link.
+        "dev" link: IfIndex = IFLA_IPTUN_LINK;
+        /// TTL of outer packets.
+        "ttl" | "hoplimit" ttl: Ttl = IFLA_IPTUN_TTL;
+        /// Type of service of outer packets.
+        "tos" | "dsfield" tos: Tos = IFLA_IPTUN_TOS;
+        /// The don't-fragment bit of outer packets.
+        "pmtudisc" pmtudisc: bool = IFLA_IPTUN_PMTUDISC;
+        /// The encapsulated protocol.
+        "mode" proto: SitMode = IFLA_IPTUN_PROTO;
+        /// Its switches.
+        flags: SitFlags as BitField<u16> = IFLA_IPTUN_FLAGS, Flatten;
+        /// The prefix of its 6rd domain.
+        sixrd_prefix: Ipv6Addr = IFLA_IPTUN_6RD_PREFIX;
+        /// Its length in bits.
+        sixrd_prefixlen: u16 = IFLA_IPTUN_6RD_PREFIXLEN;
+        /// The common IPv4 prefix of the 6rd domain.
+        sixrd_relay_prefix: Ipv4Addr = IFLA_IPTUN_6RD_RELAY_PREFIX;
+        /// Its length in bits.
+        sixrd_relay_prefixlen: u16 = IFLA_IPTUN_6RD_RELAY_PREFIXLEN;
+        /// The encapsulation after the outer IP header.
+        "encap" encap: TunnelEncap = IFLA_IPTUN_ENCAP_TYPE;
+        /// Switches of the encapsulation.
+        encap_flags: EncapFlags as BitField<u16> = IFLA_IPTUN_ENCAP_FLAGS, Flatten;
+        /// Source port of the encapsulation.
+        "encap-sport" encap_sport: EncapPort as BigEndian = IFLA_IPTUN_ENCAP_SPORT;
+        /// Destination port of the encapsulation.
+        "encap-dport" encap_dport: u16 as BigEndian = IFLA_IPTUN_ENCAP_DPORT;
+        /// Firewall mark of outer packets.
+        "fwmark" fwmark: u32 = IFLA_IPTUN_FWMARK;
+    }
+}
+
+impl KindSettings for Sit {
+    const RESETS_OMITTED_FIELDS: bool = true;
+
+    fn remove_unset(&mut self) {
+        self.link = self.link.filter(|link| link.0 != 0);
+    }
+}
+
+number_enum! {
+    /// The protocol that a sit tunnel carries.
+    pub enum SitMode: u8 {
+        /// Any.
+        Any = 0, "any";
+        /// IPv4.
+        Ipip = 4, "ipip";
+        /// IPv6.
+        Ip6ip = 41, "ip6ip";
+        /// MPLS.
+        Mplsip = 137, "mplsip";
+    }
+}
+
+switches! {
+    /// Switches of a sit tunnel.
+    pub struct SitFlags {
+        /// Whether it is an ISATAP tunnel.
+        "isatap" isatap = 0x1;
+    }
+}
+
+attribute_set! {
+    /// IPv4 or IPv6 in IPv6 (RFC 2473).
+    ///
+    /// Equals `ip link add NAME type ip6tnl mode any remote ADDRESS local ADDRESS …`.
+    ///
+    /// # Source
+    /// `ip6_tnl_policy` and `ip6_tnl_netlink_parms`, net/ipv6/ip6_tunnel.c.
+    pub struct Ip6Tnl {
+        /// The encapsulated protocol.
+        "mode" proto: Ip6TnlMode = IFLA_IPTUN_PROTO;
+        /// The remote address; `::` for any.
+        "remote" remote: Ipv6Addr = IFLA_IPTUN_REMOTE;
+        /// The local address.
+        "local" local: Ipv6Addr = IFLA_IPTUN_LOCAL;
+        /// The underlying link.
+        "dev" link: IfIndex = IFLA_IPTUN_LINK;
+        /// TTL of outer packets.
+        "hoplimit" | "ttl" ttl: Ttl = IFLA_IPTUN_TTL;
+        /// Maximum number of nested tunnels, unless `ignore_encap_limit` is set.
+        encap_limit: u8 = IFLA_IPTUN_ENCAP_LIMIT;
+        /// Traffic class and flow label of outer packets, as in the IPv6 header.
+        flowinfo: FlowInfo as BigEndian = IFLA_IPTUN_FLOWINFO;
+        /// Its switches.
+        flags: Ip6TunnelFlags as BitField<u32> = IFLA_IPTUN_FLAGS, Flatten;
+        /// Whether routes and filters provide the tunnel parameters of each packet.
+        "external" external: bool as Flag = IFLA_IPTUN_COLLECT_METADATA;
+        /// The encapsulation after the outer IP header.
+        "encap" encap: TunnelEncap = IFLA_IPTUN_ENCAP_TYPE;
+        /// Switches of the encapsulation.
+        encap_flags: EncapFlags as BitField<u16> = IFLA_IPTUN_ENCAP_FLAGS, Flatten;
+        /// Source port of the encapsulation.
+        "encap-sport" encap_sport: EncapPort as BigEndian = IFLA_IPTUN_ENCAP_SPORT;
+        /// Destination port of the encapsulation.
+        "encap-dport" encap_dport: u16 as BigEndian = IFLA_IPTUN_ENCAP_DPORT;
+        /// Firewall mark of outer packets.
+        fwmark: u32 = IFLA_IPTUN_FWMARK;
+    }
+}
+
+impl KindSettings for Ip6Tnl {
+    const RESETS_OMITTED_FIELDS: bool = true;
+
+    fn remove_unset(&mut self) {
+        self.link = self.link.filter(|link| link.0 != 0);
+    }
+
+    fn parse_special_keyword(
+        &mut self,
+        word: &str,
+        words: &mut Arguments<'_>,
+    ) -> Result<bool, InvalidValue> {
+        let Self {
+            encap_limit,
+            flowinfo,
+            flags,
+            fwmark,
+            ..
+        } = self;
+        let mut parts = Ipv6TunnelFields {
+            encap_limit,
+            flowinfo,
+            flags,
+            fwmark,
+        };
+        parse_special_keyword(word, words, &mut parts)
+    }
+}
+
+number_enum! {
+    /// The protocol that an IPv6 tunnel carries.
+    pub enum Ip6TnlMode: u8 {
+        /// Any.
+        Any = 0, "any";
+        /// IPv4.
+        Ipip6 = 4, "ipip6";
+        /// IPv6.
+        Ip6ip6 = 41, "ip6ip6";
+    }
+}
+
+switches! {
+    /// Switches of a tunnel over IPv6.
+    ///
+    /// # Source
+    /// `IP6_TNL_F_…`, include/uapi/linux/ip6_tunnel.h.
+    pub struct Ip6TunnelFlags {
+        /// Whether outer packets carry no encapsulation limit.
+        ignore_encap_limit = 0x1;
+        /// Whether the traffic class is copied from the inner packet.
+        use_orig_tclass = 0x2;
+        /// Whether the flow label is copied from the inner packet.
+        use_orig_flowlabel = 0x4;
+        /// Mobile IPv6.
+        "mip6" mip6 = 0x8;
+        /// Whether the DSCP of received outer packets is copied to the inner packet.
+        rcv_dscp_copy = 0x10;
+        /// Whether the firewall mark is copied from the inner packet.
+        use_orig_fwmark = 0x20;
+        /// Whether the remote address may be local.
+        "allow-localremote" allow_local_remote = 0x40;
+    }
+}
+
+/// Traffic class and flow label, as they stand in an IPv6 header.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct FlowInfo(pub u32);
+
+impl FlowInfo {
+    /// From a traffic class and a flow label of 20 bits.
+    pub fn new(traffic_class: u8, flow_label: u32) -> Self {
+        Self(u32::from(traffic_class) << 20 | flow_label & 0x000f_ffff)
+    }
+
+    /// Its traffic class.
+    pub fn traffic_class(self) -> u8 {
+        (self.0 >> 20) as u8
+    }
+
+    /// Its flow label.
+    pub fn flow_label(self) -> u32 {
+        self.0 & 0x000f_ffff
+    }
+}
+
+impl crate::schema::AttributeCodec<FlowInfo> for BigEndian {
+    const TYPE: crate::schema::AttributeType = crate::schema::AttributeType::BigEndianNumber;
+
+    fn encode(value: &FlowInfo, kind: u16, request: &mut crate::codec::Request) {
+        Self::encode(&value.0, kind, request);
+    }
+
+    fn decode(attribute: crate::codec::Attribute<'_>) -> Result<FlowInfo, crate::codec::Malformed> {
+        Self::decode(attribute).map(FlowInfo)
+    }
+
+    fn matches(value: &FlowInfo, wanted: &FlowInfo) -> bool {
+        value == wanted
+    }
+
+    fn merge(value: &mut FlowInfo, change: FlowInfo) {
+        *value = change;
+    }
+}
+
+/// The fields that the special keywords of IPv6 tunnels set.
+pub(super) struct Ipv6TunnelFields<'a> {
+    pub(super) encap_limit: &'a mut Option<u8>,
+    pub(super) flowinfo: &'a mut Option<FlowInfo>,
+    pub(super) flags: &'a mut Option<Ip6TunnelFlags>,
+    pub(super) fwmark: &'a mut Option<u32>,
+}
+
+/// `encaplimit`, `tclass`, `flowlabel`, `dscp`, `fwmark`: a value, or `none` or `inherit`.
+pub(super) fn parse_special_keyword(
+    word: &str,
+    words: &mut Arguments<'_>,
+    parts: &mut Ipv6TunnelFields<'_>,
+) -> Result<bool, InvalidValue> {
+    let inherits = matches!(words.peek(), Some("inherit" | "none"));
+    let flags = parts.flags.unwrap_or_default();
+    let flow = parts.flowinfo.unwrap_or_default();
+    let flags = match word {
+        "encaplimit" => flags.ignore_encap_limit(inherits),
+        "tclass" | "tos" | "dsfield" => flags.use_orig_tclass(inherits),
+        "flowlabel" => flags.use_orig_flowlabel(inherits),
+        "dscp" => flags.rcv_dscp_copy(inherits),
+        "fwmark" => flags.use_orig_fwmark(inherits),
+        _ => return Ok(false),
+    };
+    if inherits {
+        words.next();
+    } else {
+        match word {
+            "encaplimit" => *parts.encap_limit = Some(words.value(word)?),
+            "flowlabel" => {
+                let label = words.value(word)?;
+                *parts.flowinfo = Some(FlowInfo::new(flow.traffic_class(), label));
+            }
+            "fwmark" => *parts.fwmark = Some(words.value(word)?),
+            "dscp" => {
+                return Err(InvalidValue {
+                    expected: word.to_owned(),
+                    found: words.next().map(str::to_owned),
+                });
+            }
+            _ => *parts.flowinfo = Some(FlowInfo::new(words.value(word)?, flow.flow_label())),
+        }
+    }
+    *parts.flags = Some(flags);
+    Ok(true)
+}

@@ -1,0 +1,497 @@
+//! VLANs of bridge ports.
+
+mod words;
+
+use crate::codec::{Attribute, Malformed, Message, Request, attributes, split};
+use crate::error::{InvalidRequest, RequestTarget};
+use crate::interface::IfIndex;
+use crate::link::PortState;
+use crate::object::{ChangeBehavior, ListBehavior, Object, UndoBehavior, WatchBehavior};
+use crate::schema::{AttributeSet, AttributeSpec, AttributeType, Nested, attribute_set, flag_set};
+use crate::uapi::{
+    AF_BRIDGE, BRIDGE_FLAGS_MASTER, BRIDGE_FLAGS_SELF, BRIDGE_VLAN_INFO_ONLY_OPTS,
+    BRIDGE_VLAN_INFO_PVID, BRIDGE_VLAN_INFO_RANGE_BEGIN, BRIDGE_VLAN_INFO_RANGE_END,
+    BRIDGE_VLAN_INFO_UNTAGGED, BRIDGE_VLANDB_DUMP_FLAGS, BRIDGE_VLANDB_DUMPF_STATS,
+    BRIDGE_VLANDB_ENTRY, BRIDGE_VLANDB_ENTRY_INFO, BRIDGE_VLANDB_ENTRY_RANGE, IFLA_AF_SPEC,
+    IFLA_BRIDGE_FLAGS, IFLA_BRIDGE_VLAN_INFO, NLM_F_ACK, RTM_DELLINK, RTM_DELVLAN, RTM_GETVLAN,
+    RTM_NEWVLAN, RTM_SETLINK, RTNLGRP_BRVLAN,
+};
+use crate::verb::{MessageTypes, Verb};
+
+attribute_set! {
+    /// A VLAN or a range of VLANs of a bridge port, or of the bridge itself: the desired state, or the state that
+    /// the kernel reported.
+    ///
+    /// Equals `bridge vlan add dev DEV vid VLAN[-VLANEND] [pvid] [untagged] [self] [master]`. Adding an
+    /// existing VLAN changes its flags. Its options (`state`, `mcast_router`) can be set after it was added, as with
+    /// `bridge vlan set`.
+    ///
+    /// # Kernel
+    /// Linux 5.6 to list and to set options; built with `CONFIG_BRIDGE_VLAN_FILTERING`.
+    /// # Source
+    /// `br_afspec`, net/bridge/br_netlink.c; `br_vlan_fill_vids` and `br_vlan_rtm_process_one`,
+    /// net/bridge/br_vlan.c.
+    pub struct PortVlan {
+        @header {
+            /// The port, or the bridge.
+            "dev" dev: IfIndex;
+            /// The VLAN, or the first of a range: 1 to 4094.
+            vlan: u16;
+            /// The last VLAN of a range. Write-only: VLANs are reported one by one.
+            #[serde(rename = "vlanEnd")]
+            vlan_end: u16;
+            /// Handling of untagged packets.
+            flags: PortVlanFlags;
+            /// Apply to the device itself; required if that is the bridge. Write-only.
+            own: bool;
+            /// Apply to the bridge of the device, possibly in addition to `own`. Default. Write-only.
+            master: bool;
+        }
+        @parts {
+            BRIDGE_VLANDB_ENTRY_INFO: AttributeType::Bytes;
+            BRIDGE_VLANDB_ENTRY_RANGE: AttributeType::Number;
+        }
+        @own read_word show_words;
+        /// Spanning tree state.
+        "state" state: PortState = BRIDGE_VLANDB_ENTRY_STATE;
+        /// Whether a multicast router is behind the port: 0 never, 1 if queries are seen, 2 always.
+        "mcast_router" mcast_router: u8 = BRIDGE_VLANDB_ENTRY_MCAST_ROUTER;
+        /// Its counters, if the query requests any. Read-only.
+        statistics: VlanStatistics as Nested = BRIDGE_VLANDB_ENTRY_STATS, Flatten;
+    }
+}
+
+attribute_set! {
+    /// Counters of a VLAN at a port.
+    pub struct VlanStatistics {
+        /// Bytes received.
+        rx_bytes: u64 = BRIDGE_VLANDB_STATS_RX_BYTES;
+        /// Packets received.
+        rx_packets: u64 = BRIDGE_VLANDB_STATS_RX_PACKETS;
+        /// Bytes sent.
+        tx_bytes: u64 = BRIDGE_VLANDB_STATS_TX_BYTES;
+        /// Packets sent.
+        tx_packets: u64 = BRIDGE_VLANDB_STATS_TX_PACKETS;
+    }
+}
+
+flag_set! {
+    /// Handling of untagged packets at a port.
+    pub struct PortVlanFlags: u16 {
+        /// Untagged packets that arrive belong to this VLAN.
+        PVID = BRIDGE_VLAN_INFO_PVID, "PVID";
+        /// Packets of this VLAN leave untagged.
+        UNTAGGED = BRIDGE_VLAN_INFO_UNTAGGED, "Egress Untagged";
+    }
+}
+
+impl PortVlan {
+    /// The VLAN `vlan` of the port `dev`.
+    pub fn on(dev: IfIndex, vlan: u16) -> Self {
+        Self::new().dev(dev).vlan(vlan)
+    }
+
+    /// A range of VLANs of the port `dev`.
+    pub fn range(dev: IfIndex, vlans: std::ops::RangeInclusive<u16>) -> Self {
+        Self::on(dev, *vlans.start()).vlan_end(*vlans.end())
+    }
+
+    /// The port; 0 if none is given.
+    pub fn ifindex(&self) -> IfIndex {
+        self.dev.unwrap_or_default()
+    }
+
+    /// Whether untagged packets that arrive belong to it.
+    pub fn is_pvid(&self) -> bool {
+        self.flags
+            .is_some_and(|flags| flags.contains(PortVlanFlags::PVID))
+    }
+}
+
+/// The highest VLAN id.
+const MAX_VLAN: u16 = 4094;
+/// Length of `struct br_vlan_msg`.
+const HEADER_BYTES: usize = 8;
+/// Length of `struct ifinfomsg`.
+const LINK_HEADER_BYTES: usize = 16;
+
+/// The attributes of VLAN messages.
+const ENTRIES: &[AttributeSpec] = &[AttributeSpec {
+    kind: BRIDGE_VLANDB_ENTRY,
+    constant: "BRIDGE_VLANDB_ENTRY",
+    contents: AttributeType::Nest {
+        skip: 0,
+        attributes: <PortVlan as AttributeSet>::specs,
+    },
+}];
+
+/// The attributes of link messages about VLANs.
+const LINK_ENTRIES: &[AttributeSpec] = &[AttributeSpec {
+    kind: IFLA_AF_SPEC,
+    constant: "IFLA_AF_SPEC",
+    contents: AttributeType::Nest {
+        skip: 0,
+        attributes: || AF_SPEC_ENTRIES,
+    },
+}];
+
+const AF_SPEC_ENTRIES: &[AttributeSpec] = &[
+    AttributeSpec {
+        kind: IFLA_BRIDGE_FLAGS,
+        constant: "IFLA_BRIDGE_FLAGS",
+        contents: AttributeType::Number,
+    },
+    AttributeSpec {
+        kind: IFLA_BRIDGE_VLAN_INFO,
+        constant: "IFLA_BRIDGE_VLAN_INFO",
+        contents: AttributeType::Bytes,
+    },
+];
+
+fn header(dev: IfIndex) -> [u8; HEADER_BYTES] {
+    let [i0, i1, i2, i3] = dev.0.to_ne_bytes();
+    [AF_BRIDGE, 0, 0, 0, i0, i1, i2, i3]
+}
+
+fn link_header(dev: IfIndex) -> [u8; LINK_HEADER_BYTES] {
+    let mut bytes = [0; LINK_HEADER_BYTES];
+    bytes[0] = AF_BRIDGE;
+    bytes[4..8].copy_from_slice(&dev.0.to_ne_bytes());
+    bytes
+}
+
+/// `struct bridge_vlan_info`.
+fn info(flags: u16, vlan: u16) -> [u8; 4] {
+    let ([f0, f1], [v0, v1]) = (flags.to_ne_bytes(), vlan.to_ne_bytes());
+    [f0, f1, v0, v1]
+}
+
+impl PortVlan {
+    /// Appends the attributes that add or delete the VLANs `first` to `last`.
+    fn put_membership(&self, first: u16, last: u16, request: &mut Request) {
+        let flags = self.flags.unwrap_or_default().0;
+        request.nested(IFLA_AF_SPEC, &[], |request| {
+            let places = [
+                (self.own, BRIDGE_FLAGS_SELF),
+                (self.master, BRIDGE_FLAGS_MASTER),
+            ];
+            let selected = places.into_iter().filter(|(on, _)| *on == Some(true));
+            let places = selected.fold(0, |places, (_, place)| places | place);
+            if places != 0 {
+                request.attribute(IFLA_BRIDGE_FLAGS, &places.to_ne_bytes());
+            }
+            let mut put =
+                |flags, vlan| request.attribute(IFLA_BRIDGE_VLAN_INFO, &info(flags, vlan));
+            if first == last {
+                put(flags, first);
+            } else {
+                put(flags | BRIDGE_VLAN_INFO_RANGE_BEGIN, first);
+                put(flags | BRIDGE_VLAN_INFO_RANGE_END, last);
+            }
+        });
+    }
+
+    /// Appends the attributes that set options of the VLANs `first` to `last`.
+    fn put_options(&self, first: u16, last: u16, request: &mut Request) {
+        request.nested(BRIDGE_VLANDB_ENTRY, &[], |request| {
+            let info = info(BRIDGE_VLAN_INFO_ONLY_OPTS, first);
+            request.attribute(BRIDGE_VLANDB_ENTRY_INFO, &info);
+            if first != last {
+                request.attribute(BRIDGE_VLANDB_ENTRY_RANGE, &last.to_ne_bytes());
+            }
+            AttributeSet::encode_attributes(self, request);
+        });
+    }
+
+    /// Decodes a message about the VLANs of a port. Ranges are expanded.
+    fn read(body: &[u8], mut take: impl FnMut(Self)) -> Result<(), Malformed> {
+        let (header, rest) = split::<HEADER_BYTES>("VLAN header", 0, body)?;
+        let [family, _, _, _, i0, i1, i2, i3] = *header;
+        if family != AF_BRIDGE {
+            return Ok(());
+        }
+        let dev = IfIndex(u32::from_ne_bytes([i0, i1, i2, i3]));
+        // VLANs are in ascending order. Each is visited once, even if ranges overlap.
+        let mut next = 0;
+        for attribute in attributes(rest, HEADER_BYTES) {
+            let attribute = attribute?;
+            if attribute.kind != BRIDGE_VLANDB_ENTRY {
+                continue;
+            }
+            let mut entry = Self::read_entry(dev, attribute)?;
+            let last = entry.vlan_end.take().or(entry.vlan);
+            if let (Some(first), Some(last)) = (entry.vlan, last) {
+                let last = last.min(MAX_VLAN);
+                for vlan in first.max(next)..=last {
+                    take(entry.clone().vlan(vlan));
+                }
+                next = next.max(last.saturating_add(1));
+            }
+        }
+        Ok(())
+    }
+
+    fn read_entry(dev: IfIndex, entry: Attribute<'_>) -> Result<Self, Malformed> {
+        let mut vlan = Self::new().dev(dev);
+        for attribute in entry.attributes() {
+            let attribute = attribute?;
+            match attribute.kind {
+                BRIDGE_VLANDB_ENTRY_INFO => {
+                    let [f0, f1, v0, v1] = attribute.array()?;
+                    let known = PortVlanFlags::PVID | PortVlanFlags::UNTAGGED;
+                    vlan.flags = Some(PortVlanFlags(u16::from_ne_bytes([f0, f1]) & known.0));
+                    vlan.vlan = Some(u16::from_ne_bytes([v0, v1]));
+                }
+                BRIDGE_VLANDB_ENTRY_RANGE => {
+                    vlan.vlan_end = Some(u16::from_ne_bytes(attribute.array()?));
+                }
+                _ => vlan.decode_attribute(attribute)?,
+            }
+        }
+        Ok(vlan)
+    }
+}
+
+impl Object for PortVlan {
+    /// Port and VLAN.
+    type Key = (IfIndex, u16);
+
+    const MESSAGES: MessageTypes = MessageTypes {
+        new: RTM_NEWVLAN,
+        del: RTM_DELVLAN,
+        get: RTM_GETVLAN,
+    };
+    const HEADER_BYTES: usize = HEADER_BYTES;
+    const GROUPS: &'static [u32] = &[RTNLGRP_BRVLAN];
+    const HAS_GET: bool = false;
+
+    fn attributes() -> &'static [AttributeSpec] {
+        ENTRIES
+    }
+
+    fn encode(&self, verb: Verb, request: &mut Request) -> Result<(), InvalidRequest> {
+        match verb {
+            Verb::Get | Verb::List => {
+                request.begin(RTM_GETVLAN, Verb::List.flags(), &header(self.ifindex()));
+                // Without counters the kernel merges VLANs into ranges and omits those after the PVID
+                // (`br_vlan_dump_dev`, `br_vlan_fill_vids`, net/bridge/br_vlan.c).
+                request.u32(BRIDGE_VLANDB_DUMP_FLAGS, BRIDGE_VLANDB_DUMPF_STATS);
+            }
+            Verb::Set => {
+                let (first, last) = self.validate()?;
+                if self.flags.is_some() || self.own.is_some() || self.master.is_some() {
+                    return Err(InvalidRequest::new(
+                        "flags of a VLAN cannot be set; add the VLAN again",
+                    ));
+                }
+                request.begin(RTM_NEWVLAN, NLM_F_ACK, &header(self.ifindex()));
+                self.put_options(first, last, request);
+            }
+            Verb::Add | Verb::Replace | Verb::Del => {
+                let (first, last) = self.validate()?;
+                if verb != Verb::Del && (self.state.is_some() || self.mcast_router.is_some()) {
+                    return Err(InvalidRequest::new(
+                        "options of a VLAN can be set only after it was added",
+                    ));
+                }
+                let kind = if verb == Verb::Del {
+                    RTM_DELLINK
+                } else {
+                    RTM_SETLINK
+                };
+                request.begin(kind, NLM_F_ACK, &link_header(self.ifindex()));
+                self.put_membership(first, last, request);
+            }
+            Verb::Append => return Err(InvalidRequest::new("a VLAN cannot be appended; add it")),
+        }
+        Ok(())
+    }
+
+    /// Decodes the first of several VLANs.
+    fn decode_into(&mut self, body: &[u8]) -> Result<bool, Malformed> {
+        let mut first = None;
+        Self::read(body, |vlan| {
+            first.get_or_insert(vlan);
+        })?;
+        let is_one = first.is_some();
+        *self = first.unwrap_or_default();
+        Ok(is_one)
+    }
+
+    fn decode_each(
+        &mut self,
+        body: &[u8],
+        mut take: impl FnMut(&mut Self),
+    ) -> Result<(), Malformed> {
+        Self::read(body, |vlan| {
+            *self = vlan;
+            take(self);
+        })
+    }
+
+    fn key(&self) -> Option<Self::Key> {
+        Some((self.dev?, self.vlan?))
+    }
+
+    /// A range matches all its VLANs.
+    fn matches(&self, wanted: &Self) -> bool {
+        let holds = match (wanted.vlan, self.vlan) {
+            (None, _) => true,
+            (Some(first), Some(vlan)) => (first..=wanted.vlan_end.unwrap_or(first)).contains(&vlan),
+            (Some(_), None) => false,
+        };
+        let wanted = Self {
+            vlan: None,
+            vlan_end: None,
+            own: None,
+            master: None,
+            statistics: None,
+            ..wanted.clone()
+        };
+        holds && AttributeSet::fields_match(self, &wanted)
+    }
+
+    /// Membership only; options are set afterwards.
+    fn settable(self) -> Self {
+        Self {
+            state: None,
+            mcast_router: None,
+            statistics: None,
+            ..self
+        }
+    }
+
+    fn target(&self) -> RequestTarget {
+        match self.vlan {
+            Some(vlan) => {
+                RequestTarget::PortVlan(vlan, self.vlan_end.unwrap_or(vlan), self.ifindex())
+            }
+            None => RequestTarget::PortVlans,
+        }
+    }
+}
+
+impl ListBehavior for PortVlan {
+    fn drop_unrequested(&mut self, asked: &Self) {
+        if asked.statistics.is_none() {
+            self.statistics = None;
+        }
+    }
+}
+
+impl ChangeBehavior for PortVlan {
+    const DECODES_REQUESTS: bool = false;
+
+    fn request_layout(verb: Verb) -> (usize, &'static [AttributeSpec]) {
+        match verb {
+            Verb::Add | Verb::Replace | Verb::Del => (LINK_HEADER_BYTES, LINK_ENTRIES),
+            _ => (HEADER_BYTES, ENTRIES),
+        }
+    }
+}
+
+impl WatchBehavior for PortVlan {
+    fn has_same_configuration(&self, other: &Self) -> bool {
+        *self
+            == Self {
+                statistics: self.statistics.clone(),
+                ..other.clone()
+            }
+    }
+
+    /// When options of a range are set, the kernel does not report the VLANs after the PVID
+    /// (`br_vlan_process_options`, net/bridge/br_vlan_options.c).
+    fn requires_relist(message: Message<'_>) -> bool {
+        let mut contains_pvid = false;
+        if message.kind == RTM_NEWVLAN {
+            // The error is reported where the message is decoded.
+            let _ = Self::read(message.body, |vlan| contains_pvid |= vlan.is_pvid());
+        }
+        contains_pvid
+    }
+}
+
+impl UndoBehavior for PortVlan {
+    const IS_IDEMPOTENT: bool = true;
+
+    fn expanded(&self) -> Vec<Self> {
+        let Some(first) = self.vlan else {
+            return vec![self.clone()];
+        };
+        let last = self.vlan_end.unwrap_or(first).min(MAX_VLAN);
+        let single = |vlan| Self {
+            vlan: Some(vlan),
+            vlan_end: None,
+            ..self.clone()
+        };
+        (first..=last).map(single).collect()
+    }
+
+    /// A port has one PVID.
+    fn displaces(&self, other: &Self) -> bool {
+        self.is_pvid() && other.is_pvid() && self.dev == other.dev
+    }
+
+    /// The spanning tree state: a new VLAN starts as forwarding.
+    fn set_after_restore(&self) -> Option<Self> {
+        let state = self.state.filter(|state| *state != PortState::Forwarding);
+        state.map(|state| Self {
+            dev: self.dev,
+            vlan: self.vlan,
+            state: Some(state),
+            ..Self::default()
+        })
+    }
+
+    /// Replies lack `own` and `master`.
+    fn to_restore(self, said: &Self) -> Self {
+        Self {
+            own: said.own,
+            master: said.master,
+            ..self.settable()
+        }
+    }
+
+    fn reduced_to(self, to: &Self) -> Self {
+        Self {
+            flags: None,
+            state: self.state.filter(|_| to.state.is_some()),
+            mcast_router: self.mcast_router.filter(|_| to.mcast_router.is_some()),
+            statistics: None,
+            ..self
+        }
+    }
+}
+
+impl PortVlan {
+    /// The first and the last VLAN, if the request is valid.
+    fn validate(&self) -> Result<(u16, u16), InvalidRequest> {
+        let first = (self.vlan).ok_or_else(|| InvalidRequest::new("no VLAN is given"))?;
+        let last = self.vlan_end.unwrap_or(first);
+        if self.ifindex() == IfIndex(0) {
+            return Err(InvalidRequest::new("no port is given for the VLAN"));
+        }
+        for vlan in [first, last] {
+            if !(1..=MAX_VLAN).contains(&vlan) {
+                return Err(InvalidRequest::new(format!(
+                    "VLAN {vlan} is not between 1 and {MAX_VLAN}"
+                )));
+            }
+        }
+        if last < first {
+            return Err(InvalidRequest::new(format!(
+                "the range of VLANs ends at {last}, before it begins at {first}"
+            )));
+        }
+        if last > first
+            && self
+                .flags
+                .is_some_and(|flags| flags.contains(PortVlanFlags::PVID))
+        {
+            return Err(InvalidRequest::new(
+                "pvid applies to one VLAN, not to a range",
+            ));
+        }
+        Ok((first, last))
+    }
+}

@@ -1,0 +1,438 @@
+//! Routing policy rules: which routing table a packet is looked up in.
+
+mod words;
+
+use std::fmt;
+use std::net::IpAddr;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::codec::{Attribute, Malformed, Request, attributes, split};
+use crate::error::{InvalidRequest, RequestTarget};
+use crate::interface::IfName;
+use crate::object::{ChangeBehavior, ListBehavior, Object, UndoBehavior, WatchBehavior};
+use crate::prefix::{Family, Prefix};
+use crate::route::{Detail, RouteProtocol, RouteTable};
+use crate::schema::{
+    AttributeCodec, AttributeSet, AttributeSpec, AttributeType, BigEndian, FieldMatcher,
+    InvalidValue, NameLookup, Native, TextValue, attribute_set, compare_as_whole, number_enum,
+};
+use crate::uapi::{
+    AF_INET, AF_INET6, FIB_RULE_IIF_DETACHED, FIB_RULE_INVERT, FIB_RULE_OIF_DETACHED,
+    FIB_RULE_UNRESOLVED, FR_ACT_BLACKHOLE, FR_ACT_GOTO, FR_ACT_NOP, FR_ACT_PROHIBIT, FR_ACT_TO_TBL,
+    FR_ACT_UNREACHABLE, FRA_DST, FRA_SRC, FRA_SUPPRESS_IFGROUP, FRA_SUPPRESS_PREFIXLEN,
+    RTM_DELRULE, RTM_GETRULE, RTM_NEWRULE, RTNLGRP_IPV4_RULE, RTNLGRP_IPV6_RULE,
+};
+use crate::verb::{MessageTypes, Verb};
+
+number_enum! {
+    /// The action of a rule.
+    pub enum RuleAction: u8 {
+        /// Look up in a table.
+        ToTable = FR_ACT_TO_TBL, "to_tbl";
+        /// Continue with another rule.
+        Goto = FR_ACT_GOTO, "goto";
+        /// No action.
+        Nop = FR_ACT_NOP, "nop";
+        /// Drop silently.
+        Blackhole = FR_ACT_BLACKHOLE, "blackhole";
+        /// Reject with ICMP network unreachable.
+        Unreachable = FR_ACT_UNREACHABLE, "unreachable";
+        /// Reject with ICMP prohibited.
+        Prohibit = FR_ACT_PROHIBIT, "prohibit";
+    }
+}
+
+attribute_set! {
+    /// A routing policy rule: selects packets and the routing table for them.
+    ///
+    /// Fields that are not given match everything. Equals `ip rule add [from NETWORK] [iif NAME] … lookup TABLE`.
+    ///
+    /// # Source
+    /// `fib_nl2rule` and `fib_nl_fill_rule`, net/core/fib\_rules.c.
+    pub struct Rule {
+        @header {
+            /// Its family. Default: that of the networks, otherwise IPv4.
+            family: Family;
+            /// The source network.
+            "from" src: Prefix;
+            /// The destination network.
+            "to" dst: Prefix;
+            /// The type of service.
+            "tos" tos: u8;
+            /// Its action. Default: look up in a table.
+            action: RuleAction;
+            /// Whether the selection is inverted.
+            not: bool;
+            /// Whether the target of `goto` is missing. Read-only.
+            unresolved: bool;
+            /// Whether the ingress link is missing. Read-only.
+            iif_detached: bool;
+            /// Whether the egress link is missing. Read-only.
+            oif_detached: bool;
+        }
+        /// Its priority. Rules are evaluated in ascending order.
+        "priority" priority: u32 = FRA_PRIORITY;
+        /// The ingress link; `lo` selects packets of this host.
+        "iif" iif: IfName = FRA_IIFNAME;
+        /// The egress link of a bound socket.
+        "oif" oif: IfName = FRA_OIFNAME;
+        /// The firewall mark.
+        fwmark: u32 = FRA_FWMARK;
+        /// The mask for the firewall mark.
+        fwmask: u32 = FRA_FWMASK;
+        /// The table.
+        "table" table: RouteTable = FRA_TABLE;
+        /// The priority of the next rule.
+        "goto" goto: u32 = FRA_GOTO;
+        /// Whether the table is that of the packet's VRF.
+        l3mdev: bool = FRA_L3MDEV;
+        /// The user ids.
+        "uidrange" uidrange: Range<u32> = FRA_UID_RANGE;
+        /// The IP protocol: 6 TCP, 17 UDP.
+        "ipproto" ipproto: u8 = FRA_IP_PROTO;
+        /// The source ports.
+        "sport" sport: Range<u16> = FRA_SPORT_RANGE;
+        /// The destination ports.
+        "dport" dport: Range<u16> = FRA_DPORT_RANGE;
+        /// The tunnel id.
+        "tun_id" tun_id: u64 as BigEndian = FRA_TUN_ID;
+        /// Ignore routes with a prefix length of at most this.
+        "suppress_prefixlength" suppress_prefixlen: i32 = FRA_SUPPRESS_PREFIXLEN;
+        /// Ignore routes over links of this group.
+        "suppress_ifgroup" suppress_ifgroup: i32 = FRA_SUPPRESS_IFGROUP;
+        /// Realms: source in the upper half, destination in the lower.
+        flow: u32 = FRA_FLOW;
+        /// Origin.
+        "protocol" protocol: RouteProtocol = FRA_PROTOCOL;
+    }
+}
+
+/// An inclusive range of numbers, written `80` or `80-90`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+#[serde(bound = "T: Copy + fmt::Display + FromStr + PartialEq")]
+pub struct Range<T: Copy> {
+    /// The first.
+    pub first: T,
+    /// The last.
+    pub last: T,
+}
+
+impl<T: Copy> Range<T> {
+    /// The range from `first` to `last`.
+    pub fn new(first: T, last: T) -> Self {
+        Self { first, last }
+    }
+
+    /// The range with one number.
+    pub fn one(number: T) -> Self {
+        Self::new(number, number)
+    }
+}
+
+impl<T: Copy + fmt::Display + PartialEq> fmt::Display for Range<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.first == self.last {
+            self.first.fmt(f)
+        } else {
+            write!(f, "{}-{}", self.first, self.last)
+        }
+    }
+}
+
+impl<T: Copy + FromStr> FromStr for Range<T> {
+    type Err = InvalidValue;
+
+    fn from_str(text: &str) -> Result<Self, InvalidValue> {
+        let (first, last) = text.split_once('-').unwrap_or((text, text));
+        match (first.parse(), last.parse()) {
+            (Ok(first), Ok(last)) => Ok(Self { first, last }),
+            _ => Err(InvalidValue {
+                expected: "a range".to_owned(),
+                found: Some(text.to_owned()),
+            }),
+        }
+    }
+}
+
+impl<T: Copy + fmt::Display + PartialEq> From<Range<T>> for String {
+    fn from(range: Range<T>) -> Self {
+        range.to_string()
+    }
+}
+
+impl<T: Copy + FromStr> TryFrom<String> for Range<T> {
+    type Error = InvalidValue;
+
+    fn try_from(text: String) -> Result<Self, InvalidValue> {
+        text.parse()
+    }
+}
+
+impl<T: Copy + fmt::Display + FromStr + PartialEq> TextValue for Range<T> {
+    fn parse(text: &str, _: &mut dyn NameLookup) -> Option<Self> {
+        text.parse().ok()
+    }
+
+    fn format(&self, _: &mut dyn NameLookup) -> String {
+        self.to_string()
+    }
+}
+
+/// Two consecutive numbers (`struct fib_rule_uid_range`, `struct fib_rule_port_range`).
+macro_rules! range_code {
+    ($($type:ty, $bytes:literal);*) => {$(
+        impl AttributeCodec<Range<$type>> for Native {
+            const TYPE: AttributeType = AttributeType::Bytes;
+
+            fn encode(value: &Range<$type>, kind: u16, request: &mut Request) {
+                let mut bytes = [0; 2 * $bytes];
+                bytes[..$bytes].copy_from_slice(&value.first.to_ne_bytes());
+                bytes[$bytes..].copy_from_slice(&value.last.to_ne_bytes());
+                request.attribute(kind, &bytes);
+            }
+
+            fn decode(attribute: Attribute<'_>) -> Result<Range<$type>, Malformed> {
+                let rest = Attribute {
+                    at: attribute.at + $bytes,
+                    bytes: attribute.bytes.get($bytes..).unwrap_or_default(),
+                    ..attribute
+                };
+                Ok(Range {
+                    first: <$type>::from_ne_bytes(attribute.array()?),
+                    last: <$type>::from_ne_bytes(rest.array()?),
+                })
+            }
+
+            compare_as_whole!(Range<$type>);
+        }
+    )*};
+}
+range_code!(u16, 2; u32, 4);
+
+const HEADER_BYTES: usize = 12;
+
+impl Object for Rule {
+    /// Rules may differ in any field, so the key is the complete encoding.
+    type Key = Vec<u8>;
+
+    const MESSAGES: MessageTypes = MessageTypes {
+        new: RTM_NEWRULE,
+        del: RTM_DELRULE,
+        get: RTM_GETRULE,
+    };
+    const HEADER_BYTES: usize = HEADER_BYTES;
+    const GROUPS: &'static [u32] = &[RTNLGRP_IPV4_RULE, RTNLGRP_IPV6_RULE];
+    const HAS_GET: bool = false;
+
+    fn attributes() -> &'static [AttributeSpec] {
+        static ENTRIES: std::sync::LazyLock<Vec<AttributeSpec>> = std::sync::LazyLock::new(|| {
+            let entry = |kind, constant| AttributeSpec {
+                kind,
+                constant,
+                contents: AttributeType::Ip,
+            };
+            let mut entries = vec![entry(FRA_DST, "FRA_DST"), entry(FRA_SRC, "FRA_SRC")];
+            entries.extend(<Rule as AttributeSet>::specs());
+            entries
+        });
+        &ENTRIES
+    }
+
+    fn encode(&self, verb: Verb, request: &mut Request) -> Result<(), InvalidRequest> {
+        if matches!(verb, Verb::Set | Verb::Replace | Verb::Append) {
+            return Err(InvalidRequest::new(
+                "a rule cannot be changed; delete it and add another",
+            ));
+        }
+        if matches!(verb, Verb::List | Verb::Get) {
+            let mut header = [0; HEADER_BYTES];
+            header[0] = self.family_said().map_or(0, u8::from);
+            request.begin(RTM_GETRULE, Verb::List.flags(), &header);
+            return Ok(());
+        }
+        let family = self.check()?;
+        request.begin(
+            Self::MESSAGES.of(verb),
+            verb.flags(),
+            &self.header(verb, family),
+        );
+        for (kind, prefix) in [(FRA_SRC, self.src), (FRA_DST, self.dst)] {
+            if let Some(prefix) = prefix.filter(|prefix| !prefix.is_everything()) {
+                crate::route::put_ip(kind, prefix, request);
+            }
+        }
+        AttributeSet::encode_attributes(self, request);
+        Ok(())
+    }
+
+    fn decode_into(&mut self, body: &[u8]) -> Result<bool, Malformed> {
+        let (header, rest) = split::<HEADER_BYTES>("rule header", 0, body)?;
+        let [
+            family,
+            dst_len,
+            src_len,
+            tos,
+            table,
+            _,
+            _,
+            action,
+            f0,
+            f1,
+            f2,
+            f3,
+        ] = *header;
+        if family != AF_INET && family != AF_INET6 {
+            return Ok(false);
+        }
+        let flags = u32::from_ne_bytes([f0, f1, f2, f3]);
+        let has = |flag| (flags & flag != 0).then_some(true);
+        self.clear();
+        self.family = Some(family.into());
+        self.tos = (tos != 0).then_some(tos);
+        self.action = Some(action.into());
+        self.not = has(FIB_RULE_INVERT);
+        self.unresolved = has(FIB_RULE_UNRESOLVED);
+        self.iif_detached = has(FIB_RULE_IIF_DETACHED);
+        self.oif_detached = has(FIB_RULE_OIF_DETACHED);
+        self.table = Some(u32::from(table).into());
+        // The kernel omits priority 0.
+        self.priority = Some(0);
+        for attribute in attributes(rest, HEADER_BYTES) {
+            let attribute = attribute?;
+            match attribute.kind {
+                FRA_DST => self.dst = Some(prefix(dst_len, attribute)?),
+                FRA_SRC => self.src = Some(prefix(src_len, attribute)?),
+                // All bits set means no condition.
+                FRA_SUPPRESS_PREFIXLEN | FRA_SUPPRESS_IFGROUP if attribute.u32()? == u32::MAX => {}
+                _ => self.decode_attribute(attribute)?,
+            }
+        }
+        self.table = self.table.filter(|table| *table != RouteTable::Unspec);
+        self.l3mdev = self.l3mdev.filter(|l3mdev| *l3mdev);
+        Ok(true)
+    }
+
+    fn key(&self) -> Option<Vec<u8>> {
+        let mut request = Request::default();
+        Object::encode(self, Verb::Del, &mut request).ok()?;
+        Some(request.body().to_vec())
+    }
+
+    fn matches(&self, wanted: &Self) -> bool {
+        AttributeSet::fields_match(self, wanted)
+    }
+
+    fn settable(self) -> Self {
+        Self {
+            unresolved: None,
+            iif_detached: None,
+            oif_detached: None,
+            ..self
+        }
+    }
+
+    fn target(&self) -> RequestTarget {
+        // Messages use 0 for no priority.
+        match self.priority.filter(|priority| *priority != 0) {
+            Some(priority) => RequestTarget::Rule(priority),
+            None if self.is_empty() => RequestTarget::Rules,
+            None => RequestTarget::RuleLike(self.words(Detail::Usual).trim_end().to_owned()),
+        }
+    }
+}
+
+impl ListBehavior for Rule {
+    fn matchers(&self) -> Vec<FieldMatcher<Self>> {
+        AttributeSet::field_matchers(self)
+    }
+}
+
+impl ChangeBehavior for Rule {}
+
+impl WatchBehavior for Rule {
+    fn has_same_configuration(&self, other: &Self) -> bool {
+        self.key() == other.key()
+    }
+}
+
+impl UndoBehavior for Rule {}
+
+fn prefix(len: u8, attribute: Attribute<'_>) -> Result<Prefix, Malformed> {
+    let ip = <Native as AttributeCodec<IpAddr>>::decode(attribute)?;
+    Ok(Prefix { ip, len })
+}
+
+impl Rule {
+    /// Whether it matches all rules.
+    fn is_empty(&self) -> bool {
+        let nothing = Self {
+            family: self.family,
+            ..Self::default()
+        };
+        *self == nothing
+    }
+
+    fn family_said(&self) -> Option<Family> {
+        let network = self.src.or(self.dst).map(Prefix::family);
+        self.family.or(network)
+    }
+
+    /// The family, if the request is valid.
+    fn check(&self) -> Result<Family, InvalidRequest> {
+        let family = self.family_said().unwrap_or(Family::V4);
+        for network in [self.src, self.dst].into_iter().flatten() {
+            // The default prefix of IPv4 is accepted for any family.
+            if network.family() != family && !network.is_everything() {
+                return Err(InvalidRequest::new(format!(
+                    "{network} does not belong to family {family}"
+                )));
+            }
+            if network.len > network.family().bits() {
+                let bits = network.family().bits();
+                return Err(InvalidRequest::new(format!(
+                    "the prefix length of {family} is at most {bits}"
+                )));
+            }
+        }
+        Ok(family)
+    }
+
+    fn header(&self, verb: Verb, family: Family) -> [u8; HEADER_BYTES] {
+        let length = |prefix: Option<Prefix>| prefix.map_or(0, |prefix| prefix.len);
+        let flags = if self.not == Some(true) {
+            FIB_RULE_INVERT
+        } else {
+            0
+        };
+        let [f0, f1, f2, f3] = flags.to_ne_bytes();
+        let (dst, src) = (length(self.dst), length(self.src));
+        let action = u8::from(self.action_for(verb));
+        [
+            family.into(),
+            dst,
+            src,
+            self.tos.unwrap_or(0),
+            0,
+            0,
+            0,
+            action,
+            f0,
+            f1,
+            f2,
+            f3,
+        ]
+    }
+
+    fn action_for(&self, verb: Verb) -> RuleAction {
+        match self.action {
+            Some(action) => action,
+            None if self.goto.is_some() => RuleAction::Goto,
+            // Deletion without an action matches any.
+            None if verb == Verb::Del => RuleAction::Other(0),
+            None => RuleAction::ToTable,
+        }
+    }
+}

@@ -1,0 +1,626 @@
+//! The macros that generate types from tables.
+
+/// Generates the struct of a set of attributes and its [`AttributeSet`](super::AttributeSet).
+///
+/// ```text
+/// attribute_set! {
+///     /// Documentation of the struct.
+///     pub struct Vlan {
+///         @header {                               fields that are not single attributes
+///             /// Documentation.
+///             "dev" index: IfIndex;
+///         }
+///         @parts { IFA_CACHEINFO: AttributeType::Bytes; }  attributes that hold several of those
+///         /// Documentation of the field.
+///         #[serde(rename = "vlanProtocol")]
+///         "protocol" protocol: u16 as BigEndian = IFLA_VLAN_PROTOCOL;
+///          keyword   field     type   codec       constant; the keyword is optional
+///         /// Documentation of the field.
+///         "remote" | "group" remote: Ipv4Addr = IFLA_VXLAN_GROUP;          alternative keywords
+///         /// Documentation of the field.
+///         flags: VlanFlags as MaskedBitField = IFLA_VLAN_FLAGS, Flatten;   its fields have the keywords
+///         /// Documentation of the field.
+///         "id" [0..=4094] id: u16 = IFLA_VLAN_ID;                          valid range of typed values
+///     }
+/// }
+/// ```
+///
+/// Each field is an `Option` and has a setter of the same name for chaining. `@` sections and `serde`
+/// attributes are optional.
+macro_rules! attribute_set {
+    (
+        $(#[$meta:meta])*
+        pub struct $name:ident {
+            $(@header { $(
+                $(#[doc = $hdoc:literal])*
+                $(#[serde($($hserde:tt)*)])*
+                $($hword:literal)? $hfield:ident : $htype:ty ;
+            )* })?
+            $(@parts { $( $part:ident : $shape:expr ; )* })?
+            $(@own $own_word:ident $own_show:ident ;)?
+            $(
+                $(#[doc = $doc:literal])*
+                $(#[serde($($serde:tt)*)])*
+                $($word:literal $(| $alias:literal)* $([$min:literal ..= $max:literal])?)?
+                $field:ident : $type:ty $(as $code:ty)? = $id:ident $(, $spread:ident)? ;
+            )*
+        }
+    ) => {
+        $(#[$meta])*
+        #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+        #[serde(default)]
+        #[non_exhaustive]
+        pub struct $name {
+            $($(
+                $(#[doc = $hdoc])*
+                $(#[serde($($hserde)*)])*
+                #[serde(skip_serializing_if = "Option::is_none")]
+                pub $hfield: Option<$htype>,
+            )*)?
+            $(
+                $(#[doc = $doc])*
+                $(#[serde($($serde)*)])*
+                #[serde(skip_serializing_if = "Option::is_none")]
+                #[doc = concat!("\n\n`", stringify!($id), "`.")]
+                $(
+                    #[doc = concat!("\n\n", stringify!($spread), ": JSON and command lines contain its fields directly.")]
+                    #[serde(flatten, deserialize_with = "crate::schema::deserialize_if_given")]
+                )?
+                pub $field: Option<$type>,
+            )*
+        }
+
+        impl $name {
+            /// All fields unset.
+            pub fn new() -> Self {
+                Self::default()
+            }
+
+            $($(
+                $(#[doc = $hdoc])*
+                #[must_use]
+                pub fn $hfield(mut self, $hfield: $htype) -> Self {
+                    self.$hfield = Some($hfield);
+                    self
+                }
+            )*)?
+
+            $(
+                $(#[doc = $doc])*
+                #[must_use]
+                pub fn $field(mut self, $field: $type) -> Self {
+                    self.$field = Some($field);
+                    self
+                }
+            )*
+        }
+
+        impl crate::schema::AttributeSet for $name {
+            fn specs() -> &'static [crate::schema::AttributeSpec] {
+                &[$($(crate::schema::AttributeSpec {
+                    kind: crate::uapi::$part,
+                    constant: stringify!($part),
+                    contents: $shape,
+                },)*)?
+                $(crate::schema::AttributeSpec {
+                    kind: crate::uapi::$id,
+                    constant: stringify!($id),
+                    contents: <crate::schema::attribute_set!(@codec $($code)?) as crate::schema::AttributeCodec<$type>>::TYPE,
+                }),*]
+            }
+
+            /// Field by field: most are `None` already, so nothing is written.
+            #[inline]
+            fn clear(&mut self) {
+                $($(self.$hfield = None;)*)?
+                $(self.$field = None;)*
+            }
+
+            #[allow(unused_variables, reason = "a set may be empty")]
+            fn encode_attributes(&self, request: &mut crate::codec::Request) {
+                $(if let Some(value) = &self.$field {
+                    <crate::schema::attribute_set!(@codec $($code)?) as crate::schema::AttributeCodec<$type>>::encode(
+                        value, crate::uapi::$id, request,
+                    );
+                })*
+            }
+
+            #[inline]
+            fn decode_attribute(
+                &mut self,
+                attribute: crate::codec::Attribute<'_>,
+            ) -> Result<(), crate::codec::Malformed> {
+                match attribute.kind {
+                    $(crate::uapi::$id => {
+                        <crate::schema::attribute_set!(@codec $($code)?) as crate::schema::AttributeCodec<$type>>
+                            ::decode_into(&mut self.$field, attribute)?;
+                    })*
+                    _ => {}
+                }
+                Ok(())
+            }
+
+            #[allow(unused_variables, reason = "a set may be empty")]
+            fn fields_match(&self, filter: &Self) -> bool {
+                $($(
+                    if filter.$hfield.is_some() && self.$hfield != filter.$hfield {
+                        return false;
+                    }
+                )*)?
+                $(
+                    if !<crate::schema::attribute_set!(@codec $($code)?) as crate::schema::AttributeCodec<$type>>
+                        ::field_matches(self.$field.as_ref(), filter.$field.as_ref())
+                    {
+                        return false;
+                    }
+                )*
+                true
+            }
+
+            #[allow(unused_mut, reason = "a set may be empty")]
+            fn field_matchers(&self) -> Vec<crate::schema::FieldMatcher<Self>> {
+                let mut matchers: Vec<crate::schema::FieldMatcher<Self>> = Vec::new();
+                $($(
+                    if self.$hfield.is_some() {
+                        matchers.push(|object, filter| object.$hfield == filter.$hfield);
+                    }
+                )*)?
+                $(
+                    if self.$field.is_some() {
+                        matchers.push(|object, filter| {
+                            <crate::schema::attribute_set!(@codec $($code)?) as crate::schema::AttributeCodec<$type>>
+                                ::field_matches(object.$field.as_ref(), filter.$field.as_ref())
+                        });
+                    }
+                )*
+                matchers
+            }
+
+            #[allow(unused_variables, reason = "a set may be empty")]
+            fn merge(&mut self, change: Self) {
+                $($(
+                    if change.$hfield.is_some() {
+                        self.$hfield = change.$hfield;
+                    }
+                )*)?
+                $(match (&mut self.$field, change.$field) {
+                    (_, None) => {}
+                    (Some(value), Some(change)) =>
+                        <crate::schema::attribute_set!(@codec $($code)?) as crate::schema::AttributeCodec<$type>>
+                            ::merge(value, change),
+                    (field, change) => *field = change,
+                })*
+            }
+
+            #[allow(unused_variables, reason = "a set may be empty")]
+            fn retain_fields(&mut self, other: &Self) {
+                $($(
+                    if other.$hfield.is_none() {
+                        self.$hfield = None;
+                    }
+                )*)?
+                $(match (&mut self.$field, &other.$field) {
+                    (Some(value), Some(other)) =>
+                        <crate::schema::attribute_set!(@codec $($code)?) as crate::schema::AttributeCodec<$type>>
+                            ::retain(value, other),
+                    (field, None) => *field = None,
+                    (None, Some(_)) => {}
+                })*
+            }
+
+            #[allow(unused_variables, reason = "a set may have no keywords")]
+            fn parse_keyword(
+                &mut self,
+                keyword: &str,
+                args: &mut crate::schema::Arguments<'_>,
+            ) -> Result<bool, crate::schema::InvalidValue> {
+                $(
+                    if self.$own_word(keyword, args)? {
+                        return Ok(true);
+                    }
+                )?
+                $($($(
+                    if let Some(value) =
+                        <$htype as crate::schema::TextValue>::parse_field($hword, keyword, args)?
+                    {
+                        self.$hfield = Some(value);
+                        return Ok(true);
+                    }
+                )?)*)?
+                $(
+                    $(for name in [$word $(, $alias)*] {
+                        let parsed = <$type as crate::schema::TextValue>::parse_field(name, keyword, args);
+                        $(let parsed = crate::schema::check_range(parsed, name, $min..=$max);)?
+                        if let Some(value) = parsed? {
+                            self.$field = Some(value);
+                            return Ok(true);
+                        }
+                    })?
+                    $({
+                        let mut value = self.$field.clone().unwrap_or_default();
+                        if crate::schema::$spread::parse_keyword(&mut value, keyword, args)? {
+                            self.$field = Some(value);
+                            return Ok(true);
+                        }
+                    })?
+                )*
+                Ok(false)
+            }
+
+            #[allow(unused_variables, reason = "a set may have no keywords")]
+            fn format_fields(
+                &self,
+                lookup: &mut dyn crate::schema::NameLookup,
+                visit: &mut dyn FnMut(&'static str, String),
+            ) {
+                $(self.$own_show(lookup, visit);)?
+                $($($(
+                    if let Some(value) = &self.$hfield {
+                        visit($hword, crate::schema::TextValue::format(value, lookup));
+                    }
+                )?)*)?
+                $(
+                    $(if let Some(value) = &self.$field {
+                        visit($word, crate::schema::TextValue::format(value, lookup));
+                    })?
+                    $(if let Some(value) = &self.$field {
+                        crate::schema::$spread::format_fields(value, lookup, visit);
+                    })?
+                )*
+            }
+        }
+    };
+    (@codec) => { crate::schema::Native };
+    (@codec $code:ty) => { $code };
+}
+pub(crate) use attribute_set;
+
+/// Generates an enumeration of a kernel number whose values have names, those of `ip(8)`. A number without
+/// a name is kept as `Other`.
+///
+/// ```text
+/// number_enum! {
+///     /// Documentation.
+///     pub enum MacvlanMode: u32 {
+///         /// Documentation.
+///         Bridge = 4, "bridge";
+///     }
+/// }
+/// ```
+///
+/// With `, bare` after the type, a name alone is an argument, without a keyword.
+macro_rules! number_enum {
+    (
+        $(#[$meta:meta])*
+        pub enum $name:ident : $number:ty $(, $bare:ident)? {
+            $( $(#[$vmeta:meta])* $variant:ident = $value:expr, $text:literal ; )*
+        }
+    ) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+        #[serde(into = "String", try_from = "String")]
+        #[non_exhaustive]
+        pub enum $name {
+            $( $(#[$vmeta])* $variant, )*
+            /// A number without a name here.
+            Other($number),
+        }
+
+        impl From<$number> for $name {
+            fn from(number: $number) -> Self {
+                match number {
+                    $(number if number == $value => Self::$variant,)*
+                    other => Self::Other(other),
+                }
+            }
+        }
+
+        impl From<$name> for $number {
+            fn from(name: $name) -> Self {
+                match name {
+                    $($name::$variant => $value,)*
+                    $name::Other(number) => number,
+                }
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            /// The name, or the number if it has none.
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                match self {
+                    $(Self::$variant => f.pad($text),)*
+                    Self::Other(number) => number.fmt(f),
+                }
+            }
+        }
+
+        impl std::str::FromStr for $name {
+            type Err = crate::schema::InvalidValue;
+
+            /// Parses a name, in upper or lower case, or a number.
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                $(if text.eq_ignore_ascii_case($text) {
+                    return Ok(Self::$variant);
+                })*
+                let number = match text.strip_prefix("0x") {
+                    Some(digits) => <$number>::from_str_radix(digits, 16),
+                    None => text.parse::<$number>(),
+                };
+                number.map(Self::from).map_err(|_| crate::schema::InvalidValue {
+                    expected: stringify!($name).to_owned(),
+                    found: Some(text.to_owned()),
+                })
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(name: $name) -> Self {
+                name.to_string()
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = crate::schema::InvalidValue;
+
+            fn try_from(text: String) -> Result<Self, Self::Error> {
+                text.parse()
+            }
+        }
+
+        impl crate::schema::TextValue for $name {
+            fn parse(text: &str, _: &mut dyn crate::schema::NameLookup) -> Option<Self> {
+                text.parse().ok()
+            }
+
+            fn format(&self, _: &mut dyn crate::schema::NameLookup) -> String {
+                self.to_string()
+            }
+
+            fn range() -> Option<std::ops::RangeInclusive<i128>> {
+                Some(0..=<$number>::MAX.into())
+            }
+
+            crate::schema::number_enum!(@parse_field [$($bare)?] [$($text),*]);
+        }
+
+        crate::schema::number_enum!(@codec $name, $number, Native, Number, to_ne_bytes, from_ne_bytes);
+        crate::schema::number_enum!(@codec $name, $number, BigEndian, BigEndianNumber, to_be_bytes, from_be_bytes);
+    };
+    (@parse_field [] [$($text:literal),*]) => {};
+    (@parse_field [bare] [$($text:literal),*]) => {
+        fn parse_field(
+            name: &str,
+            keyword: &str,
+            args: &mut crate::schema::Arguments<'_>,
+        ) -> Result<Option<Self>, crate::schema::InvalidValue> {
+            if [$($text),*].contains(&keyword) {
+                return Ok(keyword.parse().ok());
+            }
+            if keyword == name {
+                args.value(name).map(Some)
+            } else {
+                Ok(None)
+            }
+        }
+    };
+    (@codec $name:ident, $number:ty, $code:ident, $shape:ident, $to:ident, $from:ident) => {
+        impl crate::schema::AttributeCodec<$name> for crate::schema::$code {
+            const TYPE: crate::schema::AttributeType = crate::schema::AttributeType::$shape;
+
+            fn encode(value: &$name, kind: u16, request: &mut crate::codec::Request) {
+                request.attribute(kind, &<$number>::from(*value).$to());
+            }
+
+            fn decode(
+                attribute: crate::codec::Attribute<'_>,
+            ) -> Result<$name, crate::codec::Malformed> {
+                attribute.array().map(|bytes| <$number>::$from(bytes).into())
+            }
+
+            fn matches(value: &$name, wanted: &$name) -> bool {
+                value == wanted
+            }
+
+            fn merge(value: &mut $name, change: $name) {
+                *value = change;
+            }
+        }
+    };
+}
+pub(crate) use number_enum;
+
+/// Generates a set of named flags, with the names of `ip(8)` and `bridge(8)`. In JSON it is a list of
+/// names; unnamed bits are a number in that list.
+///
+/// ```text
+/// flag_set! {
+///     /// Documentation.
+///     pub struct FdbFlags: u32 {
+///         /// Documentation.
+///         STICKY = 0x40, "sticky";
+///     }
+/// }
+/// ```
+macro_rules! flag_set {
+    (
+        $(#[$meta:meta])*
+        pub struct $name:ident : $number:ty {
+            $( $(#[$fmeta:meta])* $flag:ident = $value:expr, $text:literal ; )*
+        }
+    ) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+        #[serde(into = "Vec<String>", try_from = "Vec<String>")]
+        pub struct $name(pub $number);
+
+        impl $name {
+            $( $(#[$fmeta])* pub const $flag: Self = Self($value); )*
+
+            /// Whether all of `flags` are set.
+            pub fn contains(self, flags: Self) -> bool {
+                self.0 & flags.0 == flags.0
+            }
+
+            /// The flag with this name.
+            pub fn named(name: &str) -> Option<Self> {
+                match name {
+                    $($text => Some(Self::$flag),)*
+                    _ => None,
+                }
+            }
+
+            /// The names of the flags that are set. All unnamed bits together are one number.
+            pub fn names(self) -> Vec<String> {
+                let mut rest = self.0;
+                let mut names = Vec::new();
+                for (flag, name) in [$((Self::$flag.0, $text)),*] {
+                    if rest & flag != 0 {
+                        names.push(name.to_owned());
+                        rest &= !flag;
+                    }
+                }
+                if rest != 0 {
+                    names.push(format!("{rest:#x}"));
+                }
+                names
+            }
+        }
+
+        impl std::ops::BitOr for $name {
+            type Output = Self;
+
+            fn bitor(self, other: Self) -> Self {
+                Self(self.0 | other.0)
+            }
+        }
+
+        impl From<$name> for Vec<String> {
+            fn from(flags: $name) -> Self {
+                flags.names()
+            }
+        }
+
+        impl TryFrom<Vec<String>> for $name {
+            type Error = crate::schema::InvalidValue;
+
+            fn try_from(names: Vec<String>) -> Result<Self, Self::Error> {
+                let mut flags = Self::default();
+                for name in names {
+                    let digits = name.strip_prefix("0x").unwrap_or_default();
+                    let number = || <$number>::from_str_radix(digits, 16).ok().map(Self);
+                    match Self::named(&name).or_else(number) {
+                        Some(flag) => flags = flags | flag,
+                        None => {
+                            return Err(crate::schema::InvalidValue {
+                                expected: stringify!($name).to_owned(),
+                                found: Some(name),
+                            });
+                        }
+                    }
+                }
+                Ok(flags)
+            }
+        }
+    };
+}
+pub(crate) use flag_set;
+
+/// Generates a struct of switches, each given or not.
+///
+/// ```text
+/// switches! {
+///     /// Documentation.
+///     pub struct VlanFlags {
+///         /// Documentation.
+///         "gvrp" gvrp = 0x2;
+///         keyword field bit; the keyword is optional
+///     }
+/// }
+/// ```
+macro_rules! switches {
+    (
+        $(#[$meta:meta])*
+        pub struct $name:ident {
+            $(
+                $(#[doc = $doc:literal])*
+                $($word:literal $(| $alias:literal)*)? $field:ident = $bit:literal ;
+            )*
+        }
+    ) => {
+        $(#[$meta])*
+        #[derive(
+            Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize,
+        )]
+        #[serde(default)]
+        #[non_exhaustive]
+        pub struct $name {
+            $(
+                $(#[doc = $doc])*
+                #[serde(skip_serializing_if = "Option::is_none")]
+                pub $field: Option<bool>,
+            )*
+        }
+
+        impl $name {
+            /// All fields unset.
+            pub fn new() -> Self {
+                Self::default()
+            }
+
+            $(
+                $(#[doc = $doc])*
+                #[must_use]
+                pub fn $field(mut self, $field: bool) -> Self {
+                    self.$field = Some($field);
+                    self
+                }
+            )*
+        }
+
+        impl crate::schema::Bits for $name {
+            fn to_bits(&self) -> (u32, u32) {
+                let (mut set, mut given) = (0, 0);
+                $(if let Some(on) = self.$field {
+                    given |= $bit;
+                    set |= if on { $bit } else { 0 };
+                })*
+                (set, given)
+            }
+
+            fn from_bits(set: u32, given: u32) -> Self {
+                Self {
+                    $($field: (given & $bit != 0).then_some(set & $bit != 0),)*
+                }
+            }
+        }
+
+        impl crate::schema::Flatten for $name {
+            fn parse_keyword(
+                &mut self,
+                keyword: &str,
+                args: &mut crate::schema::Arguments<'_>,
+            ) -> Result<bool, crate::schema::InvalidValue> {
+                $($(for name in [$word $(, $alias)*] {
+                    if let Some(on) = <bool as crate::schema::TextValue>::parse_field(name, keyword, args)? {
+                        self.$field = Some(on);
+                        return Ok(true);
+                    }
+                })?)*
+                Ok(false)
+            }
+
+            fn format_fields(
+                &self,
+                lookup: &mut dyn crate::schema::NameLookup,
+                visit: &mut dyn FnMut(&'static str, String),
+            ) {
+                $($(
+                    if let Some(on) = &self.$field {
+                        visit($word, crate::schema::TextValue::format(on, lookup));
+                    }
+                )?)*
+            }
+        }
+    };
+}
+pub(crate) use switches;

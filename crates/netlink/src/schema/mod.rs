@@ -1,0 +1,84 @@
+//! The schema of messages: one table for each set of attributes. Its struct, encoder, decoder, filter,
+//! JSON, keywords and the names in errors are generated from it.
+//!
+//! | macro | generates |
+//! |---|---|
+//! | `attribute_set!` | the struct of a set of attributes and its [`AttributeSet`] |
+//! | `number_enum!` | an enumeration of a number with named values |
+//! | `flag_set!` | a set of named flags |
+//! | `switches!` | a struct of switches, each given or not, stored as the bits of a number |
+//!
+//! An [`AttributeCodec`] encodes a value in an attribute. A [`TextValue`] parses and formats it.
+
+mod bits;
+mod codec;
+mod macros;
+mod spec;
+mod text;
+
+pub use bits::{BitField, BitFieldBigEndian, Bits, MaskedBitField};
+pub(crate) use codec::compare_as_whole;
+pub use codec::{AttributeCodec, BigEndian, Boxed, Flag, Listed, Native, Nested};
+pub(crate) use macros::{attribute_set, flag_set, number_enum, switches};
+pub(crate) use spec::attribute_path;
+pub use spec::{AttributeSpec, AttributeType};
+pub use text::{Arguments, Flatten, InvalidValue, NameLookup, TextValue};
+pub(crate) use text::{check_range, deserialize_if_given, push};
+
+use crate::codec::{Attribute, Malformed, Request};
+
+/// Compares one field of an object (first) with that of a filter (second).
+pub type FieldMatcher<T> = fn(&T, &T) -> bool;
+
+/// A set of attributes as a struct of optional fields.
+pub trait AttributeSet: Default {
+    /// The attributes, in the order of the fields.
+    fn specs() -> &'static [AttributeSpec];
+
+    /// Resets all fields.
+    fn clear(&mut self) {
+        *self = Self::default();
+    }
+
+    /// Appends the attributes that have a value.
+    fn encode_attributes(&self, request: &mut Request);
+
+    /// Decodes one attribute. Ignores attributes that are not in the set.
+    ///
+    /// # Errors
+    /// [`Malformed`] if the payload is too short.
+    fn decode_attribute(&mut self, attribute: Attribute<'_>) -> Result<(), Malformed>;
+
+    /// Whether each field given in `filter` has the same value here.
+    fn fields_match(&self, filter: &Self) -> bool;
+
+    /// The comparisons that [`fields_match`](Self::fields_match) makes for this filter: one for each field that it
+    /// gives.
+    fn field_matchers(&self) -> Vec<FieldMatcher<Self>> {
+        vec![Self::fields_match]
+    }
+
+    /// Applies each field given in `change`.
+    fn merge(&mut self, change: Self);
+
+    /// Keeps only the fields that `other` gives.
+    fn retain_fields(&mut self, other: &Self);
+
+    /// Parses the field with this keyword and its value from `args`. Returns `Ok(false)` if no field has the
+    /// keyword.
+    ///
+    /// # Errors
+    /// [`InvalidValue`] if the value is missing or invalid.
+    fn parse_keyword(
+        &mut self,
+        keyword: &str,
+        args: &mut Arguments<'_>,
+    ) -> Result<bool, InvalidValue>;
+
+    /// Calls `visit` with the keyword and the formatted value of each field that has both.
+    fn format_fields(
+        &self,
+        lookup: &mut dyn NameLookup,
+        visit: &mut dyn FnMut(&'static str, String),
+    );
+}

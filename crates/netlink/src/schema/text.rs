@@ -1,0 +1,440 @@
+//! Values as text: parsed from and formatted for command lines and tables.
+//!
+//! Fields have keywords, those of `ip(8)` and `bridge(8)`. A program reads `KEYWORD VALUE …` with
+//! [`Arguments`], and every [`TextValue`] says how its value is written.
+
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::ops::RangeInclusive;
+
+use serde::{Deserialize, Deserializer};
+
+use super::AttributeSet;
+use crate::interface::{IfIndex, IfName, MacAddress};
+
+/// A value with a text form, that of `ip(8)`.
+pub trait TextValue: Sized {
+    /// Parses it; `None` if `text` is not a valid value.
+    fn parse(text: &str, lookup: &mut dyn NameLookup) -> Option<Self>;
+
+    /// Formats it.
+    fn format(&self, lookup: &mut dyn NameLookup) -> String;
+
+    /// The minimum and maximum of a number.
+    fn range() -> Option<RangeInclusive<i128>> {
+        None
+    }
+
+    /// Parses the value of the field `name` if `keyword` is its keyword.
+    ///
+    /// # Errors
+    /// [`InvalidValue`] if the value is missing or invalid.
+    fn parse_field(
+        name: &str,
+        keyword: &str,
+        args: &mut Arguments<'_>,
+    ) -> Result<Option<Self>, InvalidValue> {
+        if keyword == name {
+            args.value(name).map(Some)
+        } else {
+            Ok(None)
+        }
+    }
+
+    /// Parses a list of values, separated by commas.
+    ///
+    /// # Errors
+    /// [`InvalidValue`] if the list is missing or invalid.
+    fn parse_list(args: &mut Arguments<'_>, name: &str) -> Result<Vec<Self>, InvalidValue> {
+        let found = args.next();
+        let parts = found.and_then(|text| {
+            let parts = text.split(',');
+            parts.map(|part| Self::parse(part, args.lookup)).collect()
+        });
+        parts.ok_or_else(|| InvalidValue {
+            expected: name.to_owned(),
+            found: found.map(str::to_owned),
+        })
+    }
+
+    /// Formats a list of values.
+    fn format_list(values: &[Self], lookup: &mut dyn NameLookup) -> String {
+        let parts: Vec<_> = values.iter().map(|value| value.format(lookup)).collect();
+        parts.join(",")
+    }
+}
+
+/// Translates between names and indices of links.
+pub trait NameLookup {
+    /// The index of the link with this name or alternative name.
+    fn index(&mut self, name: &str) -> Option<IfIndex>;
+
+    /// The name of the link with this index.
+    fn name(&mut self, index: IfIndex) -> Option<String>;
+
+    /// The index of the VRF with this name, and its routing table.
+    fn vrf(&mut self, _name: &str) -> Option<(IfIndex, u32)> {
+        None
+    }
+}
+
+/// Arguments of a command line, read one after another.
+pub struct Arguments<'a> {
+    rest: std::slice::Iter<'a, String>,
+    lookup: &'a mut dyn NameLookup,
+}
+
+/// An argument that is missing or has an invalid value.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", self.message())]
+#[non_exhaustive]
+pub struct InvalidValue {
+    /// What was expected.
+    pub expected: String,
+    /// What was found; `None` at the end of the line.
+    pub found: Option<String>,
+}
+
+impl InvalidValue {
+    /// `found` is not a valid value for `expected`.
+    pub fn new(expected: &str, found: Option<&str>) -> Self {
+        Self {
+            expected: expected.to_owned(),
+            found: found.map(str::to_owned),
+        }
+    }
+
+    fn message(&self) -> String {
+        let Self { expected, found } = self;
+        match found {
+            Some(found) => format!("{found:?} is not {expected}"),
+            None => format!("{expected} lacks a value"),
+        }
+    }
+
+    /// Adds the valid range to the message, if the value is a number.
+    fn with_range(self, expected: &str, range: &RangeInclusive<i128>) -> Self {
+        let digits = self.found.as_deref().unwrap_or_default();
+        let digits = digits.strip_prefix('-').unwrap_or(digits);
+        if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+            return self;
+        }
+        let expected = format!("{expected}: {} to {}", range.start(), range.end());
+        Self { expected, ..self }
+    }
+}
+
+/// The value `parsed` of the field `name`, if it is in `range`.
+pub(crate) fn check_range<T: Copy + Into<i128>>(
+    parsed: Result<Option<T>, InvalidValue>,
+    name: &str,
+    range: RangeInclusive<i128>,
+) -> Result<Option<T>, InvalidValue> {
+    match parsed {
+        Ok(Some(number)) if !range.contains(&number.into()) => {
+            let found = number.into().to_string();
+            Err(InvalidValue::new(name, Some(&found)).with_range(name, &range))
+        }
+        Err(bad) => Err(bad.with_range(name, &range)),
+        parsed => parsed,
+    }
+}
+
+impl<'a> Arguments<'a> {
+    /// Consumes `args`. Link names are looked up in `lookup`.
+    pub fn new(args: &'a [String], lookup: &'a mut dyn NameLookup) -> Self {
+        Self {
+            rest: args.iter(),
+            lookup,
+        }
+    }
+
+    /// The next argument, without consuming it.
+    pub fn peek(&self) -> Option<&'a str> {
+        self.rest.as_slice().first().map(String::as_str)
+    }
+
+    /// Looks up link names.
+    pub fn lookup(&mut self) -> &mut dyn NameLookup {
+        self.lookup
+    }
+
+    /// Parses the next argument as the value of `expected`.
+    ///
+    /// # Errors
+    /// [`InvalidValue`] if it is missing or invalid.
+    pub fn value<T: TextValue>(&mut self, expected: &str) -> Result<T, InvalidValue> {
+        let found = self.rest.next();
+        let parsed = found.and_then(|text| T::parse(text, self.lookup));
+        parsed.ok_or_else(|| {
+            let bad = InvalidValue::new(expected, found.map(String::as_str));
+            match T::range() {
+                Some(range) => bad.with_range(expected, &range),
+                None => bad,
+            }
+        })
+    }
+
+    /// Parses the name of a VRF into its index and its routing table.
+    ///
+    /// # Errors
+    /// [`InvalidValue`] if the name is missing or no such VRF exists.
+    pub fn vrf(&mut self) -> Result<(IfIndex, u32), InvalidValue> {
+        let found = self.rest.next();
+        let vrf = found.and_then(|name| self.lookup.vrf(name));
+        let expected = if found.is_some() { "a VRF" } else { "vrf" };
+        vrf.ok_or_else(|| InvalidValue::new(expected, found.map(String::as_str)))
+    }
+
+    /// Calls `parse` with each keyword until it returns `Ok(false)`. That keyword is not consumed.
+    ///
+    /// # Errors
+    /// Those of `parse`.
+    pub fn parse_while(
+        &mut self,
+        mut parse: impl FnMut(&str, &mut Self) -> Result<bool, InvalidValue>,
+    ) -> Result<(), InvalidValue> {
+        loop {
+            let before = self.rest.clone();
+            let Some(keyword) = self.next() else {
+                return Ok(());
+            };
+            if !parse(keyword, self)? {
+                self.rest = before;
+                return Ok(());
+            }
+        }
+    }
+
+    /// Consumes the arguments `expected` if they are next. Returns whether they were.
+    pub fn skip(&mut self, expected: &[&str]) -> bool {
+        let rest = self.rest.as_slice();
+        let is_next = rest.len() >= expected.len()
+            && rest
+                .iter()
+                .zip(expected)
+                .all(|(arg, expected)| arg == expected);
+        if is_next {
+            self.rest = rest[expected.len()..].iter();
+        }
+        is_next
+    }
+
+    /// Parses the value of a switch: `on`, `off`, `1` or `0`. Any other argument is not consumed and means on.
+    pub fn switch(&mut self) -> bool {
+        let on = match self.peek() {
+            Some("on" | "1") => true,
+            Some("off" | "0") => false,
+            _ => return true,
+        };
+        self.rest.next();
+        on
+    }
+}
+
+impl<'a> Iterator for Arguments<'a> {
+    type Item = &'a str;
+
+    fn next(&mut self) -> Option<&'a str> {
+        self.rest.next().map(String::as_str)
+    }
+}
+
+impl fmt::Debug for Arguments<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Arguments")
+            .field(&self.rest.as_slice())
+            .finish()
+    }
+}
+
+macro_rules! number_words {
+    ($($type:ty),*) => {$(
+        impl TextValue for $type {
+            /// Decimal, or hexadecimal behind `0x`.
+            fn parse(text: &str, _: &mut dyn NameLookup) -> Option<Self> {
+                match text.strip_prefix("0x") {
+                    Some(digits) => <$type>::from_str_radix(digits, 16).ok(),
+                    None => text.parse().ok(),
+                }
+            }
+
+            fn format(&self, _: &mut dyn NameLookup) -> String {
+                self.to_string()
+            }
+
+            fn range() -> Option<std::ops::RangeInclusive<i128>> {
+                Some(<$type>::MIN.into()..=<$type>::MAX.into())
+            }
+        }
+    )*};
+}
+number_words!(u8, u16, u32, u64, i8, i32);
+
+macro_rules! parsed_words {
+    ($($type:ty),*) => {$(
+        impl TextValue for $type {
+            fn parse(text: &str, _: &mut dyn NameLookup) -> Option<Self> {
+                text.parse().ok()
+            }
+
+            fn format(&self, _: &mut dyn NameLookup) -> String {
+                self.to_string()
+            }
+        }
+    )*};
+}
+parsed_words!(IpAddr, MacAddress, IfName, String);
+
+/// An address of one family. An address of the other family belongs to the sibling field with the same keyword.
+macro_rules! family_words {
+    ($($type:ty, $other:ty;)*) => {$(
+        impl TextValue for $type {
+            /// An address; `any` is the unspecified address.
+            fn parse(text: &str, _: &mut dyn NameLookup) -> Option<Self> {
+                match text {
+                    "any" => Some(Self::UNSPECIFIED),
+                    _ => text.parse().ok(),
+                }
+            }
+
+            fn format(&self, _: &mut dyn NameLookup) -> String {
+                self.to_string()
+            }
+
+            fn parse_field(
+                name: &str,
+                keyword: &str,
+                args: &mut Arguments<'_>,
+            ) -> Result<Option<Self>, InvalidValue> {
+                let other = args.peek().is_some_and(|text| text.parse::<$other>().is_ok());
+                if keyword != name || other {
+                    return Ok(None);
+                }
+                args.value(name).map(Some)
+            }
+        }
+    )*};
+}
+family_words! {
+    Ipv4Addr, Ipv6Addr;
+    Ipv6Addr, Ipv4Addr;
+}
+
+impl<T: TextValue> TextValue for Vec<T> {
+    fn parse(text: &str, lookup: &mut dyn NameLookup) -> Option<Self> {
+        text.split(',').map(|part| T::parse(part, lookup)).collect()
+    }
+
+    fn format(&self, lookup: &mut dyn NameLookup) -> String {
+        T::format_list(self, lookup)
+    }
+
+    fn parse_field(
+        name: &str,
+        keyword: &str,
+        args: &mut Arguments<'_>,
+    ) -> Result<Option<Self>, InvalidValue> {
+        if keyword == name {
+            T::parse_list(args, name).map(Some)
+        } else {
+            Ok(None)
+        }
+    }
+}
+
+impl TextValue for bool {
+    fn parse(text: &str, _: &mut dyn NameLookup) -> Option<Self> {
+        match text {
+            "on" | "1" => Some(true),
+            "off" | "0" => Some(false),
+            _ => None,
+        }
+    }
+
+    fn format(&self, _: &mut dyn NameLookup) -> String {
+        if *self { "on" } else { "off" }.to_owned()
+    }
+
+    /// A switch: `NAME` is on, `noNAME` is off, and `NAME` may be followed by `on`, `off`, `1` or `0`.
+    fn parse_field(
+        name: &str,
+        keyword: &str,
+        args: &mut Arguments<'_>,
+    ) -> Result<Option<Self>, InvalidValue> {
+        if keyword == name {
+            return Ok(Some(args.switch()));
+        }
+        Ok((keyword.strip_prefix("no") == Some(name)).then_some(false))
+    }
+}
+
+impl TextValue for IfIndex {
+    /// A name.
+    fn parse(text: &str, lookup: &mut dyn NameLookup) -> Option<Self> {
+        lookup.index(text)
+    }
+
+    /// The name, or `if` and the index if the name is unknown.
+    fn format(&self, lookup: &mut dyn NameLookup) -> String {
+        lookup
+            .name(*self)
+            .unwrap_or_else(|| format!("if{}", self.0))
+    }
+}
+
+/// A value whose parts have keywords of their own and appear next to the other fields in JSON.
+pub trait Flatten {
+    /// As [`AttributeSet::parse_keyword`].
+    ///
+    /// # Errors
+    /// [`InvalidValue`] if the value is missing or invalid.
+    fn parse_keyword(
+        &mut self,
+        keyword: &str,
+        args: &mut Arguments<'_>,
+    ) -> Result<bool, InvalidValue>;
+
+    /// As [`AttributeSet::format_fields`].
+    fn format_fields(
+        &self,
+        lookup: &mut dyn NameLookup,
+        visit: &mut dyn FnMut(&'static str, String),
+    );
+}
+
+impl<T: AttributeSet> Flatten for T {
+    fn parse_keyword(
+        &mut self,
+        keyword: &str,
+        args: &mut Arguments<'_>,
+    ) -> Result<bool, InvalidValue> {
+        AttributeSet::parse_keyword(self, keyword, args)
+    }
+
+    fn format_fields(
+        &self,
+        lookup: &mut dyn NameLookup,
+        visit: &mut dyn FnMut(&'static str, String),
+    ) {
+        AttributeSet::format_fields(self, lookup, visit);
+    }
+}
+
+/// Deserializes a flattened value: `None` if it has no part.
+pub(crate) fn deserialize_if_given<
+    'de,
+    D: Deserializer<'de>,
+    T: Deserialize<'de> + Default + PartialEq,
+>(
+    from: D,
+) -> Result<Option<T>, D::Error> {
+    let value = T::deserialize(from)?;
+    Ok((value != T::default()).then_some(value))
+}
+
+/// Appends `text` to a line.
+pub(crate) fn push(line: &mut String, text: fmt::Arguments<'_>) {
+    // Writing to a `String` cannot fail.
+    let _ = fmt::Write::write_fmt(line, text);
+}

@@ -1,0 +1,313 @@
+//! The state machine of a run.
+
+use crate::classification::OtherCounts;
+use crate::cookie::{COOKIE_BYTES, CookieCodec};
+use crate::plan::{PlanError, ProbePlan};
+use crate::probe::{Probe, Slot};
+use crate::schedule::{Expiry, Schedule, Turn};
+use crate::statistics::{
+    Histogram, NetworkErrors, ProbeCounts, ProbeEnd, RttStatistics, RunStatistics,
+};
+use crate::targets::Targets;
+
+/// What the caller has to do next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NextAction {
+    /// Send this probe, then call [`Prober::sent`] or [`Prober::not_sent`].
+    Send(Probe),
+    /// Wait for answers until this time.
+    Wait(u64),
+    /// The run is over.
+    Done,
+}
+
+/// Why this host could not send a probe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SendFailure {
+    /// A queue or buffer was full (ENOBUFS). The next probes are sent more slowly for a while.
+    QueueFull,
+    /// No route, permission or interface.
+    Refused,
+}
+
+/// A run of probes to many targets: schedule, matching and statistics, without socket or clock.
+///
+/// Times are nanoseconds since the start of the run, by a monotonic clock. [`Prober::new`] allocates all
+/// memory. Each target takes 64 bytes of statistics, 16 bytes of state, and two bits per probe in
+/// flight, at least 128. No other call allocates. The cost of each call is bounded and independent of
+/// the number of targets.
+///
+/// ```text
+/// next ─▶ Send ─▶ cookie, then send ─▶ sent, or not_sent
+///      └▶ Wait ─▶ received for each message; expire at the deadline
+/// ```
+#[derive(Debug)]
+pub struct Prober {
+    pub(crate) targets: Targets,
+    pub(crate) schedule: Schedule,
+    pub(crate) expiry: Expiry,
+    pub(crate) statistics: RunStatistics,
+    pub(crate) cookies: CookieCodec,
+    /// The payload after the cookie.
+    pub(crate) filler: Box<[u8]>,
+    pub(crate) other_counts: OtherCounts,
+    pub(crate) errors: NetworkErrors,
+    pub(crate) timeout_ns: u64,
+    gather_ns: u64,
+    pub(crate) identifier: u16,
+    /// Probes issued by `next` for which the caller has not reported a result.
+    unreported: u64,
+    /// The latest issued probe, and its slot.
+    latest: (Probe, Slot),
+    /// Number of slots whose timeout was processed.
+    pub(crate) expired_slots: u64,
+    /// When the next probe is due; `None` if that depends on answers, or none is left.
+    next_due_ns: Option<u64>,
+}
+
+impl Prober {
+    /// Starts a run of `plan` over `targets`.
+    ///
+    /// # Errors
+    /// [`PlanError`] names the value that is out of its range.
+    pub fn new(plan: &ProbePlan, targets: Targets) -> Result<Self, PlanError> {
+        let forecast = plan.forecast(targets.len())?;
+        let cookies = CookieCodec::new(plan.key, plan.identifier);
+        let mut filler = vec![0; plan.payload_bytes - COOKIE_BYTES].into_boxed_slice();
+        cookies.fill(&mut filler);
+        let schedule = Schedule::new(plan, &forecast);
+        let first = schedule.slot_at(0);
+        Ok(Self {
+            latest: (schedule.probe_in(first), first),
+            schedule,
+            expiry: Expiry::new(plan.timeout_ns),
+            statistics: RunStatistics::new(forecast.targets, forecast.flight(), plan.histograms),
+            cookies,
+            filler,
+            other_counts: OtherCounts::default(),
+            errors: NetworkErrors::new(),
+            timeout_ns: plan.timeout_ns,
+            gather_ns: forecast.gather_ns(),
+            identifier: plan.identifier,
+            unreported: 0,
+            expired_slots: 0,
+            next_due_ns: None,
+            targets,
+        })
+    }
+
+    /// What to do at `now_ns`. Call [`Prober::expire`] first: it frees room for probes.
+    #[inline]
+    pub fn next(&mut self, now_ns: u64) -> NextAction {
+        // So that no probe reuses the bits of one that has not ended.
+        let limit = self.expired_slots
+            + u64::from(self.statistics.flight()) * u64::from(self.targets.len());
+        let turn = self.schedule.turn(now_ns, limit, &self.targets);
+        self.next_due_ns = match turn {
+            Turn::Wait(until_ns) => Some(until_ns),
+            Turn::Send(..) | Turn::Full(_) | Turn::Over => None,
+        };
+        match turn {
+            Turn::Send(probe, slot) => {
+                self.unreported += 1;
+                self.latest = (probe, slot);
+                NextAction::Send(probe)
+            }
+            Turn::Wait(until_ns) => {
+                // With groups, losses wait for the next group. Without probes in flight, expiry can wait for
+                // the next probe.
+                let is_soon = until_ns <= now_ns + self.gather_ns;
+                if is_soon || self.statistics.total.pending() == 0 {
+                    return NextAction::Wait(until_ns);
+                }
+                let expiry_ns = self.expiry.next_ns().unwrap_or(u64::MAX);
+                NextAction::Wait(until_ns.min(expiry_ns.max(now_ns + 1)))
+            }
+            Turn::Over if self.statistics.total.pending() == 0 && self.unreported == 0 => {
+                NextAction::Done
+            }
+            Turn::Full(_) | Turn::Over => {
+                let turn_ns = match turn {
+                    Turn::Full(until_ns) => until_ns,
+                    _ => u64::MAX,
+                };
+                // The caller first has to report the issued probes.
+                let settled_ns = if self.unreported > 0 { now_ns } else { turn_ns };
+                NextAction::Wait(self.expiry.next_ns().unwrap_or(settled_ns).min(turn_ns))
+            }
+        }
+    }
+
+    /// When the next probe is due if no answer arrives. `None` if it has to wait for answers or losses, or
+    /// if none is left. As of the latest [`Prober::next`].
+    #[inline]
+    pub fn next_due_ns(&self) -> Option<u64> {
+        self.next_due_ns
+    }
+
+    /// The start of the payload of `probe`, sent at `sent_ns`. [`Prober::filler`] follows.
+    #[inline]
+    pub fn cookie(&self, probe: Probe, sent_ns: u64) -> [u8; COOKIE_BYTES] {
+        self.cookies.encode(probe, sent_ns)
+    }
+
+    /// The payload after the cookie, the same in every probe of this run.
+    #[inline]
+    pub fn filler(&self) -> &[u8] {
+        &self.filler
+    }
+
+    /// Reports that `probe` was passed to the kernel.
+    #[inline]
+    pub fn sent(&mut self, probe: Probe, now_ns: u64) {
+        self.statistics.sent(self.slot_of(probe));
+        self.schedule.sent();
+        self.reported(now_ns);
+    }
+
+    /// Reports that this host could not send `probe`.
+    pub fn not_sent(&mut self, probe: Probe, why: SendFailure, now_ns: u64) {
+        self.statistics.not_sent(self.slot_of(probe));
+        if why == SendFailure::QueueFull {
+            self.schedule.congested(now_ns);
+        }
+        self.reported(now_ns);
+    }
+
+    #[inline]
+    fn slot_of(&self, probe: Probe) -> Slot {
+        let (latest, slot) = self.latest;
+        if latest == probe {
+            return slot;
+        }
+        Slot {
+            position: self.schedule.position_of(probe.target),
+            round: probe.round,
+        }
+    }
+
+    #[inline]
+    fn reported(&mut self, now_ns: u64) {
+        self.unreported = self.unreported.saturating_sub(1);
+        // If probes are deferred, finding the end takes a search, so not for every probe.
+        let is_cheap = self.schedule.is_in_order();
+        if self.unreported == 0 && (is_cheap || self.expiry.is_due(now_ns)) {
+            self.expiry.note(self.schedule.issued_end(), now_ns);
+        }
+    }
+
+    /// Whether [`Prober::expire`] may find a loss at `now_ns`. Read all answers first, so that no answered
+    /// probe is reported lost.
+    #[inline]
+    pub fn is_expiry_due(&self, now_ns: u64) -> bool {
+        let is_due = self.expiry.next_ns().is_some_and(|at_ns| at_ns <= now_ns);
+        is_due && self.statistics.total.pending() > 0
+    }
+
+    /// Counts the probes that timed out by `now_ns` as lost, and calls `lost` for each.
+    pub fn expire(&mut self, now_ns: u64, mut lost: impl FnMut(Probe)) {
+        self.expire_with(now_ns, |probe, _| lost(probe));
+    }
+
+    /// As [`Prober::expire`], and passes the current state to `lost`.
+    #[inline]
+    pub fn expire_with(&mut self, now_ns: u64, mut lost: impl FnMut(Probe, &Self)) {
+        while let Some(end) = self.expiry.take(now_ns) {
+            while self.expired_slots < end {
+                let slot = self.schedule.slot_at(self.expired_slots);
+                self.expired_slots += 1;
+                match self.statistics.end(slot) {
+                    ProbeEnd::Settled => {}
+                    ProbeEnd::Unproven => self.other_counts.unproven += 1,
+                    ProbeEnd::Lost => lost(self.schedule.probe_in(slot), self),
+                }
+            }
+        }
+    }
+
+    /// Stops sending. Probes in flight still wait for their answers.
+    pub fn stop(&mut self, now_ns: u64) {
+        for slot in self.schedule.stop() {
+            self.statistics.withdraw(slot);
+            self.other_counts.unsent += 1;
+        }
+        if self.unreported == 0 {
+            self.expiry.note(self.schedule.issued_end(), now_ns);
+        }
+    }
+
+    /// Marks a target as on-link: the kernel has to resolve its link-layer address. Until it answers, it is
+    /// probed at the plan's neighbour pace.
+    pub fn mark_on_link(&mut self, target: u32) {
+        let targets = self.targets.len();
+        self.schedule.limits().mark_on_link(target, targets);
+    }
+}
+
+/// Statistics of the run so far.
+impl Prober {
+    /// The targets.
+    #[inline]
+    pub fn targets(&self) -> &Targets {
+        &self.targets
+    }
+
+    /// Probe counters of `target`.
+    pub fn counts(&self, target: u32) -> ProbeCounts {
+        self.statistics.counts(self.schedule.position_of(target))
+    }
+
+    /// Round-trip times of `target`; `None` if no answer arrived in time.
+    pub fn rtt(&self, target: u32) -> Option<RttStatistics> {
+        self.statistics.rtt(self.schedule.position_of(target))
+    }
+
+    /// Round-trip time of `target` at `quantile` (0 to 1), with a relative error of 1/16. `None` without
+    /// answers or without histograms in the plan.
+    pub fn quantile(&self, target: u32, quantile: f64) -> Option<u64> {
+        let position = self.schedule.position_of(target);
+        self.statistics.quantile(position, quantile)
+    }
+
+    /// The non-empty histogram buckets of `target`, eight per doubling: lowest and highest round-trip time
+    /// in nanoseconds, and the count. Empty without histograms in the plan.
+    pub fn buckets(&self, target: u32) -> impl Iterator<Item = (u64, u64, u64)> {
+        self.statistics.buckets(self.schedule.position_of(target))
+    }
+
+    /// Maximum number of consecutive probes to `target` without an answer in time: lost, late, answered by
+    /// an error, or not sent.
+    pub fn longest_outage(&self, target: u32) -> u32 {
+        let position = self.schedule.position_of(target);
+        let [ended, issued] = [self.expired_slots, self.schedule.issued_end()]
+            .map(|slot| self.schedule.rounds_before(slot, position));
+        self.statistics.longest_outage(position, ended..issued)
+    }
+
+    /// Probe counters of all targets.
+    #[inline]
+    pub fn total(&self) -> ProbeCounts {
+        self.statistics.total
+    }
+
+    /// Round-trip times of all targets.
+    #[inline]
+    pub fn histogram(&self) -> &Histogram {
+        &self.statistics.histogram
+    }
+
+    /// Counters that belong to no target.
+    pub fn other_counts(&self) -> OtherCounts {
+        self.other_counts
+    }
+
+    /// ICMP errors by router, type and code.
+    pub fn errors(&self) -> &NetworkErrors {
+        &self.errors
+    }
+
+    /// Whether all probes were sent or withdrawn, and none is in flight.
+    pub fn is_done(&self) -> bool {
+        self.schedule.is_over() && self.unreported == 0 && self.statistics.total.pending() == 0
+    }
+}

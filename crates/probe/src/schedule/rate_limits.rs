@@ -1,0 +1,131 @@
+//! Limits besides the overall rate: probes per second to one prefix, and pace for unresolved neighbours.
+
+use std::net::IpAddr;
+
+use super::permutation::mix;
+use crate::plan::{NeighbourPace, ProbePlan};
+
+/// Maximum probes that wait for a limit while others overtake them.
+pub(crate) const MAX_DEFERRED: usize = 1024;
+/// Number of prefix limits. Prefixes are hashed; two with the same hash share a limit.
+pub(crate) const PREFIX_SLOTS: usize = 1 << 16;
+
+/// A token bucket. Its fill level is kept as the time at which it will be full.
+///
+/// # Source
+/// The generic cell rate algorithm: ITU-T I.371, annex A.
+#[derive(Clone, Copy, Debug)]
+struct TokenBucket {
+    /// Time to refill one token.
+    each_ns: u64,
+    /// Time to refill the whole bucket.
+    burst_ns: u64,
+}
+
+impl TokenBucket {
+    /// When the next token is available, if the bucket is full at `full_ns`.
+    fn ready(self, full_ns: u64) -> u64 {
+        (full_ns + self.each_ns).saturating_sub(self.burst_ns)
+    }
+
+    fn take(self, full_ns: &mut u64, now_ns: u64) {
+        *full_ns = (*full_ns).max(now_ns) + self.each_ns;
+    }
+}
+
+/// The limits of a run.
+#[derive(Debug)]
+pub(crate) struct RateLimits {
+    prefixes: Option<(TokenBucket, Box<[u64]>)>,
+    neighbour: TokenBucket,
+    neighbours_full_ns: u64,
+    /// One bit per target: on-link and not answered yet. Empty if there are none.
+    unresolved: Box<[u64]>,
+}
+
+impl RateLimits {
+    pub fn new(plan: &ProbePlan) -> Self {
+        let prefixes = plan.prefix_pps.map(|rate| {
+            let each_ns = 1_000_000_000 / u64::from(rate);
+            let bucket = TokenBucket {
+                each_ns,
+                burst_ns: each_ns,
+            };
+            (bucket, vec![0; PREFIX_SLOTS].into_boxed_slice())
+        });
+        let NeighbourPace { most, time_ns } = plan.neighbours;
+        Self {
+            prefixes,
+            neighbour: TokenBucket {
+                each_ns: time_ns / u64::from(most),
+                burst_ns: time_ns,
+            },
+            neighbours_full_ns: 0,
+            unresolved: Box::default(),
+        }
+    }
+
+    /// Whether no limit is configured.
+    #[inline]
+    pub fn is_unlimited(&self) -> bool {
+        self.prefixes.is_none() && self.unresolved.is_empty()
+    }
+
+    /// Marks `target`, one of `targets`, as an on-link host whose link-layer address is unknown.
+    pub fn mark_on_link(&mut self, target: u32, targets: u32) {
+        if self.unresolved.is_empty() {
+            self.unresolved = vec![0; targets.div_ceil(64) as usize].into_boxed_slice();
+        }
+        self.unresolved[target as usize / 64] |= 1 << (target % 64);
+    }
+
+    /// Notes that `target` has answered: its link-layer address is known.
+    #[inline]
+    pub fn answered(&mut self, target: u32) {
+        if self.is_unresolved(target) {
+            self.unresolved[target as usize / 64] &= !(1 << (target % 64));
+            // It no longer occupies an unresolved neighbour entry.
+            let each_ns = self.neighbour.each_ns;
+            self.neighbours_full_ns = self.neighbours_full_ns.saturating_sub(each_ns);
+        }
+    }
+
+    /// When a probe to `target` at `address` may be sent; a past time means now.
+    pub fn ready(&self, target: u32, address: IpAddr) -> u64 {
+        let by_prefix = self
+            .prefixes
+            .as_ref()
+            .map_or(0, |(bucket, full)| bucket.ready(full[prefix_slot(address)]));
+        let by_neighbour = if self.is_unresolved(target) {
+            self.neighbour.ready(self.neighbours_full_ns)
+        } else {
+            0
+        };
+        by_prefix.max(by_neighbour)
+    }
+
+    /// Takes the tokens for a probe to `target` now.
+    pub fn take(&mut self, target: u32, address: IpAddr, now_ns: u64) {
+        if let Some((bucket, full)) = &mut self.prefixes {
+            bucket.take(&mut full[prefix_slot(address)], now_ns);
+        }
+        if self.is_unresolved(target) {
+            self.neighbour.take(&mut self.neighbours_full_ns, now_ns);
+        }
+    }
+
+    #[inline]
+    fn is_unresolved(&self, target: u32) -> bool {
+        let word = self.unresolved.get(target as usize / 64);
+        word.is_some_and(|word| word >> (target % 64) & 1 != 0)
+    }
+}
+
+/// The index of the limit for the /24 or /64 of `address`.
+pub(crate) fn prefix_slot(address: IpAddr) -> usize {
+    let prefix = match address {
+        IpAddr::V4(address) => u64::from(address.to_bits() >> 8),
+        IpAddr::V6(address) => (address.to_bits() >> 64) as u64,
+    };
+    mix(prefix) as usize % PREFIX_SLOTS
+}

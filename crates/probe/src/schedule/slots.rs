@@ -1,0 +1,308 @@
+//! Which probe is due next, and when.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::permutation::Permutation;
+use super::rate_limits::{MAX_DEFERRED, RateLimits};
+use crate::forecast::Forecast;
+use crate::plan::ProbePlan;
+use crate::probe::{Probe, Slot};
+use crate::targets::Targets;
+
+/// Maximum delay that the schedule catches up on. A longer delay shifts the rest of the run.
+const MAX_CATCH_UP_NS: u64 = 10_000_000;
+/// First back-off pause after a local drop, and how often it doubles.
+const FIRST_PAUSE_NS: u64 = 1_000_000;
+const MAX_PAUSE_DOUBLINGS: u32 = 6;
+/// Consecutive successful sends that halve the next pause.
+const CALM: u32 = 64;
+/// One part in this many of the time without pauses is returned to the back-off reserve.
+const CALM_PARTS: u64 = 16;
+
+/// The order and the times of a run.
+///
+/// Time is divided into rounds, and each round into one slot per target. Slot `round · targets +
+/// position` belongs to the target at that position of a permuted order. The order is the same in every
+/// round, so the time between two probes to a target is always the interval. Within a round, slots
+/// may be gathered into groups that are due together with their first slot.
+#[derive(Debug)]
+pub(crate) struct Schedule {
+    order: Permutation,
+    targets: u64,
+    /// Total number of slots.
+    slots: u64,
+    /// Number of the next slot.
+    next_slot: u64,
+    /// When that slot is due, in 2⁻³² nanoseconds.
+    due: u128,
+    gap: u128,
+    /// Number of slots sent together.
+    group: u64,
+    /// Slots that wait for a limit, by the time they may be sent.
+    deferred: BinaryHeap<Reverse<(u64, u64)>>,
+    limits: RateLimits,
+    backoff: Backoff,
+}
+
+/// Pauses after local drops.
+#[derive(Debug)]
+struct Backoff {
+    doublings: u32,
+    calm: u32,
+    until_ns: u64,
+    /// Remaining and maximum reserve of pause time.
+    left_ns: u64,
+    most_ns: u64,
+}
+
+/// The answer of [`Schedule::turn`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Turn {
+    Send(Probe, Slot),
+    /// No probe is due before this time.
+    Wait(u64),
+    /// The window is full. No probe is due before some in flight end, or this time.
+    Full(u64),
+    Over,
+}
+
+/// The slot of a probe that was issued.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct IssuedSlot {
+    pub probe: Probe,
+    pub slot: Slot,
+    /// Number of probes issued to its target.
+    pub issued: u32,
+    pub slot_number: u64,
+}
+
+impl Schedule {
+    pub fn new(plan: &ProbePlan, forecast: &Forecast) -> Self {
+        let targets = u64::from(forecast.targets);
+        Self {
+            order: Permutation::new(
+                forecast.targets,
+                plan.key.0[0] ^ plan.key.0[1].rotate_left(32),
+            ),
+            targets,
+            slots: targets * u64::from(plan.rounds.unwrap_or(u32::MAX - 1)),
+            next_slot: 0,
+            due: 0,
+            gap: forecast.gap(),
+            group: forecast.group.into(),
+            deferred: BinaryHeap::with_capacity(MAX_DEFERRED),
+            limits: RateLimits::new(plan),
+            backoff: Backoff {
+                doublings: 0,
+                calm: 0,
+                until_ns: 0,
+                left_ns: plan.backoff_ns,
+                most_ns: plan.backoff_ns,
+            },
+        }
+    }
+
+    pub fn limits(&mut self) -> &mut RateLimits {
+        &mut self.limits
+    }
+
+    /// The probe that is due at `now_ns`. Slots from number `limit` on have to wait.
+    #[inline]
+    pub fn turn(&mut self, now_ns: u64, limit: u64, targets: &Targets) -> Turn {
+        if let Some((probe, slot)) = self.deferred_turn(now_ns, targets) {
+            return Turn::Send(probe, slot);
+        }
+        // Each iteration ends the loop or defers a slot; at most MAX_DEFERRED are deferred.
+        loop {
+            if self.next_slot == self.slots {
+                return if self.deferred.is_empty() {
+                    Turn::Over
+                } else {
+                    Turn::Wait(self.deferred_ns(now_ns))
+                };
+            }
+            if self.next_slot >= limit {
+                return Turn::Full(self.deferred_ns(now_ns));
+            }
+            let lead = self.lead();
+            let due_ns = (self.due.saturating_sub(lead) >> 32) as u64;
+            if due_ns > now_ns {
+                return Turn::Wait(due_ns.min(self.deferred_ns(now_ns)));
+            }
+            if now_ns - due_ns > MAX_CATCH_UP_NS {
+                self.due = (u128::from(now_ns - MAX_CATCH_UP_NS) << 32) + lead;
+            }
+            let slot = self.slot_at(self.next_slot);
+            let probe = self.probe_in(slot);
+            if self.limits.is_unlimited() {
+                self.advance();
+                return Turn::Send(probe, slot);
+            }
+            let address = targets.address(probe.target);
+            let ready_ns = self.limits.ready(probe.target, address);
+            if ready_ns <= now_ns {
+                self.limits.take(probe.target, address, now_ns);
+                self.advance();
+                return Turn::Send(probe, slot);
+            }
+            if self.deferred.len() == MAX_DEFERRED {
+                return Turn::Wait(ready_ns.min(self.deferred_ns(now_ns)));
+            }
+            self.deferred.push(Reverse((ready_ns, self.next_slot)));
+            self.advance();
+        }
+    }
+
+    /// When the next deferred probe may be sent, after `now_ns`.
+    fn deferred_ns(&self, now_ns: u64) -> u64 {
+        let first = self.deferred.peek();
+        first.map_or(u64::MAX, |Reverse((at, _))| {
+            (*at).max(self.backoff.until_ns).max(now_ns + 1)
+        })
+    }
+
+    /// A deferred probe that is due. If several wait for the same limit, all but the first are deferred
+    /// again.
+    #[inline]
+    fn deferred_turn(&mut self, now_ns: u64, targets: &Targets) -> Option<(Probe, Slot)> {
+        if now_ns < self.backoff.until_ns {
+            return None;
+        }
+        for _ in 0..self.deferred.len() {
+            let Reverse((at, slot_number)) = *self.deferred.peek()?;
+            if at > now_ns {
+                return None;
+            }
+            self.deferred.pop();
+            let slot = self.slot_at(slot_number);
+            let probe = self.probe_in(slot);
+            let address = targets.address(probe.target);
+            let ready_ns = self.limits.ready(probe.target, address);
+            if ready_ns <= now_ns {
+                self.limits.take(probe.target, address, now_ns);
+                return Some((probe, slot));
+            }
+            self.deferred.push(Reverse((ready_ns, slot_number)));
+        }
+        None
+    }
+
+    /// How much earlier than its own time the next slot is sent with its group, in the unit of `due`.
+    #[inline]
+    fn lead(&self) -> u128 {
+        match self.group {
+            1 => 0,
+            group => self.gap * u128::from(self.next_slot % self.targets % group),
+        }
+    }
+
+    #[inline]
+    fn advance(&mut self) {
+        self.next_slot += 1;
+        self.due += self.gap;
+    }
+
+    /// Notes that a probe was sent.
+    #[inline]
+    pub fn sent(&mut self) {
+        let backoff = &mut self.backoff;
+        if backoff.doublings > 0 {
+            backoff.calm += 1;
+            if backoff.calm == CALM {
+                (backoff.calm, backoff.doublings) = (0, backoff.doublings - 1);
+            }
+        }
+    }
+
+    /// Notes that a local queue was full. The next probes wait, longer each time, until the back-off
+    /// reserve is used up. A part of the time since the last pause is returned to the reserve first.
+    pub fn congested(&mut self, now_ns: u64) {
+        let backoff = &mut self.backoff;
+        if now_ns < backoff.until_ns {
+            return;
+        }
+        let calm_ns = now_ns - backoff.until_ns;
+        backoff.left_ns = (backoff.left_ns + calm_ns / CALM_PARTS).min(backoff.most_ns);
+        let pause_ns = (FIRST_PAUSE_NS << backoff.doublings).min(backoff.left_ns);
+        backoff.left_ns -= pause_ns;
+        backoff.calm = 0;
+        backoff.doublings = (backoff.doublings + 1).min(MAX_PAUSE_DOUBLINGS);
+        backoff.until_ns = now_ns + pause_ns;
+        let until = u128::from(backoff.until_ns) << 32;
+        self.due = self.due.max(until + self.lead());
+    }
+
+    /// Stops sending. Returns the slots that waited for a limit.
+    pub fn stop(&mut self) -> Vec<Slot> {
+        self.slots = self.next_slot;
+        let waiting = std::mem::take(&mut self.deferred).into_iter();
+        waiting
+            .map(|Reverse((_, slot))| self.slot_at(slot))
+            .collect()
+    }
+
+    /// Whether no probe waits for a limit.
+    #[inline]
+    pub fn is_in_order(&self) -> bool {
+        self.deferred.is_empty()
+    }
+
+    /// The number of the slot before which every probe was issued.
+    #[inline]
+    pub fn issued_end(&self) -> u64 {
+        let waiting = self.deferred.iter().map(|Reverse((_, slot))| *slot);
+        waiting.min().unwrap_or(self.next_slot)
+    }
+
+    pub fn is_over(&self) -> bool {
+        self.next_slot == self.slots && self.deferred.is_empty()
+    }
+
+    /// The slot of an issued probe to `target`. `number` picks one, given how many were issued.
+    #[inline]
+    pub fn issued_slot(
+        &self,
+        target: u32,
+        number: impl FnOnce(u32) -> Option<u32>,
+    ) -> Option<IssuedSlot> {
+        let position = self.order.position_of(target);
+        let issued = self.rounds_before(self.next_slot, position);
+        let round = number(issued)? - 1;
+        Some(IssuedSlot {
+            probe: Probe { target, round },
+            slot: Slot { position, round },
+            issued,
+            slot_number: u64::from(round) * self.targets + u64::from(position),
+        })
+    }
+
+    /// How many slots before number `slot` belong to `position`.
+    #[inline]
+    pub fn rounds_before(&self, slot: u64, position: u32) -> u32 {
+        let (rounds, reached) = (slot / self.targets, slot % self.targets);
+        rounds as u32 + u32::from(reached > u64::from(position))
+    }
+
+    /// The position of `target` in the order.
+    #[inline]
+    pub fn position_of(&self, target: u32) -> u32 {
+        self.order.position_of(target)
+    }
+
+    #[inline]
+    pub fn slot_at(&self, slot: u64) -> Slot {
+        Slot {
+            position: (slot % self.targets) as u32,
+            round: (slot / self.targets) as u32,
+        }
+    }
+
+    #[inline]
+    pub fn probe_in(&self, slot: Slot) -> Probe {
+        Probe {
+            target: self.order.at(slot.position),
+            round: slot.round,
+        }
+    }
+}

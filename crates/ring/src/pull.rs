@@ -1,0 +1,131 @@
+//! Packets one at a time.
+//!
+//! A [`Batch`] borrows its ring, so nobody can store both. A reader that returns to its caller after each
+//! packet uses a cursor instead: [`begin_batch`](PacketRing::begin_batch), then
+//! [`next_packet`](PacketRing::next_packet) until it returns `None`, then `begin_batch` again, which gives the
+//! memory of the batch before back to the kernel.
+
+use crate::batch::{Batch, Lender};
+use crate::bpf::BpfRing;
+use crate::cursor::Cursor;
+use crate::packet::RingPacket;
+use crate::tpacket::{PacketRing, Slots};
+use crate::xdp::XdpRing;
+
+/// The methods that are the same for all rings: `$lender` makes the lender of a batch of an extent.
+macro_rules! reads_one_by_one {
+    ($ring:ty, |$own:ident, $extent:ident| $lender:expr, $begin:expr) => {
+        impl $ring {
+            /// Gives back the batch that was read and begins the next one; `false` if there is none yet.
+            pub fn begin_batch(&mut self) -> bool {
+                self.end_batch();
+                let Some(batch) = self.next_batch() else {
+                    return false;
+                };
+                let (extent, at) = $begin(&batch);
+                let (packets, lost_before) = (batch.packets, batch.lost_before);
+                // The memory is given back when the reading ends.
+                std::mem::forget(batch);
+                self.cursor = Cursor {
+                    extent: Some(extent),
+                    packets,
+                    left: packets,
+                    unreadable: 0,
+                    lost_before,
+                    at,
+                };
+                true
+            }
+
+            /// Gives back the packets that were lent. Those that were not stay in the ring where a batch
+            /// [can be truncated](Batch::can_truncate), and are given back unread elsewhere.
+            pub fn end_batch(&mut self) {
+                let Some($extent) = self.cursor.extent.take() else {
+                    return;
+                };
+                let Cursor {
+                    packets,
+                    left,
+                    unreadable,
+                    lost_before,
+                    ..
+                } = self.cursor;
+                self.cursor.left = 0;
+                let $own = self;
+                let mut batch = Batch {
+                    lender: $lender,
+                    packets,
+                    unreadable,
+                    lost_before,
+                };
+                batch.truncate((packets - left) as usize);
+            }
+
+            /// Packets of the current batch that have not been lent yet.
+            #[inline]
+            pub fn packets_left(&self) -> usize {
+                self.cursor.left as usize
+            }
+
+            /// Packets that the ring dropped before the current batch, as [`Batch::lost_before`]. The first
+            /// call for a batch returns them, the others 0.
+            #[inline]
+            pub fn take_lost_before(&mut self) -> u64 {
+                std::mem::take(&mut self.cursor.lost_before)
+            }
+        }
+    };
+}
+
+reads_one_by_one!(
+    PacketRing,
+    |ring, slots| Lender::Packet { ring, slots },
+    |batch: &Batch<'_>| match &batch.lender {
+        Lender::Packet { ring, slots } => (*slots, Slots::new(ring, *slots).offset() as u64),
+        _ => unreachable!("the batch of a packet ring"),
+    }
+);
+reads_one_by_one!(
+    XdpRing,
+    |ring, descriptors| Lender::Xdp { ring, descriptors },
+    |batch: &Batch<'_>| match &batch.lender {
+        Lender::Xdp { descriptors, .. } => (*descriptors, 0),
+        _ => unreachable!("the batch of an AF_XDP ring"),
+    }
+);
+reads_one_by_one!(
+    BpfRing,
+    |ring, span| Lender::Buffer { ring, span },
+    |batch: &Batch<'_>| match &batch.lender {
+        Lender::Buffer { ring, span } => (*span, ring.first_position(*span)),
+        _ => unreachable!("the batch of a ring buffer"),
+    }
+);
+
+impl PacketRing {
+    /// Lends the next packet of the [current batch](Self::begin_batch); `None` at its end.
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "fields that the caller does not read are not computed"
+    )]
+    pub fn next_packet(&mut self) -> Option<RingPacket<'_>> {
+        let slots = self.cursor.extent?;
+        if self.cursor.left == 0 {
+            return None;
+        }
+        let (geometry, snaplen, at) = (self.geometry, self.snaplen, self.cursor.at as usize);
+        let mut rest = Slots::resume(&self.region, geometry, self.head, snaplen, slots, at);
+        let packet = rest.next(self.cursor.left);
+        self.cursor.at = rest.offset() as u64;
+        self.cursor.count(packet)
+    }
+
+    /// The packet that [`next_packet`](Self::next_packet) lends next.
+    #[inline]
+    pub fn peek(&mut self) -> Option<RingPacket<'_>> {
+        let slots = self.cursor.extent.filter(|_| self.cursor.left > 0)?;
+        let (geometry, snaplen, at) = (self.geometry, self.snaplen, self.cursor.at as usize);
+        Slots::resume(&self.region, geometry, self.head, snaplen, slots, at).next(self.cursor.left)
+    }
+}

@@ -1,0 +1,170 @@
+//! Replaces a packet ring by another one without losing packets.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::{Arc, Weak};
+
+use abi::bpf::divide_classic;
+use abi::packet::{PACKET_FANOUT, SOL_PACKET};
+use abi::socket;
+
+use super::filter;
+use super::ring::PacketRing;
+use super::setup::Role;
+use crate::error::{RingOpenError, RingSetupError, SetupStep};
+use crate::interface::InterfaceInfo;
+use crate::options::{RingOptions, TpacketVersion};
+
+/// Lets one ring of an interface hand over to another one with other options while packets arrive. Each packet is
+/// in exactly one of the two.
+///
+/// ```text
+///                   ┌─▶ first member:  the ring that is read
+/// packet ─▶ program ┤
+///                   └─▶ second member: the prepared ring
+/// ```
+///
+/// The rings are members of a fanout group, whose program returns the member that gets a packet. A prepared ring
+/// joins as the second member, which changes nothing. [`PreparedRing::take_over`] replaces the program by one that
+/// returns the second member. The kernel does so atomically, and the call returns when no CPU runs the old program
+/// any more. No packet enters the old ring from then on: read it to its end and drop it. The new ring is then the
+/// group's first and only member.
+///
+/// A process forked by another thread keeps a dropped ring alive until it calls execve(2). Do not hand over within
+/// that time.
+/// # Kernel
+/// Linux 4.12 (`PACKET_FANOUT_FLAG_UNIQUEID`).
+/// # Source
+/// `packet_rcv_fanout`, `fanout_add`, `__fanout_unlink`, net/packet/af_packet.c.
+#[doc(alias = "PACKET_FANOUT_CBPF")]
+#[derive(Debug)]
+pub struct HandoverGroup {
+    link: InterfaceInfo,
+    /// Number of the fanout group.
+    group: u16,
+    /// Version of the newest ring.
+    version: TpacketVersion,
+    /// Socket of the newest ring, through which the group's program is set.
+    socket: OwnedFd,
+    newest: Weak<()>,
+    /// Ends when the ring before the newest is gone.
+    before: Weak<()>,
+}
+
+/// A ring that is ready to take over and gets no packets yet. Dropping it changes nothing.
+#[derive(Debug)]
+pub struct PreparedRing<'r> {
+    relay: &'r mut HandoverGroup,
+    ring: PacketRing,
+    turn: Arc<()>,
+}
+
+impl HandoverGroup {
+    /// Opens the first ring, as [`PacketRing::open`] does. A [`RingFilter::Program`](crate::RingFilter::Program)
+    /// must itself reject the other direction.
+    ///
+    /// # Errors
+    /// As [`PacketRing::open`]; `SetupStep::Fanout` if the kernel has no such groups.
+    pub fn open(link: &str, options: &RingOptions) -> Result<(PacketRing, Self), RingOpenError> {
+        let mut ring = PacketRing::open_as(link, options, Role::First)?;
+        let in_group = |source| at(SetupStep::Fanout, &ring.link, source);
+        let option: u32 =
+            socket::option(ring.socket.as_fd(), SOL_PACKET, PACKET_FANOUT).map_err(in_group)?;
+        let turn = Arc::default();
+        let relay = Self {
+            link: ring.link.clone(),
+            // The low half is the group.
+            group: option as u16,
+            version: ring.version(),
+            socket: ring.socket.try_clone().map_err(in_group)?,
+            newest: Arc::downgrade(&turn),
+            before: Weak::new(),
+        };
+        ring.turn = Some(turn);
+        Ok((ring, relay))
+    }
+
+    /// Version of the newest ring.
+    pub fn version(&self) -> TpacketVersion {
+        self.version
+    }
+
+    /// Whether the ring before the newest still exists, so that the newest cannot be replaced yet.
+    pub fn is_busy(&self) -> bool {
+        self.before.strong_count() > 0
+    }
+
+    /// Opens a ring to which the newest one can hand over. Its direction must be that of the first ring. Call it in
+    /// the network namespace of the first ring.
+    ///
+    /// Blocks some ten milliseconds, until every CPU has passed a quiescent state.
+    ///
+    /// # Errors
+    /// [`RingOpenError::Busy`] until the ring before the newest is dropped; `SetupStep::Interface` in another
+    /// network namespace (Linux 5.14 or later); otherwise as [`PacketRing::open`].
+    pub fn prepare(&mut self, options: &RingOptions) -> Result<PreparedRing<'_>, RingOpenError> {
+        if self.is_busy() {
+            let link = self.link.name.clone();
+            return Err(RingOpenError::Busy { link });
+        }
+        // In another namespace, the index may be missing or another interface's, and the group would be a new one.
+        let here =
+            socket::packet_socket().map_err(|source| at(SetupStep::Socket, &self.link, source))?;
+        if is_elsewhere(self.socket.as_fd(), here.as_fd()) {
+            let source = std::io::Error::from_raw_os_error(libc::ENODEV);
+            return Err(at(SetupStep::Interface, &self.link, source).into());
+        }
+        // The newest ring is the only member, so it gets all packets whatever the program returns. The program must
+        // name it before a second member joins.
+        self.name_member(0)?;
+        let role = Role::Successor {
+            link: &self.link,
+            group: self.group,
+        };
+        let mut ring = PacketRing::open_as(&self.link.name, options, role)?;
+        let turn = Arc::default();
+        ring.turn = Some(Arc::clone(&turn));
+        Ok(PreparedRing {
+            relay: self,
+            ring,
+            turn,
+        })
+    }
+
+    /// Makes the group's program return this member.
+    fn name_member(&self, number: u32) -> Result<(), RingOpenError> {
+        let program = filter::answer(number);
+        divide_classic(self.socket.as_fd(), &program)
+            .map_err(|source| at(SetupStep::Fanout, &self.link, source).into())
+    }
+}
+
+impl PreparedRing<'_> {
+    /// Directs packets to this ring from now on. Read the previous ring to its end, then continue with this one
+    /// ([`PacketRing::follow`]).
+    ///
+    /// Blocks as [`HandoverGroup::prepare`] does. When it returns, no packet enters the previous ring any more.
+    ///
+    /// # Errors
+    /// `SetupStep::Fanout` if memory or descriptors are short; nothing has changed then.
+    pub fn take_over(self) -> Result<PacketRing, RingOpenError> {
+        let Self { relay, ring, turn } = self;
+        let in_group = |source| at(SetupStep::Fanout, &ring.link, source);
+        let socket = ring.socket.try_clone().map_err(in_group)?;
+        relay.name_member(1)?;
+        relay.socket = socket;
+        relay.version = ring.version();
+        relay.before = std::mem::replace(&mut relay.newest, Arc::downgrade(&turn));
+        Ok(ring)
+    }
+}
+
+/// Whether two sockets are in different network namespaces. False if the kernel cannot tell.
+fn is_elsewhere(one: BorrowedFd<'_>, other: BorrowedFd<'_>) -> bool {
+    let [one, other] = [one, other].map(|socket| socket::namespace_cookie(socket).ok());
+    one != other
+}
+
+fn at(step: SetupStep, link: &InterfaceInfo, source: std::io::Error) -> RingSetupError {
+    let link = link.name.clone();
+    RingSetupError { step, link, source }
+}

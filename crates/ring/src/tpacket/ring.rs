@@ -1,0 +1,375 @@
+//! The receive ring of a packet socket.
+
+use std::cell::Cell;
+use std::io;
+use std::mem::offset_of;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use abi::bpf::attach_classic;
+use abi::packet::{
+    BlockDesc, PACKET_STATISTICS, SOL_PACKET, TP_STATUS_KERNEL, TP_STATUS_LOSING, TP_STATUS_USER,
+    Tpacket2Hdr, Tpacket3Hdr, TpacketStats,
+};
+use abi::region::Region;
+use abi::socket;
+
+use super::filter;
+use super::geometry::{Geometry, MAX_FRAMES};
+use super::setup::{self, Role};
+use crate::counters::RingCounters;
+use crate::cursor::Cursor;
+use crate::error::RingOpenError;
+use crate::interface::InterfaceInfo;
+use crate::options::{RingOptions, TpacketVersion};
+use crate::packet::Header;
+
+/// A packet socket's receive ring: memory that the kernel fills with packets and the reader empties.
+///
+/// Layout: `count` contiguous slots of equal size. A slot is a frame with one packet (TPACKET_V2) or a block with
+/// many (TPACKET_V3). A status word in each slot says whether the kernel or the reader owns it. The reader visits
+/// the slots in order. `Send`, not `Sync`.
+#[derive(Debug)]
+pub struct PacketRing {
+    pub(crate) region: Region,
+    pub(crate) socket: OwnedFd,
+    pub(crate) geometry: Geometry,
+    pub(crate) head: usize,
+    /// Slots from the head on that [`PacketRing::holds`] has already counted.
+    pub(crate) scanned: Cell<Scanned>,
+    pub(crate) snaplen: u32,
+    pub(crate) account: RingCounters,
+    /// Dropped packets that no batch has reported yet.
+    pub(crate) unreported: u64,
+    /// Of the batch that is read packet by packet.
+    pub(crate) cursor: Cursor<usize>,
+    pub(crate) link: InterfaceInfo,
+    /// Kept by a ring in a [`HandoverGroup`](crate::HandoverGroup). Dropped last, after the memory and the socket.
+    pub(crate) turn: Option<Arc<()>>,
+}
+
+impl PacketRing {
+    /// Opens a ring on interface `link` and starts it.
+    ///
+    /// Costs about a dozen system calls; none per packet later. Does not block.
+    ///
+    /// # Errors
+    /// [`RingOpenError::Option`] if the options contradict each other. [`RingOpenError::Setup`] with the step that
+    /// the kernel refused: `SetupStep::Socket` with EPERM, `SetupStep::Interface` with ENODEV, `SetupStep::Ring`
+    /// with ENOMEM, `SetupStep::Filter` with EINVAL.
+    /// # Privileges
+    /// `CAP_NET_RAW` in the user namespace that owns the network namespace; `CAP_NET_ADMIN` for
+    /// hardware time stamps.
+    /// # Kernel
+    /// Linux 4.20 (`PACKET_IGNORE_OUTGOING`).
+    /// # Source
+    /// `packet_set_ring`, net/packet/af_packet.c; Documentation/networking/packet_mmap.rst.
+    pub fn open(link: &str, options: &RingOptions) -> Result<Self, RingOpenError> {
+        Self::open_as(link, options, Role::Alone)
+    }
+
+    pub(crate) fn open_as(
+        link: &str,
+        options: &RingOptions,
+        role: Role<'_>,
+    ) -> Result<Self, RingOpenError> {
+        let opened = setup::open(link, options, role)?;
+        Ok(Self {
+            region: opened.region,
+            socket: opened.socket,
+            geometry: opened.geometry,
+            head: 0,
+            scanned: Cell::default(),
+            snaplen: options.snaplen,
+            account: RingCounters::default(),
+            unreported: 0,
+            link: opened.link,
+            cursor: Cursor::default(),
+            turn: None,
+        })
+    }
+    /// The interface of the ring.
+    pub fn interface(&self) -> &InterfaceInfo {
+        &self.link
+    }
+
+    /// TPACKET version of the ring.
+    pub fn version(&self) -> TpacketVersion {
+        self.geometry.version
+    }
+
+    /// Size of the ring in bytes.
+    pub fn buffer_bytes(&self) -> usize {
+        self.geometry.bytes()
+    }
+
+    /// The slots of the next batch.
+    #[inline]
+    pub(crate) fn find_batch(&mut self) -> Option<Ready> {
+        let ready = self.ready()?;
+        if ready.losing {
+            // Reading the counters fails only on a bad address, which this is not. If it fails anyway, the next
+            // batch reads them again.
+            let _ = self.refresh();
+        }
+        Some(ready)
+    }
+
+    /// Returns the slots of a batch to the kernel, of whose packets `unreadable` were unreadable.
+    pub(crate) fn give_back(&mut self, slots: usize, packets: u32, unreadable: u32) {
+        for slot in self.head..self.head + slots {
+            let offset = slot * self.geometry.slot_bytes + status_offset(self.geometry.version);
+            // Release: every read of the slot's bytes happens before the kernel can see that it may fill the slot
+            // again (prb_dispatch_next_block and packet_lookup_frame, net/packet/af_packet.c). With a weaker store,
+            // a packet could change while it is read.
+            let status = self.region.word(offset);
+            status.store(TP_STATUS_KERNEL, Ordering::Release);
+        }
+        self.head = (self.head + slots) % self.geometry.count;
+        self.scanned.set(Scanned::default());
+        self.account.delivered += (packets - unreadable) as u64;
+        self.account.unreadable += unreadable as u64;
+    }
+
+    fn ready(&self) -> Option<Ready> {
+        match self.geometry.version {
+            TpacketVersion::V3 => self.ready_block(),
+            TpacketVersion::V2 => self.ready_frames(),
+        }
+    }
+
+    pub(crate) fn status(&self, slot: usize) -> u32 {
+        let offset = slot * self.geometry.slot_bytes + status_offset(self.geometry.version);
+        // Acquire pairs with the write barrier between filling the slot and setting this word (prb_flush_block and
+        // __packet_set_status, net/packet/af_packet.c). With a weaker load, a packet could be read before its bytes
+        // are visible.
+        self.region.word(offset).load(Ordering::Acquire)
+    }
+
+    fn ready_block(&self) -> Option<Ready> {
+        let status = self.status(self.head);
+        if status & TP_STATUS_USER == 0 {
+            return None;
+        }
+        let offset = self.head * self.geometry.slot_bytes;
+        let block = self
+            .region
+            .pointer(offset, size_of::<BlockDesc>())
+            .cast::<BlockDesc>();
+        // SAFETY: mapped (checked) and page-aligned; the status says that the reader owns it.
+        let packets = unsafe { &raw const (*block.as_ptr()).num_pkts };
+        // SAFETY: as above.
+        let packets = unsafe { packets.read() };
+        Some(Ready {
+            slots: 1,
+            packets,
+            losing: status & TP_STATUS_LOSING != 0,
+        })
+    }
+
+    fn ready_frames(&self) -> Option<Ready> {
+        let most = MAX_FRAMES.min(self.geometry.count - self.head);
+        let mut losing = false;
+        let mut slots = 0;
+        while slots < most {
+            let status = self.status(self.head + slots);
+            if status & TP_STATUS_USER == 0 {
+                break;
+            }
+            losing |= status & TP_STATUS_LOSING != 0;
+            slots += 1;
+        }
+        (slots > 0).then_some(Ready {
+            slots,
+            packets: slots as u32,
+            losing,
+        })
+    }
+
+    /// Packets so far. [`PacketRing::refresh`] updates the kernel's counters.
+    pub fn counters(&self) -> &RingCounters {
+        &self.account
+    }
+
+    /// Reads the kernel's counters and adds them to [`PacketRing::counters`].
+    ///
+    /// Reading resets the kernel's counters. Nothing is lost, because only this ring reads them.
+    ///
+    /// # Errors
+    /// Errors of getsockopt(2).
+    pub fn refresh(&mut self) -> io::Result<()> {
+        let since: TpacketStats =
+            socket::option(self.socket.as_fd(), SOL_PACKET, PACKET_STATISTICS)?;
+        self.account.count(since);
+        self.unreported += since.drops as u64;
+        Ok(())
+    }
+
+    /// Stops receiving: the ring gets no packets that arrive from now on.
+    ///
+    /// Packets in the ring can still be read. The kernel hands over a V3 block that holds packets when its timer
+    /// expires. A packet that another CPU is filtering at this moment may still enter.
+    ///
+    /// # Errors
+    /// Errors of setsockopt(2).
+    pub fn stop(&self) -> io::Result<()> {
+        attach_classic(self.socket.as_fd(), &filter::nothing())
+    }
+
+    /// Continues where `before` ends: this ring's counters include its packets from now on.
+    ///
+    /// Frees the memory of `before`. Packets still in it are lost and count as waiting forever; see
+    /// [`PacketRing::is_at_end`].
+    pub fn follow(&mut self, before: Self) {
+        self.account = self.account + before.account;
+        self.unreported += before.unreported;
+        drop(before);
+    }
+
+    /// Whether every packet that entered the ring has been read so far. The answer is final once no more packets can
+    /// arrive: after [`PacketRing::stop`], or after another ring [took over](crate::PreparedRing::take_over).
+    ///
+    /// Costs a system call.
+    ///
+    /// # Errors
+    /// Errors of getsockopt(2).
+    pub fn is_at_end(&mut self) -> io::Result<bool> {
+        self.refresh()?;
+        Ok(self.account.waiting() == 0)
+    }
+
+    /// Takes the pending error of the socket, which makes its descriptor poll as `POLLERR`.
+    ///
+    /// # Errors
+    /// ENETDOWN if the interface went down or was removed.
+    pub fn take_error(&self) -> io::Result<()> {
+        socket::take_error(self.socket.as_fd())
+    }
+
+    /// Whether waiting packets, including their headers, take at least `bytes` bytes of the ring; 1 means any packet. In
+    /// TPACKET_V3 the packets of a block count once the kernel has handed the block over.
+    ///
+    /// Reads the header of each slot that has arrived since the previous call.
+    #[inline]
+    pub fn holds(&self, bytes: usize) -> bool {
+        if bytes <= 1 {
+            return self.is_handed_over(self.head);
+        }
+        if bytes > self.geometry.bytes() {
+            return false;
+        }
+        let mut scanned = self.scanned.get();
+        while scanned.bytes < bytes && scanned.slots < self.geometry.count {
+            let slot = (self.head + scanned.slots) % self.geometry.count;
+            if !self.is_handed_over(slot) {
+                break;
+            }
+            scanned.bytes += self.used_bytes(slot);
+            scanned.slots += 1;
+        }
+        self.scanned.set(scanned);
+        scanned.bytes >= bytes
+    }
+
+    /// Whether a quarter of the ring or more waits to be read.
+    pub fn is_filling(&self) -> bool {
+        self.is_handed_over((self.head + self.geometry.count / 4) % self.geometry.count)
+    }
+
+    /// Time stamp of the oldest waiting packet, in nanoseconds by the clock of the ring's time stamps.
+    pub fn oldest_ns(&self) -> Option<u64> {
+        if !self.is_handed_over(self.head) {
+            return None;
+        }
+        match self.geometry.version {
+            TpacketVersion::V2 => Some(self.frame(self.head).timestamp_ns()),
+            TpacketVersion::V3 => {
+                let first = self.block(self.head).offset_to_first_pkt as usize;
+                let fits = first.is_multiple_of(8)
+                    && first + size_of::<Tpacket3Hdr>() <= self.geometry.slot_bytes;
+                if !fits {
+                    return None;
+                }
+                let at = self.head * self.geometry.slot_bytes + first;
+                let header = self.region.pointer(at, size_of::<Tpacket3Hdr>());
+                // SAFETY: mapped (checked), aligned to 8 (checked; blocks are page-aligned), and owned by the reader,
+                // as the status says.
+                let header = unsafe { header.cast::<Tpacket3Hdr>().read() };
+                Some(header.timestamp_ns())
+            }
+        }
+    }
+
+    /// TPACKET_V3: time after which the kernel hands over a block that is not full.
+    pub fn block_time(&self) -> Option<Duration> {
+        let ms = self.geometry.retire_ms;
+        (self.geometry.version == TpacketVersion::V3).then(|| Duration::from_millis(ms.into()))
+    }
+
+    fn is_handed_over(&self, slot: usize) -> bool {
+        self.status(slot) & TP_STATUS_USER != 0
+    }
+
+    /// Bytes that packets take in a slot that the reader owns.
+    fn used_bytes(&self, slot: usize) -> usize {
+        match self.geometry.version {
+            TpacketVersion::V2 => {
+                let header = self.frame(slot);
+                (header.start() + header.kept()).min(self.geometry.slot_bytes)
+            }
+            TpacketVersion::V3 => {
+                let block = self.block(slot);
+                block.blk_len.saturating_sub(block.offset_to_first_pkt) as usize
+            }
+        }
+    }
+
+    /// The header of a frame that the reader owns.
+    fn frame(&self, slot: usize) -> Tpacket2Hdr {
+        let at = slot * self.geometry.slot_bytes;
+        let header = self.region.pointer(at, size_of::<Tpacket2Hdr>());
+        // SAFETY: mapped (checked), aligned to 16 as frames are. The kernel does not write a frame that the reader owns,
+        // and the caller has seen that status.
+        unsafe { header.cast::<Tpacket2Hdr>().read() }
+    }
+
+    /// The header of a block that the reader owns.
+    fn block(&self, slot: usize) -> BlockDesc {
+        let at = slot * self.geometry.slot_bytes;
+        let block = self.region.pointer(at, size_of::<BlockDesc>());
+        // SAFETY: mapped (checked) and page-aligned. The kernel does not write a block that the reader owns, and the
+        // caller has seen that status.
+        unsafe { block.cast::<BlockDesc>().read() }
+    }
+}
+
+/// Slots from the head on that the reader is known to own.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Scanned {
+    slots: usize,
+    /// Bytes of their packets.
+    bytes: usize,
+}
+
+/// Slots that are ready at the head of a ring.
+pub(crate) struct Ready {
+    pub slots: usize,
+    pub packets: u32,
+    losing: bool,
+}
+
+/// Offset of the status word in a slot, which is shared with the kernel.
+const fn status_offset(version: TpacketVersion) -> usize {
+    match version {
+        TpacketVersion::V2 => offset_of!(Tpacket2Hdr, status),
+        TpacketVersion::V3 => offset_of!(BlockDesc, block_status),
+    }
+}
+
+impl AsFd for PacketRing {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}

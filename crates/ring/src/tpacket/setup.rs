@@ -1,0 +1,220 @@
+//! Opens a packet socket's ring, step by step.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use abi::bpf::attach_classic;
+use abi::packet::{
+    PACKET_FANOUT, PACKET_FANOUT_CBPF, PACKET_FANOUT_FLAG_IGNORE_OUTGOING,
+    PACKET_FANOUT_FLAG_UNIQUEID, PACKET_IGNORE_OUTGOING, PACKET_RESERVE, PACKET_RX_RING,
+    PACKET_TIMESTAMP, PACKET_VERSION, SOF_TIMESTAMPING_RAW_HARDWARE, SOL_PACKET, TPACKET_V2,
+    TPACKET_V3, TpacketReq, TpacketReq3,
+};
+use abi::region::Region;
+use abi::socket::{self, set_option};
+use abi::timestamp::stamp_all_received;
+
+use super::filter::{self, Refused};
+use super::geometry::{Geometry, RESERVE_BYTES};
+use crate::error::{RingOpenError, RingOptionError, RingSetupError, SetupStep};
+use crate::interface::{self, InterfaceInfo};
+use crate::options::{
+    DirectionFilter, Fanout, FanoutMode, RingFilter, RingOptions, TimestampSource, TpacketVersion,
+};
+
+/// Role of a ring among those of its interface.
+#[derive(Clone, Copy)]
+pub(crate) enum Role<'r> {
+    /// Not in a handover group. The options may name a fanout group.
+    Alone,
+    /// First ring of a handover group.
+    First,
+    /// Joins this handover group to replace its current ring.
+    Successor { link: &'r InterfaceInfo, group: u16 },
+}
+
+/// A packet socket with its ring, bound and receiving.
+pub(crate) struct Opened {
+    pub socket: OwnedFd,
+    pub region: Region,
+    pub geometry: Geometry,
+    pub link: InterfaceInfo,
+}
+
+/// Binds the socket with a filter that rejects everything, and attaches the real filter last. No packet can thus
+/// enter before direction, snaplen and fanout are set.
+pub(crate) fn open(
+    name: &str,
+    options: &RingOptions,
+    role: Role<'_>,
+) -> Result<Opened, RingOpenError> {
+    let geometry = Geometry::new(options)?;
+    if options.timestamps == TimestampSource::Reader {
+        return Err(RingOptionError::ReaderStamps.into());
+    }
+    let at = |step: SetupStep| {
+        move |source| RingSetupError {
+            step,
+            link: name.to_owned(),
+            source,
+        }
+    };
+
+    let socket = socket::packet_socket().map_err(at(SetupStep::Socket))?;
+    let fd = socket.as_fd();
+    let index = match role {
+        // The name may be another interface's by now.
+        Role::Successor { link, .. } => link.index,
+        Role::Alone | Role::First => {
+            socket::link_index(fd, name).map_err(at(SetupStep::Interface))?
+        }
+    };
+    attach_classic(fd, &filter::nothing()).map_err(at(SetupStep::Filter))?;
+    select_version(fd, geometry.version).map_err(at(SetupStep::Version))?;
+    if options.timestamps == TimestampSource::Hardware {
+        if !matches!(role, Role::Successor { .. }) {
+            stamp_all_received(fd, name).map_err(at(SetupStep::Timestamps))?;
+        }
+        take_hardware_stamps(fd).map_err(at(SetupStep::Timestamps))?;
+    }
+    let allocate = match geometry.grown_for {
+        Some(_) => SetupStep::StallRing,
+        None => SetupStep::Ring,
+    };
+    request_ring(fd, &geometry).map_err(at(allocate))?;
+    let region = Region::map(fd, geometry.bytes()).map_err(at(SetupStep::Map))?;
+    socket::bind_link(fd, index).map_err(at(SetupStep::Bind))?;
+    socket::take_error(fd).map_err(at(SetupStep::Bind))?;
+    let link = describe(fd, name, index).map_err(at(SetupStep::Interface))??;
+    if options.promiscuous {
+        interface::set_promiscuous(fd, index).map_err(at(SetupStep::Promiscuous))?;
+    }
+    let ignores_outgoing = ignores_outgoing(options.direction, &link);
+    let ignore = i32::from(ignores_outgoing);
+    set_option(fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, &ignore)
+        .map_err(at(SetupStep::Direction))?;
+    let group = match role {
+        Role::Alone => options.fanout.map(share),
+        Role::First => Some(PACKET_FANOUT_FLAG_UNIQUEID << 16 | handover(ignores_outgoing)),
+        Role::Successor { group, .. } => Some(handover(ignores_outgoing) | u32::from(group)),
+    };
+    if let Some(group) = group {
+        set_option(fd, SOL_PACKET, PACKET_FANOUT, &group).map_err(at(SetupStep::Fanout))?;
+    }
+    let rejects_outgoing = ignores_outgoing && group.is_some();
+    attach(fd, options, rejects_outgoing).map_err(at(SetupStep::Filter))?;
+    Ok(Opened {
+        socket,
+        region,
+        geometry,
+        link,
+    })
+}
+
+fn select_version(fd: BorrowedFd<'_>, version: TpacketVersion) -> io::Result<()> {
+    let version = match version {
+        TpacketVersion::V2 => TPACKET_V2,
+        TpacketVersion::V3 => TPACKET_V3,
+    };
+    set_option(fd, SOL_PACKET, PACKET_VERSION, &version)?;
+    set_option(fd, SOL_PACKET, PACKET_RESERVE, &RESERVE_BYTES)
+}
+
+fn take_hardware_stamps(fd: BorrowedFd<'_>) -> io::Result<()> {
+    set_option(
+        fd,
+        SOL_PACKET,
+        PACKET_TIMESTAMP,
+        &SOF_TIMESTAMPING_RAW_HARDWARE,
+    )
+}
+
+fn request_ring(fd: BorrowedFd<'_>, geometry: &Geometry) -> io::Result<()> {
+    let block_size = geometry.block_bytes as u32;
+    let block_nr = geometry.block_count() as u32;
+    match geometry.version {
+        TpacketVersion::V2 => {
+            let frame_size = geometry.slot_bytes as u32;
+            let frame_nr = geometry.count as u32;
+            let request = TpacketReq {
+                block_size,
+                block_nr,
+                frame_size,
+                frame_nr,
+            };
+            set_option(fd, SOL_PACKET, PACKET_RX_RING, &request)
+        }
+        TpacketVersion::V3 => {
+            // V3 packs packets by their own length; the nominal frame size only has to divide the block.
+            let request = TpacketReq3 {
+                block_size,
+                block_nr,
+                frame_size: block_size,
+                frame_nr: block_nr,
+                retire_blk_tov: geometry.retire_ms,
+                sizeof_priv: 0,
+                feature_req_word: 0,
+            };
+            set_option(fd, SOL_PACKET, PACKET_RX_RING, &request)
+        }
+    }
+}
+
+/// Whether sent packets are ignored. On loopback each packet is both sent and received; only the latter counts.
+fn ignores_outgoing(direction: DirectionFilter, link: &InterfaceInfo) -> bool {
+    match direction {
+        DirectionFilter::In => true,
+        DirectionFilter::Both => link.loopback,
+        DirectionFilter::Out => false,
+    }
+}
+
+/// Value of `PACKET_FANOUT` that joins a group whose members share the packets.
+fn share(fanout: Fanout) -> u32 {
+    let mode: u32 = match fanout.mode {
+        FanoutMode::Hash => 0,
+        FanoutMode::RoundRobin => 1,
+        FanoutMode::Cpu => 2,
+        FanoutMode::Queue => 5,
+    };
+    mode << 16 | u32::from(fanout.group)
+}
+
+/// Value of `PACKET_FANOUT`, without the group number, that joins a group whose members hand over to each other.
+fn handover(ignores_outgoing: bool) -> u32 {
+    let flags = if ignores_outgoing {
+        PACKET_FANOUT_FLAG_IGNORE_OUTGOING
+    } else {
+        0
+    };
+    (PACKET_FANOUT_CBPF | flags) << 16
+}
+
+/// A fanout group receives packets instead of its members and ignores their `PACKET_IGNORE_OUTGOING` (`fanout_add`,
+/// net/packet/af_packet.c). There the filter rejects sent packets.
+fn attach(fd: BorrowedFd<'_>, options: &RingOptions, rejects_outgoing: bool) -> io::Result<()> {
+    let refused = match options.direction {
+        DirectionFilter::Out => Refused::Incoming,
+        _ if rejects_outgoing => Refused::Outgoing,
+        _ => Refused::Nothing,
+    };
+    let classic = |program| attach_classic(fd, &filter::classic(refused, options.snaplen, program));
+    match &options.filter {
+        RingFilter::All => classic(None),
+        RingFilter::Classic(program) => classic(Some(program)),
+        RingFilter::Program(program) => socket::attach_program(fd, OwnedFd::as_fd(program)),
+    }
+}
+
+fn describe(
+    fd: BorrowedFd<'_>,
+    name: &str,
+    index: u32,
+) -> io::Result<Result<InterfaceInfo, RingOpenError>> {
+    let hatype = socket::bound_link(fd)?.hatype;
+    let info = InterfaceInfo::new(name, index, hatype);
+    Ok(info.ok_or_else(|| RingOpenError::LinkLayer {
+        link: name.to_owned(),
+        hatype,
+    }))
+}

@@ -1,0 +1,129 @@
+//! Iterates over the packets of TPACKET_V3 blocks and TPACKET_V2 frames.
+
+use std::marker::PhantomData;
+use std::ptr::NonNull;
+
+use abi::packet::{BlockDesc, Tpacket2Hdr, Tpacket3Hdr};
+use abi::region::Region;
+
+use super::geometry::Geometry;
+use super::ring::PacketRing;
+use crate::options::TpacketVersion;
+use crate::packet::{RingPacket, lend};
+use crate::prefetch;
+
+/// Iterator over the slots of a packet ring.
+#[derive(Debug)]
+pub(crate) struct Slots<'b> {
+    slot: NonNull<u8>,
+    /// Offset of the next header from the slot.
+    offset: usize,
+    room: usize,
+    snaplen: u32,
+    frame_bytes: usize,
+    version: TpacketVersion,
+    lent: PhantomData<&'b [u8]>,
+}
+
+impl<'b> Slots<'b> {
+    pub fn new(ring: &'b PacketRing, slots: usize) -> Self {
+        let head = ring.head * ring.geometry.slot_bytes;
+        let first = match ring.geometry.version {
+            TpacketVersion::V2 => 0,
+            TpacketVersion::V3 => first_offset(ring, head),
+        };
+        let (geometry, snaplen) = (ring.geometry, ring.snaplen);
+        Self::resume(&ring.region, geometry, ring.head, snaplen, slots, first)
+    }
+
+    /// The walk over `slots` from slot `head` on, with the next header at `offset`.
+    #[inline]
+    pub fn resume(
+        region: &'b Region,
+        geometry: Geometry,
+        head: usize,
+        snaplen: u32,
+        slots: usize,
+        offset: usize,
+    ) -> Self {
+        let room = match geometry.version {
+            TpacketVersion::V2 => geometry.slot_bytes * slots,
+            TpacketVersion::V3 => geometry.slot_bytes,
+        };
+        Self {
+            slot: region.pointer(head * geometry.slot_bytes, room),
+            offset: offset.min(room),
+            room,
+            snaplen,
+            frame_bytes: geometry.slot_bytes,
+            version: geometry.version,
+            lent: PhantomData,
+        }
+    }
+
+    /// Offset of the next header from the first slot.
+    #[inline]
+    pub fn offset(&self) -> usize {
+        self.offset
+    }
+
+    /// The next packet, with `left` packets to come. `None` if the headers are not valid.
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "called for every packet: fields that the caller does not read are not computed"
+    )]
+    pub fn next(&mut self, left: u32) -> Option<RingPacket<'b>> {
+        match self.version {
+            TpacketVersion::V3 => self.next_in_block(left),
+            TpacketVersion::V2 => self.next_frame(),
+        }
+    }
+
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "called for every packet: fields that the caller does not read are not computed"
+    )]
+    fn next_in_block(&mut self, left: u32) -> Option<RingPacket<'b>> {
+        if self.offset > self.room || !self.offset.is_multiple_of(8) {
+            return None;
+        }
+        // SAFETY: the offset is at most `room`, and `room` bytes from the slot's start are mapped.
+        let at = unsafe { self.slot.add(self.offset) };
+        let room = self.room - self.offset;
+        // SAFETY: the address is aligned (checked; blocks are page-aligned), and the kernel has handed the block
+        // over while the batch is borrowed. The packet does not overlap packets lent before: each step moves past
+        // the packet before it (checked below), and `packets`, which starts again, borrows the batch mutably.
+        let (packet, header) = unsafe { lend::<Tpacket3Hdr>(at, room, self.snaplen) }?;
+        let step = header.next_offset as usize;
+        // The last packet of a block has no successor.
+        if step < header.mac as usize + header.snaplen as usize && left > 1 {
+            return None;
+        }
+        prefetch::ahead(at, step);
+        self.offset += step;
+        Some(packet)
+    }
+
+    #[inline]
+    fn next_frame(&mut self) -> Option<RingPacket<'b>> {
+        // SAFETY: the batch covers `left` whole frames from here (counted by `ready_frames`).
+        let at = unsafe { self.slot.add(self.offset) };
+        // SAFETY: frames are aligned to 16 and do not overlap. `ready_frames` saw the status "user" of each of
+        // them when the batch was made.
+        let (packet, _) = unsafe { lend::<Tpacket2Hdr>(at, self.frame_bytes, self.snaplen) }?;
+        self.offset += self.frame_bytes;
+        Some(packet)
+    }
+}
+
+/// Offset of the first packet in the block at byte `head`.
+fn first_offset(ring: &PacketRing, head: usize) -> usize {
+    let block = ring.region.pointer(head, size_of::<BlockDesc>());
+    let block = block.cast::<BlockDesc>();
+    // SAFETY: mapped (checked), page-aligned, and owned by the reader while the batch is held.
+    let first = unsafe { &raw const (*block.as_ptr()).offset_to_first_pkt };
+    // SAFETY: as above.
+    unsafe { first.read() as usize }
+}

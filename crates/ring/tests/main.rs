@@ -1,0 +1,26 @@
+//! Tests of this crate: one program, one module for each subject.
+
+mod support;
+
+mod buffer_loss;
+mod buffer_receive;
+mod delivery;
+mod divide;
+mod fanout;
+mod filter;
+mod loss;
+mod offload;
+mod open;
+mod receive;
+mod relay;
+mod slots;
+mod slots_untrusted;
+mod soak;
+mod tunnel;
+mod vlan;
+mod xdp_loss;
+mod xdp_open;
+mod xdp_queues;
+mod xdp_receive;
+mod xdp_tap;
+mod xdp_teardown;

@@ -1,0 +1,200 @@
+//! What the readers of both formats share: byte order, limits, and the packet or block decoded last.
+
+use super::input::Input;
+use crate::model::{Checksum, Interface, LinkType, Packet, Section, Statistics};
+
+/// Maximum bytes of a pcapng block. A longer one is rejected as unsupported.
+///
+/// It fits the largest packet of any link type with its options.
+pub const BLOCK_BYTES_MAX: usize = PACKET_BYTES_LARGE + (1 << 20);
+
+/// Maximum number of interfaces in one file, all sections together.
+pub const INTERFACES_MAX: usize = 65_536;
+
+/// Maximum captured bytes for link types that carry operating-system messages instead of frames.
+const PACKET_BYTES_LARGE: usize = 128 << 20;
+
+const LINKTYPE_USB_LINUX: u16 = 189;
+const LINKTYPE_USB_LINUX_MMAPPED: u16 = 220;
+const LINKTYPE_DBUS: u16 = 231;
+const LINKTYPE_USBPCAP: u16 = 249;
+const LINKTYPE_EBHSCR: u16 = 279;
+
+/// Maximum captured bytes of a packet of `link_type`. A larger length means that the file is corrupt.
+///
+/// 256 KiB for networks, as in other readers; 128 MiB for D-Bus and USB, 8 MiB for EBHSCR.
+pub fn packet_bytes_max(link_type: LinkType) -> usize {
+    match link_type.0 {
+        LINKTYPE_USB_LINUX | LINKTYPE_USB_LINUX_MMAPPED | LINKTYPE_DBUS | LINKTYPE_USBPCAP => {
+            PACKET_BYTES_LARGE
+        }
+        LINKTYPE_EBHSCR => 8 << 20,
+        _ => 256 << 10,
+    }
+}
+
+/// The format of a capture file, as found in its first bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum DetectedFormat {
+    /// A file header and records.
+    Pcap,
+    /// Sections of blocks.
+    Pcapng,
+}
+
+/// The header of a pcap file or of a pcapng section.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Header {
+    /// The file's format.
+    pub format: DetectedFormat,
+    /// Byte order of its numbers. Each pcapng section has its own.
+    pub byte_order: ByteOrder,
+    /// Major and minor version of the format.
+    pub version: (u16, u16),
+    /// Index in [`Reader::interfaces`](super::Reader::interfaces) of the section's first interface.
+    pub first_interface: u32,
+    /// The machine and program that wrote the section. Empty for pcap.
+    pub section: Section,
+}
+
+impl Header {
+    const UNREAD: Self = Self {
+        format: DetectedFormat::Pcap,
+        byte_order: ByteOrder::Little,
+        version: (0, 0),
+        first_interface: 0,
+        section: Section {
+            hardware: None,
+            os: None,
+            application: None,
+            comment: None,
+        },
+    };
+}
+
+/// Byte order of the numbers in a capture file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ByteOrder {
+    /// Little-endian (x86, arm64).
+    Little,
+    /// Big-endian.
+    Big,
+}
+
+impl ByteOrder {
+    pub(super) fn u16(self, bytes: [u8; 2]) -> u16 {
+        match self {
+            Self::Little => u16::from_le_bytes(bytes),
+            Self::Big => u16::from_be_bytes(bytes),
+        }
+    }
+
+    pub(super) fn u32(self, bytes: [u8; 4]) -> u32 {
+        match self {
+            Self::Little => u32::from_le_bytes(bytes),
+            Self::Big => u32::from_be_bytes(bytes),
+        }
+    }
+
+    pub(super) fn u64(self, bytes: [u8; 8]) -> u64 {
+        match self {
+            Self::Little => u64::from_le_bytes(bytes),
+            Self::Big => u64::from_be_bytes(bytes),
+        }
+    }
+
+    /// Splits a word into its two 16-bit fields, in file order.
+    pub(super) fn halves(self, word: u32) -> (u16, u16) {
+        match self {
+            Self::Little => (word as u16, (word >> 16) as u16),
+            Self::Big => ((word >> 16) as u16, word as u16),
+        }
+    }
+
+    /// The first `N` 32-bit words of `bytes`, or `None` if there are fewer.
+    #[inline]
+    pub(super) fn words<const N: usize>(self, bytes: &[u8]) -> Option<[u32; N]> {
+        let (words, _) = bytes.as_chunks::<4>();
+        Some(words.first_chunk::<N>()?.map(|word| self.u32(word)))
+    }
+}
+
+/// The next item of a file. Its contents are in [`Decoded`].
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Event {
+    Packet,
+    /// An interface was added to the list, at this index.
+    Interface(u32),
+    Statistics,
+    /// The input ended at a block boundary.
+    End,
+}
+
+/// The contents decoded last, which [`super::Reader`] lends.
+///
+/// It is filled in place: no packet is copied through a return value.
+pub(super) struct Decoded {
+    pub(super) header: Header,
+    pub(super) interfaces: Vec<Interface>,
+    pub(super) statistics: Statistics,
+    pub(super) packet: LocatedPacket,
+}
+
+/// A packet and the location of its bytes in the input, which are not borrowed yet.
+pub(super) struct LocatedPacket {
+    /// Everything but the bytes.
+    pub(super) packet: Packet<'static>,
+    /// Index of the first byte (see [`Input::index`]).
+    pub(super) index: usize,
+    /// Number of captured bytes.
+    pub(super) captured: usize,
+}
+
+impl LocatedPacket {
+    /// The packet with its bytes.
+    #[inline]
+    pub(super) fn lend<'a>(&self, input: &'a Input) -> Packet<'a> {
+        Packet {
+            bytes: input.slice(self.index, self.captured),
+            ..self.packet
+        }
+    }
+}
+
+impl Decoded {
+    pub(super) fn empty() -> Self {
+        Self {
+            header: Header::UNREAD,
+            interfaces: Vec::new(),
+            statistics: Statistics::default(),
+            packet: LocatedPacket {
+                packet: plain_packet(0, None, 0),
+                index: 0,
+                captured: 0,
+            },
+        }
+    }
+}
+
+/// A packet without bytes and options.
+#[inline]
+pub(super) fn plain_packet(
+    interface: u32,
+    timestamp_ns: Option<u64>,
+    original_len: u32,
+) -> Packet<'static> {
+    Packet {
+        interface,
+        timestamp_ns,
+        bytes: &[],
+        original_len,
+        direction: None,
+        reception: None,
+        checksum: Checksum::Unknown,
+        queue: None,
+        drop_count: None,
+        packet_id: None,
+    }
+}

@@ -1,0 +1,294 @@
+//! Parts of a regular capture file, scanned side by side by several threads.
+
+use std::ops::Range;
+
+use super::format::{Decoded, Event};
+use super::input::{Input, RegularFile};
+use super::reader::{Decoder, Reader};
+use crate::model::Packet;
+
+/// A part of up to 1 MiB is read by one system call, which is faster than several short ones.
+const BUFFER_BYTES: usize = (1 << 20) + (8 << 10);
+
+/// Bytes read behind a part's end, for the rest of its last block.
+const READ_AHEAD_BYTES: u64 = 4 << 10;
+
+/// With fewer bytes in the window, more are read before a block is taken for an unusual one.
+const WINDOW_BYTES_MIN: usize = 4 << 10;
+
+/// Longer blocks are never native: no reader accepts the longest.
+const NATIVE_BLOCK_BYTES_MAX: usize = 1 << 20;
+
+/// The start of a block or record in a capture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Position {
+    /// Bytes of the capture before it.
+    pub offset: u64,
+    /// Blocks or records before it, for errors.
+    pub blocks: u64,
+}
+
+impl Reader {
+    /// The current position.
+    pub fn position(&mut self) -> Position {
+        Position {
+            offset: self.input.offset(),
+            blocks: *self.decoder.blocks(),
+        }
+    }
+
+    /// Continues at `position`, backwards or forwards, with the interfaces read so far.
+    ///
+    /// Works only for captures with a [`Self::part_scanner`]; others stay where they are. If no block
+    /// begins there, the next read reports a corrupt block. After an end or an error nothing is read.
+    #[inline]
+    pub fn seek(&mut self, position: Position) {
+        if self.input.regular_file().is_some() {
+            self.input.seek(position.offset, u64::MAX);
+            *self.decoder.blocks() = position.blocks;
+        }
+    }
+
+    /// A scanner for parts of this file, with the byte order and interfaces of the current section.
+    ///
+    /// `None` if the input is not a regular file, or is compressed.
+    pub fn part_scanner(&self) -> Option<PartScanner> {
+        let has_native_blocks = match &self.decoder {
+            Decoder::Pcap(_) => false,
+            Decoder::Pcapng(pcapng) => pcapng.has_native_blocks(),
+        };
+        let file = self.input.regular_file()?.clone();
+        Some(PartScanner::new(
+            file,
+            self.decoder.clone(),
+            has_native_blocks,
+        ))
+    }
+
+    /// A decoder for blocks that a [`PartScanner`] of this file found.
+    pub fn block_decoder(&self) -> BlockDecoder {
+        BlockDecoder {
+            input: Input::memory(Vec::new()),
+            decoder: self.decoder.clone(),
+            decoded: Decoded::empty(),
+        }
+    }
+}
+
+/// The block or record of a scanned packet.
+#[derive(Clone, Copy, Debug)]
+pub struct PacketBlock<'a> {
+    /// Its bytes, as in the file.
+    pub bytes: &'a [u8],
+    /// Whether a pcapng file with the same interfaces can contain these bytes unchanged.
+    ///
+    /// That is an Enhanced Packet Block without options, of the first section, in this machine's byte
+    /// order, with time stamps in nanoseconds.
+    pub is_native: bool,
+}
+
+/// A scanned part of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Offset of its first block. It is confirmed if the part before ends there.
+    pub start: u64,
+    /// Offset behind its last block.
+    pub end: u64,
+    /// Number of blocks or records.
+    pub blocks: u64,
+    /// Number of packets.
+    pub packets: u64,
+    /// Whether it ends before its bound, at a block that only the [`Reader`] can interpret.
+    pub is_cut: bool,
+}
+
+/// Scans the packets of any part of a capture file. Made by [`Reader::part_scanner`].
+///
+/// The start of a part is a guess, which only the end of the part before can confirm. A scan stops
+/// before everything but packets that may change how packets are decoded (an interface, a section), at
+/// statistics and at errors: the [`Reader`] reads these. Each clone has its own buffer. `Send`.
+pub struct PartScanner {
+    file: RegularFile,
+    /// The decoder as it was when the scanner was made.
+    initial: Decoder,
+    has_native_blocks: bool,
+    input: Input,
+    decoder: Decoder,
+    decoded: Decoded,
+}
+
+impl Clone for PartScanner {
+    fn clone(&self) -> Self {
+        Self::new(
+            self.file.clone(),
+            self.initial.clone(),
+            self.has_native_blocks,
+        )
+    }
+}
+
+impl PartScanner {
+    fn new(file: RegularFile, initial: Decoder, has_native_blocks: bool) -> Self {
+        Self {
+            input: Input::file(file.clone(), BUFFER_BYTES),
+            decoder: initial.clone(),
+            decoded: Decoded::empty(),
+            file,
+            initial,
+            has_native_blocks,
+        }
+    }
+
+    /// Length of the file.
+    pub fn file_bytes(&self) -> u64 {
+        self.file.bytes()
+    }
+
+    /// Scans the part in `range`: from the first offset at which a packet seems to begin, to the end of
+    /// the block that contains the last byte.
+    ///
+    /// Calls `see` for each packet with its block. Does not allocate per packet.
+    pub fn scan(
+        &mut self,
+        range: Range<u64>,
+        see: impl FnMut(&Packet<'_>, PacketBlock<'_>),
+    ) -> Part {
+        let start = self.guess_start(&range).unwrap_or(range.end);
+        self.scan_from(start, range.end, see)
+    }
+
+    /// Scans the part that begins with the block at `start`, to the end of the block that contains the
+    /// last byte before `bound`.
+    pub fn scan_from(
+        &mut self,
+        start: u64,
+        bound: u64,
+        mut see: impl FnMut(&Packet<'_>, PacketBlock<'_>),
+    ) -> Part {
+        let mut part = Part {
+            start,
+            end: start,
+            blocks: 0,
+            packets: 0,
+            is_cut: false,
+        };
+        self.seek(start, bound);
+        while part.end < bound {
+            let window = self.input.window();
+            let plain = match &self.decoder {
+                Decoder::Pcap(pcap) => pcap.plain(window),
+                Decoder::Pcapng(pcapng) => pcapng.plain(window),
+            };
+            let Some((packet, length)) = plain else {
+                if self.fill_window() {
+                    continue;
+                }
+                if self.scan_unusual(&mut part, &mut see) {
+                    continue;
+                }
+                part.is_cut = true;
+                self.decoder = self.initial.clone();
+                self.decoded = Decoded::empty();
+                break;
+            };
+            let block = PacketBlock {
+                bytes: &window[..length],
+                is_native: self.has_native_blocks && length <= NATIVE_BLOCK_BYTES_MAX,
+            };
+            see(&packet, block);
+            self.input.consume(length);
+            part.end += length as u64;
+            part.packets += 1;
+            part.blocks += 1;
+        }
+        part
+    }
+
+    /// Reads more if the window is almost empty. Returns `false` if there is no more, or no need.
+    fn fill_window(&mut self) -> bool {
+        let before = self.input.window().len();
+        before < WINDOW_BYTES_MIN
+            && self
+                .input
+                .fill(WINDOW_BYTES_MIN)
+                .is_ok_and(|now| now > before)
+    }
+
+    /// Scans a block that is not plain, as the [`Reader`] does. Returns `false` if only that can.
+    fn scan_unusual(
+        &mut self,
+        part: &mut Part,
+        see: &mut impl FnMut(&Packet<'_>, PacketBlock<'_>),
+    ) -> bool {
+        if let Decoder::Pcapng(pcapng) = &self.decoder
+            && pcapng.is_at_section(&self.input)
+        {
+            return false;
+        }
+        match self.decoder.step(&mut self.input, &mut self.decoded) {
+            Ok(Some(Event::Packet)) => {
+                let block = PacketBlock {
+                    bytes: self.input.consumed_since(part.end),
+                    is_native: false,
+                };
+                see(&self.decoded.packet.lend(&self.input), block);
+                part.packets += 1;
+            }
+            Ok(None) => {}
+            // Also at the end of the file, which the reader is to find.
+            Ok(Some(_)) | Err(_) => return false,
+        }
+        part.end = self.input.offset();
+        part.blocks += 1;
+        true
+    }
+
+    fn guess_start(&mut self, range: &Range<u64>) -> Option<u64> {
+        self.seek(range.start, range.end);
+        self.input.fill(1).ok()?;
+        let window = self.input.window();
+        let within = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
+        let reaches_end = range.start + window.len() as u64 >= self.file.bytes();
+        let within = within.min(window.len());
+        let index = match &self.decoder {
+            Decoder::Pcap(pcap) => pcap.find_record(window, within, reaches_end),
+            Decoder::Pcapng(pcapng) => pcapng.find_packet(window, range.start, within, reaches_end),
+        };
+        index.map(|index| range.start + index as u64)
+    }
+
+    fn seek(&mut self, offset: u64, bound: u64) {
+        self.input
+            .seek(offset, bound.saturating_add(READ_AHEAD_BYTES));
+    }
+}
+
+/// Decodes blocks that were copied out of a file. Made by [`Reader::block_decoder`].
+pub struct BlockDecoder {
+    input: Input,
+    decoder: Decoder,
+    decoded: Decoded,
+}
+
+impl BlockDecoder {
+    /// Starts with the first of `blocks`, which are whole. Returns the bytes that were loaded before.
+    pub fn load(&mut self, blocks: Vec<u8>) -> Vec<u8> {
+        self.input.replace_memory(blocks)
+    }
+
+    /// Decodes the next packet.
+    pub fn next_packet(&mut self) -> Option<Packet<'_>> {
+        match self.decoder.advance(&mut self.input, &mut self.decoded) {
+            Ok(Event::Packet) => Some(self.decoded.packet.lend(&self.input)),
+            Ok(_) | Err(_) => None,
+        }
+    }
+
+    /// Skips the next `bytes` bytes and returns them.
+    pub fn take(&mut self, bytes: usize) -> &[u8] {
+        let index = self.input.index();
+        let bytes = bytes.min(self.input.window().len());
+        self.input.consume(bytes);
+        self.input.slice(index, bytes)
+    }
+}

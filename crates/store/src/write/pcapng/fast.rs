@@ -1,0 +1,103 @@
+//! The fast encoder for typical packets: with a time, flags, and optionally a queue.
+
+use super::ENHANCED_PACKET;
+use super::packet::{FLAGS, HEADER, QUEUE, flags, put};
+use crate::model::Packet;
+
+/// Bytes behind the packet: flags, end of options, length.
+const TAIL: usize = 8 + 4 + 4;
+/// Bytes of the queue option.
+const QUEUE_BYTES: usize = 8;
+
+/// An Enhanced Packet Block whose layout depends only on the packet's length and its queue, so that a few
+/// stores write it. [`EnhancedPacketBlock`](super::EnhancedPacketBlock) writes the same bytes.
+pub(in super::super) struct FastPacketBlock<'a> {
+    packet: &'a Packet<'a>,
+    bytes: &'a [u8],
+    timestamp_ns: u64,
+    flags: u32,
+    length: usize,
+}
+
+impl<'a> FastPacketBlock<'a> {
+    /// The block of `packet` with the captured `bytes`. `None` if it has other options.
+    #[inline]
+    pub(in super::super) fn new(packet: &'a Packet<'a>, bytes: &'a [u8]) -> Option<Self> {
+        let timestamp_ns = packet.timestamp_ns?;
+        let flags = flags(packet);
+        let others = packet.drop_count.is_some() || packet.packet_id.is_some();
+        if flags == 0 || others {
+            return None;
+        }
+        let queue = if packet.queue.is_some() {
+            QUEUE_BYTES
+        } else {
+            0
+        };
+        Some(Self {
+            packet,
+            bytes,
+            timestamp_ns,
+            flags,
+            length: HEADER + padded(bytes.len()) + queue + TAIL,
+        })
+    }
+
+    /// Its length in bytes.
+    #[inline]
+    pub(in super::super) fn length(&self) -> usize {
+        self.length
+    }
+
+    /// Writes it to `out`, which must have its length.
+    #[inline]
+    pub(in super::super) fn encode(&self, out: &mut [u8]) {
+        let header = [
+            ENHANCED_PACKET,
+            self.length as u32,
+            self.packet.interface,
+            (self.timestamp_ns >> 32) as u32,
+            self.timestamp_ns as u32,
+            self.bytes.len() as u32,
+            self.packet.original_len,
+        ];
+        let (head, rest) = out.split_at_mut(HEADER);
+        head.copy_from_slice(header.map(u32::to_ne_bytes).as_flattened());
+        let (body, end) = rest.split_at_mut(padded(self.bytes.len()));
+        let (flags, length) = (self.flags, self.length as u32);
+        match self.packet.queue {
+            None => put(end, [FLAGS, flags, 0, length]),
+            Some(queue) => put(end, [FLAGS, flags, QUEUE, queue, 0, length]),
+        };
+        // Clears the padding with its word, before the packet's last bytes are written there.
+        if let Some(last) = body.last_chunk_mut::<4>() {
+            *last = [0; 4];
+        }
+        copy(&mut body[..self.bytes.len()], self.bytes);
+    }
+}
+
+/// A packet's length, padded to whole words. It cannot wrap for packets that are written.
+#[inline]
+fn padded(length: usize) -> usize {
+    length.wrapping_add(3) & !3
+}
+
+/// Copies `bytes` to `out`, which has the same length. Short packets are copied as two overlapping halves
+/// of constant length, which costs less than a call.
+#[inline]
+fn copy(out: &mut [u8], bytes: &[u8]) {
+    const HALF: usize = 64;
+    if bytes.len() <= 2 * HALF
+        && let (Some(first), Some(last)) = (bytes.first_chunk::<HALF>(), bytes.last_chunk::<HALF>())
+    {
+        if let Some(out) = out.first_chunk_mut() {
+            *out = *first;
+        }
+        if let Some(out) = out.last_chunk_mut() {
+            *out = *last;
+        }
+    } else {
+        out.copy_from_slice(bytes);
+    }
+}

@@ -1,0 +1,163 @@
+//! Counters of a running capture, shared between threads.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use store::model::Statistics;
+
+use super::loss_account::{Account, Lost};
+
+/// The value of a counter that cannot be known.
+const UNKNOWN: u64 = u64::MAX;
+
+/// Counters of an interface: the capture's thread writes them, any thread may read them.
+///
+/// Each counter is independent and publishes nothing else, so `Relaxed` is enough.
+#[derive(Debug, Default)]
+pub struct Counters {
+    delivered: AtomicU64,
+    bytes: AtomicU64,
+    filtered: AtomicU64,
+    sampled_out: AtomicU64,
+    nic: AtomicU64,
+    driver: AtomicU64,
+    ring: AtomicU64,
+    program: AtomicU64,
+    reader: AtomicU64,
+    start_ns: AtomicU64,
+}
+
+impl Counters {
+    /// Counters of a capture that begins now.
+    pub fn begin() -> Self {
+        Self {
+            start_ns: abi::clock::realtime_ns().into(),
+            ..Self::default()
+        }
+    }
+
+    /// Counts a delivered packet of `bytes` bytes. Only the capture's thread writes, so no atomic addition
+    /// is needed.
+    #[inline]
+    pub fn deliver(&self, bytes: u32) {
+        let add = |counter: &AtomicU64, value: u64| {
+            counter.store(counter.load(Ordering::Relaxed) + value, Ordering::Relaxed);
+        };
+        add(&self.delivered, 1);
+        add(&self.bytes, u64::from(bytes));
+    }
+
+    /// Packets delivered to the consumer.
+    pub fn delivered(&self) -> u64 {
+        self.delivered.load(Ordering::Relaxed)
+    }
+
+    /// Length on the wire of the delivered packets, bytes.
+    pub fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// Stores a measurement. `delivered`, `lost.reader` and `lost.writer` are not part of it.
+    pub fn store(&self, filtered: Option<u64>, sampled_out: Option<u64>, lost: &Lost) {
+        let store = |counter: &AtomicU64, value: Option<u64>| {
+            counter.store(value.unwrap_or(UNKNOWN), Ordering::Relaxed);
+        };
+        store(&self.filtered, filtered);
+        store(&self.sampled_out, sampled_out);
+        store(&self.nic, lost.nic);
+        store(&self.driver, lost.driver);
+        store(&self.ring, Some(lost.ring));
+        store(&self.program, Some(lost.program));
+    }
+
+    /// At the end: `left` packets are still in the rings, `missing` never reached them.
+    pub fn abandon(&self, left: u64, missing: u64) {
+        self.reader.store(left, Ordering::Relaxed);
+        self.program.fetch_add(missing, Ordering::Relaxed);
+    }
+
+    /// The interface's account: `delivered` as of now, the rest as of the last measurement.
+    pub fn account(&self) -> Account {
+        let known = |counter: &AtomicU64| {
+            let value = counter.load(Ordering::Relaxed);
+            (value != UNKNOWN).then_some(value)
+        };
+        Account {
+            delivered: self.delivered.load(Ordering::Relaxed),
+            filtered: known(&self.filtered),
+            sampled_out: known(&self.sampled_out),
+            lost: Lost {
+                nic: known(&self.nic),
+                driver: known(&self.driver),
+                ring: self.ring.load(Ordering::Relaxed),
+                program: self.program.load(Ordering::Relaxed),
+                reader: self.reader.load(Ordering::Relaxed),
+                writer: 0,
+            },
+        }
+    }
+
+    /// The counters as a capture file stores them; `untaken` packets passed the filter and were not
+    /// delivered.
+    pub fn statistics(&self, interface: u32, untaken: u64) -> Statistics {
+        let now_ns = abi::clock::realtime_ns();
+        let account = self.account();
+        let lost = account.lost;
+        let dropped = lost.ring + lost.program;
+        let sampled_out = account.sampled_out.filter(|&packets| packets > 0);
+        Statistics {
+            interface,
+            timestamp_ns: Some(now_ns),
+            start_ns: Some(self.start_ns.load(Ordering::Relaxed)),
+            end_ns: Some(now_ns),
+            received: account.received(),
+            interface_dropped: lost.nic.zip(lost.driver).map(|(nic, driver)| nic + driver),
+            filter_accepted: Some(account.delivered + dropped + lost.reader + untaken),
+            os_dropped: Some(dropped),
+            delivered: Some(account.delivered),
+            comment: sampled_out.map(|packets| {
+                format!(
+                    "sampling in the kernel left out {packets} packets that the filter accepted"
+                )
+            }),
+        }
+    }
+}
+
+/// The account of one interface so far.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LiveAccount {
+    /// Name of the interface.
+    pub link: String,
+    /// Its account: `delivered` as of now, the rest as of the last [`tick`](super::super::Consumer::tick).
+    pub account: Account,
+    /// Length on the wire of the delivered packets, bytes.
+    pub bytes: u64,
+}
+
+/// The counters of a capture, for any thread. They stay readable after the capture has ended.
+#[derive(Clone, Debug)]
+pub struct LiveCounters {
+    pub(in super::super) interfaces: Vec<(String, Arc<Counters>)>,
+}
+
+impl LiveCounters {
+    /// The accounts, in the order of the interfaces.
+    pub fn accounts(&self) -> Vec<LiveAccount> {
+        let account = |(link, counters): &(String, Arc<Counters>)| LiveAccount {
+            link: link.clone(),
+            account: counters.account(),
+            bytes: counters.bytes(),
+        };
+        self.interfaces.iter().map(account).collect()
+    }
+
+    /// Delivered packets of all interfaces, and their bytes on the wire.
+    pub fn delivered(&self) -> (u64, u64) {
+        let counters = self.interfaces.iter().map(|(_, counters)| counters);
+        counters.fold((0, 0), |(packets, bytes), counters| {
+            (packets + counters.delivered(), bytes + counters.bytes())
+        })
+    }
+}

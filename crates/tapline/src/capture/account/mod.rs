@@ -1,0 +1,8 @@
+//! What became of every packet: counters, the account, live figures and the summary.
+
+pub mod counters;
+pub mod kernel_filter;
+pub mod loss_account;
+pub mod reader_time;
+pub mod summary;
+pub mod survey;

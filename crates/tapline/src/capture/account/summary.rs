@@ -1,0 +1,221 @@
+//! The summary of a capture: why it ended, and what became of the packets.
+
+use std::error::Error;
+use std::fmt;
+use std::io;
+use std::num::NonZeroU16;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bpf::socket_filter::CountingFilterError;
+use bpf::{XdpAttachError, XdpMode};
+use ring::{InterfaceInfo, TimestampSource};
+
+use super::super::plan::backend::{Backend, FallBack, FilterPlace};
+use super::loss_account::Account;
+use super::reader_time::ReaderTime;
+
+/// Why a capture ended.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Ended {
+    /// It was stopped or finished.
+    Stopped,
+    /// The packet limit was reached.
+    Packets,
+    /// The time limit was reached.
+    Duration,
+    /// An interface went down.
+    LinkDown {
+        /// Its name.
+        link: String,
+    },
+    /// An interface was removed.
+    LinkRemoved {
+        /// Its name.
+        link: String,
+    },
+    /// The consumer failed.
+    Consumer(Box<dyn Error + Send + Sync>),
+    /// Waiting for packets failed.
+    Wait(io::Error),
+}
+
+impl Ended {
+    /// Whether the job failed, as opposed to ending because of a limit, a stop or an interface.
+    pub fn is_failure(&self) -> bool {
+        matches!(self, Self::Consumer(_) | Self::Wait(_))
+    }
+}
+
+/// How the AF_XDP sockets of an interface receive, as the kernel granted it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Sockets {
+    /// The driver of each queue receives straight into the packet memory. Otherwise packets are copied.
+    #[doc(alias = "XDP_ZEROCOPY")]
+    pub zero_copy: bool,
+    /// The kernel signals when it needs a wake-up, so that it is not called otherwise.
+    #[doc(alias = "XDP_USE_NEED_WAKEUP")]
+    pub need_wakeup: bool,
+    /// Budget of busy polling: packets that the driver handles in one round. `None` without busy polling.
+    #[doc(alias = "SO_BUSY_POLL_BUDGET")]
+    pub busy_poll: Option<NonZeroU16>,
+}
+
+impl Sockets {
+    /// What is true of both.
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            zero_copy: self.zero_copy && other.zero_copy,
+            need_wakeup: self.need_wakeup && other.need_wakeup,
+            busy_poll: self.busy_poll.and(other.busy_poll),
+        }
+    }
+}
+
+/// An interface of an open capture.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct OpenInterface<'c> {
+    /// Its name, index and link type.
+    pub link: &'c InterfaceInfo,
+    /// How its packets cross from the kernel.
+    pub backend: Backend,
+    /// Number of its rings.
+    pub rings: usize,
+    /// Memory of all its rings, bytes.
+    pub buffer_bytes: usize,
+    /// Where its filter runs; `None` without one.
+    pub filter: Option<FilterPlace>,
+    /// Where its XDP program runs, if there is one.
+    pub xdp_mode: Option<XdpMode>,
+    /// How its AF_XDP sockets receive, if there are any.
+    pub sockets: Option<Sockets>,
+    /// Why it uses AF_XDP sockets although shared memory would suit the options.
+    pub fall_back: Option<FallBack>,
+    /// Why the XDP program does not run in the driver, if that was tried first.
+    pub native_refusal: Option<&'c XdpAttachError>,
+}
+
+/// The account of one interface. Packets that the consumer lost after it took them are known for all
+/// interfaces together only; with several interfaces they count as delivered here.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct InterfaceAccount {
+    /// Name of the interface.
+    pub name: String,
+    /// What became of its packets.
+    pub account: Account,
+    /// Where its filter ran; `None` without one.
+    pub filter: Option<FilterPlace>,
+    /// Number of its rings.
+    pub rings: usize,
+    /// Where its XDP program ran, if there was one.
+    pub xdp_mode: Option<XdpMode>,
+    /// How its AF_XDP sockets received, if there were any.
+    pub sockets: Option<Sockets>,
+    /// Why it used AF_XDP sockets although shared memory would have suited the options.
+    pub fall_back: Option<FallBack>,
+    /// Why the XDP program did not run in the driver, if that was tried first.
+    pub native_refusal: Option<Arc<XdpAttachError>>,
+    /// Why the filter did not count refused packets. [`Account::filtered`] is unknown then.
+    pub uncounted: Option<Arc<CountingFilterError>>,
+}
+
+/// The result of a capture. Displayed, it is the account in one line:
+/// `120 packets received = 100 delivered + 20 filtered + 0 lost`.
+#[derive(Debug)]
+#[non_exhaustive]
+#[must_use]
+pub struct CaptureSummary {
+    /// Why it ended.
+    pub ended: Ended,
+    /// What became of the packets.
+    pub account: Account,
+    /// The same by interface.
+    pub links: Vec<InterfaceAccount>,
+    /// From the opening of the rings to the end of reception.
+    pub duration: Duration,
+    /// CPU time of the reader thread; `None` if the kernel does not report it.
+    pub reader_time: Option<ReaderTime>,
+    /// The source of the time stamps: [`TimestampSource::Reader`] if the kernel left any packet unstamped.
+    pub timestamp_source: TimestampSource,
+}
+
+impl CaptureSummary {
+    /// Where the filter ran: split if it was on any interface, `None` without one.
+    pub fn filter(&self) -> Option<FilterPlace> {
+        let mut places = self.links.iter().filter_map(|link| link.filter);
+        let first = places.next()?;
+        let is_split = |place| place == FilterPlace::Split;
+        Some(if is_split(first) || places.any(is_split) {
+            FilterPlace::Split
+        } else {
+            FilterPlace::Kernel
+        })
+    }
+
+    /// Number of rings of all interfaces.
+    pub fn rings(&self) -> usize {
+        self.links.iter().map(|link| link.rings).sum()
+    }
+
+    /// How the AF_XDP sockets of all interfaces received; `None` if there were none.
+    pub fn sockets(&self) -> Option<Sockets> {
+        let sockets = self.links.iter().filter_map(|link| link.sockets);
+        sockets.reduce(Sockets::and)
+    }
+
+    /// Why AF_XDP sockets were used although shared memory would have suited the options: of the first
+    /// interface with a reason.
+    pub fn fall_back(&self) -> Option<FallBack> {
+        self.links.iter().find_map(|link| link.fall_back)
+    }
+
+    /// Why an XDP program did not run in the driver: of the first interface with a reason.
+    pub fn native_refusal(&self) -> Option<&XdpAttachError> {
+        (self.links.iter()).find_map(|link| link.native_refusal.as_deref())
+    }
+
+    /// Where the XDP programs ran: generic if one did, `None` if there were none.
+    pub fn xdp_mode(&self) -> Option<XdpMode> {
+        let mut modes = self.links.iter().filter_map(|link| link.xdp_mode);
+        let first = modes.next()?;
+        Some(if modes.any(|mode| mode == XdpMode::Generic) {
+            XdpMode::Generic
+        } else {
+            first
+        })
+    }
+}
+
+impl fmt::Display for CaptureSummary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Account {
+            delivered,
+            filtered,
+            lost,
+            ..
+        } = self.account;
+        let known = |count: Option<u64>| count.map_or("unknown".to_owned(), |n| n.to_string());
+        write!(
+            f,
+            "{} packets received = {delivered} delivered + {} filtered + {} lost",
+            known(self.account.received()),
+            known(filtered),
+            lost.total(),
+        )?;
+        let mut separator = " (";
+        for (place, count) in lost.places() {
+            if count != Some(0) {
+                write!(f, "{separator}{place} {}", known(count))?;
+                separator = ", ";
+            }
+        }
+        if separator == ", " {
+            f.write_str(")")?;
+        }
+        Ok(())
+    }
+}

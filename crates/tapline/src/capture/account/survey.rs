@@ -1,0 +1,106 @@
+//! Polls counters and state of the interfaces on a second thread, so that the reader never waits for netlink.
+
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use netlink::{IfIndex, LinkStatistics, Netlink, NetlinkError};
+use rustix::io::Errno;
+
+/// Shortest poll interval.
+const MIN_INTERVAL: Duration = Duration::from_millis(10);
+
+/// State and counters of an interface.
+#[derive(Clone, Copy, Debug)]
+pub struct InterfaceState {
+    pub presence: Presence,
+    /// `None` if the interface reports none, or is gone.
+    pub statistics: Option<LinkStatistics>,
+}
+
+/// Whether an interface exists and is up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Presence {
+    Up,
+    Down,
+    Gone,
+    /// The query failed.
+    Unknown,
+}
+
+impl InterfaceState {
+    /// Queries interface `index`. The kernel answers under `rtnl_mutex`, which the configuration of any
+    /// interface may hold for tens of milliseconds.
+    pub fn query(netlink: &mut Netlink, index: IfIndex) -> Self {
+        let (presence, statistics) = match netlink.link(index) {
+            Ok(link) if link.up == Some(true) => (Presence::Up, link.statistics),
+            Ok(link) => (Presence::Down, link.statistics),
+            Err(error) if is_gone(&error) => (Presence::Gone, None),
+            Err(_) => (Presence::Unknown, None),
+        };
+        Self {
+            presence,
+            statistics,
+        }
+    }
+}
+
+fn is_gone(error: &NetlinkError) -> bool {
+    error.errno() == Some(Errno::NODEV.raw_os_error())
+}
+
+/// A thread that polls all interfaces. It ends when this is dropped.
+pub struct Survey {
+    states: Arc<Mutex<Vec<InterfaceState>>>,
+    /// Dropped to end the thread.
+    open: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Survey {
+    /// Polls `links` every `interval`. Until the first answer, and if no thread can be started, `states`
+    /// are reported.
+    pub fn begin(
+        mut netlink: Netlink,
+        links: Vec<IfIndex>,
+        states: Vec<InterfaceState>,
+        interval: Duration,
+    ) -> Self {
+        let states = Arc::new(Mutex::new(states));
+        let shared = Arc::clone(&states);
+        let (open, over) = channel::<()>();
+        let interval = interval.max(MIN_INTERVAL);
+        let poll = move || {
+            while over.recv_timeout(interval) == Err(RecvTimeoutError::Timeout) {
+                let answers = links
+                    .iter()
+                    .map(|&link| InterfaceState::query(&mut netlink, link));
+                let answers = answers.collect();
+                *shared.lock().unwrap_or_else(PoisonError::into_inner) = answers;
+            }
+        };
+        let thread = thread::Builder::new().name("tapline-survey".into());
+        Self {
+            states,
+            open: Some(open),
+            thread: thread.spawn(poll).ok(),
+        }
+    }
+
+    /// The latest answers, in the order of the interfaces. Does not block.
+    pub fn states(&self) -> Vec<InterfaceState> {
+        let states = self.states.lock();
+        states.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Drop for Survey {
+    fn drop(&mut self) {
+        self.open = None;
+        if let Some(thread) = self.thread.take() {
+            // The thread does not panic.
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! AF_XDP in drop mode: a socket per receive queue, and an XDP program that redirects packets to them.
+
+use std::io;
+use std::os::fd::AsFd;
+
+use abi::clock::monotonic_ns;
+use bpf::{
+    AttachedXdpProgram, PacketSelection, XdpLink, XdpProgramError, XskProgram, XskProgramOptions,
+};
+use netlink::Netlink;
+use ring::{
+    Batch, InterfaceInfo, RingCounters, TimestampSource, XdpOpenError, XdpRing, XdpRingOptions,
+    XdpSetupError, XdpSetupStep,
+};
+use rustix::event::{Timespec, poll};
+use rustix::io::Errno;
+
+use super::super::account::kernel_filter::{FilterCounters, KernelFilter};
+use super::super::account::summary::Sockets;
+use super::super::error::CaptureError;
+use super::super::plan::backend::Backend;
+use super::super::plan::options::CaptureOptions;
+use super::super::plan::xdp_selection::XdpSelection;
+use super::super::read::ring::{RingReader, RxRing};
+use super::OpenedInterface;
+
+/// How long a queue may stay bound to a socket that is being closed. Measured: some milliseconds, and more
+/// with a large packet memory.
+const UNBIND_NS: u64 = 500_000_000;
+
+/// Interval between two attempts to bind.
+const RETRY: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 2_000_000,
+};
+
+/// Opens a ring for each queue of `link`, and attaches the program last.
+pub fn open(
+    link: &str,
+    selection: &XdpSelection,
+    options: &CaptureOptions,
+) -> Result<OpenedInterface, CaptureError> {
+    let steer = |error| CaptureError::Steer {
+        link: link.to_owned(),
+        error: Box::new(error),
+    };
+    let rings = rings(link, options)?;
+    selection.check(rings[0].interface())?;
+    let program = load(&rings, selection, options).map_err(steer)?;
+    for ring in &rings {
+        let inserted = program.insert(ring.queue(), ring.as_fd());
+        inserted.map_err(steer)?;
+    }
+    let attached = XdpLink::attach(program.program(), rings[0].interface().index, options.xdp);
+    let attached = attached.map_err(|error| steer(error.into()))?;
+    let rings = rings.into_iter();
+    Ok(OpenedInterface {
+        rings: rings.map(|ring| RingReader::Xdp(Box::new(ring))).collect(),
+        kernel_filter: Box::new(RedirectFilter {
+            program,
+            link: Some(attached),
+        }),
+        exact: None,
+        // A queue has one packet memory, which cannot be replaced.
+        hand_over: None,
+        place: selection.place(),
+        fall_back: None,
+    })
+}
+
+/// A ring for each queue. They share the memory.
+fn rings(link: &str, options: &CaptureOptions) -> Result<Vec<XdpRing>, CaptureError> {
+    let queues = XdpRing::queue_count(link)?.max(1);
+    let ring_options = |queue| XdpRingOptions {
+        queue,
+        promiscuous: options.promiscuous,
+        snaplen: options.snaplen,
+        buffer_bytes: options.buffer_bytes / queues as usize,
+        busy_poll: options.busy_poll,
+        ..XdpRingOptions::default()
+    };
+    let until_ns = monotonic_ns().saturating_add(UNBIND_NS);
+    (0..queues)
+        .map(|queue| open_unbound(link, &ring_options(queue), until_ns))
+        .collect()
+}
+
+/// Retries until `until_ns` while the queue is bound: the kernel unbinds it some time after its socket was
+/// closed and has no event for that. If an XDP program is attached, retrying is useless.
+fn open_unbound(
+    link: &str,
+    options: &XdpRingOptions,
+    until_ns: u64,
+) -> Result<XdpRing, CaptureError> {
+    loop {
+        let error = match XdpRing::open(link, options) {
+            Err(XdpOpenError::Setup(error)) if is_bound(&error) => error,
+            answer => return Ok(answer?),
+        };
+        if let Some(holder) = holder(link) {
+            return Err(CaptureError::QueueTaken {
+                link: error.link,
+                queue: error.queue,
+                holder: Box::new(holder),
+                source: error.source,
+            });
+        }
+        if monotonic_ns() >= until_ns {
+            return Err(XdpOpenError::Setup(error).into());
+        }
+        // A signal shortens the pause.
+        let _ = poll(&mut [], Some(&RETRY));
+    }
+}
+
+fn is_bound(error: &XdpSetupError) -> bool {
+    error.step == XdpSetupStep::Bind && Errno::from_io_error(&error.source) == Some(Errno::BUSY)
+}
+
+/// The XDP program on `link`, if there is one and the kernel reports it.
+fn holder(link: &str) -> Option<AttachedXdpProgram> {
+    let link = Netlink::open().ok()?.link_named(link).ok()?;
+    AttachedXdpProgram::of(link.ifindex().0).ok()?
+}
+
+fn load(
+    rings: &[XdpRing],
+    selection: &XdpSelection,
+    options: &CaptureOptions,
+) -> Result<XskProgram, XdpProgramError> {
+    selection.load(XdpProgramError::Map, |select| {
+        XskProgram::load(&XskProgramOptions {
+            multi_buffer: rings.iter().all(XdpRing::takes_multi_buffer),
+            stamp: options.timestamps != TimestampSource::Reader,
+            selection: PacketSelection {
+                code: select,
+                sampling: options.sampling,
+                unmatched: options.others,
+            },
+            ..XskProgramOptions::new(rings.len() as u32)
+        })
+    })
+}
+
+/// The program that redirects packets, while it has its link.
+struct RedirectFilter {
+    program: XskProgram,
+    link: Option<XdpLink>,
+}
+
+impl KernelFilter for RedirectFilter {
+    fn counters(&self) -> FilterCounters {
+        let counts = self.program.counters().map(|counts| FilterCounters {
+            refused: Some(counts.unmatched + counts.sampled_out),
+            sampled_out: Some(counts.sampled_out),
+            accepted: Some(counts.delivered),
+            lost: counts.lost,
+        });
+        counts.unwrap_or_default()
+    }
+
+    fn detach(&mut self) {
+        self.link = None;
+    }
+
+    fn xdp(&self) -> Option<&XdpLink> {
+        self.link.as_ref()
+    }
+
+    fn loses_before_ring(&self) -> bool {
+        true
+    }
+
+    fn has_unstamped(&self) -> bool {
+        (self.program.counters()).is_ok_and(|counts| counts.unstamped > 0)
+    }
+}
+
+impl RxRing for XdpRing {
+    fn next_batch(&mut self) -> Option<Batch<'_>> {
+        self.next_batch()
+    }
+
+    fn holds(&self, bytes: usize) -> bool {
+        self.holds(bytes)
+    }
+
+    fn is_filling(&self) -> bool {
+        self.is_filling()
+    }
+
+    fn counters(&self) -> &RingCounters {
+        self.counters()
+    }
+
+    fn refresh(&mut self) {
+        // The counters of a socket can always be read.
+        let _ = self.refresh();
+    }
+
+    fn link(&self) -> &InterfaceInfo {
+        self.interface()
+    }
+
+    fn backend(&self) -> Backend {
+        Backend::Xdp
+    }
+
+    fn buffer_bytes(&self) -> usize {
+        self.buffer_bytes()
+    }
+
+    fn take_error(&self) -> io::Result<()> {
+        self.take_error()
+    }
+
+    fn drive(&self) {
+        self.drive();
+    }
+
+    fn sockets(&self) -> Option<Sockets> {
+        Some(Sockets {
+            zero_copy: self.is_zero_copy(),
+            need_wakeup: self.uses_need_wakeup(),
+            busy_poll: self.busy_poll().map(|busy_poll| busy_poll.budget),
+        })
+    }
+}

@@ -1,0 +1,293 @@
+//! Shared memory in drop mode: an XDP program keeps the beginnings of packets in slots that the reader reads.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bpf::{
+    PacketSelection, SlotProgram, SlotProgramOptions, XdpCounters, XdpLink, XdpProgramError,
+};
+use ring::{BpfRing, InterfaceInfo, TimestampSource};
+use rustix::thread::{CapabilitySet, capabilities};
+
+use super::super::account::kernel_filter::{FilterCounters, KernelFilter};
+use super::super::control::error::ChangeError;
+use super::super::control::hand_over::{HandOver, Replacement, RunOptions};
+use super::super::error::CaptureError;
+use super::super::plan::backend::{Backend, FallBack};
+use super::super::plan::mode::SHORT_SNAPLEN;
+use super::super::plan::options::CaptureOptions;
+use super::super::plan::xdp_selection::XdpSelection;
+use super::super::read::ring::RingReader;
+use super::OpenedInterface;
+use super::cpu_buffers::CpuBuffers;
+
+/// Whether the program supports `options`.
+pub fn suits(options: &CaptureOptions) -> bool {
+    options.backend.is_none()
+        && options.snaplen <= SHORT_SNAPLEN
+        && options.timestamps != TimestampSource::Reader
+        && options.busy_poll.is_none()
+}
+
+/// Opens the memory of every CPU, and attaches the program last; or returns why AF_XDP has to be used.
+/// `kind` is the type of a virtual interface.
+pub fn open(
+    link: &str,
+    kind: Option<&str>,
+    selection: &Arc<XdpSelection>,
+    options: &CaptureOptions,
+) -> Result<Result<OpenedInterface, FallBack>, CaptureError> {
+    if !SlotProgram::SUPPORTED {
+        return Ok(Err(FallBack::Processor));
+    }
+    if kind == Some("tun") {
+        return Ok(Err(FallBack::Driver));
+    }
+    let steer = |error| CaptureError::Steer {
+        link: link.to_owned(),
+        error: Box::new(error),
+    };
+    let load = |options: &SlotProgramOptions<'_>| SlotProgram::load(options);
+    let program = match with_filter(selection, options, load) {
+        Ok(program) => program,
+        Err(error) => match fall_back(&error) {
+            Some(reason) => return Ok(Err(reason)),
+            None => return Err(steer(error)),
+        },
+    };
+    let buffers = buffers(link, &program, options)?;
+    selection.check(buffers.link())?;
+    let attached = XdpLink::attach(program.program(), buffers.link().index, options.xdp);
+    let attached = attached.map_err(|error| steer(error.into()))?;
+    let programs = Arc::new(Programs::new(program));
+    // Without a second handle, for lack of descriptors, the memory cannot be replaced.
+    let hand_over = attached.try_clone().ok().map(|xdp| {
+        Box::new(SlotsHandOver {
+            xdp,
+            programs: programs.clone(),
+            link: buffers.link().clone(),
+            selection: selection.clone(),
+            options: options.clone(),
+        }) as Box<dyn HandOver>
+    });
+    Ok(Ok(OpenedInterface {
+        rings: buffers.into_rings(),
+        kernel_filter: Box::new(SlotsFilter {
+            link: Some(attached),
+            programs,
+        }),
+        exact: None,
+        hand_over,
+        place: selection.place(),
+        fall_back: None,
+    }))
+}
+
+/// The reason if the kernel refused what only this program needs: a tracepoint, and recent helpers and flags.
+fn fall_back(error: &XdpProgramError) -> Option<FallBack> {
+    let source = match error {
+        XdpProgramError::Map(error) => &error.source,
+        XdpProgramError::Load(bpf::LoadError::Refused { source, .. }) => source,
+        _ => return None,
+    };
+    match source.raw_os_error()? {
+        libc::EPERM => Some(FallBack::Privilege),
+        // The verifier's answer to a wrong program, and to one that needs a missing privilege.
+        libc::EACCES if !is_trusted() => Some(FallBack::Privilege),
+        // Older kernels refuse unknown flags and helpers.
+        libc::EINVAL if is_older_than(MIN_KERNEL) => Some(FallBack::Kernel),
+        libc::ENOENT => Some(FallBack::Kernel),
+        // If the filter is the reason, the verifier rejects AF_XDP's program as well.
+        libc::EACCES | libc::EINVAL => Some(FallBack::Verifier),
+        _ => None,
+    }
+}
+
+/// The first kernel with all that the program needs (`bpf_xdp_load_bytes`).
+const MIN_KERNEL: (u32, u32) = (5, 18);
+
+/// Whether the running kernel is older; no if its release cannot be parsed.
+fn is_older_than(version: (u32, u32)) -> bool {
+    let release = rustix::system::uname();
+    let release = release.release().to_string_lossy().into_owned();
+    let mut numbers = release.split(['.', '-', '+']).map(str::parse);
+    match (numbers.next(), numbers.next()) {
+        (Some(Ok(major)), Some(Ok(minor))) => (major, minor) < version,
+        _ => false,
+    }
+}
+
+/// Whether the verifier grants this thread's programs all operations; no if that cannot be determined.
+fn is_trusted() -> bool {
+    let trusted = CapabilitySet::PERFMON | CapabilitySet::SYS_ADMIN;
+    capabilities(None).is_ok_and(|sets| sets.effective.intersects(trusted))
+}
+
+/// Calls `load` for a program that begins with the filter.
+fn with_filter(
+    selection: &XdpSelection,
+    options: &CaptureOptions,
+    load: impl FnOnce(&SlotProgramOptions<'_>) -> Result<SlotProgram, XdpProgramError>,
+) -> Result<SlotProgram, XdpProgramError> {
+    selection.load(XdpProgramError::Map, |select| {
+        load(&SlotProgramOptions {
+            buffer_bytes: options.buffer_bytes,
+            selection: PacketSelection {
+                code: select,
+                sampling: options.sampling,
+                unmatched: options.others,
+            },
+            ..SlotProgramOptions::new(options.snaplen)
+        })
+    })
+}
+
+/// The reader's end of the memory that `program` fills.
+fn buffers(
+    link: &str,
+    program: &SlotProgram,
+    options: &CaptureOptions,
+) -> Result<CpuBuffers, CaptureError> {
+    let open = |link: &str, place, options: &_| BpfRing::open_slots(link, &place, options);
+    CpuBuffers::open(link, options, program.rings(), open)
+}
+
+/// The attached program, and what the programs before it counted.
+struct Programs(Mutex<(Arc<SlotProgram>, XdpCounters)>);
+
+impl Programs {
+    fn new(first: SlotProgram) -> Self {
+        Self(Mutex::new((Arc::new(first), XdpCounters::default())))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, (Arc<SlotProgram>, XdpCounters)> {
+        // A thread that panicked here left consistent values.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn newest(&self) -> Arc<SlotProgram> {
+        self.lock().0.clone()
+    }
+
+    fn counts(&self) -> XdpCounters {
+        let (newest, before) = &*self.lock();
+        *before + newest.counters()
+    }
+
+    /// `next` has taken over, and no CPU runs the program before it.
+    fn replace(&self, next: SlotProgram) {
+        let (newest, before) = &mut *self.lock();
+        *before = *before + newest.counters();
+        *newest = Arc::new(next);
+    }
+}
+
+/// The programs in front of the slots, while they have their link. The link is detached first.
+struct SlotsFilter {
+    link: Option<XdpLink>,
+    programs: Arc<Programs>,
+}
+
+impl KernelFilter for SlotsFilter {
+    fn counters(&self) -> FilterCounters {
+        let counts = self.programs.counts();
+        FilterCounters {
+            refused: Some(counts.unmatched + counts.sampled_out),
+            sampled_out: Some(counts.sampled_out),
+            accepted: Some(counts.delivered),
+            lost: counts.lost,
+        }
+    }
+
+    fn detach(&mut self) {
+        self.link = None;
+    }
+
+    fn xdp(&self) -> Option<&XdpLink> {
+        self.link.as_ref()
+    }
+}
+
+/// Loads programs with other memory, which take over in the link of the first one.
+struct SlotsHandOver {
+    /// Dropped before the programs.
+    xdp: XdpLink,
+    programs: Arc<Programs>,
+    link: InterfaceInfo,
+    selection: Arc<XdpSelection>,
+    options: CaptureOptions,
+}
+
+/// A program with its memory that is ready to take over.
+struct SlotsReplacement<'l> {
+    hand_over: &'l mut SlotsHandOver,
+    program: SlotProgram,
+    rings: Vec<RingReader>,
+}
+
+impl SlotsHandOver {
+    fn prepare_program(
+        &mut self,
+        buffer_bytes: usize,
+    ) -> Result<SlotsReplacement<'_>, CaptureError> {
+        self.options.buffer_bytes = buffer_bytes;
+        let name = &self.link.name;
+        let newest = self.programs.newest();
+        let load = |options: &SlotProgramOptions<'_>| newest.successor(options);
+        let program = with_filter(&self.selection, &self.options, load);
+        let program = program.map_err(|error| CaptureError::Steer {
+            link: name.clone(),
+            error: Box::new(error),
+        })?;
+        let buffers = buffers(name, &program, &self.options)?.check(&self.link)?;
+        Ok(SlotsReplacement {
+            program,
+            rings: buffers.into_rings(),
+            hand_over: self,
+        })
+    }
+}
+
+impl HandOver for SlotsHandOver {
+    fn backend(&self) -> Backend {
+        Backend::XdpRingbuf
+    }
+
+    fn link(&self) -> &str {
+        &self.link.name
+    }
+
+    fn prepare(&mut self, options: &RunOptions) -> Result<Box<dyn Replacement + '_>, ChangeError> {
+        Ok(Box::new(self.prepare_program(options.buffer_bytes)?))
+    }
+}
+
+impl Replacement for SlotsReplacement<'_> {
+    fn take_over(self: Box<Self>) -> Result<Vec<RingReader>, ChangeError> {
+        let Self {
+            hand_over,
+            program,
+            rings,
+        } = *self;
+        let taken_over = program.take_over(&mut hand_over.xdp);
+        taken_over.map_err(|source| ChangeError::HandOver {
+            link: hand_over.link.name.clone(),
+            source,
+        })?;
+        hand_over.programs.replace(program);
+        Ok(rings)
+    }
+}
+
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests {
+    use super::super::super::plan::interface_plan::InterfacePlan;
+    use super::*;
+
+    #[test]
+    fn a_driver_without_napi_falls_back_to_sockets() {
+        let selection = XdpSelection::new("tap0", &InterfacePlan::Everything).unwrap();
+        let options = CaptureOptions::default();
+        let opened = open("tap0", Some("tun"), &Arc::new(selection), &options).unwrap();
+        assert_eq!(opened.err(), Some(FallBack::Driver));
+    }
+}

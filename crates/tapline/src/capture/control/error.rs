@@ -1,0 +1,61 @@
+//! Why a running capture was not changed.
+
+use std::io;
+
+use ring::RingOpenError;
+
+use super::super::error::CaptureError;
+use super::super::plan::backend::Backend;
+use super::super::plan::mode::SHORT_SNAPLEN;
+
+/// Why a capture was not changed. It continues as before.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ChangeError {
+    /// Rings of this back end cannot be replaced. The kernel binds one packet memory to a queue, so the
+    /// buffer of AF_XDP sockets is fixed (`xp_assign_dev`, net/xdp/xsk_buff_pool.c). Before Linux 4.12
+    /// packet rings cannot take over from each other: buffer and stall are fixed, and with TPACKET_V3 the
+    /// delivery.
+    #[error("{}", fixed_ring(*backend))]
+    Fixed {
+        /// The back end.
+        backend: Backend,
+    },
+    /// The ring of an interface cannot be replaced: the options contradict each other, or the kernel refused.
+    /// [`RingOpenError::Busy`]: the change before is not complete.
+    #[error(transparent)]
+    Ring(#[from] RingOpenError),
+    /// Memory or an XDP program could not be created.
+    #[error(transparent)]
+    Memory(Box<CaptureError>),
+    /// The XDP program of an interface could not be switched to the new memory.
+    #[error("cannot hand packets of {link} over")]
+    HandOver {
+        /// Name of the interface.
+        link: String,
+        /// The kernel's answer; ENOLINK: the interface is gone.
+        source: io::Error,
+    },
+    /// The capture is over, or no thread could be started for changes.
+    #[error("the capture is over")]
+    Over,
+}
+
+fn fixed_ring(backend: Backend) -> String {
+    match backend {
+        Backend::Xdp => format!(
+            "the buffer of an AF_XDP socket cannot be changed while it is read (begin with the buffer \
+             that is needed, or with a snaplen of at most {SHORT_SNAPLEN})"
+        ),
+        backend => format!(
+            "a ring of {} cannot be changed while it is read (needs Linux 4.12)",
+            backend.name()
+        ),
+    }
+}
+
+impl From<CaptureError> for ChangeError {
+    fn from(error: CaptureError) -> Self {
+        Self::Memory(Box::new(error))
+    }
+}

@@ -1,0 +1,83 @@
+//! The handle that changes a running capture.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Sender, channel};
+use std::time::Duration;
+
+use ring::DeliveryMode;
+
+use super::change::{Change, Message};
+use super::error::ChangeError;
+use super::pending::PendingChanges;
+
+/// Changes delivery and buffer of a running capture, from any thread. Clones change the same capture. No
+/// packet is lost or repeated by a change.
+///
+/// Where a ring has to be replaced, another one is opened beside it and takes over. Packets of the old ring
+/// are delivered first. With TPACKET_V3 the last of them become visible when the time of their block is over;
+/// until then younger packets gather in the new ring.
+///
+/// | back end | delivery, spin | buffer | stall |
+/// |---|---|---|---|
+/// | TPACKET_V2 | immediate | a second ring of the fanout group takes over | the same |
+/// | TPACKET_V3 | a second ring takes over | the same | the same |
+/// | ring buffers of XDP | immediate | the program switches to other buffers | no effect |
+/// | shared memory in drop mode | immediate | a second program takes over in the link | no effect |
+/// | AF_XDP | immediate | [refused](ChangeError::Fixed) | no effect |
+#[derive(Clone, Debug)]
+pub struct Control {
+    pending: Arc<PendingChanges>,
+    messages: Sender<Message>,
+}
+
+impl Control {
+    pub(in super::super) fn new(pending: Arc<PendingChanges>, messages: Sender<Message>) -> Self {
+        Self { pending, messages }
+    }
+
+    /// Changes `delivery` and `spin` of [`CaptureOptions`](super::super::CaptureOptions). Packets that wait
+    /// for a batch are delivered within a millisecond.
+    ///
+    /// Replaces a TPACKET_V3 ring, by one that suits the delivery if no back end was selected. Blocks for
+    /// this, some ten milliseconds.
+    ///
+    /// # Errors
+    /// [`ChangeError`]; [`RingOpenError::Busy`](ring::RingOpenError::Busy) in it until the reader has finished the
+    /// ring that was replaced before ([`Control::wait`]).
+    pub fn set_delivery(&self, delivery: DeliveryMode, spin: Duration) -> Result<(), ChangeError> {
+        self.change(Change::Delivery(delivery, spin))
+    }
+
+    /// Changes `buffer_bytes` of [`CaptureOptions`](super::super::CaptureOptions).
+    ///
+    /// Blocks as [`set_delivery`](Self::set_delivery) does; with ring buffers of XDP that long per CPU.
+    ///
+    /// # Errors
+    /// As [`set_delivery`](Self::set_delivery), and [`ChangeError::Fixed`] for AF_XDP sockets.
+    pub fn set_buffer(&self, bytes: usize) -> Result<(), ChangeError> {
+        self.change(Change::Buffer(bytes))
+    }
+
+    /// Changes `stall` of [`CaptureOptions`](super::super::CaptureOptions).
+    ///
+    /// Blocks as [`set_buffer`](Self::set_buffer) does.
+    ///
+    /// # Errors
+    /// As [`set_delivery`](Self::set_delivery).
+    pub fn set_stall(&self, stall: Option<Duration>) -> Result<(), ChangeError> {
+        self.change(Change::Stall(stall))
+    }
+
+    /// Waits until all replaced rings have been read and freed, or until the capture is over. The reading
+    /// thread must not call this: it would wait for itself.
+    pub fn wait(&self) {
+        self.pending.wait();
+    }
+
+    fn change(&self, change: Change) -> Result<(), ChangeError> {
+        let (answer, answered) = channel();
+        let message = Message::Change(change, answer);
+        self.messages.send(message).map_err(|_| ChangeError::Over)?;
+        answered.recv().unwrap_or(Err(ChangeError::Over))
+    }
+}

@@ -1,0 +1,7 @@
+//! Changing a capture while it runs: without losing or repeating a packet.
+
+pub mod change;
+pub mod error;
+pub mod hand_over;
+pub mod handle;
+pub mod pending;

@@ -1,0 +1,125 @@
+//! Configuration changes that the reader has not applied yet.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use ring::DeliveryMode;
+use rustix::event::{EventfdFlags, eventfd};
+
+use super::super::read::ring::RingReader;
+
+/// Pending configuration changes, handed from the control thread to the reader.
+#[derive(Debug)]
+pub struct PendingChanges {
+    is_pending: AtomicBool,
+    /// Readable while a change is pending.
+    event: OwnedFd,
+    state: Mutex<State>,
+    settled: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    changes: Option<Changes>,
+    /// Replacements that are not read yet, because the rings before them are.
+    unread_replacements: usize,
+    is_over: bool,
+}
+
+/// The changes to apply.
+#[derive(Debug)]
+pub struct Changes {
+    pub delivery: DeliveryMode,
+    pub spin: Duration,
+    /// The rings that have taken over, with the numbers of their interfaces.
+    pub replacements: Vec<(usize, Vec<RingReader>)>,
+}
+
+impl PendingChanges {
+    pub fn new() -> io::Result<Self> {
+        Ok(Self {
+            is_pending: AtomicBool::new(false),
+            event: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?,
+            state: Mutex::default(),
+            settled: Condvar::new(),
+        })
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // A thread that panicked here left consistent values.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds changes and wakes the reader.
+    pub fn add(
+        &self,
+        delivery: DeliveryMode,
+        spin: Duration,
+        replacements: Vec<(usize, Vec<RingReader>)>,
+    ) {
+        let mut state = self.state();
+        let rings = replacements.iter().map(|(_, rings)| rings.len());
+        state.unread_replacements += rings.sum::<usize>();
+        let before = state.changes.take().map(|changes| changes.replacements);
+        let replacements = before.into_iter().flatten().chain(replacements).collect();
+        state.changes = Some(Changes {
+            delivery,
+            spin,
+            replacements,
+        });
+        // Set and cleared under the lock, which orders the changes themselves; so `Relaxed` is enough.
+        self.is_pending.store(true, Ordering::Relaxed);
+        // Fails only if the counter of 64 bits is full; the event is readable then.
+        let _ = rustix::io::write(&self.event, &1_u64.to_ne_bytes());
+    }
+
+    /// Whether a replacement is not read yet.
+    pub fn is_settling(&self) -> bool {
+        self.state().unread_replacements > 0
+    }
+
+    /// Whether a change is pending. Cost: one load.
+    pub fn is_pending(&self) -> bool {
+        self.is_pending.load(Ordering::Relaxed)
+    }
+
+    /// Takes all pending changes.
+    pub fn take(&self) -> Option<Changes> {
+        if !self.is_pending() {
+            return None;
+        }
+        let mut state = self.state();
+        self.is_pending.store(false, Ordering::Relaxed);
+        // Fails only if the event is not readable, which is the purpose.
+        let _ = rustix::io::read(&self.event, &mut [0; 8]);
+        state.changes.take()
+    }
+
+    /// The reader has begun to read a replacement.
+    pub fn settle_one(&self) {
+        self.state().unread_replacements -= 1;
+        self.settled.notify_all();
+    }
+
+    /// The capture is over.
+    pub fn end(&self) {
+        self.state().is_over = true;
+        self.settled.notify_all();
+    }
+
+    /// Waits until every replacement is read, or until the capture is over.
+    pub fn wait(&self) {
+        let is_settling = |state: &mut State| state.unread_replacements > 0 && !state.is_over;
+        let waited = self.settled.wait_while(self.state(), is_settling);
+        drop(waited.unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+impl AsFd for PendingChanges {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.event.as_fd()
+    }
+}

@@ -1,0 +1,508 @@
+//! The engine of a capture, which [`run`](super::Capture::run) and [`next`](super::Capture::next) share: rings,
+//! limits, sleeping, changes while running, and closing.
+//!
+//! ```text
+//! begin ─▶ (before_round ─▶ round ─▶ after_round)* ─▶ begin_closing ─▶ (round ─▶ closing_step)* ─▶ summary
+//! ```
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use abi::clock::{monotonic_ns, realtime_ns};
+use filter::FilterWarning;
+use netlink::{IfIndex, Netlink};
+use ring::{DeliveryMode, TimestampSource};
+use store::model::{Interface as Description, Statistics};
+use store::write::StatisticsSource;
+
+use super::account::counters::LiveCounters;
+use super::account::loss_account::Account;
+use super::account::reader_time::ReaderTime;
+use super::account::summary::{CaptureSummary, Ended, InterfaceAccount, OpenInterface};
+use super::account::survey::{InterfaceState, Presence, Survey};
+use super::control::change::ControlThread;
+use super::control::hand_over::RunOptions;
+use super::control::handle::Control;
+use super::control::pending::PendingChanges;
+use super::error::CaptureError;
+use super::interface::Interface;
+use super::plan::description;
+use super::plan::interface_plan::InterfacePlan;
+use super::plan::options::{CaptureOptions, check_mode};
+use super::read::consumer::Consumer;
+use super::read::dispatcher::{Dispatcher, Round};
+use super::read::poller::{Poller, Wakeup, nanoseconds};
+use super::read::queue::RxQueue;
+use super::read::wake_policy::{Next, Sleep, WakePolicy};
+use crate::stop::Stop;
+
+/// Interval at which interfaces that end silently are checked.
+const CHECK_NS: u64 = 250_000_000;
+
+/// Longest time the end waits for packets on their way into the rings, in addition to the block time.
+const SETTLE: Duration = Duration::from_secs(1);
+
+/// The open rings of a capture.
+pub struct Engine {
+    /// Started on demand. Dropped first, so that it does not hold the rings when they are closed.
+    control: Option<ControlThread>,
+    /// Dropped before the queues: programs are detached before their sockets are closed.
+    interfaces: Vec<Interface>,
+    pub queues: Vec<RxQueue>,
+    descriptions: Vec<Description>,
+    netlink: Netlink,
+    /// For the survey thread; of the network namespace of the interfaces.
+    survey_netlink: Option<Netlink>,
+    pub poller: Poller,
+    pub options: CaptureOptions,
+    warnings: Vec<FilterWarning>,
+    pending: Arc<PendingChanges>,
+    /// The longest block time of all replaced rings.
+    block_ns: u64,
+    start_ns: u64,
+}
+
+/// The state of a running capture between rounds.
+pub struct Run {
+    end_ns: u64,
+    tick_ns: u64,
+    next_tick_ns: u64,
+    next_check_ns: u64,
+    survey: Survey,
+    /// `None` while it is being replaced.
+    policy: Option<WakePolicy>,
+    at_start: Option<ReaderTime>,
+    is_changed: bool,
+    is_replacing: bool,
+}
+
+/// How long a capture ran, and what its reader used.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RunTime {
+    duration: Duration,
+    reader: Option<ReaderTime>,
+}
+
+impl Engine {
+    /// Opens all interfaces, in the network namespace of the calling thread.
+    pub fn open(options: CaptureOptions) -> Result<Self, CaptureError> {
+        check(&options.links)?;
+        check_mode(&options)?;
+        let wait = |source| CaptureError::Wait { source };
+        let mut netlink = Netlink::open()?;
+        let plans: Result<Vec<_>, _> = (options.links.iter())
+            .map(|link| InterfacePlan::new(link, &options, &mut netlink))
+            .collect();
+        let plans = plans?;
+        let mut warnings: Vec<FilterWarning> = Vec::new();
+        for warning in plans.iter().flat_map(InterfacePlan::warnings) {
+            if !warnings.contains(warning) {
+                warnings.push(warning.clone());
+            }
+        }
+        let poller = Poller::new().map_err(wait)?;
+        let mut interfaces = Vec::with_capacity(options.links.len());
+        let mut queues = Vec::with_capacity(options.links.len());
+        let mut descriptions = Vec::with_capacity(options.links.len());
+        for (number, (link, plan)) in (0..).zip(options.links.iter().zip(plans)) {
+            let interface =
+                Interface::open(link, number, plan, &options, &mut netlink, &mut queues)?;
+            let described = description::interface(&mut netlink, &interface.link, &options)?;
+            descriptions.push(described);
+            interfaces.push(interface);
+        }
+        for (number, queue) in queues.iter().enumerate() {
+            poller.add(number, queue).map_err(wait)?;
+        }
+        let pending = Arc::new(PendingChanges::new().map_err(wait)?);
+        poller
+            .add_wake(std::os::fd::AsFd::as_fd(&*pending))
+            .map_err(wait)?;
+        let start_ns = monotonic_ns();
+        Ok(Self {
+            control: None,
+            interfaces,
+            queues,
+            descriptions,
+            netlink,
+            survey_netlink: Some(Netlink::open()?),
+            poller,
+            options,
+            warnings,
+            pending,
+            block_ns: 0,
+            start_ns,
+        })
+    }
+
+    pub fn descriptions(&self) -> &[Description] {
+        &self.descriptions
+    }
+
+    pub fn warnings(&self) -> &[FilterWarning] {
+        &self.warnings
+    }
+
+    pub fn interfaces(&self) -> impl Iterator<Item = OpenInterface<'_>> {
+        (self.interfaces.iter()).map(|interface| interface.opened(&self.queues))
+    }
+
+    pub fn control(&mut self) -> Control {
+        let (options, queues, interfaces) = (&self.options, &self.queues, &mut self.interfaces);
+        let control = self.control.get_or_insert_with(|| {
+            let hand_overs = interfaces.iter_mut();
+            let hand_overs = hand_overs.map(|interface| interface.take_hand_over(queues));
+            ControlThread::begin(
+                hand_overs.collect(),
+                RunOptions::from(options),
+                options.namespace.clone(),
+                self.pending.clone(),
+            )
+        });
+        Control::new(self.pending.clone(), control.messages())
+    }
+
+    pub fn statistics_source(&self) -> StatisticsSource {
+        let counters: Vec<_> = (self.interfaces.iter())
+            .map(|interface| interface.counters.clone())
+            .collect();
+        Box::new(move || {
+            (0..)
+                .zip(&counters)
+                .map(|(number, counters)| counters.statistics(number, 0))
+                .collect()
+        })
+    }
+
+    pub fn live(&mut self) -> LiveCounters {
+        let states = self.query();
+        self.measure(&states, 0);
+        let counters = |interface: &Interface| {
+            let name = interface.link.name.clone();
+            (name, interface.counters.clone())
+        };
+        LiveCounters {
+            interfaces: self.interfaces.iter().map(counters).collect(),
+        }
+    }
+
+    /// Starts the survey and the limits. Must be called by the thread that reads.
+    pub fn begin(&mut self) -> io::Result<Run> {
+        let at_start = ReaderTime::now();
+        let duration_ns = self.options.limits.duration.map_or(u64::MAX, nanoseconds);
+        let tick_ns = nanoseconds(self.options.tick).max(1);
+        Ok(Run {
+            end_ns: self.start_ns.saturating_add(duration_ns),
+            tick_ns,
+            next_tick_ns: monotonic_ns().saturating_add(tick_ns),
+            next_check_ns: self.next_check_ns(),
+            survey: self.survey()?,
+            policy: Some(WakePolicy::new(&self.options, &self.queues)),
+            at_start,
+            is_changed: false,
+            is_replacing: false,
+        })
+    }
+
+    /// Applies pending changes. Returns whether the waiting packets have to wait longer.
+    pub fn before_round(&mut self, run: &mut Run) -> bool {
+        run.is_changed = self.apply_pending();
+        run.is_replacing = self.queues.iter().any(|queue| queue.next.is_some());
+        let policy = run.policy.as_mut();
+        !run.is_replacing && policy.is_some_and(|policy| policy.holds_back(&self.queues))
+    }
+
+    /// Checks limits and interfaces after a round, calls the consumer's `idle` and `tick`, and sleeps at most
+    /// until `max_until_ns`. Returns the reason to end the capture.
+    pub fn after_round<C: Consumer>(
+        &mut self,
+        run: &mut Run,
+        round: Round,
+        dispatcher: &mut Dispatcher<'_, C>,
+        stop: &Stop,
+        max_until_ns: u64,
+    ) -> io::Result<Option<Ended>> {
+        run.is_changed |= run.is_replacing && self.advance()?;
+        if run.is_changed {
+            // Both set the timer slack of the thread: drop the old one first.
+            run.policy = None;
+        }
+        let policy =
+            (run.policy).get_or_insert_with(|| WakePolicy::new(&self.options, &self.queues));
+        if dispatcher.remaining == 0 {
+            return Ok(Some(Ended::Packets));
+        }
+        let now_ns = monotonic_ns();
+        let next = match policy.after(now_ns, round) {
+            _ if run.is_changed => Next::Continue,
+            // The rest of a ring that is being replaced is not worth a batch.
+            next if run.is_replacing && next.is_sleep() => Next::ForPacket,
+            next => next,
+        };
+        if next.is_sleep() {
+            dispatcher.try_to(|consumer| consumer.idle(realtime_ns()));
+        }
+        if now_ns >= run.next_tick_ns {
+            let account = self.measure(&run.survey.states(), dispatcher.consumer.lost());
+            dispatcher.try_to(|consumer| consumer.tick(realtime_ns(), &account));
+            run.next_tick_ns = now_ns.saturating_add(run.tick_ns);
+        }
+        if now_ns >= run.end_ns || dispatcher.failure.is_some() {
+            return Ok(Some(Ended::Duration));
+        }
+        if now_ns >= run.next_check_ns {
+            if let Some(ended) = self.check_interfaces(&run.survey.states()) {
+                return Ok(Some(ended));
+            }
+            run.next_check_ns = self.next_check_ns();
+        }
+        let sleep = Sleep {
+            poller: &self.poller,
+            queues: &self.queues,
+            stop,
+            is_interrupted: || self.pending.is_pending(),
+            now_ns,
+            until_ns: (run.next_tick_ns.min(run.end_ns))
+                .min(run.next_check_ns)
+                .min(max_until_ns),
+        };
+        let wakeup = policy.wait(next, &sleep)?;
+        Ok(wakeup.map(|wakeup| self.ended(wakeup)))
+    }
+
+    /// The time of a run that ends now.
+    pub fn run_time(&self, run: Option<&Run>) -> RunTime {
+        let at_start = run.and_then(|run| run.at_start);
+        RunTime {
+            duration: Duration::from_nanos(monotonic_ns().saturating_sub(self.start_ns)),
+            reader: at_start.and_then(|start| ReaderTime::now()?.since(start)),
+        }
+    }
+
+    /// Ends the flow of packets. Returns when to stop waiting for those on their way.
+    pub fn begin_closing(&mut self, stop: &Stop) -> u64 {
+        // Completes a change that is being carried out.
+        self.control = None;
+        self.apply_pending();
+        for interface in &mut self.interfaces {
+            interface.stop(&mut self.queues);
+        }
+        self.poller.remove_stop(stop);
+        let block_ns = self.block_ns.max(block_ns(self.options.delivery));
+        (monotonic_ns().saturating_add(block_ns)).saturating_add(nanoseconds(SETTLE))
+    }
+
+    /// After the rings were found empty: whether another round is to follow.
+    pub fn closing_step(&mut self, deadline_ns: u64) -> bool {
+        // A ring whose counters cannot be read stays, and the account has what is left in it.
+        if self.advance().unwrap_or(false) {
+            return true;
+        }
+        let states = self.query();
+        self.measure(&states, 0);
+        let mut interfaces = self.interfaces.iter();
+        let is_settled = interfaces.all(|interface| interface.is_settled(&self.queues));
+        if is_settled || monotonic_ns() >= deadline_ns {
+            for interface in &mut self.interfaces {
+                interface.abandon(&self.queues);
+            }
+            return false;
+        }
+        // The kernel hands a block over without a wake-up if the interface is gone, so the sleep is short.
+        // An error returns at once: the queue is known to be down.
+        let _ = self.poller.wait(1_000_000, &self.queues);
+        true
+    }
+
+    /// Delivers what is left in the rings after [`begin_closing`](Self::begin_closing).
+    pub fn settle<C: Consumer>(&mut self, dispatcher: &mut Dispatcher<'_, C>, deadline_ns: u64) {
+        loop {
+            while !dispatcher.round(&mut self.queues).emptied && monotonic_ns() < deadline_ns {}
+            if !self.closing_step(deadline_ns) {
+                break;
+            }
+        }
+    }
+
+    /// The final counters, as a capture file stores them.
+    pub fn statistics(&self) -> Vec<Statistics> {
+        let statistics = |(number, interface): (u32, &Interface)| {
+            let untaken = interface.untaken(&self.queues);
+            interface.counters.statistics(number, untaken)
+        };
+        (0..).zip(&self.interfaces).map(statistics).collect()
+    }
+
+    /// The summary; the consumer lost `writer` packets.
+    pub fn summary(&self, ended: Ended, time: RunTime, writer: u64) -> CaptureSummary {
+        let account = |interface: &Interface| {
+            let mut account = interface.counters.account();
+            account.lost.writer = interface.unwritten(&self.queues);
+            if self.interfaces.len() == 1 {
+                account = self.account(writer);
+            }
+            InterfaceAccount {
+                name: interface.link.name.clone(),
+                account,
+                filter: interface.place,
+                rings: interface.rings(),
+                xdp_mode: interface.xdp_mode,
+                sockets: interface.sockets,
+                fall_back: interface.fall_back,
+                native_refusal: interface.native_refusal.clone(),
+                uncounted: interface.uncounted().cloned(),
+            }
+        };
+        let configured = self.options.timestamps;
+        let mut sources = (self.interfaces.iter())
+            .map(|interface| interface.timestamp_source(configured))
+            .filter(|&source| source == TimestampSource::Reader);
+        CaptureSummary {
+            ended,
+            account: self.account(writer),
+            links: self.interfaces.iter().map(account).collect(),
+            duration: time.duration,
+            reader_time: time.reader,
+            timestamp_source: sources.next().unwrap_or(configured),
+        }
+    }
+
+    /// Why the capture ends after this wake-up.
+    fn ended(&mut self, wakeup: Wakeup) -> Ended {
+        match wakeup {
+            Wakeup::Stopped => Ended::Stopped,
+            Wakeup::Broken(queue) => {
+                let link = self.queues[queue].ring().link();
+                let (name, index) = (link.name.clone(), IfIndex(link.index));
+                match self.netlink.link(index) {
+                    Ok(_) => Ended::LinkDown { link: name },
+                    Err(_) => Ended::LinkRemoved { link: name },
+                }
+            }
+        }
+    }
+
+    fn next_check_ns(&self) -> u64 {
+        if self.interfaces.iter().any(Interface::ends_silently) {
+            monotonic_ns().saturating_add(CHECK_NS)
+        } else {
+            u64::MAX
+        }
+    }
+
+    /// Whether an interface that ends silently went down or away.
+    fn check_interfaces(&self, states: &[InterfaceState]) -> Option<Ended> {
+        let known = self.interfaces.iter().zip(states);
+        for (interface, state) in known.filter(|(interface, _)| interface.ends_silently()) {
+            let link = || interface.link.name.clone();
+            match state.presence {
+                Presence::Down => return Some(Ended::LinkDown { link: link() }),
+                Presence::Gone => return Some(Ended::LinkRemoved { link: link() }),
+                Presence::Up | Presence::Unknown => {}
+            }
+        }
+        None
+    }
+
+    fn survey(&mut self) -> io::Result<Survey> {
+        let interval = if self.interfaces.iter().any(Interface::ends_silently) {
+            self.options.tick.min(Duration::from_nanos(CHECK_NS))
+        } else {
+            self.options.tick
+        };
+        let interfaces = self.interfaces.iter();
+        let links = interfaces.clone().map(Interface::index).collect();
+        let states = interfaces.map(Interface::state_at_start).collect();
+        let netlink = self.survey_netlink.take();
+        let netlink = netlink.ok_or(io::ErrorKind::NotConnected)?;
+        Ok(Survey::begin(netlink, links, states, interval))
+    }
+
+    /// Applies the changes that another thread has prepared; returns whether there were any.
+    fn apply_pending(&mut self) -> bool {
+        let Some(changes) = self.pending.take() else {
+            return false;
+        };
+        if !changes.replacements.is_empty() {
+            self.block_ns = self.block_ns.max(block_ns(self.options.delivery));
+        }
+        (self.options.delivery, self.options.spin) = (changes.delivery, changes.spin);
+        for (number, rings) in changes.replacements {
+            self.interfaces[number].follow(rings, &mut self.queues);
+        }
+        true
+    }
+
+    /// Continues with the replacement of each ring that is at its end; returns whether there was one.
+    fn advance(&mut self) -> io::Result<bool> {
+        let mut is_changed = false;
+        for (number, queue) in self.queues.iter_mut().enumerate() {
+            if queue.can_advance()? {
+                self.poller.remove(queue);
+                queue.advance();
+                self.poller.add(number, queue)?;
+                self.pending.settle_one();
+                is_changed = true;
+            }
+        }
+        Ok(is_changed)
+    }
+
+    /// Queries all interfaces, and waits for the answers.
+    fn query(&mut self) -> Vec<InterfaceState> {
+        let interfaces = self.interfaces.iter();
+        let query =
+            |interface: &Interface| InterfaceState::query(&mut self.netlink, interface.index());
+        interfaces.map(query).collect()
+    }
+
+    /// Updates the account with the interfaces' latest answers; the consumer lost `writer` packets.
+    fn measure(&mut self, states: &[InterfaceState], writer: u64) -> Account {
+        for (interface, state) in self.interfaces.iter_mut().zip(states) {
+            interface.measure(&mut self.queues, state.statistics);
+        }
+        self.account(writer)
+    }
+
+    /// The account of all interfaces. Packets that the consumer took and lost are not delivered.
+    fn account(&self, writer: u64) -> Account {
+        let interfaces = self.interfaces.iter();
+        let accounts = interfaces
+            .clone()
+            .map(|interface| interface.counters.account());
+        let mut account: Account = accounts.sum();
+        account.delivered = account.delivered.saturating_sub(writer);
+        let unwritten = interfaces.map(|interface| interface.unwritten(&self.queues));
+        account.lost.writer = writer + unwritten.sum::<u64>();
+        account
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        self.pending.end();
+    }
+}
+
+/// After how long the kernel hands over a block that is not full.
+fn block_ns(delivery: DeliveryMode) -> u64 {
+    match delivery {
+        DeliveryMode::Batch { timeout: block, .. }
+        | DeliveryMode::Blocks { timeout: block, .. }
+        | DeliveryMode::Adaptive { target: block } => nanoseconds(block),
+        _ => 0,
+    }
+}
+
+fn check(links: &[String]) -> Result<(), CaptureError> {
+    if links.is_empty() {
+        return Err(CaptureError::NoLink);
+    }
+    for (number, link) in links.iter().enumerate() {
+        if links[..number].contains(link) {
+            return Err(CaptureError::LinkTwice { link: link.clone() });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,269 @@
+//! One interface of a capture: its kernel filter, its queues and its account.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use bpf::socket_filter::CountingFilterError;
+use bpf::{XdpAttachError, XdpLink, XdpMode};
+use netlink::{IfIndex, LinkStatistics, Netlink};
+use ring::{DirectionFilter, InterfaceInfo, TimestampSource};
+
+use super::account::counters::Counters;
+use super::account::kernel_filter::KernelFilter;
+use super::account::loss_account::Lost;
+use super::account::summary::{OpenInterface, Sockets};
+use super::account::survey::{InterfaceState, Presence};
+use super::backend;
+use super::control::change::HandOverResult;
+use super::control::hand_over::HandOver;
+use super::error::CaptureError;
+use super::plan::backend::{FallBack, FilterPlace};
+use super::plan::interface_plan::InterfacePlan;
+use super::plan::options::CaptureOptions;
+use super::read::queue::{Reading, RxQueue};
+use super::read::ring::RingReader;
+
+/// An interface with one queue or several.
+pub struct Interface {
+    pub link: InterfaceInfo,
+    /// Its queues among those of the capture; at least one.
+    queues: Range<usize>,
+    pub counters: Arc<Counters>,
+    /// Where the filter runs; `None` without one.
+    pub place: Option<FilterPlace>,
+    /// Where the XDP program runs, if there is one.
+    pub xdp_mode: Option<XdpMode>,
+    /// Why it does not run in the driver, if that was tried first.
+    pub native_refusal: Option<Arc<XdpAttachError>>,
+    /// How its AF_XDP sockets receive, if there are any.
+    pub sockets: Option<Sockets>,
+    /// Why it uses AF_XDP sockets although shared memory would suit the options.
+    pub fall_back: Option<FallBack>,
+    hand_over: Option<Box<dyn HandOver>>,
+    kernel_filter: Box<dyn KernelFilter>,
+    direction: DirectionFilter,
+    /// Its counters at the start; `None` if it reports none.
+    at_start: Option<LinkStatistics>,
+}
+
+impl Interface {
+    /// Opens interface `name`, the one with `number`, and appends its queues.
+    pub fn open(
+        name: &str,
+        number: u32,
+        plan: InterfacePlan,
+        options: &CaptureOptions,
+        netlink: &mut Netlink,
+        queues: &mut Vec<RxQueue>,
+    ) -> Result<Self, CaptureError> {
+        let found = netlink.link_named(name).ok();
+        // A packet socket rejects such an interface; AF_XDP sockets and XDP programs would wait for it.
+        if found.as_ref().is_some_and(|link| link.up == Some(false)) {
+            let link = name.to_owned();
+            return Err(CaptureError::LinkDown { link });
+        }
+        let kind = found.as_ref().and_then(|link| link.kind_name());
+        let is_loopback = found.as_ref().is_some_and(netlink::Link::is_loopback);
+        let mut options = options.clone();
+        if is_loopback && options.direction == DirectionFilter::Both {
+            // A packet passes twice there. Capture it as it is received.
+            options.direction = DirectionFilter::In;
+        }
+        let opened = backend::open(name, kind, plan, &options)?;
+        let at_start = found.and_then(|link| link.statistics);
+        let counters = Arc::new(Counters::begin());
+        let first = queues.len();
+        let mut exact = opened.exact;
+        queues.extend(opened.rings.into_iter().map(|reader| RxQueue {
+            reader,
+            next: None,
+            reading: Reading {
+                exact: exact.take(),
+                ..Reading::default()
+            },
+            interface: number,
+            counters: counters.clone(),
+        }));
+        let sockets = queues[first..].iter();
+        let sockets = sockets.filter_map(|queue| queue.ring().sockets());
+        Ok(Self {
+            link: queues[first].ring().link().clone(),
+            queues: first..queues.len(),
+            counters,
+            place: opened.place,
+            xdp_mode: opened.kernel_filter.xdp().map(XdpLink::mode),
+            native_refusal: (opened.kernel_filter.xdp())
+                .and_then(XdpLink::native_refusal)
+                .cloned(),
+            sockets: sockets.reduce(Sockets::and),
+            fall_back: opened.fall_back,
+            hand_over: opened.hand_over,
+            kernel_filter: opened.kernel_filter,
+            direction: options.direction,
+            at_start,
+        })
+    }
+
+    /// What is known of it, now that it is open.
+    pub fn opened(&self, queues: &[RxQueue]) -> OpenInterface<'_> {
+        let queues = self.own(queues);
+        let bytes = |queue: &RxQueue| queue.ring().buffer_bytes();
+        OpenInterface {
+            link: &self.link,
+            backend: queues[0].ring().backend(),
+            rings: queues.len(),
+            buffer_bytes: queues.iter().map(bytes).sum(),
+            filter: self.place,
+            xdp_mode: self.xdp_mode,
+            sockets: self.sockets,
+            fall_back: self.fall_back,
+            native_refusal: self.native_refusal.as_deref(),
+        }
+    }
+
+    /// What replaces its rings, or the back end that cannot.
+    pub fn take_hand_over(&mut self, queues: &[RxQueue]) -> HandOverResult {
+        let backend = self.own(queues)[0].ring().backend();
+        self.hand_over.take().ok_or(backend)
+    }
+
+    /// Its queues continue with `rings` once they have read the present ones.
+    pub fn follow(&mut self, rings: Vec<RingReader>, queues: &mut [RxQueue]) {
+        for (queue, next) in self.own_mut(queues).iter_mut().zip(rings) {
+            queue.next = Some(next);
+        }
+    }
+
+    /// Whether no event reports that it goes down or away: an AF_XDP socket polls no error.
+    pub fn ends_silently(&self) -> bool {
+        self.xdp_mode.is_some()
+    }
+
+    /// Number of its rings.
+    pub fn rings(&self) -> usize {
+        self.queues.len()
+    }
+
+    /// Why its filter does not count refused packets.
+    pub fn uncounted(&self) -> Option<&Arc<CountingFilterError>> {
+        self.kernel_filter.uncounted()
+    }
+
+    /// Ends the flow. Packets in the rings can still be read.
+    pub fn stop(&mut self, queues: &mut [RxQueue]) {
+        // It has a handle of the XDP link.
+        self.hand_over = None;
+        self.kernel_filter.detach();
+        for queue in self.own_mut(queues) {
+            queue.stop();
+        }
+    }
+
+    /// Its number in the network namespace.
+    pub fn index(&self) -> IfIndex {
+        IfIndex(self.link.index)
+    }
+
+    /// Its state when it was opened.
+    pub fn state_at_start(&self) -> InterfaceState {
+        InterfaceState {
+            presence: Presence::Up,
+            statistics: self.at_start,
+        }
+    }
+
+    fn own<'q>(&self, queues: &'q [RxQueue]) -> &'q [RxQueue] {
+        &queues[self.queues.clone()]
+    }
+
+    fn own_mut<'q>(&self, queues: &'q mut [RxQueue]) -> &'q mut [RxQueue] {
+        &mut queues[self.queues.clone()]
+    }
+
+    /// Packets read after the consumer had failed.
+    pub fn unwritten(&self, queues: &[RxQueue]) -> u64 {
+        let unwritten = |queue: &RxQueue| queue.reading.unwritten;
+        self.own(queues).iter().map(unwritten).sum()
+    }
+
+    /// Packets that passed the filter and were read, but not delivered.
+    pub fn untaken(&self, queues: &[RxQueue]) -> u64 {
+        let surplus = |queue: &RxQueue| queue.reading.surplus;
+        self.own(queues).iter().map(surplus).sum::<u64>() + self.unwritten(queues)
+    }
+
+    /// Updates the counters; `now` are the interface's own. What cannot be determined any more, e.g. because
+    /// the interface is gone, becomes unknown.
+    pub fn measure(&mut self, queues: &mut [RxQueue], now: Option<LinkStatistics>) {
+        let queues = self.own_mut(queues);
+        for queue in queues.iter_mut() {
+            queue.refresh();
+        }
+        let filter = self.kernel_filter.counters();
+        let by_reader = |queue: &RxQueue| queue.reading.refused + queue.reading.surplus;
+        let by_reader: u64 = queues.iter().map(by_reader).sum();
+        let dropped = |queue: &RxQueue| queue.account().dropped;
+        let since = |pick: fn(&LinkStatistics) -> u64| match self.direction {
+            // Receive losses do not concern sent packets.
+            DirectionFilter::Out => Some(0),
+            DirectionFilter::In | DirectionFilter::Both => {
+                let (now, start) = (now.as_ref()?, self.at_start.as_ref()?);
+                Some(pick(now).saturating_sub(pick(start)))
+            }
+        };
+        let lost = Lost {
+            nic: since(|s| s.rx_missed_errors),
+            // The kernel also counts packets that the ring has received and no protocol handled, such as
+            // unknown VLANs (`__netif_receive_skb_core`, net/core/dev.c). So 0 is certain and no other
+            // number is.
+            driver: since(|s| s.rx_dropped).filter(|&dropped| dropped == 0),
+            ring: queues.iter().map(dropped).sum(),
+            program: filter.lost,
+            ..Lost::default()
+        };
+        let filtered = filter.refused.map(|refused| refused + by_reader);
+        self.counters.store(filtered, filter.sampled_out, &lost);
+    }
+
+    /// Whether every accepted packet has arrived in a ring and been read, as of the last
+    /// [`measure`](Self::measure).
+    pub fn is_settled(&self, queues: &[RxQueue]) -> bool {
+        let queues = self.own(queues);
+        let by_filter = self.kernel_filter.counters().accepted;
+        let has_arrived = by_filter.is_none_or(|by_filter| by_filter == accepted(queues));
+        has_arrived && queues.iter().all(|queue| queue.account().waiting() == 0)
+    }
+
+    /// Counts packets still in the rings as lost by the reader, and accepted packets that no ring received as
+    /// lost by the program.
+    pub fn abandon(&mut self, queues: &[RxQueue]) {
+        let queues = self.own(queues);
+        let left = |queue: &RxQueue| {
+            let account = queue.account();
+            account.waiting() + account.unreadable
+        };
+        let missing = if self.kernel_filter.loses_before_ring() {
+            let by_filter = self.kernel_filter.counters().accepted.unwrap_or(0);
+            by_filter.saturating_sub(accepted(queues))
+        } else {
+            0
+        };
+        self.counters
+            .abandon(queues.iter().map(left).sum(), missing);
+    }
+
+    /// The source of the time stamps, where `configured` was selected.
+    pub fn timestamp_source(&self, configured: TimestampSource) -> TimestampSource {
+        if self.kernel_filter.has_unstamped() {
+            TimestampSource::Reader
+        } else {
+            configured
+        }
+    }
+}
+
+/// Packets that the rings of `queues` received or dropped.
+fn accepted(queues: &[RxQueue]) -> u64 {
+    let accepted = |queue: &RxQueue| queue.account().accepted;
+    queues.iter().map(accepted).sum()
+}

@@ -1,0 +1,246 @@
+//! The options of a capture, and their setters.
+
+use std::time::Duration;
+
+use bpf::{RingBufferProgram, Sampling, UnmatchedAction, XdpAttachMode};
+use ring::{BusyPoll, DeliveryMode, DirectionFilter, TimestampSource};
+
+use super::backend::Backend;
+use super::mode::{MirrorLimit, Mode, ModeError};
+use crate::packet_filter::Filter;
+use netlink::Namespace;
+
+/// A buffer size that suits drop mode, per interface: 65536 packets, 10 ms at 6.5 Mpps.
+pub const DROP_BUFFER_BYTES: usize = 128 << 20;
+
+/// What to capture, and how. [`open`](Self::open) starts the capture.
+///
+/// ```no_run
+/// let capture = tapline::capture("eth0")
+///     .filter("udp port 53")?
+///     .snaplen(128)
+///     .packets(100)
+///     .open()?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+#[must_use = "nothing is captured before `open`"]
+pub struct CaptureOptions {
+    /// Names of the interfaces.
+    pub links: Vec<String>,
+    /// The network namespace of the interfaces. Default: that of the thread that opens the capture.
+    pub namespace: Option<Namespace>,
+    /// Packets to capture. Default: all.
+    pub filter: Option<Filter>,
+    /// Description of the filter in a capture file. Default: the text of an expression.
+    pub filter_text: Option<String>,
+    /// Sample the packets that the filter accepts, in the kernel. Sampled-out packets count as filtered. In
+    /// drop mode `others` applies to them. Default: no sampling.
+    pub sampling: Option<Sampling>,
+    /// Whether the stack still sees the packets. Default: [`Mode::Mirror`].
+    pub mode: Mode,
+    /// In drop mode: action for packets that do not match the filter. Default: pass.
+    pub others: UnmatchedAction,
+    /// Where an XDP program may run. Default: native, else generic.
+    pub xdp: XdpAttachMode,
+    /// How packets cross from the kernel. Default: what suits `mode` and `delivery`.
+    pub backend: Option<Backend>,
+    /// Put the interfaces into promiscuous mode. Default: yes.
+    pub promiscuous: bool,
+    /// Capture received packets, sent packets or both. In drop mode `Both` means received. Default: both.
+    pub direction: DirectionFilter,
+    /// Bytes to keep of each packet. Default: 262144.
+    pub snaplen: u32,
+    /// Ring size per interface, bytes. Default: 32 MiB.
+    ///
+    /// In drop mode all rings of the interface share it, and each packet takes 2048 bytes:
+    /// [`DROP_BUFFER_BYTES`] is a good size. With a [short snaplen](super::mode::SHORT_SNAPLEN) packets
+    /// take less, and slots and rings are rounded to powers of two.
+    pub buffer_bytes: usize,
+    /// When packets are delivered: immediately, in batches, or adaptively.
+    pub delivery: DeliveryMode,
+    /// How long to look for the next packet before sleeping. Keeps a CPU busy. Ignored with
+    /// [`DeliveryMode::Batch`]. Default: 0.
+    pub spin: Duration,
+    /// Busy-poll the driver from the reader (AF_XDP in drop mode). Selects AF_XDP for a short snaplen, too.
+    /// Combine it with `spin`: a reader that sleeps leaves the driver to interrupts.
+    pub busy_poll: Option<BusyPoll>,
+    /// How long the reader may be away without loss at [`ring::STALL_PPS`] packets/s. The ring grows for it.
+    /// Applies to packet rings only; other back ends are limited by `buffer_bytes`. Default: 200 ms, except
+    /// with [`DeliveryMode::Immediate`] and [`DeliveryMode::Blocks`].
+    pub stall: Option<Duration>,
+    /// Time stamp source. Default: kernel.
+    pub timestamps: TimestampSource,
+    /// When the capture ends by itself. Default: never.
+    pub limits: Limits,
+    /// Interval of statistics and of [`Consumer::tick`](super::super::Consumer::tick). Default: 1 s.
+    pub tick: Duration,
+}
+
+impl Default for CaptureOptions {
+    fn default() -> Self {
+        let ring = ring::RingOptions::default();
+        Self {
+            links: Vec::new(),
+            namespace: None,
+            filter: None,
+            filter_text: None,
+            sampling: None,
+            mode: Mode::default(),
+            others: UnmatchedAction::default(),
+            xdp: XdpAttachMode::NativeOrGeneric,
+            backend: None,
+            promiscuous: ring.promiscuous,
+            direction: ring.direction,
+            snaplen: ring.snaplen,
+            buffer_bytes: ring.buffer_bytes,
+            delivery: ring.delivery,
+            spin: Duration::ZERO,
+            busy_poll: None,
+            stall: ring.stall,
+            timestamps: ring.timestamps,
+            limits: Limits::default(),
+            tick: Duration::from_secs(1),
+        }
+    }
+}
+
+macro_rules! setters {
+    ($($name:ident: $kind:ty),* $(,)?) => {
+        $(
+            #[doc = concat!("Sets [`", stringify!($name), "`](Self#structfield.", stringify!($name), ").")]
+            pub fn $name(mut self, $name: $kind) -> Self {
+                self.$name = $name;
+                self
+            }
+        )*
+    };
+}
+
+macro_rules! optional_setters {
+    ($($name:ident: $kind:ty),* $(,)?) => {
+        $(
+            #[doc = concat!("Sets [`", stringify!($name), "`](Self#structfield.", stringify!($name), ").")]
+            pub fn $name(mut self, $name: impl Into<Option<$kind>>) -> Self {
+                self.$name = $name.into();
+                self
+            }
+        )*
+    };
+}
+
+impl CaptureOptions {
+    setters! {
+        links: Vec<String>,
+        mode: Mode,
+        others: UnmatchedAction,
+        xdp: XdpAttachMode,
+        promiscuous: bool,
+        direction: DirectionFilter,
+        snaplen: u32,
+        buffer_bytes: usize,
+        delivery: DeliveryMode,
+        spin: Duration,
+        timestamps: TimestampSource,
+        limits: Limits,
+        tick: Duration,
+    }
+
+    optional_setters! {
+        namespace: Namespace,
+        filter_text: String,
+        sampling: Sampling,
+        backend: Backend,
+        busy_poll: BusyPoll,
+        stall: Duration,
+    }
+
+    /// Adds an interface to capture from.
+    pub fn interface(mut self, name: impl Into<String>) -> Self {
+        self.links.push(name.into());
+        self
+    }
+
+    /// Sets the packets to capture: filter text, a [`Filter`] or a classic program.
+    ///
+    /// # Errors
+    /// The error of the conversion, e.g. where the syntax of the text is wrong.
+    pub fn filter<F: TryInto<Filter>>(mut self, filter: F) -> Result<Self, F::Error> {
+        self.filter = Some(filter.try_into()?);
+        Ok(self)
+    }
+
+    /// Sets or removes the filter.
+    pub fn with_filter(mut self, filter: impl Into<Option<Filter>>) -> Self {
+        self.filter = filter.into();
+        self
+    }
+
+    /// Ends the capture after `packets` packets.
+    pub fn packets(mut self, packets: u64) -> Self {
+        self.limits.packets = Some(packets);
+        self
+    }
+
+    /// Ends the capture after `duration`.
+    pub fn duration(mut self, duration: Duration) -> Self {
+        self.limits.duration = Some(duration);
+        self
+    }
+}
+
+/// When a capture ends by itself: at the limit that is reached first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Limits {
+    /// Packets delivered. Packets in the rings beyond them count as filtered.
+    pub packets: Option<u64>,
+    /// Time since the capture was opened.
+    pub duration: Option<Duration>,
+}
+
+/// Rejects options that contradict the mode or the back end.
+pub fn check_mode(options: &CaptureOptions) -> Result<(), ModeError> {
+    let mode = options.mode;
+    if let Some(backend) = options.backend
+        && (backend == Backend::Xdp) != (mode == Mode::Drop)
+    {
+        return Err(ModeError::Backend { backend, mode });
+    }
+    if options.busy_poll.is_some() && mode != Mode::Drop {
+        return Err(ModeError::BusyPoll);
+    }
+    if options.backend == Some(Backend::XdpRingbuf) {
+        return check_mirror(options).map_err(ModeError::Mirror);
+    }
+    if mode == Mode::Mirror {
+        return Ok(());
+    }
+    if options.direction == DirectionFilter::Out {
+        return Err(ModeError::Outgoing);
+    }
+    if options.timestamps == TimestampSource::Hardware {
+        return Err(ModeError::HardwareTime);
+    }
+    if let Some(Filter::Program(_)) = options.filter {
+        return Err(ModeError::ClassicProgram);
+    }
+    Ok(())
+}
+
+fn check_mirror(options: &CaptureOptions) -> Result<(), MirrorLimit> {
+    if options.direction != DirectionFilter::In {
+        return Err(MirrorLimit::Direction);
+    }
+    if options.timestamps == TimestampSource::Hardware {
+        return Err(MirrorLimit::HardwareTime);
+    }
+    if let Some(Filter::Program(_)) = options.filter {
+        return Err(MirrorLimit::ClassicProgram);
+    }
+    let snaplen = options.snaplen;
+    if snaplen > RingBufferProgram::MAX_SNAPLEN {
+        return Err(MirrorLimit::Snaplen { snaplen });
+    }
+    Ok(())
+}

@@ -1,0 +1,79 @@
+//! The filter of an interface as the first part of an XDP program.
+
+use bpf::{FilterMaps, Insn, MapError, PacketSelection};
+use filter::FilterTarget;
+use filter::ebpf::{Fragment, prologue};
+use ring::InterfaceInfo;
+
+use super::backend::FilterPlace;
+use super::error::PlanError;
+use super::interface_plan::InterfacePlan;
+
+/// Name of the maps that hold the sets of a filter.
+const SETS: &str = "tapline_filter";
+
+// The filter jumps to labels of the program behind it.
+const _: () = assert!(Fragment::ACCEPT.0 == PacketSelection::MATCH.0);
+const _: () = assert!(Fragment::REJECT.0 == PacketSelection::NO_MATCH.0);
+
+/// The packets of an interface that an XDP program selects.
+pub struct XdpSelection {
+    /// Code for packets of a link type; `None` selects all packets.
+    filter: Option<(u16, Fragment)>,
+}
+
+impl XdpSelection {
+    /// Compiles `plan` for XDP. `check_mode` has rejected classic programs before.
+    pub fn new(link: &str, plan: &InterfacePlan) -> Result<Self, PlanError> {
+        let filter = match plan {
+            InterfacePlan::Everything | InterfacePlan::Program(_) => None,
+            InterfacePlan::Filter(link_type, filter) => {
+                let code = filter.ebpf().map_err(|error| PlanError::Filter {
+                    link: link.to_owned(),
+                    link_type: filter.options().link,
+                    error,
+                })?;
+                Some((*link_type, code))
+            }
+        };
+        Ok(Self { filter })
+    }
+
+    /// Where the filter runs; `None` without one.
+    pub fn place(&self) -> Option<FilterPlace> {
+        self.filter.as_ref().map(|_| FilterPlace::Kernel)
+    }
+
+    /// Rejects an interface of another link type than the filter was compiled for.
+    pub fn check(&self, link: &InterfaceInfo) -> Result<(), PlanError> {
+        match &self.filter {
+            Some((link_type, _)) if *link_type != link.link_type => {
+                let link = link.name.clone();
+                Err(PlanError::LinkReplaced { link })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Creates the maps of the filter and calls `load` with the code that begins the program; `map_error`
+    /// converts the error of a map.
+    pub fn load<T, E>(
+        &self,
+        map_error: impl FnOnce(MapError) -> E,
+        load: impl FnOnce(&[Insn<'_>]) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let Some((_, code)) = &self.filter else {
+            return load(&[]);
+        };
+        let maps = FilterMaps::create(SETS, code).map_err(map_error)?;
+        // At XDP a prologue needs no labels.
+        let mut select = prologue(
+            FilterTarget::Xdp,
+            code.direct_bytes,
+            [PacketSelection::MATCH; 2],
+        );
+        let resolved = maps.resolve(&code.code);
+        select.extend(resolved.expect("the maps are those of this code"));
+        load(&select)
+    }
+}

@@ -1,0 +1,337 @@
+//! Reading a capture packet by packet, for its pull interface.
+//!
+//! The rings keep the reading position between calls ([`RingReader::next_packet`]), so a packet is lent without
+//! a copy and without an allocation.
+
+use abi::clock::monotonic_ns;
+
+use super::account::summary::{CaptureSummary, Ended};
+use super::engine::{Engine, Run, RunTime};
+use super::read::consumer::{Closure, ConsumerError};
+use super::read::dispatcher::{Dispatcher, ROUND_BATCHES, Round, lend};
+use super::read::queue::RxQueue;
+use super::read::ring::RingReader;
+use crate::packet::Packet;
+use crate::stop::Stop;
+
+/// The position of a pulling reader.
+pub struct Pull {
+    phase: Phase,
+    /// Packets left to the packet limit.
+    remaining: u64,
+    /// One queue of a packet socket or AF_XDP without an exact filter: no packet has to be looked at before it
+    /// is lent.
+    is_direct: bool,
+    /// The next packet of each queue.
+    heads: Vec<Head>,
+    /// The queue of the packet that was lent last.
+    last: Option<usize>,
+    /// A batch that could stay in its ring is at its end: the others that could wait for its next one.
+    is_first_at_end: bool,
+    /// Batches and packets of this round.
+    batches: usize,
+    packets: u64,
+    /// The policy lets this round read.
+    is_in_round: bool,
+}
+
+enum Phase {
+    Opened,
+    Reading(Box<Run>),
+    Closing {
+        ended: Ended,
+        time: RunTime,
+        deadline_ns: u64,
+    },
+    Over {
+        ended: Ended,
+        time: RunTime,
+    },
+}
+
+#[derive(Clone, Copy)]
+struct Head {
+    /// `None` at the end of the batch.
+    time_ns: Option<u64>,
+    /// The rest of a batch can stay in the ring.
+    is_divisible: bool,
+}
+
+impl Pull {
+    pub fn new(engine: &Engine) -> Self {
+        let head = |queue: &RxQueue| Head {
+            time_ns: None,
+            // A block of TPACKET_V3 is given back as a whole.
+            is_divisible: queue.ring().wakes_early(),
+        };
+        Self {
+            phase: Phase::Opened,
+            remaining: engine.options.limits.packets.unwrap_or(u64::MAX),
+            is_direct: match &engine.queues[..] {
+                [queue] => {
+                    queue.reading.exact.is_none() && !matches!(queue.reader, RingReader::Buffer(_))
+                }
+                _ => false,
+            },
+            heads: engine.queues.iter().map(head).collect(),
+            last: None,
+            is_first_at_end: false,
+            batches: 0,
+            packets: 0,
+            is_in_round: false,
+        }
+    }
+
+    pub fn is_over(&self) -> bool {
+        matches!(self.phase, Phase::Over { .. })
+    }
+
+    /// The queue of the next packet, if one is ready. Waits for nothing.
+    #[inline]
+    pub fn ready(&mut self, engine: &mut Engine) -> Option<usize> {
+        let is_ready = self.is_direct && self.remaining > 0;
+        if is_ready && engine.queues[0].reader.packets_left() > 0 {
+            return Some(0);
+        }
+        self.select(engine)
+    }
+
+    /// Waits for the next packet, but not beyond `until_ns`. `None`: the time is over, or the capture is.
+    /// With `is_urgent` packets do not wait for their batch.
+    pub fn wait(
+        &mut self,
+        engine: &mut Engine,
+        stop: &Stop,
+        until_ns: u64,
+        is_urgent: bool,
+    ) -> Option<usize> {
+        loop {
+            if let Some(queue) = self.select(engine) {
+                return Some(queue);
+            }
+            if !self.refill(engine, stop, until_ns, is_urgent) {
+                return None;
+            }
+        }
+    }
+
+    /// Lends the next packet of the queue that [`ready`](Self::ready) or [`wait`](Self::wait) returned; `None`
+    /// if its ring is malformed.
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "what the caller does not read is not made"
+    )]
+    pub fn lend<'e>(&mut self, engine: &'e mut Engine, number: usize) -> Option<Packet<'e>> {
+        let queue = &mut engine.queues[number];
+        let lost_before = Some(queue.reader.take_lost_before()).filter(|&lost| lost > 0);
+        let packet = queue.reader.next_packet()?;
+        self.last = Some(number);
+        self.remaining -= 1;
+        self.packets += 1;
+        queue.counters.deliver(packet.original_len);
+        let bytes = match &queue.reading.exact {
+            None => packet.bytes,
+            Some(exact) => exact.truncate(packet.bytes),
+        };
+        Some(lend(&packet, bytes, queue.interface, lost_before))
+    }
+
+    /// The queue with the oldest packet that is ready, passes the exact filter and is within the packet limit.
+    fn select(&mut self, engine: &mut Engine) -> Option<usize> {
+        if let Some(last) = self.last.take() {
+            self.look(&mut engine.queues[last], last);
+        }
+        loop {
+            let number = self.oldest()?;
+            let queue = &mut engine.queues[number];
+            if self.remaining == 0 {
+                queue.reading.surplus += 1;
+            } else if let Some(exact) = &mut queue.reading.exact {
+                let packet = queue.reader.peek();
+                if packet.is_none_or(|packet| exact.kept(&packet).is_some()) {
+                    return Some(number);
+                }
+                queue.reading.refused += 1;
+            } else {
+                return Some(number);
+            }
+            queue.reader.next_packet();
+            self.packets += 1;
+            self.look(queue, number);
+        }
+    }
+
+    /// The queue with the oldest packet; the first among equals.
+    fn oldest(&self) -> Option<usize> {
+        let only_indivisible = self.is_first_at_end;
+        let heads = self.heads.iter().enumerate();
+        let times = heads.filter_map(|(number, head)| {
+            let time_ns = head.time_ns?;
+            (!(only_indivisible && head.is_divisible)).then_some((number, time_ns))
+        });
+        let oldest = times.min_by_key(|&(_, time_ns)| time_ns);
+        oldest.map(|(number, _)| number)
+    }
+
+    /// Looks at the next packet of `queue`.
+    fn look(&mut self, queue: &mut RxQueue, number: usize) {
+        let head = &mut self.heads[number];
+        head.time_ns = queue.reader.peek().map(|packet| packet.timestamp_ns);
+        if head.time_ns.is_none() {
+            if queue.reader.packets_left() > 0 {
+                // Malformed: this counts the rest as unreadable.
+                queue.reader.next_packet();
+            }
+            self.is_first_at_end |= head.is_divisible;
+        }
+    }
+
+    /// Does what follows the end of all batches: begins the next ones, or sleeps. `false`: the time is over, or
+    /// the capture is.
+    fn refill(&mut self, engine: &mut Engine, stop: &Stop, until_ns: u64, is_urgent: bool) -> bool {
+        match &mut self.phase {
+            Phase::Opened => {
+                match engine.begin() {
+                    Ok(run) => self.phase = Phase::Reading(Box::new(run)),
+                    Err(error) => self.close(engine, stop, Ended::Wait(error)),
+                }
+                true
+            }
+            Phase::Reading(run) => {
+                if !self.is_in_round {
+                    self.is_in_round = !engine.before_round(run) || is_urgent;
+                }
+                // Limits are checked between rounds.
+                let batches = if self.heads.len() == 1 {
+                    ROUND_BATCHES
+                } else {
+                    1
+                };
+                let is_exhausted = self.is_in_round && self.batches >= batches;
+                if self.is_in_round && !is_exhausted && self.begin_batches(engine) {
+                    return true;
+                }
+                self.end_batches(engine);
+                self.after_round(engine, stop, !is_exhausted, until_ns);
+                until_ns == u64::MAX || monotonic_ns() < until_ns
+            }
+            Phase::Closing { deadline_ns, .. } => {
+                let deadline_ns = *deadline_ns;
+                if monotonic_ns() < deadline_ns && self.begin_batches(engine) {
+                    return true;
+                }
+                self.end_batches(engine);
+                if !engine.closing_step(deadline_ns) {
+                    self.be_over();
+                }
+                true
+            }
+            Phase::Over { .. } => false,
+        }
+    }
+
+    fn after_round(&mut self, engine: &mut Engine, stop: &Stop, emptied: bool, until_ns: u64) {
+        let Phase::Reading(run) = &mut self.phase else {
+            return;
+        };
+        let round = Round {
+            packets: std::mem::take(&mut self.packets),
+            emptied,
+        };
+        (self.batches, self.is_in_round) = (0, false);
+        let mut nobody = nobody();
+        let mut dispatcher = Dispatcher {
+            consumer: &mut nobody,
+            remaining: self.remaining,
+            failure: None,
+        };
+        match engine.after_round(run, round, &mut dispatcher, stop, until_ns) {
+            Ok(None) => {}
+            Ok(Some(ended)) => self.close(engine, stop, ended),
+            Err(error) => self.close(engine, stop, Ended::Wait(error)),
+        }
+    }
+
+    /// Begins the next batch of every queue; returns whether there is a packet.
+    fn begin_batches(&mut self, engine: &mut Engine) -> bool {
+        self.last = None;
+        self.is_first_at_end = false;
+        let mut has_packet = false;
+        for (number, queue) in engine.queues.iter_mut().enumerate() {
+            if queue.reader.begin_batch() {
+                has_packet = true;
+                self.look(queue, number);
+            } else {
+                self.heads[number].time_ns = None;
+            }
+        }
+        // Batches that are empty from the start are at no end.
+        self.is_first_at_end = false;
+        self.batches += 1;
+        has_packet
+    }
+
+    /// Gives back all packets that were lent.
+    fn end_batches(&mut self, engine: &mut Engine) {
+        self.last = None;
+        for (head, queue) in self.heads.iter_mut().zip(&mut engine.queues) {
+            queue.reader.end_batch();
+            head.time_ns = None;
+        }
+    }
+
+    /// Ends the flow of packets. Those in the rings can still be read.
+    fn close(&mut self, engine: &mut Engine, stop: &Stop, ended: Ended) {
+        let run = match &self.phase {
+            Phase::Reading(run) => Some(&**run),
+            _ => None,
+        };
+        let time = engine.run_time(run);
+        // Ends the survey thread, and restores the timer settings of this one.
+        self.phase = Phase::Opened;
+        self.phase = Phase::Closing {
+            ended,
+            time,
+            deadline_ns: engine.begin_closing(stop),
+        };
+    }
+
+    fn be_over(&mut self) {
+        let phase = std::mem::replace(&mut self.phase, Phase::Opened);
+        self.phase = match phase {
+            Phase::Closing { ended, time, .. } => Phase::Over { ended, time },
+            phase => phase,
+        };
+    }
+
+    /// Ends the capture, if it has not ended yet. Packets that are still in the rings count as filtered, as
+    /// those beyond a packet limit do.
+    pub fn finish(mut self, engine: &mut Engine, stop: &Stop) -> CaptureSummary {
+        // A block of TPACKET_V3 is given back as a whole: count its rest first.
+        self.remaining = 0;
+        self.select(engine);
+        self.end_batches(engine);
+        if matches!(self.phase, Phase::Opened | Phase::Reading(_)) {
+            self.close(engine, stop, Ended::Stopped);
+        }
+        if let Phase::Closing { deadline_ns, .. } = self.phase {
+            let mut nobody = nobody();
+            let mut dispatcher = Dispatcher {
+                consumer: &mut nobody,
+                remaining: 0,
+                failure: None,
+            };
+            engine.settle(&mut dispatcher, deadline_ns);
+        }
+        let (Phase::Closing { ended, time, .. } | Phase::Over { ended, time }) = self.phase else {
+            unreachable!("it has been closed");
+        };
+        engine.summary(ended, time, 0)
+    }
+}
+
+/// A consumer for the engine that takes no packets.
+fn nobody() -> Closure<impl FnMut(&Packet<'_>) -> Result<(), ConsumerError>> {
+    Closure(|_: &Packet<'_>| Ok(()))
+}

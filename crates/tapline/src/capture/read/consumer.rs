@@ -1,0 +1,138 @@
+//! The receiver of a capture's packets.
+
+use std::error::Error;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use store::model::Statistics;
+use store::write::{CaptureFile, FileMade};
+
+use super::super::account::loss_account::Account;
+use crate::packet::Packet;
+
+/// Why a consumer failed.
+pub type ConsumerError = Box<dyn Error + Send + Sync>;
+
+/// Receives the packets of a capture, in the capture's thread.
+///
+/// An error from any method ends the capture, which then returns
+/// [`CaptureError::Run`](super::super::CaptureError::Run).
+pub trait Consumer {
+    /// Takes a packet.
+    ///
+    /// # Errors
+    /// The packet was not taken.
+    fn packet(&mut self, packet: &Packet<'_>) -> Result<(), ConsumerError>;
+
+    /// No packet is waiting: flush what has been buffered. `now_ns` is the time by `CLOCK_REALTIME`.
+    ///
+    /// # Errors
+    /// Flushing failed.
+    fn idle(&mut self, _now_ns: u64) -> Result<(), ConsumerError> {
+        Ok(())
+    }
+
+    /// Called at the interval [`CaptureOptions::tick`](super::super::CaptureOptions::tick), or less often if
+    /// the consumer itself takes longer.
+    ///
+    /// # Errors
+    /// The capture is to end.
+    fn tick(&mut self, _now_ns: u64, _account: &Account) -> Result<(), ConsumerError> {
+        Ok(())
+    }
+
+    /// The capture is over; `statistics` are the final counters of its interfaces.
+    ///
+    /// # Errors
+    /// Not everything taken could be written.
+    fn finish(&mut self, _statistics: &[Statistics]) -> Result<(), ConsumerError> {
+        Ok(())
+    }
+
+    /// Packets that [`packet`](Self::packet) took and that were lost later.
+    fn lost(&self) -> u64 {
+        0
+    }
+}
+
+/// A closure as a consumer.
+pub struct Closure<F>(pub F);
+
+impl<F: FnMut(&Packet<'_>) -> Result<(), ConsumerError>> Consumer for Closure<F> {
+    #[inline]
+    fn packet(&mut self, packet: &Packet<'_>) -> Result<(), ConsumerError> {
+        (self.0)(packet)
+    }
+}
+
+/// Writes the packets of a capture to a file.
+pub struct FileConsumer {
+    file: CaptureFile,
+    flush_after_ns: u64,
+    flushed_ns: u64,
+}
+
+impl FileConsumer {
+    /// Writes to `file`. Its buffer is flushed when it is full, and when no packet waits in the rings and
+    /// `flush_after` has passed since the last flush. Zero suits a pipe.
+    pub fn new(file: CaptureFile, flush_after: Duration) -> Self {
+        let flush_after_ns = u64::try_from(flush_after.as_nanos()).unwrap_or(u64::MAX);
+        Self {
+            file,
+            flush_after_ns,
+            flushed_ns: abi::clock::realtime_ns(),
+        }
+    }
+
+    /// Packets that are completely written.
+    pub fn packets_written(&self) -> u64 {
+        self.file.packets_written()
+    }
+
+    /// Bytes written to all files.
+    pub fn bytes_written(&self) -> u64 {
+        self.file.bytes_written()
+    }
+
+    /// The files written and kept, oldest first.
+    pub fn files(&self) -> impl ExactSizeIterator<Item = &FileMade> {
+        self.file.files()
+    }
+
+    /// Paths of the files written and kept, oldest first.
+    pub fn paths(&self) -> Vec<PathBuf> {
+        self.file.files().map(|file| file.path.clone()).collect()
+    }
+}
+
+impl Consumer for FileConsumer {
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "called for every packet, which then stays in registers from ring to file"
+    )]
+    fn packet(&mut self, packet: &Packet<'_>) -> Result<(), ConsumerError> {
+        Ok(self.file.write(packet.record())?)
+    }
+
+    fn idle(&mut self, now_ns: u64) -> Result<(), ConsumerError> {
+        // If the clock was set back, the difference wraps and the buffer is flushed.
+        if now_ns.wrapping_sub(self.flushed_ns) >= self.flush_after_ns {
+            self.flushed_ns = now_ns;
+            self.file.flush()?;
+        }
+        Ok(())
+    }
+
+    fn tick(&mut self, now_ns: u64, _account: &Account) -> Result<(), ConsumerError> {
+        Ok(self.file.tick(now_ns)?)
+    }
+
+    fn finish(&mut self, statistics: &[Statistics]) -> Result<(), ConsumerError> {
+        Ok(self.file.close(statistics)?)
+    }
+
+    fn lost(&self) -> u64 {
+        self.file.packets_lost()
+    }
+}

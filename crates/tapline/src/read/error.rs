@@ -1,0 +1,103 @@
+//! Errors of a read job.
+
+use std::error::Error;
+use std::io;
+
+use filter::FilterError;
+use store::model::LinkType;
+use store::read;
+use store::write::WriteError;
+use thiserror::Error;
+
+/// Why a consumer failed.
+pub type ConsumerError = Box<dyn Error + Send + Sync>;
+
+/// Why a read job failed.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ReadError {
+    /// The builder has no input.
+    #[error("no capture file to read")]
+    NoInput,
+    /// The first time of the selection is not before its end.
+    #[error("the time range is empty")]
+    EmptyTimeRange,
+    /// A file cannot be opened.
+    #[error("cannot open {name}")]
+    Open {
+        /// Its name.
+        name: String,
+        /// The error of the operating system.
+        source: io::Error,
+    },
+    /// An input cannot be read to its end. The job continues with the others.
+    #[error(transparent)]
+    Input(#[from] InputError),
+    /// Some inputs could not be read to their end. Everything else was delivered.
+    #[error("{} of the inputs could not be read to the end", .0.len())]
+    Incomplete(Vec<InputError>),
+    /// The operating system refused a resource.
+    #[error("cannot start reading")]
+    Io(#[from] io::Error),
+    /// The filter cannot be compiled for an interface.
+    #[error("cannot compile the filter for {} (link type {link})", interface_name(.interface))]
+    Filter {
+        /// Name of the interface, if the file has one.
+        interface: Option<String>,
+        /// Its link type.
+        link: filter::LinkType,
+        /// The error in the text.
+        source: Box<FilterError>,
+    },
+    /// Filters are not supported for the link type of an interface.
+    #[error(
+        "filters are not supported on link type {}, that of {}", .link_type.0, interface_name(.interface)
+    )]
+    FilterLinkType {
+        /// Name of the interface, if the file has one.
+        interface: Option<String>,
+        /// Its link type.
+        link_type: LinkType,
+    },
+    /// A classic BPF program is made for one link type.
+    #[error(
+        "a filter program is made for one link type, and there are packets of types {} and {}", .first.0, .second.0
+    )]
+    ProgramLinkTypes {
+        /// The link type of the first interface.
+        first: LinkType,
+        /// The link type of another one.
+        second: LinkType,
+    },
+    /// The filter rejects all packets of all interfaces.
+    #[error("the filter rejects all packets")]
+    FilterRejectsAll,
+    /// No input has an interface with these names.
+    #[error("no interface is called {}", .0.join(", "))]
+    UnknownInterfaces(Vec<String>),
+    /// The output file cannot be written.
+    #[error(transparent)]
+    Write(#[from] WriteError),
+    /// The consumer failed.
+    #[error("the consumer failed")]
+    Consumer(#[source] ConsumerError),
+}
+
+/// Why an input could not be read to its end.
+#[derive(Debug, Error)]
+#[error("{name}")]
+pub struct InputError {
+    /// Index of the input, in the order of the builder.
+    pub input: usize,
+    /// Its name.
+    pub name: String,
+    /// The error, with its location in the file.
+    pub source: read::ReadError,
+}
+
+fn interface_name(name: &Option<String>) -> String {
+    match name {
+        Some(name) => format!("interface {name}"),
+        None => "an interface without a name".into(),
+    }
+}

@@ -1,0 +1,214 @@
+//! The inputs of a read job: files and streams, one alone or several merged by time.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+use store::model::{Packet, Section};
+use store::read::{Item, Merge, Reader};
+
+use super::error::{InputError, ReadError};
+use crate::Stop;
+
+/// An input that is not opened yet.
+#[derive(Debug)]
+pub(super) enum InputSource {
+    Path(PathBuf),
+    Stream { name: String, file: File },
+}
+
+/// An opened input.
+pub(super) struct Input {
+    pub name: String,
+    pub reader: Reader,
+    /// Bytes received from a stream, still compressed.
+    pub received: Option<Arc<AtomicU64>>,
+    /// Length of a regular file.
+    pub file_bytes: u64,
+}
+
+impl fmt::Display for InputSource {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Path(path) => path.display().fmt(out),
+            Self::Stream { name, .. } => out.write_str(name),
+        }
+    }
+}
+
+impl InputSource {
+    /// Opens the input, which is number `input` of its job. A stream ends when `stop` is requested.
+    pub(super) fn open(self, input: usize, stop: &Stop) -> Result<Input, ReadError> {
+        let name = self.to_string();
+        let open_error = |source| ReadError::Open {
+            name: name.clone(),
+            source,
+        };
+        let (file, is_path) = match self {
+            Self::Path(path) => (File::open(path).map_err(open_error)?, true),
+            Self::Stream { file, .. } => (file, false),
+        };
+        let metadata = file.metadata().map_err(open_error)?;
+        let (reader, received) = if is_path && metadata.is_file() {
+            (Reader::from_file(file), None)
+        } else {
+            let stream = StoppableStream::new(file, stop).map_err(open_error)?;
+            let received = Arc::clone(&stream.received);
+            (Reader::from_stream(stream), Some(received))
+        };
+        match reader {
+            Ok(reader) => Ok(Input {
+                name,
+                reader,
+                received,
+                file_bytes: metadata.len(),
+            }),
+            Err(source) => Err(InputError {
+                input,
+                name,
+                source,
+            }
+            .into()),
+        }
+    }
+}
+
+/// A pipe or other stream that ends when the job is stopped, even while no data arrives.
+struct StoppableStream {
+    file: File,
+    stop: OwnedFd,
+    received: Arc<AtomicU64>,
+}
+
+impl StoppableStream {
+    fn new(file: File, stop: impl AsFd) -> io::Result<Self> {
+        Ok(Self {
+            file,
+            stop: stop.as_fd().try_clone_to_owned()?,
+            received: Arc::default(),
+        })
+    }
+
+    /// Waits for data or the end of the stream. Returns `false` if the job is stopped.
+    fn wait(&self) -> io::Result<bool> {
+        let mut waits = [
+            PollFd::new(&self.file, PollFlags::IN),
+            PollFd::new(&self.stop, PollFlags::IN),
+        ];
+        // Bound: a signal that interrupts the call either stops the job or is unrelated.
+        while let Err(errno) = poll(&mut waits, None) {
+            if errno != Errno::INTR {
+                return Err(errno.into());
+            }
+        }
+        Ok(waits[1].revents().is_empty())
+    }
+}
+
+impl Read for StoppableStream {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        if !self.wait()? {
+            return Ok(0);
+        }
+        let bytes = self.file.read(into)?;
+        // Relaxed: one thread reads and counts.
+        self.received.fetch_add(bytes as u64, Ordering::Relaxed);
+        Ok(bytes)
+    }
+}
+
+/// Whether the job was asked to stop.
+pub(super) fn is_stopped(stop: &Stop) -> bool {
+    let mut waits = [PollFd::new(stop, PollFlags::IN)];
+    let no_wait = rustix::event::Timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    poll(&mut waits, Some(&no_wait)).is_ok_and(|ready| ready > 0)
+}
+
+/// The inputs as one source of items.
+pub(super) struct Inputs {
+    pub names: Vec<String>,
+    pub kind: InputKind,
+}
+
+pub(super) enum InputKind {
+    One(Box<Input>),
+    Several(Box<Merge>),
+}
+
+impl Inputs {
+    pub(super) fn new(mut inputs: Vec<Input>) -> Self {
+        let names = inputs.iter().map(|input| input.name.clone()).collect();
+        let kind = match (inputs.pop(), inputs.is_empty()) {
+            (Some(input), true) => InputKind::One(Box::new(input)),
+            (last, _) => {
+                let inputs = inputs.into_iter().chain(last);
+                let readers = inputs.map(|input| input.reader).collect();
+                InputKind::Several(Box::new(Merge::new(readers)))
+            }
+        };
+        Self { names, kind }
+    }
+
+    /// Lends the next item. After an error of one input, the next call continues with the others.
+    #[inline]
+    pub(super) fn next_item(&mut self) -> Result<Option<Item<'_>>, InputError> {
+        let error = |input: usize, source| InputError {
+            input,
+            name: self.names[input].clone(),
+            source,
+        };
+        match &mut self.kind {
+            InputKind::One(input) => input.reader.next_item().map_err(|source| error(0, source)),
+            InputKind::Several(merge) => merge
+                .next_item()
+                .map_err(|merged| error(merged.input, merged.source)),
+        }
+    }
+
+    /// Lends the packet that [`Self::next_item`] returned last, again.
+    #[inline]
+    pub(super) fn last_packet(&self) -> Option<Packet<'_>> {
+        match &self.kind {
+            InputKind::One(input) => Some(input.reader.last_packet()),
+            InputKind::Several(merge) => merge.last_packet(),
+        }
+    }
+
+    /// Whether the next item has to be waited for. Known only of a single, uncompressed stream.
+    #[inline]
+    pub(super) fn must_wait(&self) -> bool {
+        match &self.kind {
+            InputKind::One(input) => input
+                .received
+                .as_ref()
+                .is_some_and(|bytes| bytes.load(Ordering::Relaxed) == input.reader.offset()),
+            InputKind::Several(_) => false,
+        }
+    }
+}
+
+/// The section header for a copy of `inputs`: what they have in common, and the comment of a single one.
+pub(super) fn common_section(inputs: &[Input]) -> Section {
+    let mut sections = inputs.iter().map(|input| &input.reader.header().section);
+    let Some(first) = sections.next() else {
+        return Section::default();
+    };
+    let mut common = first.clone();
+    for section in sections {
+        common.os = common.os.filter(|_| first.os == section.os);
+        common.hardware = common
+            .hardware
+            .filter(|_| first.hardware == section.hardware);
+        common.comment = None;
+    }
+    common
+}

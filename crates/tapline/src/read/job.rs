@@ -1,0 +1,282 @@
+//! The read job.
+
+use store::model::{Interface, Section};
+use store::read::Item;
+use store::write::CaptureFileOptions;
+
+use super::copy::FileCopy;
+use super::delivery::{
+    ClosureConsumer, ConsumerDestination, Delivery, Destination, ItemReceiver, PacketCounts,
+    ReadConsumer, Snaplen, StopCheck,
+};
+use super::error::{ConsumerError, InputError, ReadError};
+use super::input::{InputKind, InputSource, Inputs, common_section};
+use super::parallel::{ParallelPlan, ParallelReader};
+use super::selection::Selection;
+use super::summary::{InputSummary, ReadSummary, WrittenFiles};
+use crate::{Packet, Stop, Stopper};
+
+/// The options of a job, checked.
+pub(super) struct JobOptions {
+    pub inputs: Vec<InputSource>,
+    pub selection: Selection,
+    pub snaplen: Snaplen,
+    pub limit: u64,
+    pub threads: Option<usize>,
+    pub stop: Stop,
+}
+
+/// An open read job. Made by [`ReadBuilder::open`](super::ReadBuilder::open).
+///
+/// Packets come one by one from [`Self::next`], or all at once from [`Self::run`] and
+/// [`Self::write_to`].
+pub struct Read {
+    inputs: Inputs,
+    /// The section header for a copy.
+    section: Section,
+    selection: Selection,
+    snaplen: Snaplen,
+    limit: u64,
+    plan: ParallelPlan,
+    stop: StopCheck,
+    /// The interfaces that [`Self::next`] read.
+    interfaces: Vec<Interface>,
+    counts: PacketCounts,
+    lost: u64,
+    written: WrittenFiles,
+    input_summaries: Vec<InputSummary>,
+    /// Whether all inputs were read.
+    is_complete: bool,
+}
+
+impl Read {
+    pub(super) fn open(options: JobOptions) -> Result<Self, ReadError> {
+        let mut inputs = Vec::with_capacity(options.inputs.len());
+        let is_merged = options.inputs.len() > 1;
+        for (number, source) in options.inputs.into_iter().enumerate() {
+            let mut input = source.open(number, &options.stop)?;
+            if is_merged {
+                input.reader.close_if_buffered();
+            }
+            inputs.push(input);
+        }
+        let summary = |name: &String| InputSummary {
+            name: name.clone(),
+            error: None,
+        };
+        let section = common_section(&inputs);
+        let inputs = Inputs::new(inputs);
+        Ok(Self {
+            section,
+            input_summaries: inputs.names.iter().map(summary).collect(),
+            inputs,
+            selection: options.selection,
+            snaplen: options.snaplen,
+            limit: options.limit,
+            plan: ParallelPlan::new(options.threads),
+            stop: StopCheck::new(options.stop),
+            interfaces: Vec::new(),
+            counts: PacketCounts::default(),
+            lost: 0,
+            written: WrittenFiles::default(),
+            is_complete: false,
+        })
+    }
+
+    /// Lends the next selected packet. Returns `None` at the end of all inputs, at the limit of
+    /// [`ReadBuilder::count`](super::ReadBuilder::count), and after a stop.
+    ///
+    /// Blocks while a pipe has no data.
+    ///
+    /// # Errors
+    /// [`ReadError::Input`], once for each input that cannot be read to its end: the next call continues
+    /// with the others. Errors about the filter, for example [`ReadError::Filter`].
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "the packet borrows from the job, which Iterator does not allow"
+    )]
+    pub fn next(&mut self) -> Result<Option<Packet<'_>>, ReadError> {
+        loop {
+            if self.counts.selected == self.limit || self.stop.is_stopped() {
+                return Ok(None);
+            }
+            match self.inputs.next_item() {
+                Ok(Some(Item::Packet(packet))) => {
+                    self.counts.received += 1;
+                    if self.selection.matcher().accepts(&packet) {
+                        break;
+                    }
+                }
+                Ok(Some(Item::Interface { interface, .. })) => {
+                    self.selection.add_interface(interface)?;
+                    self.interfaces.push(interface.clone());
+                }
+                Ok(Some(_)) => {}
+                Ok(None) => {
+                    self.is_complete = true;
+                    return Ok(None);
+                }
+                // A stop ends streams in the middle of a packet.
+                Err(_) if self.stop.check() => return Ok(None),
+                Err(error) => {
+                    note(&mut self.input_summaries, &error);
+                    return Err(error.into());
+                }
+            }
+        }
+        self.counts.selected += 1;
+        let packet = self.inputs.last_packet();
+        Ok(packet.map(|packet| self.snaplen.packet(packet).into()))
+    }
+
+    /// The interfaces of the packets that [`Self::next`] returned so far.
+    pub fn interfaces(&self) -> &[Interface] {
+        &self.interfaces
+    }
+
+    /// Calls `take` for each selected packet, in order. Returns as [`Self::run_consumer`].
+    ///
+    /// # Errors
+    /// As [`Self::run_consumer`]; [`ReadError::Consumer`] with the error of `take`.
+    pub fn run<E: Into<ConsumerError>>(
+        &mut self,
+        take: impl FnMut(&Packet<'_>) -> Result<(), E>,
+    ) -> Result<(), ReadError> {
+        self.run_consumer(&mut ClosureConsumer(take))
+    }
+
+    /// Delivers all selected packets to `consumer`, in order. Returns at the end of all inputs, at the
+    /// limit of [`ReadBuilder::count`](super::ReadBuilder::count), and after a stop.
+    ///
+    /// # Errors
+    /// [`ReadError::Incomplete`] if inputs could not be read to their end: everything else was
+    /// delivered. [`ReadError::Consumer`], and errors about the filter and the interfaces.
+    pub fn run_consumer<C: ReadConsumer>(&mut self, consumer: &mut C) -> Result<(), ReadError> {
+        let mut destination = ConsumerDestination(consumer);
+        let result = self.deliver(&mut destination);
+        let finished = destination.0.finish().map_err(ReadError::Consumer);
+        self.lost = destination.0.lost();
+        let broken = result.and_then(|broken| finished.map(|()| broken));
+        incomplete(broken?)
+    }
+
+    /// Writes all selected packets to a capture file. Returns as [`Self::run_consumer`].
+    ///
+    /// The file's interfaces and its section header are those of the inputs, except the name of the
+    /// application. A pcap file can hold only one link type. The file is created with the first packet,
+    /// or at the end.
+    ///
+    /// # Errors
+    /// [`ReadError::Write`] if the file cannot be written; otherwise as [`Self::run_consumer`].
+    pub fn write_to(&mut self, options: CaptureFileOptions) -> Result<(), ReadError> {
+        let mut copy = FileCopy::new(options, self.section.clone());
+        let result = self.deliver(&mut copy);
+        let closed = copy.close(result.is_err());
+        self.written = copy.written();
+        self.lost = self.counts.selected - self.written.packets;
+        let broken = result.and_then(|broken| closed.map(|()| broken));
+        incomplete(broken?)
+    }
+
+    /// A handle that ends the job from another thread or a signal handler.
+    pub fn stopper(&self) -> Stopper {
+        self.stop.stop().stopper()
+    }
+
+    /// The counters so far.
+    pub fn summary(&self) -> ReadSummary {
+        ReadSummary {
+            received: self.counts.received,
+            delivered: self.counts.selected - self.lost,
+            filtered: self.counts.received - self.counts.selected,
+            lost: self.lost,
+            inputs: self.input_summaries.clone(),
+            written: self.written.clone(),
+        }
+    }
+
+    /// Ends the job.
+    ///
+    /// # Errors
+    /// [`ReadError::UnknownInterfaces`] and [`ReadError::FilterRejectsAll`] if all inputs were read and
+    /// the selection cannot match.
+    pub fn finish(self) -> Result<ReadSummary, ReadError> {
+        if self.is_complete {
+            self.selection.check()?;
+        }
+        Ok(self.summary())
+    }
+
+    /// Delivers everything. Returns the inputs that could not be read to their end.
+    fn deliver<D: Destination>(
+        &mut self,
+        destination: &mut D,
+    ) -> Result<Vec<InputError>, ReadError> {
+        let mut delivery = Delivery {
+            selection: &mut self.selection,
+            counts: &mut self.counts,
+            destination,
+            snaplen: self.snaplen,
+            limit: self.limit,
+            stop: &mut self.stop,
+        };
+        let mut broken = Vec::new();
+        match &mut self.inputs.kind {
+            InputKind::One(input) if delivery.selection.is_any() && input.received.is_none() => {
+                let mut parallel = ParallelReader::new(&mut input.reader, &mut delivery, self.plan);
+                if let Some(source) = parallel.run()? {
+                    let name = input.name.clone();
+                    broken.push(InputError {
+                        input: 0,
+                        name,
+                        source,
+                    });
+                }
+            }
+            _ => broken = deliver_in_order(&mut self.inputs, &mut delivery)?,
+        }
+        for error in &broken {
+            note(&mut self.input_summaries, error);
+        }
+        if !delivery.is_done() {
+            self.is_complete = true;
+            self.selection.check()?;
+        }
+        Ok(broken)
+    }
+}
+
+fn deliver_in_order<D: Destination>(
+    inputs: &mut Inputs,
+    delivery: &mut Delivery<'_, D>,
+) -> Result<Vec<InputError>, ReadError> {
+    let mut broken = Vec::new();
+    while !delivery.is_done() {
+        if inputs.must_wait() {
+            delivery.destination.flush()?;
+        }
+        match inputs.next_item() {
+            Ok(Some(item)) => delivery.item(item)?,
+            Ok(None) => break,
+            // A stop ends streams in the middle of a packet.
+            Err(_) if delivery.stop.check() => {}
+            Err(error) => broken.push(error),
+        }
+    }
+    Ok(broken)
+}
+
+fn incomplete(broken: Vec<InputError>) -> Result<(), ReadError> {
+    if broken.is_empty() {
+        Ok(())
+    } else {
+        Err(ReadError::Incomplete(broken))
+    }
+}
+
+/// Adds an error to the summary of its input.
+fn note(inputs: &mut [InputSummary], error: &InputError) {
+    if let Some(input) = inputs.get_mut(error.input) {
+        input.error = Some(error.source.to_string());
+    }
+}

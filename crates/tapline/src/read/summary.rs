@@ -1,0 +1,79 @@
+//! The summary of a read job.
+
+use std::fmt;
+use std::path::PathBuf;
+
+/// The result of a read job: `received = delivered + filtered + lost`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+#[must_use]
+pub struct ReadSummary {
+    /// Packets read from the inputs.
+    pub received: u64,
+    /// Packets delivered to the consumer or written to the file.
+    pub delivered: u64,
+    /// Packets that the selection rejected.
+    pub filtered: u64,
+    /// Packets that were selected and could not be written.
+    pub lost: u64,
+    /// The inputs, in the order of the builder.
+    pub inputs: Vec<InputSummary>,
+    /// The files written.
+    pub written: WrittenFiles,
+}
+
+/// An input of a read job.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct InputSummary {
+    /// Its name.
+    pub name: String,
+    /// Why it could not be read to its end.
+    pub error: Option<String>,
+}
+
+/// The files that a read job wrote.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct WrittenFiles {
+    /// Packets in all files, removed ones included.
+    pub packets: u64,
+    /// Bytes in all files, removed ones included.
+    pub bytes: u64,
+    /// The files that were kept, oldest first.
+    pub paths: Vec<PathBuf>,
+}
+
+impl fmt::Display for ReadSummary {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            received,
+            delivered,
+            filtered,
+            lost,
+            ..
+        } = self;
+        write!(
+            out,
+            "{received} packets read: {delivered} delivered, {filtered} filtered, {lost} lost."
+        )?;
+        let WrittenFiles {
+            packets,
+            bytes,
+            paths,
+        } = &self.written;
+        if let Some(path) = paths.first() {
+            write!(out, " {packets} packets ({bytes} bytes) written to ")?;
+            match paths.len() {
+                1 => write!(out, "{}.", path.display())?,
+                files => write!(out, "{files} files from {} on.", path.display())?,
+            }
+        }
+        for input in &self.inputs {
+            if let Some(error) = &input.error {
+                write!(out, " {}: {error}.", input.name)?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,404 @@
+//! When packets are handed over, told by how many come between two pauses of the reader.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
+use std::time::{Duration, Instant};
+
+use crate::support::{DEADLINE, Witness, deliver, frames, generator, run, run_open, send, summary};
+use abi::slice::thread_slice_ns;
+use lab::{Host, Net, wait};
+use ring::{DeliveryMode, DirectionFilter};
+use rustix::thread::current_timer_slack;
+use tapline::Packet;
+use tapline::Stop;
+use tapline::capture::{
+    Backend, Capture, CaptureOptions, CaptureSummary, Consumer, ConsumerError, Ended, Limits, Mode,
+};
+
+/// Ways that packets come.
+struct Way {
+    backend: Option<Backend>,
+    /// Bytes that a frame of [`frames`] takes in the ring.
+    takes: usize,
+    /// Time that does not come before the bytes of a batch, though the reader hears of those late by a part of
+    /// it.
+    long: Duration,
+}
+
+/// Headers of 70 and 86 bytes before the 60 of a frame, in TPACKET_V3 in multiples of 8; a chunk; a record's
+/// header (8), what is known of the packet (24), its 60 bytes, in multiples of 8.
+const WAYS: [Way; 5] = [
+    Way::new(Some(Backend::PacketV2), 130, HOUR),
+    Way::new(Some(Backend::PacketV3), 152, DEADLINE),
+    // For so long a time, TPACKET_V2.
+    Way::new(None, 130, HOUR),
+    Way::new(Some(Backend::Xdp), 2048, HOUR),
+    Way::new(Some(Backend::XdpRingbuf), 96, HOUR),
+];
+
+impl Way {
+    const fn new(backend: Option<Backend>, takes: usize, long: Duration) -> Self {
+        Self {
+            backend,
+            takes,
+            long,
+        }
+    }
+}
+
+const HOUR: Duration = Duration::from_hours(1);
+
+/// Sends the number of packets that come without a pause of the reader.
+struct Batches {
+    packets: u64,
+    told: Sender<u64>,
+    /// Pauses of the reader so far.
+    pauses: Arc<AtomicU64>,
+    /// Of the reader's thread, when it had a packet.
+    timer_slack_ns: u64,
+    slice_ns: Option<u64>,
+}
+
+impl Batches {
+    fn new() -> (Self, Receiver<u64>) {
+        let (told, batches) = channel();
+        let consumer = Self {
+            packets: 0,
+            told,
+            pauses: Arc::default(),
+            timer_slack_ns: 0,
+            slice_ns: None,
+        };
+        (consumer, batches)
+    }
+}
+
+impl Consumer for Batches {
+    fn packet(&mut self, _packet: &Packet<'_>) -> Result<(), ConsumerError> {
+        self.packets += 1;
+        self.timer_slack_ns = current_timer_slack().expect("it is told");
+        self.slice_ns = thread_slice_ns().expect("it is told");
+        Ok(())
+    }
+
+    fn idle(&mut self, _now_ns: u64) -> Result<(), ConsumerError> {
+        let packets = std::mem::take(&mut self.packets);
+        if packets > 0 {
+            self.told.send(packets)?;
+        }
+        self.pauses.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+fn options(
+    host: &Host,
+    backend: impl Into<Option<Backend>>,
+    delivery: DeliveryMode,
+) -> CaptureOptions {
+    let backend = backend.into();
+    CaptureOptions::default()
+        .links(vec![host.interface().name.to_string()])
+        .backend(backend)
+        .mode(if backend == Some(Backend::Xdp) {
+            Mode::Drop
+        } else {
+            Mode::Mirror
+        })
+        .direction(DirectionFilter::In)
+        .snaplen(100)
+        .buffer_bytes(8 << 20)
+        .delivery(delivery)
+        // Ticks and looks at the interface are no reason to hand packets over.
+        .tick(Duration::from_millis(1))
+        .limits(Limits {
+            packets: None,
+            duration: Some(DEADLINE),
+        })
+}
+
+fn adaptive(target: Duration) -> DeliveryMode {
+    DeliveryMode::Adaptive { target }
+}
+
+/// The next batch, within the deadline.
+#[track_caller]
+fn next(batches: &Receiver<u64>) -> u64 {
+    batches.recv_timeout(DEADLINE).expect("a batch comes")
+}
+
+#[track_caller]
+fn assert_all(outcome: &CaptureSummary, count: u64) {
+    let account = outcome.account;
+    assert_eq!((account.delivered, account.lost.total()), (count, 0));
+}
+
+#[test]
+fn a_batch_is_handed_over_when_its_bytes_are_there_and_not_before() {
+    const COUNT: u32 = 64;
+    for Way {
+        backend,
+        takes,
+        long,
+    } in WAYS
+    {
+        let [left, right] = Net::new().pair();
+        let delivery = DeliveryMode::Batch {
+            min_bytes: takes * COUNT as usize,
+            timeout: long,
+        };
+        let (mut consumer, batches) = Batches::new();
+        let pauses = consumer.pauses.clone();
+        let options = options(&right, backend, delivery);
+        let (outcome, ()) = run(&right, options, &mut consumer, |stopper| {
+            for round in 0..3 {
+                let sent = frames(round * COUNT, COUNT);
+                let (first, last) = sent.split_at(COUNT as usize - 1);
+                send(&left, first);
+                // The second pause from now on follows a look at the ring with these packets in it.
+                let enough = pauses.load(Ordering::Relaxed) + 2;
+                wait::until("the reader has paused twice", || {
+                    pauses.load(Ordering::Relaxed) >= enough
+                });
+                assert_eq!(batches.try_recv(), Err(TryRecvError::Empty), "{backend:?}");
+                send(&left, last);
+                assert_eq!(next(&batches), u64::from(COUNT), "{backend:?}");
+            }
+            // What is no whole batch comes with the end.
+            send(&left, &frames(0, 7));
+            stopper.stop();
+        });
+        assert!(matches!(outcome.ended, Ended::Stopped));
+        assert_all(&outcome, 3 * u64::from(COUNT) + 7);
+    }
+}
+
+/// In TPACKET_V2 each has a frame of its own, in which there is room for 64 KiB.
+#[test]
+fn a_batch_counts_the_bytes_of_packets_not_of_the_frames_around_them() {
+    const COUNT: u32 = 20;
+    let [left, right] = Net::new().pair();
+    let delivery = DeliveryMode::Batch {
+        min_bytes: 130 * COUNT as usize,
+        timeout: HOUR,
+    };
+    let (mut consumer, batches) = Batches::new();
+    let options = options(&right, Backend::PacketV2, delivery).snaplen(262_144);
+    let (outcome, ()) = run(&right, options, &mut consumer, |stopper| {
+        for round in 0..3 {
+            send(&left, &frames(round * COUNT, COUNT));
+            assert_eq!(next(&batches), u64::from(COUNT));
+        }
+        stopper.stop();
+    });
+    assert_all(&outcome, 3 * u64::from(COUNT));
+}
+
+#[test]
+fn a_batch_is_handed_over_when_its_time_is_up() {
+    // For each of the times another ring is chosen where none is asked for.
+    let times = [250, 500].map(Duration::from_millis);
+    for (Way { backend, .. }, timeout) in WAYS.iter().flat_map(|way| times.map(|time| (way, time)))
+    {
+        let [left, right] = Net::new().pair();
+        let min_bytes = usize::MAX;
+        let delivery = DeliveryMode::Batch { min_bytes, timeout };
+        let (mut consumer, batches) = Batches::new();
+        let options = options(&right, *backend, delivery);
+        let (outcome, ()) = run(&right, options, &mut consumer, |stopper| {
+            let start = Instant::now();
+            send(&left, &frames(0, 10));
+            // The sender may be slow: then the packets are those of several batches.
+            let (mut packets, mut count) = (0, 0);
+            while packets < 10 {
+                packets += next(&batches);
+                count += 1;
+            }
+            assert_eq!(packets, 10, "{backend:?}");
+            // The time of the first may have begun before.
+            let most = 1 + start.elapsed().as_nanos() / timeout.as_nanos();
+            assert!(
+                count <= most,
+                "{backend:?}: {count} batches, at most {most}"
+            );
+            stopper.stop();
+        });
+        assert_all(&outcome, 10);
+    }
+}
+
+#[test]
+fn rare_packets_are_handed_over_one_by_one() {
+    for Way { backend, .. } in WAYS {
+        let [left, right] = Net::new().pair();
+        let (mut consumer, batches) = Batches::new();
+        let options = options(&right, backend, adaptive(Duration::from_nanos(1)));
+        let (outcome, ()) = run(&right, options, &mut consumer, |stopper| {
+            for number in 0..50 {
+                send(&left, &frames(number, 1));
+                assert_eq!(next(&batches), 1);
+            }
+            stopper.stop();
+        });
+        assert_all(&outcome, 50);
+    }
+}
+
+#[test]
+fn dense_packets_are_handed_over_together() {
+    let [left, right] = Net::new().pair();
+    let mut generator = generator(&left, &right);
+    let (mut consumer, batches) = Batches::new();
+    let target = Duration::from_millis(20);
+    let options = options(&right, Backend::PacketV2, adaptive(target));
+    let (outcome, ()) = run(&right, options, &mut consumer, |stopper| {
+        deliver(&left, &mut generator, 20_000);
+        stopper.stop();
+    });
+    assert_all(&outcome, 20_000);
+    let batches: Vec<u64> = batches.try_iter().collect();
+    assert!(batches.len() < 1000, "{batches:?}");
+}
+
+/// A reader that sleeps for an hour wakes for the stop, and before its ring is full.
+#[test]
+fn a_sleep_ends_for_the_stop_and_for_a_filling_ring() {
+    let [left, right] = Net::new().pair();
+    let mut witness = Witness::on(&right);
+    let mut generator = generator(&left, &right);
+    let (mut consumer, batches) = Batches::new();
+    let options = options(&right, Backend::PacketV2, adaptive(HOUR))
+        // A quarter of 4096 frames.
+        .buffer_bytes(1 << 20);
+    let (outcome, ()) = run(&right, options, &mut consumer, |stopper| {
+        deliver(&left, &mut generator, 3000);
+        assert!(std::iter::repeat_with(|| next(&batches)).any(|batch| batch > 1000));
+        deliver(&left, &mut generator, 100);
+        witness.until(3100);
+        stopper.stop();
+    });
+    assert!(matches!(outcome.ended, Ended::Stopped));
+    assert_all(&outcome, 3100);
+}
+
+#[test]
+fn a_reader_that_spins_loses_nothing_and_ends() {
+    for delivery in [
+        DeliveryMode::Immediate,
+        adaptive(Duration::from_micros(200)),
+    ] {
+        let [left, right] = Net::new().pair();
+        let mut witness = Witness::on(&right);
+        let mut generator = generator(&left, &right);
+        let (mut consumer, _batches) = Batches::new();
+        let options = options(&right, Backend::PacketV2, delivery).spin(HOUR);
+        let (outcome, ()) = run(&right, options, &mut consumer, |stopper| {
+            deliver(&left, &mut generator, 2000);
+            witness.until(2000);
+            stopper.stop();
+        });
+        assert!(matches!(outcome.ended, Ended::Stopped));
+        assert_all(&outcome, 2000);
+    }
+}
+
+#[test]
+fn the_ring_follows_from_the_snaplen_and_the_stall() {
+    let [_left, right] = Net::new().pair();
+    let opened = |snaplen, stall| {
+        let options = options(
+            &right,
+            Backend::PacketV2,
+            adaptive(Duration::from_micros(200)),
+        )
+        .backend(None::<Backend>)
+        .snaplen(snaplen)
+        .stall(stall)
+        .buffer_bytes(16 << 20);
+        let capture = right.run(|| Capture::open(options)).unwrap();
+        let link = capture.links().next().unwrap();
+        (link.backend, link.buffer_bytes)
+    };
+    assert_eq!(opened(96, None), (Backend::PacketV2, 16 << 20));
+    // 10 000 frames of 2048 bytes are more than 16 MiB.
+    assert_eq!(opened(1518, None), (Backend::PacketV3, 16 << 20));
+    let short = Some(Duration::from_millis(100));
+    assert_eq!(opened(1518, short), (Backend::PacketV2, 16 << 20));
+    assert_eq!(opened(9018, None), (Backend::PacketV3, 16 << 20));
+    // Two blocks a millisecond, each with room for the longest packet.
+    let (_, bytes) = opened(262_144, None);
+    assert!((400 * 65_536..32 << 20).contains(&bytes), "{bytes}");
+    let (_, bytes) = opened(262_144, Some(Duration::from_millis(400)));
+    assert!((800 * 65_536..64 << 20).contains(&bytes), "{bytes}");
+}
+
+/// A kernel before Linux 6.12 has no slices of threads, and tells none.
+#[test]
+fn the_reader_is_punctual_while_it_runs_and_comes_first_where_it_does_not_gather() {
+    let [left, right] = Net::new().pair();
+    let before = (current_timer_slack().unwrap(), thread_slice_ns().unwrap());
+    let least = before.1.map(|_| 100_000);
+    let batch = DeliveryMode::Batch {
+        min_bytes: 1,
+        timeout: HOUR,
+    };
+    let prompt = adaptive(Duration::from_micros(200));
+    for (delivery, slice_ns) in [
+        (prompt, least),
+        (DeliveryMode::Immediate, least),
+        (batch, before.1),
+    ] {
+        let (mut consumer, batches) = Batches::new();
+        let options = options(&right, Backend::PacketV2, delivery).limits(Limits {
+            packets: Some(1),
+            duration: Some(DEADLINE),
+        });
+        let capture = right.run(|| Capture::open(options)).unwrap();
+        send(&left, &frames(0, 1));
+        let _ = summary(capture.run_consumer(&mut consumer, &Stop::new().unwrap()));
+        assert_eq!((consumer.timer_slack_ns, consumer.packets), (1, 1));
+        assert_eq!(consumer.slice_ns, slice_ns, "{delivery:?}");
+        let after = (current_timer_slack().unwrap(), thread_slice_ns().unwrap());
+        assert_eq!(after, before);
+        drop(batches);
+    }
+    assert!(before.0 > 1);
+}
+
+#[test]
+fn delivery_changes_while_the_capture_runs() {
+    let [left, right] = Net::new().pair();
+    let never = DeliveryMode::Batch {
+        min_bytes: usize::MAX,
+        timeout: HOUR,
+    };
+    let pairs = DeliveryMode::Batch {
+        min_bytes: 2 * 130,
+        timeout: HOUR,
+    };
+    let (mut consumer, batches) = Batches::new();
+    let options = options(&right, Backend::PacketV2, never);
+    let mut capture = right.run(|| Capture::open(options)).unwrap();
+    let control = capture.control();
+    let set = |delivery| control.set_delivery(delivery, Duration::ZERO).unwrap();
+    let (outcome, ()) = run_open(capture, &mut consumer, |stopper| {
+        send(&left, &frames(0, 5));
+        // However many had come by then.
+        set(adaptive(Duration::from_nanos(1)));
+        let mut seen = 0;
+        while seen < 5 {
+            seen += next(&batches);
+        }
+        set(pairs);
+        for round in 0..3 {
+            send(&left, &frames(round, 1));
+            send(&left, &frames(round, 1));
+            assert_eq!(next(&batches), 2);
+        }
+        set(never);
+        send(&left, &frames(0, 3));
+        stopper.stop();
+    });
+    assert_all(&outcome, 5 + 6 + 3);
+}

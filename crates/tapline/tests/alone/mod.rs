@@ -1,0 +1,5 @@
+//! Tests that run one at a time, after all others: their readers must get their CPU in time.
+
+mod delivery;
+mod ping_stall;
+mod stall;

@@ -1,0 +1,43 @@
+//! Tests of this crate: one program, one module for each subject.
+
+mod count_support;
+mod support;
+
+use lab::uml;
+
+/// The tests that run under user-mode-linux.
+static UML: uml::Tests = uml::Tests::named(&["doctor_machine::"]);
+
+mod allocations;
+mod alone;
+mod change;
+mod change_memory;
+mod conservation;
+mod count_changes;
+mod count_ends;
+mod count_exact;
+mod count_groups;
+mod count_leaks;
+mod count_offload;
+mod doctor;
+mod doctor_machine;
+mod doctor_programs;
+mod drop;
+mod drop_queues;
+mod ends;
+mod intake;
+mod jumbo;
+mod latency;
+mod links;
+mod net;
+mod ping;
+mod ping_answers;
+mod ping_errors;
+mod ping_limits;
+mod ping_neighbours;
+mod ping_patience;
+mod ping_ring;
+mod pull;
+mod read;
+mod ringbuf;
+mod rotation;

@@ -1,0 +1,315 @@
+//! Packets that the caller pulls are the packets that a consumer would receive.
+
+use std::os::fd::{AsFd, AsRawFd};
+use std::thread;
+use std::time::Duration;
+
+use allocation_counter::measure;
+use lab::Net;
+use ring::DeliveryMode;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use tapline::Namespace;
+use tapline::capture::{Backend, Capture, CaptureOptions, Ended};
+
+use crate::support::{
+    BACKENDS, Witness, deliver, frames, generator, ipv4_only, number, options, send,
+};
+
+#[path = "../examples/capture.rs"]
+#[allow(dead_code, reason = "`main` is for the program")]
+mod capture_example;
+#[path = "../examples/event_loop.rs"]
+#[allow(dead_code, reason = "`main` is for the program")]
+mod event_loop_example;
+
+/// The numbers of all packets that `capture` returns.
+fn pull_all(capture: &mut Capture) -> Vec<u32> {
+    let mut numbers = Vec::new();
+    while let Some(packet) = capture.next().unwrap() {
+        assert_eq!((packet.captured_len(), packet.len()), (60, 60));
+        numbers.push(number(packet.data()));
+    }
+    numbers
+}
+
+#[test]
+fn packets_come_in_order_up_to_the_limit() {
+    for backend in BACKENDS {
+        let [left, right] = Net::new().pair();
+        let mut witness = Witness::on(&right);
+        let mut capture = right
+            .run(|| Capture::open(options(&right, backend).packets(900)))
+            .unwrap();
+        send(&left, &frames(0, 1000));
+        witness.until(1000);
+        assert_eq!(pull_all(&mut capture), Vec::from_iter(0..900));
+        assert!(capture.next().unwrap().is_none());
+        let summary = capture.finish().unwrap();
+        assert!(matches!(summary.ended, Ended::Packets), "{summary:?}");
+        let account = summary.account;
+        assert_eq!((account.delivered, account.filtered), (900, Some(100)));
+        assert_eq!((account.received(), account.lost.total()), (Some(1000), 0));
+        let line = "1000 packets received = 900 delivered + 100 filtered + 0 lost";
+        assert!(summary.to_string().starts_with(line), "{summary}");
+    }
+}
+
+#[test]
+fn a_stopped_capture_returns_what_is_in_its_rings() {
+    for backend in BACKENDS {
+        let [left, right] = Net::new().pair();
+        let mut witness = Witness::on(&right);
+        let filtered = options(&right, backend).with_filter(ipv4_only());
+        let mut capture = right.run(|| filtered.open()).unwrap();
+        let mut generator = generator(&left, &right);
+        deliver(&left, &mut generator, 1000);
+        send(&left, &frames(0, 250));
+        witness.until(1250);
+        capture.stopper().stop();
+        let mut count = 0;
+        while capture.next().unwrap().is_some() {
+            count += 1;
+        }
+        let summary = capture.finish().unwrap();
+        assert!(matches!(summary.ended, Ended::Stopped), "{summary:?}");
+        assert_eq!((count, summary.account.delivered), (1000, 1000));
+        assert_eq!(summary.account.filtered, Some(250));
+        assert_eq!(summary.account.received(), Some(1250));
+    }
+}
+
+#[test]
+fn packets_that_nobody_pulled_count_as_filtered() {
+    for backend in BACKENDS {
+        let [left, right] = Net::new().pair();
+        let mut witness = Witness::on(&right);
+        let mut capture = right.run(|| options(&right, backend).open()).unwrap();
+        send(&left, &frames(0, 100));
+        witness.until(100);
+        for expected in 0..10 {
+            let packet = capture.next().unwrap().unwrap();
+            assert_eq!(number(packet.data()), expected);
+        }
+        let account = capture.finish().unwrap().account;
+        assert_eq!((account.delivered, account.received()), (10, Some(100)));
+        assert_eq!(account.lost.total(), 0);
+        let unread = right.run(|| options(&right, backend).open()).unwrap();
+        assert_eq!(unread.finish().unwrap().account.received(), Some(0));
+    }
+}
+
+/// Options of a capture on both interfaces of `right`.
+fn both(right: &lab::Host) -> CaptureOptions {
+    let links = right.interfaces().iter().map(|link| link.name.to_string());
+    options(right, Backend::PacketV2)
+        .links(links.collect())
+        .delivery(DeliveryMode::Immediate)
+        .tick(Duration::MAX)
+}
+
+#[test]
+fn packets_of_several_interfaces_are_merged_by_time_without_allocation() {
+    let merging = |count: u32| {
+        let net = Net::new();
+        let [mut left, mut right] = net.pair();
+        net.join(&mut left, &mut right);
+        let mut witnesses = [0, 1].map(|number| Witness::of_link(&right, number));
+        let mut capture = right.run(|| both(&right).open()).unwrap();
+        let links: Vec<_> = left.interfaces().iter().map(|link| link.index).collect();
+        left.run(|| {
+            lab::generator::pin_to_cpu(0).unwrap();
+            for number in 0..count {
+                let link = links[number as usize % 2];
+                lab::generator::send_frames(link, &frames(number, 1)).unwrap();
+            }
+        });
+        for witness in &mut witnesses {
+            witness.until(u64::from(count) / 2);
+        }
+        capture.stopper().stop();
+        let mut next = 0;
+        let info = measure(|| {
+            while let Some(packet) = capture.next().unwrap() {
+                assert_eq!(number(packet.data()), next);
+                assert_eq!(packet.interface(), next as usize % 2);
+                next += 1;
+            }
+        });
+        assert_eq!(next, count);
+        assert_eq!(
+            capture.finish().unwrap().account.delivered,
+            u64::from(count)
+        );
+        info.count_total
+    };
+    assert_eq!(merging(10), merging(1000));
+}
+
+#[test]
+fn pulling_allocates_nothing_per_packet() {
+    let pulling = |packets: u64| {
+        let [left, right] = Net::new().pair();
+        let mut witness = Witness::on(&right);
+        let mut generator = generator(&left, &right);
+        let quiet = options(&right, Backend::PacketV2)
+            .buffer_bytes(64 << 20)
+            .tick(Duration::MAX);
+        let mut capture = right.run(|| quiet.open()).unwrap();
+        let stopper = capture.stopper();
+        let (count, info) = thread::scope(|scope| {
+            let running = scope.spawn(|| {
+                let mut count = 0;
+                let info = measure(|| {
+                    while let Some(packet) = capture.next().unwrap() {
+                        count += u64::from(packet.captured_len() > 0);
+                    }
+                });
+                (count, info)
+            });
+            deliver(&left, &mut generator, packets);
+            witness.until(packets);
+            stopper.stop();
+            running.join().unwrap()
+        });
+        assert_eq!(count, packets);
+        assert_eq!(capture.finish().unwrap().account.delivered, packets);
+        info.count_total
+    };
+    assert_eq!(pulling(20_000), pulling(200_000));
+}
+
+/// Whether the descriptor of `capture` is readable within `ms`.
+fn is_readable(capture: &Capture, ms: i64) -> bool {
+    let timeout = Timespec {
+        tv_sec: ms / 1000,
+        tv_nsec: ms % 1000 * 1_000_000,
+    };
+    let mut polled = [PollFd::from_borrowed_fd(capture.as_fd(), PollFlags::IN)];
+    poll(&mut polled, Some(&timeout)).unwrap() > 0
+}
+
+#[test]
+fn the_descriptor_is_readable_when_there_are_packets_or_a_stop() {
+    for backend in BACKENDS {
+        let [left, right] = Net::new().pair();
+        let mut capture = right.run(|| options(&right, backend).open()).unwrap();
+        assert!(!is_readable(&capture, 20));
+        let mut batch = capture
+            .next_batch(Duration::from_millis(1))
+            .unwrap()
+            .unwrap();
+        assert!(batch.next().is_none());
+        let mut count = 0;
+        for first in [0, 50] {
+            send(&left, &frames(first, 50));
+            while count < first + 50 {
+                assert!(is_readable(&capture, 10_000));
+                let mut batch = capture.next_batch(Duration::ZERO).unwrap().unwrap();
+                while let Some(packet) = batch.next() {
+                    assert_eq!(number(packet.data()), count);
+                    count += 1;
+                }
+            }
+        }
+        let mut rest = capture
+            .next_batch(Duration::from_millis(5))
+            .unwrap()
+            .unwrap();
+        assert!(rest.next().is_none());
+        assert!(!is_readable(&capture, 20));
+        capture.stopper().stop();
+        assert!(is_readable(&capture, 10_000));
+        while capture.next_batch(Duration::ZERO).unwrap().is_some() {}
+        assert_eq!(capture.finish().unwrap().account.delivered, 100);
+    }
+}
+
+#[test]
+fn a_capture_opens_and_changes_in_another_namespace() {
+    let [left, right] = Net::new().pair();
+    let mut witness = Witness::on(&right);
+    let descriptor = right.namespace().as_fd().as_raw_fd();
+    let namespace = Namespace::open(format!("/proc/self/fd/{descriptor}")).unwrap();
+    let configured = options(&right, Backend::PacketV3).packets(200);
+    let mut capture = configured.namespace(namespace).open().unwrap();
+    send(&left, &frames(0, 100));
+    witness.until(100);
+    let control = capture.control();
+    control.set_buffer(16 << 20).unwrap();
+    send(&left, &frames(100, 100));
+    assert_eq!(pull_all(&mut capture), Vec::from_iter(0..200));
+    assert_eq!(capture.finish().unwrap().account.received(), Some(200));
+}
+
+#[test]
+fn a_closure_receives_what_a_loop_would() {
+    let [left, right] = Net::new().pair();
+    let mut witness = Witness::on(&right);
+    let capture = right.run(|| options(&right, Backend::PacketV3).packets(100).open());
+    send(&left, &frames(0, 100));
+    witness.until(100);
+    let mut numbers = Vec::new();
+    let summary = capture.unwrap().run(|packet| {
+        numbers.push(number(packet.data()));
+        Ok(())
+    });
+    assert_eq!(numbers, Vec::from_iter(0..100));
+    assert_eq!(summary.unwrap().account.delivered, 100);
+}
+
+#[test]
+fn a_failed_consumer_is_an_error_with_the_summary() {
+    let [left, right] = Net::new().pair();
+    let mut witness = Witness::on(&right);
+    let capture = right.run(|| options(&right, Backend::PacketV2).open());
+    send(&left, &frames(0, 100));
+    witness.until(100);
+    let mut taken = 0;
+    let error = capture.unwrap().run(|_| {
+        taken += 1;
+        if taken > 10 {
+            Err("the disk is full".into())
+        } else {
+            Ok(())
+        }
+    });
+    let error = error.unwrap_err();
+    assert_eq!(error.to_string(), "the disk is full");
+    let account = error.summary().unwrap().account;
+    assert_eq!((account.delivered, account.lost.writer), (10, 90));
+    assert_eq!(account.received(), Some(100));
+}
+
+#[test]
+fn the_examples_capture_real_traffic() {
+    let [left, right] = Net::new().pair();
+    let name = right.interface().name.to_string();
+    let mut generator = generator(&left, &right);
+    let (mut pulled, mut looped) = (Vec::new(), Vec::new());
+    let (end, ended) = rustix::pipe::pipe().unwrap();
+    thread::scope(|scope| {
+        let examples = [
+            scope.spawn(|| right.run(|| capture_example::run(&name, &mut pulled).unwrap())),
+            scope
+                .spawn(|| right.run(|| event_loop_example::run(&name, &end, &mut looped).unwrap())),
+        ];
+        // Until the first example has its packets, and the second one had as many.
+        lab::wait::until("the first example ends", || {
+            deliver(&left, &mut generator, 20);
+            examples[0].is_finished()
+        });
+        rustix::io::write(&ended, b"x").unwrap();
+        for example in examples {
+            example.join().unwrap();
+        }
+    });
+    let [pulled, looped] = [pulled, looped].map(|out| String::from_utf8(out).unwrap());
+    let lines: Vec<&str> = pulled.lines().collect();
+    assert_eq!(lines.len(), 11, "{pulled}");
+    for line in &lines[..10] {
+        assert!(line.starts_with("20") && line.ends_with("Z 80"), "{line}");
+    }
+    assert!(lines[10].contains(" = 10 delivered + "), "{}", lines[10]);
+    assert!(looped.lines().count() > 10, "{looped}");
+    assert!(looped.ends_with(" + 0 lost\n"), "{looped}");
+}

@@ -1,0 +1,110 @@
+//! Reading capture files with the library.
+
+use std::convert::Infallible;
+use std::num::NonZeroU64;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use tapline::file::write::{CaptureFileOptions, Output};
+use tapline::read::{ReadBuilder, ReadError, ReadSummary};
+
+/// A capture with 68 packets: ICMPv6, from the test suite of tcpdump.
+fn capture() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../lab/corpus/captures/icmpv6.pcap")
+}
+
+/// Times of the packets that [`Read::next`](tapline::read::Read::next) returns.
+fn times(builder: ReadBuilder) -> (Vec<Option<u64>>, ReadSummary) {
+    let mut read = builder.open().expect("opened");
+    let mut times = Vec::new();
+    while let Some(packet) = read.next().expect("read") {
+        times.push(packet.time().as_nanos());
+    }
+    (times, read.finish().expect("finished"))
+}
+
+#[test]
+fn a_closure_and_next_return_the_same_packets() {
+    for filter in ["", "icmp6", "greater 100", "ip"] {
+        let builder = || tapline::read(capture()).filter(filter).expect("a filter");
+        let (expected, summary) = times(builder());
+        let mut read = builder().open().expect("opened");
+        let mut found = Vec::new();
+        read.run(|packet| {
+            found.push(packet.time().as_nanos());
+            Ok::<_, Infallible>(())
+        })
+        .expect("read");
+        assert_eq!(found, expected, "{filter}");
+        assert_eq!(read.summary(), summary);
+        assert_eq!(summary.delivered, expected.len() as u64);
+        assert_eq!(summary.received, summary.delivered + summary.filtered);
+    }
+}
+
+#[test]
+fn several_files_are_merged_and_written() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let output = Output::Path(folder.path().join("copy.pcapng"));
+    let builder = || tapline::read(capture()).file(capture());
+    let (expected, _) = times(builder());
+    assert!(expected.is_sorted());
+    let mut read = builder().open().expect("opened");
+    let options = CaptureFileOptions::new(output, Vec::new());
+    read.write_to(options).expect("written");
+    let summary = read.finish().expect("finished");
+    assert_eq!(summary.written.packets, expected.len() as u64);
+    assert!(summary.to_string().contains("copy.pcapng"), "{summary}");
+    let (copied, _) = times(tapline::read(&summary.written.paths[0]));
+    assert_eq!(copied, expected);
+}
+
+#[test]
+fn a_count_ends_the_job() {
+    let count = NonZeroU64::new(3).expect("not 0");
+    let (times, summary) = times(tapline::read(capture()).count(count));
+    assert_eq!((times.len(), summary.received), (3, 3));
+}
+
+#[test]
+fn a_failed_consumer_and_impossible_selections_are_errors() {
+    let mut read = tapline::read(capture()).open().expect("opened");
+    let result = read.run(|_| Err("no more"));
+    assert!(matches!(result, Err(ReadError::Consumer(error)) if error.to_string() == "no more"));
+    let open = |builder: ReadBuilder| builder.open().err().expect("an error");
+    let empty = open(tapline::read(capture()).from_ns(2).to_ns(2));
+    assert!(matches!(empty, ReadError::EmptyTimeRange));
+    assert!(matches!(open(ReadBuilder::new()), ReadError::NoInput));
+    let missing = open(tapline::read("/nonexistent"));
+    assert!(matches!(missing, ReadError::Open { .. }));
+    let mut read = tapline::read(capture())
+        .interface("eth7")
+        .open()
+        .expect("opened");
+    while read.next().expect("read").is_some() {}
+    let names = read.finish().expect_err("no such interface");
+    assert_eq!(names.to_string(), "no interface is called eth7");
+}
+
+#[test]
+fn the_example_prints_packets_and_a_summary() {
+    let own = std::env::current_exe().expect("a path");
+    let program = own
+        .ancestors()
+        .nth(2)
+        .expect("a folder")
+        .join("examples/read");
+    if !program.exists() {
+        let arguments = ["build", "-p", "tapline", "--example", "read"];
+        let status = Command::new(env!("CARGO")).args(arguments).status();
+        assert!(status.expect("cargo runs").success());
+    }
+    let output = Command::new(program).arg(capture()).arg("icmp6").output();
+    let output = output.expect("it runs");
+    assert!(output.status.success());
+    let text = String::from_utf8(output.stdout).expect("UTF-8");
+    let (packets, _) = times(tapline::read(capture()).filter("icmp6").expect("a filter"));
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines.len(), packets.len() + 1);
+    assert!(lines[lines.len() - 1].ends_with("0 lost."), "{text}");
+}

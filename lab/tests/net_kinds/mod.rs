@@ -1,0 +1,18 @@
+//! Links of every kind: made by us and by iproute2 they are the same, to iproute2 and to us; the words of
+//! its command line mean to us what they mean to it; its JSON is ours.
+
+mod bond;
+mod bridge;
+mod compare;
+mod phases;
+mod refusals;
+mod stacked;
+mod tunnels;
+
+use crate::UML;
+
+/// Whether the test has been run under user-mode-linux, as it has on any machine but that.
+#[track_caller]
+fn has_run() -> bool {
+    UML.has_run()
+}

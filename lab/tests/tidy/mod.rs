@@ -1,0 +1,166 @@
+//! The laws of the house, asserted over its sources.
+//!
+//! Each law is a function over text that returns what offends it; beside it stand examples that
+//! offend. Here they meet the sources themselves.
+
+mod circles;
+mod manifest;
+mod rules;
+mod source;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+use source::Source;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("lab lies in the repository")
+        .into()
+}
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// Every file below `folder` whose name ends in `.rs`, but what is built or generated.
+fn collect(folder: &Path, found: &mut Vec<Source>) {
+    let entries =
+        fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    for entry in entries {
+        let path = entry.expect("an entry of the folder").path();
+        let name = path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        if path.is_dir() && !["target", "generated", "corpus"].contains(&name.as_str()) {
+            collect(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            let shown = path
+                .strip_prefix(root())
+                .expect("below the root")
+                .to_string_lossy();
+            found.push(Source::new(&shown, &read(&path)));
+        }
+    }
+}
+
+static SOURCES: LazyLock<Vec<Source>> = LazyLock::new(|| {
+    let mut found = Vec::new();
+    for folder in ["crates", "lab"] {
+        collect(&root().join(folder), &mut found);
+    }
+    assert!(found.len() > 50, "the sources are found");
+    found
+});
+
+/// The rooms: the folders below `crates`.
+fn rooms() -> Vec<String> {
+    let entries = fs::read_dir(root().join("crates")).expect("the rooms");
+    let names = entries.map(|entry| entry.expect("a room").file_name());
+    let mut names: Vec<_> = names
+        .map(|name| name.to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    names
+}
+
+#[track_caller]
+fn assert_none(offences: impl IntoIterator<Item = String>) {
+    let offences: Vec<_> = offences.into_iter().collect();
+    assert!(offences.is_empty(), "\n{}", offences.join("\n"));
+}
+
+#[track_caller]
+fn assert_all_keep(rule: fn(&Source) -> Vec<String>) {
+    assert_none(SOURCES.iter().flat_map(rule));
+}
+
+#[test]
+fn dependencies_point_down_only() {
+    let rooms = rooms().into_iter();
+    assert_none(rooms.flat_map(|room| {
+        let text = read(&root().join("crates").join(&room).join("Cargo.toml"));
+        manifest::upward(&room, &text)
+    }));
+}
+
+#[test]
+fn libraries_know_no_runtime_and_no_log() {
+    let rooms = rooms().into_iter().filter(|room| room != "cli");
+    assert_none(rooms.flat_map(|room| {
+        let text = read(&root().join("crates").join(&room).join("Cargo.toml"));
+        manifest::unwanted(&room, &text)
+    }));
+}
+
+#[test]
+fn unsafe_stays_in_its_rooms() {
+    assert_all_keep(rules::unsafe_outside);
+}
+
+#[test]
+fn the_other_rooms_forbid_unsafe() {
+    assert_all_keep(rules::unforbidden);
+}
+
+/// The most circles of a crate, and the most files in them. A number may only fall.
+const CIRCLES: [(&str, usize, usize); 11] = [
+    ("crates/abi", 1, 2),
+    ("crates/bpf", 1, 2),
+    ("crates/cli", 4, 23),
+    ("crates/filter", 0, 0),
+    ("crates/netlink", 1, 5),
+    ("crates/probe", 0, 0),
+    ("crates/ring", 1, 15),
+    ("crates/store", 1, 6),
+    ("crates/tapline", 6, 24),
+    ("crates/wire", 0, 0),
+    ("lab", 1, 2),
+];
+
+#[test]
+fn files_import_each_other_in_one_direction() {
+    assert_none(CIRCLES.iter().flat_map(|(folder, most, most_files)| {
+        let found = circles::circles(folder, &SOURCES);
+        let files = found.iter().map(Vec::len).sum::<usize>();
+        let is_worse = found.len() > *most || files > *most_files;
+        let told = found.into_iter().filter(move |_| is_worse);
+        told.map(move |circle| format!("{folder}: {}", circle.join(", ")))
+    }));
+}
+
+#[test]
+fn the_program_depends_on_the_library_alone() {
+    let text = read(&root().join("crates/cli/Cargo.toml"));
+    let below = manifest::shipped_rooms(&text).into_iter();
+    assert_none(
+        below
+            .filter(|room| room != "tapline")
+            .map(|room| format!("crates/cli: depends on `{room}`")),
+    );
+}
+
+#[test]
+fn libraries_neither_print_nor_exit() {
+    assert_all_keep(rules::speaks);
+}
+
+#[test]
+fn filter_probe_and_wire_do_no_input_or_output() {
+    assert_all_keep(rules::reaches_out);
+}
+
+#[test]
+fn nothing_is_unfinished_ignored_or_asleep() {
+    assert_all_keep(rules::unfinished);
+}
+
+#[test]
+fn every_room_is_in_the_architecture() {
+    let text = read(&root().join("ARCHITECTURE.md"));
+    assert_none(rules::rooms_without_a_line(&text, &rooms()));
+}
