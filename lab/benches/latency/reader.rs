@@ -11,7 +11,7 @@ use ring::{DeliveryMode, PacketRing};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tapline::Packet;
 use tapline::capture::{Account, Capture, CaptureOptions, ConsumerError};
-use tapline::latency::{Delays, Meter, Observer};
+use tapline::latency::{DelayMeter, DelayObserver, Delays};
 use tapline::{Stop, Stopper};
 
 use crate::kind::{Kind, RING_BYTES};
@@ -93,7 +93,7 @@ fn tapline(rig: &Rig, kind: Kind, stall: Option<Duration>, ready: &Sender<End>) 
     let (stop, end) = stop();
     ready.send(end).expect("the bench waits");
     measured(|| {
-        let mut meter = Meter::new(Stalls::new(stall));
+        let mut meter = DelayMeter::new(Stalls::new(stall));
         let _ = capture
             .run_consumer(&mut meter, &stop)
             .expect("the capture succeeds");
@@ -164,7 +164,7 @@ impl Stalls {
     }
 }
 
-impl Observer for Stalls {
+impl DelayObserver for Stalls {
     fn packet(
         &mut self,
         _packet: &Packet<'_>,
