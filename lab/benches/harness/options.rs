@@ -18,6 +18,10 @@ const MOST_ROUNDS: u32 = 1000;
 const MOST_PACKETS: u64 = 1_000_000_000;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is an option of the command line"
+)]
 pub struct BenchOptions {
     pub rounds: u32,
     pub quick: bool,
