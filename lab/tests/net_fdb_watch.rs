@@ -5,7 +5,7 @@ use crate::witness;
 use std::net::IpAddr;
 
 use crate::witness::run;
-use netlink::{Event, Fdb, FdbFlags, FdbKey, FdbState, MacAddress, Object, Watch, WatchBehavior};
+use netlink::{Event, Fdb, FdbFlags, FdbKey, FdbState, MacAddress, Object, Watch};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tapline_lab::Host;
 
