@@ -4,7 +4,7 @@
 use std::net::IpAddr;
 
 use crate::witness::{self, drain, index, run, wait_for_events};
-use netlink::{Event, Fdb, FdbFlags, FdbKey, FdbState, MacAddress, Object, Watch, WatchBehavior};
+use netlink::{Event, Fdb, FdbFlags, FdbKey, FdbState, MacAddress, Object, Watch};
 use tapline_lab::Host;
 
 /// More than there are changes.

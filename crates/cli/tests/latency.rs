@@ -164,7 +164,7 @@ fn text_is_a_line_of_percentiles_bars_and_a_table() {
     assert!(
         running
             .error_line()
-            .starts_with("comparing 7 ways of delivery on ")
+            .starts_with("comparing 7 delivery settings on ")
     );
     scene.generate(5, None);
     let ended = running.finish();

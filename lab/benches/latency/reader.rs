@@ -10,7 +10,7 @@ use abi::process::thread_usage;
 use ring::PacketRing;
 use rustix::event::{PollFd, PollFlags, poll};
 use tapline::capture::{Account, Backend, Capture, CaptureOptions, ConsumerError, DeliveryMode};
-use tapline::latency::{Delays, Meter, Observer};
+use tapline::latency::{DelayMeter, DelayObserver, Delays};
 use tapline::{Packet, Stop, Stopper};
 use tapline_lab::generator::pin_to_cpu;
 
@@ -214,7 +214,7 @@ fn tapline(options: CaptureOptions, stall: Option<Duration>, ready: &Sender<End>
     let (stop, end) = stop();
     ready.send(end).expect("the bench waits");
     measured(|| {
-        let mut meter = Meter::new(Stalls::new(stall));
+        let mut meter = DelayMeter::new(Stalls::new(stall));
         let _ = capture
             .run_consumer(&mut meter, &stop)
             .expect("the capture succeeds");
@@ -279,7 +279,7 @@ impl Stalls {
     }
 }
 
-impl Observer for Stalls {
+impl DelayObserver for Stalls {
     fn packet(&mut self, _: &Packet<'_>, _: u64, _: Option<u64>) -> Result<(), ConsumerError> {
         self.stall();
         Ok(())

@@ -80,10 +80,7 @@ fn a_switchs_bridge_in_one_message() {
         .mtu(9100)
         .address(parse("02:00:00:00:00:07"))
         .kind(data);
-    assert!(!netlink::ChangeBehavior::has_follow_up(
-        &wanted,
-        netlink::Verb::Add
-    ));
+    assert!(!netlink::Object::has_follow_up(&wanted, netlink::Verb::Add));
     host.netlink().add(&wanted).expect("made");
     let shown = shown(&host, "Bridge");
     let flags = shown["flags"].as_array().expect("flags");
