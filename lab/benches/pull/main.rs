@@ -12,50 +12,47 @@ use tapline::capture::{Backend, CaptureOptions, DeliveryMode};
 use tapline_lab::generator::{Generator, GeneratorOptions, pin_to_cpu, udp_frame};
 use tapline_lab::{Host, Net};
 
-use harness::{BenchOptions, Spread};
+use harness::{BenchOptions, Column, Report, column, ratios};
 
 const PACKETS: u64 = 100_000;
 
+/// What `next` may cost beside a closure.
+const LIMIT: f64 = 1.02;
+
+const COLUMNS: [Column; 2] = [column(CLOSURE, 1.0, 1), column(NEXT, 1.0, 1)];
+const CLOSURE: &str = "run, ns";
+const NEXT: &str = "next, ns";
+
 fn main() -> ExitCode {
-    harness::run(15, measure)
+    harness::run(30, &[], measure)
 }
 
-fn measure(options: &BenchOptions) -> ExitCode {
-    println!(
-        "CPU time per packet of the reader, {PACKETS} packets of 64 bytes, median (least–most)"
-    );
-    println!("ring         closure ns          next() ns           ratio");
-    for backend in [Backend::PacketV2, Backend::PacketV3] {
-        let [left, right] = Net::new().pair();
-        let generated = GeneratorOptions::new(left.interface().index, udp_frame(64));
-        let mut generator = left.run(|| Generator::new(generated));
-        // Of neighbouring pairs, each way first in turn: a machine that slows down slows both.
-        let (mut pushed, mut pulled, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
-        for round in 0..options.rounds {
-            let mut one = |pull| read_ns(&left, &right, &mut generator, backend, pull);
-            let (push_ns, pull_ns) = if round % 2 == 0 {
-                let push_ns = one(false);
-                (push_ns, one(true))
-            } else {
-                let pull_ns = one(true);
-                (one(false), pull_ns)
-            };
-            pushed.push(push_ns);
-            pulled.push(pull_ns);
-            ratios.push(pull_ns / push_ns);
+fn measure(_: &BenchOptions, report: &mut Report) {
+    let title = format!("CPU of the reader per packet, {PACKETS} packets of 64 bytes in its ring");
+    let [left, right] = Net::new().pair();
+    let options = GeneratorOptions::new(left.interface().index, udp_frame(64));
+    let mut generator = left.run(|| Generator::new(options));
+    right.run(|| generator.attach_peer(right.interface().index));
+    let rings = [Backend::PacketV2, Backend::PacketV3];
+    for backend in rings {
+        for round in report.rounds(backend.name()) {
+            let mut read = |is_pulled| read_ns(&left, &right, &mut generator, backend, is_pulled);
+            // Each is first in turn.
+            let mut times = [0.0; 2];
+            for is_pulled in [round % 2 == 0, round % 2 != 0] {
+                times[usize::from(is_pulled)] = read(is_pulled);
+            }
+            report.table(&title, &COLUMNS).add(backend.name(), &times);
         }
-        let [pushed, pulled] = [pushed, pulled].map(|values| shown(values, 1));
-        println!(
-            "{:<12} {pushed:<19} {pulled:<19} {}",
-            backend.name(),
-            shown(ratios, 3)
-        );
     }
-    ExitCode::SUCCESS
-}
-
-fn shown(values: Vec<f64>, decimals: usize) -> String {
-    Spread::of(values).map_or_else(String::new, |spread| spread.show(1.0, decimals))
+    let table = report.table(&title, &COLUMNS);
+    table.derive(column("ratio", 1.0, 3), |table, name| {
+        ratios(table.of(name, NEXT), table.of(name, CLOSURE))
+    });
+    for backend in rings {
+        let ratios = report.of(&title, backend.name(), "ratio");
+        report.at_most(&format!("{}: next / run", backend.name()), &ratios, LIMIT);
+    }
 }
 
 /// CPU nanoseconds per packet to read a full ring.
@@ -64,7 +61,7 @@ fn read_ns(
     right: &Host,
     generator: &mut Generator,
     backend: Backend,
-    pull: bool,
+    is_pulled: bool,
 ) -> f64 {
     pin_to_cpu(1).expect("a second CPU");
     let options = CaptureOptions::default()
@@ -82,7 +79,7 @@ fn read_ns(
     assert_eq!(sent.delivered, PACKETS);
     let mut bytes = 0;
     let before = thread_usage();
-    let summary = if pull {
+    let summary = if is_pulled {
         while let Some(packet) = capture.next().expect("a packet") {
             bytes += packet.len() + usize::from(packet.data()[0]);
         }
