@@ -184,13 +184,8 @@ macro_rules! attribute_set {
                         self.$hfield = change.$hfield;
                     }
                 )*)?
-                $(match (&mut self.$field, change.$field) {
-                    (_, None) => {}
-                    (Some(value), Some(change)) =>
-                        <crate::schema::attribute_set!(@codec $($code)?) as crate::schema::AttributeCodec<$type>>
-                            ::merge(value, change),
-                    (field, change) => *field = change,
-                })*
+                $(<crate::schema::attribute_set!(@codec $($code)?) as crate::schema::AttributeCodec<$type>>
+                    ::merge_field(&mut self.$field, change.$field);)*
             }
 
             #[allow(unused_variables, reason = "a set may be empty")]
@@ -200,13 +195,8 @@ macro_rules! attribute_set {
                         self.$hfield = None;
                     }
                 )*)?
-                $(match (&mut self.$field, &other.$field) {
-                    (Some(value), Some(other)) =>
-                        <crate::schema::attribute_set!(@codec $($code)?) as crate::schema::AttributeCodec<$type>>
-                            ::retain(value, other),
-                    (field, None) => *field = None,
-                    (None, Some(_)) => {}
-                })*
+                $(<crate::schema::attribute_set!(@codec $($code)?) as crate::schema::AttributeCodec<$type>>
+                    ::retain_field(&mut self.$field, other.$field.as_ref());)*
             }
 
             #[allow(unused_variables, reason = "a set may have no keywords")]

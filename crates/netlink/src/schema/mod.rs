@@ -17,7 +17,7 @@ mod spec;
 mod text;
 
 pub use bits::{BitField, BitFieldBigEndian, Bits, MaskedBitField};
-pub use codec::{AttributeCodec, BigEndian, Boxed, Flag, Listed, Native, Nested};
+pub use codec::{AttributeCodec, BigEndian, Boxed, Flag, Listed, Native, Nested, NonZero};
 pub(crate) use codec::{fixed_size, join};
 pub(crate) use macros::{attribute_set, flag_set, number_enum, switches};
 pub(crate) use spec::attribute_path;

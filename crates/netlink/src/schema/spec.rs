@@ -55,6 +55,14 @@ pub enum AttributeType {
 }
 
 impl AttributeSpec {
+    pub(crate) const fn new(kind: u16, constant: &'static str, contents: AttributeType) -> Self {
+        Self {
+            kind,
+            constant,
+            contents,
+        }
+    }
+
     /// The attribute of type `kind` among `specs`.
     pub fn find(specs: &'static [Self], kind: u16) -> Option<&'static Self> {
         specs.iter().find(|spec| spec.kind == kind)

@@ -2,7 +2,7 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use super::data::KindSettings;
+use super::kinds::KindSettings;
 use crate::interface::{IfIndex, MacAddress};
 use crate::schema::{Listed, Native, Nested, attribute_set, number_enum};
 
@@ -85,6 +85,8 @@ attribute_set! {
 }
 
 impl KindSettings for Bond {}
+
+impl KindSettings for BondPort {}
 
 attribute_set! {
     /// LACP state of a bond.

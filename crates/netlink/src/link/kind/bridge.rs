@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::data::KindSettings;
+use super::kinds::KindSettings;
 use super::vlan::VlanProtocol;
 use crate::codec::{Attribute, Malformed, Request};
 use crate::interface::{IfIndex, MacAddress};
@@ -124,6 +124,8 @@ attribute_set! {
 }
 
 impl KindSettings for Bridge {}
+
+impl KindSettings for BridgePort {}
 
 switches! {
     /// Further switches of a bridge.

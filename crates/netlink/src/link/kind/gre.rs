@@ -2,12 +2,13 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use super::data::KindSettings;
 use super::ip_tunnel::{self, FlowInfo, Ip6TunnelFlags};
+use super::kinds::KindSettings;
 use super::{EncapFlags, EncapPort, GreKey, Tos, Ttl, TunnelEncap};
 use crate::interface::IfIndex;
 use crate::schema::{
-    Arguments, BigEndian, BitField, BitFieldBigEndian, Flag, InvalidValue, attribute_set, switches,
+    Arguments, BigEndian, BitField, BitFieldBigEndian, Flag, InvalidValue, NonZero, attribute_set,
+    switches,
 };
 
 attribute_set! {
@@ -24,7 +25,7 @@ attribute_set! {
         /// The local address.
         "local" local: Ipv4Addr = IFLA_GRE_LOCAL;
         /// The underlying link.
-        "dev" link: IfIndex = IFLA_GRE_LINK;
+        "dev" link: IfIndex as NonZero = IFLA_GRE_LINK;
         /// TTL of outer packets.
         "ttl" | "hoplimit" ttl: Ttl = IFLA_GRE_TTL;
         /// Type of service of outer packets.
@@ -78,6 +79,18 @@ switches! {
         /// A checksum.
         "ocsum" ocsum = 0x8000;
     }
+}
+
+/// The [`GreFields`] of a tunnel.
+macro_rules! gre_fields {
+    ($tunnel:expr) => {
+        GreFields {
+            iflags: &mut $tunnel.iflags,
+            oflags: &mut $tunnel.oflags,
+            ikey: &mut $tunnel.ikey,
+            okey: &mut $tunnel.okey,
+        }
+    };
 }
 
 /// The fields of a GRE tunnel about the GRE header.
@@ -148,36 +161,17 @@ impl GreFields<'_> {
     }
 }
 
-impl Gre {
-    fn gre_fields(&mut self) -> GreFields<'_> {
-        let Self {
-            iflags,
-            oflags,
-            ikey,
-            okey,
-            ..
-        } = self;
-        GreFields {
-            iflags,
-            oflags,
-            ikey,
-            okey,
-        }
-    }
-}
-
 impl KindSettings for Gre {
-    const RESETS_OMITTED_FIELDS: bool = true;
+    fn resets_omitted_fields(&self) -> bool {
+        *self != Self::default()
+    }
 
-    fn completed(&self) -> Self {
-        let mut completed = self.clone();
-        completed.gre_fields().complete();
-        completed
+    fn complete(&mut self) {
+        gre_fields!(self).complete();
     }
 
     fn remove_unset(&mut self) {
-        self.link = self.link.filter(|link| link.0 != 0);
-        self.gre_fields().remove_unset();
+        gre_fields!(self).remove_unset();
     }
 
     fn parse_special_keyword(
@@ -185,7 +179,7 @@ impl KindSettings for Gre {
         word: &str,
         words: &mut Arguments<'_>,
     ) -> Result<bool, InvalidValue> {
-        self.gre_fields().word(word, words)
+        gre_fields!(self).word(word, words)
     }
 }
 
@@ -202,7 +196,7 @@ attribute_set! {
         /// The local address.
         "local" local: Ipv6Addr = IFLA_GRE_LOCAL;
         /// The underlying link.
-        "dev" link: IfIndex = IFLA_GRE_LINK;
+        "dev" link: IfIndex as NonZero = IFLA_GRE_LINK;
         /// TTL of outer packets.
         "hoplimit" | "ttl" ttl: Ttl = IFLA_GRE_TTL;
         /// Maximum number of nested tunnels, unless `ignore_encap_limit` is set.
@@ -234,36 +228,17 @@ attribute_set! {
     }
 }
 
-impl Ip6Gre {
-    fn gre_fields(&mut self) -> GreFields<'_> {
-        let Self {
-            iflags,
-            oflags,
-            ikey,
-            okey,
-            ..
-        } = self;
-        GreFields {
-            iflags,
-            oflags,
-            ikey,
-            okey,
-        }
-    }
-}
-
 impl KindSettings for Ip6Gre {
-    const RESETS_OMITTED_FIELDS: bool = true;
+    fn resets_omitted_fields(&self) -> bool {
+        *self != Self::default()
+    }
 
-    fn completed(&self) -> Self {
-        let mut completed = self.clone();
-        completed.gre_fields().complete();
-        completed
+    fn complete(&mut self) {
+        gre_fields!(self).complete();
     }
 
     fn remove_unset(&mut self) {
-        self.link = self.link.filter(|link| link.0 != 0);
-        self.gre_fields().remove_unset();
+        gre_fields!(self).remove_unset();
     }
 
     fn parse_special_keyword(
@@ -271,22 +246,9 @@ impl KindSettings for Ip6Gre {
         word: &str,
         words: &mut Arguments<'_>,
     ) -> Result<bool, InvalidValue> {
-        if self.gre_fields().word(word, words)? {
+        if gre_fields!(self).word(word, words)? {
             return Ok(true);
         }
-        let Self {
-            encap_limit,
-            flowinfo,
-            flags,
-            fwmark,
-            ..
-        } = self;
-        let mut parts = ip_tunnel::Ipv6TunnelFields {
-            encap_limit,
-            flowinfo,
-            flags,
-            fwmark,
-        };
-        ip_tunnel::parse_special_keyword(word, words, &mut parts)
+        ip_tunnel::ipv6_tunnel_fields!(self).parse_keyword(word, words)
     }
 }

@@ -2,13 +2,26 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use super::data::KindSettings;
+use super::kinds::KindSettings;
 use super::{EncapFlags, EncapPort, Tos, Ttl, TunnelEncap};
 use crate::interface::IfIndex;
 use crate::schema::{
-    Arguments, BigEndian, BitField, Flag, InvalidValue, attribute_set, fixed_size, number_enum,
-    switches,
+    Arguments, BigEndian, BitField, Flag, InvalidValue, NonZero, attribute_set, fixed_size,
+    number_enum, switches,
 };
+
+/// The [`Ipv6TunnelFields`] of a tunnel.
+macro_rules! ipv6_tunnel_fields {
+    ($tunnel:expr) => {
+        crate::link::kind::ip_tunnel::Ipv6TunnelFields {
+            encap_limit: &mut $tunnel.encap_limit,
+            flowinfo: &mut $tunnel.flowinfo,
+            flags: &mut $tunnel.flags,
+            fwmark: &mut $tunnel.fwmark,
+        }
+    };
+}
+pub(super) use ipv6_tunnel_fields;
 
 attribute_set! {
     /// IP in IPv4 (RFC 2003).
@@ -23,7 +36,7 @@ attribute_set! {
         /// The local address.
         "local" local: Ipv4Addr = IFLA_IPTUN_LOCAL;
         /// The underlying link.
-        "dev" link: IfIndex = IFLA_IPTUN_LINK;
+        "dev" link: IfIndex as NonZero = IFLA_IPTUN_LINK;
         /// TTL of outer packets.
         "ttl" | "hoplimit" ttl: Ttl = IFLA_IPTUN_TTL;
         /// Type of service of outer packets.
@@ -48,10 +61,8 @@ attribute_set! {
 }
 
 impl KindSettings for Ipip {
-    const RESETS_OMITTED_FIELDS: bool = true;
-
-    fn remove_unset(&mut self) {
-        self.link = self.link.filter(|link| link.0 != 0);
+    fn resets_omitted_fields(&self) -> bool {
+        *self != Self::default()
     }
 }
 
@@ -80,7 +91,7 @@ attribute_set! {
         /// The local address.
         "local" local: Ipv4Addr = IFLA_IPTUN_LOCAL;
         /// The underlying link.
-        "dev" link: IfIndex = IFLA_IPTUN_LINK;
+        "dev" link: IfIndex as NonZero = IFLA_IPTUN_LINK;
         /// TTL of outer packets.
         "ttl" | "hoplimit" ttl: Ttl = IFLA_IPTUN_TTL;
         /// Type of service of outer packets.
@@ -113,10 +124,8 @@ attribute_set! {
 }
 
 impl KindSettings for Sit {
-    const RESETS_OMITTED_FIELDS: bool = true;
-
-    fn remove_unset(&mut self) {
-        self.link = self.link.filter(|link| link.0 != 0);
+    fn resets_omitted_fields(&self) -> bool {
+        *self != Self::default()
     }
 }
 
@@ -157,7 +166,7 @@ attribute_set! {
         /// The local address.
         "local" local: Ipv6Addr = IFLA_IPTUN_LOCAL;
         /// The underlying link.
-        "dev" link: IfIndex = IFLA_IPTUN_LINK;
+        "dev" link: IfIndex as NonZero = IFLA_IPTUN_LINK;
         /// TTL of outer packets.
         "hoplimit" | "ttl" ttl: Ttl = IFLA_IPTUN_TTL;
         /// Maximum number of nested tunnels, unless `ignore_encap_limit` is set.
@@ -182,10 +191,8 @@ attribute_set! {
 }
 
 impl KindSettings for Ip6Tnl {
-    const RESETS_OMITTED_FIELDS: bool = true;
-
-    fn remove_unset(&mut self) {
-        self.link = self.link.filter(|link| link.0 != 0);
+    fn resets_omitted_fields(&self) -> bool {
+        *self != Self::default()
     }
 
     fn parse_special_keyword(
@@ -193,20 +200,7 @@ impl KindSettings for Ip6Tnl {
         word: &str,
         words: &mut Arguments<'_>,
     ) -> Result<bool, InvalidValue> {
-        let Self {
-            encap_limit,
-            flowinfo,
-            flags,
-            fwmark,
-            ..
-        } = self;
-        let mut parts = Ipv6TunnelFields {
-            encap_limit,
-            flowinfo,
-            flags,
-            fwmark,
-        };
-        parse_special_keyword(word, words, &mut parts)
+        ipv6_tunnel_fields!(self).parse_keyword(word, words)
     }
 }
 
@@ -278,42 +272,36 @@ pub(super) struct Ipv6TunnelFields<'a> {
     pub(super) fwmark: &'a mut Option<u32>,
 }
 
-/// `encaplimit`, `tclass`, `flowlabel`, `dscp`, `fwmark`: a value, or `none` or `inherit`.
-pub(super) fn parse_special_keyword(
-    word: &str,
-    words: &mut Arguments<'_>,
-    parts: &mut Ipv6TunnelFields<'_>,
-) -> Result<bool, InvalidValue> {
-    let inherits = matches!(words.peek(), Some("inherit" | "none"));
-    let flags = parts.flags.unwrap_or_default();
-    let flow = parts.flowinfo.unwrap_or_default();
-    let flags = match word {
-        "encaplimit" => flags.ignore_encap_limit(inherits),
-        "tclass" | "tos" | "dsfield" => flags.use_orig_tclass(inherits),
-        "flowlabel" => flags.use_orig_flowlabel(inherits),
-        "dscp" => flags.rcv_dscp_copy(inherits),
-        "fwmark" => flags.use_orig_fwmark(inherits),
-        _ => return Ok(false),
-    };
-    if inherits {
-        words.next();
-    } else {
+impl Ipv6TunnelFields<'_> {
+    /// `encaplimit`, `tclass`, `flowlabel`, `dscp`, `fwmark`: a value, or `none` or `inherit`.
+    pub(super) fn parse_keyword(
+        self,
+        word: &str,
+        words: &mut Arguments<'_>,
+    ) -> Result<bool, InvalidValue> {
+        let inherits = matches!(words.peek(), Some("inherit" | "none"));
+        let flags = self.flags.unwrap_or_default();
+        let flow = self.flowinfo.unwrap_or_default();
+        let flags = match word {
+            "encaplimit" => flags.ignore_encap_limit(inherits),
+            "tclass" | "tos" | "dsfield" => flags.use_orig_tclass(inherits),
+            "flowlabel" => flags.use_orig_flowlabel(inherits),
+            "dscp" => flags.rcv_dscp_copy(inherits),
+            "fwmark" => flags.use_orig_fwmark(inherits),
+            _ => return Ok(false),
+        };
         match word {
-            "encaplimit" => *parts.encap_limit = Some(words.value(word)?),
+            _ if inherits => _ = words.next(),
+            "encaplimit" => *self.encap_limit = Some(words.value(word)?),
             "flowlabel" => {
                 let label = words.value(word)?;
-                *parts.flowinfo = Some(FlowInfo::new(flow.traffic_class(), label));
+                *self.flowinfo = Some(FlowInfo::new(flow.traffic_class(), label));
             }
-            "fwmark" => *parts.fwmark = Some(words.value(word)?),
-            "dscp" => {
-                return Err(InvalidValue {
-                    expected: word.to_owned(),
-                    found: words.next().map(str::to_owned),
-                });
-            }
-            _ => *parts.flowinfo = Some(FlowInfo::new(words.value(word)?, flow.flow_label())),
+            "fwmark" => *self.fwmark = Some(words.value(word)?),
+            "dscp" => return Err(InvalidValue::new(word, words.next())),
+            _ => *self.flowinfo = Some(FlowInfo::new(words.value(word)?, flow.flow_label())),
         }
+        *self.flags = Some(flags);
+        Ok(true)
     }
-    *parts.flags = Some(flags);
-    Ok(true)
 }

@@ -1,6 +1,6 @@
 //! Macvlan and ipvlan links.
 
-use super::data::KindSettings;
+use super::kinds::KindSettings;
 use crate::codec::{Attribute, Malformed, Request};
 use crate::interface::MacAddress;
 use crate::schema::{

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::data::KindSettings;
+use super::kinds::KindSettings;
 use crate::codec::{Attribute, Malformed, Request};
 use crate::schema::{
     Arguments, AttributeCodec, AttributeSpec, AttributeType, BigEndian, InvalidValue,

@@ -2,7 +2,7 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use super::data::KindSettings;
+use super::kinds::KindSettings;
 use super::{DontFragment, Hops, PortRange, Tos};
 use crate::interface::IfIndex;
 use crate::schema::{Arguments, BigEndian, Flag, InvalidValue, attribute_set, number_enum};
@@ -84,22 +84,6 @@ attribute_set! {
     }
 }
 
-impl KindSettings for Vxlan {
-    /// `ttl inherit`.
-    fn parse_special_keyword(
-        &mut self,
-        word: &str,
-        words: &mut Arguments<'_>,
-    ) -> Result<bool, InvalidValue> {
-        let inherits = matches!(word, "ttl" | "hoplimit") && words.peek() == Some("inherit");
-        if inherits {
-            words.next();
-            self.ttl_inherit = Some(true);
-        }
-        Ok(inherits)
-    }
-}
-
 number_enum! {
     /// Where a flow label comes from.
     pub enum LabelPolicy: u32 {
@@ -151,18 +135,22 @@ attribute_set! {
     }
 }
 
-impl KindSettings for Geneve {
-    /// `ttl inherit`.
-    fn parse_special_keyword(
-        &mut self,
-        word: &str,
-        words: &mut Arguments<'_>,
-    ) -> Result<bool, InvalidValue> {
-        let inherits = matches!(word, "ttl" | "hoplimit") && words.peek() == Some("inherit");
-        if inherits {
-            words.next();
-            self.ttl_inherit = Some(true);
+macro_rules! parse_ttl_inherit {
+    ($($type:ty),*) => {$(
+        impl KindSettings for $type {
+            /// `ttl inherit`.
+            fn parse_special_keyword(
+                &mut self,
+                word: &str,
+                words: &mut Arguments<'_>,
+            ) -> Result<bool, InvalidValue> {
+                let inherits = matches!(word, "ttl" | "hoplimit") && words.skip(&["inherit"]);
+                if inherits {
+                    self.ttl_inherit = Some(true);
+                }
+                Ok(inherits)
+            }
         }
-        Ok(inherits)
-    }
+    )*};
 }
+parse_ttl_inherit!(Vxlan, Geneve);
