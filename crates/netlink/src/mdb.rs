@@ -1,7 +1,5 @@
 //! Multicast groups with listeners behind bridge ports.
 
-mod words;
-
 use crate::header::BridgeHeader;
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -16,8 +14,9 @@ use crate::object::Object;
 use crate::prefix::Family;
 use crate::route::RouteProtocol;
 use crate::schema::{
-    AttributeCodec, AttributeSet, AttributeSpec, AttributeType, FieldMatcher, InvalidValue, Native,
-    attribute_set, fixed_size, flag_set, number_enum, text_form,
+    AttributeCodec, AttributeSet, AttributeSpec, AttributeType, FieldMatcher, InvalidValue,
+    NameLookup, Native, Parsed, TextValue, attribute_set, fixed_size, flag_set, number_enum,
+    text_form,
 };
 use crate::uapi::{
     MDB_FLAGS_BLOCKED, MDB_FLAGS_FAST_LEAVE, MDB_FLAGS_OFFLOAD, MDB_FLAGS_STAR_EXCL, MDB_PERMANENT,
@@ -49,15 +48,14 @@ attribute_set! {
             /// Its VLAN.
             "vid" vid: u16;
             /// Its lifetime. Default: temporary.
-            state: MdbState;
+            "state" state: MdbState;
             /// Its flags. Read-only.
             flags: MdbFlags;
         }
-        @own read_word show_words;
         /// Time until it expires. Read-only.
         timer: Timer = MDBA_MDB_EATTR_TIMER;
         /// The sources to which `filter_mode` applies.
-        source_list: Vec<MdbSource> as Sources = MDBA_MDB_EATTR_SRC_LIST;
+        "source_list" source_list: Vec<MdbSource> as Sources = MDBA_MDB_EATTR_SRC_LIST;
         /// Whether the listed sources are included or excluded.
         "filter_mode" filter_mode: FilterMode = MDBA_MDB_EATTR_GROUP_MODE;
         /// The only source.
@@ -69,7 +67,7 @@ attribute_set! {
 
 number_enum! {
     /// The lifetime of a group at a port.
-    pub enum MdbState: u8 {
+    pub enum MdbState: u8, bare {
         /// Until it has no listeners.
         Temporary = MDB_TEMPORARY, "temp";
         /// Until it is deleted.
@@ -136,7 +134,7 @@ impl fmt::Debug for MdbGroup {
 impl FromStr for MdbGroup {
     type Err = InvalidValue;
 
-    fn from_str(text: &str) -> Result<Self, InvalidValue> {
+    fn from_str(text: &str) -> Parsed<Self> {
         let ip = text.parse().map(Self::Ip).ok();
         let group = ip.or_else(|| text.parse().map(Self::Mac).ok());
         group.ok_or_else(|| InvalidValue::new("grp", Some(text)))
@@ -160,7 +158,7 @@ impl fmt::Display for Timer {
 impl FromStr for Timer {
     type Err = InvalidValue;
 
-    fn from_str(text: &str) -> Result<Self, InvalidValue> {
+    fn from_str(text: &str) -> Parsed<Self> {
         let read = || {
             let (seconds, hundredths) = text.trim().split_once('.')?;
             let seconds: u32 = seconds.parse().ok()?;
@@ -194,6 +192,18 @@ impl From<IpAddr> for MdbSource {
             address,
             timer: None,
         }
+    }
+}
+
+impl TextValue for MdbSource {
+    /// An address. The timer that `bridge(8)` shows after it is ignored.
+    fn parse(text: &str, _: &mut dyn NameLookup) -> Option<Self> {
+        let address: IpAddr = text.split('/').next()?.parse().ok()?;
+        Some(address.into())
+    }
+
+    fn format(&self, _: &mut dyn NameLookup) -> String {
+        self.address.to_string()
     }
 }
 

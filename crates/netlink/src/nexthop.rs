@@ -17,7 +17,7 @@ use crate::prefix::Family;
 use crate::route::{Encap, EncapCode, RouteFlags, RouteProtocol};
 use crate::schema::{
     AttributeCodec, AttributeSet, AttributeType, Boxed, Flag, InvalidValue, NameLookup, Native,
-    TextValue, attribute_set, fixed_size, number_enum,
+    Parsed, TextValue, attribute_set, fixed_size, number_enum,
 };
 use crate::uapi::{
     AF_UNSPEC, NEXTHOP_GRP_TYPE_MPATH, NEXTHOP_GRP_TYPE_RES, NHA_ENCAP_TYPE, NHA_GROUP_TYPE,
@@ -153,7 +153,7 @@ impl AttributeCodec<Group> for Native {
 impl FromStr for Group {
     type Err = InvalidValue;
 
-    fn from_str(text: &str) -> Result<Self, InvalidValue> {
+    fn from_str(text: &str) -> Parsed<Self> {
         let member = |text: &str| {
             let (id, weight) = text.split_once(',').unwrap_or((text, "1"));
             let (id, weight) = (id.parse().ok()?, weight.parse().ok()?);

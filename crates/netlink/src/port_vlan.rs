@@ -1,14 +1,15 @@
 //! VLANs of bridge ports.
 
-mod words;
-
 use crate::codec::{Attribute, Malformed, Message, Request, attributes};
 use crate::error::{InvalidRequest, RequestTarget};
 use crate::header::{BridgeHeader, LinkHeader};
 use crate::interface::IfIndex;
 use crate::link::PortState;
 use crate::object::Object;
-use crate::schema::{AttributeSet, AttributeSpec, AttributeType, Nested, attribute_set, flag_set};
+use crate::schema::{
+    Arguments, AttributeSet, AttributeSpec, AttributeType, InvalidValue, Nested, Parsed,
+    attribute_set, flag_set,
+};
 use crate::uapi::{
     AF_BRIDGE, BRIDGE_FLAGS_MASTER, BRIDGE_FLAGS_SELF, BRIDGE_VLAN_INFO_ONLY_OPTS,
     BRIDGE_VLAN_INFO_PVID, BRIDGE_VLAN_INFO_RANGE_BEGIN, BRIDGE_VLAN_INFO_RANGE_END,
@@ -44,15 +45,15 @@ attribute_set! {
             /// Handling of untagged packets.
             flags: PortVlanFlags;
             /// Apply to the device itself; required if that is the bridge. Write-only.
-            own: bool;
+            "self" own: bool;
             /// Apply to the bridge of the device, possibly in addition to `own`. Default. Write-only.
-            master: bool;
+            "master" master: bool;
         }
         @parts {
             BRIDGE_VLANDB_ENTRY_INFO: AttributeType::Bytes;
             BRIDGE_VLANDB_ENTRY_RANGE: AttributeType::Number;
         }
-        @own read_word show_words;
+        @own parse_special_keyword;
         /// Spanning tree state.
         "state" state: PortState = BRIDGE_VLANDB_ENTRY_STATE;
         /// Whether a multicast router is behind the port: 0 never, 1 if queries are seen, 2 always.
@@ -106,6 +107,33 @@ impl PortVlan {
     pub fn is_pvid(&self) -> bool {
         self.flags
             .is_some_and(|flags| flags.contains(PortVlanFlags::PVID))
+    }
+}
+
+impl PortVlan {
+    /// Parses `vid VLAN[-VLAN]` and the flags.
+    fn parse_special_keyword(&mut self, keyword: &str, args: &mut Arguments<'_>) -> Parsed<bool> {
+        let flag = match keyword {
+            "vid" => {
+                let text: String = args.value(keyword)?;
+                let (first, last) = match text.split_once('-') {
+                    Some((first, last)) => (first, Some(last)),
+                    None => (text.as_str(), None),
+                };
+                let number = |digits: &str| {
+                    let invalid = |_| InvalidValue::new("vid: 1 to 4094", Some(&text));
+                    digits.parse().map_err(invalid)
+                };
+                self.vlan = Some(number(first)?);
+                self.vlan_end = last.map(number).transpose()?;
+                return Ok(true);
+            }
+            "pvid" => PortVlanFlags::PVID,
+            "untagged" => PortVlanFlags::UNTAGGED,
+            _ => return Ok(false),
+        };
+        self.flags = Some(self.flags.unwrap_or_default() | flag);
+        Ok(true)
     }
 }
 

@@ -17,7 +17,7 @@ use crate::prefix::{Family, Prefix};
 use crate::route::{Detail, RouteProtocol, RouteTable};
 use crate::schema::{
     AttributeCodec, AttributeSet, AttributeSpec, AttributeType, BigEndian, FieldMatcher,
-    InvalidValue, Native, attribute_set, fixed_size, join, number_enum, text_form,
+    InvalidValue, Native, Parsed, attribute_set, fixed_size, join, number_enum, text_form,
 };
 use crate::uapi::{
     AF_INET, AF_INET6, FIB_RULE_IIF_DETACHED, FIB_RULE_INVERT, FIB_RULE_OIF_DETACHED,
@@ -149,7 +149,7 @@ impl<T: Copy + fmt::Display + PartialEq> fmt::Display for Range<T> {
 impl<T: Copy + FromStr> FromStr for Range<T> {
     type Err = InvalidValue;
 
-    fn from_str(text: &str) -> Result<Self, InvalidValue> {
+    fn from_str(text: &str) -> Parsed<Self> {
         let (first, last) = text.split_once('-').unwrap_or((text, text));
         match (first.parse(), last.parse()) {
             (Ok(first), Ok(last)) => Ok(Self { first, last }),

@@ -14,14 +14,14 @@ use crate::header::LinkHeader;
 use crate::interface::{IfIndex, IfName, MacAddress};
 use crate::netns::Namespace;
 use crate::schema::{
-    Arguments, AttributeCodec, AttributeSet, AttributeSpec, AttributeType, InvalidValue,
-    NameLookup, Nested, NonZero, attribute_set, number_enum,
+    Arguments, AttributeCodec, AttributeSet, AttributeSpec, AttributeType, FieldVisitor,
+    InvalidValue, NameLookup, Nested, NonZero, Parsed, attribute_set, number_enum,
 };
 use crate::uapi::{
-    IFF_ALLMULTI, IFF_DYNAMIC, IFF_MULTICAST, IFF_NOARP, IFF_PROMISC, IFF_UP, IFLA_INFO_DATA,
-    IFLA_INFO_KIND, IFLA_INFO_SLAVE_DATA, IFLA_INFO_SLAVE_KIND, IFLA_LINKINFO, RTEXT_FILTER_BRVLAN,
-    RTEXT_FILTER_BRVLAN_COMPRESSED, RTEXT_FILTER_CFM_CONFIG, RTEXT_FILTER_CFM_STATUS,
-    RTEXT_FILTER_MRP, RTEXT_FILTER_MST, RTEXT_FILTER_SKIP_STATS, RTEXT_FILTER_VF,
+    IFF_UP, IFLA_INFO_DATA, IFLA_INFO_KIND, IFLA_INFO_SLAVE_DATA, IFLA_INFO_SLAVE_KIND,
+    IFLA_LINKINFO, RTEXT_FILTER_BRVLAN, RTEXT_FILTER_BRVLAN_COMPRESSED, RTEXT_FILTER_CFM_CONFIG,
+    RTEXT_FILTER_CFM_STATUS, RTEXT_FILTER_MRP, RTEXT_FILTER_MST, RTEXT_FILTER_SKIP_STATS,
+    RTEXT_FILTER_VF,
 };
 
 attribute_set! {
@@ -40,18 +40,20 @@ attribute_set! {
             hardware: u16;
             /// All its flags. Read-only; those that can be set have a field each.
             flags: LinkFlags;
+        }
+        @flags {
             /// Whether it is administratively up.
-            up: bool;
+            up = IFF_UP;
             /// Whether it resolves neighbours (ARP, neighbour discovery).
-            arp: bool;
+            "arp" arp = IFF_NOARP, inverse;
             /// Whether it carries multicast.
-            multicast: bool;
+            "multicast" multicast = IFF_MULTICAST;
             /// Whether it receives all multicast.
-            allmulticast: bool;
+            "allmulticast" allmulticast = IFF_ALLMULTI;
             /// Whether an administrator made it promiscuous; captures count in `promiscuity`.
-            promisc: bool;
+            "promisc" promisc = IFF_PROMISC;
             /// Whether it loses its addresses when it goes down; a hint for programs.
-            dynamic: bool;
+            "dynamic" dynamic = IFF_DYNAMIC;
         }
         @parts { IFLA_EXT_MASK: AttributeType::Bits(EXT_MASK); }
         /// Its name.
@@ -140,16 +142,6 @@ const EXT_MASK: &[(u32, &str)] = &[
     (RTEXT_FILTER_CFM_CONFIG, "cfm-config"),
     (RTEXT_FILTER_CFM_STATUS, "cfm-status"),
     (RTEXT_FILTER_MST, "mst"),
-];
-
-/// The bits of the flag fields of a [`Link`], and whether the bit is the inverse of the field.
-const FLAG_FIELDS: [(u32, bool); 6] = [
-    (IFF_UP, false),
-    (IFF_NOARP, true),
-    (IFF_MULTICAST, false),
-    (IFF_ALLMULTI, false),
-    (IFF_PROMISC, false),
-    (IFF_DYNAMIC, false),
 ];
 
 impl Link {
@@ -247,33 +239,8 @@ impl Link {
         self.address?.ethernet()
     }
 
-    fn flag_fields(&mut self) -> [&mut Option<bool>; 6] {
-        [
-            &mut self.up,
-            &mut self.arp,
-            &mut self.multicast,
-            &mut self.allmulticast,
-            &mut self.promisc,
-            &mut self.dynamic,
-        ]
-    }
-
     pub(crate) fn header(&self) -> LinkHeader {
-        let (mut flags, mut mask) = (0, 0);
-        let fields = [
-            self.up,
-            self.arp,
-            self.multicast,
-            self.allmulticast,
-            self.promisc,
-            self.dynamic,
-        ];
-        for (field, (bit, inverse)) in fields.into_iter().zip(FLAG_FIELDS) {
-            if let Some(on) = field {
-                mask |= bit;
-                flags |= if on == inverse { 0 } else { bit };
-            }
-        }
+        let (flags, mask) = self.flag_bits();
         LinkHeader {
             index: self.ifindex().0,
             flags,
@@ -285,11 +252,10 @@ impl Link {
     /// Without the flags that are not in the mask of the header in `body`.
     pub(crate) fn without_unmasked_flags(mut self, body: &[u8]) -> Self {
         let mask = LinkHeader::split(body).map_or(0, |(header, _)| header.mask);
-        for (field, (bit, _)) in self.flag_fields().into_iter().zip(FLAG_FIELDS) {
-            if mask & bit == 0 {
-                *field = None;
-            }
-        }
+        let (on, _) = self.flag_bits();
+        (self.up, self.arp, self.multicast) = (None, None, None);
+        (self.allmulticast, self.promisc, self.dynamic) = (None, None, None);
+        self.set_flag_bits(on, mask);
         self.flags = None;
         self.hardware = None;
         self
@@ -314,9 +280,7 @@ impl Link {
         self.index = (header.index != 0).then_some(IfIndex(header.index));
         self.hardware = Some(header.hardware);
         self.flags = Some(LinkFlags(header.flags));
-        for (field, (bit, inverse)) in self.flag_fields().into_iter().zip(FLAG_FIELDS) {
-            *field = Some((header.flags & bit != 0) != inverse);
-        }
+        self.set_flag_bits(header.flags, u32::MAX);
         for attribute in attributes(rest, at + LinkHeader::BYTES) {
             let attribute = attribute?;
             if Some(attribute.kind) != skipped {
@@ -413,11 +377,7 @@ impl AttributeSet for LinkInfo {
         KindCodec::retain_field(&mut self.port, other.port.as_ref());
     }
 
-    fn parse_keyword(
-        &mut self,
-        keyword: &str,
-        args: &mut Arguments<'_>,
-    ) -> Result<bool, InvalidValue> {
+    fn parse_keyword(&mut self, keyword: &str, args: &mut Arguments<'_>) -> Parsed<bool> {
         if let Some(kind) = &mut self.kind
             && kind.parse_keyword(keyword, args)?
         {
@@ -427,11 +387,7 @@ impl AttributeSet for LinkInfo {
         port.map_or(Ok(false), |port| port.parse_keyword(keyword, args))
     }
 
-    fn format_fields(
-        &self,
-        lookup: &mut dyn NameLookup,
-        visit: &mut dyn FnMut(&'static str, String),
-    ) {
+    fn format_fields(&self, lookup: &mut dyn NameLookup, visit: &mut FieldVisitor<'_>) {
         if let Some(kind) = &self.kind {
             kind.format_fields(lookup, visit);
         }
@@ -543,11 +499,7 @@ impl KindSettings for Veth {
     }
 
     /// `peer [name] NAME [mtu 1400 …]`, to the end of the line.
-    fn parse_special_keyword(
-        &mut self,
-        keyword: &str,
-        args: &mut Arguments<'_>,
-    ) -> Result<bool, InvalidValue> {
+    fn parse_special_keyword(&mut self, keyword: &str, args: &mut Arguments<'_>) -> Parsed<bool> {
         if keyword == "peer" {
             self.peer = Some(Box::new(parse_peer(args)?));
         }
@@ -590,11 +542,7 @@ impl KindSettings for Netkit {
     }
 
     /// `peer [forward | blackhole] [scrub none] [name] NAME …`, to the end of the line.
-    fn parse_special_keyword(
-        &mut self,
-        keyword: &str,
-        args: &mut Arguments<'_>,
-    ) -> Result<bool, InvalidValue> {
+    fn parse_special_keyword(&mut self, keyword: &str, args: &mut Arguments<'_>) -> Parsed<bool> {
         if keyword != "peer" {
             return Ok(false);
         }
@@ -644,7 +592,7 @@ number_enum! {
 }
 
 /// Parses the rest of a line as the peer.
-fn parse_peer(args: &mut Arguments<'_>) -> Result<Link, InvalidValue> {
+fn parse_peer(args: &mut Arguments<'_>) -> Parsed<Link> {
     let mut peer = Link::new();
     while let Some(word) = args.next() {
         if !AttributeSet::parse_keyword(&mut peer, word, args)? {

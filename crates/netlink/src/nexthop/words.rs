@@ -3,14 +3,14 @@
 use super::{Nexthop, ResilientArgs};
 use crate::addr::Scope;
 use crate::route::{Detail, Encap, RouteProtocol, show_gateway};
-use crate::schema::{Arguments, AttributeSet, InvalidValue, NameLookup, TextValue, push};
+use crate::schema::{Arguments, AttributeSet, InvalidValue, NameLookup, Parsed, TextValue, push};
 
 impl Nexthop {
     /// Parses `id ID [KEYWORD VALUE]…`, the arguments of `ip nexthop add`.
     ///
     /// # Errors
     /// [`InvalidValue`] with the first invalid argument.
-    pub fn read_words(words: &mut Arguments<'_>) -> Result<Self, InvalidValue> {
+    pub fn read_words(words: &mut Arguments<'_>) -> Parsed<Self> {
         let mut nexthop = Self::new();
         words.parse_while(|word, words| nexthop.read_word(word, words))?;
         match words.next() {
@@ -19,7 +19,7 @@ impl Nexthop {
         }
     }
 
-    fn read_word(&mut self, word: &str, words: &mut Arguments<'_>) -> Result<bool, InvalidValue> {
+    fn read_word(&mut self, word: &str, words: &mut Arguments<'_>) -> Parsed<bool> {
         match word {
             "via" => {
                 let (gateway, other) = crate::route::read_gateway_words(words)?;

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::codec::{Attribute, Malformed, Request, attributes, split};
 use crate::schema::{
     Arguments, AttributeCodec, AttributeSet, AttributeSpec, AttributeType, BigEndian, InvalidValue,
-    NameLookup, Native, attribute_set, number_enum, push, text_form,
+    NameLookup, Native, Parsed, attribute_set, number_enum, push, text_form,
 };
 use crate::uapi::{
     LWTUNNEL_ENCAP_IP, LWTUNNEL_ENCAP_IP6, LWTUNNEL_ENCAP_MPLS, LWTUNNEL_ENCAP_SEG6,
@@ -126,7 +126,7 @@ impl Encap {
     }
 
     /// Parses the arguments after `encap`.
-    pub(crate) fn read_words(words: &mut Arguments<'_>) -> Result<Self, InvalidValue> {
+    pub(crate) fn read_words(words: &mut Arguments<'_>) -> Parsed<Self> {
         let kind: String = words.value("encap")?;
         Ok(match kind.as_str() {
             "mpls" => {
@@ -166,7 +166,7 @@ fn read<T: AttributeSet>(bytes: &[u8]) -> Result<T, Malformed> {
 }
 
 /// Parses fields of `table` until another keyword follows.
-fn read_table<T: AttributeSet>(mut table: T, words: &mut Arguments<'_>) -> Result<T, InvalidValue> {
+fn read_table<T: AttributeSet>(mut table: T, words: &mut Arguments<'_>) -> Parsed<T> {
     words.parse_while(|word, words| table.parse_keyword(word, words))?;
     Ok(table)
 }
@@ -271,7 +271,7 @@ impl fmt::Display for Labels {
 impl FromStr for Labels {
     type Err = InvalidValue;
 
-    fn from_str(text: &str) -> Result<Self, InvalidValue> {
+    fn from_str(text: &str) -> Parsed<Self> {
         let labels = text.split('/').map(|label| {
             let label: Option<u32> = label.parse().ok();
             label.filter(|label| *label < 1 << 20)
@@ -370,7 +370,7 @@ impl Seg6Encap {
         })
     }
 
-    pub(super) fn read_words(words: &mut Arguments<'_>) -> Result<Self, InvalidValue> {
+    pub(super) fn read_words(words: &mut Arguments<'_>) -> Parsed<Self> {
         let mut encap = Self::new(Seg6Mode::Encap, Vec::new());
         words.parse_while(|word, words| {
             match word {
@@ -384,7 +384,7 @@ impl Seg6Encap {
     }
 }
 
-fn read_segments(words: &mut Arguments<'_>) -> Result<Vec<Ipv6Addr>, InvalidValue> {
+fn read_segments(words: &mut Arguments<'_>) -> Parsed<Vec<Ipv6Addr>> {
     let text: String = words.value("segs")?;
     let segments: Result<Vec<_>, _> = text.split(',').map(str::parse).collect();
     match segments {

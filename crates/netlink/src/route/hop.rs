@@ -10,7 +10,7 @@ use crate::interface::IfIndex;
 use crate::prefix::Family;
 use crate::schema::{
     Arguments, AttributeCodec, AttributeSet, AttributeType, InvalidValue, NameLookup, Native,
-    TextValue, attribute_set, fixed_size, push,
+    Parsed, TextValue, attribute_set, fixed_size, push,
 };
 use crate::uapi::{AF_INET, AF_INET6, RTA_ENCAP_TYPE};
 
@@ -113,7 +113,7 @@ impl Hop {
     }
 
     /// Parses the arguments after `nexthop`.
-    pub(super) fn read_words(words: &mut Arguments<'_>) -> Result<Self, InvalidValue> {
+    pub(super) fn read_words(words: &mut Arguments<'_>) -> Parsed<Self> {
         let mut hop = Self::new();
         words.parse_while(|word, words| {
             match word {
@@ -151,7 +151,7 @@ impl Hop {
 /// Parses the arguments after `via`: an address, or a family and an address.
 pub(crate) fn read_gateway_words(
     words: &mut Arguments<'_>,
-) -> Result<(Option<IpAddr>, Option<Via>), InvalidValue> {
+) -> Parsed<(Option<IpAddr>, Option<Via>)> {
     let family = words.peek().and_then(|word| match word {
         "inet" => Some(Family::V4),
         "inet6" => Some(Family::V6),

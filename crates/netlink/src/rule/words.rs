@@ -3,17 +3,14 @@
 use super::{Rule, RuleAction};
 use crate::prefix::{Family, Prefix};
 use crate::route::{Detail, RouteProtocol};
-use crate::schema::{Arguments, AttributeSet, InvalidValue, NameLookup, push};
+use crate::schema::{Arguments, AttributeSet, InvalidValue, NameLookup, Parsed, push};
 
 impl Rule {
     /// Parses `[not] [from NETWORK] … [lookup TABLE]`, the arguments of `ip rule add`. The default family is `family`.
     ///
     /// # Errors
     /// [`InvalidValue`] with the first invalid argument.
-    pub fn read_words(
-        words: &mut Arguments<'_>,
-        family: Option<Family>,
-    ) -> Result<Self, InvalidValue> {
+    pub fn read_words(words: &mut Arguments<'_>, family: Option<Family>) -> Parsed<Self> {
         let mut rule = Self {
             family,
             ..Self::new()
@@ -25,7 +22,7 @@ impl Rule {
         }
     }
 
-    fn read_word(&mut self, word: &str, words: &mut Arguments<'_>) -> Result<bool, InvalidValue> {
+    fn read_word(&mut self, word: &str, words: &mut Arguments<'_>) -> Parsed<bool> {
         match word {
             "not" => self.not = Some(true),
             "from" => self.src = read_network(word, words)?,
@@ -56,7 +53,7 @@ impl Rule {
     }
 
     /// Parses `MARK[/MASK]`.
-    fn read_mark(&mut self, words: &mut Arguments<'_>) -> Result<(), InvalidValue> {
+    fn read_mark(&mut self, words: &mut Arguments<'_>) -> Parsed<()> {
         let text: String = words.value("fwmark")?;
         let number = |text: &str| match text.strip_prefix("0x") {
             Some(digits) => u32::from_str_radix(digits, 16).ok(),
@@ -167,7 +164,7 @@ impl Rule {
 }
 
 /// `all` is no condition.
-fn read_network(word: &str, words: &mut Arguments<'_>) -> Result<Option<Prefix>, InvalidValue> {
+fn read_network(word: &str, words: &mut Arguments<'_>) -> Parsed<Option<Prefix>> {
     let prefix: Prefix = words.value(word)?;
     Ok((!prefix.is_everything()).then_some(prefix))
 }
@@ -193,7 +190,7 @@ const PROTOCOLS: [(u8, &str); 16] = [
 ];
 
 /// Parses `[SOURCE/]DESTINATION` realms.
-fn read_realms(words: &mut Arguments<'_>) -> Result<u32, InvalidValue> {
+fn read_realms(words: &mut Arguments<'_>) -> Parsed<u32> {
     let text: String = words.value("realms")?;
     let (from, to) = text.split_once('/').unwrap_or(("0", &text));
     match (from.parse::<u16>(), to.parse::<u16>()) {
@@ -202,7 +199,7 @@ fn read_realms(words: &mut Arguments<'_>) -> Result<u32, InvalidValue> {
     }
 }
 
-fn read_protocol(words: &mut Arguments<'_>) -> Result<u8, InvalidValue> {
+fn read_protocol(words: &mut Arguments<'_>) -> Parsed<u8> {
     let named = words.peek().and_then(|word| {
         let found = PROTOCOLS.iter().find(|(_, name)| *name == word);
         found.map(|(number, _)| *number)
@@ -233,7 +230,7 @@ impl Rule {
 }
 
 /// Parses an action given as a route type; unicast is a table lookup.
-fn read_type(words: &mut Arguments<'_>) -> Result<Option<RuleAction>, InvalidValue> {
+fn read_type(words: &mut Arguments<'_>) -> Parsed<Option<RuleAction>> {
     let name: String = words.value("type")?;
     match name.as_str() {
         "unicast" => Ok(None),

@@ -1,7 +1,7 @@
 //! `tapline rule`: routing rules, as ip-rule(8).
 
 use serde_json::{Map, Value};
-use tapline::net::schema::{Arguments, InvalidValue};
+use tapline::net::schema::{Arguments, InvalidValue, Parsed};
 use tapline::net::{Family, Prefix, Range, RouteTable, Rule, RuleAction, Verb};
 
 use crate::net::names::Names;
@@ -18,7 +18,7 @@ impl CommandSyntax for Rule {
         verb: Verb,
         family: Option<Family>,
         words: &mut Arguments<'_>,
-    ) -> Result<Self, InvalidValue> {
+    ) -> Parsed<Self> {
         // `del` without arguments would remove the first rule.
         if matches!(verb, Verb::Add | Verb::Del) && words.peek().is_none() {
             return Err(InvalidValue::new("a word about the rule", None));
@@ -42,7 +42,7 @@ impl CommandSyntax for Rule {
         purpose: Purpose,
         family: Option<Family>,
         words: &mut Arguments<'_>,
-    ) -> Result<Selection<Self>, InvalidValue> {
+    ) -> Parsed<Selection<Self>> {
         let filter = Self::parse_arguments(Verb::List, family, words)?;
         let accepts = Box::new(move |rule: &Self| {
             purpose == Purpose::Show || rule.priority.is_some_and(|priority| priority > 0)

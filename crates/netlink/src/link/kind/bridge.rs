@@ -12,7 +12,7 @@ use super::vlan::VlanProtocol;
 use crate::codec::{Attribute, Malformed, Request};
 use crate::interface::{IfIndex, MacAddress};
 use crate::schema::{
-    AttributeCodec, AttributeType, BigEndian, Flag, InvalidValue, MaskedBitField, Native,
+    AttributeCodec, AttributeType, BigEndian, Flag, InvalidValue, MaskedBitField, Native, Parsed,
     attribute_set, fixed_size, number_enum, switches, text_form,
 };
 
@@ -271,7 +271,7 @@ impl fmt::Display for BridgeId {
 impl FromStr for BridgeId {
     type Err = InvalidValue;
 
-    fn from_str(text: &str) -> Result<Self, InvalidValue> {
+    fn from_str(text: &str) -> Parsed<Self> {
         let parts = text.split_once('.').and_then(|(priority, address)| {
             Some(Self {
                 priority: u16::from_str_radix(priority, 16).ok()?,

@@ -7,7 +7,7 @@ use super::kinds::KindSettings;
 use super::{EncapFlags, EncapPort, GreKey, Tos, Ttl, TunnelEncap};
 use crate::interface::IfIndex;
 use crate::schema::{
-    Arguments, BigEndian, BitField, BitFieldBigEndian, Flag, InvalidValue, NonZero, attribute_set,
+    Arguments, BigEndian, BitField, BitFieldBigEndian, Flag, NonZero, Parsed, attribute_set,
     switches,
 };
 
@@ -125,7 +125,7 @@ impl GreFields<'_> {
     }
 
     /// `key`, `seq` and `csum`, for both directions.
-    pub(super) fn word(self, word: &str, words: &mut Arguments<'_>) -> Result<bool, InvalidValue> {
+    pub(super) fn word(self, word: &str, words: &mut Arguments<'_>) -> Parsed<bool> {
         let (on, name) = match word.strip_prefix("no") {
             Some(name) => (false, name),
             None => (true, word),
@@ -174,11 +174,7 @@ impl KindSettings for Gre {
         gre_fields!(self).remove_unset();
     }
 
-    fn parse_special_keyword(
-        &mut self,
-        word: &str,
-        words: &mut Arguments<'_>,
-    ) -> Result<bool, InvalidValue> {
+    fn parse_special_keyword(&mut self, word: &str, words: &mut Arguments<'_>) -> Parsed<bool> {
         gre_fields!(self).word(word, words)
     }
 }
@@ -241,11 +237,7 @@ impl KindSettings for Ip6Gre {
         gre_fields!(self).remove_unset();
     }
 
-    fn parse_special_keyword(
-        &mut self,
-        word: &str,
-        words: &mut Arguments<'_>,
-    ) -> Result<bool, InvalidValue> {
+    fn parse_special_keyword(&mut self, word: &str, words: &mut Arguments<'_>) -> Parsed<bool> {
         if gre_fields!(self).word(word, words)? {
             return Ok(true);
         }

@@ -6,7 +6,7 @@ use super::kinds::KindSettings;
 use super::{EncapFlags, EncapPort, Tos, Ttl, TunnelEncap};
 use crate::interface::IfIndex;
 use crate::schema::{
-    Arguments, BigEndian, BitField, Flag, InvalidValue, NonZero, attribute_set, fixed_size,
+    Arguments, BigEndian, BitField, Flag, InvalidValue, NonZero, Parsed, attribute_set, fixed_size,
     number_enum, switches,
 };
 
@@ -195,11 +195,7 @@ impl KindSettings for Ip6Tnl {
         *self != Self::default()
     }
 
-    fn parse_special_keyword(
-        &mut self,
-        word: &str,
-        words: &mut Arguments<'_>,
-    ) -> Result<bool, InvalidValue> {
+    fn parse_special_keyword(&mut self, word: &str, words: &mut Arguments<'_>) -> Parsed<bool> {
         ipv6_tunnel_fields!(self).parse_keyword(word, words)
     }
 }
@@ -274,11 +270,7 @@ pub(super) struct Ipv6TunnelFields<'a> {
 
 impl Ipv6TunnelFields<'_> {
     /// `encaplimit`, `tclass`, `flowlabel`, `dscp`, `fwmark`: a value, or `none` or `inherit`.
-    pub(super) fn parse_keyword(
-        self,
-        word: &str,
-        words: &mut Arguments<'_>,
-    ) -> Result<bool, InvalidValue> {
+    pub(super) fn parse_keyword(self, word: &str, words: &mut Arguments<'_>) -> Parsed<bool> {
         let inherits = matches!(words.peek(), Some("inherit" | "none"));
         let flags = self.flags.unwrap_or_default();
         let flow = self.flowinfo.unwrap_or_default();

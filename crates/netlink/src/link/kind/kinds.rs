@@ -4,7 +4,7 @@ use serde::de::{DeserializeOwned, Error};
 use serde_json::Value;
 
 use crate::error::InvalidRequest;
-use crate::schema::{Arguments, Flatten, InvalidValue};
+use crate::schema::{Arguments, Flatten, Parsed};
 
 /// The settings of a kind: an attribute set with special behaviour.
 pub(crate) trait KindSettings: Flatten {
@@ -37,11 +37,7 @@ pub(crate) trait KindSettings: Flatten {
     ///
     /// # Errors
     /// As [`Flatten::parse_keyword`].
-    fn parse_special_keyword(
-        &mut self,
-        _keyword: &str,
-        _args: &mut Arguments<'_>,
-    ) -> Result<bool, InvalidValue> {
+    fn parse_special_keyword(&mut self, _keyword: &str, _args: &mut Arguments<'_>) -> Parsed<bool> {
         Ok(false)
     }
 }
@@ -151,7 +147,7 @@ macro_rules! kinds {
                 &mut self,
                 keyword: &str,
                 args: &mut crate::schema::Arguments<'_>,
-            ) -> Result<bool, crate::schema::InvalidValue> {
+            ) -> crate::schema::Parsed<bool> {
                 let Some(settings) = self.settings_mut() else {
                     return Ok(false);
                 };
@@ -162,7 +158,7 @@ macro_rules! kinds {
             pub fn format_fields(
                 &self,
                 lookup: &mut dyn crate::schema::NameLookup,
-                visit: &mut dyn FnMut(&'static str, String),
+                visit: &mut crate::schema::FieldVisitor<'_>,
             ) {
                 if let Some(settings) = self.settings() {
                     settings.format_fields(lookup, visit);

@@ -4,7 +4,7 @@ use super::kinds::KindSettings;
 use crate::codec::{Attribute, Malformed, Request};
 use crate::interface::MacAddress;
 use crate::schema::{
-    Arguments, AttributeCodec, AttributeSpec, AttributeType, BitField, InvalidValue, Native,
+    Arguments, AttributeCodec, AttributeSpec, AttributeType, BitField, Native, Parsed,
     attribute_set, number_enum, switches,
 };
 use crate::uapi::IFLA_MACVLAN_MACADDR;
@@ -40,11 +40,7 @@ attribute_set! {
 
 impl KindSettings for Macvlan {
     /// `macaddr { add MAC | del MAC | set [MAC…] | flush }`, and `flag`, which is ignored.
-    fn parse_special_keyword(
-        &mut self,
-        word: &str,
-        words: &mut Arguments<'_>,
-    ) -> Result<bool, InvalidValue> {
+    fn parse_special_keyword(&mut self, word: &str, words: &mut Arguments<'_>) -> Parsed<bool> {
         match word {
             "flag" => Ok(true),
             "macaddr" => {

@@ -6,8 +6,8 @@ use std::net::Ipv4Addr;
 use serde::{Deserialize, Serialize};
 
 use crate::schema::{
-    Arguments, BigEndian, InvalidValue, NameLookup, Native, TextValue, fixed_size, join,
-    number_enum, switches,
+    Arguments, BigEndian, NameLookup, Native, Parsed, TextValue, fixed_size, join, number_enum,
+    switches,
 };
 
 number_enum! {
@@ -133,11 +133,7 @@ impl TextValue for PortRange {
     }
 
     /// Two arguments: the first and the last.
-    fn parse_field(
-        name: &str,
-        word: &str,
-        words: &mut Arguments<'_>,
-    ) -> Result<Option<Self>, InvalidValue> {
+    fn parse_field(name: &str, word: &str, words: &mut Arguments<'_>) -> Parsed<Option<Self>> {
         if word != name {
             return Ok(None);
         }

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use super::kinds::KindSettings;
 use crate::codec::{Attribute, Malformed, Request};
 use crate::schema::{
-    Arguments, AttributeCodec, AttributeSpec, AttributeType, BigEndian, InvalidValue,
-    MaskedBitField, NameLookup, TextValue, attribute_set, number_enum, switches,
+    Arguments, AttributeCodec, AttributeSpec, AttributeType, BigEndian, MaskedBitField, NameLookup,
+    Parsed, TextValue, attribute_set, number_enum, switches,
 };
 use crate::uapi::IFLA_VLAN_QOS_MAPPING;
 
@@ -132,7 +132,7 @@ impl TextValue for QosMapping {
         format!("{}:{}", self.from, self.to)
     }
 
-    fn parse_list(words: &mut Arguments<'_>, name: &str) -> Result<Vec<Self>, InvalidValue> {
+    fn parse_list(words: &mut Arguments<'_>, name: &str) -> Parsed<Vec<Self>> {
         let mut mappings = vec![words.value(name)?];
         while words.peek().is_some_and(|word| word.contains(':')) {
             mappings.push(words.value(name)?);

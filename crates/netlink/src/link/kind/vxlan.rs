@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use super::kinds::KindSettings;
 use super::{DontFragment, Hops, PortRange, Tos};
 use crate::interface::IfIndex;
-use crate::schema::{Arguments, BigEndian, Flag, InvalidValue, attribute_set, number_enum};
+use crate::schema::{Arguments, BigEndian, Flag, Parsed, attribute_set, number_enum};
 
 attribute_set! {
     /// Ethernet over UDP (RFC 7348).
@@ -143,7 +143,7 @@ macro_rules! parse_ttl_inherit {
                 &mut self,
                 word: &str,
                 words: &mut Arguments<'_>,
-            ) -> Result<bool, InvalidValue> {
+            ) -> Parsed<bool> {
                 let inherits = matches!(word, "ttl" | "hoplimit") && words.skip(&["inherit"]);
                 if inherits {
                     self.ttl_inherit = Some(true);
