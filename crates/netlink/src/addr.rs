@@ -109,13 +109,10 @@ number_enum! {
     /// # Kernel
     /// Linux 5.18.
     pub enum AddrProtocol: u8 {
-        /// Unspecified.
         Unspecified = IFAPROT_UNSPEC, "unspec";
-        /// The kernel, for a loopback.
         KernelLoopback = IFAPROT_KERNEL_LO, "kernel_lo";
         /// The kernel, from a router advertisement.
         KernelRouter = IFAPROT_KERNEL_RA, "kernel_ra";
-        /// The kernel, link-local.
         KernelLinkLocal = IFAPROT_KERNEL_LL, "kernel_ll";
     }
 }
@@ -151,11 +148,8 @@ number_enum! {
         Global = RT_SCOPE_UNIVERSE, "global";
         /// Within the site.
         Site = RT_SCOPE_SITE, "site";
-        /// On the link.
         Link = RT_SCOPE_LINK, "link";
-        /// On this host.
         Host = RT_SCOPE_HOST, "host";
-        /// Nowhere.
         Nowhere = RT_SCOPE_NOWHERE, "nowhere";
     }
 }

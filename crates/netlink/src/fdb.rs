@@ -47,7 +47,6 @@ attribute_set! {
         }
         @parts { NDA_CACHEINFO: AttributeType::Bytes; }
         @own parse_special_keyword;
-        /// The hardware address.
         #[serde(rename = "mac")]
         "lladdr" | "to" lladdr: MacAddress = NDA_LLADDR;
         /// The other end of the VXLAN.

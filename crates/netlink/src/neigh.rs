@@ -70,9 +70,7 @@ attribute_set! {
             NDA_FLAGS_EXT: AttributeType::Number;
         }
         @own parse_special_keyword;
-        /// Its IP address.
         "to" dst: IpAddr = NDA_DST;
-        /// Its hardware address.
         "lladdr" lladdr: HardwareAddress = NDA_LLADDR;
         /// Unanswered probes. Read-only.
         probes: u32 = NDA_PROBES;

@@ -53,18 +53,14 @@ attribute_set! {
         "id" id: u32 = NHA_ID;
         /// The members of a group.
         "group" group: Group = NHA_GROUP;
-        /// The type of a group.
         #[serde(rename = "type")]
         "type" group_type: GroupType = NHA_GROUP_TYPE;
         /// Parameters of a resilient group.
         resilient_args: Box<ResilientArgs> as Boxed = NHA_RES_GROUP;
         /// Whether it drops packets.
         blackhole: bool as Flag = NHA_BLACKHOLE;
-        /// The gateway.
         "via" gateway: IpAddr = NHA_GATEWAY;
-        /// The egress link.
         "dev" dev: IfIndex = NHA_OIF;
-        /// The encapsulation.
         encap: Box<Encap> as EncapCode = NHA_ENCAP;
         /// Whether it is for forwarding entries.
         fdb: bool as Flag = NHA_FDB;

@@ -66,13 +66,9 @@ attribute_set! {
 attribute_set! {
     /// Counters of a VLAN at a port.
     pub struct VlanStatistics {
-        /// Bytes received.
         rx_bytes: u64 = BRIDGE_VLANDB_STATS_RX_BYTES;
-        /// Packets received.
         rx_packets: u64 = BRIDGE_VLANDB_STATS_RX_PACKETS;
-        /// Bytes sent.
         tx_bytes: u64 = BRIDGE_VLANDB_STATS_TX_BYTES;
-        /// Packets sent.
         tx_packets: u64 = BRIDGE_VLANDB_STATS_TX_PACKETS;
     }
 }

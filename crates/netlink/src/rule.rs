@@ -79,11 +79,9 @@ attribute_set! {
         "iif" iif: IfName = FRA_IIFNAME;
         /// The egress link of a bound socket.
         "oif" oif: IfName = FRA_OIFNAME;
-        /// The firewall mark.
         fwmark: u32 = FRA_FWMARK;
         /// The mask for the firewall mark.
         fwmask: u32 = FRA_FWMASK;
-        /// The table.
         "table" table: RouteTable = FRA_TABLE;
         /// The priority of the next rule.
         "goto" goto: u32 = FRA_GOTO;
@@ -93,9 +91,7 @@ attribute_set! {
         "uidrange" uidrange: Range<u32> = FRA_UID_RANGE;
         /// The IP protocol: 6 TCP, 17 UDP.
         "ipproto" ipproto: u8 = FRA_IP_PROTO;
-        /// The source ports.
         "sport" sport: Range<u16> = FRA_SPORT_RANGE;
-        /// The destination ports.
         "dport" dport: Range<u16> = FRA_DPORT_RANGE;
         /// The tunnel id.
         "tun_id" tun_id: u64 as BigEndian = FRA_TUN_ID;

@@ -290,21 +290,16 @@ attribute_set! {
     pub struct RingSizes {
         /// Of each receive queue.
         "rx" receive: u32 = ETHTOOL_A_RINGS_RX;
-        /// Its maximum.
         receive_max: u32 = ETHTOOL_A_RINGS_RX_MAX;
         /// Of each receive queue, for small packets.
         "rx-mini" receive_mini: u32 = ETHTOOL_A_RINGS_RX_MINI;
-        /// Its maximum.
         receive_mini_max: u32 = ETHTOOL_A_RINGS_RX_MINI_MAX;
         /// Of each receive queue, for large packets.
         "rx-jumbo" receive_jumbo: u32 = ETHTOOL_A_RINGS_RX_JUMBO;
-        /// Its maximum.
         receive_jumbo_max: u32 = ETHTOOL_A_RINGS_RX_JUMBO_MAX;
         /// Of each transmit queue.
         "tx" transmit: u32 = ETHTOOL_A_RINGS_TX;
-        /// Its maximum.
         transmit_max: u32 = ETHTOOL_A_RINGS_TX_MAX;
-        /// Bytes of a receive buffer.
         "rx-buf-len" receive_buffer_bytes: u32 = ETHTOOL_A_RINGS_RX_BUF_LEN;
     }
 }
@@ -314,19 +309,15 @@ attribute_set! {
     pub struct Channels {
         /// Queues that only receive.
         "rx" receive: u32 = ETHTOOL_A_CHANNELS_RX_COUNT;
-        /// Its maximum.
         receive_max: u32 = ETHTOOL_A_CHANNELS_RX_MAX;
         /// Queues that only transmit.
         "tx" transmit: u32 = ETHTOOL_A_CHANNELS_TX_COUNT;
-        /// Its maximum.
         transmit_max: u32 = ETHTOOL_A_CHANNELS_TX_MAX;
         /// Other interrupts.
         "other" other: u32 = ETHTOOL_A_CHANNELS_OTHER_COUNT;
-        /// Its maximum.
         other_max: u32 = ETHTOOL_A_CHANNELS_OTHER_MAX;
         /// Combined queues.
         "combined" combined: u32 = ETHTOOL_A_CHANNELS_COMBINED_COUNT;
-        /// Its maximum.
         combined_max: u32 = ETHTOOL_A_CHANNELS_COMBINED_MAX;
     }
 }

@@ -56,17 +56,13 @@ attribute_set! {
             "dynamic" dynamic = IFF_DYNAMIC;
         }
         @parts { IFLA_EXT_MASK: AttributeType::Bits(EXT_MASK); }
-        /// Its name.
         "name" name: IfName = IFLA_IFNAME;
-        /// Its hardware address.
         "address" address: HardwareAddress = IFLA_ADDRESS;
         /// The broadcast hardware address; for a tunnel the remote address.
         "broadcast" | "brd" broadcast: HardwareAddress = IFLA_BROADCAST;
-        /// Its permanent hardware address.
         permanent_address: HardwareAddress = IFLA_PERM_ADDRESS;
         /// Bytes of the longest packet, without the link-layer header.
         "mtu" mtu: u32 = IFLA_MTU;
-        /// Minimum MTU.
         min_mtu: u32 = IFLA_MIN_MTU;
         /// Maximum MTU; 0 is no limit.
         max_mtu: u32 = IFLA_MAX_MTU;
@@ -98,9 +94,7 @@ attribute_set! {
         promiscuity: u32 = IFLA_PROMISCUITY;
         /// How many users made it receive all multicast. Read-only; since Linux 6.0.
         allmulti: u32 = IFLA_ALLMULTI;
-        /// Transmit queues.
         "numtxqueues" tx_queue_count: u32 = IFLA_NUM_TX_QUEUES;
-        /// Receive queues.
         "numrxqueues" rx_queue_count: u32 = IFLA_NUM_RX_QUEUES;
         /// Whether it has a carrier; settable for some kinds.
         "carrier" carrier: bool = IFLA_CARRIER;

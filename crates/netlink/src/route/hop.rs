@@ -33,7 +33,6 @@ attribute_set! {
         gateway: IpAddr = RTA_GATEWAY;
         /// The next hop, if it belongs to another family.
         via: Via = RTA_VIA;
-        /// The encapsulation.
         encap: Box<Encap> as EncapCode = RTA_ENCAP;
         /// Its realms, for accounting.
         #[serde(rename = "flow")]

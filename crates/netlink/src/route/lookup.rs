@@ -41,9 +41,7 @@ attribute_set! {
         "uid" uid: u32 = RTA_UID;
         /// Its protocol above IP: 6 TCP, 17 UDP.
         "ipproto" ipproto: u8 = RTA_IP_PROTO;
-        /// Its source port.
         "sport" sport: u16 as BigEndian = RTA_SPORT;
-        /// Its destination port.
         "dport" dport: u16 as BigEndian = RTA_DPORT;
     }
 }

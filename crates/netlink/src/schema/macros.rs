@@ -361,7 +361,7 @@ macro_rules! number_enum {
         #[serde(into = "String", try_from = "String")]
         #[non_exhaustive]
         pub enum $name {
-            $( $(#[$vmeta])* $variant, )*
+            $( $(#[$vmeta])* #[doc = concat!("\n\n`", $text, "`.")] $variant, )*
             /// A number without a name here.
             Other($number),
         }
@@ -481,7 +481,7 @@ macro_rules! flag_set {
         pub struct $name(pub $number);
 
         impl $name {
-            $( $(#[$fmeta])* pub const $flag: Self = Self($value); )*
+            $( $(#[$fmeta])* #[doc = concat!("\n\n`", $text, "`.")] pub const $flag: Self = Self($value); )*
 
             /// Whether all of `flags` are set.
             pub fn contains(self, flags: Self) -> bool {
@@ -581,6 +581,7 @@ macro_rules! switches {
         pub struct $name {
             $(
                 $(#[doc = $doc])*
+                #[doc = concat!("\n\nBit `", stringify!($bit), "`.")]
                 #[serde(skip_serializing_if = "Option::is_none")]
                 pub $field: Option<bool>,
             )*
@@ -593,7 +594,7 @@ macro_rules! switches {
             }
 
             $(
-                $(#[doc = $doc])*
+                #[doc = concat!("Sets [`", stringify!($field), "`](#structfield.", stringify!($field), ").")]
                 #[must_use]
                 pub fn $field(mut self, $field: bool) -> Self {
                     self.$field = Some($field);

@@ -22,7 +22,6 @@ attribute_set! {
     pub struct Gre {
         /// The remote address; `0.0.0.0` for any.
         "remote" remote: Ipv4Addr = IFLA_GRE_REMOTE;
-        /// The local address.
         "local" local: Ipv4Addr = IFLA_GRE_LOCAL;
         /// The underlying link.
         "dev" link: IfIndex as NonZero = IFLA_GRE_LINK;
@@ -46,11 +45,8 @@ attribute_set! {
         "external" external: bool as Flag = IFLA_GRE_COLLECT_METADATA;
         /// The encapsulation after the outer IP header.
         "encap" encap: TunnelEncap = IFLA_GRE_ENCAP_TYPE;
-        /// Switches of the encapsulation.
         encap_flags: EncapFlags as BitField<u16> = IFLA_GRE_ENCAP_FLAGS, Flatten;
-        /// Source port of the encapsulation.
         "encap-sport" encap_sport: EncapPort as BigEndian = IFLA_GRE_ENCAP_SPORT;
-        /// Destination port of the encapsulation.
         "encap-dport" encap_dport: u16 as BigEndian = IFLA_GRE_ENCAP_DPORT;
         /// Firewall mark of outer packets.
         "fwmark" fwmark: u32 = IFLA_GRE_FWMARK;
@@ -189,7 +185,6 @@ attribute_set! {
     pub struct Ip6Gre {
         /// The remote address; `::` for any.
         "remote" remote: Ipv6Addr = IFLA_GRE_REMOTE;
-        /// The local address.
         "local" local: Ipv6Addr = IFLA_GRE_LOCAL;
         /// The underlying link.
         "dev" link: IfIndex as NonZero = IFLA_GRE_LINK;
@@ -199,7 +194,6 @@ attribute_set! {
         encap_limit: u8 = IFLA_GRE_ENCAP_LIMIT;
         /// Traffic class and flow label of outer packets, as in the IPv6 header.
         flowinfo: FlowInfo as BigEndian = IFLA_GRE_FLOWINFO;
-        /// Its switches.
         flags: Ip6TunnelFlags as BitField<u32> = IFLA_GRE_FLAGS, Flatten;
         /// Required GRE fields of received packets.
         iflags: GreInput as BitFieldBigEndian<u16> = IFLA_GRE_IFLAGS, Flatten;
@@ -213,11 +207,8 @@ attribute_set! {
         "external" external: bool as Flag = IFLA_GRE_COLLECT_METADATA;
         /// The encapsulation after the outer IP header.
         "encap" encap: TunnelEncap = IFLA_GRE_ENCAP_TYPE;
-        /// Switches of the encapsulation.
         encap_flags: EncapFlags as BitField<u16> = IFLA_GRE_ENCAP_FLAGS, Flatten;
-        /// Source port of the encapsulation.
         "encap-sport" encap_sport: EncapPort as BigEndian = IFLA_GRE_ENCAP_SPORT;
-        /// Destination port of the encapsulation.
         "encap-dport" encap_dport: u16 as BigEndian = IFLA_GRE_ENCAP_DPORT;
         /// Firewall mark of outer packets.
         fwmark: u32 = IFLA_GRE_FWMARK;

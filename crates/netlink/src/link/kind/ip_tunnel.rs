@@ -33,7 +33,6 @@ attribute_set! {
     pub struct Ipip {
         /// The remote address; `0.0.0.0` for any.
         "remote" remote: Ipv4Addr = IFLA_IPTUN_REMOTE;
-        /// The local address.
         "local" local: Ipv4Addr = IFLA_IPTUN_LOCAL;
         /// The underlying link.
         "dev" link: IfIndex as NonZero = IFLA_IPTUN_LINK;
@@ -49,11 +48,8 @@ attribute_set! {
         "external" external: bool as Flag = IFLA_IPTUN_COLLECT_METADATA;
         /// The encapsulation after the outer IP header.
         "encap" encap: TunnelEncap = IFLA_IPTUN_ENCAP_TYPE;
-        /// Switches of the encapsulation.
         encap_flags: EncapFlags as BitField<u16> = IFLA_IPTUN_ENCAP_FLAGS, Flatten;
-        /// Source port of the encapsulation.
         "encap-sport" encap_sport: EncapPort as BigEndian = IFLA_IPTUN_ENCAP_SPORT;
-        /// Destination port of the encapsulation.
         "encap-dport" encap_dport: u16 as BigEndian = IFLA_IPTUN_ENCAP_DPORT;
         /// Firewall mark of outer packets.
         "fwmark" fwmark: u32 = IFLA_IPTUN_FWMARK;
@@ -69,7 +65,6 @@ impl KindSettings for Ipip {
 number_enum! {
     /// The protocol that an IPv4 tunnel carries.
     pub enum IpipMode: u8 {
-        /// Any.
         Any = 0, "any";
         /// IPv4.
         Ipip = 4, "ipip";
@@ -88,7 +83,6 @@ attribute_set! {
     pub struct Sit {
         /// The remote address; `0.0.0.0` for any.
         "remote" remote: Ipv4Addr = IFLA_IPTUN_REMOTE;
-        /// The local address.
         "local" local: Ipv4Addr = IFLA_IPTUN_LOCAL;
         /// The underlying link.
         "dev" link: IfIndex as NonZero = IFLA_IPTUN_LINK;
@@ -100,7 +94,6 @@ attribute_set! {
         "pmtudisc" pmtudisc: bool = IFLA_IPTUN_PMTUDISC;
         /// The encapsulated protocol.
         "mode" proto: SitMode = IFLA_IPTUN_PROTO;
-        /// Its switches.
         flags: SitFlags as BitField<u16> = IFLA_IPTUN_FLAGS, Flatten;
         /// The prefix of its 6rd domain.
         sixrd_prefix: Ipv6Addr = IFLA_IPTUN_6RD_PREFIX;
@@ -112,11 +105,8 @@ attribute_set! {
         sixrd_relay_prefixlen: u16 = IFLA_IPTUN_6RD_RELAY_PREFIXLEN;
         /// The encapsulation after the outer IP header.
         "encap" encap: TunnelEncap = IFLA_IPTUN_ENCAP_TYPE;
-        /// Switches of the encapsulation.
         encap_flags: EncapFlags as BitField<u16> = IFLA_IPTUN_ENCAP_FLAGS, Flatten;
-        /// Source port of the encapsulation.
         "encap-sport" encap_sport: EncapPort as BigEndian = IFLA_IPTUN_ENCAP_SPORT;
-        /// Destination port of the encapsulation.
         "encap-dport" encap_dport: u16 as BigEndian = IFLA_IPTUN_ENCAP_DPORT;
         /// Firewall mark of outer packets.
         "fwmark" fwmark: u32 = IFLA_IPTUN_FWMARK;
@@ -132,7 +122,6 @@ impl KindSettings for Sit {
 number_enum! {
     /// The protocol that a sit tunnel carries.
     pub enum SitMode: u8 {
-        /// Any.
         Any = 0, "any";
         /// IPv4.
         Ipip = 4, "ipip";
@@ -163,7 +152,6 @@ attribute_set! {
         "mode" proto: Ip6TnlMode = IFLA_IPTUN_PROTO;
         /// The remote address; `::` for any.
         "remote" remote: Ipv6Addr = IFLA_IPTUN_REMOTE;
-        /// The local address.
         "local" local: Ipv6Addr = IFLA_IPTUN_LOCAL;
         /// The underlying link.
         "dev" link: IfIndex as NonZero = IFLA_IPTUN_LINK;
@@ -173,17 +161,13 @@ attribute_set! {
         encap_limit: u8 = IFLA_IPTUN_ENCAP_LIMIT;
         /// Traffic class and flow label of outer packets, as in the IPv6 header.
         flowinfo: FlowInfo as BigEndian = IFLA_IPTUN_FLOWINFO;
-        /// Its switches.
         flags: Ip6TunnelFlags as BitField<u32> = IFLA_IPTUN_FLAGS, Flatten;
         /// Whether routes and filters provide the tunnel parameters of each packet.
         "external" external: bool as Flag = IFLA_IPTUN_COLLECT_METADATA;
         /// The encapsulation after the outer IP header.
         "encap" encap: TunnelEncap = IFLA_IPTUN_ENCAP_TYPE;
-        /// Switches of the encapsulation.
         encap_flags: EncapFlags as BitField<u16> = IFLA_IPTUN_ENCAP_FLAGS, Flatten;
-        /// Source port of the encapsulation.
         "encap-sport" encap_sport: EncapPort as BigEndian = IFLA_IPTUN_ENCAP_SPORT;
-        /// Destination port of the encapsulation.
         "encap-dport" encap_dport: u16 as BigEndian = IFLA_IPTUN_ENCAP_DPORT;
         /// Firewall mark of outer packets.
         fwmark: u32 = IFLA_IPTUN_FWMARK;
@@ -203,7 +187,6 @@ impl KindSettings for Ip6Tnl {
 number_enum! {
     /// The protocol that an IPv6 tunnel carries.
     pub enum Ip6TnlMode: u8 {
-        /// Any.
         Any = 0, "any";
         /// IPv4.
         Ipip6 = 4, "ipip6";

@@ -19,7 +19,6 @@ attribute_set! {
     pub struct Macvlan {
         /// With which siblings it communicates.
         "mode" mode: MacvlanMode = IFLA_MACVLAN_MODE;
-        /// Its switches.
         flags: MacvlanFlags as BitField<u16> = IFLA_MACVLAN_FLAGS, Flatten;
         /// How to change the source addresses, in source mode. Write-only.
         macaddr_mode: MacAddrMode = IFLA_MACVLAN_MACADDR_MODE;

@@ -41,7 +41,6 @@ number_enum! {
     pub enum DontFragment: u8 {
         /// Clear.
         Unset = 0, "unset";
-        /// Set.
         Set = 1, "set";
         /// Copied from the inner header.
         Inherit = 2, "inherit";

@@ -20,9 +20,7 @@ attribute_set! {
     pub struct Vlan {
         /// EtherType of its tag.
         "protocol" protocol: VlanProtocol as BigEndian = IFLA_VLAN_PROTOCOL;
-        /// Its VLAN id: 0 to 4094.
         "id" [0..=4094] id: u16 = IFLA_VLAN_ID;
-        /// Its switches.
         flags: VlanFlags as MaskedBitField = IFLA_VLAN_FLAGS, Flatten;
         /// Maps the priority in the tag of received packets to packet priorities.
         "ingress-qos-map" ingress_qos: Vec<QosMapping> as QosMap = IFLA_VLAN_INGRESS_QOS;

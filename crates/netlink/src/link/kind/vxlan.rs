@@ -19,11 +19,8 @@ attribute_set! {
         "id" | "vni" [0..=16_777_215] id: u32 = IFLA_VXLAN_ID;
         /// The other end, or the group of all other ends.
         "remote" | "group" remote: Ipv4Addr = IFLA_VXLAN_GROUP;
-        /// The IPv6 address.
         "remote" | "group" remote6: Ipv6Addr = IFLA_VXLAN_GROUP6;
-        /// The local address.
         "local" local: Ipv4Addr = IFLA_VXLAN_LOCAL;
-        /// The IPv6 address.
         "local" local6: Ipv6Addr = IFLA_VXLAN_LOCAL6;
         /// The link it sends and receives by.
         "dev" link: IfIndex = IFLA_VXLAN_LINK;
@@ -104,9 +101,7 @@ attribute_set! {
     pub struct Geneve {
         /// Its VNI: 24 bits.
         "id" | "vni" [0..=16_777_215] id: u32 = IFLA_GENEVE_ID;
-        /// The remote address.
         "remote" remote: Ipv4Addr = IFLA_GENEVE_REMOTE;
-        /// The IPv6 address.
         "remote" remote6: Ipv6Addr = IFLA_GENEVE_REMOTE6;
         /// TTL of outer packets.
         "ttl" | "hoplimit" ttl: Hops = IFLA_GENEVE_TTL;
