@@ -8,7 +8,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::codec::{Attribute, Malformed, Request, attributes};
-use crate::error::{InvalidRequest, NetlinkError, RequestTarget};
+use crate::error::{InvalidRequest, NetlinkError, RequestTarget, reject_if};
 use crate::interface::IfIndex;
 use crate::netlink::Netlink;
 use crate::object::Object;
@@ -451,15 +451,15 @@ impl Addr {
     /// The address and its prefix length, if the request is valid.
     fn validate(&self) -> Result<(IpAddr, u8), InvalidRequest> {
         let local = (self.local).ok_or_else(|| InvalidRequest::new("no address is given"))?;
-        if self.ifindex() == IfIndex(0) {
-            return Err(InvalidRequest::new("no interface is given for the address"));
-        }
+        reject_if!(
+            self.ifindex() == IfIndex(0),
+            "no interface is given for the address"
+        );
         let family = Family::of(local);
-        if self.family.is_some_and(|given| given != family) {
-            return Err(InvalidRequest::new(format!(
-                "{local} does not belong to the given family"
-            )));
-        }
+        reject_if!(
+            self.family.is_some_and(|given| given != family),
+            "{local} does not belong to the given family"
+        );
         if let Some(peer) = self.peer.filter(|peer| Family::of(*peer) != family) {
             return Err(InvalidRequest::new(format!(
                 "the peer {peer} and the address {local} belong to different families"
@@ -467,30 +467,25 @@ impl Addr {
         }
         let bits = if local.is_ipv4() { 32 } else { 128 };
         let prefix_len = self.prefixlen.unwrap_or(bits);
-        if prefix_len > bits {
-            return Err(InvalidRequest::new(format!(
-                "prefix length {prefix_len} is too long for {local}"
-            )));
-        }
-        if self.anycast.is_some() {
-            return Err(InvalidRequest::new("anycast addresses are read-only"));
-        }
+        reject_if!(
+            prefix_len > bits,
+            "prefix length {prefix_len} is too long for {local}"
+        );
+        reject_if!(self.anycast.is_some(), "anycast addresses are read-only");
         self.check_family(local)?;
         Ok((local, prefix_len))
     }
 
     /// Rejects fields of the other family, which the kernel would ignore.
     fn check_family(&self, local: IpAddr) -> Result<(), InvalidRequest> {
-        if local.is_ipv4() && self.flag_bits().0 & IPV6_FLAGS != 0 {
-            return Err(InvalidRequest::new(
-                "nodad, optimistic, home and mngtmpaddr apply to IPv6 addresses only",
-            ));
-        }
-        if local.is_ipv6() && (self.label.is_some() || self.broadcast.is_some()) {
-            return Err(InvalidRequest::new(
-                "label and broadcast apply to IPv4 addresses only",
-            ));
-        }
+        reject_if!(
+            local.is_ipv4() && self.flag_bits().0 & IPV6_FLAGS != 0,
+            "nodad, optimistic, home and mngtmpaddr apply to IPv6 addresses only"
+        );
+        reject_if!(
+            local.is_ipv6() && (self.label.is_some() || self.broadcast.is_some()),
+            "label and broadcast apply to IPv4 addresses only"
+        );
         match &self.label {
             Some(label) if label.len() > MAX_LABEL => Err(InvalidRequest::new(format!(
                 "the label {label:?} is longer than {MAX_LABEL} bytes"

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use crate::codec::{Malformed, Message, Request, attributes};
-use crate::error::{Action, Cause, InvalidRequest, NetlinkError, RequestTarget};
+use crate::error::{Action, Cause, InvalidRequest, NetlinkError, RequestTarget, reject_if};
 use crate::header::NeighHeader;
 use crate::interface::{IfIndex, MacAddress};
 use crate::neigh::CacheInfo;
@@ -322,15 +322,12 @@ impl Object for Fdb {
 
 impl Fdb {
     fn check(&self, verb: Verb) -> Result<(), InvalidRequest> {
-        if self.lladdr.is_none() {
-            return Err(InvalidRequest::new("no hardware address is given"));
-        }
+        reject_if!(self.lladdr.is_none(), "no hardware address is given");
         let asked_of_bridge = verb == Verb::Get && self.master.is_some();
-        if self.ifindex() == IfIndex(0) && !asked_of_bridge {
-            return Err(InvalidRequest::new(
-                "no interface is given for the forwarding entry",
-            ));
-        }
+        reject_if!(
+            self.ifindex() == IfIndex(0) && !asked_of_bridge,
+            "no interface is given for the forwarding entry"
+        );
         if let Some(vlan) = self.vlan.filter(|vlan| !(1..=MAX_VLAN).contains(vlan)) {
             return Err(InvalidRequest::new(format!(
                 "VLAN {vlan} is not between 1 and {MAX_VLAN}"
@@ -341,12 +338,11 @@ impl Fdb {
                 "VNI {vni} has more than 24 bits"
             )));
         }
-        if self.nhid.is_some() && (self.dst.is_some() || self.port.is_some() || self.vni.is_some())
-        {
-            return Err(InvalidRequest::new(
-                "a nexthop group excludes dst, port and vni",
-            ));
-        }
+        reject_if!(
+            self.nhid.is_some()
+                && (self.dst.is_some() || self.port.is_some() || self.vni.is_some()),
+            "a nexthop group excludes dst, port and vni"
+        );
         Ok(())
     }
 

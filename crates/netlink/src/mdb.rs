@@ -8,14 +8,14 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::codec::{Attribute, Attributes, Malformed, Request, attributes, split};
-use crate::error::{InvalidRequest, RequestTarget};
+use crate::error::{InvalidRequest, RequestTarget, reject_if};
 use crate::interface::{IfIndex, MacAddress};
 use crate::object::Object;
 use crate::prefix::Family;
 use crate::route::RouteProtocol;
 use crate::schema::{
     AttributeCodec, AttributeSet, AttributeSpec, AttributeType, FieldMatcher, InvalidValue,
-    NameLookup, Native, Parsed, TextValue, attribute_set, fixed_size, flag_set, number_enum,
+    NameLookup, Native, Parsed, TextValue, attribute_set, fixed_size, flag_set, number_enum, specs,
     text_form,
 };
 use crate::uapi::{
@@ -211,18 +211,10 @@ impl TextValue for MdbSource {
 #[derive(Clone, Copy, Debug)]
 pub struct Sources;
 
-const SOURCE_ATTRIBUTES: &[AttributeSpec] = &[
-    AttributeSpec {
-        kind: MDBA_MDB_SRCATTR_ADDRESS,
-        constant: "MDBA_MDB_SRCATTR_ADDRESS",
-        contents: AttributeType::Ip,
-    },
-    AttributeSpec {
-        kind: MDBA_MDB_SRCATTR_TIMER,
-        constant: "MDBA_MDB_SRCATTR_TIMER",
-        contents: AttributeType::Number,
-    },
-];
+const SOURCE_ATTRIBUTES: &[AttributeSpec] = specs! {
+    MDBA_MDB_SRCATTR_ADDRESS: AttributeType::Ip,
+    MDBA_MDB_SRCATTR_TIMER: AttributeType::Number,
+};
 
 impl AttributeCodec<Vec<MdbSource>> for Sources {
     const TYPE: AttributeType = AttributeType::List(&AttributeType::Nest {
@@ -325,44 +317,17 @@ impl Mdb {
 }
 
 /// The attributes of requests; replies have other types.
-const ENTRIES: &[AttributeSpec] = &[
-    AttributeSpec {
-        kind: MDBA_SET_ENTRY,
-        constant: "MDBA_SET_ENTRY",
-        contents: AttributeType::Bytes,
-    },
-    AttributeSpec {
-        kind: MDBA_SET_ENTRY_ATTRS,
-        constant: "MDBA_SET_ENTRY_ATTRS",
-        contents: AttributeType::Nest {
-            skip: 0,
-            attributes: || SET_ATTRIBUTES,
-        },
-    },
-];
+const ENTRIES: &[AttributeSpec] = specs! {
+    MDBA_SET_ENTRY: AttributeType::Bytes,
+    MDBA_SET_ENTRY_ATTRS: AttributeType::Nest { skip: 0, attributes: || SET_ATTRIBUTES, },
+};
 
-const SET_ATTRIBUTES: &[AttributeSpec] = &[
-    AttributeSpec {
-        kind: MDBE_ATTR_SOURCE,
-        constant: "MDBE_ATTR_SOURCE",
-        contents: AttributeType::Ip,
-    },
-    AttributeSpec {
-        kind: MDBE_ATTR_SRC_LIST,
-        constant: "MDBE_ATTR_SRC_LIST",
-        contents: <Sources as AttributeCodec<Vec<super::MdbSource>>>::TYPE,
-    },
-    AttributeSpec {
-        kind: MDBE_ATTR_GROUP_MODE,
-        constant: "MDBE_ATTR_GROUP_MODE",
-        contents: AttributeType::Number,
-    },
-    AttributeSpec {
-        kind: MDBE_ATTR_RTPROT,
-        constant: "MDBE_ATTR_RTPROT",
-        contents: AttributeType::Number,
-    },
-];
+const SET_ATTRIBUTES: &[AttributeSpec] = specs! {
+    MDBE_ATTR_SOURCE: AttributeType::Ip,
+    MDBE_ATTR_SRC_LIST: <Sources as AttributeCodec<Vec<super::MdbSource>>>::TYPE,
+    MDBE_ATTR_GROUP_MODE: AttributeType::Number,
+    MDBE_ATTR_RTPROT: AttributeType::Number,
+};
 
 impl Mdb {
     /// Appends the attributes of a request.
@@ -447,11 +412,10 @@ impl Object for Mdb {
             request.begin(kind, Verb::List.flags(), &BridgeHeader::of(IfIndex(0)));
             return Ok(());
         }
-        if matches!(verb, Verb::Set | Verb::Append) {
-            return Err(InvalidRequest::new(
-                "a group cannot be changed or appended; add or replace it",
-            ));
-        }
+        reject_if!(
+            matches!(verb, Verb::Set | Verb::Append),
+            "a group cannot be changed or appended; add or replace it"
+        );
         let (dev, group) = self.validate()?;
         request.begin(kind, verb.flags(), &BridgeHeader::of(dev));
         self.put_attributes(group, request);
@@ -531,9 +495,7 @@ impl Mdb {
         let group = (self.grp).ok_or_else(|| InvalidRequest::new("no group is given"))?;
         let dev =
             (self.dev).ok_or_else(|| InvalidRequest::new("no bridge is given for the group"))?;
-        if self.port.is_none() {
-            return Err(InvalidRequest::new("no port is given for the group"));
-        }
+        reject_if!(self.port.is_none(), "no port is given for the group");
         if let Some(vid) = self.vid.filter(|vid| !(1..=MAX_VLAN).contains(vid)) {
             return Err(InvalidRequest::new(format!(
                 "VLAN {vid} is not between 1 and {MAX_VLAN}"
@@ -546,11 +508,10 @@ impl Mdb {
             .map(|source| source.address);
         for source in self.src.into_iter().chain(sources) {
             let fits = matches!(group, MdbGroup::Ip(ip) if Family::of(ip) == Family::of(source));
-            if !fits {
-                return Err(InvalidRequest::new(format!(
-                    "source {source} does not belong to the family of group {group}"
-                )));
-            }
+            reject_if!(
+                !fits,
+                "source {source} does not belong to the family of group {group}"
+            );
         }
         Ok((dev, group))
     }

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::codec::{Attribute, Malformed, Message, Request, attributes, split};
-use crate::error::{Action, InvalidRequest, NetlinkError, RequestTarget};
+use crate::error::{Action, InvalidRequest, NetlinkError, RequestTarget, reject_if};
 use crate::interface::IfIndex;
 use crate::link::HardwareAddress;
 use crate::netlink::Netlink;
@@ -304,30 +304,24 @@ impl Neigh {
     /// The address, if the request is valid.
     fn validate(&self, verb: Verb) -> Result<IpAddr, InvalidRequest> {
         let dst = (self.dst).ok_or_else(|| InvalidRequest::new("no address is given"))?;
-        if verb == Verb::Append {
-            return Err(InvalidRequest::new(
-                "a neighbour cannot be appended; add it",
-            ));
-        }
+        reject_if!(
+            verb == Verb::Append,
+            "a neighbour cannot be appended; add it"
+        );
         // A proxy entry can apply to all interfaces.
-        if self.ifindex() == IfIndex(0) && !self.is_proxy() {
-            return Err(InvalidRequest::new(
-                "no interface is given for the neighbour",
-            ));
-        }
-        if self.family.is_some_and(|given| given != Family::of(dst)) {
-            return Err(InvalidRequest::new(format!(
-                "{dst} does not belong to the given family"
-            )));
-        }
-        if self.master.is_some() {
-            return Err(InvalidRequest::new("master is a filter for queries only"));
-        }
-        if self.is_proxy() && self.lladdr.is_some() {
-            return Err(InvalidRequest::new(
-                "a proxy entry cannot have a hardware address",
-            ));
-        }
+        reject_if!(
+            self.ifindex() == IfIndex(0) && !self.is_proxy(),
+            "no interface is given for the neighbour"
+        );
+        reject_if!(
+            self.family.is_some_and(|given| given != Family::of(dst)),
+            "{dst} does not belong to the given family"
+        );
+        reject_if!(self.master.is_some(), "master is a filter for queries only");
+        reject_if!(
+            self.is_proxy() && self.lladdr.is_some(),
+            "a proxy entry cannot have a hardware address"
+        );
         Ok(dst)
     }
 

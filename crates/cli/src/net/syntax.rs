@@ -172,14 +172,7 @@ pub fn run<O: CommandSyntax>(
         Action::Special(name) => return O::special(handle, name, words),
     };
     let object = parse::<O>(handle, verb, args.family(), words)?;
-    let netlink = &mut handle.netlink;
-    let result = match verb {
-        Verb::Add => netlink.add(&object),
-        Verb::Replace => netlink.replace(&object),
-        Verb::Set => netlink.set(&object),
-        Verb::Append => netlink.append(&object),
-        _ => netlink.del(&object),
-    };
+    let result = handle.netlink.change(verb, &object);
     result.map_err(|error| handle.failure(error))?;
     if let Some(advice) = object.advice(verb) {
         writeln!(io::stderr(), "tapline: {}: {advice}", O::OBJECT)?;

@@ -8,7 +8,7 @@ use crate::codec::{Attribute, Malformed, Request};
 use crate::interface::MacAddress;
 use crate::schema::{
     AttributeCodec, AttributeSpec, AttributeType, InvalidValue, Native, Nested, Parsed,
-    attribute_set, number_enum, text_form,
+    attribute_set, number_enum, specs, text_form,
 };
 use crate::uapi::{
     IFF_LOOPBACK, IFF_LOWER_UP, IFF_NOARP, IFF_PROMISC, IFF_RUNNING, IFF_UP, IFLA_ALT_IFNAME,
@@ -209,11 +209,9 @@ number_enum! {
 #[derive(Clone, Copy, Debug)]
 pub struct AlternativeNames;
 
-const ENTRIES: &[AttributeSpec] = &[AttributeSpec {
-    kind: IFLA_ALT_IFNAME,
-    constant: "IFLA_ALT_IFNAME",
-    contents: AttributeType::Text,
-}];
+const ENTRIES: &[AttributeSpec] = specs! {
+    IFLA_ALT_IFNAME: AttributeType::Text,
+};
 
 impl AttributeCodec<Vec<String>> for AlternativeNames {
     const TYPE: AttributeType = AttributeType::Nest {

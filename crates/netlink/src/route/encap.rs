@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::codec::{Attribute, Malformed, Request, attributes, split};
 use crate::schema::{
     Arguments, AttributeCodec, AttributeSet, AttributeSpec, AttributeType, BigEndian, InvalidValue,
-    NameLookup, Native, Parsed, attribute_set, number_enum, push, text_form,
+    Line, NameLookup, Native, Parsed, attribute_set, number_enum, specs, text_form,
 };
 use crate::uapi::{
     LWTUNNEL_ENCAP_IP, LWTUNNEL_ENCAP_IP6, LWTUNNEL_ENCAP_MPLS, LWTUNNEL_ENCAP_SEG6,
@@ -172,11 +172,9 @@ fn read_table<T: AttributeSet>(mut table: T, words: &mut Arguments<'_>) -> Parse
 }
 
 fn line<T: AttributeSet>(table: &T, lookup: &mut dyn NameLookup) -> String {
-    let mut line = String::new();
-    table.format_fields(lookup, &mut |word, value| {
-        push(&mut line, format_args!(" {word} {value}"));
-    });
-    line
+    let mut line = Line::default();
+    table.format_fields(lookup, &mut |word, value| line.field(word, Some(value)));
+    line.0
 }
 
 /// An encapsulation: its type in the attribute before `kind`, then its attributes.
@@ -325,11 +323,9 @@ number_enum! {
 }
 
 impl Seg6Encap {
-    pub(super) const ENTRIES: &'static [AttributeSpec] = &[AttributeSpec {
-        kind: SEG6_IPTUNNEL_SRH,
-        constant: "SEG6_IPTUNNEL_SRH",
-        contents: AttributeType::Bytes,
-    }];
+    pub(super) const ENTRIES: &'static [AttributeSpec] = specs! {
+        SEG6_IPTUNNEL_SRH: AttributeType::Bytes,
+    };
 
     /// A header with `segs`, in the order of travel.
     pub fn new(mode: Seg6Mode, segs: Vec<Ipv6Addr>) -> Self {

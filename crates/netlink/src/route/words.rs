@@ -43,11 +43,6 @@ impl Route {
                 self.nexthops.get_or_insert_default().push(hop);
             }
             "encap" => self.encap = Some(Box::new(Encap::read_words(words)?)),
-            "onlink" => self.onlink = Some(true),
-            "protocol" => self.protocol = Some(words.value(word)?),
-            "dsfield" => self.tos = Some(words.value(word)?),
-            "priority" | "preference" => self.metric = Some(words.value(word)?),
-            "oif" => self.dev = Some(words.value(word)?),
             _ if self.parse_keyword(word, words)? => {}
             _ => return self.read_other(word, words),
         }

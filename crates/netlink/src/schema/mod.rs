@@ -20,10 +20,10 @@ pub use bits::{BitField, BitFieldBigEndian, Bits, MaskedBitField};
 pub use codec::{AttributeCodec, BigEndian, Boxed, Flag, Listed, Native, Nested, NonZero};
 pub(crate) use codec::{fixed_size, join};
 pub(crate) use macros::{attribute_set, codec, flag_set, number_enum, switches};
-pub(crate) use spec::attribute_path;
 pub use spec::{AttributeSpec, AttributeType};
+pub(crate) use spec::{attribute_path, specs};
 pub use text::{Arguments, FieldVisitor, Flatten, InvalidValue, NameLookup, Parsed, TextValue};
-pub(crate) use text::{check_range, deserialize_if_given, push, text_form};
+pub(crate) use text::{Line, Unnamed, check_range, deserialize_if_given, push, text_form};
 
 use crate::codec::{Attribute, Malformed, Request};
 

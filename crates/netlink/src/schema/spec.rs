@@ -151,3 +151,11 @@ fn path_at<'a>(
     }
     None
 }
+
+/// A list of attributes by their constants: `specs! { IFLA_INFO_KIND: AttributeType::Text, … }`.
+macro_rules! specs {
+    ($($id:ident: $contents:expr),* $(,)?) => {
+        &[$(crate::schema::AttributeSpec::new(crate::uapi::$id as u16, stringify!($id), $contents)),*]
+    };
+}
+pub(crate) use specs;

@@ -71,6 +71,19 @@ pub trait NameLookup {
     }
 }
 
+/// Knows no names: links are formatted by index.
+pub(crate) struct Unnamed;
+
+impl NameLookup for Unnamed {
+    fn index(&mut self, _: &str) -> Option<IfIndex> {
+        None
+    }
+
+    fn name(&mut self, _: IfIndex) -> Option<String> {
+        None
+    }
+}
+
 /// Arguments of a command line, read one after another.
 pub struct Arguments<'a> {
     rest: std::slice::Iter<'a, String>,
@@ -436,4 +449,24 @@ pub(crate) fn deserialize_if_given<
 pub(crate) fn push(line: &mut String, text: fmt::Arguments<'_>) {
     // Writing to a `String` cannot fail.
     let _ = fmt::Write::write_fmt(line, text);
+}
+
+/// A line of keywords and values.
+#[derive(Default)]
+pub(crate) struct Line(pub String);
+
+impl Line {
+    /// Appends ` word value`, if there is a value.
+    pub fn field(&mut self, word: &str, value: Option<impl fmt::Display>) {
+        if let Some(value) = value {
+            push(&mut self.0, format_args!(" {word} {value}"));
+        }
+    }
+
+    /// Appends each word.
+    pub fn words(&mut self, words: impl IntoIterator<Item = &'static str>) {
+        for word in words {
+            push(&mut self.0, format_args!(" {word}"));
+        }
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use tapline::net::schema::{Arguments, InvalidValue, Parsed};
+use tapline::net::schema::{Arguments, Parsed};
 use tapline::net::{Family, Fdb, FdbFlags, FdbFlush, FdbState, Link, Verb};
 
 use crate::args::NetArgs;

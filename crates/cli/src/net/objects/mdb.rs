@@ -1,7 +1,7 @@
 //! `tapline mdb`: multicast groups of bridges, as `bridge mdb`.
 
 use serde_json::{Value, json};
-use tapline::net::schema::{Arguments, InvalidValue, Parsed};
+use tapline::net::schema::{Arguments, Parsed};
 use tapline::net::{Family, Mdb, MdbFlags, MdbSource, Timer, Verb};
 
 use crate::net::names::Names;

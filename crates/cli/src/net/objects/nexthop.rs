@@ -1,6 +1,6 @@
 //! `tapline nexthop`: nexthop objects, as ip-nexthop(8).
 
-use tapline::net::schema::{Arguments, InvalidValue, Parsed};
+use tapline::net::schema::{Arguments, Parsed};
 use tapline::net::{Detail, Family, Nexthop, Verb};
 
 use crate::net::names::Names;

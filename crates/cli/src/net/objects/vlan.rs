@@ -1,7 +1,7 @@
 //! `tapline vlan`: VLANs of bridge ports, as `bridge vlan`.
 
 use serde_json::Value;
-use tapline::net::schema::{Arguments, InvalidValue, Parsed};
+use tapline::net::schema::{Arguments, Parsed};
 use tapline::net::{Family, PortVlan, Verb, VlanStatistics};
 
 use crate::args::NetArgs;

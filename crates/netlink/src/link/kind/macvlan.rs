@@ -5,7 +5,7 @@ use crate::codec::{Attribute, Malformed, Request};
 use crate::interface::MacAddress;
 use crate::schema::{
     Arguments, AttributeCodec, AttributeSpec, AttributeType, BitField, Native, Parsed,
-    attribute_set, number_enum, switches,
+    attribute_set, number_enum, specs, switches,
 };
 use crate::uapi::IFLA_MACVLAN_MACADDR;
 
@@ -106,11 +106,9 @@ switches! {
 #[derive(Clone, Copy, Debug)]
 pub struct MacList;
 
-const ENTRIES: &[AttributeSpec] = &[AttributeSpec {
-    kind: IFLA_MACVLAN_MACADDR,
-    constant: "IFLA_MACVLAN_MACADDR",
-    contents: AttributeType::Mac,
-}];
+const ENTRIES: &[AttributeSpec] = specs! {
+    IFLA_MACVLAN_MACADDR: AttributeType::Mac,
+};
 
 impl AttributeCodec<Vec<MacAddress>> for MacList {
     const TYPE: AttributeType = AttributeType::Nest {

@@ -6,7 +6,7 @@ use super::kinds::KindSettings;
 use crate::codec::{Attribute, Malformed, Request};
 use crate::schema::{
     Arguments, AttributeCodec, AttributeSpec, AttributeType, BigEndian, MaskedBitField, NameLookup,
-    Parsed, TextValue, attribute_set, number_enum, switches,
+    Parsed, TextValue, attribute_set, number_enum, specs, switches,
 };
 use crate::uapi::IFLA_VLAN_QOS_MAPPING;
 
@@ -74,11 +74,9 @@ pub struct QosMapping {
 #[derive(Clone, Copy, Debug)]
 pub struct QosMap;
 
-const ENTRIES: &[AttributeSpec] = &[AttributeSpec {
-    kind: IFLA_VLAN_QOS_MAPPING,
-    constant: "IFLA_VLAN_QOS_MAPPING",
-    contents: AttributeType::Bytes,
-}];
+const ENTRIES: &[AttributeSpec] = specs! {
+    IFLA_VLAN_QOS_MAPPING: AttributeType::Bytes,
+};
 
 impl AttributeCodec<Vec<QosMapping>> for QosMap {
     const TYPE: AttributeType = AttributeType::Nest {
