@@ -128,7 +128,7 @@ fn text_is_a_line_of_percentiles_bars_and_a_table() {
     );
     assert!(lines[2].contains('#'), "{lines:?}");
 
-    let table = said("--compare -c 5", "comparing 7 ways of delivery on ", 5);
+    let table = said("--compare -c 5", "comparing 7 delivery settings on ", 5);
     assert!(
         table[0].starts_with("setting") && table.len() == 8,
         "{table:?}"

@@ -2,21 +2,22 @@
 
 mod words;
 
+use crate::header::AddrHeader;
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr};
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::codec::{Attribute, Malformed, Request, attributes, split};
+use crate::codec::{Attribute, Malformed, Request, attributes};
 use crate::error::{InvalidRequest, NetlinkError, RequestTarget};
 use crate::interface::IfIndex;
 use crate::netlink::Netlink;
-use crate::object::{ChangeBehavior, ListBehavior, Object, UndoBehavior, WatchBehavior};
+use crate::object::Object;
 use crate::prefix::{Family, Prefix};
 use crate::schema::{
-    AttributeCodec, AttributeSet, AttributeSpec, AttributeType, InvalidValue, NameLookup, Native,
-    TextValue, attribute_set, number_enum,
+    AttributeCodec, AttributeSet, AttributeType, InvalidValue, NameLookup, Native, TextValue,
+    attribute_set, number_enum, text_form,
 };
 use crate::socket::Listing;
 use crate::uapi::{
@@ -24,8 +25,8 @@ use crate::uapi::{
     IFA_F_HOMEADDRESS, IFA_F_MANAGETEMPADDR, IFA_F_MCAUTOJOIN, IFA_F_NODAD, IFA_F_NOPREFIXROUTE,
     IFA_F_OPTIMISTIC, IFA_F_PERMANENT, IFA_F_SECONDARY, IFA_F_STABLE_PRIVACY, IFA_F_TENTATIVE,
     IFA_FLAGS, IFAPROT_KERNEL_LL, IFAPROT_KERNEL_LO, IFAPROT_KERNEL_RA, IFAPROT_UNSPEC,
-    RT_SCOPE_HOST, RT_SCOPE_LINK, RT_SCOPE_NOWHERE, RT_SCOPE_SITE, RT_SCOPE_UNIVERSE, RTM_DELADDR,
-    RTM_GETADDR, RTM_NEWADDR, RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV6_IFADDR,
+    RT_SCOPE_HOST, RT_SCOPE_LINK, RT_SCOPE_NOWHERE, RT_SCOPE_SITE, RT_SCOPE_UNIVERSE, RTM_NEWADDR,
+    RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV6_IFADDR,
 };
 use crate::verb::{MessageTypes, Verb};
 
@@ -240,37 +241,15 @@ impl FromStr for Broadcast {
         match text {
             "+" => Ok(Self::Ones),
             "-" => Ok(Self::Zeros),
-            _ => text.parse().map(Self::At).map_err(|_| InvalidValue {
-                expected: "broadcast".to_owned(),
-                found: Some(text.to_owned()),
-            }),
+            _ => text
+                .parse()
+                .map(Self::At)
+                .map_err(|_| InvalidValue::new("broadcast", Some(text))),
         }
     }
 }
 
-impl From<Broadcast> for String {
-    fn from(broadcast: Broadcast) -> Self {
-        broadcast.to_string()
-    }
-}
-
-impl TryFrom<String> for Broadcast {
-    type Error = InvalidValue;
-
-    fn try_from(text: String) -> Result<Self, InvalidValue> {
-        text.parse()
-    }
-}
-
-impl TextValue for Broadcast {
-    fn parse(text: &str, _: &mut dyn NameLookup) -> Option<Self> {
-        text.parse().ok()
-    }
-
-    fn format(&self, _: &mut dyn NameLookup) -> String {
-        self.to_string()
-    }
-}
+text_form!(Broadcast);
 
 impl AttributeCodec<Broadcast> for Native {
     const TYPE: AttributeType = AttributeType::Ip;
@@ -284,33 +263,6 @@ impl AttributeCodec<Broadcast> for Native {
 
     fn decode(attribute: Attribute<'_>) -> Result<Broadcast, Malformed> {
         attribute.array::<4>().map(|ip| Broadcast::At(ip.into()))
-    }
-
-    fn matches(value: &Broadcast, wanted: &Broadcast) -> bool {
-        value == wanted
-    }
-
-    fn merge(value: &mut Broadcast, change: Broadcast) {
-        *value = change;
-    }
-}
-
-/// Length of `struct ifaddrmsg`.
-const HEADER_BYTES: usize = 8;
-
-/// The fixed header of address messages (`struct ifaddrmsg`).
-#[derive(Clone, Copy, Default)]
-struct Header {
-    pub family: u8,
-    pub prefix_len: u8,
-    pub scope: u8,
-    pub index: IfIndex,
-}
-
-impl Header {
-    fn emit(self) -> [u8; HEADER_BYTES] {
-        let [i0, i1, i2, i3] = self.index.0.to_ne_bytes();
-        [self.family, self.prefix_len, 0, self.scope, i0, i1, i2, i3]
     }
 }
 
@@ -358,18 +310,17 @@ impl Addr {
 
     /// Decodes the body of a message; false for families other than IPv4 and IPv6.
     fn fill(&mut self, body: &[u8]) -> Result<bool, Malformed> {
-        let (header, rest) = split::<HEADER_BYTES>("address header", 0, body)?;
-        let [family, prefix_len, flags, scope, i0, i1, i2, i3] = *header;
-        if family != AF_INET && family != AF_INET6 {
+        let (header, rest) = AddrHeader::split(body)?;
+        if header.family != AF_INET && header.family != AF_INET6 {
             return Ok(false);
         }
         self.clear();
-        self.dev = Some(IfIndex(u32::from_ne_bytes([i0, i1, i2, i3])));
-        self.family = Some(Family::from(family));
-        self.prefixlen = Some(prefix_len);
-        self.scope = Some(scope.into());
-        let mut flags = u32::from(flags);
-        for attribute in attributes(rest, HEADER_BYTES) {
+        self.dev = Some(IfIndex(header.index));
+        self.family = Some(Family::from(header.family));
+        self.prefixlen = Some(header.prefix_len);
+        self.scope = Some(header.scope.into());
+        let mut flags = u32::from(header.flags);
+        for attribute in attributes(rest, AddrHeader::BYTES) {
             let attribute = attribute?;
             match attribute.kind {
                 IFA_FLAGS => flags = attribute.u32()?,
@@ -419,18 +370,10 @@ impl Object for Addr {
     /// Interface, address, prefix length, peer.
     type Key = (IfIndex, IpAddr, u8, Option<IpAddr>);
 
-    const MESSAGES: MessageTypes = MessageTypes {
-        new: RTM_NEWADDR,
-        del: RTM_DELADDR,
-        get: RTM_GETADDR,
-    };
-    const HEADER_BYTES: usize = HEADER_BYTES;
+    const MESSAGES: MessageTypes = MessageTypes::starting_with(RTM_NEWADDR);
+    const HEADER_BYTES: usize = AddrHeader::BYTES;
     const GROUPS: &'static [u32] = &[RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV6_IFADDR];
     const HAS_GET: bool = false;
-
-    fn attributes() -> &'static [AttributeSpec] {
-        <Self as AttributeSet>::specs()
-    }
 
     fn encode(&self, verb: Verb, request: &mut Request) -> Result<(), InvalidRequest> {
         let kind = Self::MESSAGES.of(verb);
@@ -439,10 +382,10 @@ impl Object for Addr {
                 return Err(InvalidRequest::new("an address cannot be appended; add it"));
             }
             Verb::Get | Verb::List => {
-                let header = Header {
+                let header = AddrHeader {
                     family: self.query_family(),
-                    index: self.ifindex(),
-                    ..Header::default()
+                    index: self.ifindex().0,
+                    ..AddrHeader::default()
                 };
                 request.begin(kind, verb.flags(), &header.emit());
                 return Ok(());
@@ -450,11 +393,12 @@ impl Object for Addr {
             _ => {}
         }
         let (local, prefix_len) = self.validate()?;
-        let header = Header {
+        let header = AddrHeader {
             family: Family::of(local).into(),
             prefix_len,
             scope: self.scope.unwrap_or_else(|| default_scope(local)).into(),
-            index: self.ifindex(),
+            index: self.ifindex().0,
+            flags: 0,
         };
         request.begin(kind, verb.flags(), &header.emit());
         if verb == Verb::Del {
@@ -493,13 +437,7 @@ impl Object for Addr {
             None => RequestTarget::Addresses,
         }
     }
-}
 
-impl ListBehavior for Addr {}
-
-impl ChangeBehavior for Addr {}
-
-impl WatchBehavior for Addr {
     fn has_same_configuration(&self, other: &Self) -> bool {
         *self
             == Self {
@@ -509,8 +447,6 @@ impl WatchBehavior for Addr {
             }
     }
 }
-
-impl UndoBehavior for Addr {}
 
 impl Addr {
     /// The family to query.

@@ -6,13 +6,12 @@ use std::net::IpAddr;
 
 use crate::codec::{Malformed, Message, Request, attributes};
 use crate::error::{Action, Cause, InvalidRequest, NetlinkError, RequestTarget};
+use crate::header::NeighHeader;
 use crate::interface::{IfIndex, MacAddress};
-use crate::neigh::{CacheInfo, HEADER_BYTES, Header};
+use crate::neigh::CacheInfo;
 use crate::netlink::Netlink;
-use crate::object::{ChangeBehavior, ListBehavior, Object, UndoBehavior, WatchBehavior};
-use crate::schema::{
-    AttributeSet, AttributeSpec, AttributeType, BigEndian, attribute_set, flag_set, number_enum,
-};
+use crate::object::Object;
+use crate::schema::{AttributeSet, AttributeType, BigEndian, attribute_set, flag_set, number_enum};
 use crate::uapi::{
     AF_BRIDGE, NDA_CACHEINFO, NDA_IFINDEX, NDA_MASTER, NDA_NDM_FLAGS_MASK, NDA_NDM_STATE_MASK,
     NLM_F_ACK, NLM_F_BULK, NTF_EXT_LEARNED, NTF_MASTER, NTF_OFFLOADED, NTF_ROUTER, NTF_SELF,
@@ -166,12 +165,8 @@ const MAX_VNI: u32 = 0x00ff_ffff;
 impl Object for Fdb {
     type Key = FdbKey;
 
-    const MESSAGES: MessageTypes = MessageTypes {
-        new: RTM_NEWNEIGH,
-        del: RTM_DELNEIGH,
-        get: RTM_GETNEIGH,
-    };
-    const HEADER_BYTES: usize = HEADER_BYTES;
+    const MESSAGES: MessageTypes = MessageTypes::starting_with(RTM_NEWNEIGH);
+    const HEADER_BYTES: usize = NeighHeader::BYTES;
 
     const GROUPS: &'static [u32] = &[
         RTNLGRP_NEIGH,
@@ -181,14 +176,10 @@ impl Object for Fdb {
     ];
     const HAS_GET: bool = true;
 
-    fn attributes() -> &'static [AttributeSpec] {
-        <Self as AttributeSet>::specs()
-    }
-
     fn encode(&self, verb: Verb, request: &mut Request) -> Result<(), InvalidRequest> {
-        let mut header = Header {
+        let mut header = NeighHeader {
             family: AF_BRIDGE,
-            ..Header::default()
+            ..NeighHeader::default()
         };
         if verb == Verb::List {
             request.begin(RTM_GETNEIGH, verb.flags(), &header.emit());
@@ -200,7 +191,7 @@ impl Object for Fdb {
             return Ok(());
         }
         self.check(verb)?;
-        header.index = self.ifindex();
+        header.index = self.ifindex().0;
         header.flags = self.request_flags(verb).0;
         if verb == Verb::Get {
             request.begin(RTM_GETNEIGH, verb.flags(), &header.emit());
@@ -215,15 +206,15 @@ impl Object for Fdb {
 
     /// False for IPv4 and IPv6 neighbours, which use the same messages.
     fn decode_into(&mut self, body: &[u8]) -> Result<bool, Malformed> {
-        let (header, rest) = Header::split(body)?;
+        let (header, rest) = NeighHeader::split(body)?;
         if header.family != AF_BRIDGE {
             return Ok(false);
         }
         self.clear();
-        self.dev = Some(header.index);
+        self.dev = Some(IfIndex(header.index));
         self.state = Some(FdbState::from_message(header.state));
         self.flags = Some(FdbFlags(header.flags));
-        for attribute in attributes(rest, HEADER_BYTES) {
+        for attribute in attributes(rest, NeighHeader::BYTES) {
             let attribute = attribute?;
             if attribute.kind == NDA_CACHEINFO {
                 let cache_info = CacheInfo::decode(attribute)?;
@@ -291,13 +282,7 @@ impl Object for Fdb {
             None => RequestTarget::ForwardingEntries,
         }
     }
-}
 
-impl ListBehavior for Fdb {}
-
-impl ChangeBehavior for Fdb {}
-
-impl WatchBehavior for Fdb {
     fn has_same_configuration(&self, other: &Self) -> bool {
         *self
             == Self {
@@ -318,8 +303,6 @@ impl WatchBehavior for Fdb {
         )
     }
 }
-
-impl UndoBehavior for Fdb {}
 
 impl Fdb {
     fn check(&self, verb: Verb) -> Result<(), InvalidRequest> {
@@ -422,9 +405,9 @@ impl FdbFlush {
         }
         let (state, state_mask) = self.states();
         let (flags, flags_mask) = self.flags();
-        let header = Header {
+        let header = NeighHeader {
             family: AF_BRIDGE,
-            index: dev,
+            index: dev.0,
             state,
             flags: flags | self.tables(),
         };

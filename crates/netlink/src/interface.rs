@@ -86,20 +86,6 @@ impl FromStr for IfName {
     }
 }
 
-impl From<IfName> for String {
-    fn from(name: IfName) -> Self {
-        name.to_string()
-    }
-}
-
-impl TryFrom<String> for IfName {
-    type Error = InvalidName;
-
-    fn try_from(text: String) -> Result<Self, InvalidName> {
-        text.parse()
-    }
-}
-
 impl fmt::Display for IfName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&String::from_utf8_lossy(self.as_bytes()))
@@ -157,20 +143,6 @@ impl FromStr for MacAddress {
         Err(InvalidAddress {
             text: text.to_owned(),
         })
-    }
-}
-
-impl From<MacAddress> for String {
-    fn from(mac: MacAddress) -> Self {
-        mac.to_string()
-    }
-}
-
-impl TryFrom<String> for MacAddress {
-    type Error = InvalidAddress;
-
-    fn try_from(text: String) -> Result<Self, InvalidAddress> {
-        text.parse()
     }
 }
 

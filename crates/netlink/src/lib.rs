@@ -37,6 +37,7 @@ mod drivers;
 mod error;
 pub mod explain;
 mod fdb;
+mod header;
 mod interface;
 mod link;
 mod mdb;
@@ -86,7 +87,7 @@ pub use netns::{
     NamespaceNumber, NamespaceOperation,
 };
 pub use nexthop::{ClockTicks, Group, GroupMember, GroupType, Nexthop, ResilientArgs};
-pub use object::{ChangeBehavior, ListBehavior, Object, UndoBehavior, WatchBehavior};
+pub use object::Object;
 pub use port_vlan::{PortVlan, PortVlanFlags, VlanStatistics};
 pub use prefix::{Family, Prefix};
 pub use route::{

@@ -2,6 +2,7 @@
 
 mod words;
 
+use crate::header::BridgeHeader;
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
@@ -11,19 +12,19 @@ use serde::{Deserialize, Serialize};
 use crate::codec::{Attribute, Attributes, Malformed, Request, attributes, split};
 use crate::error::{InvalidRequest, RequestTarget};
 use crate::interface::{IfIndex, MacAddress};
-use crate::object::{ChangeBehavior, ListBehavior, Object, UndoBehavior, WatchBehavior};
+use crate::object::Object;
 use crate::prefix::Family;
 use crate::route::RouteProtocol;
 use crate::schema::{
-    AttributeCodec, AttributeSet, AttributeSpec, AttributeType, FieldMatcher, InvalidValue,
-    NameLookup, Native, TextValue, attribute_set, flag_set, number_enum,
+    AttributeCodec, AttributeSet, AttributeSpec, AttributeType, FieldMatcher, InvalidValue, Native,
+    attribute_set, fixed_size, flag_set, number_enum, text_form,
 };
 use crate::uapi::{
-    AF_BRIDGE, MDB_FLAGS_BLOCKED, MDB_FLAGS_FAST_LEAVE, MDB_FLAGS_OFFLOAD, MDB_FLAGS_STAR_EXCL,
-    MDB_PERMANENT, MDB_TEMPORARY, MDBA_MDB, MDBA_MDB_ENTRY, MDBA_MDB_ENTRY_INFO,
-    MDBA_MDB_SRCATTR_ADDRESS, MDBA_MDB_SRCATTR_TIMER, MDBA_MDB_SRCLIST_ENTRY, MDBA_SET_ENTRY,
-    MDBA_SET_ENTRY_ATTRS, MDBE_ATTR_GROUP_MODE, MDBE_ATTR_RTPROT, MDBE_ATTR_SOURCE,
-    MDBE_ATTR_SRC_LIST, RTM_DELMDB, RTM_GETMDB, RTM_NEWMDB, RTNLGRP_MDB,
+    MDB_FLAGS_BLOCKED, MDB_FLAGS_FAST_LEAVE, MDB_FLAGS_OFFLOAD, MDB_FLAGS_STAR_EXCL, MDB_PERMANENT,
+    MDB_TEMPORARY, MDBA_MDB, MDBA_MDB_ENTRY, MDBA_MDB_ENTRY_INFO, MDBA_MDB_SRCATTR_ADDRESS,
+    MDBA_MDB_SRCATTR_TIMER, MDBA_MDB_SRCLIST_ENTRY, MDBA_SET_ENTRY, MDBA_SET_ENTRY_ATTRS,
+    MDBE_ATTR_GROUP_MODE, MDBE_ATTR_RTPROT, MDBE_ATTR_SOURCE, MDBE_ATTR_SRC_LIST, RTM_NEWMDB,
+    RTNLGRP_MDB,
 };
 use crate::verb::{MessageTypes, Verb};
 
@@ -138,36 +139,11 @@ impl FromStr for MdbGroup {
     fn from_str(text: &str) -> Result<Self, InvalidValue> {
         let ip = text.parse().map(Self::Ip).ok();
         let group = ip.or_else(|| text.parse().map(Self::Mac).ok());
-        group.ok_or_else(|| InvalidValue {
-            expected: "grp".to_owned(),
-            found: Some(text.to_owned()),
-        })
+        group.ok_or_else(|| InvalidValue::new("grp", Some(text)))
     }
 }
 
-impl From<MdbGroup> for String {
-    fn from(group: MdbGroup) -> Self {
-        group.to_string()
-    }
-}
-
-impl TryFrom<String> for MdbGroup {
-    type Error = InvalidValue;
-
-    fn try_from(text: String) -> Result<Self, InvalidValue> {
-        text.parse()
-    }
-}
-
-impl TextValue for MdbGroup {
-    fn parse(text: &str, _: &mut dyn NameLookup) -> Option<Self> {
-        text.parse().ok()
-    }
-
-    fn format(&self, _: &mut dyn NameLookup) -> String {
-        self.to_string()
-    }
-}
+text_form!(MdbGroup);
 
 /// Hundredths of a second until something expires; 0 is never.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -181,47 +157,24 @@ impl fmt::Display for Timer {
     }
 }
 
-impl From<Timer> for String {
-    fn from(timer: Timer) -> Self {
-        timer.to_string()
-    }
-}
+impl FromStr for Timer {
+    type Err = InvalidValue;
 
-impl TryFrom<String> for Timer {
-    type Error = crate::schema::InvalidValue;
-
-    fn try_from(text: String) -> Result<Self, Self::Error> {
+    fn from_str(text: &str) -> Result<Self, InvalidValue> {
         let read = || {
             let (seconds, hundredths) = text.trim().split_once('.')?;
             let seconds: u32 = seconds.parse().ok()?;
             let hundredths: u32 = hundredths.parse().ok().filter(|rest| *rest < 100)?;
             seconds.checked_mul(100)?.checked_add(hundredths).map(Self)
         };
-        read().ok_or_else(|| crate::schema::InvalidValue {
-            expected: "timer".to_owned(),
-            found: Some(text.clone()),
-        })
+        read().ok_or_else(|| InvalidValue::new("timer", Some(text)))
     }
 }
 
-impl AttributeCodec<Timer> for Native {
-    const TYPE: AttributeType = AttributeType::Number;
+text_form!(Timer);
 
-    fn encode(value: &Timer, kind: u16, request: &mut Request) {
-        request.u32(kind, value.0);
-    }
-
-    fn decode(attribute: Attribute<'_>) -> Result<Timer, Malformed> {
-        attribute.u32().map(Timer)
-    }
-
-    fn matches(value: &Timer, wanted: &Timer) -> bool {
-        value == wanted
-    }
-
-    fn merge(value: &mut Timer, change: Timer) {
-        *value = change;
-    }
+fixed_size! {
+    Native: Timer = Number, |timer| timer.0.to_ne_bytes(), |bytes| Timer(u32::from_ne_bytes(bytes));
 }
 
 /// A source of a group.
@@ -300,10 +253,6 @@ impl AttributeCodec<Vec<MdbSource>> for Sources {
         let has = |wanted: &MdbSource| value.iter().any(|source| source.address == wanted.address);
         value.len() == wanted.len() && wanted.iter().all(has)
     }
-
-    fn merge(value: &mut Vec<MdbSource>, change: Vec<MdbSource>) {
-        *value = change;
-    }
 }
 
 /// Length of `struct br_mdb_entry` with its two bytes of padding.
@@ -365,9 +314,6 @@ impl Mdb {
     }
 }
 
-/// Length of `struct br_port_msg`.
-const HEADER_BYTES: usize = 8;
-
 /// The attributes of requests; replies have other types.
 const ENTRIES: &[AttributeSpec] = &[
     AttributeSpec {
@@ -408,11 +354,6 @@ const SET_ATTRIBUTES: &[AttributeSpec] = &[
     },
 ];
 
-fn header(dev: IfIndex) -> [u8; HEADER_BYTES] {
-    let [i0, i1, i2, i3] = dev.0.to_ne_bytes();
-    [AF_BRIDGE, 0, 0, 0, i0, i1, i2, i3]
-}
-
 impl Mdb {
     /// Appends the attributes of a request.
     fn put_attributes(&self, group: MdbGroup, request: &mut Request) {
@@ -443,10 +384,9 @@ impl Mdb {
     /// Decodes a message about the groups of a bridge.
     fn read(body: &[u8], mut take: impl FnMut(Self)) -> Result<(), Malformed> {
         // The family is not set in lists.
-        let (header, rest) = split::<HEADER_BYTES>("multicast header", 0, body)?;
-        let [_, _, _, _, i0, i1, i2, i3] = *header;
-        let dev = IfIndex(u32::from_ne_bytes([i0, i1, i2, i3]));
-        for table in attributes(rest, HEADER_BYTES) {
+        let (header, rest) = BridgeHeader::split(body)?;
+        let dev = IfIndex(header.index);
+        for table in attributes(rest, BridgeHeader::BYTES) {
             for entry in nested(table?, MDBA_MDB) {
                 for info in nested(entry?, MDBA_MDB_ENTRY) {
                     let info = info?;
@@ -481,12 +421,8 @@ impl Object for Mdb {
     /// Bridge, port, group, VLAN, sender.
     type Key = (IfIndex, IfIndex, MdbGroup, u16, Option<IpAddr>);
 
-    const MESSAGES: MessageTypes = MessageTypes {
-        new: RTM_NEWMDB,
-        del: RTM_DELMDB,
-        get: RTM_GETMDB,
-    };
-    const HEADER_BYTES: usize = HEADER_BYTES;
+    const MESSAGES: MessageTypes = MessageTypes::starting_with(RTM_NEWMDB);
+    const HEADER_BYTES: usize = BridgeHeader::BYTES;
     const GROUPS: &'static [u32] = &[RTNLGRP_MDB];
     const HAS_GET: bool = false;
 
@@ -498,7 +434,7 @@ impl Object for Mdb {
     fn encode(&self, verb: Verb, request: &mut Request) -> Result<(), InvalidRequest> {
         let kind = Self::MESSAGES.of(verb);
         if matches!(verb, Verb::Get | Verb::List) {
-            request.begin(kind, Verb::List.flags(), &header(IfIndex(0)));
+            request.begin(kind, Verb::List.flags(), &BridgeHeader::of(IfIndex(0)));
             return Ok(());
         }
         if matches!(verb, Verb::Set | Verb::Append) {
@@ -507,7 +443,7 @@ impl Object for Mdb {
             ));
         }
         let (dev, group) = self.validate()?;
-        request.begin(kind, verb.flags(), &header(dev));
+        request.begin(kind, verb.flags(), &BridgeHeader::of(dev));
         self.put_attributes(group, request);
         Ok(())
     }
@@ -539,10 +475,6 @@ impl Object for Mdb {
         Some((self.dev?, self.port?, self.grp?, vid, self.src))
     }
 
-    fn matches(&self, wanted: &Self) -> bool {
-        AttributeSet::fields_match(self, wanted)
-    }
-
     /// Filter mode and source list apply only to IP groups without a source.
     fn settable(self) -> Self {
         let has_mode = self.src.is_none() && matches!(self.grp, Some(MdbGroup::Ip(_)));
@@ -563,19 +495,13 @@ impl Object for Mdb {
             None => RequestTarget::MulticastGroups,
         }
     }
-}
 
-impl ListBehavior for Mdb {
     fn matchers(&self) -> Vec<FieldMatcher<Self>> {
         AttributeSet::field_matchers(self)
     }
-}
 
-impl ChangeBehavior for Mdb {
     const DECODES_REQUESTS: bool = false;
-}
 
-impl WatchBehavior for Mdb {
     fn has_same_configuration(&self, other: &Self) -> bool {
         let without_timers = |mdb: &Self| {
             let mut mdb = mdb.clone();
@@ -588,8 +514,6 @@ impl WatchBehavior for Mdb {
         without_timers(self) == without_timers(other)
     }
 }
-
-impl UndoBehavior for Mdb {}
 
 impl Mdb {
     /// The bridge and the group, if the request is valid.

@@ -2,6 +2,7 @@
 
 mod words;
 
+use crate::header::NeighHeader;
 use std::net::IpAddr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -11,17 +12,17 @@ use crate::error::{Action, InvalidRequest, NetlinkError, RequestTarget};
 use crate::interface::IfIndex;
 use crate::link::HardwareAddress;
 use crate::netlink::Netlink;
-use crate::object::{ChangeBehavior, ListBehavior, Object, UndoBehavior, WatchBehavior};
+use crate::object::Object;
 use crate::prefix::Family;
 use crate::route::RouteProtocol;
-use crate::schema::{AttributeSet, AttributeSpec, AttributeType, attribute_set, number_enum};
+use crate::schema::{AttributeSet, AttributeType, attribute_set, number_enum};
 use crate::socket::Listing;
 use crate::uapi::{
     AF_INET, AF_INET6, AF_UNSPEC, NDA_CACHEINFO, NDA_FLAGS_EXT, NDA_IFINDEX, NDA_MASTER,
     NDTA_CONFIG, NDTA_NAME, NDTA_THRESH1, NDTA_THRESH2, NDTA_THRESH3, NTF_EXT_LEARNED,
     NTF_EXT_MANAGED, NTF_OFFLOADED, NTF_PROXY, NTF_ROUTER, NTF_USE, NUD_DELAY, NUD_FAILED,
     NUD_INCOMPLETE, NUD_NOARP, NUD_NONE, NUD_PERMANENT, NUD_PROBE, NUD_REACHABLE, NUD_STALE,
-    RTM_DELNEIGH, RTM_GETNEIGH, RTM_GETNEIGHTBL, RTM_NEWNEIGH, RTM_NEWNEIGHTBL, RTNLGRP_NEIGH,
+    RTM_GETNEIGH, RTM_GETNEIGHTBL, RTM_NEWNEIGH, RTM_NEWNEIGHTBL, RTNLGRP_NEIGH,
 };
 use crate::verb::{MessageTypes, Verb};
 
@@ -144,43 +145,8 @@ mod as_list {
     }
 }
 
-/// Length of `struct ndmsg`.
-pub(crate) const HEADER_BYTES: usize = 12;
 /// The kernel reports times in hundredths of a second (`USER_HZ`).
 const TICKS_PER_SECOND: u32 = 100;
-
-/// The fixed header of the messages of neighbours and forwarding entries (`struct ndmsg`).
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Header {
-    pub family: u8,
-    pub index: IfIndex,
-    pub state: u16,
-    pub flags: u8,
-}
-
-impl Header {
-    pub(crate) fn emit(self) -> [u8; HEADER_BYTES] {
-        let mut bytes = [0; HEADER_BYTES];
-        bytes[0] = self.family;
-        bytes[4..8].copy_from_slice(&self.index.0.to_ne_bytes());
-        bytes[8..10].copy_from_slice(&self.state.to_ne_bytes());
-        bytes[10] = self.flags;
-        bytes
-    }
-
-    /// The header and the bytes after it.
-    pub(crate) fn split(body: &[u8]) -> Result<(Self, &[u8]), Malformed> {
-        let (header, rest) = split::<HEADER_BYTES>("neighbour header", 0, body)?;
-        let [family, _, _, _, i0, i1, i2, i3, s0, s1, flags, _] = *header;
-        let header = Self {
-            family,
-            index: IfIndex(u32::from_ne_bytes([i0, i1, i2, i3])),
-            state: u16::from_ne_bytes([s0, s1]),
-            flags,
-        };
-        Ok((header, rest))
-    }
-}
 
 /// Ages in seconds and the reference count (`struct nda_cacheinfo`).
 pub(crate) struct CacheInfo {
@@ -209,18 +175,10 @@ impl Object for Neigh {
     /// Interface, address, whether it is a proxy.
     type Key = (IfIndex, IpAddr, bool);
 
-    const MESSAGES: MessageTypes = MessageTypes {
-        new: RTM_NEWNEIGH,
-        del: RTM_DELNEIGH,
-        get: RTM_GETNEIGH,
-    };
-    const HEADER_BYTES: usize = HEADER_BYTES;
+    const MESSAGES: MessageTypes = MessageTypes::starting_with(RTM_NEWNEIGH);
+    const HEADER_BYTES: usize = NeighHeader::BYTES;
     const GROUPS: &'static [u32] = &[RTNLGRP_NEIGH];
     const HAS_GET: bool = true;
-
-    fn attributes() -> &'static [AttributeSpec] {
-        <Self as AttributeSet>::specs()
-    }
 
     fn encode(&self, verb: Verb, request: &mut Request) -> Result<(), InvalidRequest> {
         if verb == Verb::List {
@@ -229,11 +187,11 @@ impl Object for Neigh {
         }
         let dst = self.validate(verb)?;
         let proxy = if self.is_proxy() { NTF_PROXY } else { 0 };
-        let mut header = Header {
+        let mut header = NeighHeader {
             family: Family::of(dst).into(),
-            index: self.ifindex(),
+            index: self.ifindex().0,
             flags: proxy,
-            ..Header::default()
+            ..NeighHeader::default()
         };
         if matches!(verb, Verb::Get | Verb::Del) {
             request.begin(Self::MESSAGES.of(verb), verb.flags(), &header.emit());
@@ -252,13 +210,13 @@ impl Object for Neigh {
 
     /// False for families other than IPv4 and IPv6: bridges use the same messages.
     fn decode_into(&mut self, body: &[u8]) -> Result<bool, Malformed> {
-        let (header, rest) = Header::split(body)?;
+        let (header, rest) = NeighHeader::split(body)?;
         if header.family != AF_INET && header.family != AF_INET6 {
             return Ok(false);
         }
         let has = |flag| Some(header.flags & flag != 0);
         self.clear();
-        self.dev = Some(header.index);
+        self.dev = Some(IfIndex(header.index));
         self.family = Some(header.family.into());
         self.state = Some(header.state.into());
         self.proxy = has(NTF_PROXY);
@@ -266,7 +224,7 @@ impl Object for Neigh {
         self.extern_learn = has(NTF_EXT_LEARNED);
         self.managed = Some(false);
         self.offload = has(NTF_OFFLOADED);
-        for attribute in attributes(rest, HEADER_BYTES) {
+        for attribute in attributes(rest, NeighHeader::BYTES) {
             let attribute = attribute?;
             match attribute.kind {
                 NDA_CACHEINFO => {
@@ -303,13 +261,7 @@ impl Object for Neigh {
             None => RequestTarget::Neighbours,
         }
     }
-}
 
-impl ListBehavior for Neigh {}
-
-impl ChangeBehavior for Neigh {}
-
-impl WatchBehavior for Neigh {
     fn has_same_configuration(&self, other: &Self) -> bool {
         *self
             == Self {
@@ -323,8 +275,6 @@ impl WatchBehavior for Neigh {
     }
 }
 
-impl UndoBehavior for Neigh {}
-
 impl Neigh {
     fn is_proxy(&self) -> bool {
         self.proxy == Some(true)
@@ -333,10 +283,10 @@ impl Neigh {
     /// Encodes a list request. The kernel filters by family, interface, master and proxy flag.
     fn encode_list(&self, request: &mut Request) {
         let family = self.family.or_else(|| self.dst.map(Family::of));
-        let header = Header {
+        let header = NeighHeader {
             family: family.map_or(AF_UNSPEC, Into::into),
             flags: if self.is_proxy() { NTF_PROXY } else { 0 },
-            ..Header::default()
+            ..NeighHeader::default()
         };
         request.begin(RTM_GETNEIGH, Verb::List.flags(), &header.emit());
         if let Some(dev) = self.dev {
@@ -467,7 +417,7 @@ mod tests {
         let neigh = Neigh::on(IfIndex(3), [192, 0, 2, 1]).state(NeighState::Stale);
         let mut request = Request::default();
         Object::encode(&neigh, Verb::Get, &mut request).expect("fit");
-        let kinds: Vec<_> = attributes(&request.body()[HEADER_BYTES..], 0)
+        let kinds: Vec<_> = attributes(&request.body()[NeighHeader::BYTES..], 0)
             .map(|attribute| attribute.expect("whole").kind)
             .collect();
         assert_eq!(kinds, [crate::uapi::NDA_DST]);

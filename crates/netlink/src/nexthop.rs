@@ -2,26 +2,27 @@
 
 mod words;
 
+use crate::header::NexthopHeader;
 use std::net::IpAddr;
 use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::addr::Scope;
-use crate::codec::{Attribute, Malformed, Request, attributes, split};
+use crate::codec::{Attribute, Malformed, Request, attributes};
 use crate::error::{InvalidRequest, RequestTarget};
 use crate::interface::IfIndex;
-use crate::object::{ChangeBehavior, ListBehavior, Object, UndoBehavior, WatchBehavior};
+use crate::object::Object;
 use crate::prefix::Family;
 use crate::route::{Encap, EncapCode, RouteFlags, RouteProtocol};
 use crate::schema::{
-    AttributeCodec, AttributeSet, AttributeSpec, AttributeType, Boxed, Flag, InvalidValue,
-    NameLookup, Native, TextValue, attribute_set, compare_as_whole, number_enum,
+    AttributeCodec, AttributeSet, AttributeType, Boxed, Flag, InvalidValue, NameLookup, Native,
+    TextValue, attribute_set, fixed_size, number_enum,
 };
 use crate::uapi::{
     AF_UNSPEC, NEXTHOP_GRP_TYPE_MPATH, NEXTHOP_GRP_TYPE_RES, NHA_ENCAP_TYPE, NHA_GROUP_TYPE,
     NHA_GROUPS, NHA_ID, NHA_MASTER, NHA_OIF, NLM_F_ACK, NLM_F_CREATE, NLM_F_REPLACE,
-    RTM_DELNEXTHOP, RTM_GETNEXTHOP, RTM_NEWNEXTHOP, RTNLGRP_NEXTHOP,
+    RTM_GETNEXTHOP, RTM_NEWNEXTHOP, RTNLGRP_NEXTHOP,
 };
 use crate::verb::{MessageTypes, Verb};
 
@@ -147,8 +148,6 @@ impl AttributeCodec<Group> for Native {
         };
         Ok(Group(members.iter().map(member).collect()))
     }
-
-    compare_as_whole!(Group);
 }
 
 impl FromStr for Group {
@@ -161,10 +160,9 @@ impl FromStr for Group {
             Some(GroupMember { id, weight })
         };
         let members: Option<Vec<_>> = text.split('/').map(member).collect();
-        members.map(Self).ok_or_else(|| InvalidValue {
-            expected: "group".to_owned(),
-            found: Some(text.to_owned()),
-        })
+        members
+            .map(Self)
+            .ok_or_else(|| InvalidValue::new("group", Some(text)))
     }
 }
 
@@ -245,54 +243,24 @@ impl TextValue for ClockTicks {
     }
 }
 
-impl AttributeCodec<ClockTicks> for Native {
-    const TYPE: AttributeType = AttributeType::Number;
-
-    fn encode(value: &ClockTicks, kind: u16, request: &mut Request) {
-        request.u32(kind, value.0);
-    }
-
-    fn decode(attribute: Attribute<'_>) -> Result<ClockTicks, Malformed> {
-        attribute.u32().map(ClockTicks)
-    }
-
-    compare_as_whole!(ClockTicks);
+fixed_size! {
+    Native: ClockTicks = Number, |ticks| ticks.0.to_ne_bytes(), |bytes| ClockTicks(u32::from_ne_bytes(bytes));
+    // Read-only, and saturated to 32 bits.
+    Wide: ClockTicks = Number, |ticks| u64::from(ticks.0).to_ne_bytes(),
+        |bytes| ClockTicks(u64::from_ne_bytes(bytes).try_into().unwrap_or(u32::MAX));
 }
 
 /// A 64-bit time, saturated to 32 bits.
 #[derive(Clone, Copy, Debug)]
 pub struct Wide;
 
-impl AttributeCodec<ClockTicks> for Wide {
-    const TYPE: AttributeType = AttributeType::Number;
-
-    fn encode(_: &ClockTicks, _: u16, _: &mut Request) {}
-
-    fn decode(attribute: Attribute<'_>) -> Result<ClockTicks, Malformed> {
-        let ticks = u64::from_ne_bytes(attribute.array()?);
-        Ok(ClockTicks(ticks.try_into().unwrap_or(u32::MAX)))
-    }
-
-    compare_as_whole!(ClockTicks);
-}
-
-const HEADER_BYTES: usize = 8;
-
 impl Object for Nexthop {
     type Key = u32;
 
-    const MESSAGES: MessageTypes = MessageTypes {
-        new: RTM_NEWNEXTHOP,
-        del: RTM_DELNEXTHOP,
-        get: RTM_GETNEXTHOP,
-    };
-    const HEADER_BYTES: usize = HEADER_BYTES;
+    const MESSAGES: MessageTypes = MessageTypes::starting_with(RTM_NEWNEXTHOP);
+    const HEADER_BYTES: usize = NexthopHeader::BYTES;
     const GROUPS: &'static [u32] = &[RTNLGRP_NEXTHOP];
     const HAS_GET: bool = true;
-
-    fn attributes() -> &'static [AttributeSpec] {
-        <Self as AttributeSet>::specs()
-    }
 
     fn encode(&self, verb: Verb, request: &mut Request) -> Result<(), InvalidRequest> {
         let flags = match verb {
@@ -309,12 +277,22 @@ impl Object for Nexthop {
                 let id = self
                     .id
                     .ok_or_else(|| InvalidRequest::new("no id is given"))?;
-                request.begin(Self::MESSAGES.of(verb), flags, &[0; HEADER_BYTES]);
+                request.begin(Self::MESSAGES.of(verb), flags, &[0; NexthopHeader::BYTES]);
                 request.u32(NHA_ID, id);
             }
             _ => {
                 self.check()?;
-                request.begin(RTM_NEWNEXTHOP, flags, &self.header());
+                let header = NexthopHeader {
+                    family: self.family_said(),
+                    protocol: self.protocol.map_or(0, u8::from),
+                    flags: if self.onlink == Some(true) {
+                        RouteFlags::ONLINK.0
+                    } else {
+                        0
+                    },
+                    ..NexthopHeader::default()
+                };
+                request.begin(RTM_NEWNEXTHOP, flags, &header.emit());
                 AttributeSet::encode_attributes(self, request);
             }
         }
@@ -322,17 +300,16 @@ impl Object for Nexthop {
     }
 
     fn decode_into(&mut self, body: &[u8]) -> Result<bool, Malformed> {
-        let (header, rest) = split::<HEADER_BYTES>("nexthop header", 0, body)?;
-        let [family, scope, protocol, _, flags @ ..] = *header;
-        let flags = RouteFlags(u32::from_ne_bytes(flags));
+        let (header, rest) = NexthopHeader::split(body)?;
+        let flags = RouteFlags(header.flags);
         self.clear();
-        self.family = (family != AF_UNSPEC).then_some(family.into());
-        self.scope = Some(scope.into());
-        self.protocol = Some(protocol.into());
+        self.family = (header.family != AF_UNSPEC).then_some(header.family.into());
+        self.scope = Some(header.scope.into());
+        self.protocol = Some(header.protocol.into());
         self.flags = Some(flags);
         self.onlink = flags.has(RouteFlags::ONLINK).then_some(true);
         let mut encap = 0;
-        for attribute in attributes(rest, HEADER_BYTES) {
+        for attribute in attributes(rest, NexthopHeader::BYTES) {
             let attribute = attribute?;
             match attribute.kind {
                 NHA_ENCAP_TYPE => encap = u16::from_ne_bytes(attribute.array()?),
@@ -379,13 +356,7 @@ impl Object for Nexthop {
         self.id
             .map_or(RequestTarget::Nexthops, RequestTarget::Nexthop)
     }
-}
 
-impl ListBehavior for Nexthop {}
-
-impl ChangeBehavior for Nexthop {}
-
-impl WatchBehavior for Nexthop {
     fn has_same_configuration(&self, other: &Self) -> bool {
         *self
             == Self {
@@ -393,9 +364,7 @@ impl WatchBehavior for Nexthop {
                 ..other.clone()
             }
     }
-}
 
-impl UndoBehavior for Nexthop {
     const RESTORE_IMPOSSIBLE: Option<&'static str> = Some("its routes were deleted with it");
 
     fn reduced_to(mut self, to: &Self) -> Self {
@@ -409,17 +378,6 @@ impl UndoBehavior for Nexthop {
 const GROUP_TYPE_DEFAULT: [u8; 2] = [0; 2];
 
 impl Nexthop {
-    fn header(&self) -> [u8; HEADER_BYTES] {
-        let flags = if self.onlink == Some(true) {
-            RouteFlags::ONLINK.0
-        } else {
-            0
-        };
-        let [f0, f1, f2, f3] = flags.to_ne_bytes();
-        let protocol = self.protocol.map_or(0, u8::from);
-        [self.family_said(), 0, protocol, 0, f0, f1, f2, f3]
-    }
-
     /// The default family, as in `ip nexthop`: IPv4, and none for a group.
     fn family_said(&self) -> u8 {
         if self.group.is_some() {
@@ -431,7 +389,7 @@ impl Nexthop {
 
     /// Encodes a list request. The kernel filters by link, master and groups.
     fn encode_list(&self, flags: u16, request: &mut Request) {
-        request.begin(RTM_GETNEXTHOP, flags, &[0; HEADER_BYTES]);
+        request.begin(RTM_GETNEXTHOP, flags, &[0; NexthopHeader::BYTES]);
         for (kind, index) in [(NHA_OIF, self.dev), (NHA_MASTER, self.master)] {
             if let Some(IfIndex(index)) = index {
                 request.u32(kind, index);

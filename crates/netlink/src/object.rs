@@ -3,37 +3,20 @@
 //! An object is one struct of optional fields, made by [`attribute_set!`](crate::schema). The same
 //! struct is the desired state, the filter, the reply, the event and the JSON.
 //!
-//! To define one, implement five traits:
-//!
-//! | trait | says | must it be written? |
-//! |---|---|---|
-//! | [`Object`] | message types, key, encoding, decoding, filtering | yes |
-//! | [`ListBehavior`] | how lists are filtered | defaults fit most objects |
-//! | [`ChangeBehavior`] | changes that take more than one message | defaults fit all but links |
-//! | [`WatchBehavior`] | which notifications are incomplete | defaults fit most objects |
-//! | [`UndoBehavior`] | how a batch rolls back a change | defaults fit most objects |
+//! [`Object`] says what one must provide: message types, key, encoding and decoding. The defaults of the other
+//! methods fit most objects: how lists are filtered, changes that take more than one message, incomplete
+//! notifications, and how a batch rolls back a change.
 
 use std::fmt;
 use std::hash::Hash;
 
 use crate::codec::{KernelError, Malformed, Message, Request};
 use crate::error::{Cause, InvalidRequest, RequestTarget};
-use crate::schema::{AttributeSpec, FieldMatcher};
+use crate::schema::{AttributeSet, AttributeSpec, FieldMatcher};
 use crate::verb::{MessageTypes, Verb};
 
 /// Something that the kernel configures through rtnetlink.
-pub trait Object:
-    ListBehavior
-    + ChangeBehavior
-    + WatchBehavior
-    + UndoBehavior
-    + fmt::Debug
-    + Default
-    + PartialEq
-    + Send
-    + Sync
-    + 'static
-{
+pub trait Object: AttributeSet + Clone + fmt::Debug + PartialEq + Send + Sync + 'static {
     /// What identifies one object among others of its kind.
     type Key: Clone + fmt::Debug + Eq + Hash + Send + Sync + 'static;
 
@@ -47,7 +30,9 @@ pub trait Object:
     const HAS_GET: bool;
 
     /// The attributes of its messages.
-    fn attributes() -> &'static [AttributeSpec];
+    fn attributes() -> &'static [AttributeSpec] {
+        Self::specs()
+    }
 
     /// Appends the request for `verb` on this object. For [`Verb::List`] it encodes the fields that the
     /// kernel can filter by and leaves the others to [`matches`](Self::matches).
@@ -68,7 +53,9 @@ pub trait Object:
     fn key(&self) -> Option<Self::Key>;
 
     /// Whether each field given in `filter` has the same value here.
-    fn matches(&self, filter: &Self) -> bool;
+    fn matches(&self, filter: &Self) -> bool {
+        self.fields_match(filter)
+    }
 
     /// How error messages name it.
     fn target(&self) -> RequestTarget;
@@ -104,15 +91,11 @@ pub trait Object:
         }
         Ok(())
     }
-}
 
-/// How lists are filtered.
-pub trait ListBehavior: Clone {
-    /// The comparisons that [`Object::matches`] makes for this filter. Lists run only these.
-    fn matchers(&self) -> Vec<FieldMatcher<Self>>
-    where
-        Self: Object,
-    {
+    // How lists are filtered.
+
+    /// The comparisons that [`matches`](Self::matches) makes for this filter. Lists run only these.
+    fn matchers(&self) -> Vec<FieldMatcher<Self>> {
         vec![Self::matches]
     }
 
@@ -130,19 +113,15 @@ pub trait ListBehavior: Clone {
     /// Removes fields that the kernel reports although `filter` does not ask for them.
     #[inline]
     fn drop_unrequested(&mut self, _filter: &Self) {}
-}
 
-/// Changes that take more than one plain message.
-pub trait ChangeBehavior: Clone {
-    /// Whether [`Object::decode`] can decode the requests that [`Object::encode`] writes. False if
+    // Changes that take more than one plain message.
+
+    /// Whether [`decode`](Self::decode) can decode the requests that [`encode`](Self::encode) writes. False if
     /// requests have another layout than replies.
     const DECODES_REQUESTS: bool = true;
 
     /// Length of the fixed header and the attributes of the request for `verb`.
-    fn request_layout(_verb: Verb) -> (usize, &'static [AttributeSpec])
-    where
-        Self: Object,
-    {
+    fn request_layout(_verb: Verb) -> (usize, &'static [AttributeSpec]) {
         (Self::HEADER_BYTES, Self::attributes())
     }
 
@@ -199,15 +178,11 @@ pub trait ChangeBehavior: Clone {
     fn suspect_attribute(&self) -> Option<String> {
         None
     }
-}
 
-/// Which notifications are incomplete, and which differences count as a change.
-pub trait WatchBehavior: Clone {
+    // Which notifications are incomplete, and which differences count as a change.
+
     /// Whether `other` has the same configuration. Counters and ages may differ.
-    fn has_same_configuration(&self, other: &Self) -> bool
-    where
-        Self: PartialEq,
-    {
+    fn has_same_configuration(&self, other: &Self) -> bool {
         self == other
     }
 
@@ -222,10 +197,9 @@ pub trait WatchBehavior: Clone {
     fn requires_relist(_message: Message<'_>) -> bool {
         false
     }
-}
 
-/// How a batch rolls back a change.
-pub trait UndoBehavior: Clone {
+    // How a batch rolls back a change.
+
     /// Why a deleted object cannot be restored, e.g. because other objects were deleted with it.
     const RESTORE_IMPOSSIBLE: Option<&'static str> = None;
     /// Whether adding an existing object changes it, and deleting a missing one succeeds.
@@ -243,10 +217,7 @@ pub trait UndoBehavior: Clone {
 
     /// The request that restores this object, as the kernel reported it before `change`.
     #[must_use]
-    fn to_restore(self, _change: &Self) -> Self
-    where
-        Self: Object,
-    {
+    fn to_restore(self, _change: &Self) -> Self {
         self.settable()
     }
 

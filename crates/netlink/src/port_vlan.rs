@@ -2,19 +2,20 @@
 
 mod words;
 
-use crate::codec::{Attribute, Malformed, Message, Request, attributes, split};
+use crate::codec::{Attribute, Malformed, Message, Request, attributes};
 use crate::error::{InvalidRequest, RequestTarget};
+use crate::header::{BridgeHeader, LinkHeader};
 use crate::interface::IfIndex;
 use crate::link::PortState;
-use crate::object::{ChangeBehavior, ListBehavior, Object, UndoBehavior, WatchBehavior};
+use crate::object::Object;
 use crate::schema::{AttributeSet, AttributeSpec, AttributeType, Nested, attribute_set, flag_set};
 use crate::uapi::{
     AF_BRIDGE, BRIDGE_FLAGS_MASTER, BRIDGE_FLAGS_SELF, BRIDGE_VLAN_INFO_ONLY_OPTS,
     BRIDGE_VLAN_INFO_PVID, BRIDGE_VLAN_INFO_RANGE_BEGIN, BRIDGE_VLAN_INFO_RANGE_END,
     BRIDGE_VLAN_INFO_UNTAGGED, BRIDGE_VLANDB_DUMP_FLAGS, BRIDGE_VLANDB_DUMPF_STATS,
     BRIDGE_VLANDB_ENTRY, BRIDGE_VLANDB_ENTRY_INFO, BRIDGE_VLANDB_ENTRY_RANGE, IFLA_AF_SPEC,
-    IFLA_BRIDGE_FLAGS, IFLA_BRIDGE_VLAN_INFO, NLM_F_ACK, RTM_DELLINK, RTM_DELVLAN, RTM_GETVLAN,
-    RTM_NEWVLAN, RTM_SETLINK, RTNLGRP_BRVLAN,
+    IFLA_BRIDGE_FLAGS, IFLA_BRIDGE_VLAN_INFO, NLM_F_ACK, RTM_DELLINK, RTM_GETVLAN, RTM_NEWVLAN,
+    RTM_SETLINK, RTNLGRP_BRVLAN,
 };
 use crate::verb::{MessageTypes, Verb};
 
@@ -110,10 +111,6 @@ impl PortVlan {
 
 /// The highest VLAN id.
 const MAX_VLAN: u16 = 4094;
-/// Length of `struct br_vlan_msg`.
-const HEADER_BYTES: usize = 8;
-/// Length of `struct ifinfomsg`.
-const LINK_HEADER_BYTES: usize = 16;
 
 /// The attributes of VLAN messages.
 const ENTRIES: &[AttributeSpec] = &[AttributeSpec {
@@ -147,18 +144,6 @@ const AF_SPEC_ENTRIES: &[AttributeSpec] = &[
         contents: AttributeType::Bytes,
     },
 ];
-
-fn header(dev: IfIndex) -> [u8; HEADER_BYTES] {
-    let [i0, i1, i2, i3] = dev.0.to_ne_bytes();
-    [AF_BRIDGE, 0, 0, 0, i0, i1, i2, i3]
-}
-
-fn link_header(dev: IfIndex) -> [u8; LINK_HEADER_BYTES] {
-    let mut bytes = [0; LINK_HEADER_BYTES];
-    bytes[0] = AF_BRIDGE;
-    bytes[4..8].copy_from_slice(&dev.0.to_ne_bytes());
-    bytes
-}
 
 /// `struct bridge_vlan_info`.
 fn info(flags: u16, vlan: u16) -> [u8; 4] {
@@ -205,15 +190,14 @@ impl PortVlan {
 
     /// Decodes a message about the VLANs of a port. Ranges are expanded.
     fn read(body: &[u8], mut take: impl FnMut(Self)) -> Result<(), Malformed> {
-        let (header, rest) = split::<HEADER_BYTES>("VLAN header", 0, body)?;
-        let [family, _, _, _, i0, i1, i2, i3] = *header;
-        if family != AF_BRIDGE {
+        let (header, rest) = BridgeHeader::split(body)?;
+        if header.family != AF_BRIDGE {
             return Ok(());
         }
-        let dev = IfIndex(u32::from_ne_bytes([i0, i1, i2, i3]));
+        let dev = IfIndex(header.index);
         // VLANs are in ascending order. Each is visited once, even if ranges overlap.
         let mut next = 0;
-        for attribute in attributes(rest, HEADER_BYTES) {
+        for attribute in attributes(rest, BridgeHeader::BYTES) {
             let attribute = attribute?;
             if attribute.kind != BRIDGE_VLANDB_ENTRY {
                 continue;
@@ -256,12 +240,8 @@ impl Object for PortVlan {
     /// Port and VLAN.
     type Key = (IfIndex, u16);
 
-    const MESSAGES: MessageTypes = MessageTypes {
-        new: RTM_NEWVLAN,
-        del: RTM_DELVLAN,
-        get: RTM_GETVLAN,
-    };
-    const HEADER_BYTES: usize = HEADER_BYTES;
+    const MESSAGES: MessageTypes = MessageTypes::starting_with(RTM_NEWVLAN);
+    const HEADER_BYTES: usize = BridgeHeader::BYTES;
     const GROUPS: &'static [u32] = &[RTNLGRP_BRVLAN];
     const HAS_GET: bool = false;
 
@@ -272,7 +252,11 @@ impl Object for PortVlan {
     fn encode(&self, verb: Verb, request: &mut Request) -> Result<(), InvalidRequest> {
         match verb {
             Verb::Get | Verb::List => {
-                request.begin(RTM_GETVLAN, Verb::List.flags(), &header(self.ifindex()));
+                request.begin(
+                    RTM_GETVLAN,
+                    Verb::List.flags(),
+                    &BridgeHeader::of(self.ifindex()),
+                );
                 // Without counters the kernel merges VLANs into ranges and omits those after the PVID
                 // (`br_vlan_dump_dev`, `br_vlan_fill_vids`, net/bridge/br_vlan.c).
                 request.u32(BRIDGE_VLANDB_DUMP_FLAGS, BRIDGE_VLANDB_DUMPF_STATS);
@@ -284,7 +268,7 @@ impl Object for PortVlan {
                         "flags of a VLAN cannot be set; add the VLAN again",
                     ));
                 }
-                request.begin(RTM_NEWVLAN, NLM_F_ACK, &header(self.ifindex()));
+                request.begin(RTM_NEWVLAN, NLM_F_ACK, &BridgeHeader::of(self.ifindex()));
                 self.put_options(first, last, request);
             }
             Verb::Add | Verb::Replace | Verb::Del => {
@@ -299,7 +283,12 @@ impl Object for PortVlan {
                 } else {
                     RTM_SETLINK
                 };
-                request.begin(kind, NLM_F_ACK, &link_header(self.ifindex()));
+                let header = LinkHeader {
+                    family: AF_BRIDGE,
+                    index: self.ifindex().0,
+                    ..LinkHeader::default()
+                };
+                request.begin(kind, NLM_F_ACK, &header.emit());
                 self.put_membership(first, last, request);
             }
             Verb::Append => return Err(InvalidRequest::new("a VLAN cannot be appended; add it")),
@@ -369,28 +358,22 @@ impl Object for PortVlan {
             None => RequestTarget::PortVlans,
         }
     }
-}
 
-impl ListBehavior for PortVlan {
     fn drop_unrequested(&mut self, asked: &Self) {
         if asked.statistics.is_none() {
             self.statistics = None;
         }
     }
-}
 
-impl ChangeBehavior for PortVlan {
     const DECODES_REQUESTS: bool = false;
 
     fn request_layout(verb: Verb) -> (usize, &'static [AttributeSpec]) {
         match verb {
-            Verb::Add | Verb::Replace | Verb::Del => (LINK_HEADER_BYTES, LINK_ENTRIES),
-            _ => (HEADER_BYTES, ENTRIES),
+            Verb::Add | Verb::Replace | Verb::Del => (LinkHeader::BYTES, LINK_ENTRIES),
+            _ => (BridgeHeader::BYTES, ENTRIES),
         }
     }
-}
 
-impl WatchBehavior for PortVlan {
     fn has_same_configuration(&self, other: &Self) -> bool {
         *self
             == Self {
@@ -409,9 +392,7 @@ impl WatchBehavior for PortVlan {
         }
         contains_pvid
     }
-}
 
-impl UndoBehavior for PortVlan {
     const IS_IDEMPOTENT: bool = true;
 
     fn expanded(&self) -> Vec<Self> {

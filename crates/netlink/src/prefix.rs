@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::schema::{InvalidValue, NameLookup, TextValue, number_enum};
+use crate::schema::{InvalidValue, NameLookup, TextValue, number_enum, text_form};
 use crate::uapi::{AF_INET, AF_INET6};
 
 number_enum! {
@@ -134,10 +134,7 @@ impl FromStr for Prefix {
             let prefix = Self::new(ip, len.parse().ok()?);
             (prefix.len <= prefix.family().bits()).then_some(prefix)
         };
-        read().ok_or_else(|| InvalidValue {
-            expected: "a network".to_owned(),
-            found: Some(text.to_owned()),
-        })
+        read().ok_or_else(|| InvalidValue::new("a network", Some(text)))
     }
 }
 
@@ -148,19 +145,7 @@ fn abbreviated(text: &str) -> Option<IpAddr> {
     whole.parse().ok().map(IpAddr::V4)
 }
 
-impl From<Prefix> for String {
-    fn from(prefix: Prefix) -> Self {
-        prefix.to_string()
-    }
-}
-
-impl TryFrom<String> for Prefix {
-    type Error = InvalidValue;
-
-    fn try_from(text: String) -> Result<Self, InvalidValue> {
-        text.parse()
-    }
-}
+text_form!(json Prefix);
 
 impl TextValue for Prefix {
     fn parse(text: &str, _: &mut dyn NameLookup) -> Option<Self> {

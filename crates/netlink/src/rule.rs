@@ -2,27 +2,28 @@
 
 mod words;
 
+use crate::header::RuleHeader;
 use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::codec::{Attribute, Malformed, Request, attributes, split};
+use crate::codec::{Attribute, Malformed, Request, attributes};
 use crate::error::{InvalidRequest, RequestTarget};
 use crate::interface::IfName;
-use crate::object::{ChangeBehavior, ListBehavior, Object, UndoBehavior, WatchBehavior};
+use crate::object::Object;
 use crate::prefix::{Family, Prefix};
 use crate::route::{Detail, RouteProtocol, RouteTable};
 use crate::schema::{
     AttributeCodec, AttributeSet, AttributeSpec, AttributeType, BigEndian, FieldMatcher,
-    InvalidValue, NameLookup, Native, TextValue, attribute_set, compare_as_whole, number_enum,
+    InvalidValue, Native, attribute_set, fixed_size, join, number_enum, text_form,
 };
 use crate::uapi::{
     AF_INET, AF_INET6, FIB_RULE_IIF_DETACHED, FIB_RULE_INVERT, FIB_RULE_OIF_DETACHED,
     FIB_RULE_UNRESOLVED, FR_ACT_BLACKHOLE, FR_ACT_GOTO, FR_ACT_NOP, FR_ACT_PROHIBIT, FR_ACT_TO_TBL,
     FR_ACT_UNREACHABLE, FRA_DST, FRA_SRC, FRA_SUPPRESS_IFGROUP, FRA_SUPPRESS_PREFIXLEN,
-    RTM_DELRULE, RTM_GETRULE, RTM_NEWRULE, RTNLGRP_IPV4_RULE, RTNLGRP_IPV6_RULE,
+    RTM_GETRULE, RTM_NEWRULE, RTNLGRP_IPV4_RULE, RTNLGRP_IPV6_RULE,
 };
 use crate::verb::{MessageTypes, Verb};
 
@@ -112,7 +113,10 @@ attribute_set! {
 /// An inclusive range of numbers, written `80` or `80-90`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
-#[serde(bound = "T: Copy + fmt::Display + FromStr + PartialEq")]
+#[serde(bound(
+    serialize = "Self: Into<String>",
+    deserialize = "Self: TryFrom<String, Error: fmt::Display>"
+))]
 pub struct Range<T: Copy> {
     /// The first.
     pub first: T,
@@ -149,81 +153,27 @@ impl<T: Copy + FromStr> FromStr for Range<T> {
         let (first, last) = text.split_once('-').unwrap_or((text, text));
         match (first.parse(), last.parse()) {
             (Ok(first), Ok(last)) => Ok(Self { first, last }),
-            _ => Err(InvalidValue {
-                expected: "a range".to_owned(),
-                found: Some(text.to_owned()),
-            }),
+            _ => Err(InvalidValue::new("a range", Some(text))),
         }
     }
 }
 
-impl<T: Copy + fmt::Display + PartialEq> From<Range<T>> for String {
-    fn from(range: Range<T>) -> Self {
-        range.to_string()
-    }
+text_form!(Range<u16>, Range<u32>);
+
+// Two consecutive numbers (`struct fib_rule_uid_range`, `struct fib_rule_port_range`).
+fixed_size! {
+    Native: Range<u16> = Bytes, |range| join::<2, 4>(range.first.to_ne_bytes(), range.last.to_ne_bytes()),
+        |[a, b, c, d]: [u8; 4]| Range::new(u16::from_ne_bytes([a, b]), u16::from_ne_bytes([c, d]));
+    Native: Range<u32> = Bytes, |range| join::<4, 8>(range.first.to_ne_bytes(), range.last.to_ne_bytes()),
+        |[a, b, c, d, last @ ..]: [u8; 8]| Range::new(u32::from_ne_bytes([a, b, c, d]), u32::from_ne_bytes(last));
 }
-
-impl<T: Copy + FromStr> TryFrom<String> for Range<T> {
-    type Error = InvalidValue;
-
-    fn try_from(text: String) -> Result<Self, InvalidValue> {
-        text.parse()
-    }
-}
-
-impl<T: Copy + fmt::Display + FromStr + PartialEq> TextValue for Range<T> {
-    fn parse(text: &str, _: &mut dyn NameLookup) -> Option<Self> {
-        text.parse().ok()
-    }
-
-    fn format(&self, _: &mut dyn NameLookup) -> String {
-        self.to_string()
-    }
-}
-
-/// Two consecutive numbers (`struct fib_rule_uid_range`, `struct fib_rule_port_range`).
-macro_rules! range_code {
-    ($($type:ty, $bytes:literal);*) => {$(
-        impl AttributeCodec<Range<$type>> for Native {
-            const TYPE: AttributeType = AttributeType::Bytes;
-
-            fn encode(value: &Range<$type>, kind: u16, request: &mut Request) {
-                let mut bytes = [0; 2 * $bytes];
-                bytes[..$bytes].copy_from_slice(&value.first.to_ne_bytes());
-                bytes[$bytes..].copy_from_slice(&value.last.to_ne_bytes());
-                request.attribute(kind, &bytes);
-            }
-
-            fn decode(attribute: Attribute<'_>) -> Result<Range<$type>, Malformed> {
-                let rest = Attribute {
-                    at: attribute.at + $bytes,
-                    bytes: attribute.bytes.get($bytes..).unwrap_or_default(),
-                    ..attribute
-                };
-                Ok(Range {
-                    first: <$type>::from_ne_bytes(attribute.array()?),
-                    last: <$type>::from_ne_bytes(rest.array()?),
-                })
-            }
-
-            compare_as_whole!(Range<$type>);
-        }
-    )*};
-}
-range_code!(u16, 2; u32, 4);
-
-const HEADER_BYTES: usize = 12;
 
 impl Object for Rule {
     /// Rules may differ in any field, so the key is the complete encoding.
     type Key = Vec<u8>;
 
-    const MESSAGES: MessageTypes = MessageTypes {
-        new: RTM_NEWRULE,
-        del: RTM_DELRULE,
-        get: RTM_GETRULE,
-    };
-    const HEADER_BYTES: usize = HEADER_BYTES;
+    const MESSAGES: MessageTypes = MessageTypes::starting_with(RTM_NEWRULE);
+    const HEADER_BYTES: usize = RuleHeader::BYTES;
     const GROUPS: &'static [u32] = &[RTNLGRP_IPV4_RULE, RTNLGRP_IPV6_RULE];
     const HAS_GET: bool = false;
 
@@ -248,17 +198,29 @@ impl Object for Rule {
             ));
         }
         if matches!(verb, Verb::List | Verb::Get) {
-            let mut header = [0; HEADER_BYTES];
-            header[0] = self.family_said().map_or(0, u8::from);
-            request.begin(RTM_GETRULE, Verb::List.flags(), &header);
+            let header = RuleHeader {
+                family: self.family_said().map_or(0, u8::from),
+                ..RuleHeader::default()
+            };
+            request.begin(RTM_GETRULE, Verb::List.flags(), &header.emit());
             return Ok(());
         }
         let family = self.check()?;
-        request.begin(
-            Self::MESSAGES.of(verb),
-            verb.flags(),
-            &self.header(verb, family),
-        );
+        let length = |prefix: Option<Prefix>| prefix.map_or(0, |prefix| prefix.len);
+        let header = RuleHeader {
+            family: family.into(),
+            dst_len: length(self.dst),
+            src_len: length(self.src),
+            tos: self.tos.unwrap_or(0),
+            table: 0,
+            action: self.action_for(verb).into(),
+            flags: if self.not == Some(true) {
+                FIB_RULE_INVERT
+            } else {
+                0
+            },
+        };
+        request.begin(Self::MESSAGES.of(verb), verb.flags(), &header.emit());
         for (kind, prefix) in [(FRA_SRC, self.src), (FRA_DST, self.dst)] {
             if let Some(prefix) = prefix.filter(|prefix| !prefix.is_everything()) {
                 crate::route::put_ip(kind, prefix, request);
@@ -269,42 +231,27 @@ impl Object for Rule {
     }
 
     fn decode_into(&mut self, body: &[u8]) -> Result<bool, Malformed> {
-        let (header, rest) = split::<HEADER_BYTES>("rule header", 0, body)?;
-        let [
-            family,
-            dst_len,
-            src_len,
-            tos,
-            table,
-            _,
-            _,
-            action,
-            f0,
-            f1,
-            f2,
-            f3,
-        ] = *header;
-        if family != AF_INET && family != AF_INET6 {
+        let (header, rest) = RuleHeader::split(body)?;
+        if header.family != AF_INET && header.family != AF_INET6 {
             return Ok(false);
         }
-        let flags = u32::from_ne_bytes([f0, f1, f2, f3]);
-        let has = |flag| (flags & flag != 0).then_some(true);
+        let has = |flag| (header.flags & flag != 0).then_some(true);
         self.clear();
-        self.family = Some(family.into());
-        self.tos = (tos != 0).then_some(tos);
-        self.action = Some(action.into());
+        self.family = Some(header.family.into());
+        self.tos = (header.tos != 0).then_some(header.tos);
+        self.action = Some(header.action.into());
         self.not = has(FIB_RULE_INVERT);
         self.unresolved = has(FIB_RULE_UNRESOLVED);
         self.iif_detached = has(FIB_RULE_IIF_DETACHED);
         self.oif_detached = has(FIB_RULE_OIF_DETACHED);
-        self.table = Some(u32::from(table).into());
+        self.table = Some(u32::from(header.table).into());
         // The kernel omits priority 0.
         self.priority = Some(0);
-        for attribute in attributes(rest, HEADER_BYTES) {
+        for attribute in attributes(rest, RuleHeader::BYTES) {
             let attribute = attribute?;
             match attribute.kind {
-                FRA_DST => self.dst = Some(prefix(dst_len, attribute)?),
-                FRA_SRC => self.src = Some(prefix(src_len, attribute)?),
+                FRA_DST => self.dst = Some(prefix(header.dst_len, attribute)?),
+                FRA_SRC => self.src = Some(prefix(header.src_len, attribute)?),
                 // All bits set means no condition.
                 FRA_SUPPRESS_PREFIXLEN | FRA_SUPPRESS_IFGROUP if attribute.u32()? == u32::MAX => {}
                 _ => self.decode_attribute(attribute)?,
@@ -319,10 +266,6 @@ impl Object for Rule {
         let mut request = Request::default();
         Object::encode(self, Verb::Del, &mut request).ok()?;
         Some(request.body().to_vec())
-    }
-
-    fn matches(&self, wanted: &Self) -> bool {
-        AttributeSet::fields_match(self, wanted)
     }
 
     fn settable(self) -> Self {
@@ -342,23 +285,15 @@ impl Object for Rule {
             None => RequestTarget::RuleLike(self.words(Detail::Usual).trim_end().to_owned()),
         }
     }
-}
 
-impl ListBehavior for Rule {
     fn matchers(&self) -> Vec<FieldMatcher<Self>> {
         AttributeSet::field_matchers(self)
     }
-}
 
-impl ChangeBehavior for Rule {}
-
-impl WatchBehavior for Rule {
     fn has_same_configuration(&self, other: &Self) -> bool {
         self.key() == other.key()
     }
 }
-
-impl UndoBehavior for Rule {}
 
 fn prefix(len: u8, attribute: Attribute<'_>) -> Result<Prefix, Malformed> {
     let ip = <Native as AttributeCodec<IpAddr>>::decode(attribute)?;
@@ -398,32 +333,6 @@ impl Rule {
             }
         }
         Ok(family)
-    }
-
-    fn header(&self, verb: Verb, family: Family) -> [u8; HEADER_BYTES] {
-        let length = |prefix: Option<Prefix>| prefix.map_or(0, |prefix| prefix.len);
-        let flags = if self.not == Some(true) {
-            FIB_RULE_INVERT
-        } else {
-            0
-        };
-        let [f0, f1, f2, f3] = flags.to_ne_bytes();
-        let (dst, src) = (length(self.dst), length(self.src));
-        let action = u8::from(self.action_for(verb));
-        [
-            family.into(),
-            dst,
-            src,
-            self.tos.unwrap_or(0),
-            0,
-            0,
-            0,
-            action,
-            f0,
-            f1,
-            f2,
-            f3,
-        ]
     }
 
     fn action_for(&self, verb: Verb) -> RuleAction {

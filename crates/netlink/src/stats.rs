@@ -1,23 +1,19 @@
 //! Extended statistics of links.
 
+use crate::header::StatsHeader;
 use serde::{Deserialize, Serialize};
 
-use crate::codec::{Attribute, Malformed, Request, attributes, split};
+use crate::codec::{Attribute, Malformed, Request, attributes};
 use crate::error::{InvalidRequest, RequestTarget};
 use crate::interface::IfIndex;
 use crate::link::LinkStatistics;
-use crate::object::{ChangeBehavior, ListBehavior, Object, UndoBehavior, WatchBehavior};
-use crate::schema::{
-    AttributeCodec, AttributeSet, AttributeSpec, AttributeType, Native, Nested, attribute_set,
-};
+use crate::object::Object;
+use crate::schema::{AttributeCodec, AttributeSet, AttributeType, Native, Nested, attribute_set};
 use crate::uapi::{
     AF_UNSPEC, IFLA_STATS_LINK_64, IFLA_STATS_LINK_XSTATS, IFLA_STATS_LINK_XSTATS_SLAVE,
     RTM_GETSTATS, RTM_NEWSTATS,
 };
 use crate::verb::{MessageTypes, Verb};
-
-/// Length of `struct if_stats_msg`.
-const HEADER_BYTES: usize = 12;
 
 attribute_set! {
     /// Extended statistics of a link. A query requests the groups that it gives, e.g. as `Default::default()`.
@@ -97,19 +93,10 @@ attribute_set! {
 impl Object for Stats {
     type Key = IfIndex;
 
-    const MESSAGES: MessageTypes = MessageTypes {
-        new: RTM_NEWSTATS,
-        // Statistics are never deleted.
-        del: 0,
-        get: RTM_GETSTATS,
-    };
-    const HEADER_BYTES: usize = HEADER_BYTES;
+    const MESSAGES: MessageTypes = MessageTypes::starting_with(RTM_NEWSTATS);
+    const HEADER_BYTES: usize = StatsHeader::BYTES;
     const GROUPS: &'static [u32] = &[];
     const HAS_GET: bool = true;
-
-    fn attributes() -> &'static [AttributeSpec] {
-        <Self as AttributeSet>::specs()
-    }
 
     fn encode(&self, verb: Verb, request: &mut Request) -> Result<(), InvalidRequest> {
         let dev = match (verb, self.dev) {
@@ -122,20 +109,20 @@ impl Object for Stats {
             (Verb::List, _) => IfIndex(0),
             _ => return Err(InvalidRequest::new("statistics are read-only")),
         };
-        let mut header = [0; HEADER_BYTES];
-        header[0] = AF_UNSPEC;
-        header[4..8].copy_from_slice(&dev.0.to_ne_bytes());
-        header[8..].copy_from_slice(&self.chosen().to_ne_bytes());
-        request.begin(RTM_GETSTATS, verb.flags(), &header);
+        let header = StatsHeader {
+            family: AF_UNSPEC,
+            index: dev.0,
+            groups: self.chosen(),
+        };
+        request.begin(RTM_GETSTATS, verb.flags(), &header.emit());
         Ok(())
     }
 
     fn decode_into(&mut self, body: &[u8]) -> Result<bool, Malformed> {
-        let (header, rest) = split::<HEADER_BYTES>("statistics header", 0, body)?;
-        let [_, _, _, _, i0, i1, i2, i3, ..] = *header;
+        let (header, rest) = StatsHeader::split(body)?;
         self.clear();
-        self.dev = Some(IfIndex(u32::from_ne_bytes([i0, i1, i2, i3])));
-        for attribute in attributes(rest, HEADER_BYTES) {
+        self.dev = Some(IfIndex(header.index));
+        for attribute in attributes(rest, StatsHeader::BYTES) {
             self.decode_attribute(attribute?)?;
         }
         Ok(true)
@@ -157,14 +144,6 @@ impl Object for Stats {
         }
     }
 }
-
-impl ListBehavior for Stats {}
-
-impl ChangeBehavior for Stats {}
-
-impl WatchBehavior for Stats {}
-
-impl UndoBehavior for Stats {}
 
 impl Stats {
     /// The statistics of a link.
@@ -210,14 +189,6 @@ macro_rules! counters {
                 let bytes: [u8; $count * 8] = attribute.array()?;
                 let (words, _) = bytes.as_chunks();
                 Ok($name { $( $field: u64::from_ne_bytes(words[$at]), )* })
-            }
-
-            fn matches(value: &$name, wanted: &$name) -> bool {
-                value == wanted
-            }
-
-            fn merge(value: &mut $name, change: $name) {
-                *value = change;
             }
         }
     };

@@ -48,6 +48,15 @@ pub struct MessageTypes {
 }
 
 impl MessageTypes {
+    /// The types of an object: rtnetlink numbers those of new, deleted and queried objects consecutively.
+    pub(crate) const fn starting_with(new: u16) -> Self {
+        Self {
+            new,
+            del: new + 1,
+            get: new + 2,
+        }
+    }
+
     /// The message type for `verb`.
     pub(crate) fn of(self, verb: Verb) -> u16 {
         match verb {

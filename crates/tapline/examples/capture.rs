@@ -3,8 +3,7 @@
 use std::error::Error;
 use std::io::Write;
 
-/// Writes a line for each packet, and the summary.
-pub fn run(interface: &str, out: &mut impl Write) -> Result<(), Box<dyn Error>> {
+pub(crate) fn run(interface: &str, out: &mut impl Write) -> Result<(), Box<dyn Error>> {
     let mut capture = tapline::capture(interface)
         .filter("udp")?
         .packets(10)

@@ -3,8 +3,11 @@
 use rustix::event::{PollFd, PollFlags, poll};
 use std::{error::Error, io::Write, os::fd::AsFd, time::Duration};
 
-/// Writes a line for each packet, and the summary.
-pub fn run(interface: &str, end: impl AsFd, out: &mut impl Write) -> Result<(), Box<dyn Error>> {
+pub(crate) fn run(
+    interface: &str,
+    end: impl AsFd,
+    out: &mut impl Write,
+) -> Result<(), Box<dyn Error>> {
     let mut capture = tapline::capture(interface).open()?;
     let mut is_over = false;
     while !is_over {

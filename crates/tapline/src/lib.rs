@@ -1,9 +1,30 @@
 //! Capture, count, measure and ping: the jobs of tapline as a library.
 //!
-//! [`capture`] delivers packets of interfaces to a function or a file and accounts for every packet.
-//! [`count`] has the kernel count packets of named classes, without copying them. [`latency`] measures the
-//! time from the kernel's time stamp to delivery. [`ping`] pings many hosts and accounts for every probe.
-//! [`read`](mod@read) filters, merges and converts capture files. [`doctor`] diagnoses what makes these slow or inaccurate on a host.
+//! | job | |
+//! |---|---|
+//! | [`capture`](mod@capture) | delivers the packets of interfaces to a loop, a function or a file and accounts for every packet |
+//! | [`read`](mod@read) | filters, merges and converts capture files |
+//! | [`count`](mod@count) | has the kernel count the packets of named classes, without copying them |
+//! | [`ping`](mod@ping) | pings many hosts and accounts for every probe |
+//! | [`latency`](mod@latency) | measures the time from the kernel's time stamp of a packet to its delivery |
+//! | [`net`](mod@net) | configures links, addresses, routes and more through netlink |
+//! | [`doctor`] | diagnoses what makes these slow or inaccurate on a host |
+//!
+//! A job starts with a function of its name, which returns a builder with defaults:
+//!
+//! ```no_run
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let mut capture = tapline::capture("eth0").filter("tcp port 443")?.open()?;
+//! while let Some(packet) = capture.next()? {
+//!     println!("{} {}", packet.time(), packet.len());
+//! }
+//! println!("{}", capture.finish()?);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! `next` waits for the next packet or event, `next_batch` with a timeout. An event loop polls the job's
+//! file descriptor (`AsFd`). `run` calls a closure instead. `finish` returns the summary.
 //!
 //! A job runs in the thread that calls it, sleeps in the kernel while nothing happens, and ends in order
 //! when its [`Stopper`] says so. Jobs return values. They never print, log or exit.
@@ -24,6 +45,7 @@ mod stop;
 
 pub use capture::{Capture, CaptureError, CaptureOptions, CaptureSummary, capture};
 pub use count::count;
+pub use latency::latency;
 pub use net::{Namespace, NamespaceError, NamespaceId, net};
 pub use packet::{Packet, Timestamp};
 pub use packet_filter::{Expression, Filter};
@@ -34,7 +56,7 @@ pub use stop::{Stop, Stopper};
 
 /// The filter language: errors, explanations, listings and classic BPF programs.
 ///
-/// A job takes a [`Filter`](crate::Filter) and compiles it itself. This module compiles a filter by hand, to
+/// A job takes a [`Filter`] and compiles it itself. This module compiles a filter by hand, to
 /// show the program, to run it, or to explain its verdict on a packet.
 pub mod filter {
     pub use ::filter::Filter as CompiledFilter;

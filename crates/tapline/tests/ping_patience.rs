@@ -50,8 +50,10 @@ fn run_patiently(
 ) -> (PingSummary, Reports) {
     options.max_wait = max_wait;
     let ping = open(host, &options, "10.1.0.2");
-    let mut reports = Reports::default();
-    reports.stop = stop_after.map(|count| (count, ping.stopper()));
+    let mut reports = Reports {
+        stop: stop_after.map(|count| (count, ping.stopper())),
+        ..Reports::default()
+    };
     let summary = complete(ping, |event, _| reports.event(event));
     (summary, reports)
 }

@@ -42,7 +42,7 @@ fn packets_come_in_order_up_to_the_limit() {
             .unwrap();
         send(&left, &frames(0, 1000));
         witness.until(1000);
-        assert_eq!(pull_all(&mut capture), Vec::from_iter(0..900));
+        assert_eq!(pull_all(&mut capture), (0..900).collect::<Vec<_>>());
         assert!(capture.next().unwrap().is_none());
         let summary = capture.finish().unwrap();
         assert!(matches!(summary.ended, Ended::Packets), "{summary:?}");
@@ -120,7 +120,7 @@ fn packets_of_several_interfaces_are_merged_by_time_without_allocation() {
             lab::generator::pin_to_cpu(0).unwrap();
             for number in 0..count {
                 let link = links[number as usize % 2];
-                lab::generator::send_frames(link, &frames(number, 1)).unwrap();
+                lab::generator::send_frames(link, frames(number, 1)).unwrap();
             }
         });
         for witness in &mut witnesses {
@@ -237,7 +237,7 @@ fn a_capture_opens_and_changes_in_another_namespace() {
     let control = capture.control();
     control.set_buffer(16 << 20).unwrap();
     send(&left, &frames(100, 100));
-    assert_eq!(pull_all(&mut capture), Vec::from_iter(0..200));
+    assert_eq!(pull_all(&mut capture), (0..200).collect::<Vec<_>>());
     assert_eq!(capture.finish().unwrap().account.received(), Some(200));
 }
 
@@ -253,7 +253,7 @@ fn a_closure_receives_what_a_loop_would() {
         numbers.push(number(packet.data()));
         Ok(())
     });
-    assert_eq!(numbers, Vec::from_iter(0..100));
+    assert_eq!(numbers, (0..100).collect::<Vec<_>>());
     assert_eq!(summary.unwrap().account.delivered, 100);
 }
 

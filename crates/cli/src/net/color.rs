@@ -51,7 +51,7 @@ impl Colors {
             match color {
                 Some((color, length)) => {
                     let (word, rest) = part.split_at(length);
-                    colored += &format!("\x1b[{color}m{word}\x1b[0m{rest}");
+                    colored.push_str(&format_args!("\x1b[{color}m{word}\x1b[0m{rest}").to_string());
                 }
                 None => colored += part,
             }

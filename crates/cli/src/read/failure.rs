@@ -23,13 +23,13 @@ pub fn failure(error: &ReadError, arguments: &Arguments) -> Failure {
             source,
         } => filter_failure(interface.as_deref(), *link, source, arguments),
         ReadError::FilterLinkType { .. } => {
-            with_advice(Failure::job(error), CHOOSE_INTERFACES, Exit::Unsupported)
+            with_advice(&Failure::job(error), CHOOSE_INTERFACES, Exit::Unsupported)
         }
         ReadError::ProgramLinkTypes { .. } => {
-            with_advice(Failure::job(error), CHOOSE_INTERFACES, Exit::Failed)
+            with_advice(&Failure::job(error), CHOOSE_INTERFACES, Exit::Failed)
         }
         ReadError::UnknownInterfaces(_) => {
-            with_advice(Failure::job(error), "--summary lists them", Exit::Failed)
+            with_advice(&Failure::job(error), "--summary lists them", Exit::Failed)
         }
         ReadError::EmptyTimeRange => Failure::new(Exit::Usage, "--from is not before --to"),
         ReadError::FilterRejectsAll => Failure::new(Exit::Usage, error.to_string()),
@@ -37,7 +37,7 @@ pub fn failure(error: &ReadError, arguments: &Arguments) -> Failure {
     }
 }
 
-fn with_advice(failure: Failure, advice: &str, exit: Exit) -> Failure {
+fn with_advice(failure: &Failure, advice: &str, exit: Exit) -> Failure {
     Failure::new(exit, format!("{} ({advice})", failure.line))
 }
 
@@ -53,11 +53,11 @@ fn write_failure(error: &WriteError) -> Failure {
     let failure = output_failure(error);
     match error {
         WriteError::TimeOutOfRange { .. } => {
-            with_advice(failure, "use --format pcapng", Exit::Failed)
+            with_advice(&failure, "use --format pcapng", Exit::Failed)
         }
         WriteError::LinkTypeDiffers { .. } => {
             let advice = "use --format pcapng, or choose interfaces with -i";
-            with_advice(failure, advice, Exit::Failed)
+            with_advice(&failure, advice, Exit::Failed)
         }
         _ => failure,
     }

@@ -7,8 +7,8 @@ use std::str::FromStr;
 use crate::codec::{Attribute, Malformed, Request};
 use crate::interface::MacAddress;
 use crate::schema::{
-    AttributeCodec, AttributeSpec, AttributeType, InvalidValue, NameLookup, Native, Nested,
-    TextValue, attribute_set, number_enum,
+    AttributeCodec, AttributeSpec, AttributeType, InvalidValue, Native, Nested, attribute_set,
+    number_enum, text_form,
 };
 use crate::uapi::{
     IFF_LOOPBACK, IFF_LOWER_UP, IFF_NOARP, IFF_PROMISC, IFF_RUNNING, IFF_UP, IFLA_ALT_IFNAME,
@@ -153,37 +153,12 @@ impl FromStr for HardwareAddress {
             .collect();
         match bytes {
             Some(bytes) if bytes.len() <= MAX_BYTES => Ok(Self::new(&bytes)),
-            _ => Err(InvalidValue {
-                expected: "hardware address".to_owned(),
-                found: Some(text.to_owned()),
-            }),
+            _ => Err(InvalidValue::new("hardware address", Some(text))),
         }
     }
 }
 
-impl From<HardwareAddress> for String {
-    fn from(address: HardwareAddress) -> Self {
-        address.to_string()
-    }
-}
-
-impl TryFrom<String> for HardwareAddress {
-    type Error = InvalidValue;
-
-    fn try_from(text: String) -> Result<Self, InvalidValue> {
-        text.parse()
-    }
-}
-
-impl TextValue for HardwareAddress {
-    fn parse(text: &str, _: &mut dyn NameLookup) -> Option<Self> {
-        text.parse().ok()
-    }
-
-    fn format(&self, _: &mut dyn NameLookup) -> String {
-        self.to_string()
-    }
-}
+text_form!(HardwareAddress);
 
 impl AttributeCodec<HardwareAddress> for Native {
     const TYPE: AttributeType = AttributeType::Mac;
@@ -194,14 +169,6 @@ impl AttributeCodec<HardwareAddress> for Native {
 
     fn decode(attribute: Attribute<'_>) -> Result<HardwareAddress, Malformed> {
         Ok(HardwareAddress::new(attribute.bytes))
-    }
-
-    fn matches(value: &HardwareAddress, wanted: &HardwareAddress) -> bool {
-        value == wanted
-    }
-
-    fn merge(value: &mut HardwareAddress, change: HardwareAddress) {
-        *value = change;
     }
 }
 
@@ -272,10 +239,6 @@ impl AttributeCodec<Vec<String>> for AlternativeNames {
 
     fn matches(value: &Vec<String>, wanted: &Vec<String>) -> bool {
         wanted.iter().all(|name| value.contains(name))
-    }
-
-    fn merge(value: &mut Vec<String>, change: Vec<String>) {
-        *value = change;
     }
 }
 
@@ -372,13 +335,5 @@ impl AttributeCodec<LinkStatistics> for Native {
 
     fn decode(attribute: Attribute<'_>) -> Result<LinkStatistics, Malformed> {
         LinkStatistics::parse(attribute)
-    }
-
-    fn matches(value: &LinkStatistics, wanted: &LinkStatistics) -> bool {
-        value == wanted
-    }
-
-    fn merge(value: &mut LinkStatistics, change: LinkStatistics) {
-        *value = change;
     }
 }

@@ -1,35 +1,26 @@
 //! How links are encoded, decoded and changed.
 
-use super::object::Header;
 use super::{Link, LinkKind};
 use crate::codec::{Malformed, Request};
 use crate::error::{Cause, InvalidRequest, NetlinkError, RequestTarget};
+use crate::header::LinkHeader;
 use crate::interface::{IfIndex, IfName};
 use crate::netlink::Netlink;
-use crate::object::{ChangeBehavior, ListBehavior, Object, UndoBehavior, WatchBehavior};
-use crate::schema::{AttributeSet, AttributeSpec, FieldMatcher};
+use crate::object::Object;
+use crate::schema::{AttributeSet, FieldMatcher};
 use crate::socket::Listing;
 use crate::uapi::{
-    AF_UNSPEC, IFLA_ALT_IFNAME, NLM_F_ACK, RTM_DELLINK, RTM_DELLINKPROP, RTM_GETLINK, RTM_NEWLINK,
-    RTNLGRP_LINK,
+    AF_UNSPEC, IFLA_ALT_IFNAME, NLM_F_ACK, RTM_DELLINKPROP, RTM_NEWLINK, RTNLGRP_LINK,
 };
 use crate::verb::{MessageTypes, Verb};
 
 impl Object for Link {
     type Key = IfIndex;
 
-    const MESSAGES: MessageTypes = MessageTypes {
-        new: RTM_NEWLINK,
-        del: RTM_DELLINK,
-        get: RTM_GETLINK,
-    };
-    const HEADER_BYTES: usize = Header::BYTES;
+    const MESSAGES: MessageTypes = MessageTypes::starting_with(RTM_NEWLINK);
+    const HEADER_BYTES: usize = LinkHeader::BYTES;
     const GROUPS: &'static [u32] = &[RTNLGRP_LINK];
     const HAS_GET: bool = true;
-
-    fn attributes() -> &'static [AttributeSpec] {
-        <Self as AttributeSet>::specs()
-    }
 
     fn encode(&self, verb: Verb, request: &mut Request) -> Result<(), InvalidRequest> {
         let alternative = self.alternative_name();
@@ -85,10 +76,6 @@ impl Object for Link {
         self.index
     }
 
-    fn matches(&self, wanted: &Self) -> bool {
-        AttributeSet::fields_match(self, wanted)
-    }
-
     fn settable(self) -> Self {
         Self {
             flags: None,
@@ -120,15 +107,11 @@ impl Object for Link {
             _ => RequestTarget::Links,
         }
     }
-}
 
-impl ListBehavior for Link {
     fn matchers(&self) -> Vec<FieldMatcher<Self>> {
         AttributeSet::field_matchers(self)
     }
-}
 
-impl ChangeBehavior for Link {
     fn has_follow_up(&self, verb: Verb) -> bool {
         self.needs_follow_up(verb)
     }
@@ -179,9 +162,7 @@ impl ChangeBehavior for Link {
         }
         complete
     }
-}
 
-impl WatchBehavior for Link {
     fn has_same_configuration(&self, other: &Self) -> bool {
         *self
             == Self {
@@ -189,9 +170,7 @@ impl WatchBehavior for Link {
                 ..other.clone()
             }
     }
-}
 
-impl UndoBehavior for Link {
     const RESTORE_IMPOSSIBLE: Option<&'static str> =
         Some("its addresses, routes and veth peer were deleted with it");
 

@@ -5,7 +5,8 @@ use super::fields::{
     OperState,
 };
 use super::kind::{LinkInfo, LinkKind, PortKind};
-use crate::codec::{Malformed, attributes, split};
+use crate::codec::{Malformed, attributes};
+use crate::header::LinkHeader;
 use crate::interface::{IfIndex, IfName, MacAddress};
 use crate::netns::Namespace;
 use crate::schema::{AttributeSet, AttributeType, Nested, attribute_set};
@@ -245,7 +246,7 @@ impl Link {
         ]
     }
 
-    pub(crate) fn header(&self) -> Header {
+    pub(crate) fn header(&self) -> LinkHeader {
         let (mut flags, mut mask) = (0, 0);
         let fields = [
             self.up,
@@ -261,17 +262,17 @@ impl Link {
                 flags |= if on == inverse { 0 } else { bit };
             }
         }
-        Header {
+        LinkHeader {
             index: self.ifindex().0,
             flags,
             mask,
-            ..Header::default()
+            ..LinkHeader::default()
         }
     }
 
     /// Without the flags that are not in the mask of the header in `body`.
     pub(crate) fn without_unmasked_flags(mut self, body: &[u8]) -> Self {
-        let mask = Header::split(body).map_or(0, |(header, _)| header.mask);
+        let mask = LinkHeader::split(body).map_or(0, |(header, _)| header.mask);
         for (field, (bit, _)) in self.flag_fields().into_iter().zip(FLAG_FIELDS) {
             if mask & bit == 0 {
                 *field = None;
@@ -296,7 +297,7 @@ impl Link {
         bytes: &[u8],
         at: usize,
     ) -> Result<(), Malformed> {
-        let (header, rest) = Header::split(bytes)?;
+        let (header, rest) = LinkHeader::split(bytes)?;
         self.clear();
         self.index = (header.index != 0).then_some(IfIndex(header.index));
         self.hardware = Some(header.hardware);
@@ -304,7 +305,7 @@ impl Link {
         for (field, (bit, inverse)) in self.flag_fields().into_iter().zip(FLAG_FIELDS) {
             *field = Some((header.flags & bit != 0) != inverse);
         }
-        for attribute in attributes(rest, at + Header::BYTES) {
+        for attribute in attributes(rest, at + LinkHeader::BYTES) {
             let attribute = attribute?;
             if Some(attribute.kind) != skipped {
                 self.decode_attribute(attribute)?;
@@ -314,62 +315,5 @@ impl Link {
         self.lower = self.lower.filter(|lower| lower.0 != 0);
         self.master = self.master.filter(|master| master.0 != 0);
         Ok(())
-    }
-}
-
-/// The fixed header of link messages (`struct ifinfomsg`).
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Header {
-    pub(super) family: u8,
-    /// Hardware type (`ARPHRD_*`).
-    pub(super) hardware: u16,
-    pub(super) index: u32,
-    pub(super) flags: u32,
-    /// The flags to change.
-    pub(super) mask: u32,
-}
-
-impl Header {
-    pub(super) const BYTES: usize = 16;
-
-    pub(super) fn emit(self) -> [u8; Self::BYTES] {
-        let mut bytes = [0; Self::BYTES];
-        bytes[0] = self.family;
-        bytes[2..4].copy_from_slice(&self.hardware.to_ne_bytes());
-        bytes[4..8].copy_from_slice(&self.index.to_ne_bytes());
-        bytes[8..12].copy_from_slice(&self.flags.to_ne_bytes());
-        bytes[12..16].copy_from_slice(&self.mask.to_ne_bytes());
-        bytes
-    }
-
-    /// The header and the bytes after it.
-    pub(super) fn split(body: &[u8]) -> Result<(Self, &[u8]), Malformed> {
-        let (header, rest) = split::<{ Self::BYTES }>("link header", 0, body)?;
-        let [
-            family,
-            _,
-            h0,
-            h1,
-            i0,
-            i1,
-            i2,
-            i3,
-            f0,
-            f1,
-            f2,
-            f3,
-            m0,
-            m1,
-            m2,
-            m3,
-        ] = *header;
-        let header = Self {
-            family,
-            hardware: u16::from_ne_bytes([h0, h1]),
-            index: u32::from_ne_bytes([i0, i1, i2, i3]),
-            flags: u32::from_ne_bytes([f0, f1, f2, f3]),
-            mask: u32::from_ne_bytes([m0, m1, m2, m3]),
-        };
-        Ok((header, rest))
     }
 }

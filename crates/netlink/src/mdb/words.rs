@@ -21,10 +21,7 @@ impl Mdb {
                     .map(|source| source.split('/').next().unwrap_or_default())
                     .map(|source| source.parse::<std::net::IpAddr>().map(Into::into))
                     .collect();
-                self.source_list = Some(sources.map_err(|_| InvalidValue {
-                    expected: word.to_owned(),
-                    found: Some(text.clone()),
-                })?);
+                self.source_list = Some(sources.map_err(|_| InvalidValue::new(word, Some(&text)))?);
             }
             _ => return Ok(false),
         }

@@ -138,12 +138,4 @@ impl AttributeCodec<Namespace> for Native {
     fn decode_into(_: &mut Option<Namespace>, _: Attribute<'_>) -> Result<(), Malformed> {
         Ok(())
     }
-
-    fn matches(value: &Namespace, wanted: &Namespace) -> bool {
-        value == wanted
-    }
-
-    fn merge(value: &mut Namespace, change: Namespace) {
-        *value = change;
-    }
 }

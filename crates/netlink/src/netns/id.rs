@@ -1,9 +1,9 @@
 use super::Namespace;
 use crate::codec::{Malformed, Request, attributes, split};
 use crate::error::{InvalidRequest, RequestTarget};
-use crate::object::{ChangeBehavior, ListBehavior, Object, UndoBehavior, WatchBehavior};
-use crate::schema::{AttributeSet, AttributeSpec, attribute_set};
-use crate::uapi::{AF_UNSPEC, NLM_F_ACK, RTM_DELNSID, RTM_GETNSID, RTM_NEWNSID, RTNLGRP_NSID};
+use crate::object::Object;
+use crate::schema::{AttributeSet, attribute_set};
+use crate::uapi::{AF_UNSPEC, NLM_F_ACK, RTM_NEWNSID, RTNLGRP_NSID};
 use crate::verb::{MessageTypes, Verb};
 
 /// Length of `struct rtgenmsg`, filled up.
@@ -37,18 +37,10 @@ attribute_set! {
 impl Object for NamespaceNumber {
     type Key = i32;
 
-    const MESSAGES: MessageTypes = MessageTypes {
-        new: RTM_NEWNSID,
-        del: RTM_DELNSID,
-        get: RTM_GETNSID,
-    };
+    const MESSAGES: MessageTypes = MessageTypes::starting_with(RTM_NEWNSID);
     const HEADER_BYTES: usize = HEADER_BYTES;
     const GROUPS: &'static [u32] = &[RTNLGRP_NSID];
     const HAS_GET: bool = true;
-
-    fn attributes() -> &'static [AttributeSpec] {
-        <Self as AttributeSet>::specs()
-    }
 
     fn encode(&self, verb: Verb, request: &mut Request) -> Result<(), InvalidRequest> {
         let other = self.namespace.is_some() || self.pid.is_some();
@@ -102,11 +94,3 @@ impl Object for NamespaceNumber {
         }
     }
 }
-
-impl ListBehavior for NamespaceNumber {}
-
-impl ChangeBehavior for NamespaceNumber {}
-
-impl WatchBehavior for NamespaceNumber {}
-
-impl UndoBehavior for NamespaceNumber {}

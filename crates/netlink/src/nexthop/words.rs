@@ -15,10 +15,7 @@ impl Nexthop {
         words.parse_while(|word, words| nexthop.read_word(word, words))?;
         match words.next() {
             None => Ok(nexthop),
-            Some(word) => Err(InvalidValue {
-                expected: "a word of ip nexthop".to_owned(),
-                found: Some(word.to_owned()),
-            }),
+            Some(word) => Err(InvalidValue::new("a word of ip nexthop", Some(word))),
         }
     }
 

@@ -18,10 +18,9 @@ impl PortVlan {
                     None => (text.as_str(), None),
                 };
                 let number = |digits: &str| {
-                    digits.parse().map_err(|_| InvalidValue {
-                        expected: "vid: 1 to 4094".to_owned(),
-                        found: Some(text.clone()),
-                    })
+                    digits
+                        .parse()
+                        .map_err(|_| InvalidValue::new("vid: 1 to 4094", Some(&text)))
                 };
                 self.vlan = Some(number(first)?);
                 self.vlan_end = last.map(number).transpose()?;

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::codec::{Attribute, Malformed, Request, attributes, split};
 use crate::schema::{
     Arguments, AttributeCodec, AttributeSet, AttributeSpec, AttributeType, BigEndian, InvalidValue,
-    NameLookup, Native, TextValue, attribute_set, compare_as_whole, number_enum, push,
+    NameLookup, Native, attribute_set, number_enum, push, text_form,
 };
 use crate::uapi::{
     LWTUNNEL_ENCAP_IP, LWTUNNEL_ENCAP_IP6, LWTUNNEL_ENCAP_MPLS, LWTUNNEL_ENCAP_SEG6,
@@ -137,10 +137,7 @@ impl Encap {
             "ip6" => Self::Ip6(read_table(Ip6Encap::new(), words)?),
             "seg6" => Self::Seg6(Seg6Encap::read_words(words)?),
             _ => {
-                return Err(InvalidValue {
-                    expected: "encap".to_owned(),
-                    found: Some(kind),
-                });
+                return Err(InvalidValue::new("encap", Some(&kind)));
             }
         })
     }
@@ -219,10 +216,6 @@ impl AttributeCodec<Box<Encap>> for EncapCode {
             (value, wanted) => value == wanted,
         }
     }
-
-    fn merge(value: &mut Box<Encap>, change: Box<Encap>) {
-        *value = change;
-    }
 }
 
 /// The type of the encapsulation among the attributes of a route or nexthop.
@@ -265,8 +258,6 @@ impl AttributeCodec<Labels> for Native {
         let labels = labels.iter().map(|bytes| u32::from_be_bytes(*bytes) >> 12);
         Ok(Labels(labels.collect()))
     }
-
-    compare_as_whole!(Labels);
 }
 
 impl fmt::Display for Labels {
@@ -289,36 +280,11 @@ impl FromStr for Labels {
         labels
             .filter(|labels| labels.len() <= MAX_LABELS)
             .map(Self)
-            .ok_or_else(|| InvalidValue {
-                expected: "labels".to_owned(),
-                found: Some(text.to_owned()),
-            })
+            .ok_or_else(|| InvalidValue::new("labels", Some(text)))
     }
 }
 
-impl From<Labels> for String {
-    fn from(labels: Labels) -> Self {
-        labels.to_string()
-    }
-}
-
-impl TryFrom<String> for Labels {
-    type Error = InvalidValue;
-
-    fn try_from(text: String) -> Result<Self, InvalidValue> {
-        text.parse()
-    }
-}
-
-impl TextValue for Labels {
-    fn parse(text: &str, _: &mut dyn NameLookup) -> Option<Self> {
-        text.parse().ok()
-    }
-
-    fn format(&self, _: &mut dyn NameLookup) -> String {
-        self.to_string()
-    }
-}
+text_form!(Labels);
 
 /// Maximum number of segments: the length field has 8 bits and counts 2 per segment.
 const MAX_SEGMENTS: usize = 126;
@@ -423,10 +389,7 @@ fn read_segments(words: &mut Arguments<'_>) -> Result<Vec<Ipv6Addr>, InvalidValu
     let segments: Result<Vec<_>, _> = text.split(',').map(str::parse).collect();
     match segments {
         Ok(segments) if segments.len() <= MAX_SEGMENTS => Ok(segments),
-        _ => Err(InvalidValue {
-            expected: "segs".to_owned(),
-            found: Some(text),
-        }),
+        _ => Err(InvalidValue::new("segs", Some(&text))),
     }
 }
 

@@ -10,7 +10,7 @@ use crate::interface::IfIndex;
 use crate::prefix::Family;
 use crate::schema::{
     Arguments, AttributeCodec, AttributeSet, AttributeType, InvalidValue, NameLookup, Native,
-    TextValue, attribute_set, push,
+    TextValue, attribute_set, fixed_size, push,
 };
 use crate::uapi::{AF_INET, AF_INET6, RTA_ENCAP_TYPE};
 
@@ -214,10 +214,6 @@ impl AttributeCodec<Vec<Hop>> for Hops {
         let alike = |(value, wanted): (&Hop, &Hop)| value.fields_match(wanted);
         value.len() == wanted.len() && value.iter().zip(wanted).all(alike)
     }
-
-    fn merge(value: &mut Vec<Hop>, change: Vec<Hop>) {
-        *value = change;
-    }
 }
 
 /// A next hop of another family than its route's (`RTA_VIA`, `struct rtvia`).
@@ -262,8 +258,6 @@ impl AttributeCodec<Via> for Native {
             }),
         }
     }
-
-    crate::schema::compare_as_whole!(Via);
 }
 
 /// The JSON form of `ip(8)`.
@@ -319,18 +313,8 @@ impl From<u32> for Realms {
     }
 }
 
-impl AttributeCodec<Realms> for Native {
-    const TYPE: AttributeType = AttributeType::Number;
-
-    fn encode(value: &Realms, kind: u16, request: &mut Request) {
-        request.u32(kind, value.number());
-    }
-
-    fn decode(attribute: Attribute<'_>) -> Result<Realms, Malformed> {
-        attribute.u32().map(Realms::from)
-    }
-
-    crate::schema::compare_as_whole!(Realms);
+fixed_size! {
+    Native: Realms = Number, |realms| realms.number().to_ne_bytes(), |bytes| u32::from_ne_bytes(bytes).into();
 }
 
 impl TextValue for Realms {

@@ -1,9 +1,10 @@
 //! Route lookups.
 
+use crate::header::RouteHeader;
 use std::net::IpAddr;
 
 use super::Route;
-use super::object::{Header, put_ip};
+use super::object::put_ip;
 use crate::codec::Request;
 use crate::error::{Action, Cause, InvalidRequest, NetlinkError, RequestTarget};
 use crate::interface::IfIndex;
@@ -75,7 +76,7 @@ impl RouteQuery {
         } else {
             0
         };
-        let header = Header {
+        let header = RouteHeader {
             family: family.into(),
             dst_len: to.len,
             src_len: from.map_or(0, |from| from.len),
@@ -87,7 +88,7 @@ impl RouteQuery {
                 } else {
                     0
                 },
-            ..Header::default()
+            ..RouteHeader::default()
         };
         request.begin(RTM_GETROUTE, 0, &header.emit());
         put_ip(RTA_DST, to, request);

@@ -4,7 +4,7 @@ use super::{RouteFeatures, RouteLocks};
 use crate::codec::{Attribute, Malformed, Request};
 use crate::schema::{
     Arguments, AttributeCodec, AttributeSet, AttributeType, InvalidValue, NameLookup, Native,
-    TextValue, attribute_set, push,
+    TextValue, attribute_set, fixed_size, push,
 };
 
 attribute_set! {
@@ -70,8 +70,6 @@ impl<const N: u32> AttributeCodec<Milliseconds> for Parts<N> {
     fn decode(attribute: Attribute<'_>) -> Result<Milliseconds, Malformed> {
         Ok(Milliseconds(attribute.u32()? / N))
     }
-
-    crate::schema::compare_as_whole!(Milliseconds);
 }
 
 impl TextValue for Milliseconds {
@@ -89,24 +87,10 @@ impl TextValue for Milliseconds {
     }
 }
 
-macro_rules! bits_code {
-    ($($type:ident),*) => {$(
-        impl AttributeCodec<$type> for Native {
-            const TYPE: AttributeType = AttributeType::Number;
-
-            fn encode(value: &$type, kind: u16, request: &mut Request) {
-                request.u32(kind, value.0);
-            }
-
-            fn decode(attribute: Attribute<'_>) -> Result<$type, Malformed> {
-                attribute.u32().map($type)
-            }
-
-            crate::schema::compare_as_whole!($type);
-        }
-    )*};
+fixed_size! {
+    Native: RouteFeatures = Number, |bits| bits.0.to_ne_bytes(), |bytes| RouteFeatures(u32::from_ne_bytes(bytes));
+    Native: RouteLocks = Number, |bits| bits.0.to_ne_bytes(), |bytes| RouteLocks(u32::from_ne_bytes(bytes));
 }
-bits_code!(RouteFeatures, RouteLocks);
 
 impl TextValue for RouteFeatures {
     fn parse(text: &str, _: &mut dyn NameLookup) -> Option<Self> {

@@ -1,5 +1,6 @@
 //! Routes.
 
+use crate::header::RouteHeader;
 use std::net::IpAddr;
 
 use super::hop::Hops;
@@ -8,10 +9,10 @@ use super::{
     RouteProtocol, RouteTable, RouteType, Via,
 };
 use crate::addr::Scope;
-use crate::codec::{Attribute, KernelError, Malformed, Message, Request, attributes, split};
+use crate::codec::{Attribute, KernelError, Malformed, Message, Request, attributes};
 use crate::error::{InvalidRequest, RequestTarget};
 use crate::interface::IfIndex;
-use crate::object::{ChangeBehavior, ListBehavior, Object, UndoBehavior, WatchBehavior};
+use crate::object::Object;
 use crate::prefix::{Family, Prefix};
 use crate::schema::{
     AttributeCodec, AttributeSet, AttributeSpec, AttributeType, Boxed, FieldMatcher, Native,
@@ -19,8 +20,8 @@ use crate::schema::{
 };
 use crate::uapi::{
     AF_INET, AF_INET6, IFF_UP, RTA_CACHEINFO, RTA_DST, RTA_ENCAP_TYPE, RTA_GATEWAY, RTA_OIF,
-    RTA_PRIORITY, RTA_SRC, RTA_TABLE, RTM_DELADDR, RTM_DELLINK, RTM_DELNEXTHOP, RTM_DELROUTE,
-    RTM_F_CLONED, RTM_GETROUTE, RTM_NEWLINK, RTM_NEWROUTE, RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV4_ROUTE,
+    RTA_PRIORITY, RTA_SRC, RTA_TABLE, RTM_DELADDR, RTM_DELLINK, RTM_DELNEXTHOP, RTM_F_CLONED,
+    RTM_GETROUTE, RTM_NEWLINK, RTM_NEWROUTE, RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV4_ROUTE,
     RTNLGRP_IPV6_ROUTE, RTNLGRP_LINK, RTNLGRP_NEXTHOP,
 };
 use crate::verb::{MessageTypes, Verb};
@@ -137,7 +138,7 @@ impl Route {
     #[inline]
     pub(super) fn fill(&mut self, body: &[u8]) -> Result<bool, Malformed> {
         self.clear();
-        let (header, rest) = Header::split(body)?;
+        let (header, rest) = RouteHeader::split(body)?;
         if header.family != AF_INET && header.family != AF_INET6 {
             return Ok(false);
         }
@@ -152,7 +153,7 @@ impl Route {
         self.cache = cache.filter(|_| family == Family::V4);
         self.onlink = flags.has(RouteFlags::ONLINK).then_some(true);
         let mut encap = 0;
-        let mut attributes = attributes(rest, Header::BYTES);
+        let mut attributes = attributes(rest, RouteHeader::BYTES);
         while let Some(attribute) = attributes.next_whole() {
             match attribute.kind {
                 RTA_TABLE => self.table = Some(attribute.u32()?.into()),
@@ -226,74 +227,6 @@ fn read_prefix(
     Ok(())
 }
 
-/// The fixed header of messages about routes (`struct rtmsg`).
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Header {
-    pub family: u8,
-    pub dst_len: u8,
-    pub src_len: u8,
-    pub tos: u8,
-    /// The table, if its number is below 256.
-    pub table: u8,
-    pub protocol: u8,
-    pub scope: u8,
-    pub kind: u8,
-    pub flags: u32,
-}
-
-impl Header {
-    pub const BYTES: usize = 12;
-
-    pub fn emit(self) -> [u8; Self::BYTES] {
-        let [f0, f1, f2, f3] = self.flags.to_ne_bytes();
-        [
-            self.family,
-            self.dst_len,
-            self.src_len,
-            self.tos,
-            self.table,
-            self.protocol,
-            self.scope,
-            self.kind,
-            f0,
-            f1,
-            f2,
-            f3,
-        ]
-    }
-
-    /// The header and the bytes after it.
-    pub fn split(body: &[u8]) -> Result<(Self, &[u8]), Malformed> {
-        let (header, rest) = split::<{ Self::BYTES }>("route header", 0, body)?;
-        let [
-            family,
-            dst_len,
-            src_len,
-            tos,
-            table,
-            protocol,
-            scope,
-            kind,
-            f0,
-            f1,
-            f2,
-            f3,
-        ] = *header;
-        let header = Self {
-            family,
-            dst_len,
-            src_len,
-            tos,
-            table,
-            protocol,
-            scope,
-            kind,
-            flags: u32::from_ne_bytes([f0, f1, f2, f3]),
-        };
-        Ok((header, rest))
-    }
-}
-
 /// The default metric of IPv6 routes (include/uapi/linux/ipv6_route.h).
 const IP6_RT_PRIO_USER: u32 = 1024;
 
@@ -345,12 +278,8 @@ const MAX_HOP_BYTES: usize = 60_000;
 impl Object for Route {
     type Key = RouteKey;
 
-    const MESSAGES: MessageTypes = MessageTypes {
-        new: RTM_NEWROUTE,
-        del: RTM_DELROUTE,
-        get: RTM_GETROUTE,
-    };
-    const HEADER_BYTES: usize = Header::BYTES;
+    const MESSAGES: MessageTypes = MessageTypes::starting_with(RTM_NEWROUTE);
+    const HEADER_BYTES: usize = RouteHeader::BYTES;
 
     /// Includes links, addresses and nexthops: the kernel does not report IPv4 routes that are deleted with them.
     const GROUPS: &'static [u32] = &[
@@ -393,7 +322,7 @@ impl Object for Route {
         let dst = self.check()?;
         let family = dst.family();
         let (table, table_attribute) = self.table_for(verb);
-        let header = Header {
+        let header = RouteHeader {
             family: family.into(),
             dst_len: dst.len,
             src_len: self.src.map_or(0, |src| src.len),
@@ -431,10 +360,6 @@ impl Object for Route {
         self.route_key()
     }
 
-    fn matches(&self, wanted: &Self) -> bool {
-        AttributeSet::fields_match(self, wanted)
-    }
-
     /// The kernel reports the next hops of a nexthop object and rejects them in requests.
     fn settable(self) -> Self {
         let route = Self {
@@ -466,9 +391,7 @@ impl Object for Route {
         self.destination()
             .map_or(RequestTarget::Routes, RequestTarget::Route)
     }
-}
 
-impl ListBehavior for Route {
     fn matchers(&self) -> Vec<FieldMatcher<Self>> {
         AttributeSet::field_matchers(self)
     }
@@ -502,11 +425,7 @@ impl ListBehavior for Route {
     fn means_empty_list(refusal: &KernelError) -> bool {
         refusal.source.kind() == std::io::ErrorKind::NotFound
     }
-}
 
-impl ChangeBehavior for Route {}
-
-impl WatchBehavior for Route {
     /// Ages and counters may differ.
     fn has_same_configuration(&self, other: &Self) -> bool {
         *self
@@ -542,9 +461,7 @@ impl WatchBehavior for Route {
             _ => false,
         }
     }
-}
 
-impl UndoBehavior for Route {
     fn reduced_to(mut self, to: &Self) -> Self {
         let (dst, family, table) = (self.dst, self.family, self.table);
         let (src, tos, metric) = (self.src, self.tos, self.metric);
@@ -572,11 +489,11 @@ pub(crate) fn put_ip(kind: u16, prefix: Prefix, request: &mut Request) {
 impl Route {
     /// Encodes a list request. The kernel filters by table, protocol, type and link.
     fn encode_list(&self, verb: Verb, request: &mut Request) {
-        let header = Header {
+        let header = RouteHeader {
             family: self.family_said().map_or(0, u8::from),
             protocol: self.protocol.map_or(0, u8::from),
             kind: self.kind.map_or(0, u8::from),
-            ..Header::default()
+            ..RouteHeader::default()
         };
         let flags = Verb::List.flags() | verb.flags();
         request.begin(RTM_GETROUTE, flags, &header.emit());

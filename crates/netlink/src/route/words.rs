@@ -101,8 +101,5 @@ fn kind(word: &str) -> Option<RouteType> {
 }
 
 fn unknown(word: &str) -> InvalidValue {
-    InvalidValue {
-        expected: "a word of ip route".to_owned(),
-        found: Some(word.to_owned()),
-    }
+    InvalidValue::new("a word of ip route", Some(word))
 }

@@ -21,10 +21,7 @@ impl Rule {
         words.parse_while(|word, words| rule.read_word(word, words))?;
         match words.next() {
             None => Ok(rule),
-            Some(word) => Err(InvalidValue {
-                expected: "a word of ip rule".to_owned(),
-                found: Some(word.to_owned()),
-            }),
+            Some(word) => Err(InvalidValue::new("a word of ip rule", Some(word))),
         }
     }
 
@@ -70,10 +67,7 @@ impl Rule {
             None => (number(&text), Some(None)),
         };
         let (Some(mark), Some(mask)) = (mark, mask) else {
-            return Err(InvalidValue {
-                expected: "fwmark".to_owned(),
-                found: Some(text),
-            });
+            return Err(InvalidValue::new("fwmark", Some(&text)));
         };
         self.fwmark = Some(mark);
         self.fwmask = mask;

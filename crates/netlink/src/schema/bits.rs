@@ -60,7 +60,7 @@ macro_rules! compare_switches {
     };
 }
 
-impl<T: Bits> AttributeCodec<T> for MaskedBitField {
+impl<T: Bits + PartialEq> AttributeCodec<T> for MaskedBitField {
     const TYPE: AttributeType = AttributeType::Bytes;
 
     fn encode(value: &T, kind: u16, request: &mut Request) {
@@ -83,7 +83,7 @@ impl<T: Bits> AttributeCodec<T> for MaskedBitField {
 
 macro_rules! bit_fields {
     ($($number:ty),*) => {$(
-        impl<T: Bits> AttributeCodec<T> for BitField<$number> {
+        impl<T: Bits + PartialEq> AttributeCodec<T> for BitField<$number> {
             const TYPE: AttributeType = AttributeType::Number;
 
             fn encode(value: &T, kind: u16, request: &mut Request) {
@@ -98,7 +98,7 @@ macro_rules! bit_fields {
             compare_switches!();
         }
 
-        impl<T: Bits> AttributeCodec<T> for BitFieldBigEndian<$number> {
+        impl<T: Bits + PartialEq> AttributeCodec<T> for BitFieldBigEndian<$number> {
             const TYPE: AttributeType = AttributeType::BigEndianNumber;
 
             fn encode(value: &T, kind: u16, request: &mut Request) {

@@ -8,7 +8,7 @@ use crate::codec::{Attribute, Malformed, Request};
 use crate::interface::{IfIndex, IfName, MacAddress};
 
 /// How a value of type `T` is encoded in an attribute.
-pub trait AttributeCodec<T> {
+pub trait AttributeCodec<T: PartialEq> {
     /// What the attribute contains.
     const TYPE: AttributeType;
 
@@ -32,7 +32,9 @@ pub trait AttributeCodec<T> {
     }
 
     /// Whether `value` satisfies the filter value `wanted`.
-    fn matches(value: &T, wanted: &T) -> bool;
+    fn matches(value: &T, wanted: &T) -> bool {
+        value == wanted
+    }
 
     /// Whether a field satisfies a filter field. A filter field without a value is always satisfied.
     #[inline]
@@ -45,7 +47,9 @@ pub trait AttributeCodec<T> {
     }
 
     /// Applies `change` to `value`.
-    fn merge(value: &mut T, change: T);
+    fn merge(value: &mut T, change: T) {
+        *value = change;
+    }
 
     /// Whether the kernel sends an attribute for `value`. A value that it never sends equals an absent one.
     fn is_encoded(_value: &T) -> bool {
@@ -80,70 +84,60 @@ pub struct Boxed;
 #[derive(Clone, Copy, Debug)]
 pub struct Listed<C>(PhantomData<C>);
 
-/// `matches` and `merge` of values without parts.
-macro_rules! compare_as_whole {
-    ($type:ty) => {
-        fn matches(value: &$type, wanted: &$type) -> bool {
-            value == wanted
-        }
+/// Generates codecs of values with a fixed number of bytes.
+///
+/// ```text
+/// fixed_size! {
+///     BigEndian: GreKey = BigEndianNumber, |key| key.0.to_be_bytes(), |bytes| Self(…);
+///     codec      type     contents         encoder                    decoder
+/// }
+/// ```
+macro_rules! fixed_size {
+    ($($codec:ty: $type:ty = $contents:ident, $encode:expr, $decode:expr;)*) => {$(
+        impl crate::schema::AttributeCodec<$type> for $codec {
+            const TYPE: crate::schema::AttributeType = crate::schema::AttributeType::$contents;
 
-        fn merge(value: &mut $type, change: $type) {
-            *value = change;
+            #[inline]
+            fn encode(value: &$type, kind: u16, request: &mut crate::codec::Request) {
+                let encode: fn(&$type) -> _ = $encode;
+                request.attribute(kind, encode(value).as_slice());
+            }
+
+            #[inline]
+            fn decode(attribute: crate::codec::Attribute<'_>) -> Result<$type, crate::codec::Malformed> {
+                attribute.array().map($decode)
+            }
+        }
+    )*};
+}
+pub(crate) use fixed_size;
+
+/// Two numbers of `N` bytes, one after the other: `M` bytes.
+pub(crate) fn join<const N: usize, const M: usize>(first: [u8; N], last: [u8; N]) -> [u8; M] {
+    let mut bytes = [0; M];
+    bytes[..N].copy_from_slice(&first);
+    bytes[N..].copy_from_slice(&last);
+    bytes
+}
+
+macro_rules! numbers {
+    ($($type:ty),*) => {
+        fixed_size! {
+            $(Native: $type = Number, |number| number.to_ne_bytes(), <$type>::from_ne_bytes;)*
         }
     };
 }
-pub(crate) use compare_as_whole;
-
-macro_rules! numbers {
-    ($($type:ty),*) => {$(
-        impl AttributeCodec<$type> for Native {
-            const TYPE: AttributeType = AttributeType::Number;
-
-            fn encode(value: &$type, kind: u16, request: &mut Request) {
-                request.attribute(kind, &value.to_ne_bytes());
-            }
-
-            fn decode(attribute: Attribute<'_>) -> Result<$type, Malformed> {
-                attribute.array().map(<$type>::from_ne_bytes)
-            }
-
-            compare_as_whole!($type);
-        }
-    )*};
-}
 numbers!(u8, u16, u32, u64, i8, i32);
 
-macro_rules! network_numbers {
-    ($($type:ty),*) => {$(
-        impl AttributeCodec<$type> for BigEndian {
-            const TYPE: AttributeType = AttributeType::BigEndianNumber;
-
-            fn encode(value: &$type, kind: u16, request: &mut Request) {
-                request.attribute(kind, &value.to_be_bytes());
-            }
-
-            fn decode(attribute: Attribute<'_>) -> Result<$type, Malformed> {
-                attribute.array().map(<$type>::from_be_bytes)
-            }
-
-            compare_as_whole!($type);
-        }
-    )*};
-}
-network_numbers!(u16, u32, u64);
-
-impl AttributeCodec<bool> for Native {
-    const TYPE: AttributeType = AttributeType::Number;
-
-    fn encode(value: &bool, kind: u16, request: &mut Request) {
-        request.attribute(kind, &[u8::from(*value)]);
-    }
-
-    fn decode(attribute: Attribute<'_>) -> Result<bool, Malformed> {
-        attribute.u8().map(|byte| byte != 0)
-    }
-
-    compare_as_whole!(bool);
+fixed_size! {
+    BigEndian: u16 = BigEndianNumber, |number| number.to_be_bytes(), u16::from_be_bytes;
+    BigEndian: u32 = BigEndianNumber, |number| number.to_be_bytes(), u32::from_be_bytes;
+    BigEndian: u64 = BigEndianNumber, |number| number.to_be_bytes(), u64::from_be_bytes;
+    Native: bool = Number, |on| [u8::from(*on)], |[byte]| byte != 0;
+    Native: Ipv4Addr = Ip, |ip| ip.octets(), |bytes: [u8; 4]| bytes.into();
+    Native: Ipv6Addr = Ip, |ip| ip.octets(), |bytes: [u8; 16]| bytes.into();
+    Native: MacAddress = Mac, |mac| mac.0, MacAddress;
+    Native: IfIndex = Number, |index| index.0.to_ne_bytes(), |bytes| IfIndex(u32::from_ne_bytes(bytes));
 }
 
 impl AttributeCodec<bool> for Flag {
@@ -162,8 +156,6 @@ impl AttributeCodec<bool> for Flag {
     fn is_encoded(value: &bool) -> bool {
         *value
     }
-
-    compare_as_whole!(bool);
 }
 
 impl AttributeCodec<String> for Native {
@@ -178,8 +170,6 @@ impl AttributeCodec<String> for Native {
     fn decode(attribute: Attribute<'_>) -> Result<String, Malformed> {
         Ok(attribute.text())
     }
-
-    compare_as_whole!(String);
 }
 
 impl AttributeCodec<Vec<u8>> for Native {
@@ -192,11 +182,9 @@ impl AttributeCodec<Vec<u8>> for Native {
     fn decode(attribute: Attribute<'_>) -> Result<Vec<u8>, Malformed> {
         Ok(attribute.bytes.to_vec())
     }
-
-    compare_as_whole!(Vec<u8>);
 }
 
-impl<T: AttributeSet> AttributeCodec<T> for Nested {
+impl<T: AttributeSet + PartialEq> AttributeCodec<T> for Nested {
     const TYPE: AttributeType = AttributeType::Nest {
         skip: 0,
         attributes: T::specs,
@@ -227,7 +215,7 @@ impl<T: AttributeSet> AttributeCodec<T> for Nested {
     }
 }
 
-impl<T: AttributeSet> AttributeCodec<Box<T>> for Boxed {
+impl<T: AttributeSet + PartialEq> AttributeCodec<Box<T>> for Boxed {
     const TYPE: AttributeType = <Nested as AttributeCodec<T>>::TYPE;
 
     fn encode(value: &Box<T>, kind: u16, request: &mut Request) {
@@ -268,36 +256,6 @@ impl<T: PartialEq, C: AttributeCodec<T>> AttributeCodec<Vec<T>> for Listed<C> {
             .map(|element| C::decode(element?))
             .collect()
     }
-
-    compare_as_whole!(Vec<T>);
-}
-
-impl AttributeCodec<Ipv4Addr> for Native {
-    const TYPE: AttributeType = AttributeType::Ip;
-
-    fn encode(value: &Ipv4Addr, kind: u16, request: &mut Request) {
-        request.attribute(kind, &value.octets());
-    }
-
-    fn decode(attribute: Attribute<'_>) -> Result<Ipv4Addr, Malformed> {
-        attribute.array::<4>().map(Ipv4Addr::from)
-    }
-
-    compare_as_whole!(Ipv4Addr);
-}
-
-impl AttributeCodec<Ipv6Addr> for Native {
-    const TYPE: AttributeType = AttributeType::Ip;
-
-    fn encode(value: &Ipv6Addr, kind: u16, request: &mut Request) {
-        request.attribute(kind, &value.octets());
-    }
-
-    fn decode(attribute: Attribute<'_>) -> Result<Ipv6Addr, Malformed> {
-        attribute.array::<16>().map(Ipv6Addr::from)
-    }
-
-    compare_as_whole!(Ipv6Addr);
 }
 
 impl AttributeCodec<IpAddr> for Native {
@@ -327,36 +285,6 @@ impl AttributeCodec<IpAddr> for Native {
         }
         Ok(())
     }
-
-    compare_as_whole!(IpAddr);
-}
-
-impl AttributeCodec<MacAddress> for Native {
-    const TYPE: AttributeType = AttributeType::Mac;
-
-    fn encode(value: &MacAddress, kind: u16, request: &mut Request) {
-        request.attribute(kind, &value.0);
-    }
-
-    fn decode(attribute: Attribute<'_>) -> Result<MacAddress, Malformed> {
-        attribute.array().map(MacAddress)
-    }
-
-    compare_as_whole!(MacAddress);
-}
-
-impl AttributeCodec<IfIndex> for Native {
-    const TYPE: AttributeType = AttributeType::Number;
-
-    fn encode(value: &IfIndex, kind: u16, request: &mut Request) {
-        request.u32(kind, value.0);
-    }
-
-    fn decode(attribute: Attribute<'_>) -> Result<IfIndex, Malformed> {
-        attribute.u32().map(IfIndex)
-    }
-
-    compare_as_whole!(IfIndex);
 }
 
 impl AttributeCodec<IfName> for Native {
@@ -376,6 +304,4 @@ impl AttributeCodec<IfName> for Native {
         };
         IfName::new(name).map_err(|_| malformed)
     }
-
-    compare_as_whole!(IfName);
 }

@@ -98,12 +98,12 @@ macro_rules! attribute_set {
         impl crate::schema::AttributeSet for $name {
             fn specs() -> &'static [crate::schema::AttributeSpec] {
                 &[$($(crate::schema::AttributeSpec {
-                    kind: crate::uapi::$part,
+                    kind: crate::uapi::$part as u16,
                     constant: stringify!($part),
                     contents: $shape,
                 },)*)?
                 $(crate::schema::AttributeSpec {
-                    kind: crate::uapi::$id,
+                    kind: crate::uapi::$id as u16,
                     constant: stringify!($id),
                     contents: <crate::schema::attribute_set!(@codec $($code)?) as crate::schema::AttributeCodec<$type>>::TYPE,
                 }),*]
@@ -120,7 +120,7 @@ macro_rules! attribute_set {
             fn encode_attributes(&self, request: &mut crate::codec::Request) {
                 $(if let Some(value) = &self.$field {
                     <crate::schema::attribute_set!(@codec $($code)?) as crate::schema::AttributeCodec<$type>>::encode(
-                        value, crate::uapi::$id, request,
+                        value, crate::uapi::$id as u16, request,
                     );
                 })*
             }
@@ -130,8 +130,9 @@ macro_rules! attribute_set {
                 &mut self,
                 attribute: crate::codec::Attribute<'_>,
             ) -> Result<(), crate::codec::Malformed> {
+                $(const $id: u16 = crate::uapi::$id as u16;)*
                 match attribute.kind {
-                    $(crate::uapi::$id => {
+                    $($id => {
                         <crate::schema::attribute_set!(@codec $($code)?) as crate::schema::AttributeCodec<$type>>
                             ::decode_into(&mut self.$field, attribute)?;
                     })*
@@ -346,24 +347,8 @@ macro_rules! number_enum {
                     Some(digits) => <$number>::from_str_radix(digits, 16),
                     None => text.parse::<$number>(),
                 };
-                number.map(Self::from).map_err(|_| crate::schema::InvalidValue {
-                    expected: stringify!($name).to_owned(),
-                    found: Some(text.to_owned()),
-                })
-            }
-        }
-
-        impl From<$name> for String {
-            fn from(name: $name) -> Self {
-                name.to_string()
-            }
-        }
-
-        impl TryFrom<String> for $name {
-            type Error = crate::schema::InvalidValue;
-
-            fn try_from(text: String) -> Result<Self, Self::Error> {
-                text.parse()
+                let invalid = |_| crate::schema::InvalidValue::new(stringify!($name), Some(text));
+                number.map(Self::from).map_err(invalid)
             }
         }
 
@@ -383,8 +368,14 @@ macro_rules! number_enum {
             crate::schema::number_enum!(@parse_field [$($bare)?] [$($text),*]);
         }
 
-        crate::schema::number_enum!(@codec $name, $number, Native, Number, to_ne_bytes, from_ne_bytes);
-        crate::schema::number_enum!(@codec $name, $number, BigEndian, BigEndianNumber, to_be_bytes, from_be_bytes);
+        crate::schema::text_form!(json $name);
+
+        crate::schema::fixed_size! {
+            crate::schema::Native: $name = Number,
+                |name| <$number>::from(*name).to_ne_bytes(), |bytes| <$number>::from_ne_bytes(bytes).into();
+            crate::schema::BigEndian: $name = BigEndianNumber,
+                |name| <$number>::from(*name).to_be_bytes(), |bytes| <$number>::from_be_bytes(bytes).into();
+        }
     };
     (@parse_field [] [$($text:literal),*]) => {};
     (@parse_field [bare] [$($text:literal),*]) => {
@@ -400,29 +391,6 @@ macro_rules! number_enum {
                 args.value(name).map(Some)
             } else {
                 Ok(None)
-            }
-        }
-    };
-    (@codec $name:ident, $number:ty, $code:ident, $shape:ident, $to:ident, $from:ident) => {
-        impl crate::schema::AttributeCodec<$name> for crate::schema::$code {
-            const TYPE: crate::schema::AttributeType = crate::schema::AttributeType::$shape;
-
-            fn encode(value: &$name, kind: u16, request: &mut crate::codec::Request) {
-                request.attribute(kind, &<$number>::from(*value).$to());
-            }
-
-            fn decode(
-                attribute: crate::codec::Attribute<'_>,
-            ) -> Result<$name, crate::codec::Malformed> {
-                attribute.array().map(|bytes| <$number>::$from(bytes).into())
-            }
-
-            fn matches(value: &$name, wanted: &$name) -> bool {
-                value == wanted
-            }
-
-            fn merge(value: &mut $name, change: $name) {
-                *value = change;
             }
         }
     };
@@ -511,10 +479,8 @@ macro_rules! flag_set {
                     match Self::named(&name).or_else(number) {
                         Some(flag) => flags = flags | flag,
                         None => {
-                            return Err(crate::schema::InvalidValue {
-                                expected: stringify!($name).to_owned(),
-                                found: Some(name),
-                            });
+                            let invalid = crate::schema::InvalidValue::new(stringify!($name), Some(&name));
+                            return Err(invalid);
                         }
                     }
                 }

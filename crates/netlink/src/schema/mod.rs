@@ -17,13 +17,13 @@ mod spec;
 mod text;
 
 pub use bits::{BitField, BitFieldBigEndian, Bits, MaskedBitField};
-pub(crate) use codec::compare_as_whole;
 pub use codec::{AttributeCodec, BigEndian, Boxed, Flag, Listed, Native, Nested};
+pub(crate) use codec::{fixed_size, join};
 pub(crate) use macros::{attribute_set, flag_set, number_enum, switches};
 pub(crate) use spec::attribute_path;
 pub use spec::{AttributeSpec, AttributeType};
 pub use text::{Arguments, Flatten, InvalidValue, NameLookup, TextValue};
-pub(crate) use text::{check_range, deserialize_if_given, push};
+pub(crate) use text::{check_range, deserialize_if_given, push, text_form};
 
 use crate::codec::{Attribute, Malformed, Request};
 

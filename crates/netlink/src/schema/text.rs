@@ -51,10 +51,7 @@ pub trait TextValue: Sized {
             let parts = text.split(',');
             parts.map(|part| Self::parse(part, args.lookup)).collect()
         });
-        parts.ok_or_else(|| InvalidValue {
-            expected: name.to_owned(),
-            found: found.map(str::to_owned),
-        })
+        parts.ok_or_else(|| InvalidValue::new(name, found))
     }
 
     /// Formats a list of values.
@@ -271,20 +268,44 @@ macro_rules! number_words {
 }
 number_words!(u8, u16, u32, u64, i8, i32);
 
-macro_rules! parsed_words {
+/// Gives types that parse and format themselves the JSON form of a text, and makes them a [`TextValue`].
+macro_rules! text_form {
     ($($type:ty),*) => {$(
-        impl TextValue for $type {
-            fn parse(text: &str, _: &mut dyn NameLookup) -> Option<Self> {
+        crate::schema::text_form!(json $type);
+        crate::schema::text_form!(value $type);
+    )*};
+    (json $type:ty) => {
+        impl From<$type> for String {
+            fn from(value: $type) -> Self {
+                value.to_string()
+            }
+        }
+
+        impl TryFrom<String> for $type {
+            type Error = <$type as std::str::FromStr>::Err;
+
+            fn try_from(text: String) -> Result<Self, Self::Error> {
+                text.parse()
+            }
+        }
+    };
+    (value $type:ty) => {
+        impl crate::schema::TextValue for $type {
+            fn parse(text: &str, _: &mut dyn crate::schema::NameLookup) -> Option<Self> {
                 text.parse().ok()
             }
 
-            fn format(&self, _: &mut dyn NameLookup) -> String {
+            fn format(&self, _: &mut dyn crate::schema::NameLookup) -> String {
                 self.to_string()
             }
         }
-    )*};
+    };
 }
-parsed_words!(IpAddr, MacAddress, IfName, String);
+pub(crate) use text_form;
+
+text_form!(MacAddress, IfName);
+text_form!(value IpAddr);
+text_form!(value String);
 
 /// An address of one family. An address of the other family belongs to the sibling field with the same keyword.
 macro_rules! family_words {

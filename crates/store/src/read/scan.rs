@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::format::{Decoded, Event};
 use super::input::{Input, RegularFile};
+use super::pcapng::begins_section;
 use super::reader::{Decoder, Reader};
 use crate::model::Packet;
 
@@ -220,9 +221,7 @@ impl PartScanner {
         part: &mut Part,
         see: &mut impl FnMut(&Packet<'_>, PacketBlock<'_>),
     ) -> bool {
-        if let Decoder::Pcapng(pcapng) = &self.decoder
-            && pcapng.is_at_section(&self.input)
-        {
+        if matches!(self.decoder, Decoder::Pcapng(_)) && begins_section(self.input.window()) {
             return false;
         }
         match self.decoder.step(&mut self.input, &mut self.decoded) {

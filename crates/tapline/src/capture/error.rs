@@ -178,23 +178,24 @@ impl CaptureError {
     pub fn kind(&self) -> CaptureErrorKind {
         use CaptureErrorKind as Kind;
         match self {
-            Self::NoLink | Self::LinkTwice { .. } | Self::Filter { .. } => Kind::InvalidOptions,
-            Self::LinkDown { .. } => Kind::InterfaceDown,
             Self::Mode(error) if error.is_unsupported() => Kind::Unsupported,
-            Self::Mode(_) => Kind::InvalidOptions,
-            Self::Ring(RingOpenError::Option(_)) => Kind::InvalidOptions,
+            Self::Mode(_)
+            | Self::NoLink
+            | Self::LinkTwice { .. }
+            | Self::Filter { .. }
+            | Self::Ring(RingOpenError::Option(_))
+            | Self::Xdp(XdpOpenError::Option(_))
+            | Self::Buffer(BpfRingError::SnaplenZero) => Kind::InvalidOptions,
+            Self::LinkDown { .. } => Kind::InterfaceDown,
             Self::Ring(RingOpenError::Setup(error)) => ring_kind(error),
-            Self::Ring(_) => Kind::Unsupported,
-            Self::Xdp(XdpOpenError::Option(_)) => Kind::InvalidOptions,
             Self::Xdp(XdpOpenError::Setup(error)) => xdp_ring_kind(error),
             Self::Xdp(_) => Kind::NoXdp,
-            Self::Buffer(BpfRingError::SnaplenZero) => Kind::InvalidOptions,
             Self::Buffer(BpfRingError::Setup { step, source, .. }) => match (step, errno(source)) {
                 (_, libc::EPERM | libc::EACCES) => Kind::MISSING_PRIVILEGE,
                 (BpfRingSetupStep::Interface, libc::ENODEV) => Kind::NoSuchInterface,
                 _ => Kind::Other,
             },
-            Self::Buffer(_) => Kind::Unsupported,
+            Self::Ring(_) | Self::Buffer(_) => Kind::Unsupported,
             Self::Steer { error, .. } => xdp_program_kind(error),
             Self::Copy { error, .. } => xdp_program_kind(error),
             Self::Sampling { error, .. } => sampling_kind(error),

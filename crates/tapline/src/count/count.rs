@@ -260,12 +260,11 @@ impl Count {
     /// # Errors
     /// [`CountError::Read`].
     pub fn finish(mut self) -> Result<CountSummary, CountError> {
-        let end = match self.end.take() {
-            Some(end) => end,
-            None => {
-                self.end_interval()?;
-                CountEnd::Finished
-            }
+        let end = if let Some(end) = self.end.take() {
+            end
+        } else {
+            self.end_interval()?;
+            CountEnd::Finished
         };
         Ok(CountSummary {
             end,

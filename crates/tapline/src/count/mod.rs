@@ -21,7 +21,7 @@
 //! each packet is counted by the old or by the new one.
 //!
 //! Super-packets (GRO, GSO) count as the packets that they are on the wire. Filters mean the same as in
-//! [`capture`](crate::capture), in both directions and at every [`CountHook`]: VLAN tags are metadata.
+//! [`capture`](mod@crate::capture), in both directions and at every [`CountHook`]: VLAN tags are metadata.
 
 mod attach;
 mod builder;

@@ -82,7 +82,13 @@ pub enum PingError {
     Ring(RingOpenError),
     /// The links and routes of this host could not be listed.
     #[error(transparent)]
-    Routes(#[from] NetlinkError),
+    Routes(Box<NetlinkError>),
+}
+
+impl From<NetlinkError> for PingError {
+    fn from(error: NetlinkError) -> Self {
+        Self::Routes(Box::new(error))
+    }
 }
 
 /// Wraps an error of the kernel during `operation`.

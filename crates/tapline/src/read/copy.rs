@@ -23,7 +23,7 @@ pub(super) struct FileCopy {
 
 enum State {
     /// Not created. `None` after a failure.
-    Planned(Option<CaptureFileOptions>),
+    Planned(Option<Box<CaptureFileOptions>>),
     Open(Box<CaptureFile>),
 }
 
@@ -36,7 +36,7 @@ impl FileCopy {
         };
         options.cut_to_snaplen = false;
         Self {
-            state: State::Planned(Some(options)),
+            state: State::Planned(Some(Box::new(options))),
             interfaces: Vec::new(),
             link_type: None,
             statistics: BTreeMap::new(),
@@ -70,7 +70,7 @@ impl FileCopy {
     fn file(&mut self, first: Option<&Packet<'_>>) -> Result<&mut CaptureFile, WriteError> {
         if let State::Planned(options) = &mut self.state {
             let options = options.take().ok_or(WriteError::Closed)?;
-            self.state = State::Open(Box::new(self.create(options, first)?));
+            self.state = State::Open(Box::new(self.create(*options, first)?));
         }
         match &mut self.state {
             State::Open(file) => Ok(file),

@@ -40,7 +40,7 @@ pub enum ReadError {
     #[error("cannot start reading")]
     Io(#[from] io::Error),
     /// The filter cannot be compiled for an interface.
-    #[error("cannot compile the filter for {} (link type {link})", interface_name(.interface))]
+    #[error("cannot compile the filter for {} (link type {link})", interface_name(.interface.as_deref()))]
     Filter {
         /// Name of the interface, if the file has one.
         interface: Option<String>,
@@ -51,7 +51,7 @@ pub enum ReadError {
     },
     /// Filters are not supported for the link type of an interface.
     #[error(
-        "filters are not supported on link type {}, that of {}", .link_type.0, interface_name(.interface)
+        "filters are not supported on link type {}, that of {}", .link_type.0, interface_name(.interface.as_deref())
     )]
     FilterLinkType {
         /// Name of the interface, if the file has one.
@@ -92,10 +92,10 @@ pub struct InputError {
     /// Its name.
     pub name: String,
     /// The error, with its location in the file.
-    pub source: read::ReadError,
+    pub source: Box<read::ReadError>,
 }
 
-fn interface_name(name: &Option<String>) -> String {
+fn interface_name(name: Option<&str>) -> String {
     match name {
         Some(name) => format!("interface {name}"),
         None => "an interface without a name".into(),

@@ -72,7 +72,7 @@ impl InputSource {
             Err(source) => Err(InputError {
                 input,
                 name,
-                source,
+                source: Box::new(source),
             }
             .into()),
         }
@@ -164,7 +164,7 @@ impl Inputs {
         let error = |input: usize, source| InputError {
             input,
             name: self.names[input].clone(),
-            source,
+            source: Box::new(source),
         };
         match &mut self.kind {
             InputKind::One(input) => input.reader.next_item().map_err(|source| error(0, source)),

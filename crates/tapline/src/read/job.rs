@@ -229,7 +229,7 @@ impl Read {
                     broken.push(InputError {
                         input: 0,
                         name,
-                        source,
+                        source: Box::new(source),
                     });
                 }
             }

@@ -62,11 +62,11 @@ pub(super) struct ParallelReader<'a, R> {
 /// Where reading a stretch of the file stopped.
 enum Stopped {
     /// At the requested bound.
-    AtBound,
+    Bound,
     /// At the end of the file or at an error, or because nothing more is needed.
-    AtEnd(Option<read::ReadError>),
+    End(Option<read::ReadError>),
     /// Behind a new interface: the threads need a new matcher.
-    AtInterface,
+    Interface,
 }
 
 impl<'a, R: ItemReceiver> ParallelReader<'a, R> {
@@ -87,11 +87,11 @@ impl<'a, R: ItemReceiver> ParallelReader<'a, R> {
             let bound = (self.reader.offset() / self.plan.part_bytes)
                 .saturating_add(parts_in_order)
                 .saturating_mul(self.plan.part_bytes);
-            if let Stopped::AtEnd(error) = self.read_in_order(bound)? {
+            if let Stopped::End(error) = self.read_in_order(bound)? {
                 return Ok(error);
             }
             let begin = self.reader.offset();
-            if let Stopped::AtEnd(error) = self.read_with_threads()? {
+            if let Stopped::End(error) = self.read_with_threads()? {
                 return Ok(error);
             }
             let parts = (self.reader.offset() - begin) / self.plan.part_bytes;
@@ -108,18 +108,18 @@ impl<'a, R: ItemReceiver> ParallelReader<'a, R> {
         let known = self.reader.interfaces().len();
         while self.reader.offset() < bound {
             if self.receiver.is_done() {
-                return Ok(Stopped::AtEnd(None));
+                return Ok(Stopped::End(None));
             }
             match self.reader.next_item() {
                 Ok(Some(item)) => self.receiver.item(item)?,
-                Ok(None) => return Ok(Stopped::AtEnd(None)),
-                Err(error) => return Ok(Stopped::AtEnd(Some(error))),
+                Ok(None) => return Ok(Stopped::End(None)),
+                Err(error) => return Ok(Stopped::End(Some(error))),
             }
         }
         Ok(if self.reader.interfaces().len() == known {
-            Stopped::AtBound
+            Stopped::Bound
         } else {
-            Stopped::AtInterface
+            Stopped::Interface
         })
     }
 
@@ -138,7 +138,7 @@ impl<'a, R: ItemReceiver> ParallelReader<'a, R> {
             let mut rescanner = matcher.clone();
             while let Some(part) = pool.next_part() {
                 let blocks = match self.deliver(&mut rescanner, &mut decoder, part)? {
-                    (Stopped::AtBound, blocks) => blocks,
+                    (Stopped::Bound, blocks) => blocks,
                     (stopped, _) => return Ok(stopped),
                 };
                 pool.recycle(blocks);
@@ -158,7 +158,7 @@ impl<'a, R: ItemReceiver> ParallelReader<'a, R> {
     ) -> Result<(Stopped, Vec<u8>), ReadError> {
         let Position { offset, blocks } = self.reader.position();
         if offset >= matched.bound {
-            return Ok((Stopped::AtBound, matched.blocks));
+            return Ok((Stopped::Bound, matched.blocks));
         }
         if matched.part.start != offset {
             matched = rescanner.scan_from(offset, matched.bound, matched.blocks);
@@ -174,7 +174,7 @@ impl<'a, R: ItemReceiver> ParallelReader<'a, R> {
         let mut rest = accepted.as_slice();
         while let Some(first) = rest.first() {
             if self.receiver.is_done() {
-                return Ok((Stopped::AtEnd(None), Vec::new()));
+                return Ok((Stopped::End(None), Vec::new()));
             }
             let (bytes, packets) = native_run(rest, self.receiver.blocks_max());
             self.receiver.rejected(first.before - taken);
@@ -195,7 +195,7 @@ impl<'a, R: ItemReceiver> ParallelReader<'a, R> {
             }
         }
         if self.receiver.is_done() {
-            return Ok((Stopped::AtEnd(None), Vec::new()));
+            return Ok((Stopped::End(None), Vec::new()));
         }
         self.receiver.rejected(part.packets - taken);
         self.reader.seek(Position {
@@ -206,7 +206,7 @@ impl<'a, R: ItemReceiver> ParallelReader<'a, R> {
         if part.is_cut {
             return Ok((self.read_in_order(bound)?, buffer));
         }
-        Ok((Stopped::AtBound, buffer))
+        Ok((Stopped::Bound, buffer))
     }
 }
 

@@ -45,7 +45,9 @@ impl CommandSyntax for Addr {
         let mut filter = Self::new();
         filter.dev = query.addr.dev;
         let addresses = handle.netlink.list(&filter)?;
-        links.iter().for_each(|link| handle.names.note(link));
+        for link in &links {
+            handle.names.note(link);
+        }
         let mut writer = ObjectWriter::new(&args.show, args.line);
         for link in &links {
             let of_link = addresses.items.iter().filter(|addr| addr.dev == link.index);

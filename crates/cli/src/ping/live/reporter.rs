@@ -116,7 +116,7 @@ impl Reporter for LiveTable<'_> {
             },
             PingEvent::Lost { probe } => self.table.recent.lost(probe.target),
             PingEvent::NotSent { error, .. } => {
-                self.table.send_error = Some(warnings::reason(error))
+                self.table.send_error = Some(warnings::reason(error));
             }
             PingEvent::Tick { .. } => return self.tick(statistics),
             _ => {}

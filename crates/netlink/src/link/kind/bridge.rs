@@ -13,7 +13,7 @@ use crate::codec::{Attribute, Malformed, Request};
 use crate::interface::{IfIndex, MacAddress};
 use crate::schema::{
     AttributeCodec, AttributeType, BigEndian, Flag, InvalidValue, MaskedBitField, Native,
-    attribute_set, number_enum, switches,
+    attribute_set, fixed_size, number_enum, switches, text_form,
 };
 
 attribute_set! {
@@ -276,26 +276,11 @@ impl FromStr for BridgeId {
                 address: address.parse().ok()?,
             })
         });
-        parts.ok_or_else(|| InvalidValue {
-            expected: "bridge id".to_owned(),
-            found: Some(text.to_owned()),
-        })
+        parts.ok_or_else(|| InvalidValue::new("bridge id", Some(text)))
     }
 }
 
-impl From<BridgeId> for String {
-    fn from(id: BridgeId) -> Self {
-        id.to_string()
-    }
-}
-
-impl TryFrom<String> for BridgeId {
-    type Error = InvalidValue;
-
-    fn try_from(text: String) -> Result<Self, InvalidValue> {
-        text.parse()
-    }
-}
+text_form!(BridgeId);
 
 impl AttributeCodec<BridgeId> for Native {
     const TYPE: AttributeType = AttributeType::Bytes;
@@ -313,14 +298,6 @@ impl AttributeCodec<BridgeId> for Native {
             priority: u16::from_be_bytes([p0, p1]),
             address: MacAddress(address),
         })
-    }
-
-    fn matches(value: &BridgeId, wanted: &BridgeId) -> bool {
-        value == wanted
-    }
-
-    fn merge(value: &mut BridgeId, change: BridgeId) {
-        *value = change;
     }
 }
 
@@ -342,24 +319,6 @@ impl<'de> Deserialize<'de> for Centiseconds {
     }
 }
 
-impl AttributeCodec<Centiseconds> for Native {
-    const TYPE: AttributeType = AttributeType::Number;
-
-    fn encode(value: &Centiseconds, kind: u16, request: &mut Request) {
-        request.attribute(kind, &value.0.to_ne_bytes());
-    }
-
-    fn decode(attribute: Attribute<'_>) -> Result<Centiseconds, Malformed> {
-        attribute
-            .array()
-            .map(|bytes| Centiseconds(u64::from_ne_bytes(bytes)))
-    }
-
-    fn matches(value: &Centiseconds, wanted: &Centiseconds) -> bool {
-        value == wanted
-    }
-
-    fn merge(value: &mut Centiseconds, change: Centiseconds) {
-        *value = change;
-    }
+fixed_size! {
+    Native: Centiseconds = Number, |time| time.0.to_ne_bytes(), |bytes| Centiseconds(u64::from_ne_bytes(bytes));
 }

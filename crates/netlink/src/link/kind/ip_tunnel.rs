@@ -6,7 +6,8 @@ use super::data::KindSettings;
 use super::{EncapFlags, EncapPort, Tos, Ttl, TunnelEncap};
 use crate::interface::IfIndex;
 use crate::schema::{
-    Arguments, BigEndian, BitField, Flag, InvalidValue, attribute_set, number_enum, switches,
+    Arguments, BigEndian, BitField, Flag, InvalidValue, attribute_set, fixed_size, number_enum,
+    switches,
 };
 
 attribute_set! {
@@ -265,24 +266,8 @@ impl FlowInfo {
     }
 }
 
-impl crate::schema::AttributeCodec<FlowInfo> for BigEndian {
-    const TYPE: crate::schema::AttributeType = crate::schema::AttributeType::BigEndianNumber;
-
-    fn encode(value: &FlowInfo, kind: u16, request: &mut crate::codec::Request) {
-        Self::encode(&value.0, kind, request);
-    }
-
-    fn decode(attribute: crate::codec::Attribute<'_>) -> Result<FlowInfo, crate::codec::Malformed> {
-        Self::decode(attribute).map(FlowInfo)
-    }
-
-    fn matches(value: &FlowInfo, wanted: &FlowInfo) -> bool {
-        value == wanted
-    }
-
-    fn merge(value: &mut FlowInfo, change: FlowInfo) {
-        *value = change;
-    }
+fixed_size! {
+    BigEndian: FlowInfo = BigEndianNumber, |flow| flow.0.to_be_bytes(), |bytes| FlowInfo(u32::from_be_bytes(bytes));
 }
 
 /// The fields that the special keywords of IPv6 tunnels set.

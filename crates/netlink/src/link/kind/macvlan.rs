@@ -140,10 +140,6 @@ impl AttributeCodec<Vec<MacAddress>> for MacList {
     fn matches(value: &Vec<MacAddress>, wanted: &Vec<MacAddress>) -> bool {
         value.len() == wanted.len() && wanted.iter().all(|address| value.contains(address))
     }
-
-    fn merge(value: &mut Vec<MacAddress>, change: Vec<MacAddress>) {
-        *value = change;
-    }
 }
 
 attribute_set! {

@@ -5,10 +5,9 @@ use std::net::Ipv4Addr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::codec::{Attribute, Malformed, Request};
 use crate::schema::{
-    Arguments, AttributeCodec, AttributeType, BigEndian, InvalidValue, NameLookup, Native,
-    TextValue, number_enum, switches,
+    Arguments, BigEndian, InvalidValue, NameLookup, Native, TextValue, fixed_size, join,
+    number_enum, switches,
 };
 
 number_enum! {
@@ -71,24 +70,8 @@ macro_rules! octet {
             }
         }
 
-        impl AttributeCodec<$name> for Native {
-            const TYPE: AttributeType = AttributeType::Number;
-
-            fn encode(value: &$name, kind: u16, request: &mut Request) {
-                request.attribute(kind, &[value.0]);
-            }
-
-            fn decode(attribute: Attribute<'_>) -> Result<$name, Malformed> {
-                attribute.u8().map($name)
-            }
-
-            fn matches(value: &$name, wanted: &$name) -> bool {
-                value == wanted
-            }
-
-            fn merge(value: &mut $name, change: $name) {
-                *value = change;
-            }
+        fixed_size! {
+            Native: $name = Number, |octet| [octet.0], |[octet]| $name(octet);
         }
     };
 }
@@ -124,26 +107,6 @@ impl TextValue for EncapPort {
             0 => "auto".to_owned(),
             port => port.to_string(),
         }
-    }
-}
-
-impl AttributeCodec<EncapPort> for BigEndian {
-    const TYPE: AttributeType = AttributeType::BigEndianNumber;
-
-    fn encode(value: &EncapPort, kind: u16, request: &mut Request) {
-        Self::encode(&value.0, kind, request);
-    }
-
-    fn decode(attribute: Attribute<'_>) -> Result<EncapPort, Malformed> {
-        Self::decode(attribute).map(EncapPort)
-    }
-
-    fn matches(value: &EncapPort, wanted: &EncapPort) -> bool {
-        value == wanted
-    }
-
-    fn merge(value: &mut EncapPort, change: EncapPort) {
-        *value = change;
     }
 }
 
@@ -185,29 +148,11 @@ impl TextValue for PortRange {
     }
 }
 
-impl AttributeCodec<PortRange> for BigEndian {
-    const TYPE: AttributeType = AttributeType::Bytes;
-
-    fn encode(value: &PortRange, kind: u16, request: &mut Request) {
-        let bytes = [value.low.to_be_bytes(), value.high.to_be_bytes()];
-        request.attribute(kind, bytes.as_flattened());
-    }
-
-    fn decode(attribute: Attribute<'_>) -> Result<PortRange, Malformed> {
-        let [a, b, c, d] = attribute.array()?;
-        Ok(PortRange {
-            low: u16::from_be_bytes([a, b]),
-            high: u16::from_be_bytes([c, d]),
-        })
-    }
-
-    fn matches(value: &PortRange, wanted: &PortRange) -> bool {
-        value == wanted
-    }
-
-    fn merge(value: &mut PortRange, change: PortRange) {
-        *value = change;
-    }
+fixed_size! {
+    BigEndian: EncapPort = BigEndianNumber, |port| port.0.to_be_bytes(), |bytes| EncapPort(u16::from_be_bytes(bytes));
+    BigEndian: GreKey = BigEndianNumber, |key| key.0.to_be_bytes(), |bytes| GreKey(u32::from_be_bytes(bytes));
+    BigEndian: PortRange = Bytes, |range| join::<2, 4>(range.low.to_be_bytes(), range.high.to_be_bytes()),
+        |[a, b, c, d]| PortRange { low: u16::from_be_bytes([a, b]), high: u16::from_be_bytes([c, d]) };
 }
 
 /// The key of a GRE tunnel, formatted like an IPv4 address as in `ip(8)`.
@@ -241,25 +186,5 @@ impl TextValue for GreKey {
 
     fn format(&self, _: &mut dyn NameLookup) -> String {
         self.to_string()
-    }
-}
-
-impl AttributeCodec<GreKey> for BigEndian {
-    const TYPE: AttributeType = AttributeType::BigEndianNumber;
-
-    fn encode(value: &GreKey, kind: u16, request: &mut Request) {
-        Self::encode(&value.0, kind, request);
-    }
-
-    fn decode(attribute: Attribute<'_>) -> Result<GreKey, Malformed> {
-        Self::decode(attribute).map(GreKey)
-    }
-
-    fn matches(value: &GreKey, wanted: &GreKey) -> bool {
-        value == wanted
-    }
-
-    fn merge(value: &mut GreKey, change: GreKey) {
-        *value = change;
     }
 }

@@ -1,9 +1,9 @@
 use super::data::KindSettings;
 use crate::codec::{Attribute, Malformed, Request};
 use crate::error::InvalidRequest;
+use crate::header::LinkHeader;
 use crate::interface::IfName;
 use crate::link::Link;
-use crate::link::object::Header;
 use crate::object::Object;
 use crate::schema::{
     Arguments, AttributeCodec, AttributeSet, AttributeType, InvalidValue, attribute_set,
@@ -54,10 +54,7 @@ pub(super) fn parse_peer(words: &mut Arguments<'_>) -> Result<Link, InvalidValue
     let mut peer = Link::new();
     while let Some(word) = words.next() {
         if !AttributeSet::parse_keyword(&mut peer, word, words)? {
-            let name = IfName::new(word).map_err(|_| InvalidValue {
-                expected: "peer".to_owned(),
-                found: Some(word.to_owned()),
-            })?;
+            let name = IfName::new(word).map_err(|_| InvalidValue::new("peer", Some(word)))?;
             peer.name = Some(name);
         }
     }
@@ -83,7 +80,7 @@ pub struct Peer;
 
 impl AttributeCodec<Box<Link>> for Peer {
     const TYPE: AttributeType = AttributeType::Nest {
-        skip: Header::BYTES,
+        skip: LinkHeader::BYTES,
         attributes: <Link as Object>::attributes,
     };
 

@@ -23,7 +23,7 @@ pub trait StorableObject: Object {
     /// Decodes a request, without the flags that it does not change.
     ///
     /// # Errors
-    /// As [`Object::parse`].
+    /// As [`Object::decode`].
     fn decode_request(body: &[u8]) -> Result<Option<Self>, Malformed> {
         Self::decode(body)
     }

@@ -139,11 +139,6 @@ impl Pcapng {
         Ok(Some(Event::Statistics))
     }
 
-    /// Whether the window begins with a section header.
-    pub(in crate::read) fn is_at_section(&self, input: &Input) -> bool {
-        begins_section(input.window())
-    }
-
     /// Fills the window with the next block and checks its two lengths. Returns `None` at the end.
     #[inline]
     fn next_block(&mut self, input: &mut Input) -> Result<Option<BlockHead>, ReadError> {
@@ -221,6 +216,6 @@ impl Pcapng {
 
 /// Whether a section header begins here. Its type is the same in both byte orders.
 #[inline]
-fn begins_section(window: &[u8]) -> bool {
+pub(in crate::read) fn begins_section(window: &[u8]) -> bool {
     window.starts_with(&SECTION_HEADER.to_be_bytes())
 }

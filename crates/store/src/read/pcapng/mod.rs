@@ -12,4 +12,4 @@ mod descriptions;
 mod packet;
 mod scan;
 
-pub(in crate::read) use decoder::Pcapng;
+pub(in crate::read) use decoder::{Pcapng, begins_section};

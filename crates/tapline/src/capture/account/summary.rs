@@ -65,6 +65,7 @@ pub struct Sockets {
 
 impl Sockets {
     /// What is true of both.
+    #[must_use]
     pub fn and(self, other: Self) -> Self {
         Self {
             zero_copy: self.zero_copy && other.zero_copy,

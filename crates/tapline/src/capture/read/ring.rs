@@ -84,7 +84,7 @@ pub trait RxRing: AsFd + Debug + Send {
 #[derive(Debug)]
 pub enum RingReader {
     /// Packet socket: all queues of the interface.
-    Packet(PacketRing),
+    Packet(Box<PacketRing>),
     /// AF_XDP socket: one queue.
     Xdp(Box<XdpRing>),
     /// Memory that an XDP program fills: the packets of one CPU.
@@ -106,7 +106,7 @@ impl RingReader {
     #[inline]
     pub fn ring(&self) -> &dyn RxRing {
         match self {
-            Self::Packet(ring) => ring,
+            Self::Packet(ring) => &**ring,
             Self::Xdp(ring) => &**ring,
             Self::Buffer(ring) => &**ring,
         }
@@ -116,7 +116,7 @@ impl RingReader {
     #[inline]
     pub fn ring_mut(&mut self) -> &mut dyn RxRing {
         match self {
-            Self::Packet(ring) => ring,
+            Self::Packet(ring) => &mut **ring,
             Self::Xdp(ring) => &mut **ring,
             Self::Buffer(ring) => &mut **ring,
         }
@@ -125,7 +125,7 @@ impl RingReader {
     /// Continues where `before` ended, a ring of the same back end, whose memory is freed.
     pub fn follow(&mut self, before: Self) {
         match (self, before) {
-            (Self::Packet(ring), Self::Packet(before)) => ring.follow(before),
+            (Self::Packet(ring), Self::Packet(before)) => ring.follow(*before),
             (Self::Buffer(ring), Self::Buffer(before)) => ring.follow(*before),
             // AF_XDP rings are never replaced, nor is a ring by one of another back end.
             _ => {}

@@ -286,7 +286,9 @@ impl WakePolicy {
             let has_packet = |queue: &RxQueue| queue.ring().holds(1);
             if !queues.iter().any(has_packet) {
                 // The wake-up may be for packets that have been read.
-                queues.iter().for_each(|queue| queue.ring().rearm());
+                for queue in queues {
+                    queue.ring().rearm();
+                }
                 if !queues.iter().any(has_packet) {
                     return Ok(None);
                 }

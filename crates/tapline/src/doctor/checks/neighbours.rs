@@ -47,17 +47,16 @@ pub(super) fn check(paths: &SystemPaths, report: &mut Report) {
             Ok(Some(limit)) => u32::try_from(limit).ok(),
             _ => table.and_then(|table| table.limit),
         };
-        match (limit, table.and_then(|table| table.entries)) {
-            (Some(limit), Some(entries)) => tables.push(Table {
+        if let (Some(limit), Some(entries)) = (limit, table.and_then(|table| table.entries)) {
+            tables.push(Table {
                 protocol,
                 setting,
                 limit,
                 entries,
-            }),
-            _ => {
-                let why = format!("the kernel does not report its {protocol} neighbour table");
-                report.add_unknown(ID, why);
-            }
+            });
+        } else {
+            let why = format!("the kernel does not report its {protocol} neighbour table");
+            report.add_unknown(ID, why);
         }
     }
     let used = |table: &Table| format!("{} {} of {}", table.protocol, table.entries, table.limit);

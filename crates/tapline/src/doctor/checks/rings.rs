@@ -130,10 +130,12 @@ fn first_quartile(mut waits_ns: Vec<u64>) -> Option<u64> {
 }
 
 fn judge_block_wait(wait_ns: u64) -> Option<Finding> {
-    let severity = match wait_ns {
-        ..=COARSE_NS => return None,
-        ..=BROKEN_NS => Severity::Warning,
-        _ => Severity::Severe,
+    let severity = if wait_ns <= COARSE_NS {
+        return None;
+    } else if wait_ns <= BROKEN_NS {
+        Severity::Warning
+    } else {
+        Severity::Severe
     };
     let observed = format!(
         "a packet-v3 ring with a 1 ms timer delivers a single packet after {}",

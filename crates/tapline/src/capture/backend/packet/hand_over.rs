@@ -59,6 +59,8 @@ impl HandOver for PacketHandOver {
 
 impl Replacement for PreparedRing<'_> {
     fn take_over(self: Box<Self>) -> Result<Vec<RingReader>, ChangeError> {
-        Ok(vec![RingReader::Packet(PreparedRing::take_over(*self)?)])
+        Ok(vec![RingReader::Packet(Box::new(PreparedRing::take_over(
+            *self,
+        )?))])
     }
 }

@@ -106,7 +106,7 @@ fn with_filter(
 ) -> Result<OpenedInterface, CaptureError> {
     let (ring, hand_over) = PacketHandOver::open(link, ring_options(options, filter))?;
     Ok(OpenedInterface {
-        rings: vec![RingReader::Packet(ring)],
+        rings: vec![RingReader::Packet(Box::new(ring))],
         kernel_filter,
         exact: None,
         place,
