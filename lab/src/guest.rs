@@ -1,12 +1,17 @@
 //! What the tests of a program come to under another kernel.
 
+use std::env;
+use std::marker::PhantomData;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::OnceLock;
 use std::thread;
 
 use abi::process::end_with_thread;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
+
+use crate::skip::{self, Feature};
 
 /// The longest time for the boot and all tests.
 const DEADLINE: Timespec = Timespec {
@@ -14,9 +19,60 @@ const DEADLINE: Timespec = Timespec {
     tv_nsec: 0,
 };
 
+/// A kernel that tests run under.
+pub trait Guest {
+    /// Set for the tests that are run there.
+    const INSIDE: &str;
+    /// What it takes.
+    const FEATURE: Feature;
+    /// Where a test failed, as its message says.
+    const PLACE: &str;
+
+    /// Boots and runs `tests`, one after another.
+    fn boot(tests: &[&str]) -> Run;
+}
+
+/// The tests of a program that run under another kernel, and their results once they have run.
+#[derive(Debug)]
+pub struct Tests<G> {
+    /// Beginnings of their names; those of a module begin with `module::`.
+    names: &'static [&'static str],
+    run: OnceLock<Run>,
+    guest: PhantomData<G>,
+}
+
+impl<G: Guest> Tests<G> {
+    /// The tests whose names contain one of `names`.
+    pub const fn named(names: &'static [&'static str]) -> Self {
+        Self {
+            names,
+            run: OnceLock::new(),
+            guest: PhantomData,
+        }
+    }
+
+    /// Whether the calling test has run under that kernel; false when that is where it runs now. Where there is
+    /// no such kernel the test is reported as skipped.
+    ///
+    /// # Panics
+    /// If the test failed there, or is not in the list. The message is its output.
+    #[track_caller]
+    pub fn has_run(&self) -> bool {
+        if env::var_os(G::INSIDE).is_some() {
+            return false;
+        }
+        if skip::without(&G::FEATURE) {
+            return true;
+        }
+        let run = self.run.get_or_init(|| G::boot(self.names));
+        run.assert_calling_test_passed(G::PLACE);
+        true
+    }
+}
+
 /// The tests of a program, as they ended there.
 #[derive(Debug)]
-pub(crate) struct Run {
+pub struct Run {
     /// What they said, and how it all ended.
     said: String,
     /// Those that passed.

@@ -7,7 +7,7 @@
 #![expect(clippy::missing_panics_doc, reason = "said above, for all of it")]
 
 pub mod generator;
-mod guest;
+pub mod guest;
 pub mod held;
 pub mod net;
 pub mod oracle;

@@ -5,17 +5,15 @@
 //! `if UML.has_run() { return; }`. The first one boots the kernel and runs all of the list there, in one process;
 //! each test then reports the result that it had there.
 
-use std::env;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
-use std::sync::OnceLock;
 
-use crate::guest::{Run, run_to_end};
+use crate::guest::{self, Guest, Run, run_to_end};
 use crate::refusal::refuse;
 use crate::rerun;
-use crate::skip::{self, Feature};
+use crate::skip::Feature;
 use crate::tool;
 
 /// A kernel to run tests in: Debian has it for x86-64.
@@ -63,39 +61,20 @@ const LOADED: [&str; 23] = [
 /// Set for the tests that are run there.
 const INSIDE: &str = "TAPLINE_LAB_INSIDE_UML";
 
-/// The tests of a program that run under user-mode-linux, and their results once they have run.
+/// User-mode-linux.
 #[derive(Debug)]
-pub struct Tests {
-    /// Beginnings of their names; those of a module begin with `module::`.
-    names: &'static [&'static str],
-    run: OnceLock<Run>,
-}
+pub struct UserModeLinux;
 
-impl Tests {
-    /// The tests whose names contain one of `names`.
-    pub const fn named(names: &'static [&'static str]) -> Self {
-        Self {
-            names,
-            run: OnceLock::new(),
-        }
-    }
+/// The tests of a program that run there.
+pub type Tests = guest::Tests<UserModeLinux>;
 
-    /// Whether the calling test has run under user-mode-linux; false when that is where it runs now. Where there is
-    /// no user-mode-linux the test is reported as skipped.
-    ///
-    /// # Panics
-    /// If the test failed there, or is not in the list. The message is its output.
-    #[track_caller]
-    pub fn has_run(&self) -> bool {
-        if env::var_os(INSIDE).is_some() {
-            return false;
-        }
-        if skip::without(&USER_MODE_LINUX) {
-            return true;
-        }
-        let run = self.run.get_or_init(|| boot(self.names));
-        run.assert_calling_test_passed("under user-mode-linux");
-        true
+impl Guest for UserModeLinux {
+    const INSIDE: &str = INSIDE;
+    const FEATURE: Feature = USER_MODE_LINUX;
+    const PLACE: &str = "under user-mode-linux";
+
+    fn boot(tests: &[&str]) -> Run {
+        boot(tests)
     }
 }
 

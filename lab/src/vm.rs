@@ -9,11 +9,10 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::OnceLock;
 
-use crate::guest::{Run, run_to_end};
+use crate::guest::{self, Guest, Run, run_to_end};
 use crate::rerun;
-use crate::skip::{self, Feature};
+use crate::skip::Feature;
 use crate::tool;
 
 /// A kernel that `packaging/kernel.sh` has unpacked, and what boots it.
@@ -43,39 +42,20 @@ fn folder() -> Result<PathBuf, String> {
     folder.ok_or_else(|| format!("{KERNEL} names no folder that packaging/kernel.sh has filled"))
 }
 
-/// The tests of a program that run under the newer kernel, and their results once they have run.
+/// A newer kernel in QEMU.
 #[derive(Debug)]
-pub struct Tests {
-    /// Beginnings of their names.
-    names: &'static [&'static str],
-    run: OnceLock<Run>,
-}
+pub struct VirtualMachine;
 
-impl Tests {
-    /// The tests whose names contain one of `names`.
-    pub const fn named(names: &'static [&'static str]) -> Self {
-        Self {
-            names,
-            run: OnceLock::new(),
-        }
-    }
+/// The tests of a program that run there.
+pub type Tests = guest::Tests<VirtualMachine>;
 
-    /// Whether the calling test has run under the newer kernel; false when that is where it runs now. Where there is
-    /// no such kernel the test is reported as skipped.
-    ///
-    /// # Panics
-    /// If the test failed there, or is not in the list. The message is its output.
-    #[track_caller]
-    pub fn has_run(&self) -> bool {
-        if env::var_os(INSIDE).is_some() {
-            return false;
-        }
-        if skip::without(&NEWER_KERNEL) {
-            return true;
-        }
-        let run = self.run.get_or_init(|| boot(self.names));
-        run.assert_calling_test_passed("under a newer kernel in QEMU");
-        true
+impl Guest for VirtualMachine {
+    const INSIDE: &str = INSIDE;
+    const FEATURE: Feature = NEWER_KERNEL;
+    const PLACE: &str = "under a newer kernel in QEMU";
+
+    fn boot(tests: &[&str]) -> Run {
+        boot(tests)
     }
 }
 

@@ -2,8 +2,7 @@
 
 use std::fmt::Debug;
 
-use crate::witness::ip;
-use crate::witness::ip_json;
+use crate::witness::{ip, ip_json};
 use netlink::{Nexthop, Object, Route, Rule};
 use serde::Serialize;
 use serde::de::DeserializeOwned;

@@ -2,20 +2,17 @@
 
 use std::collections::BTreeSet;
 
+use crate::witness::{ip, printed, refused_with};
 use netlink::{Ethtool, IfName, NetDevices};
+use rustix::io::Errno;
 use serde_json::Value;
 use tapline_lab::{Host, Net};
 
-fn printed(host: &Host, program: &str, arguments: &[&str]) -> String {
-    let output = host.command(program).args(arguments).output();
-    let output = output.expect("the tool runs");
-    assert!(output.status.success(), "{output:?}");
-    String::from_utf8(output.stdout).expect("text")
-}
-
 fn ethtool(host: &Host, flag: &str) -> Value {
-    let name = host.interface().name.to_string();
-    let text = printed(host, "ethtool", &["--json", flag, &name]);
+    let text = printed(
+        host,
+        &format!("ethtool --json {flag} {}", host.interface().name),
+    );
     serde_json::from_str::<Value>(&text).expect("JSON")[0].clone()
 }
 
@@ -91,13 +88,9 @@ fn a_feature_that_is_switched_ethtool_tells_so() {
         );
         assert_eq!(handle.features(name).expect("told").is_active("rx-gro"), on);
     }
-    let error = handle
-        .set_feature(name, "rx-dreams", true)
-        .expect_err("there is none");
-    assert_eq!(
-        error.errno(),
-        Some(rustix::io::Errno::OPNOTSUPP.raw_os_error()),
-        "{error}"
+    refused_with(
+        handle.set_feature(name, "rx-dreams", true),
+        Errno::OPNOTSUPP,
     );
 }
 
@@ -110,7 +103,7 @@ fn queues_and_stamps_are_what_ethtool_tells() {
         .channels(name)
         .expect("told")
         .expect("a veth has queues");
-    let text = printed(&left, "ethtool", &["-l", &name.to_string()]);
+    let text = printed(&left, &format!("ethtool -l {name}"));
     let numbers: Vec<_> = text
         .lines()
         .filter_map(|line| line.strip_prefix("RX:"))
@@ -121,7 +114,7 @@ fn queues_and_stamps_are_what_ethtool_tells() {
         .time_stamping(name)
         .expect("told")
         .expect("a veth is stamped");
-    let text = printed(&left, "ethtool", &["-T", &name.to_string()]);
+    let text = printed(&left, &format!("ethtool -T {name}"));
     assert!(!stamps.capabilities.is_empty());
     for capability in &stamps.capabilities {
         assert!(
@@ -181,7 +174,7 @@ fn neighbour_tables_are_what_ip_tells() {
     let [left, _right] = Net::new().pair();
     let tables = left.netlink().neighbour_tables().expect("told");
     for name in ["arp_cache", "ndisc_cache"] {
-        let text = printed(&left, "ip", &["-s", "ntable", "show", "name", name]);
+        let text = ip(&left, &format!("-s ntable show name {name}"));
         let after = |key: &str| {
             let mut words = text.split_whitespace().skip_while(|word| *word != key);
             words.nth(1).and_then(|word| word.parse().ok())
@@ -204,8 +197,7 @@ fn an_unknown_link_has_no_driver() {
     let host = Host::new("host");
     let mut handle = host.run(Ethtool::open).expect("ethtool's family");
     let name = IfName::new("nowhere").expect("a name");
-    let error = handle.features(name).expect_err("there is none");
-    assert_eq!(error.errno(), Some(rustix::io::Errno::NODEV.raw_os_error()));
+    let error = refused_with(handle.features(name), Errno::NODEV);
     assert!(
         error
             .to_string()

@@ -1,7 +1,6 @@
 //! What is set in a driver is what ethtool(8) tells, and the other way round.
 
-use crate::witness;
-use crate::witness::{name, words};
+use crate::witness::{self, assert_error, name, refused_with, value_printed, words};
 use netlink::{Channels, Coalescing, Ethtool, Link, RingSizes, StampedPackets, Veth};
 use rustix::io::Errno;
 use tapline_lab::Host;
@@ -18,18 +17,7 @@ fn host() -> Host {
 /// What `ethtool OPTION a` tells behind `key:`, the last time.
 #[track_caller]
 fn told(host: &Host, option: &str, key: &str) -> String {
-    let output = host
-        .command("ethtool")
-        .args([option, "a"])
-        .output()
-        .expect("it runs");
-    let text = String::from_utf8(output.stdout).expect("text");
-    let mut lines = text.lines().filter_map(|line| line.trim().split_once(':'));
-    let value = lines
-        .rfind(|(found, _)| found.trim() == key)
-        .expect("the key")
-        .1;
-    value.trim().to_owned()
+    value_printed(host, &format!("ethtool {option} a"), key)
 }
 
 #[track_caller]
@@ -63,18 +51,12 @@ fn queues_are_set() {
         .set_channels(name("a"), &channels.receive(2))
         .expect("set");
     assert_eq!(told(&host, "-l", "RX"), "2");
-    let error = ethtool
-        .set_channels(name("a"), &Channels::new().receive(9))
-        .expect_err("too many");
-    assert_eq!(
-        error.to_string(),
-        "cannot set queues of link a (a-channels-rx-count: requested channel count exceeds maximum)"
+    assert_error(
+        ethtool.set_channels(name("a"), &Channels::new().receive(9)),
+        "cannot set queues of link a (a-channels-rx-count: requested channel count exceeds maximum)",
     );
     let absent = ethtool.set_channels(name("nowhere"), &Channels::new().receive(1));
-    assert_eq!(
-        absent.expect_err("no link").errno(),
-        Some(Errno::NODEV.raw_os_error())
-    );
+    refused_with(absent, Errno::NODEV);
 }
 
 #[test]
@@ -93,10 +75,7 @@ fn several_features_are_set_at_once() {
     let features = ethtool.features(name("a")).expect("told");
     assert!(!features.is_active("rx-gro") && features.is_active("tx-tcp-segmentation"));
     let error = ethtool.set_features(name("a"), &[("rx-gro", true), ("no-such", true)]);
-    assert_eq!(
-        error.expect_err("no such feature").errno(),
-        Some(Errno::OPNOTSUPP.raw_os_error())
-    );
+    refused_with(error, Errno::OPNOTSUPP);
     assert!(
         !ethtool
             .features(name("a"))
@@ -133,9 +112,9 @@ fn interrupt_moderation_is_set() {
         (Some(16), None)
     );
     let error = ethtool.set_coalescing(name("a"), &Coalescing::new().transmit_us(3));
-    assert_eq!(
-        error.expect_err("it has none").to_string(),
-        "cannot set interrupt moderation of link a (a-coalesce-tx-usecs: cannot modify an unsupported parameter)"
+    assert_error(
+        error,
+        "cannot set interrupt moderation of link a (a-coalesce-tx-usecs: cannot modify an unsupported parameter)",
     );
 }
 
@@ -151,10 +130,7 @@ fn what_a_driver_cannot_is_refused() {
         ethtool.set_stamped_packets(name("a"), &StampedPackets::default()),
     ];
     for refused in refused {
-        assert_eq!(
-            refused.expect_err("it cannot").errno(),
-            Some(Errno::OPNOTSUPP.raw_os_error())
-        );
+        refused_with(refused, Errno::OPNOTSUPP);
     }
     assert_eq!(ethtool.ring_sizes(name("a")).expect("an answer"), None);
     assert_eq!(ethtool.stamped_packets(name("a")).expect("an answer"), None);

@@ -1,20 +1,15 @@
 //! Forwarding entries are made as asked and shown by bridge(8) as meant, and the other way round.
 
-use crate::witness;
-use std::net::IpAddr;
-
-use crate::witness::{json, only, refused, run};
-use netlink::{Cause, Event, Fdb, FdbFlags, FdbState, IfIndex, MacAddress, Watch};
+use crate::witness::{
+    self, assert_error, assert_unfit, events, index, json, only, parse, refused, refused_with, run,
+};
+use netlink::{Fdb, FdbFlags, FdbState, IfIndex, MacAddress, Watch};
 use rustix::io::Errno;
 use serde_json::Value;
 use tapline_lab::Host;
 
 const MAC: MacAddress = MacAddress([2, 0, 0, 0, 0, 9]);
 const ALL: MacAddress = MacAddress([0; 6]);
-
-fn ip(text: &str) -> IpAddr {
-    text.parse().expect("an address")
-}
 
 /// A host with a bridge `br0`, its port `a`, and a VXLAN `vx0`.
 #[track_caller]
@@ -27,7 +22,7 @@ fn host() -> (Host, IfIndex, IfIndex) {
     ] {
         run(&host, line);
     }
-    let vxlan = host.netlink().link_named("vx0").expect("told").ifindex();
+    let vxlan = index(&host, "vx0");
     (host, a, vxlan)
 }
 
@@ -57,8 +52,7 @@ fn an_entry_of_a_bridge_is_made_changed_and_removed() {
     assert_eq!(only(&list)["ifname"], "a");
     assert_eq!(only(&list)["master"], "br0");
     assert_eq!(only(&list)["state"], "static");
-    let error = netlink.add(&entry).expect_err("it is there");
-    assert_eq!(error.errno(), Some(Errno::EXIST.raw_os_error()));
+    refused_with(netlink.add(&entry), Errno::EXIST);
     let sticky = entry.clone().flags(FdbFlags::MASTER | FdbFlags::STICKY);
     netlink.replace(&sticky).expect("replaced");
     assert_eq!(shown(&host, MAC)[0]["flags"], serde_json::json!(["sticky"]));
@@ -72,8 +66,7 @@ fn an_entry_of_a_bridge_is_made_changed_and_removed() {
     assert!(netlink::Object::matches(&told, &learned), "{told:#?}");
     netlink.del(&entry).expect("removed");
     assert_eq!(shown(&host, MAC), [] as [Value; 0]);
-    let error = netlink.del(&entry).expect_err("it is gone");
-    assert_eq!(error.errno(), Some(Errno::NOENT.raw_os_error()));
+    refused_with(netlink.del(&entry), Errno::NOENT);
 }
 
 #[test]
@@ -81,9 +74,12 @@ fn a_vxlan_floods_to_each_end_that_is_appended() {
     let (host, _, vxlan) = host();
     let mut netlink = host.netlink();
     let ends = [
-        Fdb::on(vxlan, ALL).dst(ip("192.0.2.1")),
-        Fdb::on(vxlan, ALL).dst(ip("192.0.2.2")).vni(55).port(8472),
-        Fdb::on(vxlan, ALL).dst(ip("192.0.2.3")).via(IfIndex(1)),
+        Fdb::on(vxlan, ALL).dst(parse("192.0.2.1")),
+        Fdb::on(vxlan, ALL)
+            .dst(parse("192.0.2.2"))
+            .vni(55)
+            .port(8472),
+        Fdb::on(vxlan, ALL).dst(parse("192.0.2.3")).via(IfIndex(1)),
     ];
     for end in &ends {
         netlink.append(end).expect("appended");
@@ -113,16 +109,16 @@ fn a_vxlan_floods_to_each_end_that_is_appended() {
             .len(),
         2
     );
-    let one = Fdb::on(vxlan, MAC).dst(ip("192.0.2.1"));
+    let one = Fdb::on(vxlan, MAC).dst(parse("192.0.2.1"));
     netlink.add(&one).expect("added");
     netlink
-        .replace(&one.clone().dst(ip("192.0.2.9")))
+        .replace(&one.clone().dst(parse("192.0.2.9")))
         .expect("moved");
     assert_eq!(shown(&host, MAC).len(), 1);
     assert_eq!(shown(&host, MAC)[0]["dst"], "192.0.2.9");
     assert_eq!(
         netlink.get(&Fdb::on(vxlan, MAC)).expect("told").dst,
-        Some(ip("192.0.2.9"))
+        Some(parse("192.0.2.9"))
     );
 }
 
@@ -160,8 +156,8 @@ fn what_bridge_makes_is_read_back_as_meant() {
         for (key, value) in shown.as_object().expect("an object") {
             let told = &ours[key];
             match (key.as_str(), value.as_str()) {
-                ("ifname", Some(name)) => assert_eq!(ours["dev"], index(&host, name)),
-                ("master" | "viaIf", Some(name)) => assert_eq!(*told, index(&host, name)),
+                ("ifname", Some(name)) => assert_eq!(ours["dev"], index(&host, name).0),
+                ("master" | "viaIf", Some(name)) => assert_eq!(*told, index(&host, name).0),
                 // What ages has no word there.
                 ("state", Some("")) => assert_eq!(told, "dynamic"),
                 ("used" | "updated", _) => assert!(told.is_u64(), "{shown}"),
@@ -183,16 +179,11 @@ fn what_bridge_makes_is_read_back_as_meant() {
     assert_eq!(count(Fdb::new().src_vni(77)), 1);
 }
 
-#[track_caller]
-fn index(host: &Host, name: &str) -> u32 {
-    host.netlink().link_named(name).expect("told").ifindex().0
-}
-
 #[test]
 fn what_cannot_be_said_is_not_sent_and_refusals_have_a_place() {
     let (host, a, vxlan) = host();
     let mut netlink = host.netlink();
-    for (entry, reason) in [
+    let unfit = [
         (Fdb::new().dev(a), "no hardware address is given"),
         (
             Fdb::new().lladdr(MAC),
@@ -211,15 +202,10 @@ fn what_cannot_be_said_is_not_sent_and_refusals_have_a_place() {
             Fdb::on(vxlan, MAC).nhid(1).vni(3),
             "a nexthop group excludes dst, port and vni",
         ),
-    ] {
-        let error = netlink.add(&entry).expect_err(reason);
-        assert!(
-            matches!(&error.cause, Cause::Invalid(unfit) if unfit.reason == reason),
-            "{error:?}"
-        );
-    }
+    ];
+    assert_unfit(&host, unfit);
     let error = netlink
-        .add(&Fdb::on(vxlan, MAC).dst(ip("2001:db8::1")))
+        .add(&Fdb::on(vxlan, MAC).dst(parse("2001:db8::1")))
         .expect_err("of another family");
     let theirs = refused(
         &host,
@@ -234,12 +220,9 @@ fn what_cannot_be_said_is_not_sent_and_refusals_have_a_place() {
         ),
         "{error} / {theirs}"
     );
-    let error = netlink
-        .add(&Fdb::on(vxlan, MAC).nhid(4711))
-        .expect_err("no such nexthop");
-    assert_eq!(
-        error.to_string(),
-        "cannot add forwarding entry 02:00:00:00:00:09 on link 5 (Nexthop id does not exist)"
+    assert_error(
+        netlink.add(&Fdb::on(vxlan, MAC).nhid(4711)),
+        "cannot add forwarding entry 02:00:00:00:00:09 on link 5 (Nexthop id does not exist)",
     );
     let error = netlink
         .get(&Fdb::on(a, MAC).flags(FdbFlags::MASTER))
@@ -255,18 +238,11 @@ fn entries_are_watched() {
         .expect("a watch");
     let mut netlink = host.netlink();
     let at_port = Fdb::on(a, MAC).flags(FdbFlags::MASTER);
-    let far = Fdb::on(vxlan, MAC).dst(ip("192.0.2.1"));
+    let far = Fdb::on(vxlan, MAC).dst(parse("192.0.2.1"));
     netlink.add(&at_port).expect("added");
     netlink.add(&far).expect("added");
     netlink.del(&at_port).expect("removed");
-    let mut events = Vec::new();
-    while let Some(event) = watch.try_next().expect("events") {
-        events.push(match event {
-            Event::Added(entry) => ("added", entry.dev),
-            Event::Removed(entry) => ("removed", entry.dev),
-            _ => ("other", None),
-        });
-    }
+    let events = events(&mut watch, |entry| entry.dev);
     assert_eq!(
         events,
         [

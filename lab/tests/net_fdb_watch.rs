@@ -1,19 +1,11 @@
 //! What a watch knows of forwarding entries is what a fresh list has, also where the kernel tells of a change
 //! in part or not at all.
 
-use crate::witness;
 use std::net::IpAddr;
 
-use crate::witness::run;
+use crate::witness::{self, drain, index, run, wait_for_events};
 use netlink::{Event, Fdb, FdbFlags, FdbKey, FdbState, MacAddress, Object, Watch};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tapline_lab::Host;
-
-/// Longer than the kernel takes to tell of a carrier.
-const DEADLINE: Timespec = Timespec {
-    tv_sec: 10,
-    tv_nsec: 0,
-};
 
 /// More than there are changes.
 const MOST_ROUNDS: usize = 1000;
@@ -41,13 +33,8 @@ fn host() -> Host {
 #[track_caller]
 fn watch(host: &Host) -> Watch<Fdb> {
     let mut watch = host.run(|| Watch::open(Fdb::new())).expect("a watch");
-    assert!(!events(&mut watch).is_empty());
+    assert!(!drain(&mut watch).is_empty());
     watch
-}
-
-#[track_caller]
-fn events(watch: &mut Watch<Fdb>) -> Vec<Event<Fdb>> {
-    std::iter::from_fn(|| watch.try_next().expect("events")).collect()
 }
 
 /// Takes events until the same is known as is there. Carriers come back when the kernel has the time, with
@@ -55,7 +42,7 @@ fn events(watch: &mut Watch<Fdb>) -> Vec<Event<Fdb>> {
 #[track_caller]
 fn assert_gets_up_to_date(host: &Host, watch: &mut Watch<Fdb>, after: &str) {
     for _ in 0..MOST_ROUNDS {
-        events(watch);
+        drain(watch);
         let sorted = |mut entries: Vec<Fdb>| {
             entries.sort_by_key(|entry| format!("{:?}", entry.key()));
             entries
@@ -68,9 +55,7 @@ fn assert_gets_up_to_date(host: &Host, watch: &mut Watch<Fdb>, after: &str) {
         {
             return;
         }
-        let ready = poll(&mut [PollFd::new(watch, PollFlags::IN)], Some(&DEADLINE));
-        let is_told = ready.expect("waited") == 1;
-        assert!(is_told, "after {after}: {known:#?}\n{listed:#?}");
+        wait_for_events(watch, &format!("after {after}: {known:#?}\n{listed:#?}"));
     }
     panic!("after {after} there is no end of events");
 }
@@ -125,15 +110,15 @@ fn entries_that_leave_with_a_port_are_told() {
         "bridge fdb add 02:00:00:00:00:01 dev a master static",
     );
     let mut watch = watch(&host);
-    let a = host.netlink().link_named("a").expect("told").ifindex();
-    let bridge = host.netlink().link_named("br0").expect("told").ifindex();
+    let a = index(&host, "a");
+    let bridge = index(&host, "br0");
     let of_bridge = |watch: &Watch<Fdb>| {
         let at_port = |entry: &&Fdb| entry.dev == Some(a) && entry.master == Some(bridge);
         watch.known().filter(at_port).count()
     };
     assert_eq!(of_bridge(&watch), 2);
     run(&host, "ip link set dev a nomaster");
-    let removed = events(&mut watch).into_iter().any(|event| {
+    let removed = drain(&mut watch).into_iter().any(|event| {
         matches!(event, Event::Removed(entry) if entry.lladdr == Some(MacAddress([2, 0, 0, 0, 0, 1])))
     });
     assert!(removed);
@@ -145,7 +130,7 @@ fn entries_that_leave_with_a_port_are_told() {
 fn an_address_that_moves_is_one_entry() {
     let host = host();
     let mut netlink = host.netlink();
-    let [a, c] = ["a", "c"].map(|name| host.netlink().link_named(name).expect("told").ifindex());
+    let [a, c] = ["a", "c"].map(|name| index(&host, name));
     let at = |port| {
         Fdb::on(port, MAC)
             .flags(FdbFlags::MASTER)
@@ -162,7 +147,7 @@ fn an_address_that_moves_is_one_entry() {
     netlink.replace(&at(c)).expect("moved");
     netlink.add(&behind("192.0.2.1")).expect("added");
     netlink.replace(&behind("192.0.2.2")).expect("moved");
-    let told: Vec<_> = events(&mut watch)
+    let told: Vec<_> = drain(&mut watch)
         .into_iter()
         .map(|event| match event {
             Event::Added(entry) => ("added", entry.dev, entry.dst),
@@ -188,7 +173,7 @@ fn an_address_that_moves_is_one_entry() {
     let flooded = |end: &str| behind(end).lladdr(MacAddress([0; 6]));
     netlink.append(&flooded("192.0.2.1")).expect("appended");
     netlink.append(&flooded("192.0.2.2")).expect("appended");
-    assert_eq!(events(&mut watch).len(), 2);
+    assert_eq!(drain(&mut watch).len(), 2);
     assert_gets_up_to_date(&host, &mut watch, "appending");
     let key: FdbKey = flooded("192.0.2.1").key().expect("a key");
     assert_eq!(

@@ -7,10 +7,9 @@ use std::process::Stdio;
 use std::time::Duration;
 use std::{env, fs};
 
-use crate::witness::ip_json;
+use crate::witness::{drain, ip_json, wait_for_events};
 use abi::namespace::{NetNamespace, Step};
 use netlink::{Event, Gro, IfName, Link, Netlink, Veth};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tapline_lab::net::refuse_the_machine;
 use tapline_lab::{Host, Net, rerun};
 
@@ -241,23 +240,15 @@ fn a_killed_process_takes_its_namespace_along() {
         "the victim holds it"
     );
     let mut watch = survivor.watch();
-    while watch.try_next().expect("link events").is_some() {}
+    drain(&mut watch);
 
     child.kill().expect("killed");
     child.wait().expect("waited");
-    let deadline = Timespec {
-        tv_sec: 10,
-        tv_nsec: 0,
-    };
     let removed = loop {
         match watch.try_next().expect("link events") {
             Some(Event::Removed(link)) => break link,
             Some(_) => {}
-            None => {
-                let mut descriptors = [PollFd::new(&watch, PollFlags::IN)];
-                let ready = poll(&mut descriptors, Some(&deadline)).expect("polled");
-                assert_eq!(ready, 1, "the namespace outlives its process");
-            }
+            None => wait_for_events(&watch, "the namespace outlives its process"),
         }
     };
     assert_eq!(removed.ifname().to_string(), "far");

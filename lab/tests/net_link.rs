@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv6Addr, UdpSocket};
 use std::time::Duration;
 
-use crate::witness::ip_json;
+use crate::witness::{ip_json, refused_with};
 use netlink::{Addr, IfIndex, IfName, Link, LinkFlags, MacAddress, Prefix, Veth};
+use rustix::io::Errno;
 use serde_json::{Value, json};
 use tapline_lab::{Host, Net};
 
@@ -156,11 +157,7 @@ fn a_link_is_moved_and_removed() {
     away.netlink()
         .del(&Link::at(moved.ifindex()))
         .expect("removed");
-    let gone = right
-        .netlink()
-        .link(right.interface().index)
-        .expect_err("its end went along");
-    assert_eq!(gone.errno(), Some(rustix::io::Errno::NODEV.raw_os_error()));
+    refused_with(right.netlink().link(right.interface().index), Errno::NODEV);
 }
 
 #[test]
@@ -308,13 +305,12 @@ fn a_refusal_carries_the_kernels_words() {
         left.interface().index
     );
     assert_eq!(error.to_string(), text);
-    assert_eq!(error.errno(), Some(rustix::io::Errno::INVAL.raw_os_error()));
+    assert_eq!(error.errno(), Some(Errno::INVAL.raw_os_error()));
 
     let error = netlink.link_named("nowhere").expect_err("there is none");
     assert_eq!(error.to_string(), "cannot get link nowhere");
-    assert_eq!(error.errno(), Some(rustix::io::Errno::NODEV.raw_os_error()));
-    let error = netlink.link(IfIndex(4711)).expect_err("there is none");
-    assert_eq!(error.errno(), Some(rustix::io::Errno::NODEV.raw_os_error()));
+    assert_eq!(error.errno(), Some(Errno::NODEV.raw_os_error()));
+    refused_with(netlink.link(IfIndex(4711)), Errno::NODEV);
     for name in ["", "a\0b", &"x".repeat(300)] {
         netlink.link_named(name).expect_err("there cannot be one");
     }

@@ -1,12 +1,9 @@
 //! Multicast groups of bridges are made as asked and shown by bridge(8) as meant, and the other way round.
 
-use crate::witness;
 use std::net::IpAddr;
 
-use crate::witness::{json, run};
-use netlink::{
-    Cause, Event, FilterMode, IfIndex, Mdb, MdbFlags, MdbGroup, MdbState, RouteProtocol, Watch,
-};
+use crate::witness::{self, assert_unfit, drain, events, index, json, parse, refused_with, run};
+use netlink::{Cause, FilterMode, IfIndex, Mdb, MdbFlags, MdbState, RouteProtocol, Watch};
 use rustix::io::Errno;
 use serde_json::{Value, json as value};
 use tapline_lab::Host;
@@ -17,14 +14,6 @@ const SENDERS: Feature = Feature {
     probe: || kernel_at_least(6, 2),
 };
 
-fn ip(text: &str) -> IpAddr {
-    text.parse().expect("an address")
-}
-
-fn group(text: &str) -> MdbGroup {
-    text.parse().expect("a group")
-}
-
 /// A host with a bridge `br0` and its port `a`.
 #[track_caller]
 fn host() -> (Host, IfIndex, IfIndex) {
@@ -34,7 +23,7 @@ fn host() -> (Host, IfIndex, IfIndex) {
         "ip link add br0 up type bridge mcast_snooping 1 mcast_igmp_version 3 mcast_mld_version 2",
     );
     run(&host, "ip link set dev a master br0");
-    let bridge = host.netlink().link_named("br0").expect("told").ifindex();
+    let bridge = index(&host, "br0");
     (host, bridge, a)
 }
 
@@ -60,7 +49,7 @@ fn groups_are_made_shown_and_removed() {
         ("ff0e::1", MdbState::Temporary),
         ("01:02:03:04:05:06", MdbState::Permanent),
     ] {
-        let wanted = Mdb::on(bridge, a, group(text)).state(state);
+        let wanted = Mdb::on(bridge, a, parse(text)).state(state);
         netlink.add(&wanted).expect(text);
         let list = shown(&host);
         assert_eq!(list.len(), 1, "{list:#?}");
@@ -72,8 +61,7 @@ fn groups_are_made_shown_and_removed() {
         assert_eq!(list[0]["state"], state.to_string());
         let told = netlink.get(&wanted).expect("told");
         assert_eq!(told.flags, Some(MdbFlags::default()));
-        let error = netlink.add(&wanted).expect_err("it is there");
-        assert_eq!(error.errno(), Some(Errno::EXIST.raw_os_error()));
+        refused_with(netlink.add(&wanted), Errno::EXIST);
         netlink.del(&wanted).expect("removed");
         assert_eq!(shown(&host), [] as [Value; 0]);
         assert!(matches!(
@@ -94,8 +82,8 @@ fn senders_belong_to_a_group() {
         ("239.1.1.1", ["192.0.2.1", "192.0.2.2"]),
         ("ff0e::1", ["2001:db8::1", "2001:db8::2"]),
     ] {
-        let senders = senders.map(ip);
-        let wanted = Mdb::on(bridge, a, group(text))
+        let senders = senders.map(parse::<IpAddr>);
+        let wanted = Mdb::on(bridge, a, parse(text))
             .state(MdbState::Temporary)
             .filter_mode(FilterMode::Include)
             .source_list(senders.map(Into::into).to_vec())
@@ -125,15 +113,15 @@ fn senders_belong_to_a_group() {
                 .flatten()
                 .all(|source| source.timer.is_some_and(|timer| timer.0 > 0))
         );
-        let one = Mdb::on(bridge, a, group(text)).src(senders[1]);
+        let one = Mdb::on(bridge, a, parse(text)).src(senders[1]);
         assert_eq!(listed(&host, &one).len(), 1);
         let fewer = wanted.clone().source_list(vec![senders[0].into()]);
         netlink.replace(&fewer).expect("replaced");
         assert_eq!(listed(&host, &one), []);
         assert_eq!(of_group(shown(&host)).len(), 2);
     }
-    let one = Mdb::on(bridge, a, group("239.2.2.2"))
-        .src(ip("192.0.2.7"))
+    let one = Mdb::on(bridge, a, parse("239.2.2.2"))
+        .src(parse("192.0.2.7"))
         .state(MdbState::Permanent);
     netlink.add(&one).expect("added");
     let list = shown(&host);
@@ -185,35 +173,30 @@ fn what_bridge_makes_is_read_back_as_meant() {
 fn refusals_have_a_place_and_nonsense_is_not_sent() {
     let (host, bridge, a) = host();
     let mut netlink = host.netlink();
-    let good = || Mdb::on(bridge, a, group("239.1.1.1"));
-    for (mdb, reason) in [
+    let good = || Mdb::on(bridge, a, parse("239.1.1.1"));
+    let unfit = [
         (Mdb::new().dev(bridge).port(a), "no group is given"),
         (
-            Mdb::new().port(a).grp(group("ff0e::1")),
+            Mdb::new().port(a).grp(parse("ff0e::1")),
             "no bridge is given for the group",
         ),
         (
-            Mdb::new().dev(bridge).grp(group("ff0e::1")),
+            Mdb::new().dev(bridge).grp(parse("ff0e::1")),
             "no port is given for the group",
         ),
         (good().vid(5000), "VLAN 5000 is not between 1 and 4094"),
         (
-            good().src(ip("::1")),
+            good().src(parse("::1")),
             "source ::1 does not belong to the family of group 239.1.1.1",
         ),
         (
-            good().source_list(vec![ip("::1").into()]),
+            good().source_list(vec![parse::<IpAddr>("::1").into()]),
             "source ::1 does not belong to the family of group 239.1.1.1",
         ),
-    ] {
-        let error = netlink.add(&mdb).expect_err(reason);
-        assert!(
-            matches!(&error.cause, Cause::Invalid(unfit) if unfit.reason == reason),
-            "{error:?}"
-        );
-    }
+    ];
+    assert_unfit(&host, unfit);
     let error = netlink
-        .add(&Mdb::on(bridge, a, group("10.0.0.1")))
+        .add(&Mdb::on(bridge, a, parse("10.0.0.1")))
         .expect_err("no group");
     assert!(
         error
@@ -221,18 +204,14 @@ fn refusals_have_a_place_and_nonsense_is_not_sent() {
             .contains("IPv4 entry group address is not multicast"),
         "{error}"
     );
-    let error = netlink
-        .add(&Mdb::on(a, a, group("239.1.1.1")))
-        .expect_err("no bridge");
-    assert_eq!(
-        error.errno(),
-        Some(Errno::OPNOTSUPP.raw_os_error()),
-        "{error}"
+    refused_with(
+        netlink.add(&Mdb::on(a, a, parse("239.1.1.1"))),
+        Errno::OPNOTSUPP,
     );
-    let error = netlink
-        .add(&Mdb::on(IfIndex(4711), a, group("239.1.1.1")))
-        .expect_err("no link");
-    assert_eq!(error.errno(), Some(Errno::NODEV.raw_os_error()));
+    refused_with(
+        netlink.add(&Mdb::on(IfIndex(4711), a, parse("239.1.1.1"))),
+        Errno::NODEV,
+    );
 }
 
 #[test]
@@ -242,21 +221,14 @@ fn groups_are_watched() {
         .run(|| Watch::open(Mdb::new().port(a)))
         .expect("a watch");
     let mut netlink = host.netlink();
-    let one = Mdb::on(bridge, a, group("239.1.1.1")).state(MdbState::Permanent);
+    let one = Mdb::on(bridge, a, parse("239.1.1.1")).state(MdbState::Permanent);
     netlink.add(&one).expect("added");
     netlink.del(&one).expect("removed");
-    let mut events = Vec::new();
-    while let Some(event) = watch.try_next().expect("events") {
-        events.push(match event {
-            Event::Added(mdb) => ("added", mdb.grp),
-            Event::Removed(mdb) => ("removed", mdb.grp),
-            _ => ("other", None),
-        });
-    }
+    let events = events(&mut watch, |mdb| mdb.grp);
     assert_eq!(events, [("added", one.grp), ("removed", one.grp)]);
     // All go with the port.
     netlink.add(&one).expect("added");
     run(&host, "ip link set dev a nomaster");
-    while watch.try_next().expect("events").is_some() {}
+    drain(&mut watch);
     assert_eq!(watch.known().len(), 0);
 }

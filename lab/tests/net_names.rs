@@ -5,19 +5,13 @@
 use std::process::Command;
 use std::{env, fs};
 
-use netlink::{Cause, Event, NamespaceNames, NamespaceNumber, NamespaceOperation, Netlink, Watch};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use crate::witness::{assert_error, assert_invalid, wait_for_events};
+use netlink::{Event, NamespaceNames, NamespaceNumber, NamespaceOperation, Netlink, Watch};
 use rustix::io::Errno;
 use serde_json::Value;
 use tapline_lab::{Host, rerun};
 
 const MARK: &str = "TAPLINE_LAB_NAMES";
-
-/// Longer than the kernel takes to clear a namespace away.
-const DEADLINE: Timespec = Timespec {
-    tv_sec: 10,
-    tv_nsec: 0,
-};
 
 #[test]
 fn names_and_numbers_are_those_of_ip_netns() {
@@ -174,19 +168,12 @@ fn numbers() {
             serde_json::json!({"nsid": 9})
         ]
     );
-    let error = netlink.add(&of(&one).nsid(8)).expect_err("it has one");
-    assert_eq!(
-        error.to_string(),
-        "cannot add network namespace id 8 (fd: Peer netns already has a nsid assigned)"
+    assert_error(
+        netlink.add(&of(&one).nsid(8)),
+        "cannot add network namespace id 8 (fd: Peer netns already has a nsid assigned)",
     );
-    let error = netlink
-        .add(&NamespaceNumber::new().nsid(8))
-        .expect_err("of what");
-    assert!(matches!(error.cause, Cause::Invalid(_)));
-    assert!(matches!(
-        netlink.del(&of(&one)).expect_err("no such verb").cause,
-        Cause::Invalid(_)
-    ));
+    assert_invalid(netlink.add(&NamespaceNumber::new().nsid(8)));
+    assert_invalid(netlink.del(&of(&one)));
     for number in [7, 9] {
         assert_eq!(
             next(&mut watch),
@@ -207,7 +194,6 @@ fn next(watch: &mut Watch<NamespaceNumber>) -> Event<NamespaceNumber> {
     if let Some(event) = watch.try_next().expect("events") {
         return event;
     }
-    let ready = poll(&mut [PollFd::new(watch, PollFlags::IN)], Some(&DEADLINE)).expect("waited");
-    assert_eq!(ready, 1, "no event");
+    wait_for_events(watch, "no event");
     watch.try_next().expect("events").expect("an event")
 }

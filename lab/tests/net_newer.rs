@@ -3,26 +3,15 @@
 
 use std::net::Ipv6Addr;
 
-use netlink::{
-    Bridge, BridgePort, IfName, LabelPolicy, Link, Macvlan, MacvlanMode, Object, Veth, Vxlan,
-};
+use crate::witness::{assert_told, named};
+use netlink::{Bridge, BridgePort, LabelPolicy, Macvlan, MacvlanMode, Veth, Vxlan};
 use tapline_lab::Host;
 use tapline_lab::skip::{self, Feature, kernel_at_least};
-
-fn named(name: &str) -> Link {
-    Link::named(IfName::new(name).expect("a name"))
-}
 
 const NEWER_OPTIONS: Feature = Feature {
     name: "link options of Linux 6.7",
     probe: || kernel_at_least(6, 7),
 };
-
-#[track_caller]
-fn assert_told(host: &Host, wanted: &Link) {
-    let told = host.netlink().get(wanted).expect("told");
-    assert!(Object::matches(&told, wanted), "{told:#?}");
-}
 
 #[test]
 fn newer_options_are_told_as_they_were_said() {

@@ -1,13 +1,9 @@
 //! Kinds of links that neither the running kernel nor user-mode-linux has: what is said is told again by the kernel.
 
 use crate::VM;
-use crate::witness::{json, name, run};
-use netlink::{Link, LinkKind, Netkit, NetkitMode, NetkitPolicy, Object};
+use crate::witness::{assert_told, json, named, run};
+use netlink::{LinkKind, Netkit, NetkitMode, NetkitPolicy};
 use tapline_lab::Host;
-
-fn named(text: &str) -> Link {
-    Link::named(name(text))
-}
 
 /// The kind of a link, as iproute2 shows it.
 #[track_caller]
@@ -15,12 +11,6 @@ fn kind_shown(host: &Host, name: &str) -> String {
     let shown = json(host, &format!("ip link show {name}"));
     let kind = shown[0]["linkinfo"]["info_kind"].as_str();
     kind.expect("a kind").to_owned()
-}
-
-#[track_caller]
-fn assert_told(host: &Host, wanted: &Link) {
-    let told = host.netlink().get(wanted).expect("told");
-    assert!(Object::matches(&told, wanted), "{told:#?}");
 }
 
 #[test]

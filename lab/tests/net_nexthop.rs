@@ -1,9 +1,9 @@
 //! Nexthop objects and their groups are changed, listed and refused as in ip(8).
 
 use crate::net_again::NEXTHOPS;
-use crate::witness::ip;
-use crate::witness::ip_json;
+use crate::witness::{ip, ip_json, refused_with};
 use netlink::{Cause, Event, Group, GroupMember, GroupType, Nexthop, ResilientArgs, Route, Watch};
+use rustix::io::Errno;
 use tapline_lab::Net;
 
 #[test]
@@ -108,12 +108,5 @@ fn refusals_say_what_and_where() {
         unfit(odd),
         "buckets and timers require a group of type resilient"
     );
-    let absent = host
-        .netlink()
-        .get(&Nexthop::numbered(99))
-        .expect_err("none");
-    assert_eq!(
-        absent.errno(),
-        Some(rustix::io::Errno::NOENT.raw_os_error())
-    );
+    refused_with(host.netlink().get(&Nexthop::numbered(99)), Errno::NOENT);
 }

@@ -1,11 +1,10 @@
 //! Names, indices, namespaces and addresses that are not as usual: the same becomes of them as with ip(8), or the
 //! error says what is wrong.
 
-use crate::witness;
 use std::net::IpAddr;
 use std::process::Output;
 
-use crate::witness::name;
+use crate::witness::{self, drain, name, refused_with, wait_for_events};
 use netlink::{
     Addr, Cause, Event, Fdb, Group, IfIndex, IfName, Link, LinkKind, MacAddress, Namespace, Neigh,
     Netlink, NetlinkError, Nexthop, Object, Prefix, Route, Rule, Veth, Watch,
@@ -175,17 +174,14 @@ fn a_namespace_that_is_gone_is_told() {
         .create(&Link::named(name("near")).kind(Veth::to(far)))
         .expect("a pair");
     let mut watch = host.watch();
-    while watch.try_next().expect("events").is_some() {}
+    drain(&mut watch);
     drop(other);
     let index = near.ifindex();
     wait_until(
         &mut watch,
         |event| matches!(event, Event::Removed(link) if link.ifindex() == index),
     );
-    let error = netlink
-        .set(&Link::at(index).up(true))
-        .expect_err("it is gone");
-    assert_eq!(error.errno(), Some(Errno::NODEV.raw_os_error()));
+    refused_with(netlink.set(&Link::at(index).up(true)), Errno::NODEV);
 }
 
 /// A handle keeps its namespace.
@@ -203,7 +199,7 @@ fn an_index_that_is_used_again_is_another_link() {
     let host = Host::new("host");
     let mut netlink = host.netlink();
     let mut watch = host.watch();
-    while watch.try_next().expect("events").is_some() {}
+    drain(&mut watch);
     let addr = |text: &str| Addr::on(IfIndex(77), text.parse().expect("a prefix"));
     netlink.add(&ifb("first").index(IfIndex(77))).expect("made");
     netlink.add(&addr("10.0.0.1/24")).expect("added");
@@ -307,18 +303,12 @@ fn families_do_not_mix_and_prefixes_have_an_end() {
 /// Takes events until `wanted` is one.
 #[track_caller]
 fn wait_until(watch: &mut Watch<Link>, wanted: impl Fn(&Event<Link>) -> bool) {
-    use rustix::event::{PollFd, PollFlags, Timespec, poll};
-    const DEADLINE: Timespec = Timespec {
-        tv_sec: 10,
-        tv_nsec: 0,
-    };
     loop {
         while let Some(event) = watch.try_next().expect("events") {
             if wanted(&event) {
                 return;
             }
         }
-        let ready = poll(&mut [PollFd::new(watch, PollFlags::IN)], Some(&DEADLINE));
-        assert_eq!(ready.expect("waited"), 1, "no event");
+        wait_for_events(watch, "no event");
     }
 }

@@ -2,8 +2,9 @@
 
 use std::net::IpAddr;
 
-use crate::witness::ip;
+use crate::witness::{assert_error, ip, refused_with};
 use netlink::{Cause, Encap, Family, Hop, Prefix, Route};
+use rustix::io::Errno;
 use tapline_lab::{Host, Net};
 
 #[test]
@@ -15,7 +16,7 @@ fn refusals_say_what_and_where() {
         let error = netlink.add(&route).expect_err("refused");
         (error.to_string(), error.errno())
     };
-    let invalid = Some(rustix::io::Errno::INVAL.raw_os_error());
+    let invalid = Some(Errno::INVAL.raw_os_error());
     assert_eq!(
         refused(to("10.0.0.1/8").dev(host.interface().index)),
         (
@@ -40,17 +41,14 @@ fn refusals_say_what_and_where() {
     let damaged = Route::to(prefix)
         .dev(host.interface().index)
         .encap(Box::new(damaged));
-    let error = netlink.add(&damaged).expect_err("it is damaged");
-    assert_eq!(
-        error.to_string(),
-        "cannot add route 192.0.2.0/24 (encap.ip-dst: Attribute failed policy validation)"
+    assert_error(
+        netlink.add(&damaged),
+        "cannot add route 192.0.2.0/24 (encap.ip-dst: Attribute failed policy validation)",
     );
     ip(&host, "route add 192.0.2.0/24 via 10.1.0.2");
     let twice = to("192.0.2.0/24").gateway([10, 1, 0, 2].into());
-    let twice = netlink.add(&twice).expect_err("there is one");
-    assert_eq!(twice.errno(), Some(rustix::io::Errno::EXIST.raw_os_error()));
-    let absent = netlink.del(&to("192.0.3.0/24")).expect_err("none");
-    assert_eq!(absent.errno(), Some(rustix::io::Errno::SRCH.raw_os_error()));
+    refused_with(netlink.add(&twice), Errno::EXIST);
+    refused_with(netlink.del(&to("192.0.3.0/24")), Errno::SRCH);
 }
 
 #[test]

@@ -1,19 +1,12 @@
 //! Routes as they change.
 
-use crate::witness::ip;
+use crate::witness::{drain, ip, wait_for_events};
 use netlink::{Route, Watch};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tapline_lab::{Host, Net};
-
-/// The kernel tells of a change by then.
-const LONG: Timespec = Timespec {
-    tv_sec: 10,
-    tv_nsec: 0,
-};
 
 /// Routes that a fresh list has and the watch does not know, and the other way round.
 fn differences(watch: &mut Watch<Route>, host: &Host) -> [Vec<Route>; 2] {
-    while watch.try_next().expect("route events").is_some() {}
+    drain(watch);
     let listed = host.netlink().list(&Route::new()).expect("routes").items;
     // The kernel tells of a hop that is new before the others, and lists it behind them.
     let in_order = |mut route: Route| {
@@ -39,9 +32,7 @@ fn assert_known(watch: &mut Watch<Route>, host: &Host, line: &str) {
         if differences == [vec![], vec![]] {
             return;
         }
-        let mut descriptors = [PollFd::new(watch, PollFlags::IN)];
-        let news = poll(&mut descriptors, Some(&LONG)).expect("polled");
-        assert_eq!(news, 1, "{line}: {differences:?}");
+        wait_for_events(watch, &format!("{line}: {differences:?}"));
     }
 }
 

@@ -1,29 +1,20 @@
 //! Rules are removed, watched and refused as in ip(8).
 
 use crate::net_again::RULES;
-use crate::witness::ip;
+use crate::witness::{assert_invalid, ip, parse, refused_with};
 use netlink::{Cause, Event, Prefix, Rule, Watch};
+use rustix::io::Errno;
 use tapline_lab::Host;
-
-fn network(text: &str) -> Prefix {
-    text.parse().expect("a network")
-}
 
 #[test]
 fn a_removal_leaves_open_what_is_not_said() {
     let host = Host::new("host");
     let mut netlink = host.netlink();
-    let rule = Rule::new().src(network("10.0.0.0/8")).fwmark(1);
+    let rule = Rule::new().src(parse("10.0.0.0/8")).fwmark(1);
     let rule = rule.table(100.into()).priority(9);
     netlink.add(&rule).expect("a rule");
     netlink.del(&Rule::new().priority(9)).expect("it goes");
-    let absent = netlink
-        .del(&Rule::new().priority(9))
-        .expect_err("it is gone");
-    assert_eq!(
-        absent.errno(),
-        Some(rustix::io::Errno::NOENT.raw_os_error())
-    );
+    let absent = refused_with(netlink.del(&Rule::new().priority(9)), Errno::NOENT);
     assert_eq!(absent.to_string(), "cannot remove rule 9");
 }
 
@@ -68,23 +59,20 @@ fn what_cannot_be_is_refused() {
         Cause::Invalid(unfit) => unfit.reason,
         cause => panic!("{cause:?}"),
     };
-    let mixed = Rule::new()
-        .src(network("10.0.0.0/8"))
-        .dst(network("fd00::/8"));
+    let mixed = Rule::new().src(parse("10.0.0.0/8")).dst(parse("fd00::/8"));
     assert_eq!(unfit(mixed), "fd00::/8 does not belong to family inet");
     let long = Prefix::new([10, 0, 0, 0], 33);
     assert_eq!(
         unfit(Rule::new().src(long)),
         "the prefix length of inet is at most 32"
     );
-    let set = netlink.set(&Rule::new().priority(3)).expect_err("unfit");
-    assert!(matches!(set.cause, Cause::Invalid(_)));
+    assert_invalid(netlink.set(&Rule::new().priority(3)));
     let refused = netlink.add(&Rule::new().goto(5).priority(9));
     let refused = refused.expect_err("backwards");
     assert_eq!(
         refused.to_string(),
         "cannot add rule 9 (Backward goto not supported)"
     );
-    let invalid = rustix::io::Errno::INVAL.raw_os_error();
+    let invalid = Errno::INVAL.raw_os_error();
     assert_eq!(refused.errno(), Some(invalid));
 }

@@ -1,10 +1,9 @@
 //! Extended counters are those of `ip stats`.
 
-use crate::witness;
 use std::net::UdpSocket;
 
-use crate::witness::{json, only, run};
-use netlink::{BridgeStatistics, Cause, IfIndex, KindStatistics, LinkStatistics, Stats};
+use crate::witness::{self, assert_invalid, index, json, only, refused_with, run};
+use netlink::{BridgeStatistics, IfIndex, KindStatistics, LinkStatistics, Stats};
 use rustix::io::Errno;
 use tapline_lab::{Host, Net};
 
@@ -49,7 +48,7 @@ fn what_a_bridge_counts_of_a_port_is_that_of_ip() {
         "ip link add br0 up type bridge stp_state 1 mcast_stats_enabled 1",
     );
     run(&host, "ip link set dev a master br0");
-    let bridge = host.netlink().link_named("br0").expect("told").ifindex();
+    let bridge = index(&host, "br0");
     let asked = KindStatistics::new().bridge(BridgeStatistics::new());
     let mut netlink = host.netlink();
     let question = Stats::of(a).xstats_slave(asked.clone());
@@ -90,8 +89,7 @@ fn what_a_bridge_counts_of_a_port_is_that_of_ip() {
 fn counters_are_told_and_not_made() {
     let host = Host::new("host");
     let mut netlink = host.netlink();
-    let error = netlink.get(&Stats::of(IfIndex(4711))).expect_err("no link");
-    assert_eq!(error.errno(), Some(Errno::NODEV.raw_os_error()));
+    let error = refused_with(netlink.get(&Stats::of(IfIndex(4711))), Errno::NODEV);
     assert_eq!(error.to_string(), "cannot get statistics of link 4711");
     let counters = Stats::of(IfIndex(1)).stats64(LinkStatistics::default());
     for refused in [
@@ -99,13 +97,7 @@ fn counters_are_told_and_not_made() {
         netlink.set(&counters),
         netlink.del(&counters),
     ] {
-        assert!(matches!(
-            refused.expect_err("no such verb").cause,
-            Cause::Invalid(_)
-        ));
+        assert_invalid(refused);
     }
-    assert!(matches!(
-        netlink.get(&Stats::new()).expect_err("of which").cause,
-        Cause::Invalid(_)
-    ));
+    assert_invalid(netlink.get(&Stats::new()));
 }

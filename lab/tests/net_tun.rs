@@ -1,6 +1,6 @@
 //! Tun and tap are made by us and by `ip tuntap`, and are the same to ip(8) and to us.
 
-use crate::witness::{json, run};
+use crate::witness::{assert_error, assert_invalid, json, refused_with, run};
 use netlink::{Cause, IfIndex, IfName, Link, LinkKind, Netlink, OnError, Syscall, Tun, TunMode};
 use rustix::io::Errno;
 use serde_json::Value;
@@ -99,8 +99,7 @@ fn a_refused_one_is_not_there() {
     let host = Host::new("host");
     let mut netlink = host.netlink();
     let taken = tun("lo", Tun::new().mode(TunMode::Tun));
-    let error = netlink.add(&taken).expect_err("the name is taken");
-    assert_eq!(error.errno(), Some(Errno::BUSY.raw_os_error()));
+    let error = refused_with(netlink.add(&taken), Errno::BUSY);
     let Cause::System { call, .. } = error.cause else {
         panic!("{error:?}")
     };
@@ -108,16 +107,14 @@ fn a_refused_one_is_not_there() {
     // A tun has no hardware address.
     let addressed = tun("tun0", Tun::new().mode(TunMode::Tun));
     let addressed = addressed.address("02:00:00:00:00:07".parse().expect("an address"));
-    let error = netlink.add(&addressed).expect_err("no such address");
-    assert_eq!(error.to_string(), "cannot add link tun0");
+    assert_error(netlink.add(&addressed), "cannot add link tun0");
     netlink.link_named("tun0").expect_err("there is none");
     for unfit in [
         tun("tun0", Tun::new()),
         tun("tun0", Tun::new().mode(TunMode::Tun).persist(false)),
         tun("tun0", Tun::new().mode(TunMode::Tun)).index(IfIndex(77)),
     ] {
-        let error = netlink.add(&unfit).expect_err("it cannot be said");
-        assert!(matches!(error.cause, Cause::Invalid(_)), "{error:?}");
+        assert_invalid(netlink.add(&unfit));
     }
 }
 

@@ -4,20 +4,10 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use crate::witness::ip;
+use crate::witness::{drain, ip, wait_for_events};
 use netlink::{Event, IfIndex, IfName, Link, Prefix, Route, RouteTable, Watch};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tapline_lab::{Host, Net};
-
-const DEADLINE: Timespec = Timespec {
-    tv_sec: 10,
-    tv_nsec: 0,
-};
-
-fn is_readable(watch: &Watch<Link>, timeout: Timespec) -> bool {
-    let mut descriptors = [PollFd::new(watch, PollFlags::IN)];
-    poll(&mut descriptors, Some(&timeout)).expect("polled") == 1
-}
 
 /// The first event that `wanted` takes, by the deadline.
 #[track_caller]
@@ -28,7 +18,7 @@ fn wait_for<T>(watch: &mut Watch<Link>, wanted: impl Fn(Event<Link>) -> Option<T
                 return found;
             }
         }
-        assert!(is_readable(watch, DEADLINE), "no such event");
+        wait_for_events(watch, "no such event");
     }
 }
 
@@ -37,11 +27,6 @@ fn added(event: Event<Link>) -> Option<IfName> {
         Event::Added(link) => link.name,
         _ => None,
     }
-}
-
-/// All that is there now.
-fn drain(watch: &mut Watch<Link>) -> Vec<Event<Link>> {
-    std::iter::from_fn(|| watch.try_next().expect("link events")).collect()
 }
 
 #[test]
@@ -63,7 +48,11 @@ fn a_quiet_watch_has_nothing_and_does_not_block() {
     let mut watch = left.watch();
     drain(&mut watch);
     assert_eq!(watch.try_next().expect("no event"), None);
-    assert!(!is_readable(&watch, Timespec::default()));
+    let ready = poll(
+        &mut [PollFd::new(&watch, PollFlags::IN)],
+        Some(&Timespec::default()),
+    );
+    assert_eq!(ready, Ok(0));
 }
 
 #[test]
@@ -215,7 +204,7 @@ fn routes_come_and_go_as_ip_makes_them() {
         let line = format!("{text}/{prefix_len} via {gateway} table 77");
         let mut next = |verb: &str| {
             ip(&left, &format!("route {verb} {line}"));
-            assert!(poll(&mut [PollFd::new(&watch, PollFlags::IN)], Some(&DEADLINE)) == Ok(1));
+            wait_for_events(&watch, "no event");
             watch.try_next().expect("route events").expect("an event")
         };
         let Event::Added(route) = next("add") else {

@@ -1,9 +1,7 @@
 //! The structs and numbers of packet sockets against `linux/if_packet.h`, as a C compiler lays them
 //! out.
 
-use std::mem::offset_of;
-
-use crate::c_layout::assert_as_in_c;
+use crate::c_layout::{assert_as_in_c, assert_numbers, assert_struct};
 use abi::packet::{
     self, BlockDesc, PacketMreq, SockaddrLl, Tpacket2Hdr, Tpacket3Hdr, TpacketReq, TpacketReq3,
     TpacketStats,
@@ -14,30 +12,9 @@ use tapline_abi as abi;
 const HEADERS: &str = "#include <sys/socket.h>\n#include <linux/if_packet.h>\n\
                        #include <linux/if_ether.h>\n#include <linux/net_tstamp.h>";
 
-/// Size of the field that `_field` points to.
-fn size_in<S, F>(_field: impl Fn(&S) -> *const F) -> usize {
-    size_of::<F>()
-}
-
-/// A struct of ours beside C's: its size, and of each field the offset and the size.
-macro_rules! assert_struct {
-    ($ours:ident as $c:literal { $($field:ident: $c_field:literal,)* }) => {
-        assert_as_in_c(HEADERS, &[
-            (concat!("sizeof(", $c, ")"), size_of::<$ours>()),
-            $(
-                (concat!("offsetof(", $c, ", ", $c_field, ")"), offset_of!($ours, $field)),
-                (
-                    concat!("sizeof(((", $c, " *)0)->", $c_field, ")"),
-                    size_in(|s: &$ours| &raw const s.$field),
-                ),
-            )*
-        ]);
-    };
-}
-
 #[test]
 fn addresses_lie_as_in_the_kernels_header() {
-    assert_struct!(SockaddrLl as "struct sockaddr_ll" {
+    assert_struct!(HEADERS, SockaddrLl as "struct sockaddr_ll" {
         family: "sll_family",
         protocol: "sll_protocol",
         ifindex: "sll_ifindex",
@@ -46,7 +23,7 @@ fn addresses_lie_as_in_the_kernels_header() {
         halen: "sll_halen",
         addr: "sll_addr",
     });
-    assert_struct!(PacketMreq as "struct packet_mreq" {
+    assert_struct!(HEADERS, PacketMreq as "struct packet_mreq" {
         ifindex: "mr_ifindex",
         kind: "mr_type",
         alen: "mr_alen",
@@ -56,7 +33,7 @@ fn addresses_lie_as_in_the_kernels_header() {
 
 #[test]
 fn packet_headers_lie_as_in_the_kernels_header() {
-    assert_struct!(Tpacket2Hdr as "struct tpacket2_hdr" {
+    assert_struct!(HEADERS, Tpacket2Hdr as "struct tpacket2_hdr" {
         status: "tp_status",
         len: "tp_len",
         snaplen: "tp_snaplen",
@@ -68,7 +45,7 @@ fn packet_headers_lie_as_in_the_kernels_header() {
         vlan_tpid: "tp_vlan_tpid",
         padding: "tp_padding",
     });
-    assert_struct!(Tpacket3Hdr as "struct tpacket3_hdr" {
+    assert_struct!(HEADERS, Tpacket3Hdr as "struct tpacket3_hdr" {
         next_offset: "tp_next_offset",
         sec: "tp_sec",
         nsec: "tp_nsec",
@@ -85,7 +62,7 @@ fn packet_headers_lie_as_in_the_kernels_header() {
 
 #[test]
 fn blocks_lie_as_in_the_kernels_header() {
-    assert_struct!(BlockDesc as "struct tpacket_block_desc" {
+    assert_struct!(HEADERS, BlockDesc as "struct tpacket_block_desc" {
         version: "version",
         offset_to_priv: "offset_to_priv",
         block_status: "hdr.bh1.block_status",
@@ -102,13 +79,13 @@ fn blocks_lie_as_in_the_kernels_header() {
 
 #[test]
 fn requests_and_counters_lie_as_in_the_kernels_header() {
-    assert_struct!(TpacketReq as "struct tpacket_req" {
+    assert_struct!(HEADERS, TpacketReq as "struct tpacket_req" {
         block_size: "tp_block_size",
         block_nr: "tp_block_nr",
         frame_size: "tp_frame_size",
         frame_nr: "tp_frame_nr",
     });
-    assert_struct!(TpacketReq3 as "struct tpacket_req3" {
+    assert_struct!(HEADERS, TpacketReq3 as "struct tpacket_req3" {
         block_size: "tp_block_size",
         block_nr: "tp_block_nr",
         frame_size: "tp_frame_size",
@@ -117,23 +94,16 @@ fn requests_and_counters_lie_as_in_the_kernels_header() {
         sizeof_priv: "tp_sizeof_priv",
         feature_req_word: "tp_feature_req_word",
     });
-    assert_struct!(TpacketStats as "struct tpacket_stats_v3" {
+    assert_struct!(HEADERS, TpacketStats as "struct tpacket_stats_v3" {
         packets: "tp_packets",
         drops: "tp_drops",
         freeze_q_cnt: "tp_freeze_q_cnt",
     });
 }
 
-/// Each named constant of ours beside C's of the same name.
-macro_rules! assert_numbers {
-    ($($name:ident)*) => {
-        assert_as_in_c(HEADERS, &[$((stringify!($name), packet::$name as usize),)*]);
-    };
-}
-
 #[test]
 fn options_have_the_kernels_numbers() {
-    assert_numbers! {
+    assert_numbers! { HEADERS, packet:
         SOL_PACKET PACKET_ADD_MEMBERSHIP PACKET_RX_RING PACKET_STATISTICS PACKET_VERSION
         PACKET_RESERVE PACKET_TIMESTAMP PACKET_FANOUT PACKET_FANOUT_DATA PACKET_FANOUT_CBPF
         PACKET_FANOUT_FLAG_UNIQUEID PACKET_IGNORE_OUTGOING PACKET_MR_PROMISC
@@ -143,7 +113,7 @@ fn options_have_the_kernels_numbers() {
 
 #[test]
 fn states_and_kinds_of_packets_have_the_kernels_numbers() {
-    assert_numbers! {
+    assert_numbers! { HEADERS, packet:
         TP_STATUS_KERNEL TP_STATUS_USER TP_STATUS_LOSING TP_STATUS_CSUMNOTREADY
         TP_STATUS_VLAN_VALID TP_STATUS_VLAN_TPID_VALID TP_STATUS_CSUM_VALID
         TP_STATUS_TS_RAW_HARDWARE PACKET_HOST PACKET_BROADCAST PACKET_MULTICAST PACKET_OTHERHOST

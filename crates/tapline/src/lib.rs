@@ -6,7 +6,7 @@
 //! | [`read`](mod@read) | filters, merges and converts capture files |
 //! | [`count`](mod@count) | has the kernel count the packets of named classes, without copying them |
 //! | [`ping`](mod@ping) | pings many hosts and accounts for every probe |
-//! | [`latency`] | measures the time from the kernel's time stamp of a packet to its delivery |
+//! | [`latency`](mod@latency) | measures the time from the kernel's time stamp of a packet to its delivery |
 //! | [`net`](mod@net) | configures links, addresses, routes and more through netlink |
 //! | [`doctor`] | diagnoses what makes these slow or inaccurate on a host |
 //!
@@ -45,6 +45,7 @@ mod stop;
 
 pub use capture::{Capture, CaptureError, CaptureOptions, CaptureSummary, capture};
 pub use count::count;
+pub use latency::latency;
 pub use net::{Namespace, NamespaceError, NamespaceId, net};
 pub use packet::{Packet, Timestamp};
 pub use packet_filter::{Expression, Filter};

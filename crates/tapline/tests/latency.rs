@@ -16,7 +16,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tapline::Packet;
 use tapline::Stop;
 use tapline::capture::{Backend, CaptureOptions, ConsumerError, Limits};
-use tapline::latency::{Comparison, Meter, Observer, Setting};
+use tapline::latency::{Comparison, DelayMeter, DelayObserver, DeliverySetting};
 
 fn now_ns() -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
@@ -31,7 +31,7 @@ struct Holder {
     seen: Vec<(u64, u64, u64)>,
 }
 
-impl Observer for Holder {
+impl DelayObserver for Holder {
     fn packet(
         &mut self,
         packet: &Packet<'_>,
@@ -54,7 +54,7 @@ fn packets_that_wait_for_their_reader_have_waited_as_long() {
     let mut witness = Witness::on(&right);
     let (holding, is_holding) = channel();
     let (release, released) = channel();
-    let mut meter = Meter::new(Holder {
+    let mut meter = DelayMeter::new(Holder {
         holding,
         release: released,
         seen: Vec::new(),
@@ -102,7 +102,7 @@ fn every_setting_sees_the_same_packets() {
         packets: Some(COUNT),
         duration: Some(DEADLINE),
     };
-    let settings = Setting::all(&options, Duration::from_micros(200));
+    let settings = DeliverySetting::all(&options, Duration::from_micros(200));
     let names: Vec<String> = settings
         .iter()
         .map(|setting| setting.name.clone())
@@ -119,17 +119,15 @@ fn every_setting_sees_the_same_packets() {
         }
         rows.join().unwrap().unwrap()
     });
-    assert_eq!(
-        rows.iter().map(|row| &row.name).collect::<Vec<_>>(),
-        names.iter().collect::<Vec<_>>()
-    );
-    let backends: Vec<Backend> = rows.iter().map(|row| row.backend).collect();
+    let measured: Vec<&String> = rows.iter().map(|(name, _)| name).collect();
+    assert_eq!(measured, names.iter().collect::<Vec<_>>());
+    let backends: Vec<Backend> = rows.iter().map(|(_, row)| row.backend).collect();
     let (v2, v3) = (Backend::PacketV2, Backend::PacketV3);
     assert_eq!(backends, [v2, v2, v3, v3, v3, v3, v2]);
-    for row in &rows {
+    for (name, row) in &rows {
         let delays = &row.delays;
-        assert_eq!(row.lost, row.outcome.account.lost.ring);
-        assert_eq!(delays.histogram.count() + row.lost, COUNT, "{}", row.name);
+        assert_eq!(row.lost, row.capture.account.lost.ring);
+        assert_eq!(delays.histogram.count() + row.lost, COUNT, "{name}");
         assert_eq!((delays.ahead, delays.unstamped), (0, 0));
         assert!(delays.min_ns <= delays.quantile(0.5));
         assert!(delays.quantile(0.5) <= delays.max_ns);
@@ -172,13 +170,13 @@ impl Flow {
 }
 
 /// The settings, but for those with rings so small that a reader that gets its processor late loses packets.
-fn lossless(right: &Host) -> Vec<Setting> {
+fn lossless(right: &Host) -> Vec<DeliverySetting> {
     let options = CaptureOptions::default()
         .links(vec![right.interface().name.to_string()])
         .direction(DirectionFilter::In)
         .with_filter(Some(support::ipv4_only()))
         .snaplen(96);
-    let mut settings = Setting::all(&options, Duration::from_micros(200));
+    let mut settings = DeliverySetting::all(&options, Duration::from_micros(200));
     settings.retain(|setting| !setting.name.starts_with("libpcap"));
     settings
 }
@@ -218,16 +216,16 @@ fn rows_are_of_the_packets_between_two_moments_of_traffic_that_goes_on() {
             (run.unwrap(), flowing.join().unwrap())
         });
         let begin_ns = begin_ns.into_inner();
-        let end_ns = begin_ns + rows[0].duration.as_nanos() as u64;
+        let end_ns = begin_ns + rows[0].1.duration.as_nanos() as u64;
         let within = stamps.iter().filter(|&&ns| begin_ns <= ns && ns < end_ns);
         let expected = packets.unwrap_or(within.count() as u64);
-        assert!(expected > 0 && duration.is_none_or(|time| rows[0].duration == time));
-        for row in &rows {
-            let (name, delays) = (&row.name, &row.delays);
+        assert!(expected > 0 && duration.is_none_or(|time| rows[0].1.duration == time));
+        for (name, row) in &rows {
+            let delays = &row.delays;
             assert_eq!((row.lost, delays.ahead), (0, 0), "{name}");
             assert_eq!(delays.histogram.count(), expected, "{name}");
-            assert_eq!(row.outcome.account.delivered, expected + row.passed_over);
-            assert!(row.passed_over >= BEFORE as u64, "{name}");
+            assert_eq!(row.capture.account.delivered, expected + row.outside);
+            assert!(row.outside >= BEFORE as u64, "{name}");
         }
     }
 }

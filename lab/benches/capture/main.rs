@@ -1,18 +1,18 @@
 //! What capturing costs: tapline beside the programs that are installed, in one run.
 //!
 //! `cargo bench -p tapline-lab --bench capture -- [--rounds N | --quick] [--json] [--tapline FILE]…
-//! [--without TOOL]…` needs root, two processors and a release build of tapline.
+//! [--without TOOL]… [--only null|tmpfs]` needs root, two CPUs and a release build of tapline.
 //!
 //! ```text
-//! processor 0: Generator ─▶ veth ┃ veth ─▶ stack, packet socket        processor 1: the reader
-//!              128-byte frames             keeps 96 bytes of each                   ─▶ file
+//! CPU 0: Generator ─▶ veth ┃ veth ─▶ stack, packet socket        CPU 1: the reader
+//!        128-byte frames             keeps 96 bytes of each             ─▶ file
 //! ```
 //!
 //! Each trial starts a reader, waits until it sleeps on its packet socket, sends a known number of
 //! frames, and reads off what the reader counted, what it wrote and what it cost. Trials of the
 //! readers take turns, so that whatever else the machine does falls on all of them.
 //!
-//! * **Cost**: processor time of the reader, user and system, from the moment it waits for packets
+//! * **Cost**: CPU time of the reader, user and system, from the moment it waits for packets
 //!   to its end, divided by the packets it captured.
 //! * **Loss-free rate**: full speed if nothing is lost there, otherwise the highest rate without a
 //!   loss that halving the interval finds.
@@ -22,45 +22,170 @@
 mod ballast;
 #[path = "../harness/mod.rs"]
 mod harness;
-mod reader;
-mod report;
 mod rig;
-mod round;
 mod tool;
+mod trial;
 
 use std::process::ExitCode;
 
-use harness::{BenchOptions, Machine};
-use report::Report;
-use rig::Rig;
-use tool::Tool;
+use harness::{BenchOptions, Column, Report, Spread, Table, column};
+use rig::{Arrival, DROP_FRAMES, DROP_RING_MIB, FRAME_BYTES, MOST_FRAMES, RING_MIB, Rig, SNAPLEN};
+use tool::{Kind, Tool};
+use trial::{ALL_CPUS, Outcome, PACED_PPS, Sink, per_second};
+
+const PACED: &str = "reader CPU at 500 kpps, ns/packet";
+const FULL: &str = "reader CPU at full speed, ns/packet";
+const LOSS_FREE: &str = "loss-free, kpps";
+
+const COLUMNS: [Column; 7] = [
+    column(PACED, 1.0, 0),
+    column(FULL, 1.0, 0),
+    column("sender and stack, ns/packet", 1.0, 0),
+    column("lost at full speed, %", 1.0, 2),
+    column("of kpps", 1e3, 0),
+    column(LOSS_FREE, 1e3, 0),
+    column("wakes/s at 500 kpps", 1.0, 0),
+];
+
+const DROP_COLUMNS: [Column; 2] = [column("kpps", 1e3, 0), column("% of the first", 1.0, 0)];
 
 fn main() -> ExitCode {
-    harness::run(5, measure)
+    harness::run(5, &["null", "tmpfs"], measure)
 }
 
-fn measure(options: &BenchOptions) -> ExitCode {
-    let mut tools = Tool::all(&options.tapline);
-    tools.retain(|tool| !options.without.contains(&tool.name));
-    let machine = Machine::find();
+fn measure(options: &BenchOptions, report: &mut Report) {
+    let mut tools = Tool::all(&options.tapline());
+    tools.retain(|tool| !options.is_without(&tool.name));
     let rig = Rig::build();
-    let mut report = Report::new(machine, &tools, &rig);
-    for number in options.each_round() {
-        let round = round::run(&rig, &tools);
-        if options.json {
-            round.print_json(number);
+    report.note(format!(
+        "Capture of {FRAME_BYTES}-byte frames, {SNAPLEN} bytes kept of each, over veth; ring {RING_MIB} MiB, in drop \
+         mode {DROP_RING_MIB}; sender on CPU 0, reader on CPU 1; × is the ratio to the best peer's median."
+    ));
+    for tool in &tools {
+        report.note(tool.description(&rig));
+    }
+    tools.retain(|tool| tool.program.is_some());
+    for _ in report.rounds("captures") {
+        round(&rig, &tools, options, report);
+    }
+    let peers: Vec<_> = tools.iter().filter(|tool| tool.is_peer()).collect();
+    for sink in Sink::ALL
+        .into_iter()
+        .filter(|sink| options.has(sink.part()))
+    {
+        let table = report.table(sink.title(), &COLUMNS);
+        derive_ratio(table, &peers, "× paced", PACED, f64::min);
+        derive_ratio(table, &peers, "× full speed", FULL, f64::min);
+        derive_ratio(table, &peers, "× loss-free", LOSS_FREE, f64::max);
+    }
+    notes(report);
+}
+
+/// Has every tool do everything once.
+fn round(rig: &Rig, tools: &[Tool], options: &BenchOptions, report: &mut Report) {
+    // It rises and falls with the machine: before, between and after what is compared with it.
+    let mut drop_pps = vec![dropped_per_second(rig, report)];
+    let mut results: Vec<(&Tool, Sink, Outcome)> = Vec::new();
+    for sink in Sink::ALL
+        .into_iter()
+        .filter(|sink| options.has(sink.part()))
+    {
+        let paced = tools.iter().map(|tool| {
+            let trial = trial::run(rig, tool, sink, PACED_PPS.into(), report);
+            (tool, trial)
+        });
+        let paced: Vec<_> = paced.collect();
+        let full = tools
+            .iter()
+            .map(|tool| trial::run(rig, tool, sink, None, report));
+        let full: Vec<_> = full.collect();
+        for ((tool, paced), full) in paced.into_iter().zip(full) {
+            let outcome = Outcome::search(paced, full, |rate| {
+                trial::run(rig, tool, sink, Some(rate), report)
+            });
+            results.push((tool, sink, outcome));
         }
-        report.add(round);
+        drop_pps.push(dropped_per_second(rig, report));
     }
-    if options.json {
-        report.print_json();
-    } else {
-        report.print_markdown();
+    drop_pps.sort_unstable();
+    let most = drop_pps[drop_pps.len() / 2] as f64;
+    let drops = "Drop mode to tmpfs without a loss, beside an XDP program that only drops";
+    report
+        .table(drops, &DROP_COLUMNS)
+        .add("XDP program", &[most]);
+    for (tool, sink, outcome) in results {
+        for trial in outcome.miscounted() {
+            let (counted, in_file) = (trial.counted.captured, trial.in_file.unwrap_or_default());
+            let complaint = format!(
+                "{} counted {counted} packets and its file holds {in_file}",
+                tool.name
+            );
+            if tool.is_peer() {
+                report.note(complaint);
+            } else {
+                report.fail(complaint);
+            }
+        }
+        let loss_free = outcome.loss_free_pps() as f64;
+        let Outcome { paced, full, .. } = outcome;
+        let figures = [
+            paced.cost_ns(),
+            full.cost_ns(),
+            full.sender_ns(),
+            full.lost() as f64 * 100.0 / full.offered as f64,
+            full.offered_pps as f64,
+            loss_free,
+            paced.used.waits as f64 / paced.seconds,
+        ];
+        report
+            .table(sink.title(), &COLUMNS)
+            .add(&tool.name, &figures);
+        if tool.kind == Kind::TaplineDrop && sink == Sink::Tmpfs {
+            let figures = [loss_free, loss_free * 100.0 / most];
+            report.table(drops, &DROP_COLUMNS).add(&tool.name, &figures);
+        }
     }
-    if report.tapline_counts_right() {
-        ExitCode::SUCCESS
-    } else {
-        eprintln!("bench: tapline's count and its file differ");
-        ExitCode::FAILURE
-    }
+}
+
+/// What the rig carries at most: nobody reads.
+fn dropped_per_second(rig: &Rig, report: &mut Report) -> u64 {
+    let mut traffic = rig.traffic(Arrival::Reader);
+    let _attached = rig.drop_all();
+    let (sent, _) = report.undisturbed(ALL_CPUS, || traffic.deliver(DROP_FRAMES, None));
+    per_second(sent.delivered, sent.duration)
+}
+
+/// The ratio of a median to that of the best peer.
+fn derive_ratio(
+    table: &mut Table,
+    peers: &[&Tool],
+    head: &'static str,
+    of: &str,
+    better: fn(f64, f64) -> f64,
+) {
+    let median = |table: &Table, name: &str| Some(Spread::of(table.of(name, of))?.median);
+    let medians = peers.iter().filter_map(|peer| median(table, &peer.name));
+    let best = medians.reduce(better);
+    table.derive(column(head, 1.0, 2), |table, name| {
+        let ratio = median(table, name).zip(best).map(|(own, best)| own / best);
+        ratio.into_iter().collect()
+    });
+}
+
+fn notes(report: &mut Report) {
+    report.note(
+        "CPU is the reader's user and system time from its first wait for packets to its end, by captured packets. \
+         Sender and stack is the sender's CPU time at full speed, by offered packets: sending, and what the \
+         receiver's driver, programs and stack do.",
+    );
+    report.note(format!(
+        "Full speed is as fast as the sender goes beside this reader. A loss-free rate equal to it was limited by the \
+         sender. N is the number of frames of a trial: a million at the paced rate, up to {MOST_FRAMES} at others, in \
+         drop mode {DROP_FRAMES}. Every file on tmpfs is read, and its packets are counted."
+    ));
+    report.note(format!(
+        "netsniff-ng has no flag for the bytes to keep: its filter, `{}`, does that; it hands ring memory to the \
+         kernel, so to /dev/null it touches no packet.",
+        rig::snaplen_program().trim_end()
+    ));
 }

@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use bpf::{Insn, Program, ProgramKind, Reg, XdpAttachMode, XdpLink};
 use rustix::fs::statvfs;
-use rustix::time::{ClockId, clock_gettime};
 use tapline_lab::generator::{Generator, GeneratorOptions, Sent, pin_to_cpu, udp_frame};
 use tapline_lab::{Host, Net};
 use tempfile::TempDir;
 
 use crate::ballast::Ballast;
+use crate::harness::thread_time;
 
 /// Length of a frame, without the frame check sequence.
 pub const FRAME_BYTES: usize = 128;
@@ -19,7 +19,7 @@ pub const FRAME_BYTES: usize = 128;
 pub const SNAPLEN: u32 = 96;
 /// Memory of a reader's ring.
 pub const RING_MIB: u32 = 32;
-/// The same in drop mode, where each processor has its share.
+/// The same in drop mode, where each CPU has its share.
 pub const DROP_RING_MIB: u32 = 128;
 /// Most frames of a trial: a second's, and many times what the ring holds, so that a reader has to keep up.
 pub const MOST_FRAMES: u64 = 4_000_000;
@@ -58,10 +58,10 @@ pub struct Traffic<'r> {
 
 impl Rig {
     /// # Panics
-    /// Without root, a second processor, or room for a file.
+    /// Without root, a second CPU, or room for a file.
     pub fn build() -> Self {
-        pin_to_cpu(READER_CPU).expect("two processors, 0 and 1: one sends, one reads");
-        pin_to_cpu(SENDER_CPU).expect("processor 0");
+        pin_to_cpu(READER_CPU).expect("two CPUs, 0 and 1: one sends, one reads");
+        pin_to_cpu(SENDER_CPU).expect("CPU 0");
         let folder = TempDir::with_prefix_in("tapline-bench.", TMPFS).expect("a folder on tmpfs");
         let room = statvfs(folder.path()).expect("its free space");
         let free = room.f_bavail * room.f_frsize;
@@ -126,7 +126,7 @@ impl Rig {
 }
 
 impl Traffic<'_> {
-    /// Sends until `count` frames have arrived at the receiver's interface; also tells the processor time
+    /// Sends until `count` frames have arrived at the receiver's interface; also returns the CPU time
     /// that took, with all that driver, programs and stack of the receiver did with the frames.
     pub fn deliver(&mut self, count: u64, rate_pps: Option<u64>) -> (Sent, Duration) {
         assert!(
@@ -135,18 +135,12 @@ impl Traffic<'_> {
         );
         let generator = &mut self.generator;
         self.rig.sender.run(move || {
-            pin_to_cpu(SENDER_CPU).expect("the sender's processor");
+            pin_to_cpu(SENDER_CPU).expect("the sender's CPU");
             let before = thread_time();
             let sent = generator.deliver(count, rate_pps);
             (sent, thread_time().saturating_sub(before))
         })
     }
-}
-
-/// Processor time of this thread.
-fn thread_time() -> Duration {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    Duration::try_from(time).expect("no negative time")
 }
 
 /// A classic BPF program that keeps [`SNAPLEN`] bytes of every packet, as bpfc(8) writes it.

@@ -2,11 +2,12 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Duration;
 
+use serde_json::Value;
 use tapline_lab::tool;
 
+use crate::harness::version;
 use crate::rig::{Arrival, DROP_FRAMES, DROP_RING_MIB, MOST_FRAMES, RING_MIB, Rig, SNAPLEN};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,11 +43,6 @@ impl Tool {
     /// tapline in the builds given, then the others.
     pub fn all(tapline: &[PathBuf]) -> Vec<Self> {
         let own = tapline.iter().enumerate().flat_map(|(number, path)| {
-            assert!(
-                path.is_file(),
-                "{} is missing: cargo build --release -p tapline-cli",
-                path.display()
-            );
             [
                 (Kind::Tapline, ""),
                 (Kind::TaplineRingbuf, " --backend xdp-ringbuf"),
@@ -62,17 +58,17 @@ impl Tool {
                 package: "",
             })
         });
-        let peer = |kind, name: &str| Self {
+        let peers = [
+            (Kind::Tcpdump, "tcpdump"),
+            (Kind::Dumpcap, "dumpcap"),
+            (Kind::NetsniffNg, "netsniff-ng"),
+        ]
+        .map(|(kind, name)| Self {
             kind,
             name: name.into(),
             program: tool::find(name),
             package: tool::package(name),
-        };
-        let peers = [
-            peer(Kind::Tcpdump, "tcpdump"),
-            peer(Kind::Dumpcap, "dumpcap"),
-            peer(Kind::NetsniffNg, "netsniff-ng"),
-        ];
+        });
         own.chain(peers).collect()
     }
 
@@ -96,21 +92,23 @@ impl Tool {
         }
     }
 
-    /// What its `--version` says, in short.
-    pub fn version(&self) -> Option<String> {
-        let output = Command::new(self.program.as_ref()?)
-            .arg("--version")
-            .output()
-            .ok()?;
-        let text = [output.stdout, output.stderr].concat();
-        let text = String::from_utf8_lossy(&text);
-        let lines = match self.kind {
-            // libpcap does its work.
-            Kind::Tcpdump => 2,
-            _ => 1,
+    /// Its version and the command, or the package to install.
+    pub fn description(&self, rig: &Rig) -> String {
+        let Some(path) = &self.program else {
+            return format!(
+                "{}: not installed (apt-get install {})",
+                self.name, self.package
+            );
         };
-        let lines: Vec<_> = text.lines().take(lines).map(str::trim).collect();
-        Some(lines.join(", "))
+        // libpcap does the work of tcpdump.
+        let lines = if self.kind == Kind::Tcpdump { 2 } else { 1 };
+        let version = version(path, "--version", lines).unwrap_or_default();
+        let arguments = self.arguments(rig, "FILE".as_ref(), "N").into_iter();
+        let words = [OsString::from(path)].into_iter().chain(arguments);
+        let words: Vec<_> = words
+            .map(|word| word.to_string_lossy().into_owned())
+            .collect();
+        format!("{}: {version}; `{}`", self.name, words.join(" "))
     }
 
     /// Its arguments to capture `count` packets from the rig into `file`; the table shows them
@@ -165,40 +163,36 @@ impl Tool {
 
     /// Finds the counts in what it printed.
     pub fn counted(&self, printed: &str) -> Option<Counted> {
-        match self.kind {
+        let (captured, lost) = match self.kind {
             Kind::Tapline | Kind::TaplineRingbuf | Kind::TaplineDrop => {
-                let summary: serde_json::Value =
-                    serde_json::from_str(printed.lines().last()?).ok()?;
+                let summary: Value = serde_json::from_str(printed.lines().last()?).ok()?;
                 let lost = summary["lost"].as_object()?.values();
-                Some(Counted {
-                    captured: summary["delivered"].as_u64()?,
-                    lost: lost.filter_map(serde_json::Value::as_u64).sum(),
-                })
+                let lost = lost.filter_map(Value::as_u64).sum();
+                (summary["delivered"].as_u64()?, lost)
             }
-            Kind::Tcpdump => Some(Counted {
-                captured: number_before(printed, " packets captured")?,
-                lost: number_before(printed, " packets dropped by kernel")?,
-            }),
+            Kind::Tcpdump => (
+                number_before(printed, " packets captured")?,
+                number_before(printed, " packets dropped by kernel")?,
+            ),
             Kind::Dumpcap => {
                 // Packets received/dropped on interface 'right0': 10/0 (pcap:0/dumpcap:0/…
                 let (_, counts) = printed.split_once("Packets received/dropped on interface")?;
                 let (_, counts) = counts.split_once("': ")?;
                 let (captured, rest) = counts.split_once('/')?;
-                Some(Counted {
-                    captured: captured.parse().ok()?,
-                    lost: rest.split_once(' ')?.0.parse().ok()?,
-                })
+                (
+                    captured.parse().ok()?,
+                    rest.split_once(' ')?.0.parse().ok()?,
+                )
             }
             Kind::NetsniffNg => {
                 // What it read is what came in less what it left unread, lost packets among them.
                 let (_, unread) = printed.split_once("packets incoming (")?;
                 let unread: u64 = unread.split_once(' ')?.0.parse().ok()?;
-                Some(Counted {
-                    captured: number_before(printed, "  packets incoming")? - unread,
-                    lost: number_before(printed, "  packets failed filter")?,
-                })
+                let captured = number_before(printed, "  packets incoming")? - unread;
+                (captured, number_before(printed, "  packets failed filter")?)
             }
-        }
+        };
+        Some(Counted { captured, lost })
     }
 }
 

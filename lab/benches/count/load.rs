@@ -1,29 +1,40 @@
 //! Counting on a veth pair under full load, beside the ways that others count.
 //!
-//! One processor sends and, between the batches, does the receiver's work: driver, program, stack. A
+//! One CPU sends and, between the batches, does the receiver's work: driver, program, stack. A
 //! way of counting costs what it takes from the rate; what a program copies to user space is paid by
-//! another processor, too. Every way is read once in a trial, as it would be once a second.
+//! another CPU, too. Every way is read once in a trial, as it would be once a second.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Read};
-use std::process::{Child, Command, Stdio};
+use std::io::Read;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use abi::process::{self, thread_usage};
+use abi::process;
 use netlink::Gro;
-use rustix::process::{Pid, Signal, kill_process};
 use tapline::count::{Count, CountClass, CountDirection, CountOptions, IngressHook};
-use tapline_lab::generator::{Generator, GeneratorOptions, Sent, pin_to_cpu};
+use tapline_lab::generator::{Generator, GeneratorOptions, pin_to_cpu};
 use tapline_lab::{Host, Net, tool};
+use wire::protocol::ip::UDP;
 
-use crate::frames::ip4;
+use crate::harness::{Column, Flow, Report, Running, column, cpu_of, thread_time};
+use crate::{ENDS, hosts_and_ports};
 
 const SENDER_CPU: usize = 0;
-const FRAME_BYTES: u16 = 128;
-const SNAPLEN: &str = "68";
+const FRAME_BYTES: usize = 128;
+
+/// The filter that every packet of the load passes.
+const SENT: &str = "udp port 53";
+
+const COLUMNS: [Column; 5] = [
+    column("passed, packets/s", 1.0, 0),
+    column("counted, ppm", 1.0, 0),
+    column("sender and kernel, ns a packet", 1.0, 0),
+    column("programs, ns a packet", 1.0, 1),
+    column("sum", 1.0, 0),
+];
 
 /// A way to count.
-pub enum Way {
+enum Way {
     Nothing,
     /// Filters of classes, of which the last counts every packet that is sent.
     Tapline(IngressHook, Vec<String>),
@@ -32,33 +43,60 @@ pub enum Way {
     Nftables(&'static str),
 }
 
-/// What a way did with the packets of a round.
-pub struct Trial {
-    pub passed_pps: f64,
-    /// How many of those that passed it counted, of one million.
-    pub counted_ppm: Option<f64>,
-    /// Processor time of the sender and of its processor's softirq thread, in which driver, programs and
-    /// stack of the receiver work, nanoseconds for each that passed.
-    pub kernel_ns: f64,
-    /// Processor time in user space to count and to read the counters, for each that passed.
-    pub programs_ns: f64,
+pub fn measure(packets: u64, report: &mut Report) {
+    let seventeen = [hosts_and_ports(16), vec![SENT.into()]].concat();
+    let (xdp, tc) = (IngressHook::Auto, IngressHook::Tc);
+    let ways = [
+        ("nothing counts", Way::Nothing),
+        (
+            "tapline, XDP, 1 class: all packets",
+            Way::Tapline(xdp, vec![String::new()]),
+        ),
+        (
+            "tapline, XDP, 1 class: udp port 53",
+            Way::Tapline(xdp, vec![SENT.into()]),
+        ),
+        (
+            "tapline, XDP, 17 classes",
+            Way::Tapline(xdp, seventeen.clone()),
+        ),
+        ("tapline, tc, 17 classes", Way::Tapline(tc, seventeen)),
+        ("nftables, 1 counter: all packets", Way::Nftables("")),
+        (
+            "nftables, 1 counter: udp dport 53",
+            Way::Nftables("udp dport 53"),
+        ),
+        ("tcpdump -s 68 -w - udp port 53 | wc -c", Way::Tcpdump),
+    ];
+    let mut rig = Rig::build();
+    for _ in report.rounds("under load") {
+        for (name, way) in &ways {
+            let figures = rig.trial(way, packets);
+            let table = report.table("Counting at full speed over veth", &COLUMNS);
+            table.add(name, figures.as_ref().map_or(&[], <[f64; 5]>::as_slice));
+        }
+    }
 }
 
-/// The two hosts of a round; the counting one receives.
-pub struct Rig {
+/// The two hosts; the counting one receives.
+struct Rig {
     sender: Host,
     receiver: Host,
     generator: Generator,
-    /// The thread that does what softirqs leave undone on the sender's processor.
+    /// The thread that does what softirqs leave undone on the sender's CPU.
     softirqs: u32,
+    /// Packets that came through, their rate, and the CPU time that took, in the last trial.
+    passed: f64,
+    passed_pps: f64,
+    kernel: Duration,
 }
 
 impl Rig {
-    pub fn build() -> Self {
+    fn build() -> Self {
         let [sender, receiver] = Net::new().pair();
         // The veth takes whole frames with it, as it would with an XDP program.
         receiver.set_gro(Gro::On);
-        let frame = ip4(FRAME_BYTES, 17, [0x9c, 0x40, 0, 53]);
+        let frame = Flow::new(UDP, ENDS, [40_000, 53]).frame(FRAME_BYTES);
         let options = GeneratorOptions::new(sender.interface().index, frame);
         let generator = sender.run(|| Generator::new(options));
         Self {
@@ -66,139 +104,120 @@ impl Rig {
             receiver,
             generator,
             softirqs: softirq_thread(SENDER_CPU),
+            passed: 0.0,
+            passed_pps: 0.0,
+            kernel: Duration::ZERO,
         }
     }
 
-    /// `None` where the tool is not installed.
-    pub fn trial(&mut self, way: &Way, packets: u64) -> Option<Trial> {
-        match way {
-            Way::Nothing => Some(self.send(packets).trial(None, Duration::ZERO)),
-            Way::Tapline(ingress, filters) => Some(self.tapline(*ingress, filters, packets)),
-            Way::Tcpdump => self.tcpdump(packets),
-            Way::Nftables(rule) => self.nftables(rule, packets),
-        }
+    /// The figures of a row; `None` where the tool is not installed.
+    fn trial(&mut self, way: &Way, packets: u64) -> Option<[f64; 5]> {
+        let (counted, programs) = match way {
+            Way::Nothing => {
+                self.send(packets);
+                (f64::NAN, Duration::ZERO)
+            }
+            Way::Tapline(ingress, filters) => self.tapline(*ingress, filters, packets),
+            Way::Tcpdump => self.tcpdump(packets)?,
+            Way::Nftables(rule) => self.nftables(rule, packets)?,
+        };
+        let [kernel, programs] =
+            [self.kernel, programs].map(|cpu| cpu.as_nanos() as f64 / self.passed);
+        let ppm = counted / self.passed * 1e6;
+        Some([self.passed_pps, ppm, kernel, programs, kernel + programs])
     }
 
-    fn send(&mut self, packets: u64) -> Load {
+    fn send(&mut self, packets: u64) {
         let (generator, softirqs) = (&mut self.generator, self.softirqs);
-        self.sender.run(move || {
-            pin_to_cpu(SENDER_CPU).expect("the sender's processor");
-            let used = || thread_usage().cpu + used(softirqs);
+        let (sent, cpu) = self.sender.run(move || {
+            pin_to_cpu(SENDER_CPU).expect("the sender's CPU");
+            let used = || thread_time() + cpu_of(softirqs).cpu;
             let before = used();
             let sent = generator.send(packets, None);
-            let cpu = used().saturating_sub(before);
-            Load { sent, cpu }
-        })
+            (sent, used().saturating_sub(before))
+        });
+        self.passed = sent.delivered.max(1) as f64;
+        self.passed_pps = sent.delivered_pps();
+        self.kernel = cpu;
     }
 
-    fn tapline(&mut self, ingress: IngressHook, filters: &[String], packets: u64) -> Trial {
+    fn interface(&self) -> String {
+        self.receiver.interface().name.to_string()
+    }
+
+    /// Counted packets, and the CPU time of the counting programs; as the others.
+    fn tapline(&mut self, hook: IngressHook, filters: &[String], packets: u64) -> (f64, Duration) {
         let class = |(number, text): (usize, &String)| CountClass {
             name: number.to_string(),
             filter: (!text.is_empty()).then(|| text.parse().expect("a filter")),
         };
         let mut options = CountOptions::default();
-        options.interfaces = vec![self.receiver.interface().name.to_string()];
+        options.interfaces = vec![self.interface()];
         options.classes = filters.iter().enumerate().map(class).collect();
         options.direction = CountDirection::In;
-        options.ingress = ingress;
+        options.ingress = hook;
         let mut count = self.receiver.run(|| Count::open(options).expect("a count"));
-        let load = self.send(packets);
-        let before = thread_usage().cpu;
+        self.send(packets);
+        let before = thread_time();
         let snapshot = count.read().expect("counters");
-        let reading = thread_usage().cpu.saturating_sub(before);
-        let last = snapshot.classes.last();
-        load.trial(last.map(|class| class.traffic.packets), reading)
+        let reading = thread_time().saturating_sub(before);
+        let last = snapshot.classes.last().expect("a class");
+        (last.traffic.packets as f64, reading)
     }
 
-    fn tcpdump(&mut self, packets: u64) -> Option<Trial> {
-        let name = self.receiver.interface().name.to_string();
+    fn tcpdump(&mut self, packets: u64) -> Option<(f64, Duration)> {
+        tool::find("tcpdump")?;
         let mut command = self.receiver.command("tcpdump");
-        command
-            .args(["-i", &name, "-n", "-s", SNAPLEN, "-w", "-", "udp port 53"])
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        let mut dump = command.spawn().ok()?;
+        command.args(["-i", &self.interface()]);
+        command.args(["-n", "-s", "68", "-w", "-", SENT]);
+        let (mut dump, output) = Running::start_piped(command);
         let mut counter = Command::new("wc");
-        counter
-            .arg("-c")
-            .stdin(dump.stdout.take()?)
-            .stdout(Stdio::null());
+        counter.arg("-c").stdin(output).stdout(Stdio::null());
         let counter = counter.spawn().ok()?;
-        let mut errors = BufReader::new(dump.stderr.take()?);
-        let mut line = String::new();
-        while !line.contains("listening on") {
-            line.clear();
-            if errors.read_line(&mut line).ok()? == 0 {
-                return None;
-            }
-        }
-        let before = used(dump.id()) + used(counter.id());
-        let load = self.send(packets);
-        interrupt(&dump);
-        let mut rest = String::new();
-        errors.read_to_string(&mut rest).ok()?;
-        let captured = rest.lines().find(|line| line.contains("captured"))?;
+        dump.wait_until(|text| text.contains("listening on"));
+        let before = dump.used().cpu + cpu_of(counter.id()).cpu;
+        self.send(packets);
+        dump.interrupt();
+        let dump = dump.finish();
+        let captured = dump.text.lines().find(|line| line.contains("captured"))?;
         let captured = captured.split(' ').next()?.parse().ok()?;
-        let cpu = process::wait(dump).ok()?.cpu + process::wait(counter).ok()?.cpu;
-        Some(load.trial(Some(captured), cpu.saturating_sub(before)))
+        let cpu = dump.used.cpu + process::wait(counter).ok()?.cpu;
+        Some((captured, cpu.saturating_sub(before)))
     }
 
     /// A rule with a counter on the interface's ingress hook.
-    fn nftables(&mut self, rule: &str, packets: u64) -> Option<Trial> {
+    fn nftables(&mut self, rule: &str, packets: u64) -> Option<(f64, Duration)> {
         tool::find("nft")?;
-        let name = self.receiver.interface().name.to_string();
-        let nft = |arguments: &str| {
-            let mut command = self.receiver.command("nft");
-            let status = command.args(arguments.split_whitespace()).status().ok()?;
-            status.success().then_some(())
+        let hook = format!(
+            "type filter hook ingress device {} priority 0",
+            self.interface()
+        );
+        let nft = |receiver: &Host, arguments: &str| {
+            let mut command = receiver.command("nft");
+            command.args(arguments.split_whitespace());
+            let mut child = command.stdout(Stdio::piped()).spawn().expect("nft runs");
+            let mut text = String::new();
+            let mut output = child.stdout.take().expect("a pipe");
+            output.read_to_string(&mut text).expect("text");
+            let ended = process::wait(child).expect("nft ends");
+            assert!(ended.status.success(), "nft {arguments}");
+            (text, ended.cpu)
         };
-        nft("add table netdev bench")?;
-        let hook = format!("type filter hook ingress device {name} priority 0");
-        nft(&format!("add chain netdev bench in {{ {hook} ; }}"))?;
-        nft(&format!("add rule netdev bench in {rule} counter"))?;
-        let load = self.send(packets);
-        let mut list = self.receiver.command("nft");
-        list.args(["list", "table", "netdev", "bench"]);
-        let mut list = list.stdout(Stdio::piped()).spawn().ok()?;
-        let mut text = String::new();
-        list.stdout.take()?.read_to_string(&mut text).ok()?;
-        let reading = process::wait(list).ok()?.cpu;
+        nft(&self.receiver, "add table netdev bench");
+        nft(
+            &self.receiver,
+            &format!("add chain netdev bench in {{ {hook} ; }}"),
+        );
+        nft(
+            &self.receiver,
+            &format!("add rule netdev bench in {rule} counter"),
+        );
+        self.send(packets);
+        let (text, reading) = nft(&self.receiver, "list table netdev bench");
+        nft(&self.receiver, "delete table netdev bench");
         let counted = text.split("packets ").nth(1)?;
-        let counted = counted.split(' ').next()?.parse().ok()?;
-        let mut delete = self.receiver.command("nft");
-        delete
-            .args(["delete", "table", "netdev", "bench"])
-            .status()
-            .ok()?;
-        Some(load.trial(Some(counted), reading))
+        Some((counted.split(' ').next()?.parse().ok()?, reading))
     }
-}
-
-/// What was sent, and the sender's processor time for it.
-struct Load {
-    sent: Sent,
-    cpu: Duration,
-}
-
-impl Load {
-    fn trial(&self, counted: Option<u64>, programs: Duration) -> Trial {
-        let passed = self.sent.delivered.max(1) as f64;
-        let per_packet = |cpu: Duration| cpu.as_nanos() as f64 / passed;
-        Trial {
-            passed_pps: self.sent.delivered_pps(),
-            counted_ppm: counted.map(|counted| counted as f64 / passed * 1e6),
-            kernel_ns: per_packet(self.cpu),
-            programs_ns: per_packet(programs),
-        }
-    }
-}
-
-/// Processor time of a process with one thread so far.
-fn used(process: u32) -> Duration {
-    let told = fs::read_to_string(format!("/proc/{process}/schedstat"));
-    let told = told.unwrap_or_default();
-    let nanoseconds = told.split(' ').next().and_then(|told| told.parse().ok());
-    Duration::from_nanos(nanoseconds.expect("the scheduler counts"))
 }
 
 fn softirq_thread(cpu: usize) -> u32 {
@@ -211,11 +230,4 @@ fn softirq_thread(cpu: usize) -> u32 {
     let number = found.file_name();
     let number = number.to_str().and_then(|number| number.parse().ok());
     number.expect("a number")
-}
-
-fn interrupt(child: &Child) {
-    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-    if let Some(pid) = pid {
-        kill_process(pid, Signal::INT).expect("a child of ours");
-    }
 }

@@ -1,144 +1,110 @@
 //! What counting costs: counting programs beside an empty one by the kernel's test-run, and on a veth
 //! pair beside the ways that others count.
 //!
-//! `cargo bench -p tapline-lab --bench count -- [--rounds N] [--packets N]` needs root.
+//! `cargo bench -p tapline-lab --bench count -- [--rounds N] [--packets N] [--only test-run|load]` needs root.
 //!
-//! A trial runs one program a million times on one frame, in ten calls, and keeps the processor time of
+//! A trial runs one program a million times on one frame, in ten calls, and keeps the CPU time of
 //! the fastest call, divided by its runs. Trials of the programs take turns, so that whatever else the
-//! machine does falls on all of them. **Cost** is a program's median less that of the empty program
-//! (`return XDP_DROP`) on the same frame. Before, each program counts each frame once, and the classes
-//! are compared with the filters walked in this process.
+//! machine does falls on all of them. **Cost** is what a program takes beyond the empty program
+//! (`return XDP_DROP`) on the same frame in the same round. The classes that count a frame are compared
+//! with the filters walked in this process.
 //!
 //! On the veth pair each way of counting has packets sent to it at full speed, in turn. **Passed** is
 //! the rate at which they still come through; **counted** is how many of one million that did were
-//! counted; **sender and kernel** is the processor time of the thread that sends and of its processor's
+//! counted; **sender and kernel** is the CPU time of the thread that sends and of its CPU's
 //! softirq thread, in which the receiver's driver, programs and stack do their work, and **programs** that
 //! of what runs in user space to count and to read the counters once, both for each packet that came
 //! through.
 
 #![forbid(unsafe_code)]
 
-mod classes;
-mod frames;
 #[path = "../harness/mod.rs"]
 mod harness;
 mod load;
 mod program;
 
+use std::net::{Ipv4Addr, Ipv6Addr};
 use std::process::ExitCode;
 
-use harness::{BenchOptions, Machine, Spread};
-use load::{Rig, Trial, Way};
-use program::Subject;
-use tapline::count::IngressHook;
+use harness::{BenchOptions, Flow, Programs, Report, column, empty_program};
+use program::CountingSubject;
+use wire::protocol::ip::{ICMPV4 as ICMP, TCP, UDP};
+
+/// From 10.1.0.1 to 10.2.0.2.
+const ENDS: [Ipv4Addr; 2] = [Ipv4Addr::new(10, 1, 0, 1), Ipv4Addr::new(10, 2, 0, 2)];
+const ENDS_IPV6: [Ipv6Addr; 2] = [
+    Ipv6Addr::new(0x2001, 0, 0, 0, 0, 0, 0, 0),
+    Ipv6Addr::new(0x2002, 0, 0, 0, 0, 0, 0, 0),
+];
 
 fn main() -> ExitCode {
-    harness::run(9, measure)
+    harness::run(9, &["test-run", "load"], measure)
 }
 
-fn measure(options: &BenchOptions) -> ExitCode {
-    println!("{}; {} rounds\n", Machine::find().line(), options.rounds);
-    test_runs(options.rounds);
-    if options.packets > 0 {
-        under_load(options.rounds, options.packets);
+fn measure(options: &BenchOptions, report: &mut Report) {
+    if options.has("test-run") {
+        test_runs(report);
     }
-    ExitCode::SUCCESS
-}
-
-fn test_runs(rounds: u32) {
-    let frames = frames::frames();
-    let rows = classes::rows();
-    let mut subjects = vec![Subject::empty()];
-    subjects.extend(rows.iter().map(Subject::of));
-    // By subject and frame.
-    let mut times = vec![vec![Vec::new(); frames.len()]; subjects.len()];
-    for number in 1..=rounds {
-        eprintln!("bench: round {number} of {rounds}");
-        for (subject, times) in subjects.iter().zip(&mut times) {
-            for (frame, times) in frames.iter().zip(times) {
-                times.push(subject.time(&frame.bytes));
-            }
-        }
-    }
-    print!("| program |");
-    for frame in &frames {
-        print!(" {}: ns per run, cost, classes |", frame.name);
-    }
-    println!("\n|---|{}", "---|".repeat(frames.len()));
-    let empty: Vec<f64> = times[0].iter().map(|times| spread(times).median).collect();
-    for (subject, times) in subjects.iter().zip(&times) {
-        print!("| {} |", subject.name);
-        for ((times, frame), empty) in times.iter().zip(&frames).zip(&empty) {
-            let spread = spread(times);
-            let cost = spread.median - empty;
-            let classes = subject.classes_of(&frame.bytes);
-            let classes = classes.map_or_else(|| "-".into(), |classes| classes.to_string());
-            print!(" {}, {cost:+.1}, {classes} |", spread.show(1.0, 1));
-        }
-        println!();
+    if options.has("load") && options.packets > 0 {
+        load::measure(options.packets, report);
     }
 }
 
-fn under_load(rounds: u32, packets: u64) {
-    let seventeen = || {
-        let mut filters = classes::hosts_and_ports(16);
-        filters.push(SENT.into());
-        filters
-    };
-    let (xdp, tc) = (IngressHook::Auto, IngressHook::Tc);
-    let ways = [
-        ("nothing counts", Way::Nothing),
+fn test_runs(report: &mut Report) {
+    let web = Flow::new(TCP, ENDS, [40_000, 443]);
+    let frames = [
+        ("TCP to 443, 1514 B", web.frame(1514)),
         (
-            "tapline, XDP, 1 class: all packets",
-            Way::Tapline(xdp, vec![String::new()]),
+            "UDP to 53, 64 B",
+            Flow::new(UDP, ENDS, [40_000, 53]).frame(64),
         ),
         (
-            "tapline, XDP, 1 class: udp port 53",
-            Way::Tapline(xdp, vec![SENT.into()]),
+            "IPv6 TCP, 1514 B",
+            Flow::new(TCP, ENDS_IPV6, [40_000, 443]).frame(1514),
         ),
-        ("tapline, XDP, 17 classes", Way::Tapline(xdp, seventeen())),
-        ("tapline, tc, 17 classes", Way::Tapline(tc, seventeen())),
-        ("nftables, 1 counter: all packets", Way::Nftables("")),
-        (
-            "nftables, 1 counter: udp dport 53",
-            Way::Nftables("udp dport 53"),
-        ),
-        ("tcpdump -s 68 -w - udp port 53 \\| wc -c", Way::Tcpdump),
+        ("ICMP, 64 B", Flow::new(ICMP, ENDS, [1, 1]).frame(64)),
+        ("VLAN, TCP, 1518 B", web.frame_in(Some(7), 1518)),
     ];
-    let mut rig = Rig::build();
-    let mut trials: Vec<Vec<Trial>> = ways.iter().map(|_| Vec::new()).collect();
-    for number in 1..=rounds {
-        eprintln!("bench: under load, round {number} of {rounds}");
-        for ((_, way), trials) in ways.iter().zip(&mut trials) {
-            trials.extend(rig.trial(way, packets));
-        }
-    }
-    println!(
-        "\n| way | passed, packets/s | counted, ppm | sender and kernel, ns a packet | programs, ns a \
-         packet | sum |"
-    );
-    println!("|---|---|---|---|---|---|");
-    for ((name, _), trials) in ways.iter().zip(&trials) {
-        let show = |digits, figure: fn(&Trial) -> Option<f64>| {
-            let spread = Spread::of(trials.iter().filter_map(figure));
-            spread.map_or_else(|| "-".to_owned(), |spread| spread.show(1.0, digits))
-        };
-        if trials.is_empty() {
-            println!("| {name} | not installed | - | - | - | - |");
-            continue;
-        }
-        let passed = show(0, |trial| Some(trial.passed_pps));
-        let counted = show(0, |trial| trial.counted_ppm);
-        let kernel = show(0, |trial| Some(trial.kernel_ns));
-        let programs = show(1, |trial| Some(trial.programs_ns));
-        let sum = show(0, |trial| Some(trial.kernel_ns + trial.programs_ns));
-        println!("| {name} | {passed} | {counted} | {kernel} | {programs} | {sum} |");
-    }
+    let subjects = [
+        ("1 class: all packets", vec![String::new()]),
+        ("1 class: tcp port 443", vec!["tcp port 443".into()]),
+        ("1 class: host", vec!["host 10.1.0.1".into()]),
+        (
+            "2 classes",
+            vec!["tcp port 443".into(), "host 10.1.0.1".into()],
+        ),
+        ("16 classes of hosts and ports", hosts_and_ports(16)),
+        ("64 classes of hosts and ports", hosts_and_ports(64)),
+    ]
+    .map(|(name, filters)| CountingSubject::load(name, &filters));
+    let empty = empty_program();
+    let own = subjects
+        .iter()
+        .map(|subject| (subject.name, &subject.program));
+    let programs = Programs {
+        programs: [("(empty program)", &empty)]
+            .into_iter()
+            .chain(own)
+            .collect(),
+        frames: &frames,
+        result: column("classes", 1.0, 0),
+    };
+    programs.measure(report, |place, frame| match place {
+        0 => f64::NAN,
+        _ => subjects[place - 1].classes_of(frame) as f64,
+    });
 }
 
-/// The filter that every packet of the load passes.
-const SENT: &str = "udp port 53";
-
-fn spread(times: &[f64]) -> Spread {
-    Spread::of(times.iter().copied()).expect("at least one round")
+/// In turn a host, a TCP port, a UDP port, and a network with a port. The frames belong to a few.
+pub fn hosts_and_ports(count: usize) -> Vec<String> {
+    let filter = |number: usize| {
+        let port = 443 + number / 4;
+        match number % 4 {
+            0 => format!("host 10.1.0.{}", number + 1),
+            1 => format!("tcp port {port}"),
+            2 => format!("udp port {}", port - 390),
+            _ => format!("src net 10.{number}.0.0/16 and port {port}"),
+        }
+    };
+    (0..count).map(filter).collect()
 }

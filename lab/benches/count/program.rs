@@ -1,45 +1,28 @@
-//! The programs that are measured by the kernel's test-run.
+//! The counting programs that are measured by the kernel's test-run.
 
 use std::os::fd::AsFd;
 
-use abi::bpf::TestRun;
+use bpf::Program;
 use bpf::count::{
     COUNTERS_PER_SLOT, ClassSlot, CountedClass, CountedFilter, CounterArray, CountingHook,
     CountingOptions, CountingProgram, Overhead,
 };
-use bpf::{Insn, Program, ProgramKind, Reg};
+use filter::classic::Ancillary;
 use filter::{Filter, FilterOptions, FilterTarget, LinkType, NoNames};
-use rustix::time::{ClockId, clock_gettime};
 
-use crate::classes::Row;
-
-const XDP_DROP: i32 = 1;
-/// Calls of a trial, and runs of a call: short enough that most calls are not interrupted.
-const CALLS: u32 = 10;
-const RUNS: u32 = 100_000;
+use crate::harness::run_once;
 
 /// A program in the kernel.
-pub struct Subject {
-    pub name: String,
+pub struct CountingSubject {
+    pub name: &'static str,
     filters: Vec<Option<Filter>>,
-    counters: Option<CounterArray>,
-    program: Program,
+    counters: CounterArray,
+    pub program: Program,
 }
 
-impl Subject {
-    /// Drops each frame and does nothing else.
-    pub fn empty() -> Self {
-        let code = [Insn::mov32(Reg::R0, XDP_DROP), Insn::Exit];
-        let program = Program::load(ProgramKind::Xdp, "tapline_bench", &code);
-        Self {
-            name: "(empty program)".into(),
-            filters: Vec::new(),
-            counters: None,
-            program: program.expect("the kernel takes the program (bench needs root)"),
-        }
-    }
-
-    pub fn of(row: &Row) -> Self {
+impl CountingSubject {
+    /// A program with a class for each of `filters`, of which an empty one accepts all packets.
+    pub fn load(name: &'static str, filters: &[String]) -> Self {
         let place = CountingHook::new(FilterTarget::Xdp, LinkType::Ethernet);
         let mut options = FilterOptions::new(LinkType::Ethernet);
         options.target = place.filters_at();
@@ -47,60 +30,43 @@ impl Subject {
             let filter = Filter::new(text, &options, &NoNames);
             (!text.is_empty()).then(|| filter.expect("a filter"))
         };
-        let filters: Vec<_> = row.filters.iter().map(filter).collect();
+        let filters: Vec<_> = filters.iter().map(filter).collect();
         let count = |filter: &Filter| {
             let written = CountedFilter::write(filter, place).expect("eBPF");
             written.with_maps("tapline_bench").expect("maps")
         };
-        let counted: Vec<_> = (filters.iter())
-            .map(|filter| filter.as_ref().map(count))
-            .collect();
+        let counted = filters.iter().map(|filter| filter.as_ref().map(count));
+        let counted: Vec<_> = counted.collect();
         let counters = COUNTERS_PER_SLOT * filters.len() as u32;
         let counters = CounterArray::create("tapline_bench", counters).expect("a map");
-        let classes: Vec<_> = (0..)
-            .zip(&counted)
-            .map(|(number, filter)| CountedClass {
-                slot: ClassSlot { number, serial: 0 },
-                filter: filter.as_ref(),
-            })
-            .collect();
+        let classes = (0..).zip(&counted).map(|(number, filter)| CountedClass {
+            slot: ClassSlot { number, serial: 0 },
+            filter: filter.as_ref(),
+        });
         let options = CountingOptions {
             place,
             overhead: Overhead::default(),
             counters: counters.as_fd(),
             groups: None,
         };
+        let classes: Vec<_> = classes.collect();
         let program = CountingProgram::load("tapline_bench", &options, &classes);
-        let program = program.expect("the kernel takes the program");
         Self {
-            name: row.name.into(),
+            name,
+            program: program.expect("the kernel takes the program"),
             filters,
-            counters: Some(counters),
-            program,
+            counters,
         }
     }
 
-    /// Nanoseconds of processor time of a run, in the fastest of the calls.
-    pub fn time(&self, frame: &[u8]) -> f64 {
-        let calls = (0..CALLS).map(|_| {
-            let start = processor_time();
-            self.run(frame, RUNS);
-            (processor_time() - start) / f64::from(RUNS)
-        });
-        calls.fold(f64::INFINITY, f64::min)
-    }
-
-    /// In how many classes the frame is counted; the filters, walked in this process, agree. `None`
-    /// for the empty program.
-    pub fn classes_of(&self, frame: &[u8]) -> Option<usize> {
-        let counters = self.counters.as_ref()?;
-        let before = counters.read().expect("counters");
-        self.run(frame, 1);
-        let after = counters.read().expect("counters");
+    /// In how many classes the frame is counted; the filters, walked in this process, agree.
+    pub fn classes_of(&self, frame: &[u8]) -> usize {
+        let before = self.counters.read().expect("counters");
+        run_once(&self.program, frame);
+        let after = self.counters.read().expect("counters");
         let slot = COUNTERS_PER_SLOT as usize;
-        let counted: Vec<bool> = (before.iter().zip(&after).step_by(slot))
-            .map(|(before, after)| after > before)
-            .collect();
+        let changes = before.iter().zip(&after).step_by(slot);
+        let counted: Vec<bool> = changes.map(|(before, after)| after > before).collect();
         // Where the tag is beside the bytes.
         let is_tagged = frame[12..14] == [0x81, 0];
         let (bytes, vlan_tag) = if is_tagged {
@@ -109,7 +75,7 @@ impl Subject {
         } else {
             (frame.to_vec(), None)
         };
-        let ancillary = filter::classic::Ancillary {
+        let ancillary = Ancillary {
             vlan_tag,
             ..Default::default()
         };
@@ -119,21 +85,6 @@ impl Subject {
         };
         let expected: Vec<bool> = self.filters.iter().map(accepts).collect();
         assert_eq!(counted, expected, "{}", self.name);
-        Some(counted.into_iter().filter(|&is_in| is_in).count())
+        counted.into_iter().filter(|&is_in| is_in).count()
     }
-
-    fn run(&self, frame: &[u8], repeat: u32) {
-        let run = TestRun {
-            data: frame,
-            repeat,
-            ..TestRun::default()
-        };
-        self.program.test_run(&run, &mut []).expect("a test-run");
-    }
-}
-
-/// Nanoseconds that this thread has been on a processor.
-fn processor_time() -> f64 {
-    let now = clock_gettime(ClockId::ThreadCPUTime);
-    now.tv_sec as f64 * 1e9 + now.tv_nsec as f64
 }

@@ -1,42 +1,43 @@
 //! How long it takes to make a program of a text.
 
 use std::hint::black_box;
+use std::time::Duration;
 
-use crate::rows::Row;
-use crate::{clock, engine};
+use crate::harness::{Column, Report, column, thread_time};
+use crate::{Row, engine};
 
-/// Microseconds of one round.
-#[derive(Clone, Copy, Debug)]
-pub struct Microseconds {
-    /// From text to graph.
-    pub front: f64,
-    /// From graph to native code.
-    pub native: f64,
-    /// libpcap, from text to program.
-    pub libpcap: Option<f64>,
-}
-
-/// Least time for one figure, nanoseconds; what is faster is repeated.
-const LEAST_NS: u64 = 5_000_000;
+/// Least time for one figure; what is faster is repeated.
+const LEAST: Duration = Duration::from_millis(5);
 const MOST_REPEATS: u32 = 1000;
 
-pub fn measure(row: &Row, rounds: u32) -> Vec<Microseconds> {
+const COLUMNS: [Column; 3] = [
+    column("text to graph", 1.0, 0),
+    column("graph to native code", 1.0, 0),
+    column("libpcap", 1.0, 0),
+];
+
+pub fn measure(row: &Row, report: &mut Report) {
     let filter = engine::ours(row);
-    let round = |_| Microseconds {
-        front: time(|| engine::ours(row)),
-        native: time(|| filter.native().expect("code")),
-        libpcap: row.is_for_libpcap.then(|| time(|| engine::libpcap(row))),
-    };
-    (0..rounds).map(round).collect()
+    for _ in report.rounds(&format!("compiling {}", row.name)) {
+        let libpcap = row.is_for_libpcap.then(|| time_us(|| engine::libpcap(row)));
+        let figures = [
+            time_us(|| engine::ours(row)),
+            time_us(|| filter.native().expect("code")),
+            libpcap.unwrap_or(f64::NAN),
+        ];
+        report
+            .table("Compiling, µs", &COLUMNS)
+            .add(&row.name, &figures);
+    }
 }
 
-fn time<T>(mut make: impl FnMut() -> T) -> f64 {
-    let start = clock::now_ns();
-    for repeats in 1..=MOST_REPEATS {
+fn time_us<T>(mut make: impl FnMut() -> T) -> f64 {
+    let start = thread_time();
+    for repeats in 1.. {
         black_box(make());
-        let passed_ns = clock::now_ns() - start;
-        if passed_ns >= LEAST_NS || repeats == MOST_REPEATS {
-            return passed_ns as f64 / 1e3 / f64::from(repeats);
+        let passed = thread_time() - start;
+        if passed >= LEAST || repeats == MOST_REPEATS {
+            return passed.as_secs_f64() * 1e6 / f64::from(repeats);
         }
     }
     unreachable!("the last repeat returns")

@@ -3,31 +3,33 @@
 use std::hint::black_box;
 
 use bpfjit_sys::{BpfJit, Opcode};
-use filter::{Filter, FilterOptions, LinkType, NoNames, native};
+use filter::native::{NativePacket, NativeProgram};
+use filter::{Filter, FilterOptions, LinkType, NoNames};
 use pcap::{BpfProgram, Capture, Linktype};
 
-use crate::clock;
-use crate::rows::Row;
+use crate::Row;
+use crate::harness::{BenchOptions, Column, Report, column, thread_time};
 use crate::trace::Trace;
 
 /// Packets that are handed over at once to the engine that takes many.
 const BATCH: usize = 256;
-/// Names of the engines in the order of the table.
-pub const NAMES: [&str; 4] = ["libpcap", "bpfjit", "native", "native batch"];
 
-pub enum Engine {
+/// Names of the engines.
+const NAMES: [&str; 4] = ["libpcap", "bpfjit", "native", "native batch"];
+
+const COLUMNS: [Column; 5] = [
+    column("matches", 1.0, 0),
+    column(NAMES[0], 1.0, 2),
+    column(NAMES[1], 1.0, 2),
+    column(NAMES[2], 1.0, 2),
+    column(NAMES[3], 1.0, 2),
+];
+
+enum Engine {
     Libpcap(BpfProgram),
     Bpfjit(Box<BpfJit>),
-    Native(Box<native::NativeProgram>),
-    Batch(Box<native::NativeProgram>),
-}
-
-/// What an engine gave in one round.
-#[derive(Clone, Copy, Debug)]
-pub struct Round {
-    pub engine: usize,
-    pub ns: f64,
-    pub matches: u64,
+    Native(Box<NativeProgram>),
+    Batch(Box<NativeProgram>),
 }
 
 pub fn ours(row: &Row) -> Filter {
@@ -39,54 +41,67 @@ pub fn libpcap(row: &Row) -> BpfProgram {
     capture.compile(&row.text, true).expect("a filter")
 }
 
-/// The engines that can answer, by their place in [`NAMES`].
-pub fn engines(row: &Row, without: &[String]) -> Vec<(usize, Engine)> {
-    let make = |number: usize| match number {
-        0 => Engine::Libpcap(libpcap(row)),
-        1 => {
-            let program = libpcap(row);
-            let opcodes = program.get_instructions().iter();
-            let opcodes: Vec<Opcode> = opcodes
-                .map(|instruction| instruction.to_string().parse().expect("an instruction"))
-                .collect();
-            Engine::Bpfjit(Box::new(BpfJit::raw(&opcodes).expect("code")))
-        }
-        2 => Engine::Native(Box::new(ours(row).native().expect("code"))),
-        _ => Engine::Batch(Box::new(ours(row).native().expect("code"))),
-    };
-    let is_wanted = |number: &usize| {
-        let can = *number >= 2 || row.is_for_libpcap;
-        can && !without.iter().any(|name| name == NAMES[*number])
-    };
-    let wanted = (0..NAMES.len()).filter(is_wanted);
-    wanted.map(|number| (number, make(number))).collect()
-}
-
 /// Lets the engines take turns.
-pub fn measure(engines: &[(usize, Engine)], trace: &Trace, rounds: u32) -> Vec<Round> {
-    let mut results = Vec::new();
-    // The first round warms up and is not counted.
-    for round in 0..=rounds {
-        for (number, engine) in engines {
-            let start = clock::now_ns();
-            let mut matches = 0;
-            for _ in 0..trace.passes {
-                matches += engine.walk(trace);
+pub fn measure(
+    trace: &Trace,
+    rows: impl Iterator<Item = Row>,
+    options: &BenchOptions,
+    report: &mut Report,
+) {
+    let title = format!(
+        "{}, {} frames, ns of CPU time per packet",
+        trace.name,
+        trace.len()
+    );
+    let packets = trace.len() as f64 * f64::from(trace.passes);
+    for row in rows {
+        let engines = NAMES.map(|name| Engine::new(name, &row, options));
+        // The first walk warms up and is not counted.
+        let warm_up = engines.iter().flatten().map(|engine| engine.walk(trace));
+        let mut counts: Vec<_> = warm_up.collect();
+        for _ in report.rounds(&format!("{}, {}", trace.name, row.name)) {
+            let mut figures = [f64::NAN; 5];
+            for (engine, figure) in engines.iter().zip(&mut figures[1..]) {
+                let Some(engine) = engine else { continue };
+                let start = thread_time();
+                counts.extend((0..trace.passes).map(|_| engine.walk(trace)));
+                *figure = (thread_time() - start).as_nanos() as f64 / packets;
             }
-            let packets = trace.len() as f64 * f64::from(trace.passes);
-            if round > 0 {
-                results.push(Round {
-                    engine: *number,
-                    ns: (clock::now_ns() - start) as f64 / packets,
-                    matches: matches / u64::from(trace.passes),
-                });
-            }
+            figures[0] = counts.first().map_or(f64::NAN, |&count| count as f64);
+            report.table(&title, &COLUMNS).add(&row.name, &figures);
+        }
+        counts.dedup();
+        if counts.len() > 1 {
+            let name = &row.name;
+            report.fail(format!(
+                "the engines do not agree on what matches {name}: {counts:?}"
+            ));
         }
     }
-    results
 }
 
 impl Engine {
+    /// `None` if it cannot answer, or is to be left out.
+    fn new(name: &str, row: &Row, options: &BenchOptions) -> Option<Self> {
+        let is_ours = name.starts_with("native");
+        if options.is_without(name) || !(is_ours || row.is_for_libpcap) {
+            return None;
+        }
+        Some(match name {
+            "libpcap" => Self::Libpcap(libpcap(row)),
+            "bpfjit" => {
+                let program = libpcap(row);
+                let opcodes = program.get_instructions().iter();
+                let opcodes: Vec<Opcode> = opcodes
+                    .map(|instruction| instruction.to_string().parse().expect("an instruction"))
+                    .collect();
+                Self::Bpfjit(Box::new(BpfJit::raw(&opcodes).expect("code")))
+            }
+            "native" => Self::Native(Box::new(ours(row).native().expect("code"))),
+            _ => Self::Batch(Box::new(ours(row).native().expect("code"))),
+        })
+    }
+
     /// Asks about each frame, and gives how many match.
     fn walk(&self, trace: &Trace) -> u64 {
         match self {
@@ -102,14 +117,14 @@ impl Engine {
 
 #[inline]
 fn count(trace: &Trace, matches: impl Fn(&[u8]) -> bool) -> u64 {
-    trace
-        .frames()
+    let frames = trace.frames();
+    frames
         .map(|frame| u64::from(matches(black_box(frame))))
         .sum()
 }
 
 /// Gathers frames and asks about them together; the gathering is part of the time.
-fn batches(trace: &Trace, program: &native::NativeProgram) -> u64 {
+fn batches(trace: &Trace, program: &NativeProgram) -> u64 {
     let mut matches = 0;
     let mut packets = Vec::with_capacity(BATCH);
     let mut verdicts = [0; BATCH];
@@ -117,7 +132,7 @@ fn batches(trace: &Trace, program: &native::NativeProgram) -> u64 {
     loop {
         packets.clear();
         let some = frames.by_ref().take(BATCH);
-        packets.extend(some.map(|frame| native::NativePacket::new(frame, frame.len() as u32)));
+        packets.extend(some.map(|frame| NativePacket::new(frame, frame.len() as u32)));
         if packets.is_empty() {
             return matches;
         }

@@ -1,5 +1,11 @@
 //! Frames in memory.
 
+use std::net::Ipv4Addr;
+
+use wire::protocol::ip::{ICMPV4 as ICMP, TCP, UDP};
+
+use crate::harness::Flow;
+
 /// Frames one behind the other, each in a slot of its own.
 pub struct Trace {
     pub name: &'static str,
@@ -11,7 +17,9 @@ pub struct Trace {
 }
 
 /// The host that all of the mixed trace goes to or comes from: 178.79.150.233.
-const HOST: [u8; 4] = [178, 79, 150, 233];
+const HOST: Ipv4Addr = Ipv4Addr::new(178, 79, 150, 233);
+/// Those of the other traces.
+const ENDS: [Ipv4Addr; 2] = [Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2)];
 const MIXED_FRAMES: usize = 19_589;
 const PEERS: u64 = 200;
 const FLOOD_FRAMES: usize = 961_180;
@@ -51,8 +59,7 @@ impl Trace {
 
     pub fn ping_flood() -> Self {
         let mut trace = Self::new("ping flood", 1);
-        let mut frame = ip_frame(64, 1, [10, 0, 0, 1], [10, 0, 0, 2]);
-        frame[34] = 8;
+        let mut frame = Flow::new(ICMP, ENDS, [0, 0]).frame(64);
         for number in 0..FLOOD_FRAMES as u32 {
             frame[38..42].copy_from_slice(&number.to_be_bytes());
             trace.push(&frame, 80);
@@ -63,8 +70,7 @@ impl Trace {
     /// One frame again and again: what a search costs when nothing else is in its way.
     pub fn one_frame() -> Self {
         let mut trace = Self::new("one frame", 1);
-        let mut frame = ip_frame(64, 6, [10, 0, 0, 1], [10, 0, 0, 2]);
-        frame[34..38].copy_from_slice(&[0x80, 0, 0, 80]);
+        let frame = Flow::new(TCP, ENDS, [0x8000, 80]).frame(64);
         trace.push(&frame, 64);
         trace.frames = vec![trace.frames[0]; ONE_FRAME_TIMES];
         trace
@@ -96,42 +102,17 @@ impl Trace {
     }
 }
 
-/// A frame of `length` bytes with an IPv4 header without options.
-fn ip_frame(length: usize, protocol: u8, source: [u8; 4], destination: [u8; 4]) -> Vec<u8> {
-    let mut frame = vec![0; length];
-    frame[..12].copy_from_slice(&[2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2]);
-    frame[12..15].copy_from_slice(&[8, 0, 0x45]);
-    frame[16..18].copy_from_slice(&(length as u16 - 14).to_be_bytes());
-    frame[22..24].copy_from_slice(&[64, protocol]);
-    frame[26..30].copy_from_slice(&source);
-    frame[30..34].copy_from_slice(&destination);
-    frame
-}
-
 fn web_frame(random: &mut Random, length: usize) -> Vec<u8> {
-    let protocol = if random.percent() < 98 { 6 } else { 17 };
+    let protocol = if random.percent() < 98 { TCP } else { UDP };
     let peer = (random.next() % PEERS) as u8;
-    let peer = [93, 184, peer / 16, peer.wrapping_mul(37)];
+    let peer = Ipv4Addr::new(93, 184, peer / 16, peer.wrapping_mul(37));
     let peer_port = (32_768 + random.next() % 28_000) as u16;
-    let port = if random.percent() < 60 { 80u16 } else { 443 };
+    let port = if random.percent() < 60 { 80 } else { 443 };
     let is_answer = random.percent() < 50;
-    let (source, destination) = if is_answer {
-        (HOST, peer)
+    let flow = if is_answer {
+        Flow::new(protocol, [HOST, peer], [port, peer_port])
     } else {
-        (peer, HOST)
+        Flow::new(protocol, [peer, HOST], [peer_port, port])
     };
-    let ports = if is_answer {
-        (port, peer_port)
-    } else {
-        (peer_port, port)
-    };
-    let mut frame = ip_frame(length, protocol, source, destination);
-    frame[34..36].copy_from_slice(&ports.0.to_be_bytes());
-    frame[36..38].copy_from_slice(&ports.1.to_be_bytes());
-    if protocol == 6 {
-        // Twelve bytes of options, as time stamps take, and an acknowledgement.
-        frame[46] = 0x80;
-        frame[47] = 0x10;
-    }
-    frame
+    flow.frame(length)
 }

@@ -2,33 +2,36 @@
 //!
 //! Prints what was compared and every difference; fails if there is one that is not explained.
 
-use std::env;
 use std::process::ExitCode;
 use std::time::Instant;
 
+use clap::Parser;
 use tapline_lab::oracle::Campaign;
 
+/// Compare random filters on random packets in every engine
+#[derive(Parser)]
+struct CampaignOptions {
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    #[arg(long, default_value_t = 10_000_000)]
+    cases: u64,
+    #[arg(long, default_value_t = 2000)]
+    packets: u32,
+    #[arg(long, default_value_t = 50)]
+    kernel_packets: u32,
+    /// Set by `cargo bench`
+    #[arg(long, hide = true)]
+    bench: bool,
+}
+
 fn main() -> ExitCode {
-    let mut campaign = Campaign {
-        seed: 1,
-        cases: 10_000_000,
-        packets: 2000,
-        kernel_packets: 50,
+    let options = CampaignOptions::parse();
+    let campaign = Campaign {
+        seed: options.seed,
+        cases: options.cases,
+        packets: options.packets,
+        kernel_packets: options.kernel_packets,
     };
-    let mut words = env::args().skip(1).filter(|word| word != "--bench");
-    while let Some(word) = words.next() {
-        let number = words.next().and_then(|number| number.parse().ok());
-        match (word.as_str(), number) {
-            ("--seed", Some(number)) => campaign.seed = number,
-            ("--cases", Some(number)) => campaign.cases = number,
-            ("--packets", Some(number)) => campaign.packets = number as u32,
-            ("--kernel-packets", Some(number)) => campaign.kernel_packets = number as u32,
-            _ => {
-                eprintln!("usage: [--seed N] [--cases N] [--packets N] [--kernel-packets N]");
-                return ExitCode::from(2);
-            }
-        }
-    }
     let start = Instant::now();
     let tally = campaign.run();
     print!("{tally}");

@@ -3,59 +3,111 @@
 //!
 //! `cargo bench -p tapline-lab --bench filter_kernel -- [--rounds N]` needs root.
 //!
-//! A trial runs one program a million times on one frame, in ten calls, and keeps the processor time of
-//! the fastest call, divided by its runs. Frame, program and maps are in the processor's cache. Trials
+//! A trial runs one program a million times on one frame, in ten calls, and keeps the CPU time of
+//! the fastest call, divided by its runs. Frame, program and maps are in the CPU's cache. Trials
 //! of the programs take turns, so that whatever else the machine does falls on all of them. **Cost** is
-//! a program's median less that of the empty program (`return XDP_DROP`) on the same frame.
+//! what a program takes beyond the empty program (`return XDP_DROP`) on the same frame in the same round. A
+//! frame that matches is dropped.
 
 #![forbid(unsafe_code)]
 
 #[path = "../harness/mod.rs"]
 mod harness;
-mod program;
-mod traffic;
 
+use std::net::Ipv4Addr;
 use std::process::ExitCode;
 
-use harness::{BenchOptions, Machine, Spread};
-use program::Subject;
+use bpf::{FilterMaps, Program, ProgramKind, assemble};
+use filter::ebpf::Verdicts;
+use filter::{Filter, FilterOptions, FilterTarget, LinkType, NoNames};
+use harness::{BenchOptions, Flow, Programs, Report, column, empty_program, run_once};
+use wire::protocol::ip;
+
+const XDP_DROP: u32 = 1;
+const XDP_PASS: u32 = 2;
+
+const FILTERS: [&str; 13] = [
+    "ip",
+    "tcp",
+    "icmp",
+    "tcp port 5555",
+    "tcp src port 80",
+    "src net 178.79.150.0/24",
+    "host 178.79.150.233",
+    "portrange 0-6000",
+    "tcp port 80 and (((ip[2:2] - ((ip[0]&0xf)<<2)) - ((tcp[12]&0xf0)>>2)) != 0)",
+    "udp port 53 or tcp port 443 or icmp",
+    "tcp[tcpflags] & tcp-syn != 0",
+    "vlan and ip",
+    "ether[12:2] = 0x0800 and ip[8] < 64",
+];
+
+/// Lists of so many hosts, and of so many networks.
+const HOSTS: [u32; 4] = [20, 60, 100, 10_000];
+const NETWORKS: [u32; 3] = [60, 250, 10_000];
 
 fn main() -> ExitCode {
-    harness::run(9, measure)
+    harness::run(9, &[], measure)
 }
 
-fn measure(options: &BenchOptions) -> ExitCode {
-    let frames = traffic::frames();
-    let subjects = Subject::all();
-    // By subject and frame.
-    let mut times = vec![vec![Vec::new(); frames.len()]; subjects.len()];
-    for _ in options.each_round() {
-        for (subject, times) in subjects.iter().zip(&mut times) {
-            for (frame, times) in frames.iter().zip(times) {
-                times.push(subject.time(&frame.bytes));
-            }
-        }
-    }
-    println!("{}; {} rounds\n", Machine::find().line(), options.rounds);
-    print!("| filter | instructions |");
-    for frame in &frames {
-        print!(" {}: ns per run, cost, verdict |", frame.name);
-    }
-    println!("\n|---|---|{}", "---|".repeat(frames.len()));
-    let empty: Vec<f64> = times[0].iter().map(|times| spread(times).median).collect();
-    for (subject, times) in subjects.iter().zip(&times) {
-        print!("| {} | {} |", subject.name, subject.instructions);
-        for ((times, frame), empty) in times.iter().zip(&frames).zip(&empty) {
-            let spread = spread(times);
-            let verdict = subject.verdict(&frame.bytes);
-            let cost = spread.median - empty;
-            print!(" {}, {cost:+.1}, {verdict} |", spread.show(1.0, 1));
-        }
-        println!();
-    }
-    ExitCode::SUCCESS
+fn measure(_: &BenchOptions, report: &mut Report) {
+    // A ping, and a full segment of a web server.
+    let ends: [Ipv4Addr; 2] = [[178, 79, 150, 233].into(), [198, 18, 0, 1].into()];
+    let frames = [
+        ("ICMP, 64 B", Flow::new(ip::ICMPV4, ends, [0, 0]).frame(64)),
+        (
+            "TCP from port 80, 1514 B",
+            Flow::new(ip::TCP, ends, [80, 40_000]).frame(1514),
+        ),
+    ];
+    let mut subjects: Vec<_> = FILTERS.map(|text| load(text, text)).into();
+    subjects.extend(HOSTS.map(|count| {
+        // Addresses that no frame has.
+        let host = |at| format!("host {}", Ipv4Addr::from(0x0a00_0000 + at * 77));
+        load(&format!("{count} hosts"), &list(count, host))
+    }));
+    subjects.extend(NETWORKS.map(|count| {
+        let net = |at| format!("net {}/24", Ipv4Addr::from(0x0a00_0000 + at * 0x300));
+        load(&format!("{count} networks"), &list(count, net))
+    }));
+    let empty = empty_program();
+    let own = subjects
+        .iter()
+        .map(|(name, program)| (name.as_str(), program));
+    let programs: Vec<_> = [("(empty program)", &empty)]
+        .into_iter()
+        .chain(own)
+        .collect();
+    let result = |place: usize, frame: &[u8]| {
+        let (_, program) = programs[place];
+        f64::from(run_once(program, frame) == XDP_DROP)
+    };
+    let measured = Programs {
+        programs: programs.clone(),
+        frames: &frames,
+        result: column("dropped", 1.0, 0),
+    };
+    measured.measure(report, result);
 }
 
-fn spread(times: &[f64]) -> Spread {
-    Spread::of(times.iter().copied()).expect("at least one round")
+fn list(count: u32, term: impl Fn(u32) -> String) -> String {
+    (0..count).map(term).collect::<Vec<_>>().join(" or ")
+}
+
+/// A filter as a program, with its name and number of instructions.
+fn load(name: &str, text: &str) -> (String, Program) {
+    let mut options = FilterOptions::new(LinkType::Ethernet);
+    options.target = FilterTarget::Xdp;
+    let filter = Filter::new(text, &options, &NoNames).expect("a filter");
+    let fragment = filter.ebpf().expect("eBPF");
+    let maps = FilterMaps::create("tapline_bench", &fragment).expect("maps (bench needs root)");
+    let code = fragment.program(Verdicts {
+        accept: XDP_DROP,
+        reject: XDP_PASS,
+    });
+    let code = maps.resolve(&code).expect("its own sets");
+    let instructions = assemble(&code).expect("labels").len();
+    let program = Program::load(ProgramKind::Xdp, "tapline_bench", &code);
+    let program = program.expect("the kernel takes the program (bench needs root)");
+    (format!("{name} ({instructions} instructions)"), program)
 }

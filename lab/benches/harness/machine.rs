@@ -1,48 +1,35 @@
-//! Where the figures come from.
-
 use std::fs;
+use std::thread::available_parallelism;
 
 use jiff::Timestamp;
 
-#[derive(Debug)]
-pub struct Machine {
-    pub processor: String,
-    pub processors: usize,
-    pub is_virtual: bool,
-    pub kernel: String,
-    /// Day and minute, UTC.
-    pub time: String,
+/// Where the figures come from, and when, in one line.
+pub fn machine() -> String {
+    let cpuinfo = read("/proc/cpuinfo");
+    let field = |name: &str| {
+        let mut lines = cpuinfo.lines().filter_map(|line| line.split_once(':'));
+        lines.find_map(|(key, value)| (key.trim() == name).then(|| value.trim().to_owned()))
+    };
+    let processor = field("model name").unwrap_or_else(|| std::env::consts::ARCH.into());
+    let flags = field("flags").unwrap_or_default();
+    let is_virtual = flags.split(' ').any(|flag| flag == "hypervisor");
+    format!(
+        "{processor}, {} CPUs{}; Linux {}; {}",
+        available_parallelism().map_or(1, usize::from),
+        if is_virtual { ", virtual machine" } else { "" },
+        read("/proc/sys/kernel/osrelease").trim(),
+        Timestamp::now().strftime("%Y-%m-%d %H:%M UTC")
+    )
 }
 
-impl Machine {
-    pub fn find() -> Self {
-        let cpuinfo = read("/proc/cpuinfo");
-        let field = |name: &str| {
-            let mut lines = cpuinfo.lines().filter_map(|line| line.split_once(':'));
-            lines.find_map(|(key, value)| (key.trim() == name).then(|| value.trim().to_owned()))
-        };
-        let flags = field("flags").unwrap_or_default();
-        Self {
-            processor: field("model name").unwrap_or_else(|| std::env::consts::ARCH.into()),
-            processors: std::thread::available_parallelism().map_or(1, usize::from),
-            is_virtual: flags.split(' ').any(|flag| flag == "hypervisor"),
-            kernel: read("/proc/sys/kernel/osrelease").trim().into(),
-            time: Timestamp::now().strftime("%Y-%m-%d %H:%M UTC").to_string(),
-        }
-    }
-
-    /// One line about it.
-    pub fn line(&self) -> String {
-        let kind = if self.is_virtual {
-            ", virtual machine"
-        } else {
-            ""
-        };
-        format!(
-            "{}, {} processors{kind}; Linux {}; {}",
-            self.processor, self.processors, self.kernel, self.time
-        )
-    }
+/// For how long a hypervisor gave a CPU to others while somebody here wanted it, in hundredths of a second. `cpu` is
+/// `cpu1`, or `cpu` for all of them.
+pub fn stolen(cpu: &str) -> u64 {
+    let text = read("/proc/stat");
+    let mut lines = text.lines().map(str::split_whitespace);
+    let fields = lines.find_map(|mut fields| (fields.next()? == cpu).then_some(fields));
+    let field = fields.and_then(|mut fields| fields.nth(7));
+    field.and_then(|field| field.parse().ok()).unwrap_or(0)
 }
 
 fn read(path: &str) -> String {

@@ -1,28 +1,38 @@
-//! What the benches share: options, rounds, the machine, and medians with their spread.
+//! What the benches share: one command line, one report, and one way to start and measure programs.
 
 #![allow(dead_code, unused_imports, reason = "each bench uses a part")]
 
+mod frame;
+mod libpcap;
 mod machine;
 mod options;
-mod spread;
-mod steal;
+mod process;
+mod report;
+mod table;
+mod test_run;
 
 use std::process::ExitCode;
 
-pub use machine::Machine;
+pub use frame::Flow;
+pub use libpcap::each_packet;
 pub use options::BenchOptions;
-pub use spread::Spread;
-pub use steal::{TRIES, undisturbed};
+pub use process::{Running, Used, cpu_of, on_cpu, pause, thread_time, version};
+pub use report::Report;
+pub use table::{Column, Spread, Table, column, ratios};
+pub use test_run::{Programs, empty_program, fastest_ns, run_once};
 
-/// Runs `measure` with the options of the command line: `main` of every bench. `rounds` is the default.
-pub fn run(rounds: u32, measure: impl FnOnce(&BenchOptions) -> ExitCode) -> ExitCode {
-    match BenchOptions::parse(rounds, std::env::args().skip(1)) {
-        Ok(Some(options)) => measure(&options),
-        // `cargo test --benches` starts benches too; they are not tests.
-        Ok(None) => ExitCode::SUCCESS,
-        Err(line) => {
-            eprintln!("bench: {line}\n{}", options::USAGE);
-            ExitCode::from(2)
-        }
-    }
+/// Runs `measure` with the options of the command line: `main` of every bench. `rounds` is the default, `parts` is what
+/// `--only` can select.
+pub fn run(
+    rounds: u32,
+    parts: &'static [&'static str],
+    measure: impl FnOnce(&BenchOptions, &mut Report),
+) -> ExitCode {
+    // `cargo test --benches` starts benches too; they are not tests.
+    let Some(options) = BenchOptions::parse(rounds, parts) else {
+        return ExitCode::SUCCESS;
+    };
+    let mut report = Report::new(&options);
+    measure(&options, &mut report);
+    report.print()
 }

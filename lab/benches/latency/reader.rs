@@ -1,4 +1,4 @@
-//! Readers in threads of the bench.
+//! The readers, each in a thread of the bench.
 
 use std::os::fd::AsFd;
 use std::sync::mpsc::{Sender, channel};
@@ -7,28 +7,140 @@ use std::time::{Duration, Instant};
 
 use abi::clock::realtime_ns;
 use abi::process::thread_usage;
-use ring::{DeliveryMode, PacketRing};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use tapline::Packet;
-use tapline::capture::{Account, Capture, CaptureOptions, ConsumerError};
-use tapline::latency::{Delays, Meter, Observer};
-use tapline::{Stop, Stopper};
+use ring::PacketRing;
+use rustix::event::{PollFd, PollFlags, poll};
+use tapline::capture::{Account, Backend, Capture, CaptureOptions, ConsumerError, DeliveryMode};
+use tapline::latency::{DelayMeter, DelayObserver, Delays};
+use tapline::{Packet, Stop, Stopper};
+use tapline_lab::generator::pin_to_cpu;
 
-use crate::kind::{Kind, RING_BYTES};
+use crate::harness::{Used, pause};
 use crate::peer;
-use crate::rig::{Rig, to_reader_cpu};
+use crate::task::{READER_CPU, Rig};
+
+/// Bytes kept of each packet, if not said otherwise.
+pub const SNAPLEN: u32 = 96;
+/// Memory of a reader's ring.
+pub const RING_BYTES: usize = 16 << 20;
 
 /// Time beyond its timer that a reader has for packets on their way before it is stopped.
 const MARGIN: Duration = Duration::from_millis(250);
 /// Time between two stalls.
 const BETWEEN_STALLS: Duration = Duration::from_millis(300);
 
+pub struct Reader {
+    pub name: &'static str,
+    how: How,
+    /// The parts it is measured in. The programs cannot be kept from reading.
+    pub tasks: &'static [&'static str],
+    /// Whether it wakes for each packet while they are rare.
+    pub wakes_for_each: bool,
+}
+
+enum How {
+    /// poll(2) on a TPACKET_V2 ring, all that is there, poll(2) again.
+    V2Poll,
+    /// With a back end if it is not to choose one, and a snaplen: one for a whole Ethernet packet lets frames for a
+    /// stall not fit into the ring; a longer one asks for TPACKET_V3.
+    Tapline(Option<Backend>, DeliveryMode, u32),
+    Libpcap {
+        immediate: bool,
+    },
+    /// A program and its arguments, and how long packets may lie in its ring.
+    Program(&'static str, &'static str, Duration),
+}
+
+const fn adaptive(us: u64, snaplen: u32) -> How {
+    let target = Duration::from_micros(us);
+    How::Tapline(None, DeliveryMode::Adaptive { target }, snaplen)
+}
+
+const BLOCKS: DeliveryMode = DeliveryMode::Blocks {
+    bytes: 32 << 10,
+    timeout: Duration::from_millis(1),
+};
+
+pub const V2_POLL: &str = "V2, poll(2)";
+pub const IMMEDIATE: &str = "tapline immediate";
+pub const ADAPTIVE_200: &str = "tapline adaptive, 200 us";
+pub const ADAPTIVE_500: &str = "tapline adaptive, 500 us";
+pub const ADAPTIVE_FULL: &str = "tapline adaptive, -s 1518";
+pub const ADAPTIVE_LONG: &str = "tapline adaptive, -s 9018";
+pub const V3: &str = "tapline, V3, 1 ms";
+pub const LIBPCAP_IMMEDIATE: &str = "libpcap immediate";
+pub const TCPDUMP: &str = "tcpdump -U -w -";
+pub const DUMPCAP: &str = "dumpcap -w -";
+
+const ALL: &[&str] = &["sparse", "dense", "stall", "jump"];
+const SHORT: &[&str] = &["sparse", "dense"];
+const NO_STALL: &[&str] = &["sparse", "dense", "jump"];
+
+const fn reader(
+    name: &'static str,
+    how: How,
+    tasks: &'static [&'static str],
+    wakes_for_each: bool,
+) -> Reader {
+    Reader {
+        name,
+        how,
+        tasks,
+        wakes_for_each,
+    }
+}
+
+pub const READERS: [Reader; 11] = [
+    reader(V2_POLL, How::V2Poll, ALL, true),
+    reader(
+        IMMEDIATE,
+        How::Tapline(None, DeliveryMode::Immediate, SNAPLEN),
+        SHORT,
+        true,
+    ),
+    reader(ADAPTIVE_200, adaptive(200, SNAPLEN), ALL, true),
+    reader(ADAPTIVE_500, adaptive(500, SNAPLEN), SHORT, false),
+    reader(ADAPTIVE_FULL, adaptive(200, 1518), &["stall"], false),
+    reader(ADAPTIVE_LONG, adaptive(200, 9018), ALL, false),
+    reader(
+        V3,
+        How::Tapline(Some(Backend::PacketV3), BLOCKS, SNAPLEN),
+        ALL,
+        false,
+    ),
+    reader(
+        LIBPCAP_IMMEDIATE,
+        How::Libpcap { immediate: true },
+        ALL,
+        true,
+    ),
+    reader(
+        "libpcap, 100 ms",
+        How::Libpcap { immediate: false },
+        SHORT,
+        false,
+    ),
+    reader(
+        TCPDUMP,
+        How::Program(
+            "tcpdump",
+            "-s 96 -B 16384 --nano -n -U -w -",
+            Duration::from_secs(1),
+        ),
+        NO_STALL,
+        false,
+    ),
+    reader(
+        DUMPCAP,
+        How::Program("dumpcap", "-s 96 -B 16 -P -q -w -", Duration::ZERO),
+        NO_STALL,
+        false,
+    ),
+];
+
 /// What a reader measured and used.
-#[derive(Clone, Debug)]
 pub struct Finished {
     pub delays: Delays,
-    pub cpu: Duration,
-    pub sleeps: u64,
+    pub used: Used,
 }
 
 /// Ends a reader.
@@ -37,29 +149,40 @@ pub type End = Box<dyn FnOnce() + Send>;
 /// Starts a reader, has `send` work once it is ready, and stops it afterwards.
 pub fn run<T>(
     rig: &Rig,
-    kind: Kind,
+    reader: &Reader,
     stall: Option<Duration>,
     send: impl FnOnce() -> T,
 ) -> (Finished, T) {
     let (ready, is_ready) = channel::<End>();
     thread::scope(|scope| {
-        let reader = scope.spawn(|| {
+        let read = scope.spawn(|| {
             rig.receiver.run(|| {
-                to_reader_cpu();
-                match kind {
-                    Kind::V2Poll => poll_loop(rig, stall, &ready),
-                    Kind::LibpcapImmediate => peer::libpcap(rig, true, stall, &ready),
-                    Kind::Libpcap => peer::libpcap(rig, false, stall, &ready),
-                    Kind::Tcpdump | Kind::Dumpcap => peer::process(rig, kind, &ready),
-                    _ => tapline(rig, kind, stall, &ready),
+                pin_to_cpu(READER_CPU).expect("the reader's CPU");
+                match &reader.how {
+                    How::V2Poll => poll_loop(rig, stall, &ready),
+                    How::Libpcap { immediate } => peer::libpcap(rig, *immediate, stall, &ready),
+                    How::Program(name, arguments, _) => peer::process(rig, name, arguments, &ready),
+                    How::Tapline(backend, delivery, snaplen) => {
+                        let options = CaptureOptions::default()
+                            .links(vec![rig.interface()])
+                            .backend(*backend)
+                            .delivery(*delivery)
+                            .snaplen(*snaplen)
+                            .buffer_bytes(RING_BYTES);
+                        tapline(options, stall, &ready)
+                    }
                 }
             })
         });
         let end = is_ready.recv().expect("the reader gets ready");
         let sent = send();
-        be_away(kind.timer() + MARGIN);
+        let timer = match reader.how {
+            How::Program(_, _, timer) => timer,
+            _ => Duration::ZERO,
+        };
+        pause(timer + MARGIN);
         end();
-        (reader.join().expect("the reader ends"), sent)
+        (read.join().expect("the reader ends"), sent)
     })
 }
 
@@ -69,31 +192,29 @@ fn stop() -> (Stop, End) {
     (stop, Box::new(move || stopper.stop()))
 }
 
-/// Runs `read` and tells what its thread used meanwhile.
+/// Runs `read` and returns what its thread used meanwhile.
 pub fn measured(read: impl FnOnce() -> Delays) -> Finished {
-    let before = thread_usage();
+    let used = || {
+        let usage = thread_usage();
+        Used {
+            cpu: usage.cpu,
+            waits: usage.waits,
+        }
+    };
+    let before = used();
     let delays = read();
-    let after = thread_usage();
     Finished {
         delays,
-        cpu: after.cpu.saturating_sub(before.cpu),
-        sleeps: after.waits - before.waits,
+        used: used().since(before),
     }
 }
 
-fn tapline(rig: &Rig, kind: Kind, stall: Option<Duration>, ready: &Sender<End>) -> Finished {
-    let (backend, delivery) = kind.delivery();
-    let options = CaptureOptions::default()
-        .links(vec![rig.interface()])
-        .backend(backend)
-        .delivery(delivery)
-        .snaplen(kind.snaplen())
-        .buffer_bytes(RING_BYTES);
+fn tapline(options: CaptureOptions, stall: Option<Duration>, ready: &Sender<End>) -> Finished {
     let capture = Capture::open(options).unwrap_or_else(|error| panic!("{error}: {error:?}"));
     let (stop, end) = stop();
     ready.send(end).expect("the bench waits");
     measured(|| {
-        let mut meter = Meter::new(Stalls::new(stall));
+        let mut meter = DelayMeter::new(Stalls::new(stall));
         let _ = capture
             .run_consumer(&mut meter, &stop)
             .expect("the capture succeeds");
@@ -104,8 +225,8 @@ fn tapline(rig: &Rig, kind: Kind, stall: Option<Duration>, ready: &Sender<End>) 
 /// The simplest reader there is.
 fn poll_loop(rig: &Rig, stall: Option<Duration>, ready: &Sender<End>) -> Finished {
     let options = ring::RingOptions {
-        delivery: DeliveryMode::Immediate,
-        snaplen: crate::kind::SNAPLEN,
+        delivery: ring::DeliveryMode::Immediate,
+        snaplen: SNAPLEN,
         buffer_bytes: RING_BYTES,
         ..ring::RingOptions::default()
     };
@@ -134,12 +255,6 @@ fn poll_loop(rig: &Rig, stall: Option<Duration>, ready: &Sender<End>) -> Finishe
     })
 }
 
-/// Does nothing for some time.
-fn be_away(time: Duration) {
-    let time = Timespec::try_from(time).expect("a short time");
-    poll(&mut [], Some(&time)).expect("it can wait");
-}
-
 /// Keeps a reader from reading, now and then.
 pub struct Stalls {
     time: Option<Duration>,
@@ -158,24 +273,19 @@ impl Stalls {
         if let Some(time) = self.time
             && Instant::now() >= self.next
         {
-            be_away(time);
+            pause(time);
             self.next = Instant::now() + BETWEEN_STALLS;
         }
     }
 }
 
-impl Observer for Stalls {
-    fn packet(
-        &mut self,
-        _packet: &Packet<'_>,
-        _now_ns: u64,
-        _delay_ns: Option<u64>,
-    ) -> Result<(), ConsumerError> {
+impl DelayObserver for Stalls {
+    fn packet(&mut self, _: &Packet<'_>, _: u64, _: Option<u64>) -> Result<(), ConsumerError> {
         self.stall();
         Ok(())
     }
 
-    fn tick(&mut self, _delays: &Delays, _account: &Account) -> Result<(), ConsumerError> {
+    fn tick(&mut self, _: &Delays, _: &Account) -> Result<(), ConsumerError> {
         Ok(())
     }
 }

@@ -1,134 +1,165 @@
-//! What readers are measured at.
+//! What readers are measured at: the link, the sender, and the figures of a turn.
 
-use std::time::Duration;
+use std::hint;
+use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
-use tapline::latency::Delays;
+use tapline_lab::generator::{Generator, GeneratorOptions, pin_to_cpu, send_frames, udp_frame};
+use tapline_lab::{Host, Net};
 
-use crate::harness::TRIES;
-use crate::kind::Kind;
-use crate::reader::{self, Finished};
-use crate::rig::Rig;
+use crate::harness::{Column, column};
+use crate::reader::{self, Reader};
 
+const SENDER_CPU: usize = 0;
+pub const READER_CPU: usize = 1;
+
+/// Its name in /proc/stat.
+pub const READER: &str = "cpu1";
+const FRAME_BYTES: usize = 128;
 const SECOND: Duration = Duration::from_secs(1);
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Task {
-    /// A packet every 5 to 15 ms.
-    Sparse,
-    /// 100 000 a second.
-    Dense,
-    /// 50 000 a second, and the reader is away for 200 ms again and again.
-    Stall,
-    /// 10 a second, 500 000, and back.
-    Jump,
-}
-
-impl Task {
-    pub const ALL: [Self; 4] = [Self::Sparse, Self::Dense, Self::Stall, Self::Jump];
-
+pub struct Task {
+    pub part: &'static str,
+    pub title: &'static str,
     /// How often readers take turns in a round: where a delay is a wake-up, it drifts with the machine, and
-    /// a processor that a hypervisor takes away for some milliseconds spoils one short turn, not all.
-    pub fn turns(self) -> usize {
-        match self {
-            Self::Sparse | Self::Dense => 8,
-            Self::Jump => 2,
-            Self::Stall => 1,
-        }
-    }
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Sparse => "a packet every 5 to 15 ms",
-            Self::Dense => "100 000 packets/s",
-            Self::Stall => "50 000 packets/s, the reader away for 200 ms twice a second",
-            Self::Jump => "10 packets/s, 500 000, and 10 again",
-        }
-    }
+    /// a CPU that a hypervisor takes away for some milliseconds spoils one short turn, not all.
+    pub turns: usize,
+    /// For how long the reader is away, again and again.
+    stall: Option<Duration>,
+    /// Sends what the task asks for; returns how long that took.
+    send: fn(&Rig) -> Duration,
 }
 
-/// What one reader came to at one task.
-#[derive(Clone, Debug)]
-pub struct Trial {
-    /// Packets that came to the reader's interface.
-    pub offered: u64,
-    pub seconds: f64,
-    pub reader: Finished,
+pub const TASKS: [Task; 4] = [
+    Task {
+        part: "sparse",
+        title: "a packet every 5 to 15 ms",
+        turns: 8,
+        stall: None,
+        send: |rig| rig.send_at(scattered().take(40)),
+    },
+    Task {
+        part: "dense",
+        title: "100 000 packets/s",
+        turns: 8,
+        stall: None,
+        send: |rig| rig.send_at(steady(100_000, 25_000)),
+    },
+    Task {
+        part: "stall",
+        title: "50 000 packets/s, the reader away for 200 ms twice a second",
+        turns: 1,
+        stall: Some(Duration::from_millis(200)),
+        send: |rig| rig.send_at(steady(50_000, 75_000)),
+    },
+    Task {
+        part: "jump",
+        title: "10 packets/s, 500 000, and 10 again",
+        turns: 2,
+        stall: None,
+        send: |rig| {
+            let mut generator = rig.generator();
+            let [low, high] = [(5, 10), (250_000, 500_000)];
+            let send = |(count, rate_pps)| rig.generate(&mut generator, count, rate_pps);
+            [low, high, low, high, low].map(send).iter().sum()
+        },
+    },
+];
+
+pub const P50: &str = "p50, us";
+pub const P99: &str = "p99";
+pub const MAX: &str = "max";
+pub const CPU: &str = "CPU, %";
+pub const LOST: &str = "lost";
+
+pub const COLUMNS: [Column; 7] = [
+    column(P50, 1.0, 0),
+    column(P99, 1.0, 0),
+    column("p99.9", 1.0, 0),
+    column(MAX, 1.0, 0),
+    column(CPU, 1.0, 1),
+    column("sleeps/s", 1.0, 0),
+    column(LOST, 1.0, 0),
+];
+
+pub struct Rig {
+    sender: Host,
+    pub receiver: Host,
 }
 
-impl Trial {
-    pub fn delays(&self) -> &Delays {
-        &self.reader.delays
+impl Rig {
+    /// # Panics
+    /// Without root or a second CPU.
+    pub fn build() -> Self {
+        pin_to_cpu(READER_CPU).expect("two CPUs, 0 and 1: one sends, one reads");
+        let [sender, receiver] = Net::new().pair();
+        Self { sender, receiver }
     }
 
-    pub fn cpu_share(&self) -> f64 {
-        self.reader.cpu.as_secs_f64() / self.seconds
+    /// The interface that is read from.
+    pub fn interface(&self) -> String {
+        self.receiver.interface().name.to_string()
     }
 
-    pub fn sleeps_per_s(&self) -> f64 {
-        self.reader.sleeps as f64 / self.seconds
+    /// A turn of a reader at a task, as a row of [`COLUMNS`].
+    pub fn trial(&self, task: &Task, reader: &Reader) -> [f64; 7] {
+        let before = self.receiver.counters().rx_packets;
+        let (read, time) = reader::run(self, reader, task.stall, || (task.send)(self));
+        let offered = self.receiver.counters().rx_packets - before;
+        let us = |share| {
+            let ns = read.delays.quantile(share);
+            ns.map_or(f64::NAN, |ns| ns as f64 / 1000.0)
+        };
+        let seconds = time.as_secs_f64();
+        [
+            us(0.5),
+            us(0.99),
+            us(0.999),
+            us(1.0),
+            100.0 * read.used.cpu.as_secs_f64() / seconds,
+            read.used.waits as f64 / seconds,
+            offered.saturating_sub(read.delays.histogram.count()) as f64,
+        ]
     }
 
-    /// Packets that were sent and that the reader did not have.
-    pub fn lost(&self) -> u64 {
-        self.offered
-            .saturating_sub(self.reader.delays.histogram.count())
+    /// Sends a frame at each of the moments after now, by reading the clock all the time; returns how
+    /// long that took.
+    fn send_at(&self, moments: impl Iterator<Item = Duration> + Send) -> Duration {
+        let out = self.sender.interface().index;
+        let frame = udp_frame(FRAME_BYTES);
+        self.sender.run(move || {
+            pin_to_cpu(SENDER_CPU).expect("the sender's CPU");
+            let start = Instant::now();
+            let due = moments.map(|moment| {
+                while start.elapsed() < moment {
+                    hint::spin_loop();
+                }
+                &frame
+            });
+            send_frames(out, due).expect("frames are sent");
+            start.elapsed()
+        })
     }
 
-    /// As a line; it is of try number `tries`, and was disturbed if that is beyond [`TRIES`].
-    pub fn json(&self, round: u32, task: Task, kind: Kind, tries: usize) -> Value {
-        let delays = self.delays();
-        json!({
-            "event": "result",
-            "round": round,
-            "task": task.name(),
-            "reader": kind.name(),
-            "tries": tries.min(TRIES),
-            "is_disturbed": tries > TRIES,
-            "offered": self.offered,
-            "lost": self.lost(),
-            "delay_p50_ns": delays.quantile(0.5),
-            "delay_p99_ns": delays.quantile(0.99),
-            "delay_p999_ns": delays.quantile(0.999),
-            "delay_max_ns": delays.max_ns,
-            "cpu_share": self.cpu_share(),
-            "sleeps_per_s": self.sleeps_per_s(),
+    /// A generator of many frames.
+    fn generator(&self) -> Generator {
+        let options = GeneratorOptions::new(self.sender.interface().index, udp_frame(FRAME_BYTES));
+        let mut generator = self.sender.run(|| Generator::new(options));
+        let peer = self.receiver.interface().index;
+        self.receiver.run(|| generator.attach_peer(peer));
+        generator
+    }
+
+    /// Sends by `generator` at a rate; returns how long it took.
+    fn generate(&self, generator: &mut Generator, count: u64, rate_pps: u64) -> Duration {
+        self.sender.run(|| {
+            pin_to_cpu(SENDER_CPU).expect("the sender's CPU");
+            generator.deliver(count, Some(rate_pps)).duration
         })
     }
 }
 
-pub fn run(rig: &Rig, task: Task, kind: Kind) -> Trial {
-    let stall = (task == Task::Stall).then_some(Duration::from_millis(200));
-    let before = rig.receiver.counters().rx_packets;
-    let (reader, time) = reader::run(rig, kind, stall, || send(rig, task));
-    Trial {
-        offered: rig.receiver.counters().rx_packets - before,
-        seconds: time.as_secs_f64(),
-        reader,
-    }
-}
-
-/// Sends what the task asks for; tells how long that took.
-fn send(rig: &Rig, task: Task) -> Duration {
-    let steady =
-        |rate_pps: u32, count: u32| (0..count).map(move |number| SECOND * number / rate_pps);
-    match task {
-        Task::Sparse => rig.send_at(scattered().take(40)),
-        Task::Dense => rig.send_at(steady(100_000, 25_000)),
-        Task::Stall => rig.send_at(steady(50_000, 75_000)),
-        Task::Jump => {
-            let mut generator = rig.generator();
-            let parts = [
-                (5, 10),
-                (250_000, 500_000),
-                (5, 10),
-                (250_000, 500_000),
-                (5, 10),
-            ];
-            let send = |(count, rate_pps)| rig.generate(&mut generator, count, rate_pps);
-            parts.map(send).iter().sum()
-        }
-    }
+fn steady(rate_pps: u32, count: u32) -> impl Iterator<Item = Duration> + Send {
+    (0..count).map(move |number| SECOND * number / rate_pps)
 }
 
 /// Moments 5 to 15 ms apart, without a pattern (a linear congruential generator).

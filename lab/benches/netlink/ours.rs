@@ -5,9 +5,11 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::time::Instant;
 
 use netlink::{
-    Bridge, IfIndex, IfName, Link, LinkKind, Netlink, Nexthop, OnError, Prefix, Route,
+    Batch, Bridge, IfIndex, IfName, Link, LinkKind, Netlink, Nexthop, OnError, Prefix, Route,
     RouteProtocol, Veth,
 };
+
+use crate::harness::Spread;
 
 /// Many links are in this group, so that they can go at once.
 const GROUP: u32 = 7;
@@ -21,9 +23,8 @@ fn nanoseconds(begin: Instant) -> f64 {
     begin.elapsed().as_nanos() as f64
 }
 
-fn median(mut times: Vec<f64>) -> f64 {
-    times.sort_by(f64::total_cmp);
-    times[times.len() / 2]
+fn median(times: &[f64]) -> f64 {
+    Spread::of(times).expect("some times").median
 }
 
 /// Medians of making a link and of setting it up.
@@ -48,7 +49,7 @@ pub fn links(netlink: &mut Netlink, count: u32) -> [f64; 2] {
         nanoseconds(begin)
     });
     let up: Vec<_> = up.collect();
-    [median(create), median(up)]
+    [median(&create), median(&up)]
 }
 
 pub fn bridges(netlink: &mut Netlink, count: u32) -> f64 {
@@ -65,7 +66,7 @@ pub fn bridges(netlink: &mut Netlink, count: u32) -> f64 {
         netlink.add(&link).expect("a bridge is made");
         nanoseconds(begin)
     });
-    median(times.collect())
+    median(&times.collect::<Vec<_>>())
 }
 
 /// Where the routes go.
@@ -96,23 +97,25 @@ pub fn routes(netlink: &mut Netlink, count: u32, way: Way) -> f64 {
 }
 
 pub fn route_batch(netlink: &mut Netlink, count: u32, table: u32, way: Way) -> f64 {
-    let begin = Instant::now();
-    let mut batch = netlink.batch(OnError::Continue);
-    for number in 0..count {
-        batch.add(&route(number, table, way));
-    }
-    let outcome = batch.finish();
-    let took = nanoseconds(begin);
-    assert!(outcome.is_done(), "{:?}", outcome.failed.first());
-    took
+    in_batch(netlink, |batch| {
+        for number in 0..count {
+            batch.add(&route(number, table, way));
+        }
+    })
 }
 
 /// The same, of which it is said once how they are.
 pub fn route_to_each(netlink: &mut Netlink, count: u32, table: u32, way: Way) -> f64 {
+    let to = |number| Prefix::host(Ipv4Addr::from_bits(0x1400_0000 + number));
+    in_batch(netlink, |batch| {
+        batch.add_to_each(&route(0, table, way), (0..count).map(to));
+    })
+}
+
+fn in_batch(netlink: &mut Netlink, fill: impl FnOnce(&mut Batch<'_>)) -> f64 {
     let begin = Instant::now();
     let mut batch = netlink.batch(OnError::Continue);
-    let to = |number| Prefix::host(Ipv4Addr::from_bits(0x1400_0000 + number));
-    batch.add_to_each(&route(0, table, way), (0..count).map(to));
+    fill(&mut batch);
     let outcome = batch.finish();
     let took = nanoseconds(begin);
     assert!(outcome.is_done(), "{:?}", outcome.failed.first());
@@ -148,13 +151,13 @@ pub fn list(netlink: &mut Netlink, table: u32) -> (u32, f64) {
 }
 
 pub fn add_veths(netlink: &mut Netlink, pairs: u32) {
-    let mut batch = netlink.batch(OnError::Continue);
-    for number in 0..pairs {
-        let far = Link::named(name('q', number)).group(GROUP);
-        let near = Link::named(name('p', number)).group(GROUP);
-        batch.add(&near.kind(Veth::to(far)));
-    }
-    assert!(batch.finish().is_done(), "veth pairs are made");
+    in_batch(netlink, |batch| {
+        for number in 0..pairs {
+            let far = Link::named(name('q', number)).group(GROUP);
+            let near = Link::named(name('p', number)).group(GROUP);
+            batch.add(&near.kind(Veth::to(far)));
+        }
+    });
 }
 
 pub fn delete_group(netlink: &mut Netlink) -> f64 {

@@ -6,7 +6,6 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use abi::bpf::{SockFilter, attach_classic};
-use abi::process::thread_usage;
 use rustix::net::{
     AddressFamily, MMsgHdr, RecvFlags, SendAncillaryBuffer, SendFlags, SocketType, connect,
     ipproto, recv, sendmmsg, sendto, socket,
@@ -14,8 +13,12 @@ use rustix::net::{
 use tapline::ping::COOKIE_BYTES;
 use tapline::ping::machine::EchoRequest;
 use tapline_lab::generator::send_frames;
+use wire::MacAddress;
+use wire::build::Frame;
+use wire::protocol::ip;
 
-use crate::rig::{PEER, Rig, on_subject_cpu, pause};
+use crate::harness::{pause, thread_time};
+use crate::rig::{PEER, Rig, on_subject_cpu};
 
 /// Messages of a system call.
 const BATCH: usize = 64;
@@ -73,7 +76,7 @@ pub fn steady(rig: &Rig, targets: &[Ipv4Addr], seconds: u32) -> (f64, u64) {
                 pause(Duration::from_millis(250));
             }
         }
-        let share = thread_usage().cpu.as_secs_f64() / start.elapsed().as_secs_f64();
+        let share = thread_time().as_secs_f64() / start.elapsed().as_secs_f64();
         (100.0 * share, read)
     };
     on_subject_cpu(|| rig.left.run(ask))
@@ -94,7 +97,7 @@ pub fn steady_frames(rig: &Rig, targets: &[Ipv4Addr], seconds: u32) -> f64 {
             }
         });
         send_frames(out, paced.map(|(_, frame)| frame)).expect("the kernel takes them");
-        100.0 * thread_usage().cpu.as_secs_f64() / start.elapsed().as_secs_f64()
+        100.0 * thread_time().as_secs_f64() / start.elapsed().as_secs_f64()
     };
     on_subject_cpu(|| rig.left.run(ask))
 }
@@ -105,7 +108,7 @@ fn measured(rig: &Rig, send: impl FnOnce() + Send) -> [f64; 2] {
     let cpu = on_subject_cpu(|| {
         rig.left.run(|| {
             send();
-            thread_usage().cpu
+            thread_time()
         })
     });
     let seconds = start.elapsed().as_secs_f64();
@@ -136,19 +139,8 @@ fn deaf_socket() -> OwnedFd {
 
 /// An Ethernet frame to the peer with a request to `target`, as the kernel would write it.
 fn frame(rig: &Rig, target: Ipv4Addr) -> Vec<u8> {
-    let message = request();
     let (from, to) = (rig.left.interface(), rig.right.interface());
-    let mut header = [0; 20];
-    header[0] = 0x45;
-    header[2..4].copy_from_slice(&(20 + message.len() as u16).to_be_bytes());
-    header[8..10].copy_from_slice(&[64, 1]);
-    header[12..16].copy_from_slice(&from.v4.octets());
-    header[16..20].copy_from_slice(&target.octets());
-    let words = header
-        .chunks(2)
-        .map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]])));
-    let sum: u32 = words.sum();
-    let sum = !((sum & 0xffff) + (sum >> 16)) as u16;
-    header[10..12].copy_from_slice(&sum.to_be_bytes());
-    [&to.mac.0[..], &from.mac.0, &[0x08, 0x00], &header, &message].concat()
+    let [source, destination] = [from.mac, to.mac].map(|mac| MacAddress(mac.0));
+    let frame = Frame::ethernet(source, destination).ipv4(from.v4, target);
+    frame.payload(ip::ICMPV4, &request())
 }

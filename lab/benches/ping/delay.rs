@@ -1,224 +1,199 @@
 //! Round trips as they are told, beside those of the kernel.
 
 use std::net::IpAddr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
 use tapline::ping::targets::{NoResolver, TargetsBuilder};
 use tapline::ping::{Backend, Classification, PingEvent, PingOptions, Prober};
-use tapline_lab::generator::pin_to_cpu;
 
+use crate::harness::{Column, Report, column, on_cpu};
 use crate::rig::{PEER, PEER_IPV6, Rig, on_subject_cpu};
-use crate::table::{self, cell};
 use crate::tool::{Kind, Tool};
 use crate::truth::{self, Truth};
 
 /// Probes of a trial, one every millisecond.
 const PROBES: u32 = 500;
 
-/// Targets that are asked once in 80 ms; those that are due in a quarter of that leave together. And probes to each.
-const BATCHED: u32 = 256;
-const BATCHES: u32 = 12;
-
-/// Probes as fast as can be.
-const FAST: u32 = 50_000;
-
 /// What is asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Load {
-    /// A probe every millisecond.
-    Idle,
-    /// The same, while a thread on each processor does nothing but count.
-    Busy,
-    /// 64 probes at once, every 20 ms.
-    Batch,
-    /// As fast as can be.
-    Fast,
-}
-
-impl Load {
-    const ALL: [Self; 4] = [Self::Idle, Self::Busy, Self::Batch, Self::Fast];
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Idle => "a probe every ms",
-            Self::Busy => "a probe every ms, both processors busy",
-            Self::Batch => "64 probes at once every 20 ms",
-            Self::Fast => "as fast as can be, on one processor",
-        }
-    }
-
+struct Load {
+    name: &'static str,
+    /// A thread on each CPU does nothing but count.
+    is_busy: bool,
+    targets: u32,
+    /// Probes to each target.
+    count: u32,
+    interval: Duration,
     /// The back end that `auto` picks.
-    fn backend(self) -> Backend {
-        match self {
-            Self::Idle | Self::Busy | Self::Batch => Backend::Raw,
-            Self::Fast => Backend::Ring,
-        }
-    }
+    backend: Backend,
+    /// Only tapline is asked for more than one probe at a time.
+    is_for_peers: bool,
 }
+
+const IDLE: Load = Load {
+    name: "a probe every ms",
+    is_busy: false,
+    targets: 1,
+    count: PROBES,
+    interval: Duration::from_millis(1),
+    backend: Backend::Raw,
+    is_for_peers: true,
+};
+
+const LOADS: [Load; 4] = [
+    IDLE,
+    Load {
+        name: "a probe every ms, both CPUs busy",
+        is_busy: true,
+        ..IDLE
+    },
+    // Targets that are due in a quarter of their interval leave together.
+    Load {
+        name: "64 probes at once every 20 ms",
+        targets: 256,
+        count: 12,
+        interval: Duration::from_millis(80),
+        is_for_peers: false,
+        ..IDLE
+    },
+    Load {
+        name: "as fast as can be, on one CPU",
+        count: 50_000,
+        interval: Duration::ZERO,
+        backend: Backend::Ring,
+        is_for_peers: false,
+        ..IDLE
+    },
+];
+
+/// Back ends of the library, and their targets.
+const OWN: [(Backend, &str); 4] = [
+    (Backend::Raw, PEER),
+    (Backend::Ring, PEER),
+    (Backend::PingSocket, PEER),
+    (Backend::Raw, PEER_IPV6),
+];
 
 /// Nanoseconds told, by target and number of the probe to it.
 type Told = Vec<((IpAddr, u32), f64)>;
 
-/// What a trial came to, in microseconds.
-#[derive(Debug, Default)]
-struct Row {
-    truth: [Vec<f64>; 2],
-    told: [Vec<f64>; 2],
-    beyond: [Vec<f64>; 2],
-    missing: Vec<f64>,
-}
+const P50: &str = "beyond the kernel's p50";
+const P99: &str = "beyond its p99";
+const MISSING: &str = "not told";
 
-pub fn run(rig: &Rig, tools: &[Tool], rounds: u32) {
-    // The library's back ends, then the peers.
-    let own = [
-        (Backend::Raw, PEER),
-        (Backend::Ring, PEER),
-        (Backend::PingSocket, PEER),
-        (Backend::Raw, PEER_IPV6),
-    ];
-    let peers = tools
-        .iter()
-        .filter(|tool| matches!(tool.kind, Kind::Ping | Kind::Fping));
-    let peers: Vec<&Tool> = peers.collect();
-    let names = own.map(|(backend, peer)| {
+const COLUMNS: [Column; 7] = [
+    column("kernel p50, us", 1.0, 2),
+    column("p99", 1.0, 2),
+    column("told p50", 1.0, 2),
+    column("told p99", 1.0, 2),
+    column(P50, 1.0, 2),
+    column(P99, 1.0, 2),
+    column(MISSING, 1.0, 0),
+];
+
+pub fn measure(rig: &Rig, tools: &[Tool], report: &mut Report) {
+    let title = |load: &Load| format!("Round trips: {}", load.name);
+    let name = |(backend, peer): (Backend, &str)| {
         let family = if peer == PEER { "" } else { ", IPv6" };
         format!("tapline, {}{family}", backend.name())
-    });
-    let names = names
-        .into_iter()
-        .chain(peers.iter().map(|tool| tool.name().to_owned()));
-    let names: Vec<String> = names.collect();
-    let mut rows: Vec<Vec<Row>> = Load::ALL
-        .map(|_| names.iter().map(|_| Row::default()).collect())
-        .into();
-    for number in 1..=rounds {
-        eprintln!("bench: round trips, round {number} of {rounds}");
-        for (load, rows) in Load::ALL.into_iter().zip(&mut rows) {
-            // Only tapline is asked for more than one probe at a time.
-            let is_for_all = matches!(load, Load::Idle | Load::Busy);
-            let asked = if is_for_all { names.len() } else { own.len() };
-            for (subject, row) in rows.iter_mut().enumerate().take(asked) {
-                let _hogs = (load == Load::Busy).then(Hogs::start);
-                let (truth, told) = truth::beside(rig, || match own.get(subject) {
-                    Some((backend, peer)) => library(rig, *backend, peer, load),
-                    None => program(rig, peers[subject - own.len()]),
+    };
+    for _ in report.rounds("round trips") {
+        for load in &LOADS {
+            let mut add = |name: &str, tell: &dyn Fn() -> Told| {
+                let (truth, told) = truth::beside(rig, || busy_while(load.is_busy, tell));
+                let figures = figures(&truth, &told);
+                report.table(&title(load), &COLUMNS).add(name, &figures);
+            };
+            for (backend, peer) in OWN {
+                add(&name((backend, peer)), &|| {
+                    library(rig, backend, peer, load)
                 });
-                row.add(&truth, &told);
+            }
+            let is_peer = |tool: &&Tool| matches!(tool.kind, Kind::Ping | Kind::Fping);
+            for tool in tools
+                .iter()
+                .filter(|tool| load.is_for_peers && is_peer(tool))
+            {
+                add(tool.name, &|| program(rig, tool));
             }
         }
     }
-    let columns = [
-        "who",
-        "kernel p50, us",
-        "p99",
-        "told p50",
-        "p99",
-        "beyond the kernel's p50",
-        "p99",
-        "not told",
-    ];
-    for (load, rows) in Load::ALL.into_iter().zip(&rows) {
-        table::heading(&format!("Round trips: {}", load.name()), &columns);
-        for (name, row) in names
-            .iter()
-            .zip(rows)
-            .filter(|(_, row)| !row.missing.is_empty())
+    for load in &LOADS {
+        for own in OWN
+            .into_iter()
+            .filter(|(backend, _)| *backend == load.backend)
         {
-            let mut cells = vec![name.clone()];
-            cells.extend(
-                [&row.truth, &row.told, &row.beyond]
-                    .into_iter()
-                    .flatten()
-                    .map(|values| cell(values, 2)),
-            );
-            cells.push(cell(&row.missing, 0));
-            table::row(&cells);
-        }
-    }
-    println!();
-    for (load, rows) in Load::ALL.into_iter().zip(&rows) {
-        let judged = own.iter().zip(rows.iter().zip(&names));
-        for (_, (row, who)) in judged.filter(|((backend, _), _)| *backend == load.backend()) {
-            // Too short is as wrong as too long.
-            let [p50, p99] = [0, 1].map(|place: usize| {
-                let values = row.beyond[place].iter();
-                values.map(|us| us.abs()).collect::<Vec<_>>()
+            let who = name(own);
+            let [p50, p99, missing] = [P50, P99, MISSING].map(|head| {
+                // Too short is as wrong as too long.
+                let values = report.of(&title(load), &who, head).into_iter();
+                values.map(f64::abs).collect::<Vec<_>>()
             });
-            let name = format!("{who}, {}", load.name());
-            table::at_most(&format!("{name}: overhead p50, us"), &p50, 3.0);
-            table::at_most(&format!("{name}: overhead p99, us"), &p99, 10.0);
-            table::at_most(&format!("{name}: not told"), &row.missing, 0.0);
+            let name = format!("{who}, {}", load.name);
+            report.at_most(&format!("{name}: overhead p50, us"), &p50, 3.0);
+            report.at_most(&format!("{name}: overhead p99, us"), &p99, 10.0);
+            report.at_most(&format!("{name}: not told"), &missing, 0.0);
         }
     }
 }
 
-impl Row {
-    fn add(&mut self, truth: &Truth, told: &Told) {
-        let mut kernel: Vec<f64> = truth.values().map(|&ns| ns as f64 / 1000.0).collect();
-        let beyond = |(key, ns): &((IpAddr, u32), f64)| {
-            let truth = *truth.get(key)?;
-            Some((*ns - truth as f64) / 1000.0)
-        };
-        let mut beyond: Vec<f64> = told.iter().filter_map(beyond).collect();
-        let mut told: Vec<f64> = told.iter().map(|(_, ns)| *ns / 1000.0).collect();
-        self.missing.push((kernel.len() - beyond.len()) as f64);
-        for (place, share) in [50, 99].into_iter().enumerate() {
-            self.truth[place].extend(quantile(&mut kernel, share));
-            self.told[place].extend(quantile(&mut told, share));
-            self.beyond[place].extend(quantile(&mut beyond, share));
-        }
-    }
+/// In microseconds, and how many were not told.
+fn figures(truth: &Truth, told: &Told) -> [f64; 7] {
+    let us = |ns: f64| ns / 1000.0;
+    let beyond = told.iter().filter_map(|(key, ns)| {
+        let truth = *truth.get(key)?;
+        Some(us(*ns - truth as f64))
+    });
+    let beyond = quantiles(beyond.collect());
+    let kernel = quantiles(truth.values().map(|&ns| us(ns as f64)).collect());
+    let found = told.iter().filter(|(key, _)| truth.contains_key(key));
+    let missing = truth.len() - found.count();
+    let told = quantiles(told.iter().map(|(_, ns)| us(*ns)).collect());
+    [
+        kernel[0],
+        kernel[1],
+        told[0],
+        told[1],
+        beyond[0],
+        beyond[1],
+        missing as f64,
+    ]
 }
 
-fn quantile(values: &mut [f64], percent: usize) -> Option<f64> {
+/// Medians and 99th percentiles.
+fn quantiles(mut values: Vec<f64>) -> [f64; 2] {
     values.sort_by(f64::total_cmp);
-    let last = values.len().checked_sub(1)?;
-    values.get(last * percent / 100).copied()
+    let last = values.len().saturating_sub(1);
+    [50, 99].map(|percent| {
+        values
+            .get(last * percent / 100)
+            .copied()
+            .unwrap_or(f64::NAN)
+    })
 }
 
-/// Threads that keep both processors busy until they are dropped.
-struct Hogs {
-    end: Arc<AtomicBool>,
-    threads: Vec<thread::JoinHandle<()>>,
-}
-
-impl Hogs {
-    fn start() -> Self {
-        let end = Arc::new(AtomicBool::new(false));
-        let hog = |cpu| {
-            let end = Arc::clone(&end);
-            thread::spawn(move || {
-                pin_to_cpu(cpu).expect("two processors");
-                while !end.load(Ordering::Relaxed) {
-                    std::hint::spin_loop();
-                }
-            })
-        };
-        let threads = [0, 1].map(hog).into();
-        Self { end, threads }
-    }
-}
-
-impl Drop for Hogs {
-    fn drop(&mut self) {
-        self.end.store(true, Ordering::Relaxed);
-        for thread in self.threads.drain(..) {
-            thread.join().expect("it counts and ends");
+/// Runs `job`, if asked for while threads keep both CPUs busy.
+fn busy_while<T>(is_busy: bool, job: impl FnOnce() -> T) -> T {
+    let is_over = AtomicBool::new(!is_busy);
+    let spin = || {
+        while !is_over.load(Ordering::Relaxed) {
+            std::hint::spin_loop();
         }
-    }
+    };
+    thread::scope(|scope| {
+        for cpu in [0, 1] {
+            scope.spawn(move || on_cpu(cpu, spin));
+        }
+        let done = job();
+        is_over.store(true, Ordering::Relaxed);
+        done
+    })
 }
 
 /// What the library tells.
-fn library(rig: &Rig, backend: Backend, peer: &str, load: Load) -> Told {
-    let ms = Duration::from_millis;
-    let (targets, count, interval) = match load {
-        Load::Idle | Load::Busy => (1, PROBES, ms(1)),
-        Load::Batch => (BATCHED, BATCHES, ms(80)),
-        Load::Fast => (1, FAST, Duration::ZERO),
-    };
+fn library(rig: &Rig, backend: Backend, peer: &str, load: &Load) -> Told {
+    let &Load { targets, count, .. } = load;
     let mut builder = TargetsBuilder::default();
     let words = match targets {
         1 => peer.to_owned(),
@@ -228,7 +203,7 @@ fn library(rig: &Rig, backend: Backend, peer: &str, load: Load) -> Told {
     builder.add(&words, &mut NoResolver).expect("targets");
     let mut options = PingOptions::default();
     options.count = Some(count);
-    options.interval = interval;
+    options.interval = load.interval;
     options.rate_pps = None;
     options.backend = Some(backend);
     options.interface = Some(rig.interface());
@@ -265,9 +240,8 @@ fn program(rig: &Rig, tool: &Tool) -> Told {
         Kind::Fping => format!("-c {PROBES} -p 1 {PEER}"),
         _ => format!("-n -c {PROBES} -i 0.001 {PEER}"),
     };
-    let text = on_subject_cpu(|| tool.start(&rig.left, &arguments))
-        .finish()
-        .text;
+    let running = on_subject_cpu(|| tool.start(&rig.left, &arguments));
+    let text = running.finish().text;
     let peer = PEER.parse().expect("an address");
     let number_and_time = |line: &str| {
         let (number, time) = if tool.kind == Kind::Fping {

@@ -1,10 +1,11 @@
-//! Probes a second with a valid round trip on one processor, the kernel's answering included.
+//! Probes a second with a valid round trip on one CPU, the kernel's answering included; and whether many probes add
+//! up: what was sent, what the kernel that was asked has counted, and what was received.
 
 use std::time::{Duration, Instant};
 
 use crate::bound;
-use crate::rig::{PEER, PEER_IPV6, Rig, on_subject_cpu};
-use crate::table::{self, cell};
+use crate::harness::{Column, Report, column, ratios};
+use crate::rig::{PEER, PEER_IPV6, Rig, echoes, on_subject_cpu};
 use crate::tool::{Kind, Tool, summary};
 
 const PROBES: u64 = 200_000;
@@ -17,187 +18,184 @@ const FPING_TARGETS: &str = "-g 10.2.0.1 10.2.234.96";
 /// After this time without an answer none is waited for.
 const SILENCE: Duration = Duration::from_secs(1);
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+const TITLE: &str = "Probes as fast as can be, on one CPU";
+const RATE: &str = "answered probes/s";
+const FOR_CPU: &str = "for a second of CPU time";
+
+const COLUMNS: [Column; 4] = [
+    column(RATE, 1.0, 0),
+    // Which nobody else on the machine takes from.
+    column(FOR_CPU, 1.0, 0),
+    column("lost", 1.0, 0),
+    column("round trip p50, us", 1.0, 1),
+];
+
+/// How probes are sent; the back end of tapline and its target, or the arguments of a peer.
 enum Way {
-    BoundPacket,
-    BoundRaw,
-    Raw,
-    Ring,
-    PingSocket,
-    RawIpv6,
-    RingIpv6,
-    Ping,
-    PingPreload,
-    Fping,
+    Bound(fn(&Rig, u64) -> [f64; 2]),
+    Tapline(&'static str, &'static str),
+    Peer(Kind, String, u64),
 }
 
-impl Way {
-    const ALL: [Self; 10] = [
-        Self::BoundPacket,
-        Self::BoundRaw,
-        Self::Raw,
-        Self::Ring,
-        Self::PingSocket,
-        Self::RawIpv6,
-        Self::RingIpv6,
-        Self::Ping,
-        Self::PingPreload,
-        Self::Fping,
+pub fn measure(rig: &Rig, tools: &[Tool], report: &mut Report) {
+    let ping = |preload| format!("-f -n -q -s 16 -l {preload} -c {PROBES} {PEER}");
+    let fping = format!("-q -b 16 -i 0 -c 1 {FPING_TARGETS}");
+    let ways = [
+        ("(packet socket, nothing read)", Way::Bound(bound::packet)),
+        (
+            "(raw socket, 64 a call, nothing read)",
+            Way::Bound(bound::raw),
+        ),
+        ("tapline ping --backend raw", Way::Tapline("raw", PEER)),
+        ("tapline ping --backend ring", Way::Tapline("ring", PEER)),
+        (
+            "tapline ping --backend ping-socket",
+            Way::Tapline("ping-socket", PEER),
+        ),
+        (
+            "tapline ping --backend raw, IPv6",
+            Way::Tapline("raw", PEER_IPV6),
+        ),
+        (
+            "tapline ping --backend ring, IPv6",
+            Way::Tapline("ring", PEER_IPV6),
+        ),
+        ("ping -f", Way::Peer(Kind::Ping, ping(1), PROBES)),
+        ("ping -f -l 100", Way::Peer(Kind::Ping, ping(100), PROBES)),
+        (
+            "fping -i 0 -c 1, 60 000 targets",
+            Way::Peer(Kind::Fping, fping, FPING_PROBES),
+        ),
     ];
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::BoundPacket => "(packet socket, nothing read)",
-            Self::BoundRaw => "(raw socket, 64 a call, nothing read)",
-            Self::Raw => "tapline ping --backend raw",
-            Self::Ring => "tapline ping --backend ring",
-            Self::PingSocket => "tapline ping --backend ping-socket",
-            Self::RawIpv6 => "tapline ping --backend raw, IPv6",
-            Self::RingIpv6 => "tapline ping --backend ring, IPv6",
-            Self::Ping => "ping -f",
-            Self::PingPreload => "ping -f -l 100",
-            Self::Fping => "fping -i 0 -c 1, 60 000 targets",
+    for _ in report.rounds("rates") {
+        for (name, way) in &ways {
+            let find = |kind| tools.iter().find(|tool| tool.kind == kind);
+            let figures = match way {
+                Way::Bound(send) => send(rig, PROBES).into(),
+                Way::Tapline(backend, target) => tapline(rig, &tools[0], backend, target).into(),
+                Way::Peer(kind, arguments, count) => {
+                    let tool = find(*kind);
+                    tool.map_or(Vec::new(), |tool| peer(rig, tool, arguments, *count).into())
+                }
+            };
+            report.table(TITLE, &COLUMNS).add(name, &figures);
         }
     }
-}
-
-#[derive(Debug, Default)]
-struct Row {
-    rate: Vec<f64>,
-    /// Answered probes for a second of processor time, which nobody else on the machine takes from.
-    for_cpu: Vec<f64>,
-    lost: Vec<f64>,
-    /// Median of the round trips that were told, in microseconds.
-    p50: Vec<f64>,
-}
-
-pub fn run(rig: &Rig, tools: &[Tool], rounds: u32) {
-    let mut rows = Way::ALL.map(|_| Row::default());
-    for number in 1..=rounds {
-        eprintln!("bench: rates, round {number} of {rounds}");
-        for (way, row) in Way::ALL.into_iter().zip(&mut rows) {
-            row.add(rig, tools, way);
-        }
-    }
-    let columns = [
-        "who",
-        "answered probes/s",
-        "for a second of processor time",
-        "lost",
-        "round trip p50, us",
-    ];
-    table::heading("Probes as fast as can be, on one processor", &columns);
-    for (way, row) in Way::ALL.into_iter().zip(&rows) {
-        table::row(&[
-            way.name().to_owned(),
-            cell(&row.rate, 0),
-            cell(&row.for_cpu, 0),
-            cell(&row.lost, 0),
-            cell(&row.p50, 1),
-        ]);
-    }
-    println!();
-    verdicts(&rows);
-}
-
-fn verdicts(rows: &[Row]) {
+    let names = ways.map(|(name, _)| name);
     // The best of some in each round.
-    let best = |ways: &[Way], pick: fn(&Row) -> &[f64]| -> Vec<f64> {
-        let rounds = pick(&rows[ways[0] as usize]).len();
-        let of_round = |round: usize| {
-            let rates = ways.iter().map(|way| pick(&rows[*way as usize]));
-            let rates = rates.filter_map(|rates| rates.get(round).copied());
-            rates.fold(0.0, f64::max)
-        };
-        (0..rounds).map(of_round).collect()
+    let best = |names: &[&str], head| {
+        let rows: Vec<_> = names
+            .iter()
+            .map(|name| report.of(TITLE, name, head))
+            .collect();
+        let rounds = 0..rows.iter().map(Vec::len).max().unwrap_or(0);
+        let of_round = |round: usize| rows.iter().filter_map(move |row| row.get(round).copied());
+        rounds
+            .map(|round| of_round(round).fold(0.0, f64::max))
+            .collect::<Vec<_>>()
     };
-    let ratios = |one: &[f64], other: &[f64]| -> Vec<f64> {
-        let pairs = one.iter().zip(other);
-        pairs.map(|(one, other)| one / other).collect()
-    };
-    let by_cpu: fn(&Row) -> &[f64] = |row| &row.for_cpu;
-    let by_clock: fn(&Row) -> &[f64] = |row| &row.rate;
-    let own = [Way::Raw, Way::Ring, Way::PingSocket];
-    let ours = best(&own, by_cpu);
-    let what = "answered probes for a second of processor time";
-    table::at_least(what, &ours, 230_000.0);
-    let bound = best(&[Way::BoundPacket, Way::BoundRaw], by_cpu);
-    let share = cell(&ratios(&ours, &bound), 2);
-    println!("- of the rig's bound, where nothing is read: {share}");
-    let peers = best(&[Way::Ping, Way::PingPreload, Way::Fping], by_clock);
-    let ratio = ratios(&best(&own, by_clock), &peers);
-    table::at_least("times the rate of the best of ping and fping", &ratio, 1.0);
-    for way in [Way::Raw, Way::Ring, Way::RawIpv6, Way::RingIpv6] {
-        let lost = &rows[way as usize].lost;
-        table::at_most(&format!("{}: lost", way.name()), lost, 0.0);
+    let ours = best(&names[2..5], FOR_CPU);
+    let share = column("", 1.0, 2).cell(&ratios(&ours, &best(&names[..2], FOR_CPU)));
+    let times = ratios(&best(&names[2..5], RATE), &best(&names[7..], RATE));
+    report.at_least("answered probes for a second of CPU time", &ours, 230_000.0);
+    report.note(format!(
+        "of the rig's bound, where nothing is read: {share}"
+    ));
+    report.at_least("times the rate of the best of ping and fping", &times, 1.0);
+    for name in [2, 3, 5, 6].map(|way| names[way]) {
+        let lost = report.of(TITLE, name, "lost");
+        report.at_most(&format!("{name}: lost"), &lost, 0.0);
     }
 }
 
-impl Row {
-    fn add(&mut self, rig: &Rig, tools: &[Tool], way: Way) {
-        let find = |kind| tools.iter().find(|tool| tool.kind == kind);
-        match way {
-            Way::BoundPacket => self.bound(bound::packet(rig, PROBES)),
-            Way::BoundRaw => self.bound(bound::raw(rig, PROBES)),
-            Way::Raw => self.tapline(rig, find(Kind::Tapline), "raw", PEER),
-            Way::Ring => self.tapline(rig, find(Kind::Tapline), "ring", PEER),
-            Way::PingSocket => self.tapline(rig, find(Kind::Tapline), "ping-socket", PEER),
-            Way::RawIpv6 => self.tapline(rig, find(Kind::Tapline), "raw", PEER_IPV6),
-            Way::RingIpv6 => self.tapline(rig, find(Kind::Tapline), "ring", PEER_IPV6),
-            Way::Ping | Way::PingPreload => {
-                let preload = if way == Way::Ping { 1 } else { 100 };
-                let arguments = format!("-f -n -q -s 16 -l {preload} -c {PROBES} {PEER}");
-                self.peer(rig, find(Kind::Ping), &arguments, PROBES);
-            }
-            Way::Fping => {
-                let arguments = format!("-q -b 16 -i 0 -c 1 {FPING_TARGETS}");
-                self.peer(rig, find(Kind::Fping), &arguments, FPING_PROBES);
-            }
+fn tapline(rig: &Rig, tool: &Tool, backend: &str, target: &str) -> [f64; 4] {
+    let link = rig.interface();
+    let arguments = format!(
+        "ping --json -q -c {PROBES} -i 0 --rate max -s 16 --backend {backend} -I {link} {target}"
+    );
+    let finished = on_subject_cpu(|| tool.start(&rig.left, &arguments)).finish();
+    let summary = summary(&finished.text);
+    let number = |key: &str| summary[key].as_f64().unwrap_or(f64::NAN);
+    let received = number("received");
+    [
+        received / number("duration_ns") * 1e9,
+        received / finished.used.cpu.as_secs_f64(),
+        PROBES as f64 - received,
+        number("rtt_p50_ns") / 1000.0,
+    ]
+}
+
+fn peer(rig: &Rig, tool: &Tool, arguments: &str, count: u64) -> [f64; 3] {
+    let (start, arrived) = (Instant::now(), rig.arrived());
+    let running = on_subject_cpu(|| tool.start(&rig.left, arguments));
+    // Some wait for what is lost; that takes nothing from their rate.
+    let (mut answers, mut answered_after) = (0, start.elapsed());
+    while answers < count && start.elapsed() < answered_after + SILENCE {
+        let now = rig.arrived() - arrived;
+        if now > answers {
+            (answers, answered_after) = (now, start.elapsed());
         }
     }
+    let finished = running.finish();
+    let counted = tool.counted(&finished.text, count as u32);
+    let [rate, for_cpu] =
+        [answered_after, finished.used.cpu].map(|time| counted.received / time.as_secs_f64());
+    [rate, for_cpu, counted.sent - counted.received]
+}
 
-    fn bound(&mut self, [rate, for_cpu]: [f64; 2]) {
-        self.rate.push(rate);
-        self.for_cpu.push(for_cpu);
-    }
+const COUNTS: [Column; 5] = [
+    column("sent", 1.0, 0),
+    column("asked, by the kernel", 1.0, 0),
+    column("received", 1.0, 0),
+    column("lost", 1.0, 0),
+    column("s", 1.0, 1),
+];
 
-    fn tapline(&mut self, rig: &Rig, tool: Option<&Tool>, backend: &str, peer: &str) {
-        let Some(tool) = tool else { return };
-        let link = rig.interface();
-        let arguments = format!(
-            "ping --json -q -c {PROBES} -i 0 --rate max -s 16 --backend {backend} -I {link} {peer}"
-        );
-        let finished = on_subject_cpu(|| tool.start(&rig.left, &arguments)).finish();
-        let summary = summary(&finished.text).unwrap_or_else(|| panic!("{finished:?}"));
-        let number = |key: &str| summary[key].as_f64().unwrap_or(f64::NAN);
-        let seconds = number("duration_ns") / 1e9;
-        self.rate.push(number("received") / seconds);
-        self.for_cpu
-            .push(number("received") / finished.cpu.as_secs_f64());
-        self.lost.push(PROBES as f64 - number("received"));
-        self.p50.push(number("rtt_p50_ns") / 1000.0);
+pub fn counts(rig: &Rig, tapline: &Tool, is_long: bool, report: &mut Report) {
+    let one = |probes| format!("-c {probes} -i 0 {PEER}");
+    let loopback = "-c 1 127.16.0.1-127.31.66.64".to_owned();
+    let link = "-c 2 -i 0 10.2.0.1-10.2.234.96".to_owned();
+    // What is asked, how many probes are to be sent, and who answers.
+    let mut cases = vec![
+        (
+            "1 000 000 targets on the loopback",
+            loopback,
+            1_000_000,
+            &rig.left,
+        ),
+        (
+            "60 000 targets over the link, twice",
+            link,
+            120_000,
+            &rig.right,
+        ),
+        (
+            "70 000 probes to one target",
+            one(70_000),
+            70_000,
+            &rig.right,
+        ),
+    ];
+    if is_long {
+        let name = "10 000 000 probes to one target";
+        cases.push((name, one(10_000_000), 10_000_000, &rig.right));
     }
-
-    fn peer(&mut self, rig: &Rig, tool: Option<&Tool>, arguments: &str, count: u64) {
-        let Some(tool) = tool else { return };
-        let (start, arrived) = (Instant::now(), rig.arrived());
-        let running = on_subject_cpu(|| tool.start(&rig.left, arguments));
-        // Some wait for what is lost, and some for a reader of what they say; that takes nothing from
-        // their rate.
-        let (mut answers, mut answered_after) = (0, start.elapsed());
-        while answers < count && start.elapsed() < answered_after + SILENCE {
-            let now = rig.arrived() - arrived;
-            if now > answers {
-                (answers, answered_after) = (now, start.elapsed());
-            }
-        }
-        let finished = running.finish();
-        let counted = tool.counted(&finished.text, count as u32);
-        let counted = counted.unwrap_or_else(|| panic!("{finished:?}"));
-        self.rate
-            .push(counted.received / answered_after.as_secs_f64());
-        self.for_cpu
-            .push(counted.received / finished.cpu.as_secs_f64());
-        self.lost.push(counted.sent - counted.received);
+    let mut wrong = 0;
+    for (name, targets, probes, host) in cases {
+        eprintln!("bench: {name}");
+        let (start, before) = (Instant::now(), echoes(host));
+        let arguments = format!("ping --json -q --rate max -s 16 {targets}");
+        let finished = tapline.start(&rig.left, &arguments).finish();
+        let asked = echoes(host) - before;
+        let summary = summary(&finished.text);
+        let [sent, received, lost] =
+            ["sent", "received", "lost"].map(|key| summary[key].as_u64().unwrap_or(u64::MAX));
+        wrong += u32::from([sent, asked, received, lost] != [probes, probes, probes, 0]);
+        let seconds = start.elapsed().as_secs_f64();
+        let [sent, asked, received, lost] = [sent, asked, received, lost].map(|count| count as f64);
+        report
+            .table("Whether it adds up", &COUNTS)
+            .add(name, &[sent, asked, received, lost, seconds]);
     }
+    report.at_most("cases that do not add up", &[f64::from(wrong)], 0.0);
 }

@@ -1,29 +1,28 @@
-//! Two hosts, what they count, and what programs on them use.
+//! Two hosts, and what they count.
 
 use std::fs;
-use std::process::Child;
-use std::time::Duration;
 
-use rustix::event::{Timespec, poll};
 use tapline_lab::generator::pin_to_cpu;
 use tapline_lab::{Host, Net};
 
-/// Where programs run whose rate is measured: their probes and the answers' way back as well.
-const SUBJECT_CPU: usize = 0;
-const BENCH_CPU: usize = 1;
+use crate::harness::on_cpu;
 
 pub const PEER: &str = "10.1.0.2";
 pub const PEER_IPV6: &str = "fd00:1::2";
 
-/// Hosts behind the peer, all of them the peer itself.
-pub const NETWORK: &str = "10.2.0.0/16";
-const NETWORK_IPV6: &str = "fd00:2::/64";
-
-/// Hosts behind a router that the link does not have: the peer takes their packets off the link, sees that
-/// they are not for it, and drops them.
-const NOWHERE: &str = "10.3.0.0/16";
-const NO_ROUTER: &str = "10.1.0.77";
-const NO_MAC: &str = "02:00:00:00:00:77";
+/// Routes to hosts behind the peer, all of them the peer itself; and to hosts behind a router that the link does not
+/// have: the peer takes their packets off the link, sees that they are not for it, and drops them.
+const ROUTES: [(bool, &str); 6] = [
+    (true, "route add 10.2.0.0/16 via 10.1.0.2"),
+    (false, "route add local 10.2.0.0/16 dev lo"),
+    (true, "-6 route add fd00:2::/64 via fd00:1::2"),
+    (false, "-6 route add local fd00:2::/64 dev lo"),
+    (
+        true,
+        "neigh add 10.1.0.77 lladdr 02:00:00:00:00:77 nud permanent dev left0",
+    ),
+    (true, "route add 10.3.0.0/16 via 10.1.0.77"),
+];
 
 pub struct Rig {
     pub left: Host,
@@ -32,25 +31,17 @@ pub struct Rig {
 
 impl Rig {
     /// # Panics
-    /// Without root or a second processor.
+    /// Without root or a second CPU.
     pub fn build() -> Self {
-        to_bench();
+        pin_to_cpu(1).expect("two CPUs, 0 and 1: one for what is measured");
         let [left, right] = Net::new().pair();
-        let rig = Self { left, right };
-        ip(&rig.left, &format!("route add {NETWORK} via {PEER}"));
-        ip(&rig.right, &format!("route add local {NETWORK} dev lo"));
-        let [to, local] = [
-            format!("-6 route add {NETWORK_IPV6} via {PEER_IPV6}"),
-            format!("-6 route add local {NETWORK_IPV6} dev lo"),
-        ];
-        ip(&rig.left, &to);
-        ip(&rig.right, &local);
-        let link = rig.interface();
-        let neighbour = format!("neigh add {NO_ROUTER} lladdr {NO_MAC} nud permanent dev {link}");
-        ip(&rig.left, &neighbour);
-        ip(&rig.left, &format!("route add {NOWHERE} via {NO_ROUTER}"));
-        rig.left.set_sysctl("ipv4/ping_group_range", "0 2147483647");
-        rig
+        for (is_left, words) in ROUTES {
+            let host = if is_left { &left } else { &right };
+            let status = host.command("ip").args(words.split(' ')).status();
+            assert!(status.expect("ip runs").success(), "ip {words}");
+        }
+        left.set_sysctl("ipv4/ping_group_range", "0 2147483647");
+        Self { left, right }
     }
 
     /// The interface that probes leave by.
@@ -77,37 +68,7 @@ pub fn echoes(host: &Host) -> u64 {
     value.parse().expect("a number")
 }
 
-fn ip(host: &Host, words: &str) {
-    let status = host.command("ip").args(words.split(' ')).status();
-    assert!(status.expect("ip runs").success(), "ip {words}");
-}
-
-/// Does `spawn` where subjects run: children inherit the processor of the thread that makes them.
-pub fn on_subject_cpu<T>(spawn: impl FnOnce() -> T) -> T {
-    pin_to_cpu(SUBJECT_CPU).expect("two processors");
-    let done = spawn();
-    to_bench();
-    done
-}
-
-/// Processors for whoever is measured with the machine to itself.
-pub fn to_bench() {
-    pin_to_cpu(BENCH_CPU).expect("two processors, 0 and 1: one for what is measured");
-}
-
-pub fn pause(time: Duration) {
-    let time = Timespec::try_from(time).expect("a short time");
-    poll(&mut [], Some(&time)).expect("it can wait");
-}
-
-/// Processor time of all threads of a process up to now.
-pub fn used(child: &Child) -> Duration {
-    let tasks = fs::read_dir(format!("/proc/{}/task", child.id()));
-    let mut used = Duration::ZERO;
-    for task in tasks.into_iter().flatten().flatten() {
-        let text = fs::read_to_string(task.path().join("schedstat")).unwrap_or_default();
-        let ns = text.split(' ').next().and_then(|ns| ns.parse().ok());
-        used += Duration::from_nanos(ns.unwrap_or(0));
-    }
-    used
+/// Does `job` where programs run whose rate is measured: their probes and the answers' way back as well.
+pub fn on_subject_cpu<T>(job: impl FnOnce() -> T) -> T {
+    on_cpu(0, job)
 }

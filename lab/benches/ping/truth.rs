@@ -7,17 +7,14 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
-use pcap::{Capture, Error, Precision};
+use pcap::{Active, Capture, Precision};
 
-use crate::rig::{Rig, pause};
+use crate::harness::{each_packet, pause};
+use crate::rig::Rig;
 
 const SNAPLEN: i32 = 64;
 const RING_BYTES: i32 = 64 << 20;
 const TIMEOUT_MS: i32 = 100;
-
-/// Types of ICMP and of ICMPv6.
-const REQUESTS: [u8; 2] = [8, 128];
-const REPLIES: [u8; 2] = [0, 129];
 
 /// Round trips of the kernel in nanoseconds, by target and number of the request to it, from 0.
 pub type Truth = HashMap<(IpAddr, u32), u64>;
@@ -51,55 +48,46 @@ pub fn beside<T>(rig: &Rig, job: impl FnOnce() -> T) -> (Truth, T) {
     })
 }
 
-fn read(handle: &mut Capture<pcap::Active>) -> Truth {
+fn read(handle: &mut Capture<Active>) -> Truth {
     let mut truth = Truth::new();
     let mut counts: HashMap<IpAddr, u32> = HashMap::new();
     // Requests on their way, by host, identifier and sequence.
     let mut sent: HashMap<(IpAddr, [u8; 4]), (u32, u64)> = HashMap::new();
-    loop {
-        let packet = match handle.next_packet() {
-            Ok(packet) => packet,
-            Err(Error::TimeoutExpired) => continue,
-            Err(_) => return truth,
-        };
-        // With nanoseconds asked for, the field of microseconds holds them.
-        let time = packet.header.ts;
-        let ns = (time.tv_sec * 1_000_000_000 + time.tv_usec).cast_unsigned();
-        let Some((is_request, host, key)) = echo(packet.data) else {
-            continue;
-        };
-        if is_request {
+    each_packet(handle, |ns, frame| match echo(frame) {
+        Some((true, host, key)) => {
             let count = counts.entry(host).or_default();
             sent.insert((host, key), (*count, ns));
             *count += 1;
-        } else if let Some((number, sent_ns)) = sent.remove(&(host, key)) {
-            truth.insert((host, number), ns.saturating_sub(sent_ns));
         }
-    }
+        Some((false, host, key)) => {
+            if let Some((number, sent_ns)) = sent.remove(&(host, key)) {
+                truth.insert((host, number), ns.saturating_sub(sent_ns));
+            }
+        }
+        None => {}
+    });
+    truth
 }
 
 /// Of a frame with an echo whether it is a request, the other host, and identifier with sequence.
 fn echo(frame: &[u8]) -> Option<(bool, IpAddr, [u8; 4])> {
     let packet = frame.get(14..)?;
     let first = *packet.first()?;
-    let is_ipv6 = first >> 4 == 6;
-    let header = if is_ipv6 {
-        40
-    } else {
-        usize::from(first & 0x0f) * 4
+    let (header, [request, reply], [source, destination]) = match first >> 4 {
+        6 => (40, [128, 129], [8, 24]),
+        _ => (usize::from(first & 0x0f) * 4, [8, 0], [12, 16]),
     };
-    let message = packet.get(header..header + 8)?;
-    let family = usize::from(is_ipv6);
-    let is_request = message[0] == REQUESTS[family];
-    if !is_request && message[0] != REPLIES[family] {
-        return None;
-    }
-    let [source, destination] = if is_ipv6 { [8, 24] } else { [12, 16] };
-    let address = packet.get(if is_request { destination } else { source }..)?;
-    let host = if is_ipv6 {
+    let message: [u8; 8] = packet.get(header..)?.first_chunk().copied()?;
+    let at = match message[0] {
+        kind if kind == request => destination,
+        kind if kind == reply => source,
+        _ => return None,
+    };
+    let address = packet.get(at..)?;
+    let host = if first >> 4 == 6 {
         Ipv6Addr::from(*address.first_chunk::<16>()?).into()
     } else {
         Ipv4Addr::from(*address.first_chunk::<4>()?).into()
     };
-    Some((is_request, host, message[4..8].try_into().ok()?))
+    Some((message[0] == request, host, *message.last_chunk()?))
 }

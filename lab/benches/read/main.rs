@@ -11,19 +11,20 @@
 
 #![forbid(unsafe_code)]
 
-mod agreement;
 #[path = "../harness/mod.rs"]
 mod harness;
-mod reader;
 mod trace;
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io;
-use std::path::Path;
-use std::process::ExitCode;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+use std::time::Instant;
 
-use harness::{BenchOptions, Machine, Spread};
-use reader::{Reader, Spent};
+use abi::process::wait;
+use harness::{BenchOptions, Column, Report, column, ratios};
+use store::read::Reader as CaptureReader;
+use tapline_lab::tool;
 
 /// A filter and what it selects of the trace.
 const FILTERS: [(&str, &str); 4] = [
@@ -34,62 +35,77 @@ const FILTERS: [(&str, &str); 4] = [
 ];
 
 const PACKETS: u64 = 2_000_000;
+const PEER: &str = "tcpdump";
+
+const COLUMNS: [Column; 2] = [column("wall, ms", 1e-3, 0), column("CPU, ms", 1e-3, 0)];
 
 fn main() -> ExitCode {
-    harness::run(9, measure)
+    harness::run(9, &[], measure)
 }
 
-fn measure(options: &BenchOptions) -> ExitCode {
+fn measure(options: &BenchOptions, report: &mut Report) {
     let folder = tempfile::tempdir_in("/dev/shm").expect("a folder in /dev/shm");
     let trace_folder = tempfile::tempdir_in(&options.trace_in).expect("a folder for the trace");
     let trace = trace_folder.path().join("trace.pcapng");
     let bytes = trace::write(&trace, PACKETS).expect("room for the trace");
     into_page_cache(&trace).expect("a trace that is whole");
-    let peer = Reader::tcpdump(&trace, folder.path());
-    let ours: Vec<_> = options
-        .tapline
-        .iter()
-        .map(|program| Reader::tapline(program, &trace, folder.path()))
-        .collect();
-
-    println!("{}", Machine::find().line());
-    println!(
-        "\n`tapline read trace.pcapng FILTER -w out.pcapng` and `tcpdump -r trace.pcapng FILTER -w \
-         out.pcap`: {PACKETS} packets, {} MB, in the page cache of {}, output in /dev/shm; median \
-         (least–most) of {} rounds, milliseconds\n",
+    let [in_peer, in_copy, in_own] =
+        ["tcpdump.pcap", "copy", "tapline.pcapng"].map(|name| folder.path().join(name));
+    let peer = Program::new(
+        PEER,
+        tool::path(PEER),
+        &["-r", "TRACE", "-w", "OUT"],
+        [&trace, &in_peer],
+    );
+    // It is the least that writing the result costs, for whoever finds its packets in no time.
+    let copy = ["--reflink=never", "TRACE", "OUT"];
+    let copy = Program::new("cp out.pcap", "/bin/cp".into(), &copy, [&in_peer, &in_copy]);
+    let own = options.tapline().into_iter().map(|program| {
+        let name = program
+            .file_name()
+            .unwrap_or_default()
+            .display()
+            .to_string();
+        let arguments = ["read", "-q", "-w", "OUT", "TRACE"];
+        Program::new(&name, program, &arguments, [&trace, &in_own])
+    });
+    let own: Vec<_> = own.collect();
+    report.note(format!(
+        "`tapline read trace.pcapng FILTER -w out.pcapng` and `tcpdump -r trace.pcapng FILTER -w out.pcap`: \
+         {PACKETS} packets, {} MB, in the page cache of {}, output in /dev/shm",
         bytes / 1_000_000,
         options.trace_in.display(),
-        options.rounds
-    );
-    println!("| filter | selects | packets | program | wall | CPU | tcpdump's wall / this | CPU |");
-    println!("|---|---|---:|---|---:|---:|---:|---:|");
-    let copy = Reader::copy(&peer.output, folder.path());
-    // The copy comes directly behind the file it is of.
-    let readers: Vec<&Reader> = [&peer, &copy].into_iter().chain(&ours).collect();
+    ));
     for (filter, share) in FILTERS {
-        let packets = agreement::assert(&peer, &ours, filter);
-        let mut spent = vec![Vec::new(); readers.len()];
-        for _ in 0..options.rounds {
-            for (spent, reader) in spent.iter_mut().zip(&readers) {
-                spent.push(reader.run(filter));
-                // The next gets the memory that this one had: new memory costs more.
-                if !std::ptr::eq(*reader, &raw const peer) {
-                    reader.remove();
-                }
-                if std::ptr::eq(*reader, &raw const copy) {
-                    peer.remove();
-                }
+        peer.run(filter);
+        let mut packets = 0;
+        for program in &own {
+            program.run(filter);
+            packets = compare(&in_peer, &in_own);
+            program.remove();
+        }
+        peer.remove();
+        let title = format!("`{filter}` selects {share}: {packets} packets");
+        for _ in report.rounds(filter) {
+            let table = report.table(&title, &COLUMNS);
+            // The next gets the memory that the one before had: new memory costs more.
+            table.add(&peer.name, &peer.run(filter));
+            table.add(&copy.name, &copy.run(filter));
+            copy.remove();
+            peer.remove();
+            for program in &own {
+                table.add(&program.name, &program.run(filter));
+                program.remove();
             }
         }
-        for (spent_here, reader) in spent.iter().zip(&readers) {
-            let row = row(&spent[0], spent_here);
-            println!(
-                "| `{filter}` | {share} | {packets} | {} | {row} |",
-                reader.name
-            );
+    }
+    for table in report.tables() {
+        for (head, of) in [("tcpdump's wall / this", "wall, ms"), ("CPU", "CPU, ms")] {
+            table.derive(column(head, 1.0, 1), |table, name| {
+                ratios(table.of(PEER, of), table.of(name, of))
+            });
         }
     }
-    ExitCode::SUCCESS
 }
 
 /// Writes the file out, so that nothing is left to write while others are measured, and reads it.
@@ -99,20 +115,67 @@ fn into_page_cache(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Wall, CPU, and how many times those of the peer, each round beside its own.
-fn row(peer: &[Spent], own: &[Spent]) -> String {
-    let spread = |values: Vec<f64>| Spread::of(values).expect("a round");
-    let ratio = |value: fn(&Spent) -> f64| {
-        let pairs = peer.iter().zip(own);
-        spread(pairs.map(|(peer, own)| value(peer) / value(own)).collect()).show(1.0, 1)
-    };
-    let wall: fn(&Spent) -> f64 = |spent| spent.wall.as_secs_f64();
-    let cpu: fn(&Spent) -> f64 = |spent| spent.cpu.as_secs_f64();
-    format!(
-        "{} | {} | {} | {}",
-        spread(own.iter().map(wall).collect()).show(1e-3, 0),
-        spread(own.iter().map(cpu).collect()).show(1e-3, 0),
-        ratio(wall),
-        ratio(cpu)
-    )
+/// Compares bytes, lengths and times of all packets, and counts them; the trace has whole microseconds, as tcpdump
+/// writes them.
+fn compare(peer: &Path, own: &Path) -> u64 {
+    let open = |path: &Path| CaptureReader::open(path).expect("a capture");
+    let (mut peer, mut own) = (open(peer), open(own));
+    for packets in 0.. {
+        let expected = peer.next_packet().expect("undamaged");
+        let found = own.next_packet().expect("undamaged");
+        assert_eq!(expected, found, "packet {packets}");
+        if expected.is_none() {
+            return packets;
+        }
+    }
+    0
+}
+
+/// A program that is measured, with the file it writes.
+struct Program {
+    name: String,
+    path: PathBuf,
+    arguments: Vec<PathBuf>,
+    output: PathBuf,
+}
+
+impl Program {
+    /// In `arguments` TRACE and OUT stand for `files`.
+    fn new(name: &str, path: PathBuf, arguments: &[&str], [trace, output]: [&PathBuf; 2]) -> Self {
+        let arguments = arguments.iter().map(|&word| match word {
+            "TRACE" => trace.clone(),
+            "OUT" => output.clone(),
+            _ => word.into(),
+        });
+        Self {
+            name: name.into(),
+            path,
+            arguments: arguments.collect(),
+            output: output.clone(),
+        }
+    }
+
+    /// Runs it to its end, with a filter if it takes one; the output is there afterwards. Returns seconds of wall time
+    /// and of CPU time.
+    fn run(&self, filter: &str) -> [f64; 2] {
+        let mut command = Command::new(&self.path);
+        command.args(&self.arguments);
+        let takes_filter = !self.path.ends_with("cp");
+        command.args(takes_filter.then_some(filter));
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        let begin = Instant::now();
+        let child = command.spawn();
+        let child = child.unwrap_or_else(|error| panic!("{}: {error}", self.path.display()));
+        let ended = wait(child).expect("it ends");
+        let wall = begin.elapsed();
+        assert!(ended.status.success(), "{}: {}", self.name, ended.status);
+        [wall.as_secs_f64(), ended.cpu.as_secs_f64()]
+    }
+
+    fn remove(&self) {
+        fs::remove_file(&self.output).expect("it was written");
+    }
 }

@@ -97,6 +97,24 @@ impl Host {
         command
     }
 
+    /// What `line`, e.g. `bridge fdb show`, prints on the host.
+    #[track_caller]
+    pub fn output_of(&self, line: &str) -> String {
+        let mut words = line.split_whitespace();
+        let mut command = self.command(words.next().expect("a program"));
+        let output = command.args(words).output();
+        let output = output.unwrap_or_else(|error| panic!("{line}: {error}"));
+        let complaint = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{line}: {complaint}");
+        String::from_utf8(output.stdout).expect("text")
+    }
+
+    /// What `ip LINE` prints on the host.
+    #[track_caller]
+    pub fn ip(&self, line: &str) -> String {
+        self.output_of(&format!("ip {line}"))
+    }
+
     /// Sets a sysctl below `net/` of its namespace, e.g. `ipv4/ip_forward`.
     #[track_caller]
     pub fn set_sysctl(&self, name: &str, value: &str) {

@@ -6,9 +6,8 @@ mod check;
 mod tape;
 
 use crate::UML;
-use crate::witness;
+use crate::witness::{self, index, name, parse, run};
 
-use crate::witness::{name, run};
 use check::check;
 use netlink::transport::{FakeKernel, Fault, Faulty};
 use netlink::{
@@ -22,12 +21,8 @@ fn host() -> (Host, IfIndex, IfIndex) {
     let (host, a, _) = witness::host();
     run(&host, "ip link add br0 up type bridge");
     run(&host, "ip link set dev a master br0");
-    let bridge = host.netlink().link_named("br0").expect("told").ifindex();
+    let bridge = index(&host, "br0");
     (host, bridge, a)
-}
-
-fn prefix(text: &str) -> Prefix {
-    text.parse().expect("a prefix")
 }
 
 #[test]
@@ -46,10 +41,10 @@ fn addresses_under_faults() {
     let (host, bridge, _) = host();
     check(
         &host,
-        &["192.0.2.1/24", "198.51.100.1/32"].map(|text| Addr::on(bridge, prefix(text))),
+        &["192.0.2.1/24", "198.51.100.1/32"].map(|text| Addr::on(bridge, parse(text))),
     );
     let (host, bridge, _) = self::host();
-    let addr = |text| Addr::on(bridge, prefix(text)).nodad(true);
+    let addr = |text| Addr::on(bridge, parse(text)).nodad(true);
     let pair = ["2001:db8::1/64", "2001:db8:7::1/64"].map(addr);
     // The kernel tells of an IPv6 address some time after it was added.
     check::changes(&host, &pair);
@@ -65,7 +60,7 @@ fn routes_under_faults() {
         let (host, bridge, _) = host();
         check(
             &host,
-            &texts.map(|text| Route::to(prefix(text)).dev(bridge).metric(77)),
+            &texts.map(|text| Route::to(parse(text)).dev(bridge).metric(77)),
         );
     }
 }
@@ -77,7 +72,7 @@ fn rules_under_faults() {
         Rule::new()
             .priority(priority)
             .table(77.into())
-            .src(prefix("192.0.2.0/24"))
+            .src(parse("192.0.2.0/24"))
     };
     check(&host, &[900, 901].map(rule));
 }

@@ -1,19 +1,16 @@
 //! Bonds and their ports.
 
+use crate::witness::{ip, named, parse};
 use netlink::{
-    AdSelect, ArpAllTargets, ArpValidate, Bond, BondMode, BondPort, FailOverMac, LacpRate, Link,
+    AdSelect, ArpAllTargets, ArpValidate, Bond, BondMode, BondPort, FailOverMac, LacpRate,
     PortKind, PrimaryReselect, XmitHashPolicy,
 };
 
-use super::compare::{compare, host, ip, name, of, shown};
-use super::has_run;
+use super::compare::{compare, host, shown};
 
 #[test]
 fn bonds() {
-    if has_run() {
-        return;
-    }
-    let host = host();
+    let Some(host) = host() else { return };
     compare(&host, None, Bond::new(), "");
     let wanted = Bond::new()
         .mode(BondMode::ActiveBackup)
@@ -46,7 +43,7 @@ fn bonds() {
     let wanted = wanted
         .ad_actor_sys_prio(7)
         .ad_user_port_key(8)
-        .ad_actor_system(of("02:00:00:00:00:aa"));
+        .ad_actor_system(parse("02:00:00:00:00:aa"));
     let line = "mode 802.3ad xmit_hash_policy layer3+4 lacp_rate fast ad_select bandwidth lacp_active off \
         ad_actor_sys_prio 7 ad_user_port_key 8 ad_actor_system 02:00:00:00:00:aa";
     compare(&host, None, wanted, line);
@@ -58,13 +55,10 @@ fn bonds() {
 
 #[test]
 fn a_bond_that_asks_its_neighbours() {
-    if has_run() {
-        return;
-    }
-    let host = host();
+    let Some(host) = host() else { return };
     let wanted = Bond::new().mode(BondMode::ActiveBackup).arp_interval(500);
     let wanted = wanted
-        .arp_ip_target(vec![of("10.0.0.1"), of("10.0.0.2")])
+        .arp_ip_target(vec![parse("10.0.0.1"), parse("10.0.0.2")])
         .arp_missed_max(5);
     let wanted = wanted
         .arp_validate(ArpValidate::FilterActive)
@@ -73,7 +67,7 @@ fn a_bond_that_asks_its_neighbours() {
         arp_validate filter_active arp_all_targets all";
     compare(&host, None, wanted, line);
     let wanted = Bond::new().mode(BondMode::ActiveBackup).arp_interval(500);
-    let wanted = wanted.ns_ip6_target(vec![of("fd00::1"), of("fd00::2")]);
+    let wanted = wanted.ns_ip6_target(vec![parse("fd00::1"), parse("fd00::2")]);
     let line = "mode active-backup arp_interval 500 ns_ip6_target fd00::1,fd00::2";
     compare(&host, None, wanted, line);
 }
@@ -81,20 +75,13 @@ fn a_bond_that_asks_its_neighbours() {
 /// Port options in one request with the master: the kernel would refuse them before it changes the master.
 #[test]
 fn a_port_of_a_bond() {
-    if has_run() {
-        return;
-    }
-    let host = host();
+    let Some(host) = host() else { return };
     let mut netlink = host.netlink();
     let bond = Bond::new().mode(BondMode::ActiveBackup).miimon(100);
-    let bond = netlink
-        .create(&Link::named(name("bond0")).kind(bond))
-        .expect("made");
+    let bond = netlink.create(&named("bond0").kind(bond)).expect("made");
     ip(&host, "link set lower0 down");
     let port = BondPort::new().queue_id(3).prio(-4);
-    let change = Link::named(name("lower0"))
-        .master(bond.ifindex())
-        .port(port);
+    let change = named("lower0").master(bond.ifindex()).port(port);
     netlink.set(&change).expect("it is a port");
     let told = netlink.link_named("lower0").expect("told");
     assert!(netlink::Object::matches(&told, &change), "{told:#?}");

@@ -1,17 +1,14 @@
 //! Bridges and their ports.
 
+use crate::witness::{ip, named, parse};
 use netlink::{Bridge, BridgeOptions, BridgePort, Link, PortKind, PortState, VlanProtocol};
 use serde_json::{Value, json};
 
-use super::compare::{compare, host, ip, name, of, shown};
-use super::has_run;
+use super::compare::{compare, host, shown};
 
 #[test]
 fn bridges() {
-    if has_run() {
-        return;
-    }
-    let host = host();
+    let Some(host) = host() else { return };
     compare(&host, None, Bridge::new(), "");
     let wanted = Bridge::new()
         .forward_delay(500)
@@ -22,7 +19,7 @@ fn bridges() {
         .stp_state(1)
         .priority(4096)
         .group_fwd_mask(8)
-        .group_addr(of("01:80:c2:00:00:0e"));
+        .group_addr(parse("01:80:c2:00:00:0e"));
     let line = "forward_delay 500 hello_time 300 max_age 1500 ageing_time 12300 stp_state 1 priority 4096 \
         group_fwd_mask 8 group_address 01:80:c2:00:00:0e";
     compare(&host, None, wanted, line);
@@ -41,10 +38,7 @@ fn bridges() {
 
 #[test]
 fn bridges_with_multicast() {
-    if has_run() {
-        return;
-    }
-    let host = host();
+    let Some(host) = host() else { return };
     let wanted = Bridge::new()
         .mcast_router(2)
         .mcast_snooping(true)
@@ -76,18 +70,15 @@ fn bridges_with_multicast() {
 /// What bridges of switches are made with: all in the message that makes it.
 #[test]
 fn a_switchs_bridge_in_one_message() {
-    if has_run() {
-        return;
-    }
-    let host = host();
+    let Some(host) = host() else { return };
     let data = Bridge::new()
         .vlan_filtering(true)
         .vlan_default_pvid(0)
         .options(BridgeOptions::new().no_linklocal_learn(true));
-    let wanted = Link::named(name("Bridge"))
+    let wanted = named("Bridge")
         .up(true)
         .mtu(9100)
-        .address(of("02:00:00:00:00:07"))
+        .address(parse("02:00:00:00:00:07"))
         .kind(data);
     assert!(!netlink::Object::has_follow_up(&wanted, netlink::Verb::Add));
     host.netlink().add(&wanted).expect("made");
@@ -109,13 +100,10 @@ fn a_switchs_bridge_in_one_message() {
 /// Port options in one request with the master, set and at creation; each is what `bridge` shows.
 #[test]
 fn a_port_of_a_bridge() {
-    if has_run() {
-        return;
-    }
-    let host = host();
+    let Some(host) = host() else { return };
     let mut netlink = host.netlink();
     let bridge = netlink
-        .create(&Link::named(name("br0")).kind(Bridge::new()))
+        .create(&named("br0").kind(Bridge::new()))
         .expect("made");
     let port = BridgePort::new()
         .priority(5)
@@ -136,11 +124,9 @@ fn a_port_of_a_bridge() {
         .group_fwd_mask(8)
         .multicast_router(2)
         .mcast_eht_hosts_limit(99);
-    let is_port = Link::named(name("lower0"))
-        .master(bridge.ifindex())
-        .port(port.clone());
+    let is_port = named("lower0").master(bridge.ifindex()).port(port.clone());
     netlink.set(&is_port).expect("a port");
-    let made = Link::named(name("new0"))
+    let made = named("new0")
         .kind(netlink::LinkKind::Dummy)
         .master(bridge.ifindex());
     netlink.add(&made.port(port.clone())).expect("a new port");

@@ -8,11 +8,3 @@ mod phases;
 mod refusals;
 mod stacked;
 mod tunnels;
-
-use crate::UML;
-
-/// Whether the test has been run under user-mode-linux, as it has on any machine but that.
-#[track_caller]
-fn has_run() -> bool {
-    UML.has_run()
-}

@@ -1,19 +1,16 @@
 //! What the kernel passes over when it makes a link is said again, and so is what it refuses then.
 
+use crate::witness::{ip, name, named};
 use netlink::{AddrGenMode, Link, LinkKind, Veth};
 use tapline_lab::Host;
 
-use super::compare::{host, ip, name, shown};
-use super::has_run;
+use super::compare::{host, shown};
 
 #[test]
 fn all_that_is_said_of_a_new_link_holds() {
-    if has_run() {
-        return;
-    }
-    let host = host();
+    let Some(host) = host() else { return };
     let mut netlink = host.netlink();
-    let wanted = Link::named(name("new0"))
+    let wanted = named("new0")
         .kind(LinkKind::Dummy)
         .mtu(1400)
         .group(5)
@@ -40,12 +37,9 @@ fn all_that_is_said_of_a_new_link_holds() {
 
 #[test]
 fn alternative_names_come_and_go() {
-    if has_run() {
-        return;
-    }
-    let host = host();
+    let Some(host) = host() else { return };
     let mut netlink = host.netlink();
-    let lower = || Link::named(name("lower0"));
+    let lower = || named("lower0");
     let names =
         |names: &[&str]| lower().alternative_names(names.iter().map(|&n| n.to_owned()).collect());
     netlink.set(&names(&["one", "two"])).expect("added");
@@ -66,12 +60,9 @@ fn alternative_names_come_and_go() {
 
 #[test]
 fn both_ends_of_a_pair_are_up() {
-    if has_run() {
-        return;
-    }
-    let host = host();
-    let peer = Link::named(name("far0")).up(true).mtu(1300);
-    let pair = Link::named(name("near0")).up(true).kind(Veth::to(peer));
+    let Some(host) = host() else { return };
+    let peer = named("far0").up(true).mtu(1300);
+    let pair = named("near0").up(true).kind(Veth::to(peer));
     host.netlink().add(&pair).expect("made");
     for end in ["near0", "far0"] {
         assert_eq!(shown(&host, end)["operstate"], "UP");
@@ -81,11 +72,9 @@ fn both_ends_of_a_pair_are_up() {
 
 #[test]
 fn a_link_is_made_in_another_namespace() {
-    if has_run() {
-        return;
-    }
-    let (here, there) = (host(), Host::new("there"));
-    let link = Link::named(name("new0"))
+    let Some(here) = host() else { return };
+    let there = Host::new("there");
+    let link = named("new0")
         .kind(LinkKind::Dummy)
         .in_namespace(there.namespace().try_clone().expect("a descriptor"));
     here.netlink().add(&link).expect("made");
@@ -97,10 +86,7 @@ fn a_link_is_made_in_another_namespace() {
 
 #[test]
 fn a_group_is_removed_at_once() {
-    if has_run() {
-        return;
-    }
-    let host = host();
+    let Some(host) = host() else { return };
     let mut netlink = host.netlink();
     for number in 0..100 {
         let link = Link::named(name(&format!("many{number}")))

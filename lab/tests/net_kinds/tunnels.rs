@@ -1,26 +1,23 @@
 //! Tunnels, over IPv4 and IPv6.
 
+use crate::witness::{index, named, parse};
 use netlink::{
     DontFragment, EncapFlags, EncapPort, FlowInfo, Geneve, Gre, GreInput, GreKey, GreOutput, Hops,
-    Ip6Gre, Ip6Tnl, Ip6TnlMode, Ip6TunnelFlags, Ipip, IpipMode, Link, LinkKind, PortRange, Sit,
-    SitFlags, SitMode, Tos, Ttl, TunnelEncap, Vxlan,
+    Ip6Gre, Ip6Tnl, Ip6TnlMode, Ip6TunnelFlags, Ipip, IpipMode, LinkKind, PortRange, Sit, SitFlags,
+    SitMode, Tos, Ttl, TunnelEncap, Vxlan,
 };
 
-use super::compare::{compare, host, name, of, shown};
-use super::has_run;
+use super::compare::{compare, host, shown};
 
 #[test]
 fn vxlans() {
-    if has_run() {
-        return;
-    }
-    let host = host();
+    let Some(host) = host() else { return };
     let vxlan = || Vxlan::new().id(42);
     compare(&host, None, vxlan().port(4789), "id 42 dstport 4789");
-    let index = host.netlink().link_named("lower0").expect("told").ifindex();
+    let index = index(&host, "lower0");
     let wanted = vxlan()
-        .remote(of("239.1.1.1"))
-        .local(of("10.0.0.1"))
+        .remote(parse("239.1.1.1"))
+        .local(parse("10.0.0.1"))
         .link(index);
     let wanted = wanted
         .port_range(PortRange {
@@ -44,8 +41,8 @@ fn vxlans() {
         nolearning proxy rsc l2miss l3miss ttl 9 tos 0x10 ageing 55 maxaddress 77 udpcsum";
     compare(&host, None, wanted, line);
     let wanted = vxlan()
-        .remote6(of("fd00::9"))
-        .local6(of("fd00::1"))
+        .remote6(parse("fd00::9"))
+        .local6(parse("fd00::1"))
         .port(4789);
     let wanted = wanted
         .label(0x12345)
@@ -59,7 +56,7 @@ fn vxlans() {
         udp6zerocsumtx udp6zerocsumrx remcsumtx remcsumrx";
     compare(&host, None, wanted, line);
     let wanted = vxlan()
-        .remote(of("10.0.0.9"))
+        .remote(parse("10.0.0.9"))
         .port(4789)
         .gbp(true)
         .ttl_inherit(true);
@@ -90,20 +87,20 @@ fn vxlans() {
 
 #[test]
 fn geneves() {
-    if has_run() {
-        return;
-    }
-    let host = host();
+    let Some(host) = host() else { return };
     let geneve = || Geneve::new().id(42);
     let wanted = geneve()
-        .remote(of("10.0.0.9"))
+        .remote(parse("10.0.0.9"))
         .port(6082)
         .ttl(Hops(9))
         .tos(Tos(1));
     let wanted = wanted.df(DontFragment::Inherit).udp_csum(false);
     let line = "id 42 remote 10.0.0.9 dstport 6082 ttl 9 tos inherit df inherit noudpcsum";
     compare(&host, None, wanted, line);
-    let wanted = geneve().remote6(of("fd00::9")).label(7).ttl_inherit(true);
+    let wanted = geneve()
+        .remote6(parse("fd00::9"))
+        .label(7)
+        .ttl_inherit(true);
     let wanted = wanted.udp_zero_csum6_tx(true).udp_zero_csum6_rx(true);
     let line = "id 42 remote fd00::9 flowlabel 7 ttl inherit udp6zerocsumtx udp6zerocsumrx";
     compare(&host, None, wanted, line);
@@ -112,12 +109,11 @@ fn geneves() {
 
 #[test]
 fn ip_over_ipv4() {
-    if has_run() {
-        return;
-    }
-    let host = host();
+    let Some(host) = host() else { return };
     let line = "remote 10.0.0.9 local 10.0.0.1 mode ipip ttl 9 tos 0x10";
-    let ends = Ipip::new().remote(of("10.0.0.9")).local(of("10.0.0.1"));
+    let ends = Ipip::new()
+        .remote(parse("10.0.0.9"))
+        .local(parse("10.0.0.1"));
     let wanted = ends
         .clone()
         .proto(IpipMode::Ipip)
@@ -128,8 +124,8 @@ fn ip_over_ipv4() {
     let line = "remote 10.0.0.9 local 10.0.0.1 mode any nopmtudisc fwmark 0x5";
     compare(&host, None, wanted, line);
     let wanted = Sit::new()
-        .remote(of("10.0.0.9"))
-        .local(of("10.0.0.1"))
+        .remote(parse("10.0.0.9"))
+        .local(parse("10.0.0.1"))
         .ttl(Ttl(9))
         .proto(SitMode::Ip6ip);
     compare(
@@ -138,7 +134,7 @@ fn ip_over_ipv4() {
         wanted,
         "remote 10.0.0.9 local 10.0.0.1 ttl 9 mode ip6ip",
     );
-    let wanted = Sit::new().remote(of("0.0.0.0")).local(of("10.0.0.1"));
+    let wanted = Sit::new().remote(parse("0.0.0.0")).local(parse("10.0.0.1"));
     let wanted = wanted
         .ttl(Ttl(9))
         .proto(SitMode::Any)
@@ -153,15 +149,12 @@ fn ip_over_ipv4() {
 
 #[test]
 fn a_tunnel_that_would_be_in_udp() {
-    if has_run() {
-        return;
-    }
     // This kernel has no encapsulation behind an IP header (CONFIG_NET_FOU_IP_TUNNELS), and keeps its options.
-    let host = host();
+    let Some(host) = host() else { return };
     let flags = EncapFlags::new().csum(true).remcsum(true);
     let wanted = Ipip::new()
-        .remote(of("10.0.0.9"))
-        .local(of("10.0.0.1"))
+        .remote(parse("10.0.0.9"))
+        .local(parse("10.0.0.1"))
         .proto(IpipMode::Ipip)
         .encap(TunnelEncap::None);
     let wanted = wanted
@@ -175,14 +168,13 @@ fn a_tunnel_that_would_be_in_udp() {
 
 #[test]
 fn ip_over_ipv6() {
-    if has_run() {
-        return;
-    }
-    let host = host();
+    let Some(host) = host() else { return };
     // What ip says where nothing is given is given here.
     let csum6 = EncapFlags::new().csum6(true);
     let ends = || {
-        let ends = Ip6Tnl::new().remote(of("fd00::9")).local(of("fd00::1"));
+        let ends = Ip6Tnl::new()
+            .remote(parse("fd00::9"))
+            .local(parse("fd00::1"));
         ends.ttl(Ttl(9)).encap_flags(csum6)
     };
     let wanted = ends().proto(Ip6TnlMode::Any).encap_limit(3);
@@ -205,11 +197,12 @@ fn ip_over_ipv6() {
 
 #[test]
 fn gre_over_ipv4() {
-    if has_run() {
-        return;
-    }
-    let host = host();
-    let ends = || Gre::new().remote(of("10.0.0.9")).local(of("10.0.0.1"));
+    let Some(host) = host() else { return };
+    let ends = || {
+        Gre::new()
+            .remote(parse("10.0.0.9"))
+            .local(parse("10.0.0.1"))
+    };
     let line = "remote 10.0.0.9 local 10.0.0.1";
     compare(&host, None, ends(), line);
     compare(&host, None, LinkKind::Gretap(ends()), line);
@@ -236,11 +229,12 @@ fn gre_over_ipv4() {
 
 #[test]
 fn gre_over_ipv6() {
-    if has_run() {
-        return;
-    }
-    let host = host();
-    let ends = || Ip6Gre::new().remote(of("fd00::9")).local(of("fd00::1"));
+    let Some(host) = host() else { return };
+    let ends = || {
+        Ip6Gre::new()
+            .remote(parse("fd00::9"))
+            .local(parse("fd00::1"))
+    };
     let csum6 = EncapFlags::new().csum6(true);
     let both = ends().ikey(GreKey(7)).okey(GreKey(7)).ttl(Ttl(9));
     let both = both.encap_limit(4).encap_flags(csum6);
@@ -259,33 +253,26 @@ fn gre_over_ipv6() {
 /// The kernel resets what a change of such a tunnel leaves out; we say it again.
 #[test]
 fn a_change_of_a_tunnel_leaves_the_rest() {
-    if has_run() {
-        return;
-    }
-    let host = host();
+    let Some(host) = host() else { return };
     let mut netlink = host.netlink();
     let gre = Gre::new()
-        .remote(of("10.0.0.9"))
-        .local(of("10.0.0.1"))
+        .remote(parse("10.0.0.9"))
+        .local(parse("10.0.0.1"))
         .okey(GreKey(6));
-    netlink
-        .add(&Link::named(name("new0")).kind(gre))
-        .expect("made");
+    netlink.add(&named("new0").kind(gre)).expect("made");
     let before = shown(&host, "new0")["linkinfo"].clone();
-    let change = Link::named(name("new0")).kind(Gre::new().ttl(Ttl(33)));
+    let change = named("new0").kind(Gre::new().ttl(Ttl(33)));
     netlink.set(&change).expect("changed");
     let mut expected = before;
     expected["info_data"]["ttl"] = 33.into();
     assert_eq!(shown(&host, "new0")["linkinfo"], expected);
 
     let sit = Sit::new()
-        .remote(of("10.0.0.9"))
-        .local(of("10.0.0.2"))
+        .remote(parse("10.0.0.9"))
+        .local(parse("10.0.0.2"))
         .ttl(Ttl(5));
-    netlink
-        .add(&Link::named(name("new1")).kind(sit))
-        .expect("made");
-    let change = Link::named(name("new1")).kind(Sit::new().remote(of("10.0.0.8")));
+    netlink.add(&named("new1").kind(sit)).expect("made");
+    let change = named("new1").kind(Sit::new().remote(parse("10.0.0.8")));
     netlink.set(&change).expect("changed");
     let data = &shown(&host, "new1")["linkinfo"]["info_data"];
     assert_eq!(

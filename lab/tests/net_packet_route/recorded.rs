@@ -1,6 +1,7 @@
 //! What the kernel tells is seen alike.
 
 use crate::UML;
+use crate::witness::run;
 use netlink::codec::messages;
 use netlink::transport::{KernelSocket, Recorder, Spoken};
 use netlink::{Addr, Fdb, Link, NamespaceNumber, Neigh, Netlink, Route, Rule, Stats};
@@ -9,7 +10,6 @@ use tapline_lab::Host;
 
 use super::compare::{Told, differences};
 use super::fix::Fix;
-use crate::witness::run;
 
 /// Compares all that the kernel tells of objects of a kind, and returns how many there were.
 fn compare<O: Fix + Serialize>(host: &Host, filter: &O, wrong: &mut Vec<String>) -> usize {

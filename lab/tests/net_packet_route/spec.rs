@@ -277,5 +277,5 @@ pub fn fdb() -> Value {
 }
 
 pub fn nsid() -> Value {
-    json!({"!nsid": 70_000, "!fd": 1000, "target-nsid": 70_000})
+    json!({"!nsid": 70_000, "!pid": 30_000, "target-nsid": 70_000})
 }

@@ -1,15 +1,20 @@
 //! iproute2 as a witness of what is there, and as a hand that makes it.
+
+use std::fmt::Debug;
+use std::net::IpAddr;
+use std::str::FromStr;
+
 use netlink::schema::{Arguments, AttributeSet, NameLookup};
-use netlink::{IfIndex, IfName, Link, Netlink, Veth};
+use netlink::{Cause, Event, IfIndex, IfName, Link, Netlink, NetlinkError, Object, Veth, Watch};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 use serde_json::Value;
 use tapline_lab::Host;
 
 /// What `ip LINE` prints on `host`.
 #[track_caller]
 pub fn ip(host: &Host, line: &str) -> String {
-    let output = output(host, &format!("ip {line}"), &[]);
-    assert!(output.status.success(), "ip {line}: {}", said(&output));
-    String::from_utf8(output.stdout).expect("text")
+    printed(host, &format!("ip {line}"))
 }
 
 /// What `ip -json -details -statistics ARGUMENTS` prints on `host`.
@@ -21,8 +26,25 @@ pub fn ip_json(host: &Host, arguments: &[&str]) -> Value {
 /// Runs `line`, e.g. `bridge fdb add …`, on `host`.
 #[track_caller]
 pub fn run(host: &Host, line: &str) {
+    printed(host, line);
+}
+
+/// What `line` prints on `host`.
+#[track_caller]
+pub fn printed(host: &Host, line: &str) -> String {
     let output = output(host, line, &[]);
     assert!(output.status.success(), "{line}: {}", said(&output));
+    String::from_utf8(output.stdout).expect("text")
+}
+
+/// The value behind `key:` in what `line` prints on `host`, the last time.
+#[track_caller]
+pub fn value_printed(host: &Host, line: &str, key: &str) -> String {
+    let text = printed(host, line);
+    let mut lines = text.lines().filter_map(|line| line.trim().split_once(':'));
+    let found = lines.rfind(|(found, _)| found.trim() == key);
+    let (_, value) = found.unwrap_or_else(|| panic!("{key} in {text}"));
+    value.trim().to_owned()
 }
 
 /// Runs `line`, which is to be refused, and returns what it says.
@@ -125,7 +147,7 @@ pub fn shown<T: AttributeSet>(host: &Host, object: &T) -> String {
 }
 
 /// Names as the kernel has them.
-struct Names(Netlink);
+pub struct Names(pub Netlink);
 
 impl NameLookup for Names {
     fn index(&mut self, name: &str) -> Option<IfIndex> {
@@ -135,4 +157,94 @@ impl NameLookup for Names {
     fn name(&mut self, index: IfIndex) -> Option<String> {
         Some(self.0.link(index).ok()?.ifname().to_string())
     }
+}
+
+/// Asserts that the kernel refused something for `errno`, and returns the error.
+#[track_caller]
+pub fn refused_with<T: Debug>(result: Result<T, NetlinkError>, errno: Errno) -> NetlinkError {
+    let error = result.expect_err("a refusal");
+    assert_eq!(error.errno(), Some(errno.raw_os_error()), "{error:?}");
+    error
+}
+
+/// Asserts that something failed with this text.
+#[track_caller]
+pub fn assert_error<T: Debug>(result: Result<T, NetlinkError>, text: impl AsRef<str>) {
+    let error = result.expect_err("a failure");
+    assert_eq!(error.to_string(), text.as_ref());
+}
+
+/// Asserts that something was refused before the kernel was asked, and returns the reason.
+#[track_caller]
+pub fn assert_invalid<T: Debug>(result: Result<T, NetlinkError>) -> String {
+    match result.expect_err("a refusal").cause {
+        Cause::Invalid(unfit) => unfit.reason.to_string(),
+        cause => panic!("{cause:?}"),
+    }
+}
+
+/// Asserts that each of `objects` is refused before the kernel is asked, for the reason beside it.
+#[track_caller]
+pub fn assert_unfit<O: Object>(host: &Host, objects: impl IntoIterator<Item = (O, &'static str)>) {
+    for (object, reason) in objects {
+        assert_eq!(assert_invalid(host.netlink().add(&object)), reason);
+    }
+}
+
+/// All events that are there now.
+#[track_caller]
+pub fn drain<O: Object>(watch: &mut Watch<O>) -> Vec<Event<O>> {
+    std::iter::from_fn(|| watch.try_next().expect("events")).collect()
+}
+
+/// All events that are there now: what happened, and what `of` says of the object as it is after that.
+#[track_caller]
+pub fn events<O: Object, T>(watch: &mut Watch<O>, of: impl Fn(&O) -> T) -> Vec<(&'static str, T)> {
+    let events = drain(watch).into_iter().map(|event| match event {
+        Event::Added(object) => ("added", of(&object)),
+        Event::Changed { after, .. } => ("changed", of(&after)),
+        Event::Removed(object) => ("removed", of(&object)),
+        other => panic!("{other:?}"),
+    });
+    events.collect()
+}
+
+/// Returns when there are events; fails after longer than the kernel takes for anything here.
+#[track_caller]
+pub fn wait_for_events<O: Object>(watch: &Watch<O>, complaint: &str) {
+    let deadline = Timespec {
+        tv_sec: 10,
+        tv_nsec: 0,
+    };
+    let ready = poll(&mut [PollFd::new(watch, PollFlags::IN)], Some(&deadline));
+    assert_eq!(ready.expect("waited"), 1, "{complaint}");
+}
+
+/// The index of the link `name`.
+#[track_caller]
+pub fn index(host: &Host, name: &str) -> IfIndex {
+    host.netlink().link_named(name).expect("a link").ifindex()
+}
+
+/// An address, a prefix, a group.
+#[track_caller]
+pub fn parse<T: FromStr<Err: Debug>>(text: &str) -> T {
+    text.parse().expect("a value")
+}
+
+#[track_caller]
+pub fn address(text: &str) -> IpAddr {
+    parse(text)
+}
+
+/// A link of this name.
+pub fn named(text: &str) -> Link {
+    Link::named(name(text))
+}
+
+/// Asserts that the kernel says of an object what was said to it.
+#[track_caller]
+pub fn assert_told<O: Object>(host: &Host, wanted: &O) {
+    let told = host.netlink().get(wanted).expect("told");
+    assert!(Object::matches(&told, wanted), "{told:#?}");
 }

@@ -16,6 +16,46 @@ pub fn assert_as_in_c(preamble: &str, pairs: &[(&str, usize)]) {
     }
 }
 
+/// Size of the field that `_field` points to.
+pub fn size_in<S, F>(_field: impl Fn(&S) -> *const F) -> usize {
+    size_of::<F>()
+}
+
+/// Fields of a struct of ours beside C's: the offset and the size of each.
+macro_rules! assert_fields {
+    ($headers:expr, $ours:ident as $c:literal { $($field:ident: $c_field:literal,)* }) => {
+        crate::c_layout::assert_as_in_c($headers, &[
+            $(
+                (
+                    concat!("offsetof(", $c, ", ", $c_field, ")"),
+                    std::mem::offset_of!($ours, $field),
+                ),
+                (
+                    concat!("sizeof(((", $c, " *)0)->", $c_field, ")"),
+                    crate::c_layout::size_in(|s: &$ours| &raw const s.$field),
+                ),
+            )*
+        ]);
+    };
+}
+
+/// The same, and the size of the whole struct.
+macro_rules! assert_struct {
+    ($headers:expr, $ours:ident as $c:literal $fields:tt) => {
+        assert_as_in_c($headers, &[(concat!("sizeof(", $c, ")"), size_of::<$ours>())]);
+        crate::c_layout::assert_fields!($headers, $ours as $c $fields);
+    };
+}
+
+/// Each named constant of ours beside C's of the same name.
+macro_rules! assert_numbers {
+    ($headers:expr, $module:ident: $($name:ident)*) => {
+        assert_as_in_c($headers, &[$((stringify!($name), $module::$name as usize),)*]);
+    };
+}
+
+pub(crate) use {assert_fields, assert_numbers, assert_struct};
+
 /// What the C compiler says of each expression.
 fn c_values(preamble: &str, expressions: &[&str]) -> Vec<usize> {
     let dir = tempfile::tempdir().unwrap();

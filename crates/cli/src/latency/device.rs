@@ -1,4 +1,4 @@
-//! The way of packets before the kernel's stamp.
+//! The time from the NIC's time stamp to the kernel's.
 
 use std::io::{self, Write};
 
@@ -7,15 +7,15 @@ use tapline::latency::{DeviceDelays, DeviceError, DeviceMeasurement, DeviceMeter
 
 use super::report::{delays_json, extend, percentiles, time};
 
-/// Measures it where it can be measured.
+/// A running measurement, or why there is none.
 pub struct Device(Result<DeviceMeasurement, DeviceError>);
 
-/// What was measured, or why nothing was.
+/// The result, or why there is none.
 pub struct Measured(Result<DeviceDelays, DeviceError>);
 
 impl Device {
-    /// To be called without privileges, which the opened meter needs no more.
-    pub fn begin(opened: Result<DeviceMeter, DeviceError>) -> Self {
+    /// Starts the thread, after privileges were dropped.
+    pub fn start(opened: Result<DeviceMeter, DeviceError>) -> Self {
         Self(opened.and_then(DeviceMeter::begin))
     }
 
@@ -25,7 +25,7 @@ impl Device {
 }
 
 impl Measured {
-    /// Why there is nothing to tell, if there is nothing.
+    /// Why nothing was measured.
     fn missing(&self) -> Option<String> {
         match &self.0 {
             Err(error) => Some(error.to_string()),
@@ -37,7 +37,7 @@ impl Measured {
         }
     }
 
-    pub fn show(&self) -> io::Result<()> {
+    pub fn print(&self) -> io::Result<()> {
         let mut out = io::stdout().lock();
         match (&self.0, self.missing()) {
             (Ok(measured), None) => writeln!(
@@ -54,17 +54,17 @@ impl Measured {
         }
     }
 
-    /// Members of the summary.
+    /// The fields of the JSON summary.
     pub fn json(&self) -> Value {
-        let mut told = Value::Null;
+        let mut delays = Value::Null;
         if let (Ok(measured), None) = (&self.0, self.missing()) {
-            told = delays_json(&measured.delays);
+            delays = delays_json(&measured.delays);
             let more = json!({
                 "uncertainty_ns": measured.uncertainty_ns,
                 "skipped": measured.skipped,
             });
-            extend(&mut told, more);
+            extend(&mut delays, more);
         }
-        json!({ "nic_to_kernel": told, "nic_to_kernel_missing": self.missing() })
+        json!({ "nic_to_kernel": delays, "nic_to_kernel_missing": self.missing() })
     }
 }

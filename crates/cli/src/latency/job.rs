@@ -1,25 +1,24 @@
-//! From flags to a measurement.
+//! Runs a measurement as the flags say.
 
 use std::sync::{Arc, OnceLock};
-use std::thread;
 use std::time::Duration;
 
 use tapline::capture::{CaptureOptions, Expression, Filter, Limits};
-use tapline::latency::{Comparison, DeviceMeter, Meter, Setting, Span};
+use tapline::latency::{Comparison, DeliverySetting, DeviceMeter};
 
 use super::device::Device;
-use super::report::{self, Summary};
+use super::report;
 use super::watch::Watch;
 use crate::args::{BackendChoice, Delivery, LatencyArgs, TARGET};
 use crate::failure::{Exit, Failure};
 use crate::names::SystemNames;
 use crate::{capture, privilege, signals};
 
-/// Time between two lines of the live screen.
+/// Interval of the live screen.
 const LIVE: Duration = Duration::from_secs(1);
 
-/// How long settings are compared, if nothing is said.
-const COMPARED: Duration = Duration::from_secs(5);
+/// How long settings are compared by default.
+const COMPARISON_TIME: Duration = Duration::from_secs(5);
 
 pub fn run(args: &LatencyArgs) -> Result<Exit, Failure> {
     if args.compare {
@@ -36,57 +35,44 @@ fn run_one(args: &LatencyArgs) -> Result<Exit, Failure> {
         _ => None,
     };
     let stop = signals::stop()?;
-    let open = capture::open(options)?;
+    let mut builder = tapline::latency(&args.interface).capture_options(options);
+    if let Some(packets) = args.count {
+        builder = builder.packets(packets.into());
+    }
+    if let Some(duration) = args.duration {
+        builder = builder.duration(duration);
+    }
+    let latency = builder
+        .open()
+        .map_err(|error| capture::refused(&args.filter.join(" "), error))?;
     let device = DeviceMeter::open(&args.interface, expression.as_ref());
-    let opened = open
-        .links()
-        .next()
-        .map(|link| (link.backend, link.buffer_bytes));
-    let Some((backend, buffer_bytes)) = opened else {
+    let has_filter = latency.capture().links().any(|link| link.filter.is_some());
+    privilege::drop_unneeded(has_filter)?;
+    let device = Device::start(device);
+    let Some((backend, buffer_bytes)) =
+        (latency.capture().links().next()).map(|link| (link.backend, link.buffer_bytes))
+    else {
         return Err(Failure::new(Exit::Usage, "no interface to capture from"));
     };
-    let delivery = args.delivery.delivery.unwrap_or(Delivery::Adaptive);
-    privilege::drop_unneeded(open.links().any(|link| link.filter.is_some()))?;
-    let device = Device::begin(device);
-    let span = Span::new(1, limits(args))?;
-    let is_told = OnceLock::new();
-    // Packets come while this program tells that they are measured, so their reader has a thread of its own.
-    let (ended, (mut meter, outcome)) = thread::scope(|scope| {
-        let reader = scope.spawn(|| {
-            let mut meter = Meter::within(span.seat(), Watch::new(args, &is_told));
-            let outcome = capture::summary(open.run_consumer(&mut meter, span.stop()));
-            (meter, outcome)
-        });
-        let told = report::start(args, span.begun(), backend, buffer_bytes);
-        is_told.get_or_init(|| ());
-        let ended = told.map_err(Failure::from).and_then(|()| {
-            let waited = span.wait(&stop);
-            waited.map_err(|error| Failure::job_on("cannot wait for packets", &error))
-        });
-        span.end();
-        match reader.join() {
-            Ok(read) => (ended, read),
-            Err(panic) => std::panic::resume_unwind(panic),
-        }
+    // The start is printed while another thread already measures.
+    let is_printed = OnceLock::new();
+    let watch = Watch::new(args, &is_printed);
+    let measured = latency.measure(&stop, watch, |start_ns| {
+        report::start(args, start_ns, backend, buffer_bytes)?;
+        is_printed.get_or_init(|| ());
+        Ok::<_, Failure>(())
     });
     let device = device.finish();
-    ended?;
-    let outcome = outcome?;
-    meter.observer.close()?;
-    let summary = Summary {
-        name: report::delivery_name(delivery),
-        backend,
-        buffer_bytes,
-        delays: &meter.delays,
-        lost: meter.lost,
-        passed_over: meter.passed_over,
-        duration: span.duration(),
-        outcome: &outcome,
-        reader: None,
-        device: Some(&device),
-    };
-    summary.show(args.json)?;
-    capture::ended(&outcome.ended)?;
+    let (summary, mut watch) = measured?;
+    watch.close()?;
+    let delivery = args.delivery.delivery.unwrap_or(Delivery::Adaptive);
+    report::summary(
+        args.json,
+        report::delivery_name(delivery),
+        &summary,
+        &device,
+    )?;
+    capture::ended(&summary.capture.ended)?;
     Ok(Exit::Done)
 }
 
@@ -97,33 +83,30 @@ fn run_comparison(args: &LatencyArgs) -> Result<Exit, Failure> {
     }
     let options = options(args)?;
     let target = args.delivery.latency_target.unwrap_or(TARGET);
-    let settings = Setting::all(&options, target);
+    let settings = DeliverySetting::all(&options, target);
     let count = settings.len();
     let stop = signals::stop()?;
-    let comparison = Comparison::open(settings, limits(args))
+    let duration = args.duration.unwrap_or(COMPARISON_TIME);
+    let limits = Limits {
+        packets: args.count.map(Into::into),
+        duration: Some(duration),
+    };
+    let comparison = Comparison::open(settings, limits)
         .map_err(|error| capture::refused(&args.filter.join(" "), error))?;
     privilege::drop_unneeded(options.filter.is_some())?;
-    let mut told = Ok(());
-    let rows = comparison.run(&stop, |at_ns| {
-        told = report::start_comparison(args, at_ns, count, limits(args).duration);
-        if told.is_err() {
+    let mut printed = Ok(());
+    let rows = comparison.run(&stop, |start_ns| {
+        printed = report::start_comparison(args, start_ns, count, duration);
+        if printed.is_err() {
             stop.stopper().stop();
         }
     })?;
-    told?;
+    printed?;
     report::table(args.json, &rows)?;
-    for row in &rows {
-        capture::ended(&row.outcome.ended)?;
+    for (_, summary) in &rows {
+        capture::ended(&summary.capture.ended)?;
     }
     Ok(Exit::Done)
-}
-
-fn limits(args: &LatencyArgs) -> Limits {
-    let usual = args.compare.then_some(COMPARED);
-    Limits {
-        packets: args.count.map(Into::into),
-        duration: args.duration.or(usual),
-    }
 }
 
 fn options(args: &LatencyArgs) -> Result<CaptureOptions, Failure> {

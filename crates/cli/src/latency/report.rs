@@ -1,12 +1,12 @@
-//! What was measured, as text and as JSON.
+//! The start and the summary, as text and as JSON.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::time::Duration;
 
 use serde_json::Value;
-use tapline::capture::{Backend, CaptureSummary};
-use tapline::latency::{Delays, Row};
+use tapline::capture::Backend;
+use tapline::latency::{Delays, LatencySummary};
 
 use super::bars::bars;
 use super::device::Measured;
@@ -26,33 +26,7 @@ pub fn delivery_name(delivery: Delivery) -> &'static str {
     }
 }
 
-/// What a reader took.
-#[derive(Clone, Copy, Debug)]
-pub struct Reader {
-    pub cpu: Duration,
-    pub cpu_share: f64,
-    pub sleeps_per_s: f64,
-}
-
-/// One way of delivery and what it came to.
-pub struct Summary<'a> {
-    pub name: &'a str,
-    pub backend: Backend,
-    pub buffer_bytes: usize,
-    pub delays: &'a Delays,
-    /// Packets lost among those that were measured.
-    pub lost: u64,
-    /// Packets that came before the measurement began or after it had ended.
-    pub passed_over: u64,
-    /// How long it was measured.
-    pub duration: Duration,
-    pub outcome: &'a CaptureSummary,
-    pub reader: Option<Reader>,
-    /// The way before the kernel's stamp; `None` where settings are compared.
-    pub device: Option<&'a Measured>,
-}
-
-/// Says that packets are measured from `at_ns` on.
+/// Prints that packets are measured from `at_ns` on.
 pub fn start(
     args: &LatencyArgs,
     at_ns: u64,
@@ -69,7 +43,7 @@ pub fn start(
         }));
     }
     let (name, ring) = (&args.interface, backend.name());
-    // A closed standard error ends nothing.
+    // If standard error is closed, the measurement goes on.
     let _ = writeln!(
         io::stderr(),
         "measuring on {name} ({ring}, {} ring)",
@@ -78,12 +52,12 @@ pub fn start(
     Ok(())
 }
 
-/// Says that so many settings are compared from `at_ns` on, and for how long.
+/// Prints that settings are compared from `at_ns` on, and for how long.
 pub fn start_comparison(
     args: &LatencyArgs,
     at_ns: u64,
     settings: usize,
-    duration: Option<Duration>,
+    duration: Duration,
 ) -> io::Result<()> {
     if args.json {
         return json::print(&serde_json::json!({
@@ -92,105 +66,94 @@ pub fn start_comparison(
             "interface": args.interface,
         }));
     }
-    // A closed standard error ends nothing.
+    // If standard error is closed, the measurement goes on.
     let name = &args.interface;
-    let time = duration.map_or_else(String::new, |time| format!(" for {}", span(time)));
+    let time = span(duration);
     let _ = writeln!(
         io::stderr(),
-        "comparing {settings} ways of delivery on {name}{time}"
+        "comparing {settings} delivery settings on {name} for {time}"
     );
     Ok(())
 }
 
-impl Summary<'_> {
-    pub fn show(&self, as_json: bool) -> io::Result<()> {
-        if as_json {
-            let mut event = serde_json::json!({ "event": "summary" });
-            extend(&mut event, self.json());
-            return json::print(&event);
-        }
-        let mut out = io::stdout().lock();
-        let Delays {
-            histogram,
-            ahead,
-            unstamped,
-            ..
-        } = self.delays;
-        writeln!(
-            out,
-            "{} packets in {}, {} delivery over {}, {} lost",
-            grouped(histogram.count()),
-            span(self.duration),
-            self.name,
-            self.backend.name(),
-            grouped(self.lost),
-        )?;
-        let unmeasured = [
-            (self.passed_over, "before the start or after the end"),
-            (*ahead, "stamped ahead of this clock"),
-            (*unstamped, "unstamped"),
-        ];
-        let unmeasured: Vec<String> = (unmeasured.iter())
-            .filter(|(packets, _)| *packets > 0)
-            .map(|(packets, why)| format!("{} {why}", grouped(*packets)))
+/// Prints the result of a measurement.
+pub fn summary(
+    as_json: bool,
+    setting: &str,
+    summary: &LatencySummary,
+    device: &Measured,
+) -> io::Result<()> {
+    if as_json {
+        let mut event = serde_json::json!({ "event": "summary" });
+        extend(&mut event, summary_json(setting, summary));
+        let buckets: Vec<Value> = (summary.delays.histogram.buckets())
+            .map(|(low, high, packets)| {
+                serde_json::json!({ "from_ns": low, "to_ns": high, "packets": packets })
+            })
             .collect();
-        if !unmeasured.is_empty() {
-            writeln!(out, "not measured: {}", unmeasured.join(", "))?;
-        }
-        if histogram.count() > 0 {
-            writeln!(out, "{}", percentiles(self.delays))?;
-            for line in bars(self.delays, WIDTH) {
-                writeln!(out, "{line}")?;
-            }
-        }
-        drop(out);
-        self.device.map_or(Ok(()), Measured::show)
+        extend(&mut event, serde_json::json!({ "histogram": buckets }));
+        extend(&mut event, device.json());
+        return json::print(&event);
     }
-
-    fn json(&self) -> Value {
-        let account = &self.outcome.account;
-        let mut value = serde_json::json!({
-            "setting": self.name,
-            "backend": self.backend.name(),
-            "buffer_bytes": self.buffer_bytes,
-            "received": account.received(),
-            "delivered": account.delivered,
-            "filtered": account.filtered,
-            "lost": lost_json(&account.lost),
-            "packets_lost": self.lost,
-            "passed_over": self.passed_over,
-            "duration_ns": self.duration.as_nanos() as u64,
-        });
-        extend(&mut value, delays_json(self.delays));
-        if let Some(reader) = self.reader {
-            let more = serde_json::json!({
-                "reader_cpu_ns": reader.cpu.as_nanos() as u64,
-                "reader_cpu_share": reader.cpu_share,
-                "sleeps_per_s": reader.sleeps_per_s,
-            });
-            extend(&mut value, more);
-        } else {
-            let buckets: Vec<Value> = (self.delays.histogram.buckets())
-                .map(|(low, high, packets)| {
-                    serde_json::json!({ "from_ns": low, "to_ns": high, "packets": packets })
-                })
-                .collect();
-            extend(&mut value, serde_json::json!({ "histogram": buckets }));
-        }
-        if let Some(device) = self.device {
-            extend(&mut value, device.json());
-        }
-        value
+    let mut out = io::stdout().lock();
+    let delays = &summary.delays;
+    writeln!(
+        out,
+        "{} packets in {}, {setting} delivery over {}, {} lost",
+        grouped(delays.histogram.count()),
+        span(summary.duration),
+        summary.backend.name(),
+        grouped(summary.lost),
+    )?;
+    let unmeasured = [
+        (summary.outside, "before the start or after the end"),
+        (delays.ahead, "stamped ahead of this clock"),
+        (delays.unstamped, "unstamped"),
+    ];
+    let unmeasured: Vec<String> = (unmeasured.iter())
+        .filter(|(packets, _)| *packets > 0)
+        .map(|(packets, why)| format!("{} {why}", grouped(*packets)))
+        .collect();
+    if !unmeasured.is_empty() {
+        writeln!(out, "not measured: {}", unmeasured.join(", "))?;
     }
+    if delays.histogram.count() > 0 {
+        writeln!(out, "{}", percentiles(delays))?;
+        for line in bars(delays, WIDTH) {
+            writeln!(out, "{line}")?;
+        }
+    }
+    drop(out);
+    device.print()
 }
 
-/// The settings that were compared, a line each.
-pub fn table(as_json: bool, rows: &[Row]) -> io::Result<()> {
-    let summary = |row| summary_of(row);
+fn summary_json(setting: &str, summary: &LatencySummary) -> Value {
+    let account = &summary.capture.account;
+    let mut value = serde_json::json!({
+        "setting": setting,
+        "backend": summary.backend.name(),
+        "buffer_bytes": summary.buffer_bytes,
+        "received": account.received(),
+        "delivered": account.delivered,
+        "filtered": account.filtered,
+        "lost": lost_json(&account.lost),
+        "packets_lost": summary.lost,
+        "passed_over": summary.outside,
+        "duration_ns": summary.duration.as_nanos() as u64,
+        "reader_cpu_ns": summary.cpu.as_nanos() as u64,
+        "reader_cpu_share": summary.cpu_share(),
+        "sleeps_per_s": summary.sleeps_per_s(),
+    });
+    extend(&mut value, delays_json(&summary.delays));
+    value
+}
+
+/// Prints the compared settings with their results, one per line.
+pub fn table(as_json: bool, rows: &[(String, LatencySummary)]) -> io::Result<()> {
     if as_json {
-        for row in rows {
+        for (setting, summary) in rows {
             let mut event = serde_json::json!({ "event": "setting" });
-            extend(&mut event, summary(row).json());
+            extend(&mut event, summary_json(setting, summary));
             json::print(&event)?;
         }
         return json::print(&serde_json::json!({ "event": "summary", "settings": rows.len() }));
@@ -209,7 +172,7 @@ pub fn table(as_json: bool, rows: &[Row]) -> io::Result<()> {
         let mut line = String::new();
         for (column, cell) in cells.into_iter().enumerate() {
             let width = width(column);
-            // A String takes whatever is written to it.
+            // Writing to a String cannot fail.
             let _ = match column {
                 0 => write!(line, "{cell:<width$}"),
                 1 => write!(line, "  {cell:<width$}"),
@@ -225,29 +188,10 @@ pub fn table(as_json: bool, rows: &[Row]) -> io::Result<()> {
     Ok(())
 }
 
-fn summary_of(row: &Row) -> Summary<'_> {
-    Summary {
-        name: &row.name,
-        backend: row.backend,
-        buffer_bytes: row.buffer_bytes,
-        delays: &row.delays,
-        lost: row.lost,
-        passed_over: row.passed_over,
-        duration: row.duration,
-        outcome: &row.outcome,
-        reader: Some(Reader {
-            cpu: row.cpu,
-            cpu_share: row.cpu_share(),
-            sleeps_per_s: row.sleeps_per_s(),
-        }),
-        device: None,
-    }
-}
-
-fn cells(row: &Row) -> [String; 11] {
+fn cells((setting, row): &(String, LatencySummary)) -> [String; 11] {
     let quantile = |share| row.delays.quantile(share).map_or("-".to_owned(), time);
     [
-        row.name.clone(),
+        setting.clone(),
         row.backend.name().to_owned(),
         grouped(row.delays.histogram.count()),
         quantile(0.5),
@@ -261,23 +205,23 @@ fn cells(row: &Row) -> [String; 11] {
     ]
 }
 
-/// One line.
+/// Number of packets and quantiles in one line.
 pub fn percentiles(delays: &Delays) -> String {
     let packets = grouped(delays.histogram.count());
     format!("{packets} packets  {}", quantiles(delays).join("  "))
 }
 
-/// The shortest delay, those that shares of the packets do not exceed, and the longest.
+/// The shortest delay, the quantiles, and the longest delay.
 pub fn quantiles(delays: &Delays) -> [String; 6] {
-    let told =
+    let text =
         |name, delay_ns: Option<u64>| format!("{name} {}", delay_ns.map_or("-".to_owned(), time));
     [
-        told("min", delays.min_ns),
-        told("p50", delays.quantile(0.5)),
-        told("p90", delays.quantile(0.9)),
-        told("p99", delays.quantile(0.99)),
-        told("p99.9", delays.quantile(0.999)),
-        told("max", delays.max_ns),
+        text("min", delays.min_ns),
+        text("p50", delays.quantile(0.5)),
+        text("p90", delays.quantile(0.9)),
+        text("p99", delays.quantile(0.99)),
+        text("p99.9", delays.quantile(0.999)),
+        text("max", delays.max_ns),
     ]
 }
 
@@ -296,14 +240,14 @@ pub fn delays_json(delays: &Delays) -> Value {
     })
 }
 
-/// Adds the members of object `more` to object `value`.
+/// Adds the fields of object `more` to object `value`.
 pub fn extend(value: &mut Value, more: Value) {
     if let (Value::Object(value), Value::Object(more)) = (value, more) {
         value.extend(more);
     }
 }
 
-/// A time with three digits or so: `17.2 us`.
+/// A time with three significant digits: `17.2 us`.
 pub fn time(ns: u64) -> String {
     let value = ns as f64;
     let (value, unit) = match ns {

@@ -1,4 +1,4 @@
-//! What is told while packets are measured.
+//! Output while packets are measured.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::OnceLock;
@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use jiff::tz::TimeZone;
 use tapline::Packet;
 use tapline::capture::{Account, ConsumerError};
-use tapline::latency::{Delays, Observer};
+use tapline::latency::{DelayObserver, Delays};
 
 use super::live::Live;
 use super::report::{delays_json, percentiles};
@@ -14,61 +14,61 @@ use crate::args::LatencyArgs;
 use crate::screen::Status;
 use crate::{json, moment, paint};
 
-/// What a tick tells.
+/// Output of each interval.
 #[derive(Debug)]
-enum Telling {
+enum IntervalOutput {
     Nothing,
-    /// Lines on standard output that are drawn over themselves.
+    /// Several lines on standard output, redrawn in place.
     Live(Live),
-    /// The same for a line on standard error.
+    /// One line on standard error, redrawn in place.
     Status(Status),
-    /// A line on standard output each time.
+    /// A new line on standard output.
     Lines,
-    /// A JSON object on standard output each time.
+    /// A JSON object on standard output.
     Json,
 }
 
 pub struct Watch<'a> {
-    /// The start is told first.
-    is_told: &'a OnceLock<()>,
+    /// Set once the start has been printed, which comes first.
+    start_is_printed: &'a OnceLock<()>,
     each: bool,
     json: bool,
-    telling: Telling,
+    interval: IntervalOutput,
     zone: TimeZone,
 }
 
 impl<'a> Watch<'a> {
-    pub fn new(args: &LatencyArgs, is_told: &'a OnceLock<()>) -> Self {
+    pub fn new(args: &LatencyArgs, start_is_printed: &'a OnceLock<()>) -> Self {
         let is_screen = io::stdout().is_terminal() && !paint::is_terminal_dumb();
-        let telling = match args.stats_interval {
-            Some(_) if args.json => Telling::Json,
-            Some(_) => Telling::Lines,
-            None if args.each || args.json => Telling::Nothing,
-            None if is_screen => Telling::Live(Live::default()),
-            None => Status::open().map_or(Telling::Nothing, Telling::Status),
+        let interval = match args.stats_interval {
+            Some(_) if args.json => IntervalOutput::Json,
+            Some(_) => IntervalOutput::Lines,
+            None if args.each || args.json => IntervalOutput::Nothing,
+            None if is_screen => IntervalOutput::Live(Live::default()),
+            None => Status::open().map_or(IntervalOutput::Nothing, IntervalOutput::Status),
         };
         Self {
-            is_told,
+            start_is_printed,
             each: args.each,
             json: args.json,
-            telling,
+            interval,
             zone: TimeZone::system(),
         }
     }
 
-    /// The summary takes the place of what is told live.
+    /// Removes live output, for the summary.
     pub fn close(&mut self) -> io::Result<()> {
-        match &mut self.telling {
-            Telling::Live(live) => live.end(),
-            Telling::Status(status) => {
+        match &mut self.interval {
+            IntervalOutput::Live(live) => live.end(),
+            IntervalOutput::Status(status) => {
                 status.clear();
                 Ok(())
             }
-            Telling::Nothing | Telling::Lines | Telling::Json => Ok(()),
+            IntervalOutput::Nothing | IntervalOutput::Lines | IntervalOutput::Json => Ok(()),
         }
     }
 
-    fn tell(&self, packet: &Packet<'_>, now_ns: u64, delay_ns: Option<u64>) -> io::Result<()> {
+    fn print(&self, packet: &Packet<'_>, now_ns: u64, delay_ns: Option<u64>) -> io::Result<()> {
         if self.json {
             return json::print(&serde_json::json!({
                 "event": "packet",
@@ -89,7 +89,7 @@ impl<'a> Watch<'a> {
     }
 }
 
-impl Observer for Watch<'_> {
+impl DelayObserver for Watch<'_> {
     fn packet(
         &mut self,
         packet: &Packet<'_>,
@@ -97,21 +97,21 @@ impl Observer for Watch<'_> {
         delay_ns: Option<u64>,
     ) -> Result<(), ConsumerError> {
         if self.each {
-            self.is_told.wait();
-            self.tell(packet, now_ns, delay_ns)?;
+            self.start_is_printed.wait();
+            self.print(packet, now_ns, delay_ns)?;
         }
         Ok(())
     }
 
     fn tick(&mut self, delays: &Delays, _account: &Account) -> Result<(), ConsumerError> {
-        self.is_told.wait();
+        self.start_is_printed.wait();
         let line = || percentiles(delays);
-        match &mut self.telling {
-            Telling::Nothing => {}
-            Telling::Live(live) => live.draw(delays)?,
-            Telling::Status(status) => status.show(&line()),
-            Telling::Lines => writeln!(io::stdout(), "{}", line())?,
-            Telling::Json => {
+        match &mut self.interval {
+            IntervalOutput::Nothing => {}
+            IntervalOutput::Live(live) => live.draw(delays)?,
+            IntervalOutput::Status(status) => status.show(&line()),
+            IntervalOutput::Lines => writeln!(io::stdout(), "{}", line())?,
+            IntervalOutput::Json => {
                 let mut event = serde_json::json!({
                     "event": "interval",
                     "at_ns": crate::moment::now_ns(),

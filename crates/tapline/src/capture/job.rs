@@ -15,7 +15,7 @@ use super::control::handle::Control;
 use super::engine::{Engine, Run};
 use super::error::{CaptureError, run_result};
 use super::plan::description;
-use super::plan::options::CaptureOptions;
+use super::plan::options::{CaptureOptions, Limits};
 use super::pull::Pull;
 use super::read::consumer::{Closure, Consumer, ConsumerError};
 use super::read::dispatcher::{Dispatcher, Round};
@@ -129,6 +129,11 @@ impl Capture {
     /// The counters by interface, for other threads.
     pub fn live(&mut self) -> LiveCounters {
         self.engine.live()
+    }
+
+    /// Removes the limits of the options.
+    pub(crate) fn remove_limits(&mut self) {
+        self.engine.options.limits = Limits::default();
     }
 
     /// Calls `receive` with each packet until a limit, a [`Stopper`], an interface or an error ends the capture.

@@ -38,6 +38,7 @@ mod pull;
 mod read;
 
 pub(crate) use backend::packet::sock_filter;
+pub(crate) use error::run_result;
 pub(crate) use plan::interface_plan::{InterfacePlan, netmask};
 
 /// Packets in a row that may share a time stamp, in drop mode with shared memory.

@@ -1,26 +1,25 @@
-//! What was measured of many packets.
+//! The delays of many packets.
 
 use probe::Histogram;
 
-/// How long packets took from their stamp to the program.
+/// The times from time stamp to delivery, of many packets.
 #[derive(Clone, Debug, Default)]
 pub struct Delays {
-    /// Those of all packets, nanoseconds, but for the ones in `ahead`.
+    /// All delays in nanoseconds, without the packets in `ahead` and `unstamped`.
     pub histogram: Histogram,
-    /// Packets whose stamp was later than the program's clock: another clock stamped them, or it was
-    /// set in between.
+    /// Packets with a time stamp later than their delivery: stamped by another clock, or the clock was set.
     pub ahead: u64,
-    /// Packets without a stamp.
+    /// Packets without a time stamp.
     pub unstamped: u64,
-    /// The shortest, exactly; `None` when nothing was measured.
+    /// The shortest delay, exactly; `None` without packets.
     pub min_ns: Option<u64>,
-    /// The longest, exactly; `None` when nothing was measured.
+    /// The longest delay, exactly; `None` without packets.
     pub max_ns: Option<u64>,
 }
 
 impl Delays {
-    /// Adds a packet that was stamped at `stamp_ns` and that the program had at `now_ns`, both by the
-    /// same clock; tells its delay, or `None` if the stamp is later.
+    /// Adds a packet stamped at `stamp_ns` and delivered at `now_ns` of the same clock. Returns its delay, or
+    /// `None` if the time stamp is later.
     pub fn record(&mut self, stamp_ns: u64, now_ns: u64) -> Option<u64> {
         let Some(delay_ns) = now_ns.checked_sub(stamp_ns) else {
             self.ahead += 1;
@@ -32,15 +31,15 @@ impl Delays {
         Some(delay_ns)
     }
 
-    /// The delay that the share `quantile` (0 to 1) of all packets does not exceed, to 1/256 of
-    /// itself; `None` when nothing was measured.
+    /// The delay that the fraction `quantile` (0 to 1) of the packets does not exceed, with a relative error of at
+    /// most 1/256; `None` without packets.
     pub fn quantile(&self, quantile: f64) -> Option<u64> {
         let delay_ns = self.histogram.quantile(quantile)?;
-        // The ends of a bucket lie beyond what is in it.
+        // The bounds of a bucket lie outside its values.
         Some(delay_ns.clamp(self.min_ns?, self.max_ns?))
     }
 
-    /// The mean, exactly; `None` when nothing was measured.
+    /// The mean delay; `None` without packets.
     pub fn mean_ns(&self) -> Option<u64> {
         let count = u128::from(self.histogram.count());
         let mean = self.histogram.sum_ns().checked_div(count)?;

@@ -1,7 +1,5 @@
 //! How long packets take from the device to the kernel.
 
-use std::error::Error;
-use std::fmt;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -10,7 +8,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use abi::bpf::attach_classic;
-use abi::clock::{device_time, monotonic_ns};
+use abi::clock::{DeviceTime, device_time, monotonic_ns};
 use abi::datagram::{Queue, receive};
 use abi::packet::{PACKET_IGNORE_OUTGOING, SOL_PACKET};
 use abi::socket::{bind_link, packet_socket, set_option};
@@ -25,85 +23,66 @@ use crate::capture::{
 };
 use crate::stop::{Stop, Stopper};
 
-/// Time between two looks at the device's clock.
-const BETWEEN_LOOKS: Duration = Duration::from_secs(1);
+/// Time between two readings of the device's clock.
+const CLOCK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Readings of a look, of which the best counts.
+/// Consecutive readings of which the most precise counts.
 const READINGS: usize = 9;
 
-/// Packets that may wait for a look at most; more are not measured.
-const MOST_WAITING: usize = 1 << 16;
+/// Packets that can wait for the next reading of the clock. Others are skipped.
+const MAX_WAITING: usize = 1 << 16;
 
-/// Why nothing can be measured between device and kernel.
-#[derive(Debug)]
+/// Why the time from device to kernel cannot be measured.
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DeviceError {
-    /// The driver does not stamp the packets that it receives.
+    /// The driver does not stamp received packets.
+    #[error("the driver does not stamp received packets")]
     NoStamps,
-    /// It stamps, by a clock that the system does not show.
+    /// The driver stamps packets, but its clock is not exposed as `/dev/ptpN`.
+    #[error("the device has no PTP clock")]
     NoClock,
     /// The clock cannot be read.
+    #[error("cannot read the clock {}", .path.display())]
     Clock {
         /// Its file.
         path: PathBuf,
-        /// The kernel's answer.
+        /// Error of the kernel.
         source: io::Error,
     },
-    /// The interface could not be asked.
+    /// The interface could not be queried.
+    #[error(transparent)]
     Link(NetlinkError),
     /// The filter does not suit the interface.
+    #[error(transparent)]
     Filter(Box<CaptureError>),
-    /// No socket could be made for it.
-    Socket(io::Error),
+    /// The socket could not be set up.
+    #[error("cannot open a socket for the device's time stamps")]
+    Socket(#[source] io::Error),
 }
 
-impl fmt::Display for DeviceError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoStamps => f.write_str("the driver does not stamp received packets"),
-            Self::NoClock => f.write_str("the device's clock is not shown"),
-            Self::Clock { path, .. } => write!(f, "cannot read the clock {}", path.display()),
-            Self::Link(error) => error.fmt(f),
-            Self::Filter(error) => error.fmt(f),
-            Self::Socket(_) => f.write_str("cannot make a socket for the device's stamps"),
-        }
-    }
-}
-
-impl Error for DeviceError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self {
-            Self::Clock { source, .. } | Self::Socket(source) => Some(source),
-            Self::Link(error) => error.source(),
-            Self::Filter(error) => error.source(),
-            Self::NoStamps | Self::NoClock => None,
-        }
-    }
-}
-
-/// How long packets took from the device's stamp to the kernel's.
+/// The times from the device's time stamp to the kernel's.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct DeviceDelays {
-    /// As of a [`Meter`](super::Meter). Packets that the device did not stamp are `unstamped`; `ahead` are
-    /// those that the kernel seems to have had first, since the clocks are compared so badly.
+    /// As of a [`DelayMeter`](super::DelayMeter). `unstamped` are packets without a time stamp of the device. `ahead`
+    /// are packets with a negative delay, because of the clocks' uncertainty.
     pub delays: Delays,
-    /// Packets that came too many at once to be measured.
+    /// Packets that were not measured because too many came at once.
     pub skipped: u64,
-    /// By so much any delay may be wrong, nanoseconds, because reading the device's clock takes time.
+    /// Maximum error of a delay, nanoseconds: reading the device's clock takes time.
     pub uncertainty_ns: u64,
 }
 
-/// Measures packets that come in, through a socket of its own, in a thread of its own: what it sees is a
-/// sample if they are many. The device has to be set to stamp all it receives
-/// (`hwtstamp_ctl -i eth0 -r 1`); this does not set it.
+/// Measures received packets through a socket and a thread of its own. At high rates it measures a sample. The
+/// device must be set to stamp all received packets (`hwtstamp_ctl -i eth0 -r 1`); this type does not do that.
 #[derive(Debug)]
 pub struct DeviceMeter {
     socket: OwnedFd,
     clock: File,
 }
 
-/// A measurement that goes on.
+/// A running measurement.
 #[derive(Debug)]
 pub struct DeviceMeasurement {
     stopper: Stopper,
@@ -111,19 +90,25 @@ pub struct DeviceMeasurement {
 }
 
 impl DeviceMeter {
-    /// Opens what it takes for packets of `link` that `filter` matches.
+    /// Opens socket and clock for packets of `link` that match `filter`.
     ///
     /// # Errors
-    /// [`DeviceError::NoStamps`] and [`DeviceError::NoClock`] where there is nothing to be measured.
+    /// [`DeviceError`].
     /// # Privileges
-    /// `CAP_NET_RAW`, and to read `/dev/ptp0` or whichever it is.
+    /// `CAP_NET_RAW`, and read access to `/dev/ptpN`.
     pub fn open(link: &str, filter: Option<&Expression>) -> Result<Self, DeviceError> {
         let mut netlink = Netlink::open().map_err(DeviceError::Link)?;
         let found = netlink.link_named(link).map_err(DeviceError::Link)?;
-        let told = Ethtool::open().and_then(|mut ethtool| ethtool.time_stamping(found.ifname()));
-        let stamping = told.map_err(DeviceError::Link)?.unwrap_or_default();
-        let stamps = |word| stamping.capabilities.iter().any(|can| can == word);
-        if !stamps("hardware-receive") || !stamps("hardware-raw-clock") {
+        let stamping =
+            Ethtool::open().and_then(|mut ethtool| ethtool.time_stamping(found.ifname()));
+        let stamping = stamping.map_err(DeviceError::Link)?.unwrap_or_default();
+        let can = |name| {
+            stamping
+                .capabilities
+                .iter()
+                .any(|capability| capability == name)
+        };
+        if !can("hardware-receive") || !can("hardware-raw-clock") {
             return Err(DeviceError::NoStamps);
         }
         let number = stamping.clock.ok_or(DeviceError::NoClock)?;
@@ -133,18 +118,18 @@ impl DeviceMeter {
             source,
         };
         let clock = File::open(&path).map_err(unreadable)?;
-        look(|| device_time(clock.as_fd())).map_err(unreadable)?;
+        read_clock(|| device_time(clock.as_fd())).map_err(unreadable)?;
         let socket = socket(link, found.ifindex().0, filter, &mut netlink)?;
         Ok(Self { socket, clock })
     }
 
-    /// Begins, in a thread that has the privileges of this one and needs none.
+    /// Starts the thread. It needs no privileges.
     ///
     /// # Errors
-    /// [`DeviceError::Socket`] when there is no pipe or no thread to be had.
+    /// [`DeviceError::Socket`] if a pipe or the thread cannot be created.
     pub fn begin(self) -> Result<DeviceMeasurement, DeviceError> {
         let Self { socket, clock } = self;
-        DeviceMeasurement::begin(socket, move || look(|| device_time(clock.as_fd())))
+        DeviceMeasurement::begin(socket, move || read_clock(|| device_time(clock.as_fd())))
     }
 }
 
@@ -155,13 +140,13 @@ impl DeviceMeasurement {
     ) -> Result<Self, DeviceError> {
         let stop = Stop::new().map_err(DeviceError::Socket)?;
         let stopper = stop.stopper();
-        let work = move || Work::new(clock).go_on(&socket, &stop);
+        let run = move || Measurement::new(clock).run(&socket, &stop);
         let thread = thread::Builder::new().name("tapline-device".into());
-        let thread = thread.spawn(work).map_err(DeviceError::Socket)?;
+        let thread = thread.spawn(run).map_err(DeviceError::Socket)?;
         Ok(Self { stopper, thread })
     }
 
-    /// Ends it; tells what was measured.
+    /// Ends the measurement and returns the delays.
     pub fn finish(self) -> DeviceDelays {
         self.stopper.stop();
         // The thread does not panic.
@@ -169,7 +154,7 @@ impl DeviceMeasurement {
     }
 }
 
-/// A socket for packets that come in.
+/// A socket that receives incoming packets.
 fn socket(
     link: &str,
     index: u32,
@@ -199,35 +184,35 @@ fn socket(
     open().map_err(DeviceError::Socket)
 }
 
-fn look(mut read: impl FnMut() -> io::Result<abi::clock::DeviceTime>) -> io::Result<ClockOffset> {
+fn read_clock(mut read: impl FnMut() -> io::Result<DeviceTime>) -> io::Result<ClockOffset> {
     let readings: io::Result<Vec<_>> = (0..READINGS).map(|_| read()).collect();
     ClockOffset::of(&readings?).ok_or(io::ErrorKind::NotFound.into())
 }
 
-struct Work<C> {
+struct Measurement<C> {
     clock: C,
     last: Option<ClockOffset>,
-    /// Stamps of device and kernel, to be compared when the clock has been looked at again.
+    /// Time stamps of device and kernel, waiting for the next reading of the clock.
     waiting: Vec<(u64, u64)>,
-    measured: DeviceDelays,
+    result: DeviceDelays,
 }
 
-impl<C: FnMut() -> io::Result<ClockOffset>> Work<C> {
+impl<C: FnMut() -> io::Result<ClockOffset>> Measurement<C> {
     fn new(clock: C) -> Self {
         Self {
             clock,
             last: None,
             waiting: Vec::new(),
-            measured: DeviceDelays::default(),
+            result: DeviceDelays::default(),
         }
     }
 
-    fn go_on(mut self, socket: &OwnedFd, stop: &Stop) -> DeviceDelays {
-        self.compare();
-        let between_ns = BETWEEN_LOOKS.as_nanos() as u64;
-        let mut next_look_ns = monotonic_ns() + between_ns;
+    fn run(mut self, socket: &OwnedFd, stop: &Stop) -> DeviceDelays {
+        self.measure_waiting();
+        let interval_ns = CLOCK_INTERVAL.as_nanos() as u64;
+        let mut next_reading_ns = monotonic_ns() + interval_ns;
         loop {
-            let left_ns = next_look_ns.saturating_sub(monotonic_ns());
+            let left_ns = next_reading_ns.saturating_sub(monotonic_ns());
             let timeout = Timespec {
                 tv_sec: (left_ns / 1_000_000_000).cast_signed(),
                 tv_nsec: (left_ns % 1_000_000_000).cast_signed(),
@@ -236,53 +221,53 @@ impl<C: FnMut() -> io::Result<ClockOffset>> Work<C> {
                 PollFd::new(socket, PollFlags::IN),
                 PollFd::new(stop, PollFlags::IN),
             ];
-            // A signal that somebody else handles is no reason to end.
+            // A signal interrupts the wait but does not end the measurement.
             let _ = poll(&mut ready, Some(&timeout));
-            let is_over = !ready[1].revents().is_empty();
-            let is_broken = !self.take(socket);
-            if is_over || is_broken || monotonic_ns() >= next_look_ns {
-                self.compare();
-                next_look_ns = monotonic_ns() + between_ns;
+            let is_stopped = !ready[1].revents().is_empty();
+            let is_broken = !self.receive_all(socket);
+            if is_stopped || is_broken || monotonic_ns() >= next_reading_ns {
+                self.measure_waiting();
+                next_reading_ns = monotonic_ns() + interval_ns;
             }
-            if is_over || is_broken {
-                return self.measured;
+            if is_stopped || is_broken {
+                return self.result;
             }
         }
     }
 
-    /// Takes the packets that are there, as many as can wait; says whether more can come.
-    fn take(&mut self, socket: &OwnedFd) -> bool {
-        for _ in 0..MOST_WAITING {
+    /// Receives the waiting packets, up to the limit. Returns whether the socket still works.
+    fn receive_all(&mut self, socket: &OwnedFd) -> bool {
+        for _ in 0..MAX_WAITING {
             let packet = match receive(socket.as_fd(), &mut [0; 1], Queue::Data) {
                 Ok(packet) => packet,
                 Err(error) => return error.kind() == io::ErrorKind::WouldBlock,
             };
             match (packet.device_ns, packet.sent_ns) {
-                (Some(device_ns), Some(kernel_ns)) if self.waiting.len() < MOST_WAITING => {
+                (Some(device_ns), Some(kernel_ns)) if self.waiting.len() < MAX_WAITING => {
                     self.waiting.push((device_ns, kernel_ns));
                 }
-                (Some(_), Some(_)) => self.measured.skipped += 1,
-                _ => self.measured.delays.unstamped += 1,
+                (Some(_), Some(_)) => self.result.skipped += 1,
+                _ => self.result.delays.unstamped += 1,
             }
         }
         true
     }
 
-    /// Looks at the clock, and measures what has waited for that.
-    fn compare(&mut self) {
+    /// Reads the clock and measures the waiting packets.
+    fn measure_waiting(&mut self) {
         let now = (self.clock)().ok();
         let waiting = std::mem::take(&mut self.waiting);
         if let (Some(last), Some(now)) = (self.last, now) {
             let uncertainty_ns = last.uncertainty_ns.max(now.uncertainty_ns);
-            self.measured.uncertainty_ns = self.measured.uncertainty_ns.max(uncertainty_ns);
+            self.result.uncertainty_ns = self.result.uncertainty_ns.max(uncertainty_ns);
             for (device_ns, kernel_ns) in waiting {
                 match last.system_ns(&now, device_ns) {
-                    Some(came_ns) => drop(self.measured.delays.record(came_ns, kernel_ns)),
-                    None => self.measured.delays.unstamped += 1,
+                    Some(arrival_ns) => drop(self.result.delays.record(arrival_ns, kernel_ns)),
+                    None => self.result.delays.unstamped += 1,
                 }
             }
         } else {
-            self.measured.skipped += waiting.len() as u64;
+            self.result.skipped += waiting.len() as u64;
         }
         self.last = now.or(self.last);
     }
@@ -304,25 +289,26 @@ mod tests {
     }
 
     #[test]
-    fn a_delay_is_what_lies_between_two_clocks() {
-        let mut looks = [offset(1_000_000, 500_000), offset(2_000_000, 500_100)].into_iter();
-        let mut work = Work::new(move || looks.next().ok_or(io::ErrorKind::NotFound.into()));
-        work.compare();
+    fn a_delay_is_the_difference_of_two_clocks() {
+        let mut readings = [offset(1_000_000, 500_000), offset(2_000_000, 500_100)].into_iter();
+        let mut work =
+            Measurement::new(move || readings.next().ok_or(io::ErrorKind::NotFound.into()));
+        work.measure_waiting();
         // At 1.5 ms by the device, when that is 500 050 ns ahead; the kernel has it 8 us later.
         work.waiting.push((1_500_000, 1_500_000 - 500_050 + 8_000));
         work.waiting.push((1_500_000, 1_500_000 - 500_050 - 1));
-        work.compare();
+        work.measure_waiting();
         let DeviceDelays {
             delays,
             uncertainty_ns,
             skipped,
-        } = &work.measured;
+        } = &work.result;
         assert_eq!((delays.min_ns, delays.max_ns), (Some(8_000), Some(8_000)));
         assert_eq!((delays.ahead, *uncertainty_ns, *skipped), (1, 7, 0));
-        // The clock has gone.
+        // The clock cannot be read any more.
         work.waiting.push((1_500_000, 1_500_000));
-        work.compare();
-        assert_eq!(work.measured.skipped, 1);
+        work.measure_waiting();
+        assert_eq!(work.result.skipped, 1);
     }
 
     /// A veth's driver does not stamp what it receives.

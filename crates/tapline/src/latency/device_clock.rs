@@ -1,20 +1,20 @@
-//! Where the clock of a device stands beside the system's.
+//! The offset of a device's clock from the system clock.
 
 use abi::clock::DeviceTime;
 
-/// What a device's clock was ahead of `CLOCK_REALTIME` at a moment.
+/// The offset of a device's clock from `CLOCK_REALTIME` at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClockOffset {
-    /// By the device's clock, nanoseconds.
+    /// The moment by the device's clock, nanoseconds.
     pub device_ns: u64,
-    /// What the device's clock was ahead by then, nanoseconds; behind if negative.
+    /// Device's clock minus system clock, nanoseconds.
     pub ahead_ns: i128,
-    /// By so much it may have been more or less, nanoseconds.
+    /// Maximum error of `ahead_ns`, nanoseconds.
     pub uncertainty_ns: u64,
 }
 
 impl ClockOffset {
-    /// The best of several readings, which is the one that took the shortest; `None` if there is none.
+    /// The offset by the most precise of the readings, the shortest one; `None` without readings.
     pub fn of(readings: &[DeviceTime]) -> Option<Self> {
         let took_ns = |reading: &DeviceTime| reading.after_ns.saturating_sub(reading.before_ns);
         let best = readings.iter().min_by_key(|reading| took_ns(reading))?;
@@ -26,12 +26,11 @@ impl ClockOffset {
         })
     }
 
-    /// When it was `device_ns` by the device's clock, as the system's has it, if the offset went evenly
-    /// from `self` to `later`. `None` for a moment before 1970, and for
-    /// clocks that are out of all bounds.
+    /// Converts the device's time `device_ns` to system time, with the offset interpolated between `self` and
+    /// `later`. `None` if the result is before 1970 or overflows.
     pub fn system_ns(&self, later: &Self, device_ns: u64) -> Option<u64> {
         let [from, at, to] = [self.device_ns, device_ns, later.device_ns].map(i128::from);
-        // A clock that jumps that far has no moments to tell.
+        // Fails if the device's clock jumped far.
         let drift_ns = (later.ahead_ns - self.ahead_ns).checked_mul(at - from)?;
         let drift_ns = drift_ns.checked_div(to - from).unwrap_or(0);
         u64::try_from(at - self.ahead_ns - drift_ns).ok()

@@ -1,4 +1,4 @@
-//! Takes the time of each packet.
+//! The consumer that measures the delay of each packet.
 
 use std::time::Duration;
 
@@ -6,137 +6,152 @@ use abi::clock::realtime_ns;
 use store::model::Statistics;
 
 use super::delays::Delays;
-use super::seat::Seat;
+use super::window::WindowReader;
 use crate::capture::{Account, Consumer, ConsumerError};
 use crate::packet::Packet;
 
-/// Watches a measurement as it goes on. Its own work delays the packets that come after.
-pub trait Observer {
-    /// A packet was handed over at `now_ns` (`CLOCK_REALTIME`), `delay_ns` after its stamp; `None` if it
-    /// has no stamp, or one that is later.
+/// Receives the delays while they are measured. The time it takes delays the packets that follow.
+pub trait DelayObserver {
+    /// Called for each packet: delivered at `delivered_ns` (`CLOCK_REALTIME`), `delay_ns` after its time stamp;
+    /// `None` if it has no time stamp, or a later one.
     ///
     /// # Errors
-    /// Why the capture is to end.
+    /// Why the capture must end.
     fn packet(
         &mut self,
         _packet: &Packet<'_>,
-        _now_ns: u64,
+        _delivered_ns: u64,
         _delay_ns: Option<u64>,
     ) -> Result<(), ConsumerError> {
         Ok(())
     }
 
-    /// Comes at the capture's interval, with all delays up to now; not before they are measured.
+    /// Called at the capture's interval, once the measurement has started, with all delays so far.
     ///
     /// # Errors
-    /// Why the capture is to end.
+    /// Why the capture must end.
     fn tick(&mut self, _delays: &Delays, _account: &Account) -> Result<(), ConsumerError> {
         Ok(())
     }
 }
 
-/// Watches nothing.
-impl Observer for () {}
+/// Ignores everything.
+impl DelayObserver for () {}
 
-/// A consumer of a capture that measures when it has each packet.
+/// A consumer of a capture that measures how long after its time stamp each packet is delivered.
 ///
-/// The stamps have to be the kernel's ([`TimestampSource::Kernel`](ring::TimestampSource::Kernel)), or of
-/// a clock that shows the same time. Cost: a reading of the clock for each packet; no allocation.
+/// The time stamps must be the kernel's ([`TimestampSource::Kernel`](ring::TimestampSource::Kernel)), or of a
+/// clock that shows the same time. Reads the clock once per packet; allocates nothing.
 #[derive(Debug)]
-pub struct Meter<O> {
-    /// What was measured so far.
+pub struct DelayMeter<O> {
+    /// The delays so far.
     pub delays: Delays,
-    /// Packets that came and were not measured, since they were stamped outside the span.
-    pub passed_over: u64,
-    /// Packets that the ring lost among those that were to be measured. The kernel tells of a loss with a
-    /// packet that comes after it, so at the ends of the span this may be wrong by what was lost there at once.
+    /// Packets that were not measured because their time stamps lie outside the window.
+    pub outside: u64,
+    /// Packets that the ring lost within the window. The kernel reports losses with the next packet, so losses at
+    /// the start and the end of the window may be assigned to the wrong side.
     pub lost: u64,
-    /// Who watches.
+    /// Receives the delays.
     pub observer: O,
-    /// `None` where all packets count.
-    seat: Option<Seat>,
-    /// Losses that came with packets so far, of all packets.
-    told: u64,
-    /// A packet has come that was stamped after the end.
-    is_past: bool,
+    /// `None` if all packets are measured.
+    window: Option<WindowReader>,
+    /// Losses reported with packets so far, within the window or not.
+    reported_lost: u64,
+    /// A packet was stamped after the end of the window.
+    has_seen_end: bool,
 }
 
-impl<O: Observer> Meter<O> {
-    /// A meter that has measured nothing, watched by `observer`; every packet counts.
+impl<O: DelayObserver> DelayMeter<O> {
+    /// A meter that measures all packets.
     pub fn new(observer: O) -> Self {
         Self {
             delays: Delays::default(),
-            passed_over: 0,
+            outside: 0,
             lost: 0,
             observer,
-            seat: None,
-            told: 0,
-            is_past: false,
+            window: None,
+            reported_lost: 0,
+            has_seen_end: false,
         }
     }
 
-    /// As [`new`](Self::new), of the packets of a span. The capture is to be ended by the span's
-    /// [`stop`](super::Span::stop).
-    pub fn within(seat: Seat, observer: O) -> Self {
+    /// A meter that measures the packets of a window. Stop its capture with
+    /// [`MeasurementWindow::stop`](super::MeasurementWindow::stop).
+    pub fn within(window: WindowReader, observer: O) -> Self {
         Self {
-            seat: Some(seat),
+            window: Some(window),
             ..Self::new(observer)
         }
     }
 
-    /// What its thread used in the span, once the capture has ended.
-    pub(super) fn used(&self) -> (Duration, u64) {
-        self.seat.as_ref().map_or_else(Default::default, Seat::used)
+    /// CPU time and number of sleeps of its thread within the window. Known once the capture has ended.
+    pub(super) fn usage(&self) -> (Duration, u64) {
+        let window = self.window.as_ref();
+        window.map_or_else(Default::default, WindowReader::usage)
     }
-}
 
-impl<O: Observer> Consumer for Meter<O> {
+    /// Whether this packet is within the window.
     #[inline]
-    fn packet(&mut self, packet: &Packet<'_>) -> Result<(), ConsumerError> {
-        let now_ns = realtime_ns();
+    fn is_within(&mut self, packet: &Packet<'_>, delivered_ns: u64) -> bool {
         let lost = packet.drops_before();
-        self.told += lost;
-        if let Some(seat) = &mut self.seat {
-            let stamp_ns = packet.time().as_nanos().unwrap_or(now_ns);
-            if !seat.admits(stamp_ns, lost) {
-                self.passed_over += 1;
-                self.is_past |= seat.is_past(stamp_ns);
-                return Ok(());
+        self.reported_lost += lost;
+        if let Some(window) = &mut self.window {
+            let time_ns = packet.time().as_nanos().unwrap_or(delivered_ns);
+            if !window.measures(time_ns, lost) {
+                self.outside += 1;
+                self.has_seen_end |= window.is_after_start(time_ns);
+                return false;
             }
         }
         self.lost += lost;
-        let delay_ns = if let Some(stamp_ns) = packet.time().as_nanos() {
-            self.delays.record(stamp_ns, now_ns)
-        } else {
+        true
+    }
+
+    /// Records the delay of a packet; `None` if it has no time stamp, or a later one.
+    #[inline]
+    pub(super) fn record(&mut self, packet: &Packet<'_>, delivered_ns: u64) -> Option<u64> {
+        let Some(time_ns) = packet.time().as_nanos() else {
             self.delays.unstamped += 1;
-            None
+            return None;
         };
-        self.observer.packet(packet, now_ns, delay_ns)
+        self.delays.record(time_ns, delivered_ns)
+    }
+}
+
+impl<O: DelayObserver> Consumer for DelayMeter<O> {
+    #[inline]
+    fn packet(&mut self, packet: &Packet<'_>) -> Result<(), ConsumerError> {
+        let delivered_ns = realtime_ns();
+        if !self.is_within(packet, delivered_ns) {
+            return Ok(());
+        }
+        let delay_ns = self.record(packet, delivered_ns);
+        self.observer.packet(packet, delivered_ns, delay_ns)
     }
 
     fn idle(&mut self, _now_ns: u64) -> Result<(), ConsumerError> {
-        if let Some(seat) = &mut self.seat {
-            seat.rest();
+        if let Some(window) = &mut self.window {
+            window.is_idle();
         }
         Ok(())
     }
 
     fn tick(&mut self, now_ns: u64, account: &Account) -> Result<(), ConsumerError> {
         self.idle(now_ns)?;
-        if self.seat.as_ref().is_none_or(Seat::has_begun) {
+        if self.window.as_ref().is_none_or(WindowReader::has_started) {
             self.observer.tick(&self.delays, account)?;
         }
         Ok(())
     }
 
     fn finish(&mut self, statistics: &[Statistics]) -> Result<(), ConsumerError> {
-        if let Some(seat) = &mut self.seat {
-            seat.leave();
+        if let Some(window) = &mut self.window {
+            window.end();
         }
-        if !self.is_past {
-            // No packet came after the last loss.
+        if !self.has_seen_end {
+            // Losses after the last packet.
             let lost = statistics.iter().filter_map(|one| one.os_dropped);
-            self.lost += lost.sum::<u64>().saturating_sub(self.told);
+            self.lost += lost.sum::<u64>().saturating_sub(self.reported_lost);
         }
         Ok(())
     }

@@ -1,25 +1,24 @@
-//! Latency: how long after the kernel a program has each packet.
+//! Latency: the time from the kernel's time stamp of a packet to its delivery to the program.
 //!
-//! A [`Meter`] is a capture's consumer: for every packet it takes the time between the stamp, which
-//! the kernel gives a packet as it comes by, and the moment the packet is handed over. Packets that
-//! gathered while it was made ready would seem late: a [`Span`] leaves them out. A [`Comparison`] runs captures with different [`Setting`]s side by side, so that they see the same
-//! traffic on the same machine at the same time. A [`DeviceMeter`] measures the way before the kernel's stamp,
-//! where the device stamps too.
+//! [`latency`] measures one capture; [`Comparison`] measures captures with several [`DeliverySetting`]s side by side
+//! on the same traffic. [`DelayMeter`] is a consumer for a capture of your own; with a [`MeasurementWindow`] it
+//! leaves out packets that gathered before its reader was ready. [`DeviceMeter`] measures the time from the NIC's
+//! time stamp to the kernel's.
 
 mod comparison;
 mod delays;
 mod device;
 mod device_clock;
+mod job;
 mod meter;
-mod seat;
 mod setting;
-mod span;
+mod window;
 
-pub use comparison::{Comparison, Row};
+pub use comparison::Comparison;
 pub use delays::Delays;
 pub use device::{DeviceDelays, DeviceError, DeviceMeasurement, DeviceMeter};
 pub use device_clock::ClockOffset;
-pub use meter::{Meter, Observer};
-pub use seat::Seat;
-pub use setting::Setting;
-pub use span::Span;
+pub use job::{DelayBatch, Latency, LatencyBuilder, LatencySummary, PacketDelay, latency};
+pub use meter::{DelayMeter, DelayObserver};
+pub use setting::DeliverySetting;
+pub use window::{MeasurementWindow, WindowReader};

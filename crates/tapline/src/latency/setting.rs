@@ -1,4 +1,4 @@
-//! Ways to have packets delivered, to be compared.
+//! Delivery settings to compare.
 
 use std::time::Duration;
 
@@ -6,29 +6,28 @@ use ring::DeliveryMode;
 
 use crate::capture::{Backend, CaptureOptions, Mode};
 
-/// Memory of libpcap's ring if nothing is said.
+/// Size of libpcap's default ring.
 const LIBPCAP_BYTES: usize = 2 << 20;
 
-/// The longest packet libpcap makes room for in each frame when the interface merges packets.
+/// libpcap's maximum frame length on interfaces with offloads.
 const LIBPCAP_FRAME: u32 = 65_535;
 
-/// Bytes of a block of libpcap's ring.
+/// Block size of libpcap's ring.
 const LIBPCAP_BLOCK: usize = 256 << 10;
 
-/// A way to have packets delivered.
+/// A delivery setting.
 #[derive(Clone, Debug)]
-pub struct Setting {
-    /// What it is called in a table.
+pub struct DeliverySetting {
+    /// Its name in a table.
     pub name: String,
-    /// All that a capture is asked for.
+    /// The options of its capture.
     pub options: CaptureOptions,
 }
 
-impl Setting {
-    /// The ways that tapline has, and those of programs with libpcap, for the interfaces, filter and
-    /// snaplen of `options`: immediate delivery; adaptive with `target`; batches by default; TPACKET_V3
-    /// with a timer of 1 ms and of 8 ms, which is the kernel's own choice; and libpcap's rings, as
-    /// tcpdump has them and in immediate mode.
+impl DeliverySetting {
+    /// The settings of tapline and of programs with libpcap, for the interfaces, filter and snaplen of `options`:
+    /// immediate delivery; adaptive with `target`; batches; TPACKET_V3 with a timer of 1 ms and of 8 ms, which is
+    /// the kernel's default; and libpcap's rings, as tcpdump has them and in immediate mode.
     pub fn all(options: &CaptureOptions, target: Duration) -> Vec<Self> {
         let blocks = |bytes, ms| DeliveryMode::Blocks {
             bytes,

@@ -1,0 +1,228 @@
+//! A reader at work, and what it came to.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use store::read::Reader as FileReader;
+
+use crate::harness::{Report, Running, Used, on_cpu};
+use crate::rig::{Arrival, READER_CPU, Rig};
+use crate::tool::{Counted, Tool};
+
+/// All CPUs, in /proc/stat.
+pub const ALL_CPUS: &str = "cpu";
+
+/// A rate that every reader sustains.
+pub const PACED_PPS: u64 = 500_000;
+const PACED_FRAMES: u64 = 1_000_000;
+/// Halvings of the interval in which the loss-free rate lies.
+const HALVINGS: u32 = 5;
+
+/// How long a reader may take to work off its ring.
+const WORK: Duration = Duration::from_millis(500);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sink {
+    Null,
+    Tmpfs,
+}
+
+impl Sink {
+    pub const ALL: [Self; 2] = [Self::Null, Self::Tmpfs];
+
+    pub fn part(self) -> &'static str {
+        match self {
+            Self::Null => "null",
+            Self::Tmpfs => "tmpfs",
+        }
+    }
+
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Null => "to /dev/null",
+            Self::Tmpfs => "to tmpfs",
+        }
+    }
+}
+
+/// One start of a reader.
+#[derive(Clone, Debug)]
+pub struct Trial {
+    /// Frames that arrived at its interface.
+    pub offered: u64,
+    pub offered_pps: u64,
+    pub seconds: f64,
+    /// CPU time of the sender, in which the receiver's driver and stack work too.
+    sender_cpu: Duration,
+    pub counted: Counted,
+    /// What the reader used from its first wait for packets to its end.
+    pub used: Used,
+    /// Packets in its file, if that can be read.
+    pub in_file: Option<u64>,
+}
+
+impl Trial {
+    /// Packets that were offered and not captured.
+    pub fn lost(&self) -> u64 {
+        let captured = self.counted.captured;
+        let kept = self
+            .in_file
+            .map_or(captured, |packets| packets.min(captured));
+        self.offered.saturating_sub(kept)
+    }
+
+    /// Reader's CPU time, nanoseconds a packet.
+    pub fn cost_ns(&self) -> f64 {
+        self.used.cpu.as_nanos() as f64 / self.counted.captured.max(1) as f64
+    }
+
+    /// Sender's CPU time, nanoseconds a packet.
+    pub fn sender_ns(&self) -> f64 {
+        self.sender_cpu.as_nanos() as f64 / self.offered.max(1) as f64
+    }
+}
+
+/// What one reader did in a round.
+pub struct Outcome {
+    pub paced: Trial,
+    pub full: Trial,
+    /// Trials between the two.
+    between: Vec<Trial>,
+}
+
+impl Outcome {
+    /// Looks for the highest rate without a loss between two trials, a second at each rate
+    /// unless that is too much for a file.
+    pub fn search(paced: Trial, full: Trial, mut at_rate: impl FnMut(u64) -> Trial) -> Self {
+        let mut between = Vec::new();
+        let mut low = if paced.lost() == 0 {
+            paced.offered_pps
+        } else {
+            0
+        };
+        let mut high = full.offered_pps;
+        let halvings = if full.lost() == 0 { 0 } else { HALVINGS };
+        for _ in 0..halvings {
+            let middle = u64::midpoint(low, high);
+            let trial = at_rate(middle);
+            if trial.lost() == 0 {
+                low = middle;
+            } else {
+                high = middle;
+            }
+            between.push(trial);
+        }
+        Self {
+            paced,
+            full,
+            between,
+        }
+    }
+
+    fn trials(&self) -> impl Iterator<Item = &Trial> {
+        [&self.paced, &self.full].into_iter().chain(&self.between)
+    }
+
+    /// The highest rate without a loss; 0 when there was none.
+    pub fn loss_free_pps(&self) -> u64 {
+        let clean = self.trials().filter(|trial| trial.lost() == 0);
+        clean.map(|trial| trial.offered_pps).max().unwrap_or(0)
+    }
+
+    /// Trials in which the file holds another number of packets than the reader counted.
+    pub fn miscounted(&self) -> impl Iterator<Item = &Trial> {
+        let differs = |trial: &&Trial| trial.in_file.is_some_and(|n| n != trial.counted.captured);
+        self.trials().filter(differs)
+    }
+}
+
+/// A trial at a rate, or at full speed.
+pub fn run(rig: &Rig, tool: &Tool, sink: Sink, rate: Option<u64>, report: &mut Report) -> Trial {
+    let count = match rate {
+        Some(PACED_PPS) => PACED_FRAMES,
+        Some(rate) => rate.min(tool.most_frames()),
+        None => tool.most_frames(),
+    };
+    report.undisturbed(ALL_CPUS, || one_trial(rig, tool, sink, count, rate))
+}
+
+fn one_trial(rig: &Rig, tool: &Tool, sink: Sink, count: u64, rate_pps: Option<u64>) -> Trial {
+    let path = match sink {
+        Sink::Null => "/dev/null".into(),
+        Sink::Tmpfs => rig.folder.path().join("capture"),
+    };
+    let mut traffic = rig.traffic(tool.arrival());
+    let program = tool.program.as_ref().expect("it is installed");
+    let mut command = rig
+        .receiver
+        .command(program.to_str().expect("a path of text"));
+    command.args(tool.arguments(rig, &path, &count.to_string()));
+    let mut reader = on_cpu(READER_CPU, || Running::start(command));
+    wait_for_socket(&mut reader, tool, rig.receiver.interface().index.0);
+    let before = reader.used();
+    let (sent, sender_cpu) = traffic.deliver(count, rate_pps);
+    // It ends itself after `count` packets, and is ended if it lost some of them.
+    if !reader.has_ended(tool.block_timeout() + WORK) {
+        reader.interrupt();
+    }
+    let finished = reader.finish();
+    let counted = tool.counted(&finished.text);
+    let Some(counted) = counted.filter(|_| finished.status.success()) else {
+        panic!(
+            "{} ended with {}: {}",
+            tool.name, finished.status, finished.text
+        );
+    };
+    let in_file = (sink == Sink::Tmpfs).then(|| {
+        let packets = packets_in(&path);
+        fs::remove_file(&path).expect("the file is removed");
+        packets
+    });
+    Trial {
+        offered: sent.delivered,
+        offered_pps: per_second(sent.delivered, sent.duration),
+        seconds: sent.duration.as_secs_f64(),
+        sender_cpu,
+        counted,
+        used: finished.used.since(before),
+        in_file,
+    }
+}
+
+/// Returns when the reader's socket receives from the interface and it sleeps in a poll of some kind.
+fn wait_for_socket(reader: &mut Running, tool: &Tool, interface: u32) {
+    let process = format!("/proc/{}", reader.id());
+    let read = |name: &str| fs::read_to_string(format!("{process}/{name}")).unwrap_or_default();
+    // Columns: sk, RefCnt, Type, Proto, Iface, R(unning), …; `packet_seq_show`,
+    // net/packet/af_packet.c.
+    let runs = |line: &str| {
+        let mut columns = line.split_whitespace().skip(4);
+        let on = columns.next().and_then(|index| index.parse().ok());
+        on == Some(interface) && columns.next() == Some("1")
+    };
+    reader.wait_until(|printed| {
+        let is_open = match tool.arrival() {
+            Arrival::Counted => read("net/packet").lines().any(runs),
+            // Its socket is in no such list; it says when its program is attached.
+            Arrival::Reader => printed.contains("\"start\""),
+        };
+        is_open && read("wchan").contains("poll")
+    });
+}
+
+pub fn per_second(count: u64, time: Duration) -> u64 {
+    (u128::from(count) * 1_000_000_000 / time.as_nanos().max(1)) as u64
+}
+
+/// Counts the packets of a file.
+fn packets_in(path: &Path) -> u64 {
+    let mut reader = FileReader::open(path).unwrap_or_else(|error| panic!("{error}"));
+    let mut next = || {
+        reader
+            .next_packet()
+            .unwrap_or_else(|error| panic!("{error}"))
+            .is_some()
+    };
+    (0..).take_while(|_| next()).count() as u64
+}

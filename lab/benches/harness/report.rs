@@ -1,0 +1,158 @@
+use std::process::ExitCode;
+use std::time::Instant;
+
+use serde_json::json;
+
+use super::BenchOptions;
+use super::machine::{machine, stolen};
+use super::table::{Column, Spread, Table};
+
+/// How often a trial is taken at most.
+const TRIES: usize = 5;
+
+/// The figures of all rounds, whether targets hold, and what else is worth a line.
+pub struct Report {
+    start: Instant,
+    rounds: u32,
+    is_json: bool,
+    tables: Vec<Table>,
+    verdicts: Vec<String>,
+    notes: Vec<String>,
+    failures: Vec<String>,
+    trials: usize,
+    repeated: usize,
+    disturbed: usize,
+}
+
+impl Report {
+    pub fn new(options: &BenchOptions) -> Self {
+        Self {
+            start: Instant::now(),
+            rounds: options.rounds(),
+            is_json: options.json,
+            tables: Vec::new(),
+            verdicts: Vec::new(),
+            notes: Vec::new(),
+            failures: Vec::new(),
+            trials: 0,
+            repeated: 0,
+            disturbed: 0,
+        }
+    }
+
+    /// The numbers of the rounds; each is announced on standard error.
+    pub fn rounds(&self, part: &str) -> impl Iterator<Item = u32> + use<> {
+        let (part, rounds) = (part.to_owned(), self.rounds);
+        (1..=rounds).inspect(move |number| eprintln!("bench: {part}, round {number} of {rounds}"))
+    }
+
+    /// The first trial in which a hypervisor left a CPU alone, `cpu1`, or all of them, `cpu`; the last one if there was
+    /// none. Times less than a hundredth of a second may not show.
+    pub fn undisturbed<T>(&mut self, cpu: &str, mut trial: impl FnMut() -> T) -> T {
+        self.trials += 1;
+        for number in 1.. {
+            let before = stolen(cpu);
+            let result = trial();
+            let is_disturbed = stolen(cpu) != before;
+            if !is_disturbed || number == TRIES {
+                self.repeated += usize::from(number > 1);
+                self.disturbed += usize::from(is_disturbed);
+                return result;
+            }
+        }
+        unreachable!("the last trial returns")
+    }
+
+    /// The table with this title, which is made if there is none.
+    pub fn table(&mut self, title: &str, columns: &[Column]) -> &mut Table {
+        let place = self.tables.iter().position(|table| table.title == title);
+        let place = place.unwrap_or_else(|| {
+            self.tables.push(Table::new(title, columns));
+            self.tables.len() - 1
+        });
+        &mut self.tables[place]
+    }
+
+    /// The values of all rounds in one place of a table; none where nothing was measured.
+    pub fn of(&self, title: &str, name: &str, head: &str) -> Vec<f64> {
+        let table = self.tables.iter().find(|table| table.title == title);
+        table.map_or(Vec::new(), |table| table.of(name, head).to_vec())
+    }
+
+    pub fn tables(&mut self) -> &mut [Table] {
+        &mut self.tables
+    }
+
+    /// A target: whether the median of a figure is at most what it may be.
+    pub fn at_most(&mut self, what: &str, values: &[f64], limit: f64) {
+        self.verdict(what, values, &format!("at most {limit}"), |median| {
+            median <= limit
+        });
+    }
+
+    /// A target: whether the median of a figure is at least what it is to be.
+    pub fn at_least(&mut self, what: &str, values: &[f64], limit: f64) {
+        self.verdict(what, values, &format!("at least {limit}"), |median| {
+            median >= limit
+        });
+    }
+
+    fn verdict(&mut self, what: &str, values: &[f64], bound: &str, holds: impl Fn(f64) -> bool) {
+        let verdict = match Spread::of(values) {
+            None => format!("{what}: not measured"),
+            Some(Spread { median, most, .. }) => {
+                let verdict = if holds(median) {
+                    "holds"
+                } else {
+                    "DOES NOT HOLD"
+                };
+                format!("{what}: {median:.2} (most {most:.2}), {bound}: {verdict}")
+            }
+        };
+        self.verdicts.push(verdict);
+    }
+
+    pub fn note(&mut self, text: impl Into<String>) {
+        self.notes.push(text.into());
+    }
+
+    /// Something is wrong with what was measured: the bench fails.
+    pub fn fail(&mut self, complaint: impl Into<String>) {
+        self.failures.push(complaint.into());
+    }
+
+    pub fn print(mut self) -> ExitCode {
+        if self.trials > 0 {
+            let (trials, repeated, disturbed) = (self.trials, self.repeated, self.disturbed);
+            let most = TRIES - 1;
+            self.note(format!(
+                "A hypervisor took a CPU away in {repeated} of {trials} trials. They were repeated, up to {most} \
+                 times; {disturbed} were still disturbed."
+            ));
+        }
+        if self.is_json {
+            self.tables.iter().for_each(Table::print_json);
+            let summary = json!({
+                "event": "summary", "machine": machine(), "rounds": self.rounds, "verdicts": self.verdicts,
+                "notes": self.notes, "failures": self.failures,
+            });
+            println!("{summary}");
+        } else {
+            let seconds = self.start.elapsed().as_secs();
+            let rounds = self.rounds;
+            println!(
+                "{}; {rounds} rounds in {seconds} s; median (least–most)",
+                machine()
+            );
+            self.tables.iter().for_each(Table::print);
+            println!();
+            for line in self.verdicts.iter().chain(&self.notes) {
+                println!("- {line}");
+            }
+        }
+        for complaint in &self.failures {
+            eprintln!("bench: {complaint}");
+        }
+        ExitCode::from(u8::from(!self.failures.is_empty()))
+    }
+}
