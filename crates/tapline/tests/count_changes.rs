@@ -71,7 +71,7 @@ fn a_new_class_starts_at_zero_in_a_reused_slot() {
         groups: 8,
     );
     let mut count = open(&right, options);
-    let send = |frames| left.run(|| send_frames(left.interface().index, frames).unwrap());
+    let send = |frames| left.send(frames);
     let frame = udp_frame(100);
     send(vec![&frame; 10]);
     until(&mut count, |s| s.classes[0].traffic.packets == 10);
@@ -102,7 +102,7 @@ fn a_failed_change_leaves_the_count_unchanged() {
     assert!(matches!(wrong, Err(CountError::Filter { class, .. }) if class == "udp prot 9"));
     let missing = count.remove_class("tcp");
     assert!(matches!(missing, Err(CountError::UnknownClass { class }) if class == "tcp"));
-    left.run(|| send_frames(left.interface().index, [udp_frame(60)]).unwrap());
+    left.send([udp_frame(60)]);
     let snapshot = until(&mut count, |s| s.classes[0].traffic.packets == 1);
     assert_eq!(snapshot.classes.len(), 1);
     // A veth may have the tag beside the bytes, where XDP does not see it.
@@ -127,7 +127,7 @@ fn the_consumer_of_intervals_may_change_the_classes() {
         seen.push(interval.classes.len());
         if seen.len() == 1 {
             count.add_class(class("ip")).unwrap();
-            left.run(|| send_frames(left.interface().index, [udp_frame(60)]).unwrap());
+            left.send([udp_frame(60)]);
         }
         match interval.classes.get(1).map(|class| class.traffic.packets) {
             Some(1) => ControlFlow::Break(()),

@@ -15,10 +15,6 @@ use tapline::count::{
     CountOptions, CountSummary, FallbackReason, IngressHook, LinkState, Traffic, XdpAttachMode,
 };
 
-#[path = "../examples/count.rs"]
-#[expect(dead_code, reason = "its main function")]
-mod count_example;
-
 /// Runs a count in a thread of its own, and `drive` in this one; returns the sum of the intervals, too.
 fn run(count: Count, drive: impl FnOnce(&Stopper)) -> (Vec<Traffic>, u64, CountSummary) {
     let stopper = count.stopper();
@@ -77,9 +73,7 @@ fn removing_an_interface_ends_the_count_with_complete_totals() {
     until(&mut count, |s| s.classes[0].traffic.packets == 25);
     let name = right.interface().name.to_string();
     let (sums, _, summary) = run(count, |_| {
-        let mut delete = right.command("ip");
-        let status = delete.args(["link", "delete", &name]).status().unwrap();
-        assert!(status.success());
+        right.ip("link delete right0");
     });
     assert_eq!(summary.end, CountEnd::LinkRemoved { link: name });
     assert_eq!(sums, [traffic(25, 2500)]);
@@ -100,10 +94,7 @@ fn an_interface_that_goes_down_is_reported_and_ends_nothing() {
         (&right, "up", LinkState::Up),
         (&left, "down", LinkState::NoCarrier),
     ] {
-        let mut set = host.command("ip");
-        let interface = host.interface().name.to_string();
-        let status = set.args(["link", "set", &interface, change]).status();
-        assert!(status.unwrap().success());
+        host.ip(&format!("link set {} {change}", host.interface().name));
         match count.next_event().unwrap() {
             Some(CountEvent::Link(link)) => assert_eq!((&link.link, link.state), (&name, expected)),
             other => panic!("{other:?}"),
@@ -126,15 +117,7 @@ fn classes_can_change_after_the_interface_is_gone() {
         &right,
         options(&right, CountDirection::Both, &["udp port 9"]),
     );
-    let name = right.interface().name.to_string();
-    let mut delete = right.command("ip");
-    assert!(
-        delete
-            .args(["link", "delete", &name])
-            .status()
-            .unwrap()
-            .success()
-    );
+    right.ip("link delete right0");
     count.add_class(class("tcp")).unwrap();
     let last = count.remove_class("udp port 9").unwrap();
     assert_eq!(last.traffic, traffic(0, 0));
@@ -296,28 +279,6 @@ fn the_descriptor_is_readable_when_an_interval_ends_and_when_the_count_is_stoppe
     assert!(text.starts_with("counted for 0."), "{text}");
     assert!(
         text.ends_with(" s: udp port 9 3 packets (180 bytes)"),
-        "{text}"
-    );
-}
-
-/// The example counts real packets, and ends with them.
-#[test]
-fn the_example_counts_packets() {
-    let [left, right] = Net::new().pair();
-    assert!(include_str!("../examples/count.rs").lines().count() <= 20);
-    let name = right.interface().name.to_string();
-    let running = thread::scope(|scope| {
-        let running = scope.spawn(|| right.run(|| count_example::count_packets(&name)));
-        let frame = udp_frame(100);
-        while !running.is_finished() {
-            left.run(|| send_frames(left.interface().index, [&frame]).unwrap());
-            thread::yield_now();
-        }
-        running.join().unwrap()
-    });
-    let text = running.unwrap().to_string();
-    assert!(
-        text.contains(": dns 0 packets (0 bytes), all ") && !text.contains("all 0 "),
         "{text}"
     );
 }

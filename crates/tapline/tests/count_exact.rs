@@ -80,7 +80,7 @@ fn filters_and_bytes_agree_at_every_hook() {
         };
         assert_eq!(places(&out), [(PacketDirection::Out, CountHook::Tcx)]);
         assert_eq!(places(&arrived), [(PacketDirection::In, hook)]);
-        left.run(|| send_frames(left.interface().index, frames()).unwrap());
+        left.send(frames());
         assert_counted(&until(&mut out, is_all));
         assert_counted(&until(&mut arrived, is_all));
     }
@@ -100,7 +100,7 @@ fn layers_add_what_the_wire_adds_to_each_frame() {
         for (host, direction) in [(&left, CountDirection::Out), (&right, CountDirection::In)] {
             let options = with!(options(host, direction, &["udp port 9"]); layer: layer);
             let mut count = open(host, options);
-            left.run(|| send_frames(left.interface().index, &frames).unwrap());
+            left.send(&frames);
             let snapshot = until(&mut count, |s| s.classes[0].traffic.packets == 13);
             assert_eq!(
                 snapshot.classes[0].traffic.bytes, bytes,
@@ -198,7 +198,7 @@ fn sixty_four_classes_count_separately() {
         frame[36..38].copy_from_slice(&port(number).to_be_bytes());
         frames.extend(vec![frame; number + 1]);
     }
-    left.run(|| send_frames(left.interface().index, &frames).unwrap());
+    left.send(&frames);
     for count in [&mut out, &mut arrived] {
         let snapshot = until(count, |s| s.classes[63].traffic.packets == 64);
         for (number, class) in (1..).zip(&snapshot.classes) {
