@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use crate::count_support::{class, named, open, options, totals, traffic, until, with};
+use crate::count_support::{class, named, open, options, start, totals, traffic, until, with};
 use lab::Net;
 use lab::generator::{pin_to_cpu, send_frames, udp_frame};
 use tapline::count::{CountDirection, CountEnd, CountError, GroupBy};
@@ -12,14 +12,8 @@ use tapline::count::{CountDirection, CountEnd, CountError, GroupBy};
 #[test]
 fn changing_classes_under_traffic_neither_misses_nor_doubles_packets() {
     let [left, right] = Net::new().pair();
-    let mut out = open(
-        &left,
-        options(&left, CountDirection::Out, &["udp port 9", "tcp"]),
-    );
-    let mut arrived = open(
-        &right,
-        options(&right, CountDirection::In, &["udp port 9", "tcp"]),
-    );
+    let mut out = start(&left, CountDirection::Out, &["udp port 9", "tcp"]);
+    let mut arrived = start(&right, CountDirection::In, &["udp port 9", "tcp"]);
     let is_done = AtomicBool::new(false);
     let frame = udp_frame(100);
     let sent: u64 = thread::scope(|scope| {
@@ -95,7 +89,7 @@ fn a_new_class_starts_at_zero_in_a_reused_slot() {
 #[test]
 fn a_failed_change_leaves_the_count_unchanged() {
     let [left, right] = Net::new().pair();
-    let mut count = open(&right, options(&right, CountDirection::In, &["udp port 9"]));
+    let mut count = start(&right, CountDirection::In, &["udp port 9"]);
     let twice = count.add_class(class("udp port 9"));
     assert!(matches!(twice, Err(CountError::DuplicateClass { .. })));
     let wrong = count.add_class(class("udp prot 9"));
@@ -161,7 +155,7 @@ fn a_class_that_has_no_packets_of_one_direction_counts_those_of_the_other() {
     let last = count.remove_class("outbound").unwrap();
     assert!(last.traffic >= traffic(5, 500));
 
-    let mut count = open(&right, options(&right, CountDirection::In, &["udp port 9"]));
+    let mut count = start(&right, CountDirection::In, &["udp port 9"]);
     let refusal = count.add_class(class("outbound")).unwrap_err();
     assert!(
         matches!(&refusal, CountError::Filter { class, .. } if class == "outbound"),

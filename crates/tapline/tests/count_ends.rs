@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::thread;
 use std::time::Duration;
 
-use crate::count_support::{class, named, open, options, traffic, until, with};
+use crate::count_support::{class, named, open, options, start, traffic, until, with};
 use lab::generator::{send_frames, udp_frame};
 use lab::{Host, Net};
 use rustix::event::{PollFd, PollFlags, poll};
@@ -64,10 +64,7 @@ fn intervals_add_up_to_the_totals_and_the_duration() {
 #[test]
 fn removing_an_interface_ends_the_count_with_complete_totals() {
     let [left, right] = Net::new().pair();
-    let mut count = open(
-        &right,
-        options(&right, CountDirection::Both, &["udp port 9"]),
-    );
+    let mut count = start(&right, CountDirection::Both, &["udp port 9"]);
     let frame = udp_frame(100);
     left.run(|| send_frames(left.interface().index, vec![&frame; 25]).unwrap());
     until(&mut count, |s| s.classes[0].traffic.packets == 25);
@@ -113,10 +110,7 @@ fn an_interface_that_goes_down_is_reported_and_ends_nothing() {
 #[test]
 fn classes_can_change_after_the_interface_is_gone() {
     let [_left, right] = Net::new().pair();
-    let mut count = open(
-        &right,
-        options(&right, CountDirection::Both, &["udp port 9"]),
-    );
+    let mut count = start(&right, CountDirection::Both, &["udp port 9"]);
     right.ip("link delete right0");
     count.add_class(class("tcp")).unwrap();
     let last = count.remove_class("udp port 9").unwrap();
@@ -171,7 +165,7 @@ fn loopback_is_counted_at_tc_with_a_reason() {
 #[test]
 fn classes_that_read_stripped_tags_are_counted_at_tc() {
     let [_left, right] = Net::new().pair();
-    let count = open(&right, options(&right, CountDirection::In, &["vlan 7"]));
+    let count = start(&right, CountDirection::In, &["vlan 7"]);
     let places: Vec<_> = count.points().collect();
     assert_eq!(places[0].hook, CountHook::Tcx);
     assert!(matches!(

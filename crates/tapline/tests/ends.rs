@@ -203,7 +203,7 @@ fn a_consumer_ends_it_by_failing_at_any_call() {
             let outcome = pair.run(options, &mut teller, |_, _| ());
             match &outcome.ended {
                 Ended::Consumer(error) => {
-                    assert_eq!(error.to_string(), format!("{call:?}, as asked"))
+                    assert_eq!(error.to_string(), format!("{call:?}, as asked"));
                 }
                 other => panic!("{other:?}"),
             }

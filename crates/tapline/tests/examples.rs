@@ -14,7 +14,8 @@ fn text(output: Output) -> String {
     String::from_utf8(output.stdout).expect("text")
 }
 
-/// Runs the example `name` at right while datagrams of 80 bytes come from left, and once 2000 have come gives it `input`.
+/// Runs the example `name` at right while datagrams of 80 bytes come from left; gives it `input` once 2000 have
+/// come.
 fn run_under_traffic(name: &str, input: &[u8]) -> String {
     let [left, right] = Net::new().pair();
     let mut command = right.command(&example(name));
