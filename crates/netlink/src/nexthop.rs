@@ -1,8 +1,8 @@
 //! Nexthop objects and groups of them, to which routes refer by id.
 
+use crate::header::NexthopHeader;
 mod words;
 
-use crate::header::NexthopHeader;
 use std::net::IpAddr;
 use std::str::FromStr;
 
@@ -10,14 +10,14 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::addr::Scope;
 use crate::codec::{Attribute, Malformed, Request, attributes};
-use crate::error::{InvalidRequest, RequestTarget};
+use crate::error::{InvalidRequest, RequestTarget, reject_if};
 use crate::interface::IfIndex;
 use crate::object::Object;
 use crate::prefix::Family;
 use crate::route::{Encap, EncapCode, RouteFlags, RouteProtocol};
 use crate::schema::{
     AttributeCodec, AttributeSet, AttributeType, Boxed, Flag, InvalidValue, NameLookup, Native,
-    TextValue, attribute_set, fixed_size, number_enum,
+    Parsed, TextValue, attribute_set, fixed_size, number_enum,
 };
 use crate::uapi::{
     AF_UNSPEC, NEXTHOP_GRP_TYPE_MPATH, NEXTHOP_GRP_TYPE_RES, NHA_ENCAP_TYPE, NHA_GROUP_TYPE,
@@ -43,9 +43,9 @@ attribute_set! {
             /// Its scope. Read-only.
             scope: Scope;
             /// Origin.
-            "proto" protocol: RouteProtocol;
+            "proto" | "protocol" protocol: RouteProtocol;
             /// It is on the link, regardless of the addresses there.
-            onlink: bool;
+            "onlink" onlink: bool;
             /// Its flags. Read-only.
             flags: RouteFlags;
         }
@@ -53,25 +53,21 @@ attribute_set! {
         "id" id: u32 = NHA_ID;
         /// The members of a group.
         "group" group: Group = NHA_GROUP;
-        /// The type of a group.
         #[serde(rename = "type")]
         "type" group_type: GroupType = NHA_GROUP_TYPE;
         /// Parameters of a resilient group.
         resilient_args: Box<ResilientArgs> as Boxed = NHA_RES_GROUP;
         /// Whether it drops packets.
-        blackhole: bool as Flag = NHA_BLACKHOLE;
-        /// The gateway.
+        "blackhole" blackhole: bool as Flag = NHA_BLACKHOLE;
         "via" gateway: IpAddr = NHA_GATEWAY;
-        /// The egress link.
         "dev" dev: IfIndex = NHA_OIF;
-        /// The encapsulation.
         encap: Box<Encap> as EncapCode = NHA_ENCAP;
         /// Whether it is for forwarding entries.
-        fdb: bool as Flag = NHA_FDB;
+        "fdb" fdb: bool as Flag = NHA_FDB;
         /// Groups only; a filter in queries.
-        groups: bool as Flag = NHA_GROUPS;
+        "groups" groups: bool as Flag = NHA_GROUPS;
         /// The bridge, bond or VRF of its link; a filter in queries.
-        master: IfIndex = NHA_MASTER;
+        "master" | "vrf" master: IfIndex = NHA_MASTER;
     }
 }
 
@@ -153,7 +149,7 @@ impl AttributeCodec<Group> for Native {
 impl FromStr for Group {
     type Err = InvalidValue;
 
-    fn from_str(text: &str) -> Result<Self, InvalidValue> {
+    fn from_str(text: &str) -> Parsed<Self> {
         let member = |text: &str| {
             let (id, weight) = text.split_once(',').unwrap_or((text, "1"));
             let (id, weight) = (id.parse().ok()?, weight.parse().ok()?);
@@ -409,25 +405,21 @@ impl Nexthop {
             )));
         }
         let members = self.group.as_ref().map_or(&[][..], |group| &group.0);
-        if members.len() > MAX_MEMBERS {
-            return Err(InvalidRequest::new(format!(
-                "a group has at most {MAX_MEMBERS} members"
-            )));
-        }
-        if members
-            .iter()
-            .any(|member| !(1..=65_536).contains(&member.weight))
-        {
-            return Err(InvalidRequest::new(
-                "the weight of a member must be between 1 and 65536",
-            ));
-        }
+        reject_if!(
+            members.len() > MAX_MEMBERS,
+            "a group has at most {MAX_MEMBERS} members"
+        );
+        reject_if!(
+            members
+                .iter()
+                .any(|member| !(1..=65_536).contains(&member.weight)),
+            "the weight of a member must be between 1 and 65536"
+        );
         let resilient = self.group_type == Some(GroupType::Resilient);
-        if self.resilient_args.is_some() && !resilient {
-            return Err(InvalidRequest::new(
-                "buckets and timers require a group of type resilient",
-            ));
-        }
+        reject_if!(
+            self.resilient_args.is_some() && !resilient,
+            "buckets and timers require a group of type resilient"
+        );
         Ok(())
     }
 }

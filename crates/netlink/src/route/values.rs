@@ -29,7 +29,6 @@ number_enum! {
         Broadcast = RTN_BROADCAST, "broadcast";
         /// Deliver locally; never a source address.
         Anycast = RTN_ANYCAST, "anycast";
-        /// Multicast.
         Multicast = RTN_MULTICAST, "multicast";
         /// Drop silently.
         Blackhole = RTN_BLACKHOLE, "blackhole";
@@ -53,7 +52,6 @@ number_enum! {
         Unspec = RTPROT_UNSPEC, "unspec";
         /// An ICMP redirect.
         Redirect = RTPROT_REDIRECT, "redirect";
-        /// The kernel.
         Kernel = RTPROT_KERNEL, "kernel";
         /// Boot; the default of `ip(8)`.
         Boot = RTPROT_BOOT, "boot";
@@ -67,31 +65,22 @@ number_enum! {
         Mrt = RTPROT_MRT, "mrt";
         /// Zebra (FRR).
         Zebra = RTPROT_ZEBRA, "zebra";
-        /// BIRD.
         Bird = RTPROT_BIRD, "bird";
         /// The DECnet daemon.
         Dnrouted = RTPROT_DNROUTED, "dnrouted";
-        /// XORP.
         Xorp = RTPROT_XORP, "xorp";
         /// Netsukuku.
         Ntk = RTPROT_NTK, "ntk";
         /// A DHCP client.
         Dhcp = RTPROT_DHCP, "dhcp";
-        /// Keepalived.
         Keepalived = RTPROT_KEEPALIVED, "keepalived";
-        /// Babel.
         Babel = RTPROT_BABEL, "babel";
         /// Open/R.
         Openr = RTPROT_OPENR, "openr";
-        /// BGP.
         Bgp = RTPROT_BGP, "bgp";
-        /// IS-IS.
         Isis = RTPROT_ISIS, "isis";
-        /// OSPF.
         Ospf = RTPROT_OSPF, "ospf";
-        /// RIP.
         Rip = RTPROT_RIP, "rip";
-        /// EIGRP.
         Eigrp = RTPROT_EIGRP, "eigrp";
     }
 }
@@ -103,7 +92,6 @@ number_enum! {
         Unspec = RT_TABLE_UNSPEC, "unspec";
         /// The default table, used last.
         Default = RT_TABLE_DEFAULT, "default";
-        /// The main table.
         Main = RT_TABLE_MAIN, "main";
         /// Local and broadcast addresses, maintained by the kernel.
         Local = RT_TABLE_LOCAL, "local";
@@ -117,7 +105,6 @@ number_enum! {
         Medium = 0, "medium";
         /// Preferred.
         High = 1, "high";
-        /// Invalid.
         Invalid = 2, "invalid";
         /// Least preferred.
         Low = 3, "low";

@@ -17,13 +17,13 @@ mod spec;
 mod text;
 
 pub use bits::{BitField, BitFieldBigEndian, Bits, MaskedBitField};
-pub use codec::{AttributeCodec, BigEndian, Boxed, Flag, Listed, Native, Nested};
+pub use codec::{AttributeCodec, BigEndian, Boxed, Flag, Listed, Native, Nested, NonZero};
 pub(crate) use codec::{fixed_size, join};
-pub(crate) use macros::{attribute_set, flag_set, number_enum, switches};
-pub(crate) use spec::attribute_path;
+pub(crate) use macros::{attribute_set, codec, flag_set, number_enum, switches};
 pub use spec::{AttributeSpec, AttributeType};
-pub use text::{Arguments, Flatten, InvalidValue, NameLookup, TextValue};
-pub(crate) use text::{check_range, deserialize_if_given, push, text_form};
+pub(crate) use spec::{attribute_path, specs};
+pub use text::{Arguments, FieldVisitor, Flatten, InvalidValue, NameLookup, Parsed, TextValue};
+pub(crate) use text::{Line, Unnamed, check_range, deserialize_if_given, push, text_form};
 
 use crate::codec::{Attribute, Malformed, Request};
 
@@ -69,16 +69,8 @@ pub trait AttributeSet: Default {
     ///
     /// # Errors
     /// [`InvalidValue`] if the value is missing or invalid.
-    fn parse_keyword(
-        &mut self,
-        keyword: &str,
-        args: &mut Arguments<'_>,
-    ) -> Result<bool, InvalidValue>;
+    fn parse_keyword(&mut self, keyword: &str, args: &mut Arguments<'_>) -> Parsed<bool>;
 
     /// Calls `visit` with the keyword and the formatted value of each field that has both.
-    fn format_fields(
-        &self,
-        lookup: &mut dyn NameLookup,
-        visit: &mut dyn FnMut(&'static str, String),
-    );
+    fn format_fields(&self, lookup: &mut dyn NameLookup, visit: &mut FieldVisitor<'_>);
 }
