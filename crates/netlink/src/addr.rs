@@ -20,9 +20,7 @@ use crate::schema::{
 use crate::socket::Listing;
 use crate::uapi::{
     AF_INET, AF_INET6, AF_UNSPEC, IFA_CACHEINFO, IFA_F_HOMEADDRESS, IFA_F_MANAGETEMPADDR,
-    IFA_F_MCAUTOJOIN, IFA_F_NODAD, IFA_F_NOPREFIXROUTE, IFA_F_OPTIMISTIC, IFA_FLAGS,
-    IFAPROT_KERNEL_LL, IFAPROT_KERNEL_LO, IFAPROT_KERNEL_RA, IFAPROT_UNSPEC, RT_SCOPE_HOST,
-    RT_SCOPE_LINK, RT_SCOPE_NOWHERE, RT_SCOPE_SITE, RT_SCOPE_UNIVERSE, RTM_NEWADDR,
+    IFA_F_MCAUTOJOIN, IFA_F_NODAD, IFA_F_NOPREFIXROUTE, IFA_F_OPTIMISTIC, IFA_FLAGS, RTM_NEWADDR,
     RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV6_IFADDR,
 };
 use crate::verb::{MessageTypes, Verb};
@@ -309,39 +307,6 @@ impl Addr {
         }
     }
 
-    /// Decodes the body of a message; false for families other than IPv4 and IPv6.
-    fn fill(&mut self, body: &[u8]) -> Result<bool, Malformed> {
-        let (header, rest) = AddrHeader::split(body)?;
-        if header.family != AF_INET && header.family != AF_INET6 {
-            return Ok(false);
-        }
-        self.clear();
-        self.dev = Some(IfIndex(header.index));
-        self.family = Some(Family::from(header.family));
-        self.prefixlen = Some(header.prefix_len);
-        self.scope = Some(header.scope.into());
-        let mut flags = u32::from(header.flags);
-        for attribute in attributes(rest, AddrHeader::BYTES) {
-            let attribute = attribute?;
-            match attribute.kind {
-                IFA_FLAGS => flags = attribute.u32()?,
-                IFA_CACHEINFO => self.take_lifetimes(attribute)?,
-                _ => self.decode_attribute(attribute)?,
-            }
-        }
-        self.set_flag_bits(flags, u32::MAX);
-        // The bit has another meaning in each family.
-        if header.family == AF_INET {
-            self.temporary = None;
-        } else {
-            self.secondary = None;
-        }
-        // IFA_ADDRESS is the peer address, or repeats the local one if there is no peer.
-        self.local = self.local.or(self.peer);
-        self.peer = self.peer.filter(|peer| Some(*peer) != self.local);
-        Ok(true)
-    }
-
     fn take_lifetimes(&mut self, attribute: Attribute<'_>) -> Result<(), Malformed> {
         let [p0, p1, p2, p3, v0, v1, v2, v3] = attribute.array()?;
         self.preferred_life_time = Some(Lifetime(u32::from_ne_bytes([p0, p1, p2, p3])));
@@ -403,8 +368,37 @@ impl Object for Addr {
         Ok(())
     }
 
+    /// False for families other than IPv4 and IPv6.
     fn decode_into(&mut self, body: &[u8]) -> Result<bool, Malformed> {
-        self.fill(body)
+        let (header, rest) = AddrHeader::split(body)?;
+        if header.family != AF_INET && header.family != AF_INET6 {
+            return Ok(false);
+        }
+        self.clear();
+        self.dev = Some(IfIndex(header.index));
+        self.family = Some(Family::from(header.family));
+        self.prefixlen = Some(header.prefix_len);
+        self.scope = Some(header.scope.into());
+        let mut flags = u32::from(header.flags);
+        for attribute in attributes(rest, AddrHeader::BYTES) {
+            let attribute = attribute?;
+            match attribute.kind {
+                IFA_FLAGS => flags = attribute.u32()?,
+                IFA_CACHEINFO => self.take_lifetimes(attribute)?,
+                _ => self.decode_attribute(attribute)?,
+            }
+        }
+        self.set_flag_bits(flags, u32::MAX);
+        // The bit has another meaning in each family.
+        if header.family == AF_INET {
+            self.temporary = None;
+        } else {
+            self.secondary = None;
+        }
+        // IFA_ADDRESS is the peer address, or repeats the local one if there is no peer.
+        self.local = self.local.or(self.peer);
+        self.peer = self.peer.filter(|peer| Some(*peer) != self.local);
+        Ok(true)
     }
 
     fn key(&self) -> Option<Self::Key> {

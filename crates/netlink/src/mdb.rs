@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::codec::{Attribute, Attributes, Malformed, Request, attributes, split};
 use crate::error::{InvalidRequest, RequestTarget, reject_if};
 use crate::interface::{IfIndex, MacAddress};
-use crate::object::Object;
+use crate::object::{Object, decode_several};
 use crate::prefix::Family;
 use crate::route::RouteProtocol;
 use crate::schema::{
@@ -19,8 +19,7 @@ use crate::schema::{
     text_form,
 };
 use crate::uapi::{
-    MDB_FLAGS_BLOCKED, MDB_FLAGS_FAST_LEAVE, MDB_FLAGS_OFFLOAD, MDB_FLAGS_STAR_EXCL, MDB_PERMANENT,
-    MDB_TEMPORARY, MDBA_MDB, MDBA_MDB_ENTRY, MDBA_MDB_ENTRY_INFO, MDBA_MDB_SRCATTR_ADDRESS,
+    MDBA_MDB, MDBA_MDB_ENTRY, MDBA_MDB_ENTRY_INFO, MDBA_MDB_SRCATTR_ADDRESS,
     MDBA_MDB_SRCATTR_TIMER, MDBA_MDB_SRCLIST_ENTRY, MDBA_SET_ENTRY, MDBA_SET_ENTRY_ATTRS,
     MDBE_ATTR_GROUP_MODE, MDBE_ATTR_RTPROT, MDBE_ATTR_SOURCE, MDBE_ATTR_SRC_LIST, RTM_NEWMDB,
     RTNLGRP_MDB,
@@ -422,27 +421,7 @@ impl Object for Mdb {
         Ok(())
     }
 
-    /// Decodes the first of several groups.
-    fn decode_into(&mut self, body: &[u8]) -> Result<bool, Malformed> {
-        let mut first = None;
-        Self::read(body, |mdb| {
-            first.get_or_insert(mdb);
-        })?;
-        let is_one = first.is_some();
-        *self = first.unwrap_or_default();
-        Ok(is_one)
-    }
-
-    fn decode_each(
-        &mut self,
-        body: &[u8],
-        mut take: impl FnMut(&mut Self),
-    ) -> Result<(), Malformed> {
-        Self::read(body, |mdb| {
-            *self = mdb;
-            take(self);
-        })
-    }
+    decode_several!();
 
     fn key(&self) -> Option<Self::Key> {
         let vid = self.vid.unwrap_or(0);

@@ -12,7 +12,7 @@ use crate::addr::Scope;
 use crate::codec::{Attribute, Malformed, Request, attributes};
 use crate::error::{InvalidRequest, RequestTarget, reject_if};
 use crate::interface::IfIndex;
-use crate::object::Object;
+use crate::object::{Object, without};
 use crate::prefix::Family;
 use crate::route::{Encap, EncapCode, RouteFlags, RouteProtocol};
 use crate::schema::{
@@ -20,9 +20,8 @@ use crate::schema::{
     Parsed, TextValue, attribute_set, fixed_size, number_enum,
 };
 use crate::uapi::{
-    AF_UNSPEC, NEXTHOP_GRP_TYPE_MPATH, NEXTHOP_GRP_TYPE_RES, NHA_ENCAP_TYPE, NHA_GROUP_TYPE,
-    NHA_GROUPS, NHA_ID, NHA_MASTER, NHA_OIF, NLM_F_ACK, NLM_F_CREATE, NLM_F_REPLACE,
-    RTM_GETNEXTHOP, RTM_NEWNEXTHOP, RTNLGRP_NEXTHOP,
+    AF_UNSPEC, NHA_ENCAP_TYPE, NHA_GROUP_TYPE, NHA_GROUPS, NHA_ID, NHA_MASTER, NHA_OIF, NLM_F_ACK,
+    NLM_F_CREATE, NLM_F_REPLACE, RTM_GETNEXTHOP, RTM_NEWNEXTHOP, RTNLGRP_NEXTHOP,
 };
 use crate::verb::{MessageTypes, Verb};
 
@@ -44,10 +43,12 @@ attribute_set! {
             scope: Scope;
             /// Origin.
             "proto" | "protocol" protocol: RouteProtocol;
-            /// It is on the link, regardless of the addresses there.
-            "onlink" onlink: bool;
             /// Its flags. Read-only.
             flags: RouteFlags;
+        }
+        @flags {
+            /// It is on the link, regardless of the addresses there.
+            "onlink" onlink = RTNH_F_ONLINK;
         }
         /// Its id. Default: chosen by the kernel.
         "id" id: u32 = NHA_ID;
@@ -241,14 +242,22 @@ impl TextValue for ClockTicks {
 
 fixed_size! {
     Native: ClockTicks = Number, |ticks| ticks.0.to_ne_bytes(), |bytes| ClockTicks(u32::from_ne_bytes(bytes));
-    // Read-only, and saturated to 32 bits.
-    Wide: ClockTicks = Number, |ticks| u64::from(ticks.0).to_ne_bytes(),
-        |bytes| ClockTicks(u64::from_ne_bytes(bytes).try_into().unwrap_or(u32::MAX));
 }
 
-/// A 64-bit time, saturated to 32 bits.
+/// A 64-bit time, saturated to 32 bits. Read-only: the kernel rejects it in requests.
 #[derive(Clone, Copy, Debug)]
 pub struct Wide;
+
+impl AttributeCodec<ClockTicks> for Wide {
+    const TYPE: AttributeType = AttributeType::Number;
+
+    fn encode(_: &ClockTicks, _: u16, _: &mut Request) {}
+
+    fn decode(attribute: Attribute<'_>) -> Result<ClockTicks, Malformed> {
+        let ticks = u64::from_ne_bytes(attribute.array()?);
+        Ok(ClockTicks(ticks.try_into().unwrap_or(u32::MAX)))
+    }
+}
 
 impl Object for Nexthop {
     type Key = u32;
@@ -281,11 +290,7 @@ impl Object for Nexthop {
                 let header = NexthopHeader {
                     family: self.family_said(),
                     protocol: self.protocol.map_or(0, u8::from),
-                    flags: if self.onlink == Some(true) {
-                        RouteFlags::ONLINK.0
-                    } else {
-                        0
-                    },
+                    flags: self.flag_bits().0,
                     ..NexthopHeader::default()
                 };
                 request.begin(RTM_NEWNEXTHOP, flags, &header.emit());
@@ -303,7 +308,7 @@ impl Object for Nexthop {
         self.scope = Some(header.scope.into());
         self.protocol = Some(header.protocol.into());
         self.flags = Some(flags);
-        self.onlink = flags.has(RouteFlags::ONLINK).then_some(true);
+        self.set_flag_bits(flags.0, flags.0);
         let mut encap = 0;
         for attribute in attributes(rest, NexthopHeader::BYTES) {
             let attribute = attribute?;
@@ -339,13 +344,7 @@ impl Object for Nexthop {
     }
 
     fn settable(self) -> Self {
-        Self {
-            flags: None,
-            scope: None,
-            groups: None,
-            master: None,
-            ..self
-        }
+        without!(self, flags, scope, groups, master)
     }
 
     fn target(&self) -> RequestTarget {

@@ -5,18 +5,17 @@ use crate::error::{InvalidRequest, RequestTarget, reject_if};
 use crate::header::{BridgeHeader, LinkHeader};
 use crate::interface::IfIndex;
 use crate::link::PortState;
-use crate::object::Object;
+use crate::object::{Object, decode_several, without};
 use crate::schema::{
     Arguments, AttributeSet, AttributeSpec, AttributeType, InvalidValue, Nested, Parsed,
     attribute_set, flag_set, specs,
 };
 use crate::uapi::{
     AF_BRIDGE, BRIDGE_FLAGS_MASTER, BRIDGE_FLAGS_SELF, BRIDGE_VLAN_INFO_ONLY_OPTS,
-    BRIDGE_VLAN_INFO_PVID, BRIDGE_VLAN_INFO_RANGE_BEGIN, BRIDGE_VLAN_INFO_RANGE_END,
-    BRIDGE_VLAN_INFO_UNTAGGED, BRIDGE_VLANDB_DUMP_FLAGS, BRIDGE_VLANDB_DUMPF_STATS,
-    BRIDGE_VLANDB_ENTRY, BRIDGE_VLANDB_ENTRY_INFO, BRIDGE_VLANDB_ENTRY_RANGE, IFLA_AF_SPEC,
-    IFLA_BRIDGE_FLAGS, IFLA_BRIDGE_VLAN_INFO, NLM_F_ACK, RTM_DELLINK, RTM_GETVLAN, RTM_NEWVLAN,
-    RTM_SETLINK, RTNLGRP_BRVLAN,
+    BRIDGE_VLAN_INFO_RANGE_BEGIN, BRIDGE_VLAN_INFO_RANGE_END, BRIDGE_VLANDB_DUMP_FLAGS,
+    BRIDGE_VLANDB_DUMPF_STATS, BRIDGE_VLANDB_ENTRY, BRIDGE_VLANDB_ENTRY_INFO,
+    BRIDGE_VLANDB_ENTRY_RANGE, IFLA_AF_SPEC, IFLA_BRIDGE_FLAGS, IFLA_BRIDGE_VLAN_INFO, NLM_F_ACK,
+    RTM_DELLINK, RTM_GETVLAN, RTM_NEWVLAN, RTM_SETLINK, RTNLGRP_BRVLAN,
 };
 use crate::verb::{MessageTypes, Verb};
 
@@ -300,27 +299,7 @@ impl Object for PortVlan {
         Ok(())
     }
 
-    /// Decodes the first of several VLANs.
-    fn decode_into(&mut self, body: &[u8]) -> Result<bool, Malformed> {
-        let mut first = None;
-        Self::read(body, |vlan| {
-            first.get_or_insert(vlan);
-        })?;
-        let is_one = first.is_some();
-        *self = first.unwrap_or_default();
-        Ok(is_one)
-    }
-
-    fn decode_each(
-        &mut self,
-        body: &[u8],
-        mut take: impl FnMut(&mut Self),
-    ) -> Result<(), Malformed> {
-        Self::read(body, |vlan| {
-            *self = vlan;
-            take(self);
-        })
-    }
+    decode_several!();
 
     fn key(&self) -> Option<Self::Key> {
         Some((self.dev?, self.vlan?))
@@ -346,12 +325,7 @@ impl Object for PortVlan {
 
     /// Membership only; options are set afterwards.
     fn settable(self) -> Self {
-        Self {
-            state: None,
-            mcast_router: None,
-            statistics: None,
-            ..self
-        }
+        without!(self, state, mcast_router, statistics)
     }
 
     fn target(&self) -> RequestTarget {

@@ -7,7 +7,6 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::schema::{InvalidValue, NameLookup, Parsed, TextValue, number_enum, text_form};
-use crate::uapi::{AF_INET, AF_INET6};
 
 number_enum! {
     /// An address family.

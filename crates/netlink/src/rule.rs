@@ -10,18 +10,16 @@ use serde::{Deserialize, Serialize};
 use crate::codec::{Attribute, Malformed, Request, attributes};
 use crate::error::{InvalidRequest, RequestTarget, reject_if};
 use crate::interface::IfName;
-use crate::object::Object;
+use crate::object::{Object, without};
 use crate::prefix::{Family, Prefix};
 use crate::route::{RouteProtocol, RouteTable};
 use crate::schema::{
-    AttributeCodec, AttributeSet, AttributeType, BigEndian, FieldMatcher, InvalidValue, Native,
-    Parsed, Unnamed, attribute_set, fixed_size, join, number_enum, push, text_form,
+    AttributeCodec, AttributeSet, AttributeType, BigEndian, FieldMatcher, Flatten, InvalidValue,
+    Native, Parsed, Unnamed, attribute_set, fixed_size, join, number_enum, push, text_form,
 };
 use crate::uapi::{
-    AF_INET, AF_INET6, FIB_RULE_IIF_DETACHED, FIB_RULE_INVERT, FIB_RULE_OIF_DETACHED,
-    FIB_RULE_UNRESOLVED, FR_ACT_BLACKHOLE, FR_ACT_GOTO, FR_ACT_NOP, FR_ACT_PROHIBIT, FR_ACT_TO_TBL,
-    FR_ACT_UNREACHABLE, FRA_DST, FRA_SRC, FRA_SUPPRESS_IFGROUP, FRA_SUPPRESS_PREFIXLEN,
-    RTM_GETRULE, RTM_NEWRULE, RTNLGRP_IPV4_RULE, RTNLGRP_IPV6_RULE,
+    AF_INET, AF_INET6, FIB_RULE_INVERT, FRA_DST, FRA_SRC, FRA_SUPPRESS_IFGROUP,
+    FRA_SUPPRESS_PREFIXLEN, RTM_GETRULE, RTM_NEWRULE, RTNLGRP_IPV4_RULE, RTNLGRP_IPV6_RULE,
 };
 use crate::verb::{MessageTypes, Verb};
 
@@ -62,14 +60,16 @@ attribute_set! {
             "tos" | "dsfield" tos: u8;
             /// Its action. Default: look up in a table.
             action: RuleAction;
+        }
+        @flags {
             /// Whether the selection is inverted.
-            "not" not: bool;
+            "not" not = FIB_RULE_INVERT;
             /// Whether the target of `goto` is missing. Read-only.
-            unresolved: bool;
+            unresolved = FIB_RULE_UNRESOLVED;
             /// Whether the ingress link is missing. Read-only.
-            iif_detached: bool;
+            iif_detached = FIB_RULE_IIF_DETACHED;
             /// Whether the egress link is missing. Read-only.
-            oif_detached: bool;
+            oif_detached = FIB_RULE_OIF_DETACHED;
         }
         @parts {
             FRA_DST: AttributeType::Ip;
@@ -84,7 +84,7 @@ attribute_set! {
         fwmark: u32 = FRA_FWMARK;
         /// The mask for the firewall mark.
         fwmask: u32 = FRA_FWMASK;
-        "table" | "lookup" table: RouteTable = FRA_TABLE;
+        "lookup" | "table" table: RouteTable = FRA_TABLE;
         /// The priority of the next rule.
         "goto" goto: u32 = FRA_GOTO;
         /// Whether the table is that of the packet's VRF.
@@ -197,11 +197,7 @@ impl Object for Rule {
             tos: self.tos.unwrap_or(0),
             table: 0,
             action: self.action_for(verb).into(),
-            flags: if self.not == Some(true) {
-                FIB_RULE_INVERT
-            } else {
-                0
-            },
+            flags: self.flag_bits().0 & FIB_RULE_INVERT,
         };
         request.begin(Self::MESSAGES.of(verb), verb.flags(), &header.emit());
         for (kind, prefix) in [(FRA_SRC, self.src), (FRA_DST, self.dst)] {
@@ -218,15 +214,11 @@ impl Object for Rule {
         if header.family != AF_INET && header.family != AF_INET6 {
             return Ok(false);
         }
-        let has = |flag| (header.flags & flag != 0).then_some(true);
         self.clear();
         self.family = Some(header.family.into());
         self.tos = (header.tos != 0).then_some(header.tos);
         self.action = Some(header.action.into());
-        self.not = has(FIB_RULE_INVERT);
-        self.unresolved = has(FIB_RULE_UNRESOLVED);
-        self.iif_detached = has(FIB_RULE_IIF_DETACHED);
-        self.oif_detached = has(FIB_RULE_OIF_DETACHED);
+        self.set_flag_bits(header.flags, header.flags);
         self.table = Some(u32::from(header.table).into());
         // The kernel omits priority 0.
         self.priority = Some(0);
@@ -252,12 +244,7 @@ impl Object for Rule {
     }
 
     fn settable(self) -> Self {
-        Self {
-            unresolved: None,
-            iif_detached: None,
-            oif_detached: None,
-            ..self
-        }
+        without!(self, unresolved, iif_detached, oif_detached)
     }
 
     fn target(&self) -> RequestTarget {

@@ -7,7 +7,7 @@ use crate::error::{Cause, InvalidRequest, NetlinkError, RequestTarget};
 use crate::header::LinkHeader;
 use crate::interface::{IfIndex, IfName};
 use crate::netlink::Netlink;
-use crate::object::Object;
+use crate::object::{Object, without};
 use crate::schema::{AttributeCodec, AttributeSet, FieldMatcher};
 use crate::socket::Listing;
 use crate::uapi::{
@@ -78,26 +78,26 @@ impl Object for Link {
     }
 
     fn settable(self) -> Self {
-        Self {
-            flags: None,
-            hardware: None,
-            state: None,
-            qdisc: None,
-            promiscuity: None,
-            allmulti: None,
-            tso_max_size: None,
-            tso_max_segs: None,
-            carrier: None,
-            carrier_changes: None,
-            min_mtu: None,
-            max_mtu: None,
-            permanent_address: None,
-            parent_device: None,
-            parent_bus: None,
-            lower_namespace: None,
-            statistics: None,
-            ..self
-        }
+        without!(
+            self,
+            flags,
+            hardware,
+            state,
+            qdisc,
+            promiscuity,
+            allmulti,
+            tso_max_size,
+            tso_max_segs,
+            carrier,
+            carrier_changes,
+            min_mtu,
+            max_mtu,
+            permanent_address,
+            parent_device,
+            parent_bus,
+            lower_namespace,
+            statistics
+        )
     }
 
     fn target(&self) -> RequestTarget {

@@ -14,7 +14,7 @@ use crate::header::LinkHeader;
 use crate::interface::{IfIndex, IfName, MacAddress};
 use crate::netns::Namespace;
 use crate::schema::{
-    Arguments, AttributeCodec, AttributeSet, AttributeSpec, AttributeType, FieldVisitor,
+    Arguments, AttributeCodec, AttributeSet, AttributeSpec, AttributeType, FieldVisitor, Flatten,
     InvalidValue, NameLookup, Nested, NonZero, Parsed, attribute_set, number_enum,
 };
 use crate::uapi::{
@@ -370,7 +370,9 @@ impl AttributeSet for LinkInfo {
         KindCodec::retain_field(&mut self.kind, other.kind.as_ref());
         KindCodec::retain_field(&mut self.port, other.port.as_ref());
     }
+}
 
+impl Flatten for LinkInfo {
     fn parse_keyword(&mut self, keyword: &str, args: &mut Arguments<'_>) -> Parsed<bool> {
         if let Some(kind) = &mut self.kind
             && kind.parse_keyword(keyword, args)?
@@ -589,7 +591,7 @@ number_enum! {
 fn parse_peer(args: &mut Arguments<'_>) -> Parsed<Link> {
     let mut peer = Link::new();
     while let Some(word) = args.next() {
-        if !AttributeSet::parse_keyword(&mut peer, word, args)? {
+        if !Flatten::parse_keyword(&mut peer, word, args)? {
             let name = IfName::new(word).map_err(|_| InvalidValue::new("peer", Some(word)))?;
             peer.name = Some(name);
         }

@@ -3,9 +3,7 @@
 use super::{Nexthop, ResilientArgs};
 use crate::addr::Scope;
 use crate::route::{Detail, Encap, RouteProtocol, show_gateway};
-use crate::schema::{
-    Arguments, AttributeSet, InvalidValue, Line, NameLookup, Parsed, TextValue, push,
-};
+use crate::schema::{Arguments, Flatten, InvalidValue, Line, NameLookup, Parsed, TextValue, push};
 
 impl Nexthop {
     /// Parses `id ID [KEYWORD VALUE]…`, the arguments of `ip nexthop add`.

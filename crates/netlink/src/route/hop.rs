@@ -9,8 +9,8 @@ use crate::codec::{Attribute, Malformed, Request, attributes, split};
 use crate::interface::IfIndex;
 use crate::prefix::Family;
 use crate::schema::{
-    Arguments, AttributeCodec, AttributeSet, AttributeType, InvalidValue, Line, NameLookup, Native,
-    Parsed, TextValue, attribute_set, fixed_size,
+    Arguments, AttributeCodec, AttributeSet, AttributeType, Flatten, InvalidValue, Line,
+    NameLookup, Native, Parsed, TextValue, attribute_set, fixed_size,
 };
 use crate::uapi::{AF_INET, AF_INET6, RTA_ENCAP_TYPE};
 
@@ -24,10 +24,12 @@ attribute_set! {
             "dev" dev: IfIndex;
             /// Its share of the traffic, 1 to 256. Default: 1.
             "weight" weight: u16;
-            /// The next hop is on the link, regardless of the addresses there.
-            "onlink" onlink: bool;
             /// Its flags. Read-only.
             flags: RouteFlags;
+        }
+        @flags {
+            /// The next hop is on the link, regardless of the addresses there.
+            "onlink" onlink = RTNH_F_ONLINK;
         }
         /// The next hop, if it belongs to the family of the route.
         gateway: IpAddr = RTA_GATEWAY;
@@ -62,11 +64,7 @@ impl Hop {
 
     fn put(&self, request: &mut Request) {
         let start = request.position();
-        let flags = if self.onlink == Some(true) {
-            RouteFlags::ONLINK.0
-        } else {
-            0
-        };
+        let flags = self.flag_bits().0;
         let [i0, i1, i2, i3] = self.dev.unwrap_or_default().0.to_ne_bytes();
         let hops = self.share().saturating_sub(1).min(255) as u8;
         request.raw(&[0, 0, flags as u8, hops, i0, i1, i2, i3]);
@@ -94,9 +92,7 @@ impl Hop {
             flags: Some(RouteFlags(flags.into())),
             ..Self::default()
         };
-        hop.onlink = RouteFlags(flags.into())
-            .has(RouteFlags::ONLINK)
-            .then_some(true);
+        hop.set_flag_bits(flags.into(), flags.into());
         let mut encap = 0;
         for attribute in attributes(rest, at + HEADER_BYTES) {
             let attribute = attribute?;

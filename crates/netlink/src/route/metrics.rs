@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 use super::{RouteFeatures, RouteLocks};
 use crate::codec::{Attribute, Malformed, Request};
 use crate::schema::{
-    Arguments, AttributeCodec, AttributeSet, AttributeType, NameLookup, Native, Parsed, TextValue,
+    Arguments, AttributeCodec, AttributeType, Flatten, NameLookup, Native, Parsed, TextValue,
     attribute_set, fixed_size, push,
 };
 
@@ -108,7 +108,7 @@ impl Metrics {
         *self == Self::default()
     }
 
-    /// As [`AttributeSet::parse_keyword`], with an optional `lock` before the value.
+    /// As [`Flatten::parse_keyword`], with an optional `lock` before the value.
     pub(super) fn read_word(&mut self, word: &str, words: &mut Arguments<'_>) -> Parsed<bool> {
         let is_locked = words.peek() == Some("lock");
         if is_locked {

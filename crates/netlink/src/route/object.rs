@@ -12,7 +12,7 @@ use crate::addr::Scope;
 use crate::codec::{Attribute, KernelError, Malformed, Message, Request, attributes};
 use crate::error::{InvalidRequest, RequestTarget, reject_if};
 use crate::interface::IfIndex;
-use crate::object::Object;
+use crate::object::{Object, without};
 use crate::prefix::{Family, Prefix};
 use crate::schema::{
     AttributeCodec, AttributeSet, AttributeType, Boxed, FieldMatcher, Native, attribute_set,
@@ -55,8 +55,6 @@ attribute_set! {
             "proto" | "protocol" protocol: RouteProtocol;
             /// Its scope; IPv4 only.
             "scope" scope: Scope;
-            /// The next hop is on the link, regardless of the addresses there.
-            "onlink" onlink: bool;
             /// Its flags. Read-only.
             flags: RouteFlags;
             /// Flags of an IPv4 lookup result. Read-only.
@@ -69,6 +67,10 @@ attribute_set! {
             age: u32;
             /// The error returned to senders, as a negative 32-bit number. Reported by lookups only.
             error: u32;
+        }
+        @flags {
+            /// The next hop is on the link, regardless of the addresses there.
+            "onlink" onlink = RTNH_F_ONLINK;
         }
         @parts {
             RTA_DST: AttributeType::Ip;
@@ -153,7 +155,7 @@ impl Route {
         self.scope = Some(header.scope.into());
         self.flags = Some(flags);
         self.cache = cache.filter(|_| family == Family::V4);
-        self.onlink = flags.has(RouteFlags::ONLINK).then_some(true);
+        self.set_flag_bits(flags.0, flags.0);
         let mut encap = 0;
         let mut attributes = attributes(rest, RouteHeader::BYTES);
         while let Some(attribute) = attributes.next_whole() {
@@ -315,11 +317,7 @@ impl Object for Route {
             protocol: self.protocol_for(verb).into(),
             scope: self.scope_for(verb, family).into(),
             kind: self.kind_for(verb).into(),
-            flags: if self.onlink == Some(true) {
-                RouteFlags::ONLINK.0
-            } else {
-                0
-            },
+            flags: self.flag_bits().0,
         };
         request.begin(Self::MESSAGES.of(verb), verb.flags(), &header.emit());
         if !dst.is_everything() {
@@ -346,29 +344,11 @@ impl Object for Route {
 
     /// The kernel reports the next hops of a nexthop object and rejects them in requests.
     fn settable(self) -> Self {
-        let route = Self {
-            flags: None,
-            cache: None,
-            users: None,
-            used: None,
-            age: None,
-            error: None,
-            iif: None,
-            mark: None,
-            uid: None,
-            ..self
-        };
+        let route = without!(self, flags, cache, users, used, age, error, iif, mark, uid);
         if route.nhid.is_none() {
             return route;
         }
-        Self {
-            gateway: None,
-            via: None,
-            dev: None,
-            nexthops: None,
-            encap: None,
-            ..route
-        }
+        without!(route, gateway, via, dev, nexthops, encap)
     }
 
     fn target(&self) -> RequestTarget {

@@ -2,7 +2,7 @@
 
 use super::{Encap, Hop, Route, RouteType, read_gateway_words};
 use crate::prefix::{Family, Prefix};
-use crate::schema::{Arguments, AttributeSet, InvalidValue, Parsed};
+use crate::schema::{Arguments, Flatten, InvalidValue, Parsed};
 
 impl Route {
     /// Parses `[TYPE] DESTINATION [KEYWORD VALUE]…`, the arguments of `ip route add`. `default` has `family`, or

@@ -258,6 +258,9 @@ macro_rules! attribute_set {
                     $(<codec!($($code)?) as AttributeCodec<$type>>::retain_field(&mut self.$field, other.$field.as_ref());)*
                 }
 
+            }
+
+            impl Flatten for $name {
                 #[allow(unused_variables, reason = "a set may have no keywords")]
                 fn parse_keyword(&mut self, keyword: &str, args: &mut Arguments<'_>) -> Parsed<bool> {
                     $(
@@ -335,6 +338,20 @@ macro_rules! codec {
 }
 pub(crate) use codec;
 
+/// A number in a table, which may be one of the kernel's headers.
+macro_rules! number {
+    ($value:tt as $type:ty) => {{
+        #[allow(
+            unused_imports,
+            clippy::wildcard_imports,
+            reason = "the name may be a number of any header"
+        )]
+        use crate::uapi::*;
+        $value as $type
+    }};
+}
+pub(crate) use number;
+
 /// Generates an enumeration of a kernel number whose values have names, those of `ip(8)`. A number without
 /// a name is kept as `Other`.
 ///
@@ -353,7 +370,7 @@ macro_rules! number_enum {
     (
         $(#[$meta:meta])*
         pub enum $name:ident : $number:ty $(, $bare:ident)? {
-            $( $(#[$vmeta:meta])* $variant:ident = $value:expr, $text:literal ; )*
+            $( $(#[$vmeta:meta])* $variant:ident = $value:tt, $text:literal ; )*
         }
     ) => {
         $(#[$meta])*
@@ -369,7 +386,7 @@ macro_rules! number_enum {
         impl From<$number> for $name {
             fn from(number: $number) -> Self {
                 match number {
-                    $(number if number == $value => Self::$variant,)*
+                    $(number if number == crate::schema::number!($value as $number) => Self::$variant,)*
                     other => Self::Other(other),
                 }
             }
@@ -378,7 +395,7 @@ macro_rules! number_enum {
         impl From<$name> for $number {
             fn from(name: $name) -> Self {
                 match name {
-                    $($name::$variant => $value,)*
+                    $($name::$variant => crate::schema::number!($value as $number),)*
                     $name::Other(number) => number,
                 }
             }
@@ -472,7 +489,7 @@ macro_rules! flag_set {
     (
         $(#[$meta:meta])*
         pub struct $name:ident : $number:ty {
-            $( $(#[$fmeta:meta])* $flag:ident = $value:expr, $text:literal ; )*
+            $( $(#[$fmeta:meta])* $flag:ident = $value:tt, $text:literal ; )*
         }
     ) => {
         $(#[$meta])*
@@ -481,7 +498,7 @@ macro_rules! flag_set {
         pub struct $name(pub $number);
 
         impl $name {
-            $( $(#[$fmeta])* #[doc = concat!("\n\n`", $text, "`.")] pub const $flag: Self = Self($value); )*
+            $( $(#[$fmeta])* #[doc = concat!("\n\n`", $text, "`.")] pub const $flag: Self = Self(crate::schema::number!($value as $number)); )*
 
             /// Whether all of `flags` are set.
             pub fn contains(self, flags: Self) -> bool {

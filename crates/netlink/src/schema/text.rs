@@ -9,7 +9,6 @@ use std::ops::RangeInclusive;
 
 use serde::{Deserialize, Deserializer};
 
-use super::AttributeSet;
 use crate::interface::{IfIndex, IfName, MacAddress};
 
 /// A value with a text form, that of `ip(8)`.
@@ -411,26 +410,18 @@ impl TextValue for IfIndex {
     }
 }
 
-/// A value whose parts have keywords of their own and appear next to the other fields in JSON.
+/// A value whose parts have keywords of their own. As a field of another value, its parts stand next to the other
+/// fields in command lines, and with `Flatten` in the table also in JSON.
 pub trait Flatten {
-    /// As [`AttributeSet::parse_keyword`].
+    /// Parses the field with this keyword and its value from `args`. Returns `Ok(false)` if no field has the
+    /// keyword.
     ///
     /// # Errors
     /// [`InvalidValue`] if the value is missing or invalid.
     fn parse_keyword(&mut self, keyword: &str, args: &mut Arguments<'_>) -> Parsed<bool>;
 
-    /// As [`AttributeSet::format_fields`].
+    /// Calls `visit` with the keyword and the formatted value of each field that has both.
     fn format_fields(&self, lookup: &mut dyn NameLookup, visit: &mut FieldVisitor<'_>);
-}
-
-impl<T: AttributeSet> Flatten for T {
-    fn parse_keyword(&mut self, keyword: &str, args: &mut Arguments<'_>) -> Parsed<bool> {
-        AttributeSet::parse_keyword(self, keyword, args)
-    }
-
-    fn format_fields(&self, lookup: &mut dyn NameLookup, visit: &mut FieldVisitor<'_>) {
-        AttributeSet::format_fields(self, lookup, visit);
-    }
 }
 
 /// Deserializes a flattened value: `None` if it has no part.

@@ -1,7 +1,7 @@
 //! `tapline addr`: addresses, as ip-address(8). Each is printed below its link.
 
 use serde_json::{Map, Value};
-use tapline::net::schema::{Arguments, AttributeSet, NameLookup, Parsed};
+use tapline::net::schema::{Arguments, Flatten, NameLookup, Parsed};
 use tapline::net::{Addr, Family, IfIndex, Link, LinkKind, Object, PortKind, Prefix, Verb};
 
 use super::link::{self, Part};

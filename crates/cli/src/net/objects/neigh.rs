@@ -1,6 +1,6 @@
 //! `tapline neigh`: neighbours, as ip-neighbour(8).
 
-use tapline::net::schema::{Arguments, AttributeSet, InvalidValue, Parsed};
+use tapline::net::schema::{Arguments, Flatten, InvalidValue, Parsed};
 use tapline::net::{Family, Neigh, NeighState, Prefix, Verb};
 
 use crate::net::handle::unknown_word;

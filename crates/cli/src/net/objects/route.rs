@@ -3,7 +3,7 @@
 use std::net::Ipv6Addr;
 
 use serde_json::{Map, Value};
-use tapline::net::schema::{Arguments, AttributeSet, InvalidValue, Parsed};
+use tapline::net::schema::{Arguments, Flatten, InvalidValue, Parsed};
 use tapline::net::{
     Detail, Family, Listing, Netlink, NetlinkError, Prefix, Route, RouteFeatures, RouteQuery,
     RouteTable, RouteType, Verb,

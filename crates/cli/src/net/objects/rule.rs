@@ -1,7 +1,7 @@
 //! `tapline rule`: routing rules, as ip-rule(8).
 
 use serde_json::Value;
-use tapline::net::schema::{Arguments, AttributeSet, InvalidValue, Parsed};
+use tapline::net::schema::{Arguments, Flatten, InvalidValue, Parsed};
 use tapline::net::{Family, Prefix, Range, RouteProtocol, RouteTable, Rule, RuleAction, Verb};
 
 use crate::net::handle::unknown_word;

@@ -139,7 +139,7 @@ macro_rules! kinds {
                 Ok(())
             }
 
-            /// Parses the setting with this keyword, as [`AttributeSet::parse_keyword`](crate::schema::AttributeSet).
+            /// Parses the setting with this keyword, as [`Flatten::parse_keyword`](crate::schema::Flatten::parse_keyword).
             ///
             /// # Errors
             /// [`InvalidValue`](crate::schema::InvalidValue) if the value is missing or invalid.

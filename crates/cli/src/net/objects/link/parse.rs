@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use tapline::net::schema::{Arguments, AttributeSet, InvalidValue, Parsed};
+use tapline::net::schema::{Arguments, Flatten, InvalidValue, Parsed};
 use tapline::net::{BridgePort, IfIndex, IfName, Link, LinkKind, Namespace, PortKind, Verb, Veth};
 
 use super::names::{parse_group, parse_mode};
