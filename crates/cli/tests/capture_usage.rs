@@ -1,138 +1,178 @@
 //! Wrong usage, and what this build has not: refused in one line before anything is captured.
 
-use std::fs;
-
-use crate::support::run::{self, run, spawn};
-use crate::support::{PROGRAM, Scene, name};
-
-#[track_caller]
-fn assert_refused(scene: &Scene, arguments: &[&str], said: &str) {
-    let ended = run(&scene.right, arguments);
-    let complaint = ended.refusal(2);
-    assert!(complaint.contains(said), "{arguments:?}: {complaint}");
-}
-
-#[test]
-fn deliveries_that_a_ring_cannot_make_are_refused() {
-    let scene = Scene::new();
-    for (arguments, said) in [
-        (
-            &["--delivery", "slow"][..],
-            "possible values: immediate, batch, adaptive",
-        ),
-        (
-            &["--delivery", "batch", "--latency-target", "1ms"],
-            "--latency-target needs --delivery adaptive",
-        ),
-        (
-            &["--delivery", "immediate", "--timeout", "1s"],
-            "--timeout needs --delivery batch",
-        ),
-        (
-            &["--delivery", "immediate", "--backend", "packet-v3"],
-            "packet-v2",
-        ),
-        (&["--timeout", "0s"], "must not be 0"),
-        (
-            &["--timeout", "100us", "--backend", "packet-v3"],
-            "packet-v2 has any",
-        ),
-        (&["-s", "0", "--stall", "1h"], "a stall of 3600s takes"),
-        (
-            &["--mode", "drop", "--stall", "1s"],
-            "--stall needs a packet ring",
-        ),
-        (
-            &["--backend", "xdp-ringbuf", "--stall", "1s"],
-            "--stall needs a packet ring",
-        ),
-    ] {
-        assert_refused(&scene, arguments, said);
-    }
-}
+use crate::support::run::spawn;
+use crate::support::{RINGBUF, Scene, assert_refused};
 
 #[test]
 fn wrong_usage_is_one_line_and_status_2() {
     let scene = Scene::new();
-    let file = scene.file("file");
-    for (arguments, said) in [
-        (
-            &["--no-such-flag"][..],
-            "unexpected argument '--no-such-flag'",
-        ),
-        (&["--directoin", "in"], "did you mean '--direction'?"),
-        (&["--direction", "up"], "use in, out or both"),
-        (
-            &["--backend", "pcap"],
-            "use packet-v2, packet-v3, xdp, xdp-ringbuf or auto",
-        ),
-        (&["--backend", "xdp"], "use --mode drop"),
-        (&["--mode", "steal"], "use mirror or drop"),
-        (&["--others", "drop"], "--others needs --mode drop"),
-        (
-            &["--xdp", "native"],
-            "--xdp needs --mode drop or --backend xdp-ringbuf",
-        ),
-        (&["--mode", "drop", "--others", "eat"], "use pass or drop"),
-        (
-            &["--mode", "drop", "--xdp", "fast"],
-            "use native, generic or auto",
-        ),
-        (
-            &["--mode", "drop", "--backend", "packet-v3"],
-            "use --backend xdp or auto",
-        ),
-        (&["--timestamp", "sundial"], "use kernel or hardware"),
-        (&["-c", "0"], "-c"),
-        (&["-c", "many"], "-c"),
-        (&["-c"], "a value is required"),
-        (&["-s", "-1"], "-1"),
-        (&["-s", "x"], "snaplen"),
-        (&["--duration", "5"], "a time needs a unit"),
-        (&["--buffer", "5G"], "4 GiB"),
-        (&["--buffer", "1x"], "unknown unit 'x'"),
-        (&["--stats-interval", "0s"], "must not be 0"),
-        (&["--fail-loss", "101%"], "--fail-loss"),
-        (
-            &["--compress", "gzip", "-w", &file],
-            "use zstd or zstd:LEVEL",
-        ),
-        (&["--compress", "zstd:99", "-w", &file], "1 to 22"),
-        (&["--rotate-packets", "5"], "--write"),
-        (&["--rotate-size", "0", "-w", &file], "must not be 0"),
-        (&["--json", "-w", "-"], "standard output"),
-        (&["-i", &name(&scene.right)], "named twice"),
-        (
-            &["-w", "-", "--rotate-packets", "5"],
-            "rotation needs a file name",
-        ),
-        (&["-w", &file, "--keep", "5"], "--keep needs --rotate-size"),
-        (&["--bpf", &file, "tcp"], "cannot be used with"),
-    ] {
-        assert_refused(&scene, arguments, said);
-    }
-    let mut without_interface = scene.right.command(PROGRAM);
-    without_interface.arg("capture");
-    let ended = spawn(without_interface).finish();
-    assert!(ended.refusal(2).contains("--interface <IF>"));
-    let mut unknown = scene.right.command(PROGRAM);
-    unknown.arg("juggle");
-    assert!(spawn(unknown).finish().refusal(2).contains("'juggle'"));
-    assert!(
-        !fs::exists(&file).expect("it can be told"),
-        "no file was made"
+    let many = format!("{RINGBUF} --mode drop");
+    assert_refused(
+        |line| scene.run(&format!("capture -i right0 {line}")),
+        &[
+            ("--no-such-flag", 2, "unexpected argument '--no-such-flag'"),
+            ("--directoin in", 2, "did you mean '--direction'?"),
+            ("--direction up", 2, "use in, out or both"),
+            (
+                "--backend pcap",
+                2,
+                "use packet-v2, packet-v3, xdp, xdp-ringbuf or auto",
+            ),
+            ("--backend xdp", 2, "use --mode drop"),
+            ("--mode steal", 2, "use mirror or drop"),
+            ("--others drop", 2, "--others needs --mode drop"),
+            (
+                "--xdp native",
+                2,
+                "--xdp needs --mode drop or --backend xdp-ringbuf",
+            ),
+            ("--mode drop --others eat", 2, "use pass or drop"),
+            ("--mode drop --xdp fast", 2, "use native, generic or auto"),
+            (
+                "--mode drop --backend packet-v3",
+                2,
+                "use --backend xdp or auto",
+            ),
+            (
+                &many,
+                2,
+                "backend xdp-ringbuf is not for drop mode (use --backend xdp or auto)",
+            ),
+            ("--timestamp sundial", 2, "use kernel or hardware"),
+            ("-c 0", 2, "-c"),
+            ("-c many", 2, "-c"),
+            ("-c", 2, "a value is required"),
+            ("-s -1", 2, "-1"),
+            ("-s x", 2, "snaplen"),
+            ("--duration 5", 2, "a time needs a unit"),
+            ("--buffer 5G", 2, "4 GiB"),
+            ("--buffer 1x", 2, "unknown unit 'x'"),
+            ("--stats-interval 0s", 2, "must not be 0"),
+            ("--fail-loss 101%", 2, "--fail-loss"),
+            ("--compress gzip -w file", 2, "use zstd or zstd:LEVEL"),
+            ("--compress zstd:99 -w file", 2, "1 to 22"),
+            ("--rotate-packets 5", 2, "--write"),
+            ("--rotate-size 0 -w file", 2, "must not be 0"),
+            ("--json -w -", 2, "standard output"),
+            ("-i right0", 2, "named twice"),
+            ("-w - --rotate-packets 5", 2, "rotation needs a file name"),
+            ("-w file --keep 5", 2, "--keep needs --rotate-size"),
+            ("--bpf file tcp", 2, "cannot be used with"),
+            ("--busy-poll", 2, "tapline: --busy-poll needs --mode drop"),
+            ("--mode drop --busy-poll=0", 2, "--busy-poll"),
+            // Addresses for the counters.
+            (
+                "--metrics 192.0.2.77:9000",
+                1,
+                "Cannot assign requested address",
+            ),
+            ("--metrics nonsense", 2, "'nonsense'"),
+            ("--metrics [::1]", 2, "use PORT"),
+            ("--metrics 65536", 2, "use PORT"),
+        ],
+    );
+    assert_refused(
+        |line| scene.run(line),
+        &[
+            ("capture", 2, "--interface <IF>"),
+            ("juggle", 2, "'juggle'"),
+        ],
+    );
+    assert!(scene.listed().is_empty(), "no file was made");
+}
+
+#[test]
+fn deliveries_and_samples_that_cannot_be_made_are_refused() {
+    let scene = Scene::new();
+    assert_refused(
+        |line| scene.run(&format!("capture -i right0 {line}")),
+        &[
+            (
+                "--delivery slow",
+                2,
+                "possible values: immediate, batch, adaptive",
+            ),
+            (
+                "--delivery batch --latency-target 1ms",
+                2,
+                "--latency-target needs --delivery adaptive",
+            ),
+            (
+                "--delivery immediate --timeout 1s",
+                2,
+                "--timeout needs --delivery batch",
+            ),
+            ("--delivery immediate --backend packet-v3", 2, "packet-v2"),
+            (
+                "--mode drop --busy-poll --delivery batch",
+                2,
+                "--busy-poll needs --delivery adaptive or immediate",
+            ),
+            ("--timeout 0s", 2, "must not be 0"),
+            (
+                "--timeout 100us --backend packet-v3",
+                2,
+                "packet-v2 has any",
+            ),
+            ("-s 0 --stall 1h", 2, "a stall of 3600s takes"),
+            ("--mode drop --stall 1s", 2, "--stall needs a packet ring"),
+            (
+                "--backend xdp-ringbuf --stall 1s",
+                2,
+                "--stall needs a packet ring",
+            ),
+            ("--sample 0", 2, "--sample"),
+            ("--sample 1/0", 2, "--sample"),
+            ("--sample p=2", 2, "--sample"),
+            ("--sample p=1e-300", 2, "--sample"),
+            ("--sample p=0.9999999999", 2, "--sample"),
+            ("--sample first/0s", 2, "--sample"),
+        ],
+    );
+}
+
+/// What a back end or a mode cannot do is said with a way out.
+#[test]
+fn what_a_back_end_cannot_do_is_refused_with_a_way_out() {
+    let scene = Scene::new();
+    scene.write("program", "1\n6 0 0 96\n");
+    assert_refused(
+        |line| scene.run(&format!("capture -i right0 {line}")),
+        &[
+            (
+                "--backend xdp-ringbuf",
+                2,
+                "tapline: backend xdp-ringbuf sees packets that come in only (use --direction in)",
+            ),
+            (
+                "--backend xdp-ringbuf --direction in",
+                2,
+                "tapline: backend xdp-ringbuf copies 16384 bytes of a packet at most, not 262144 (use -s)",
+            ),
+            (
+                &format!("{RINGBUF} --timestamp hardware"),
+                4,
+                "tapline: backend xdp-ringbuf has no time stamps of the hardware (use --backend auto)",
+            ),
+            ("--mode drop --direction out", 4, "use --direction in"),
+            ("--mode drop --direction out", 4, "--mode mirror"),
+            (
+                "--mode drop --timestamp hardware",
+                4,
+                "use --timestamp kernel",
+            ),
+            ("--mode drop --timestamp hardware", 4, "--mode mirror"),
+            ("--mode drop --bpf program", 4, "give its expression"),
+        ],
     );
 }
 
 #[test]
 fn filter_files_are_checked_before_anything_is_captured() {
     let scene = Scene::new();
-    let filter = scene.file("filter");
-    let file = scene.file("file");
-    let arguments = ["--bpf", &filter, "-w", &file];
-    let ended = run(&scene.right, &arguments);
-    let expected = format!("cannot read filter file {filter}: No such file or directory");
-    assert_eq!(ended.refusal(1), expected);
+    let run = |_: &str| scene.run("capture -i right0 --bpf filter -w file");
+    let missing = "tapline: cannot read filter file filter: No such file or directory";
+    assert_refused(run, &[("no file", 1, missing)]);
     for (program, place) in [
         ("", "line"),
         ("this is not a program\n", "line 1"),
@@ -142,53 +182,58 @@ fn filter_files_are_checked_before_anything_is_captured() {
         ("1\n0 0 0 1\n", "instruction"),
         ("1\n255 0 0 1\n", "instruction 0"),
     ] {
-        fs::write(&filter, program).expect("a file");
-        let ended = run(&scene.right, &arguments);
+        scene.write("filter", program);
+        let start = "tapline: filter file filter is invalid: ";
+        let ended = run(program);
+        assert!(ended.stderr[0].starts_with(start), "{ended:?}");
         let complaint = ended.refusal(2);
-        let start = format!("filter file {filter} is invalid: ");
-        assert!(complaint.starts_with(&start), "{complaint}");
-        assert!(complaint.contains(place), "{program:?}: {complaint}");
+        assert!(
+            complaint[start.len() - 9..].contains(place),
+            "{program:?}: {complaint}"
+        );
     }
-    assert!(!fs::exists(&file).expect("it can be told"));
+    assert_eq!(scene.listed(), ["filter"]);
 }
 
 /// Which is said before anything is opened, so also to who may not open anything.
 #[test]
 fn what_is_no_filter_is_shown_with_its_place() {
     let scene = Scene::new();
-    let file = scene.file("file");
-    let link = name(&scene.right);
     for (expression, said, below) in [
         (
-            &["udp", "prot", "53"][..],
+            "udp prot 53",
             "column 5: expected \"and\", \"or\" or the end, found \"prot\" (did you mean \"port\"?)",
             ["  udp prot 53", "      ^^^^"],
         ),
         (
-            &["type mgt or tcp"],
+            "type mgt or tcp",
             "not supported on DLT_EN10MB",
             ["  type mgt or tcp", "  ^"],
         ),
         (
-            &["tcp", "port http and"],
+            "tcp port http and",
             "found the end",
             ["  tcp port http and", "                   ^"],
         ),
     ] {
-        let mut command = scene.right.command("setpriv");
-        command.args(["--bounding-set", "-all", PROGRAM, "capture", "-i", &link]);
-        command.args(["-w", &file]).args(expression);
-        for command in [command, run::command(&scene.right, expression)] {
+        let line = format!("capture -i right0 -w file {expression}");
+        for command in [scene.privileged_by("", &line), scene.command(&line)] {
             let ended = spawn(command).finish();
             let complaint = ended.exit(2);
-            let start = format!("filter for {link} is invalid: ");
-            assert!(complaint.starts_with(&start), "{complaint}");
+            assert!(
+                complaint.starts_with("filter for right0 is invalid: "),
+                "{complaint}"
+            );
             assert!(complaint.contains(said), "{complaint}");
-            assert_eq!(ended.stderr.len(), 3, "{ended:?}");
-            assert_eq!(ended.stderr[1], below[0]);
-            assert!(ended.stderr[2].starts_with(below[1]), "{ended:?}");
+            let [_, line, carets] = &ended.stderr[..] else {
+                panic!("{ended:?}");
+            };
+            assert!(
+                line == below[0] && carets.starts_with(below[1]),
+                "{ended:?}"
+            );
             assert!(ended.stdout.is_empty());
         }
     }
-    assert!(!fs::exists(&file).expect("it can be told"));
+    assert!(scene.listed().is_empty());
 }

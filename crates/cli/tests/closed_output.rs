@@ -1,14 +1,13 @@
 //! Whoever reads standard output may go away: every subcommand takes that as an end in order.
 
-use crate::support;
+use std::fs::File;
 use std::net::Shutdown;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
-use std::process::Command;
 
+use crate::support::Scene;
 use crate::support::frames::frames;
 use crate::support::run::spawn_into;
-use crate::support::{PROGRAM, Scene, name};
 
 /// A stream without a reader. Unlike a pipe's, its other end is closed for good even while another
 /// process that is just being started has a copy of it.
@@ -18,52 +17,26 @@ fn closed() -> OwnedFd {
     write.into()
 }
 
-fn quietly(mut command: Command) {
-    command.stdout(closed());
-    let ended = spawn_into(command).finish();
-    ended.exit(0);
-}
-
 #[test]
-fn what_goes_on_ends_in_order() {
+fn a_reader_that_is_gone_is_an_end_in_order() {
     let scene = Scene::new();
-    let link = name(&scene.right);
-    let peer = scene.left.interface().v4.to_string();
-    for line in [
-        "count -i IF --interval 1ms",
-        "count -i IF --interval 1ms --json",
-        "count -i IF --interval 1ms --csv",
-        "count -i IF --interval 1h --duration 1ms",
-        "capture -i IF --json",
-        "capture -i IF --mode drop --json",
-        "latency -i IF --json",
-        "latency -i IF --stats-interval 1ms",
-        "ping PEER --interval 1ms",
-        "ping PEER --interval 1ms --json",
-        "ping PEER -c 1 --csv",
-        "ping PEER 127.0.0.1 -c 1",
-        "ping --dry-run PEER",
-    ] {
-        let words = line.split(' ').map(|word| match word {
-            "IF" => link.as_str(),
-            "PEER" => peer.as_str(),
-            word => word,
-        });
-        let mut command = scene.right.command(PROGRAM);
-        command.args(words);
-        quietly(command);
-    }
-}
-
-#[test]
-fn what_is_read_or_explained_ends_in_order() {
-    let scene = Scene::new();
-    let file = scene.file("file.pcapng");
-    let mut running = support::run::start(&scene.right, &["-w", &file, "-c", "500"]);
+    let running = scene.capture("-w FILE -c 500");
     scene.send(&frames(500, 1000));
-    running.event(|event| event["event"] == "summary");
-    running.finish().exit(0);
+    running.done();
     for line in [
+        "count -i right0 --interval 1ms",
+        "count -i right0 --interval 1ms --json",
+        "count -i right0 --interval 1ms --csv",
+        "count -i right0 --interval 1h --duration 1ms",
+        "capture -i right0 --json",
+        "capture -i right0 --mode drop --json",
+        "latency -i right0 --json",
+        "latency -i right0 --stats-interval 1ms",
+        "ping 10.1.0.1 --interval 1ms",
+        "ping 10.1.0.1 --interval 1ms --json",
+        "ping 10.1.0.1 -c 1 --csv",
+        "ping 10.1.0.1 127.0.0.1 -c 1",
+        "ping --dry-run 10.1.0.1",
         "read FILE",
         "read FILE --json",
         "read FILE -q",
@@ -77,13 +50,10 @@ fn what_is_read_or_explained_ends_in_order() {
         "doctor",
         "doctor --json",
     ] {
-        let words = line.split(' ').map(|word| match word {
-            "FILE" => file.as_str(),
-            word => word,
-        });
-        let mut command = scene.right.command(PROGRAM);
-        command.args(words);
-        quietly(command);
+        let mut command = scene.command(line);
+        command.stdout(closed());
+        let ended = spawn_into(command).finish();
+        assert_eq!(ended.exit(0), "", "{line}");
     }
 }
 
@@ -91,8 +61,8 @@ fn what_is_read_or_explained_ends_in_order() {
 #[test]
 fn other_failures_of_standard_output_are_told() {
     let scene = Scene::new();
-    let mut command = support::count::command(&scene.right, &["--interval", "1ms"]);
-    command.stdout(std::fs::File::create("/dev/full").expect("the device"));
+    let mut command = scene.command("count -i right0 --interval 1ms");
+    command.stdout(File::create("/dev/full").expect("the device"));
     let ended = spawn_into(command).finish();
     assert_eq!(
         ended.exit(1),

@@ -5,16 +5,16 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
-use crate::support::files::count;
-use crate::support::run::{spawn, spawn_into};
-use crate::support::{PROGRAM, ip_json, text, tool};
 use lab::skip::{self, Feature};
 use lab::{Host, tool as programs};
-use rustix::process::Signal;
-use serde_json::Value;
+use serde_json::json;
 use tapline::Namespace;
 use tapline::net::Netlink;
 use tempfile::TempDir;
+
+use crate::support::files::count;
+use crate::support::run::{spawn, spawn_into};
+use crate::support::{ENDING, PROGRAM, assert_has, ip_json, text, tool, words};
 
 /// The kinds of traffic, and display filters of tshark that select them.
 const KINDS: [(&str, &str); 10] = [
@@ -42,18 +42,19 @@ impl Machine {
         Self {
             host: Host::new("machine"),
             folder: tempfile::tempdir().expect("a folder"),
-            namespaces: tool("ip", ["netns", "list"]),
+            namespaces: tool("ip", "netns list"),
         }
     }
 
-    fn demo(&self, arguments: &[&str]) -> Command {
-        self.demo_through(&[PROGRAM], arguments)
+    fn demo(&self, line: &str) -> Command {
+        self.demo_through(PROGRAM, line)
     }
 
     /// Runs the demo through another program, such as setpriv(1).
-    fn demo_through(&self, launcher: &[&str], arguments: &[&str]) -> Command {
-        let mut command = self.host.command(launcher[0]);
-        command.args(&launcher[1..]).arg("demo").args(arguments);
+    fn demo_through(&self, launcher: &str, line: &str) -> Command {
+        let launcher = words(launcher);
+        let mut command = self.host.command(&launcher[0]);
+        command.args(&launcher[1..]).arg("demo").args(words(line));
         command.env("TMPDIR", self.folder.path());
         command
     }
@@ -67,70 +68,55 @@ impl Machine {
     /// Checks that the host has only its loopback, and that no named namespace was added.
     #[track_caller]
     fn assert_unchanged(&self) {
-        let links = ip_json(&self.host, &["link", "show"]);
+        let links = ip_json(&self.host, "link show");
         assert_eq!(links.as_array().map(Vec::len), Some(1), "{links}");
-        assert_eq!(tool("ip", ["netns", "list"]), self.namespaces);
+        assert_eq!(tool("ip", "netns list"), self.namespaces);
     }
 }
 
-/// Packets that tshark selects with `filter`, and their bytes on the wire.
-fn tshark_count(file: &str, filter: &str) -> (u64, u64) {
-    let arguments = [
-        "-n",
-        "-r",
-        file,
-        "-Y",
-        filter,
-        "-T",
-        "fields",
-        "-e",
-        "frame.len",
-    ];
-    let lines = tool("tshark", arguments);
-    let bytes = lines
+/// Packets that tshark selects with each of `filters`, and their bytes on the wire.
+fn tshark_counts(file: &str, filters: &[&str]) -> Vec<(u64, u64)> {
+    let statistics = format!("io,stat,0,{}", filters.join(","));
+    let table = tool("tshark", &format!("-n -q -r {file} -z '{statistics}'"));
+    let row = table
         .lines()
-        .map(|line| line.parse::<u64>().expect("a length"));
-    bytes.fold((0, 0), |(packets, all), bytes| (packets + 1, all + bytes))
-}
-
-fn number(value: &Value) -> u64 {
-    value.as_u64().unwrap_or_else(|| panic!("{value}"))
+        .find(|line| line.contains(" <> "))
+        .expect("a row");
+    let cells = row.split('|').filter_map(|cell| cell.trim().parse().ok());
+    let cells: Vec<u64> = cells.collect();
+    assert_eq!(cells.len(), 2 * filters.len(), "{table}");
+    cells
+        .chunks_exact(2)
+        .map(|cells| (cells[0], cells[1]))
+        .collect()
 }
 
 #[test]
 fn the_file_has_the_packets_in_the_summary() {
     let machine = Machine::new();
-    let ended = spawn(machine.demo(&["--json"])).finish();
-    ended.exit(0);
-    let events: Vec<Value> = ended
-        .stdout
-        .iter()
-        .map(|line| serde_json::from_str(line).expect("a line of JSON"))
-        .collect();
-    let summary = events.last().expect("a summary");
-    assert_eq!(summary["event"], "summary");
-    assert_eq!(summary["agrees"], true, "{summary}");
-    let file = summary["file"].as_str().expect("a file");
+    let ended = spawn(machine.demo("--json")).finish();
+    let summary = ended.done();
+    assert_eq!(summary.0["agrees"], true, "{summary:?}");
+    let file = summary.0["file"].as_str().expect("a file");
     let mode = fs::metadata(file).expect("the file").permissions().mode();
     assert_eq!(mode & 0o777, 0o644);
 
-    let rows = summary["kinds"].as_array().expect("rows");
+    let rows = summary.0["kinds"].as_array().expect("rows");
+    let stored = tshark_counts(file, &KINDS.map(|(_, filter)| filter));
     assert_eq!(rows.len(), KINDS.len());
-    let mut all = 0;
-    for (row, (kind, filter)) in rows.iter().zip(KINDS) {
-        assert_eq!(row["kind"], kind);
-        let stored = (number(&row["stored_packets"]), number(&row["stored_bytes"]));
-        assert_eq!(tshark_count(file, filter), stored, "{kind}");
-        assert_eq!(row["sent_packets"], row["stored_packets"]);
-        assert_eq!(row["sent_bytes"], row["stored_bytes"]);
-        all += stored.0;
+    for ((row, (kind, _)), (packets, bytes)) in rows.iter().zip(KINDS).zip(&stored) {
+        let expected = json!({
+            "kind": kind, "sent_packets": packets, "sent_bytes": bytes, "stored_packets": packets,
+            "stored_bytes": bytes,
+        });
+        assert_has(row, &expected);
     }
+    let all = stored.iter().map(|(packets, _)| packets).sum();
     assert_eq!(count(file), all, "capinfos counts the same packets");
-    assert_eq!(number(&summary["received"]), all);
-    assert_eq!(number(&summary["lost"]["ring"]), 0);
+    assert_eq!((summary.number("received"), summary.lost("ring")), (all, 0));
 
     // Both hosts send: requests are answered, and streams carry data in both directions.
-    for (filter, packets) in [
+    let expected = [
         ("icmp.type == 0", 50),
         ("icmpv6.type == 129", 50),
         ("arp.opcode == 2", 8),
@@ -138,8 +124,10 @@ fn the_file_has_the_packets_in_the_summary() {
         ("ieee8021ad.id == 1007 && vlan.id == 163", 1),
         ("tcp.flags.fin == 1", 4),
         ("frame && _ws.malformed", 0),
-    ] {
-        assert_eq!(tshark_count(file, filter).0, packets, "{filter}");
+    ];
+    let found = tshark_counts(file, &expected.map(|(filter, _)| filter));
+    for ((filter, packets), (found, _)) in expected.into_iter().zip(found) {
+        assert_eq!(found, packets, "{filter}");
     }
     machine.assert_unchanged();
 }
@@ -147,33 +135,30 @@ fn the_file_has_the_packets_in_the_summary() {
 #[test]
 fn text_in_a_pipe_has_no_colours_and_names_the_file() {
     let machine = Machine::new();
-    let ended = spawn(machine.demo(&[])).finish();
+    let ended = spawn(machine.demo("")).finish();
     ended.exit(0);
     let output = ended.stdout.join("\n");
     assert!(!output.contains(['\x1b', '\r']), "{output:?}");
-    let file = ended
+    let named = ended
         .stdout
         .iter()
-        .find_map(|line| line.strip_prefix("file     "))
-        .and_then(|line| line.split("  ").next())
-        .expect("a line that names the file");
+        .find_map(|line| line.strip_prefix("file     "));
+    let file = named.and_then(|line| line.split("  ").next());
+    let file = file.expect("a line that names the file");
     assert!(Path::new(file).is_file(), "{file}");
     assert!(
         output.contains(&format!("tapline read {file}\n")),
         "{output}"
     );
-    assert!(
-        output.contains("everything sent is in the file"),
-        "{output}"
-    );
+    ended.assert_mentions("everything sent is in the file");
     machine.assert_unchanged();
 }
 
 #[test]
 fn a_signal_removes_the_incomplete_file() {
-    for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
+    for signal in ENDING {
         let machine = Machine::new();
-        let mut running = spawn(machine.demo(&[]));
+        let mut running = spawn(machine.demo(""));
         while !running.line().starts_with("  TCP over IPv6") {}
         assert_eq!(machine.files().len(), 1, "the file is being written");
         running.signal(signal);
@@ -192,8 +177,8 @@ fn missing_privileges_are_named() {
         ("-all", "CAP_NET_ADMIN, CAP_SYS_ADMIN, CAP_NET_RAW"),
         ("-net_raw", "needs CAP_NET_RAW ("),
     ] {
-        let launcher = ["setpriv", "--bounding-set", dropped, PROGRAM];
-        let ended = spawn(machine.demo_through(&launcher, &[])).finish();
+        let launcher = format!("setpriv --bounding-set {dropped} {PROGRAM}");
+        let ended = spawn(machine.demo_through(&launcher, "")).finish();
         assert!(ended.refusal(3).contains(message), "{ended:?}");
         assert_eq!(machine.files(), [""; 0]);
     }
@@ -219,8 +204,8 @@ fn root_of_a_user_namespace_may_run_it() {
         return;
     }
     let machine = Machine::new();
-    let launcher = ["unshare", "--map-root-user", PROGRAM];
-    spawn(machine.demo_through(&launcher, &["--json"]))
+    let launcher = format!("unshare --map-root-user {PROGRAM}");
+    spawn(machine.demo_through(&launcher, "--json"))
         .finish()
         .exit(0);
     machine.assert_unchanged();
@@ -229,7 +214,7 @@ fn root_of_a_user_namespace_may_run_it() {
 #[test]
 fn kept_hosts_stay_until_a_signal() {
     let machine = Machine::new();
-    let mut running = spawn(machine.demo(&["--keep", "--json"]));
+    let mut running = spawn(machine.demo("--keep --json"));
     let hosts = running.event(|event| event["event"] == "hosts");
     let summary = running.event(|event| event["event"] == "summary");
     for host in [&hosts["left"], &hosts["right"]] {
@@ -248,7 +233,7 @@ fn kept_hosts_stay_until_a_signal() {
 fn only_the_file_is_written_to_the_directory() {
     let machine = Machine::new();
     let directory = machine.folder.path().join("directory");
-    let write = ["-w", &text(&directory)];
+    let write = format!("-w {}", text(&directory));
     let ended = spawn(machine.demo(&write)).finish();
     assert!(
         ended.refusal(1).contains("No such file or directory"),
@@ -267,7 +252,7 @@ fn only_the_file_is_written_to_the_directory() {
 #[test]
 fn a_full_standard_output_is_an_error_and_leaves_no_file() {
     let machine = Machine::new();
-    let mut command = machine.demo(&[]);
+    let mut command = machine.demo("");
     let full = File::options().write(true).open("/dev/full");
     command.stdout(full.expect("/dev/full"));
     let ended = spawn_into(command).finish();

@@ -3,17 +3,19 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use crate::support::doctor::{command, doctor, examine, of_kind, output, plant, records, state};
+use serde_json::json;
+
+use crate::support::doctor::{command, doctor, examine, plant, records, state};
 use crate::support::run::spawn;
-use crate::support::{PROGRAM, Scene, name};
+use crate::support::{Scene, output, tapline};
 
 #[test]
 fn nothing_changes_without_fix() {
     let scene = Scene::new();
     plant(&scene);
     let before = state(&scene.right);
-    examine(&scene, &[]).exit(0);
-    examine(&scene, &["--json"]).exit(0);
+    examine(&scene, "").exit(0);
+    examine(&scene, "--json").exit(0);
     assert!(state(&scene.right) == before, "a setting has changed");
     assert!(records(&scene).is_empty());
 }
@@ -26,70 +28,47 @@ fn undo_restores_exactly_what_fix_changed() {
     let planted = state(&scene.right);
     assert!(planted != healthy, "nothing was planted");
 
-    let ended = examine(&scene, &["--fix", "--json"]);
-    ended.exit(0);
-    let changes = of_kind(&ended, "change");
+    let ended = examine(&scene, "--fix --json");
+    let changes = ended.events_of("change");
     assert!(
         changes.iter().all(|change| change["state"] == "made"),
         "{changes:?}"
     );
-    assert_eq!(changes.len(), 3);
-    assert_eq!(ended.events().pop().expect("a summary")["changed"], 3);
+    assert_eq!((changes.len(), ended.done().number("changed")), (3, 3));
     assert!(state(&scene.right) == healthy, "a setting has changed");
 
     // Only the user may read the record.
     let record = records(&scene).pop().expect("a record");
-    let mode = fs::metadata(&record)
-        .expect("the record")
-        .permissions()
-        .mode();
-    assert_eq!(mode & 0o777, 0o600);
+    let metadata = fs::metadata(&record).expect("the record");
+    assert_eq!(metadata.permissions().mode() & 0o777, 0o600);
 
     // A second run finds nothing to fix and keeps the record.
-    let again = examine(&scene, &["--fix"]);
+    let again = examine(&scene, "--fix");
     again.exit(0);
-    assert!(
-        again
-            .stdout
-            .last()
-            .expect("a summary")
-            .ends_with("; 0 changed"),
-        "{again:?}"
-    );
+    let last = again.stdout.last().expect("a summary");
+    assert!(last.ends_with("; 0 changed"), "{again:?}");
 
-    let undone = doctor(&scene, &["--undo"]);
+    let undone = doctor(&scene, "--undo");
     undone.exit(0);
     assert_eq!(undone.stdout.last().expect("a line"), "3 undone");
     assert!(state(&scene.right) == planted, "a setting has changed");
     assert!(records(&scene).is_empty());
-    let nothing = doctor(&scene, &["--undo", "--json"]);
+    let nothing = doctor(&scene, "--undo --json");
     nothing.exit(0);
-    assert_eq!(
-        nothing.events(),
-        [serde_json::json!({
-            "event": "summary", "undone": 0, "left": 0, "failed": 0
-        })]
-    );
+    let summary = json!({ "event": "summary", "undone": 0, "left": 0, "failed": 0 });
+    assert_eq!(nothing.events(), [summary]);
 }
 
 #[test]
 fn undo_leaves_values_that_changed_since() {
     let scene = Scene::new();
     plant(&scene);
-    examine(&scene, &["--fix"]).exit(0);
+    examine(&scene, "--fix").exit(0);
     scene.right.set_sysctl("core/optmem_max", "65536");
-    let undone = doctor(&scene, &["--undo", "--json"]);
-    undone.exit(0);
-    let summary = undone.events().pop().expect("a summary");
-    assert_eq!(
-        (&summary["undone"], &summary["left"]),
-        (&2.into(), &1.into())
-    );
-    let value = output(
-        &scene.right,
-        "/usr/bin/cat",
-        &["/proc/sys/net/core/optmem_max"],
-    );
+    doctor(&scene, "--undo --json")
+        .done()
+        .has(&json!({"undone": 2, "left": 1}));
+    let value = output(&scene.right, "/bin/cat", "/proc/sys/net/core/optmem_max");
     assert_eq!(value.trim(), "65536");
 }
 
@@ -98,12 +77,10 @@ fn undo_leaves_values_that_changed_since() {
 fn undo_in_another_namespace_changes_nothing() {
     let scene = Scene::new();
     plant(&scene);
-    examine(&scene, &["--fix"]).exit(0);
+    examine(&scene, "--fix").exit(0);
     let fixed = state(&scene.right);
-    let mut command = scene.left.command(PROGRAM);
-    command
-        .args(["doctor", "--undo"])
-        .env("XDG_STATE_HOME", scene.folder.path());
+    let mut command = tapline(&scene.left, "doctor --undo");
+    command.env("XDG_STATE_HOME", scene.folder.path());
     let ended = spawn(command).finish();
     ended.exit(0);
     assert_eq!(ended.stdout, ["nothing to undo in this network namespace"]);
@@ -116,10 +93,8 @@ fn a_change_that_cannot_be_recorded_is_not_made() {
     let scene = Scene::new();
     plant(&scene);
     let before = state(&scene.right);
-    let file = scene.file("file");
-    fs::write(&file, "").expect("a file");
-    let mut command = command(&scene, &["-i", &name(&scene.right), "--fix"]);
-    command.env("XDG_STATE_HOME", &file);
+    let mut command = command(&scene, "-i right0 --fix");
+    command.env("XDG_STATE_HOME", scene.write("file", ""));
     let ended = spawn(command).finish();
     assert!(ended.exit(1).contains("record"), "{ended:?}");
     assert!(state(&scene.right) == before, "a setting has changed");
@@ -130,24 +105,18 @@ fn a_missing_privilege_is_reported() {
     let scene = Scene::new();
     plant(&scene);
     let before = state(&scene.right);
-    let link = name(&scene.right);
-    let mut command = scene.right.command("setpriv");
-    command.args([
-        "--bounding-set",
-        "-all",
-        PROGRAM,
-        "doctor",
-        "-i",
-        &link,
-        "--json",
-    ]);
-    let ended = spawn(command).finish();
+    let unprivileged = |line: &str| {
+        let mut command = scene.privileged_by("", &format!("doctor -i right0 {line}"));
+        command.env("XDG_STATE_HOME", scene.folder.path());
+        spawn(command).finish()
+    };
+    let ended = unprivileged("--json");
     assert_eq!(
         (ended.status.code(), ended.stderr.len()),
         (Some(3), 0),
         "{ended:?}"
     );
-    let unknown = of_kind(&ended, "unknown");
+    let unknown = ended.events_of("unknown");
     for id in ["ring", "block-timer", "ebpf", "af-xdp"] {
         let found = unknown.iter().find(|unknown| unknown["id"] == id);
         let found = found.unwrap_or_else(|| panic!("{id} in {unknown:?}"));
@@ -161,29 +130,17 @@ fn a_missing_privilege_is_reported() {
         );
     }
     // Every user may query the settings of an interface; changing them needs a privilege.
-    let findings = of_kind(&ended, "finding");
+    let findings = ended.events_of("finding");
     assert!(
         findings.iter().any(|finding| finding["id"] == "gro"),
         "{findings:?}"
     );
-    let mut command = scene.right.command("setpriv");
-    command.args([
-        "--bounding-set",
-        "-all",
-        PROGRAM,
-        "doctor",
-        "-i",
-        &link,
-        "--fix",
-    ]);
-    command.env("XDG_STATE_HOME", scene.folder.path());
-    let ended = spawn(command).finish();
+    let ended = unprivileged("--fix");
     assert_eq!(ended.status.code(), Some(3), "{ended:?}");
-    let refused = ended
-        .stdout
-        .iter()
-        .filter(|line| line.starts_with("failed: "));
-    assert!(refused.clone().count() > 0, "{ended:?}");
+    assert!(
+        ended.stdout.iter().any(|line| line.starts_with("failed: ")),
+        "{ended:?}"
+    );
     assert!(state(&scene.right) == before, "a setting has changed");
     assert!(records(&scene).is_empty());
 }

@@ -1,85 +1,58 @@
 //! `tapline latency`: what it tells of packets whose number and moment the test knows.
 
-use crate::support;
-use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use crate::support::run::{Ended, Running, spawn};
-use crate::support::terminal::Terminal;
-use crate::support::{PROGRAM, Scene, name};
-use lab::Host;
 use rustix::process::Signal;
+use serde_json::{Value, json};
 
-fn command(host: &Host, arguments: &[&str]) -> Command {
-    let mut command = host.command(PROGRAM);
-    command.args(["latency", "-i", &name(host)]).args(arguments);
-    command
-}
+use crate::support::frames::frames;
+use crate::support::run::{Running, spawn};
+use crate::support::terminal::Terminal;
+use crate::support::{Scene, assert_has, number};
 
-fn start(host: &Host, arguments: &[&str]) -> Running {
-    let mut running = spawn(command(host, arguments));
+fn start(scene: &Scene, line: &str) -> Running {
+    let mut running = spawn(scene.command(&format!("latency -i right0 --json {line}")));
     running.ready();
     running
 }
 
-fn run(host: &Host, arguments: &[&str]) -> Ended {
-    spawn(command(host, arguments)).finish()
-}
-
 fn now_ns() -> u64 {
-    let now = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .expect("a date");
-    now.as_nanos() as u64
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    now.expect("a date").as_nanos() as u64
 }
 
 #[test]
 fn the_summary_has_every_packet_in_its_percentiles_and_its_histogram() {
     let scene = Scene::new();
     for (flags, backend, setting) in [
-        (&[][..], "packet-v2", "adaptive"),
-        (&["-s", "0"], "packet-v3", "adaptive"),
-        (&["--delivery", "immediate"], "packet-v2", "immediate"),
-        (
-            &["--delivery", "batch", "--timeout", "1ms"],
-            "packet-v3",
-            "batch",
-        ),
-        (&["--spin", "50us"], "packet-v2", "adaptive"),
+        ("", "packet-v2", "adaptive"),
+        ("-s 0", "packet-v3", "adaptive"),
+        ("--delivery immediate", "packet-v2", "immediate"),
+        ("--delivery batch --timeout 1ms", "packet-v3", "batch"),
+        ("--spin 50us", "packet-v2", "adaptive"),
     ] {
-        let running = start(&scene.right, &[&["--json", "-c", "500"], flags].concat());
+        let running = start(&scene, &format!("-c 500 {flags}"));
         scene.generate(500, None);
-        let ended = running.finish();
-        ended.exit(0);
-        let summary = ended.summary();
-        assert_eq!(
-            (summary.number("packets"), summary.number("delivered")),
-            (500, 500)
-        );
-        // A veth's driver does not stamp.
-        assert!(summary.0["nic_to_kernel"].is_null());
-        let missing = "the driver does not stamp received packets";
-        assert_eq!(summary.0["nic_to_kernel_missing"], missing);
+        let summary = running.done();
+        summary.has(&json!({
+            "packets": 500, "delivered": 500, "backend": backend, "setting": setting,
+            // A veth's driver does not stamp.
+            "nic_to_kernel": null,
+            "nic_to_kernel_missing": "the driver does not stamp received packets",
+        }));
         assert_eq!(summary.all_lost(), 0);
-        assert_eq!(
-            (&summary.0["backend"], &summary.0["setting"]),
-            (&backend.into(), &setting.into())
-        );
         let ordered = ["min", "p50", "p90", "p99", "p999", "max"];
         let delays = ordered.map(|part| summary.number(&format!("delay_{part}_ns")));
         assert!(delays.is_sorted() && delays[0] > 0, "{delays:?}");
         let buckets = summary.0["histogram"].as_array().expect("buckets");
-        let packets = buckets
-            .iter()
-            .map(|bucket| bucket["packets"].as_u64().expect("a number"));
+        let packets = buckets.iter().map(|bucket| number(bucket, "packets"));
         assert_eq!(packets.sum::<u64>(), 500);
-        let covered = |ns: u64| {
-            let holds = |bucket: &serde_json::Value| {
-                bucket["from_ns"].as_u64() <= Some(ns) && bucket["to_ns"].as_u64() >= Some(ns)
+        for delay in [delays[0], delays[5]] {
+            let holds = |bucket: &Value| {
+                (number(bucket, "from_ns")..=number(bucket, "to_ns")).contains(&delay)
             };
-            buckets.iter().any(holds)
-        };
-        assert!(covered(delays[0]) && covered(delays[5]));
+            assert!(buckets.iter().any(holds), "{delay} in {buckets:?}");
+        }
     }
 }
 
@@ -87,101 +60,89 @@ fn the_summary_has_every_packet_in_its_percentiles_and_its_histogram() {
 fn each_packet_is_told_with_both_moments() {
     let scene = Scene::new();
     let before_ns = now_ns();
-    let running = start(&scene.right, &["--json", "--each", "-c", "20", "udp"]);
-    scene.send(&support::frames::frames(1, 60));
+    let running = start(&scene, "--each -c 20 udp");
+    scene.send(&frames(1, 60));
     scene.generate(20, None);
     let ended = running.finish();
-    ended.exit(0);
-    let events = ended.events();
-    let packets: Vec<_> = events
-        .iter()
-        .filter(|event| event["event"] == "packet")
-        .collect();
+    assert_eq!(ended.done().number("filtered"), 1);
+    let packets = ended.events_of("packet");
     assert_eq!(packets.len(), 20);
     for packet in packets {
-        let number = |key: &str| packet[key].as_u64().expect("a number");
-        let (kernel_ns, program_ns) = (number("kernel_ns"), number("program_ns"));
-        assert_eq!(number("delay_ns"), program_ns - kernel_ns);
+        let [kernel_ns, program_ns] = ["kernel_ns", "program_ns"].map(|key| number(&packet, key));
         assert!(before_ns <= kernel_ns && program_ns <= now_ns());
-        assert_eq!(number("original_len"), 128);
+        assert_has(
+            &packet,
+            &json!({"delay_ns": program_ns - kernel_ns, "original_len": 128}),
+        );
     }
-    assert_eq!(ended.summary().number("filtered"), 1);
 }
 
 #[test]
 fn settings_are_compared_on_the_same_packets() {
     let scene = Scene::new();
-    let running = start(&scene.right, &["--json", "--compare", "-c", "30"]);
+    let running = start(&scene, "--compare -c 30");
     scene.generate(30, None);
     let ended = running.finish();
     ended.exit(0);
-    let events = ended.events();
-    let settings: Vec<_> = events
-        .iter()
-        .filter(|event| event["event"] == "setting")
-        .collect();
-    let names: Vec<_> = settings
-        .iter()
-        .map(|row| row["setting"].as_str().expect("a name"))
-        .collect();
-    assert_eq!(
-        names,
-        [
-            "immediate",
-            "adaptive",
-            "batch",
-            "v3 1 ms",
-            "v3 8 ms",
-            "libpcap",
-            "libpcap immediate"
-        ]
-    );
-    for row in settings {
-        assert_eq!(
-            (&row["packets"], &row["packets_lost"]),
-            (&30.into(), &0.into()),
-            "{row}"
+    let names = [
+        "immediate",
+        "adaptive",
+        "batch",
+        "v3 1 ms",
+        "v3 8 ms",
+        "libpcap",
+        "libpcap immediate",
+    ];
+    let settings = ended.events_of("setting");
+    assert_eq!(settings.len(), names.len());
+    for (row, name) in settings.iter().zip(names) {
+        assert_has(
+            row,
+            &json!({"setting": name, "packets": 30, "packets_lost": 0}),
         );
-        assert!(row["reader_cpu_ns"].as_u64() > Some(0), "{row}");
+        assert!(number(row, "reader_cpu_ns") > 0, "{row}");
     }
-    assert_eq!(events.last().expect("a summary")["settings"], 7);
+    assert_eq!(ended.summary().number("settings"), 7);
 }
 
 #[test]
 fn text_is_a_line_of_percentiles_bars_and_a_table() {
     let scene = Scene::new();
-    let mut running = spawn(command(&scene.right, &["-c", "100"]));
-    assert!(running.error_line().starts_with("measuring on "));
-    scene.generate(100, None);
-    let ended = running.finish();
-    ended.exit(0);
-    assert!(ended.stdout[0].starts_with("100 packets in "), "{ended:?}");
-    assert!(ended.stdout[0].ends_with("adaptive delivery over packet-v2, 0 lost"));
-    assert!(ended.stdout[1].contains("  p50 ") && ended.stdout[1].contains("  p99.9 "));
-    assert!(ended.stdout[2].contains('#'));
-
-    let mut running = spawn(command(&scene.right, &["--compare", "-c", "5"]));
+    let said = |line: &str, start: &str, packets: u64| {
+        let mut running = spawn(scene.command(&format!("latency -i right0 {line}")));
+        assert!(running.error_line().starts_with(start));
+        scene.generate(packets, None);
+        let ended = running.finish();
+        ended.exit(0);
+        ended.stdout
+    };
+    let lines = said("-c 100", "measuring on ", 100);
+    assert!(lines[0].starts_with("100 packets in "), "{lines:?}");
     assert!(
-        running
-            .error_line()
-            .starts_with("comparing 7 delivery settings on ")
+        lines[0].ends_with("adaptive delivery over packet-v2, 0 lost"),
+        "{lines:?}"
     );
-    scene.generate(5, None);
-    let ended = running.finish();
-    ended.exit(0);
-    assert!(ended.stdout[0].starts_with("setting"), "{ended:?}");
-    assert_eq!(ended.stdout.len(), 8);
-    let width = ended.stdout[0].len();
     assert!(
-        ended.stdout.iter().all(|line| line.len() == width),
-        "{ended:?}"
+        lines[1].contains("  p50 ") && lines[1].contains("  p99.9 "),
+        "{lines:?}"
+    );
+    assert!(lines[2].contains('#'), "{lines:?}");
+
+    let table = said("--compare -c 5", "comparing 7 delivery settings on ", 5);
+    assert!(
+        table[0].starts_with("setting") && table.len() == 8,
+        "{table:?}"
+    );
+    assert!(
+        table.iter().all(|line| line.len() == table[0].len()),
+        "{table:?}"
     );
 }
 
 #[test]
 fn a_terminal_has_percentiles_and_bars_that_are_drawn_over_themselves() {
     let scene = Scene::new();
-    let (mut terminal, running) = Terminal::start(command(&scene.right, &[]), 40, 24);
+    let (mut terminal, running) = Terminal::start(scene.command("latency -i right0"), 40, 24);
     terminal.wait_for("0 packets  min -  p50 -  p90 -  p99 -");
     scene.generate(100, None);
     terminal.wait_for("100 packets  min ");
@@ -203,7 +164,8 @@ fn a_terminal_has_percentiles_and_bars_that_are_drawn_over_themselves() {
 #[test]
 fn a_terminal_on_standard_error_has_a_line_that_fits() {
     let scene = Scene::new();
-    let (mut terminal, running) = Terminal::start_errors(command(&scene.right, &[]), 30, 24);
+    let (mut terminal, running) =
+        Terminal::start_errors(scene.command("latency -i right0"), 30, 24);
     terminal.wait_for("\r\x1b[K0 packets  min -  p50 -  p90~");
     running.signal(Signal::INT);
     running.finish().exit(0);
@@ -213,14 +175,9 @@ fn a_terminal_on_standard_error_has_a_line_that_fits() {
 #[test]
 fn a_plain_terminal_gets_no_live_line() {
     let scene = Scene::new();
-    let folder = scene.file("packets.pcapng");
-    let of = |arguments: &[&str]| {
-        let mut command = scene.right.command(PROGRAM);
-        command.env("TERM", "dumb").args(arguments);
-        command.args(["-i", &name(&scene.right), "--duration", "1500ms"]);
-        command
-    };
-    for command in [of(&["latency"]), of(&["capture", "-w", &folder])] {
+    for job in ["latency", "capture -w packets.pcapng"] {
+        let mut command = scene.command(&format!("{job} -i right0 --duration 1500ms"));
+        command.env("TERM", "dumb");
         let (mut terminal, running) = Terminal::start_errors(command, 80, 24);
         terminal.wait_for("ing on ");
         running.finish().exit(0);
@@ -232,30 +189,45 @@ fn a_plain_terminal_gets_no_live_line() {
 #[test]
 fn what_contradicts_is_refused() {
     let scene = Scene::new();
-    for (arguments, words) in [
-        (&["--latency-target", "0s"][..], "must not be 0"),
-        (&["--min-bytes", "1k"], "--min-bytes needs --delivery batch"),
+    for (line, code, words) in [
+        ("-i right0 --latency-target 0s", 2, "must not be 0"),
         (
-            &["--delivery", "batch", "--spin", "1us"],
+            "-i right0 --min-bytes 1k",
+            2,
+            "--min-bytes needs --delivery batch",
+        ),
+        (
+            "-i right0 --delivery batch --spin 1us",
+            2,
             "--spin needs --delivery adaptive or immediate",
         ),
-        (&["--compare", "--each"], "cannot be used with"),
-        (&["--compare", "--delivery", "batch"], "cannot be used with"),
-        (&["--compare", "--min-bytes", "4k"], "cannot be used with"),
-        (&["--compare", "--timeout", "3s"], "cannot be used with"),
-        (&["--backend", "xdp"], "use packet-v2, packet-v3 or auto"),
+        ("-i right0 --compare --each", 2, "cannot be used with"),
         (
-            &["--backend", "xdp-ringbuf"],
+            "-i right0 --compare --delivery batch",
+            2,
+            "cannot be used with",
+        ),
+        (
+            "-i right0 --compare --min-bytes 4k",
+            2,
+            "cannot be used with",
+        ),
+        ("-i right0 --compare --timeout 3s", 2, "cannot be used with"),
+        (
+            "-i right0 --backend xdp",
+            2,
             "use packet-v2, packet-v3 or auto",
         ),
-        (&["ip6 and and"], "filter"),
+        (
+            "-i right0 --backend xdp-ringbuf",
+            2,
+            "use packet-v2, packet-v3 or auto",
+        ),
+        ("-i right0 'ip6 and and'", 2, "filter"),
+        ("-i nowhere0", 1, "ip link"),
     ] {
-        let ended = run(&scene.right, arguments);
-        let complaint = ended.exit(2);
-        assert!(complaint.contains(words), "{complaint}");
+        let ended = scene.run(&format!("latency {line}"));
+        let complaint = ended.exit(code);
+        assert!(complaint.contains(words), "{line}: {complaint}");
     }
-    let mut command = scene.right.command(PROGRAM);
-    command.args(["latency", "-i", "nowhere0"]);
-    let ended = spawn(command).finish();
-    assert!(ended.exit(1).contains("ip link"), "{ended:?}");
 }

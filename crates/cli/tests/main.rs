@@ -1,6 +1,5 @@
 //! Tests of this crate: one program, one module for each subject.
 
-mod read_support;
 mod support;
 
 use lab::uml;
@@ -22,7 +21,6 @@ mod capture_usage;
 mod closed_output;
 mod count_figures;
 mod count_links;
-mod count_mtu;
 mod count_text;
 mod count_usage;
 mod demo;

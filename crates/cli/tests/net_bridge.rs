@@ -325,13 +325,13 @@ fn a_refusal_says_what_is_wrong() {
             ),
             (
                 "mdb add dev br0 port va grp 239.1.1.1 src ::1",
-                "::1 does not send to",
+                "source ::1 does not belong to the family of group",
                 2,
             ),
             ("mdb add dev br0 port va grp 239.1.1.1 frob", "\"frob\"", 2),
             (
                 "mdb set dev br0 port va grp 239.1.1.1",
-                "added or replaced",
+                "add or replace it",
                 2,
             ),
             ("mdb frob", "\"frob\" is no verb", 2),

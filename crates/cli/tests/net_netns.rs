@@ -217,7 +217,7 @@ fn a_refusal_says_what_is_wrong() {
         ("del two", "cannot delete /run/netns/two: No such file", 1),
         (
             "exec two ls",
-            "namespace of /run/netns/two: No such file",
+            "network namespace /run/netns/two: No such file",
             1,
         ),
         (

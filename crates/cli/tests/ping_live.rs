@@ -1,20 +1,19 @@
 //! `tapline ping --live`: what is drawn on a terminal, its keys, and its end.
 
-use crate::support;
 use std::process::Command;
 
-use crate::support::ping::{dead_ends, ping};
-use crate::support::run::Ended;
-use crate::support::terminal::Terminal;
-use crate::support::{PROGRAM, Scene};
-use lab::Host;
 use rustix::process::Signal;
 
+use crate::support::ping::{dead_ends, ping};
+use crate::support::run::{Ended, Running};
+use crate::support::terminal::Terminal;
+use crate::support::{PROGRAM, Scene, assert_refused, words};
+
 /// In a session of its own, so that it has a terminal whose keys it reads.
-fn command(host: &Host, arguments: &[&str]) -> Command {
-    let mut command = host.command("setsid");
+fn command(scene: &Scene, line: &str) -> Command {
+    let mut command = scene.left.command("setsid");
     command.args(["--ctty", PROGRAM, "ping", "--live"]);
-    command.args(arguments);
+    command.args(words(line));
     command
 }
 
@@ -25,7 +24,7 @@ fn summary(terminal: &Terminal) -> Vec<String> {
 }
 
 #[track_caller]
-fn finish(terminal: &mut Terminal, running: support::run::Running, last: &str) -> Ended {
+fn finish(terminal: &mut Terminal, running: Running, last: &str) -> Ended {
     terminal.wait_for(last);
     running.finish()
 }
@@ -33,10 +32,9 @@ fn finish(terminal: &mut Terminal, running: support::run::Running, last: &str) -
 #[test]
 fn keys_sort_the_table_and_end_the_run() {
     let scene = Scene::new();
-    dead_ends(&scene.left, &scene.right);
-    let targets = ["10.1.0.2", "10.9.0.1", "192.0.2.1"];
-    let arguments = [&["-i", "50ms"], &targets[..]].concat();
-    let (mut terminal, running) = Terminal::start_session(command(&scene.left, &arguments), 90, 24);
+    dead_ends(&scene);
+    let command = command(&scene, "-i 50ms 10.1.0.2 10.9.0.1 192.0.2.1");
+    let (mut terminal, running) = Terminal::start_session(command, 90, 24);
     terminal.wait_for("sorted by loss; s: by delay, q: end");
     assert!(!terminal.is_as_usual());
     terminal.wait_for("errors: ");
@@ -70,7 +68,7 @@ fn keys_sort_the_table_and_end_the_run() {
 fn a_single_target_ends_as_ping_tells_it() {
     let scene = Scene::new();
     for end in ["\x03", "q"] {
-        let command = command(&scene.left, &["-i", "20ms", "10.1.0.2"]);
+        let command = command(&scene, "-i 20ms 10.1.0.2");
         let (mut terminal, running) = Terminal::start_session(command, 80, 24);
         terminal.wait_for("PING 10.1.0.2 (10.1.0.2) 56(84) bytes of data.");
         terminal.wait_for("1 target: 1 answered, 0 did not");
@@ -87,8 +85,8 @@ fn a_single_target_ends_as_ping_tells_it() {
 #[test]
 fn thousands_of_targets_fit_into_the_window() {
     let scene = Scene::new();
-    let arguments = ["-c", "2", "-i", "0", "--rate", "20kpps", "127.0.0.0/18"];
-    let (mut terminal, running) = Terminal::start_session(command(&scene.left, &arguments), 80, 24);
+    let command = command(&scene, "-c 2 -i 0 --rate 20kpps 127.0.0.0/18");
+    let (mut terminal, running) = Terminal::start_session(command, 80, 24);
     let ended = finish(&mut terminal, running, "raw back end");
     ended.exit(0);
     // The heading's three lines, a blank, the table's heading, 17 rows, what is left out, the keys; the
@@ -118,8 +116,17 @@ fn without_keys_signals_end_it() {
 #[test]
 fn without_a_terminal_it_is_refused() {
     let scene = Scene::new();
-    let refused = ping(&scene.left, &["--live", "-c", "1", "10.1.0.2"]);
-    assert!(refused.refusal(2).contains("--live draws on a terminal"));
+    assert_refused(
+        |line| ping(&scene, &format!("--live 10.1.0.2 {line}")),
+        &[
+            ("-c 1", 2, "--live draws on a terminal"),
+            ("--json", 2, "cannot be used with"),
+            ("--csv", 2, "cannot be used with"),
+            ("-v", 2, "cannot be used with"),
+            ("-q", 2, "cannot be used with"),
+            ("--dry-run", 2, "cannot be used with"),
+        ],
+    );
     let mut dumb = scene.left.command("setsid");
     dumb.args([
         "--ctty",
@@ -132,11 +139,8 @@ fn without_a_terminal_it_is_refused() {
     ]);
     let (_terminal, running) = Terminal::start_session(dumb, 80, 24);
     let ended = running.finish();
-    let complaint = ended.refusal(2);
-    assert!(complaint.contains("this terminal cannot"), "{complaint}");
-    for other in ["--json", "--csv", "-v", "-q", "--dry-run"] {
-        let refused = ping(&scene.left, &["--live", other, "10.1.0.2"]);
-        let complaint = refused.refusal(2);
-        assert!(complaint.contains("cannot be used with"), "{complaint}");
-    }
+    assert!(
+        ended.refusal(2).contains("this terminal cannot"),
+        "{ended:?}"
+    );
 }

@@ -1,7 +1,6 @@
 //! Targets by their names, of a resolver that the test is.
 
 use std::collections::HashSet;
-use std::fs;
 use std::net::UdpSocket;
 use std::thread;
 use std::time::Duration;
@@ -24,12 +23,11 @@ const QUESTION_END_BYTES: usize = 4;
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Runs `tapline ping` with a resolver at 127.0.0.1.
-fn ping(scene: &Scene, arguments: &[&str]) -> Ended {
-    let [settings, hosts] = ["resolv.conf", "hosts"].map(|name| scene.file(name));
-    fs::write(&settings, "nameserver 127.0.0.1\n").expect("settings");
-    fs::write(&hosts, "127.0.0.1 localhost\n").expect("hosts");
+fn ping(scene: &Scene, line: &str) -> Ended {
+    let settings = scene.write("resolv.conf", "nameserver 127.0.0.1\n");
+    let hosts = scene.write("hosts", "127.0.0.1 localhost\n");
     let files = [[&*settings, "/etc/resolv.conf"], [&hosts, "/etc/hosts"]];
-    with_files(&scene.left, &files, arguments)
+    with_files(scene, &files, line)
 }
 
 fn socket(host: &Host) -> UdpSocket {
@@ -85,16 +83,12 @@ fn answer(question: &[u8]) -> Vec<u8> {
 #[test]
 fn names_are_looked_up_side_by_side_and_asked_in_their_order() {
     let scene = Scene::new();
-    let list = scene.file("list");
-    let names: Vec<String> = (1..=NAMES)
+    let names: Vec<_> = (1..=NAMES)
         .map(|number| format!("h{number}.test."))
         .collect();
+    let names = names.join("\n");
     // Some editors begin a file with a mark of its byte order.
-    fs::write(
-        &list,
-        format!("\u{feff}{}\nh1.test.\nnobody.test.\n", names.join("\n")),
-    )
-    .expect("a list");
+    let list = scene.write("list", format!("\u{feff}{names}\nh1.test.\nnobody.test.\n"));
     let resolver = socket(&scene.left);
     let asked = thread::scope(|scope| {
         let resolver = scope.spawn(|| {
@@ -116,23 +110,17 @@ fn names_are_looked_up_side_by_side_and_asked_in_their_order() {
             }
             asked
         });
-        let ended = ping(&scene, &["--json", "-4", "-c", "1", "-i", "0", "-f", &list]);
+        let ended = ping(&scene, &format!("--json -4 -c 1 -i 0 -f {list}"));
         assert_eq!(ended.status.code(), Some(2), "{ended:?}");
-        assert_eq!(
-            ended.stderr[0],
-            format!(
-                "tapline: {list}: line 42: cannot resolve nobody.test.: Name or service not known"
-            )
-        );
-        let events = ended.events();
-        let targets = events.iter().filter(|event| event["event"] == "target");
-        let told = targets.map(|target| {
-            ["target", "address", "received"].map(|key| target[key].to_string().replace('"', ""))
-        });
-        let told: Vec<_> = told.map(|words| words.join(" ")).collect();
+        let said = "line 42: cannot resolve nobody.test.: Name or service not known";
+        assert_eq!(ended.stderr[0], format!("tapline: {list}: {said}"));
+        let told: Vec<_> = (ended.events_of("target").iter())
+            .map(|target| ["target", "address", "received"].map(|key| target[key].to_string()))
+            .map(|words| words.join(" ").replace('"', ""))
+            .collect();
         let expected = (1..=NAMES).map(|number| format!("h{number}.test. 127.0.1.{number} 1"));
         assert_eq!(told, expected.collect::<Vec<_>>());
-        assert_eq!(events[0]["repeated"], 1);
+        assert_eq!(ended.events()[0]["repeated"], 1);
         resolver.join().expect("it answers")
     });
     let once: HashSet<_> = asked.iter().collect();

@@ -2,83 +2,118 @@
 
 use std::path::Path;
 
-use crate::read_support::{
-    capinfos, capture, corpus, json, made, name, pcap, read, read_from, read_well, tcpdump, text,
-    tool, tshark,
-};
+use serde_json::{Value, json};
+use tapline::file::write::{CaptureFileOptions, Format, Output};
 
-fn convert(from: &Path, to: &Path, args: &[&str]) {
-    let said = read_well([&["-q", "-w", name(to), name(from)], args].concat());
-    assert_eq!(said, "");
+use crate::support::files::{
+    KNOWN, capinfos, capture, column, known_corpus, made, pcap, tcpdump, tcpdump_all, tshark,
+};
+use crate::support::run::{events, printed, run, run_with};
+use crate::support::{assert_has, assert_refused, text, tool};
+
+/// A folder for files.
+struct Folder(tempfile::TempDir);
+
+impl Folder {
+    fn new() -> Self {
+        Self(tempfile::tempdir().expect("a folder"))
+    }
+
+    fn file(&self, name: impl AsRef<Path>) -> String {
+        text(&self.0.path().join(name))
+    }
+}
+
+#[track_caller]
+fn convert(from: &str, to: &str, flags: &str) {
+    assert!(printed(&format!("read -q -w {to} {from} {flags}")).is_empty());
+}
+
+/// As [`convert`], by the library: for many files.
+#[track_caller]
+fn convert_here(from: &str, to: &str, format: Format) {
+    let mut options = CaptureFileOptions::new(Output::Path(to.into()), Vec::new());
+    options.format = format;
+    let mut read = tapline::read(from).open().expect("opened");
+    read.write_to(options)
+        .unwrap_or_else(|error| panic!("{from}: {error}: {error:?}"));
+    let _ = read.finish().expect("a summary");
+}
+
+/// The first file that the summary tells of.
+#[track_caller]
+fn told(file: &str) -> Value {
+    events(&format!("read --summary {file}")).swap_remove(0)
 }
 
 #[test]
 fn pcap_to_pcapng_to_pcap_changes_no_packet() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let (pcapng, back) = (folder.path().join("a.pcapng"), folder.path().join("b.pcap"));
-    let mut compared = 0;
-    let files = corpus();
-    // What tshark refuses carries link types with bits that say more than the type.
-    let known = capinfos(&files);
-    for path in files.iter().filter(|path| known.contains_key(*path)) {
-        let mixed = known[path]["File encapsulation"] == "per-packet";
-        let Some(expected) = tcpdump(path) else {
-            continue;
-        };
-        // pcap ends in the year 2106.
-        let is_out_of_range = path.ends_with("time_2106_overflow.pcapng")
-            || path.ends_with("timestamp_invalid_micro.pcap");
-        if mixed || is_out_of_range || exceeds_snaplen(path) {
-            continue;
-        }
-        convert(path, &pcapng, &[]);
-        convert(&pcapng, &back, &["--format", "pcap-ns"]);
-        assert_eq!(tcpdump(&pcapng).as_ref(), Some(&expected), "{path:?}");
-        assert_eq!(tcpdump(&back).as_ref(), Some(&expected), "{path:?}");
-        compared += 1;
+    let folder = Folder::new();
+    // What tshark refuses carries link types with bits that say more than the type; pcap ends in the year 2106.
+    let is_meant = |file: &String| {
+        KNOWN[file]["File encapsulation"] != "per-packet"
+            && !file.ends_with("/time_2106_overflow.pcapng")
+            && !file.ends_with("/timestamp_invalid_micro.pcap")
+            && !exceeds_snaplen(file)
+            && tcpdump(file).is_some()
+    };
+    let files: Vec<String> = known_corpus().into_iter().filter(is_meant).collect();
+    let (mut copies, mut backs) = (Vec::new(), Vec::new());
+    for (number, file) in files.iter().enumerate() {
+        copies.push(folder.file(format!("{number}.pcapng")));
+        backs.push(folder.file(format!("{number}.pcap")));
+        convert_here(file, &copies[number], Format::Pcapng);
+        convert_here(&copies[number], &backs[number], Format::PcapNanos);
     }
-    assert!(compared > 300, "{compared}");
+    let [expected, copied, back] = [files.as_slice(), &copies, &backs].map(tcpdump_all);
+    for other in [copied, back] {
+        let difference = expected
+            .lines()
+            .zip(other.lines())
+            .find(|(one, other)| one != other);
+        assert_eq!(difference, None);
+        assert_eq!(expected.len(), other.len());
+    }
+    assert!(files.len() > 300, "{}", files.len());
 }
 
 /// Whether a packet is longer than the file says any is: libpcap cuts it in pcap and refuses it in pcapng.
-fn exceeds_snaplen(path: &Path) -> bool {
-    let snaplen = json(&["--summary", name(path)])[0]["snaplen"].as_u64();
-    let snaplen = snaplen.filter(|&bytes| bytes > 0);
-    let exceeds = |packet: &serde_json::Value| packet["bytes"].as_u64() > snaplen;
-    snaplen.is_some() && json(&[name(path)]).iter().any(exceeds)
+fn exceeds_snaplen(file: &str) -> bool {
+    let mut read = tapline::read(file).open().expect("opened");
+    let mut longest = 0;
+    while let Some(packet) = read.next().expect("read") {
+        longest = longest.max(packet.captured_len());
+    }
+    let snaplen = read
+        .interfaces()
+        .first()
+        .map_or(0, |interface| interface.snaplen);
+    snaplen > 0 && longest > snaplen as usize
 }
 
 #[test]
 fn a_copy_keeps_lengths_beyond_the_snaplen_for_capinfos_too() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let files = corpus();
-    let known = capinfos(&files);
-    let (mut sources, mut copies) = (Vec::new(), Vec::new());
-    for (number, path) in files
-        .iter()
-        .filter(|path| known.contains_key(*path))
-        .enumerate()
-    {
-        let copy = folder.path().join(format!("{number}.pcapng"));
-        convert(path, &copy, &[]);
-        sources.push(path);
-        copies.push(copy);
+    let folder = Folder::new();
+    let files = known_corpus();
+    let copies: Vec<String> = (0..files.len())
+        .map(|number| folder.file(format!("{number}.pcapng")))
+        .collect();
+    for (file, copy) in files.iter().zip(&copies) {
+        convert_here(file, copy, Format::Pcapng);
     }
     let found = capinfos(&copies);
-    for (source, copy) in sources.into_iter().zip(&copies) {
+    // A packet without a time gets one where pcapng asks for it; files made by hand have such packets. And
+    // capinfos takes microseconds that are more than a second otherwise.
+    for (file, copy) in files.iter().zip(&copies).filter(|(file, _)| {
+        !file.starts_with(&made("")) && !file.ends_with("/timestamp_invalid_micro.pcap")
+    }) {
         for field in [
             "Number of packets",
             "Data size (bytes)",
             "Packet size limit max (inferred)",
             "Strict time order",
         ] {
-            // A packet without a time gets one where pcapng asks for it.
-            if !source.starts_with(made("").parent().expect("a folder")) {
-                assert_eq!(
-                    found[copy][field], known[source][field],
-                    "{source:?} {field}"
-                );
-            }
+            assert_eq!(found[copy][field], KNOWN[file][field], "{file} {field}");
         }
     }
 }
@@ -98,256 +133,195 @@ const FIELDS: [&str; 8] = [
 
 #[test]
 fn interfaces_options_and_statistics_survive() {
-    let folder = tempfile::tempdir().expect("a folder");
-    for source in [
+    let folder = Folder::new();
+    for name in [
         "little.pcapng",
         "big.pcapng",
         "sections.pcapng",
         "sections.pcapng.gz",
     ] {
-        let source = made(source);
-        let copy = folder.path().join("copy.pcapng");
-        convert(&source, &copy, &[]);
-        let twice = folder.path().join("twice.pcapng");
-        convert(&copy, &twice, &[]);
-        let bytes = |path: &Path| std::fs::read(path).expect("the file");
-        assert_eq!(bytes(&copy), bytes(&twice), "{source:?}");
-        let told = |path: &Path| {
-            let mut file = json(&["--summary", name(path)]).swap_remove(0);
-            for key in [
-                "file",
-                "byte_order",
-                "size_bytes",
-                "compression",
-                "application",
-            ] {
-                file.as_object_mut().expect("an object").remove(key);
+        let source = made(name);
+        let [copy, twice] = ["copy.pcapng", "twice.pcapng"].map(|name| folder.file(name));
+        convert(&source, &copy, "");
+        convert(&copy, &twice, "");
+        let bytes = |file: &str| std::fs::read(file).expect("the file");
+        assert_eq!(bytes(&copy), bytes(&twice), "{source}");
+        let is_plain = !name.starts_with("sections");
+        let kept = |file: &str| {
+            let mut told = told(file);
+            let object = told.as_object_mut().expect("an object");
+            let mut left_out = "file byte_order size_bytes compression application".to_owned();
+            if !is_plain {
+                // In the second section a packet without a time gets the time 0.
+                left_out += " first_ns duration_ns rate_pps rate_bps in_time_order";
             }
-            for interface in file["interfaces"].as_array_mut().expect("a list") {
-                let interface = interface.as_object_mut().expect("an object");
+            object.retain(|key, _| left_out.split(' ').all(|out| out != key));
+            for interface in object["interfaces"].as_array_mut().expect("a list") {
                 // A copy counts nanoseconds and has the last statistics of each interface.
-                interface.remove("ticks_per_second");
-                interface.remove("statistics_blocks");
+                let interface = interface.as_object_mut().expect("an object");
+                interface.retain(|key, _| key != "ticks_per_second" && key != "statistics_blocks");
             }
-            file
+            told
         };
-        let (mut ours, mut theirs) = (told(&copy), told(&source));
-        if source == made("little.pcapng") || source == made("big.pcapng") {
+        assert_eq!(kept(&copy), kept(&source), "{source}");
+        if is_plain {
             // A packet without a time is one of a section's first interface; that stays as it is.
-            assert_eq!(
-                tshark(&copy, &FIELDS),
-                tshark(&source, &FIELDS),
-                "{source:?}"
-            );
-        } else {
-            // In the second section such a packet gets the time 0.
-            for file in [&mut ours, &mut theirs] {
-                for key in [
-                    "first_ns",
-                    "duration_ns",
-                    "rate_pps",
-                    "rate_bps",
-                    "in_time_order",
-                ] {
-                    file.as_object_mut().expect("an object").remove(key);
-                }
-            }
+            assert_eq!(tshark(&copy, &FIELDS), tshark(&source, &FIELDS), "{source}");
         }
-        assert_eq!(ours, theirs, "{source:?}");
     }
 }
 
 #[test]
 fn files_are_merged_as_mergecap_merges_them() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = Folder::new();
     let second = 1_000_000_000;
-    let files: Vec<_> = (0..5_u64)
-        .map(|file| {
-            let path = folder.path().join(format!("{file}.pcap"));
-            let times: Vec<_> = (0..50)
-                .map(|n| second + (n * (file + 3) * 7919) + file)
-                .collect();
-            std::fs::write(&path, pcap(&times)).expect("written");
-            name(&path).to_owned()
-        })
-        .collect();
-    let theirs = folder.path().join("theirs.pcapng");
-    let mut arguments = vec!["-w", name(&theirs)];
-    arguments.extend(files.iter().map(String::as_str));
+    let files = (0..5_u64).map(|file| {
+        let path = folder.file(format!("{file}.pcap"));
+        let times = (0..50).map(|n| second + (n * (file + 3) * 7919) + file);
+        std::fs::write(&path, pcap(&times.collect::<Vec<_>>())).expect("written");
+        path
+    });
+    let files = files.collect::<Vec<_>>().join(" ");
+    let [ours, theirs] = ["ours.pcapng", "theirs.pcapng"].map(|name| folder.file(name));
     // An interface for each file, also where two are the same.
-    tool(
-        "mergecap",
-        &[&["-I", "none"], arguments.as_slice()].concat(),
-    );
-    let ours = folder.path().join("ours.pcapng");
-    arguments[1] = name(&ours);
-    read_well(arguments);
+    tool("mergecap", &format!("-I none -w {theirs} {files}"));
+    printed(&format!("read -w {ours} {files}"));
     let fields = [
         "frame.time_epoch",
         "frame.interface_id",
         "eth.type",
         "data.data",
     ];
-    let merged = tshark(&ours, &fields);
-    assert_eq!(merged.len(), 250);
-    let theirs = tshark(&theirs, &fields);
-    let first_difference = merged
-        .iter()
-        .zip(&theirs)
-        .find(|(ours, theirs)| ours != theirs);
-    assert_eq!(first_difference, None);
-    assert_eq!(theirs.len(), 250);
+    let [ours, theirs] = [ours, theirs].map(|file| tshark(&file, &fields));
+    assert_eq!([ours.len(), theirs.len()], [250; 2]);
+    assert_eq!(
+        ours.iter()
+            .zip(&theirs)
+            .find(|(ours, theirs)| ours != theirs),
+        None
+    );
 }
 
 #[test]
 fn packets_are_cut_and_keep_their_length() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = Folder::new();
     let source = capture("icmpv6.pcap");
+    let fields = ["frame.time_epoch", "frame.len", "frame.cap_len"];
+    let mut expected = tshark(&source, &fields);
+    for row in &mut expected {
+        row[2] = row[2].parse::<u32>().expect("a number").min(60).to_string();
+    }
     for suffix in ["pcap", "pcapng"] {
-        let cut = folder.path().join(format!("cut.{suffix}"));
-        convert(&source, &cut, &["-s", "60"]);
-        let fields = ["frame.time_epoch", "frame.len", "frame.cap_len"];
-        let expected = tshark(&source, &fields).into_iter().map(|row| {
-            let (start, captured) = row.rsplit_once('\t').expect("three fields");
-            let captured: u32 = captured.parse().expect("a number");
-            format!("{start}\t{}", captured.min(60))
-        });
-        assert_eq!(tshark(&cut, &fields), expected.collect::<Vec<_>>());
-        assert_eq!(json(&["--summary", name(&cut)])[0]["snaplen"], 60);
+        let cut = folder.file(format!("cut.{suffix}"));
+        convert(&source, &cut, "-s 60");
+        assert_eq!(tshark(&cut, &fields), expected);
+        assert_eq!(told(&cut)["snaplen"], 60);
     }
 }
 
 #[test]
 fn formats_and_compression_are_as_asked_for() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = Folder::new();
     let source = capture("icmpv6.pcap");
     let expected = tcpdump(&source);
-    for (file, args, format, compression) in [
-        ("a.pcapng", &[][..], "pcapng", None),
-        ("a.pcap", &[], "pcap-ns", None),
-        ("a", &["--format", "pcap"], "pcap", None),
-        ("b.pcapng", &["--format", "pcap-ns"], "pcap-ns", None),
-        (
-            "c.pcapng.zst",
-            &["--compress", "zstd"],
-            "pcapng",
-            Some("zstd"),
-        ),
-        (
-            "c.pcap.zst",
-            &["--compress", "zstd:19"],
-            "pcap-ns",
-            Some("zstd"),
-        ),
+    for (file, flags, format, compression) in [
+        ("a.pcapng", "", "pcapng", None),
+        ("a.pcap", "", "pcap-ns", None),
+        ("a", "--format pcap", "pcap", None),
+        ("b.pcapng", "--format pcap-ns", "pcap-ns", None),
+        ("c.pcapng.zst", "--compress zstd", "pcapng", Some("zstd")),
+        ("c.pcap.zst", "--compress zstd:19", "pcap-ns", Some("zstd")),
     ] {
-        let path = folder.path().join(file);
-        convert(&source, &path, args);
-        let told = json(&["--summary", name(&path)]).swap_remove(0);
-        assert_eq!(told["format"], format, "{file}");
-        assert_eq!(told["compression"].as_str(), compression, "{file}");
-        let plain = folder.path().join("plain.pcap");
-        convert(&path, &plain, &[]);
+        let [path, plain] = [file, "plain.pcap"].map(|name| folder.file(name));
+        convert(&source, &path, flags);
+        assert_has(
+            &told(&path),
+            &json!({"format": format, "compression": compression}),
+        );
+        convert(&path, &plain, "");
         assert_eq!(tcpdump(&plain), expected, "{file}");
     }
-    let output = read(["-w", "-", name(&source)]);
-    let copy = folder.path().join("stdout.pcapng");
+    let copy = folder.file("stdout.pcapng");
+    let mut command = crate::support::run::command(&format!("read -w - {source}"));
+    let output = command.output().expect("it runs");
     std::fs::write(&copy, &output.stdout).expect("written");
     assert_eq!(tcpdump(&copy), expected);
-    assert!(text(&output.stderr).ends_with("bytes written to standard output\n"));
+    assert!(
+        output
+            .stderr
+            .ends_with(b"bytes written to standard output\n")
+    );
 }
 
 #[test]
 fn rotation_parts_the_packets_and_names_files_by_their_time() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = Folder::new();
     let second = 1_000_000_000;
     let start = 1_795_249_800 * second; // 2026-11-21 08:30:00 UTC
     let times: Vec<_> = (0..10).map(|number| start + number * second).collect();
-    let source = folder.path().join("source.pcap");
+    let [source, pattern] = ["source.pcap", "part.pcapng"].map(|name| folder.file(name));
     std::fs::write(&source, pcap(&times)).expect("written");
-    let pattern = folder.path().join("part.pcapng");
-    let base = ["-w", name(&pattern), name(&source)];
-    let summary = |args: &[&str]| json(&[&base, args].concat()).pop().expect("a summary");
-    let files = |summary: &serde_json::Value| {
-        let files = summary["files"].as_array().expect("a list").iter();
-        files
-            .map(|file| file.as_str().expect("a name").to_owned())
-            .collect::<Vec<_>>()
+    let write = |flags: &str| {
+        let summary = events(&format!("read -w {pattern} {source} {flags}"))
+            .pop()
+            .expect("a summary");
+        let files: Vec<String> = serde_json::from_value(summary["files"].clone()).expect("names");
+        let counts: Vec<_> = files
+            .iter()
+            .map(|file| tshark(file, &["frame.number"]).len())
+            .collect();
+        (summary, files, counts)
     };
-    let by_packets = summary(&["--rotate-packets", "4"]);
-    assert_eq!(
-        (&by_packets["written"], &by_packets["delivered"]),
-        (&10.into(), &10.into())
-    );
-    let made = files(&by_packets);
-    let counts: Vec<_> = made
-        .iter()
-        .map(|file| tshark(Path::new(file), &["frame.number"]).len())
-        .collect();
+    let (summary, files, counts) = write("--rotate-packets 4");
+    assert_has(&summary, &json!({"written": 10, "delivered": 10}));
     assert_eq!(counts, [4, 4, 2]);
     assert!(
-        made[0].ends_with("part_00001_20261121083000.pcapng"),
-        "{made:?}"
+        files[0].ends_with("part_00001_20261121083000.pcapng"),
+        "{files:?}"
     );
     assert!(
-        made[1].ends_with("part_00002_20261121083004.pcapng"),
-        "{made:?}"
+        files[1].ends_with("part_00002_20261121083004.pcapng"),
+        "{files:?}"
     );
-    let by_time = summary(&["--rotate-interval", "5s", "--keep", "1"]);
-    let kept = files(&by_time);
-    assert_eq!(kept.len(), 1);
-    assert_eq!(tshark(Path::new(&kept[0]), &["frame.number"]).len(), 5);
+    let (_, kept, counts) = write("--rotate-interval 5s --keep 1");
+    assert_eq!(counts, [5]);
     // Reading the parts again must not overwrite them.
-    let output = read(["-w", name(&pattern), "--rotate-packets", "2", &kept[0]]);
-    assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("would overwrite the input"));
-    assert_eq!(tshark(Path::new(&kept[0]), &["frame.number"]).len(), 5);
+    let again = format!("read -w {pattern} --rotate-packets 2 {}", kept[0]);
+    assert_refused(run, &[(&again, 2, "would overwrite the input")]);
+    assert_eq!(tshark(&kept[0], &["frame.number"]).len(), 5);
 }
 
 #[test]
 fn an_input_is_not_overwritten() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("a.pcap");
+    let folder = Folder::new();
+    let [path, link] = ["a.pcap", "b.pcap"].map(|name| folder.file(name));
     let bytes = pcap(&[1, 2, 3]);
     std::fs::write(&path, &bytes).expect("written");
-    let link = folder.path().join("b.pcap");
     std::fs::hard_link(&path, &link).expect("a link");
     for target in [&path, &link] {
-        let output = read(["-w", name(target), name(&path)]);
-        assert_eq!(output.status.code(), Some(2));
-        assert!(
-            text(&output.stderr).contains("would overwrite the input"),
-            "{}",
-            text(&output.stderr)
-        );
+        let line = format!("read -w {target} {path}");
+        assert_refused(run, &[(&line, 2, "would overwrite the input")]);
         assert_eq!(std::fs::read(&path).expect("the file"), bytes);
     }
 }
 
 #[test]
 fn a_pcap_file_takes_one_link_type() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let (source, target) = (made("little.pcapng"), folder.path().join("a.pcap"));
-    let output = read(["-q", "-w", name(&target), name(&source)]);
-    assert_eq!(output.status.code(), Some(1));
-    assert_eq!(
-        text(&output.stderr),
-        "tapline: a pcap file of link type 1 cannot hold packets of link type 101 (use --format pcapng, or \
-         choose interfaces with -i)\n"
-    );
-    convert(&source, &target, &["-i", "eth0"]);
-    assert_eq!(tshark(&target, &["frame.number"]).len(), 2);
+    let folder = Folder::new();
+    let (source, target) = (made("little.pcapng"), folder.file("a.pcap"));
+    let said = "tapline: a pcap file of link type 1 cannot hold packets of link type 101 (use --format pcapng, or \
+                choose interfaces with -i)";
+    assert_refused(run, &[(&format!("read -q -w {target} {source}"), 1, said)]);
+    convert(&source, &target, "-i eth0");
+    assert_eq!(column::<u32>(&target, "frame.number"), [1, 2]);
 }
 
 #[test]
 fn a_file_without_packets_is_made_of_one_without_packets() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let target = folder.path().join("a.pcap");
+    let folder = Folder::new();
+    let target = folder.file("a.pcap");
     for input in [pcap(&[]), pcap(&[1])] {
-        let output = read_from(
-            &input,
-            &["-q", "-w", name(&target), "--to", "@0.000000001", "-"],
-        );
-        assert!(output.status.success(), "{}", text(&output.stderr));
+        run_with(&input, &format!("read -q -w {target} --to @0.000000001 -")).exit(0);
         assert_eq!(tcpdump(&target).as_deref(), Some(""));
     }
 }

@@ -3,133 +3,112 @@
 use std::io::{Read, Write};
 use std::process::Stdio;
 
-use crate::read_support::{
-    capture, command, json, made, name, objects, pcap, read, read_from, tcpdump, text, tshark,
-};
+use serde_json::json;
+
+use crate::support::files::{capture, column, count, made, pcap};
+use crate::support::run::{command, events, run, run_with};
+use crate::support::{assert_has, number, text};
 
 #[test]
 fn a_file_that_is_cut_short_gives_its_packets_and_the_place() {
     let whole = pcap(&[1, 2, 3]);
     let folder = tempfile::tempdir().expect("a folder");
-    let (path, copy) = (
-        folder.path().join("cut.pcap"),
-        folder.path().join("copy.pcap"),
-    );
+    let [path, copy] = ["cut.pcap", "copy.pcap"].map(|name| text(&folder.path().join(name)));
     std::fs::write(&path, &whole[..24 + 2 * 76 + 20]).expect("written");
     let expected = format!(
-        "tapline: {}: truncated packet record (block 3 at byte 176): the input ends, 76 bytes needed, 20 available\n",
-        path.display()
+        "tapline: {path}: truncated packet record (block 3 at byte 176): the input ends, 76 bytes needed, 20 \
+         available"
     );
-    for args in [&["-q"][..], &["-q", "-w", name(&copy)]] {
-        let output = read(args.iter().copied().chain([name(&path)]));
-        assert_eq!(output.status.code(), Some(1));
-        assert_eq!(text(&output.stderr), expected);
-        let lines = text(&output.stdout).lines().count();
-        assert_eq!(lines, if args.len() == 1 { 2 } else { 0 });
+    for (flags, lines) in [("-q", 2), (&*format!("-q -w {copy}"), 0)] {
+        let ended = run(&format!("read {flags} {path}"));
+        assert_eq!(ended.status.code(), Some(1));
+        assert_eq!(
+            (&ended.stderr[..], ended.stdout.len()),
+            (&[expected.clone()][..], lines)
+        );
     }
-    assert_eq!(
-        tcpdump(&copy)
-            .expect("a whole file")
-            .matches("0x0000")
-            .count(),
-        2
-    );
-    let output = read(["--json", name(&path)]);
-    let objects = objects(&text(&output.stdout));
-    let summary = objects.last().expect("a summary");
-    assert_eq!(summary["received"], 2);
+    assert_eq!(count(&copy), 2);
+    let summary = run(&format!("read --json {path}")).summary();
+    assert_eq!(summary.number("received"), 2);
+    let error = summary.0["inputs"][0]["error"].as_str();
     assert!(
-        summary["inputs"][0]["error"]
-            .as_str()
-            .expect("an error")
-            .starts_with("truncated")
+        error.is_some_and(|error| error.starts_with("truncated")),
+        "{summary:?}"
     );
 }
 
 #[test]
 fn other_files_go_on_when_one_breaks() {
     let folder = tempfile::tempdir().expect("a folder");
-    let path = |name: &str| folder.path().join(name);
-    std::fs::write(path("a.pcap"), pcap(&[10, 20, 30])).expect("written");
+    let [a, b, c, out] =
+        ["a.pcap", "b.pcap", "c.pcap", "out.pcapng"].map(|name| text(&folder.path().join(name)));
     let mut damaged = pcap(&[11, 21, 31]);
     // The second record claims a packet of 4 GiB.
     damaged[24 + 76 + 8..][..4].copy_from_slice(&[0xff; 4]);
-    std::fs::write(path("b.pcap"), damaged).expect("written");
-    std::fs::write(path("c.pcap"), &pcap(&[12, 22])[..24 + 77]).expect("written");
-    let (a, b, c, out) = (
-        path("a.pcap"),
-        path("b.pcap"),
-        path("c.pcap"),
-        path("out.pcapng"),
-    );
-    let output = read(["-q", "-w", name(&out), name(&a), name(&b), name(&c)]);
-    assert_eq!(output.status.code(), Some(1));
-    let lines = text(&output.stderr);
-    let (first, second) = lines.trim_end().split_once('\n').expect("two lines");
-    assert!(first.starts_with(&format!(
-        "tapline: {}: corrupt packet record (block 2 at byte 100)",
-        b.display()
-    )));
-    assert!(second.starts_with(&format!(
-        "tapline: {}: truncated packet record (block 2 at byte 100)",
-        c.display()
-    )));
-    let times = tshark(&out, &["frame.time_epoch"]);
-    let nanoseconds = |time: &String| {
-        time.rsplit_once('.')
-            .expect("a fraction")
-            .1
-            .parse()
-            .expect("a number")
-    };
+    for (file, bytes) in [
+        (&a, &pcap(&[10, 20, 30])[..]),
+        (&b, &damaged),
+        (&c, &pcap(&[12, 22])[..24 + 77]),
+    ] {
+        std::fs::write(file, bytes).expect("written");
+    }
+    let ended = run(&format!("read -q -w {out} {a} {b} {c}"));
     assert_eq!(
-        times.iter().map(nanoseconds).collect::<Vec<u32>>(),
-        [10, 11, 12, 20, 30]
+        (ended.status.code(), ended.stderr.len()),
+        (Some(1), 2),
+        "{ended:?}"
+    );
+    for (line, file, kind) in [(0, b, "corrupt"), (1, c, "truncated")] {
+        let start = format!("tapline: {file}: {kind} packet record (block 2 at byte 100)");
+        assert!(ended.stderr[line].starts_with(&start), "{ended:?}");
+    }
+    let times: Vec<String> = column(&out, "frame.time_epoch");
+    let nanoseconds = times
+        .iter()
+        .map(|time| time.rsplit_once('.').expect("a fraction").1.parse::<u32>());
+    assert_eq!(
+        nanoseconds.collect::<Result<Vec<_>, _>>(),
+        Ok(vec![10, 11, 12, 20, 30])
     );
 }
 
 #[test]
 fn every_cut_of_a_file_ends_in_order() {
-    let bytes = std::fs::read(made("little.pcapng")).expect("the file");
-    let whole = json(&[name(&made("little.pcapng"))]);
+    let file = made("little.pcapng");
+    let bytes = std::fs::read(&file).expect("the file");
+    let whole = events(&format!("read {file}"));
     for end in (4..bytes.len()).step_by(4) {
-        let output = read_from(&bytes[..end], &["--json", "-q", "-"]);
-        let errors = text(&output.stderr);
+        let ended = run_with(&bytes[..end], "read --json -q -");
         assert!(
-            matches!(output.status.code(), Some(0 | 1)),
-            "{end}: {errors}"
+            matches!(ended.status.code(), Some(0 | 1)),
+            "{end}: {ended:?}"
         );
         assert_eq!(
-            output.status.success(),
-            errors.is_empty(),
-            "{end}: {errors}"
+            ended.status.success(),
+            ended.stderr.is_empty(),
+            "{end}: {ended:?}"
         );
-        let found = objects(&text(&output.stdout));
-        let packets = found
-            .iter()
-            .filter(|object| object["event"] == "packet")
-            .count();
-        assert_eq!(found[..packets], whole[..packets], "{end}");
+        let packets = ended.events_of("packet");
+        assert_eq!(packets, whole[..packets.len()], "{end}");
     }
 }
 
 #[test]
 fn a_full_disk_is_one_line_and_the_account_adds_up() {
-    let output = read(["--json", "-w", "/dev/full", name(&capture("icmpv6.pcap"))]);
-    assert_eq!(output.status.code(), Some(1));
-    let line = text(&output.stderr);
+    let ended = run(&format!(
+        "read --json -w /dev/full {}",
+        capture("icmpv6.pcap")
+    ));
+    let line = ended.exit(1);
     assert!(
         line.contains("/dev/full") && line.contains("No space left on device"),
         "{line}"
     );
-    assert_eq!(line.lines().count(), 1);
-    let summary = objects(&text(&output.stdout)).pop().expect("a summary");
-    let number = |value: &serde_json::Value| value.as_u64().expect("a number");
-    let sum = number(&summary["delivered"])
-        + number(&summary["filtered"])
-        + number(&summary["lost"]["writer"]);
-    assert_eq!(number(&summary["received"]), sum);
-    assert_eq!(summary["written"], 0);
+    assert_eq!(ended.stderr.len(), 1);
+    let summary = ended.summary();
+    let lost = number(&summary.0["lost"], "writer");
+    let sum = summary.number("delivered") + summary.number("filtered") + lost;
+    assert_has(&summary.0, &json!({"received": sum, "written": 0}));
 }
 
 /// The reader has read only a part of the file when it is truncated, since its output is a full pipe.
@@ -138,20 +117,22 @@ fn a_file_truncated_while_it_is_read_is_an_error_after_its_packets() {
     let mut file = tempfile::NamedTempFile::new().expect("a file");
     let times: Vec<u64> = (0..200_000).collect();
     file.write_all(&pcap(&times)).expect("written");
-    for filter in [None, Some("ether proto 0x88b5")] {
+    for filter in ["", "ether proto 0x88b5"] {
         let copy = tempfile::NamedTempFile::new().expect("a file");
         std::fs::copy(file.path(), copy.path()).expect("copied");
-        let mut command = command(["--json", name(copy.path())].into_iter().chain(filter));
-        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut command = command(&format!("read --json {} {filter}", copy.path().display()));
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
         let mut child = command.spawn().expect("tapline runs");
-        let mut first = [0; 1];
         let mut stdout = child.stdout.take().expect("a pipe");
-        stdout.read_exact(&mut first).expect("a packet");
+        stdout.read_exact(&mut [0; 1]).expect("a packet");
         copy.as_file().set_len(24 + 76 * 1000).expect("truncated");
         let mut rest = String::new();
         stdout.read_to_string(&mut rest).expect("UTF-8");
         let output = child.wait_with_output().expect("it ends");
-        let errors = text(&output.stderr);
+        let errors = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{errors}");
         assert!(
             errors.contains("the file was shortened while it was read"),

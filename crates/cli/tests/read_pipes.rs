@@ -1,21 +1,33 @@
 //! Live pipes, closed pipes and signals.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::process::{Child, ChildStdin, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
-use crate::read_support::{command, name, pcap, text, tshark};
 use rustix::process::{Pid, Signal, kill_process};
 
+use crate::support::files::{column, pcap};
+use crate::support::run::command;
+use crate::support::text;
+
 /// Starts it with three pipes.
-fn start(args: &[&str]) -> (Child, ChildStdin) {
-    let mut command = command(args);
-    command.stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut child = command
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("tapline runs");
+fn start(line: &str) -> (Child, ChildStdin, ChildStdout) {
+    let mut command = command(line);
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = command.spawn().expect("tapline runs");
     let stdin = child.stdin.take().expect("a pipe");
-    (child, stdin)
+    let stdout = child.stdout.take().expect("a pipe");
+    (child, stdin, stdout)
+}
+
+/// Its end in order, with this on standard error.
+#[track_caller]
+fn assert_ends(child: Child, errors: &str) {
+    let output = child.wait_with_output().expect("it ends");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!((output.status.code(), &*said), (Some(0), errors));
 }
 
 fn signal(child: &Child, signal: Signal) {
@@ -24,8 +36,8 @@ fn signal(child: &Child, signal: Signal) {
 
 #[test]
 fn packets_that_have_arrived_are_printed_before_more_are_waited_for() {
-    let (mut child, mut stdin) = start(&["-"]);
-    let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+    let (child, mut stdin, stdout) = start("read -");
+    let mut lines = BufReader::new(stdout).lines();
     let bytes = pcap(&[1_000_000_000, 2_000_000_000]);
     let (first, second) = bytes.split_at(24 + 76);
     for (bytes, start) in [
@@ -38,35 +50,29 @@ fn packets_that_have_arrived_are_printed_before_more_are_waited_for() {
     }
     // While it waits for more: an orderly end with the summary.
     signal(&child, Signal::INT);
-    let output = child.wait_with_output().expect("it ends");
-    assert_eq!(output.status.code(), Some(0));
-    let summary = "2 packets read = 2 delivered + 0 filtered + 0 lost\n";
-    assert_eq!(text(&output.stderr), summary);
+    assert_ends(
+        child,
+        "2 packets read = 2 delivered + 0 filtered + 0 lost\n",
+    );
     drop(stdin);
 }
 
 #[test]
 fn a_signal_ends_a_copy_in_order() {
-    let (mut child, mut stdin) = start(&["-q", "-w", "-", "--format", "pcap-ns", "-"]);
+    let (child, mut stdin, mut stdout) = start("read -q -w - --format pcap-ns -");
     let bytes = pcap(&[1, 2, 3]);
     // Two packets and a half: the half is neither an error nor in the copy.
-    stdin.write_all(&bytes[..24 + 2 * 76]).expect("written");
-    let mut stdout = child.stdout.take().expect("a pipe");
-    let mut copy = vec![0; 24 + 2 * 76];
+    let (whole, half) = bytes.split_at(24 + 2 * 76);
+    stdin.write_all(whole).expect("written");
+    let mut copy = vec![0; whole.len()];
     stdout.read_exact(&mut copy).expect("two packets");
-    stdin
-        .write_all(&bytes[24 + 2 * 76..][..30])
-        .expect("written");
+    stdin.write_all(&half[..30]).expect("written");
     signal(&child, Signal::TERM);
     stdout.read_to_end(&mut copy).expect("the end");
-    let output = child.wait_with_output().expect("it ends");
-    assert_eq!(
-        (output.status.code(), text(&output.stderr)),
-        (Some(0), String::new())
-    );
+    assert_ends(child, "");
     let file = tempfile::NamedTempFile::new().expect("a file");
     std::fs::write(file.path(), copy).expect("written");
-    assert_eq!(tshark(file.path(), &["frame.number"]), ["1", "2"]);
+    assert_eq!(column::<u32>(&text(file.path()), "frame.number"), [1, 2]);
     drop(stdin);
 }
 
@@ -74,18 +80,9 @@ fn a_signal_ends_a_copy_in_order() {
 fn a_closed_pipe_is_an_end_in_order() {
     let path = tempfile::NamedTempFile::new().expect("a file");
     std::fs::write(path.path(), pcap(&vec![0; 100_000])).expect("written");
-    for args in [&["-q"][..], &["-q", "--json"], &["-q", "-w", "-"]] {
-        let mut child = command(args.iter().copied().chain([name(path.path())]));
-        let mut child = child
-            .stdout(std::process::Stdio::piped())
-            .stderr(std::process::Stdio::piped())
-            .spawn()
-            .expect("tapline runs");
-        drop(child.stdout.take());
-        let output = child.wait_with_output().expect("it ends");
-        assert_eq!(
-            (output.status.code(), text(&output.stderr)),
-            (Some(0), String::new())
-        );
+    for flags in ["-q", "-q --json", "-q -w -"] {
+        let (child, _stdin, stdout) = start(&format!("read {flags} {}", text(path.path())));
+        drop(stdout);
+        assert_ends(child, "");
     }
 }

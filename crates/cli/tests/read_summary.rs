@@ -1,12 +1,10 @@
 //! `tapline read --summary`, beside capinfos.
 
-use crate::read_support;
-use std::path::PathBuf;
+use serde_json::{Value, json};
 
-use crate::read_support::{
-    capinfos, capture, corpus, json, made, name, read, read_from, read_well, text, tshark,
-};
-use serde_json::Value;
+use crate::support::files::{KNOWN, capture, known_corpus, made, tshark};
+use crate::support::run::{events, printed, run, run_with};
+use crate::support::{assert_has, number, text};
 
 /// A time or a span in nanoseconds as capinfos shows it: seconds with six digits, the rest cut.
 fn seconds(ns: &Value) -> String {
@@ -21,22 +19,16 @@ fn rounded(value: &Value) -> String {
 
 #[test]
 fn counts_sizes_times_rates_and_order_are_capinfos() {
-    let files = corpus();
-    let known = capinfos(&files);
-    let files: Vec<PathBuf> = files
-        .into_iter()
-        .filter(|path| known.contains_key(path))
-        .collect();
-    let names = files.iter().map(|path| name(path));
-    let objects = json(&["--summary"].into_iter().chain(names).collect::<Vec<_>>());
+    let files = known_corpus();
+    let objects = events(&format!("read --summary {}", files.join(" ")));
     let (summary, objects) = objects.split_last().expect("a summary");
     assert_eq!(objects.len(), files.len());
     assert_eq!(summary["files"], files.len());
     for (path, ours) in files.iter().zip(objects) {
-        let theirs = &known[path];
+        let theirs = &KNOWN[path];
         let same =
             |title: &str, value: String| assert_eq!(value, theirs[title], "{path:?}: {title}");
-        assert_eq!(ours["file"], name(path));
+        assert_eq!(ours["file"], **path);
         same("Number of packets", ours["packets"].to_string());
         // For these capinfos leaves out a header before the packet.
         let has_pseudo_header = theirs["File encapsulation"] == "atm-pdus";
@@ -50,7 +42,7 @@ fn counts_sizes_times_rates_and_order_are_capinfos() {
             other => other,
         };
         assert_eq!(ours["format"], format, "{path:?}");
-        if path.starts_with(made("").parent().expect("a folder")) && format == "pcapng" {
+        if path.starts_with(&made("")) && format == "pcapng" {
             // Packets without a time, which capinfos counts as of 1970.
             continue;
         }
@@ -58,16 +50,16 @@ fn counts_sizes_times_rates_and_order_are_capinfos() {
         // capinfos compares times in 32 bits of seconds, and cuts the nanoseconds to 32 bits of a
         // file whose fractions are more than a second.
         if ours["duration_ns"].as_u64() >= Some(1_000_000_000 << 31)
-            || path.ends_with("timestamp_invalid_micro.pcap")
+            || path.ends_with("/timestamp_invalid_micro.pcap")
         {
             continue;
         }
-        let order = if ours["in_time_order"] == true {
-            "True"
-        } else {
-            "False"
-        };
-        same("Strict time order", order.into());
+        let order = ours["in_time_order"].to_string().to_lowercase();
+        assert_eq!(
+            order,
+            theirs["Strict time order"].to_lowercase(),
+            "{path:?}"
+        );
         if ours["packets"] == 0 {
             continue;
         }
@@ -107,36 +99,23 @@ fn counts_sizes_times_rates_and_order_are_capinfos() {
 
 #[test]
 fn interfaces_and_their_statistics_are_told() {
-    let objects = json(&["--summary", name(&made("little.pcapng"))]);
+    let objects = events(&format!("read --summary {}", made("little.pcapng")));
     // As the file was made by hand; tshark shows the same numbers in the statistics block.
-    let interface = &objects[0]["interfaces"][0];
-    for (key, value) in [
-        ("name", "eth0".into()),
-        ("description", "uplink".into()),
-        ("filter", "tcp port 80".into()),
-        ("link_type", 1.into()),
-        ("speed_bps", 10_000_000_000_u64.into()),
-        ("packets", 2.into()),
-    ] {
-        let value: Value = value;
-        assert_eq!(interface[key], value, "{key}");
-    }
-    let counters = [
-        "received",
-        "interface_dropped",
-        "filter_accepted",
-        "os_dropped",
-        "delivered",
-    ];
-    let counters = counters.map(|key| interface["statistics"][key].as_u64());
-    assert_eq!(counters, [4, 5, 6, 7, 8].map(Some));
+    let first = json!({
+        "name": "eth0", "description": "uplink", "filter": "tcp port 80", "link_type": 1,
+        "speed_bps": 10_000_000_000_u64, "packets": 2,
+        "statistics": {
+            "received": 4, "interface_dropped": 5, "filter_accepted": 6, "os_dropped": 7, "delivered": 8,
+        },
+    });
+    assert_has(&objects[0]["interfaces"][0], &first);
     assert_eq!(objects[0]["interfaces"][1]["statistics"], Value::Null);
 }
 
 #[test]
 fn text_says_the_same() {
     let path = capture("OSPFv2_Capture_FINAL.pcapng");
-    let page = read_well(["--summary", name(&path)]);
+    let page = printed(&format!("read --summary {path}"));
     // By capinfos.
     for line in [
         "format        pcapng 1.0, little-endian",
@@ -152,8 +131,8 @@ fn text_says_the_same() {
         "os            32-bit Windows 7 Service Pack 1, build 7601",
     ] {
         assert!(
-            page.lines().any(|found| found == line),
-            "{line}\nis not in\n{page}"
+            page.iter().any(|found| found == line),
+            "{line} is not in {page:#?}"
         );
     }
 }
@@ -164,41 +143,40 @@ fn every_file_is_told_of_though_one_fails() {
     let bytes = std::fs::read(&good).expect("the file");
     let cut = tempfile::NamedTempFile::new().expect("a file");
     std::fs::write(cut.path(), &bytes[..bytes.len() - 1]).expect("written");
-    let output = read([
-        "--summary",
-        "--json",
-        name(cut.path()),
-        "/nonexistent",
-        name(&good),
-    ]);
-    assert_eq!(output.status.code(), Some(1));
-    let objects = read_support::objects(&text(&output.stdout));
-    assert_eq!(objects.len(), 3);
-    let packets = |object: &Value| object["packets"].as_u64().expect("a number");
-    assert_eq!(packets(&objects[0]) + 1, packets(&objects[1]));
+    let ended = run(&format!(
+        "read --summary --json {} /nonexistent {good}",
+        text(cut.path())
+    ));
     assert_eq!(
-        (&objects[0]["complete"], &objects[1]["complete"]),
-        (&false.into(), &true.into())
+        (ended.status.code(), ended.stderr.len()),
+        (Some(1), 2),
+        "{ended:?}"
+    );
+    let objects = ended.events();
+    assert_eq!(objects.len(), 3);
+    let complete = [0, 1].map(|file: usize| objects[file]["complete"].as_bool());
+    assert_eq!(complete, [Some(false), Some(true)]);
+    assert_eq!(
+        number(&objects[0], "packets") + 1,
+        number(&objects[1], "packets")
     );
     let error = objects[0]["error"].as_str().expect("an error");
     assert!(
         error.starts_with("truncated packet record (block "),
         "{error}"
     );
-    assert_eq!(text(&output.stderr).lines().count(), 2);
 }
 
 #[test]
 fn a_pipe_is_summarised_with_what_arrived() {
     let path = capture("icmpv6.pcap");
     let bytes = std::fs::read(&path).expect("the file");
-    let output = read_from(&bytes, &["--summary", "--json", "-"]);
-    let mut piped = read_support::objects(&text(&output.stdout)).swap_remove(0);
-    let mut file = json(&["--summary", name(&path)]).swap_remove(0);
+    let mut piped = run_with(&bytes, "read --summary --json -")
+        .events()
+        .swap_remove(0);
+    let file = events(&format!("read --summary {path}")).swap_remove(0);
     assert_eq!(piped["file"], "standard input");
-    for object in [&mut piped, &mut file] {
-        object.as_object_mut().expect("an object").remove("file");
-    }
+    piped["file"] = path.into();
     assert_eq!(piped, file);
 }
 
@@ -209,12 +187,12 @@ fn compression_is_named() {
         ("sections.pcapng.gz", Some("gzip")),
         ("sections.pcapng.zst", Some("zstd")),
     ] {
-        let told = json(&["--summary", name(&made(file))]).swap_remove(0);
-        assert_eq!(told["compression"].as_str(), compression, "{file}");
-        assert_eq!(
-            told["packets"],
-            tshark(&made(file), &["frame.number"]).len(),
-            "{file}"
+        let file = made(file);
+        let packets = tshark(&file, &["frame.number"]).len();
+        let told = &events(&format!("read --summary {file}"))[0];
+        assert_has(
+            told,
+            &json!({"compression": compression, "packets": packets}),
         );
     }
 }

@@ -1,7 +1,5 @@
 //! IP addresses of interfaces.
 
-mod words;
-
 use crate::header::AddrHeader;
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr};
@@ -10,22 +8,19 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::codec::{Attribute, Malformed, Request, attributes};
-use crate::error::{InvalidRequest, NetlinkError, RequestTarget};
+use crate::error::{InvalidRequest, NetlinkError, RequestTarget, reject_if};
 use crate::interface::IfIndex;
 use crate::netlink::Netlink;
 use crate::object::Object;
 use crate::prefix::{Family, Prefix};
 use crate::schema::{
-    AttributeCodec, AttributeSet, AttributeType, InvalidValue, NameLookup, Native, TextValue,
-    attribute_set, number_enum, text_form,
+    Arguments, AttributeCodec, AttributeSet, AttributeType, InvalidValue, NameLookup, Native,
+    Parsed, TextValue, attribute_set, number_enum, text_form,
 };
 use crate::socket::Listing;
 use crate::uapi::{
-    AF_INET, AF_INET6, AF_UNSPEC, IFA_CACHEINFO, IFA_F_DADFAILED, IFA_F_DEPRECATED,
-    IFA_F_HOMEADDRESS, IFA_F_MANAGETEMPADDR, IFA_F_MCAUTOJOIN, IFA_F_NODAD, IFA_F_NOPREFIXROUTE,
-    IFA_F_OPTIMISTIC, IFA_F_PERMANENT, IFA_F_SECONDARY, IFA_F_STABLE_PRIVACY, IFA_F_TENTATIVE,
-    IFA_FLAGS, IFAPROT_KERNEL_LL, IFAPROT_KERNEL_LO, IFAPROT_KERNEL_RA, IFAPROT_UNSPEC,
-    RT_SCOPE_HOST, RT_SCOPE_LINK, RT_SCOPE_NOWHERE, RT_SCOPE_SITE, RT_SCOPE_UNIVERSE, RTM_NEWADDR,
+    AF_INET, AF_INET6, AF_UNSPEC, IFA_CACHEINFO, IFA_F_HOMEADDRESS, IFA_F_MANAGETEMPADDR,
+    IFA_F_MCAUTOJOIN, IFA_F_NODAD, IFA_F_NOPREFIXROUTE, IFA_F_OPTIMISTIC, IFA_FLAGS, RTM_NEWADDR,
     RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV6_IFADDR,
 };
 use crate::verb::{MessageTypes, Verb};
@@ -49,56 +44,58 @@ attribute_set! {
             prefixlen: u8;
             /// Its scope; IPv4 only. The scope of an IPv6 address follows from the address.
             "scope" scope: Scope;
-            /// No duplicate address detection; IPv6.
-            nodad: bool;
-            /// Usable during duplicate address detection; IPv6.
-            optimistic: bool;
-            /// The home address of a mobile host (RFC 6275); IPv6.
-            home: bool;
-            /// A template of temporary addresses (RFC 8981); IPv6, prefix of 64 bits.
-            mngtmpaddr: bool;
-            /// No route to its prefix.
-            noprefixroute: bool;
-            /// The interface joins this multicast group.
-            autojoin: bool;
-            /// It has a finite lifetime; read-only.
-            dynamic: bool;
-            /// Its preferred lifetime has expired: new connections do not use it. Read-only.
-            deprecated: bool;
-            /// Duplicate address detection is in progress: it cannot be a source address yet. Read-only.
-            tentative: bool;
-            /// Another host uses it. Read-only.
-            dadfailed: bool;
-            /// It is not the first address of its network; IPv4; read-only.
-            secondary: bool;
-            /// A temporary privacy address (RFC 8981); IPv6; read-only.
-            temporary: bool;
-            /// Generated from the prefix and a secret (RFC 7217); IPv6; read-only.
-            #[serde(rename = "stable-privacy")]
-            stable_privacy: bool;
             /// Valid lifetime.
             "valid_lft" valid_life_time: Lifetime;
             /// Preferred lifetime: how long new connections use it. At most the valid lifetime.
             "preferred_lft" preferred_life_time: Lifetime;
         }
+        @flags {
+            /// No duplicate address detection; IPv6.
+            "nodad" nodad = IFA_F_NODAD;
+            /// Usable during duplicate address detection; IPv6.
+            "optimistic" optimistic = IFA_F_OPTIMISTIC;
+            /// The home address of a mobile host (RFC 6275); IPv6.
+            "home" home = IFA_F_HOMEADDRESS;
+            /// A template of temporary addresses (RFC 8981); IPv6, prefix of 64 bits.
+            "mngtmpaddr" mngtmpaddr = IFA_F_MANAGETEMPADDR;
+            /// No route to its prefix.
+            "noprefixroute" noprefixroute = IFA_F_NOPREFIXROUTE;
+            /// The interface joins this multicast group.
+            "autojoin" autojoin = IFA_F_MCAUTOJOIN;
+            /// It has a finite lifetime; read-only.
+            dynamic = IFA_F_PERMANENT, inverse;
+            /// Its preferred lifetime has expired: new connections do not use it. Read-only.
+            deprecated = IFA_F_DEPRECATED;
+            /// Duplicate address detection is in progress: it cannot be a source address yet. Read-only.
+            tentative = IFA_F_TENTATIVE;
+            /// Another host uses it. Read-only.
+            dadfailed = IFA_F_DADFAILED;
+            /// It is not the first address of its network; IPv4; read-only.
+            secondary = IFA_F_SECONDARY;
+            /// A temporary privacy address (RFC 8981); IPv6; read-only.
+            temporary = IFA_F_TEMPORARY;
+            /// Generated from the prefix and a secret (RFC 7217); IPv6; read-only.
+            #[serde(rename = "stable-privacy")]
+            stable_privacy = IFA_F_STABLE_PRIVACY;
+        }
         @parts {
             IFA_CACHEINFO: AttributeType::Bytes;
             IFA_FLAGS: AttributeType::Number;
         }
-        @own read_word show_words;
+        @own parse_special_keyword;
         /// The interface's own address.
         local: IpAddr = IFA_LOCAL;
         /// The peer address; the prefix then belongs to the peer.
         #[serde(rename = "address")]
         peer: IpAddr = IFA_ADDRESS;
         /// The broadcast address; IPv4.
-        "broadcast" broadcast: Broadcast = IFA_BROADCAST;
+        "broadcast" | "brd" broadcast: Broadcast = IFA_BROADCAST;
         /// The anycast address; read-only.
         anycast: IpAddr = IFA_ANYCAST;
         /// A label that begins with the name of the interface, at most 15 bytes; IPv4.
         "label" label: String = IFA_LABEL;
         /// Metric of the route to its prefix.
-        "metric" metric: u32 = IFA_RT_PRIORITY;
+        "metric" | "priority" | "preference" metric: u32 = IFA_RT_PRIORITY;
         /// Origin.
         "proto" protocol: AddrProtocol = IFA_PROTO;
     }
@@ -110,13 +107,10 @@ number_enum! {
     /// # Kernel
     /// Linux 5.18.
     pub enum AddrProtocol: u8 {
-        /// Unspecified.
         Unspecified = IFAPROT_UNSPEC, "unspec";
-        /// The kernel, for a loopback.
         KernelLoopback = IFAPROT_KERNEL_LO, "kernel_lo";
         /// The kernel, from a router advertisement.
         KernelRouter = IFAPROT_KERNEL_RA, "kernel_ra";
-        /// The kernel, link-local.
         KernelLinkLocal = IFAPROT_KERNEL_LL, "kernel_ll";
     }
 }
@@ -152,11 +146,8 @@ number_enum! {
         Global = RT_SCOPE_UNIVERSE, "global";
         /// Within the site.
         Site = RT_SCOPE_SITE, "site";
-        /// On the link.
         Link = RT_SCOPE_LINK, "link";
-        /// On this host.
         Host = RT_SCOPE_HOST, "host";
-        /// Nowhere.
         Nowhere = RT_SCOPE_NOWHERE, "nowhere";
     }
 }
@@ -237,7 +228,7 @@ impl fmt::Display for Broadcast {
 impl FromStr for Broadcast {
     type Err = InvalidValue;
 
-    fn from_str(text: &str) -> Result<Self, InvalidValue> {
+    fn from_str(text: &str) -> Parsed<Self> {
         match text {
             "+" => Ok(Self::Ones),
             "-" => Ok(Self::Zeros),
@@ -267,35 +258,43 @@ impl AttributeCodec<Broadcast> for Native {
 }
 
 impl Addr {
-    /// The settable flags with their keywords.
-    fn flag_fields(&mut self) -> [(&'static str, &mut Option<bool>); 6] {
-        [
-            ("nodad", &mut self.nodad),
-            ("optimistic", &mut self.optimistic),
-            ("home", &mut self.home),
-            ("mngtmpaddr", &mut self.mngtmpaddr),
-            ("noprefixroute", &mut self.noprefixroute),
-            ("autojoin", &mut self.autojoin),
-        ]
+    /// Parses `local IP/LENGTH`, whose keyword is optional, and `peer IP/LENGTH`.
+    fn parse_special_keyword(&mut self, keyword: &str, args: &mut Arguments<'_>) -> Parsed<bool> {
+        match keyword {
+            "local" => {
+                let local: String = args.value(keyword)?;
+                self.parse_local(&local)?;
+            }
+            "peer" | "remote" => {
+                let peer: Prefix = args.value(keyword)?;
+                self.peer = Some(peer.ip);
+                self.prefixlen = Some(peer.len);
+            }
+            _ if self.local.is_none() && keyword.contains(['.', ':']) => {
+                self.parse_local(keyword)?
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
     }
 
-    /// The settable flags with their bits.
-    fn flags(&self) -> [(u32, Option<bool>); 6] {
-        [
-            (IFA_F_NODAD, self.nodad),
-            (IFA_F_OPTIMISTIC, self.optimistic),
-            (IFA_F_HOMEADDRESS, self.home),
-            (IFA_F_MANAGETEMPADDR, self.mngtmpaddr),
-            (IFA_F_NOPREFIXROUTE, self.noprefixroute),
-            (IFA_F_MCAUTOJOIN, self.autojoin),
-        ]
+    /// Keeps the prefix length of a peer that was given before. Without a length, deletion matches any length.
+    fn parse_local(&mut self, text: &str) -> Parsed<()> {
+        let local: Prefix = text
+            .parse()
+            .map_err(|_| InvalidValue::new("an address", Some(text)))?;
+        self.local = Some(local.ip);
+        if self.peer.is_none() && text.contains('/') {
+            self.prefixlen = Some(local.len);
+        }
+        Ok(())
     }
 
     /// Appends the attributes that hold several fields.
     fn put_parts(&self, request: &mut Request) {
-        if self.flags().iter().any(|(_, on)| on.is_some()) {
-            let set = self.flags().into_iter().filter(|(_, on)| *on == Some(true));
-            request.u32(IFA_FLAGS, set.fold(0, |flags, (bit, _)| flags | bit));
+        let (on, given) = self.flag_bits();
+        if given & SETTABLE_FLAGS != 0 {
+            request.u32(IFA_FLAGS, on & SETTABLE_FLAGS);
         }
         if self.valid_life_time.is_some() || self.preferred_life_time.is_some() {
             let valid = self.valid_life_time.unwrap_or(Lifetime::FOREVER);
@@ -308,60 +307,19 @@ impl Addr {
         }
     }
 
-    /// Decodes the body of a message; false for families other than IPv4 and IPv6.
-    fn fill(&mut self, body: &[u8]) -> Result<bool, Malformed> {
-        let (header, rest) = AddrHeader::split(body)?;
-        if header.family != AF_INET && header.family != AF_INET6 {
-            return Ok(false);
-        }
-        self.clear();
-        self.dev = Some(IfIndex(header.index));
-        self.family = Some(Family::from(header.family));
-        self.prefixlen = Some(header.prefix_len);
-        self.scope = Some(header.scope.into());
-        let mut flags = u32::from(header.flags);
-        for attribute in attributes(rest, AddrHeader::BYTES) {
-            let attribute = attribute?;
-            match attribute.kind {
-                IFA_FLAGS => flags = attribute.u32()?,
-                IFA_CACHEINFO => self.take_lifetimes(attribute)?,
-                _ => self.decode_attribute(attribute)?,
-            }
-        }
-        self.take_flags(flags);
-        // IFA_ADDRESS is the peer address, or repeats the local one if there is no peer.
-        self.local = self.local.or(self.peer);
-        self.peer = self.peer.filter(|peer| Some(*peer) != self.local);
-        Ok(true)
-    }
-
     fn take_lifetimes(&mut self, attribute: Attribute<'_>) -> Result<(), Malformed> {
         let [p0, p1, p2, p3, v0, v1, v2, v3] = attribute.array()?;
         self.preferred_life_time = Some(Lifetime(u32::from_ne_bytes([p0, p1, p2, p3])));
         self.valid_life_time = Some(Lifetime(u32::from_ne_bytes([v0, v1, v2, v3])));
         Ok(())
     }
-
-    fn take_flags(&mut self, flags: u32) {
-        let has = |bit| Some(flags & bit != 0);
-        self.nodad = has(IFA_F_NODAD);
-        self.optimistic = has(IFA_F_OPTIMISTIC);
-        self.home = has(IFA_F_HOMEADDRESS);
-        self.mngtmpaddr = has(IFA_F_MANAGETEMPADDR);
-        self.noprefixroute = has(IFA_F_NOPREFIXROUTE);
-        self.autojoin = has(IFA_F_MCAUTOJOIN);
-        self.dynamic = Some(flags & IFA_F_PERMANENT == 0);
-        self.deprecated = has(IFA_F_DEPRECATED);
-        self.tentative = has(IFA_F_TENTATIVE);
-        self.dadfailed = has(IFA_F_DADFAILED);
-        self.stable_privacy = has(IFA_F_STABLE_PRIVACY);
-        // The bit has another meaning in each family.
-        match self.family {
-            Some(Family::V4) => self.secondary = has(IFA_F_SECONDARY),
-            _ => self.temporary = has(IFA_F_SECONDARY),
-        }
-    }
 }
+
+/// Flags that apply to both families.
+const COMMON_FLAGS: u32 = IFA_F_NOPREFIXROUTE | IFA_F_MCAUTOJOIN;
+/// Flags of IPv6 that a request can have.
+const IPV6_FLAGS: u32 = IFA_F_NODAD | IFA_F_OPTIMISTIC | IFA_F_HOMEADDRESS | IFA_F_MANAGETEMPADDR;
+const SETTABLE_FLAGS: u32 = COMMON_FLAGS | IPV6_FLAGS;
 
 /// Maximum length of a label in bytes.
 const MAX_LABEL: usize = 15;
@@ -410,8 +368,37 @@ impl Object for Addr {
         Ok(())
     }
 
+    /// False for families other than IPv4 and IPv6.
     fn decode_into(&mut self, body: &[u8]) -> Result<bool, Malformed> {
-        self.fill(body)
+        let (header, rest) = AddrHeader::split(body)?;
+        if header.family != AF_INET && header.family != AF_INET6 {
+            return Ok(false);
+        }
+        self.clear();
+        self.dev = Some(IfIndex(header.index));
+        self.family = Some(Family::from(header.family));
+        self.prefixlen = Some(header.prefix_len);
+        self.scope = Some(header.scope.into());
+        let mut flags = u32::from(header.flags);
+        for attribute in attributes(rest, AddrHeader::BYTES) {
+            let attribute = attribute?;
+            match attribute.kind {
+                IFA_FLAGS => flags = attribute.u32()?,
+                IFA_CACHEINFO => self.take_lifetimes(attribute)?,
+                _ => self.decode_attribute(attribute)?,
+            }
+        }
+        self.set_flag_bits(flags, u32::MAX);
+        // The bit has another meaning in each family.
+        if header.family == AF_INET {
+            self.temporary = None;
+        } else {
+            self.secondary = None;
+        }
+        // IFA_ADDRESS is the peer address, or repeats the local one if there is no peer.
+        self.local = self.local.or(self.peer);
+        self.peer = self.peer.filter(|peer| Some(*peer) != self.local);
+        Ok(true)
     }
 
     fn key(&self) -> Option<Self::Key> {
@@ -458,15 +445,15 @@ impl Addr {
     /// The address and its prefix length, if the request is valid.
     fn validate(&self) -> Result<(IpAddr, u8), InvalidRequest> {
         let local = (self.local).ok_or_else(|| InvalidRequest::new("no address is given"))?;
-        if self.ifindex() == IfIndex(0) {
-            return Err(InvalidRequest::new("no interface is given for the address"));
-        }
+        reject_if!(
+            self.ifindex() == IfIndex(0),
+            "no interface is given for the address"
+        );
         let family = Family::of(local);
-        if self.family.is_some_and(|given| given != family) {
-            return Err(InvalidRequest::new(format!(
-                "{local} does not belong to the given family"
-            )));
-        }
+        reject_if!(
+            self.family.is_some_and(|given| given != family),
+            "{local} does not belong to the given family"
+        );
         if let Some(peer) = self.peer.filter(|peer| Family::of(*peer) != family) {
             return Err(InvalidRequest::new(format!(
                 "the peer {peer} and the address {local} belong to different families"
@@ -474,32 +461,25 @@ impl Addr {
         }
         let bits = if local.is_ipv4() { 32 } else { 128 };
         let prefix_len = self.prefixlen.unwrap_or(bits);
-        if prefix_len > bits {
-            return Err(InvalidRequest::new(format!(
-                "prefix length {prefix_len} is too long for {local}"
-            )));
-        }
-        if self.anycast.is_some() {
-            return Err(InvalidRequest::new("anycast addresses are read-only"));
-        }
+        reject_if!(
+            prefix_len > bits,
+            "prefix length {prefix_len} is too long for {local}"
+        );
+        reject_if!(self.anycast.is_some(), "anycast addresses are read-only");
         self.check_family(local)?;
         Ok((local, prefix_len))
     }
 
     /// Rejects fields of the other family, which the kernel would ignore.
     fn check_family(&self, local: IpAddr) -> Result<(), InvalidRequest> {
-        let of_both = IFA_F_NOPREFIXROUTE | IFA_F_MCAUTOJOIN;
-        let of_one = |(bit, on): &(u32, Option<bool>)| bit & of_both == 0 && *on == Some(true);
-        if local.is_ipv4() && self.flags().iter().any(of_one) {
-            return Err(InvalidRequest::new(
-                "nodad, optimistic, home and mngtmpaddr apply to IPv6 addresses only",
-            ));
-        }
-        if local.is_ipv6() && (self.label.is_some() || self.broadcast.is_some()) {
-            return Err(InvalidRequest::new(
-                "label and broadcast apply to IPv4 addresses only",
-            ));
-        }
+        reject_if!(
+            local.is_ipv4() && self.flag_bits().0 & IPV6_FLAGS != 0,
+            "nodad, optimistic, home and mngtmpaddr apply to IPv6 addresses only"
+        );
+        reject_if!(
+            local.is_ipv6() && (self.label.is_some() || self.broadcast.is_some()),
+            "label and broadcast apply to IPv4 addresses only"
+        );
         match &self.label {
             Some(label) if label.len() > MAX_LABEL => Err(InvalidRequest::new(format!(
                 "the label {label:?} is longer than {MAX_LABEL} bytes"

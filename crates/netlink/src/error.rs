@@ -113,6 +113,16 @@ impl InvalidRequest {
     }
 }
 
+/// Returns an [`InvalidRequest`] if a condition holds.
+macro_rules! reject_if {
+    ($condition:expr, $($reason:tt)+) => {
+        if $condition {
+            return Err(crate::error::InvalidRequest::new(format!($($reason)+)));
+        }
+    };
+}
+pub(crate) use reject_if;
+
 impl Cause {
     /// Whether the socket's receive buffer overflowed and datagrams were lost.
     pub(crate) fn is_overrun(&self) -> bool {

@@ -61,7 +61,7 @@ pub fn explain(datagram: &[u8], so_far: &mut Explanation) -> Result<(), Malforme
 
 impl Explanation {
     fn message(&mut self, message: Message<'_>, at: usize) -> Result<(), Malformed> {
-        let layout = MessageLayout::of(message.kind);
+        let layout = object(message.kind).and_then(|(_, layout)| layout);
         self.lines.push(Line {
             at,
             bytes: HEADER_BYTES + message.body.len(),
@@ -218,6 +218,7 @@ fn message_header(message: Message<'_>) -> String {
 }
 
 /// The layout of a message.
+#[derive(Clone, Copy)]
 struct MessageLayout {
     /// Name of the struct of its fixed header.
     header: &'static str,
@@ -225,48 +226,35 @@ struct MessageLayout {
     attributes: fn() -> &'static [AttributeSpec],
 }
 
-fn layout<O: Object>(header: &'static str) -> MessageLayout {
-    MessageLayout {
+const fn layout<O: Object>(header: &'static str) -> Option<MessageLayout> {
+    Some(MessageLayout {
         header,
         header_bytes: O::HEADER_BYTES,
         attributes: O::attributes,
-    }
+    })
 }
 
-impl MessageLayout {
-    /// The layout of messages of type `kind`.
-    fn of(kind: u16) -> Option<Self> {
-        Some(match kind {
-            16..=19 | 108..=110 => layout::<Link>("ifinfomsg"),
-            20..=22 => layout::<Addr>("ifaddrmsg"),
-            24..=26 => layout::<Route>("rtmsg"),
-            28..=30 => layout::<Fdb>("ndmsg"),
-            32..=34 => layout::<Rule>("fib_rule_hdr"),
-            84..=86 => layout::<Mdb>("br_port_msg"),
-            88..=90 => layout::<NamespaceNumber>("rtgenmsg"),
-            92..=94 => layout::<Stats>("if_stats_msg"),
-            104..=106 => layout::<Nexthop>("nhmsg"),
-            112..=114 => layout::<PortVlan>("br_vlan_msg"),
-            _ => return None,
-        })
-    }
-}
-
-/// Names of objects by the first of their four message types.
-const OBJECTS: [(u16, &str); 12] = [
-    (16, "LINK"),
-    (20, "ADDR"),
-    (24, "ROUTE"),
-    (28, "NEIGH"),
-    (32, "RULE"),
-    (64, "NEIGHTBL"),
-    (84, "MDB"),
-    (88, "NSID"),
-    (92, "STATS"),
-    (104, "NEXTHOP"),
-    (108, "LINKPROP"),
-    (112, "VLAN"),
+/// Objects by the first of their four message types.
+const OBJECTS: [(u16, &str, Option<MessageLayout>); 12] = [
+    (16, "LINK", layout::<Link>("ifinfomsg")),
+    (20, "ADDR", layout::<Addr>("ifaddrmsg")),
+    (24, "ROUTE", layout::<Route>("rtmsg")),
+    (28, "NEIGH", layout::<Fdb>("ndmsg")),
+    (32, "RULE", layout::<Rule>("fib_rule_hdr")),
+    (64, "NEIGHTBL", None),
+    (84, "MDB", layout::<Mdb>("br_port_msg")),
+    (88, "NSID", layout::<NamespaceNumber>("rtgenmsg")),
+    (92, "STATS", layout::<Stats>("if_stats_msg")),
+    (104, "NEXTHOP", layout::<Nexthop>("nhmsg")),
+    (108, "LINKPROP", layout::<Link>("ifinfomsg")),
+    (112, "VLAN", layout::<PortVlan>("br_vlan_msg")),
 ];
+
+/// The object that messages of type `kind` are about.
+fn object(kind: u16) -> Option<(&'static str, Option<MessageLayout>)> {
+    let found = OBJECTS.iter().find(|(first, ..)| *first == kind & !3);
+    found.map(|(_, name, layout)| (*name, *layout))
+}
 
 /// The name of a message type in the kernel's headers.
 fn message_name(kind: u16) -> String {
@@ -280,8 +268,8 @@ fn message_name(kind: u16) -> String {
         return (*name).to_owned();
     }
     let verb = ["NEW", "DEL", "GET", "SET"][usize::from(kind % 4)];
-    match OBJECTS.iter().find(|(first, _)| *first == kind & !3) {
-        Some((_, object)) => format!("RTM_{verb}{object}"),
+    match object(kind) {
+        Some((object, _)) => format!("RTM_{verb}{object}"),
         None => format!("message {kind}"),
     }
 }

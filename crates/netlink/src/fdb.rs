@@ -1,23 +1,23 @@
 //! Forwarding entries of bridges and VXLANs: the port or remote endpoint behind a hardware address.
 
-mod words;
-
 use std::net::IpAddr;
 
 use crate::codec::{Malformed, Message, Request, attributes};
-use crate::error::{Action, Cause, InvalidRequest, NetlinkError, RequestTarget};
+use crate::error::{Action, Cause, InvalidRequest, NetlinkError, RequestTarget, reject_if};
 use crate::header::NeighHeader;
 use crate::interface::{IfIndex, MacAddress};
 use crate::neigh::CacheInfo;
 use crate::netlink::Netlink;
 use crate::object::Object;
-use crate::schema::{AttributeSet, AttributeType, BigEndian, attribute_set, flag_set, number_enum};
+use crate::schema::{
+    Arguments, AttributeSet, AttributeType, BigEndian, Parsed, attribute_set, flag_set, number_enum,
+};
 use crate::uapi::{
     AF_BRIDGE, NDA_CACHEINFO, NDA_IFINDEX, NDA_MASTER, NDA_NDM_FLAGS_MASK, NDA_NDM_STATE_MASK,
-    NLM_F_ACK, NLM_F_BULK, NTF_EXT_LEARNED, NTF_MASTER, NTF_OFFLOADED, NTF_ROUTER, NTF_SELF,
-    NTF_STICKY, NTF_USE, NUD_NOARP, NUD_PERMANENT, NUD_REACHABLE, NUD_STALE, RTM_DELADDR,
-    RTM_DELLINK, RTM_DELNEIGH, RTM_GETNEIGH, RTM_NEWADDR, RTM_NEWLINK, RTM_NEWNEIGH,
-    RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV6_IFADDR, RTNLGRP_LINK, RTNLGRP_NEIGH,
+    NLM_F_ACK, NLM_F_BULK, NTF_EXT_LEARNED, NTF_MASTER, NTF_OFFLOADED, NTF_SELF, NTF_STICKY,
+    NTF_USE, NUD_NOARP, NUD_PERMANENT, NUD_REACHABLE, NUD_STALE, RTM_DELADDR, RTM_DELLINK,
+    RTM_DELNEIGH, RTM_GETNEIGH, RTM_NEWADDR, RTM_NEWLINK, RTM_NEWNEIGH, RTNLGRP_IPV4_IFADDR,
+    RTNLGRP_IPV6_IFADDR, RTNLGRP_LINK, RTNLGRP_NEIGH,
 };
 use crate::verb::{MessageTypes, Verb};
 
@@ -35,9 +35,9 @@ attribute_set! {
     pub struct Fdb {
         @header {
             /// The port, or the device.
-            "dev" dev: IfIndex;
+            "dev" | "brport" dev: IfIndex;
             /// How long it stays.
-            state: FdbState;
+            "state" state: FdbState;
             /// Where it stands, and what may become of it. A filter asks for those that have at least these.
             flags: FdbFlags;
             /// Seconds since it was last used. Read-only.
@@ -46,14 +46,13 @@ attribute_set! {
             updated: u32;
         }
         @parts { NDA_CACHEINFO: AttributeType::Bytes; }
-        @own read_word show_words;
-        /// The hardware address.
+        @own parse_special_keyword;
         #[serde(rename = "mac")]
-        "lladdr" lladdr: MacAddress = NDA_LLADDR;
+        "lladdr" | "to" lladdr: MacAddress = NDA_LLADDR;
         /// The other end of the VXLAN.
         "dst" dst: IpAddr = NDA_DST;
         /// The VLAN, where the bridge keeps them apart.
-        "vlan" [1..=4094] vlan: u16 = NDA_VLAN;
+        "vlan" | "vid" [1..=4094] vlan: u16 = NDA_VLAN;
         /// UDP port of the other end, where it is not the device's.
         "port" port: u16 as BigEndian = NDA_PORT;
         /// Network identifier at the other end, where it is not the device's.
@@ -111,7 +110,7 @@ const PERMANENT: u16 = NUD_NOARP | NUD_PERMANENT;
 
 number_enum! {
     /// The lifetime of a forwarding entry, as in `bridge fdb add`.
-    pub enum FdbState: u16 {
+    pub enum FdbState: u16, bare {
         /// Permanent; in a bridge it is a local address.
         Permanent = PERMANENT, "permanent";
         /// Until it is deleted.
@@ -120,6 +119,23 @@ number_enum! {
         Dynamic = NUD_REACHABLE, "dynamic";
         /// Not used for a while.
         Stale = NUD_STALE, "stale";
+    }
+}
+
+impl Fdb {
+    /// Parses flags, further names of states, and a hardware address without a keyword.
+    fn parse_special_keyword(&mut self, keyword: &str, _: &mut Arguments<'_>) -> Parsed<bool> {
+        if let Some(flag) = FdbFlags::named(keyword) {
+            self.flags = Some(self.flags.unwrap_or_default() | flag);
+            return Ok(true);
+        }
+        match (keyword, keyword.parse()) {
+            ("local", _) => self.state = Some(FdbState::Permanent),
+            ("temp", _) => self.state = Some(FdbState::Static),
+            (_, Ok(lladdr)) if self.lladdr.is_none() => self.lladdr = Some(lladdr),
+            _ => return Ok(false),
+        }
+        Ok(true)
     }
 }
 
@@ -306,15 +322,12 @@ impl Object for Fdb {
 
 impl Fdb {
     fn check(&self, verb: Verb) -> Result<(), InvalidRequest> {
-        if self.lladdr.is_none() {
-            return Err(InvalidRequest::new("no hardware address is given"));
-        }
+        reject_if!(self.lladdr.is_none(), "no hardware address is given");
         let asked_of_bridge = verb == Verb::Get && self.master.is_some();
-        if self.ifindex() == IfIndex(0) && !asked_of_bridge {
-            return Err(InvalidRequest::new(
-                "no interface is given for the forwarding entry",
-            ));
-        }
+        reject_if!(
+            self.ifindex() == IfIndex(0) && !asked_of_bridge,
+            "no interface is given for the forwarding entry"
+        );
         if let Some(vlan) = self.vlan.filter(|vlan| !(1..=MAX_VLAN).contains(vlan)) {
             return Err(InvalidRequest::new(format!(
                 "VLAN {vlan} is not between 1 and {MAX_VLAN}"
@@ -325,12 +338,11 @@ impl Fdb {
                 "VNI {vni} has more than 24 bits"
             )));
         }
-        if self.nhid.is_some() && (self.dst.is_some() || self.port.is_some() || self.vni.is_some())
-        {
-            return Err(InvalidRequest::new(
-                "a nexthop group excludes dst, port and vni",
-            ));
-        }
+        reject_if!(
+            self.nhid.is_some()
+                && (self.dst.is_some() || self.port.is_some() || self.vni.is_some()),
+            "a nexthop group excludes dst, port and vni"
+        );
         Ok(())
     }
 

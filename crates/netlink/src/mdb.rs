@@ -1,7 +1,5 @@
 //! Multicast groups with listeners behind bridge ports.
 
-mod words;
-
 use crate::header::BridgeHeader;
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -10,18 +8,18 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::codec::{Attribute, Attributes, Malformed, Request, attributes, split};
-use crate::error::{InvalidRequest, RequestTarget};
+use crate::error::{InvalidRequest, RequestTarget, reject_if};
 use crate::interface::{IfIndex, MacAddress};
-use crate::object::Object;
+use crate::object::{Object, decode_several};
 use crate::prefix::Family;
 use crate::route::RouteProtocol;
 use crate::schema::{
-    AttributeCodec, AttributeSet, AttributeSpec, AttributeType, FieldMatcher, InvalidValue, Native,
-    attribute_set, fixed_size, flag_set, number_enum, text_form,
+    AttributeCodec, AttributeSet, AttributeSpec, AttributeType, FieldMatcher, InvalidValue,
+    NameLookup, Native, Parsed, TextValue, attribute_set, fixed_size, flag_set, number_enum, specs,
+    text_form,
 };
 use crate::uapi::{
-    MDB_FLAGS_BLOCKED, MDB_FLAGS_FAST_LEAVE, MDB_FLAGS_OFFLOAD, MDB_FLAGS_STAR_EXCL, MDB_PERMANENT,
-    MDB_TEMPORARY, MDBA_MDB, MDBA_MDB_ENTRY, MDBA_MDB_ENTRY_INFO, MDBA_MDB_SRCATTR_ADDRESS,
+    MDBA_MDB, MDBA_MDB_ENTRY, MDBA_MDB_ENTRY_INFO, MDBA_MDB_SRCATTR_ADDRESS,
     MDBA_MDB_SRCATTR_TIMER, MDBA_MDB_SRCLIST_ENTRY, MDBA_SET_ENTRY, MDBA_SET_ENTRY_ATTRS,
     MDBE_ATTR_GROUP_MODE, MDBE_ATTR_RTPROT, MDBE_ATTR_SOURCE, MDBE_ATTR_SRC_LIST, RTM_NEWMDB,
     RTNLGRP_MDB,
@@ -49,15 +47,14 @@ attribute_set! {
             /// Its VLAN.
             "vid" vid: u16;
             /// Its lifetime. Default: temporary.
-            state: MdbState;
+            "state" state: MdbState;
             /// Its flags. Read-only.
             flags: MdbFlags;
         }
-        @own read_word show_words;
         /// Time until it expires. Read-only.
         timer: Timer = MDBA_MDB_EATTR_TIMER;
         /// The sources to which `filter_mode` applies.
-        source_list: Vec<MdbSource> as Sources = MDBA_MDB_EATTR_SRC_LIST;
+        "source_list" source_list: Vec<MdbSource> as Sources = MDBA_MDB_EATTR_SRC_LIST;
         /// Whether the listed sources are included or excluded.
         "filter_mode" filter_mode: FilterMode = MDBA_MDB_EATTR_GROUP_MODE;
         /// The only source.
@@ -69,7 +66,7 @@ attribute_set! {
 
 number_enum! {
     /// The lifetime of a group at a port.
-    pub enum MdbState: u8 {
+    pub enum MdbState: u8, bare {
         /// Until it has no listeners.
         Temporary = MDB_TEMPORARY, "temp";
         /// Until it is deleted.
@@ -136,7 +133,7 @@ impl fmt::Debug for MdbGroup {
 impl FromStr for MdbGroup {
     type Err = InvalidValue;
 
-    fn from_str(text: &str) -> Result<Self, InvalidValue> {
+    fn from_str(text: &str) -> Parsed<Self> {
         let ip = text.parse().map(Self::Ip).ok();
         let group = ip.or_else(|| text.parse().map(Self::Mac).ok());
         group.ok_or_else(|| InvalidValue::new("grp", Some(text)))
@@ -160,7 +157,7 @@ impl fmt::Display for Timer {
 impl FromStr for Timer {
     type Err = InvalidValue;
 
-    fn from_str(text: &str) -> Result<Self, InvalidValue> {
+    fn from_str(text: &str) -> Parsed<Self> {
         let read = || {
             let (seconds, hundredths) = text.trim().split_once('.')?;
             let seconds: u32 = seconds.parse().ok()?;
@@ -197,22 +194,26 @@ impl From<IpAddr> for MdbSource {
     }
 }
 
+impl TextValue for MdbSource {
+    /// An address. The timer that `bridge(8)` shows after it is ignored.
+    fn parse(text: &str, _: &mut dyn NameLookup) -> Option<Self> {
+        let address: IpAddr = text.split('/').next()?.parse().ok()?;
+        Some(address.into())
+    }
+
+    fn format(&self, _: &mut dyn NameLookup) -> String {
+        self.address.to_string()
+    }
+}
+
 /// A list of sources, one attribute each.
 #[derive(Clone, Copy, Debug)]
 pub struct Sources;
 
-const SOURCE_ATTRIBUTES: &[AttributeSpec] = &[
-    AttributeSpec {
-        kind: MDBA_MDB_SRCATTR_ADDRESS,
-        constant: "MDBA_MDB_SRCATTR_ADDRESS",
-        contents: AttributeType::Ip,
-    },
-    AttributeSpec {
-        kind: MDBA_MDB_SRCATTR_TIMER,
-        constant: "MDBA_MDB_SRCATTR_TIMER",
-        contents: AttributeType::Number,
-    },
-];
+const SOURCE_ATTRIBUTES: &[AttributeSpec] = specs! {
+    MDBA_MDB_SRCATTR_ADDRESS: AttributeType::Ip,
+    MDBA_MDB_SRCATTR_TIMER: AttributeType::Number,
+};
 
 impl AttributeCodec<Vec<MdbSource>> for Sources {
     const TYPE: AttributeType = AttributeType::List(&AttributeType::Nest {
@@ -315,44 +316,17 @@ impl Mdb {
 }
 
 /// The attributes of requests; replies have other types.
-const ENTRIES: &[AttributeSpec] = &[
-    AttributeSpec {
-        kind: MDBA_SET_ENTRY,
-        constant: "MDBA_SET_ENTRY",
-        contents: AttributeType::Bytes,
-    },
-    AttributeSpec {
-        kind: MDBA_SET_ENTRY_ATTRS,
-        constant: "MDBA_SET_ENTRY_ATTRS",
-        contents: AttributeType::Nest {
-            skip: 0,
-            attributes: || SET_ATTRIBUTES,
-        },
-    },
-];
+const ENTRIES: &[AttributeSpec] = specs! {
+    MDBA_SET_ENTRY: AttributeType::Bytes,
+    MDBA_SET_ENTRY_ATTRS: AttributeType::Nest { skip: 0, attributes: || SET_ATTRIBUTES, },
+};
 
-const SET_ATTRIBUTES: &[AttributeSpec] = &[
-    AttributeSpec {
-        kind: MDBE_ATTR_SOURCE,
-        constant: "MDBE_ATTR_SOURCE",
-        contents: AttributeType::Ip,
-    },
-    AttributeSpec {
-        kind: MDBE_ATTR_SRC_LIST,
-        constant: "MDBE_ATTR_SRC_LIST",
-        contents: <Sources as AttributeCodec<Vec<super::MdbSource>>>::TYPE,
-    },
-    AttributeSpec {
-        kind: MDBE_ATTR_GROUP_MODE,
-        constant: "MDBE_ATTR_GROUP_MODE",
-        contents: AttributeType::Number,
-    },
-    AttributeSpec {
-        kind: MDBE_ATTR_RTPROT,
-        constant: "MDBE_ATTR_RTPROT",
-        contents: AttributeType::Number,
-    },
-];
+const SET_ATTRIBUTES: &[AttributeSpec] = specs! {
+    MDBE_ATTR_SOURCE: AttributeType::Ip,
+    MDBE_ATTR_SRC_LIST: <Sources as AttributeCodec<Vec<super::MdbSource>>>::TYPE,
+    MDBE_ATTR_GROUP_MODE: AttributeType::Number,
+    MDBE_ATTR_RTPROT: AttributeType::Number,
+};
 
 impl Mdb {
     /// Appends the attributes of a request.
@@ -437,38 +411,17 @@ impl Object for Mdb {
             request.begin(kind, Verb::List.flags(), &BridgeHeader::of(IfIndex(0)));
             return Ok(());
         }
-        if matches!(verb, Verb::Set | Verb::Append) {
-            return Err(InvalidRequest::new(
-                "a group cannot be changed or appended; add or replace it",
-            ));
-        }
+        reject_if!(
+            matches!(verb, Verb::Set | Verb::Append),
+            "a group cannot be changed or appended; add or replace it"
+        );
         let (dev, group) = self.validate()?;
         request.begin(kind, verb.flags(), &BridgeHeader::of(dev));
         self.put_attributes(group, request);
         Ok(())
     }
 
-    /// Decodes the first of several groups.
-    fn decode_into(&mut self, body: &[u8]) -> Result<bool, Malformed> {
-        let mut first = None;
-        Self::read(body, |mdb| {
-            first.get_or_insert(mdb);
-        })?;
-        let is_one = first.is_some();
-        *self = first.unwrap_or_default();
-        Ok(is_one)
-    }
-
-    fn decode_each(
-        &mut self,
-        body: &[u8],
-        mut take: impl FnMut(&mut Self),
-    ) -> Result<(), Malformed> {
-        Self::read(body, |mdb| {
-            *self = mdb;
-            take(self);
-        })
-    }
+    decode_several!();
 
     fn key(&self) -> Option<Self::Key> {
         let vid = self.vid.unwrap_or(0);
@@ -521,9 +474,7 @@ impl Mdb {
         let group = (self.grp).ok_or_else(|| InvalidRequest::new("no group is given"))?;
         let dev =
             (self.dev).ok_or_else(|| InvalidRequest::new("no bridge is given for the group"))?;
-        if self.port.is_none() {
-            return Err(InvalidRequest::new("no port is given for the group"));
-        }
+        reject_if!(self.port.is_none(), "no port is given for the group");
         if let Some(vid) = self.vid.filter(|vid| !(1..=MAX_VLAN).contains(vid)) {
             return Err(InvalidRequest::new(format!(
                 "VLAN {vid} is not between 1 and {MAX_VLAN}"
@@ -536,11 +487,10 @@ impl Mdb {
             .map(|source| source.address);
         for source in self.src.into_iter().chain(sources) {
             let fits = matches!(group, MdbGroup::Ip(ip) if Family::of(ip) == Family::of(source));
-            if !fits {
-                return Err(InvalidRequest::new(format!(
-                    "source {source} does not belong to the family of group {group}"
-                )));
-            }
+            reject_if!(
+                !fits,
+                "source {source} does not belong to the family of group {group}"
+            );
         }
         Ok((dev, group))
     }

@@ -1,28 +1,25 @@
 //! Neighbours (the hardware address of an IP address on a link), and the neighbour tables.
 
-mod words;
-
 use crate::header::NeighHeader;
 use std::net::IpAddr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::codec::{Attribute, Malformed, Message, Request, attributes, split};
-use crate::error::{Action, InvalidRequest, NetlinkError, RequestTarget};
+use crate::error::{Action, InvalidRequest, NetlinkError, RequestTarget, reject_if};
 use crate::interface::IfIndex;
 use crate::link::HardwareAddress;
 use crate::netlink::Netlink;
 use crate::object::Object;
 use crate::prefix::Family;
 use crate::route::RouteProtocol;
-use crate::schema::{AttributeSet, AttributeType, attribute_set, number_enum};
+use crate::schema::{Arguments, AttributeSet, AttributeType, Parsed, attribute_set, number_enum};
 use crate::socket::Listing;
 use crate::uapi::{
     AF_INET, AF_INET6, AF_UNSPEC, NDA_CACHEINFO, NDA_FLAGS_EXT, NDA_IFINDEX, NDA_MASTER,
-    NDTA_CONFIG, NDTA_NAME, NDTA_THRESH1, NDTA_THRESH2, NDTA_THRESH3, NTF_EXT_LEARNED,
-    NTF_EXT_MANAGED, NTF_OFFLOADED, NTF_PROXY, NTF_ROUTER, NTF_USE, NUD_DELAY, NUD_FAILED,
-    NUD_INCOMPLETE, NUD_NOARP, NUD_NONE, NUD_PERMANENT, NUD_PROBE, NUD_REACHABLE, NUD_STALE,
-    RTM_GETNEIGH, RTM_GETNEIGHTBL, RTM_NEWNEIGH, RTM_NEWNEIGHTBL, RTNLGRP_NEIGH,
+    NDTA_CONFIG, NDTA_NAME, NDTA_THRESH1, NDTA_THRESH2, NDTA_THRESH3, NTF_EXT_MANAGED,
+    NTF_OFFLOADED, NTF_PROXY, NTF_USE, RTM_GETNEIGH, RTM_GETNEIGHTBL, RTM_NEWNEIGH,
+    RTM_NEWNEIGHTBL, RTNLGRP_NEIGH,
 };
 use crate::verb::{MessageTypes, Verb};
 
@@ -42,20 +39,9 @@ attribute_set! {
             family: Family;
             /// Its state.
             #[serde(with = "as_list")]
-            "nud" state: NeighState;
-            /// A proxy entry: this host answers for the address. Queries return either proxy entries or
-            /// neighbours, never both.
-            proxy: bool;
-            /// It is a router; IPv6.
-            router: bool;
-            /// Learned and maintained by a program.
-            extern_learn: bool;
-            /// Resolve its hardware address now. Write-only.
-            resolve: bool;
+            "nud" | "state" state: NeighState;
             /// The kernel keeps its hardware address resolved; Linux 5.16.
-            managed: bool;
-            /// Offloaded to a device. Read-only.
-            offload: bool;
+            "managed" managed: bool;
             /// Seconds since it was last used. Read-only.
             used: u32;
             /// Seconds since it was last confirmed. Read-only.
@@ -65,14 +51,25 @@ attribute_set! {
             /// Reference count. Read-only.
             refcnt: u32;
         }
+        @flags {
+            /// A proxy entry: this host answers for the address. Queries return either proxy entries or
+            /// neighbours, never both.
+            "proxy" proxy = NTF_PROXY;
+            /// It is a router; IPv6.
+            "router" router = NTF_ROUTER;
+            /// Learned and maintained by a program.
+            "extern_learn" extern_learn = NTF_EXT_LEARNED;
+            /// Resolve its hardware address now. Write-only.
+            "use" resolve = NTF_USE;
+            /// Offloaded to a device. Read-only.
+            offload = NTF_OFFLOADED;
+        }
         @parts {
             NDA_CACHEINFO: AttributeType::Bytes;
             NDA_FLAGS_EXT: AttributeType::Number;
         }
-        @own read_word show_words;
-        /// Its IP address.
-        dst: IpAddr = NDA_DST;
-        /// Its hardware address.
+        @own parse_special_keyword;
+        "to" dst: IpAddr = NDA_DST;
         "lladdr" lladdr: HardwareAddress = NDA_LLADDR;
         /// Unanswered probes. Read-only.
         probes: u32 = NDA_PROBES;
@@ -92,6 +89,15 @@ impl Neigh {
     /// Its interface; 0 if none is given.
     pub fn ifindex(&self) -> IfIndex {
         self.dev.unwrap_or_default()
+    }
+}
+
+impl Neigh {
+    /// Parses the address without a keyword.
+    fn parse_special_keyword(&mut self, keyword: &str, _: &mut Arguments<'_>) -> Parsed<bool> {
+        let dst = keyword.parse().ok().filter(|_| self.dst.is_none());
+        self.dst = dst.or(self.dst);
+        Ok(dst.is_some())
     }
 }
 
@@ -199,7 +205,8 @@ impl Object for Neigh {
             return Ok(());
         }
         header.state = self.request_state();
-        header.flags |= self.flags();
+        let (flags, _) = self.flag_bits();
+        header.flags = flags as u8 & !NTF_OFFLOADED;
         request.begin(Self::MESSAGES.of(verb), verb.flags(), &header.emit());
         if let Some(managed) = self.managed {
             request.u32(NDA_FLAGS_EXT, if managed { NTF_EXT_MANAGED } else { 0 });
@@ -214,16 +221,12 @@ impl Object for Neigh {
         if header.family != AF_INET && header.family != AF_INET6 {
             return Ok(false);
         }
-        let has = |flag| Some(header.flags & flag != 0);
         self.clear();
         self.dev = Some(IfIndex(header.index));
         self.family = Some(header.family.into());
         self.state = Some(header.state.into());
-        self.proxy = has(NTF_PROXY);
-        self.router = has(NTF_ROUTER);
-        self.extern_learn = has(NTF_EXT_LEARNED);
+        self.set_flag_bits(header.flags.into(), u32::from(!NTF_USE));
         self.managed = Some(false);
-        self.offload = has(NTF_OFFLOADED);
         for attribute in attributes(rest, NeighHeader::BYTES) {
             let attribute = attribute?;
             match attribute.kind {
@@ -300,30 +303,24 @@ impl Neigh {
     /// The address, if the request is valid.
     fn validate(&self, verb: Verb) -> Result<IpAddr, InvalidRequest> {
         let dst = (self.dst).ok_or_else(|| InvalidRequest::new("no address is given"))?;
-        if verb == Verb::Append {
-            return Err(InvalidRequest::new(
-                "a neighbour cannot be appended; add it",
-            ));
-        }
+        reject_if!(
+            verb == Verb::Append,
+            "a neighbour cannot be appended; add it"
+        );
         // A proxy entry can apply to all interfaces.
-        if self.ifindex() == IfIndex(0) && !self.is_proxy() {
-            return Err(InvalidRequest::new(
-                "no interface is given for the neighbour",
-            ));
-        }
-        if self.family.is_some_and(|given| given != Family::of(dst)) {
-            return Err(InvalidRequest::new(format!(
-                "{dst} does not belong to the given family"
-            )));
-        }
-        if self.master.is_some() {
-            return Err(InvalidRequest::new("master is a filter for queries only"));
-        }
-        if self.is_proxy() && self.lladdr.is_some() {
-            return Err(InvalidRequest::new(
-                "a proxy entry cannot have a hardware address",
-            ));
-        }
+        reject_if!(
+            self.ifindex() == IfIndex(0) && !self.is_proxy(),
+            "no interface is given for the neighbour"
+        );
+        reject_if!(
+            self.family.is_some_and(|given| given != Family::of(dst)),
+            "{dst} does not belong to the given family"
+        );
+        reject_if!(self.master.is_some(), "master is a filter for queries only");
+        reject_if!(
+            self.is_proxy() && self.lladdr.is_some(),
+            "a proxy entry cannot have a hardware address"
+        );
         Ok(dst)
     }
 
@@ -333,16 +330,6 @@ impl Neigh {
             _ => NeighState::Permanent,
         };
         self.state.unwrap_or(default).into()
-    }
-
-    fn flags(&self) -> u8 {
-        let flags = [
-            (NTF_USE, self.resolve),
-            (NTF_EXT_LEARNED, self.extern_learn),
-            (NTF_ROUTER, self.router),
-        ];
-        let set = flags.into_iter().filter(|(_, on)| *on == Some(true));
-        set.fold(0, |flags, (flag, _)| flags | flag)
     }
 }
 

@@ -203,7 +203,11 @@ impl Netlink {
         self.finish(Verb::List, filter, request, result)
     }
 
-    fn change<O: Object>(&mut self, verb: Verb, object: &O) -> Result<(), NetlinkError> {
+    /// Carries out `verb`, which changes something.
+    ///
+    /// # Errors
+    /// As the method of the verb.
+    pub fn change<O: Object>(&mut self, verb: Verb, object: &O) -> Result<(), NetlinkError> {
         if object.resets_omitted_fields(verb) {
             let complete = object.completed_from(self.get(object)?);
             return self.send_change(verb, &complete);

@@ -1,8 +1,8 @@
 //! Nexthop objects and groups of them, to which routes refer by id.
 
+use crate::header::NexthopHeader;
 mod words;
 
-use crate::header::NexthopHeader;
 use std::net::IpAddr;
 use std::str::FromStr;
 
@@ -10,19 +10,18 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::addr::Scope;
 use crate::codec::{Attribute, Malformed, Request, attributes};
-use crate::error::{InvalidRequest, RequestTarget};
+use crate::error::{InvalidRequest, RequestTarget, reject_if};
 use crate::interface::IfIndex;
-use crate::object::Object;
+use crate::object::{Object, without};
 use crate::prefix::Family;
 use crate::route::{Encap, EncapCode, RouteFlags, RouteProtocol};
 use crate::schema::{
     AttributeCodec, AttributeSet, AttributeType, Boxed, Flag, InvalidValue, NameLookup, Native,
-    TextValue, attribute_set, fixed_size, number_enum,
+    Parsed, TextValue, attribute_set, fixed_size, number_enum,
 };
 use crate::uapi::{
-    AF_UNSPEC, NEXTHOP_GRP_TYPE_MPATH, NEXTHOP_GRP_TYPE_RES, NHA_ENCAP_TYPE, NHA_GROUP_TYPE,
-    NHA_GROUPS, NHA_ID, NHA_MASTER, NHA_OIF, NLM_F_ACK, NLM_F_CREATE, NLM_F_REPLACE,
-    RTM_GETNEXTHOP, RTM_NEWNEXTHOP, RTNLGRP_NEXTHOP,
+    AF_UNSPEC, NHA_ENCAP_TYPE, NHA_GROUP_TYPE, NHA_GROUPS, NHA_ID, NHA_MASTER, NHA_OIF, NLM_F_ACK,
+    NLM_F_CREATE, NLM_F_REPLACE, RTM_GETNEXTHOP, RTM_NEWNEXTHOP, RTNLGRP_NEXTHOP,
 };
 use crate::verb::{MessageTypes, Verb};
 
@@ -43,35 +42,33 @@ attribute_set! {
             /// Its scope. Read-only.
             scope: Scope;
             /// Origin.
-            "proto" protocol: RouteProtocol;
-            /// It is on the link, regardless of the addresses there.
-            onlink: bool;
+            "proto" | "protocol" protocol: RouteProtocol;
             /// Its flags. Read-only.
             flags: RouteFlags;
+        }
+        @flags {
+            /// It is on the link, regardless of the addresses there.
+            "onlink" onlink = RTNH_F_ONLINK;
         }
         /// Its id. Default: chosen by the kernel.
         "id" id: u32 = NHA_ID;
         /// The members of a group.
         "group" group: Group = NHA_GROUP;
-        /// The type of a group.
         #[serde(rename = "type")]
         "type" group_type: GroupType = NHA_GROUP_TYPE;
         /// Parameters of a resilient group.
         resilient_args: Box<ResilientArgs> as Boxed = NHA_RES_GROUP;
         /// Whether it drops packets.
-        blackhole: bool as Flag = NHA_BLACKHOLE;
-        /// The gateway.
+        "blackhole" blackhole: bool as Flag = NHA_BLACKHOLE;
         "via" gateway: IpAddr = NHA_GATEWAY;
-        /// The egress link.
         "dev" dev: IfIndex = NHA_OIF;
-        /// The encapsulation.
         encap: Box<Encap> as EncapCode = NHA_ENCAP;
         /// Whether it is for forwarding entries.
-        fdb: bool as Flag = NHA_FDB;
+        "fdb" fdb: bool as Flag = NHA_FDB;
         /// Groups only; a filter in queries.
-        groups: bool as Flag = NHA_GROUPS;
+        "groups" groups: bool as Flag = NHA_GROUPS;
         /// The bridge, bond or VRF of its link; a filter in queries.
-        master: IfIndex = NHA_MASTER;
+        "master" | "vrf" master: IfIndex = NHA_MASTER;
     }
 }
 
@@ -153,7 +150,7 @@ impl AttributeCodec<Group> for Native {
 impl FromStr for Group {
     type Err = InvalidValue;
 
-    fn from_str(text: &str) -> Result<Self, InvalidValue> {
+    fn from_str(text: &str) -> Parsed<Self> {
         let member = |text: &str| {
             let (id, weight) = text.split_once(',').unwrap_or((text, "1"));
             let (id, weight) = (id.parse().ok()?, weight.parse().ok()?);
@@ -245,14 +242,22 @@ impl TextValue for ClockTicks {
 
 fixed_size! {
     Native: ClockTicks = Number, |ticks| ticks.0.to_ne_bytes(), |bytes| ClockTicks(u32::from_ne_bytes(bytes));
-    // Read-only, and saturated to 32 bits.
-    Wide: ClockTicks = Number, |ticks| u64::from(ticks.0).to_ne_bytes(),
-        |bytes| ClockTicks(u64::from_ne_bytes(bytes).try_into().unwrap_or(u32::MAX));
 }
 
-/// A 64-bit time, saturated to 32 bits.
+/// A 64-bit time, saturated to 32 bits. Read-only: the kernel rejects it in requests.
 #[derive(Clone, Copy, Debug)]
 pub struct Wide;
+
+impl AttributeCodec<ClockTicks> for Wide {
+    const TYPE: AttributeType = AttributeType::Number;
+
+    fn encode(_: &ClockTicks, _: u16, _: &mut Request) {}
+
+    fn decode(attribute: Attribute<'_>) -> Result<ClockTicks, Malformed> {
+        let ticks = u64::from_ne_bytes(attribute.array()?);
+        Ok(ClockTicks(ticks.try_into().unwrap_or(u32::MAX)))
+    }
+}
 
 impl Object for Nexthop {
     type Key = u32;
@@ -285,11 +290,7 @@ impl Object for Nexthop {
                 let header = NexthopHeader {
                     family: self.family_said(),
                     protocol: self.protocol.map_or(0, u8::from),
-                    flags: if self.onlink == Some(true) {
-                        RouteFlags::ONLINK.0
-                    } else {
-                        0
-                    },
+                    flags: self.flag_bits().0,
                     ..NexthopHeader::default()
                 };
                 request.begin(RTM_NEWNEXTHOP, flags, &header.emit());
@@ -307,7 +308,7 @@ impl Object for Nexthop {
         self.scope = Some(header.scope.into());
         self.protocol = Some(header.protocol.into());
         self.flags = Some(flags);
-        self.onlink = flags.has(RouteFlags::ONLINK).then_some(true);
+        self.set_flag_bits(flags.0, flags.0);
         let mut encap = 0;
         for attribute in attributes(rest, NexthopHeader::BYTES) {
             let attribute = attribute?;
@@ -343,13 +344,7 @@ impl Object for Nexthop {
     }
 
     fn settable(self) -> Self {
-        Self {
-            flags: None,
-            scope: None,
-            groups: None,
-            master: None,
-            ..self
-        }
+        without!(self, flags, scope, groups, master)
     }
 
     fn target(&self) -> RequestTarget {
@@ -409,25 +404,21 @@ impl Nexthop {
             )));
         }
         let members = self.group.as_ref().map_or(&[][..], |group| &group.0);
-        if members.len() > MAX_MEMBERS {
-            return Err(InvalidRequest::new(format!(
-                "a group has at most {MAX_MEMBERS} members"
-            )));
-        }
-        if members
-            .iter()
-            .any(|member| !(1..=65_536).contains(&member.weight))
-        {
-            return Err(InvalidRequest::new(
-                "the weight of a member must be between 1 and 65536",
-            ));
-        }
+        reject_if!(
+            members.len() > MAX_MEMBERS,
+            "a group has at most {MAX_MEMBERS} members"
+        );
+        reject_if!(
+            members
+                .iter()
+                .any(|member| !(1..=65_536).contains(&member.weight)),
+            "the weight of a member must be between 1 and 65536"
+        );
         let resilient = self.group_type == Some(GroupType::Resilient);
-        if self.resilient_args.is_some() && !resilient {
-            return Err(InvalidRequest::new(
-                "buckets and timers require a group of type resilient",
-            ));
-        }
+        reject_if!(
+            self.resilient_args.is_some() && !resilient,
+            "buckets and timers require a group of type resilient"
+        );
         Ok(())
     }
 }

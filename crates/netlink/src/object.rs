@@ -242,3 +242,39 @@ pub(crate) fn decode_reply<O: Object>(message: Message<'_>) -> Result<Option<O>,
         Ok(None)
     }
 }
+
+/// An object without some of its fields: `without!(object, used, updated)`.
+macro_rules! without {
+    ($object:expr, $($field:ident),+ $(,)?) => {{
+        let mut object = $object;
+        $(object.$field = None;)+
+        object
+    }};
+}
+pub(crate) use without;
+
+/// The decoders of objects of which one message has several: `Self::read` calls a closure with each.
+macro_rules! decode_several {
+    () => {
+        /// Decodes the first object.
+        fn decode_into(&mut self, body: &[u8]) -> Result<bool, Malformed> {
+            let mut first = None;
+            Self::read(body, |object| _ = first.get_or_insert(object))?;
+            let is_one = first.is_some();
+            *self = first.unwrap_or_default();
+            Ok(is_one)
+        }
+
+        fn decode_each(
+            &mut self,
+            body: &[u8],
+            mut visit: impl FnMut(&mut Self),
+        ) -> Result<(), Malformed> {
+            Self::read(body, |object| {
+                *self = object;
+                visit(self);
+            })
+        }
+    };
+}
+pub(crate) use decode_several;

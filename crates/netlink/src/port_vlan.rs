@@ -1,21 +1,21 @@
 //! VLANs of bridge ports.
 
-mod words;
-
 use crate::codec::{Attribute, Malformed, Message, Request, attributes};
-use crate::error::{InvalidRequest, RequestTarget};
+use crate::error::{InvalidRequest, RequestTarget, reject_if};
 use crate::header::{BridgeHeader, LinkHeader};
 use crate::interface::IfIndex;
 use crate::link::PortState;
-use crate::object::Object;
-use crate::schema::{AttributeSet, AttributeSpec, AttributeType, Nested, attribute_set, flag_set};
+use crate::object::{Object, decode_several, without};
+use crate::schema::{
+    Arguments, AttributeSet, AttributeSpec, AttributeType, InvalidValue, Nested, Parsed,
+    attribute_set, flag_set, specs,
+};
 use crate::uapi::{
     AF_BRIDGE, BRIDGE_FLAGS_MASTER, BRIDGE_FLAGS_SELF, BRIDGE_VLAN_INFO_ONLY_OPTS,
-    BRIDGE_VLAN_INFO_PVID, BRIDGE_VLAN_INFO_RANGE_BEGIN, BRIDGE_VLAN_INFO_RANGE_END,
-    BRIDGE_VLAN_INFO_UNTAGGED, BRIDGE_VLANDB_DUMP_FLAGS, BRIDGE_VLANDB_DUMPF_STATS,
-    BRIDGE_VLANDB_ENTRY, BRIDGE_VLANDB_ENTRY_INFO, BRIDGE_VLANDB_ENTRY_RANGE, IFLA_AF_SPEC,
-    IFLA_BRIDGE_FLAGS, IFLA_BRIDGE_VLAN_INFO, NLM_F_ACK, RTM_DELLINK, RTM_GETVLAN, RTM_NEWVLAN,
-    RTM_SETLINK, RTNLGRP_BRVLAN,
+    BRIDGE_VLAN_INFO_RANGE_BEGIN, BRIDGE_VLAN_INFO_RANGE_END, BRIDGE_VLANDB_DUMP_FLAGS,
+    BRIDGE_VLANDB_DUMPF_STATS, BRIDGE_VLANDB_ENTRY, BRIDGE_VLANDB_ENTRY_INFO,
+    BRIDGE_VLANDB_ENTRY_RANGE, IFLA_AF_SPEC, IFLA_BRIDGE_FLAGS, IFLA_BRIDGE_VLAN_INFO, NLM_F_ACK,
+    RTM_DELLINK, RTM_GETVLAN, RTM_NEWVLAN, RTM_SETLINK, RTNLGRP_BRVLAN,
 };
 use crate::verb::{MessageTypes, Verb};
 
@@ -44,15 +44,15 @@ attribute_set! {
             /// Handling of untagged packets.
             flags: PortVlanFlags;
             /// Apply to the device itself; required if that is the bridge. Write-only.
-            own: bool;
+            "self" own: bool;
             /// Apply to the bridge of the device, possibly in addition to `own`. Default. Write-only.
-            master: bool;
+            "master" master: bool;
         }
         @parts {
             BRIDGE_VLANDB_ENTRY_INFO: AttributeType::Bytes;
             BRIDGE_VLANDB_ENTRY_RANGE: AttributeType::Number;
         }
-        @own read_word show_words;
+        @own parse_special_keyword;
         /// Spanning tree state.
         "state" state: PortState = BRIDGE_VLANDB_ENTRY_STATE;
         /// Whether a multicast router is behind the port: 0 never, 1 if queries are seen, 2 always.
@@ -65,13 +65,9 @@ attribute_set! {
 attribute_set! {
     /// Counters of a VLAN at a port.
     pub struct VlanStatistics {
-        /// Bytes received.
         rx_bytes: u64 = BRIDGE_VLANDB_STATS_RX_BYTES;
-        /// Packets received.
         rx_packets: u64 = BRIDGE_VLANDB_STATS_RX_PACKETS;
-        /// Bytes sent.
         tx_bytes: u64 = BRIDGE_VLANDB_STATS_TX_BYTES;
-        /// Packets sent.
         tx_packets: u64 = BRIDGE_VLANDB_STATS_TX_PACKETS;
     }
 }
@@ -109,41 +105,50 @@ impl PortVlan {
     }
 }
 
+impl PortVlan {
+    /// Parses `vid VLAN[-VLAN]` and the flags.
+    fn parse_special_keyword(&mut self, keyword: &str, args: &mut Arguments<'_>) -> Parsed<bool> {
+        let flag = match keyword {
+            "vid" => {
+                let text: String = args.value(keyword)?;
+                let (first, last) = match text.split_once('-') {
+                    Some((first, last)) => (first, Some(last)),
+                    None => (text.as_str(), None),
+                };
+                let number = |digits: &str| {
+                    let invalid = |_| InvalidValue::new("vid: 1 to 4094", Some(&text));
+                    digits.parse().map_err(invalid)
+                };
+                self.vlan = Some(number(first)?);
+                self.vlan_end = last.map(number).transpose()?;
+                return Ok(true);
+            }
+            "pvid" => PortVlanFlags::PVID,
+            "untagged" => PortVlanFlags::UNTAGGED,
+            _ => return Ok(false),
+        };
+        self.flags = Some(self.flags.unwrap_or_default() | flag);
+        Ok(true)
+    }
+}
+
 /// The highest VLAN id.
 const MAX_VLAN: u16 = 4094;
 
 /// The attributes of VLAN messages.
-const ENTRIES: &[AttributeSpec] = &[AttributeSpec {
-    kind: BRIDGE_VLANDB_ENTRY,
-    constant: "BRIDGE_VLANDB_ENTRY",
-    contents: AttributeType::Nest {
-        skip: 0,
-        attributes: <PortVlan as AttributeSet>::specs,
-    },
-}];
+const ENTRIES: &[AttributeSpec] = specs! {
+    BRIDGE_VLANDB_ENTRY: AttributeType::Nest { skip: 0, attributes: <PortVlan as AttributeSet>::specs, },
+};
 
 /// The attributes of link messages about VLANs.
-const LINK_ENTRIES: &[AttributeSpec] = &[AttributeSpec {
-    kind: IFLA_AF_SPEC,
-    constant: "IFLA_AF_SPEC",
-    contents: AttributeType::Nest {
-        skip: 0,
-        attributes: || AF_SPEC_ENTRIES,
-    },
-}];
+const LINK_ENTRIES: &[AttributeSpec] = specs! {
+    IFLA_AF_SPEC: AttributeType::Nest { skip: 0, attributes: || AF_SPEC_ENTRIES, },
+};
 
-const AF_SPEC_ENTRIES: &[AttributeSpec] = &[
-    AttributeSpec {
-        kind: IFLA_BRIDGE_FLAGS,
-        constant: "IFLA_BRIDGE_FLAGS",
-        contents: AttributeType::Number,
-    },
-    AttributeSpec {
-        kind: IFLA_BRIDGE_VLAN_INFO,
-        constant: "IFLA_BRIDGE_VLAN_INFO",
-        contents: AttributeType::Bytes,
-    },
-];
+const AF_SPEC_ENTRIES: &[AttributeSpec] = specs! {
+    IFLA_BRIDGE_FLAGS: AttributeType::Number,
+    IFLA_BRIDGE_VLAN_INFO: AttributeType::Bytes,
+};
 
 /// `struct bridge_vlan_info`.
 fn info(flags: u16, vlan: u16) -> [u8; 4] {
@@ -263,21 +268,19 @@ impl Object for PortVlan {
             }
             Verb::Set => {
                 let (first, last) = self.validate()?;
-                if self.flags.is_some() || self.own.is_some() || self.master.is_some() {
-                    return Err(InvalidRequest::new(
-                        "flags of a VLAN cannot be set; add the VLAN again",
-                    ));
-                }
+                reject_if!(
+                    self.flags.is_some() || self.own.is_some() || self.master.is_some(),
+                    "flags of a VLAN cannot be set; add the VLAN again"
+                );
                 request.begin(RTM_NEWVLAN, NLM_F_ACK, &BridgeHeader::of(self.ifindex()));
                 self.put_options(first, last, request);
             }
             Verb::Add | Verb::Replace | Verb::Del => {
                 let (first, last) = self.validate()?;
-                if verb != Verb::Del && (self.state.is_some() || self.mcast_router.is_some()) {
-                    return Err(InvalidRequest::new(
-                        "options of a VLAN can be set only after it was added",
-                    ));
-                }
+                reject_if!(
+                    verb != Verb::Del && (self.state.is_some() || self.mcast_router.is_some()),
+                    "options of a VLAN can be set only after it was added"
+                );
                 let kind = if verb == Verb::Del {
                     RTM_DELLINK
                 } else {
@@ -296,27 +299,7 @@ impl Object for PortVlan {
         Ok(())
     }
 
-    /// Decodes the first of several VLANs.
-    fn decode_into(&mut self, body: &[u8]) -> Result<bool, Malformed> {
-        let mut first = None;
-        Self::read(body, |vlan| {
-            first.get_or_insert(vlan);
-        })?;
-        let is_one = first.is_some();
-        *self = first.unwrap_or_default();
-        Ok(is_one)
-    }
-
-    fn decode_each(
-        &mut self,
-        body: &[u8],
-        mut take: impl FnMut(&mut Self),
-    ) -> Result<(), Malformed> {
-        Self::read(body, |vlan| {
-            *self = vlan;
-            take(self);
-        })
-    }
+    decode_several!();
 
     fn key(&self) -> Option<Self::Key> {
         Some((self.dev?, self.vlan?))
@@ -342,12 +325,7 @@ impl Object for PortVlan {
 
     /// Membership only; options are set afterwards.
     fn settable(self) -> Self {
-        Self {
-            state: None,
-            mcast_router: None,
-            statistics: None,
-            ..self
-        }
+        without!(self, state, mcast_router, statistics)
     }
 
     fn target(&self) -> RequestTarget {
@@ -449,30 +427,27 @@ impl PortVlan {
     fn validate(&self) -> Result<(u16, u16), InvalidRequest> {
         let first = (self.vlan).ok_or_else(|| InvalidRequest::new("no VLAN is given"))?;
         let last = self.vlan_end.unwrap_or(first);
-        if self.ifindex() == IfIndex(0) {
-            return Err(InvalidRequest::new("no port is given for the VLAN"));
-        }
+        reject_if!(
+            self.ifindex() == IfIndex(0),
+            "no port is given for the VLAN"
+        );
         for vlan in [first, last] {
-            if !(1..=MAX_VLAN).contains(&vlan) {
-                return Err(InvalidRequest::new(format!(
-                    "VLAN {vlan} is not between 1 and {MAX_VLAN}"
-                )));
-            }
+            reject_if!(
+                !(1..=MAX_VLAN).contains(&vlan),
+                "VLAN {vlan} is not between 1 and {MAX_VLAN}"
+            );
         }
-        if last < first {
-            return Err(InvalidRequest::new(format!(
-                "the range of VLANs ends at {last}, before it begins at {first}"
-            )));
-        }
-        if last > first
-            && self
-                .flags
-                .is_some_and(|flags| flags.contains(PortVlanFlags::PVID))
-        {
-            return Err(InvalidRequest::new(
-                "pvid applies to one VLAN, not to a range",
-            ));
-        }
+        reject_if!(
+            last < first,
+            "the range of VLANs ends at {last}, before it begins at {first}"
+        );
+        reject_if!(
+            last > first
+                && self
+                    .flags
+                    .is_some_and(|flags| flags.contains(PortVlanFlags::PVID)),
+            "pvid applies to one VLAN, not to a range"
+        );
         Ok((first, last))
     }
 }

@@ -6,8 +6,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::schema::{InvalidValue, NameLookup, TextValue, number_enum, text_form};
-use crate::uapi::{AF_INET, AF_INET6};
+use crate::schema::{InvalidValue, NameLookup, Parsed, TextValue, number_enum, text_form};
 
 number_enum! {
     /// An address family.
@@ -122,7 +121,7 @@ impl fmt::Display for Prefix {
 impl FromStr for Prefix {
     type Err = InvalidValue;
 
-    fn from_str(text: &str) -> Result<Self, InvalidValue> {
+    fn from_str(text: &str) -> Parsed<Self> {
         let read = || {
             if matches!(text, "default" | "any" | "all") {
                 return Some(Family::V4.everything());

@@ -1,7 +1,5 @@
 //! Routing policy rules: which routing table a packet is looked up in.
 
-mod words;
-
 use crate::header::RuleHeader;
 use std::fmt;
 use std::net::IpAddr;
@@ -10,20 +8,18 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::codec::{Attribute, Malformed, Request, attributes};
-use crate::error::{InvalidRequest, RequestTarget};
+use crate::error::{InvalidRequest, RequestTarget, reject_if};
 use crate::interface::IfName;
-use crate::object::Object;
+use crate::object::{Object, without};
 use crate::prefix::{Family, Prefix};
-use crate::route::{Detail, RouteProtocol, RouteTable};
+use crate::route::{RouteProtocol, RouteTable};
 use crate::schema::{
-    AttributeCodec, AttributeSet, AttributeSpec, AttributeType, BigEndian, FieldMatcher,
-    InvalidValue, Native, attribute_set, fixed_size, join, number_enum, text_form,
+    AttributeCodec, AttributeSet, AttributeType, BigEndian, FieldMatcher, Flatten, InvalidValue,
+    Native, Parsed, Unnamed, attribute_set, fixed_size, join, number_enum, push, text_form,
 };
 use crate::uapi::{
-    AF_INET, AF_INET6, FIB_RULE_IIF_DETACHED, FIB_RULE_INVERT, FIB_RULE_OIF_DETACHED,
-    FIB_RULE_UNRESOLVED, FR_ACT_BLACKHOLE, FR_ACT_GOTO, FR_ACT_NOP, FR_ACT_PROHIBIT, FR_ACT_TO_TBL,
-    FR_ACT_UNREACHABLE, FRA_DST, FRA_SRC, FRA_SUPPRESS_IFGROUP, FRA_SUPPRESS_PREFIXLEN,
-    RTM_GETRULE, RTM_NEWRULE, RTNLGRP_IPV4_RULE, RTNLGRP_IPV6_RULE,
+    AF_INET, AF_INET6, FIB_RULE_INVERT, FRA_DST, FRA_SRC, FRA_SUPPRESS_IFGROUP,
+    FRA_SUPPRESS_PREFIXLEN, RTM_GETRULE, RTM_NEWRULE, RTNLGRP_IPV4_RULE, RTNLGRP_IPV6_RULE,
 };
 use crate::verb::{MessageTypes, Verb};
 
@@ -61,41 +57,43 @@ attribute_set! {
             /// The destination network.
             "to" dst: Prefix;
             /// The type of service.
-            "tos" tos: u8;
+            "tos" | "dsfield" tos: u8;
             /// Its action. Default: look up in a table.
             action: RuleAction;
+        }
+        @flags {
             /// Whether the selection is inverted.
-            not: bool;
+            "not" not = FIB_RULE_INVERT;
             /// Whether the target of `goto` is missing. Read-only.
-            unresolved: bool;
+            unresolved = FIB_RULE_UNRESOLVED;
             /// Whether the ingress link is missing. Read-only.
-            iif_detached: bool;
+            iif_detached = FIB_RULE_IIF_DETACHED;
             /// Whether the egress link is missing. Read-only.
-            oif_detached: bool;
+            oif_detached = FIB_RULE_OIF_DETACHED;
+        }
+        @parts {
+            FRA_DST: AttributeType::Ip;
+            FRA_SRC: AttributeType::Ip;
         }
         /// Its priority. Rules are evaluated in ascending order.
-        "priority" priority: u32 = FRA_PRIORITY;
+        "priority" | "preference" | "pref" | "order" priority: u32 = FRA_PRIORITY;
         /// The ingress link; `lo` selects packets of this host.
-        "iif" iif: IfName = FRA_IIFNAME;
+        "iif" | "dev" iif: IfName = FRA_IIFNAME;
         /// The egress link of a bound socket.
         "oif" oif: IfName = FRA_OIFNAME;
-        /// The firewall mark.
         fwmark: u32 = FRA_FWMARK;
         /// The mask for the firewall mark.
         fwmask: u32 = FRA_FWMASK;
-        /// The table.
-        "table" table: RouteTable = FRA_TABLE;
+        "lookup" | "table" table: RouteTable = FRA_TABLE;
         /// The priority of the next rule.
         "goto" goto: u32 = FRA_GOTO;
         /// Whether the table is that of the packet's VRF.
-        l3mdev: bool = FRA_L3MDEV;
+        "l3mdev" l3mdev: bool = FRA_L3MDEV;
         /// The user ids.
         "uidrange" uidrange: Range<u32> = FRA_UID_RANGE;
         /// The IP protocol: 6 TCP, 17 UDP.
         "ipproto" ipproto: u8 = FRA_IP_PROTO;
-        /// The source ports.
         "sport" sport: Range<u16> = FRA_SPORT_RANGE;
-        /// The destination ports.
         "dport" dport: Range<u16> = FRA_DPORT_RANGE;
         /// The tunnel id.
         "tun_id" tun_id: u64 as BigEndian = FRA_TUN_ID;
@@ -106,7 +104,7 @@ attribute_set! {
         /// Realms: source in the upper half, destination in the lower.
         flow: u32 = FRA_FLOW;
         /// Origin.
-        "protocol" protocol: RouteProtocol = FRA_PROTOCOL;
+        "protocol" | "proto" protocol: RouteProtocol = FRA_PROTOCOL;
     }
 }
 
@@ -149,7 +147,7 @@ impl<T: Copy + fmt::Display + PartialEq> fmt::Display for Range<T> {
 impl<T: Copy + FromStr> FromStr for Range<T> {
     type Err = InvalidValue;
 
-    fn from_str(text: &str) -> Result<Self, InvalidValue> {
+    fn from_str(text: &str) -> Parsed<Self> {
         let (first, last) = text.split_once('-').unwrap_or((text, text));
         match (first.parse(), last.parse()) {
             (Ok(first), Ok(last)) => Ok(Self { first, last }),
@@ -177,26 +175,11 @@ impl Object for Rule {
     const GROUPS: &'static [u32] = &[RTNLGRP_IPV4_RULE, RTNLGRP_IPV6_RULE];
     const HAS_GET: bool = false;
 
-    fn attributes() -> &'static [AttributeSpec] {
-        static ENTRIES: std::sync::LazyLock<Vec<AttributeSpec>> = std::sync::LazyLock::new(|| {
-            let entry = |kind, constant| AttributeSpec {
-                kind,
-                constant,
-                contents: AttributeType::Ip,
-            };
-            let mut entries = vec![entry(FRA_DST, "FRA_DST"), entry(FRA_SRC, "FRA_SRC")];
-            entries.extend(<Rule as AttributeSet>::specs());
-            entries
-        });
-        &ENTRIES
-    }
-
     fn encode(&self, verb: Verb, request: &mut Request) -> Result<(), InvalidRequest> {
-        if matches!(verb, Verb::Set | Verb::Replace | Verb::Append) {
-            return Err(InvalidRequest::new(
-                "a rule cannot be changed; delete it and add another",
-            ));
-        }
+        reject_if!(
+            matches!(verb, Verb::Set | Verb::Replace | Verb::Append),
+            "a rule cannot be changed; delete it and add another"
+        );
         if matches!(verb, Verb::List | Verb::Get) {
             let header = RuleHeader {
                 family: self.family_said().map_or(0, u8::from),
@@ -214,11 +197,7 @@ impl Object for Rule {
             tos: self.tos.unwrap_or(0),
             table: 0,
             action: self.action_for(verb).into(),
-            flags: if self.not == Some(true) {
-                FIB_RULE_INVERT
-            } else {
-                0
-            },
+            flags: self.flag_bits().0 & FIB_RULE_INVERT,
         };
         request.begin(Self::MESSAGES.of(verb), verb.flags(), &header.emit());
         for (kind, prefix) in [(FRA_SRC, self.src), (FRA_DST, self.dst)] {
@@ -235,15 +214,11 @@ impl Object for Rule {
         if header.family != AF_INET && header.family != AF_INET6 {
             return Ok(false);
         }
-        let has = |flag| (header.flags & flag != 0).then_some(true);
         self.clear();
         self.family = Some(header.family.into());
         self.tos = (header.tos != 0).then_some(header.tos);
         self.action = Some(header.action.into());
-        self.not = has(FIB_RULE_INVERT);
-        self.unresolved = has(FIB_RULE_UNRESOLVED);
-        self.iif_detached = has(FIB_RULE_IIF_DETACHED);
-        self.oif_detached = has(FIB_RULE_OIF_DETACHED);
+        self.set_flag_bits(header.flags, header.flags);
         self.table = Some(u32::from(header.table).into());
         // The kernel omits priority 0.
         self.priority = Some(0);
@@ -269,12 +244,7 @@ impl Object for Rule {
     }
 
     fn settable(self) -> Self {
-        Self {
-            unresolved: None,
-            iif_detached: None,
-            oif_detached: None,
-            ..self
-        }
+        without!(self, unresolved, iif_detached, oif_detached)
     }
 
     fn target(&self) -> RequestTarget {
@@ -282,7 +252,7 @@ impl Object for Rule {
         match self.priority.filter(|priority| *priority != 0) {
             Some(priority) => RequestTarget::Rule(priority),
             None if self.is_empty() => RequestTarget::Rules,
-            None => RequestTarget::RuleLike(self.words(Detail::Usual).trim_end().to_owned()),
+            None => RequestTarget::RuleLike(self.description()),
         }
     }
 
@@ -301,6 +271,23 @@ fn prefix(len: u8, attribute: Attribute<'_>) -> Result<Prefix, Malformed> {
 }
 
 impl Rule {
+    /// Its fields, for errors.
+    fn description(&self) -> String {
+        let mut text = self
+            .action
+            .map_or_else(String::new, |action| action.to_string());
+        self.format_fields(&mut Unnamed, &mut |word, value| {
+            let space = if text.is_empty() { "" } else { " " };
+            push(&mut text, format_args!("{space}{word} {value}"));
+        });
+        text
+    }
+
+    /// Its realms: source (0 is none) and destination.
+    pub fn realms(&self) -> Option<(u16, u16)> {
+        self.flow.map(|flow| ((flow >> 16) as u16, flow as u16))
+    }
+
     /// Whether it matches all rules.
     fn is_empty(&self) -> bool {
         let nothing = Self {
@@ -320,11 +307,10 @@ impl Rule {
         let family = self.family_said().unwrap_or(Family::V4);
         for network in [self.src, self.dst].into_iter().flatten() {
             // The default prefix of IPv4 is accepted for any family.
-            if network.family() != family && !network.is_everything() {
-                return Err(InvalidRequest::new(format!(
-                    "{network} does not belong to family {family}"
-                )));
-            }
+            reject_if!(
+                network.family() != family && !network.is_everything(),
+                "{network} does not belong to family {family}"
+            );
             if network.len > network.family().bits() {
                 let bits = network.family().bits();
                 return Err(InvalidRequest::new(format!(

@@ -30,7 +30,6 @@ attribute_set! {
         }
         /// Statistics of every link.
         stats64: LinkStatistics = IFLA_STATS_LINK_64;
-        /// Statistics of its kind.
         xstats: KindStatistics as Nested = IFLA_STATS_LINK_XSTATS;
         /// Statistics of its master about it.
         xstats_slave: KindStatistics as Nested = IFLA_STATS_LINK_XSTATS_SLAVE;
@@ -69,17 +68,13 @@ attribute_set! {
 attribute_set! {
     /// LACP packet counters.
     pub struct LacpStatistics {
-        /// LACPDUs received.
         lacpdu_rx: u64 = BOND_3AD_STAT_LACPDU_RX;
-        /// LACPDUs sent.
         lacpdu_tx: u64 = BOND_3AD_STAT_LACPDU_TX;
         /// LACPDUs of an unknown kind received.
         lacpdu_unknown_rx: u64 = BOND_3AD_STAT_LACPDU_UNKNOWN_RX;
         /// Invalid LACPDUs received.
         lacpdu_illegal_rx: u64 = BOND_3AD_STAT_LACPDU_ILLEGAL_RX;
-        /// Markers received.
         marker_rx: u64 = BOND_3AD_STAT_MARKER_RX;
-        /// Markers sent.
         marker_tx: u64 = BOND_3AD_STAT_MARKER_TX;
         /// Marker responses received.
         marker_resp_rx: u64 = BOND_3AD_STAT_MARKER_RESP_RX;

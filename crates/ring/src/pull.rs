@@ -7,9 +7,9 @@
 
 use crate::batch::{Batch, Lender};
 use crate::bpf::BpfRing;
-use crate::cursor::Cursor;
+use crate::cursor::{Cursor, PacketExtent};
 use crate::packet::RingPacket;
-use crate::tpacket::{PacketRing, Slots};
+use crate::tpacket::{PacketRing, SlotWalk};
 use crate::xdp::XdpRing;
 
 /// The methods that are the same for all rings: `$lender` makes the lender of a batch of an extent.
@@ -71,7 +71,11 @@ macro_rules! reads_one_by_one {
             /// call for a batch returns them, the others 0.
             #[inline]
             pub fn take_lost_before(&mut self) -> u64 {
-                std::mem::take(&mut self.cursor.lost_before)
+                let lost = self.cursor.lost_before;
+                if lost > 0 {
+                    self.cursor.lost_before = 0;
+                }
+                lost
             }
         }
     };
@@ -79,9 +83,15 @@ macro_rules! reads_one_by_one {
 
 reads_one_by_one!(
     PacketRing,
-    |ring, slots| Lender::Packet { ring, slots },
+    |ring, extent| Lender::Packet {
+        ring,
+        slots: extent.slots
+    },
     |batch: &Batch<'_>| match &batch.lender {
-        Lender::Packet { ring, slots } => (*slots, Slots::new(ring, *slots).offset() as u64),
+        Lender::Packet { ring, slots } => {
+            let (slots, walk) = (*slots, SlotWalk::new(ring, *slots));
+            (PacketExtent { slots, walk }, 0)
+        }
         _ => unreachable!("the batch of a packet ring"),
     }
 );
@@ -110,22 +120,24 @@ impl PacketRing {
         reason = "fields that the caller does not read are not computed"
     )]
     pub fn next_packet(&mut self) -> Option<RingPacket<'_>> {
-        let slots = self.cursor.extent?;
-        if self.cursor.left == 0 {
+        let cursor = &mut self.cursor;
+        if cursor.left == 0 {
             return None;
         }
-        let (geometry, snaplen, at) = (self.geometry, self.snaplen, self.cursor.at as usize);
-        let mut rest = Slots::resume(&self.region, geometry, self.head, snaplen, slots, at);
-        let packet = rest.next(self.cursor.left);
-        self.cursor.at = rest.offset() as u64;
-        self.cursor.count(packet)
+        let extent = cursor.extent.as_mut()?;
+        // SAFETY: the packet borrows the ring, which is unmapped and gives the batch back only when it is borrowed
+        // mutably again.
+        let packet = unsafe { extent.walk.next(cursor.left) };
+        cursor.count(packet)
     }
 
     /// The packet that [`next_packet`](Self::next_packet) lends next.
     #[inline]
     pub fn peek(&mut self) -> Option<RingPacket<'_>> {
-        let slots = self.cursor.extent.filter(|_| self.cursor.left > 0)?;
-        let (geometry, snaplen, at) = (self.geometry, self.snaplen, self.cursor.at as usize);
-        Slots::resume(&self.region, geometry, self.head, snaplen, slots, at).next(self.cursor.left)
+        let left = self.cursor.left;
+        let extent = self.cursor.extent.as_ref().filter(|_| left > 0)?;
+        let mut walk = extent.walk;
+        // SAFETY: as in `next_packet`.
+        unsafe { walk.next(left) }
     }
 }

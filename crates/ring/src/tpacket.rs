@@ -14,4 +14,4 @@ mod walk;
 
 pub use handover::{HandoverGroup, PreparedRing};
 pub use ring::PacketRing;
-pub(crate) use walk::Slots;
+pub(crate) use walk::{SlotWalk, Slots};

@@ -67,7 +67,7 @@ pub struct ShowArgs {
     #[arg(short, long, help_heading = "Output")]
     pub pretty: bool,
 
-    /// Color names and addresses
+    /// Color addresses and states
     #[arg(
         short, long, value_name = "WHEN", num_args = 0..=1, require_equals = true,
         default_value = "never", default_missing_value = "always", help_heading = "Output"

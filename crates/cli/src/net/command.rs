@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use std::os::fd::AsFd;
 
 use tapline::Namespace;
-use tapline::net::{Batch, Event, Family, NetlinkError, Verb, Watch};
+use tapline::net::{Batch, Event, Family, NetlinkError, Watch};
 
 use super::handle::{NetHandle, usage_failure};
 use super::names::Names;
@@ -111,13 +111,7 @@ impl<O: CommandSyntax> ObjectCommand for Commands<O> {
         };
         let object: O = syntax::parse(handle, verb, family, words)?;
         Ok(Box::new(move |batch| {
-            match verb {
-                Verb::Add => batch.add(&object),
-                Verb::Replace => batch.replace(&object),
-                Verb::Set => batch.set(&object),
-                Verb::Append => batch.append(&object),
-                _ => batch.del(&object),
-            };
+            batch.push(verb, &object);
             1
         }))
     }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use tapline::Namespace;
-use tapline::net::schema::{Arguments, InvalidValue};
+use tapline::net::schema::{Arguments, InvalidValue, Parsed};
 use tapline::net::{NamespaceNames, NamespaceNumber};
 
 use super::handle::{NetHandle, unknown_word, usage_failure};
@@ -127,7 +127,7 @@ fn list_id(words: &[String], args: &NetnsArgs) -> Result<Exit, Failure> {
     })
 }
 
-fn parse_list_id(words: &mut Arguments<'_>) -> Result<NamespaceNumber, InvalidValue> {
+fn parse_list_id(words: &mut Arguments<'_>) -> Parsed<NamespaceNumber> {
     let mut query = NamespaceNumber::new();
     while let Some(word) = words.next() {
         let field = match word {

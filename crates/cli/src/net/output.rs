@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use tapline::net::IfIndex;
 use tapline::net::schema::NameLookup;
 
-use super::color::Colors;
+use super::color;
 use super::names::Names;
 use crate::args::ShowArgs;
 use crate::failure::{Exit, Failure};
@@ -160,7 +160,7 @@ pub struct ObjectWriter<'a> {
     line: Option<usize>,
     out: StdoutLock<'static>,
     count: usize,
-    colors: Option<Colors>,
+    is_colored: bool,
 }
 
 impl<'a> ObjectWriter<'a> {
@@ -170,7 +170,7 @@ impl<'a> ObjectWriter<'a> {
             line,
             out: io::stdout().lock(),
             count: 0,
-            colors: Colors::new(args),
+            is_colored: color::is_enabled(args),
         }
     }
 
@@ -217,8 +217,8 @@ impl<'a> ObjectWriter<'a> {
         if self.args.oneline {
             text = text.replace('\n', "\\");
         }
-        if let Some(colors) = &self.colors {
-            text = colors.text(&text);
+        if self.is_colored {
+            text = color::colored(&text);
         }
         writeln!(self.out, "{text}")
     }

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use tapline::net::schema::{Arguments, AttributeSet, InvalidValue};
+use tapline::net::schema::{Arguments, AttributeSet, InvalidValue, Parsed};
 use tapline::net::{Family, Listing, Netlink, NetlinkError, Object, Verb};
 use thiserror::Error;
 
@@ -58,14 +58,14 @@ pub trait CommandSyntax: Object {
         verb: Verb,
         family: Option<Family>,
         words: &mut Arguments<'_>,
-    ) -> Result<Self, InvalidValue>;
+    ) -> Parsed<Self>;
 
     /// Parses the arguments of `show` or `flush`.
     fn select(
         _: Purpose,
         family: Option<Family>,
         words: &mut Arguments<'_>,
-    ) -> Result<Selection<Self>, InvalidValue> {
+    ) -> Parsed<Selection<Self>> {
         Self::parse_arguments(Verb::List, family, words).map(Selection::all)
     }
 
@@ -148,10 +148,7 @@ pub trait CommandSyntax: Object {
 }
 
 /// Parses the fields of `object` until the line ends.
-pub fn parse_fields<T: AttributeSet>(
-    mut object: T,
-    words: &mut Arguments<'_>,
-) -> Result<T, InvalidValue> {
+pub fn parse_fields<T: AttributeSet>(mut object: T, words: &mut Arguments<'_>) -> Parsed<T> {
     while let Some(word) = words.next() {
         if !object.parse_keyword(word, words)? {
             return Err(unknown_word(word));
@@ -175,14 +172,7 @@ pub fn run<O: CommandSyntax>(
         Action::Special(name) => return O::special(handle, name, words),
     };
     let object = parse::<O>(handle, verb, args.family(), words)?;
-    let netlink = &mut handle.netlink;
-    let result = match verb {
-        Verb::Add => netlink.add(&object),
-        Verb::Replace => netlink.replace(&object),
-        Verb::Set => netlink.set(&object),
-        Verb::Append => netlink.append(&object),
-        _ => netlink.del(&object),
-    };
+    let result = handle.netlink.change(verb, &object);
     result.map_err(|error| handle.failure(error))?;
     if let Some(advice) = object.advice(verb) {
         writeln!(io::stderr(), "tapline: {}: {advice}", O::OBJECT)?;

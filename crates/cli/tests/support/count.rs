@@ -1,68 +1,63 @@
 //! Running `tapline count`.
 
-use std::process::Command;
-
-use lab::Host;
 use serde_json::Value;
 
 use super::run::{Ended, Running, spawn};
-use super::{PROGRAM, Scene, name};
+use super::{Scene, number};
 
-/// A short interval, so that a test does not wait for a long one.
-pub const OFTEN: [&str; 2] = ["--interval", "5ms"];
-
-/// `tapline count -i` with the host's first interface and `arguments`, on `host`.
-pub fn command(host: &Host, arguments: &[&str]) -> Command {
-    let mut command = host.command(PROGRAM);
-    command.args(["count", "-i", &name(host)]).args(arguments);
-    command
+/// Starts `tapline count -i right0 --json LINE` with short intervals, and returns when it counts.
+pub fn start(scene: &Scene, line: &str) -> Running {
+    start_begun(scene, line).0
 }
 
-/// Runs it to its end.
-pub fn run(host: &Host, arguments: &[&str]) -> Ended {
-    spawn(command(host, arguments)).finish()
-}
-
-/// Starts it with `--json` and short intervals, and returns when it counts.
-pub fn start(host: &Host, arguments: &[&str]) -> Running {
-    let mut command = command(host, &OFTEN);
-    command.args(arguments).arg("--json");
-    let mut running = spawn(command);
-    running.ready();
-    running
+/// As [`start`], with the start event.
+pub fn start_begun(scene: &Scene, line: &str) -> (Running, Value) {
+    let often = if line.contains("--interval") {
+        ""
+    } else {
+        "--interval 5ms"
+    };
+    let mut running = spawn(scene.command(&format!("count -i right0 --json {often} {line}")));
+    let start = running.ready();
+    (running, start)
 }
 
 /// Starts it for text, and returns when it counts.
-pub fn start_text(host: &Host, arguments: &[&str]) -> Running {
-    let mut running = spawn(command(host, arguments));
+pub fn start_text(scene: &Scene, line: &str) -> Running {
+    let mut running = spawn(scene.command(&format!("count -i right0 {line}")));
     while !running.error_line().starts_with("counting on ") {}
     running
 }
 
-/// Waits until `packets` were counted in `class`.
-pub fn counted(running: &mut Running, class: &str, packets: u64) {
-    let mut sum = 0;
-    while sum < packets {
-        let of_class = |event: &Value| event["event"] == "interval" && event["class"] == class;
-        sum += running.event(of_class)["packets"]
-            .as_u64()
-            .expect("a number");
-    }
+/// Runs it to its end.
+pub fn run(scene: &Scene, line: &str) -> Ended {
+    scene.run(&format!("count -i right0 {line}"))
 }
 
-/// Sends `frames` from right to left.
-pub fn send_back(scene: &Scene, frames: &[Vec<u8>]) {
-    let out = scene.right.interface().index;
-    let sent = scene.right.run(|| lab::generator::send_frames(out, frames));
-    assert_eq!(sent.expect("frames are sent"), frames.len() as u64);
+impl Running {
+    /// Waits until `packets` were counted in `class`.
+    pub fn counted(&mut self, class: &str, packets: u64) {
+        let mut sum = 0;
+        while sum < packets {
+            let of_class = |event: &Value| event["event"] == "interval" && event["class"] == class;
+            sum += number(&self.event(of_class), "packets");
+        }
+    }
+
+    /// Waits until `packets` were counted in `class`, and ends it.
+    #[track_caller]
+    pub fn stop_counted(mut self, class: &str, packets: u64) -> Ended {
+        self.counted(class, packets);
+        let ended = self.stop();
+        ended.exit(0);
+        ended
+    }
 }
 
 /// Packets and bytes of an object.
 #[track_caller]
 pub fn tally(object: &Value) -> (u64, u64) {
-    let number = |key: &str| object[key].as_u64();
-    let known = number("packets").zip(number("bytes"));
-    known.unwrap_or_else(|| panic!("packets and bytes of {object}"))
+    (number(object, "packets"), number(object, "bytes"))
 }
 
 /// Of the events of a run that has ended: what the summary says of `class`, checked to be what the
@@ -74,8 +69,8 @@ pub fn totals(ended: &Ended, class: &str) -> Value {
     let object = classes.iter().find(|object| object["class"] == class);
     let object = object.unwrap_or_else(|| panic!("no {class} in {summary}"));
     let mut sum = (0, 0);
-    for event in ended.events() {
-        if event["event"] == "interval" && event["class"] == class {
+    for event in ended.events_of("interval") {
+        if event["class"] == class {
             let (packets, bytes) = tally(&event);
             sum = (sum.0 + packets, sum.1 + bytes);
         }

@@ -1,23 +1,129 @@
-//! What other programs read in a capture file.
+//! Capture files of the corpus and of the tests, and what other programs read in them.
 
-use std::path::Path;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::process::{Output, Stdio};
+use std::str::FromStr;
+use std::sync::LazyLock;
 
-use super::tool;
+use super::{text, tool};
+
+fn corpus_folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../lab/corpus")
+}
+
+/// The capture of this name, of the test suite of tcpdump.
+pub fn capture(name: &str) -> String {
+    text(&corpus_folder().join("captures").join(name))
+}
+
+/// A file made by hand.
+pub fn made(name: &str) -> String {
+    text(&corpus_folder().join("made").join(name))
+}
+
+/// Every capture file there is, sorted.
+pub fn corpus() -> Vec<String> {
+    let mut files = Vec::new();
+    for folder in ["captures", "filters/captures", "made"] {
+        let folder = std::fs::read_dir(corpus_folder().join(folder)).expect("the corpus");
+        let paths = folder.map(|entry| entry.expect("an entry").path());
+        let paths =
+            paths.filter(|path| path.is_file() && path.extension().is_none_or(|e| e != "md"));
+        files.extend(paths.map(|path| text(&path)));
+    }
+    files.sort();
+    assert!(files.len() > 300, "the corpus is there");
+    files
+}
+
+type Row = HashMap<String, String>;
+
+/// What capinfos says of each file of the corpus that it can read: column by column.
+pub static KNOWN: LazyLock<HashMap<String, Row>> = LazyLock::new(|| capinfos(&corpus()));
+
+/// The files of the corpus that capinfos can read, sorted.
+pub fn known_corpus() -> Vec<String> {
+    let files = corpus().into_iter();
+    files.filter(|file| KNOWN.contains_key(file)).collect()
+}
+
+/// What capinfos says of each file it can read: column by column.
+pub fn capinfos(files: &[String]) -> HashMap<String, Row> {
+    let mut command = lab::tool::command("capinfos");
+    // A table with tabs, machine-readable numbers, times in seconds; no checksums of the files.
+    let options = ["-A", "-T", "-B", "-M", "-S"];
+    let output = command.args(options).args(files).env("TZ", "UTC").output();
+    let table = String::from_utf8_lossy(&output.expect("capinfos runs").stdout).into_owned();
+    let mut lines = table
+        .lines()
+        .map(|line| line.split('\t').map(str::to_owned));
+    let titles: Vec<_> = lines.next().expect("a title line").collect();
+    let rows = lines.map(|cells| titles.iter().cloned().zip(cells).collect::<Row>());
+    rows.map(|row| (row["File name"].clone(), row)).collect()
+}
+
+/// Every packet of a file as tcpdump prints it: time in nanoseconds, link-layer header and all bytes.
+/// `None` where it does not read the file.
+pub fn tcpdump(file: &str) -> Option<String> {
+    let output = tcpdump_by(&["-r", file]);
+    let text = || String::from_utf8_lossy(&output.stdout).into_owned();
+    output.status.success().then(text)
+}
+
+/// As [`tcpdump`], of all `files` one after the other, which it has to read.
+#[track_caller]
+pub fn tcpdump_all(files: &[String]) -> String {
+    let list = tempfile::NamedTempFile::new().expect("a file");
+    std::fs::write(list.path(), files.join("\n") + "\n").expect("a list");
+    // It would give up root's rights behind the first file.
+    let output = tcpdump_by(&["-Z", "root", "-V", &text(list.path())]);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn tcpdump_by(input: &[&str]) -> Output {
+    let mut command = lab::tool::command("tcpdump");
+    command.args(["-nn", "-tt", "-xx", "--nano"]).args(input);
+    command.stdin(Stdio::null()).output().expect("tcpdump runs")
+}
+
+/// Every packet's octets, by tcpdump.
+#[track_caller]
+pub fn bytes(file: &str) -> Vec<Vec<u8>> {
+    let mut packets: Vec<Vec<u8>> = Vec::new();
+    for line in tcpdump(file).expect("tcpdump reads it").lines() {
+        let Some((place, digits)) = line.trim_start().split_once(":  ") else {
+            continue;
+        };
+        match place {
+            "0x0000" => packets.push(Vec::new()),
+            place if place.starts_with("0x") => {}
+            _ => continue,
+        }
+        let digits: Vec<u8> = digits.bytes().filter(u8::is_ascii_hexdigit).collect();
+        let octets = digits
+            .chunks_exact(2)
+            .map(|pair| std::str::from_utf8(pair).expect("digits"));
+        let octets = octets.map(|pair| u8::from_str_radix(pair, 16).expect("an octet"));
+        packets.last_mut().expect("a packet").extend(octets);
+    }
+    packets
+}
 
 /// Those fields of each packet, by tshark.
+#[track_caller]
 pub fn tshark(file: &str, fields: &[&str]) -> Vec<Vec<String>> {
-    let mut arguments = vec!["-n", "-T", "fields", "-r", file];
-    for field in fields {
-        arguments.extend(["-e", field]);
-    }
-    let text = tool("tshark", arguments);
-    text.lines()
-        .map(|line| line.split('\t').map(String::from).collect())
-        .collect()
+    let fields = fields.join(" -e ");
+    let text = tool("tshark", &format!("-n -T fields -r {file} -e {fields}"));
+    let cells = |line: &str| line.split('\t').map(str::to_owned).collect();
+    text.lines().map(cells).collect()
 }
 
 /// One field of each packet, by tshark.
-pub fn column<T: std::str::FromStr>(file: &str, field: &str) -> Vec<T> {
+#[track_caller]
+pub fn column<T: FromStr>(file: &str, field: &str) -> Vec<T> {
     let parse = |row: Vec<String>| {
         let value = row[0].parse().ok();
         value.unwrap_or_else(|| panic!("{field}: {row:?}"))
@@ -25,52 +131,60 @@ pub fn column<T: std::str::FromStr>(file: &str, field: &str) -> Vec<T> {
     tshark(file, &[field]).into_iter().map(parse).collect()
 }
 
-/// Every packet's octets, by tshark.
-pub fn bytes(file: &str) -> Vec<Vec<u8>> {
-    let text = tool("tshark", ["-n", "-T", "jsonraw", "-j", "frame", "-r", file]);
-    let frames = text.split("\"frame_raw\"").skip(1);
-    frames
-        .map(|rest| from_hex(rest.split('"').nth(1).expect("hexadecimal digits")))
-        .collect()
-}
-
-fn from_hex(text: &str) -> Vec<u8> {
-    let digit = |octet: u8| (octet as char).to_digit(16).expect("a digit") as u8;
-    text.as_bytes()
-        .chunks_exact(2)
-        .map(|pair| digit(pair[0]) << 4 | digit(pair[1]))
-        .collect()
-}
-
 /// The options of the file's blocks as `NAME = VALUE`, by Wireshark's dissector of capture files.
+#[track_caller]
 pub fn options(file: &str) -> Vec<String> {
-    let arguments = [
-        "-n",
-        "-X",
-        "read_format:MIME Files Format",
-        "-V",
-        "-r",
-        file,
-    ];
-    let text = tool("tshark", arguments);
+    let text = tool(
+        "tshark",
+        &format!("-n -X 'read_format:MIME Files Format' -V -r {file}"),
+    );
     let lines = text
         .lines()
         .filter_map(|line| line.trim().strip_prefix("Option: "));
     lines.map(str::to_owned).collect()
 }
 
-/// The number of packets, on which capinfos, tshark and tcpdump have to agree.
+/// Checks that the file has options with these names and values.
+#[track_caller]
+pub fn assert_options<S: AsRef<str>>(file: &str, wanted: &[S]) {
+    let options = options(file);
+    for wanted in wanted {
+        let is_there = options.iter().any(|option| option == wanted.as_ref());
+        assert!(is_there, "{} in {options:#?}", wanted.as_ref());
+    }
+}
+
+/// The number of packets, on which capinfos and tcpdump have to agree.
 #[track_caller]
 pub fn count(file: &str) -> u64 {
-    let text = tool("capinfos", ["-TrcM", file]);
+    let text = tool("capinfos", &format!("-TrcM {file}"));
     let field = text.trim().rsplit('\t').next().expect("a count");
-    let count: u64 = field.parse().expect("a number");
-    let lines = |text: String| text.lines().count() as u64;
-    assert_eq!(lines(tool("tshark", ["-n", "-r", file])), count, "tshark");
-    let is_plain = Path::new(file).extension().is_none_or(|e| e != "zst");
-    if is_plain {
-        let said = tool("tcpdump", ["-nr", file, "--count"]);
-        assert_eq!(said.split(' ').next(), Some(&*count.to_string()), "tcpdump");
-    }
+    let count = field.parse().expect("a number");
+    assert_eq!(count_by_tcpdump(file, ""), count, "tcpdump");
     count
+}
+
+/// How many packets of `file` tcpdump's `expression` accepts.
+#[track_caller]
+pub fn count_by_tcpdump(file: &str, expression: &str) -> u64 {
+    let said = tool("tcpdump", &format!("-nr {file} --count '{expression}'"));
+    let count = said.split(' ').next().expect("a count");
+    count.parse().expect("a number")
+}
+
+/// A pcap file of nanoseconds, link type Ethernet, with one 60-byte packet for each time.
+pub fn pcap(times_ns: &[u64]) -> Vec<u8> {
+    let header: [u32; 6] = [0xa1b2_3c4d, 0x0004_0002, 0, 0, 262_144, 1];
+    let mut bytes = header.map(u32::to_le_bytes).as_flattened().to_vec();
+    for (number, time) in (0_u32..).zip(times_ns) {
+        let seconds = u32::try_from(time / 1_000_000_000).expect("before 2106");
+        let nanoseconds = (time % 1_000_000_000) as u32;
+        let record = [seconds, nanoseconds, 60, 60].map(u32::to_le_bytes);
+        bytes.extend(record.as_flattened());
+        let mut frame = [0; 60];
+        frame[12..14].copy_from_slice(&[0x88, 0xb5]);
+        frame[14..18].copy_from_slice(&number.to_be_bytes());
+        bytes.extend(frame);
+    }
+    bytes
 }

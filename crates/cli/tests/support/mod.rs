@@ -11,19 +11,58 @@ pub mod scrape;
 pub mod stack;
 pub mod terminal;
 
-use std::ffi::OsStr;
+use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Command;
 
-use lab::generator::{Generator, GeneratorOptions, udp_frame};
+use lab::generator::{Generator, GeneratorOptions, send_frames, udp_frame};
 use lab::{Host, Net, tool};
+use rustix::process::Signal;
 use serde_json::Value;
 use tempfile::TempDir;
+
+use run::{Ended, Running, spawn};
+use stack::find_missing;
 
 /// The program under test.
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_tapline");
 
-/// Two hosts with a link, and a folder for files.
+/// The signals that end a job in order.
+pub const ENDING: [Signal; 3] = [Signal::INT, Signal::TERM, Signal::HUP];
+
+/// An XDP program that copies packets, as flags of a capture.
+pub const RINGBUF: &str = "--backend xdp-ringbuf --direction in -s 96";
+
+/// The words of a command line; what stands between single quotes is one word.
+pub fn words(line: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    for (number, piece) in line.split('\'').enumerate() {
+        if number % 2 == 1 {
+            words.push(piece.to_owned());
+        } else {
+            words.extend(piece.split_whitespace().map(str::to_owned));
+        }
+    }
+    words
+}
+
+/// `tapline LINE` on `host`.
+pub fn tapline(host: &Host, line: &str) -> Command {
+    let mut command = host.command(PROGRAM);
+    command.args(words(line));
+    command
+}
+
+/// `PROGRAM LINE` on `host`, which succeeds; returns what it prints.
+#[track_caller]
+pub fn output(host: &Host, program: &str, line: &str) -> String {
+    let output = host.command(program).args(words(line)).output();
+    let output = output.expect("it runs");
+    assert!(output.status.success(), "{program} {line}: {output:?}");
+    String::from_utf8(output.stdout).expect("text")
+}
+
+/// Two hosts with a link, `left0` and `right0`, and a folder for files.
 pub struct Scene {
     pub left: Host,
     pub right: Host,
@@ -46,14 +85,23 @@ impl Scene {
         text(&self.folder.path().join(name))
     }
 
+    /// Writes a file in the folder; returns its path.
+    pub fn write(&self, name: &str, content: impl AsRef<[u8]>) -> String {
+        let file = self.file(name);
+        fs::write(&file, content).expect("a file");
+        file
+    }
+
     /// Sends `frames` from left to right.
+    #[track_caller]
     pub fn send(&self, frames: &[Vec<u8>]) {
-        let out = self.left.interface().index;
-        let sent = self
-            .left
-            .run(|| lab::generator::send_frames(out, frames))
-            .expect("frames are sent");
-        assert_eq!(sent, frames.len() as u64);
+        send(&self.left, frames);
+    }
+
+    /// Sends `frames` from right to left.
+    #[track_caller]
+    pub fn send_back(&self, frames: &[Vec<u8>]) {
+        send(&self.right, frames);
     }
 
     /// Has exactly `count` frames of 128 octets arrive at right.
@@ -68,13 +116,112 @@ impl Scene {
 
     /// Names of the files in the folder, sorted.
     pub fn listed(&self) -> Vec<String> {
-        let entries = std::fs::read_dir(self.folder.path()).expect("the folder");
-        let mut names: Vec<_> = entries
-            .map(|entry| text(&entry.expect("an entry").path()))
-            .collect();
+        let entries = fs::read_dir(self.folder.path()).expect("the folder");
+        let names = entries.map(|entry| text(Path::new(&entry.expect("an entry").file_name())));
+        let mut names: Vec<_> = names.collect();
         names.sort();
         names
     }
+
+    /// `tapline LINE` at right, in the folder.
+    pub fn command(&self, line: &str) -> Command {
+        let mut command = tapline(&self.right, line);
+        command.current_dir(self.folder.path());
+        command
+    }
+
+    /// As [`command`](Self::command), with no capabilities but `kept`, e.g. `,+net_raw`.
+    pub fn privileged_by(&self, kept: &str, line: &str) -> Command {
+        let mut command = self.right.command("setpriv");
+        command.args(["--bounding-set", &format!("-all{kept}"), PROGRAM]);
+        command.args(words(line)).current_dir(self.folder.path());
+        command
+    }
+
+    /// Runs `tapline LINE` at right, in the folder, to its end.
+    pub fn run(&self, line: &str) -> Ended {
+        spawn(self.command(line)).finish()
+    }
+
+    /// Starts `tapline capture -i right0 --json LINE`, which counts every 5 ms, and returns when it is ready.
+    #[track_caller]
+    pub fn capture(&self, line: &str) -> Running {
+        self.capture_begun(line).0
+    }
+
+    /// As [`capture`](Self::capture), with the start event.
+    #[track_caller]
+    pub fn capture_begun(&self, line: &str) -> (Running, Value) {
+        let often = if line.contains("--stats-interval") {
+            ""
+        } else {
+            "--stats-interval 5ms"
+        };
+        let mut running = spawn(self.command(&format!("capture -i right0 --json {often} {line}")));
+        let start = running.ready();
+        (running, start)
+    }
+
+    /// As [`capture`](Self::capture), for text.
+    #[track_caller]
+    pub fn capture_text(&self, line: &str) -> Running {
+        let mut running = spawn(self.command(&format!("capture -i right0 {line}")));
+        running.ready_text();
+        running
+    }
+}
+
+/// Sends `frames` out of the host's first interface.
+#[track_caller]
+pub fn send(host: &Host, frames: &[Vec<u8>]) {
+    let sent = host.run(|| send_frames(host.interface().index, frames));
+    assert_eq!(sent.expect("frames are sent"), frames.len() as u64);
+}
+
+/// Checks that `run`, given each command line, ends with its exit status, prints nothing, and complains in one line
+/// that contains the text, or is the text where that starts with `tapline: `. Runs all before it fails.
+#[track_caller]
+pub fn assert_refused(run: impl Fn(&str) -> Ended, rows: &[(&str, i32, &str)]) {
+    let mut wrong = Vec::new();
+    for (line, status, text) in rows {
+        let ended = run(line);
+        let is_told = |told: &str| {
+            let is_whole = text.starts_with("tapline: ");
+            told.starts_with("tapline: ") && told.contains(text) && (!is_whole || told == *text)
+        };
+        let is_refused = ended.status.code() == Some(*status) && ended.stdout.is_empty();
+        if !is_refused || !matches!(&ended.stderr[..], [told] if is_told(told)) {
+            wrong.push(format!("{line}: {status} and {text:?} expected, {ended:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// Checks that `value` has what `expected` has, at any depth.
+#[track_caller]
+pub fn assert_has(value: &Value, expected: &Value) {
+    let mut missing = Vec::new();
+    find_missing(value, [expected, expected], "", &mut missing);
+    assert!(missing.is_empty(), "{missing:#?} in {value}");
+}
+
+/// The keys of an object, in their order.
+pub fn keys(value: &Value) -> Vec<&str> {
+    let object = value.as_object().expect("an object");
+    object.keys().map(String::as_str).collect()
+}
+
+/// A number of an object.
+#[track_caller]
+pub fn number(value: &Value, key: &str) -> u64 {
+    let number = value[key].as_u64();
+    number.unwrap_or_else(|| panic!("{key} in {value}"))
+}
+
+/// Sources so many that the kernel cannot hold a filter for them; none of them sends anything.
+pub fn nobodys_stations() -> String {
+    let stations = (0..4000).map(|n: u32| format!("6:0:0:0:{:x}:{:x}", n / 251, n % 251));
+    format!("ether src ({})", stations.collect::<Vec<_>>().join(" or "))
 }
 
 pub fn text(path: &Path) -> String {
@@ -87,53 +234,42 @@ pub fn name(host: &Host) -> String {
 }
 
 /// What ip(8) says on `host`.
-pub fn ip_json(host: &Host, arguments: &[&str]) -> Value {
-    let output = host
-        .command("ip")
-        .args(["-json", "-statistics"])
-        .args(arguments)
-        .output()
-        .expect("ip runs");
-    assert!(output.status.success(), "ip {arguments:?}: {output:?}");
-    serde_json::from_slice(&output.stdout).expect("JSON of ip")
+#[track_caller]
+pub fn ip_json(host: &Host, line: &str) -> Value {
+    let shown = output(host, "ip", &format!("-json -statistics {line}"));
+    serde_json::from_str(&shown).expect("JSON of ip")
 }
 
 /// Runs ip(8) on `host`.
-pub fn ip(host: &Host, arguments: &[&str]) {
-    let output = host
-        .command("ip")
-        .args(arguments)
-        .output()
-        .expect("ip runs");
-    assert!(output.status.success(), "ip {arguments:?}: {output:?}");
+#[track_caller]
+pub fn ip(host: &Host, line: &str) {
+    output(host, "ip", line);
 }
 
 /// Packets that the host's interface received, as ip(8) says.
 pub fn arrived(host: &Host) -> u64 {
-    let shown = ip_json(host, &["link", "show", &name(host)]);
-    shown[0]["stats64"]["rx"]["packets"]
-        .as_u64()
-        .expect("a counter")
+    let shown = ip_json(host, &format!("link show {}", name(host)));
+    number(&shown[0]["stats64"]["rx"], "packets")
 }
 
-/// Runs a tool that must succeed without a complaint; gives what it prints.
-pub fn tool<S: AsRef<OsStr>>(name: &str, arguments: impl IntoIterator<Item = S>) -> String {
+/// Runs a tool that must succeed without a complaint; returns what it prints.
+#[track_caller]
+pub fn tool(name: &str, line: &str) -> String {
+    String::from_utf8(tool_bytes(name, line)).expect("text")
+}
+
+/// As [`tool`], for output that is no text.
+#[track_caller]
+pub fn tool_bytes(name: &str, line: &str) -> Vec<u8> {
     let mut command = tool::command(name);
-    command.args(arguments);
-    let output = command.output().expect("the tool runs");
-    uncomplaining(&command, &output);
-    String::from_utf8(output.stdout).expect("text")
-}
-
-fn uncomplaining(command: &Command, output: &Output) {
+    let output = command.args(words(line)).env("TZ", "UTC").output();
+    let output = output.expect("the tool runs");
     let said = String::from_utf8_lossy(&output.stderr);
     // tshark says so to root; tcpdump says what it reads.
     let harmless = ["Running as user", "reading from file"];
     let is_complaint = |line: &&str| !harmless.iter().any(|start| line.starts_with(start));
     let complaints: Vec<&str> = said.lines().filter(is_complaint).collect();
-    assert!(
-        output.status.success() && complaints.is_empty(),
-        "{command:?}: {}, {complaints:?}",
-        output.status
-    );
+    let is_fine = output.status.success() && complaints.is_empty();
+    assert!(is_fine, "{command:?}: {}, {complaints:?}", output.status);
+    output.stdout
 }

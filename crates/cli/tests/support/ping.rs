@@ -1,88 +1,79 @@
 //! `tapline ping` on a test host, and what the kernel and ping(8) say independently.
 
-use std::fs;
-use std::process::Command;
-
 use lab::Host;
 
-use super::run::{Ended, spawn};
-use super::{PROGRAM, ip, name};
+use super::run::{Ended, Running, spawn};
+use super::{PROGRAM, Scene, ip, output, tapline, words};
 
-pub fn command(host: &Host, arguments: &[&str]) -> Command {
-    let mut command = host.command(PROGRAM);
-    command.arg("ping").args(arguments);
-    command
+/// Starts `tapline ping LINE` at left.
+pub fn start(scene: &Scene, line: &str) -> Running {
+    spawn(tapline(&scene.left, &format!("ping {line}")))
 }
 
-pub fn ping(host: &Host, arguments: &[&str]) -> Ended {
-    spawn(command(host, arguments)).finish()
+/// Runs it to its end.
+pub fn ping(scene: &Scene, line: &str) -> Ended {
+    start(scene, line).finish()
 }
 
 /// As [`ping`], without any capability.
-pub fn unprivileged(host: &Host, arguments: &[&str]) -> Ended {
-    let mut command = host.command("setpriv");
+pub fn unprivileged(scene: &Scene, line: &str) -> Ended {
+    let mut command = scene.left.command("setpriv");
     command.args(["--bounding-set", "-all", PROGRAM, "ping"]);
-    command.args(arguments);
-    spawn(command).finish()
+    spawn({
+        command.args(words(line));
+        command
+    })
+    .finish()
 }
 
 /// As [`ping`], where each file is seen at another place.
-pub fn with_files(host: &Host, files: &[[&str; 2]], arguments: &[&str]) -> Ended {
+pub fn with_files(scene: &Scene, files: &[[&str; 2]], line: &str) -> Ended {
     let mounts = files
         .iter()
         .map(|[file, place]| format!("mount --bind {file} {place} && "));
     let script = format!("{}exec \"$@\"", mounts.collect::<String>());
-    let mut command = host.command("unshare");
+    let mut command = scene.left.command("unshare");
     command.args(["--mount", "sh", "-c", &script, "sh", PROGRAM, "ping"]);
-    command.args(arguments);
+    command.args(words(line));
     spawn(command).finish()
 }
 
 /// What ping(8) of iputils says and how it ends.
-pub fn iputils(host: &Host, arguments: &[&str]) -> Ended {
-    let mut command = host.command("ping");
-    command.arg("-n").args(arguments).env("LC_ALL", "C");
+pub fn iputils(scene: &Scene, line: &str) -> Ended {
+    let mut command = scene.left.command("ping");
+    command.arg("-n").args(words(line)).env("LC_ALL", "C");
     spawn(command).finish()
 }
 
 /// Makes right a router that knows no way to 10.9.0.0/24 and `fd09::/64`, as left believes it does.
 ///
 /// The kernel tells of that five times a host and burst (`ip_error`, net/ipv4/route.c).
-pub fn dead_ends(left: &Host, right: &Host) {
+pub fn dead_ends(scene: &Scene) {
     for (setting, value) in [
         ("ipv4/ip_forward", "1"),
         ("ipv6/conf/all/forwarding", "1"),
         ("ipv4/icmp_ratemask", "0"),
         ("ipv6/icmp/ratelimit", "0"),
     ] {
-        right.set_sysctl(setting, value);
+        scene.right.set_sysctl(setting, value);
     }
-    let words = |text: &'static str| text.split(' ').collect::<Vec<_>>();
-    ip(left, &words("route add 10.9.0.0/24 via 10.1.0.2"));
-    ip(left, &words("-6 route add fd09::/64 via fd00:1::2"));
-    ip(right, &words("route add unreachable 10.9.0.0/24"));
-    ip(right, &words("-6 route add unreachable fd09::/64"));
+    ip(&scene.left, "route add 10.9.0.0/24 via 10.1.0.2");
+    ip(&scene.left, "-6 route add fd09::/64 via fd00:1::2");
+    ip(&scene.right, "route add unreachable 10.9.0.0/24");
+    ip(&scene.right, "-6 route add unreachable fd09::/64");
 }
 
 /// Has left ask by ARP for hosts on its link, but for right, which it knows.
 ///
 /// To turn that on makes the kernel forget whom it knew (`arp_netdev_event`, net/ipv4/arp.c).
-pub fn ask_for_neighbours(left: &Host, right: &Host) {
-    let (near, far) = (name(left), right.interface());
-    let mac = far.mac.to_string();
-    ip(left, &["link", "set", &near, "arp", "on"]);
+pub fn ask_for_neighbours(scene: &Scene) {
+    let mac = scene.right.interface().mac;
+    ip(&scene.left, "link set left0 arp on");
     for (family, address) in [("-4", "10.1.0.2"), ("-6", "fd00:1::2")] {
-        let words = [
-            family,
-            "neighbour",
-            "replace",
-            address,
-            "lladdr",
-            &mac,
-            "dev",
-            &near,
-        ];
-        ip(left, &words);
+        ip(
+            &scene.left,
+            &format!("{family} neighbour replace {address} lladdr {mac} dev left0"),
+        );
     }
 }
 
@@ -90,8 +81,7 @@ pub fn ask_for_neighbours(left: &Host, right: &Host) {
 ///
 /// Source: `InEchos` of `Icmp:` in /proc/net/snmp.
 pub fn echoes_answered(host: &Host) -> u64 {
-    let table = host.run(|| fs::read_to_string("/proc/thread-self/net/snmp"));
-    let table = table.expect("the kernel counts");
+    let table = output(host, "/bin/cat", "/proc/self/net/snmp");
     let mut rows = table.lines().filter(|line| line.starts_with("Icmp:"));
     let mut row = || rows.next().expect("names and values").split(' ');
     let (names, values) = (row(), row());

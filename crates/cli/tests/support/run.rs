@@ -1,47 +1,65 @@
 //! Running the program, and waiting for what it says.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read, Seek, Write};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Duration;
 
-use lab::{Host, wait};
+use lab::wait;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use super::{PROGRAM, name};
+use super::{PROGRAM, assert_has, number, words};
 
 /// How long the program may be silent before the test fails.
 const DEADLINE: Duration = Duration::from_mins(1);
 
-/// `tapline capture -i` with the host's first interface and `arguments`, on `host`.
-pub fn command(host: &Host, arguments: &[&str]) -> Command {
-    let mut command = host.command(PROGRAM);
-    command.args(["capture", "-i", &name(host)]).args(arguments);
+/// `tapline LINE` on the machine itself, for what needs no network; its times in UTC.
+pub fn command(line: &str) -> Command {
+    let mut command = Command::new(PROGRAM);
+    command.args(words(line)).env("TZ", "UTC");
     command
 }
 
-/// Starts it with `--json` and returns when it is ready.
-pub fn start(host: &Host, arguments: &[&str]) -> Running {
-    let mut command = command(host, arguments);
-    command.arg("--json");
-    let mut running = spawn(command);
-    running.ready();
-    running
-}
-
-/// Starts it for text and returns when it is ready.
-pub fn start_text(host: &Host, arguments: &[&str]) -> Running {
-    let mut running = spawn(command(host, arguments));
-    running.ready_text();
-    running
-}
-
 /// Runs it to its end.
-pub fn run(host: &Host, arguments: &[&str]) -> Ended {
-    spawn(command(host, arguments)).finish()
+pub fn run(line: &str) -> Ended {
+    spawn(command(line)).finish()
+}
+
+/// Runs it with `input` on its standard input.
+pub fn run_with(input: &[u8], line: &str) -> Ended {
+    let mut command = command(line);
+    let mut file = tempfile::tempfile().expect("a file");
+    file.write_all(input)
+        .and_then(|()| file.rewind())
+        .expect("written");
+    // A pipe, which unlike a file cannot be read twice.
+    command.stdin(Stdio::piped());
+    let mut running = spawn_with_input(command);
+    let mut stdin = running.child.stdin.take().expect("a pipe");
+    thread::spawn(move || {
+        // Who has read enough goes away before the end.
+        let _ = io::copy(&mut file, &mut stdin);
+    });
+    running.finish()
+}
+
+/// What it prints, without an error.
+#[track_caller]
+pub fn printed(line: &str) -> Vec<String> {
+    let ended = run(line);
+    ended.exit(0);
+    ended.stdout
+}
+
+/// The JSON objects that it prints with `--json`.
+#[track_caller]
+pub fn events(line: &str) -> Vec<Value> {
+    let ended = run(&format!("{line} --json"));
+    ended.exit(0);
+    ended.events()
 }
 
 /// Starts `command` with both outputs piped.
@@ -176,10 +194,25 @@ impl Running {
         });
     }
 
+    /// Waits until it has accounted for `count` packets, and ends it; the summary has to account for them.
+    #[track_caller]
+    pub fn stop_after(mut self, count: u64) -> Ended {
+        self.received(count);
+        let ended = self.stop();
+        ended.done().conserves(count);
+        ended
+    }
+
     /// Asks it to end and waits for that.
     pub fn stop(self) -> Ended {
         self.signal(Signal::INT);
         self.finish()
+    }
+
+    /// Waits for its end, without an error.
+    #[track_caller]
+    pub fn done(self) -> Summary {
+        self.finish().done()
     }
 
     /// Waits for its end.
@@ -282,6 +315,37 @@ impl Ended {
         complaint
     }
 
+    /// The summary of a job that ended without an error.
+    #[track_caller]
+    pub fn done(&self) -> Summary {
+        self.exit(0);
+        self.summary()
+    }
+
+    /// Checks that a line of standard output or error is `line`.
+    #[track_caller]
+    pub fn assert_says(&self, line: &str) {
+        let mut lines = self.stdout.iter().chain(&self.stderr);
+        assert!(lines.any(|told| told == line), "{line:?} in {self:#?}");
+    }
+
+    /// Checks that standard output or error has this text somewhere.
+    #[track_caller]
+    pub fn assert_mentions(&self, text: &str) {
+        let mut lines = self.stdout.iter().chain(&self.stderr);
+        assert!(
+            lines.any(|told| told.contains(text)),
+            "{text:?} in {self:#?}"
+        );
+    }
+
+    /// The events of a kind.
+    #[track_caller]
+    pub fn events_of(&self, kind: &str) -> Vec<Value> {
+        let events = self.events().into_iter();
+        events.filter(|event| event["event"] == kind).collect()
+    }
+
     /// Every line of standard output as JSON.
     #[track_caller]
     pub fn events(&self) -> Vec<Value> {
@@ -307,14 +371,18 @@ pub struct Summary(pub Value);
 impl Summary {
     #[track_caller]
     pub fn number(&self, key: &str) -> u64 {
-        let value = self.0[key].as_u64();
-        value.unwrap_or_else(|| panic!("{key} in {}", self.0))
+        number(&self.0, key)
+    }
+
+    /// Checks that it has what `expected` has.
+    #[track_caller]
+    pub fn has(&self, expected: &Value) {
+        assert_has(&self.0, expected);
     }
 
     #[track_caller]
     pub fn lost(&self, place: &str) -> u64 {
-        let value = self.0["lost"][place].as_u64();
-        value.unwrap_or_else(|| panic!("lost at {place} in {}", self.0))
+        number(&self.0["lost"], place)
     }
 
     #[track_caller]
@@ -334,10 +402,6 @@ impl Summary {
 
     /// The names of the files.
     pub fn files(&self) -> Vec<String> {
-        let files = self.0["files"].as_array().expect("a list of files");
-        files
-            .iter()
-            .map(|file| file.as_str().expect("a name").to_owned())
-            .collect()
+        serde_json::from_value(self.0["files"].clone()).expect("a list of files")
     }
 }

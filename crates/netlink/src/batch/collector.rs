@@ -189,7 +189,8 @@ impl Batch<'_> {
         self.on_error != OnError::Continue && !self.summary.failed.is_empty()
     }
 
-    fn push<O: Object>(&mut self, verb: Verb, object: &O) -> &mut Self {
+    /// As [`Netlink::change`].
+    pub fn push<O: Object>(&mut self, verb: Verb, object: &O) -> &mut Self {
         let Some(item) = self.begin_item() else {
             return self;
         };
@@ -258,14 +259,7 @@ impl Batch<'_> {
                 Ok(vec![(object.clone(), None)])
             }
         });
-        let result = match verb {
-            Verb::Add => self.netlink.add(object),
-            Verb::Replace => self.netlink.replace(object),
-            Verb::Set => self.netlink.set(object),
-            Verb::Append => self.netlink.append(object),
-            _ => self.netlink.del(object),
-        };
-        if let Err(error) = result {
+        if let Err(error) = self.netlink.change(verb, object) {
             self.summary.failed.push((item, error));
             return;
         }

@@ -290,21 +290,16 @@ attribute_set! {
     pub struct RingSizes {
         /// Of each receive queue.
         "rx" receive: u32 = ETHTOOL_A_RINGS_RX;
-        /// Its maximum.
         receive_max: u32 = ETHTOOL_A_RINGS_RX_MAX;
         /// Of each receive queue, for small packets.
         "rx-mini" receive_mini: u32 = ETHTOOL_A_RINGS_RX_MINI;
-        /// Its maximum.
         receive_mini_max: u32 = ETHTOOL_A_RINGS_RX_MINI_MAX;
         /// Of each receive queue, for large packets.
         "rx-jumbo" receive_jumbo: u32 = ETHTOOL_A_RINGS_RX_JUMBO;
-        /// Its maximum.
         receive_jumbo_max: u32 = ETHTOOL_A_RINGS_RX_JUMBO_MAX;
         /// Of each transmit queue.
         "tx" transmit: u32 = ETHTOOL_A_RINGS_TX;
-        /// Its maximum.
         transmit_max: u32 = ETHTOOL_A_RINGS_TX_MAX;
-        /// Bytes of a receive buffer.
         "rx-buf-len" receive_buffer_bytes: u32 = ETHTOOL_A_RINGS_RX_BUF_LEN;
     }
 }
@@ -314,19 +309,15 @@ attribute_set! {
     pub struct Channels {
         /// Queues that only receive.
         "rx" receive: u32 = ETHTOOL_A_CHANNELS_RX_COUNT;
-        /// Its maximum.
         receive_max: u32 = ETHTOOL_A_CHANNELS_RX_MAX;
         /// Queues that only transmit.
         "tx" transmit: u32 = ETHTOOL_A_CHANNELS_TX_COUNT;
-        /// Its maximum.
         transmit_max: u32 = ETHTOOL_A_CHANNELS_TX_MAX;
         /// Other interrupts.
         "other" other: u32 = ETHTOOL_A_CHANNELS_OTHER_COUNT;
-        /// Its maximum.
         other_max: u32 = ETHTOOL_A_CHANNELS_OTHER_MAX;
         /// Combined queues.
         "combined" combined: u32 = ETHTOOL_A_CHANNELS_COMBINED_COUNT;
-        /// Its maximum.
         combined_max: u32 = ETHTOOL_A_CHANNELS_COMBINED_MAX;
     }
 }
@@ -349,115 +340,62 @@ attribute_set! {
     }
 }
 
-impl Ethtool {
-    /// Sizes of the device's rings. Equals `ethtool -g NAME`.
-    ///
-    /// # Errors
-    /// `Cause::Refused` with ENODEV if the link does not exist.
-    #[doc(alias = "ETHTOOL_MSG_RINGS_GET")]
-    pub fn ring_sizes(&mut self, name: IfName) -> Result<Option<RingSizes>, NetlinkError> {
-        let take = RingSizes::decode_attribute;
-        self.get(
-            ETHTOOL_MSG_RINGS_GET,
-            name,
-            RequestTarget::RingSizes(name),
-            take,
-        )
-    }
+/// Generates the query and the change of settings; fields in braces are read-only.
+macro_rules! settings {
+    ($(
+        $(#[$query_doc:meta])* $query:ident = $get:ident;
+        $(#[$change_doc:meta])* $change:ident = $set:ident;
+        $type:ident { $($read_only:ident),* }
+    )*) => {
+        impl Ethtool {$(
+            $(#[$query_doc])*
+            ///
+            /// # Errors
+            /// `Cause::Refused` with ENODEV if the link does not exist.
+            #[doc = concat!("\n\n`", stringify!($get), "`.")]
+            pub fn $query(&mut self, name: IfName) -> Result<Option<$type>, NetlinkError> {
+                self.get($get, name, RequestTarget::$type(name), $type::decode_attribute)
+            }
 
-    /// Changes the sizes of the device's rings. Fields that are `None` do not change. Equals `ethtool -G NAME …`.
-    ///
-    /// # Errors
-    /// `Cause::Refused` with ENODEV if the link does not exist, EOPNOTSUPP if its driver does not support it, EINVAL above
-    /// the maximum.
-    /// # Privileges
-    /// `CAP_NET_ADMIN` in the user namespace that owns the network namespace.
-    #[doc(alias = "ETHTOOL_MSG_RINGS_SET")]
-    pub fn set_ring_sizes(&mut self, name: IfName, sizes: &RingSizes) -> Result<(), NetlinkError> {
-        let said = RingSizes {
-            receive_max: None,
-            receive_mini_max: None,
-            receive_jumbo_max: None,
-            transmit_max: None,
-            ..sizes.clone()
-        };
-        self.change(
-            ETHTOOL_MSG_RINGS_SET,
-            name,
-            &said,
-            RequestTarget::RingSizes(name),
-        )
-    }
+            $(#[$change_doc])*
+            ///
+            /// Fields that are `None` do not change.
+            ///
+            /// # Errors
+            /// `Cause::Refused` with ENODEV if the link does not exist, EOPNOTSUPP if its driver does not support it,
+            /// EINVAL above the maximum.
+            /// # Privileges
+            /// `CAP_NET_ADMIN` in the user namespace that owns the network namespace.
+            #[doc = concat!("\n\n`", stringify!($set), "`.")]
+            pub fn $change(&mut self, name: IfName, settings: &$type) -> Result<(), NetlinkError> {
+                let settings = $type { $($read_only: None,)* ..settings.clone() };
+                self.change($set, name, &settings, RequestTarget::$type(name))
+            }
+        )*}
+    };
+}
+
+settings! {
+    /// Sizes of the device's rings. Equals `ethtool -g NAME`.
+    ring_sizes = ETHTOOL_MSG_RINGS_GET;
+    /// Changes the sizes of the device's rings. Equals `ethtool -G NAME …`.
+    set_ring_sizes = ETHTOOL_MSG_RINGS_SET;
+    RingSizes { receive_max, receive_mini_max, receive_jumbo_max, transmit_max }
 
     /// Queues of the device. Equals `ethtool -l NAME`.
-    ///
-    /// # Errors
-    /// `Cause::Refused` with ENODEV if the link does not exist.
-    #[doc(alias = "ETHTOOL_MSG_CHANNELS_GET")]
-    pub fn channels(&mut self, name: IfName) -> Result<Option<Channels>, NetlinkError> {
-        let take = Channels::decode_attribute;
-        self.get(
-            ETHTOOL_MSG_CHANNELS_GET,
-            name,
-            RequestTarget::Channels(name),
-            take,
-        )
-    }
-
-    /// Changes the number of the device's queues. Fields that are `None` do not change. Equals `ethtool -L NAME …`.
-    ///
-    /// # Errors
-    /// As [`set_ring_sizes`](Self::set_ring_sizes).
-    /// # Privileges
-    /// `CAP_NET_ADMIN` in the user namespace that owns the network namespace.
-    #[doc(alias = "ETHTOOL_MSG_CHANNELS_SET")]
-    pub fn set_channels(&mut self, name: IfName, channels: &Channels) -> Result<(), NetlinkError> {
-        let said = Channels {
-            receive_max: None,
-            transmit_max: None,
-            other_max: None,
-            combined_max: None,
-            ..channels.clone()
-        };
-        self.change(
-            ETHTOOL_MSG_CHANNELS_SET,
-            name,
-            &said,
-            RequestTarget::Channels(name),
-        )
-    }
+    channels = ETHTOOL_MSG_CHANNELS_GET;
+    /// Changes the number of the device's queues. Equals `ethtool -L NAME …`.
+    set_channels = ETHTOOL_MSG_CHANNELS_SET;
+    Channels { receive_max, transmit_max, other_max, combined_max }
 
     /// Interrupt moderation. Equals `ethtool -c NAME`.
-    ///
-    /// # Errors
-    /// `Cause::Refused` with ENODEV if the link does not exist.
-    #[doc(alias = "ETHTOOL_MSG_COALESCE_GET")]
-    pub fn coalescing(&mut self, name: IfName) -> Result<Option<Coalescing>, NetlinkError> {
-        let take = Coalescing::decode_attribute;
-        self.get(
-            ETHTOOL_MSG_COALESCE_GET,
-            name,
-            RequestTarget::Coalescing(name),
-            take,
-        )
-    }
+    coalescing = ETHTOOL_MSG_COALESCE_GET;
+    /// Changes interrupt moderation. Equals `ethtool -C NAME …`.
+    set_coalescing = ETHTOOL_MSG_COALESCE_SET;
+    Coalescing {}
+}
 
-    /// Changes interrupt moderation. Fields that are `None` do not change. Equals `ethtool -C NAME …`.
-    ///
-    /// # Errors
-    /// As [`set_ring_sizes`](Self::set_ring_sizes).
-    /// # Privileges
-    /// `CAP_NET_ADMIN` in the user namespace that owns the network namespace.
-    #[doc(alias = "ETHTOOL_MSG_COALESCE_SET")]
-    pub fn set_coalescing(&mut self, name: IfName, held: &Coalescing) -> Result<(), NetlinkError> {
-        self.change(
-            ETHTOOL_MSG_COALESCE_SET,
-            name,
-            held,
-            RequestTarget::Coalescing(name),
-        )
-    }
-
+impl Ethtool {
     fn change<T: AttributeSet>(
         &mut self,
         command: u8,

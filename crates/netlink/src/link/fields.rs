@@ -7,8 +7,8 @@ use std::str::FromStr;
 use crate::codec::{Attribute, Malformed, Request};
 use crate::interface::MacAddress;
 use crate::schema::{
-    AttributeCodec, AttributeSpec, AttributeType, InvalidValue, Native, Nested, attribute_set,
-    number_enum, text_form,
+    AttributeCodec, AttributeSpec, AttributeType, InvalidValue, Native, Nested, Parsed,
+    attribute_set, number_enum, specs, text_form,
 };
 use crate::uapi::{
     IFF_LOOPBACK, IFF_LOWER_UP, IFF_NOARP, IFF_PROMISC, IFF_RUNNING, IFF_UP, IFLA_ALT_IFNAME,
@@ -143,7 +143,7 @@ impl fmt::Debug for HardwareAddress {
 impl FromStr for HardwareAddress {
     type Err = InvalidValue;
 
-    fn from_str(text: &str) -> Result<Self, InvalidValue> {
+    fn from_str(text: &str) -> Parsed<Self> {
         if let Ok(ip) = text.parse::<Ipv4Addr>() {
             return Ok(Self::new(&ip.octets()));
         }
@@ -209,11 +209,9 @@ number_enum! {
 #[derive(Clone, Copy, Debug)]
 pub struct AlternativeNames;
 
-const ENTRIES: &[AttributeSpec] = &[AttributeSpec {
-    kind: IFLA_ALT_IFNAME,
-    constant: "IFLA_ALT_IFNAME",
-    contents: AttributeType::Text,
-}];
+const ENTRIES: &[AttributeSpec] = specs! {
+    IFLA_ALT_IFNAME: AttributeType::Text,
+};
 
 impl AttributeCodec<Vec<String>> for AlternativeNames {
     const TYPE: AttributeType = AttributeType::Nest {

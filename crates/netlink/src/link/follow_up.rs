@@ -1,7 +1,6 @@
 //! Messages that follow the one that creates or changes a link.
 
-use super::Link;
-use super::kind::{LinkInfo, LinkKind};
+use super::object::{Link, LinkInfo, LinkKind};
 use crate::codec::Request;
 use crate::schema::AttributeSet;
 use crate::uapi::{NLM_F_ACK, NLM_F_CREATE, NLM_F_EXCL, RTM_NEWLINK, RTM_NEWLINKPROP};

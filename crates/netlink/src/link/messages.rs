@@ -1,13 +1,14 @@
 //! How links are encoded, decoded and changed.
 
-use super::{Link, LinkKind};
+use super::kind::KindSettings;
+use super::object::{KindCodec, Link, LinkKind};
 use crate::codec::{Malformed, Request};
 use crate::error::{Cause, InvalidRequest, NetlinkError, RequestTarget};
 use crate::header::LinkHeader;
 use crate::interface::{IfIndex, IfName};
 use crate::netlink::Netlink;
-use crate::object::Object;
-use crate::schema::{AttributeSet, FieldMatcher};
+use crate::object::{Object, without};
+use crate::schema::{AttributeCodec, AttributeSet, FieldMatcher};
 use crate::socket::Listing;
 use crate::uapi::{
     AF_UNSPEC, IFLA_ALT_IFNAME, NLM_F_ACK, RTM_DELLINKPROP, RTM_NEWLINK, RTNLGRP_LINK,
@@ -37,8 +38,8 @@ impl Object for Link {
                 ));
             }
             Verb::Add => {
-                if let Some(kind) = self.link_kind() {
-                    kind.check_new()?;
+                if let Some(settings) = self.kind_settings() {
+                    settings.check_new()?;
                 }
             }
             _ => {}
@@ -77,26 +78,26 @@ impl Object for Link {
     }
 
     fn settable(self) -> Self {
-        Self {
-            flags: None,
-            hardware: None,
-            state: None,
-            qdisc: None,
-            promiscuity: None,
-            allmulti: None,
-            tso_max_size: None,
-            tso_max_segs: None,
-            carrier: None,
-            carrier_changes: None,
-            min_mtu: None,
-            max_mtu: None,
-            permanent_address: None,
-            parent_device: None,
-            parent_bus: None,
-            lower_namespace: None,
-            statistics: None,
-            ..self
-        }
+        without!(
+            self,
+            flags,
+            hardware,
+            state,
+            qdisc,
+            promiscuity,
+            allmulti,
+            tso_max_size,
+            tso_max_segs,
+            carrier,
+            carrier_changes,
+            min_mtu,
+            max_mtu,
+            permanent_address,
+            parent_device,
+            parent_bus,
+            lower_namespace,
+            statistics
+        )
     }
 
     fn target(&self) -> RequestTarget {
@@ -140,15 +141,13 @@ impl Object for Link {
     }
 
     fn suspect_attribute(&self) -> Option<String> {
-        let name = self.link_kind().and_then(LinkKind::suspect_attribute)?;
+        let name = self.kind_settings()?.suspect_attribute()?;
         Some(format!("linkinfo.data.{name}"))
     }
 
     fn resets_omitted_fields(&self, verb: Verb) -> bool {
-        verb == Verb::Set
-            && self
-                .link_kind()
-                .is_some_and(LinkKind::resets_omitted_fields)
+        let settings = self.kind_settings();
+        verb == Verb::Set && settings.is_some_and(KindSettings::resets_omitted_fields)
     }
 
     /// Only the settings of its kind have to be repeated.
@@ -157,7 +156,7 @@ impl Object for Link {
         if let (Some(info), Some(present)) = (&mut complete.linkinfo, present.linkinfo)
             && let (Some(kind), Some(mut present)) = (&mut info.kind, present.kind)
         {
-            present.merge(kind.clone());
+            KindCodec::merge(&mut present, kind.clone());
             *kind = present;
         }
         complete

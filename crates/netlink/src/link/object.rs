@@ -4,15 +4,22 @@ use super::fields::{
     AddrGenMode, AfSpec, AlternativeNames, HardwareAddress, Inet6Spec, LinkFlags, LinkStatistics,
     OperState,
 };
-use super::kind::{LinkInfo, LinkKind, PortKind};
-use crate::codec::{Malformed, attributes};
+use super::kind::{
+    Bond, BondPort, Bridge, BridgePort, Geneve, Gre, Ip6Gre, Ip6Tnl, Ipip, Ipvlan, KindSettings,
+    Macvlan, Sit, Tun, Vlan, Vrf, VrfPort, Vxlan, kinds,
+};
+use crate::codec::{Attribute, Malformed, Request, attributes};
+use crate::error::InvalidRequest;
 use crate::header::LinkHeader;
 use crate::interface::{IfIndex, IfName, MacAddress};
 use crate::netns::Namespace;
-use crate::schema::{AttributeSet, AttributeType, Nested, attribute_set};
+use crate::schema::{
+    Arguments, AttributeCodec, AttributeSet, AttributeSpec, AttributeType, FieldVisitor, Flatten,
+    InvalidValue, NameLookup, Nested, NonZero, Parsed, attribute_set, number_enum,
+};
 use crate::uapi::{
-    IFF_ALLMULTI, IFF_DYNAMIC, IFF_MULTICAST, IFF_NOARP, IFF_PROMISC, IFF_UP, IFLA_LINKINFO,
-    RTEXT_FILTER_BRVLAN, RTEXT_FILTER_BRVLAN_COMPRESSED, RTEXT_FILTER_CFM_CONFIG,
+    IFF_UP, IFLA_INFO_DATA, IFLA_INFO_KIND, IFLA_INFO_SLAVE_DATA, IFLA_INFO_SLAVE_KIND,
+    IFLA_LINKINFO, RTEXT_FILTER_BRVLAN, RTEXT_FILTER_BRVLAN_COMPRESSED, RTEXT_FILTER_CFM_CONFIG,
     RTEXT_FILTER_CFM_STATUS, RTEXT_FILTER_MRP, RTEXT_FILTER_MST, RTEXT_FILTER_SKIP_STATS,
     RTEXT_FILTER_VF,
 };
@@ -33,40 +40,38 @@ attribute_set! {
             hardware: u16;
             /// All its flags. Read-only; those that can be set have a field each.
             flags: LinkFlags;
+        }
+        @flags {
             /// Whether it is administratively up.
-            up: bool;
+            up = IFF_UP;
             /// Whether it resolves neighbours (ARP, neighbour discovery).
-            arp: bool;
+            "arp" arp = IFF_NOARP, inverse;
             /// Whether it carries multicast.
-            multicast: bool;
+            "multicast" multicast = IFF_MULTICAST;
             /// Whether it receives all multicast.
-            allmulticast: bool;
+            "allmulticast" allmulticast = IFF_ALLMULTI;
             /// Whether an administrator made it promiscuous; captures count in `promiscuity`.
-            promisc: bool;
+            "promisc" promisc = IFF_PROMISC;
             /// Whether it loses its addresses when it goes down; a hint for programs.
-            dynamic: bool;
+            "dynamic" dynamic = IFF_DYNAMIC;
         }
         @parts { IFLA_EXT_MASK: AttributeType::Bits(EXT_MASK); }
-        /// Its name.
         "name" name: IfName = IFLA_IFNAME;
-        /// Its hardware address.
         "address" address: HardwareAddress = IFLA_ADDRESS;
         /// The broadcast hardware address; for a tunnel the remote address.
         "broadcast" | "brd" broadcast: HardwareAddress = IFLA_BROADCAST;
-        /// Its permanent hardware address.
         permanent_address: HardwareAddress = IFLA_PERM_ADDRESS;
         /// Bytes of the longest packet, without the link-layer header.
         "mtu" mtu: u32 = IFLA_MTU;
-        /// Minimum MTU.
         min_mtu: u32 = IFLA_MIN_MTU;
         /// Maximum MTU; 0 is no limit.
         max_mtu: u32 = IFLA_MAX_MTU;
         /// The lower link, or the peer of a veth. It may be in another namespace.
-        "link" lower: IfIndex = IFLA_LINK;
+        "link" lower: IfIndex as NonZero = IFLA_LINK;
         /// The id of the namespace of the lower link.
         lower_namespace: i32 = IFLA_LINK_NETNSID;
         /// Its bridge, bond or VRF; 0 removes it from its master.
-        "master" master: IfIndex = IFLA_MASTER;
+        "master" master: IfIndex as NonZero = IFLA_MASTER;
         /// Name of its queueing discipline.
         qdisc: String = IFLA_QDISC;
         /// Length of the transmit queue in packets.
@@ -89,9 +94,7 @@ attribute_set! {
         promiscuity: u32 = IFLA_PROMISCUITY;
         /// How many users made it receive all multicast. Read-only; since Linux 6.0.
         allmulti: u32 = IFLA_ALLMULTI;
-        /// Transmit queues.
         "numtxqueues" tx_queue_count: u32 = IFLA_NUM_TX_QUEUES;
-        /// Receive queues.
         "numrxqueues" rx_queue_count: u32 = IFLA_NUM_RX_QUEUES;
         /// Whether it has a carrier; settable for some kinds.
         "carrier" carrier: bool = IFLA_CARRIER;
@@ -133,16 +136,6 @@ const EXT_MASK: &[(u32, &str)] = &[
     (RTEXT_FILTER_CFM_CONFIG, "cfm-config"),
     (RTEXT_FILTER_CFM_STATUS, "cfm-status"),
     (RTEXT_FILTER_MST, "mst"),
-];
-
-/// The bits of the flag fields of a [`Link`], and whether the bit is the inverse of the field.
-const FLAG_FIELDS: [(u32, bool); 6] = [
-    (IFF_UP, false),
-    (IFF_NOARP, true),
-    (IFF_MULTICAST, false),
-    (IFF_ALLMULTI, false),
-    (IFF_PROMISC, false),
-    (IFF_DYNAMIC, false),
 ];
 
 impl Link {
@@ -210,6 +203,11 @@ impl Link {
         self.linkinfo.as_ref()?.kind.as_ref()
     }
 
+    /// The settings of its kind.
+    pub(super) fn kind_settings(&self) -> Option<&dyn KindSettings> {
+        self.link_kind()?.settings()
+    }
+
     /// The kind of its master, with its settings for this port.
     pub fn port_kind(&self) -> Option<&PortKind> {
         self.linkinfo.as_ref()?.port.as_ref()
@@ -235,33 +233,8 @@ impl Link {
         self.address?.ethernet()
     }
 
-    fn flag_fields(&mut self) -> [&mut Option<bool>; 6] {
-        [
-            &mut self.up,
-            &mut self.arp,
-            &mut self.multicast,
-            &mut self.allmulticast,
-            &mut self.promisc,
-            &mut self.dynamic,
-        ]
-    }
-
     pub(crate) fn header(&self) -> LinkHeader {
-        let (mut flags, mut mask) = (0, 0);
-        let fields = [
-            self.up,
-            self.arp,
-            self.multicast,
-            self.allmulticast,
-            self.promisc,
-            self.dynamic,
-        ];
-        for (field, (bit, inverse)) in fields.into_iter().zip(FLAG_FIELDS) {
-            if let Some(on) = field {
-                mask |= bit;
-                flags |= if on == inverse { 0 } else { bit };
-            }
-        }
+        let (flags, mask) = self.flag_bits();
         LinkHeader {
             index: self.ifindex().0,
             flags,
@@ -273,11 +246,10 @@ impl Link {
     /// Without the flags that are not in the mask of the header in `body`.
     pub(crate) fn without_unmasked_flags(mut self, body: &[u8]) -> Self {
         let mask = LinkHeader::split(body).map_or(0, |(header, _)| header.mask);
-        for (field, (bit, _)) in self.flag_fields().into_iter().zip(FLAG_FIELDS) {
-            if mask & bit == 0 {
-                *field = None;
-            }
-        }
+        let (on, _) = self.flag_bits();
+        (self.up, self.arp, self.multicast) = (None, None, None);
+        (self.allmulticast, self.promisc, self.dynamic) = (None, None, None);
+        self.set_flag_bits(on, mask);
         self.flags = None;
         self.hardware = None;
         self
@@ -302,18 +274,372 @@ impl Link {
         self.index = (header.index != 0).then_some(IfIndex(header.index));
         self.hardware = Some(header.hardware);
         self.flags = Some(LinkFlags(header.flags));
-        for (field, (bit, inverse)) in self.flag_fields().into_iter().zip(FLAG_FIELDS) {
-            *field = Some((header.flags & bit != 0) != inverse);
-        }
+        self.set_flag_bits(header.flags, u32::MAX);
         for attribute in attributes(rest, at + LinkHeader::BYTES) {
             let attribute = attribute?;
             if Some(attribute.kind) != skipped {
                 self.decode_attribute(attribute)?;
             }
         }
-        // The kernel reports 0 for none.
-        self.lower = self.lower.filter(|lower| lower.0 != 0);
-        self.master = self.master.filter(|master| master.0 != 0);
         Ok(())
+    }
+}
+
+/// The kind of a link and that of its master, with their settings (`IFLA_LINKINFO`).
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct LinkInfo {
+    /// Its kind.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "LinkKind::deserialize_if_given")]
+    pub kind: Option<LinkKind>,
+    /// The kind of its master, with its settings for this port.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "PortKind::deserialize_if_given")]
+    pub port: Option<PortKind>,
+}
+
+/// The text of the attribute `kind` among those in `siblings`.
+fn text_of(siblings: &[u8], kind: u16) -> &[u8] {
+    let mut found = attributes(siblings, 0).flatten();
+    found
+        .find(|attribute| attribute.kind == kind)
+        .map_or(&[], |attribute| attribute.c_string())
+}
+
+/// A kind with its settings.
+#[derive(Clone, Copy, Debug)]
+pub struct KindCodec;
+
+impl AttributeSet for LinkInfo {
+    fn specs() -> &'static [AttributeSpec] {
+        const {
+            &[
+                AttributeSpec::new(IFLA_INFO_KIND, "kind", AttributeType::Text),
+                AttributeSpec::new(
+                    IFLA_INFO_DATA,
+                    "data",
+                    AttributeType::Dependent {
+                        choose: |siblings| LinkKind::specs(text_of(siblings, IFLA_INFO_KIND)),
+                    },
+                ),
+                AttributeSpec::new(IFLA_INFO_SLAVE_KIND, "slave-kind", AttributeType::Text),
+                AttributeSpec::new(
+                    IFLA_INFO_SLAVE_DATA,
+                    "slave-data",
+                    AttributeType::Dependent {
+                        choose: |siblings| PortKind::specs(text_of(siblings, IFLA_INFO_SLAVE_KIND)),
+                    },
+                ),
+            ]
+        }
+    }
+
+    fn encode_attributes(&self, request: &mut Request) {
+        if let Some(kind) = &self.kind {
+            KindCodec::encode(kind, IFLA_INFO_KIND, request);
+        }
+        if let Some(port) = &self.port {
+            KindCodec::encode(port, IFLA_INFO_SLAVE_KIND, request);
+        }
+    }
+
+    /// The kernel sends the name of the kind before its settings.
+    fn decode_attribute(&mut self, attribute: Attribute<'_>) -> Result<(), Malformed> {
+        match (attribute.kind, &mut self.kind, &mut self.port) {
+            (IFLA_INFO_KIND, kind, _) => KindCodec::decode_into(kind, attribute),
+            (IFLA_INFO_DATA, Some(kind), _) => kind.decode_settings(attribute),
+            (IFLA_INFO_SLAVE_KIND, _, port) => KindCodec::decode_into(port, attribute),
+            (IFLA_INFO_SLAVE_DATA, _, Some(port)) => port.decode_settings(attribute),
+            _ => Ok(()),
+        }
+    }
+
+    fn fields_match(&self, wanted: &Self) -> bool {
+        KindCodec::field_matches(self.kind.as_ref(), wanted.kind.as_ref())
+            && KindCodec::field_matches(self.port.as_ref(), wanted.port.as_ref())
+    }
+
+    fn merge(&mut self, change: Self) {
+        KindCodec::merge_field(&mut self.kind, change.kind);
+        KindCodec::merge_field(&mut self.port, change.port);
+    }
+
+    fn retain_fields(&mut self, other: &Self) {
+        KindCodec::retain_field(&mut self.kind, other.kind.as_ref());
+        KindCodec::retain_field(&mut self.port, other.port.as_ref());
+    }
+}
+
+impl Flatten for LinkInfo {
+    fn parse_keyword(&mut self, keyword: &str, args: &mut Arguments<'_>) -> Parsed<bool> {
+        if let Some(kind) = &mut self.kind
+            && kind.parse_keyword(keyword, args)?
+        {
+            return Ok(true);
+        }
+        let port = self.port.as_mut();
+        port.map_or(Ok(false), |port| port.parse_keyword(keyword, args))
+    }
+
+    fn format_fields(&self, lookup: &mut dyn NameLookup, visit: &mut FieldVisitor<'_>) {
+        if let Some(kind) = &self.kind {
+            kind.format_fields(lookup, visit);
+        }
+        if let Some(port) = &self.port {
+            port.format_fields(lookup, visit);
+        }
+    }
+}
+
+kinds! {
+    /// The kind of a link, with its settings.
+    pub enum LinkKind: info_kind, "info_kind", "info_data" {
+        /// A bond of several links.
+        Bond(Bond) = "bond";
+        /// A software switch.
+        Bridge(Bridge) = "bridge";
+        /// Ethernet over UDP with options (Geneve).
+        Geneve(Geneve) = "geneve";
+        /// IP over GRE.
+        Gre(Gre) = "gre";
+        /// Ethernet over GRE.
+        Gretap(Gre) = "gretap", shared;
+        /// IP over GRE over IPv6.
+        Ip6Gre(Ip6Gre) = "ip6gre";
+        /// Ethernet over GRE over IPv6.
+        Ip6Gretap(Ip6Gre) = "ip6gretap", shared;
+        /// IP over IPv6.
+        Ip6Tnl(Ip6Tnl) = "ip6tnl";
+        /// IP over IPv4.
+        Ipip(Ipip) = "ipip";
+        /// A link with its own IP addresses on a lower link.
+        Ipvlan(Ipvlan) = "ipvlan";
+        /// An ipvlan with a tap character device.
+        Ipvtap(Ipvlan) = "ipvtap", shared;
+        /// A link with its own hardware address on a lower link.
+        Macvlan(Macvlan) = "macvlan";
+        /// A macvlan with a tap character device.
+        Macvtap(Macvlan) = "macvtap", shared;
+        /// One end of a pair with eBPF programs.
+        Netkit(Netkit) = "netkit";
+        /// IPv6 over IPv4.
+        Sit(Sit) = "sit";
+        /// A tun or tap device.
+        Tun(Tun) = "tun";
+        /// One end of a virtual Ethernet pair.
+        Veth(Veth) = "veth";
+        /// A VLAN of a lower link.
+        Vlan(Vlan) = "vlan";
+        /// A virtual routing and forwarding domain.
+        Vrf(Vrf) = "vrf";
+        /// Ethernet over UDP.
+        Vxlan(Vxlan) = "vxlan";
+        @plain {
+            /// Drops all packets.
+            Dummy = "dummy";
+            /// An intermediate functional block: queues packets and reinjects them.
+            Ifb = "ifb";
+            /// An encrypted tunnel; its peers are configured by generic netlink.
+            Wireguard = "wireguard";
+        }
+    }
+}
+
+kinds! {
+    /// The kind of a link's master, with its settings for the link.
+    pub enum PortKind: info_slave_kind, "info_slave_kind", "info_slave_data" {
+        /// A bond.
+        Bond(BondPort) = "bond";
+        /// A bridge.
+        Bridge(BridgePort) = "bridge";
+        /// A VRF.
+        Vrf(VrfPort) = "vrf";
+    }
+}
+
+impl LinkKind {
+    /// The peer of a pair that is to be created.
+    pub(crate) fn peer(&self) -> Option<&Link> {
+        match self {
+            Self::Veth(Veth { peer, .. }) | Self::Netkit(Netkit { peer, .. }) => peer.as_deref(),
+            _ => None,
+        }
+    }
+}
+
+attribute_set! {
+    /// One end of a virtual Ethernet pair: packets sent to one end arrive at the other.
+    ///
+    /// Equals `ip link add NAME type veth peer name PEER`.
+    ///
+    /// # Source
+    /// `veth_newlink`, drivers/net/veth.c.
+    pub struct Veth {
+        /// The peer. Given only when the pair is created; never reported.
+        peer: Box<Link> as Peer = VETH_INFO_PEER;
+    }
+}
+
+impl Veth {
+    /// One end of a pair with this peer.
+    pub fn to(peer: Link) -> Self {
+        Self::new().peer(Box::new(peer))
+    }
+}
+
+impl KindSettings for Veth {
+    fn check_new(&self) -> Result<(), InvalidRequest> {
+        check_peer(self.peer.as_deref())
+    }
+
+    /// `peer [name] NAME [mtu 1400 …]`, to the end of the line.
+    fn parse_special_keyword(&mut self, keyword: &str, args: &mut Arguments<'_>) -> Parsed<bool> {
+        if keyword == "peer" {
+            self.peer = Some(Box::new(parse_peer(args)?));
+        }
+        Ok(keyword == "peer")
+    }
+}
+
+attribute_set! {
+    /// One end of a pair with eBPF programs. Since Linux 6.7.
+    ///
+    /// Equals `ip link add NAME type netkit [mode l3] [forward] [peer [blackhole] name PEER]`.
+    ///
+    /// # Source
+    /// `netkit_policy` and `netkit_new_link`, drivers/net/netkit.c.
+    pub struct Netkit {
+        /// The peer. Given only when the pair is created; never reported.
+        peer: Box<Link> as Peer = IFLA_NETKIT_PEER_INFO;
+        /// Whether this is the primary end, which configures both. Read-only.
+        primary: bool = IFLA_NETKIT_PRIMARY;
+        /// Whether packets have an Ethernet header; only at creation.
+        "mode" mode: NetkitMode = IFLA_NETKIT_MODE;
+        /// Policy for packets without a program at this end.
+        "policy" policy: NetkitPolicy = IFLA_NETKIT_POLICY;
+        /// The same at the peer.
+        peer_policy: NetkitPolicy = IFLA_NETKIT_PEER_POLICY;
+        /// Which metadata is cleared from packets that leave the namespace; only at creation. Since Linux 6.13.
+        "scrub" scrub: NetkitScrub = IFLA_NETKIT_SCRUB;
+        /// The same at the peer.
+        peer_scrub: NetkitScrub = IFLA_NETKIT_PEER_SCRUB;
+        /// Headroom in bytes; only at creation. Since Linux 6.14.
+        "headroom" headroom: u16 = IFLA_NETKIT_HEADROOM;
+        /// Tailroom in bytes.
+        "tailroom" tailroom: u16 = IFLA_NETKIT_TAILROOM;
+    }
+}
+
+impl KindSettings for Netkit {
+    fn check_new(&self) -> Result<(), InvalidRequest> {
+        check_peer(self.peer.as_deref())
+    }
+
+    /// `peer [forward | blackhole] [scrub none] [name] NAME …`, to the end of the line.
+    fn parse_special_keyword(&mut self, keyword: &str, args: &mut Arguments<'_>) -> Parsed<bool> {
+        if keyword != "peer" {
+            return Ok(false);
+        }
+        loop {
+            match args.peek() {
+                Some("forward" | "blackhole") => self.peer_policy = Some(args.value(keyword)?),
+                Some("scrub") => {
+                    args.next();
+                    self.peer_scrub = Some(args.value("scrub")?);
+                }
+                _ => break,
+            }
+        }
+        self.peer = Some(Box::new(parse_peer(args)?));
+        Ok(true)
+    }
+}
+
+number_enum! {
+    /// The layer of the packets of a netkit.
+    pub enum NetkitMode: u32 {
+        /// An Ethernet header.
+        L2 = 0, "l2";
+        /// An IP header.
+        L3 = 1, "l3";
+    }
+}
+
+number_enum! {
+    /// Policy for packets of a netkit without a program.
+    pub enum NetkitPolicy: u32, bare {
+        /// They pass.
+        Forward = 0, "forward";
+        /// They are dropped.
+        Blackhole = 2, "blackhole";
+    }
+}
+
+number_enum! {
+    /// Which metadata is cleared from packets that leave a namespace.
+    pub enum NetkitScrub: u32 {
+        /// Nothing.
+        None = 0, "none";
+        /// Mark and priority.
+        Default = 1, "default";
+    }
+}
+
+/// Parses the rest of a line as the peer.
+fn parse_peer(args: &mut Arguments<'_>) -> Parsed<Link> {
+    let mut peer = Link::new();
+    while let Some(word) = args.next() {
+        if !Flatten::parse_keyword(&mut peer, word, args)? {
+            let name = IfName::new(word).map_err(|_| InvalidValue::new("peer", Some(word)))?;
+            peer.name = Some(name);
+        }
+    }
+    Ok(peer)
+}
+
+/// The kernel cannot create the peer in the up state. It is set up afterwards, which is impossible in another
+/// namespace.
+fn check_peer(peer: Option<&Link>) -> Result<(), InvalidRequest> {
+    match peer {
+        Some(peer) if peer.up == Some(true) && peer.is_in_other_namespace() => {
+            Err(InvalidRequest::new(
+                "the peer cannot be up when it is created in another namespace: set it up there",
+            ))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A nested link with its fixed header.
+#[derive(Clone, Copy, Debug)]
+pub struct Peer;
+
+impl AttributeCodec<Box<Link>> for Peer {
+    const TYPE: AttributeType = AttributeType::Nest {
+        skip: LinkHeader::BYTES,
+        attributes: Link::specs,
+    };
+
+    fn encode(value: &Box<Link>, kind: u16, request: &mut Request) {
+        let mut header = value.header();
+        header.flags &= !IFF_UP;
+        header.mask &= !IFF_UP;
+        request.nested(kind, &header.emit(), |request| {
+            value.encode_attributes(request)
+        });
+    }
+
+    fn decode(attribute: Attribute<'_>) -> Result<Box<Link>, Malformed> {
+        Link::decode_peer(attribute.bytes, attribute.at).map(Box::new)
+    }
+
+    fn matches(value: &Box<Link>, wanted: &Box<Link>) -> bool {
+        value.fields_match(wanted)
+    }
+
+    fn merge(value: &mut Box<Link>, change: Box<Link>) {
+        AttributeSet::merge(&mut **value, *change);
     }
 }

@@ -3,7 +3,8 @@
 use abi::tun::{TunFile, TunLayer, TunOptions};
 
 use super::Link;
-use super::kind::{LinkInfo, LinkKind, Tun, TunMode};
+use super::kind::{KindSettings, Tun, TunMode};
+use super::object::{LinkInfo, LinkKind};
 use crate::error::{Cause, InvalidRequest, Syscall};
 use crate::interface::IfName;
 use crate::object::Object;
@@ -60,7 +61,8 @@ impl Link {
 
     /// Rejects fields that the driver would ignore.
     fn check_tun(&self) -> Result<IfName, InvalidRequest> {
-        self.link_kind().map_or(Ok(()), LinkKind::check_new)?;
+        self.kind_settings()
+            .map_or(Ok(()), KindSettings::check_new)?;
         let chosen = [
             (self.index.is_some(), "an index"),
             (self.lower.is_some(), "a lower link"),

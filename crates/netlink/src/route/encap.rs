@@ -9,12 +9,11 @@ use serde::{Deserialize, Serialize};
 use crate::codec::{Attribute, Malformed, Request, attributes, split};
 use crate::schema::{
     Arguments, AttributeCodec, AttributeSet, AttributeSpec, AttributeType, BigEndian, InvalidValue,
-    NameLookup, Native, attribute_set, number_enum, push, text_form,
+    Line, NameLookup, Native, Parsed, attribute_set, number_enum, specs, text_form,
 };
 use crate::uapi::{
     LWTUNNEL_ENCAP_IP, LWTUNNEL_ENCAP_IP6, LWTUNNEL_ENCAP_MPLS, LWTUNNEL_ENCAP_SEG6,
-    SEG6_IPTUN_MODE_ENCAP, SEG6_IPTUN_MODE_ENCAP_RED, SEG6_IPTUN_MODE_INLINE,
-    SEG6_IPTUN_MODE_L2ENCAP, SEG6_IPTUN_MODE_L2ENCAP_RED, SEG6_IPTUNNEL_SRH,
+    SEG6_IPTUNNEL_SRH,
 };
 
 /// The encapsulation of a route (`RTA_ENCAP`, lightweight tunnels).
@@ -126,7 +125,7 @@ impl Encap {
     }
 
     /// Parses the arguments after `encap`.
-    pub(crate) fn read_words(words: &mut Arguments<'_>) -> Result<Self, InvalidValue> {
+    pub(crate) fn read_words(words: &mut Arguments<'_>) -> Parsed<Self> {
         let kind: String = words.value("encap")?;
         Ok(match kind.as_str() {
             "mpls" => {
@@ -166,17 +165,15 @@ fn read<T: AttributeSet>(bytes: &[u8]) -> Result<T, Malformed> {
 }
 
 /// Parses fields of `table` until another keyword follows.
-fn read_table<T: AttributeSet>(mut table: T, words: &mut Arguments<'_>) -> Result<T, InvalidValue> {
+fn read_table<T: AttributeSet>(mut table: T, words: &mut Arguments<'_>) -> Parsed<T> {
     words.parse_while(|word, words| table.parse_keyword(word, words))?;
     Ok(table)
 }
 
 fn line<T: AttributeSet>(table: &T, lookup: &mut dyn NameLookup) -> String {
-    let mut line = String::new();
-    table.format_fields(lookup, &mut |word, value| {
-        push(&mut line, format_args!(" {word} {value}"));
-    });
-    line
+    let mut line = Line::default();
+    table.format_fields(lookup, &mut |word, value| line.field(word, Some(value)));
+    line.0
 }
 
 /// An encapsulation: its type in the attribute before `kind`, then its attributes.
@@ -271,7 +268,7 @@ impl fmt::Display for Labels {
 impl FromStr for Labels {
     type Err = InvalidValue;
 
-    fn from_str(text: &str) -> Result<Self, InvalidValue> {
+    fn from_str(text: &str) -> Parsed<Self> {
         let labels = text.split('/').map(|label| {
             let label: Option<u32> = label.parse().ok();
             label.filter(|label| *label < 1 << 20)
@@ -325,11 +322,9 @@ number_enum! {
 }
 
 impl Seg6Encap {
-    pub(super) const ENTRIES: &'static [AttributeSpec] = &[AttributeSpec {
-        kind: SEG6_IPTUNNEL_SRH,
-        constant: "SEG6_IPTUNNEL_SRH",
-        contents: AttributeType::Bytes,
-    }];
+    pub(super) const ENTRIES: &'static [AttributeSpec] = specs! {
+        SEG6_IPTUNNEL_SRH: AttributeType::Bytes,
+    };
 
     /// A header with `segs`, in the order of travel.
     pub fn new(mode: Seg6Mode, segs: Vec<Ipv6Addr>) -> Self {
@@ -370,7 +365,7 @@ impl Seg6Encap {
         })
     }
 
-    pub(super) fn read_words(words: &mut Arguments<'_>) -> Result<Self, InvalidValue> {
+    pub(super) fn read_words(words: &mut Arguments<'_>) -> Parsed<Self> {
         let mut encap = Self::new(Seg6Mode::Encap, Vec::new());
         words.parse_while(|word, words| {
             match word {
@@ -384,7 +379,7 @@ impl Seg6Encap {
     }
 }
 
-fn read_segments(words: &mut Arguments<'_>) -> Result<Vec<Ipv6Addr>, InvalidValue> {
+fn read_segments(words: &mut Arguments<'_>) -> Parsed<Vec<Ipv6Addr>> {
     let text: String = words.value("segs")?;
     let segments: Result<Vec<_>, _> = text.split(',').map(str::parse).collect();
     match segments {

@@ -9,8 +9,8 @@ use crate::codec::{Attribute, Malformed, Request, attributes, split};
 use crate::interface::IfIndex;
 use crate::prefix::Family;
 use crate::schema::{
-    Arguments, AttributeCodec, AttributeSet, AttributeType, InvalidValue, NameLookup, Native,
-    TextValue, attribute_set, fixed_size, push,
+    Arguments, AttributeCodec, AttributeSet, AttributeType, Flatten, InvalidValue, Line,
+    NameLookup, Native, Parsed, TextValue, attribute_set, fixed_size,
 };
 use crate::uapi::{AF_INET, AF_INET6, RTA_ENCAP_TYPE};
 
@@ -24,16 +24,17 @@ attribute_set! {
             "dev" dev: IfIndex;
             /// Its share of the traffic, 1 to 256. Default: 1.
             "weight" weight: u16;
-            /// The next hop is on the link, regardless of the addresses there.
-            onlink: bool;
             /// Its flags. Read-only.
             flags: RouteFlags;
+        }
+        @flags {
+            /// The next hop is on the link, regardless of the addresses there.
+            "onlink" onlink = RTNH_F_ONLINK;
         }
         /// The next hop, if it belongs to the family of the route.
         gateway: IpAddr = RTA_GATEWAY;
         /// The next hop, if it belongs to another family.
         via: Via = RTA_VIA;
-        /// The encapsulation.
         encap: Box<Encap> as EncapCode = RTA_ENCAP;
         /// Its realms, for accounting.
         #[serde(rename = "flow")]
@@ -63,11 +64,7 @@ impl Hop {
 
     fn put(&self, request: &mut Request) {
         let start = request.position();
-        let flags = if self.onlink == Some(true) {
-            RouteFlags::ONLINK.0
-        } else {
-            0
-        };
+        let flags = self.flag_bits().0;
         let [i0, i1, i2, i3] = self.dev.unwrap_or_default().0.to_ne_bytes();
         let hops = self.share().saturating_sub(1).min(255) as u8;
         request.raw(&[0, 0, flags as u8, hops, i0, i1, i2, i3]);
@@ -95,9 +92,7 @@ impl Hop {
             flags: Some(RouteFlags(flags.into())),
             ..Self::default()
         };
-        hop.onlink = RouteFlags(flags.into())
-            .has(RouteFlags::ONLINK)
-            .then_some(true);
+        hop.set_flag_bits(flags.into(), flags.into());
         let mut encap = 0;
         for attribute in attributes(rest, at + HEADER_BYTES) {
             let attribute = attribute?;
@@ -113,13 +108,12 @@ impl Hop {
     }
 
     /// Parses the arguments after `nexthop`.
-    pub(super) fn read_words(words: &mut Arguments<'_>) -> Result<Self, InvalidValue> {
+    pub(super) fn read_words(words: &mut Arguments<'_>) -> Parsed<Self> {
         let mut hop = Self::new();
         words.parse_while(|word, words| {
             match word {
                 "via" => (hop.gateway, hop.via) = read_gateway_words(words)?,
                 "encap" => hop.encap = Some(Box::new(Encap::read_words(words)?)),
-                "onlink" => hop.onlink = Some(true),
                 _ => return hop.parse_keyword(word, words),
             }
             Ok(true)
@@ -129,29 +123,21 @@ impl Hop {
 
     /// Formats it like `ip(8)` after `nexthop`.
     pub(super) fn line(&self, lookup: &mut dyn NameLookup) -> String {
-        let mut line = String::new();
-        if let Some(encap) = &self.encap {
-            push(&mut line, format_args!(" encap {} ", encap.line(lookup)));
-        }
-        line += &show_gateway(self.gateway, self.via);
-        if let Some(realms) = self.realms {
-            push(&mut line, format_args!(" {}", realms.words()));
-        }
-        if let Some(dev) = self.dev {
-            push(&mut line, format_args!(" dev {}", dev.format(lookup)));
-        }
-        push(&mut line, format_args!(" weight {}", self.share()));
-        for flag in self.flags.unwrap_or_default().names() {
-            push(&mut line, format_args!(" {flag}"));
-        }
-        line
+        let mut line = Line::default();
+        line.field("encap", self.encap.as_ref().map(|it| it.line(lookup) + " "));
+        line.0 += &show_gateway(self.gateway, self.via);
+        line.0 += &self.realms.map(Realms::words).unwrap_or_default();
+        line.field("dev", self.dev.map(|dev| dev.format(lookup)));
+        line.field("weight", Some(self.share()));
+        line.words(self.flags.unwrap_or_default().names());
+        line.0
     }
 }
 
 /// Parses the arguments after `via`: an address, or a family and an address.
 pub(crate) fn read_gateway_words(
     words: &mut Arguments<'_>,
-) -> Result<(Option<IpAddr>, Option<Via>), InvalidValue> {
+) -> Parsed<(Option<IpAddr>, Option<Via>)> {
     let family = words.peek().and_then(|word| match word {
         "inet" => Some(Family::V4),
         "inet6" => Some(Family::V6),
@@ -293,8 +279,8 @@ impl Realms {
     /// With the keyword of `ip route`, which differs for one and two realms.
     pub(super) fn words(self) -> String {
         match self {
-            Self { from: 0, to } => format!("realm {to}"),
-            Self { from, to } => format!("realms {from}/{to}"),
+            Self { from: 0, to } => format!(" realm {to}"),
+            Self { from, to } => format!(" realms {from}/{to}"),
         }
     }
 

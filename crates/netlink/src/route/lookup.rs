@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use super::Route;
 use super::object::put_ip;
 use crate::codec::Request;
-use crate::error::{Action, Cause, InvalidRequest, NetlinkError, RequestTarget};
+use crate::error::{Action, Cause, InvalidRequest, NetlinkError, RequestTarget, reject_if};
 use crate::interface::IfIndex;
 use crate::netlink::Netlink;
 use crate::object::{Object, decode_reply};
@@ -41,9 +41,7 @@ attribute_set! {
         "uid" uid: u32 = RTA_UID;
         /// Its protocol above IP: 6 TCP, 17 UDP.
         "ipproto" ipproto: u8 = RTA_IP_PROTO;
-        /// Its source port.
         "sport" sport: u16 as BigEndian = RTA_SPORT;
-        /// Its destination port.
         "dport" dport: u16 as BigEndian = RTA_DPORT;
     }
 }
@@ -66,11 +64,10 @@ impl RouteQuery {
             .ok_or_else(|| InvalidRequest::new("no address to look up is given"))?;
         let (to, family) = (Prefix::host(to), Family::of(to));
         let from = self.src.map(Prefix::host);
-        if from.is_some_and(|from| from.family() != family) {
-            return Err(InvalidRequest::new(format!(
-                "source and destination {to} belong to different families"
-            )));
-        }
+        reject_if!(
+            from.is_some_and(|from| from.family() != family),
+            "source and destination {to} belong to different families"
+        );
         let matched = if self.fibmatch == Some(true) {
             RTM_F_FIB_MATCH
         } else {

@@ -3,8 +3,8 @@ use serde::{Deserialize, Serialize};
 use super::{RouteFeatures, RouteLocks};
 use crate::codec::{Attribute, Malformed, Request};
 use crate::schema::{
-    Arguments, AttributeCodec, AttributeSet, AttributeType, InvalidValue, NameLookup, Native,
-    TextValue, attribute_set, fixed_size, push,
+    Arguments, AttributeCodec, AttributeType, Flatten, NameLookup, Native, Parsed, TextValue,
+    attribute_set, fixed_size, push,
 };
 
 attribute_set! {
@@ -108,12 +108,8 @@ impl Metrics {
         *self == Self::default()
     }
 
-    /// As [`AttributeSet::parse_keyword`], with an optional `lock` before the value.
-    pub(super) fn read_word(
-        &mut self,
-        word: &str,
-        words: &mut Arguments<'_>,
-    ) -> Result<bool, InvalidValue> {
+    /// As [`Flatten::parse_keyword`], with an optional `lock` before the value.
+    pub(super) fn read_word(&mut self, word: &str, words: &mut Arguments<'_>) -> Parsed<bool> {
         let is_locked = words.peek() == Some("lock");
         if is_locked {
             words.next();

@@ -10,13 +10,12 @@ use super::{
 };
 use crate::addr::Scope;
 use crate::codec::{Attribute, KernelError, Malformed, Message, Request, attributes};
-use crate::error::{InvalidRequest, RequestTarget};
+use crate::error::{InvalidRequest, RequestTarget, reject_if};
 use crate::interface::IfIndex;
-use crate::object::Object;
+use crate::object::{Object, without};
 use crate::prefix::{Family, Prefix};
 use crate::schema::{
-    AttributeCodec, AttributeSet, AttributeSpec, AttributeType, Boxed, FieldMatcher, Native,
-    attribute_set,
+    AttributeCodec, AttributeSet, AttributeType, Boxed, FieldMatcher, Native, attribute_set,
 };
 use crate::uapi::{
     AF_INET, AF_INET6, IFF_UP, RTA_CACHEINFO, RTA_DST, RTA_ENCAP_TYPE, RTA_GATEWAY, RTA_OIF,
@@ -49,15 +48,13 @@ attribute_set! {
             #[serde(rename = "from")]
             "from" src: Prefix;
             /// The type of service to which it applies.
-            "tos" tos: u8;
+            "tos" | "dsfield" tos: u8;
             /// Its table.
             "table" table: RouteTable;
             /// Origin.
-            "proto" protocol: RouteProtocol;
+            "proto" | "protocol" protocol: RouteProtocol;
             /// Its scope; IPv4 only.
             "scope" scope: Scope;
-            /// The next hop is on the link, regardless of the addresses there.
-            onlink: bool;
             /// Its flags. Read-only.
             flags: RouteFlags;
             /// Flags of an IPv4 lookup result. Read-only.
@@ -71,22 +68,29 @@ attribute_set! {
             /// The error returned to senders, as a negative 32-bit number. Reported by lookups only.
             error: u32;
         }
+        @flags {
+            /// The next hop is on the link, regardless of the addresses there.
+            "onlink" onlink = RTNH_F_ONLINK;
+        }
+        @parts {
+            RTA_DST: AttributeType::Ip;
+            RTA_SRC: AttributeType::Ip;
+            RTA_TABLE: AttributeType::Number;
+        }
         /// The next hop, if it belongs to the family of the route.
         gateway: IpAddr = RTA_GATEWAY;
         /// The next hop, if it belongs to another family: IPv4 via IPv6.
         via: Via = RTA_VIA;
-        /// The egress link.
-        "dev" dev: IfIndex = RTA_OIF;
+        "dev" | "oif" dev: IfIndex = RTA_OIF;
         /// The nexthop object that it uses.
         "nhid" nhid: u32 = RTA_NH_ID;
         /// Its metric. The route with the lowest metric is used.
-        "metric" metric: u32 = RTA_PRIORITY;
+        "metric" | "priority" | "preference" metric: u32 = RTA_PRIORITY;
         /// The preferred source address.
         "src" prefsrc: IpAddr = RTA_PREFSRC;
         /// Metrics of the path.
         #[serde(with = "super::metrics::in_a_list")]
         metrics: Box<Metrics> as Boxed = RTA_METRICS;
-        /// The encapsulation.
         encap: Box<Encap> as EncapCode = RTA_ENCAP;
         /// Router preference; IPv6 only.
         "pref" pref: RoutePreference = RTA_PREF;
@@ -151,7 +155,7 @@ impl Route {
         self.scope = Some(header.scope.into());
         self.flags = Some(flags);
         self.cache = cache.filter(|_| family == Family::V4);
-        self.onlink = flags.has(RouteFlags::ONLINK).then_some(true);
+        self.set_flag_bits(flags.0, flags.0);
         let mut encap = 0;
         let mut attributes = attributes(rest, RouteHeader::BYTES);
         while let Some(attribute) = attributes.next_whole() {
@@ -293,24 +297,6 @@ impl Object for Route {
     /// The kernel has a lookup by packet ([`Netlink::lookup`](crate::Netlink::lookup)), but none by key.
     const HAS_GET: bool = false;
 
-    fn attributes() -> &'static [AttributeSpec] {
-        static ENTRIES: std::sync::LazyLock<Vec<AttributeSpec>> = std::sync::LazyLock::new(|| {
-            let entry = |kind, constant, shape| AttributeSpec {
-                kind,
-                constant,
-                contents: shape,
-            };
-            let mut entries = vec![
-                entry(RTA_DST, "RTA_DST", AttributeType::Ip),
-                entry(RTA_SRC, "RTA_SRC", AttributeType::Ip),
-                entry(RTA_TABLE, "RTA_TABLE", AttributeType::Number),
-            ];
-            entries.extend(<Route as AttributeSet>::specs());
-            entries
-        });
-        &ENTRIES
-    }
-
     fn encode(&self, verb: Verb, request: &mut Request) -> Result<(), InvalidRequest> {
         if matches!(verb, Verb::List | Verb::Get) {
             self.encode_list(verb, request);
@@ -331,11 +317,7 @@ impl Object for Route {
             protocol: self.protocol_for(verb).into(),
             scope: self.scope_for(verb, family).into(),
             kind: self.kind_for(verb).into(),
-            flags: if self.onlink == Some(true) {
-                RouteFlags::ONLINK.0
-            } else {
-                0
-            },
+            flags: self.flag_bits().0,
         };
         request.begin(Self::MESSAGES.of(verb), verb.flags(), &header.emit());
         if !dst.is_everything() {
@@ -362,29 +344,11 @@ impl Object for Route {
 
     /// The kernel reports the next hops of a nexthop object and rejects them in requests.
     fn settable(self) -> Self {
-        let route = Self {
-            flags: None,
-            cache: None,
-            users: None,
-            used: None,
-            age: None,
-            error: None,
-            iif: None,
-            mark: None,
-            uid: None,
-            ..self
-        };
+        let route = without!(self, flags, cache, users, used, age, error, iif, mark, uid);
         if route.nhid.is_none() {
             return route;
         }
-        Self {
-            gateway: None,
-            via: None,
-            dev: None,
-            nexthops: None,
-            encap: None,
-            ..route
-        }
+        without!(route, gateway, via, dev, nexthops, encap)
     }
 
     fn target(&self) -> RequestTarget {
@@ -510,17 +474,15 @@ impl Route {
         let dst = self.destination();
         let dst = dst.ok_or_else(|| InvalidRequest::new("no destination is given"))?;
         let family = dst.family();
-        if self.family.is_some_and(|said| said != family) {
-            return Err(InvalidRequest::new(format!(
-                "destination {dst} does not belong to the given family"
-            )));
-        }
-        if dst.len > family.bits() {
-            return Err(InvalidRequest::new(format!(
-                "the prefix length of {family} is at most {}",
-                family.bits()
-            )));
-        }
+        reject_if!(
+            self.family.is_some_and(|said| said != family),
+            "destination {dst} does not belong to the given family"
+        );
+        reject_if!(
+            dst.len > family.bits(),
+            "the prefix length of {family} is at most {}",
+            family.bits()
+        );
         let is_strange = |ip: &IpAddr| Family::of(*ip) != family;
         let strange = |ip: Option<IpAddr>| ip.filter(is_strange);
         let hops = self.nexthops.as_deref().unwrap_or_default();
@@ -531,22 +493,19 @@ impl Route {
                 "{ip} and destination {dst} belong to different families"
             )));
         }
-        if self
-            .src
-            .is_some_and(|src| src.family() != family || src.len > family.bits())
-        {
-            return Err(InvalidRequest::new(format!(
-                "the source and destination {dst} belong to different families"
-            )));
-        }
-        if hops.iter().any(|hop| !(1..=256).contains(&hop.share())) {
-            return Err(InvalidRequest::new(
-                "the weight of a next hop must be between 1 and 256",
-            ));
-        }
-        if hops.iter().map(Hop::max_encoded_bytes).sum::<usize>() > MAX_HOP_BYTES {
-            return Err(InvalidRequest::new("too many next hops for one message"));
-        }
+        reject_if!(
+            self.src
+                .is_some_and(|src| src.family() != family || src.len > family.bits()),
+            "the source and destination {dst} belong to different families"
+        );
+        reject_if!(
+            hops.iter().any(|hop| !(1..=256).contains(&hop.share())),
+            "the weight of a next hop must be between 1 and 256"
+        );
+        reject_if!(
+            hops.iter().map(Hop::max_encoded_bytes).sum::<usize>() > MAX_HOP_BYTES,
+            "too many next hops for one message"
+        );
         Ok(dst)
     }
 

@@ -1,9 +1,9 @@
 //! Formats routes like `ip route show`.
 
-use super::{Route, RouteProtocol, RouteTable, RouteType, show_gateway};
+use super::{Realms, Route, RouteProtocol, RouteTable, RouteType, show_gateway};
 use crate::addr::Scope;
 use crate::prefix::Prefix;
-use crate::schema::{NameLookup, TextValue, push};
+use crate::schema::{Line, NameLookup, TextValue, push};
 
 /// The level of detail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,90 +18,57 @@ impl Route {
     /// The line of `ip route show`; several next hops take one line each.
     pub fn line(&self, detail: Detail, lookup: &mut dyn NameLookup) -> String {
         let all = detail == Detail::All;
-        let mut line = String::new();
+        let mut line = Line::default();
         if let Some(kind) = self.kind.filter(|kind| all || *kind != RouteType::Unicast) {
-            push(&mut line, format_args!("{kind} "));
+            push(&mut line.0, format_args!("{kind} "));
         }
-        line += &self.dst.map(Prefix::shown).unwrap_or_default();
-        let mut put = |word: &str, value: Option<String>| {
-            if let Some(value) = value {
-                push(&mut line, format_args!(" {word} {value}"));
-            }
-        };
-        put("from", self.src.map(Prefix::shown));
-        put("tos", self.tos.map(|tos| format!("{tos:#04x}")));
-        put("nhid", self.nhid.map(|id| id.to_string()));
-        let encap = self.encap.as_ref();
-        put("encap", encap.map(|encap| encap.line(lookup)));
-        line += &show_gateway(self.gateway, self.via);
-        let mut put = |word: &str, value: Option<String>| {
-            if let Some(value) = value {
-                push(&mut line, format_args!(" {word} {value}"));
-            }
-        };
-        put("dev", self.dev.map(|dev| dev.format(lookup)));
-        let table = self.table.filter(|table| all || *table != RouteTable::Main);
-        put("table", table.map(|table| table.to_string()));
+        line.0 += &self.dst.map(Prefix::shown).unwrap_or_default();
+        line.field("from", self.src.map(Prefix::shown));
+        line.field("tos", self.tos.map(|tos| format!("{tos:#04x}")));
+        line.field("nhid", self.nhid);
+        line.field("encap", self.encap.as_ref().map(|encap| encap.line(lookup)));
+        line.0 += &show_gateway(self.gateway, self.via);
+        line.field("dev", self.dev.map(|dev| dev.format(lookup)));
+        line.field(
+            "table",
+            self.table.filter(|table| all || *table != RouteTable::Main),
+        );
         let defaults = [RouteProtocol::Boot, RouteProtocol::Unspec];
         // A lookup result has no protocol.
         let all = all && self.cache.is_none();
-        let protocol = self.protocol.filter(|it| all || !defaults.contains(it));
-        put("proto", protocol.map(|protocol| protocol.to_string()));
-        let scope = self.scope.filter(|it| all || *it != Scope::Global);
-        put("scope", scope.map(|scope| scope.to_string()));
-        put("src", self.prefsrc.map(|ip| ip.to_string()));
-        put("metric", self.metric.map(|metric| metric.to_string()));
-        for flag in self.flags.unwrap_or_default().names() {
-            push(&mut line, format_args!(" {flag}"));
-        }
-        if let Some(mark) = self.mark.filter(|mark| *mark != 0) {
-            push(&mut line, format_args!(" mark {mark:#x}"));
-        }
-        if let Some(realms) = self.realms {
-            push(&mut line, format_args!(" {}", realms.words()));
-        }
-        if let Some(uid) = self.uid {
-            push(&mut line, format_args!(" uid {uid}"));
-        }
-        self.put_moments(&mut line);
-        if let Some(metrics) = &self.metrics {
-            line += &metrics.line(lookup);
-        }
-        if let Some(iif) = self.iif {
-            push(&mut line, format_args!(" iif {}", iif.format(lookup)));
-        }
-        if let Some(pref) = self.pref {
-            push(&mut line, format_args!(" pref {pref}"));
-        }
-        for hop in self.nexthops.iter().flatten() {
-            push(&mut line, format_args!("\n\tnexthop{}", hop.line(lookup)));
-        }
-        line
-    }
-
-    /// Fields of a lookup result, and times.
-    fn put_moments(&self, line: &mut String) {
+        line.field(
+            "proto",
+            self.protocol.filter(|it| all || !defaults.contains(it)),
+        );
+        line.field("scope", self.scope.filter(|it| all || *it != Scope::Global));
+        line.field("src", self.prefsrc);
+        line.field("metric", self.metric);
+        line.words(self.flags.unwrap_or_default().names());
+        let mark = self.mark.filter(|mark| *mark != 0);
+        line.field("mark", mark.map(|mark| format!("{mark:#x}")));
+        line.0 += &self.realms.map(Realms::words).unwrap_or_default();
+        line.field("uid", self.uid);
         if let Some(cache) = self.cache {
-            *line += "\n    cache";
+            line.0 += "\n    cache";
             let names: Vec<_> = cache.names().collect();
             if !names.is_empty() {
-                push(line, format_args!(" <{}>", names.join(",")));
+                push(&mut line.0, format_args!(" <{}>", names.join(",")));
             }
         }
-        if let Some(seconds) = self.expires {
-            push(line, format_args!(" expires {seconds}sec"));
+        let seconds = |seconds: u32| format!("{seconds}sec");
+        line.field("expires", self.expires.map(seconds));
+        line.field("error", self.error);
+        line.field("users", self.users);
+        line.field("used", self.used);
+        line.field("age", self.age.map(seconds));
+        if let Some(metrics) = &self.metrics {
+            line.0 += &metrics.line(lookup);
         }
-        if let Some(error) = self.error {
-            push(line, format_args!(" error {error}"));
+        line.field("iif", self.iif.map(|iif| iif.format(lookup)));
+        line.field("pref", self.pref);
+        for hop in self.nexthops.iter().flatten() {
+            push(&mut line.0, format_args!("\n\tnexthop{}", hop.line(lookup)));
         }
-        if let Some(count) = self.users {
-            push(line, format_args!(" users {count}"));
-        }
-        if let Some(count) = self.used {
-            push(line, format_args!(" used {count}"));
-        }
-        if let Some(seconds) = self.age {
-            push(line, format_args!(" age {seconds}sec"));
-        }
+        line.0
     }
 }

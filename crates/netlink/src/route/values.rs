@@ -1,20 +1,6 @@
 //! Named values and flags of routes.
 
-use crate::schema::number_enum;
-use crate::uapi::{
-    RT_TABLE_DEFAULT, RT_TABLE_LOCAL, RT_TABLE_MAIN, RT_TABLE_UNSPEC, RTAX_ADVMSS, RTAX_CWND,
-    RTAX_FASTOPEN_NO_COOKIE, RTAX_HOPLIMIT, RTAX_INITCWND, RTAX_INITRWND, RTAX_MTU, RTAX_QUICKACK,
-    RTAX_REORDERING, RTAX_RTO_MIN, RTAX_RTT, RTAX_RTTVAR, RTAX_SSTHRESH, RTAX_WINDOW,
-    RTCF_BROADCAST, RTCF_DOREDIRECT, RTCF_LOCAL, RTCF_MULTICAST, RTCF_NOTIFY, RTCF_REDIRECTED,
-    RTM_F_NOTIFY, RTM_F_OFFLOAD, RTM_F_OFFLOAD_FAILED, RTM_F_TRAP, RTN_ANYCAST, RTN_BLACKHOLE,
-    RTN_BROADCAST, RTN_LOCAL, RTN_MULTICAST, RTN_NAT, RTN_PROHIBIT, RTN_THROW, RTN_UNICAST,
-    RTN_UNREACHABLE, RTN_UNSPEC, RTN_XRESOLVE, RTNH_F_DEAD, RTNH_F_LINKDOWN, RTNH_F_OFFLOAD,
-    RTNH_F_ONLINK, RTNH_F_PERVASIVE, RTNH_F_TRAP, RTNH_F_UNRESOLVED, RTPROT_BABEL, RTPROT_BGP,
-    RTPROT_BIRD, RTPROT_BOOT, RTPROT_DHCP, RTPROT_DNROUTED, RTPROT_EIGRP, RTPROT_GATED,
-    RTPROT_ISIS, RTPROT_KEEPALIVED, RTPROT_KERNEL, RTPROT_MRT, RTPROT_NTK, RTPROT_OPENR,
-    RTPROT_OSPF, RTPROT_RA, RTPROT_REDIRECT, RTPROT_RIP, RTPROT_STATIC, RTPROT_UNSPEC, RTPROT_XORP,
-    RTPROT_ZEBRA,
-};
+use crate::schema::{number, number_enum};
 
 number_enum! {
     /// The type of a route (`RTN_*`).
@@ -29,7 +15,6 @@ number_enum! {
         Broadcast = RTN_BROADCAST, "broadcast";
         /// Deliver locally; never a source address.
         Anycast = RTN_ANYCAST, "anycast";
-        /// Multicast.
         Multicast = RTN_MULTICAST, "multicast";
         /// Drop silently.
         Blackhole = RTN_BLACKHOLE, "blackhole";
@@ -53,7 +38,6 @@ number_enum! {
         Unspec = RTPROT_UNSPEC, "unspec";
         /// An ICMP redirect.
         Redirect = RTPROT_REDIRECT, "redirect";
-        /// The kernel.
         Kernel = RTPROT_KERNEL, "kernel";
         /// Boot; the default of `ip(8)`.
         Boot = RTPROT_BOOT, "boot";
@@ -67,31 +51,22 @@ number_enum! {
         Mrt = RTPROT_MRT, "mrt";
         /// Zebra (FRR).
         Zebra = RTPROT_ZEBRA, "zebra";
-        /// BIRD.
         Bird = RTPROT_BIRD, "bird";
         /// The DECnet daemon.
         Dnrouted = RTPROT_DNROUTED, "dnrouted";
-        /// XORP.
         Xorp = RTPROT_XORP, "xorp";
         /// Netsukuku.
         Ntk = RTPROT_NTK, "ntk";
         /// A DHCP client.
         Dhcp = RTPROT_DHCP, "dhcp";
-        /// Keepalived.
         Keepalived = RTPROT_KEEPALIVED, "keepalived";
-        /// Babel.
         Babel = RTPROT_BABEL, "babel";
         /// Open/R.
         Openr = RTPROT_OPENR, "openr";
-        /// BGP.
         Bgp = RTPROT_BGP, "bgp";
-        /// IS-IS.
         Isis = RTPROT_ISIS, "isis";
-        /// OSPF.
         Ospf = RTPROT_OSPF, "ospf";
-        /// RIP.
         Rip = RTPROT_RIP, "rip";
-        /// EIGRP.
         Eigrp = RTPROT_EIGRP, "eigrp";
     }
 }
@@ -103,7 +78,6 @@ number_enum! {
         Unspec = RT_TABLE_UNSPEC, "unspec";
         /// The default table, used last.
         Default = RT_TABLE_DEFAULT, "default";
-        /// The main table.
         Main = RT_TABLE_MAIN, "main";
         /// Local and broadcast addresses, maintained by the kernel.
         Local = RT_TABLE_LOCAL, "local";
@@ -117,7 +91,6 @@ number_enum! {
         Medium = 0, "medium";
         /// Preferred.
         High = 1, "high";
-        /// Invalid.
         Invalid = 2, "invalid";
         /// Least preferred.
         Low = 3, "low";
@@ -126,7 +99,7 @@ number_enum! {
 
 /// Generates a set of named bits, named as in `ip(8)`; in JSON it is a list of names.
 macro_rules! bits {
-    ($(#[$meta:meta])* $name:ident { $($bit:expr, $text:literal;)* }) => {
+    ($(#[$meta:meta])* $name:ident { $($bit:tt, $text:literal;)* }) => {
         $(#[$meta])*
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
         #[serde(into = "Vec<String>", from = "Vec<String>")]
@@ -134,7 +107,7 @@ macro_rules! bits {
 
         impl $name {
             /// The named bits.
-            const NAMES: &'static [(u32, &'static str)] = &[$(($bit, $text)),*];
+            const NAMES: &'static [(u32, &'static str)] = &[$((number!($bit as u32), $text)),*];
 
             /// The names of the bits that are set.
             pub fn names(self) -> impl Iterator<Item = &'static str> {
@@ -198,33 +171,33 @@ bits! {
     /// TCP features of a destination (`RTAX_FEATURE_*`).
     RouteFeatures {
         1, "ecn";
-        1 << 4, "tcp_usec_ts";
+        (1 << 4), "tcp_usec_ts";
     }
 }
 
 bits! {
     /// The locked metrics of a route (`RTAX_LOCK`).
     RouteLocks {
-        1 << RTAX_MTU, "mtu";
-        1 << RTAX_WINDOW, "window";
-        1 << RTAX_RTT, "rtt";
-        1 << RTAX_RTTVAR, "rttvar";
-        1 << RTAX_SSTHRESH, "ssthresh";
-        1 << RTAX_CWND, "cwnd";
-        1 << RTAX_ADVMSS, "advmss";
-        1 << RTAX_REORDERING, "reordering";
-        1 << RTAX_HOPLIMIT, "hoplimit";
-        1 << RTAX_INITCWND, "initcwnd";
-        1 << RTAX_RTO_MIN, "rto_min";
-        1 << RTAX_INITRWND, "initrwnd";
-        1 << RTAX_QUICKACK, "quickack";
-        1 << RTAX_FASTOPEN_NO_COOKIE, "fastopen_no_cookie";
+        (1 << RTAX_MTU), "mtu";
+        (1 << RTAX_WINDOW), "window";
+        (1 << RTAX_RTT), "rtt";
+        (1 << RTAX_RTTVAR), "rttvar";
+        (1 << RTAX_SSTHRESH), "ssthresh";
+        (1 << RTAX_CWND), "cwnd";
+        (1 << RTAX_ADVMSS), "advmss";
+        (1 << RTAX_REORDERING), "reordering";
+        (1 << RTAX_HOPLIMIT), "hoplimit";
+        (1 << RTAX_INITCWND), "initcwnd";
+        (1 << RTAX_RTO_MIN), "rto_min";
+        (1 << RTAX_INITRWND), "initrwnd";
+        (1 << RTAX_QUICKACK), "quickack";
+        (1 << RTAX_FASTOPEN_NO_COOKIE), "fastopen_no_cookie";
     }
 }
 
 impl RouteFlags {
     /// The next hop is on the link, regardless of the addresses there.
-    pub const ONLINK: Self = Self(RTNH_F_ONLINK);
+    pub const ONLINK: Self = Self(number!(RTNH_F_ONLINK as u32));
 
     /// Whether all of `other` are set.
     pub fn has(self, other: Self) -> bool {

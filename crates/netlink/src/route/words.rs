@@ -2,7 +2,7 @@
 
 use super::{Encap, Hop, Route, RouteType, read_gateway_words};
 use crate::prefix::{Family, Prefix};
-use crate::schema::{Arguments, AttributeSet, InvalidValue};
+use crate::schema::{Arguments, Flatten, InvalidValue, Parsed};
 
 impl Route {
     /// Parses `[TYPE] DESTINATION [KEYWORD VALUE]…`, the arguments of `ip route add`. `default` has `family`, or
@@ -10,10 +10,7 @@ impl Route {
     ///
     /// # Errors
     /// [`InvalidValue`] with the first invalid argument.
-    pub fn read_words(
-        words: &mut Arguments<'_>,
-        family: Option<Family>,
-    ) -> Result<Self, InvalidValue> {
+    pub fn read_words(words: &mut Arguments<'_>, family: Option<Family>) -> Parsed<Self> {
         let mut route = Self {
             family,
             ..Self::new()
@@ -30,11 +27,7 @@ impl Route {
     ///
     /// # Errors
     /// [`InvalidValue`] if the value is missing or invalid.
-    pub fn read_word(
-        &mut self,
-        word: &str,
-        words: &mut Arguments<'_>,
-    ) -> Result<bool, InvalidValue> {
+    pub fn read_word(&mut self, word: &str, words: &mut Arguments<'_>) -> Parsed<bool> {
         match word {
             "vrf" => self.table = Some(words.vrf()?.1.into()),
             "to" => {
@@ -50,11 +43,6 @@ impl Route {
                 self.nexthops.get_or_insert_default().push(hop);
             }
             "encap" => self.encap = Some(Box::new(Encap::read_words(words)?)),
-            "onlink" => self.onlink = Some(true),
-            "protocol" => self.protocol = Some(words.value(word)?),
-            "dsfield" => self.tos = Some(words.value(word)?),
-            "priority" | "preference" => self.metric = Some(words.value(word)?),
-            "oif" => self.dev = Some(words.value(word)?),
             _ if self.parse_keyword(word, words)? => {}
             _ => return self.read_other(word, words),
         }
@@ -62,7 +50,7 @@ impl Route {
     }
 
     /// A metric, the type or the destination.
-    fn read_other(&mut self, word: &str, words: &mut Arguments<'_>) -> Result<bool, InvalidValue> {
+    fn read_other(&mut self, word: &str, words: &mut Arguments<'_>) -> Parsed<bool> {
         let mut metrics = self.metrics.take().unwrap_or_default();
         let known = metrics.read_word(word, words)?;
         self.metrics = (!metrics.is_empty()).then_some(metrics);

@@ -51,6 +51,24 @@ pub trait AttributeCodec<T: PartialEq> {
         *value = change;
     }
 
+    /// Applies the value that `change` gives, if any.
+    fn merge_field(field: &mut Option<T>, change: Option<T>) {
+        match (field, change) {
+            (_, None) => {}
+            (Some(value), Some(change)) => Self::merge(value, change),
+            (field, change) => *field = change,
+        }
+    }
+
+    /// Keeps only those parts of a field that `other` gives too.
+    fn retain_field(field: &mut Option<T>, other: Option<&T>) {
+        match (field, other) {
+            (Some(value), Some(other)) => Self::retain(value, other),
+            (field, None) => *field = None,
+            (None, Some(_)) => {}
+        }
+    }
+
     /// Whether the kernel sends an attribute for `value`. A value that it never sends equals an absent one.
     fn is_encoded(_value: &T) -> bool {
         true
@@ -71,6 +89,30 @@ pub struct BigEndian;
 /// A flag: `true` is an attribute without a payload, `false` is no attribute. A payload in a reply is the value.
 #[derive(Clone, Copy, Debug)]
 pub struct Flag;
+
+/// The index of a link; the kernel reports 0 for none.
+#[derive(Clone, Copy, Debug)]
+pub struct NonZero;
+
+impl AttributeCodec<IfIndex> for NonZero {
+    const TYPE: AttributeType = AttributeType::Number;
+
+    fn encode(value: &IfIndex, kind: u16, request: &mut Request) {
+        request.u32(kind, value.0);
+    }
+
+    fn decode(attribute: Attribute<'_>) -> Result<IfIndex, Malformed> {
+        attribute.u32().map(IfIndex)
+    }
+
+    #[inline]
+    fn decode_into(field: &mut Option<IfIndex>, attribute: Attribute<'_>) -> Result<(), Malformed> {
+        *field = Some(attribute.u32()?)
+            .filter(|index| *index != 0)
+            .map(IfIndex);
+        Ok(())
+    }
+}
 
 /// Nested attributes.
 #[derive(Clone, Copy, Debug)]

@@ -10,7 +10,12 @@
 ///             /// Documentation.
 ///             "dev" index: IfIndex;
 ///         }
+///         @flags {                                fields that are bits of a number, perhaps inverted
+///             /// Documentation.
+///             "arp" arp = IFF_NOARP, inverse;
+///         }
 ///         @parts { IFA_CACHEINFO: AttributeType::Bytes; }  attributes that hold several of those
+///         @own parse_special_keyword;             a method that is asked for a keyword first
 ///         /// Documentation of the field.
 ///         #[serde(rename = "vlanProtocol")]
 ///         "protocol" protocol: u16 as BigEndian = IFLA_VLAN_PROTOCOL;
@@ -34,10 +39,15 @@ macro_rules! attribute_set {
             $(@header { $(
                 $(#[doc = $hdoc:literal])*
                 $(#[serde($($hserde:tt)*)])*
-                $($hword:literal)? $hfield:ident : $htype:ty ;
+                $($hword:literal $(| $halias:literal)*)? $hfield:ident : $htype:ty ;
+            )* })?
+            $(@flags { $(
+                $(#[doc = $fdoc:literal])*
+                $(#[serde($($fserde:tt)*)])*
+                $($fword:literal)? $flag:ident = $bit:ident $(, $inverse:ident)? ;
             )* })?
             $(@parts { $( $part:ident : $shape:expr ; )* })?
-            $(@own $own_word:ident $own_show:ident ;)?
+            $(@own $own_word:ident ;)?
             $(
                 $(#[doc = $doc:literal])*
                 $(#[serde($($serde:tt)*)])*
@@ -56,6 +66,13 @@ macro_rules! attribute_set {
                 $(#[serde($($hserde)*)])*
                 #[serde(skip_serializing_if = "Option::is_none")]
                 pub $hfield: Option<$htype>,
+            )*)?
+            $($(
+                $(#[doc = $fdoc])*
+                $(#[serde($($fserde)*)])*
+                #[serde(skip_serializing_if = "Option::is_none")]
+                #[doc = concat!("\n\n`", stringify!($bit), "`.")]
+                pub $flag: Option<bool>,
             )*)?
             $(
                 $(#[doc = $doc])*
@@ -77,7 +94,7 @@ macro_rules! attribute_set {
             }
 
             $($(
-                $(#[doc = $hdoc])*
+                #[doc = concat!("Sets [`", stringify!($hfield), "`](#structfield.", stringify!($hfield), ").")]
                 #[must_use]
                 pub fn $hfield(mut self, $hfield: $htype) -> Self {
                     self.$hfield = Some($hfield);
@@ -86,7 +103,38 @@ macro_rules! attribute_set {
             )*)?
 
             $(
-                $(#[doc = $doc])*
+                $(
+                    #[doc = concat!("Sets [`", stringify!($flag), "`](#structfield.", stringify!($flag), ").")]
+                    #[must_use]
+                    pub fn $flag(mut self, $flag: bool) -> Self {
+                        self.$flag = Some($flag);
+                        self
+                    }
+                )*
+
+                /// The bits of the flags that are on, and of those that are given.
+                pub(crate) fn flag_bits(&self) -> (u32, u32) {
+                    let (mut on, mut given) = (0, 0);
+                    $(if let Some(flag) = self.$flag {
+                        given |= crate::uapi::$bit as u32;
+                        if flag != (false $(|| stringify!($inverse) == "inverse")?) {
+                            on |= crate::uapi::$bit as u32;
+                        }
+                    })*
+                    (on, given)
+                }
+
+                /// Sets the flags whose bits are in `given` to the values in `on`.
+                pub(crate) fn set_flag_bits(&mut self, on: u32, given: u32) {
+                    $(if given & crate::uapi::$bit as u32 != 0 {
+                        let is_on = on & crate::uapi::$bit as u32 != 0;
+                        self.$flag = Some(is_on != (false $(|| stringify!($inverse) == "inverse")?));
+                    })*
+                }
+            )?
+
+            $(
+                #[doc = concat!("Sets [`", stringify!($field), "`](#structfield.", stringify!($field), ").")]
                 #[must_use]
                 pub fn $field(mut self, $field: $type) -> Self {
                     self.$field = Some($field);
@@ -95,186 +143,214 @@ macro_rules! attribute_set {
             )*
         }
 
-        impl crate::schema::AttributeSet for $name {
-            fn specs() -> &'static [crate::schema::AttributeSpec] {
-                &[$($(crate::schema::AttributeSpec {
-                    kind: crate::uapi::$part as u16,
-                    constant: stringify!($part),
-                    contents: $shape,
-                },)*)?
-                $(crate::schema::AttributeSpec {
-                    kind: crate::uapi::$id as u16,
-                    constant: stringify!($id),
-                    contents: <crate::schema::attribute_set!(@codec $($code)?) as crate::schema::AttributeCodec<$type>>::TYPE,
-                }),*]
-            }
+        const _: () = {
+            #[allow(unused_imports, reason = "a set may be empty")]
+            use crate::schema::{
+                Arguments, AttributeCodec, AttributeSet, AttributeSpec, FieldMatcher, FieldVisitor, Flatten,
+                NameLookup, Parsed, TextValue, check_range, codec,
+            };
+            use crate::codec::{Attribute, Malformed, Request};
 
-            /// Field by field: most are `None` already, so nothing is written.
-            #[inline]
-            fn clear(&mut self) {
-                $($(self.$hfield = None;)*)?
-                $(self.$field = None;)*
-            }
-
-            #[allow(unused_variables, reason = "a set may be empty")]
-            fn encode_attributes(&self, request: &mut crate::codec::Request) {
-                $(if let Some(value) = &self.$field {
-                    <crate::schema::attribute_set!(@codec $($code)?) as crate::schema::AttributeCodec<$type>>::encode(
-                        value, crate::uapi::$id as u16, request,
-                    );
-                })*
-            }
-
-            #[inline]
-            fn decode_attribute(
-                &mut self,
-                attribute: crate::codec::Attribute<'_>,
-            ) -> Result<(), crate::codec::Malformed> {
-                $(const $id: u16 = crate::uapi::$id as u16;)*
-                match attribute.kind {
-                    $($id => {
-                        <crate::schema::attribute_set!(@codec $($code)?) as crate::schema::AttributeCodec<$type>>
-                            ::decode_into(&mut self.$field, attribute)?;
-                    })*
-                    _ => {}
+            impl AttributeSet for $name {
+                fn specs() -> &'static [AttributeSpec] {
+                    &[$($(AttributeSpec {
+                        kind: crate::uapi::$part as u16,
+                        constant: stringify!($part),
+                        contents: $shape,
+                    },)*)?
+                    $(AttributeSpec {
+                        kind: crate::uapi::$id as u16,
+                        constant: stringify!($id),
+                        contents: <codec!($($code)?) as AttributeCodec<$type>>::TYPE,
+                    }),*]
                 }
-                Ok(())
+
+                /// Field by field: most are `None` already, so nothing is written.
+                #[inline]
+                fn clear(&mut self) {
+                    $($(self.$hfield = None;)*)?
+                    $($(self.$flag = None;)*)?
+                    $(self.$field = None;)*
+                }
+
+                #[allow(unused_variables, reason = "a set may be empty")]
+                fn encode_attributes(&self, request: &mut Request) {
+                    $(if let Some(value) = &self.$field {
+                        <codec!($($code)?) as AttributeCodec<$type>>::encode(value, crate::uapi::$id as u16, request);
+                    })*
+                }
+
+                #[inline]
+                fn decode_attribute(&mut self, attribute: Attribute<'_>) -> Result<(), Malformed> {
+                    $(const $id: u16 = crate::uapi::$id as u16;)*
+                    match attribute.kind {
+                        $($id => {
+                            <codec!($($code)?) as AttributeCodec<$type>>::decode_into(&mut self.$field, attribute)?;
+                        })*
+                        _ => {}
+                    }
+                    Ok(())
+                }
+
+                #[allow(unused_variables, reason = "a set may be empty")]
+                fn fields_match(&self, filter: &Self) -> bool {
+                    $($(
+                        if filter.$hfield.is_some() && self.$hfield != filter.$hfield {
+                            return false;
+                        }
+                    )*)?
+                    $($(
+                        if filter.$flag.is_some() && self.$flag != filter.$flag {
+                            return false;
+                        }
+                    )*)?
+                    $(
+                        if !<codec!($($code)?) as AttributeCodec<$type>>::field_matches(self.$field.as_ref(), filter.$field.as_ref())
+                        {
+                            return false;
+                        }
+                    )*
+                    true
+                }
+
+                #[allow(unused_mut, reason = "a set may be empty")]
+                fn field_matchers(&self) -> Vec<FieldMatcher<Self>> {
+                    let mut matchers: Vec<FieldMatcher<Self>> = Vec::new();
+                    $($(
+                        if self.$hfield.is_some() {
+                            matchers.push(|object, filter| object.$hfield == filter.$hfield);
+                        }
+                    )*)?
+                    $($(
+                        if self.$flag.is_some() {
+                            matchers.push(|object, filter| object.$flag == filter.$flag);
+                        }
+                    )*)?
+                    $(
+                        if self.$field.is_some() {
+                            matchers.push(|object, filter| {
+                                <codec!($($code)?) as AttributeCodec<$type>>::field_matches(object.$field.as_ref(), filter.$field.as_ref())
+                            });
+                        }
+                    )*
+                    matchers
+                }
+
+                #[allow(unused_variables, reason = "a set may be empty")]
+                fn merge(&mut self, change: Self) {
+                    $($(
+                        if change.$hfield.is_some() {
+                            self.$hfield = change.$hfield;
+                        }
+                    )*)?
+                    $($(self.$flag = change.$flag.or(self.$flag);)*)?
+                    $(<codec!($($code)?) as AttributeCodec<$type>>::merge_field(&mut self.$field, change.$field);)*
+                }
+
+                #[allow(unused_variables, reason = "a set may be empty")]
+                fn retain_fields(&mut self, other: &Self) {
+                    $($(
+                        if other.$hfield.is_none() {
+                            self.$hfield = None;
+                        }
+                    )*)?
+                    $($(self.$flag = self.$flag.filter(|_| other.$flag.is_some());)*)?
+                    $(<codec!($($code)?) as AttributeCodec<$type>>::retain_field(&mut self.$field, other.$field.as_ref());)*
+                }
+
             }
 
-            #[allow(unused_variables, reason = "a set may be empty")]
-            fn fields_match(&self, filter: &Self) -> bool {
-                $($(
-                    if filter.$hfield.is_some() && self.$hfield != filter.$hfield {
-                        return false;
-                    }
-                )*)?
-                $(
-                    if !<crate::schema::attribute_set!(@codec $($code)?) as crate::schema::AttributeCodec<$type>>
-                        ::field_matches(self.$field.as_ref(), filter.$field.as_ref())
-                    {
-                        return false;
-                    }
-                )*
-                true
-            }
-
-            #[allow(unused_mut, reason = "a set may be empty")]
-            fn field_matchers(&self) -> Vec<crate::schema::FieldMatcher<Self>> {
-                let mut matchers: Vec<crate::schema::FieldMatcher<Self>> = Vec::new();
-                $($(
-                    if self.$hfield.is_some() {
-                        matchers.push(|object, filter| object.$hfield == filter.$hfield);
-                    }
-                )*)?
-                $(
-                    if self.$field.is_some() {
-                        matchers.push(|object, filter| {
-                            <crate::schema::attribute_set!(@codec $($code)?) as crate::schema::AttributeCodec<$type>>
-                                ::field_matches(object.$field.as_ref(), filter.$field.as_ref())
-                        });
-                    }
-                )*
-                matchers
-            }
-
-            #[allow(unused_variables, reason = "a set may be empty")]
-            fn merge(&mut self, change: Self) {
-                $($(
-                    if change.$hfield.is_some() {
-                        self.$hfield = change.$hfield;
-                    }
-                )*)?
-                $(match (&mut self.$field, change.$field) {
-                    (_, None) => {}
-                    (Some(value), Some(change)) =>
-                        <crate::schema::attribute_set!(@codec $($code)?) as crate::schema::AttributeCodec<$type>>
-                            ::merge(value, change),
-                    (field, change) => *field = change,
-                })*
-            }
-
-            #[allow(unused_variables, reason = "a set may be empty")]
-            fn retain_fields(&mut self, other: &Self) {
-                $($(
-                    if other.$hfield.is_none() {
-                        self.$hfield = None;
-                    }
-                )*)?
-                $(match (&mut self.$field, &other.$field) {
-                    (Some(value), Some(other)) =>
-                        <crate::schema::attribute_set!(@codec $($code)?) as crate::schema::AttributeCodec<$type>>
-                            ::retain(value, other),
-                    (field, None) => *field = None,
-                    (None, Some(_)) => {}
-                })*
-            }
-
-            #[allow(unused_variables, reason = "a set may have no keywords")]
-            fn parse_keyword(
-                &mut self,
-                keyword: &str,
-                args: &mut crate::schema::Arguments<'_>,
-            ) -> Result<bool, crate::schema::InvalidValue> {
-                $(
-                    if self.$own_word(keyword, args)? {
-                        return Ok(true);
-                    }
-                )?
-                $($($(
-                    if let Some(value) =
-                        <$htype as crate::schema::TextValue>::parse_field($hword, keyword, args)?
-                    {
-                        self.$hfield = Some(value);
-                        return Ok(true);
-                    }
-                )?)*)?
-                $(
-                    $(for name in [$word $(, $alias)*] {
-                        let parsed = <$type as crate::schema::TextValue>::parse_field(name, keyword, args);
-                        $(let parsed = crate::schema::check_range(parsed, name, $min..=$max);)?
-                        if let Some(value) = parsed? {
-                            self.$field = Some(value);
+            impl Flatten for $name {
+                #[allow(unused_variables, reason = "a set may have no keywords")]
+                fn parse_keyword(&mut self, keyword: &str, args: &mut Arguments<'_>) -> Parsed<bool> {
+                    $(
+                        if self.$own_word(keyword, args)? {
                             return Ok(true);
                         }
-                    })?
-                    $({
-                        let mut value = self.$field.clone().unwrap_or_default();
-                        if crate::schema::$spread::parse_keyword(&mut value, keyword, args)? {
-                            self.$field = Some(value);
+                    )?
+                    $($($(for name in [$hword $(, $halias)*] {
+                        if let Some(value) = <$htype as TextValue>::parse_field(name, keyword, args)? {
+                            self.$hfield = Some(value);
                             return Ok(true);
                         }
-                    })?
-                )*
-                Ok(false)
-            }
+                    })?)*)?
+                    $($($(
+                        if let Some(on) = bool::parse_field($fword, keyword, args)? {
+                            self.$flag = Some(on);
+                            return Ok(true);
+                        }
+                    )?)*)?
+                    $(
+                        $(for name in [$word $(, $alias)*] {
+                            let parsed = <$type as TextValue>::parse_field(name, keyword, args);
+                            $(let parsed = check_range(parsed, name, $min..=$max);)?
+                            if let Some(value) = parsed? {
+                                self.$field = Some(value);
+                                return Ok(true);
+                            }
+                        })?
+                        $({
+                            let mut value = self.$field.clone().unwrap_or_default();
+                            if $spread::parse_keyword(&mut value, keyword, args)? {
+                                self.$field = Some(value);
+                                return Ok(true);
+                            }
+                        })?
+                    )*
+                    Ok(false)
+                }
 
-            #[allow(unused_variables, reason = "a set may have no keywords")]
-            fn format_fields(
-                &self,
-                lookup: &mut dyn crate::schema::NameLookup,
-                visit: &mut dyn FnMut(&'static str, String),
-            ) {
-                $(self.$own_show(lookup, visit);)?
-                $($($(
-                    if let Some(value) = &self.$hfield {
-                        visit($hword, crate::schema::TextValue::format(value, lookup));
-                    }
-                )?)*)?
-                $(
-                    $(if let Some(value) = &self.$field {
-                        visit($word, crate::schema::TextValue::format(value, lookup));
-                    })?
-                    $(if let Some(value) = &self.$field {
-                        crate::schema::$spread::format_fields(value, lookup, visit);
-                    })?
-                )*
+                #[allow(unused_variables, reason = "a set may have no keywords")]
+                fn format_fields(&self, lookup: &mut dyn NameLookup, visit: &mut FieldVisitor<'_>) {
+                    $($($(
+                        if let Some(value) = &self.$hfield {
+                            visit($hword, TextValue::format(value, lookup));
+                        }
+                    )?)*)?
+                    $($($(
+                        if let Some(on) = &self.$flag {
+                            visit($fword, on.format(lookup));
+                        }
+                    )?)*)?
+                    $(
+                        $(if let Some(value) = &self.$field {
+                            visit($word, TextValue::format(value, lookup));
+                        })?
+                        $(if let Some(value) = &self.$field {
+                            $spread::format_fields(value, lookup, visit);
+                        })?
+                    )*
+                }
             }
-        }
+        };
     };
-    (@codec) => { crate::schema::Native };
-    (@codec $code:ty) => { $code };
 }
 pub(crate) use attribute_set;
+
+/// The codec of a field: the given one, or the kernel's usual encoding.
+macro_rules! codec {
+    () => {
+        crate::schema::Native
+    };
+    ($code:ty) => {
+        $code
+    };
+}
+pub(crate) use codec;
+
+/// A number in a table, which may be one of the kernel's headers.
+macro_rules! number {
+    ($value:tt as $type:ty) => {{
+        #[allow(
+            unused_imports,
+            clippy::wildcard_imports,
+            reason = "the name may be a number of any header"
+        )]
+        use crate::uapi::*;
+        $value as $type
+    }};
+}
+pub(crate) use number;
 
 /// Generates an enumeration of a kernel number whose values have names, those of `ip(8)`. A number without
 /// a name is kept as `Other`.
@@ -294,7 +370,7 @@ macro_rules! number_enum {
     (
         $(#[$meta:meta])*
         pub enum $name:ident : $number:ty $(, $bare:ident)? {
-            $( $(#[$vmeta:meta])* $variant:ident = $value:expr, $text:literal ; )*
+            $( $(#[$vmeta:meta])* $variant:ident = $value:tt, $text:literal ; )*
         }
     ) => {
         $(#[$meta])*
@@ -302,7 +378,7 @@ macro_rules! number_enum {
         #[serde(into = "String", try_from = "String")]
         #[non_exhaustive]
         pub enum $name {
-            $( $(#[$vmeta])* $variant, )*
+            $( $(#[$vmeta])* #[doc = concat!("\n\n`", $text, "`.")] $variant, )*
             /// A number without a name here.
             Other($number),
         }
@@ -310,7 +386,7 @@ macro_rules! number_enum {
         impl From<$number> for $name {
             fn from(number: $number) -> Self {
                 match number {
-                    $(number if number == $value => Self::$variant,)*
+                    $(number if number == crate::schema::number!($value as $number) => Self::$variant,)*
                     other => Self::Other(other),
                 }
             }
@@ -319,7 +395,7 @@ macro_rules! number_enum {
         impl From<$name> for $number {
             fn from(name: $name) -> Self {
                 match name {
-                    $($name::$variant => $value,)*
+                    $($name::$variant => crate::schema::number!($value as $number),)*
                     $name::Other(number) => number,
                 }
             }
@@ -383,7 +459,7 @@ macro_rules! number_enum {
             name: &str,
             keyword: &str,
             args: &mut crate::schema::Arguments<'_>,
-        ) -> Result<Option<Self>, crate::schema::InvalidValue> {
+        ) -> crate::schema::Parsed<Option<Self>> {
             if [$($text),*].contains(&keyword) {
                 return Ok(keyword.parse().ok());
             }
@@ -413,7 +489,7 @@ macro_rules! flag_set {
     (
         $(#[$meta:meta])*
         pub struct $name:ident : $number:ty {
-            $( $(#[$fmeta:meta])* $flag:ident = $value:expr, $text:literal ; )*
+            $( $(#[$fmeta:meta])* $flag:ident = $value:tt, $text:literal ; )*
         }
     ) => {
         $(#[$meta])*
@@ -422,7 +498,7 @@ macro_rules! flag_set {
         pub struct $name(pub $number);
 
         impl $name {
-            $( $(#[$fmeta])* pub const $flag: Self = Self($value); )*
+            $( $(#[$fmeta])* #[doc = concat!("\n\n`", $text, "`.")] pub const $flag: Self = Self(crate::schema::number!($value as $number)); )*
 
             /// Whether all of `flags` are set.
             pub fn contains(self, flags: Self) -> bool {
@@ -522,6 +598,7 @@ macro_rules! switches {
         pub struct $name {
             $(
                 $(#[doc = $doc])*
+                #[doc = concat!("\n\nBit `", stringify!($bit), "`.")]
                 #[serde(skip_serializing_if = "Option::is_none")]
                 pub $field: Option<bool>,
             )*
@@ -534,7 +611,7 @@ macro_rules! switches {
             }
 
             $(
-                $(#[doc = $doc])*
+                #[doc = concat!("Sets [`", stringify!($field), "`](#structfield.", stringify!($field), ").")]
                 #[must_use]
                 pub fn $field(mut self, $field: bool) -> Self {
                     self.$field = Some($field);
@@ -560,33 +637,29 @@ macro_rules! switches {
             }
         }
 
-        impl crate::schema::Flatten for $name {
-            fn parse_keyword(
-                &mut self,
-                keyword: &str,
-                args: &mut crate::schema::Arguments<'_>,
-            ) -> Result<bool, crate::schema::InvalidValue> {
-                $($(for name in [$word $(, $alias)*] {
-                    if let Some(on) = <bool as crate::schema::TextValue>::parse_field(name, keyword, args)? {
-                        self.$field = Some(on);
-                        return Ok(true);
-                    }
-                })?)*
-                Ok(false)
-            }
+        const _: () = {
+            use crate::schema::{Arguments, FieldVisitor, Flatten, NameLookup, Parsed, TextValue};
 
-            fn format_fields(
-                &self,
-                lookup: &mut dyn crate::schema::NameLookup,
-                visit: &mut dyn FnMut(&'static str, String),
-            ) {
-                $($(
-                    if let Some(on) = &self.$field {
-                        visit($word, crate::schema::TextValue::format(on, lookup));
-                    }
-                )?)*
+            impl Flatten for $name {
+                fn parse_keyword(&mut self, keyword: &str, args: &mut Arguments<'_>) -> Parsed<bool> {
+                    $($(for name in [$word $(, $alias)*] {
+                        if let Some(on) = <bool as TextValue>::parse_field(name, keyword, args)? {
+                            self.$field = Some(on);
+                            return Ok(true);
+                        }
+                    })?)*
+                    Ok(false)
+                }
+
+                fn format_fields(&self, lookup: &mut dyn NameLookup, visit: &mut FieldVisitor<'_>) {
+                    $($(
+                        if let Some(on) = &self.$field {
+                            visit($word, TextValue::format(on, lookup));
+                        }
+                    )?)*
+                }
             }
-        }
+        };
     };
 }
 pub(crate) use switches;

@@ -17,13 +17,13 @@ mod spec;
 mod text;
 
 pub use bits::{BitField, BitFieldBigEndian, Bits, MaskedBitField};
-pub use codec::{AttributeCodec, BigEndian, Boxed, Flag, Listed, Native, Nested};
+pub use codec::{AttributeCodec, BigEndian, Boxed, Flag, Listed, Native, Nested, NonZero};
 pub(crate) use codec::{fixed_size, join};
-pub(crate) use macros::{attribute_set, flag_set, number_enum, switches};
-pub(crate) use spec::attribute_path;
+pub(crate) use macros::{attribute_set, codec, flag_set, number, number_enum, switches};
 pub use spec::{AttributeSpec, AttributeType};
-pub use text::{Arguments, Flatten, InvalidValue, NameLookup, TextValue};
-pub(crate) use text::{check_range, deserialize_if_given, push, text_form};
+pub(crate) use spec::{attribute_path, specs};
+pub use text::{Arguments, FieldVisitor, Flatten, InvalidValue, NameLookup, Parsed, TextValue};
+pub(crate) use text::{Line, Unnamed, check_range, deserialize_if_given, push, text_form};
 
 use crate::codec::{Attribute, Malformed, Request};
 
@@ -31,7 +31,7 @@ use crate::codec::{Attribute, Malformed, Request};
 pub type FieldMatcher<T> = fn(&T, &T) -> bool;
 
 /// A set of attributes as a struct of optional fields.
-pub trait AttributeSet: Default {
+pub trait AttributeSet: Default + Flatten {
     /// The attributes, in the order of the fields.
     fn specs() -> &'static [AttributeSpec];
 
@@ -63,22 +63,4 @@ pub trait AttributeSet: Default {
 
     /// Keeps only the fields that `other` gives.
     fn retain_fields(&mut self, other: &Self);
-
-    /// Parses the field with this keyword and its value from `args`. Returns `Ok(false)` if no field has the
-    /// keyword.
-    ///
-    /// # Errors
-    /// [`InvalidValue`] if the value is missing or invalid.
-    fn parse_keyword(
-        &mut self,
-        keyword: &str,
-        args: &mut Arguments<'_>,
-    ) -> Result<bool, InvalidValue>;
-
-    /// Calls `visit` with the keyword and the formatted value of each field that has both.
-    fn format_fields(
-        &self,
-        lookup: &mut dyn NameLookup,
-        visit: &mut dyn FnMut(&'static str, String),
-    );
 }

@@ -55,6 +55,14 @@ pub enum AttributeType {
 }
 
 impl AttributeSpec {
+    pub(crate) const fn new(kind: u16, constant: &'static str, contents: AttributeType) -> Self {
+        Self {
+            kind,
+            constant,
+            contents,
+        }
+    }
+
     /// The attribute of type `kind` among `specs`.
     pub fn find(specs: &'static [Self], kind: u16) -> Option<&'static Self> {
         specs.iter().find(|spec| spec.kind == kind)
@@ -143,3 +151,11 @@ fn path_at<'a>(
     }
     None
 }
+
+/// A list of attributes by their constants: `specs! { IFLA_INFO_KIND: AttributeType::Text, … }`.
+macro_rules! specs {
+    ($($id:ident: $contents:expr),* $(,)?) => {
+        &[$(crate::schema::AttributeSpec::new(crate::uapi::$id as u16, stringify!($id), $contents)),*]
+    };
+}
+pub(crate) use specs;

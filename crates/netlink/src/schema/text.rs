@@ -9,7 +9,6 @@ use std::ops::RangeInclusive;
 
 use serde::{Deserialize, Deserializer};
 
-use super::AttributeSet;
 use crate::interface::{IfIndex, IfName, MacAddress};
 
 /// A value with a text form, that of `ip(8)`.
@@ -29,11 +28,7 @@ pub trait TextValue: Sized {
     ///
     /// # Errors
     /// [`InvalidValue`] if the value is missing or invalid.
-    fn parse_field(
-        name: &str,
-        keyword: &str,
-        args: &mut Arguments<'_>,
-    ) -> Result<Option<Self>, InvalidValue> {
+    fn parse_field(name: &str, keyword: &str, args: &mut Arguments<'_>) -> Parsed<Option<Self>> {
         if keyword == name {
             args.value(name).map(Some)
         } else {
@@ -45,7 +40,7 @@ pub trait TextValue: Sized {
     ///
     /// # Errors
     /// [`InvalidValue`] if the list is missing or invalid.
-    fn parse_list(args: &mut Arguments<'_>, name: &str) -> Result<Vec<Self>, InvalidValue> {
+    fn parse_list(args: &mut Arguments<'_>, name: &str) -> Parsed<Vec<Self>> {
         let found = args.next();
         let parts = found.and_then(|text| {
             let parts = text.split(',');
@@ -75,11 +70,30 @@ pub trait NameLookup {
     }
 }
 
+/// Knows no names: links are formatted by index.
+pub(crate) struct Unnamed;
+
+impl NameLookup for Unnamed {
+    fn index(&mut self, _: &str) -> Option<IfIndex> {
+        None
+    }
+
+    fn name(&mut self, _: IfIndex) -> Option<String> {
+        None
+    }
+}
+
 /// Arguments of a command line, read one after another.
 pub struct Arguments<'a> {
     rest: std::slice::Iter<'a, String>,
     lookup: &'a mut dyn NameLookup,
 }
+
+/// A parsed value, or the argument that is invalid.
+pub type Parsed<T> = Result<T, InvalidValue>;
+
+/// Called with the keyword and the formatted value of a field.
+pub type FieldVisitor<'a> = dyn FnMut(&'static str, String) + 'a;
 
 /// An argument that is missing or has an invalid value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -123,10 +137,10 @@ impl InvalidValue {
 
 /// The value `parsed` of the field `name`, if it is in `range`.
 pub(crate) fn check_range<T: Copy + Into<i128>>(
-    parsed: Result<Option<T>, InvalidValue>,
+    parsed: Parsed<Option<T>>,
     name: &str,
     range: RangeInclusive<i128>,
-) -> Result<Option<T>, InvalidValue> {
+) -> Parsed<Option<T>> {
     match parsed {
         Ok(Some(number)) if !range.contains(&number.into()) => {
             let found = number.into().to_string();
@@ -160,7 +174,7 @@ impl<'a> Arguments<'a> {
     ///
     /// # Errors
     /// [`InvalidValue`] if it is missing or invalid.
-    pub fn value<T: TextValue>(&mut self, expected: &str) -> Result<T, InvalidValue> {
+    pub fn value<T: TextValue>(&mut self, expected: &str) -> Parsed<T> {
         let found = self.rest.next();
         let parsed = found.and_then(|text| T::parse(text, self.lookup));
         parsed.ok_or_else(|| {
@@ -176,7 +190,7 @@ impl<'a> Arguments<'a> {
     ///
     /// # Errors
     /// [`InvalidValue`] if the name is missing or no such VRF exists.
-    pub fn vrf(&mut self) -> Result<(IfIndex, u32), InvalidValue> {
+    pub fn vrf(&mut self) -> Parsed<(IfIndex, u32)> {
         let found = self.rest.next();
         let vrf = found.and_then(|name| self.lookup.vrf(name));
         let expected = if found.is_some() { "a VRF" } else { "vrf" };
@@ -189,8 +203,8 @@ impl<'a> Arguments<'a> {
     /// Those of `parse`.
     pub fn parse_while(
         &mut self,
-        mut parse: impl FnMut(&str, &mut Self) -> Result<bool, InvalidValue>,
-    ) -> Result<(), InvalidValue> {
+        mut parse: impl FnMut(&str, &mut Self) -> Parsed<bool>,
+    ) -> Parsed<()> {
         loop {
             let before = self.rest.clone();
             let Some(keyword) = self.next() else {
@@ -327,7 +341,7 @@ macro_rules! family_words {
                 name: &str,
                 keyword: &str,
                 args: &mut Arguments<'_>,
-            ) -> Result<Option<Self>, InvalidValue> {
+            ) -> Parsed<Option<Self>> {
                 let other = args.peek().is_some_and(|text| text.parse::<$other>().is_ok());
                 if keyword != name || other {
                     return Ok(None);
@@ -351,11 +365,7 @@ impl<T: TextValue> TextValue for Vec<T> {
         T::format_list(self, lookup)
     }
 
-    fn parse_field(
-        name: &str,
-        keyword: &str,
-        args: &mut Arguments<'_>,
-    ) -> Result<Option<Self>, InvalidValue> {
+    fn parse_field(name: &str, keyword: &str, args: &mut Arguments<'_>) -> Parsed<Option<Self>> {
         if keyword == name {
             T::parse_list(args, name).map(Some)
         } else {
@@ -378,11 +388,7 @@ impl TextValue for bool {
     }
 
     /// A switch: `NAME` is on, `noNAME` is off, and `NAME` may be followed by `on`, `off`, `1` or `0`.
-    fn parse_field(
-        name: &str,
-        keyword: &str,
-        args: &mut Arguments<'_>,
-    ) -> Result<Option<Self>, InvalidValue> {
+    fn parse_field(name: &str, keyword: &str, args: &mut Arguments<'_>) -> Parsed<Option<Self>> {
         if keyword == name {
             return Ok(Some(args.switch()));
         }
@@ -404,42 +410,18 @@ impl TextValue for IfIndex {
     }
 }
 
-/// A value whose parts have keywords of their own and appear next to the other fields in JSON.
+/// A value whose parts have keywords of their own. As a field of another value, its parts stand next to the other
+/// fields in command lines, and with `Flatten` in the table also in JSON.
 pub trait Flatten {
-    /// As [`AttributeSet::parse_keyword`].
+    /// Parses the field with this keyword and its value from `args`. Returns `Ok(false)` if no field has the
+    /// keyword.
     ///
     /// # Errors
     /// [`InvalidValue`] if the value is missing or invalid.
-    fn parse_keyword(
-        &mut self,
-        keyword: &str,
-        args: &mut Arguments<'_>,
-    ) -> Result<bool, InvalidValue>;
+    fn parse_keyword(&mut self, keyword: &str, args: &mut Arguments<'_>) -> Parsed<bool>;
 
-    /// As [`AttributeSet::format_fields`].
-    fn format_fields(
-        &self,
-        lookup: &mut dyn NameLookup,
-        visit: &mut dyn FnMut(&'static str, String),
-    );
-}
-
-impl<T: AttributeSet> Flatten for T {
-    fn parse_keyword(
-        &mut self,
-        keyword: &str,
-        args: &mut Arguments<'_>,
-    ) -> Result<bool, InvalidValue> {
-        AttributeSet::parse_keyword(self, keyword, args)
-    }
-
-    fn format_fields(
-        &self,
-        lookup: &mut dyn NameLookup,
-        visit: &mut dyn FnMut(&'static str, String),
-    ) {
-        AttributeSet::format_fields(self, lookup, visit);
-    }
+    /// Calls `visit` with the keyword and the formatted value of each field that has both.
+    fn format_fields(&self, lookup: &mut dyn NameLookup, visit: &mut FieldVisitor<'_>);
 }
 
 /// Deserializes a flattened value: `None` if it has no part.
@@ -458,4 +440,24 @@ pub(crate) fn deserialize_if_given<
 pub(crate) fn push(line: &mut String, text: fmt::Arguments<'_>) {
     // Writing to a `String` cannot fail.
     let _ = fmt::Write::write_fmt(line, text);
+}
+
+/// A line of keywords and values.
+#[derive(Default)]
+pub(crate) struct Line(pub String);
+
+impl Line {
+    /// Appends ` word value`, if there is a value.
+    pub fn field(&mut self, word: &str, value: Option<impl fmt::Display>) {
+        if let Some(value) = value {
+            push(&mut self.0, format_args!(" {word} {value}"));
+        }
+    }
+
+    /// Appends each word.
+    pub fn words(&mut self, words: impl IntoIterator<Item = &'static str>) {
+        for word in words {
+            push(&mut self.0, format_args!(" {word}"));
+        }
+    }
 }

@@ -20,7 +20,7 @@ use super::filter;
 use super::geometry::{Geometry, MAX_FRAMES};
 use super::setup::{self, Role};
 use crate::counters::RingCounters;
-use crate::cursor::Cursor;
+use crate::cursor::{Cursor, PacketExtent};
 use crate::error::RingOpenError;
 use crate::interface::InterfaceInfo;
 use crate::options::{RingOptions, TpacketVersion};
@@ -44,7 +44,7 @@ pub struct PacketRing {
     /// Dropped packets that no batch has reported yet.
     pub(crate) unreported: u64,
     /// Of the batch that is read packet by packet.
-    pub(crate) cursor: Cursor<usize>,
+    pub(crate) cursor: Cursor<PacketExtent>,
     pub(crate) link: InterfaceInfo,
     /// Kept by a ring in a [`HandoverGroup`](crate::HandoverGroup). Dropped last, after the memory and the socket.
     pub(crate) turn: Option<Arc<()>>,

@@ -4,7 +4,6 @@ use std::marker::PhantomData;
 use std::ptr::NonNull;
 
 use abi::packet::{BlockDesc, Tpacket2Hdr, Tpacket3Hdr};
-use abi::region::Region;
 
 use super::geometry::Geometry;
 use super::ring::PacketRing;
@@ -15,6 +14,33 @@ use crate::prefetch;
 /// Iterator over the slots of a packet ring.
 #[derive(Debug)]
 pub(crate) struct Slots<'b> {
+    walk: SlotWalk,
+    lent: PhantomData<&'b [u8]>,
+}
+
+impl<'b> Slots<'b> {
+    pub fn new(ring: &'b PacketRing, slots: usize) -> Self {
+        Self {
+            walk: SlotWalk::new(ring, slots),
+            lent: PhantomData,
+        }
+    }
+
+    /// As [`SlotWalk::next`].
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "called for every packet: fields that the caller does not read are not computed"
+    )]
+    pub fn next(&mut self, left: u32) -> Option<RingPacket<'b>> {
+        // SAFETY: the ring is borrowed for `'b`, with the batch that these slots are of.
+        unsafe { self.walk.next(left) }
+    }
+}
+
+/// A position in the slots of a batch. It does not borrow the ring, so the ring can store it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SlotWalk {
     slot: NonNull<u8>,
     /// Offset of the next header from the slot.
     offset: usize,
@@ -22,61 +48,49 @@ pub(crate) struct Slots<'b> {
     snaplen: u32,
     frame_bytes: usize,
     version: TpacketVersion,
-    lent: PhantomData<&'b [u8]>,
 }
 
-impl<'b> Slots<'b> {
-    pub fn new(ring: &'b PacketRing, slots: usize) -> Self {
-        let head = ring.head * ring.geometry.slot_bytes;
-        let first = match ring.geometry.version {
-            TpacketVersion::V2 => 0,
-            TpacketVersion::V3 => first_offset(ring, head),
-        };
-        let (geometry, snaplen) = (ring.geometry, ring.snaplen);
-        Self::resume(&ring.region, geometry, ring.head, snaplen, slots, first)
-    }
+// SAFETY: the address is in the ring's memory, which belongs to the process, not to a thread.
+unsafe impl Send for SlotWalk {}
 
-    /// The walk over `slots` from slot `head` on, with the next header at `offset`.
-    #[inline]
-    pub fn resume(
-        region: &'b Region,
-        geometry: Geometry,
-        head: usize,
-        snaplen: u32,
-        slots: usize,
-        offset: usize,
-    ) -> Self {
-        let room = match geometry.version {
-            TpacketVersion::V2 => geometry.slot_bytes * slots,
-            TpacketVersion::V3 => geometry.slot_bytes,
+impl SlotWalk {
+    /// The first packet of the `slots` slots at the head of `ring`.
+    pub fn new(ring: &PacketRing, slots: usize) -> Self {
+        let Geometry {
+            version,
+            slot_bytes,
+            ..
+        } = ring.geometry;
+        let head = ring.head * slot_bytes;
+        let (room, first) = match version {
+            TpacketVersion::V2 => (slot_bytes * slots, 0),
+            TpacketVersion::V3 => (slot_bytes, first_offset(ring, head)),
         };
         Self {
-            slot: region.pointer(head * geometry.slot_bytes, room),
-            offset: offset.min(room),
+            slot: ring.region.pointer(head, room),
+            offset: first.min(room),
             room,
-            snaplen,
-            frame_bytes: geometry.slot_bytes,
-            version: geometry.version,
-            lent: PhantomData,
+            snaplen: ring.snaplen,
+            frame_bytes: slot_bytes,
+            version,
         }
-    }
-
-    /// Offset of the next header from the first slot.
-    #[inline]
-    pub fn offset(&self) -> usize {
-        self.offset
     }
 
     /// The next packet, with `left` packets to come. `None` if the headers are not valid.
+    ///
+    /// # Safety
+    /// For `'b` the ring's memory must stay mapped, and the batch that this position is in must not be given back.
     #[inline(always)]
     #[expect(
         clippy::inline_always,
         reason = "called for every packet: fields that the caller does not read are not computed"
     )]
-    pub fn next(&mut self, left: u32) -> Option<RingPacket<'b>> {
+    pub unsafe fn next<'b>(&mut self, left: u32) -> Option<RingPacket<'b>> {
         match self.version {
-            TpacketVersion::V3 => self.next_in_block(left),
-            TpacketVersion::V2 => self.next_frame(),
+            // SAFETY: promised by the caller.
+            TpacketVersion::V3 => unsafe { self.next_in_block(left) },
+            // SAFETY: promised by the caller.
+            TpacketVersion::V2 => unsafe { self.next_frame() },
         }
     }
 
@@ -85,7 +99,7 @@ impl<'b> Slots<'b> {
         clippy::inline_always,
         reason = "called for every packet: fields that the caller does not read are not computed"
     )]
-    fn next_in_block(&mut self, left: u32) -> Option<RingPacket<'b>> {
+    unsafe fn next_in_block<'b>(&mut self, left: u32) -> Option<RingPacket<'b>> {
         if self.offset > self.room || !self.offset.is_multiple_of(8) {
             return None;
         }
@@ -107,7 +121,7 @@ impl<'b> Slots<'b> {
     }
 
     #[inline]
-    fn next_frame(&mut self) -> Option<RingPacket<'b>> {
+    unsafe fn next_frame<'b>(&mut self) -> Option<RingPacket<'b>> {
         // SAFETY: the batch covers `left` whole frames from here (counted by `ready_frames`).
         let at = unsafe { self.slot.add(self.offset) };
         // SAFETY: frames are aligned to 16 and do not overlap. `ready_frames` saw the status "user" of each of

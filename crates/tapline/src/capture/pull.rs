@@ -20,8 +20,12 @@ pub struct Pull {
     /// Packets left to the packet limit.
     remaining: u64,
     /// One queue of a packet socket or AF_XDP without an exact filter: no packet has to be looked at before it
-    /// is lent.
+    /// is lent, and packets are counted when [`ready`](Self::ready) finds none.
     is_direct: bool,
+    /// Direct reading ends when so many packets of the batch are left: those beyond the packet limit.
+    direct_end: usize,
+    /// Packets of the batch that were left when they were last counted.
+    direct_start: usize,
     /// The next packet of each queue.
     heads: Vec<Head>,
     /// The queue of the packet that was lent last.
@@ -73,6 +77,8 @@ impl Pull {
                 }
                 _ => false,
             },
+            direct_end: usize::MAX,
+            direct_start: 0,
             heads: engine.queues.iter().map(head).collect(),
             last: None,
             is_first_at_end: false,
@@ -89,11 +95,35 @@ impl Pull {
     /// The queue of the next packet, if one is ready. Waits for nothing.
     #[inline]
     pub fn ready(&mut self, engine: &mut Engine) -> Option<usize> {
-        let is_ready = self.is_direct && self.remaining > 0;
-        if is_ready && engine.queues[0].reader.packets_left() > 0 {
+        let queue = engine.queues.first()?;
+        if queue.reader.packets_left() > self.direct_end {
             return Some(0);
         }
         self.select(engine)
+    }
+
+    /// Counts the packets that were read directly.
+    fn count_direct(&mut self, engine: &Engine) {
+        if self.direct_end == usize::MAX {
+            return;
+        }
+        let left = engine.queues[0].reader.packets_left();
+        let lent = (self.direct_start - left) as u64;
+        self.direct_start = left;
+        self.remaining -= lent;
+        self.packets += lent;
+        if lent > 0 {
+            self.last = Some(0);
+        }
+    }
+
+    /// Begins direct reading of the current batch, if it is possible.
+    fn start_direct(&mut self, engine: &Engine) {
+        if self.is_direct {
+            self.direct_start = engine.queues[0].reader.packets_left();
+            let limit = usize::try_from(self.remaining).unwrap_or(usize::MAX);
+            self.direct_end = self.direct_start.saturating_sub(limit);
+        }
     }
 
     /// Waits for the next packet, but not beyond `until_ns`. `None`: the time is over, or the capture is.
@@ -106,7 +136,7 @@ impl Pull {
         is_urgent: bool,
     ) -> Option<usize> {
         loop {
-            if let Some(queue) = self.select(engine) {
+            if let Some(queue) = self.ready(engine) {
                 return Some(queue);
             }
             if !self.refill(engine, stop, until_ns, is_urgent) {
@@ -125,10 +155,17 @@ impl Pull {
     pub fn lend<'e>(&mut self, engine: &'e mut Engine, number: usize) -> Option<Packet<'e>> {
         let queue = &mut engine.queues[number];
         let lost_before = Some(queue.reader.take_lost_before()).filter(|&lost| lost > 0);
-        let packet = queue.reader.next_packet()?;
-        self.last = Some(number);
-        self.remaining -= 1;
-        self.packets += 1;
+        let left = queue.reader.packets_left();
+        let Some(packet) = queue.reader.next_packet() else {
+            // The rest of the batch was skipped, not lent.
+            self.direct_start = self.direct_start.saturating_sub(left);
+            return None;
+        };
+        if self.direct_end == usize::MAX {
+            self.last = Some(number);
+            self.remaining -= 1;
+            self.packets += 1;
+        }
         queue.counters.deliver(packet.original_len);
         let bytes = match &queue.reading.exact {
             None => packet.bytes,
@@ -139,6 +176,8 @@ impl Pull {
 
     /// The queue with the oldest packet that is ready, passes the exact filter and is within the packet limit.
     fn select(&mut self, engine: &mut Engine) -> Option<usize> {
+        self.count_direct(engine);
+        self.direct_end = usize::MAX;
         if let Some(last) = self.last.take() {
             self.look(&mut engine.queues[last], last);
         }
@@ -268,12 +307,15 @@ impl Pull {
         }
         // Batches that are empty from the start are at no end.
         self.is_first_at_end = false;
+        self.start_direct(engine);
         self.batches += 1;
         has_packet
     }
 
     /// Gives back all packets that were lent.
     fn end_batches(&mut self, engine: &mut Engine) {
+        self.count_direct(engine);
+        self.direct_end = usize::MAX;
         self.last = None;
         for (head, queue) in self.heads.iter_mut().zip(&mut engine.queues) {
             queue.reader.end_batch();
@@ -309,6 +351,7 @@ impl Pull {
     /// those beyond a packet limit do.
     pub fn finish(mut self, engine: &mut Engine, stop: &Stop) -> CaptureSummary {
         // A block of TPACKET_V3 is given back as a whole: count its rest first.
+        self.count_direct(engine);
         self.remaining = 0;
         self.select(engine);
         self.end_batches(engine);

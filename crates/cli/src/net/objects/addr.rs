@@ -1,7 +1,7 @@
 //! `tapline addr`: addresses, as ip-address(8). Each is printed below its link.
 
 use serde_json::{Map, Value};
-use tapline::net::schema::{Arguments, AttributeSet, InvalidValue, NameLookup};
+use tapline::net::schema::{Arguments, Flatten, NameLookup, Parsed};
 use tapline::net::{Addr, Family, IfIndex, Link, LinkKind, Object, PortKind, Prefix, Verb};
 
 use super::link::{self, Part};
@@ -15,11 +15,7 @@ use crate::net::syntax::{CommandSyntax, Purpose, Selection, parse_fields};
 impl CommandSyntax for Addr {
     const OBJECT: &'static str = "addr";
 
-    fn parse_arguments(
-        _: Verb,
-        family: Option<Family>,
-        words: &mut Arguments<'_>,
-    ) -> Result<Self, InvalidValue> {
+    fn parse_arguments(_: Verb, family: Option<Family>, words: &mut Arguments<'_>) -> Parsed<Self> {
         let mut addr = Self::new();
         addr.family = family;
         parse_fields(addr, words)
@@ -29,7 +25,7 @@ impl CommandSyntax for Addr {
         purpose: Purpose,
         family: Option<Family>,
         words: &mut Arguments<'_>,
-    ) -> Result<Selection<Self>, InvalidValue> {
+    ) -> Parsed<Selection<Self>> {
         let query = ListQuery::parse(purpose, family, words)?;
         let filter = query.addr.clone();
         let accepts = Box::new(move |addr: &Self| query.accepts(addr));
@@ -89,11 +85,7 @@ struct ListQuery {
 }
 
 impl ListQuery {
-    fn parse(
-        purpose: Purpose,
-        family: Option<Family>,
-        words: &mut Arguments<'_>,
-    ) -> Result<Self, InvalidValue> {
+    fn parse(purpose: Purpose, family: Option<Family>, words: &mut Arguments<'_>) -> Parsed<Self> {
         let mut query = Self::default();
         query.addr.family = family;
         while let Some(word) = words.next() {
@@ -113,7 +105,7 @@ impl ListQuery {
         Ok(query)
     }
 
-    fn parse_addr(&mut self, word: &str, words: &mut Arguments<'_>) -> Result<bool, InvalidValue> {
+    fn parse_addr(&mut self, word: &str, words: &mut Arguments<'_>) -> Parsed<bool> {
         match word {
             "to" => self.network = Some(words.value(word)?),
             "label" => self.label = Some(words.value(word)?),
@@ -134,7 +126,7 @@ impl ListQuery {
         Ok(true)
     }
 
-    fn parse_link(&mut self, word: &str, words: &mut Arguments<'_>) -> Result<bool, InvalidValue> {
+    fn parse_link(&mut self, word: &str, words: &mut Arguments<'_>) -> Parsed<bool> {
         match word {
             "up" => self.link.up = Some(true),
             "down" => self.link.up = Some(false),

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use tapline::net::schema::{Arguments, InvalidValue};
+use tapline::net::schema::{Arguments, Parsed};
 use tapline::net::{Family, Fdb, FdbFlags, FdbFlush, FdbState, Link, Verb};
 
 use crate::args::NetArgs;
@@ -25,11 +25,7 @@ const FLAGS: [(FdbFlags, &str); 6] = [
 impl CommandSyntax for Fdb {
     const OBJECT: &'static str = "fdb";
 
-    fn parse_arguments(
-        _: Verb,
-        _: Option<Family>,
-        words: &mut Arguments<'_>,
-    ) -> Result<Self, InvalidValue> {
+    fn parse_arguments(_: Verb, _: Option<Family>, words: &mut Arguments<'_>) -> Parsed<Self> {
         parse_fields(Self::new(), words)
     }
 

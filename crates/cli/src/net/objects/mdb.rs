@@ -1,7 +1,7 @@
 //! `tapline mdb`: multicast groups of bridges, as `bridge mdb`.
 
 use serde_json::{Value, json};
-use tapline::net::schema::{Arguments, InvalidValue};
+use tapline::net::schema::{Arguments, Parsed};
 use tapline::net::{Family, Mdb, MdbFlags, MdbSource, Timer, Verb};
 
 use crate::net::names::Names;
@@ -13,11 +13,7 @@ impl CommandSyntax for Mdb {
     const OBJECT: &'static str = "mdb";
     const VERBS: Verbs = verbs::BRIDGE;
 
-    fn parse_arguments(
-        _: Verb,
-        _: Option<Family>,
-        words: &mut Arguments<'_>,
-    ) -> Result<Self, InvalidValue> {
+    fn parse_arguments(_: Verb, _: Option<Family>, words: &mut Arguments<'_>) -> Parsed<Self> {
         parse_fields(Self::new(), words)
     }
 

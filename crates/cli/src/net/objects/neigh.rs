@@ -1,6 +1,6 @@
 //! `tapline neigh`: neighbours, as ip-neighbour(8).
 
-use tapline::net::schema::{Arguments, AttributeSet, InvalidValue};
+use tapline::net::schema::{Arguments, Flatten, InvalidValue, Parsed};
 use tapline::net::{Family, Neigh, NeighState, Prefix, Verb};
 
 use crate::net::handle::unknown_word;
@@ -18,7 +18,7 @@ impl CommandSyntax for Neigh {
         verb: Verb,
         family: Option<Family>,
         words: &mut Arguments<'_>,
-    ) -> Result<Self, InvalidValue> {
+    ) -> Parsed<Self> {
         let mut neigh = Self::new();
         neigh.family = family;
         let mut neigh = parse_fields(neigh, words)?;
@@ -38,7 +38,7 @@ impl CommandSyntax for Neigh {
         purpose: Purpose,
         family: Option<Family>,
         words: &mut Arguments<'_>,
-    ) -> Result<Selection<Self>, InvalidValue> {
+    ) -> Parsed<Selection<Self>> {
         let (mut filter, mut all, mut network) = (Self::new(), false, None);
         filter.family = family;
         while let Some(word) = words.next() {

@@ -1,6 +1,6 @@
 //! `tapline nexthop`: nexthop objects, as ip-nexthop(8).
 
-use tapline::net::schema::{Arguments, InvalidValue};
+use tapline::net::schema::{Arguments, Parsed};
 use tapline::net::{Detail, Family, Nexthop, Verb};
 
 use crate::net::names::Names;
@@ -13,11 +13,7 @@ impl CommandSyntax for Nexthop {
     const VERBS: Verbs = verbs::RULE;
     const FLUSHES_ALL: bool = true;
 
-    fn parse_arguments(
-        _: Verb,
-        _: Option<Family>,
-        words: &mut Arguments<'_>,
-    ) -> Result<Self, InvalidValue> {
+    fn parse_arguments(_: Verb, _: Option<Family>, words: &mut Arguments<'_>) -> Parsed<Self> {
         Self::read_words(words)
     }
 

@@ -1,6 +1,6 @@
 //! The numbers (nsid) of network namespaces in `monitor` and in `netns list-id`.
 
-use tapline::net::schema::{Arguments, InvalidValue};
+use tapline::net::schema::{Arguments, InvalidValue, Parsed};
 use tapline::net::{Family, NamespaceNumber, Verb};
 
 use crate::net::names::Names;
@@ -11,11 +11,7 @@ impl CommandSyntax for NamespaceNumber {
     const OBJECT: &'static str = "netns";
 
     /// Namespace names are files, so a batch of netlink messages cannot change them.
-    fn parse_arguments(
-        _: Verb,
-        _: Option<Family>,
-        words: &mut Arguments<'_>,
-    ) -> Result<Self, InvalidValue> {
+    fn parse_arguments(_: Verb, _: Option<Family>, words: &mut Arguments<'_>) -> Parsed<Self> {
         let word = words.next().or(Some("netns"));
         Err(InvalidValue::new("a command that a batch can run", word))
     }

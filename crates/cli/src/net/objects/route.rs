@@ -3,7 +3,7 @@
 use std::net::Ipv6Addr;
 
 use serde_json::{Map, Value};
-use tapline::net::schema::{Arguments, AttributeSet, InvalidValue};
+use tapline::net::schema::{Arguments, Flatten, InvalidValue, Parsed};
 use tapline::net::{
     Detail, Family, Listing, Netlink, NetlinkError, Prefix, Route, RouteFeatures, RouteQuery,
     RouteTable, RouteType, Verb,
@@ -19,11 +19,7 @@ impl CommandSyntax for Route {
     const OBJECT: &'static str = "route";
     const VERBS: Verbs = verbs::ROUTE;
 
-    fn parse_arguments(
-        _: Verb,
-        family: Option<Family>,
-        words: &mut Arguments<'_>,
-    ) -> Result<Self, InvalidValue> {
+    fn parse_arguments(_: Verb, family: Option<Family>, words: &mut Arguments<'_>) -> Parsed<Self> {
         Self::read_words(words, family)
     }
 
@@ -31,7 +27,7 @@ impl CommandSyntax for Route {
         _: Purpose,
         family: Option<Family>,
         words: &mut Arguments<'_>,
-    ) -> Result<Selection<Self>, InvalidValue> {
+    ) -> Parsed<Selection<Self>> {
         let mut query = ListQuery {
             family,
             ..ListQuery::default()
@@ -190,7 +186,7 @@ enum Match {
 }
 
 impl ListQuery {
-    fn parse_word(&mut self, word: &str, words: &mut Arguments<'_>) -> Result<(), InvalidValue> {
+    fn parse_word(&mut self, word: &str, words: &mut Arguments<'_>) -> Parsed<()> {
         match word {
             "table" | "lookup" if words.skip(&["all"]) => self.all_tables = true,
             "vrf" => (self.vrf, self.route.table) = (true, Some(words.vrf()?.1.into())),
@@ -209,7 +205,7 @@ impl ListQuery {
         Ok(())
     }
 
-    fn parse_network(&mut self, word: &str, words: &mut Arguments<'_>) -> Result<(), InvalidValue> {
+    fn parse_network(&mut self, word: &str, words: &mut Arguments<'_>) -> Parsed<()> {
         let comparison = match word {
             "root" => Match::Inside,
             "match" => Match::Contains,

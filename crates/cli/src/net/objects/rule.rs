@@ -1,11 +1,12 @@
 //! `tapline rule`: routing rules, as ip-rule(8).
 
-use serde_json::{Map, Value};
-use tapline::net::schema::{Arguments, InvalidValue};
-use tapline::net::{Family, Prefix, Range, RouteTable, Rule, RuleAction, Verb};
+use serde_json::Value;
+use tapline::net::schema::{Arguments, Flatten, InvalidValue, Parsed};
+use tapline::net::{Family, Prefix, Range, RouteProtocol, RouteTable, Rule, RuleAction, Verb};
 
+use crate::net::handle::unknown_word;
 use crate::net::names::Names;
-use crate::net::output::{DetailLevel, Record, json_fields, remove_defaults};
+use crate::net::output::{DetailLevel, Record};
 use crate::net::syntax::{CommandSyntax, Purpose, Selection};
 use crate::net::verbs::{self, Verbs};
 
@@ -18,12 +19,18 @@ impl CommandSyntax for Rule {
         verb: Verb,
         family: Option<Family>,
         words: &mut Arguments<'_>,
-    ) -> Result<Self, InvalidValue> {
+    ) -> Parsed<Self> {
         // `del` without arguments would remove the first rule.
         if matches!(verb, Verb::Add | Verb::Del) && words.peek().is_none() {
             return Err(InvalidValue::new("a word about the rule", None));
         }
-        let mut rule = Self::read_words(words, family)?;
+        let mut rule = Self::new();
+        rule.family = family;
+        while let Some(word) = words.next() {
+            if !parse_word(&mut rule, word, words)? {
+                return Err(unknown_word(word));
+            }
+        }
         let has_action = rule.action.is_some()
             || rule.table.is_some()
             || rule.goto.is_some()
@@ -42,7 +49,7 @@ impl CommandSyntax for Rule {
         purpose: Purpose,
         family: Option<Family>,
         words: &mut Arguments<'_>,
-    ) -> Result<Selection<Self>, InvalidValue> {
+    ) -> Parsed<Selection<Self>> {
         let filter = Self::parse_arguments(Verb::List, family, words)?;
         let accepts = Box::new(move |rule: &Self| {
             purpose == Purpose::Show || rule.priority.is_some_and(|priority| priority > 0)
@@ -50,101 +57,223 @@ impl CommandSyntax for Rule {
         Ok(Selection { filter, accepts })
     }
 
-    fn print(&self, record: &mut Record, names: &mut Names, level: DetailLevel) {
-        match record {
-            Record::Text(text) => *text = self.line(level.into(), names),
-            Record::Json(fields) => {
-                *fields = json_fields(self, &[], names);
-                fix_json(self, fields);
-                if !level.details {
-                    let defaults = [("protocol", "kernel"), ("protocol", "unspec")];
-                    remove_defaults(fields, &defaults);
-                }
+    /// In the order of `print_rule`, ip/iprule.c.
+    fn print(&self, record: &mut Record, _: &mut Names, level: DetailLevel) {
+        record.text(format_args!("{}:\t", self.priority.unwrap_or_default()));
+        record.json("priority", self.priority);
+        if self.not == Some(true) {
+            record.text(format_args!("not "));
+            record.json("not", Some(Value::Null));
+        }
+        match self.src {
+            Some(src) => record.text(format_args!("from {src}")),
+            None => {
+                record.text(format_args!("from all"));
+                record.json("src", Some("all"));
             }
         }
+        print_network(record, "src", self.src);
+        if let Some(dst) = self.dst {
+            record.text(format_args!(" to {dst}"));
+        }
+        print_network(record, "dst", self.dst);
+        record.string("tos", "tos", self.tos.map(|tos| format!("{tos:#04x}")));
+        let hexadecimal = |number: u32| format!("{number:#x}");
+        record.field("fwmark", "fwmark", self.fwmark.map(hexadecimal));
+        let mask = self.fwmask.filter(|mask| *mask != u32::MAX);
+        if let Some(mask) = mask.map(hexadecimal) {
+            record.text(format_args!("/{mask}"));
+            record.json("fwmask", Some(mask));
+        }
+        for (word, name, key, is_detached) in [
+            ("iif", self.iif, "iif_detached", self.iif_detached),
+            ("oif", self.oif, "oif_detached", self.oif_detached),
+        ] {
+            record.string(word, word, name);
+            if is_detached == Some(true) {
+                record.text(format_args!(" [detached]"));
+                record.json(key, Some(Value::Null));
+            }
+        }
+        if let Some(Range { first, last }) = self.uidrange {
+            record.text(format_args!(" uidrange {first}-{last}"));
+            record.json("uid_start", Some(first));
+            record.json("uid_end", Some(last));
+        }
+        record.field("ipproto", "ipproto", self.ipproto.map(protocol_name));
+        for (word, ports) in [("sport", self.sport), ("dport", self.dport)] {
+            match ports {
+                Some(Range { first, last }) if first != last => {
+                    record.text(format_args!(" {word} {first}-{last}"));
+                    record.json(&format!("{word}_start"), Some(first));
+                    record.json(&format!("{word}_end"), Some(last));
+                }
+                ports => record.field(word, word, ports.map(|ports| ports.first)),
+            }
+        }
+        record.field("tun_id", "tun_id", self.tun_id);
+        print_action(self, record);
+        let protocol = self.protocol.filter(|it| {
+            level.details || !matches!(it, RouteProtocol::Unspec | RouteProtocol::Kernel)
+        });
+        record.string("protocol", "proto", protocol);
     }
 }
 
-/// Changes the library's JSON to the keys of `print_rule`, ip/iprule.c.
-fn fix_json(rule: &Rule, fields: &mut Map<String, Value>) {
-    let is_implied = matches!(
-        rule.action,
-        Some(RuleAction::ToTable | RuleAction::Goto | RuleAction::Nop)
-    );
-    for (key, is_replaced) in [
-        ("family", true),
-        ("uidrange", true),
-        ("flow", true),
-        ("action", is_implied),
-        ("fwmask", rule.fwmask == Some(u32::MAX)),
-    ] {
-        if is_replaced {
-            fields.remove(key);
+/// The keys of a network in JSON.
+fn print_network(record: &mut Record, key: &str, network: Option<Prefix>) {
+    if let Some(Prefix { ip, len }) = network {
+        record.json(key, Some(ip.to_string()));
+        let is_host = len == if ip.is_ipv4() { 32 } else { 128 };
+        record.json(&format!("{key}len"), Some(len).filter(|_| !is_host));
+    }
+}
+
+fn print_action(rule: &Rule, record: &mut Record) {
+    match (rule.table, rule.action) {
+        _ if rule.l3mdev == Some(true) => {
+            record.text(format_args!(" lookup [l3mdev-table]"));
+            record.json("l3mdev", Some(Value::Null));
         }
+        (Some(table), _) => record.text(format_args!(" lookup {table}")),
+        (None, Some(RuleAction::Goto)) => match rule.goto {
+            Some(goto) => record.text(format_args!(" goto {goto}")),
+            None => record.text(format_args!(" goto none")),
+        },
+        (None, Some(action)) => record.text(format_args!(" {action}")),
+        (None, None) => {}
     }
-    let mut put = |key: &str, value: Value| _ = fields.insert(key.to_owned(), value);
-    let mut put_network = |key: &str, network: Option<Prefix>| {
-        let Some(Prefix { ip, len }) = network else {
-            return;
-        };
-        put(key, ip.to_string().into());
-        if len < if ip.is_ipv4() { 32 } else { 128 } {
-            put(&format!("{key}len"), len.into());
-        }
-    };
-    put_network("src", rule.src);
-    put_network("dst", rule.dst);
-    if rule.src.is_none() {
-        put("src", "all".into());
+    record.json("table", rule.table.map(|table| table.to_string()));
+    record.json("goto", rule.goto);
+    if rule.unresolved == Some(true) {
+        record.text(format_args!(" [unresolved]"));
+        record.json("unresolved", Some(Value::Null));
     }
-    let mask = rule.fwmask.filter(|mask| *mask != u32::MAX);
-    for (key, number) in [("fwmark", rule.fwmark), ("fwmask", mask)] {
-        if let Some(number) = number {
-            put(key, format!("{number:#x}").into());
-        }
+    match rule.action {
+        Some(RuleAction::ToTable | RuleAction::Goto) => {}
+        Some(RuleAction::Nop) => record.json("nop", Some(Value::Null)),
+        action => record.json("action", action.map(|action| action.to_string())),
     }
-    if let Some(tos) = rule.tos {
-        put("tos", format!("{tos:#04x}").into());
-    }
-    if let Some(number) = rule.ipproto {
-        put("ipproto", Rule::protocol_name(number).into());
-    }
-    if let Some(Range { first, last }) = rule.uidrange {
-        put("uid_start", first.into());
-        put("uid_end", last.into());
-    }
-    if let Some(group) = rule.suppress_ifgroup {
-        put("suppress_ifgroup", group.to_string().into());
-    }
+    let (bits, group) = (rule.suppress_prefixlen, rule.suppress_ifgroup);
+    record.field("suppress_prefixlen", "suppress_prefixlength", bits);
+    record.string("suppress_ifgroup", "suppress_ifgroup", group);
     if let Some((from, to)) = rule.realms() {
-        if from != 0 {
-            put("flow_from", from.to_string().into());
+        let source = Some(from).filter(|from| *from != 0);
+        record.text(format_args!(" realms "));
+        if let Some(from) = source {
+            record.text(format_args!("{from}/"));
         }
-        put("flow_to", to.to_string().into());
+        record.text(format_args!("{to}"));
+        record.json("flow_from", source.map(|from| from.to_string()));
+        record.json("flow_to", Some(to.to_string()));
     }
-    for (key, on) in [
-        ("not", rule.not),
-        ("l3mdev", rule.l3mdev),
-        ("iif_detached", rule.iif_detached),
-        ("oif_detached", rule.oif_detached),
-        ("unresolved", rule.unresolved),
-        ("nop", Some(rule.action == Some(RuleAction::Nop))),
-    ] {
-        if on == Some(true) {
-            put(key, Value::Null);
+}
+
+/// Parses a field of a rule. The table of the library has most keywords.
+fn parse_word(rule: &mut Rule, word: &str, words: &mut Arguments<'_>) -> Parsed<bool> {
+    let abbreviates = |long: &&str| word.len() > 3 && long.starts_with(word);
+    match word {
+        "from" => rule.src = parse_network(word, words)?,
+        "to" => rule.dst = parse_network(word, words)?,
+        "fwmark" => parse_mark(rule, words)?,
+        "ipproto" => rule.ipproto = Some(parse_protocol(words)?),
+        "realms" | "flow" => rule.flow = Some(parse_realms(words)?),
+        "type" => rule.action = parse_type(words)?,
+        "nop" | "blackhole" | "unreachable" | "prohibit" => rule.action = word.parse().ok(),
+        _ if rule.parse_keyword(word, words)? => {}
+        _ if ["priority", "preference"].iter().any(abbreviates) => {
+            rule.priority = Some(words.value("priority")?);
         }
+        _ => return Ok(false),
     }
-    for (key, ports) in [("sport", rule.sport), ("dport", rule.dport)] {
-        match ports {
-            Some(Range { first, last }) if first == last => {
-                fields.insert(key.to_owned(), first.into());
-            }
-            Some(Range { first, last }) => {
-                fields.remove(key);
-                fields.insert(format!("{key}_start"), first.into());
-                fields.insert(format!("{key}_end"), last.into());
-            }
-            None => {}
+    Ok(true)
+}
+
+/// `MARK[/MASK]`
+fn parse_mark(rule: &mut Rule, words: &mut Arguments<'_>) -> Parsed<()> {
+    let text: String = words.value("fwmark")?;
+    let number = |text: &str| match text.strip_prefix("0x") {
+        Some(digits) => u32::from_str_radix(digits, 16).ok(),
+        None => text.parse().ok(),
+    };
+    let (mark, mask) = match text.split_once('/') {
+        Some((mark, mask)) => (number(mark), number(mask).map(Some)),
+        None => (number(&text), Some(None)),
+    };
+    let invalid = || InvalidValue::new("fwmark", Some(&text));
+    rule.fwmark = Some(mark.ok_or_else(invalid)?);
+    rule.fwmask = mask.ok_or_else(invalid)?;
+    Ok(())
+}
+
+/// `all` is no condition.
+fn parse_network(word: &str, words: &mut Arguments<'_>) -> Parsed<Option<Prefix>> {
+    let prefix: Prefix = words.value(word)?;
+    Ok((!prefix.is_everything()).then_some(prefix))
+}
+
+/// Protocols above IP by the names of protocols(5).
+const PROTOCOLS: [(u8, &str); 16] = [
+    (1, "icmp"),
+    (2, "igmp"),
+    (4, "ipencap"),
+    (6, "tcp"),
+    (17, "udp"),
+    (33, "dccp"),
+    (41, "ipv6"),
+    (47, "gre"),
+    (50, "esp"),
+    (51, "ah"),
+    (58, "ipv6-icmp"),
+    (89, "ospf"),
+    (103, "pim"),
+    (112, "vrrp"),
+    (132, "sctp"),
+    (136, "udplite"),
+];
+
+/// The name of an IP protocol; `ipproto-NUMBER` if it has none.
+fn protocol_name(number: u8) -> String {
+    let found = PROTOCOLS.iter().find(|(known, _)| *known == number);
+    found.map_or_else(
+        || format!("ipproto-{number}"),
+        |(_, name)| (*name).to_owned(),
+    )
+}
+
+/// Parses `[SOURCE/]DESTINATION` realms.
+fn parse_realms(words: &mut Arguments<'_>) -> Parsed<u32> {
+    let text: String = words.value("realms")?;
+    let (from, to) = text.split_once('/').unwrap_or(("0", &text));
+    match (from.parse::<u16>(), to.parse::<u16>()) {
+        (Ok(from), Ok(to)) => Ok(u32::from(from) << 16 | u32::from(to)),
+        _ => Err(InvalidValue::new("realms", Some(&text))),
+    }
+}
+
+fn parse_protocol(words: &mut Arguments<'_>) -> Parsed<u8> {
+    let named = words.peek().and_then(|word| {
+        let found = PROTOCOLS.iter().find(|(_, name)| *name == word);
+        found.map(|(number, _)| *number)
+    });
+    match named {
+        Some(number) => {
+            words.next();
+            Ok(number)
         }
+        None => words.value("ipproto"),
+    }
+}
+
+/// Parses an action given as a route type; unicast is a table lookup.
+fn parse_type(words: &mut Arguments<'_>) -> Parsed<Option<RuleAction>> {
+    let name: String = words.value("type")?;
+    match name.as_str() {
+        "unicast" => Ok(None),
+        "blackhole" | "unreachable" | "prohibit" => Ok(name.parse().ok()),
+        _ => Err(InvalidValue::new(
+            "unicast, blackhole, unreachable or prohibit",
+            Some(&name),
+        )),
     }
 }

@@ -1,7 +1,7 @@
 //! `tapline vlan`: VLANs of bridge ports, as `bridge vlan`.
 
 use serde_json::Value;
-use tapline::net::schema::{Arguments, InvalidValue};
+use tapline::net::schema::{Arguments, Parsed};
 use tapline::net::{Family, PortVlan, Verb, VlanStatistics};
 
 use crate::args::NetArgs;
@@ -18,11 +18,7 @@ impl CommandSyntax for PortVlan {
     const OBJECT: &'static str = "vlan";
     const VERBS: Verbs = verbs::BRIDGE;
 
-    fn parse_arguments(
-        _: Verb,
-        _: Option<Family>,
-        words: &mut Arguments<'_>,
-    ) -> Result<Self, InvalidValue> {
+    fn parse_arguments(_: Verb, _: Option<Family>, words: &mut Arguments<'_>) -> Parsed<Self> {
         parse_fields(Self::new(), words)
     }
 

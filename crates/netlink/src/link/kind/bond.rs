@@ -2,7 +2,7 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use super::data::KindSettings;
+use super::kinds::KindSettings;
 use crate::interface::{IfIndex, MacAddress};
 use crate::schema::{Listed, Native, Nested, attribute_set, number_enum};
 
@@ -61,7 +61,6 @@ attribute_set! {
         "lp_interval" lp_interval: u32 = IFLA_BOND_LP_INTERVAL;
         /// Packets per port in round robin; 0 is random.
         "packets_per_slave" packets_per_slave: u32 = IFLA_BOND_PACKETS_PER_SLAVE;
-        /// Whether LACP is active.
         "lacp_active" ad_lacp_active: bool = IFLA_BOND_AD_LACP_ACTIVE;
         /// The requested LACP rate.
         "lacp_rate" ad_lacp_rate: LacpRate = IFLA_BOND_AD_LACP_RATE;
@@ -86,12 +85,13 @@ attribute_set! {
 
 impl KindSettings for Bond {}
 
+impl KindSettings for BondPort {}
+
 attribute_set! {
     /// LACP state of a bond.
     pub struct AdInfo {
         /// Id of the active aggregator.
         aggregator: u16 = IFLA_BOND_AD_INFO_AGGREGATOR;
-        /// Number of its ports.
         num_ports: u16 = IFLA_BOND_AD_INFO_NUM_PORTS;
         /// Local key.
         actor_key: u16 = IFLA_BOND_AD_INFO_ACTOR_KEY;
@@ -125,13 +125,11 @@ number_enum! {
 number_enum! {
     /// At which ports a bond validates ARP monitoring replies.
     pub enum ArpValidate: u32 {
-        /// At none.
         None = 0, "none";
         /// At the active port.
         Active = 1, "active";
         /// At the backup ports.
         Backup = 2, "backup";
-        /// At all.
         All = 3, "all";
         /// At none; only ARP packets count as activity.
         Filter = 4, "filter";
@@ -147,7 +145,6 @@ number_enum! {
     pub enum ArpAllTargets: u32 {
         /// One.
         Any = 0, "any";
-        /// All.
         All = 1, "all";
     }
 }
@@ -189,7 +186,6 @@ number_enum! {
         Encap23 = 3, "encap2+3";
         /// IP addresses and ports, inside tunnels.
         Encap34 = 4, "encap3+4";
-        /// VLAN and hardware address of the source.
         VlanSrcMac = 5, "vlan+srcmac";
     }
 }

@@ -7,12 +7,12 @@ use std::time::Duration;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::data::KindSettings;
+use super::kinds::KindSettings;
 use super::vlan::VlanProtocol;
 use crate::codec::{Attribute, Malformed, Request};
 use crate::interface::{IfIndex, MacAddress};
 use crate::schema::{
-    AttributeCodec, AttributeType, BigEndian, Flag, InvalidValue, MaskedBitField, Native,
+    AttributeCodec, AttributeType, BigEndian, Flag, InvalidValue, MaskedBitField, Native, Parsed,
     attribute_set, fixed_size, number_enum, switches, text_form,
 };
 
@@ -24,7 +24,6 @@ attribute_set! {
     /// # Source
     /// `br_policy`, net/bridge/br_netlink.c.
     pub struct Bridge {
-        /// Forward delay.
         "forward_delay" forward_delay: u32 = IFLA_BR_FORWARD_DELAY;
         /// Hello interval.
         "hello_time" hello_time: u32 = IFLA_BR_HELLO_TIME;
@@ -36,7 +35,6 @@ attribute_set! {
         "stp_state" stp_state: u32 = IFLA_BR_STP_STATE;
         /// Its spanning tree priority.
         "priority" priority: u16 = IFLA_BR_PRIORITY;
-        /// VLAN filtering.
         "vlan_filtering" vlan_filtering: bool = IFLA_BR_VLAN_FILTERING;
         /// EtherType of its VLAN tags.
         "vlan_protocol" vlan_protocol: VlanProtocol as BigEndian = IFLA_BR_VLAN_PROTOCOL;
@@ -62,7 +60,6 @@ attribute_set! {
         gc_timer: Centiseconds = IFLA_BR_GC_TIMER;
         /// Default PVID of new ports; 0 is none.
         "vlan_default_pvid" vlan_default_pvid: u16 = IFLA_BR_VLAN_DEFAULT_PVID;
-        /// Statistics per VLAN.
         "vlan_stats_enabled" vlan_stats_enabled: bool = IFLA_BR_VLAN_STATS_ENABLED;
         /// Statistics per VLAN and port; settable while it has no ports.
         "vlan_stats_per_port" vlan_stats_per_port: bool = IFLA_BR_VLAN_STATS_PER_PORT;
@@ -80,7 +77,6 @@ attribute_set! {
         "fdb_max_learned" fdb_max_learned: u32 = IFLA_BR_FDB_MAX_LEARNED;
         /// Multicast router: 0 no, 1 if it sees queries, 2 yes.
         "mcast_router" mcast_router: u8 = IFLA_BR_MCAST_ROUTER;
-        /// Multicast snooping.
         "mcast_snooping" mcast_snooping: bool = IFLA_BR_MCAST_SNOOPING;
         /// Whether queries use its own IP address.
         "mcast_query_use_ifaddr" mcast_query_use_ifaddr: bool = IFLA_BR_MCAST_QUERY_USE_IFADDR;
@@ -100,9 +96,7 @@ attribute_set! {
         "mcast_membership_interval" mcast_membership_intvl: u64 = IFLA_BR_MCAST_MEMBERSHIP_INTVL;
         /// Time during which queries of another querier suppress its own.
         "mcast_querier_interval" mcast_querier_intvl: u64 = IFLA_BR_MCAST_QUERIER_INTVL;
-        /// Query interval.
         "mcast_query_interval" mcast_query_intvl: u64 = IFLA_BR_MCAST_QUERY_INTVL;
-        /// Query response interval.
         "mcast_query_response_interval"
         mcast_query_response_intvl: u64 = IFLA_BR_MCAST_QUERY_RESPONSE_INTVL;
         /// Interval between startup queries.
@@ -125,6 +119,8 @@ attribute_set! {
 
 impl KindSettings for Bridge {}
 
+impl KindSettings for BridgePort {}
+
 switches! {
     /// Further switches of a bridge.
     ///
@@ -133,7 +129,6 @@ switches! {
     pub struct BridgeOptions {
         /// No learning from link-local packets.
         "no_linklocal_learn" no_linklocal_learn = 0x1;
-        /// Multicast snooping per VLAN.
         "mcast_vlan_snooping" mcast_vlan_snooping = 0x2;
         /// Multiple spanning trees; settable while it has no ports. Since Linux 5.18.
         "mst_enabled" mst_enabled = 0x4;
@@ -190,7 +185,6 @@ attribute_set! {
         config_pending: bool = IFLA_BRPORT_CONFIG_PENDING;
         /// Flush the addresses learned here. Write-only.
         "fdb_flush" fdb_flush: bool as Flag = IFLA_BRPORT_FLUSH;
-        /// ARP proxy.
         "proxy_arp" proxy_arp: bool = IFLA_BRPORT_PROXYARP;
         /// ARP proxy according to IEEE 802.11 and Hotspot 2.0.
         "proxy_arp_wifi" proxy_arp_wifi: bool = IFLA_BRPORT_PROXYARP_WIFI;
@@ -198,7 +192,6 @@ attribute_set! {
         "mcast_router" multicast_router: u8 = IFLA_BRPORT_MULTICAST_ROUTER;
         /// Flooding of unregistered multicast.
         "mcast_flood" mcast_flood: bool = IFLA_BRPORT_MCAST_FLOOD;
-        /// Flooding of broadcast.
         "bcast_flood" bcast_flood: bool = IFLA_BRPORT_BCAST_FLOOD;
         /// Multicast to unicast conversion.
         "mcast_to_unicast" mcast_to_unicast: bool = IFLA_BRPORT_MCAST_TO_UCAST;
@@ -269,7 +262,7 @@ impl fmt::Display for BridgeId {
 impl FromStr for BridgeId {
     type Err = InvalidValue;
 
-    fn from_str(text: &str) -> Result<Self, InvalidValue> {
+    fn from_str(text: &str) -> Parsed<Self> {
         let parts = text.split_once('.').and_then(|(priority, address)| {
             Some(Self {
                 priority: u16::from_str_radix(priority, 16).ok()?,

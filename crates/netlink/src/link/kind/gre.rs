@@ -2,12 +2,13 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use super::data::KindSettings;
 use super::ip_tunnel::{self, FlowInfo, Ip6TunnelFlags};
+use super::kinds::KindSettings;
 use super::{EncapFlags, EncapPort, GreKey, Tos, Ttl, TunnelEncap};
 use crate::interface::IfIndex;
 use crate::schema::{
-    Arguments, BigEndian, BitField, BitFieldBigEndian, Flag, InvalidValue, attribute_set, switches,
+    Arguments, BigEndian, BitField, BitFieldBigEndian, Flag, NonZero, Parsed, attribute_set,
+    switches,
 };
 
 attribute_set! {
@@ -21,10 +22,9 @@ attribute_set! {
     pub struct Gre {
         /// The remote address; `0.0.0.0` for any.
         "remote" remote: Ipv4Addr = IFLA_GRE_REMOTE;
-        /// The local address.
         "local" local: Ipv4Addr = IFLA_GRE_LOCAL;
         /// The underlying link.
-        "dev" link: IfIndex = IFLA_GRE_LINK;
+        "dev" link: IfIndex as NonZero = IFLA_GRE_LINK;
         /// TTL of outer packets.
         "ttl" | "hoplimit" ttl: Ttl = IFLA_GRE_TTL;
         /// Type of service of outer packets.
@@ -45,11 +45,8 @@ attribute_set! {
         "external" external: bool as Flag = IFLA_GRE_COLLECT_METADATA;
         /// The encapsulation after the outer IP header.
         "encap" encap: TunnelEncap = IFLA_GRE_ENCAP_TYPE;
-        /// Switches of the encapsulation.
         encap_flags: EncapFlags as BitField<u16> = IFLA_GRE_ENCAP_FLAGS, Flatten;
-        /// Source port of the encapsulation.
         "encap-sport" encap_sport: EncapPort as BigEndian = IFLA_GRE_ENCAP_SPORT;
-        /// Destination port of the encapsulation.
         "encap-dport" encap_dport: u16 as BigEndian = IFLA_GRE_ENCAP_DPORT;
         /// Firewall mark of outer packets.
         "fwmark" fwmark: u32 = IFLA_GRE_FWMARK;
@@ -78,6 +75,18 @@ switches! {
         /// A checksum.
         "ocsum" ocsum = 0x8000;
     }
+}
+
+/// The [`GreFields`] of a tunnel.
+macro_rules! gre_fields {
+    ($tunnel:expr) => {
+        GreFields {
+            iflags: &mut $tunnel.iflags,
+            oflags: &mut $tunnel.oflags,
+            ikey: &mut $tunnel.ikey,
+            okey: &mut $tunnel.okey,
+        }
+    };
 }
 
 /// The fields of a GRE tunnel about the GRE header.
@@ -112,7 +121,7 @@ impl GreFields<'_> {
     }
 
     /// `key`, `seq` and `csum`, for both directions.
-    pub(super) fn word(self, word: &str, words: &mut Arguments<'_>) -> Result<bool, InvalidValue> {
+    pub(super) fn word(self, word: &str, words: &mut Arguments<'_>) -> Parsed<bool> {
         let (on, name) = match word.strip_prefix("no") {
             Some(name) => (false, name),
             None => (true, word),
@@ -148,44 +157,21 @@ impl GreFields<'_> {
     }
 }
 
-impl Gre {
-    fn gre_fields(&mut self) -> GreFields<'_> {
-        let Self {
-            iflags,
-            oflags,
-            ikey,
-            okey,
-            ..
-        } = self;
-        GreFields {
-            iflags,
-            oflags,
-            ikey,
-            okey,
-        }
-    }
-}
-
 impl KindSettings for Gre {
-    const RESETS_OMITTED_FIELDS: bool = true;
+    fn resets_omitted_fields(&self) -> bool {
+        *self != Self::default()
+    }
 
-    fn completed(&self) -> Self {
-        let mut completed = self.clone();
-        completed.gre_fields().complete();
-        completed
+    fn complete(&mut self) {
+        gre_fields!(self).complete();
     }
 
     fn remove_unset(&mut self) {
-        self.link = self.link.filter(|link| link.0 != 0);
-        self.gre_fields().remove_unset();
+        gre_fields!(self).remove_unset();
     }
 
-    fn parse_special_keyword(
-        &mut self,
-        word: &str,
-        words: &mut Arguments<'_>,
-    ) -> Result<bool, InvalidValue> {
-        self.gre_fields().word(word, words)
+    fn parse_special_keyword(&mut self, word: &str, words: &mut Arguments<'_>) -> Parsed<bool> {
+        gre_fields!(self).word(word, words)
     }
 }
 
@@ -199,17 +185,15 @@ attribute_set! {
     pub struct Ip6Gre {
         /// The remote address; `::` for any.
         "remote" remote: Ipv6Addr = IFLA_GRE_REMOTE;
-        /// The local address.
         "local" local: Ipv6Addr = IFLA_GRE_LOCAL;
         /// The underlying link.
-        "dev" link: IfIndex = IFLA_GRE_LINK;
+        "dev" link: IfIndex as NonZero = IFLA_GRE_LINK;
         /// TTL of outer packets.
         "hoplimit" | "ttl" ttl: Ttl = IFLA_GRE_TTL;
         /// Maximum number of nested tunnels, unless `ignore_encap_limit` is set.
         encap_limit: u8 = IFLA_GRE_ENCAP_LIMIT;
         /// Traffic class and flow label of outer packets, as in the IPv6 header.
         flowinfo: FlowInfo as BigEndian = IFLA_GRE_FLOWINFO;
-        /// Its switches.
         flags: Ip6TunnelFlags as BitField<u32> = IFLA_GRE_FLAGS, Flatten;
         /// Required GRE fields of received packets.
         iflags: GreInput as BitFieldBigEndian<u16> = IFLA_GRE_IFLAGS, Flatten;
@@ -223,70 +207,31 @@ attribute_set! {
         "external" external: bool as Flag = IFLA_GRE_COLLECT_METADATA;
         /// The encapsulation after the outer IP header.
         "encap" encap: TunnelEncap = IFLA_GRE_ENCAP_TYPE;
-        /// Switches of the encapsulation.
         encap_flags: EncapFlags as BitField<u16> = IFLA_GRE_ENCAP_FLAGS, Flatten;
-        /// Source port of the encapsulation.
         "encap-sport" encap_sport: EncapPort as BigEndian = IFLA_GRE_ENCAP_SPORT;
-        /// Destination port of the encapsulation.
         "encap-dport" encap_dport: u16 as BigEndian = IFLA_GRE_ENCAP_DPORT;
         /// Firewall mark of outer packets.
         fwmark: u32 = IFLA_GRE_FWMARK;
     }
 }
 
-impl Ip6Gre {
-    fn gre_fields(&mut self) -> GreFields<'_> {
-        let Self {
-            iflags,
-            oflags,
-            ikey,
-            okey,
-            ..
-        } = self;
-        GreFields {
-            iflags,
-            oflags,
-            ikey,
-            okey,
-        }
-    }
-}
-
 impl KindSettings for Ip6Gre {
-    const RESETS_OMITTED_FIELDS: bool = true;
+    fn resets_omitted_fields(&self) -> bool {
+        *self != Self::default()
+    }
 
-    fn completed(&self) -> Self {
-        let mut completed = self.clone();
-        completed.gre_fields().complete();
-        completed
+    fn complete(&mut self) {
+        gre_fields!(self).complete();
     }
 
     fn remove_unset(&mut self) {
-        self.link = self.link.filter(|link| link.0 != 0);
-        self.gre_fields().remove_unset();
+        gre_fields!(self).remove_unset();
     }
 
-    fn parse_special_keyword(
-        &mut self,
-        word: &str,
-        words: &mut Arguments<'_>,
-    ) -> Result<bool, InvalidValue> {
-        if self.gre_fields().word(word, words)? {
+    fn parse_special_keyword(&mut self, word: &str, words: &mut Arguments<'_>) -> Parsed<bool> {
+        if gre_fields!(self).word(word, words)? {
             return Ok(true);
         }
-        let Self {
-            encap_limit,
-            flowinfo,
-            flags,
-            fwmark,
-            ..
-        } = self;
-        let mut parts = ip_tunnel::Ipv6TunnelFields {
-            encap_limit,
-            flowinfo,
-            flags,
-            fwmark,
-        };
-        ip_tunnel::parse_special_keyword(word, words, &mut parts)
+        ip_tunnel::ipv6_tunnel_fields!(self).parse_keyword(word, words)
     }
 }

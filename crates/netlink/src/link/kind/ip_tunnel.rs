@@ -2,13 +2,26 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use super::data::KindSettings;
+use super::kinds::KindSettings;
 use super::{EncapFlags, EncapPort, Tos, Ttl, TunnelEncap};
 use crate::interface::IfIndex;
 use crate::schema::{
-    Arguments, BigEndian, BitField, Flag, InvalidValue, attribute_set, fixed_size, number_enum,
-    switches,
+    Arguments, BigEndian, BitField, Flag, InvalidValue, NonZero, Parsed, attribute_set, fixed_size,
+    number_enum, switches,
 };
+
+/// The [`Ipv6TunnelFields`] of a tunnel.
+macro_rules! ipv6_tunnel_fields {
+    ($tunnel:expr) => {
+        crate::link::kind::ip_tunnel::Ipv6TunnelFields {
+            encap_limit: &mut $tunnel.encap_limit,
+            flowinfo: &mut $tunnel.flowinfo,
+            flags: &mut $tunnel.flags,
+            fwmark: &mut $tunnel.fwmark,
+        }
+    };
+}
+pub(super) use ipv6_tunnel_fields;
 
 attribute_set! {
     /// IP in IPv4 (RFC 2003).
@@ -20,10 +33,9 @@ attribute_set! {
     pub struct Ipip {
         /// The remote address; `0.0.0.0` for any.
         "remote" remote: Ipv4Addr = IFLA_IPTUN_REMOTE;
-        /// The local address.
         "local" local: Ipv4Addr = IFLA_IPTUN_LOCAL;
         /// The underlying link.
-        "dev" link: IfIndex = IFLA_IPTUN_LINK;
+        "dev" link: IfIndex as NonZero = IFLA_IPTUN_LINK;
         /// TTL of outer packets.
         "ttl" | "hoplimit" ttl: Ttl = IFLA_IPTUN_TTL;
         /// Type of service of outer packets.
@@ -36,11 +48,8 @@ attribute_set! {
         "external" external: bool as Flag = IFLA_IPTUN_COLLECT_METADATA;
         /// The encapsulation after the outer IP header.
         "encap" encap: TunnelEncap = IFLA_IPTUN_ENCAP_TYPE;
-        /// Switches of the encapsulation.
         encap_flags: EncapFlags as BitField<u16> = IFLA_IPTUN_ENCAP_FLAGS, Flatten;
-        /// Source port of the encapsulation.
         "encap-sport" encap_sport: EncapPort as BigEndian = IFLA_IPTUN_ENCAP_SPORT;
-        /// Destination port of the encapsulation.
         "encap-dport" encap_dport: u16 as BigEndian = IFLA_IPTUN_ENCAP_DPORT;
         /// Firewall mark of outer packets.
         "fwmark" fwmark: u32 = IFLA_IPTUN_FWMARK;
@@ -48,17 +57,14 @@ attribute_set! {
 }
 
 impl KindSettings for Ipip {
-    const RESETS_OMITTED_FIELDS: bool = true;
-
-    fn remove_unset(&mut self) {
-        self.link = self.link.filter(|link| link.0 != 0);
+    fn resets_omitted_fields(&self) -> bool {
+        *self != Self::default()
     }
 }
 
 number_enum! {
     /// The protocol that an IPv4 tunnel carries.
     pub enum IpipMode: u8 {
-        /// Any.
         Any = 0, "any";
         /// IPv4.
         Ipip = 4, "ipip";
@@ -77,10 +83,9 @@ attribute_set! {
     pub struct Sit {
         /// The remote address; `0.0.0.0` for any.
         "remote" remote: Ipv4Addr = IFLA_IPTUN_REMOTE;
-        /// The local address.
         "local" local: Ipv4Addr = IFLA_IPTUN_LOCAL;
         /// The underlying link.
-        "dev" link: IfIndex = IFLA_IPTUN_LINK;
+        "dev" link: IfIndex as NonZero = IFLA_IPTUN_LINK;
         /// TTL of outer packets.
         "ttl" | "hoplimit" ttl: Ttl = IFLA_IPTUN_TTL;
         /// Type of service of outer packets.
@@ -89,7 +94,6 @@ attribute_set! {
         "pmtudisc" pmtudisc: bool = IFLA_IPTUN_PMTUDISC;
         /// The encapsulated protocol.
         "mode" proto: SitMode = IFLA_IPTUN_PROTO;
-        /// Its switches.
         flags: SitFlags as BitField<u16> = IFLA_IPTUN_FLAGS, Flatten;
         /// The prefix of its 6rd domain.
         sixrd_prefix: Ipv6Addr = IFLA_IPTUN_6RD_PREFIX;
@@ -101,11 +105,8 @@ attribute_set! {
         sixrd_relay_prefixlen: u16 = IFLA_IPTUN_6RD_RELAY_PREFIXLEN;
         /// The encapsulation after the outer IP header.
         "encap" encap: TunnelEncap = IFLA_IPTUN_ENCAP_TYPE;
-        /// Switches of the encapsulation.
         encap_flags: EncapFlags as BitField<u16> = IFLA_IPTUN_ENCAP_FLAGS, Flatten;
-        /// Source port of the encapsulation.
         "encap-sport" encap_sport: EncapPort as BigEndian = IFLA_IPTUN_ENCAP_SPORT;
-        /// Destination port of the encapsulation.
         "encap-dport" encap_dport: u16 as BigEndian = IFLA_IPTUN_ENCAP_DPORT;
         /// Firewall mark of outer packets.
         "fwmark" fwmark: u32 = IFLA_IPTUN_FWMARK;
@@ -113,17 +114,14 @@ attribute_set! {
 }
 
 impl KindSettings for Sit {
-    const RESETS_OMITTED_FIELDS: bool = true;
-
-    fn remove_unset(&mut self) {
-        self.link = self.link.filter(|link| link.0 != 0);
+    fn resets_omitted_fields(&self) -> bool {
+        *self != Self::default()
     }
 }
 
 number_enum! {
     /// The protocol that a sit tunnel carries.
     pub enum SitMode: u8 {
-        /// Any.
         Any = 0, "any";
         /// IPv4.
         Ipip = 4, "ipip";
@@ -154,27 +152,22 @@ attribute_set! {
         "mode" proto: Ip6TnlMode = IFLA_IPTUN_PROTO;
         /// The remote address; `::` for any.
         "remote" remote: Ipv6Addr = IFLA_IPTUN_REMOTE;
-        /// The local address.
         "local" local: Ipv6Addr = IFLA_IPTUN_LOCAL;
         /// The underlying link.
-        "dev" link: IfIndex = IFLA_IPTUN_LINK;
+        "dev" link: IfIndex as NonZero = IFLA_IPTUN_LINK;
         /// TTL of outer packets.
         "hoplimit" | "ttl" ttl: Ttl = IFLA_IPTUN_TTL;
         /// Maximum number of nested tunnels, unless `ignore_encap_limit` is set.
         encap_limit: u8 = IFLA_IPTUN_ENCAP_LIMIT;
         /// Traffic class and flow label of outer packets, as in the IPv6 header.
         flowinfo: FlowInfo as BigEndian = IFLA_IPTUN_FLOWINFO;
-        /// Its switches.
         flags: Ip6TunnelFlags as BitField<u32> = IFLA_IPTUN_FLAGS, Flatten;
         /// Whether routes and filters provide the tunnel parameters of each packet.
         "external" external: bool as Flag = IFLA_IPTUN_COLLECT_METADATA;
         /// The encapsulation after the outer IP header.
         "encap" encap: TunnelEncap = IFLA_IPTUN_ENCAP_TYPE;
-        /// Switches of the encapsulation.
         encap_flags: EncapFlags as BitField<u16> = IFLA_IPTUN_ENCAP_FLAGS, Flatten;
-        /// Source port of the encapsulation.
         "encap-sport" encap_sport: EncapPort as BigEndian = IFLA_IPTUN_ENCAP_SPORT;
-        /// Destination port of the encapsulation.
         "encap-dport" encap_dport: u16 as BigEndian = IFLA_IPTUN_ENCAP_DPORT;
         /// Firewall mark of outer packets.
         fwmark: u32 = IFLA_IPTUN_FWMARK;
@@ -182,38 +175,18 @@ attribute_set! {
 }
 
 impl KindSettings for Ip6Tnl {
-    const RESETS_OMITTED_FIELDS: bool = true;
-
-    fn remove_unset(&mut self) {
-        self.link = self.link.filter(|link| link.0 != 0);
+    fn resets_omitted_fields(&self) -> bool {
+        *self != Self::default()
     }
 
-    fn parse_special_keyword(
-        &mut self,
-        word: &str,
-        words: &mut Arguments<'_>,
-    ) -> Result<bool, InvalidValue> {
-        let Self {
-            encap_limit,
-            flowinfo,
-            flags,
-            fwmark,
-            ..
-        } = self;
-        let mut parts = Ipv6TunnelFields {
-            encap_limit,
-            flowinfo,
-            flags,
-            fwmark,
-        };
-        parse_special_keyword(word, words, &mut parts)
+    fn parse_special_keyword(&mut self, word: &str, words: &mut Arguments<'_>) -> Parsed<bool> {
+        ipv6_tunnel_fields!(self).parse_keyword(word, words)
     }
 }
 
 number_enum! {
     /// The protocol that an IPv6 tunnel carries.
     pub enum Ip6TnlMode: u8 {
-        /// Any.
         Any = 0, "any";
         /// IPv4.
         Ipip6 = 4, "ipip6";
@@ -278,42 +251,32 @@ pub(super) struct Ipv6TunnelFields<'a> {
     pub(super) fwmark: &'a mut Option<u32>,
 }
 
-/// `encaplimit`, `tclass`, `flowlabel`, `dscp`, `fwmark`: a value, or `none` or `inherit`.
-pub(super) fn parse_special_keyword(
-    word: &str,
-    words: &mut Arguments<'_>,
-    parts: &mut Ipv6TunnelFields<'_>,
-) -> Result<bool, InvalidValue> {
-    let inherits = matches!(words.peek(), Some("inherit" | "none"));
-    let flags = parts.flags.unwrap_or_default();
-    let flow = parts.flowinfo.unwrap_or_default();
-    let flags = match word {
-        "encaplimit" => flags.ignore_encap_limit(inherits),
-        "tclass" | "tos" | "dsfield" => flags.use_orig_tclass(inherits),
-        "flowlabel" => flags.use_orig_flowlabel(inherits),
-        "dscp" => flags.rcv_dscp_copy(inherits),
-        "fwmark" => flags.use_orig_fwmark(inherits),
-        _ => return Ok(false),
-    };
-    if inherits {
-        words.next();
-    } else {
+impl Ipv6TunnelFields<'_> {
+    /// `encaplimit`, `tclass`, `flowlabel`, `dscp`, `fwmark`: a value, or `none` or `inherit`.
+    pub(super) fn parse_keyword(self, word: &str, words: &mut Arguments<'_>) -> Parsed<bool> {
+        let inherits = matches!(words.peek(), Some("inherit" | "none"));
+        let flags = self.flags.unwrap_or_default();
+        let flow = self.flowinfo.unwrap_or_default();
+        let flags = match word {
+            "encaplimit" => flags.ignore_encap_limit(inherits),
+            "tclass" | "tos" | "dsfield" => flags.use_orig_tclass(inherits),
+            "flowlabel" => flags.use_orig_flowlabel(inherits),
+            "dscp" => flags.rcv_dscp_copy(inherits),
+            "fwmark" => flags.use_orig_fwmark(inherits),
+            _ => return Ok(false),
+        };
         match word {
-            "encaplimit" => *parts.encap_limit = Some(words.value(word)?),
+            _ if inherits => _ = words.next(),
+            "encaplimit" => *self.encap_limit = Some(words.value(word)?),
             "flowlabel" => {
                 let label = words.value(word)?;
-                *parts.flowinfo = Some(FlowInfo::new(flow.traffic_class(), label));
+                *self.flowinfo = Some(FlowInfo::new(flow.traffic_class(), label));
             }
-            "fwmark" => *parts.fwmark = Some(words.value(word)?),
-            "dscp" => {
-                return Err(InvalidValue {
-                    expected: word.to_owned(),
-                    found: words.next().map(str::to_owned),
-                });
-            }
-            _ => *parts.flowinfo = Some(FlowInfo::new(words.value(word)?, flow.flow_label())),
+            "fwmark" => *self.fwmark = Some(words.value(word)?),
+            "dscp" => return Err(InvalidValue::new(word, words.next())),
+            _ => *self.flowinfo = Some(FlowInfo::new(words.value(word)?, flow.flow_label())),
         }
+        *self.flags = Some(flags);
+        Ok(true)
     }
-    *parts.flags = Some(flags);
-    Ok(true)
 }

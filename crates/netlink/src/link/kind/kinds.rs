@@ -1,282 +1,284 @@
-//! The kinds of links.
+//! Kinds of links and of their masters: enumerations with a variant for each known kind.
 
-use serde::de::Error;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::de::{DeserializeOwned, Error};
+use serde_json::Value;
 
-use super::data::KindSettings;
-use super::untyped::{UntypedValue, ValueError};
-use super::{
-    Bond, Bridge, Geneve, Gre, Ip6Gre, Ip6Tnl, Ipip, Ipvlan, Macvlan, Netkit, Sit, Tun, Veth, Vlan,
-    Vrf, Vxlan,
-};
-use crate::codec::{Attribute, Malformed, Request};
 use crate::error::InvalidRequest;
-use crate::link::Link;
-use crate::schema::{
-    Arguments, AttributeCodec, AttributeSet, AttributeSpec, InvalidValue, NameLookup, Nested,
-};
+use crate::schema::{Arguments, Flatten, Parsed};
 
+/// The settings of a kind: an attribute set with special behaviour.
+pub(crate) trait KindSettings: Flatten {
+    /// Whether the kernel resets settings that a change omits, so that a change must contain all.
+    fn resets_omitted_fields(&self) -> bool {
+        false
+    }
+
+    /// Adds the settings that follow from others.
+    fn complete(&mut self) {}
+
+    /// Removes values that the kernel reports although they are unset.
+    fn remove_unset(&mut self) {}
+
+    /// An attribute with an impossible value, below `linkinfo.data`. Used when the kernel rejects the request without
+    /// naming an attribute.
+    fn suspect_attribute(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Checks the settings of a new link.
+    ///
+    /// # Errors
+    /// [`InvalidRequest`] with the reason why the kernel could not create it.
+    fn check_new(&self) -> Result<(), InvalidRequest> {
+        Ok(())
+    }
+
+    /// As [`Flatten::parse_keyword`], for keywords that set more than one field.
+    ///
+    /// # Errors
+    /// As [`Flatten::parse_keyword`].
+    fn parse_special_keyword(&mut self, _keyword: &str, _args: &mut Arguments<'_>) -> Parsed<bool> {
+        Ok(false)
+    }
+}
+
+/// Generates an enumeration of kinds with their settings.
+///
+/// ```text
+/// kinds! {
+///     /// Documentation.
+///     pub enum LinkKind: info_kind, "info_kind", "info_data" {   the keys in JSON
+///         /// Documentation.
+///         Vlan(Vlan) = "vlan";
+///         /// Documentation.
+///         Macvtap(Macvlan) = "macvtap", shared;                  another kind has the same settings
+///         @plain {
+///             /// Documentation.
+///             Dummy = "dummy";                                   has no settings
+///         }
+///     }
+/// }
+/// ```
 macro_rules! kinds {
     (
-        $( $(#[$meta:meta])* $variant:ident ( $type:ty ) = $name:literal ; )*
-        @like { $( $(#[$lmeta:meta])* $like:ident ( $ltype:ty ) = $lname:literal ; )* }
-        @plain { $( $(#[$pmeta:meta])* $plain:ident = $pname:literal ; )* }
+        $(#[$meta:meta])*
+        pub enum $enum:ident: $key:ident, $kind_key:literal, $data_key:literal {
+            $( $(#[$vmeta:meta])* $variant:ident ( $type:ty ) = $name:literal $(, $shared:ident)?; )*
+            $(@plain { $( $(#[$pmeta:meta])* $plain:ident = $plain_name:literal; )* })?
+        }
     ) => {
-        /// The kind of a link, with its settings.
-        #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-        #[serde(tag = "info_kind", content = "info_data")]
+        $(#[$meta])*
+        #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+        #[serde(tag = $kind_key, content = $data_key)]
         #[non_exhaustive]
-        pub enum LinkKind {
-            $( $(#[$meta])* #[serde(rename = $name)] $variant($type), )*
-            $( $(#[$lmeta])* #[serde(rename = $lname)] $like($ltype), )*
-            $( $(#[$pmeta])* #[serde(rename = $pname)] $plain, )*
+        pub enum $enum {
+            $( $(#[$vmeta])* #[serde(rename = $name)] $variant($type), )*
+            $($( $(#[$pmeta])* #[serde(rename = $plain_name)] $plain, )*)?
             /// Another kind.
             #[serde(untagged)]
             Other {
                 /// Its name.
-                info_kind: String,
+                $key: String,
             },
         }
 
-        impl LinkKind {
+        impl $enum {
             /// The kind called `name`, without settings.
             pub fn named(name: &str) -> Self {
                 match name {
                     $($name => Self::$variant(Default::default()),)*
-                    $($lname => Self::$like(Default::default()),)*
-                    $($pname => Self::$plain,)*
-                    _ => Self::Other { info_kind: name.to_owned() },
+                    $($($plain_name => Self::$plain,)*)?
+                    _ => Self::Other { $key: name.to_owned() },
                 }
             }
 
-            /// The kind called `name` with deserialized settings.
-            pub(super) fn from_untyped(name: &str, data: Option<UntypedValue>) -> Result<Self, ValueError> {
-                let Some(data) = data else {
-                    return Ok(Self::named(name));
-                };
-                match name {
-                    $($name => <$type>::deserialize(data).map(Self::$variant),)*
-                    $($lname => <$ltype>::deserialize(data).map(Self::$like),)*
-                    _ => Ok(Self::named(name)),
-                }
-            }
-
-            /// Its name (`IFLA_INFO_KIND`).
+            /// Its name.
             pub fn name(&self) -> &str {
                 match self {
                     $(Self::$variant(_) => $name,)*
-                    $(Self::$like(_) => $lname,)*
-                    $(Self::$plain => $pname,)*
-                    Self::Other { info_kind } => info_kind,
+                    $($(Self::$plain => $plain_name,)*)?
+                    Self::Other { $key } => $key,
                 }
             }
 
-            /// The attributes in `IFLA_INFO_DATA` of the kind called `name`.
-            pub(super) fn specs(name: &[u8]) -> &'static [AttributeSpec] {
-                $(if name == $name.as_bytes() {
-                    return <$type as AttributeSet>::specs();
-                })*
-                $(if name == $lname.as_bytes() {
-                    return <$ltype as AttributeSet>::specs();
-                })*
-                &[]
-            }
-
-            pub(super) fn put(&self, request: &mut Request) {
-                match self {
-                    $(Self::$variant(data) => data.encode_data(request),)*
-                    $(Self::$like(data) => data.encode_data(request),)*
-                    _ => {}
+            /// The attributes of the settings of the kind called `name`.
+            fn specs(name: &[u8]) -> &'static [crate::schema::AttributeSpec] {
+                match name {
+                    $(name if name == $name.as_bytes() => <$type as crate::schema::AttributeSet>::specs(),)*
+                    _ => &[],
                 }
             }
 
-            /// Whether the kernel resets settings that a change omits.
-            pub(crate) fn resets_omitted_fields(&self) -> bool {
+            /// Its settings, if it has any.
+            pub(crate) fn settings(&self) -> Option<&dyn crate::link::kind::KindSettings> {
                 match self {
-                    $(Self::$variant(data) => {
-                        <$type as KindSettings>::RESETS_OMITTED_FIELDS && *data != <$type>::default()
-                    })*
-                    $(Self::$like(data) => {
-                        <$ltype as KindSettings>::RESETS_OMITTED_FIELDS && *data != <$ltype>::default()
-                    })*
-                    _ => false,
-                }
-            }
-
-            /// As [`KindSettings::suspect_attribute`].
-            pub(crate) fn suspect_attribute(&self) -> Option<&'static str> {
-                match self {
-                    $(Self::$variant(data) => data.suspect_attribute(),)*
-                    $(Self::$like(data) => data.suspect_attribute(),)*
+                    $(Self::$variant(data) => Some(data),)*
                     _ => None,
                 }
             }
 
-            /// As [`KindSettings::check_new`].
-            pub(crate) fn check_new(&self) -> Result<(), InvalidRequest> {
+            fn settings_mut(&mut self) -> Option<&mut dyn crate::link::kind::KindSettings> {
                 match self {
-                    $(Self::$variant(data) => data.check_new(),)*
-                    $(Self::$like(data) => data.check_new(),)*
-                    _ => Ok(()),
+                    $(Self::$variant(data) => Some(data),)*
+                    _ => None,
                 }
             }
 
-            pub(super) fn take(&mut self, attribute: Attribute<'_>) -> Result<(), Malformed> {
+            /// Decodes its settings.
+            fn decode_settings(
+                &mut self,
+                attribute: crate::codec::Attribute<'_>,
+            ) -> Result<(), crate::codec::Malformed> {
                 match self {
                     $(Self::$variant(data) => {
-                        *data = Nested::decode(attribute)?;
-                        data.remove_unset();
-                    })*
-                    $(Self::$like(data) => {
-                        *data = Nested::decode(attribute)?;
-                        data.remove_unset();
+                        *data = <crate::schema::Nested as crate::schema::AttributeCodec<_>>::decode(attribute)?;
                     })*
                     _ => {}
                 }
+                self.settings_mut().into_iter().for_each(|settings| settings.remove_unset());
                 Ok(())
             }
 
-            /// Whether it is the `wanted` kind with the settings given there.
-            pub(super) fn matches(&self, wanted: &Self) -> bool {
-                match (self, wanted) {
-                    $((Self::$variant(data), Self::$variant(wanted)) => data.fields_match(wanted),)*
-                    $((Self::$like(data), Self::$like(wanted)) => data.fields_match(wanted),)*
-                    _ => self == wanted,
+            /// Parses the setting with this keyword, as [`Flatten::parse_keyword`](crate::schema::Flatten::parse_keyword).
+            ///
+            /// # Errors
+            /// [`InvalidValue`](crate::schema::InvalidValue) if the value is missing or invalid.
+            pub fn parse_keyword(
+                &mut self,
+                keyword: &str,
+                args: &mut crate::schema::Arguments<'_>,
+            ) -> crate::schema::Parsed<bool> {
+                let Some(settings) = self.settings_mut() else {
+                    return Ok(false);
+                };
+                Ok(settings.parse_special_keyword(keyword, args)? || settings.parse_keyword(keyword, args)?)
+            }
+
+            /// Calls `visit` with the keyword and the formatted value of each setting.
+            pub fn format_fields(
+                &self,
+                lookup: &mut dyn crate::schema::NameLookup,
+                visit: &mut crate::schema::FieldVisitor<'_>,
+            ) {
+                if let Some(settings) = self.settings() {
+                    settings.format_fields(lookup, visit);
                 }
             }
 
-            pub(crate) fn merge(&mut self, change: Self) {
-                match (self, change) {
-                    $((Self::$variant(data), Self::$variant(change)) => data.merge(change),)*
-                    $((Self::$like(data), Self::$like(change)) => data.merge(change),)*
+            /// Deserializes a flattened kind; `None` if there is none.
+            fn deserialize_if_given<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<Self>, D::Error> {
+                #[derive(Default, serde::Deserialize)]
+                #[serde(default)]
+                struct Parts {
+                    #[serde(rename = $kind_key)]
+                    kind: Option<String>,
+                    #[serde(rename = $data_key)]
+                    data: Option<serde_json::Value>,
+                }
+
+                let parts = <Parts as serde::Deserialize>::deserialize(from)?;
+                let Some(kind) = parts.kind else {
+                    return Ok(None);
+                };
+                Ok(Some(match (kind.as_str(), parts.data) {
+                    $(($name, Some(data)) => {
+                        Self::$variant(crate::link::kind::deserialize_settings($data_key, data)?)
+                    })*
+                    _ => Self::named(&kind),
+                }))
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $enum {
+            fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+                let kind = Self::deserialize_if_given(from)?;
+                kind.ok_or_else(|| serde::de::Error::missing_field($kind_key))
+            }
+        }
+
+        /// The name in the attribute, the settings in the one after it.
+        impl crate::schema::AttributeCodec<$enum> for KindCodec {
+            const TYPE: crate::schema::AttributeType = crate::schema::AttributeType::Text;
+
+            fn encode(value: &$enum, kind: u16, request: &mut crate::codec::Request) {
+                request.text(kind, value.name().as_bytes());
+                match value {
+                    $($enum::$variant(data) if *data != Default::default() => {
+                        let mut data = data.clone();
+                        crate::link::kind::KindSettings::complete(&mut data);
+                        <crate::schema::Nested as crate::schema::AttributeCodec<_>>::encode(&data, kind + 1, request);
+                    })*
+                    _ => {}
+                }
+            }
+
+            fn decode(attribute: crate::codec::Attribute<'_>) -> Result<$enum, crate::codec::Malformed> {
+                Ok($enum::named(&attribute.text()))
+            }
+
+            fn matches(value: &$enum, wanted: &$enum) -> bool {
+                match (value, wanted) {
+                    $(($enum::$variant(data), $enum::$variant(wanted)) => data.fields_match(wanted),)*
+                    _ => value == wanted,
+                }
+            }
+
+            fn merge(value: &mut $enum, change: $enum) {
+                match (value, change) {
+                    $(($enum::$variant(data), $enum::$variant(change)) => data.merge(change),)*
                     (place, change) => *place = change,
                 }
             }
 
-            pub(super) fn retain_fields(&mut self, to: &Self) {
-                match (self, to) {
-                    $((Self::$variant(data), Self::$variant(to)) => data.retain_fields(to),)*
-                    $((Self::$like(data), Self::$like(to)) => data.retain_fields(to),)*
-                    _ => {}
-                }
-            }
-
-            /// As [`AttributeSet::parse_keyword`], for the settings of the kind.
-            ///
-            /// # Errors
-            /// [`InvalidValue`] if the value is missing or invalid.
-            pub fn parse_keyword(&mut self, word: &str, words: &mut Arguments<'_>) -> Result<bool, InvalidValue> {
-                match self {
-                    $(Self::$variant(data) => {
-                        Ok(data.parse_special_keyword(word, words)? || data.parse_keyword(word, words)?)
-                    })*
-                    $(Self::$like(data) => {
-                        Ok(data.parse_special_keyword(word, words)? || data.parse_keyword(word, words)?)
-                    })*
-                    _ => Ok(false),
-                }
-            }
-
-            /// As [`AttributeSet::format_fields`], for the settings of the kind.
-            pub fn format_fields(
-                &self,
-                lookup: &mut dyn NameLookup,
-                show: &mut dyn FnMut(&'static str, String),
-            ) {
-                match self {
-                    $(Self::$variant(data) => data.format_fields(lookup, show),)*
-                    $(Self::$like(data) => data.format_fields(lookup, show),)*
+            fn retain(value: &mut $enum, other: &$enum) {
+                match (value, other) {
+                    $(($enum::$variant(data), $enum::$variant(other)) => data.retain_fields(other),)*
                     _ => {}
                 }
             }
         }
 
-        $(impl From<$type> for LinkKind {
+        $(crate::link::kind::kinds!(@from $enum, $variant, $type $(, $shared)?);)*
+    };
+    (@from $enum:ident, $variant:ident, $type:ty) => {
+        impl From<$type> for $enum {
             fn from(data: $type) -> Self {
                 Self::$variant(data)
             }
-        })*
+        }
     };
+    (@from $enum:ident, $variant:ident, $type:ty, shared) => {};
+}
+pub(crate) use kinds;
+
+/// Deserializes the settings of a kind. The message of an error begins with the path of the invalid field, below
+/// `key`.
+pub(crate) fn deserialize_settings<T: DeserializeOwned, E: Error>(
+    key: &str,
+    data: Value,
+) -> Result<T, E> {
+    T::deserialize(&data).map_err(|error| {
+        let path = invalid_field(&data, &|value| T::deserialize(value).is_err());
+        E::custom(format!("{key}{path}: {error}"))
+    })
 }
 
-kinds! {
-    /// A bond of several links.
-    Bond(Bond) = "bond";
-    /// A software switch.
-    Bridge(Bridge) = "bridge";
-    /// Ethernet over UDP with options (Geneve).
-    Geneve(Geneve) = "geneve";
-    /// IP over GRE.
-    Gre(Gre) = "gre";
-    /// IP over GRE over IPv6.
-    Ip6Gre(Ip6Gre) = "ip6gre";
-    /// IP over IPv6.
-    Ip6Tnl(Ip6Tnl) = "ip6tnl";
-    /// IP over IPv4.
-    Ipip(Ipip) = "ipip";
-    /// A link with its own IP addresses on a lower link.
-    Ipvlan(Ipvlan) = "ipvlan";
-    /// A link with its own hardware address on a lower link.
-    Macvlan(Macvlan) = "macvlan";
-    /// One end of a pair with eBPF programs.
-    Netkit(Netkit) = "netkit";
-    /// IPv6 over IPv4.
-    Sit(Sit) = "sit";
-    /// A tun or tap device.
-    Tun(Tun) = "tun";
-    /// One end of a virtual Ethernet pair.
-    Veth(Veth) = "veth";
-    /// A VLAN of a lower link.
-    Vlan(Vlan) = "vlan";
-    /// A virtual routing and forwarding domain.
-    Vrf(Vrf) = "vrf";
-    /// Ethernet over UDP.
-    Vxlan(Vxlan) = "vxlan";
-    @like {
-        /// Ethernet over GRE.
-        Gretap(Gre) = "gretap";
-        /// Ethernet over GRE over IPv6.
-        Ip6Gretap(Ip6Gre) = "ip6gretap";
-        /// An ipvlan with a tap character device.
-        Ipvtap(Ipvlan) = "ipvtap";
-        /// A macvlan with a tap character device.
-        Macvtap(Macvlan) = "macvtap";
+/// The path of the first field of `value` that `is_invalid`; empty if no field alone is.
+fn invalid_field(value: &Value, is_invalid: &dyn Fn(Value) -> bool) -> String {
+    let alone = |name: &str, field| Value::Object([(name.to_owned(), field)].into_iter().collect());
+    let Value::Object(fields) = value else {
+        return String::new();
+    };
+    // A field that is required cannot be alone.
+    if is_invalid(Value::Object(serde_json::Map::new())) {
+        return String::new();
     }
-    @plain {
-        /// Drops all packets.
-        Dummy = "dummy";
-        /// An intermediate functional block: queues packets and reinjects them.
-        Ifb = "ifb";
-        /// An encrypted tunnel; its peers are configured by generic netlink.
-        Wireguard = "wireguard";
-    }
-}
-
-/// Rejects invalid settings of known kinds.
-impl<'de> Deserialize<'de> for LinkKind {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        struct Serialized {
-            info_kind: String,
-            #[serde(default)]
-            info_data: Option<UntypedValue>,
+    let mut fields = fields.iter();
+    match fields.find(|(name, field)| is_invalid(alone(name, (*field).clone()))) {
+        Some((name, field)) => {
+            let rest = invalid_field(field, &|inner| is_invalid(alone(name, inner)));
+            format!(".{name}{rest}")
         }
-
-        let Serialized {
-            info_kind,
-            info_data,
-        } = Serialized::deserialize(from)?;
-        Self::from_untyped(&info_kind, info_data)
-            .map_err(|error| D::Error::custom(error.within("info_data")))
-    }
-}
-
-impl LinkKind {
-    /// The peer of a pair that is to be created.
-    pub(crate) fn peer(&self) -> Option<&Link> {
-        match self {
-            Self::Veth(Veth { peer, .. }) | Self::Netkit(Netkit { peer, .. }) => peer.as_deref(),
-            _ => None,
-        }
+        None => String::new(),
     }
 }

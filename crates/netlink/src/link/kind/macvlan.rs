@@ -1,11 +1,11 @@
 //! Macvlan and ipvlan links.
 
-use super::data::KindSettings;
+use super::kinds::KindSettings;
 use crate::codec::{Attribute, Malformed, Request};
 use crate::interface::MacAddress;
 use crate::schema::{
-    Arguments, AttributeCodec, AttributeSpec, AttributeType, BitField, InvalidValue, Native,
-    attribute_set, number_enum, switches,
+    Arguments, AttributeCodec, AttributeSpec, AttributeType, BitField, Native, Parsed,
+    attribute_set, number_enum, specs, switches,
 };
 use crate::uapi::IFLA_MACVLAN_MACADDR;
 
@@ -19,7 +19,6 @@ attribute_set! {
     pub struct Macvlan {
         /// With which siblings it communicates.
         "mode" mode: MacvlanMode = IFLA_MACVLAN_MODE;
-        /// Its switches.
         flags: MacvlanFlags as BitField<u16> = IFLA_MACVLAN_FLAGS, Flatten;
         /// How to change the source addresses, in source mode. Write-only.
         macaddr_mode: MacAddrMode = IFLA_MACVLAN_MACADDR_MODE;
@@ -40,11 +39,7 @@ attribute_set! {
 
 impl KindSettings for Macvlan {
     /// `macaddr { add MAC | del MAC | set [MAC…] | flush }`, and `flag`, which is ignored.
-    fn parse_special_keyword(
-        &mut self,
-        word: &str,
-        words: &mut Arguments<'_>,
-    ) -> Result<bool, InvalidValue> {
+    fn parse_special_keyword(&mut self, word: &str, words: &mut Arguments<'_>) -> Parsed<bool> {
         match word {
             "flag" => Ok(true),
             "macaddr" => {
@@ -111,11 +106,9 @@ switches! {
 #[derive(Clone, Copy, Debug)]
 pub struct MacList;
 
-const ENTRIES: &[AttributeSpec] = &[AttributeSpec {
-    kind: IFLA_MACVLAN_MACADDR,
-    constant: "IFLA_MACVLAN_MACADDR",
-    contents: AttributeType::Mac,
-}];
+const ENTRIES: &[AttributeSpec] = specs! {
+    IFLA_MACVLAN_MACADDR: AttributeType::Mac,
+};
 
 impl AttributeCodec<Vec<MacAddress>> for MacList {
     const TYPE: AttributeType = AttributeType::Nest {

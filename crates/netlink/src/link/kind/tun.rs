@@ -1,4 +1,4 @@
-use super::data::KindSettings;
+use super::kinds::KindSettings;
 use crate::error::InvalidRequest;
 use crate::schema::{attribute_set, number_enum};
 

@@ -6,8 +6,8 @@ use std::net::Ipv4Addr;
 use serde::{Deserialize, Serialize};
 
 use crate::schema::{
-    Arguments, BigEndian, InvalidValue, NameLookup, Native, TextValue, fixed_size, join,
-    number_enum, switches,
+    Arguments, BigEndian, NameLookup, Native, Parsed, TextValue, fixed_size, join, number_enum,
+    switches,
 };
 
 number_enum! {
@@ -41,7 +41,6 @@ number_enum! {
     pub enum DontFragment: u8 {
         /// Clear.
         Unset = 0, "unset";
-        /// Set.
         Set = 1, "set";
         /// Copied from the inner header.
         Inherit = 2, "inherit";
@@ -133,11 +132,7 @@ impl TextValue for PortRange {
     }
 
     /// Two arguments: the first and the last.
-    fn parse_field(
-        name: &str,
-        word: &str,
-        words: &mut Arguments<'_>,
-    ) -> Result<Option<Self>, InvalidValue> {
+    fn parse_field(name: &str, word: &str, words: &mut Arguments<'_>) -> Parsed<Option<Self>> {
         if word != name {
             return Ok(None);
         }

@@ -2,11 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::data::KindSettings;
+use super::kinds::KindSettings;
 use crate::codec::{Attribute, Malformed, Request};
 use crate::schema::{
-    Arguments, AttributeCodec, AttributeSpec, AttributeType, BigEndian, InvalidValue,
-    MaskedBitField, NameLookup, TextValue, attribute_set, number_enum, switches,
+    Arguments, AttributeCodec, AttributeSpec, AttributeType, BigEndian, MaskedBitField, NameLookup,
+    Parsed, TextValue, attribute_set, number_enum, specs, switches,
 };
 use crate::uapi::IFLA_VLAN_QOS_MAPPING;
 
@@ -20,9 +20,7 @@ attribute_set! {
     pub struct Vlan {
         /// EtherType of its tag.
         "protocol" protocol: VlanProtocol as BigEndian = IFLA_VLAN_PROTOCOL;
-        /// Its VLAN id: 0 to 4094.
         "id" [0..=4094] id: u16 = IFLA_VLAN_ID;
-        /// Its switches.
         flags: VlanFlags as MaskedBitField = IFLA_VLAN_FLAGS, Flatten;
         /// Maps the priority in the tag of received packets to packet priorities.
         "ingress-qos-map" ingress_qos: Vec<QosMapping> as QosMap = IFLA_VLAN_INGRESS_QOS;
@@ -76,11 +74,9 @@ pub struct QosMapping {
 #[derive(Clone, Copy, Debug)]
 pub struct QosMap;
 
-const ENTRIES: &[AttributeSpec] = &[AttributeSpec {
-    kind: IFLA_VLAN_QOS_MAPPING,
-    constant: "IFLA_VLAN_QOS_MAPPING",
-    contents: AttributeType::Bytes,
-}];
+const ENTRIES: &[AttributeSpec] = specs! {
+    IFLA_VLAN_QOS_MAPPING: AttributeType::Bytes,
+};
 
 impl AttributeCodec<Vec<QosMapping>> for QosMap {
     const TYPE: AttributeType = AttributeType::Nest {
@@ -132,7 +128,7 @@ impl TextValue for QosMapping {
         format!("{}:{}", self.from, self.to)
     }
 
-    fn parse_list(words: &mut Arguments<'_>, name: &str) -> Result<Vec<Self>, InvalidValue> {
+    fn parse_list(words: &mut Arguments<'_>, name: &str) -> Parsed<Vec<Self>> {
         let mut mappings = vec![words.value(name)?];
         while words.peek().is_some_and(|word| word.contains(':')) {
             mappings.push(words.value(name)?);

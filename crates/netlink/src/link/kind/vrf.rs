@@ -1,4 +1,4 @@
-use super::data::KindSettings;
+use super::kinds::KindSettings;
 use crate::schema::attribute_set;
 
 attribute_set! {
@@ -23,3 +23,5 @@ attribute_set! {
 }
 
 impl KindSettings for Vrf {}
+
+impl KindSettings for VrfPort {}

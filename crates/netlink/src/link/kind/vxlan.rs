@@ -2,10 +2,10 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use super::data::KindSettings;
+use super::kinds::KindSettings;
 use super::{DontFragment, Hops, PortRange, Tos};
 use crate::interface::IfIndex;
-use crate::schema::{Arguments, BigEndian, Flag, InvalidValue, attribute_set, number_enum};
+use crate::schema::{Arguments, BigEndian, Flag, Parsed, attribute_set, number_enum};
 
 attribute_set! {
     /// Ethernet over UDP (RFC 7348).
@@ -19,11 +19,8 @@ attribute_set! {
         "id" | "vni" [0..=16_777_215] id: u32 = IFLA_VXLAN_ID;
         /// The other end, or the group of all other ends.
         "remote" | "group" remote: Ipv4Addr = IFLA_VXLAN_GROUP;
-        /// The IPv6 address.
         "remote" | "group" remote6: Ipv6Addr = IFLA_VXLAN_GROUP6;
-        /// The local address.
         "local" local: Ipv4Addr = IFLA_VXLAN_LOCAL;
-        /// The IPv6 address.
         "local" local6: Ipv6Addr = IFLA_VXLAN_LOCAL6;
         /// The link it sends and receives by.
         "dev" link: IfIndex = IFLA_VXLAN_LINK;
@@ -84,22 +81,6 @@ attribute_set! {
     }
 }
 
-impl KindSettings for Vxlan {
-    /// `ttl inherit`.
-    fn parse_special_keyword(
-        &mut self,
-        word: &str,
-        words: &mut Arguments<'_>,
-    ) -> Result<bool, InvalidValue> {
-        let inherits = matches!(word, "ttl" | "hoplimit") && words.peek() == Some("inherit");
-        if inherits {
-            words.next();
-            self.ttl_inherit = Some(true);
-        }
-        Ok(inherits)
-    }
-}
-
 number_enum! {
     /// Where a flow label comes from.
     pub enum LabelPolicy: u32 {
@@ -120,9 +101,7 @@ attribute_set! {
     pub struct Geneve {
         /// Its VNI: 24 bits.
         "id" | "vni" [0..=16_777_215] id: u32 = IFLA_GENEVE_ID;
-        /// The remote address.
         "remote" remote: Ipv4Addr = IFLA_GENEVE_REMOTE;
-        /// The IPv6 address.
         "remote" remote6: Ipv6Addr = IFLA_GENEVE_REMOTE6;
         /// TTL of outer packets.
         "ttl" | "hoplimit" ttl: Hops = IFLA_GENEVE_TTL;
@@ -151,18 +130,22 @@ attribute_set! {
     }
 }
 
-impl KindSettings for Geneve {
-    /// `ttl inherit`.
-    fn parse_special_keyword(
-        &mut self,
-        word: &str,
-        words: &mut Arguments<'_>,
-    ) -> Result<bool, InvalidValue> {
-        let inherits = matches!(word, "ttl" | "hoplimit") && words.peek() == Some("inherit");
-        if inherits {
-            words.next();
-            self.ttl_inherit = Some(true);
+macro_rules! parse_ttl_inherit {
+    ($($type:ty),*) => {$(
+        impl KindSettings for $type {
+            /// `ttl inherit`.
+            fn parse_special_keyword(
+                &mut self,
+                word: &str,
+                words: &mut Arguments<'_>,
+            ) -> Parsed<bool> {
+                let inherits = matches!(word, "ttl" | "hoplimit") && words.skip(&["inherit"]);
+                if inherits {
+                    self.ttl_inherit = Some(true);
+                }
+                Ok(inherits)
+            }
         }
-        Ok(inherits)
-    }
+    )*};
 }
+parse_ttl_inherit!(Vxlan, Geneve);

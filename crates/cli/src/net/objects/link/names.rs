@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use tapline::net::schema::{Arguments, InvalidValue};
+use tapline::net::schema::{Arguments, InvalidValue, Parsed};
 use tapline::net::{Link, LinkFlags};
 
 use crate::net::names::{Names, iproute2_file};
@@ -82,7 +82,7 @@ pub fn hardware_type(link: &Link) -> String {
 /// Link modes by their number.
 const MODES: [&str; 2] = ["default", "dormant"];
 
-pub fn parse_mode(words: &mut Arguments<'_>) -> Result<u8, InvalidValue> {
+pub fn parse_mode(words: &mut Arguments<'_>) -> Parsed<u8> {
     let name: String = words.value("mode")?;
     let number = MODES.iter().position(|known| *known == name);
     number
@@ -109,7 +109,7 @@ pub fn group_name(number: u32) -> String {
 }
 
 /// Parses the word behind `group`: a name or a number.
-pub fn parse_group(words: &mut Arguments<'_>) -> Result<u32, InvalidValue> {
+pub fn parse_group(words: &mut Arguments<'_>) -> Parsed<u32> {
     let name: String = words.value("group")?;
     if name == "default" {
         return Ok(0);

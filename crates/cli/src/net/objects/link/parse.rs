@@ -2,14 +2,14 @@
 
 use std::fs;
 
-use tapline::net::schema::{Arguments, AttributeSet, InvalidValue, TextValue};
+use tapline::net::schema::{Arguments, Flatten, InvalidValue, Parsed};
 use tapline::net::{BridgePort, IfIndex, IfName, Link, LinkKind, Namespace, PortKind, Verb, Veth};
 
 use super::names::{parse_group, parse_mode};
 use crate::net::handle::{NAMESPACE_WORD, unknown_word};
 
 /// Parses the arguments of `verb`.
-pub fn link(verb: Verb, words: &mut Arguments<'_>) -> Result<Link, InvalidValue> {
+pub fn link(verb: Verb, words: &mut Arguments<'_>) -> Parsed<Link> {
     let mut link = Link::new();
     while let Some(word) = words.next() {
         if !parse_field(&mut link, verb, word, words)? {
@@ -20,12 +20,7 @@ pub fn link(verb: Verb, words: &mut Arguments<'_>) -> Result<Link, InvalidValue>
 }
 
 /// Parses the field that `word` starts; false if `word` starts none.
-fn parse_field(
-    link: &mut Link,
-    verb: Verb,
-    word: &str,
-    words: &mut Arguments<'_>,
-) -> Result<bool, InvalidValue> {
+fn parse_field(link: &mut Link, verb: Verb, word: &str, words: &mut Arguments<'_>) -> Parsed<bool> {
     if parse_owner(link, word, words)? {
         return Ok(true);
     }
@@ -71,8 +66,7 @@ fn parse_field(
             *link = std::mem::take(link).kind(Veth::to(peer));
         }
         _ => {
-            return Ok(parse_flag(link, word, words)?
-                || parse_kind(link, word, words)?
+            return Ok(parse_kind(link, word, words)?
                 || parse_link_mode(link, word, words)?
                 || link.parse_keyword(word, words)?
                 || verb == Verb::Set && parse_port(link, word, words)?);
@@ -82,11 +76,7 @@ fn parse_field(
 }
 
 /// Attributes of the kind and of the port.
-fn parse_kind(
-    link: &mut Link,
-    word: &str,
-    words: &mut Arguments<'_>,
-) -> Result<bool, InvalidValue> {
+fn parse_kind(link: &mut Link, word: &str, words: &mut Arguments<'_>) -> Parsed<bool> {
     match &mut link.linkinfo {
         Some(info) => info.parse_keyword(word, words),
         None => Ok(false),
@@ -94,11 +84,7 @@ fn parse_kind(
 }
 
 /// The words of `bridge link set`, which does not name the type of the port.
-fn parse_port(
-    link: &mut Link,
-    word: &str,
-    words: &mut Arguments<'_>,
-) -> Result<bool, InvalidValue> {
+fn parse_port(link: &mut Link, word: &str, words: &mut Arguments<'_>) -> Parsed<bool> {
     let is_port = link.port_kind().is_some();
     let mut port = match link.port_kind() {
         Some(PortKind::Bridge(port)) => port.clone(),
@@ -121,11 +107,7 @@ fn parse_port(
 }
 
 /// `mode` means the link mode unless the kind has a mode of its own.
-fn parse_link_mode(
-    link: &mut Link,
-    word: &str,
-    words: &mut Arguments<'_>,
-) -> Result<bool, InvalidValue> {
+fn parse_link_mode(link: &mut Link, word: &str, words: &mut Arguments<'_>) -> Parsed<bool> {
     if word == "mode" {
         link.linkmode = Some(parse_mode(words)?);
     }
@@ -133,37 +115,12 @@ fn parse_link_mode(
 }
 
 /// The network namespace with this name.
-fn namespace(name: &str) -> Result<Namespace, InvalidValue> {
+fn namespace(name: &str) -> Parsed<Namespace> {
     Namespace::named(name).map_err(|_| InvalidValue::new(NAMESPACE_WORD, Some(name)))
 }
 
-/// The switches that are flags of the link.
-fn parse_flag(
-    link: &mut Link,
-    word: &str,
-    words: &mut Arguments<'_>,
-) -> Result<bool, InvalidValue> {
-    for (name, flag) in [
-        ("arp", &mut link.arp),
-        ("multicast", &mut link.multicast),
-        ("allmulticast", &mut link.allmulticast),
-        ("promisc", &mut link.promisc),
-        ("dynamic", &mut link.dynamic),
-    ] {
-        if let Some(on) = bool::parse_field(name, word, words)? {
-            *flag = Some(on);
-            return Ok(true);
-        }
-    }
-    Ok(false)
-}
-
 /// The user and the group that may open a tun device.
-fn parse_owner(
-    link: &mut Link,
-    word: &str,
-    words: &mut Arguments<'_>,
-) -> Result<bool, InvalidValue> {
+fn parse_owner(link: &mut Link, word: &str, words: &mut Arguments<'_>) -> Parsed<bool> {
     let kind = link.linkinfo.as_mut().and_then(|info| info.kind.as_mut());
     let Some(LinkKind::Tun(tun)) = kind else {
         return Ok(false);
@@ -177,7 +134,7 @@ fn parse_owner(
 }
 
 /// The next word as a number, or as a name in `file`, where the number is the third field.
-fn id(file: &str, wanted: &str, words: &mut Arguments<'_>) -> Result<u32, InvalidValue> {
+fn id(file: &str, wanted: &str, words: &mut Arguments<'_>) -> Parsed<u32> {
     let name: String = words.value(wanted)?;
     if let Ok(number) = name.parse() {
         return Ok(number);
@@ -191,12 +148,7 @@ fn id(file: &str, wanted: &str, words: &mut Arguments<'_>) -> Result<u32, Invali
 }
 
 /// The name of a new link, or an existing link.
-fn parse_name(
-    link: &mut Link,
-    verb: Verb,
-    name: &str,
-    words: &mut Arguments<'_>,
-) -> Result<(), InvalidValue> {
+fn parse_name(link: &mut Link, verb: Verb, name: &str, words: &mut Arguments<'_>) -> Parsed<()> {
     if link.index.is_some() && verb != Verb::Add || link.name.is_some() {
         return Err(unknown_word(name));
     }

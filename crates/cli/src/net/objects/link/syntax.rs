@@ -1,4 +1,4 @@
-use tapline::net::schema::{Arguments, InvalidValue};
+use tapline::net::schema::{Arguments, InvalidValue, Parsed};
 use tapline::net::{Family, IpipMode, Link, LinkKind, SitMode, Ttl, Verb};
 
 use super::parse;
@@ -14,11 +14,7 @@ impl CommandSyntax for Link {
     const OBJECT: &'static str = "link";
     const VERBS: Verbs = verbs::LINK;
 
-    fn parse_arguments(
-        verb: Verb,
-        _: Option<Family>,
-        words: &mut Arguments<'_>,
-    ) -> Result<Self, InvalidValue> {
+    fn parse_arguments(verb: Verb, _: Option<Family>, words: &mut Arguments<'_>) -> Parsed<Self> {
         let mut link = parse::link(verb, words)?;
         if verb == Verb::Add {
             if link.link_kind().is_none() {
