@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use crate::support::{DEADLINE, Witness, deliver, frames, generator, options, run, send};
+use crate::support::{DEADLINE, Pair, Witness, deliver, frames, generator, options, run, send};
 use abi::datagram::{Queue, receive};
 use abi::socket::set_option;
 use lab::{Host, Net};
@@ -15,7 +15,7 @@ use ring::{DeliveryMode, DirectionFilter};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tapline::Packet;
 use tapline::Stop;
-use tapline::capture::{Backend, CaptureOptions, ConsumerError, Limits};
+use tapline::capture::{Backend, CaptureError, CaptureOptions, ConsumerError, Limits};
 use tapline::latency::{Comparison, DelayMeter, DelayObserver, DeliverySetting};
 
 fn now_ns() -> u64 {
@@ -87,6 +87,62 @@ fn packets_that_wait_for_their_reader_have_waited_as_long() {
     }
     let longest = seen.iter().map(|&(_, delay_ns, _)| delay_ns).max();
     assert_eq!(delays.max_ns, longest);
+}
+
+/// Each way to read gives the delays of the same packets: one by one, in batches, in a closure.
+#[test]
+fn packets_are_measured_as_they_are_read() {
+    let mut pair = Pair::new();
+    let open = |pair: &Pair, packets| {
+        let options = options(&pair.right, Backend::PacketV2).delivery(DeliveryMode::Immediate);
+        let builder = tapline::latency("").capture_options(options);
+        let builder = builder.packets(packets);
+        pair.right.run(|| builder.open()).unwrap()
+    };
+    let mut one_by_one = open(&pair, 15);
+    let mut in_batches = open(&pair, 20);
+    let in_closure = open(&pair, 20);
+    let before_ns = now_ns();
+    pair.send(0, 20);
+    pair.until(20);
+
+    let mut delays = Vec::new();
+    while let Some(measured) = one_by_one.next().unwrap() {
+        let delay = measured.delay.unwrap();
+        let stamp_ns = measured.packet.time().as_nanos().unwrap();
+        assert_eq!(measured.delivered_ns - stamp_ns, delay.as_nanos() as u64);
+        assert!(before_ns <= stamp_ns && measured.delivered_ns <= now_ns());
+        delays.push(delay.as_nanos() as u64);
+    }
+    let summary = one_by_one.finish().unwrap();
+    assert_eq!((delays.len(), summary.delays.histogram.count()), (15, 15));
+    assert_eq!(summary.delays.max_ns, delays.iter().copied().max());
+    assert_eq!((summary.lost, summary.backend), (0, Backend::PacketV2));
+    assert!(
+        summary.to_string().starts_with("15 packets, p50 "),
+        "{summary}"
+    );
+
+    let mut count = 0;
+    while let Some(mut batch) = in_batches.next_batch(DEADLINE).unwrap() {
+        while batch.next().is_some() {
+            count += 1;
+        }
+    }
+    assert_eq!(count, 20);
+    assert_eq!(in_batches.finish().unwrap().delays.histogram.count(), 20);
+
+    let mut stamps = Vec::new();
+    let summary = in_closure.run(|measured| {
+        stamps.push(measured.packet.time());
+        Ok(())
+    });
+    assert_eq!(summary.unwrap().delays.histogram.count(), 20);
+    assert!(stamps.len() == 20 && stamps.is_sorted());
+    let failed = open(&pair, 1);
+    pair.send(20, 1);
+    let failed = failed.run(|_| Err("enough".into()));
+    assert!(matches!(failed, Err(CaptureError::Run(_))), "{failed:?}");
 }
 
 #[test]
