@@ -75,28 +75,6 @@ fn assert_file_tells(file: &str, ended: &Ended) {
 }
 
 #[test]
-fn at_a_low_rate_nothing_is_lost() {
-    let scene = Scene::new();
-    // A frame of TPACKET_V2 has room for the snaplen: with a small one there are many.
-    for flags in [
-        "",
-        "--backend packet-v2 -s 256",
-        "--delivery immediate -s 256",
-    ] {
-        let before = arrived(&scene.right);
-        let running = scene.capture(&format!("-w low.pcapng {flags}"));
-        scene.generate(3000, Some(20_000));
-        let ended = running.stop_after(3000);
-        let summary = ended.summary();
-        assert_eq!(arrived(&scene.right) - before, 3000);
-        assert_eq!((summary.number("delivered"), summary.all_lost()), (3000, 0));
-        let file = scene.file("low.pcapng");
-        assert_eq!(count(&file), 3000);
-        assert_file_tells(&file, &ended);
-    }
-}
-
-#[test]
 fn at_overload_every_loss_is_counted() {
     let scene = Scene::new();
     for backend in ["packet-v3", "packet-v2"] {
@@ -154,7 +132,7 @@ fn at_overload_a_split_filter_is_accounted_for() {
 }
 
 #[test]
-fn what_the_filter_refuses_and_what_comes_after_the_count_is_filtered() {
+fn what_the_filter_refuses_is_counted() {
     let scene = Scene::new();
     scene.write("filter", UDP_ONLY);
     let running = scene.capture("-w udp.pcapng --bpf filter");
@@ -169,18 +147,6 @@ fn what_the_filter_refuses_and_what_comes_after_the_count_is_filtered() {
     let file = scene.file("udp.pcapng");
     assert_eq!(column::<String>(&file, "udp.dstport"), ["9"; 20]);
     assert_file_tells(&file, &ended);
-
-    // More than the pipe and the writer's buffer hold, so that all are sent before the last wanted
-    // one is read.
-    let stalled = Stalled::new(&scene);
-    let running = scene.capture("-w pipe -c 11000 -s 200");
-    scene.generate(15_000, None);
-    let drained = stalled.drain(file.clone());
-    let summary = running.done();
-    drained.join().expect("the reader ends");
-    summary.conserves(15_000);
-    summary.has(&json!({"delivered": 11_000, "filtered": 4000}));
-    assert_eq!(count(&file), 11_000);
 }
 
 #[test]

@@ -60,7 +60,33 @@ fn wrong_usage_is_one_line_and_status_2() {
             ("--bpf file tcp", 2, "cannot be used with"),
             ("--busy-poll", 2, "tapline: --busy-poll needs --mode drop"),
             ("--mode drop --busy-poll=0", 2, "--busy-poll"),
-            // Deliveries that a ring cannot make.
+            // Addresses for the counters.
+            (
+                "--metrics 192.0.2.77:9000",
+                1,
+                "Cannot assign requested address",
+            ),
+            ("--metrics nonsense", 2, "'nonsense'"),
+            ("--metrics [::1]", 2, "use PORT"),
+            ("--metrics 65536", 2, "use PORT"),
+        ],
+    );
+    assert_refused(
+        |line| scene.run(line),
+        &[
+            ("capture", 2, "--interface <IF>"),
+            ("juggle", 2, "'juggle'"),
+        ],
+    );
+    assert!(scene.listed().is_empty(), "no file was made");
+}
+
+#[test]
+fn deliveries_and_samples_that_cannot_be_made_are_refused() {
+    let scene = Scene::new();
+    assert_refused(
+        |line| scene.run(&format!("capture -i right0 {line}")),
+        &[
             (
                 "--delivery slow",
                 2,
@@ -95,32 +121,14 @@ fn wrong_usage_is_one_line_and_status_2() {
                 2,
                 "--stall needs a packet ring",
             ),
-            // Samples.
             ("--sample 0", 2, "--sample"),
             ("--sample 1/0", 2, "--sample"),
             ("--sample p=2", 2, "--sample"),
             ("--sample p=1e-300", 2, "--sample"),
             ("--sample p=0.9999999999", 2, "--sample"),
             ("--sample first/0s", 2, "--sample"),
-            // Addresses for the counters.
-            (
-                "--metrics 192.0.2.77:9000",
-                1,
-                "Cannot assign requested address",
-            ),
-            ("--metrics nonsense", 2, "'nonsense'"),
-            ("--metrics [::1]", 2, "use PORT"),
-            ("--metrics 65536", 2, "use PORT"),
         ],
     );
-    assert_refused(
-        |line| scene.run(line),
-        &[
-            ("capture", 2, "--interface <IF>"),
-            ("juggle", 2, "'juggle'"),
-        ],
-    );
-    assert!(scene.listed().is_empty(), "no file was made");
 }
 
 /// What a back end or a mode cannot do is said with a way out.

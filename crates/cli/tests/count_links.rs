@@ -160,8 +160,8 @@ fn where_xdp_cannot_be_in_the_driver_it_is_refused_with_a_way_out() {
         "tapline: cannot count on right0: cannot attach native XDP program to right0 ({reason}): Numerical result \
          out of range"
     );
-    let by_driver = "tapline: cannot count on lo: cannot attach native XDP program to lo (the driver does not support \
-                     native XDP): Operation not supported (use --ingress auto)";
+    let by_driver = "tapline: cannot count on lo: cannot attach native XDP program to lo (the driver does not \
+                     support native XDP): Operation not supported (use --ingress auto)";
     let rows = [
         (native, 4, &*by_mtu),
         ("count -i lo --ingress xdp", 4, by_driver),

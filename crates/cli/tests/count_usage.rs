@@ -8,7 +8,8 @@ use crate::support::{PROGRAM, Scene, assert_refused};
 #[test]
 fn wrong_usage_is_one_line_with_its_status() {
     let scene = Scene::new();
-    let many: String = (0..257).map(|number| format!("c{number}= ")).collect();
+    let many: Vec<_> = (0..257).map(|number| format!("c{number}=")).collect();
+    let many = many.join(" ");
     assert_refused(
         |line| run(&scene, line),
         &[
@@ -61,9 +62,10 @@ fn too_much_for_the_verifier_is_refused_with_a_way_out() {
             format!("ether[{}] & {mask} = 1", 20 + at % 40)
         };
         let terms: Vec<_> = (0..400).map(term).collect();
-        format!("'c{number}={}' ", terms.join(" or "))
+        format!("'c{number}={}'", terms.join(" or "))
     };
-    let ended = run(&scene, &(0..64).map(class).collect::<String>());
+    let classes: Vec<_> = (0..64).map(class).collect();
+    let ended = run(&scene, &classes.join(" "));
     let said = "too complex.: Bad address (the program of all classes is too long; use fewer \
                 classes, or two counts)";
     assert!(ended.exit(4).ends_with(said), "{ended:?}");

@@ -48,11 +48,11 @@ fn corpus() -> BTreeMap<String, (FilterOptions, Vec<String>)> {
         let mut flags = format!("--link-type {link}");
         if let Some(snaplen) = entry["snaplen"].as_u64() {
             options.snaplen = u32::try_from(snaplen).expect("a snaplen");
-            flags += &format!(" -s {snaplen}");
+            flags = format!("{flags} -s {snaplen}");
         }
         if let Some(netmask) = entry["netmask"].as_str() {
             options.netmask = Some(netmask.parse().expect("a mask"));
-            flags += &format!(" --netmask {netmask}");
+            flags = format!("{flags} --netmask {netmask}");
         }
         if entry["linux_extensions"] == true {
             options.target = FilterTarget::Socket;

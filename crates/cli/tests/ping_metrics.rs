@@ -74,7 +74,7 @@ fn counters_are_those_of_the_kernel_once_they_have_been_posted() {
         let value = samples.get(&format!("tapline_ping_{name}"));
         assert_eq!(value, Some(&expected), "{name} in {samples:#?}");
     }
-    assert_eq!(["late", "error"].map(state), [0.0; 2]);
+    assert_eq!((state("late"), state("error")), (0.0, 0.0));
     assert!(
         samples[&format!("tapline_ping_unsent_probes_total{silent}")] > 0.0,
         "{samples:#?}"

@@ -83,11 +83,12 @@ fn answer(question: &[u8]) -> Vec<u8> {
 #[test]
 fn names_are_looked_up_side_by_side_and_asked_in_their_order() {
     let scene = Scene::new();
-    let names: String = (1..=NAMES)
-        .map(|number| format!("h{number}.test.\n"))
+    let names: Vec<_> = (1..=NAMES)
+        .map(|number| format!("h{number}.test."))
         .collect();
+    let names = names.join("\n");
     // Some editors begin a file with a mark of its byte order.
-    let list = scene.write("list", format!("\u{feff}{names}h1.test.\nnobody.test.\n"));
+    let list = scene.write("list", format!("\u{feff}{names}\nh1.test.\nnobody.test.\n"));
     let resolver = socket(&scene.left);
     let asked = thread::scope(|scope| {
         let resolver = scope.spawn(|| {

@@ -16,7 +16,8 @@ fn a_file_that_is_cut_short_gives_its_packets_and_the_place() {
     let [path, copy] = ["cut.pcap", "copy.pcap"].map(|name| text(&folder.path().join(name)));
     std::fs::write(&path, &whole[..24 + 2 * 76 + 20]).expect("written");
     let expected = format!(
-        "tapline: {path}: truncated packet record (block 3 at byte 176): the input ends, 76 bytes needed, 20 available"
+        "tapline: {path}: truncated packet record (block 3 at byte 176): the input ends, 76 bytes needed, 20 \
+         available"
     );
     for (flags, lines) in [("-q", 2), (&*format!("-q -w {copy}"), 0)] {
         let ended = run(&format!("read {flags} {path}"));

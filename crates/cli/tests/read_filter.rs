@@ -48,14 +48,14 @@ fn selected(file: &str, filter: &str) -> Option<Vec<(u64, usize, Vec<u8>)>> {
         }
         Ok(packets)
     };
-    let is_other = |error: &Box<dyn Error>| {
+    let is_other = |error: &dyn Error| {
         let text = format!("{error} {error:?}");
         assert!(
             text.contains("link type") || text.contains("LinkType"),
             "{file} {filter}: {text}"
         );
     };
-    select().inspect_err(is_other).ok()
+    select().inspect_err(|error| is_other(&**error)).ok()
 }
 
 /// By the library: what the program's shell adds is shown by the other tests.

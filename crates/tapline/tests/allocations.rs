@@ -5,35 +5,34 @@ use std::thread;
 use std::time::Duration;
 
 use crate::support::{
-    BACKENDS, Witness, deliver, frames, generator, ipv4_only, options, send, summary,
+    BACKENDS, Pair, Witness, assert_account, file_consumer, frames, ipv4_only, options, send,
+    summary,
 };
 use allocation_counter::{AllocationInfo, measure};
 use lab::Net;
 use ring::DeliveryMode;
-use store::write::{self, CaptureFile, Output};
+use store::write::Output;
 use tapline::Packet;
 use tapline::Stop;
-use tapline::capture::{Backend, Capture, Consumer, ConsumerError, Ended, FileConsumer};
+use tapline::capture::{Backend, Capture, Consumer, ConsumerError, Ended};
 
 /// What the thread of a capture of `packets` packets allocates, from its start to its end.
 fn allocations(backend: Backend, is_filtered: bool, packets: u64) -> AllocationInfo {
-    let [left, right] = Net::new().pair();
-    let mut witness = Witness::on(&right);
-    let mut generator = generator(&left, &right);
+    let mut pair = Pair::new();
     // Bringing the counters up to date asks the kernel, which allocates, once a tick.
-    let quiet = options(&right, backend)
+    let quiet = options(&pair.right, backend)
         .with_filter(is_filtered.then(ipv4_only))
         .buffer_bytes(64 << 20)
         .tick(Duration::MAX);
-    let capture = right.run(|| Capture::open(quiet)).unwrap();
+    // The generator's program is attached before.
+    pair.deliver(1);
+    pair.until(1);
+    let capture = pair.open(quiet);
     let output = Output::Descriptor {
         file: File::options().write(true).open("/dev/null").unwrap(),
         name: "/dev/null".into(),
     };
-    let mut file = write::CaptureFileOptions::new(output, capture.interfaces().to_vec());
-    file.statistics = capture.statistics_source();
-    let file = CaptureFile::create(file, 0).unwrap();
-    let mut consumer = FileConsumer::new(file, Duration::from_millis(1));
+    let mut consumer = file_consumer(&capture, output, Duration::from_millis(1), |_| ());
     let stop = Stop::new().unwrap();
     let stopper = stop.stopper();
     let (outcome, info) = thread::scope(|scope| {
@@ -43,14 +42,13 @@ fn allocations(backend: Backend, is_filtered: bool, packets: u64) -> AllocationI
                 measure(|| outcome = Some(summary(capture.run_consumer(&mut consumer, &stop))));
             (outcome.unwrap(), info)
         });
-        deliver(&left, &mut generator, packets);
-        witness.until(packets);
+        pair.deliver(packets);
+        pair.until(1 + packets);
         stopper.stop();
         running.join().unwrap()
     });
     assert!(matches!(outcome.ended, Ended::Stopped), "{outcome:?}");
-    assert_eq!(outcome.account.received(), Some(packets));
-    assert_eq!(outcome.account.delivered, packets);
+    assert_account(&outcome.account, packets, 0, 0);
     assert_eq!(consumer.packets_written(), packets);
     info
 }

@@ -6,30 +6,20 @@ use std::io::ErrorKind;
 use std::time::Duration;
 
 use crate::support::changes::{Numbers, batch, change, open, send_during, set};
-use crate::support::{Teller, Told, Witness, frames, number, options, run_open, send, until_told};
+use crate::support::{
+    Teller, Told, Witness, assert_account, frames, options, run_open, send, until_told,
+};
 use lab::Net;
 use ring::{
     DeliveryMode, DirectionFilter, RingOpenError, RingOptionError, XdpOpenError, XdpRing,
     XdpRingOptions, XdpSetupStep,
 };
-use tapline::capture::{Backend, ChangeError, Ended, Filter, Mode};
-use tapline::filter::classic::{ClassicProgram, Instruction};
-
-/// `ether proto 0x88b5`, which is that of all frames.
-fn all_of_them() -> Filter {
-    let code = vec![
-        Instruction::new(0x28, 12),
-        Instruction::jump(0x15, 0x88b5, 0, 1),
-        Instruction::new(0x06, 262_144),
-        Instruction::new(0x06, 0),
-    ];
-    ClassicProgram::new(code).unwrap().into()
-}
+use tapline::capture::{Backend, ChangeError, Ended, Mode};
 
 #[test]
 fn each_frame_comes_once_and_in_order_however_often_the_ring_changes() {
     const TIMES: usize = 50;
-    for filter in [None, Some(all_of_them())] {
+    for filter in [None, Some(support::expression("ether proto 0x88b5"))] {
         let [left, right] = Net::new().pair();
         let mut witness = Witness::on(&right);
         let options = options(&right, Backend::PacketV3)
@@ -51,9 +41,7 @@ fn each_frame_comes_once_and_in_order_however_often_the_ring_changes() {
             sent
         });
         assert!(matches!(outcome.ended, Ended::Stopped));
-        let account = outcome.account;
-        assert_eq!((account.received(), account.lost.ring), (Some(sent), 0));
-        assert_eq!((account.delivered, account.filtered), (sent, Some(0)));
+        assert_account(&outcome.account, sent, 0, 0);
         let expected = 0..u32::try_from(sent).unwrap();
         assert!(numbers.0.into_iter().eq(expected));
         assert!(sent > 10 * TIMES as u64, "{sent}");
@@ -84,8 +72,8 @@ fn a_reader_that_sleeps_goes_on_with_the_new_ring() {
         until_told(&told, Told::Idle);
         stopper.stop();
     });
-    assert_eq!((outcome.account.delivered, teller.taken), (2, 2));
-    assert_eq!(outcome.account.lost.total(), 0);
+    assert_account(&outcome.account, 2, 0, 0);
+    assert_eq!(teller.taken, 2);
 }
 
 #[test]
@@ -110,14 +98,10 @@ fn a_capture_that_ends_amid_a_change_loses_nothing() {
             release.send(()).unwrap();
             control.wait();
         });
-        let account = outcome.account;
-        assert_eq!((account.delivered, account.received()), (20, Some(20)));
-        let seen = teller.kept.iter().map(|(_, _, bytes)| number(bytes));
-        assert!(seen.eq(0..20), "{backend:?}");
-        assert!(matches!(
-            control.set_buffer(8 << 20),
-            Err(ChangeError::Over)
-        ));
+        assert_account(&outcome.account, 20, 0, 0);
+        assert!(teller.numbers().eq(0..20), "{backend:?}");
+        let late = control.set_buffer(8 << 20);
+        assert!(matches!(late, Err(ChangeError::Over)));
     }
 }
 
@@ -126,15 +110,17 @@ fn what_cannot_be_had_changes_nothing() {
     let [left, right] = Net::new().pair();
     let mut witness = Witness::on(&right);
     let (capture, control) = open(&right, options(&right, Backend::PacketV3));
-    match set(&control, DeliveryMode::Immediate) {
-        Err(ChangeError::Ring(RingOpenError::Option(RingOptionError::ImmediateNeedsV2))) => {}
-        answer => panic!("{answer:?}"),
-    }
-    match control.set_buffer(usize::MAX) {
-        Err(ChangeError::Ring(RingOpenError::Option(RingOptionError::BufferTooLarge {
-            ..
-        }))) => {}
-        answer => panic!("{answer:?}"),
+    match [
+        set(&control, DeliveryMode::Immediate),
+        control.set_buffer(usize::MAX),
+    ] {
+        [
+            Err(ChangeError::Ring(RingOpenError::Option(RingOptionError::ImmediateNeedsV2))),
+            Err(ChangeError::Ring(RingOpenError::Option(RingOptionError::BufferTooLarge {
+                ..
+            }))),
+        ] => {}
+        answers => panic!("{answers:?}"),
     }
     let mut teller = Teller::new();
     let (outcome, ()) = run_open(capture, &mut teller, |stopper| {
@@ -142,8 +128,7 @@ fn what_cannot_be_had_changes_nothing() {
         witness.until(10);
         stopper.stop();
     });
-    assert_eq!(outcome.account.received(), Some(10));
-    assert_eq!(outcome.account.delivered, 10);
+    assert_account(&outcome.account, 10, 0, 0);
 }
 
 /// The kernel binds one packet memory to a queue.
@@ -186,6 +171,6 @@ fn the_buffer_of_an_af_xdp_socket_stays_and_its_delivery_changes() {
         until_told(&told, Told::Idle);
         stopper.stop();
     });
-    assert_eq!((outcome.account.delivered, teller.taken), (9, 9));
-    assert_eq!(outcome.account.lost.total(), 0);
+    assert_account(&outcome.account, 9, 0, 0);
+    assert_eq!(teller.taken, 9);
 }

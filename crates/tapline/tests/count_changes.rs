@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use crate::count_support::{class, named, open, options, totals, traffic, until, with};
+use crate::count_support::{class, named, open, options, start, totals, traffic, until, with};
 use lab::Net;
 use lab::generator::{pin_to_cpu, send_frames, udp_frame};
 use tapline::count::{CountDirection, CountEnd, CountError, GroupBy};
@@ -12,14 +12,8 @@ use tapline::count::{CountDirection, CountEnd, CountError, GroupBy};
 #[test]
 fn changing_classes_under_traffic_neither_misses_nor_doubles_packets() {
     let [left, right] = Net::new().pair();
-    let mut out = open(
-        &left,
-        options(&left, CountDirection::Out, &["udp port 9", "tcp"]),
-    );
-    let mut arrived = open(
-        &right,
-        options(&right, CountDirection::In, &["udp port 9", "tcp"]),
-    );
+    let mut out = start(&left, CountDirection::Out, &["udp port 9", "tcp"]);
+    let mut arrived = start(&right, CountDirection::In, &["udp port 9", "tcp"]);
     let is_done = AtomicBool::new(false);
     let frame = udp_frame(100);
     let sent: u64 = thread::scope(|scope| {
@@ -71,7 +65,7 @@ fn a_new_class_starts_at_zero_in_a_reused_slot() {
         groups: 8,
     );
     let mut count = open(&right, options);
-    let send = |frames| left.run(|| send_frames(left.interface().index, frames).unwrap());
+    let send = |frames| left.send(frames);
     let frame = udp_frame(100);
     send(vec![&frame; 10]);
     until(&mut count, |s| s.classes[0].traffic.packets == 10);
@@ -95,14 +89,14 @@ fn a_new_class_starts_at_zero_in_a_reused_slot() {
 #[test]
 fn a_failed_change_leaves_the_count_unchanged() {
     let [left, right] = Net::new().pair();
-    let mut count = open(&right, options(&right, CountDirection::In, &["udp port 9"]));
+    let mut count = start(&right, CountDirection::In, &["udp port 9"]);
     let twice = count.add_class(class("udp port 9"));
     assert!(matches!(twice, Err(CountError::DuplicateClass { .. })));
     let wrong = count.add_class(class("udp prot 9"));
     assert!(matches!(wrong, Err(CountError::Filter { class, .. }) if class == "udp prot 9"));
     let missing = count.remove_class("tcp");
     assert!(matches!(missing, Err(CountError::UnknownClass { class }) if class == "tcp"));
-    left.run(|| send_frames(left.interface().index, [udp_frame(60)]).unwrap());
+    left.send([udp_frame(60)]);
     let snapshot = until(&mut count, |s| s.classes[0].traffic.packets == 1);
     assert_eq!(snapshot.classes.len(), 1);
     // A veth may have the tag beside the bytes, where XDP does not see it.
@@ -127,7 +121,7 @@ fn the_consumer_of_intervals_may_change_the_classes() {
         seen.push(interval.classes.len());
         if seen.len() == 1 {
             count.add_class(class("ip")).unwrap();
-            left.run(|| send_frames(left.interface().index, [udp_frame(60)]).unwrap());
+            left.send([udp_frame(60)]);
         }
         match interval.classes.get(1).map(|class| class.traffic.packets) {
             Some(1) => ControlFlow::Break(()),
@@ -161,7 +155,7 @@ fn a_class_that_has_no_packets_of_one_direction_counts_those_of_the_other() {
     let last = count.remove_class("outbound").unwrap();
     assert!(last.traffic >= traffic(5, 500));
 
-    let mut count = open(&right, options(&right, CountDirection::In, &["udp port 9"]));
+    let mut count = start(&right, CountDirection::In, &["udp port 9"]);
     let refusal = count.add_class(class("outbound")).unwrap_err();
     assert!(
         matches!(&refusal, CountError::Filter { class, .. } if class == "outbound"),

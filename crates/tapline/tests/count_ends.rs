@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::thread;
 use std::time::Duration;
 
-use crate::count_support::{class, named, open, options, traffic, until, with};
+use crate::count_support::{class, named, open, options, start, traffic, until, with};
 use lab::generator::{send_frames, udp_frame};
 use lab::{Host, Net};
 use rustix::event::{PollFd, PollFlags, poll};
@@ -14,10 +14,6 @@ use tapline::count::{
     Count, CountClass, CountDirection, CountEnd, CountError, CountEvent, CountHook, CountLayer,
     CountOptions, CountSummary, FallbackReason, IngressHook, LinkState, Traffic, XdpAttachMode,
 };
-
-#[path = "../examples/count.rs"]
-#[expect(dead_code, reason = "its main function")]
-mod count_example;
 
 /// Runs a count in a thread of its own, and `drive` in this one; returns the sum of the intervals, too.
 fn run(count: Count, drive: impl FnOnce(&Stopper)) -> (Vec<Traffic>, u64, CountSummary) {
@@ -68,18 +64,13 @@ fn intervals_add_up_to_the_totals_and_the_duration() {
 #[test]
 fn removing_an_interface_ends_the_count_with_complete_totals() {
     let [left, right] = Net::new().pair();
-    let mut count = open(
-        &right,
-        options(&right, CountDirection::Both, &["udp port 9"]),
-    );
+    let mut count = start(&right, CountDirection::Both, &["udp port 9"]);
     let frame = udp_frame(100);
     left.run(|| send_frames(left.interface().index, vec![&frame; 25]).unwrap());
     until(&mut count, |s| s.classes[0].traffic.packets == 25);
     let name = right.interface().name.to_string();
     let (sums, _, summary) = run(count, |_| {
-        let mut delete = right.command("ip");
-        let status = delete.args(["link", "delete", &name]).status().unwrap();
-        assert!(status.success());
+        right.ip("link delete right0");
     });
     assert_eq!(summary.end, CountEnd::LinkRemoved { link: name });
     assert_eq!(sums, [traffic(25, 2500)]);
@@ -100,10 +91,7 @@ fn an_interface_that_goes_down_is_reported_and_ends_nothing() {
         (&right, "up", LinkState::Up),
         (&left, "down", LinkState::NoCarrier),
     ] {
-        let mut set = host.command("ip");
-        let interface = host.interface().name.to_string();
-        let status = set.args(["link", "set", &interface, change]).status();
-        assert!(status.unwrap().success());
+        host.ip(&format!("link set {} {change}", host.interface().name));
         match count.next_event().unwrap() {
             Some(CountEvent::Link(link)) => assert_eq!((&link.link, link.state), (&name, expected)),
             other => panic!("{other:?}"),
@@ -122,19 +110,8 @@ fn an_interface_that_goes_down_is_reported_and_ends_nothing() {
 #[test]
 fn classes_can_change_after_the_interface_is_gone() {
     let [_left, right] = Net::new().pair();
-    let mut count = open(
-        &right,
-        options(&right, CountDirection::Both, &["udp port 9"]),
-    );
-    let name = right.interface().name.to_string();
-    let mut delete = right.command("ip");
-    assert!(
-        delete
-            .args(["link", "delete", &name])
-            .status()
-            .unwrap()
-            .success()
-    );
+    let mut count = start(&right, CountDirection::Both, &["udp port 9"]);
+    right.ip("link delete right0");
     count.add_class(class("tcp")).unwrap();
     let last = count.remove_class("udp port 9").unwrap();
     assert_eq!(last.traffic, traffic(0, 0));
@@ -188,7 +165,7 @@ fn loopback_is_counted_at_tc_with_a_reason() {
 #[test]
 fn classes_that_read_stripped_tags_are_counted_at_tc() {
     let [_left, right] = Net::new().pair();
-    let count = open(&right, options(&right, CountDirection::In, &["vlan 7"]));
+    let count = start(&right, CountDirection::In, &["vlan 7"]);
     let places: Vec<_> = count.points().collect();
     assert_eq!(places[0].hook, CountHook::Tcx);
     assert!(matches!(
@@ -296,28 +273,6 @@ fn the_descriptor_is_readable_when_an_interval_ends_and_when_the_count_is_stoppe
     assert!(text.starts_with("counted for 0."), "{text}");
     assert!(
         text.ends_with(" s: udp port 9 3 packets (180 bytes)"),
-        "{text}"
-    );
-}
-
-/// The example counts real packets, and ends with them.
-#[test]
-fn the_example_counts_packets() {
-    let [left, right] = Net::new().pair();
-    assert!(include_str!("../examples/count.rs").lines().count() <= 20);
-    let name = right.interface().name.to_string();
-    let running = thread::scope(|scope| {
-        let running = scope.spawn(|| right.run(|| count_example::count_packets(&name)));
-        let frame = udp_frame(100);
-        while !running.is_finished() {
-            left.run(|| send_frames(left.interface().index, [&frame]).unwrap());
-            thread::yield_now();
-        }
-        running.join().unwrap()
-    });
-    let text = running.unwrap().to_string();
-    assert!(
-        text.contains(": dns 0 packets (0 bytes), all ") && !text.contains("all 0 "),
         "{text}"
     );
 }

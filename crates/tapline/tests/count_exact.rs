@@ -3,7 +3,7 @@
 
 use std::thread;
 
-use crate::count_support::{open, options, tagged, totals, traffic, until, with};
+use crate::count_support::{open, options, start, tagged, totals, traffic, until, with};
 use lab::generator::{Offered, offer_frames, pin_to_cpu, send_frames, udp_frame};
 use lab::{Host, Net};
 use tapline::count::{
@@ -67,7 +67,7 @@ fn filters_and_bytes_agree_at_every_hook() {
     ];
     for (ingress, hook) in hooks {
         let [left, right] = Net::new().pair();
-        let mut out = open(&left, options(&left, CountDirection::Out, &FILTERS));
+        let mut out = start(&left, CountDirection::Out, &FILTERS);
         let mut arrived = open(
             &right,
             with!(options(&right, CountDirection::In, &FILTERS); ingress: ingress),
@@ -80,7 +80,7 @@ fn filters_and_bytes_agree_at_every_hook() {
         };
         assert_eq!(places(&out), [(PacketDirection::Out, CountHook::Tcx)]);
         assert_eq!(places(&arrived), [(PacketDirection::In, hook)]);
-        left.run(|| send_frames(left.interface().index, frames()).unwrap());
+        left.send(frames());
         assert_counted(&until(&mut out, is_all));
         assert_counted(&until(&mut arrived, is_all));
     }
@@ -100,7 +100,7 @@ fn layers_add_what_the_wire_adds_to_each_frame() {
         for (host, direction) in [(&left, CountDirection::Out), (&right, CountDirection::In)] {
             let options = with!(options(host, direction, &["udp port 9"]); layer: layer);
             let mut count = open(host, options);
-            left.run(|| send_frames(left.interface().index, &frames).unwrap());
+            left.send(&frames);
             let snapshot = until(&mut count, |s| s.classes[0].traffic.packets == 13);
             assert_eq!(
                 snapshot.classes[0].traffic.bytes, bytes,
@@ -113,7 +113,7 @@ fn layers_add_what_the_wire_adds_to_each_frame() {
 #[test]
 fn both_directions_and_all_interfaces_add_up_by_point() {
     let [left, right] = Net::new().pair();
-    let mut both = open(&left, options(&left, CountDirection::Both, &["udp port 9"]));
+    let mut both = start(&left, CountDirection::Both, &["udp port 9"]);
     let frame = udp_frame(200);
     left.run(|| send_frames(left.interface().index, vec![&frame; 40]).unwrap());
     right.run(|| send_frames(right.interface().index, vec![&frame; 2]).unwrap());
@@ -155,14 +155,8 @@ fn send_from_all(host: &Host, frames_each: usize) -> Offered {
 #[test]
 fn nothing_is_missed_when_all_cpus_send() {
     let [left, right] = Net::new().pair();
-    let mut out = open(
-        &left,
-        options(&left, CountDirection::Out, &["udp", "tcp", "udp port 9"]),
-    );
-    let mut arrived = open(
-        &right,
-        options(&right, CountDirection::In, &["udp", "tcp", "udp port 9"]),
-    );
+    let mut out = start(&left, CountDirection::Out, &["udp", "tcp", "udp port 9"]);
+    let mut arrived = start(&right, CountDirection::In, &["udp", "tcp", "udp port 9"]);
     let Offered { carried, dropped } = send_from_all(&left, 20_000);
     for (count, sent) in [(&mut out, carried + dropped), (&mut arrived, carried)] {
         let snapshot = until(count, |s| s.classes[2].traffic.packets >= sent);
@@ -190,15 +184,15 @@ fn sixty_four_classes_count_separately() {
         })
         .collect();
     let filters: Vec<&str> = filters.iter().map(String::as_str).collect();
-    let mut out = open(&left, options(&left, CountDirection::Out, &filters));
-    let mut arrived = open(&right, options(&right, CountDirection::In, &filters));
+    let mut out = start(&left, CountDirection::Out, &filters);
+    let mut arrived = start(&right, CountDirection::In, &filters);
     let mut frames = Vec::new();
     for number in 0..64 {
         let mut frame = udp_frame(60);
         frame[36..38].copy_from_slice(&port(number).to_be_bytes());
         frames.extend(vec![frame; number + 1]);
     }
-    left.run(|| send_frames(left.interface().index, &frames).unwrap());
+    left.send(&frames);
     for count in [&mut out, &mut arrived] {
         let snapshot = until(count, |s| s.classes[63].traffic.packets == 64);
         for (number, class) in (1..).zip(&snapshot.classes) {
@@ -219,6 +213,6 @@ fn two_hundred_and_fifty_six_classes_load() {
         .map(|number| format!("tcp port {number} or host 10.0.0.{}", number % 256))
         .collect();
     let filters: Vec<&str> = filters.iter().map(String::as_str).collect();
-    let count = open(&left, options(&left, CountDirection::Both, &filters));
+    let count = start(&left, CountDirection::Both, &filters);
     assert_eq!(count.classes().len(), 256);
 }

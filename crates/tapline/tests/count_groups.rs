@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::count_support::{named, open, options, tagged, traffic, until, with};
-use lab::generator::{send_frames, udp_frame};
+use lab::generator::udp_frame;
 use lab::{Host, Net};
 use tapline::count::{
     CountDirection, Group, GroupBy, GroupKey, IngressHook, Traffic, XdpAttachMode,
@@ -145,7 +145,7 @@ fn packets_are_grouped_by_each_key_at_each_hook() {
             ),
             open(&right, of(&right, CountDirection::In, IngressHook::Tc)),
         ];
-        left.run(|| send_frames(left.interface().index, frames()).unwrap());
+        left.send(frames());
         for count in &mut counts {
             let snapshot = until(count, |s| s.classes[0].traffic.packets == 41);
             let class = &snapshot.classes[0];
@@ -181,7 +181,7 @@ fn groups_beyond_the_maximum_count_as_other() {
         groups: 300,
     );
     let mut count = open(&right, options);
-    left.run(|| send_frames(left.interface().index, from_many(1000, 4)).unwrap());
+    left.send(from_many(1000, 4));
     let snapshot = until(&mut count, |s| s.classes[0].traffic.packets == 4000);
     let class = &snapshot.classes[0];
     assert_eq!(class.groups.len(), 300);
@@ -206,7 +206,7 @@ fn intervals_have_the_groups_of_their_own_packets_only() {
     let mut count = open(&right, options);
     let mut sum = BTreeMap::new();
     for (round, sources) in [(1, 3), (2, 2)] {
-        left.run(|| send_frames(left.interface().index, from_many(sources, round)).unwrap());
+        left.send(from_many(sources, round));
         let so_far = if round == 1 { 3 } else { 3 + 4 };
         until(&mut count, |s| s.classes[0].traffic.packets == so_far);
         let last = count.end_interval().unwrap();
@@ -245,7 +245,7 @@ fn the_maximum_number_of_classes_have_separate_groups() {
         frame
     };
     let frames: Vec<_> = (1..=CLASSES).map(frame).collect();
-    left.run(|| send_frames(left.interface().index, &frames).unwrap());
+    left.send(&frames);
     for count in &mut counts {
         let all = u64::from(CLASSES);
         let snapshot = until(count, |s| s.classes[0].traffic.packets == all);

@@ -9,7 +9,7 @@ use std::thread;
 
 use crate::count_support::{DEADLINE, open, options, tagged, traffic, until, with};
 use bpf::{Helper, Insn, Program, ProgramKind, Reg, TcHook, TcLink};
-use lab::generator::{send_frames, udp_frame};
+use lab::generator::udp_frame;
 use lab::{Host, Net};
 use netlink::Gro;
 use tapline::count::{
@@ -220,7 +220,7 @@ fn tags_in_metadata_count() {
         vec![tagged(0x8100, 7, &frame); 7],
         vec![tagged(0x88a8, 7, &tagged(0x8100, 8, &frame)); 11],
     ];
-    left.run(|| send_frames(left.interface().index, frames.concat()).unwrap());
+    left.send(frames.concat());
     let expected = [
         traffic(7, 7 * 104),
         traffic(12, 5 * 100 + 7 * 104),

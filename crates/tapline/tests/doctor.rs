@@ -1,12 +1,11 @@
 //! Each fault that is planted is found, and none where none is planted.
 
 use std::fs;
-use std::process::Command;
 
 use crate::support::doctor::{faults, finding, look};
+use crate::support::ping::drop_capabilities;
 use lab::{Host, Net};
 use netlink::{Gro, Link};
-use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
 use tapline::doctor::{Severity, SystemPaths, examine};
 
 #[test]
@@ -52,8 +51,7 @@ fn interfaces_that_join_nothing_are_not_accused() {
         "link add bridge0 up type bridge",
         "tuntap add tap0 mode tap",
     ] {
-        let added = host.command("ip").args(add.split(' ')).status();
-        assert!(added.expect("ip runs").success(), "{add}");
+        host.ip(add);
     }
     for name in ["lo", "bridge0", "tap0"] {
         let report = host
@@ -71,14 +69,7 @@ fn interfaces_that_join_nothing_are_not_accused() {
 #[test]
 fn without_a_loopback_rings_are_unknown() {
     let host = Host::new("host");
-    let down = ["link", "set", "lo", "down"];
-    assert!(
-        host.command("ip")
-            .args(down)
-            .status()
-            .expect("ip runs")
-            .success()
-    );
+    host.ip("link set lo down");
     let report = host
         .run(|| examine(None, &SystemPaths::default()))
         .expect("no interface is named");
@@ -160,12 +151,7 @@ fn a_missing_privilege_is_reported() {
     let [_left, right] = Net::new().pair();
     let name = right.interface().name.to_string();
     let report = right.run(|| {
-        let none = CapabilitySets {
-            effective: CapabilitySet::empty(),
-            permitted: CapabilitySet::empty(),
-            inheritable: CapabilitySet::empty(),
-        };
-        set_capabilities(None, none).expect("capabilities can be given up");
+        drop_capabilities();
         examine(Some(&name), &SystemPaths::default())
     });
     let report = report.expect("the interface is there");
@@ -194,14 +180,14 @@ fn an_examination_changes_nothing() {
     let [_left, right] = Net::new().pair();
     right.set_gro(Gro::On);
     let seen = || {
-        let name = right.interface().name.to_string();
-        let run = |command: &mut Command| command.output().expect("it runs").stdout;
-        let features = run(right.command("ethtool").args(["-k", &name]));
-        let links = run(right.command("ip").args(["-details", "link"]));
-        let settings =
-            run(right
-                .command("/usr/bin/env")
-                .args(["grep", "-rs", "", "/proc/sys/net"]));
+        let features = right.output_of("ethtool -k right0");
+        let links = right.ip("-details link");
+        let mut grep = right.command("/usr/bin/env");
+        let settings = grep
+            .args(["grep", "-rs", "", "/proc/sys/net"])
+            .output()
+            .expect("it runs")
+            .stdout;
         assert!(!features.is_empty() && !links.is_empty() && settings.len() > 1000);
         (features, links, settings)
     };

@@ -4,45 +4,21 @@
 
 use std::sync::{Arc, OnceLock};
 use std::thread;
-use std::time::Duration;
 
-use crate::support::{DEADLINE, run, summary};
 use lab::generator::{Generator, GeneratorOptions, SEQUENCE_AT, pin_to_cpu, udp_frame};
-use lab::skip::{Feature, without};
+use lab::skip::without;
 use lab::{Host, Net};
-use netlink::Netlink;
+use netlink::Gro;
 use ring::{BusyPoll, TimestampSource};
-use tapline::Packet;
-use tapline::Stopper;
 use tapline::capture::{
-    Account, Backend, Capture, CaptureOptions, CaptureSummary, Consumer, ConsumerError, Limits,
-    Mode, XdpAttachMode, XdpMode,
+    Account, Backend, Capture, CaptureSummary, Consumer, ConsumerError, XdpAttachMode, XdpMode,
 };
+use tapline::{Packet, Stopper};
 
-/// A veth receives on the processor that sends.
-const TWO_PROCESSORS: Feature = Feature {
-    name: "two processors",
-    probe: || match thread::available_parallelism() {
-        Ok(count) if count.get() >= 2 => Ok(()),
-        other => Err(format!("available: {other:?}")),
-    },
-};
+use crate::support::{TWO_PROCESSORS, assert_account, drop_options, run, summary};
 
 /// Where the sender writes the number of its processor: behind the sequence number.
 const SENDER_AT: usize = SEQUENCE_AT as usize + 8;
-
-fn options(host: &Host, buffer_bytes: usize) -> CaptureOptions {
-    CaptureOptions::default()
-        .links(vec![host.interface().name.to_string()])
-        .mode(Mode::Drop)
-        .snaplen(96)
-        .buffer_bytes(buffer_bytes)
-        .limits(Limits {
-            packets: None,
-            duration: Some(DEADLINE),
-        })
-        .tick(Duration::from_millis(5))
-}
 
 /// Follows the numbers of each sender, and ends the capture when all have been accounted for.
 #[derive(Default)]
@@ -85,12 +61,7 @@ impl Consumer for Follower {
 /// Both processors send `count` frames each at the same time; says how many arrived, by the sending
 /// interface's own counter (`veth_xdp_xmit`, drivers/net/veth.c).
 fn send_from_both(left: &Host, count: u64, rate_pps: Option<u64>) -> u64 {
-    let index = left.interface().index;
-    let sent = || {
-        let link = Netlink::open().unwrap().link(index).unwrap();
-        link.statistics.unwrap().tx_packets
-    };
-    let before = left.run(sent);
+    let before = left.counters().tx_packets;
     thread::scope(|scope| {
         for cpu in 0..2_u8 {
             scope.spawn(move || {
@@ -107,7 +78,7 @@ fn send_from_both(left: &Host, count: u64, rate_pps: Option<u64>) -> u64 {
             });
         }
     });
-    left.run(sent) - before
+    left.counters().tx_packets - before
 }
 
 fn capture(
@@ -118,11 +89,8 @@ fn capture(
 ) -> (CaptureSummary, Follower) {
     let [left, right] = Net::new().pair();
     // Without a program in its driver a veth takes redirected frames only so.
-    let name = right.interface().name.to_string();
-    let mut ethtool = right.command("ethtool");
-    let status = ethtool.args(["-K", &name, "gro", "on"]).status();
-    assert!(status.unwrap().success());
-    let wanted = options(&right, buffer_bytes).xdp(place);
+    right.set_gro(Gro::On);
+    let wanted = drop_options(&right, buffer_bytes).xdp(place);
     let mut follower = Follower::default();
     let capture = right.run(|| Capture::open(wanted).unwrap());
     let opened = capture.links().next().unwrap();
@@ -138,11 +106,9 @@ fn capture(
         known.set(arrived).unwrap();
         (running.join().unwrap(), arrived)
     });
-    let account = outcome.account;
-    assert_eq!(account.received(), Some(arrived), "{outcome:?}");
-    assert_eq!(account.filtered, Some(0));
-    assert_eq!(account.delivered, follower.taken.iter().sum::<u64>());
-    assert_eq!(account.lost.total(), account.lost.program);
+    let taken = follower.taken.iter().sum::<u64>();
+    assert_account(&outcome.account, taken, 0, outcome.account.lost.program);
+    assert_eq!(outcome.account.received(), Some(arrived), "{outcome:?}");
     assert_eq!(outcome.timestamp_source, TimestampSource::Kernel);
     (outcome, follower)
 }
@@ -182,9 +148,7 @@ fn at_overload_of_all_processors_the_account_adds_up() {
 #[test]
 fn a_way_that_was_asked_for_by_its_features_is_taken() {
     let [_left, right] = Net::new().pair();
-    let busy = options(&right, 1)
-        .busy_poll(BusyPoll::default())
-        .buffer_bytes(1 << 20);
+    let busy = drop_options(&right, 1 << 20).busy_poll(BusyPoll::default());
     let mut follower = Follower::default();
     let (outcome, ()) = run(&right, busy, &mut follower, Stopper::stop);
     let sockets = outcome.sockets().unwrap();

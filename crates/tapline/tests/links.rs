@@ -1,19 +1,17 @@
 //! Captures from several interfaces, and what keeps a capture from being opened.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::Duration;
 
 use crate::support::{
-    BACKENDS, Teller, Told, Witness, frames, number, options, run, run_open, summary, until_told,
+    BACKENDS, Teller, Told, Witness, expression, frames, number, options, run, run_open, summary,
+    until_told,
 };
 use lab::generator::{pin_to_cpu, send_frames};
 use lab::{Host, Net};
 use ring::{DeliveryMode, DirectionFilter, RingOpenError, SetupStep};
 use store::model::LinkType;
 use tapline::Stop;
-use tapline::capture::{Backend, Capture, CaptureError, CaptureOptions, Expression, Filter};
-use tapline::filter::NoNames;
+use tapline::capture::{Backend, Capture, CaptureError, CaptureOptions};
 
 /// Two hosts with two links between them.
 fn two_links() -> [Host; 2] {
@@ -61,32 +59,26 @@ fn packets_that_lie_ready_together_are_merged_by_their_time() {
             stopper.stop();
         });
         assert_eq!(outcome.account.received(), Some(100));
-        let counts: Vec<u64> = outcome
-            .links
-            .iter()
-            .map(|link| link.account.delivered)
-            .collect();
-        assert_eq!(counts, [50, 50]);
         for (link, interface) in outcome.links.iter().zip(right.interfaces()) {
+            assert_eq!(link.account.delivered, 50);
             assert_eq!(link.name, interface.name.to_string());
         }
 
-        let mut by_link: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
-        for (link, _, bytes) in &teller.kept {
-            by_link.entry(*link).or_default().push(number(bytes));
+        for link in [0, 1] {
+            let of_link = teller.kept.iter().filter(|kept| kept.interface == link);
+            assert!(
+                of_link
+                    .map(|kept| number(&kept.bytes))
+                    .eq((link..100).step_by(2))
+            );
         }
-        assert_eq!(by_link[&0], (0..100).step_by(2).collect::<Vec<_>>());
-        assert_eq!(by_link[&1], (1..100).step_by(2).collect::<Vec<_>>());
         if backend == Backend::PacketV2 {
             // All lay ready together. The blocks of V3 may have been cut apart by their timer.
-            assert!(teller.kept.is_sorted_by_key(|(_, time_ns, _)| *time_ns));
+            assert!(teller.kept.is_sorted_by_key(|kept| kept.time_ns));
         }
         let statistics = teller.finished.unwrap();
-        let received: Vec<_> = statistics
-            .iter()
-            .map(|one| (one.interface, one.received))
-            .collect();
-        assert_eq!(received, [(0, Some(50)), (1, Some(50))]);
+        let received = statistics.iter().map(|one| (one.interface, one.received));
+        assert!(received.eq([(0, Some(50)), (1, Some(50))]));
     }
 }
 
@@ -118,15 +110,11 @@ fn many_interfaces_are_told_apart() {
     let links: Vec<String> = (0..9)
         .flat_map(|n| [format!("near{n}"), format!("far{n}")])
         .collect();
-    let ip = |arguments: &str| {
-        let words = arguments.split(' ');
-        assert!(host.command("ip").args(words).status().unwrap().success());
-    };
     for n in 0..9 {
-        ip(&format!("link add near{n} type veth peer name far{n}"));
+        host.ip(&format!("link add near{n} type veth peer name far{n}"));
     }
     for link in &links {
-        ip(&format!("link set {link} arp off up"));
+        host.ip(&format!("link set {link} arp off up"));
     }
     let options = CaptureOptions::default()
         .links(links.clone())
@@ -148,7 +136,7 @@ fn many_interfaces_are_told_apart() {
     let seen = teller
         .kept
         .iter()
-        .map(|(link, _, bytes)| (*link, number(bytes)));
+        .map(|kept| (kept.interface, number(&kept.bytes)));
     let mut seen: Vec<(u32, u32)> = seen.collect();
     seen.sort_unstable();
     assert!(seen.into_iter().eq((0..18).map(|number| (number, number))));
@@ -160,10 +148,8 @@ fn many_interfaces_are_told_apart() {
 #[test]
 fn interfaces_are_described_as_the_kernel_knows_them() {
     let [_left, right] = two_links();
-    let alias = "the way to the left";
-    let name = right.interface().name.to_string();
-    let words = ["link", "set", &name, "alias", alias];
-    assert!(right.command("ip").args(words).status().unwrap().success());
+    let (name, alias) = ("right0".to_owned(), "the-way-to-the-left");
+    right.ip(&format!("link set {name} alias {alias}"));
     let described = options(&right, Backend::PacketV3)
         .filter_text("all of it".to_owned())
         .links(vec![name.clone(), "lo".into()]);
@@ -178,16 +164,10 @@ fn interfaces_are_described_as_the_kernel_knows_them() {
     assert_eq!(link.hardware.as_deref(), Some("veth"));
     assert_eq!(link.mac, Some(right.interface().mac.0));
     // What a veth says of its speed, as ethtool(8) shows.
-    let shown = right.command("ethtool").arg(&name).output().unwrap().stdout;
-    let shown = String::from_utf8(shown).unwrap();
+    let shown = right.output_of(&format!("ethtool {name}"));
     assert!(shown.contains("Speed: 10000Mb/s"), "{shown}");
     assert_eq!(link.speed_bps, Some(10_000_000_000));
-    let uname = std::process::Command::new("uname")
-        .arg("-srm")
-        .output()
-        .unwrap()
-        .stdout;
-    let uname = String::from_utf8(uname).unwrap();
+    let uname = right.output_of("/bin/uname -srm");
     assert_eq!(link.os.as_deref(), Some(uname.trim_end()));
     assert_eq!(Capture::operating_system(), uname.trim_end());
     assert_eq!((loopback.name.as_deref(), loopback.mac), (Some("lo"), None));
@@ -224,11 +204,7 @@ fn a_capture_that_cannot_be_says_why() {
         }
         other => panic!("{other:?}"),
     }
-    let asking = |links: &[&str], text: &str| {
-        let names = Arc::new(NoNames);
-        let text = text.into();
-        of(links).with_filter(Some(Filter::Expression(Expression { text, names })))
-    };
+    let asking = |links: &[&str], text: &str| of(links).with_filter(expression(text));
     match refused(asking(&["lo", "right0"], "tcp prot 80")) {
         CaptureError::Filter { link, error, .. } => {
             assert_eq!((&link[..], error.span), ("lo", 4..8));

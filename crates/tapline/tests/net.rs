@@ -1,30 +1,10 @@
-//! The netlink handle and its example, in a network namespace.
+//! The netlink handle, in a network namespace.
 
 use std::time::Duration;
 
 use lab::Host;
 use tapline::Namespace;
-use tapline::net::{Addr, Event, IfIndex, Link, LinkKind, OnError};
-
-/// The program of this name in `examples`, which Cargo builds with the tests.
-fn example(name: &str) -> String {
-    let test = std::env::current_exe().expect("the path of the test program");
-    let target = test.ancestors().nth(2).expect("the folder of the build");
-    let path = target.join("examples").join(name);
-    path.to_str().expect("a path in UTF-8").to_owned()
-}
-
-#[test]
-fn the_example_creates_a_link_and_reports_its_address() {
-    let host = Host::new("example");
-    let output = host
-        .command(&example("netlink"))
-        .output()
-        .expect("the example runs");
-    let text = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "{output:?}");
-    assert!(text.contains("192.0.2.1/24 is on example0"), "{text}");
-}
+use tapline::net::{Addr, Event, IfIndex, Link, OnError, Veth};
 
 #[test]
 fn a_handle_works_in_its_namespace() {
@@ -41,10 +21,10 @@ fn a_handle_works_in_its_namespace() {
     };
     assert_eq!(loopback.ifindex(), IfIndex(1));
 
-    let dummy = named("dummy7").kind(LinkKind::Dummy);
-    let link = net.create(&dummy).expect("created");
+    let pair = named("veth7").kind(Veth::to(named("veth8")));
+    let link = net.create(&pair).expect("created");
     net.set(&Link::at(link.ifindex()).mtu(1400)).expect("set");
-    assert_eq!(net.get(&named("dummy7")).expect("read").mtu, Some(1400));
+    assert_eq!(net.get(&named("veth7")).expect("read").mtu, Some(1400));
     let addr = Addr::on(link.ifindex(), "192.0.2.7/24".parse().expect("a prefix"));
     net.add(&addr).expect("added");
     net.replace(&addr.clone().metric(9)).expect("replaced");

@@ -165,10 +165,10 @@ fn a_refusal_of_the_network_names_its_router() {
         // (`ip_error`, net/ipv4/route.c). Two are asked for.
         right.set_sysctl("ipv4/icmp_ratemask", "0");
         right.set_sysctl("ipv6/icmp/ratelimit", "0");
-        ping::ip(&left, "route add 10.9.0.0/24 via 10.1.0.2");
-        ping::ip(&left, "-6 route add fd09::/64 via fd00:1::2");
-        ping::ip(&right, "route add unreachable 10.9.0.0/24");
-        ping::ip(&right, "-6 route add unreachable fd09::/64");
+        left.ip("route add 10.9.0.0/24 via 10.1.0.2");
+        left.ip("-6 route add fd09::/64 via fd00:1::2");
+        right.ip("route add unreachable 10.9.0.0/24");
+        right.ip("-6 route add unreachable fd09::/64");
         let summary = run(&left, &options(backend, 2), "10.9.0.1 fd09::1 10.1.0.2");
         let prober = &summary.statistics;
         for target in 0..2 {
@@ -221,7 +221,7 @@ fn an_interface_that_goes_away_leaves_the_others_be() {
         let summary = complete(open(&left, &options, "10.1.0.2 127.0.0.1"), |event, _| {
             answers += u32::from(matches!(event, PingEvent::Answer { .. }));
             if answers == 20 {
-                ping::ip(&left, "link del left0");
+                left.ip("link del left0");
                 answers += 1;
             }
         });
@@ -345,7 +345,7 @@ fn the_summary_names_the_clock_that_stamped_the_replies() {
         let nobody = run(&left, &options(backend, 1), "192.0.2.1");
         assert_eq!(nobody.rx_timestamps.source(), None);
     }
-    ping::ip(&left, "link set lo down");
+    left.ip("link set lo down");
     for backend in [Backend::Raw, Backend::PingSocket] {
         let summary = run(&left, &options(backend, 50), "10.1.0.2");
         let stamps = summary.rx_timestamps;
@@ -365,10 +365,7 @@ fn an_event_loop_ends_the_sending_and_waits_for_what_is_in_flight() {
     let [left, right] = Net::new().pair();
     let mut options = options(Backend::Raw, 10_000);
     (options.interval, options.timeout) = (Duration::from_millis(5), Duration::from_millis(200));
-    ping::ip(
-        &left,
-        "neigh add 10.1.0.66 lladdr 02:00:00:00:00:66 nud permanent dev left0",
-    );
+    left.ip("neigh add 10.1.0.66 lladdr 02:00:00:00:00:66 nud permanent dev left0");
     let summary = drive_until(open(&left, &options, "10.1.0.2 10.1.0.66"), |ping| {
         ping.statistics().total().received >= 10
     });

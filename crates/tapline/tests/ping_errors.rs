@@ -19,11 +19,8 @@ fn a_narrow_way_to_one_target_drops_no_probe_to_another() {
             let [_, far] = middle.interfaces() else {
                 panic!("it has two interfaces");
             };
-            ping::ip(&middle, &format!("link set {} mtu {MTU}", far.name));
-            ping::ip(
-                &right,
-                &format!("link set {} mtu {MTU}", right.interface().name),
-            );
+            middle.ip(&format!("link set {} mtu {MTU}", far.name));
+            right.ip(&format!("link set {} mtu {MTU}", right.interface().name));
             let mut options = options(backend, 4);
             options.interval = Duration::ZERO;
             options.payload_bytes = PAYLOAD_BYTES;

@@ -50,10 +50,9 @@ fn an_address_of_the_link_is_reached_by_its_zone() {
         (&right, 1, "right0", near.mac),
     ] {
         let address = Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, other);
-        ping::ip(
-            host,
-            &format!("-6 neighbour replace {address} lladdr {mac} dev {name}"),
-        );
+        host.ip(&format!(
+            "-6 neighbour replace {address} lladdr {mac} dev {name}"
+        ));
     }
     for backend in BACKENDS {
         let words = format!("fe80::2%{}", near.index.0);

@@ -3,7 +3,7 @@
 use crate::support::ping;
 use std::time::Duration;
 
-use crate::support::ping::{BACKENDS, add_address, ip, options, run};
+use crate::support::ping::{BACKENDS, add_address, options, run};
 use lab::{Host, Net};
 use netlink::{Neigh, NeighState, RouteQuery, RouteType};
 use tapline::ping::NeighbourPace;
@@ -14,13 +14,12 @@ fn asking_pair() -> [Host; 2] {
     let [mut left, mut right] = ["left", "right"].map(Host::new);
     net.join(&mut left, &mut right);
     net.join(&mut left, &mut right);
-    ip(&left, "link set left0 arp on");
+    left.ip("link set left0 arp on");
     let mac = right.interface().mac;
     for address in ["10.1.0.2", "fd00:1::2"] {
-        ip(
-            &left,
-            &format!("neighbour replace {address} lladdr {mac} dev left0"),
-        );
+        left.ip(&format!(
+            "neighbour replace {address} lladdr {mac} dev left0"
+        ));
     }
     [left, right]
 }
@@ -60,8 +59,8 @@ fn on_link_by_kernel(host: &Host, words: &str) -> u64 {
 #[test]
 fn hosts_that_a_route_without_a_gateway_leads_to_are_asked_for() {
     let [left, _right] = asking_pair();
-    ip(&left, "route add 10.98.0.0/19 dev left0");
-    ip(&left, "-6 route add fd98::/112 dev left0");
+    left.ip("route add 10.98.0.0/19 dev left0");
+    left.ip("-6 route add fd98::/112 dev left0");
     add_address(&left, "10.97.0.1", 20, "left0");
     add_address(&left, "fd97::1", 116, "left0");
     assert_eq!(asked_for(&left, "10.98.0.0/20"), 4094);
@@ -85,10 +84,10 @@ fn nobody_is_asked_for_on_a_link_that_does_not_ask() {
         ("route add 10.96.0.0/20 dev lo", "10.96.0.0/20"),
         ("-6 route add fd96::/112 dev lo", "fd96::/116"),
     ] {
-        ip(&left, words);
+        left.ip(words);
         assert_eq!(asked_for(&left, asked), 0, "{words}");
     }
-    ip(&left, "link set left0 arp on");
+    left.ip("link set left0 arp on");
     let all = "10.98.0.0/20 fd98::/116 10.97.0.0/20 10.96.0.0/20 fd96::/116";
     assert_eq!(asked_for(&left, all), 4094 + 4096 + 4093);
 }
@@ -169,7 +168,7 @@ fn the_longest_route_to_a_host_decides_as_in_the_kernel() {
         let families = [("-4", "10.98.0.0/20"), ("-6", "fd98::/116")];
         for (at, (family, range)) in families.into_iter().enumerate() {
             let (words, more) = step[at];
-            ip(&left, &format!("{family} {words}"));
+            left.ip(&format!("{family} {words}"));
             expected[at] += more;
             let asked = [asked_for, on_link_by_kernel].map(|count| count(&left, range));
             assert_eq!(asked, [expected[at].cast_unsigned(); 2], "{words}");
@@ -180,8 +179,8 @@ fn the_longest_route_to_a_host_decides_as_in_the_kernel() {
 #[test]
 fn nobody_asks_for_an_address_of_the_host_itself() {
     let [left, _right] = asking_pair();
-    ip(&left, "route add 10.98.0.0/19 dev left0");
-    ip(&left, "-6 route add fd98::/112 dev left0");
+    left.ip("route add 10.98.0.0/19 dev left0");
+    left.ip("-6 route add fd98::/112 dev left0");
     let mut own = 0;
     for dev in ["left0", "left1", "lo"] {
         own += 1;
@@ -212,7 +211,7 @@ fn a_whole_family_may_be_on_a_link() {
         ("-6 route add default dev left0", all),
         ("route del default dev left0", [0, all[1]]),
     ] {
-        ip(&left, words);
+        left.ip(words);
         for count in [asked_for, on_link_by_kernel] {
             let counts = ranges.map(|words| count(&left, words));
             assert_eq!(counts, expected, "{words}");
@@ -232,7 +231,7 @@ fn several_next_hops_are_on_links_when_none_is_a_gateway() {
         "-6 nexthop add id 4 dev left0",
         "-6 nexthop add id 5 via fd00:1::2 dev left0",
     ] {
-        ip(&left, words);
+        left.ip(words);
     }
     let hops = |gateway: &str| format!("nexthop dev left0 nexthop {gateway}dev left0 weight 2");
     for (range, way, is_on_link) in [
@@ -245,7 +244,7 @@ fn several_next_hops_are_on_links_when_none_is_a_gateway() {
         ("fd98::1000/116", "nhid 5", false),
         ("10.98.80.0/20", "via inet6 fd00:1::2 dev left0", false),
     ] {
-        ip(&left, &format!("route add {range} {way}"));
+        left.ip(&format!("route add {range} {way}"));
         let asked = asked_for(&left, range);
         assert_eq!(asked > 4000, is_on_link, "{range} {way}: {asked}");
         assert!(is_on_link || asked == 0, "{range} {way}: {asked}");
@@ -269,8 +268,8 @@ fn neighbours_asked_for(host: &Host) -> u64 {
 #[test]
 fn absent_hosts_behind_a_route_leave_room_in_the_kernels_table() {
     let [left, _right] = asking_pair();
-    ip(&left, "route add 10.98.0.0/19 dev left0");
-    ip(&left, "-6 route add fd98::/112 dev left0");
+    left.ip("route add 10.98.0.0/19 dev left0");
+    left.ip("-6 route add fd98::/112 dev left0");
     let mut options = options(BACKENDS[0], 1);
     options.rate_pps = None;
     options.duration = Some(Duration::from_secs(1));

@@ -1,6 +1,5 @@
 //! Where the ring of a run is, and what it does not see.
 
-use crate::support::ping;
 use std::time::Duration;
 
 use crate::support::ping::{
@@ -56,8 +55,8 @@ fn answers_by_another_interface_than_the_rings_are_heard_once() {
     for name in ["all", "left0", "left1"] {
         left.set_sysctl(&format!("ipv4/conf/{name}/rp_filter"), "0");
     }
-    ping::ip(&right, "route add 10.1.0.1/32 via 10.2.0.1");
-    ping::ip(&right, "-6 route add fd00:1::1/128 via fd00:2::1");
+    right.ip("route add 10.1.0.1/32 via 10.2.0.1");
+    right.ip("-6 route add fd00:1::1/128 via fd00:2::1");
     let before = left.counters();
     let summary = run(&left, &fast(500), "10.1.0.2 fd00:1::2");
     assert_eq!(summary.backend, Backend::Ring);
@@ -110,8 +109,8 @@ fn answers_that_are_long_or_come_in_fragments_are_heard_once() {
 #[test]
 fn answers_in_fragments_by_a_narrow_link_are_heard_once() {
     let [left, right] = Net::new().pair();
-    ping::ip(&left, "link set left0 mtu 296");
-    ping::ip(&right, "link set right0 mtu 296");
+    left.ip("link set left0 mtu 296");
+    right.ip("link set right0 mtu 296");
     for payload_bytes in [56, 268, 269, 500] {
         for link in [None, Some("left0".to_owned())] {
             let mut options = options(Backend::Ring, 50);
@@ -133,7 +132,7 @@ fn when_the_rings_interface_goes_away_the_others_go_on() {
     let mut is_there = true;
     let summary = complete(open(&left, &options, words), |_, statistics| {
         if is_there && statistics.counts(0).received == 10 {
-            ping::ip(&left, "link del left0");
+            left.ip("link del left0");
             is_there = false;
         }
     });
@@ -159,7 +158,7 @@ fn bridge(left: &Host) {
         "neighbour add 10.1.0.2 lladdr 02:00:00:00:01:02 dev bridge".to_owned(),
         "-6 neighbour add fd00:1::2 lladdr 02:00:00:00:01:02 dev bridge".to_owned(),
     ] {
-        ping::ip(left, &words);
+        left.ip(&words);
     }
 }
 
@@ -190,20 +189,14 @@ fn a_bridge_that_doubles_probes_makes_duplicates() {
     for name in ["all", "right0", "right1"] {
         right.set_sysctl(&format!("ipv4/conf/{name}/rp_filter"), "0");
     }
-    ping::ip(&right, "link set right1 address 02:00:00:00:01:02");
+    right.ip("link set right1 address 02:00:00:00:01:02");
     bridge(&left);
-    ping::ip(&left, "link set left1 master bridge");
+    left.ip("link set left1 master bridge");
     for port in ["left0", "left1"] {
-        ping::ip(
-            &left,
-            &format!("link set {port} type bridge_slave learning off"),
-        );
+        left.ip(&format!("link set {port} type bridge_slave learning off"));
     }
     // Nobody has this address: the run waits for answers until its timeout.
-    ping::ip(
-        &left,
-        "neighbour add 10.1.0.3 lladdr 02:00:00:00:01:02 dev bridge",
-    );
+    left.ip("neighbour add 10.1.0.3 lladdr 02:00:00:00:01:02 dev bridge");
     for backend in BACKENDS {
         let before = echoes_answered(&right);
         let mut options = options(backend, 100);

@@ -12,15 +12,8 @@ use tapline::Namespace;
 use tapline::capture::{Backend, Capture, CaptureOptions, Ended};
 
 use crate::support::{
-    BACKENDS, Witness, deliver, frames, generator, ipv4_only, number, options, send,
+    BACKENDS, Pair, Witness, assert_account, frames, ipv4_only, number, options, send,
 };
-
-#[path = "../examples/capture.rs"]
-#[allow(dead_code, reason = "`main` is for the program")]
-mod capture_example;
-#[path = "../examples/event_loop.rs"]
-#[allow(dead_code, reason = "`main` is for the program")]
-mod event_loop_example;
 
 /// The numbers of all packets that `capture` returns.
 fn pull_all(capture: &mut Capture) -> Vec<u32> {
@@ -35,20 +28,15 @@ fn pull_all(capture: &mut Capture) -> Vec<u32> {
 #[test]
 fn packets_come_in_order_up_to_the_limit() {
     for backend in BACKENDS {
-        let [left, right] = Net::new().pair();
-        let mut witness = Witness::on(&right);
-        let mut capture = right
-            .run(|| Capture::open(options(&right, backend).packets(900)))
-            .unwrap();
-        send(&left, &frames(0, 1000));
-        witness.until(1000);
+        let mut pair = Pair::new();
+        let mut capture = pair.open(options(&pair.right, backend).packets(900));
+        pair.send(0, 1000);
+        pair.until(1000);
         assert_eq!(pull_all(&mut capture), (0..900).collect::<Vec<_>>());
         assert!(capture.next().unwrap().is_none());
         let summary = capture.finish().unwrap();
         assert!(matches!(summary.ended, Ended::Packets), "{summary:?}");
-        let account = summary.account;
-        assert_eq!((account.delivered, account.filtered), (900, Some(100)));
-        assert_eq!((account.received(), account.lost.total()), (Some(1000), 0));
+        assert_account(&summary.account, 900, 100, 0);
         let line = "1000 packets received = 900 delivered + 100 filtered + 0 lost";
         assert!(summary.to_string().starts_with(line), "{summary}");
     }
@@ -57,14 +45,11 @@ fn packets_come_in_order_up_to_the_limit() {
 #[test]
 fn a_stopped_capture_returns_what_is_in_its_rings() {
     for backend in BACKENDS {
-        let [left, right] = Net::new().pair();
-        let mut witness = Witness::on(&right);
-        let filtered = options(&right, backend).with_filter(ipv4_only());
-        let mut capture = right.run(|| filtered.open()).unwrap();
-        let mut generator = generator(&left, &right);
-        deliver(&left, &mut generator, 1000);
-        send(&left, &frames(0, 250));
-        witness.until(1250);
+        let mut pair = Pair::new();
+        let mut capture = pair.open(options(&pair.right, backend).with_filter(ipv4_only()));
+        pair.deliver(1000);
+        pair.send(0, 250);
+        pair.until(1250);
         capture.stopper().stop();
         let mut count = 0;
         while capture.next().unwrap().is_some() {
@@ -72,20 +57,18 @@ fn a_stopped_capture_returns_what_is_in_its_rings() {
         }
         let summary = capture.finish().unwrap();
         assert!(matches!(summary.ended, Ended::Stopped), "{summary:?}");
-        assert_eq!((count, summary.account.delivered), (1000, 1000));
-        assert_eq!(summary.account.filtered, Some(250));
-        assert_eq!(summary.account.received(), Some(1250));
+        assert_account(&summary.account, 1000, 250, 0);
+        assert_eq!(count, 1000);
     }
 }
 
 #[test]
 fn packets_that_nobody_pulled_count_as_filtered() {
     for backend in BACKENDS {
-        let [left, right] = Net::new().pair();
-        let mut witness = Witness::on(&right);
-        let mut capture = right.run(|| options(&right, backend).open()).unwrap();
-        send(&left, &frames(0, 100));
-        witness.until(100);
+        let mut pair = Pair::new();
+        let mut capture = pair.open(options(&pair.right, backend));
+        pair.send(0, 100);
+        pair.until(100);
         for expected in 0..10 {
             let packet = capture.next().unwrap().unwrap();
             assert_eq!(number(packet.data()), expected);
@@ -93,7 +76,7 @@ fn packets_that_nobody_pulled_count_as_filtered() {
         let account = capture.finish().unwrap().account;
         assert_eq!((account.delivered, account.received()), (10, Some(100)));
         assert_eq!(account.lost.total(), 0);
-        let unread = right.run(|| options(&right, backend).open()).unwrap();
+        let unread = pair.open(options(&pair.right, backend));
         assert_eq!(unread.finish().unwrap().account.received(), Some(0));
     }
 }
@@ -148,13 +131,11 @@ fn packets_of_several_interfaces_are_merged_by_time_without_allocation() {
 #[test]
 fn pulling_allocates_nothing_per_packet() {
     let pulling = |packets: u64| {
-        let [left, right] = Net::new().pair();
-        let mut witness = Witness::on(&right);
-        let mut generator = generator(&left, &right);
-        let quiet = options(&right, Backend::PacketV2)
+        let mut pair = Pair::new();
+        let quiet = options(&pair.right, Backend::PacketV2)
             .buffer_bytes(64 << 20)
             .tick(Duration::MAX);
-        let mut capture = right.run(|| quiet.open()).unwrap();
+        let mut capture = pair.open(quiet);
         let stopper = capture.stopper();
         let (count, info) = thread::scope(|scope| {
             let running = scope.spawn(|| {
@@ -166,8 +147,8 @@ fn pulling_allocates_nothing_per_packet() {
                 });
                 (count, info)
             });
-            deliver(&left, &mut generator, packets);
-            witness.until(packets);
+            pair.deliver(packets);
+            pair.until(packets);
             stopper.stop();
             running.join().unwrap()
         });
@@ -243,13 +224,12 @@ fn a_capture_opens_and_changes_in_another_namespace() {
 
 #[test]
 fn a_closure_receives_what_a_loop_would() {
-    let [left, right] = Net::new().pair();
-    let mut witness = Witness::on(&right);
-    let capture = right.run(|| options(&right, Backend::PacketV3).packets(100).open());
-    send(&left, &frames(0, 100));
-    witness.until(100);
+    let mut pair = Pair::new();
+    let capture = pair.open(options(&pair.right, Backend::PacketV3).packets(100));
+    pair.send(0, 100);
+    pair.until(100);
     let mut numbers = Vec::new();
-    let summary = capture.unwrap().run(|packet| {
+    let summary = capture.run(|packet| {
         numbers.push(number(packet.data()));
         Ok(())
     });
@@ -259,13 +239,12 @@ fn a_closure_receives_what_a_loop_would() {
 
 #[test]
 fn a_failed_consumer_is_an_error_with_the_summary() {
-    let [left, right] = Net::new().pair();
-    let mut witness = Witness::on(&right);
-    let capture = right.run(|| options(&right, Backend::PacketV2).open());
-    send(&left, &frames(0, 100));
-    witness.until(100);
+    let mut pair = Pair::new();
+    let capture = pair.open(options(&pair.right, Backend::PacketV2));
+    pair.send(0, 100);
+    pair.until(100);
     let mut taken = 0;
-    let error = capture.unwrap().run(|_| {
+    let error = capture.run(|_| {
         taken += 1;
         if taken > 10 {
             Err("the disk is full".into())
@@ -278,38 +257,4 @@ fn a_failed_consumer_is_an_error_with_the_summary() {
     let account = error.summary().unwrap().account;
     assert_eq!((account.delivered, account.lost.writer), (10, 90));
     assert_eq!(account.received(), Some(100));
-}
-
-#[test]
-fn the_examples_capture_real_traffic() {
-    let [left, right] = Net::new().pair();
-    let name = right.interface().name.to_string();
-    let mut generator = generator(&left, &right);
-    let (mut pulled, mut looped) = (Vec::new(), Vec::new());
-    let (end, ended) = rustix::pipe::pipe().unwrap();
-    thread::scope(|scope| {
-        let examples = [
-            scope.spawn(|| right.run(|| capture_example::run(&name, &mut pulled).unwrap())),
-            scope
-                .spawn(|| right.run(|| event_loop_example::run(&name, &end, &mut looped).unwrap())),
-        ];
-        // Until the first example has its packets, and the second one had as many.
-        lab::wait::until("the first example ends", || {
-            deliver(&left, &mut generator, 20);
-            examples[0].is_finished()
-        });
-        rustix::io::write(&ended, b"x").unwrap();
-        for example in examples {
-            example.join().unwrap();
-        }
-    });
-    let [pulled, looped] = [pulled, looped].map(|out| String::from_utf8(out).unwrap());
-    let lines: Vec<&str> = pulled.lines().collect();
-    assert_eq!(lines.len(), 11, "{pulled}");
-    for line in &lines[..10] {
-        assert!(line.starts_with("20") && line.ends_with("Z 80"), "{line}");
-    }
-    assert!(lines[10].contains(" = 10 delivered + "), "{}", lines[10]);
-    assert!(looped.lines().count() > 10, "{looped}");
-    assert!(looped.ends_with(" + 0 lost\n"), "{looped}");
 }

@@ -3,7 +3,6 @@
 use std::convert::Infallible;
 use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use tapline::file::write::{CaptureFileOptions, Output};
 use tapline::read::{ReadBuilder, ReadError, ReadSummary};
@@ -84,27 +83,4 @@ fn a_failed_consumer_and_impossible_selections_are_errors() {
     while read.next().expect("read").is_some() {}
     let names = read.finish().expect_err("no such interface");
     assert_eq!(names.to_string(), "no interface is called eth7");
-}
-
-#[test]
-fn the_example_prints_packets_and_a_summary() {
-    let own = std::env::current_exe().expect("a path");
-    let program = own
-        .ancestors()
-        .nth(2)
-        .expect("a folder")
-        .join("examples/read");
-    if !program.exists() {
-        let arguments = ["build", "-p", "tapline", "--example", "read"];
-        let status = Command::new(env!("CARGO")).args(arguments).status();
-        assert!(status.expect("cargo runs").success());
-    }
-    let output = Command::new(program).arg(capture()).arg("icmp6").output();
-    let output = output.expect("it runs");
-    assert!(output.status.success());
-    let text = String::from_utf8(output.stdout).expect("UTF-8");
-    let (packets, _) = times(tapline::read(capture()).filter("icmp6").expect("a filter"));
-    let lines: Vec<&str> = text.lines().collect();
-    assert_eq!(lines.len(), packets.len() + 1);
-    assert!(lines[lines.len() - 1].ends_with("0 lost."), "{text}");
 }

@@ -2,28 +2,24 @@
 
 use std::num::NonZeroU64;
 use std::path::Path;
-use std::process::Command;
 use std::time::Duration;
 
-use crate::support::{BACKENDS, Witness, frames, number, options, run_open, send};
-use lab::{Net, tool};
 use store::model::{Direction, Statistics};
 use store::read::{Item, Reader};
-use store::write::{self, CaptureFile, Output, Rotation};
-use tapline::capture::{Capture, Ended, FileConsumer};
+use store::write::{Output, Rotation};
+use tapline::capture::Ended;
+
+use crate::support::{
+    BACKENDS, Pair, assert_account, file_consumer, number, options, run_open, tshark,
+};
 
 /// The first words of the frames' payloads, as tshark reads them from a file.
 fn numbers_by_tshark(path: &Path) -> Vec<u32> {
-    let mut command: Command = tool::command("tshark");
-    command
-        .args(["-n", "-T", "fields", "-e", "data.data", "-r"])
-        .arg(path);
-    let output = command.output().unwrap();
-    assert!(output.status.success());
-    let text = String::from_utf8(output.stdout).unwrap();
-    text.lines()
-        .map(|line| u32::from_str_radix(&line[..8], 16).unwrap())
-        .collect()
+    let payloads = tshark(path, "data.data");
+    let numbers = payloads
+        .iter()
+        .map(|payload| u32::from_str_radix(&payload[..8], 16).unwrap());
+    numbers.collect()
 }
 
 /// The numbers of a file's packets, and its statistics, which come after them.
@@ -47,32 +43,24 @@ fn contents(path: &Path) -> (Vec<u32>, Vec<Statistics>) {
 #[test]
 fn each_file_of_a_rotation_is_whole_and_ends_with_the_account_so_far() {
     for backend in BACKENDS {
-        let [left, right] = Net::new().pair();
+        let mut pair = Pair::new();
         let folder = tempfile::tempdir().unwrap();
-        let mut witness = Witness::on(&right);
-        let capture = right
-            .run(|| Capture::open(options(&right, backend)))
-            .unwrap();
+        let capture = pair.open(options(&pair.right, backend));
         let output = Output::Path(folder.path().join("capture.pcapng"));
-        let mut file = write::CaptureFileOptions::new(output, capture.interfaces().to_vec());
-        file.statistics = capture.statistics_source();
-        file.rotation = Rotation {
-            packets: NonZeroU64::new(300),
-            ..Rotation::default()
-        };
-        let file = CaptureFile::create(file, 0).unwrap();
-        let mut consumer = FileConsumer::new(file, Duration::from_secs(1));
+        let mut consumer = file_consumer(&capture, output, Duration::from_secs(1), |file| {
+            file.rotation = Rotation {
+                packets: NonZeroU64::new(300),
+                ..Rotation::default()
+            };
+        });
         let (outcome, ()) = run_open(capture, &mut consumer, |stopper| {
-            send(&left, &frames(0, 1000));
-            witness.until(1000);
+            pair.send(0, 1000);
+            pair.until(1000);
             stopper.stop();
         });
         assert!(matches!(outcome.ended, Ended::Stopped), "{outcome:?}");
-        assert_eq!(outcome.account.received(), Some(1000));
-        assert_eq!(
-            (outcome.account.delivered, consumer.packets_written()),
-            (1000, 1000)
-        );
+        assert_account(&outcome.account, 1000, 0, 0);
+        assert_eq!(consumer.packets_written(), 1000);
 
         let paths = consumer.paths();
         assert_eq!(paths.len(), 4);

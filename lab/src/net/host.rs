@@ -8,6 +8,7 @@ use netlink::{Gro, IfIndex, IfName, Link, LinkStatistics, MacAddress, Netlink, W
 
 use super::guard::refuse_the_machine;
 use super::quiet::keep_quiet;
+use crate::generator::send_frames;
 use crate::tool;
 
 /// A test host.
@@ -113,6 +114,14 @@ impl Host {
     #[track_caller]
     pub fn ip(&self, line: &str) -> String {
         self.output_of(&format!("ip {line}"))
+    }
+
+    /// Sends each of `frames` once, in order, out of its first interface.
+    #[track_caller]
+    pub fn send<F: AsRef<[u8]>>(&self, frames: impl IntoIterator<Item = F> + Send) {
+        let out = self.interface().index;
+        let sent = self.run(|| send_frames(out, frames));
+        sent.expect("frames are sent");
     }
 
     /// Sets a sysctl below `net/` of its namespace, e.g. `ipv4/ip_forward`.

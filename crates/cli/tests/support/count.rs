@@ -12,9 +12,10 @@ pub fn start(scene: &Scene, line: &str) -> Running {
 
 /// As [`start`], with the start event.
 pub fn start_begun(scene: &Scene, line: &str) -> (Running, Value) {
-    let often = match line.contains("--interval") {
-        true => "",
-        false => "--interval 5ms",
+    let often = if line.contains("--interval") {
+        ""
+    } else {
+        "--interval 5ms"
     };
     let mut running = spawn(scene.command(&format!("count -i right0 --json {often} {line}")));
     let start = running.ready();

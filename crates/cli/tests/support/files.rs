@@ -115,8 +115,8 @@ pub fn bytes(file: &str) -> Vec<Vec<u8>> {
 /// Those fields of each packet, by tshark.
 #[track_caller]
 pub fn tshark(file: &str, fields: &[&str]) -> Vec<Vec<String>> {
-    let fields: String = fields.iter().map(|field| format!(" -e {field}")).collect();
-    let text = tool("tshark", &format!("-n -T fields -r {file} {fields}"));
+    let fields = fields.join(" -e ");
+    let text = tool("tshark", &format!("-n -T fields -r {file} -e {fields}"));
     let cells = |line: &str| line.split('\t').map(str::to_owned).collect();
     text.lines().map(cells).collect()
 }

@@ -152,9 +152,10 @@ impl Scene {
     /// As [`capture`](Self::capture), with the start event.
     #[track_caller]
     pub fn capture_begun(&self, line: &str) -> (Running, Value) {
-        let often = match line.contains("--stats-interval") {
-            true => "",
-            false => "--stats-interval 5ms",
+        let often = if line.contains("--stats-interval") {
+            ""
+        } else {
+            "--stats-interval 5ms"
         };
         let mut running = spawn(self.command(&format!("capture -i right0 --json {often} {line}")));
         let start = running.ready();
@@ -184,9 +185,9 @@ pub fn assert_refused(run: impl Fn(&str) -> Ended, rows: &[(&str, i32, &str)]) {
     let mut wrong = Vec::new();
     for (line, status, text) in rows {
         let ended = run(line);
-        let is_told = |told: &str| match text.starts_with("tapline: ") {
-            true => told == *text,
-            false => told.starts_with("tapline: ") && told.contains(text),
+        let is_told = |told: &str| {
+            let is_whole = text.starts_with("tapline: ");
+            told.starts_with("tapline: ") && told.contains(text) && (!is_whole || told == *text)
         };
         let is_refused = ended.status.code() == Some(*status) && ended.stdout.is_empty();
         if !is_refused || !matches!(&ended.stderr[..], [told] if is_told(told)) {

@@ -51,6 +51,12 @@ pub fn open(host: &Host, options: CountOptions) -> Count {
     count.unwrap_or_else(|error| panic!("{error}: {error:?}"))
 }
 
+/// Counts packets of these filters.
+#[track_caller]
+pub fn start(host: &Host, direction: CountDirection, filters: &[&str]) -> Count {
+    open(host, options(host, direction, filters))
+}
+
 /// The first totals that satisfy a condition.
 #[track_caller]
 pub fn until(count: &mut Count, mut is_there: impl FnMut(&CountTotals) -> bool) -> CountTotals {

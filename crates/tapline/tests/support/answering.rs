@@ -11,7 +11,7 @@ use wire::checksum::{Sum, internet};
 use wire::protocol::ip;
 use wire::{Icmpv4, Icmpv6, Ipv4};
 
-use super::ping::{ip as run_ip, open_ping_sockets};
+use super::ping::open_ping_sockets;
 
 /// The number of that header (RFC 8200, 4.6).
 const DESTINATION_OPTIONS: u8 = 60;
@@ -66,8 +66,8 @@ pub fn hosts() -> [Host; 2] {
     open_ping_sockets(&hosts[0]);
     hosts[1].set_sysctl("ipv4/icmp_echo_ignore_all", "1");
     hosts[1].set_sysctl("ipv6/icmp/echo_ignore_all", "1");
-    run_ip(&hosts[1], "address add 10.1.0.3/24 dev right0");
-    run_ip(&hosts[1], "-6 address add fd00:1::3/64 dev right0 nodad");
+    hosts[1].ip("address add 10.1.0.3/24 dev right0");
+    hosts[1].ip("-6 address add fd00:1::3/64 dev right0 nodad");
     hosts
 }
 

@@ -5,19 +5,25 @@ pub mod changes;
 pub mod doctor;
 pub mod ping;
 
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
 use lab::generator::{Generator, GeneratorOptions, pin_to_cpu, send_frames, udp_frame};
-use lab::{Host, wait};
+use lab::skip::Feature;
+use lab::{Host, Net, tool, wait};
 use ring::{DeliveryMode, PacketRing};
 use store::model::Statistics;
+use store::write::{CaptureFile, CaptureFileOptions, Output};
 use tapline::Packet;
 use tapline::capture::{
-    Backend, Capture, CaptureError, CaptureOptions, CaptureSummary, Consumer, ConsumerError,
-    Filter, Limits,
+    Account, Backend, Capture, CaptureError, CaptureOptions, CaptureSummary, Consumer,
+    ConsumerError, Expression, FileConsumer, Filter, Mode,
 };
+use tapline::filter::NoNames;
 use tapline::filter::classic::{ClassicProgram, Instruction};
 use tapline::{Stop, Stopper};
 
@@ -39,10 +45,7 @@ pub fn options(host: &Host, backend: Backend) -> CaptureOptions {
             timeout: Duration::from_millis(1),
         })
         // A capture that ought to have ended otherwise ends after all.
-        .limits(Limits {
-            packets: None,
-            duration: Some(DEADLINE),
-        })
+        .duration(DEADLINE)
 }
 
 /// The summary of a capture that has run, whether it failed or not.
@@ -92,6 +95,161 @@ impl Drop for EndWithTest {
     }
 }
 
+/// Two hosts, `left` and `right`. What reaches the right one is counted, and the left one sends exact numbers.
+pub struct Pair {
+    pub left: Host,
+    pub right: Host,
+    witness: Witness,
+    generator: Option<Generator>,
+    /// The capture has an XDP program, so the generator needs none at right.
+    has_xdp: bool,
+}
+
+impl Pair {
+    #[track_caller]
+    pub fn new() -> Self {
+        let [left, right] = Net::new().pair();
+        Self {
+            witness: Witness::on(&right),
+            generator: None,
+            has_xdp: false,
+            left,
+            right,
+        }
+    }
+
+    /// Opens a capture at right.
+    #[track_caller]
+    pub fn open(&self, options: CaptureOptions) -> Capture {
+        let capture = self.right.run(|| Capture::open(options));
+        capture.unwrap_or_else(|error| panic!("{error}: {error:?}"))
+    }
+
+    /// As [`run`], at right.
+    #[track_caller]
+    pub fn run<C: Consumer + Send>(
+        &mut self,
+        options: CaptureOptions,
+        consumer: &mut C,
+        drive: impl FnOnce(&mut Self, &Stopper),
+    ) -> CaptureSummary {
+        self.has_xdp = options.mode == Mode::Drop || options.backend == Some(Backend::XdpRingbuf);
+        let capture = self.open(options);
+        run_open(capture, consumer, |stopper| drive(self, stopper)).0
+    }
+
+    /// Has [`frames`] arrive at right.
+    #[track_caller]
+    pub fn send(&self, first: u32, count: u32) {
+        send(&self.left, &frames(first, count));
+    }
+
+    /// Has so many frames of a generator arrive at right: datagrams of 80 bytes, numbered.
+    #[track_caller]
+    pub fn deliver(&mut self, count: u64) {
+        self.deliver_at(count, None);
+    }
+
+    #[track_caller]
+    pub fn deliver_at(&mut self, count: u64, rate_pps: Option<u64>) {
+        let Self { left, right, .. } = self;
+        let far = (!self.has_xdp).then_some(&*right);
+        let generator = self.generator.get_or_insert_with(|| generator(left, far));
+        let sent = left.run(|| generator.deliver(count, rate_pps));
+        assert_eq!(sent.delivered, count);
+    }
+
+    /// Returns when `count` packets have been offered to the capture.
+    #[track_caller]
+    pub fn until(&mut self, count: u64) {
+        self.witness.until(count);
+    }
+}
+
+/// Asserts how many packets a capture delivered, filtered and lost, and that these are all that it received.
+#[track_caller]
+pub fn assert_account(account: &Account, delivered: u64, filtered: u64, lost: u64) {
+    let found = (account.delivered, account.filtered, account.lost.total());
+    assert_eq!(found, (delivered, Some(filtered), lost), "{account:?}");
+    assert_eq!(
+        account.received(),
+        Some(delivered + filtered + lost),
+        "{account:?}"
+    );
+}
+
+/// A filter without names.
+pub fn expression(text: &str) -> Filter {
+    Expression::new(text, Arc::new(NoNames)).into()
+}
+
+/// A veth receives on the processor, and in the queue, of the processor that sends.
+pub const TWO_PROCESSORS: Feature = Feature {
+    name: "two processors",
+    probe: || match thread::available_parallelism() {
+        Ok(count) if count.get() >= 2 => Ok(()),
+        other => Err(format!("available: {other:?}")),
+    },
+};
+
+/// Drop mode with a short snaplen, which tells the account every 5 ms.
+pub fn drop_options(host: &Host, buffer_bytes: usize) -> CaptureOptions {
+    CaptureOptions::default()
+        .links(vec![host.interface().name.to_string()])
+        .mode(Mode::Drop)
+        .snaplen(96)
+        .buffer_bytes(buffer_bytes)
+        .duration(DEADLINE)
+        .tick(Duration::from_millis(5))
+}
+
+/// The name of a program in `examples`, built with the tests or now.
+pub fn example(name: &str) -> String {
+    let test = std::env::current_exe().expect("the path of the test program");
+    let target = test.ancestors().nth(2).expect("the folder of the build");
+    let program = target.join("examples").join(name);
+    if !program.exists() {
+        let arguments = ["build", "-p", "tapline", "--examples"];
+        let status = Command::new(env!("CARGO")).args(arguments).status();
+        assert!(status.expect("cargo runs").success());
+    }
+    program.to_str().expect("a path in UTF-8").to_owned()
+}
+
+/// A consumer that writes what `capture` delivers to `output`, after `change` of the file's options.
+pub fn file_consumer(
+    capture: &Capture,
+    output: Output,
+    flush_interval: Duration,
+    change: impl FnOnce(&mut CaptureFileOptions),
+) -> FileConsumer {
+    let mut options = CaptureFileOptions::new(output, capture.interfaces().to_vec());
+    options.statistics = capture.statistics_source();
+    change(&mut options);
+    FileConsumer::new(CaptureFile::create(options, 0).unwrap(), flush_interval)
+}
+
+/// One field of each packet in a file, by tshark, which has nothing to complain of.
+#[track_caller]
+pub fn tshark(path: &Path, field: &str) -> Vec<String> {
+    let mut command = tool::command("tshark");
+    let output = command
+        .args(["-n", "-T", "fields", "-e", field, "-r"])
+        .arg(path)
+        .output()
+        .unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    let mut complaints = errors
+        .lines()
+        .filter(|line| !line.contains("Running as user"));
+    assert!(
+        output.status.success() && complaints.next().is_none(),
+        "{errors}"
+    );
+    let text = String::from_utf8(output.stdout).unwrap();
+    text.lines().map(str::to_owned).collect()
+}
+
 /// Counts what an interface hands to packet sockets.
 ///
 /// It is to be opened before the capture: the youngest socket is offered a packet first
@@ -129,13 +287,15 @@ impl Witness {
     }
 }
 
-/// A generator of UDP datagrams of 80 bytes between the hosts' first interfaces, numbered.
+/// A generator of UDP datagrams of 80 bytes, numbered, whose program is at the interface of `right`, too.
 #[track_caller]
-pub fn generator(left: &Host, right: &Host) -> Generator {
+pub fn generator<'a>(left: &Host, right: impl Into<Option<&'a Host>>) -> Generator {
     let mut options = GeneratorOptions::new(left.interface().index, udp_frame(80));
     options.sequence_at = Some(lab::generator::SEQUENCE_AT);
     let mut generator = left.run(|| Generator::new(options));
-    right.run(|| generator.attach_peer(right.interface().index));
+    if let Some(right) = right.into() {
+        right.run(|| generator.attach_peer(right.interface().index));
+    }
     generator
 }
 
@@ -199,6 +359,8 @@ pub enum Told {
     Holding,
     /// No packet is waiting.
     Idle,
+    /// So many packets are accounted for.
+    Received(u64),
 }
 
 /// Calls of a consumer beside that with a packet.
@@ -209,13 +371,23 @@ pub enum Call {
     Finish,
 }
 
-/// Counts packets and keeps the first bytes of some.
+/// A packet that a [`Teller`] has kept.
+pub struct Kept {
+    pub interface: u32,
+    pub time_ns: u64,
+    /// On the wire.
+    pub len: usize,
+    pub queue: Option<u32>,
+    pub bytes: Vec<u8>,
+}
+
+/// Counts packets and keeps them.
+#[derive(Default)]
 pub struct Teller {
     pub taken: u64,
     /// Sum of the losses told with packets.
     pub lost_before: u64,
-    /// Interface, time and bytes of the first thousand packets.
-    pub kept: Vec<(u32, u64, Vec<u8>)>,
+    pub kept: Vec<Kept>,
     pub ticks: u64,
     pub finished: Option<Vec<Statistics>>,
     /// Number of the packet that is not taken, from 0.
@@ -230,29 +402,29 @@ pub struct Teller {
 
 impl Teller {
     pub fn new() -> Self {
-        Self {
-            taken: 0,
-            lost_before: 0,
-            kept: Vec::new(),
-            ticks: 0,
-            finished: None,
-            fails_at: None,
-            fails_to: None,
-            loses: 0,
-            hold: None,
-            told: None,
-        }
+        Self::default()
+    }
+
+    /// The numbers of the packets kept, if they are [`frames`].
+    pub fn numbers(&self) -> impl Iterator<Item = u32> {
+        self.kept.iter().map(|kept| number(&kept.bytes))
+    }
+
+    /// One that tells what it does.
+    pub fn telling() -> (Self, Receiver<Told>) {
+        let (tell, told) = channel();
+        let teller = Self {
+            told: Some(tell),
+            ..Self::new()
+        };
+        (teller, told)
     }
 
     /// One that stalls on the first packet until it is sent `()`, and tells what it does.
     pub fn stalling() -> (Self, Sender<()>, Receiver<Told>) {
         let (release, hold) = channel();
-        let (tell, told) = channel();
-        let teller = Self {
-            hold: Some(hold),
-            told: Some(tell),
-            ..Self::new()
-        };
+        let (mut teller, told) = Self::telling();
+        teller.hold = Some(hold);
         (teller, release, told)
     }
 
@@ -277,6 +449,17 @@ pub fn until_told(told: &Receiver<Told>, what: Told) {
     while told.recv_timeout(DEADLINE).expect("the consumer tells") != what {}
 }
 
+/// Waits until `count` packets are accounted for.
+#[track_caller]
+pub fn until_received(told: &Receiver<Told>, count: u64) {
+    loop {
+        let what = told.recv_timeout(DEADLINE).expect("the account grows");
+        if matches!(what, Told::Received(received) if received >= count) {
+            return;
+        }
+    }
+}
+
 impl Consumer for Teller {
     fn packet(&mut self, packet: &Packet<'_>) -> Result<(), ConsumerError> {
         if self.fails_at == Some(self.taken) {
@@ -284,11 +467,13 @@ impl Consumer for Teller {
         }
         self.taken += 1;
         self.lost_before += packet.drops_before();
-        if self.kept.len() < 1000 {
-            let time_ns = packet.time().as_nanos().unwrap();
-            self.kept
-                .push((packet.record().interface, time_ns, packet.data().to_vec()));
-        }
+        self.kept.push(Kept {
+            interface: packet.record().interface,
+            time_ns: packet.time().as_nanos().unwrap(),
+            len: packet.len(),
+            queue: packet.queue(),
+            bytes: packet.data().to_vec(),
+        });
         if let Some(hold) = self.hold.take() {
             self.tell(Told::Holding);
             hold.recv_timeout(DEADLINE)?;
@@ -303,11 +488,10 @@ impl Consumer for Teller {
         self.fail_if_asked_to(Call::Idle)
     }
 
-    fn tick(
-        &mut self,
-        _now_ns: u64,
-        _account: &tapline::capture::Account,
-    ) -> Result<(), ConsumerError> {
+    fn tick(&mut self, _now_ns: u64, account: &Account) -> Result<(), ConsumerError> {
+        if let Some(received) = account.received() {
+            self.tell(Told::Received(received));
+        }
         self.ticks += 1;
         self.fail_if_asked_to(Call::Tick)
     }

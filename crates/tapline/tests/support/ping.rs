@@ -61,13 +61,6 @@ pub fn open_ping_sockets(host: &Host) {
     host.set_sysctl("ipv4/ping_group_range", "0 2147483647");
 }
 
-/// Runs `ip` with these words.
-#[track_caller]
-pub fn ip(host: &Host, words: &str) {
-    let status = host.command("ip").args(words.split(' ')).status();
-    assert!(status.expect("ip runs").success(), "ip {words}");
-}
-
 /// A host, a router that says all it has to say, and a host behind it: 10.1.0.1 and fd00:1::1, 10.1.0.2 and 10.2.0.1
 /// and the same of IPv6, 10.2.0.2 and fd00:2::2.
 pub fn routed() -> [Host; 3] {
@@ -87,7 +80,7 @@ pub fn routed() -> [Host; 3] {
         (&right, "route add 10.1.0.0/24 via 10.2.0.1"),
         (&right, "-6 route add fd00:1::/64 via fd00:2::1"),
     ] {
-        ip(host, words);
+        host.ip(words);
     }
     [left, middle, right]
 }
@@ -99,26 +92,14 @@ pub fn echoes_answered(host: &Host) -> [u64; 2] {
     let read =
         |name: &str| host.run(|| fs::read_to_string(format!("/proc/thread-self/net/{name}")));
     let [v4, v6] = ["snmp", "snmp6"].map(|name| read(name).expect("the kernel counts"));
-    let mut rows = v4.lines().filter(|line| line.starts_with("Icmp:"));
-    let names = rows.next().expect("names").split(' ');
-    let values = rows.next().expect("values").split(' ');
-    let echoes = names
-        .zip(values)
-        .find(|(name, _)| *name == "InEchos")
-        .expect("InEchos")
-        .1;
+    let mut rows = v4.lines().filter_map(|line| line.strip_prefix("Icmp: "));
+    let [names, values] = [(); 2].map(|()| rows.next().expect("a row").split(' '));
+    let echoes = names.zip(values).find(|(name, _)| *name == "InEchos");
     let echoes6 = v6
         .lines()
-        .find(|line| line.starts_with("Icmp6InEchos "))
-        .expect("InEchos");
-    let last = echoes6.split(' ').next_back().expect("a value").trim();
-    [echoes, last].map(|text| {
-        text.split('\t')
-            .next_back()
-            .expect("some")
-            .parse()
-            .expect("a number")
-    })
+        .find_map(|line| line.strip_prefix("Icmp6InEchos"));
+    [echoes.expect("InEchos").1, echoes6.expect("InEchos")]
+        .map(|text| text.trim().parse().expect("a number"))
 }
 
 /// Waits until there is something to do, under a deadline.
@@ -142,10 +123,7 @@ pub fn add_address(host: &Host, address: &str, len: u8, dev: &str) {
     let mut routes = watch.expect("a watch of routes");
     let own: IpAddr = address.parse().expect("an address");
     let nodad = if own.is_ipv6() { " nodad" } else { "" };
-    ip(
-        host,
-        &format!("address add {address}/{len} dev {dev}{nodad}"),
-    );
+    host.ip(&format!("address add {address}/{len} dev {dev}{nodad}"));
     loop {
         wait_readable(&routes);
         while let Some(event) = routes.try_next().expect("route events") {
