@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use crate::witness::{ip, ip_json};
+use crate::witness::ip_json;
 use netlink::{Nexthop, Object, Route, Rule};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -77,7 +77,7 @@ pub const NEXTHOPS: &str = "\
 fn check<O: Object + Serialize + DeserializeOwned + Debug>(lines: &str, show: &[&str], filter: &O) {
     let [host, _peer] = Net::new().pair();
     for line in lines.lines() {
-        ip(&host, line.trim());
+        host.ip(line.trim());
     }
     let state = |host: &Host| {
         let lines = show.iter().map(|line| {

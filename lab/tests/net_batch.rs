@@ -1,6 +1,6 @@
 //! Each item of a batch has its own answer. Compared with what iproute2 shows to be there.
 
-use crate::witness::{ip, ip_json};
+use crate::witness::ip_json;
 use netlink::{
     Addr, BatchSummary, IfName, ItemResult, Lifetime, Link, LinkKind, Neigh, OnError, Prefix, Route,
 };
@@ -37,7 +37,7 @@ fn what_was_there_before_is_there_again() {
         "neigh add 10.0.0.7 lladdr 02:00:00:00:00:07 dev va",
         "rule add from 10.1.0.0/16 lookup 77 priority 900",
     ] {
-        ip(&host, line);
+        host.ip(line);
     }
     let state = || {
         let of = |line: &str| ip_json(&host, &line.split(' ').collect::<Vec<_>>());
@@ -202,10 +202,10 @@ fn everything_is_taken_back_after_a_failure_if_it_is_to_be() {
 fn routes_to_each_destination_are_those_added_one_by_one() {
     let hosts = ["one", "other"].map(Host::new);
     for host in &hosts {
-        ip(host, "link add va up type veth peer name vb");
-        ip(host, "link set vb up");
-        ip(host, "addr add 10.0.0.1/24 dev va");
-        ip(host, "addr add 2001:db8::1/64 dev va nodad");
+        host.ip("link add va up type veth peer name vb");
+        host.ip("link set vb up");
+        host.ip("addr add 10.0.0.1/24 dev va");
+        host.ip("addr add 2001:db8::1/64 dev va nodad");
     }
     let prefix = |text: &str| -> Prefix { text.parse().expect("a prefix") };
     let mut destinations: Vec<Prefix> = (0..300)
@@ -239,7 +239,7 @@ fn routes_to_each_destination_are_those_added_one_by_one() {
             let numbers: Vec<usize> = outcome.failed.iter().map(|it| it.0).collect();
             let errors: Vec<String> = (outcome.failed.iter().map(|it| it.1.to_string())).collect();
             let shown = ip_json(&hosts[which], &["route", "show", "metric", "7"]);
-            ip(&hosts[which], "route flush metric 7");
+            hosts[which].ip("route flush metric 7");
             (outcome.item_count, numbers, errors, shown)
         });
         assert_eq!(states[0], states[1], "{on_error:?}");

@@ -2,17 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use crate::witness::{ip, printed, refused_with};
+use crate::witness::refused_with;
 use netlink::{Ethtool, IfName, NetDevices};
 use rustix::io::Errno;
 use serde_json::Value;
 use tapline_lab::{Host, Net};
 
 fn ethtool(host: &Host, flag: &str) -> Value {
-    let text = printed(
-        host,
-        &format!("ethtool --json {flag} {}", host.interface().name),
-    );
+    let text = host.output_of(&format!("ethtool --json {flag} {}", host.interface().name));
     serde_json::from_str::<Value>(&text).expect("JSON")[0].clone()
 }
 
@@ -103,7 +100,7 @@ fn queues_and_stamps_are_what_ethtool_tells() {
         .channels(name)
         .expect("told")
         .expect("a veth has queues");
-    let text = printed(&left, &format!("ethtool -l {name}"));
+    let text = left.output_of(&format!("ethtool -l {name}"));
     let numbers: Vec<_> = text
         .lines()
         .filter_map(|line| line.strip_prefix("RX:"))
@@ -114,7 +111,7 @@ fn queues_and_stamps_are_what_ethtool_tells() {
         .time_stamping(name)
         .expect("told")
         .expect("a veth is stamped");
-    let text = printed(&left, &format!("ethtool -T {name}"));
+    let text = left.output_of(&format!("ethtool -T {name}"));
     assert!(!stamps.capabilities.is_empty());
     for capability in &stamps.capabilities {
         assert!(
@@ -174,7 +171,7 @@ fn neighbour_tables_are_what_ip_tells() {
     let [left, _right] = Net::new().pair();
     let tables = left.netlink().neighbour_tables().expect("told");
     for name in ["arp_cache", "ndisc_cache"] {
-        let text = ip(&left, &format!("-s ntable show name {name}"));
+        let text = left.ip(&format!("-s ntable show name {name}"));
         let after = |key: &str| {
             let mut words = text.split_whitespace().skip_while(|word| *word != key);
             words.nth(1).and_then(|word| word.parse().ok())

@@ -1,7 +1,7 @@
 //! Nexthop objects and their groups are changed, listed and refused as in ip(8).
 
 use crate::net_again::NEXTHOPS;
-use crate::witness::{ip, ip_json, refused_with};
+use crate::witness::{ip_json, refused_with};
 use netlink::{Cause, Event, Group, GroupMember, GroupType, Nexthop, ResilientArgs, Route, Watch};
 use rustix::io::Errno;
 use tapline_lab::Net;
@@ -47,7 +47,7 @@ fn lists_are_chosen_by_the_kernel() {
     let [host, _there] = Net::new().pair();
     let mut netlink = host.netlink();
     for line in NEXTHOPS.lines() {
-        ip(&host, line.trim());
+        host.ip(line.trim());
     }
     let ids = |filter: &Nexthop, netlink: &mut netlink::Netlink| {
         let items = netlink.list(filter).expect("nexthops").items;

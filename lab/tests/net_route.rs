@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use crate::witness::{assert_invalid, ip, ip_json, refused_with};
+use crate::witness::{assert_invalid, ip_json, refused_with};
 use netlink::{Family, IfName, Link, Object as _, Route, RouteQuery, RouteType, Veth};
 use rustix::io::Errno;
 use serde_json::json;
@@ -19,9 +19,9 @@ fn a_look_up_answers_as_ip_route_get() {
         "blackhole 198.51.100.0/24",
         "default via 10.1.0.9 table 99",
     ] {
-        ip(&host, &format!("route add {line}"));
+        host.ip(&format!("route add {line}"));
     }
-    ip(&host, "rule add fwmark 7 lookup 99");
+    host.ip("rule add fwmark 7 lookup 99");
     let address = |text: &str| RouteQuery::address(text.parse::<IpAddr>().expect("an address"));
     let questions = [
         ("192.0.2.9", address("192.0.2.9")),
@@ -79,7 +79,7 @@ fn a_list_is_filtered() {
         "2001:db8::/32 dev v0 table 77",
         "192.0.5.0/24 dev v0 table 78",
     ] {
-        ip(&host, &format!("route add {line}"));
+        host.ip(&format!("route add {line}"));
     }
     let table = |number: u32| Route::new().table(number.into());
     let mut count = |filter: &Route| netlink.list(filter).expect("routes").items.len();

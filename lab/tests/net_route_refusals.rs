@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use crate::witness::{assert_error, ip, refused_with};
+use crate::witness::{assert_error, refused_with};
 use netlink::{Cause, Encap, Family, Hop, Prefix, Route};
 use rustix::io::Errno;
 use tapline_lab::{Host, Net};
@@ -45,7 +45,7 @@ fn refusals_say_what_and_where() {
         netlink.add(&damaged),
         "cannot add route 192.0.2.0/24 (encap.ip-dst: Attribute failed policy validation)",
     );
-    ip(&host, "route add 192.0.2.0/24 via 10.1.0.2");
+    host.ip("route add 192.0.2.0/24 via 10.1.0.2");
     let twice = to("192.0.2.0/24").gateway([10, 1, 0, 2].into());
     refused_with(netlink.add(&twice), Errno::EXIST);
     refused_with(netlink.del(&to("192.0.3.0/24")), Errno::SRCH);

@@ -1,6 +1,6 @@
 //! Routes as they change.
 
-use crate::witness::{drain, ip, wait_for_events};
+use crate::witness::{drain, wait_for_events};
 use netlink::{Route, Watch};
 use tapline_lab::{Host, Net};
 
@@ -66,7 +66,7 @@ fn a_watch_knows_what_is_there_after_each_change() {
         "nexthop del id 1",
         "link del v0",
     ] {
-        ip(&host, line);
+        host.ip(line);
         assert_known(&mut watch, &host, line);
     }
 }

@@ -1,7 +1,7 @@
 //! Rules are removed, watched and refused as in ip(8).
 
 use crate::net_again::RULES;
-use crate::witness::{assert_invalid, ip, parse, refused_with};
+use crate::witness::{assert_invalid, parse, refused_with};
 use netlink::{Cause, Event, Prefix, Rule, Watch};
 use rustix::io::Errno;
 use tapline_lab::Host;
@@ -32,20 +32,17 @@ fn rules_come_and_go_as_ip_makes_them() {
         "three of IPv4 and two of IPv6 are there from the start"
     );
     for line in RULES.lines() {
-        ip(&host, line.trim());
+        host.ip(line.trim());
         let added = watch.try_next().expect("events");
         let Some(Event::Added(rule)) = added else {
             panic!("{line}: {added:?}")
         };
         let listed = host.netlink().list(&Rule::new()).expect("rules").items;
         assert!(listed.contains(&rule), "{line}: {rule:?}");
-        ip(
-            &host,
-            &line
-                .trim()
-                .replace(" add ", " del ")
-                .replace("rule add", "rule del"),
-        );
+        host.ip(&line
+            .trim()
+            .replace(" add ", " del ")
+            .replace("rule add", "rule del"));
         let removed = watch.try_next().expect("events");
         assert_eq!(removed, Some(Event::Removed(rule)), "{line}");
     }

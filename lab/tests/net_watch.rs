@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use crate::witness::{drain, ip, wait_for_events};
+use crate::witness::{drain, wait_for_events};
 use netlink::{Event, IfIndex, IfName, Link, Prefix, Route, RouteTable, Watch};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tapline_lab::{Host, Net};
@@ -60,13 +60,13 @@ fn a_link_comes_changes_and_goes() {
     let host = Host::new("host");
     let mut watch = host.watch();
     drain(&mut watch);
-    ip(&host, "link add one type veth peer name two");
+    host.ip("link add one type veth peer name two");
     let mut names =
         [wait_for(&mut watch, added), wait_for(&mut watch, added)].map(|name| name.to_string());
     names.sort();
     assert_eq!(names, ["one", "two"]);
 
-    ip(&host, "link set one mtu 1234 up");
+    host.ip("link set one mtu 1234 up");
     wait_for(&mut watch, |event| match event {
         Event::Changed { after: link, .. } => {
             (link.mtu == Some(1234) && link.up == Some(true) && link.ifname().to_string() == "one")
@@ -75,13 +75,13 @@ fn a_link_comes_changes_and_goes() {
         other => panic!("{other:?}"),
     });
 
-    ip(&host, "link set one name three");
+    host.ip("link set one name three");
     wait_for(&mut watch, |event| match event {
         Event::Changed { after: link, .. } => (link.ifname().to_string() == "three").then_some(()),
         other => panic!("{other:?}"),
     });
 
-    ip(&host, "link del two");
+    host.ip("link del two");
     let removed = |event: Event<Link>| match event {
         Event::Removed(link) => Some(link.ifname().to_string()),
         _ => None,
@@ -94,7 +94,7 @@ fn a_link_comes_changes_and_goes() {
 #[test]
 fn a_link_that_is_moved_away_is_removed_here_and_added_there() {
     let (here, there) = (Host::new("here"), Host::new("there"));
-    ip(&here, "link add one type veth peer name two");
+    here.ip("link add one type veth peer name two");
     let mut leaves = here.watch();
     let mut comes = Watch::open_in(there.namespace(), Link::new()).expect("a watch");
     drain(&mut leaves);
@@ -114,13 +114,13 @@ fn a_link_that_is_moved_away_is_removed_here_and_added_there() {
 #[test]
 fn leaving_a_bridge_is_not_leaving_the_host() {
     let host = Host::new("host");
-    ip(&host, "link add one type veth peer name two");
-    ip(&host, "link add bridge type bridge");
+    host.ip("link add one type veth peer name two");
+    host.ip("link add bridge type bridge");
     let mut watch = host.watch();
     drain(&mut watch);
-    ip(&host, "link set one master bridge");
-    ip(&host, "link set one nomaster");
-    ip(&host, "link add last type bridge");
+    host.ip("link set one master bridge");
+    host.ip("link set one nomaster");
+    host.ip("link add last type bridge");
     let mut masters = Vec::new();
     let last = loop {
         let event = wait_for(&mut watch, Some);
@@ -160,7 +160,7 @@ fn replay(events: Vec<Event<Link>>) -> BTreeMap<IfIndex, Link> {
 fn an_overrun_is_told_and_made_good() {
     let host = Host::new("host");
     let mut watch = host.watch();
-    ip(&host, "link add goes type bridge");
+    host.ip("link add goes type bridge");
     let mut netlink = host.netlink();
     let loopback = netlink.link_named("lo").expect("a loopback").ifindex();
     // More than fit the watch's buffer: it stays unread meanwhile.
@@ -168,8 +168,8 @@ fn an_overrun_is_told_and_made_good() {
         let change = Link::at(loopback).mtu(2000 + number % 2);
         netlink.set(&change).expect("changed");
     }
-    ip(&host, "link del goes");
-    ip(&host, "link add comes type bridge");
+    host.ip("link del goes");
+    host.ip("link add comes type bridge");
     let events = drain(&mut watch);
     assert_eq!(
         events
@@ -203,7 +203,7 @@ fn routes_come_and_go_as_ip_makes_them() {
     for (text, ip_address, prefix_len, gateway) in routes {
         let line = format!("{text}/{prefix_len} via {gateway} table 77");
         let mut next = |verb: &str| {
-            ip(&left, &format!("route {verb} {line}"));
+            left.ip(&format!("route {verb} {line}"));
             wait_for_events(&watch, "no event");
             watch.try_next().expect("route events").expect("an event")
         };

@@ -68,6 +68,10 @@ fn structs_lie_as_in_the_kernels_headers() {
         info_len: "info.info_len",
         info: "info.info",
     });
+}
+
+#[test]
+fn links_batches_and_instructions_lie_as_in_the_kernels_headers() {
     assert_fields!(HEADERS, LinkCreate as "union bpf_attr" {
         prog_fd: "link_create.prog_fd",
         target_ifindex: "link_create.target_ifindex",

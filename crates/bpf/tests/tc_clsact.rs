@@ -1,40 +1,20 @@
 //! tc programs attached by clsact; tc(8) is the witness, and known numbers of packets.
 
-use std::os::fd::AsFd;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, Stdio};
 
+use crate::support::{self, read_counter as read};
 use lab::generator::{pin_to_cpu, send_frames, udp_frame};
 use lab::{Host, Net, rerun};
 use tapline_bpf::{Insn, Map, Program, ProgramKind, Reg, TcAttachMethod, TcHook, TcLink};
 
 /// A program that counts and lets the next one see the packet.
 fn counting(counter: &Map) -> Program {
-    let code = [
-        Insn::LoadMapValue {
-            dst: Reg::R1,
-            map: counter.as_fd(),
-        },
-        Insn::mov(Reg::R2, 1),
-        Insn::AtomicAdd {
-            base: Reg::R1,
-            offset: 0,
-            src: Reg::R2,
-        },
-        Insn::mov32(Reg::R0, -1),
-        Insn::Exit,
-    ];
-    Program::load(ProgramKind::Tc, "tapline_test", &code).unwrap()
+    support::counting_tc(counter, None, -1)
 }
 
 fn counter() -> Map {
     Map::value("tapline_test", 8).unwrap()
-}
-
-fn read(counter: &Map) -> u64 {
-    let mut bytes = [0; 8];
-    counter.read(&mut bytes).unwrap();
-    u64::from_ne_bytes(bytes)
 }
 
 /// What tc(8) prints on `host`.

@@ -1,48 +1,21 @@
 //! tc programs that take the place of others, and that come before them.
 
-use std::os::fd::AsFd;
-
+use crate::support::{self, read_counter as counted};
 use lab::generator::{send_frames, udp_frame};
 use lab::{Host, Net};
-use tapline_bpf::{
-    Condition, Insn, Label, Map, Program, ProgramKind, Reg, Size, TcAttachMethod, TcHook, TcLink,
-};
+use tapline_bpf::{Map, Program, TcAttachMethod, TcHook, TcLink};
 
 const NEXT: i32 = -1;
 const PASS: i32 = 0;
 
 /// A program that counts the test's frames, which are 777 bytes long, and returns `verdict`.
 fn counting(counter: &Map, verdict: i32) -> Program {
-    let other = Label(0);
-    let code = [
-        Insn::load(Size::Word, Reg::R3, Reg::R1, 0),
-        Insn::jump_if(Condition::NotEqual, Reg::R3, 777, other),
-        Insn::LoadMapValue {
-            dst: Reg::R1,
-            map: counter.as_fd(),
-        },
-        Insn::mov(Reg::R2, 1),
-        Insn::AtomicAdd {
-            base: Reg::R1,
-            offset: 0,
-            src: Reg::R2,
-        },
-        Insn::Place(other),
-        Insn::mov32(Reg::R0, verdict),
-        Insn::Exit,
-    ];
-    Program::load(ProgramKind::Tc, "tapline_test", &code).unwrap()
+    support::counting_tc(counter, Some(777), verdict)
 }
 
 fn send(host: &Host, count: usize) {
     let frames = vec![udp_frame(777); count];
     host.run(|| send_frames(host.interface().index, frames).unwrap());
-}
-
-fn counted(counter: &Map) -> u64 {
-    let mut bytes = [0; 8];
-    counter.read(&mut bytes).unwrap();
-    u64::from_ne_bytes(bytes)
 }
 
 #[test]

@@ -4,9 +4,9 @@ mod corpus;
 mod programs;
 
 mod accept;
-mod apply;
 mod differences;
 mod ebpf;
+mod engines;
 mod errors;
 mod explain;
 mod kernel;
@@ -14,7 +14,5 @@ mod libpcap;
 mod listings;
 mod native;
 mod reject;
-mod sets;
-mod tcpdump;
 mod text;
 mod warnings;

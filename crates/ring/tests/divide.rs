@@ -22,12 +22,7 @@ fn shortened(batch: &mut Batch<'_>, packets: usize) -> (Vec<Vec<u8>>, usize) {
 #[test]
 fn what_is_left_is_lent_again() {
     let hosts = Net::new().pair();
-    for host in &hosts {
-        let name = host.interface().name.to_string();
-        let mut command = host.command("ip");
-        let status = command.args(["link", "set", &name, "mtu", "9000"]).status();
-        assert!(status.unwrap().success());
-    }
+    support::set_mtu(&hosts, 9000);
     let [left, right] = &hosts;
     let frames = LENGTHS.map(|length| frame(BROADCAST, length));
     let mut steered = steer(right, &Wanted::new(XdpAttachMode::Native, 256));

@@ -27,19 +27,6 @@ fn refusal(host: &Host, link: &str, options: &RingOptions) -> (SetupStep, Option
     }
 }
 
-fn ip(host: &Host, arguments: &str) {
-    let output = host
-        .command("ip")
-        .args(arguments.split(' '))
-        .output()
-        .unwrap();
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-}
-
 #[test]
 fn an_unknown_interface_is_not_found() {
     let host = Host::new("alone");
@@ -88,7 +75,7 @@ fn an_interface_that_is_down_cannot_be_received_from() {
     for version in BACKENDS {
         let [left, _right] = Net::new().pair();
         let name = left.interface().name.to_string();
-        ip(&left, &format!("link set {name} down"));
+        left.ip(&format!("link set {name} down"));
         let answer = refusal(&left, &name, &options(version));
         assert_eq!(answer, (SetupStep::Bind, Some(libc::ENETDOWN)));
     }
@@ -191,7 +178,7 @@ fn an_interface_that_goes_down_is_told_once_and_what_came_before_stays() {
         assert!(ring.take_error().is_ok());
         send(&left, &[frame(BROADCAST, 60)]);
         support::wait(&ring);
-        ip(&right, &format!("link set {} down", right.interface().name));
+        right.ip(&format!("link set {} down", right.interface().name));
         until_broken(&ring);
         let error = ring.take_error().unwrap_err();
         assert_eq!(error.raw_os_error(), Some(libc::ENETDOWN));
@@ -204,7 +191,7 @@ fn an_interface_that_goes_down_is_told_once_and_what_came_before_stays() {
         );
 
         // The socket stays bound: packets come again when the interface is up again.
-        ip(&right, &format!("link set {} up", right.interface().name));
+        right.ip(&format!("link set {} up", right.interface().name));
         send(&left, &[frame(BROADCAST, 61)]);
         assert_eq!(bytes_of(collect(&mut ring, 1)), [frame(BROADCAST, 61)]);
     }
@@ -217,7 +204,7 @@ fn an_interface_that_is_removed_is_told_and_what_came_before_stays() {
         let mut ring = open(&right, &options(version));
         send(&left, &[frame(BROADCAST, 60)]);
         support::wait(&ring);
-        ip(&right, &format!("link del {}", right.interface().name));
+        right.ip(&format!("link del {}", right.interface().name));
         until_broken(&ring);
         let error = ring.take_error().unwrap_err();
         assert_eq!(error.raw_os_error(), Some(libc::ENETDOWN));

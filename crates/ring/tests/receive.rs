@@ -244,8 +244,7 @@ fn bridge(host: &Host) {
         "link set bridge up",
         &format!("link set {port} master bridge"),
     ] {
-        let words = arguments.split(' ');
-        assert!(host.command("ip").args(words).status().unwrap().success());
+        host.ip(arguments);
     }
 }
 
@@ -254,9 +253,7 @@ fn closing_a_ring_ends_promiscuous_mode() {
     let [_left, right] = Net::new().pair();
     let is_promiscuous = || {
         let name = right.interface().name.to_string();
-        let mut command = right.command("ip");
-        command.args(["-details", "link", "show", &name]);
-        let text = String::from_utf8(command.output().unwrap().stdout).unwrap();
+        let text = right.ip(&format!("-details link show {name}"));
         assert!(text.contains("promiscuity "), "{text}");
         text.contains("promiscuity 1")
     };

@@ -62,26 +62,6 @@ fn packets_are_what_was_sent_cut_to_the_snaplen() {
     }
 }
 
-#[test]
-fn the_beginnings_of_packets_of_several_buffers_are_taken() {
-    for place in PLACES {
-        let hosts = Net::new().pair();
-        for host in &hosts {
-            let name = host.interface().name.to_string();
-            let mut command = host.command("ip");
-            let status = command.args(["link", "set", &name, "mtu", "65535"]);
-            assert!(status.status().unwrap().success());
-        }
-        let [left, right] = &hosts;
-        let mut taken = take(right, place, &SlotProgramOptions::new(96));
-        let lengths = [60, 3839, 3840, 3841, 9014, 65_000, 14];
-        let frames = lengths.map(|bytes| frame(BROADCAST, bytes));
-        send(left, &frames);
-        let seen = collect(taken.first(), frames.len());
-        assert_cut(&seen, &frames, 96);
-    }
-}
-
 /// Each packet finds a reader that has seen nothing since the one before, and sleeps.
 #[test]
 fn a_reader_that_sleeps_is_woken_by_every_packet() {

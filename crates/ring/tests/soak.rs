@@ -95,9 +95,7 @@ fn cycles_of_receiving_leave_nothing() {
         after.1 <= before.1 + MAX_GROWTH_PAGES,
         "{before:?} {after:?}"
     );
-    let mut command = hosts[1].command("ip");
-    let shown = command.args(["link", "show"]).output().unwrap();
-    let shown = String::from_utf8(shown.stdout).unwrap();
+    let shown = hosts[1].ip("link show");
     assert!(
         !shown.contains("xdp") && shown.contains("right0"),
         "{shown}"

@@ -110,18 +110,9 @@ fn a_tag_that_was_kept_beside_the_bytes_is_told() {
 #[test]
 fn a_packet_as_long_as_the_snaplen_is_kept_whole() {
     for version in BACKENDS {
-        let [left, right] = Net::new().pair();
-        for host in [&left, &right] {
-            let name = host.interface().name.to_string();
-            let mut command = host.command("ip");
-            assert!(
-                command
-                    .args(["link", "set", &name, "mtu", "9000"])
-                    .status()
-                    .unwrap()
-                    .success()
-            );
-        }
+        let hosts = Net::new().pair();
+        support::set_mtu(&hosts, 9000);
+        let [left, right] = &hosts;
         for headroom in [0, 86, 120, 128, 129, 134, 135, 176, 177] {
             let snaplen = 4096 - headroom;
             let delivery = tapline_ring::DeliveryMode::Batch {
@@ -133,12 +124,12 @@ fn a_packet_as_long_as_the_snaplen_is_kept_whole() {
                 buffer_bytes: 1 << 16,
                 ..with_snaplen(version, snaplen)
             };
-            let mut ring = open(&right, &options);
+            let mut ring = open(right, &options);
             let frames = [
                 tagged(&[[VLAN, 7]], snaplen as usize),
                 tagged(&[], snaplen as usize),
             ];
-            send(&left, &frames);
+            send(left, &frames);
             assert_cut(&collect(&mut ring, 2), &frames, snaplen as usize, version);
         }
     }

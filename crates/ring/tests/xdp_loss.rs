@@ -180,12 +180,7 @@ fn packets_of_an_mtu_that_was_raised_later_are_delivered() {
     let hosts = Net::new().pair();
     let [left, right] = &hosts;
     let mut steered = steer(right, &Wanted::new(XdpAttachMode::Native, CHUNKS));
-    for host in &hosts {
-        let name = host.interface().name.to_string();
-        let mut command = host.command("ip");
-        let status = command.args(["link", "set", &name, "mtu", "9000"]).status();
-        assert!(status.unwrap().success());
-    }
+    support::set_mtu(&hosts, 9000);
     let frames = [60, 9014, 61].map(|bytes| frame([0xff; 6], bytes));
     send(left, &frames);
     let seen = support::collect(steered.ring(), 3);

@@ -230,12 +230,7 @@ fn a_program_that_cannot_be_attached_says_what_to_do() {
     );
 
     // The limit of a veth is that of its peer.
-    let name = right.interface().name.to_string();
-    let status = right
-        .command("ip")
-        .args(["link", "set", &name, "mtu", "9000"])
-        .status();
-    assert!(status.unwrap().success());
+    right.ip(&format!("link set {} mtu 9000", right.interface().name));
     let (code, text) = attach_refusal(&left, left.interface().index.0, XdpAttachMode::Native);
     assert_eq!(code, Some(libc::ERANGE));
     assert!(

@@ -1,77 +1,54 @@
-//! Packets of a ring over AF_XDP against the bytes that were sent.
+//! Packets that an XDP program hands to a reader, against the bytes that were sent: by a ring over AF_XDP, and where
+//! it is the same, by mirroring ring buffers and by shared memory.
 
 use crate::support;
 use std::net::UdpSocket;
 use std::os::fd::AsFd;
 
-use crate::support::steered::{PLACES, Steered, Wanted, steer};
+use crate::support::handed::{Handed, WAYS, Way, buffer, slots, socket};
+use crate::support::steered::{PLACES, Wanted, steer};
 use crate::support::{
     BROADCAST, GROUP, STRANGER, Seen, assert_cut, bytes_of, collect, frame, send, send_and_end,
-    tagged_frames, until_end,
+    tagged_frames,
 };
+use lab::Net;
 use lab::bpf::XdpAttachMode;
-use lab::{Host, Net};
 use tapline_ring::{TimestampSource, XdpRingOptions};
 use wire::metadata::{Checksum, Direction, Reception};
 
-fn ip(host: &Host, arguments: &str) {
-    let status = host.command("ip").args(arguments.split(' ')).status();
-    assert!(status.unwrap().success());
-}
-
-fn set_mtu(hosts: &[Host], mtu: u32) {
-    for host in hosts {
-        ip(
-            host,
-            &format!("link set {} mtu {mtu}", host.interface().name),
-        );
-    }
-}
-
-#[track_caller]
-fn assert_account(steered: &mut Steered, sent: u64) {
-    let counts = steered.counters();
-    assert_eq!((counts.delivered, counts.lost), (sent, 0));
-    let ring = steered.ring();
-    ring.refresh().unwrap();
-    let account = *ring.counters();
-    assert_eq!((account.accepted, account.delivered), (sent, sent));
-    assert_eq!((account.dropped, account.unreadable), (0, 0));
-}
-
 #[test]
 fn packets_are_what_was_sent_with_their_tags() {
-    for place in PLACES {
+    for (place, way) in PLACES
+        .into_iter()
+        .flat_map(|place| WAYS.map(|way| (place, way)))
+    {
         let [left, right] = Net::new().pair();
-        let mut steered = steer(&right, &Wanted::new(place, 256));
+        let mut handed = way(&right, place, 2000);
         let frames = [
             tagged_frames(),
             vec![frame(BROADCAST, 14), frame(STRANGER, 61)],
         ]
         .concat();
         send_and_end(&left, &frames);
-        let seen = until_end(steered.ring());
-        let lengths: Vec<usize> = seen
-            .iter()
-            .map(|packet| packet.original_len as usize)
-            .collect();
-        assert_eq!(lengths, frames.iter().map(Vec::len).collect::<Vec<_>>());
-        assert_eq!(bytes_of(seen), frames);
-        assert_account(&mut steered, frames.len() as u64 + 1);
+        assert_cut(&handed.until_end(), &frames, 2000);
+        handed.assert_account(frames.len() as u64 + 1);
     }
 }
 
 #[test]
 fn what_is_known_of_a_packet_is_told() {
-    for place in PLACES {
+    for (place, way) in PLACES
+        .into_iter()
+        .flat_map(|place| WAYS.map(|way| (place, way)))
+    {
         let [left, right] = Net::new().pair();
-        let mut steered = steer(&right, &Wanted::new(place, 256));
+        let mut handed = way(&right, place, 96);
         let own = right.interface().mac.0;
-        send_and_end(
-            &left,
-            &[own, BROADCAST, GROUP, STRANGER].map(|to| frame(to, 60)),
-        );
-        let seen = until_end(steered.ring());
+        let before_ns = abi::clock::realtime_ns();
+        let to = [own, BROADCAST, GROUP, STRANGER];
+        send_and_end(&left, &to.map(|to| frame(to, 60)));
+        let seen = handed.until_end();
+        let after_ns = abi::clock::realtime_ns();
         let receptions: Vec<_> = seen.iter().map(|packet| packet.reception).collect();
         let expected = [
             Reception::Unicast,
@@ -80,10 +57,15 @@ fn what_is_known_of_a_packet_is_told() {
             Reception::Promiscuous,
         ];
         assert_eq!(receptions, expected.map(Some));
+        assert!(seen.is_sorted_by(|a, b| a.timestamp_ns < b.timestamp_ns));
         for packet in &seen {
             assert_eq!(packet.direction, Direction::In);
             assert_eq!(packet.checksum, Checksum::Unknown);
             assert_eq!(packet.link, right.interface().index.0);
+            assert_eq!(packet.timestamp_source, TimestampSource::Kernel);
+            // The offset of the two clocks is known to some 50 ns.
+            let range = before_ns - 1000..=after_ns + 1000;
+            assert!(range.contains(&packet.timestamp_ns));
         }
     }
 }
@@ -129,17 +111,13 @@ fn time_stamps_lie_between_sending_and_reading() {
 #[test]
 fn a_packet_is_cut_to_the_snaplen() {
     for snaplen in [1, 14, 60, 96, 1513, 1514] {
-        let [left, right] = Net::new().pair();
-        let mut wanted = Wanted::new(XdpAttachMode::Native, 256);
-        wanted.ring.snaplen = snaplen;
-        let mut steered = steer(&right, &wanted);
-        let frames = tagged_frames();
-        send(&left, &frames);
-        assert_cut(
-            &collect(steered.ring(), frames.len()),
-            &frames,
-            snaplen as usize,
-        );
+        for way in WAYS {
+            let [left, right] = Net::new().pair();
+            let mut handed = way(&right, XdpAttachMode::Native, snaplen);
+            let frames = tagged_frames();
+            send(&left, &frames);
+            assert_cut(&handed.collect(frames.len()), &frames, snaplen as usize);
+        }
     }
 }
 
@@ -147,29 +125,38 @@ fn a_packet_is_cut_to_the_snaplen() {
 /// ones; many times over, so that buffers and the memory in which they are joined are used again.
 #[test]
 fn packets_of_several_buffers_come_whole_or_cut() {
-    for (place, snaplen) in PLACES
-        .into_iter()
-        .flat_map(|p| [(p, 262_144), (p, 5000), (p, 96)])
-    {
+    let mut ways: Vec<(Way, u32)> = vec![
+        (socket, 262_144),
+        (socket, 5000),
+        (socket, 96),
+        (buffer, 96),
+        (buffer, 16_384),
+    ];
+    if cfg!(target_arch = "x86_64") {
+        ways.push((slots, 96));
+    }
+    let in_places = |place| {
+        ways.iter()
+            .map(move |&(way, snaplen)| (place, way, snaplen))
+    };
+    for (place, way, snaplen) in PLACES.into_iter().flat_map(in_places) {
         let hosts = Net::new().pair();
-        set_mtu(&hosts, 65_535);
+        support::set_mtu(&hosts, 65_535);
         let [left, right] = &hosts;
-        let mut wanted = Wanted::new(place, 512);
-        wanted.ring.snaplen = snaplen;
-        let mut steered = steer(right, &wanted);
-        assert!(steered.ring().takes_multi_buffer());
+        let mut handed = way(right, place, snaplen);
         let lengths = [60, 3839, 3840, 3841, 7680, 7681, 9014, 1514, 65_000, 14];
         let frames = lengths.map(|bytes| frame(BROADCAST, bytes));
         for _ in 0..20 {
             send(left, &frames);
-            let seen = collect(steered.ring(), frames.len());
+            let seen = handed.collect(frames.len());
             assert_cut(&seen, &frames, snaplen as usize);
-            assert!(
-                seen.iter()
-                    .all(|p| p.timestamp_source == TimestampSource::Kernel)
-            );
+            let is_stamped = |packet: &Seen| packet.timestamp_source == TimestampSource::Kernel;
+            assert!(seen.iter().all(is_stamped));
         }
-        assert_account(&mut steered, 20 * frames.len() as u64);
+        handed.assert_account(20 * frames.len() as u64);
+        if let Handed::Socket(steered) = &mut handed {
+            assert!(steered.ring().takes_multi_buffer());
+        }
     }
 }
 
@@ -199,32 +186,25 @@ fn a_packet_that_the_driver_is_to_split_comes_with_every_byte() {
         });
         assert_eq!(seen, payload);
         let sent = steered.counters().delivered;
-        assert_account(&mut steered, sent);
+        Handed::Socket(steered).assert_account(sent);
     }
 }
 
 #[test]
 fn a_batch_can_be_walked_again_and_in_part() {
-    let hosts = Net::new().pair();
-    set_mtu(&hosts, 9000);
-    let [left, right] = &hosts;
-    let mut steered = steer(right, &Wanted::new(XdpAttachMode::Native, 512));
-    let frames = [60, 9014, 61, 8000, 5000].map(|bytes| frame(BROADCAST, bytes));
-    for _ in 0..3 {
-        send(left, &frames);
-        let mut seen = Vec::new();
-        support::read(steered.ring(), |batch| {
-            let half = (batch.len() - 1) / 2;
-            assert!(batch.packets().nth(half).is_some());
-            let first: Vec<Seen> = batch.packets().map(Seen::from).collect();
-            let second: Vec<Seen> = batch.packets().map(Seen::from).collect();
-            assert_eq!(first, second);
-            seen.extend(second);
-            seen.len() == frames.len()
-        });
-        assert_eq!(bytes_of(seen), frames);
+    for (way, snaplen) in [(socket as Way, 262_144), (buffer, 96)] {
+        let hosts = Net::new().pair();
+        support::set_mtu(&hosts, 9000);
+        let [left, right] = &hosts;
+        let mut handed = way(right, XdpAttachMode::Native, snaplen);
+        let frames = [60, 9014, 61, 8000, 5000].map(|bytes| frame(BROADCAST, bytes));
+        for _ in 0..3 {
+            send(left, &frames);
+            let seen = handed.collect_twice(frames.len());
+            assert_cut(&seen, &frames, snaplen as usize);
+        }
+        handed.assert_account(3 * frames.len() as u64);
     }
-    assert_account(&mut steered, 3 * frames.len() as u64);
 }
 
 /// A reader that never sleeps runs the driver by itself.
@@ -248,5 +228,5 @@ fn a_busy_reader_receives_without_waiting() {
         };
         assert_eq!(bytes_of(seen), [frame(BROADCAST, bytes)]);
     }
-    assert_account(&mut steered, 20);
+    Handed::Socket(steered).assert_account(20);
 }

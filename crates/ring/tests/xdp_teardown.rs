@@ -15,13 +15,7 @@ use tapline_ring::{TpacketVersion, XdpRing, XdpRingOptions};
 #[track_caller]
 fn has_program(host: &Host) -> bool {
     let name = host.interface().name.to_string();
-    let mut command = host.command("ip");
-    let output = command
-        .args(["-json", "-d", "link", "show", &name])
-        .output();
-    let output = output.unwrap();
-    assert!(output.status.success());
-    let text = String::from_utf8(output.stdout).unwrap();
+    let text = host.ip(&format!("-json -d link show {name}"));
     assert!(text.contains(&name), "{text}");
     text.contains("\"xdp\":")
 }
@@ -159,9 +153,7 @@ fn an_interface_that_is_removed_is_told_to_who_asks_and_what_came_before_stays()
     send(&left, &[frame(BROADCAST, 60)]);
     support::wait(steered.ring());
     assert!(steered.ring().take_error().is_ok());
-    let name = right.interface().name.to_string();
-    let status = right.command("ip").args(["link", "del", &name]).status();
-    assert!(status.unwrap().success());
+    right.ip(&format!("link del {}", right.interface().name));
     let error = steered.ring().take_error().unwrap_err();
     assert_eq!(error.raw_os_error(), Some(libc::ENETDOWN));
     assert_eq!(bytes_of(collect(steered.ring(), 1)), [frame(BROADCAST, 60)]);

@@ -218,11 +218,13 @@ pub fn per_second(count: u64, time: Duration) -> u64 {
 /// Counts the packets of a file.
 fn packets_in(path: &Path) -> u64 {
     let mut reader = FileReader::open(path).unwrap_or_else(|error| panic!("{error}"));
-    let mut next = || {
-        reader
-            .next_packet()
-            .unwrap_or_else(|error| panic!("{error}"))
-            .is_some()
-    };
-    (0..).take_while(|_| next()).count() as u64
+    let mut packets = 0;
+    while reader
+        .next_packet()
+        .unwrap_or_else(|error| panic!("{error}"))
+        .is_some()
+    {
+        packets += 1;
+    }
+    packets
 }

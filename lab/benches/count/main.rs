@@ -82,7 +82,7 @@ fn test_runs(report: &mut Report) {
         .iter()
         .map(|subject| (subject.name, &subject.program));
     let programs = Programs {
-        programs: [("(empty program)", &empty)]
+        all: [("(empty program)", &empty)]
             .into_iter()
             .chain(own)
             .collect(),

@@ -3,7 +3,7 @@
 use std::hint::black_box;
 use std::time::Duration;
 
-use crate::harness::{Column, Report, column, thread_time};
+use crate::harness::{Column, Report, column, thread_time, thread_time_since};
 use crate::{Row, engine};
 
 /// Least time for one figure; what is faster is repeated.
@@ -35,7 +35,7 @@ fn time_us<T>(mut make: impl FnMut() -> T) -> f64 {
     let start = thread_time();
     for repeats in 1.. {
         black_box(make());
-        let passed = thread_time() - start;
+        let passed = thread_time_since(start);
         if passed >= LEAST || repeats == MOST_REPEATS {
             return passed.as_secs_f64() * 1e6 / f64::from(repeats);
         }

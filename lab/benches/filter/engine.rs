@@ -8,7 +8,7 @@ use filter::{Filter, FilterOptions, LinkType, NoNames};
 use pcap::{BpfProgram, Capture, Linktype};
 
 use crate::Row;
-use crate::harness::{BenchOptions, Column, Report, column, thread_time};
+use crate::harness::{BenchOptions, Column, Report, column, thread_time, thread_time_since};
 use crate::trace::Trace;
 
 /// Packets that are handed over at once to the engine that takes many.
@@ -65,7 +65,7 @@ pub fn measure(
                 let Some(engine) = engine else { continue };
                 let start = thread_time();
                 counts.extend((0..trace.passes).map(|_| engine.walk(trace)));
-                *figure = (thread_time() - start).as_nanos() as f64 / packets;
+                *figure = thread_time_since(start).as_nanos() as f64 / packets;
             }
             figures[0] = counts.first().map_or(f64::NAN, |&count| count as f64);
             report.table(&title, &COLUMNS).add(&row.name, &figures);

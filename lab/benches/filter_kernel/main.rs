@@ -83,7 +83,7 @@ fn measure(_: &BenchOptions, report: &mut Report) {
         f64::from(run_once(program, frame) == XDP_DROP)
     };
     let measured = Programs {
-        programs: programs.clone(),
+        all: programs.clone(),
         frames: &frames,
         result: column("dropped", 1.0, 0),
     };

@@ -16,7 +16,7 @@ use std::process::ExitCode;
 pub use frame::Flow;
 pub use libpcap::each_packet;
 pub use options::BenchOptions;
-pub use process::{Running, Used, cpu_of, on_cpu, pause, thread_time, version};
+pub use process::{Running, Used, cpu_of, on_cpu, pause, thread_time, thread_time_since, version};
 pub use report::Report;
 pub use table::{Column, Spread, Table, column, ratios};
 pub use test_run::{Programs, empty_program, fastest_ns, run_once};

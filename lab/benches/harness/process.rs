@@ -54,6 +54,11 @@ pub fn thread_time() -> Duration {
     Duration::try_from(time).expect("no negative time")
 }
 
+/// CPU time of this thread since it was `start`.
+pub fn thread_time_since(start: Duration) -> Duration {
+    thread_time().saturating_sub(start)
+}
+
 /// Runs `job` on `cpu`: children inherit the CPU of the thread that makes them.
 pub fn on_cpu<T>(cpu: usize, job: impl FnOnce() -> T) -> T {
     let before = sched_getaffinity(None).expect("the CPUs of this thread");

@@ -13,6 +13,7 @@ const TRIES: usize = 5;
 /// The figures of all rounds, whether targets hold, and what else is worth a line.
 pub struct Report {
     start: Instant,
+    machine: String,
     rounds: u32,
     is_json: bool,
     tables: Vec<Table>,
@@ -28,6 +29,7 @@ impl Report {
     pub fn new(options: &BenchOptions) -> Self {
         Self {
             start: Instant::now(),
+            machine: machine(),
             rounds: options.rounds(),
             is_json: options.json,
             tables: Vec::new(),
@@ -133,7 +135,7 @@ impl Report {
         if self.is_json {
             self.tables.iter().for_each(Table::print_json);
             let summary = json!({
-                "event": "summary", "machine": machine(), "rounds": self.rounds, "verdicts": self.verdicts,
+                "event": "summary", "machine": self.machine, "rounds": self.rounds, "verdicts": self.verdicts,
                 "notes": self.notes, "failures": self.failures,
             });
             println!("{summary}");
@@ -142,7 +144,7 @@ impl Report {
             let rounds = self.rounds;
             println!(
                 "{}; {rounds} rounds in {seconds} s; median (least–most)",
-                machine()
+                self.machine
             );
             self.tables.iter().for_each(Table::print);
             println!();

@@ -3,7 +3,7 @@ use bpf::{Insn, Program, ProgramKind, Reg};
 
 use super::report::Report;
 use super::table::column;
-use super::{Column, thread_time};
+use super::{Column, thread_time, thread_time_since};
 
 /// Calls of a trial, and runs of a call: short enough that most calls are not interrupted.
 const CALLS: u32 = 10;
@@ -23,7 +23,7 @@ pub fn fastest_ns(program: &Program, frame: &[u8]) -> f64 {
     let calls = (0..CALLS).map(|_| {
         let start = thread_time();
         test_run(program, frame, RUNS);
-        (thread_time() - start).as_nanos() as f64 / f64::from(RUNS)
+        thread_time_since(start).as_nanos() as f64 / f64::from(RUNS)
     });
     calls.fold(f64::INFINITY, f64::min)
 }
@@ -46,7 +46,7 @@ fn test_run(program: &Program, frame: &[u8], repeat: u32) -> u32 {
 /// Programs that are measured by the kernel's test-run, each beside the empty one.
 pub struct Programs<'p> {
     /// The first is the empty program.
-    pub programs: Vec<(&'p str, &'p Program)>,
+    pub all: Vec<(&'p str, &'p Program)>,
     pub frames: &'p [(&'static str, Vec<u8>)],
     /// What else the tables show of a program, by its place, and a frame.
     pub result: Column,
@@ -62,7 +62,7 @@ impl Programs<'_> {
         ];
         for _ in report.rounds("test runs") {
             let mut empty_ns = vec![0.0; self.frames.len()];
-            for (place, (name, program)) in self.programs.iter().enumerate() {
+            for (place, (name, program)) in self.all.iter().enumerate() {
                 for ((title, frame), empty_ns) in self.frames.iter().zip(&mut empty_ns) {
                     let ns = fastest_ns(program, frame);
                     if place == 0 {

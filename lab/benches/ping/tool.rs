@@ -58,7 +58,9 @@ impl Tool {
                     let version = (!flag.is_empty())
                         .then(|| version(&program, flag, 1))
                         .flatten();
-                    version.into_iter().for_each(|version| report.note(version));
+                    if let Some(version) = version {
+                        report.note(version);
+                    }
                     Some(Self {
                         kind,
                         name,

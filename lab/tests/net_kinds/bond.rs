@@ -1,6 +1,6 @@
 //! Bonds and their ports.
 
-use crate::witness::{ip, named, parse};
+use crate::witness::{named, parse};
 use netlink::{
     AdSelect, ArpAllTargets, ArpValidate, Bond, BondMode, BondPort, FailOverMac, LacpRate,
     PortKind, PrimaryReselect, XmitHashPolicy,
@@ -79,7 +79,7 @@ fn a_port_of_a_bond() {
     let mut netlink = host.netlink();
     let bond = Bond::new().mode(BondMode::ActiveBackup).miimon(100);
     let bond = netlink.create(&named("bond0").kind(bond)).expect("made");
-    ip(&host, "link set lower0 down");
+    host.ip("link set lower0 down");
     let port = BondPort::new().queue_id(3).prio(-4);
     let change = named("lower0").master(bond.ifindex()).port(port);
     netlink.set(&change).expect("it is a port");
@@ -108,7 +108,7 @@ fn a_port_of_a_bond() {
     ] {
         assert_eq!(ours[key], theirs["info_slave_data"][key], "{key}");
     }
-    ip(&host, "link set lower0 type bond_slave queue_id 2");
+    host.ip("link set lower0 type bond_slave queue_id 2");
     let told = netlink.link_named("lower0").expect("told");
     let Some(PortKind::Bond(ours)) = told.port_kind() else {
         panic!("{told:?}")

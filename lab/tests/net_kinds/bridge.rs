@@ -1,6 +1,6 @@
 //! Bridges and their ports.
 
-use crate::witness::{ip, named, parse};
+use crate::witness::{named, parse};
 use netlink::{Bridge, BridgeOptions, BridgePort, Link, PortKind, PortState, VlanProtocol};
 use serde_json::{Value, json};
 
@@ -138,7 +138,7 @@ fn a_port_of_a_bridge() {
         );
         assert_shown(&told, &shown(&host, link)["linkinfo"]);
     }
-    ip(&host, "link set new0 type bridge_slave learning on cost 55");
+    host.ip("link set new0 type bridge_slave learning on cost 55");
     let told = netlink.link_named("new0").expect("told");
     let Some(PortKind::Bridge(ours)) = told.port_kind() else {
         panic!("{told:?}")

@@ -1,5 +1,5 @@
 use crate::UML;
-use crate::witness::{Names, ip, ip_json, named, run};
+use crate::witness::{Names, ip_json, named, run};
 use netlink::schema::Arguments;
 use netlink::{Link, LinkKind, Netlink, Object};
 use serde_json::{Map, Value, json};
@@ -19,8 +19,8 @@ pub fn host() -> Option<Host> {
         return None;
     }
     let host = Host::new("host");
-    ip(&host, "link add lower0 type dummy");
-    ip(&host, "link set lower0 up");
+    host.ip("link add lower0 type dummy");
+    host.ip("link set lower0 up");
     Some(host)
 }
 

@@ -1,6 +1,6 @@
 //! What the kernel passes over when it makes a link is said again, and so is what it refuses then.
 
-use crate::witness::{ip, name, named};
+use crate::witness::{name, named};
 use netlink::{AddrGenMode, Link, LinkKind, Veth};
 use tapline_lab::Host;
 
@@ -52,7 +52,7 @@ fn alternative_names_come_and_go() {
         shown(&host, "lower0")["altnames"],
         serde_json::json!(["two", "three"])
     );
-    ip(&host, "link property del dev lower0 altname two");
+    host.ip("link property del dev lower0 altname two");
     let told = netlink.link_named("three").expect("told");
     assert_eq!(told.alternative_names, Some(vec!["three".to_owned()]));
     netlink.link_named("one").expect_err("it is gone");

@@ -1,6 +1,6 @@
 //! Kinds that stand on a link below or by themselves.
 
-use crate::witness::{ip, parse};
+use crate::witness::parse;
 use netlink::{
     Ipvlan, IpvlanFlags, IpvlanMode, LinkKind, MacAddrMode, Macvlan, MacvlanFlags, MacvlanMode,
     QosMapping, Tun, TunMode, Vlan, VlanFlags, VlanProtocol, Vrf,
@@ -41,8 +41,8 @@ fn vlans() {
 fn routing_domains() {
     let Some(host) = host() else { return };
     compare(&host, None, Vrf::new().table(77), "table 77");
-    ip(&host, "link add red type vrf table 1000");
-    ip(&host, "link set lower0 master red");
+    host.ip("link add red type vrf table 1000");
+    host.ip("link set lower0 master red");
     let told = host.netlink().link_named("lower0").expect("told");
     let ours = serde_json::to_value(told.port_kind()).expect("JSON");
     let theirs = shown(&host, "lower0");
@@ -85,7 +85,7 @@ fn macvlans() {
 #[test]
 fn addresses_of_a_macvlan_in_source_mode() {
     let Some(host) = host() else { return };
-    ip(&host, "link add new0 link lower0 type macvlan mode source");
+    host.ip("link add new0 link lower0 type macvlan mode source");
     let addresses = vec![parse("02:00:00:00:00:01"), parse("02:00:00:00:00:02")];
     let mut netlink = host.netlink();
     let link = netlink.link_named("new0").expect("told");
@@ -105,10 +105,7 @@ fn addresses_of_a_macvlan_in_source_mode() {
     let data = &shown["linkinfo"]["info_data"];
     assert_eq!(data["macaddr_count"], 1);
     assert_eq!(data["macaddr_data"][0], "02:00:00:00:00:02");
-    ip(
-        &host,
-        "link set new0 type macvlan macaddr add 02:00:00:00:00:03",
-    );
+    host.ip("link set new0 type macvlan macaddr add 02:00:00:00:00:03");
     let told = netlink.link_named("new0").expect("told");
     let Some(LinkKind::Macvlan(told)) = told.link_kind() else {
         panic!("{told:?}")
@@ -156,7 +153,7 @@ fn tun_and_tap_are_told() {
             "tuntap add new0 mode tap group 6 vnet_hdr multi_queue",
         ),
     ] {
-        ip(&host, line);
+        host.ip(line);
         let told = host.netlink().link_named("new0").expect("told");
         let Some(LinkKind::Tun(tun)) = told.link_kind() else {
             panic!("{told:?}")

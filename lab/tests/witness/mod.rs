@@ -11,12 +11,6 @@ use rustix::io::Errno;
 use serde_json::Value;
 use tapline_lab::Host;
 
-/// What `ip LINE` prints on `host`.
-#[track_caller]
-pub fn ip(host: &Host, line: &str) -> String {
-    printed(host, &format!("ip {line}"))
-}
-
 /// What `ip -json -details -statistics ARGUMENTS` prints on `host`.
 #[track_caller]
 pub fn ip_json(host: &Host, arguments: &[&str]) -> Value {
@@ -26,21 +20,13 @@ pub fn ip_json(host: &Host, arguments: &[&str]) -> Value {
 /// Runs `line`, e.g. `bridge fdb add …`, on `host`.
 #[track_caller]
 pub fn run(host: &Host, line: &str) {
-    printed(host, line);
-}
-
-/// What `line` prints on `host`.
-#[track_caller]
-pub fn printed(host: &Host, line: &str) -> String {
-    let output = output(host, line, &[]);
-    assert!(output.status.success(), "{line}: {}", said(&output));
-    String::from_utf8(output.stdout).expect("text")
+    host.output_of(line);
 }
 
 /// The value behind `key:` in what `line` prints on `host`, the last time.
 #[track_caller]
 pub fn value_printed(host: &Host, line: &str, key: &str) -> String {
-    let text = printed(host, line);
+    let text = host.output_of(line);
     let mut lines = text.lines().filter_map(|line| line.trim().split_once(':'));
     let found = lines.rfind(|(found, _)| found.trim() == key);
     let (_, value) = found.unwrap_or_else(|| panic!("{key} in {text}"));
@@ -178,7 +164,7 @@ pub fn assert_error<T: Debug>(result: Result<T, NetlinkError>, text: impl AsRef<
 #[track_caller]
 pub fn assert_invalid<T: Debug>(result: Result<T, NetlinkError>) -> String {
     match result.expect_err("a refusal").cause {
-        Cause::Invalid(unfit) => unfit.reason.to_string(),
+        Cause::Invalid(unfit) => unfit.reason.clone(),
         cause => panic!("{cause:?}"),
     }
 }

@@ -9,7 +9,7 @@ use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socketpair,
 };
 use tapline_bpf::socket_filter::{CountingFilter, Direction, TranslateOptions};
-use tapline_bpf::{Condition, Insn, Label, Reg, Size};
+use tapline_bpf::{Condition, Insn, Label, Map, Program, ProgramKind, Reg, Size};
 
 /// A datagram socket pair: the receiving end has a filter, which sees the payload as the packet.
 pub struct Bed {
@@ -55,6 +55,37 @@ impl Bed {
             Err(error) => panic!("recv: {error}"),
         }
     }
+}
+
+/// A tc program that counts packets, all or those of a length, and returns `verdict`.
+pub fn counting_tc(counter: &Map, only_bytes: Option<i32>, verdict: i32) -> Program {
+    let other = Label(0);
+    let mut code = vec![Insn::load(Size::Word, Reg::R3, Reg::R1, 0)];
+    if let Some(bytes) = only_bytes {
+        code.push(Insn::jump_if(Condition::NotEqual, Reg::R3, bytes, other));
+    }
+    code.extend([
+        Insn::LoadMapValue {
+            dst: Reg::R1,
+            map: counter.as_fd(),
+        },
+        Insn::mov(Reg::R2, 1),
+        Insn::AtomicAdd {
+            base: Reg::R1,
+            offset: 0,
+            src: Reg::R2,
+        },
+        Insn::Place(other),
+        Insn::mov32(Reg::R0, verdict),
+        Insn::Exit,
+    ]);
+    Program::load(ProgramKind::Tc, "tapline_test", &code).unwrap()
+}
+
+pub fn read_counter(counter: &Map) -> u64 {
+    let mut bytes = [0; 8];
+    counter.read(&mut bytes).unwrap();
+    u64::from_ne_bytes(bytes)
 }
 
 /// A choice in an XDP program: `take` where the first byte of a packet is `wanted`, else `others`.

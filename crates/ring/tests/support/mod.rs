@@ -1,5 +1,6 @@
 //! What the tests of this crate share: rings on test hosts, frames, and what was received.
 
+pub mod handed;
 pub mod mirrored;
 pub mod steered;
 pub mod taken;
@@ -68,6 +69,13 @@ pub fn options(version: TpacketVersion) -> RingOptions {
             timeout: Duration::from_millis(1),
         },
         ..RingOptions::default()
+    }
+}
+
+#[track_caller]
+pub fn set_mtu(hosts: &[Host], mtu: u32) {
+    for host in hosts {
+        host.ip(&format!("link set {} mtu {mtu}", host.interface().name));
     }
 }
 

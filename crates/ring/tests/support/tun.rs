@@ -42,10 +42,8 @@ pub fn open(host: &Host, name: &CStr, flags: i32, hatype: Option<i32>) -> File {
         file
     });
     let name = name.to_str().expect("a name of ASCII");
-    for arguments in [&["addrgenmode", "none"][..], &["up"]] {
-        let mut command = host.command("ip");
-        command.args(["link", "set", name]).args(arguments);
-        assert!(command.status().unwrap().success());
+    for arguments in ["addrgenmode none", "up"] {
+        host.ip(&format!("link set {name} {arguments}"));
     }
     file
 }

@@ -1,0 +1,105 @@
+//! The ways in which an XDP program hands packets to a reader.
+
+use lab::Host;
+use lab::bpf::{RingBufferProgramOptions, SlotProgramOptions, XdpAttachMode};
+use tapline_ring::RingCounters;
+
+use super::mirrored::{Mirrored, mirror};
+use super::steered::{Steered, Wanted, steer};
+use super::taken::{Taken, take};
+use super::{Ring, Seen, collect, read, until_end};
+
+/// A program on the host's first interface, with what its reader reads.
+#[derive(Debug)]
+pub enum Handed {
+    Socket(Steered),
+    Buffer(Mirrored),
+    Slots(Taken),
+}
+
+/// Opens one of them, with a snaplen.
+pub type Way = fn(&Host, XdpAttachMode, u32) -> Handed;
+
+/// Those that hand on whole packets, where the snaplen is long enough.
+pub const WAYS: [Way; 2] = [socket, buffer];
+
+pub fn socket(host: &Host, place: XdpAttachMode, snaplen: u32) -> Handed {
+    let mut wanted = Wanted::new(place, 512);
+    wanted.ring.snaplen = snaplen;
+    Handed::Socket(steer(host, &wanted))
+}
+
+pub fn buffer(host: &Host, place: XdpAttachMode, snaplen: u32) -> Handed {
+    Handed::Buffer(mirror(host, place, &RingBufferProgramOptions::new(snaplen)))
+}
+
+pub fn slots(host: &Host, place: XdpAttachMode, snaplen: u32) -> Handed {
+    Handed::Slots(take(host, place, &SlotProgramOptions::new(snaplen)))
+}
+
+impl Handed {
+    #[track_caller]
+    pub fn collect(&mut self, count: usize) -> Vec<Seen> {
+        match self {
+            Self::Socket(steered) => collect(steered.ring(), count),
+            Self::Buffer(mirrored) => collect(mirrored.first(), count),
+            Self::Slots(taken) => collect(taken.first(), count),
+        }
+    }
+
+    #[track_caller]
+    pub fn until_end(&mut self) -> Vec<Seen> {
+        match self {
+            Self::Socket(steered) => until_end(steered.ring()),
+            Self::Buffer(mirrored) => until_end(mirrored.first()),
+            Self::Slots(taken) => until_end(taken.first()),
+        }
+    }
+
+    /// The next `count` packets; each batch is walked in part and twice.
+    #[track_caller]
+    pub fn collect_twice(&mut self, count: usize) -> Vec<Seen> {
+        match self {
+            Self::Socket(steered) => collect_twice(steered.ring(), count),
+            Self::Buffer(mirrored) => collect_twice(mirrored.first(), count),
+            Self::Slots(taken) => collect_twice(taken.first(), count),
+        }
+    }
+
+    /// All that was sent was delivered, as program and ring count it.
+    #[track_caller]
+    pub fn assert_account(&mut self, sent: u64) {
+        let (counts, account): (_, RingCounters) = match self {
+            Self::Socket(steered) => {
+                steered.ring().refresh().unwrap();
+                (steered.counters(), *steered.ring().counters())
+            }
+            Self::Buffer(mirrored) => {
+                mirrored.first().refresh();
+                (mirrored.counters(), *mirrored.first().counters())
+            }
+            Self::Slots(taken) => {
+                taken.first().refresh();
+                (taken.intake.counters(), *taken.first().counters())
+            }
+        };
+        assert_eq!((counts.delivered, counts.lost), (sent, 0));
+        assert_eq!((account.accepted, account.delivered), (sent, sent));
+        assert_eq!((account.dropped, account.unreadable), (0, 0));
+    }
+}
+
+#[track_caller]
+fn collect_twice(ring: &mut impl Ring, count: usize) -> Vec<Seen> {
+    let mut seen = Vec::new();
+    read(ring, |batch| {
+        let half = (batch.len() - 1) / 2;
+        assert!(batch.packets().nth(half).is_some());
+        let first: Vec<Seen> = batch.packets().map(Seen::from).collect();
+        let second: Vec<Seen> = batch.packets().map(Seen::from).collect();
+        assert_eq!(first, second);
+        seen.extend(second);
+        seen.len() == count
+    });
+    seen
+}
