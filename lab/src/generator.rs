@@ -19,10 +19,12 @@
 
 mod frame;
 mod live;
+mod options;
 mod pace;
 mod program;
 mod socket;
 
 pub use frame::{SEQUENCE_AT, udp_frame};
-pub use live::{Generator, GeneratorOptions, Sent, pin_to_cpu};
+pub use live::{Generator, Sent, pin_to_cpu};
+pub use options::GeneratorOptions;
 pub use socket::{Offered, offer_frames, send_frames};

@@ -94,7 +94,7 @@ impl Batch<'_> {
     /// Iterates over the packets. Makes no system call. Copies only multi-buffer packets and slots.
     pub fn packets(&mut self) -> Packets<'_> {
         let walk = match &mut self.lender {
-            Lender::Packet { ring, slots } => Walk::Slots(Slots::new(ring, *slots)),
+            Lender::Packet { ring, slots } => Walk::Slots(ring.slots(*slots)),
             Lender::Xdp { ring, descriptors } => Walk::Descriptors(ring.walk(*descriptors)),
             Lender::Buffer { ring, span } => Walk::Records(ring.walk(*span)),
         };

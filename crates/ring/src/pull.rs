@@ -9,7 +9,7 @@ use crate::batch::{Batch, Lender};
 use crate::bpf::BpfRing;
 use crate::cursor::{Cursor, PacketExtent};
 use crate::packet::RingPacket;
-use crate::tpacket::{PacketRing, SlotWalk};
+use crate::tpacket::PacketRing;
 use crate::xdp::XdpRing;
 
 /// The methods that are the same for all rings: `$lender` makes the lender of a batch of an extent.
@@ -89,7 +89,7 @@ reads_one_by_one!(
     },
     |batch: &Batch<'_>| match &batch.lender {
         Lender::Packet { ring, slots } => {
-            let (slots, walk) = (*slots, SlotWalk::new(ring, *slots));
+            let (slots, walk) = (*slots, ring.slot_walk(*slots));
             (PacketExtent { slots, walk }, 0)
         }
         _ => unreachable!("the batch of a packet ring"),

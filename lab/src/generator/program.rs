@@ -20,7 +20,7 @@ use bpf::{
 };
 use netlink::IfIndex;
 
-use super::live::GeneratorOptions;
+use super::options::GeneratorOptions;
 
 // Displacements in `struct xdp_md`.
 const DATA: i16 = 0;

@@ -30,6 +30,7 @@ use self::deadline::Deadline;
 use self::hosts::Hosts;
 use self::output::Printer;
 use self::recording::{OutputFile, Recording};
+use self::traffic::Kind;
 use crate::args::DemoArgs;
 use crate::failure::{Exit, Failure};
 use crate::privilege;
@@ -67,7 +68,14 @@ pub fn run(args: &DemoArgs) -> Result<Exit, Failure> {
     printer.capture(&hosts.right, &recording, file.final_path())?;
 
     let before = hosts.right.counters()?;
-    let sent = traffic::send_all(&mut hosts, &deadline, &printer)?;
+    let mut sent = Vec::new();
+    for kind in Kind::SENT {
+        printer.sending(kind)?;
+        let of_kind = traffic::send_counted(kind, &mut hosts, &deadline)
+            .inspect_err(|_| printer.end_line())?;
+        printer.sent(&of_kind)?;
+        sent.push(of_kind);
+    }
     let counted = hosts.right.counters()?.since(before);
 
     let recorded = recording.finish(counted.packets(), &deadline)?;

@@ -21,7 +21,6 @@ use tapline::packet::{
 
 use super::deadline::Deadline;
 use super::hosts::{Family, Host, Hosts, InterfaceCounters};
-use super::output::Printer;
 use crate::failure::{Exit, Failure};
 
 /// A kind of traffic.
@@ -46,7 +45,7 @@ impl Kind {
     pub const COUNT: usize = Self::Other as usize + 1;
 
     /// The kinds that the demo sends, in order.
-    const SENT: [Self; 10] = [
+    pub const SENT: [Self; 10] = [
         Self::Tcp4,
         Self::Tcp6,
         Self::Udp4,
@@ -128,27 +127,20 @@ impl Sent {
     }
 }
 
-/// Sends every kind of traffic.
+/// Sends traffic of this kind and counts its packets at the left interface.
 ///
-/// Each kind ends when all its packets have passed the left interface: the sender waits for what it expects
-/// back. The interface's counters therefore belong to one kind at a time.
-pub fn send_all(
+/// Returns when all its packets have passed that interface, because the sender waits for the answers. So the
+/// interface's counters belong to one kind at a time.
+pub fn send_counted(
+    kind: Kind,
     hosts: &mut Hosts,
     deadline: &Deadline<'_>,
-    printer: &Printer,
-) -> Result<Vec<Sent>, Failure> {
-    let mut all = Vec::new();
-    for kind in Kind::SENT {
-        deadline.check()?;
-        printer.sending(kind)?;
-        let before = hosts.left.counters()?;
-        let sent = send_kind(kind, hosts, deadline).inspect_err(|_| printer.end_line())?;
-        let counted = hosts.left.counters()?.since(before);
-        let sent = Sent { counted, ..sent };
-        printer.sent(&sent)?;
-        all.push(sent);
-    }
-    Ok(all)
+) -> Result<Sent, Failure> {
+    deadline.check()?;
+    let before = hosts.left.counters()?;
+    let sent = send_kind(kind, hosts, deadline)?;
+    let counted = hosts.left.counters()?.since(before);
+    Ok(Sent { counted, ..sent })
 }
 
 fn send_kind(kind: Kind, hosts: &Hosts, deadline: &Deadline<'_>) -> Result<Sent, Failure> {

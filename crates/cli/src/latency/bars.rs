@@ -2,7 +2,7 @@
 
 use tapline::latency::Delays;
 
-use super::report::time;
+use super::delays::time;
 use crate::units::grouped;
 
 /// Columns in front of a bar.

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use serde_json::{Value, json};
 use tapline::latency::{DeviceDelays, DeviceError, DeviceMeasurement, DeviceMeter};
 
-use super::report::{delays_json, extend, percentiles, time};
+use super::delays::{delays_json, extend, percentiles, time};
 
 /// A running measurement, or why there is none.
 pub struct Device(Result<DeviceMeasurement, DeviceError>);

@@ -5,7 +5,7 @@ use std::io;
 use tapline::latency::Delays;
 
 use super::bars::bars;
-use super::report::quantiles;
+use super::delays::quantiles;
 use crate::screen::{Canvas, Size, cut, width};
 use crate::units::grouped;
 

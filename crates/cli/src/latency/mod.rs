@@ -1,6 +1,7 @@
 //! `tapline latency`.
 
 mod bars;
+mod delays;
 mod device;
 mod job;
 mod live;

@@ -8,8 +8,8 @@ use tapline::Packet;
 use tapline::capture::{Account, ConsumerError};
 use tapline::latency::{DelayObserver, Delays};
 
+use super::delays::{delays_json, extend, percentiles, time};
 use super::live::Live;
-use super::report::{delays_json, percentiles};
 use crate::args::LatencyArgs;
 use crate::screen::Status;
 use crate::{json, moment, paint};
@@ -79,12 +79,12 @@ impl<'a> Watch<'a> {
             }));
         }
         let mut out = io::stdout().lock();
-        let time = |ns| moment::time_of_day(ns, &self.zone);
+        let time_of_day = |ns| moment::time_of_day(ns, &self.zone);
         let (stamp, now) = (
-            packet.time().as_nanos().map_or("-".to_owned(), time),
-            time(now_ns),
+            packet.time().as_nanos().map_or("-".to_owned(), time_of_day),
+            time_of_day(now_ns),
         );
-        let delay = delay_ns.map_or("-".to_owned(), super::report::time);
+        let delay = delay_ns.map_or("-".to_owned(), time);
         writeln!(out, "{stamp}  {now}  {delay:>9}  {} bytes", packet.len())
     }
 }
@@ -116,7 +116,7 @@ impl DelayObserver for Watch<'_> {
                     "event": "interval",
                     "at_ns": crate::moment::now_ns(),
                 });
-                super::report::extend(&mut event, delays_json(delays));
+                extend(&mut event, delays_json(delays));
                 json::print(&event)?;
             }
         }

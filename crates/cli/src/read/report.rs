@@ -1,7 +1,6 @@
 //! `--summary`: describes each file instead of printing its packets.
 
 use serde_json::json;
-use tapline::file::read::{DetectedCompression, DetectedFormat};
 use tapline::read::{FileReport, ReadBuilder, ReadError};
 
 use super::arguments::Arguments;
@@ -47,24 +46,6 @@ pub fn run(args: &ReadArgs, arguments: &Arguments, builder: ReadBuilder) -> Resu
 }
 
 /// The name of a file's format, as in `--format`.
-pub fn format_name(report: &FileReport) -> &'static str {
-    let first = report.interfaces.first();
-    let ticks = first.map(|one| one.interface.ticks_per_second);
-    match (report.header.format, ticks) {
-        (DetectedFormat::Pcapng, _) => "pcapng",
-        (_, Some(1_000_000_000)) => "pcap-ns",
-        _ => "pcap",
-    }
-}
-
-pub fn compression_name(report: &FileReport) -> Option<&'static str> {
-    match report.compression {
-        DetectedCompression::Gzip => Some("gzip"),
-        DetectedCompression::Zstd => Some("zstd"),
-        _ => None,
-    }
-}
-
 /// The sum of all files.
 #[derive(Default)]
 struct Total {

@@ -5,7 +5,7 @@ use tapline::file::model::Statistics;
 use tapline::file::read::ByteOrder;
 use tapline::read::{FileReport, ReportedInterface};
 
-use super::report::{compression_name, format_name};
+use super::report_text::{compression_name, format_name};
 use crate::failure::chain;
 
 /// One object. Unknown values are null.

@@ -5,10 +5,9 @@ use std::io;
 
 use jiff::tz::TimeZone;
 use tapline::file::model::{LinkType, Statistics};
-use tapline::file::read::ByteOrder;
+use tapline::file::read::{ByteOrder, DetectedCompression, DetectedFormat};
 use tapline::read::{FileReport, ReportedInterface};
 
-use super::report::{compression_name, format_name};
 use crate::failure::chain;
 use crate::moment::date_time;
 use crate::units::{amount, grouped};
@@ -201,5 +200,23 @@ fn statistics(statistics: &Statistics) -> String {
     match known.as_slice() {
         [] => "no counters".into(),
         known => known.join(", "),
+    }
+}
+
+pub fn format_name(report: &FileReport) -> &'static str {
+    let first = report.interfaces.first();
+    let ticks = first.map(|one| one.interface.ticks_per_second);
+    match (report.header.format, ticks) {
+        (DetectedFormat::Pcapng, _) => "pcapng",
+        (_, Some(1_000_000_000)) => "pcap-ns",
+        _ => "pcap",
+    }
+}
+
+pub fn compression_name(report: &FileReport) -> Option<&'static str> {
+    match report.compression {
+        DetectedCompression::Gzip => Some("gzip"),
+        DetectedCompression::Zstd => Some("zstd"),
+        _ => None,
     }
 }

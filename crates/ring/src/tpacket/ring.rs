@@ -19,6 +19,7 @@ use abi::socket;
 use super::filter;
 use super::geometry::{Geometry, MAX_FRAMES};
 use super::setup::{self, Role};
+use super::walk::{SlotWalk, Slots};
 use crate::counters::RingCounters;
 use crate::cursor::{Cursor, PacketExtent};
 use crate::error::RingOpenError;
@@ -51,6 +52,17 @@ pub struct PacketRing {
 }
 
 impl PacketRing {
+    /// The packets of the `slots` slots at the head, which the kernel has handed over.
+    pub(crate) fn slots(&self, slots: usize) -> Slots<'_> {
+        // SAFETY: the ring is borrowed for as long as the packets are.
+        unsafe { Slots::new(self.slot_walk(slots)) }
+    }
+
+    /// The position of the first packet of the `slots` slots at the head.
+    pub(crate) fn slot_walk(&self, slots: usize) -> SlotWalk {
+        SlotWalk::new(&self.region, self.geometry, self.head, slots, self.snaplen)
+    }
+
     /// Opens a ring on interface `link` and starts it.
     ///
     /// Costs about a dozen system calls; none per packet later. Does not block.

@@ -4,9 +4,9 @@ use std::marker::PhantomData;
 use std::ptr::NonNull;
 
 use abi::packet::{BlockDesc, Tpacket2Hdr, Tpacket3Hdr};
+use abi::region::Region;
 
 use super::geometry::Geometry;
-use super::ring::PacketRing;
 use crate::options::TpacketVersion;
 use crate::packet::{RingPacket, lend};
 use crate::prefetch;
@@ -19,9 +19,11 @@ pub(crate) struct Slots<'b> {
 }
 
 impl<'b> Slots<'b> {
-    pub fn new(ring: &'b PacketRing, slots: usize) -> Self {
+    /// # Safety
+    /// For `'b` the ring that `walk` is of must be borrowed, with the batch.
+    pub unsafe fn new(walk: SlotWalk) -> Self {
         Self {
-            walk: SlotWalk::new(ring, slots),
+            walk,
             lent: PhantomData,
         }
     }
@@ -33,7 +35,7 @@ impl<'b> Slots<'b> {
         reason = "called for every packet: fields that the caller does not read are not computed"
     )]
     pub fn next(&mut self, left: u32) -> Option<RingPacket<'b>> {
-        // SAFETY: the ring is borrowed for `'b`, with the batch that these slots are of.
+        // SAFETY: promised to `new`.
         unsafe { self.walk.next(left) }
     }
 }
@@ -54,23 +56,29 @@ pub(crate) struct SlotWalk {
 unsafe impl Send for SlotWalk {}
 
 impl SlotWalk {
-    /// The first packet of the `slots` slots at the head of `ring`.
-    pub fn new(ring: &PacketRing, slots: usize) -> Self {
+    /// The first packet of `slots` slots from slot `head` on, which the kernel has handed over.
+    pub fn new(
+        region: &Region,
+        geometry: Geometry,
+        head: usize,
+        slots: usize,
+        snaplen: u32,
+    ) -> Self {
         let Geometry {
             version,
             slot_bytes,
             ..
-        } = ring.geometry;
-        let head = ring.head * slot_bytes;
+        } = geometry;
+        let head = head * slot_bytes;
         let (room, first) = match version {
             TpacketVersion::V2 => (slot_bytes * slots, 0),
-            TpacketVersion::V3 => (slot_bytes, first_offset(ring, head)),
+            TpacketVersion::V3 => (slot_bytes, first_offset(region, head)),
         };
         Self {
-            slot: ring.region.pointer(head, room),
+            slot: region.pointer(head, room),
             offset: first.min(room),
             room,
-            snaplen: ring.snaplen,
+            snaplen,
             frame_bytes: slot_bytes,
             version,
         }
@@ -133,8 +141,8 @@ impl SlotWalk {
 }
 
 /// Offset of the first packet in the block at byte `head`.
-fn first_offset(ring: &PacketRing, head: usize) -> usize {
-    let block = ring.region.pointer(head, size_of::<BlockDesc>());
+fn first_offset(region: &Region, head: usize) -> usize {
+    let block = region.pointer(head, size_of::<BlockDesc>());
     let block = block.cast::<BlockDesc>();
     // SAFETY: mapped (checked), page-aligned, and owned by the reader while the batch is held.
     let first = unsafe { &raw const (*block.as_ptr()).offset_to_first_pkt };
