@@ -58,9 +58,6 @@ const LOADED: [&str; 23] = [
     "cls_bpf",
 ];
 
-/// Set for the tests that are run there.
-const INSIDE: &str = "TAPLINE_LAB_INSIDE_UML";
-
 /// User-mode-linux.
 #[derive(Debug)]
 pub struct UserModeLinux;
@@ -69,34 +66,30 @@ pub struct UserModeLinux;
 pub type Tests = guest::Tests<UserModeLinux>;
 
 impl Guest for UserModeLinux {
-    const INSIDE: &str = INSIDE;
+    const INSIDE: &str = "TAPLINE_LAB_INSIDE_UML";
     const FEATURE: Feature = USER_MODE_LINUX;
     const PLACE: &str = "under user-mode-linux";
 
     fn boot(tests: &[&str]) -> Run {
-        boot(tests)
+        let folder = tempfile::tempdir().expect("a folder");
+        let place = folder.path();
+        let boot = place.join("boot");
+        fs::write(&boot, script(place, tests)).expect("the script");
+        fs::set_permissions(&boot, Permissions::from_mode(0o700)).expect("a script that runs");
+        let command = command(&boot);
+        // The filter stays on the thread that sets it up.
+        let (status, console) = run_to_end(command, without_xstate);
+        let said = fs::read_to_string(place.join("said")).unwrap_or_default();
+        let end = format!("it ended with {status}, and on its console stood:\n{console}");
+        Run::of(said, &end)
     }
-}
-
-/// Boots and runs `tests`, one after another.
-fn boot(tests: &[&str]) -> Run {
-    let folder = tempfile::tempdir().expect("a folder");
-    let place = folder.path();
-    let boot = place.join("boot");
-    fs::write(&boot, script(place, tests)).expect("the script");
-    fs::set_permissions(&boot, Permissions::from_mode(0o700)).expect("a script that runs");
-    let command = command(&boot);
-    // The filter stays on the thread that sets it up.
-    let (status, console) = run_to_end(command, without_xstate);
-    let said = fs::read_to_string(place.join("said")).unwrap_or_default();
-    let end = format!("it ended with {status}, and on its console stood:\n{console}");
-    Run::of(said, &end)
 }
 
 /// What process 1 does: with files of the machine, which it cannot change, but for `place`.
 fn script(place: &Path, tests: &[&str]) -> String {
     let place = place.display();
     let program = rerun::program();
+    let inside = UserModeLinux::INSIDE;
     let (program, modules, tests) = (program.display(), LOADED.join(" "), tests.join(" "));
     // A page fault makes this kernel forget the parts of vector registers beyond SSE (see `without_xstate`),
     // so the C library is not to use them.
@@ -119,7 +112,7 @@ fn script(place: &Path, tests: &[&str]) -> String {
             echo 2 >/proc/sys/net/core/fb_tunnels_only_for_init_net
             for module in {modules}; do modprobe -d '{place}/root' $module; done
             ip link set lo up
-            {INSIDE}=1 '{program}' --test-threads=1 {tests}
+            {inside}=1 '{program}' --test-threads=1 {tests}
         }} >said 2>&1
         sync
         echo o >/proc/sysrq-trigger

@@ -34,9 +34,6 @@ const QEMU: &str = "qemu-system-x86_64";
 /// Set to the folder of the kernel where there is one.
 const KERNEL: &str = "TAPLINE_LAB_KERNEL";
 
-/// Set for the tests that are run there.
-const INSIDE: &str = "TAPLINE_LAB_INSIDE_VM";
-
 fn folder() -> Result<PathBuf, String> {
     let folder = env::var_os(KERNEL).map(PathBuf::from);
     folder.ok_or_else(|| format!("{KERNEL} names no folder that packaging/kernel.sh has filled"))
@@ -50,38 +47,34 @@ pub struct VirtualMachine;
 pub type Tests = guest::Tests<VirtualMachine>;
 
 impl Guest for VirtualMachine {
-    const INSIDE: &str = INSIDE;
+    const INSIDE: &str = "TAPLINE_LAB_INSIDE_VM";
     const FEATURE: Feature = NEWER_KERNEL;
     const PLACE: &str = "under a newer kernel in QEMU";
 
     fn boot(tests: &[&str]) -> Run {
-        boot(tests)
+        let place = tempfile::tempdir().expect("a folder");
+        let kernel = folder().expect("the kernel's folder");
+        let memory = fill(place.path(), &kernel, tests);
+        let mut command = tool::command(QEMU);
+        command.args([
+            "-nodefaults",
+            "-display",
+            "none",
+            "-no-reboot",
+            "-m",
+            "1024",
+        ]);
+        // QEMU 7.2 emulates CMPXCHG16B in a way that this kernel's allocator does not survive.
+        command.args(["-cpu", "max,-cx16", "-serial", "stdio"]);
+        command.args(["-append", "console=ttyS0 quiet panic=-1"]);
+        command.arg("-kernel").arg(kernel.join("vmlinuz"));
+        command.arg("-initrd").arg(memory);
+        let (status, console) = run_to_end(command, || {});
+        Run::of(
+            console.replace('\r', ""),
+            &format!("it ended with {status}"),
+        )
     }
-}
-
-fn boot(tests: &[&str]) -> Run {
-    let place = tempfile::tempdir().expect("a folder");
-    let kernel = folder().expect("the kernel's folder");
-    let memory = fill(place.path(), &kernel, tests);
-    let mut command = tool::command(QEMU);
-    command.args([
-        "-nodefaults",
-        "-display",
-        "none",
-        "-no-reboot",
-        "-m",
-        "1024",
-    ]);
-    // QEMU 7.2 emulates CMPXCHG16B in a way that this kernel's allocator does not survive.
-    command.args(["-cpu", "max,-cx16", "-serial", "stdio"]);
-    command.args(["-append", "console=ttyS0 quiet panic=-1"]);
-    command.arg("-kernel").arg(kernel.join("vmlinuz"));
-    command.arg("-initrd").arg(memory);
-    let (status, console) = run_to_end(command, || {});
-    Run::of(
-        console.replace('\r', ""),
-        &format!("it ended with {status}"),
-    )
 }
 
 /// Makes the archive that the kernel begins with.

@@ -271,7 +271,7 @@ impl Addr {
                 self.prefixlen = Some(peer.len);
             }
             _ if self.local.is_none() && keyword.contains(['.', ':']) => {
-                self.parse_local(keyword)?
+                self.parse_local(keyword)?;
             }
             _ => return Ok(false),
         }

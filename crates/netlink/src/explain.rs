@@ -226,28 +226,28 @@ struct MessageLayout {
     attributes: fn() -> &'static [AttributeSpec],
 }
 
-const fn layout<O: Object>(header: &'static str) -> Option<MessageLayout> {
-    Some(MessageLayout {
+const fn layout<O: Object>(header: &'static str) -> MessageLayout {
+    MessageLayout {
         header,
         header_bytes: O::HEADER_BYTES,
         attributes: O::attributes,
-    })
+    }
 }
 
 /// Objects by the first of their four message types.
 const OBJECTS: [(u16, &str, Option<MessageLayout>); 12] = [
-    (16, "LINK", layout::<Link>("ifinfomsg")),
-    (20, "ADDR", layout::<Addr>("ifaddrmsg")),
-    (24, "ROUTE", layout::<Route>("rtmsg")),
-    (28, "NEIGH", layout::<Fdb>("ndmsg")),
-    (32, "RULE", layout::<Rule>("fib_rule_hdr")),
+    (16, "LINK", Some(layout::<Link>("ifinfomsg"))),
+    (20, "ADDR", Some(layout::<Addr>("ifaddrmsg"))),
+    (24, "ROUTE", Some(layout::<Route>("rtmsg"))),
+    (28, "NEIGH", Some(layout::<Fdb>("ndmsg"))),
+    (32, "RULE", Some(layout::<Rule>("fib_rule_hdr"))),
     (64, "NEIGHTBL", None),
-    (84, "MDB", layout::<Mdb>("br_port_msg")),
-    (88, "NSID", layout::<NamespaceNumber>("rtgenmsg")),
-    (92, "STATS", layout::<Stats>("if_stats_msg")),
-    (104, "NEXTHOP", layout::<Nexthop>("nhmsg")),
-    (108, "LINKPROP", layout::<Link>("ifinfomsg")),
-    (112, "VLAN", layout::<PortVlan>("br_vlan_msg")),
+    (84, "MDB", Some(layout::<Mdb>("br_port_msg"))),
+    (88, "NSID", Some(layout::<NamespaceNumber>("rtgenmsg"))),
+    (92, "STATS", Some(layout::<Stats>("if_stats_msg"))),
+    (104, "NEXTHOP", Some(layout::<Nexthop>("nhmsg"))),
+    (108, "LINKPROP", Some(layout::<Link>("ifinfomsg"))),
+    (112, "VLAN", Some(layout::<PortVlan>("br_vlan_msg"))),
 ];
 
 /// The object that messages of type `kind` are about.

@@ -124,6 +124,7 @@ number_enum! {
 
 impl Fdb {
     /// Parses flags, further names of states, and a hardware address without a keyword.
+    #[expect(clippy::unnecessary_wraps, reason = "the table calls it")]
     fn parse_special_keyword(&mut self, keyword: &str, _: &mut Arguments<'_>) -> Parsed<bool> {
         if let Some(flag) = FdbFlags::named(keyword) {
             self.flags = Some(self.flags.unwrap_or_default() | flag);

@@ -94,6 +94,7 @@ impl Neigh {
 
 impl Neigh {
     /// Parses the address without a keyword.
+    #[expect(clippy::unnecessary_wraps, reason = "the table calls it")]
     fn parse_special_keyword(&mut self, keyword: &str, _: &mut Arguments<'_>) -> Parsed<bool> {
         let dst = keyword.parse().ok().filter(|_| self.dst.is_none());
         self.dst = dst.or(self.dst);

@@ -27,7 +27,7 @@ mod headers {
         // Links.
         VETH_INFO_PEER = 1, IFF_UP = 1, IFF_LOOPBACK = 8, IFF_RUNNING = 64, IFF_NOARP = 128,
         IFF_PROMISC = 0x100, IFF_ALLMULTI = 0x200, IFF_MULTICAST = 0x1000, IFF_DYNAMIC = 0x8000,
-        IFF_LOWER_UP = 0x10000,
+        IFF_LOWER_UP = 0x1_0000,
         // Tunnels.
         IFLA_GRE_LINK = 1, IFLA_GRE_IFLAGS = 2, IFLA_GRE_OFLAGS = 3, IFLA_GRE_IKEY = 4,
         IFLA_GRE_OKEY = 5, IFLA_GRE_LOCAL = 6, IFLA_GRE_REMOTE = 7, IFLA_GRE_TTL = 8, IFLA_GRE_TOS = 9,
@@ -48,8 +48,8 @@ mod headers {
         BOND_3AD_STAT_MARKER_RESP_RX = 6, BOND_3AD_STAT_MARKER_RESP_TX = 7,
         BOND_3AD_STAT_MARKER_UNKNOWN_RX = 8,
         // Flags of route lookups.
-        RTCF_NOTIFY = 0x10000, RTCF_REDIRECTED = 0x40000, RTCF_DOREDIRECT = 0x1000000,
-        RTCF_BROADCAST = 0x10000000, RTCF_MULTICAST = 0x20000000, RTCF_LOCAL = 0x80000000,
+        RTCF_NOTIFY = 0x1_0000, RTCF_REDIRECTED = 0x4_0000, RTCF_DOREDIRECT = 0x100_0000,
+        RTCF_BROADCAST = 0x1000_0000, RTCF_MULTICAST = 0x2000_0000, RTCF_LOCAL = 0x8000_0000,
         // Encapsulation by routes.
         LWTUNNEL_ENCAP_MPLS = 1, LWTUNNEL_ENCAP_IP = 2, LWTUNNEL_ENCAP_IP6 = 4, LWTUNNEL_ENCAP_SEG6 = 5,
         MPLS_IPTUNNEL_DST = 1, MPLS_IPTUNNEL_TTL = 2, LWTUNNEL_IP_ID = 1, LWTUNNEL_IP_DST = 2,
@@ -121,7 +121,10 @@ pub(crate) use headers::*;
 
 macro_rules! typed {
     ($($type:ty: { $($name:ident,)* })*) => {
-        $($(pub(crate) const $name: $type = headers::$name as $type;)*)*
+        $($(
+            #[allow(clippy::cast_possible_wrap, reason = "options of sockets are small")]
+            pub(crate) const $name: $type = headers::$name as $type;
+        )*)*
     };
 }
 
@@ -203,11 +206,11 @@ mod tests {
     fn every_number_is_that_of_the_headers() {
         let mut source = "#include <stdio.h>\n".to_owned();
         for header in HEADERS.split_whitespace() {
-            source += &format!("#include <{header}>\n");
+            source.extend(["#include <", header, ">\n"]);
         }
         source += "int main(void) {\n";
         for (name, _) in ABSENT_FROM_BINDINGS {
-            source += &format!("printf(\"{name} %u\\n\", (unsigned)({name}));\n");
+            source.extend(["printf(\"", name, " %u\\n\", (unsigned)(", name, "));\n"]);
         }
         source += "}\n";
         let folder = tempfile::tempdir().expect("a folder for the program");

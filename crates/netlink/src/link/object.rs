@@ -627,7 +627,7 @@ impl AttributeCodec<Box<Link>> for Peer {
         header.flags &= !IFF_UP;
         header.mask &= !IFF_UP;
         request.nested(kind, &header.emit(), |request| {
-            value.encode_attributes(request)
+            value.encode_attributes(request);
         });
     }
 

@@ -65,12 +65,10 @@ impl CommandSyntax for Rule {
             record.text(format_args!("not "));
             record.json("not", Some(Value::Null));
         }
-        match self.src {
-            Some(src) => record.text(format_args!("from {src}")),
-            None => {
-                record.text(format_args!("from all"));
-                record.json("src", Some("all"));
-            }
+        let src = self.src.map_or("all".to_owned(), |src| src.to_string());
+        record.text(format_args!("from {src}"));
+        if self.src.is_none() {
+            record.json("src", Some(src));
         }
         print_network(record, "src", self.src);
         if let Some(dst) = self.dst {

@@ -182,7 +182,7 @@ macro_rules! kinds {
                 };
                 Ok(Some(match (kind.as_str(), parts.data) {
                     $(($name, Some(data)) => {
-                        Self::$variant(crate::link::kind::deserialize_settings($data_key, data)?)
+                        Self::$variant(crate::link::kind::deserialize_settings($data_key, &data)?)
                     })*
                     _ => Self::named(&kind),
                 }))
@@ -255,10 +255,10 @@ pub(crate) use kinds;
 /// `key`.
 pub(crate) fn deserialize_settings<T: DeserializeOwned, E: Error>(
     key: &str,
-    data: Value,
+    data: &Value,
 ) -> Result<T, E> {
-    T::deserialize(&data).map_err(|error| {
-        let path = invalid_field(&data, &|value| T::deserialize(value).is_err());
+    T::deserialize(data).map_err(|error| {
+        let path = invalid_field(data, &|value| T::deserialize(value).is_err());
         E::custom(format!("{key}{path}: {error}"))
     })
 }
