@@ -1,4 +1,4 @@
-//! What the tests of a program come to under another kernel.
+//! Runs tests under another kernel and reports their results.
 
 use std::env;
 use std::marker::PhantomData;

@@ -1,4 +1,4 @@
-//! What a process holds, for tests that nothing of it is left.
+//! Resources that a process holds, for tests that check for leaks.
 
 use std::collections::BTreeSet;
 use std::fs;

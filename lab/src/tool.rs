@@ -54,7 +54,7 @@ pub fn path(tool: &str) -> PathBuf {
     find(tool).unwrap_or_else(|| panic!("{tool} is missing: apt-get install {package}"))
 }
 
-/// Where `tool` is, as for [`path`], for who can do without it.
+/// As [`path`], but `None` if `tool` is not installed.
 ///
 /// # Panics
 /// When it is none of those listed here.

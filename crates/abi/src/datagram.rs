@@ -41,8 +41,8 @@ pub struct Datagram {
     pub address: Option<IpAddr>,
     /// Arrival time, nanoseconds of `CLOCK_REALTIME`, if the socket requests it (`SO_TIMESTAMPNS`).
     pub stamp_ns: Option<u64>,
-    /// Of a time stamp in the error queue: when the driver took the datagram; of a packet received: when
-    /// the kernel got it. Nanoseconds of `CLOCK_REALTIME`; if the socket asks for it (`SO_TIMESTAMPING`).
+    /// In the error queue: when the driver took the sent datagram. In the receive queue: when the kernel
+    /// received it. Nanoseconds of `CLOCK_REALTIME`, if the socket requests it (`SO_TIMESTAMPING`).
     pub sent_ns: Option<u64>,
     /// Time at which the device received the packet, nanoseconds of its own clock; as `sent_ns`.
     pub device_ns: Option<u64>,
@@ -57,13 +57,13 @@ pub struct Datagram {
 pub struct QueuedError {
     /// Its number, as of a system call.
     pub errno: u32,
-    /// Whose it is (`SO_EE_ORIGIN_*`).
+    /// Origin of the error (`SO_EE_ORIGIN_*`).
     pub origin: u8,
     /// Type of the ICMP message.
     pub kind: u8,
     /// Code of the ICMP message.
     pub code: u8,
-    /// What else it says, a number: the MTU that a packet was too big for, the better router's address, the place of
+    /// Additional value: the MTU that the packet exceeded, the address of the better router, or the position of
     /// the fault (`ee_info`; `icmp_unreach` and `icmp_redirect`, net/ipv4/icmp.c).
     pub info: u32,
     /// Reporting host, if a host reported the error.
@@ -88,7 +88,7 @@ impl QueuedError {
     }
 }
 
-/// Takes a datagram of `queue` into `buffer`. Does not block.
+/// Receives a datagram of `queue` into `buffer`. Does not block.
 ///
 /// # Errors
 /// EAGAIN if there is none; the pending error of the socket.
@@ -142,7 +142,7 @@ impl Datagram {
             match kind {
                 (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS) => self.stamp_ns = time(body),
                 (libc::SOL_SOCKET, libc::SCM_TIMESTAMPING) => {
-                    // Three times: the kernel's, none any more, the device's; 0 is none.
+                    // Three time stamps: software, a deprecated one, hardware. 0 means absent.
                     self.sent_ns = time(body).filter(|&ns| ns > 0);
                     self.device_ns = body.get(32..).and_then(time).filter(|&ns| ns > 0);
                 }

@@ -23,7 +23,7 @@ pub struct DriverInfo {
     pub bus_info: [u8; 32],
     expansion_rom_version: [u8; 32],
     reserved: [u8; 12],
-    /// How many private flags, counters, tests' results the driver has, and bytes of EEPROM and
+    /// Numbers of private flags, counters and self-test results, and sizes of the EEPROM and
     /// registers to dump.
     counts: [u32; 5],
 }
@@ -85,7 +85,7 @@ const ETHTOOL_SGRO: u32 = 0x2c;
 const ETHTOOL_GCHANNELS: u32 = 0x3c;
 const SPEED_UNKNOWN: u32 = u32::MAX;
 
-/// Asks which driver serves the interface.
+/// Returns the driver of the interface.
 ///
 /// # Errors
 /// ENODEV if there is no such interface, EOPNOTSUPP if its driver is unknown.
@@ -102,7 +102,7 @@ pub fn driver(socket: BorrowedFd<'_>, name: [u8; 16]) -> io::Result<DriverInfo> 
     Ok(answer)
 }
 
-/// Asks for the speed of the link, in Mbit/s; `None` when the driver does not know it.
+/// Returns the link speed in Mbit/s; `None` if the driver does not report it.
 ///
 /// # Errors
 /// ENODEV if there is no such interface, EOPNOTSUPP if it has no speed.
@@ -137,7 +137,7 @@ pub fn gro(socket: BorrowedFd<'_>, name: [u8; 16]) -> io::Result<bool> {
     Ok(answer.value != 0)
 }
 
-/// Whether the interface strips VLAN tags from received packets (the kernel then keeps them beside the bytes).
+/// Whether the interface strips VLAN tags from received packets (the kernel then stores them in the packet's metadata).
 ///
 /// # Errors
 /// ENODEV if there is no such interface.
@@ -172,7 +172,7 @@ pub fn set_gro(socket: BorrowedFd<'_>, name: [u8; 16], on: bool) -> io::Result<(
     unsafe { request(socket, name, &mut wish) }
 }
 
-/// Asks how many receive queues the interface has.
+/// Returns the number of receive queues of the interface.
 ///
 /// # Errors
 /// ENODEV if there is no such interface, EOPNOTSUPP if its driver does not report it.

@@ -9,8 +9,8 @@ use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap_anonymous, mprotect, m
 
 /// Generated machine code in its own pages, which can be read and executed but never written again.
 ///
-/// The pages are written first and made executable then, so none is ever both. `Send` and `Sync`:
-/// the bytes do not change. Dropping it unmaps the code: whoever calls it keeps this value alive.
+/// The pages are written first and made executable afterwards; they are never both. `Send` and `Sync`, because
+/// the bytes do not change. Dropping this value unmaps the code, so callers of the code must keep it alive.
 #[derive(Debug)]
 pub struct Executable {
     start: NonNull<u8>,
@@ -44,7 +44,7 @@ impl Executable {
             start: NonNull::new(start.cast()).ok_or(io::ErrorKind::OutOfMemory)?,
             bytes: code.len(),
         };
-        // SAFETY: the mapping was just made for this many bytes, writable and known to nobody else,
+        // SAFETY: the mapping was just made for this many bytes, writable and referenced nowhere else,
         // so it cannot overlap `code`.
         unsafe {
             std::ptr::copy_nonoverlapping(code.as_ptr(), mapping.start.as_ptr(), code.len());
@@ -70,7 +70,7 @@ impl Deref for Executable {
 
 impl Drop for Executable {
     fn drop(&mut self) {
-        // SAFETY: the range is the one mmap gave, unmapped only here; whoever runs the code keeps
+        // SAFETY: the range is the one mmap returned, unmapped only here; callers of the code keep
         // this value alive. munmap of a valid mapping does not fail.
         let _ = unsafe { munmap(self.start.as_ptr().cast(), self.bytes) };
     }

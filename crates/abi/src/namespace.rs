@@ -139,7 +139,7 @@ impl NetNamespace {
     #[doc(alias = "SIOCGSKNS")]
     pub fn of_socket(socket: BorrowedFd<'_>) -> Result<Self, NamespaceError> {
         let failed = |source: io::Error| NamespaceError::new(Step::OfSocket, source);
-        // Of anything but a socket the request might mean something else.
+        // On a descriptor that is not a socket, this request number may mean something else.
         socket_type(socket).map_err(|errno| failed(errno.into()))?;
         // SAFETY: the argument is a plain number, and sockets take none.
         let number = unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCGSKNS as _, 0) };
@@ -167,7 +167,7 @@ impl NetNamespace {
     ///
     /// Sockets opened and processes spawned by `job` belong to the namespace for good; `/proc/sys/net`
     /// and `/proc/net` read there are the namespace's. Blocks until `job` is done. A panic of `job`
-    /// goes on in the caller.
+    /// resumes in the caller.
     ///
     /// # Errors
     /// `Step::StartThread`, or `Step::Enter`: EPERM without the privilege, EINVAL when this is no
@@ -184,10 +184,10 @@ impl NetNamespace {
         })
     }
 
-    /// Moves the calling thread inside for good, with mounts of its own: a copy of those it had, which
-    /// are still shared with where they came from as far as they were.
+    /// Moves the calling thread into the namespace permanently and unshares its mount namespace. The copied
+    /// mounts keep their propagation settings.
     ///
-    /// For a program that is about to become another one.
+    /// For a process that is about to exec another program.
     ///
     /// # Errors
     /// `Step::Enter` as for [`run`](Self::run); `Step::Mounts` with ENOSPC at the limit of namespaces.

@@ -109,7 +109,7 @@ pub struct BlockDesc {
     pub ts_last_nsec: u32,
 }
 
-/// Asks for a TPACKET_V1 or V2 ring (`struct tpacket_req`).
+/// Request for a TPACKET_V1 or V2 ring (`struct tpacket_req`).
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TpacketReq {
@@ -123,7 +123,7 @@ pub struct TpacketReq {
     pub frame_nr: u32,
 }
 
-/// Asks for a TPACKET_V3 ring (`struct tpacket_req3`).
+/// Request for a TPACKET_V3 ring (`struct tpacket_req3`).
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TpacketReq3 {
@@ -135,7 +135,7 @@ pub struct TpacketReq3 {
     pub frame_size: u32,
     /// Nominal number of frames.
     pub frame_nr: u32,
-    /// Milliseconds after which a block that holds packets is handed over though not full.
+    /// Block timeout, milliseconds: the kernel hands over a partly filled block after this time.
     pub retire_blk_tov: u32,
     /// Bytes of the private area of each block.
     pub sizeof_priv: u32,
@@ -147,9 +147,9 @@ pub struct TpacketReq3 {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TpacketStats {
-    /// Packets that passed the filter, those dropped included.
+    /// Packets that passed the filter, including dropped ones.
     pub packets: u32,
-    /// Packets dropped for want of room.
+    /// Packets dropped because the ring was full.
     pub drops: u32,
     /// Times the ring was full (V3).
     pub freeze_q_cnt: u32,
@@ -190,7 +190,7 @@ pub const PACKET_RX_RING: i32 = 5;
 pub const PACKET_STATISTICS: i32 = 6;
 /// Selects the ring version.
 pub const PACKET_VERSION: i32 = 10;
-/// Keeps free bytes before each packet.
+/// Reserves headroom before each packet.
 pub const PACKET_RESERVE: i32 = 12;
 /// Selects the source of time stamps (`SOF_TIMESTAMPING_*`).
 pub const PACKET_TIMESTAMP: i32 = 17;
@@ -200,7 +200,7 @@ pub const PACKET_FANOUT: i32 = 18;
 pub const PACKET_FANOUT_DATA: i32 = 22;
 /// Fanout mode: by a classic program. Without one, all packets go to the first member.
 pub const PACKET_FANOUT_CBPF: u32 = 6;
-/// The kernel chooses the number of a new fanout group.
+/// The kernel chooses the id of a new fanout group.
 pub const PACKET_FANOUT_FLAG_UNIQUEID: u32 = 0x2000;
 /// The fanout group ignores sent packets. Older kernels accept the flag without effect.
 pub const PACKET_FANOUT_FLAG_IGNORE_OUTGOING: u32 = 0x4000;
@@ -229,14 +229,14 @@ pub const TP_STATUS_CSUMNOTREADY: u32 = 1 << 3;
 pub const TP_STATUS_VLAN_VALID: u32 = 1 << 4;
 /// `vlan_tpid` holds the tag's protocol.
 pub const TP_STATUS_VLAN_TPID_VALID: u32 = 1 << 6;
-/// The transport checksum was found right.
+/// The transport checksum was verified and is correct.
 pub const TP_STATUS_CSUM_VALID: u32 = 1 << 7;
-/// The time stamp is the interface's own.
+/// The time stamp is a hardware time stamp.
 pub const TP_STATUS_TS_RAW_HARDWARE: u32 = 1 << 31;
 
 /// Addressed to this host.
 pub const PACKET_HOST: u8 = 0;
-/// Addressed to all.
+/// Broadcast.
 pub const PACKET_BROADCAST: u8 = 1;
 /// Multicast.
 pub const PACKET_MULTICAST: u8 = 2;

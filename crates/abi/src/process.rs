@@ -37,7 +37,7 @@ pub struct Ended {
 
 /// Closes the standard input of `child` and waits for its end.
 ///
-/// Blocks. Take pipes that you want to read out of `child` first.
+/// Blocks. Take the pipes that you want to read from `child` first.
 ///
 /// # Errors
 /// Errors of wait4(2): ECHILD if the caller ignores SIGCHLD.

@@ -9,8 +9,8 @@ use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, mmap_anonymous, mun
 
 /// Memory shared with the kernel, mapped readable and writable while this value lives.
 ///
-/// The kernel writes to it at any time, so no `&[u8]` of it exists here: words that change hands
-/// are reached as atomics, everything else through [`Region::pointer`] by code that knows what the
+/// The kernel may write to it at any time, so this type returns no `&[u8]`. Words that signal ownership
+/// are accessed as atomics; all other memory through [`Region::pointer`], by code that knows what the
 /// kernel has handed over.
 #[derive(Debug)]
 pub struct Region {
@@ -133,7 +133,7 @@ impl ReadOnlyRegion {
         Region::map_with(fd, offset, bytes, ProtFlags::READ).map(Self)
     }
 
-    /// The address of byte `offset`, of which at least `need` bytes lie in the mapping; not to be
+    /// The address of byte `offset`. At least `need` bytes from there lie in the mapping and must not be
     /// written to.
     ///
     /// # Panics
@@ -169,7 +169,7 @@ impl ReadOnlyRegion {
 
     /// Copies the double words from byte `offset` on into `into`.
     ///
-    /// Whatever writes there meanwhile, this is no data race; if something does, they may be of several moments.
+    /// Concurrent writes are not a data race, but the copy may then mix old and new words.
     ///
     /// # Panics
     /// When `offset` is not a multiple of 8, or they are not all within the mapping.
@@ -190,7 +190,7 @@ impl ReadOnlyRegion {
 #[inline]
 unsafe fn copy(from: NonNull<AtomicU64>, into: &mut [[u8; 8]]) {
     // SAFETY: reads what is mapped (the caller's promise) and writes `into` from its beginning to its end; the
-    // direction flag is clear. What the processor reads is its affair: for the compiler there is no race. Without
+    // direction flag is clear. The compiler does not see the reads, so there is no data race. Without
     // `nomem` loads before it and stores after it stay there.
     unsafe {
         std::arch::asm!(

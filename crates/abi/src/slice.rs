@@ -4,12 +4,12 @@ use std::io;
 
 use libc::sched_attr;
 
-/// `SCHED_BATCH` and `SCHED_OTHER`, include/uapi/linux/sched.h: the policies of threads that share a processor.
+/// `SCHED_BATCH` and `SCHED_OTHER`, include/uapi/linux/sched.h: the fair scheduling policies.
 const FAIR: [u32; 2] = [0, 3];
 const BYTES: u32 = size_of::<sched_attr>() as u32;
 
-/// The calling thread's slice, nanoseconds: after this time of work it may have to make room for others. Of
-/// two threads that have had their share of the processor, that with the shorter slice comes first.
+/// Time slice of the calling thread, nanoseconds: the scheduler may preempt the thread after this run time. Of
+/// two eligible threads, the one with the shorter slice tends to run first.
 ///
 /// `None` if the kernel does not report it, and for threads with other scheduling policies.
 ///
@@ -33,7 +33,7 @@ pub fn thread_slice_ns() -> io::Result<Option<u64>> {
 /// # Privileges
 /// None.
 /// # Kernel
-/// Linux 6.12; older ones leave the slice as it is.
+/// Linux 6.12; older kernels ignore the request.
 /// # Source
 /// `__setparam_fair`, kernel/sched/fair.c; `PREEMPT_SHORT`, kernel/sched/features.h.
 #[doc(alias = "sched_setattr")]
@@ -63,7 +63,7 @@ fn attributes() -> io::Result<sched_attr> {
         sched_deadline: 0,
         sched_period: 0,
     };
-    // SAFETY: the kernel writes at most as many bytes as it is told that there are, all of them numbers.
+    // SAFETY: the kernel writes at most `BYTES` bytes, the size of the struct, which has only integer fields.
     let answer = unsafe {
         libc::syscall(
             libc::SYS_sched_getattr,

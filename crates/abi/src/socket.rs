@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use crate::packet::{ETH_P_ALL, SockaddrLl};
 use crate::uapi::Uapi;
 
-/// Opens a packet socket (`SOCK_RAW`) that receives nothing yet: it is bound to no protocol.
+/// Opens a packet socket (`SOCK_RAW`) with protocol 0. It receives nothing until it is bound.
 ///
 /// # Errors
 /// EPERM without the privilege.
@@ -37,7 +37,7 @@ pub fn bind_link(socket: BorrowedFd<'_>, ifindex: u32) -> io::Result<()> {
     Ok(())
 }
 
-/// The address a packet socket is bound to: its `hatype` tells the interface's kind.
+/// The address a packet socket is bound to; its `hatype` is the hardware type of the interface.
 ///
 /// # Errors
 /// Errors of getsockname(2).
@@ -88,7 +88,7 @@ pub fn option<T: Uapi>(socket: BorrowedFd<'_>, level: i32, name: i32) -> io::Res
     Ok(value)
 }
 
-/// Takes the pending error of a socket (`SO_ERROR`): ENETDOWN if its interface went down.
+/// Returns and clears the pending error of a socket (`SO_ERROR`), e.g. ENETDOWN if its interface went down.
 ///
 /// # Errors
 /// The pending error itself, or errors of getsockopt(2).

@@ -24,12 +24,12 @@ struct Ifreq {
 const HWTSTAMP_TX_OFF: i32 = 0;
 const HWTSTAMP_FILTER_ALL: i32 = 1;
 
-/// Asks interface `name` to stamp every packet it receives.
+/// Enables hardware time stamps for all packets that interface `name` receives (`SIOCSHWTSTAMP`).
 ///
 /// The setting belongs to the interface, not to the socket, and stays when the socket is closed.
 ///
 /// # Errors
-/// EOPNOTSUPP when the driver cannot, ERANGE when it cannot for every packet.
+/// EOPNOTSUPP if the driver does not support it, ERANGE if it supports it for some packets only.
 /// # Privileges
 /// `CAP_NET_ADMIN`.
 /// # Source
@@ -60,8 +60,8 @@ pub fn stamp_all_received(socket: BorrowedFd<'_>, name: &str) -> io::Result<()> 
     }
 }
 
-/// Has a socket tell of each packet it receives when the kernel got it and, where the device stamps, when
-/// the device did ([`Datagram`](crate::datagram::Datagram)). The device itself is not asked to stamp.
+/// Enables software and hardware receive time stamps on a socket, reported with each
+/// [`Datagram`](crate::datagram::Datagram). Does not enable time stamping in the device.
 ///
 /// # Errors
 /// Errors of setsockopt(2).

@@ -59,8 +59,8 @@ impl TunFile {
         Ok(Self(file))
     }
 
-    /// Makes a link, attaches the file to it and returns its name, of which the driver replaces `%d` by a
-    /// number. It goes when the file is closed, but for [`keep`](Self::keep).
+    /// Creates an interface, attaches the file to it and returns its name. The driver replaces `%d` by a
+    /// number. Closing the file removes the interface, unless [`keep`](Self::keep) was called.
     ///
     /// # Errors
     /// EBUSY when a link has this name, EINVAL when it cannot be a name or the file is attached already.
@@ -94,7 +94,7 @@ impl TunFile {
         Ok(request.name)
     }
 
-    /// Lets the link stay when the file is closed.
+    /// Keeps the interface when the file is closed (`TUNSETPERSIST`).
     ///
     /// # Errors
     /// EBADFD when the file is attached to none.

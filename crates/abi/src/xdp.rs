@@ -1,4 +1,4 @@
-//! AF_XDP sockets: the uapi of `linux/if_xdp.h`, and the calls of such a socket.
+//! AF_XDP sockets: the uapi of `linux/if_xdp.h` and the system calls.
 //!
 //! Structs mirror the header byte for byte; `tests/xdp_layout.rs` compares every size, offset and
 //! number with those that a C compiler derives from the header.
@@ -40,7 +40,7 @@ pub struct RingOffset {
     pub flags: u64,
 }
 
-/// Where the parts of all rings lie (`struct xdp_mmap_offsets`).
+/// Offsets of all four rings (`struct xdp_mmap_offsets`).
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct MmapOffsets {
@@ -54,13 +54,13 @@ pub struct MmapOffsets {
     pub cr: RingOffset,
 }
 
-/// Hands packet memory to the kernel (`struct xdp_umem_reg`).
+/// Registration of packet memory, the UMEM (`struct xdp_umem_reg`).
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct UmemReg {
     /// Address of the memory, page-aligned.
     pub addr: u64,
-    /// Its bytes: a multiple of `chunk_size`.
+    /// Length in bytes: a multiple of `chunk_size`.
     pub len: u64,
     /// Bytes of a chunk: 2048, or a larger power of two up to the page size.
     pub chunk_size: u32,
@@ -76,7 +76,7 @@ pub struct UmemReg {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
-    /// Received packets dropped for want of a buffer, or because one was too small.
+    /// Received packets dropped because no buffer was free, or because the buffer was too small.
     pub rx_dropped: u64,
     /// Entries of the fill ring that the kernel refused.
     pub rx_invalid_descs: u64,
@@ -94,9 +94,9 @@ pub struct Statistics {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct XdpDesc {
-    /// Place of the first byte in the packet memory.
+    /// Offset of the first byte in the packet memory.
     pub addr: u64,
-    /// Bytes there.
+    /// Length in bytes.
     pub len: u32,
     /// [`XDP_PKT_CONTD`].
     pub options: u32,
@@ -131,9 +131,9 @@ pub const XDP_STATISTICS: i32 = 7;
 pub const XDP_OPTIONS: i32 = libc::XDP_OPTIONS;
 /// The driver receives directly into the packet memory.
 pub const XDP_OPTIONS_ZEROCOPY: u32 = libc::XDP_OPTIONS_ZEROCOPY;
-/// Place of the receive ring's mapping.
+/// mmap offset of the receive ring.
 pub const XDP_PGOFF_RX_RING: u64 = 0;
-/// Place of the fill ring's mapping.
+/// mmap offset of the fill ring.
 pub const XDP_UMEM_PGOFF_FILL_RING: u64 = 0x1_0000_0000;
 /// Bind: copy each packet into the packet memory.
 pub const XDP_COPY: u16 = 1 << 1;
@@ -172,7 +172,7 @@ pub fn socket() -> io::Result<OwnedFd> {
 /// unmapped before.
 ///
 /// # Errors
-/// EINVAL for a size it does not take, ENOBUFS at the limit of locked memory, ENOMEM.
+/// EINVAL for an invalid size, ENOBUFS at the limit of locked memory, ENOMEM.
 pub fn register_memory(
     socket: BorrowedFd<'_>,
     memory: &Region,
@@ -203,17 +203,17 @@ pub fn bind(socket: BorrowedFd<'_>, address: &SockaddrXdp) -> io::Result<()> {
     Ok(())
 }
 
-/// Wakes the driver for the socket's fill ring; with busy polling, has it receive now.
+/// Wakes the driver so that it reads the socket's fill ring. With busy polling, polls the driver now.
 ///
 /// # Errors
 /// ENETDOWN when the interface is down, ENXIO when the socket is not bound, EAGAIN, EBUSY.
 /// # Source
 /// `__xsk_recvmsg`, net/xdp/xsk.c.
 pub fn wake(socket: BorrowedFd<'_>) -> io::Result<()> {
-    let (nowhere, nobody) = (std::ptr::null_mut(), std::ptr::null_mut());
+    let (buffer, sender) = (std::ptr::null_mut(), std::ptr::null_mut());
     let (fd, flags) = (socket.as_raw_fd(), libc::MSG_DONTWAIT);
     // SAFETY: with a length of 0 nothing is written; a null address means that no address is returned.
-    let result = unsafe { libc::recvfrom(fd, nowhere, 0, flags, nobody, std::ptr::null_mut()) };
+    let result = unsafe { libc::recvfrom(fd, buffer, 0, flags, sender, std::ptr::null_mut()) };
     check(result as i32)?;
     Ok(())
 }

@@ -11,15 +11,15 @@
 //! - [`Map`]: memory shared by a program and this process.
 //! - [`Counters`]: per-CPU counters; [`CounterTable`]: per-CPU counters for each of many keys.
 //! - [`FilterMaps`]: the sets of a compiled filter (`filter::ebpf`).
-//! - [`XdpLink`], [`TcLink`]: attach a program to an interface while they live.
+//! - [`XdpLink`], [`TcLink`]: attach a program to an interface; dropping them detaches it.
 //! - [`XskProgram`], [`RingBufferProgram`], [`SlotProgram`]: deliver an interface's packets to user space.
 //! - [`Sampler`]: samples packets, in programs of any kind.
 //! - [`count`]: programs that count classes of packets.
 //! - [`socket_filter`]: classic filters with counters.
 //!
 //! Nothing is pinned: the kernel detaches programs when the process ends, also after a crash. The only exception is tc
-//! before Linux 6.6 ([`TcAttachMethod::Clsact`]). There, the next attachment removes leftovers, or a second process that
-//! waits for the end of the first ([`TcLink::remove_leftovers`]).
+//! before Linux 6.6 ([`TcAttachMethod::Clsact`]): a filter can be left over. The next attachment removes it, or a guard
+//! process that waits for the first process to end ([`TcLink::remove_leftovers`]).
 //! Everything requires `CAP_BPF` (XDP also `CAP_NET_ADMIN`) and Linux 5.9 or later.
 
 #![forbid(unsafe_code)]
@@ -47,7 +47,7 @@ pub use filter::ebpf::{Alu, Condition, Helper, Label, Operand, Reg, Size, Width}
 pub use filter_map::FilterMaps;
 pub use map::{Counters, Map, MapError};
 pub use program::{LoadError, Program, ProgramKind, VerifierLog};
-/// One instruction, or a label's place. It borrows the descriptors of its maps, so they are open when the program is
+/// One instruction, or the position of a label. It borrows its maps' descriptors, so they are open when it is
 /// loaded.
 pub type Insn<'map> = filter::ebpf::Insn<std::os::fd::BorrowedFd<'map>>;
 

@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 use abi::bpf::{MapLayout, MapType};
 
-/// Memory shared by programs and this process: an array of values of one size.
+/// A BPF map: memory that BPF programs share with this process.
 #[derive(Debug)]
 pub struct Map(abi::bpf::Map);
 
@@ -36,7 +36,7 @@ pub struct MapError {
 }
 
 impl MapError {
-    /// Makes the error of a map of this name and type from the kernel's.
+    /// Returns a function that wraps a kernel error with this map's name and type.
     pub(crate) fn creating(name: &str, map_type: MapType) -> impl Fn(io::Error) -> Self {
         move |source| Self {
             name: name.to_owned(),
@@ -46,7 +46,7 @@ impl MapError {
     }
 }
 
-/// Why the kernel refused a map and what to do about it, as far as its error tells.
+/// Reason for the kernel's error and a suggested fix; empty if the error is not specific.
 fn reason(map_type: MapType, error: &io::Error) -> &'static str {
     match (map_type, error.raw_os_error()) {
         (MapType::XskMap, Some(libc::EPERM | libc::EACCES)) => " (needs CAP_BPF and CAP_NET_ADMIN)",
@@ -95,7 +95,7 @@ impl Map {
         self.0.update(&0u32.to_ne_bytes(), value)
     }
 
-    /// Creates a frozen map of keys of `key_bytes` bytes each. Its values have no meaning.
+    /// Creates a frozen map that is used as a set: keys of `key_bytes` bytes each, values unused.
     pub(crate) fn of_keys(
         name: &str,
         map_type: MapType,

@@ -1,4 +1,4 @@
-//! Loaded programs, and the verifier's log of refused ones.
+//! Loaded programs, and the verifier's log of rejected programs.
 
 use std::ffi::CStr;
 use std::fmt;
@@ -18,9 +18,9 @@ use crate::assemble::{AssembleError, assemble};
 const LICENSE: &CStr = c"MIT OR Apache-2.0";
 /// Number of attempts to load a program while signals interrupt it.
 const LOAD_ATTEMPTS: u32 = 10;
-/// First size of the log buffer, bytes. The kernel reports if it is too small.
+/// Initial size of the log buffer, bytes. If it is too small, the kernel returns ENOSPC.
 const LOG_BYTES: usize = 64 << 10;
-/// Largest log buffer. Of a longer log, the kernel keeps the end (Linux 6.4; before, the beginning).
+/// Maximum log buffer. Linux 6.4 and later keep the end of a longer log; older kernels keep the beginning.
 const LOG_BYTES_MAX: usize = 16 << 20;
 
 /// Type of a program. It decides the program's context and return values.
@@ -67,7 +67,7 @@ impl fmt::Display for ProgramKind {
     }
 }
 
-/// A loaded program. The kernel keeps it while this, a link or a socket holds it.
+/// A loaded program. The kernel frees it once this value and all links and sockets that use it are closed.
 #[derive(Debug)]
 pub struct Program {
     kind: ProgramKind,
@@ -146,7 +146,7 @@ fn program_source<'a>(
     }
 }
 
-/// Loads the program. A pending signal makes the verifier return EAGAIN; then loads it again.
+/// Loads the program. Retries if a pending signal makes the verifier return EAGAIN.
 fn load(source: &ProgramSource<'_>, log: &mut [u8]) -> io::Result<OwnedFd> {
     let mut answer = abi::bpf::load_program(source, log);
     for _ in 1..LOAD_ATTEMPTS {

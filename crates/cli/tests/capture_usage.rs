@@ -142,7 +142,7 @@ fn what_a_back_end_cannot_do_is_refused_with_a_way_out() {
             (
                 "--backend xdp-ringbuf",
                 2,
-                "tapline: backend xdp-ringbuf sees packets that come in only (use --direction in)",
+                "tapline: backend xdp-ringbuf captures received packets only (use --direction in)",
             ),
             (
                 "--backend xdp-ringbuf --direction in",

@@ -90,7 +90,7 @@ fn a_loss_is_told_with_what_the_reader_was_given() {
     ended.exit(0);
     assert!(ended.stdout[0].contains("(program "), "{ended:?}");
     ended.assert_mentions("the reader ran for ");
-    ended.assert_mentions("waited for a processor for ");
+    ended.assert_mentions("waited for a CPU for ");
 }
 
 /// Kills it, and waits until the kernel has freed what it held.

@@ -205,7 +205,7 @@ fn what_cannot_be_opened_is_named() {
             (
                 "FILE nonexistent.pcap",
                 1,
-                "cannot open nonexistent.pcap: no such file, and it begins no filter: column 1",
+                "cannot open nonexistent.pcap: no such file, and not a valid filter: column 1",
             ),
             ("/dev/null", 1, "not a capture file: the input is empty"),
             ("/etc/passwd", 1, "not a capture file"),

@@ -48,7 +48,7 @@ pub struct RingPacket<'a> {
     pub reception: Option<Reception>,
     /// Status of the transport checksum.
     pub checksum: Checksum,
-    /// Tag control information of the VLAN tag that the kernel kept beside the bytes. The ring has put the tag back
+    /// Tag control information of a VLAN tag that the kernel delivered as metadata. The ring has put the tag back
     /// into `bytes`; a socket filter sees the packet without it.
     pub vlan_tag: Option<u16>,
     /// Index of the interface.

@@ -6,7 +6,7 @@ pub const MAX_EXTENSIONS: usize = 8;
 
 /// The extension headers of an IPv6 packet.
 ///
-/// Parses hop-by-hop options, routing, fragment and destination options, which start alike:
+/// Parses hop-by-hop options, routing, fragment and destination options. They share this layout:
 ///
 /// ```text
 ///  0                   1                   2                   3
@@ -27,7 +27,7 @@ pub struct Extensions<'frame> {
     pub protocol: u8,
     /// The fragment header, if there is one.
     pub fragment: Option<Fragment<'frame>>,
-    /// The bytes after the last header; in a later fragment, its part of the payload.
+    /// The bytes after the last header. In a fragment other than the first: its part of the payload.
     pub payload: &'frame [u8],
     /// Offset of `payload` in the frame, in bytes.
     pub at: usize,
@@ -39,7 +39,7 @@ impl<'frame> Extensions<'frame> {
     /// later fragment, or after [`MAX_EXTENSIONS`] headers.
     ///
     /// # Errors
-    /// The bytes end inside a header.
+    /// The bytes end inside a header. The error includes the headers parsed before it.
     pub fn walk(
         next_header: u8,
         bytes: &'frame [u8],
@@ -169,10 +169,10 @@ pub struct FragmentFields {
 impl FragmentFields {
     /// Encodes the header.
     pub fn bytes(&self) -> [u8; Fragment::LEN] {
-        let place = self.offset & !7 | u16::from(self.more);
+        let offset_and_flag = self.offset & !7 | u16::from(self.more);
         let mut bytes = [0; Fragment::LEN];
         bytes[0] = self.next_header;
-        bytes[2..4].copy_from_slice(&place.to_be_bytes());
+        bytes[2..4].copy_from_slice(&offset_and_flag.to_be_bytes());
         bytes[4..].copy_from_slice(&self.identification.to_be_bytes());
         bytes
     }

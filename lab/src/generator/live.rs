@@ -47,7 +47,7 @@ impl Sent {
 ///
 /// The receiving end's work (its driver and stack) runs on the same CPU, between the batches.
 ///
-/// Each method panics when it has no success: it is the test's line that is shown then.
+/// Each method panics on failure, so that the test's own line is reported.
 #[derive(Debug)]
 pub struct Generator {
     options: GeneratorOptions,

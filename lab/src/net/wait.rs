@@ -36,7 +36,7 @@ pub(super) fn until_received_for(ip: IpAddr, watch: &mut Watch<Route>) {
     until(watch, tells, "the address is not in force");
 }
 
-/// Takes events off `watch` until `tells` says that one is it; `None` is none now.
+/// Reads events of `watch` until `tells` returns `Some(true)`. `None` means that no event is pending.
 #[track_caller]
 fn until<W: AsFd>(watch: &mut W, tells: impl Fn(&mut W) -> Option<bool>, complaint: &str) {
     let deadline = Instant::now() + DEADLINE;

@@ -23,7 +23,7 @@ pub enum Class {
     /// gives what ours gives.
     Rules,
     /// libpcap's program refused the packet for a byte that it lacks, or a division by zero, before
-    /// it came to what matches; whatever were there instead, it would accept as ours does.
+    /// it reached the matching term. With any value in place of the missing byte, it would accept as ours does.
     CutForThem,
     /// The same the other way round.
     CutForUs,

@@ -262,7 +262,7 @@ impl Machine<'_> {
         Ok(number)
     }
 
-    /// What there is in the place of a number of `bytes` bytes that there is not.
+    /// The substitute for a missing number of `bytes` bytes.
     fn without(&mut self, bytes: usize, end: End) -> Result<u32, (u32, End)> {
         match &mut self.missing {
             Missing::Refuses => Err((0, end)),

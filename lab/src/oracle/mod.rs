@@ -5,7 +5,7 @@
 //! differ; a difference is either of a [`Class`] that is decided and explained, or a bug.
 //!
 //! [`text`] and [`packets`] make filters and packets at random from one pool of numbers, so that
-//! filters match. Everything comes from a seed: a difference can be had again.
+//! filters match. Everything is derived from a seed, so a difference can be reproduced.
 
 mod compare;
 mod corpus;

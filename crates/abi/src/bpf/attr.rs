@@ -98,7 +98,7 @@ pub struct ProgramLoad {
     pub insns: u64,
     /// Address of the licence, ended by a zero.
     pub license: u64,
-    /// How much the verifier tells; 0 is nothing.
+    /// Log level of the verifier; 0 disables the log.
     pub log_level: u32,
     /// Bytes of the log.
     pub log_size: u32,
@@ -160,7 +160,7 @@ pub struct ProgramTestRun {
     pub flags: u32,
     /// CPU to run on, if the flags say so.
     pub cpu: u32,
-    /// Live frames: number handed on together.
+    /// Live frames: batch size.
     pub batch_size: u32,
     /// Zero.
     pub padding: u32,
@@ -182,9 +182,9 @@ pub struct ObjectInfo {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ObjectId {
-    /// The object, or where to look on from.
+    /// Id of the object, or the id after which to search.
     pub id: u32,
-    /// Answer: the next one.
+    /// Out: the next id.
     pub next_id: u32,
     /// Zero.
     pub open_flags: u32,

@@ -28,7 +28,7 @@ pub const BPF_TCX_EGRESS: u32 = 47;
 ///
 /// # Errors
 /// EBUSY when another program is attached, EOPNOTSUPP when the driver has no XDP of that mode,
-/// ENODEV, EPERM; drivers also refuse with EINVAL, ENOMEM or ERANGE what they cannot do with the
+/// ENODEV, EPERM; drivers return EINVAL, ENOMEM or ERANGE for what they do not support with the
 /// interface's present MTU, features or queues.
 /// # Privileges
 /// None beyond those for loading the program (measured on Linux 6.18).
@@ -38,7 +38,7 @@ pub fn create_xdp_link(program: BorrowedFd<'_>, ifindex: u32, flags: u32) -> io:
     create_link(program, ifindex, ATTACH_TYPE_XDP, flags)
 }
 
-/// Has `program` run at tracepoint `name` of the kernel until the descriptor is closed.
+/// Attaches `program` to kernel tracepoint `name` until the descriptor is closed.
 ///
 /// # Errors
 /// ENOENT if there is no such tracepoint, EPERM.
@@ -82,10 +82,10 @@ pub fn create_tcx_link(
     create_link(program, ifindex, place, flags)
 }
 
-/// Programs that a place of tcx holds at most (`BPF_MPROG_MAX`, linux/bpf_mprog.h).
+/// Maximum number of programs per tcx hook (`BPF_MPROG_MAX`, linux/bpf_mprog.h).
 const MAX_TCX_PROGRAMS: usize = 64;
 
-/// The numbers of the tc programs of interface `ifindex` at `place`, one of `BPF_TCX_*`, in the order in
+/// Ids of the tc programs of interface `ifindex` at `place`, one of `BPF_TCX_*`, in the order in
 /// which they run.
 ///
 /// # Errors
@@ -130,9 +130,9 @@ fn create_link(
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-/// Puts `program` in the place of the one that `link` holds: every packet meets one of the two.
+/// Replaces the program of `link` by `program`. Each packet runs exactly one of the two.
 ///
-/// CPUs may still be in the old one when this returns; see [`wait_for_programs`].
+/// CPUs may still be running the old program when this returns; see [`wait_for_programs`].
 ///
 /// # Errors
 /// ENOLINK if the interface is gone; EINVAL if the program is of another type.

@@ -1,4 +1,4 @@
-//! Maps: memory that programs and user space share by key.
+//! Maps: key-value memory that BPF programs and user space share.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -11,7 +11,7 @@ use super::attr::{
 const BPF_F_NO_PREALLOC: u32 = 1;
 const BPF_F_MMAPABLE: u32 = 1 << 10;
 
-/// Map types whose copy size [`Map`] knows.
+/// Map types that [`Map`] supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum MapType {
@@ -30,7 +30,7 @@ pub enum MapType {
     /// Array of maps of one layout. Values are set as descriptors and cannot be read.
     #[doc(alias = "BPF_MAP_TYPE_ARRAY_OF_MAPS")]
     ArrayOfMaps = 12,
-    /// As [`MapType::PerCpuHash`]; when it is full, keys not used lately make room.
+    /// As [`MapType::PerCpuHash`]; when it is full, it evicts the least recently used keys.
     #[doc(alias = "BPF_MAP_TYPE_LRU_PERCPU_HASH")]
     LruPerCpuHash = 10,
     /// Longest-prefix match. A key is its length in bits followed by its bytes.
@@ -49,7 +49,7 @@ pub enum MapType {
 /// Layout of a map.
 #[derive(Clone, Copy, Debug)]
 pub struct MapLayout {
-    /// Its kind.
+    /// Type of the map.
     pub map_type: MapType,
     /// Bytes of a key.
     pub key_bytes: u32,
@@ -72,7 +72,7 @@ impl Map {
     ///
     /// # Errors
     /// EPERM without the privilege, EINVAL for a layout the type does not allow, ENOMEM; for a
-    /// per-CPU map also what reading `/sys/devices/system/cpu/possible` says.
+    /// per-CPU map also errors of reading `/sys/devices/system/cpu/possible`.
     /// # Privileges
     /// `CAP_BPF` where `kernel.unprivileged_bpf_disabled` is set.
     pub fn create(layout: &MapLayout, name: &str) -> io::Result<Self> {
@@ -173,7 +173,7 @@ impl Map {
     /// Sets the value of `key` from `area`.
     ///
     /// # Errors
-    /// E2BIG when the key is outside an array; EINVAL when `key` or `area` has not the map's size.
+    /// E2BIG if the key is outside an array; EINVAL if `key` or `area` does not have the map's size.
     pub fn update(&self, key: &[u8], area: &[u8]) -> io::Result<()> {
         self.check_sizes(key, area)?;
         let mut attr = self.element(key, area.as_ptr() as u64);
@@ -186,8 +186,8 @@ impl Map {
     /// Sets the values of several keys, which follow one another in `keys`, from `areas`.
     ///
     /// # Errors
-    /// As [`Map::update`], and then a part of the entries may be set; EINVAL also when the number of
-    /// keys is not that of values, ENOTSUPP (524) for a type of map that cannot do this.
+    /// As [`Map::update`]; some of the entries may be set nevertheless. EINVAL also if the number of
+    /// keys and values differs; ENOTSUPP (524) for a map type without batch operations.
     /// # Kernel
     /// Linux 5.6; for tries Linux 5.13.
     #[doc(alias = "BPF_MAP_UPDATE_BATCH")]
@@ -211,7 +211,7 @@ impl Map {
         Ok(())
     }
 
-    /// Takes `key` out; whether it was there.
+    /// Removes `key`. Returns whether it existed.
     ///
     /// # Errors
     /// EINVAL if `key` does not have the map's size, and for an array, whose keys cannot be removed.
@@ -229,7 +229,7 @@ impl Map {
         }
     }
 
-    /// Lets nothing of user space change the map from now on.
+    /// Makes the map read-only for user space.
     ///
     /// # Errors
     /// EBUSY when the map is frozen or mapped writable.
@@ -269,7 +269,7 @@ impl AsFd for Map {
     }
 }
 
-/// Numbers of the CPUs that are switched on, ascending.
+/// Numbers of the online CPUs, ascending.
 ///
 /// # Errors
 /// Errors of reading `/sys/devices/system/cpu/online`.
@@ -277,7 +277,7 @@ pub fn online_cpus() -> io::Result<Vec<u32>> {
     cpus("online")
 }
 
-/// The CPUs of a list of the kernel's, such as `0-3` or `0,2-5`, which is ascending.
+/// Parses one of the kernel's ascending CPU lists, such as `0-3` or `0,2-5`.
 fn cpus(list: &str) -> io::Result<Vec<u32>> {
     let text = std::fs::read_to_string(format!("/sys/devices/system/cpu/{list}"))?;
     let range = |range: &str| {
@@ -291,7 +291,7 @@ fn cpus(list: &str) -> io::Result<Vec<u32>> {
     Ok(ranges.into_iter().flatten().collect())
 }
 
-/// Number of CPUs this kernel can ever have, which is how many values it keeps and copies of a per-CPU one.
+/// Number of possible CPUs: the number of values that the kernel stores and copies for a per-CPU value.
 ///
 /// # Errors
 /// Those of reading sysfs.

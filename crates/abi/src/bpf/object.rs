@@ -130,7 +130,7 @@ fn text(name: &[u8]) -> String {
 ///
 /// # Safety
 /// `repr(C)`, numbers and bytes only, without padding; the beginning of the `bpf_*_info` of one kind
-/// of object, in which zeroes ask for nothing that lies outside.
+/// of object. Zeroed pointers and sizes in it make the kernel write nothing outside the struct.
 unsafe trait Info: Default {}
 
 // SAFETY: u32 and bytes only; its sizes and addresses are zero, so the kernel copies no code or ids.

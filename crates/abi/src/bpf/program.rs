@@ -10,13 +10,13 @@ use super::attr::{
 };
 use super::instruction::Instruction;
 
-/// Program that decides how much of a packet a socket gets.
+/// Socket filter: decides how many bytes of a packet a socket receives.
 #[doc(alias = "BPF_PROG_TYPE_SOCKET_FILTER")]
 pub const PROG_TYPE_SOCKET_FILTER: u32 = 1;
-/// Program that decides at the traffic control of an interface.
+/// tc program: runs at ingress or egress of an interface.
 #[doc(alias = "BPF_PROG_TYPE_SCHED_CLS")]
 pub const PROG_TYPE_SCHED_CLS: u32 = 3;
-/// Program that sees a frame in the driver.
+/// XDP program: runs for each received frame before the network stack.
 #[doc(alias = "BPF_PROG_TYPE_XDP")]
 pub const PROG_TYPE_XDP: u32 = 6;
 
@@ -36,20 +36,20 @@ pub struct ProgramSource<'a> {
     pub program_type: u32,
     /// `BPF_F_*` of programs.
     pub flags: u32,
-    /// The slots.
+    /// The instructions, encoded as 64-bit slots.
     pub instructions: &'a [Instruction],
-    /// Licence; some helpers of the kernel ask for one compatible with the GPL.
+    /// Licence; some kernel helpers require a GPL-compatible one.
     pub license: &'a CStr,
     /// Name shown by the kernel; at most 15 bytes are kept.
     pub name: &'a str,
 }
 
-/// Loads a program; the verifier writes its log into `log`, ended by a zero. An empty `log` asks
-/// for none, which is faster.
+/// Loads a program. The verifier writes its NUL-terminated log into `log`. An empty `log` disables
+/// logging, which is faster.
 ///
 /// # Errors
-/// EPERM without the privilege; EINVAL, EACCES or E2BIG when the verifier refuses; EAGAIN when a
-/// signal came before it was done; ENOSPC when the log does not fit.
+/// EPERM without the privilege; EINVAL, EACCES or E2BIG if the verifier rejects the program; EAGAIN if a
+/// signal interrupted verification; ENOSPC if `log` is too small.
 /// # Privileges
 /// `CAP_BPF` where `kernel.unprivileged_bpf_disabled` is set, `CAP_NET_ADMIN` too for XDP.
 pub fn load_program(source: &ProgramSource<'_>, log: &mut [u8]) -> io::Result<OwnedFd> {
@@ -75,7 +75,7 @@ pub fn load_program(source: &ProgramSource<'_>, log: &mut [u8]) -> io::Result<Ow
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-/// The kernel's number of a program, as `ip link` and bpftool show it.
+/// Id of a program, as `ip link` and bpftool print it.
 ///
 /// # Errors
 /// EINVAL when the descriptor is not a program.
@@ -93,7 +93,7 @@ pub fn program_id(program: BorrowedFd<'_>) -> io::Result<u32> {
     Ok(info[1])
 }
 
-/// How a program is run on a given packet.
+/// Options of a test run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TestRun<'a> {
     /// The packet, at least 14 bytes.
@@ -104,7 +104,7 @@ pub struct TestRun<'a> {
     pub repeat: u32,
     /// `BPF_F_TEST_*`.
     pub flags: u32,
-    /// Live frames: number handed on together, at most 256; 0 is the kernel's own choice of 64.
+    /// Live frames: batch size, at most 256. 0 selects the kernel's default, 64.
     pub batch_frames: u32,
 }
 
@@ -126,7 +126,7 @@ pub struct TestRunResult {
 /// ENOSPC when `out` is too small; EINVAL for a packet shorter than 14 bytes or longer than a page
 /// allows; ENOTSUPP when the type of program cannot be test-run.
 /// # Privileges
-/// As for loading; live frames ask for `CAP_SYS_ADMIN` or `CAP_NET_ADMIN` and `CAP_BPF`.
+/// As for loading; live frames require `CAP_SYS_ADMIN` or `CAP_NET_ADMIN` and `CAP_BPF`.
 /// # Kernel
 /// Linux 4.12; live frames Linux 5.18.
 /// # Source

@@ -14,7 +14,7 @@ struct Program {
     filter: *const SockFilter,
 }
 
-/// Gives a socket a classic BPF filter, in place of the one it has.
+/// Attaches a classic BPF filter to a socket. Replaces the present filter.
 ///
 /// # Errors
 /// EINVAL when the kernel refuses the program, also when it is empty or longer than 65535;
@@ -26,11 +26,11 @@ pub fn attach_classic(socket: BorrowedFd<'_>, filter: &[SockFilter]) -> io::Resu
     set_program(socket, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, filter)
 }
 
-/// Gives the fanout group of a packet socket (`PACKET_FANOUT_CBPF`) the classic program whose answer,
-/// divided by the number of members, leaves the number of the member that gets a packet.
+/// Sets the classic program of a packet socket's fanout group (`PACKET_FANOUT_CBPF`). Its return value
+/// modulo the number of members is the index of the member that receives the packet.
 ///
-/// Where it replaces another program it returns once no processor runs that one any more: whatever was
-/// divided by it is then in the member's ring.
+/// If it replaces a program, it returns once no CPU runs the old program any more. All packets that the
+/// old program distributed are then in the members' rings.
 ///
 /// # Errors
 /// EINVAL for a socket without group, otherwise as [`attach_classic`].

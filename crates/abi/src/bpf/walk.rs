@@ -29,14 +29,14 @@ impl Cursor {
 
 impl Map {
     /// Copies the next keys and values into `keys` and `areas`, as many as fit into both, one behind
-    /// the other; tells how many, and moves `cursor`.
+    /// the other. Returns their number and advances `cursor`.
     ///
-    /// A hash table is read bucket by bucket: a key that is there all the time comes once, one that
-    /// comes or goes meanwhile comes once or not at all.
+    /// A hash table is read bucket by bucket. A key that exists all the time is returned once. A key that
+    /// is inserted or removed meanwhile is returned once or not at all.
     ///
     /// # Errors
     /// ENOSPC ([`io::ErrorKind::StorageFull`]) when not even the next bucket fits, and then nothing
-    /// was copied: ask again with more room. ENOTSUPP (524), before Linux 5.6 EINVAL, for a type of map that cannot do this.
+    /// was copied: retry with larger buffers. ENOTSUPP (524; before Linux 5.6 EINVAL) for maps without batch lookup.
     /// # Kernel
     /// Linux 5.6.
     /// # Source
@@ -58,7 +58,7 @@ impl Map {
         if room == 0 {
             return Err(io::ErrorKind::StorageFull.into());
         }
-        // A hash table's place is the number of a bucket, other maps' is a key.
+        // The kernel's position is a bucket number for hash tables, and a key for other maps.
         cursor.place.resize(self.key_bytes.max(4), 0);
         let place = cursor.place.as_mut_ptr() as u64;
         let mut attr = MapBatch {
@@ -84,7 +84,7 @@ impl Map {
     /// is `None`; `false` at the end.
     ///
     /// # Errors
-    /// EINVAL when `key` or `next` has not the map's size.
+    /// EINVAL if `key` or `next` does not have the map's key size.
     #[doc(alias = "BPF_MAP_GET_NEXT_KEY")]
     pub fn next_key(&self, key: Option<&[u8]>, next: &mut [u8]) -> io::Result<bool> {
         let is_whole = |bytes: usize| bytes == self.key_bytes;

@@ -1,4 +1,4 @@
-//! Hooks of counting programs, and the kinds of packets that they distinguish.
+//! Hooks of counting programs, and the packet kinds for which each hook generates code.
 
 use filter::ebpf::{KnownProtocol, PacketAssumptions, TagLocation};
 use filter::{FilterTarget, LinkType};
@@ -29,7 +29,7 @@ impl CountingHook {
         Self { at, header }
     }
 
-    /// The target to compile filters for. In XDP, the program tells them about the outermost VLAN tag as the kernel does
+    /// The target to compile filters for. At XDP, the program passes them the outermost VLAN tag as the kernel does
     /// at tc.
     pub fn filters_at(self) -> FilterTarget {
         match (self.at, self.header) {
@@ -50,7 +50,7 @@ impl CountingHook {
     pub(super) fn tags(self) -> &'static [TagLocation] {
         match (self.at, self.header) {
             (FilterTarget::Xdp, Header::Ethernet) => &[TagLocation::Absent, TagLocation::InBytes],
-            // Beside the bytes, or in them if a program wrote the whole frame.
+            // In metadata, or in the packet bytes if a program wrote the whole frame.
             (FilterTarget::TcEgress, Header::Ethernet) => {
                 &[TagLocation::TargetDefault, TagLocation::InBytes]
             }

@@ -11,7 +11,7 @@ const WIRE_LEN: i16 = 160;
 const GSO_SEGS: i16 = 164;
 const GSO_SIZE: i16 = 176;
 
-/// Smallest frame without its check sequence.
+/// Minimum length of an Ethernet frame without FCS.
 const LEAST_BYTES: i32 = 60;
 
 /// Bytes of each packet that the kernel does not count.
@@ -23,7 +23,7 @@ pub struct Overhead {
     pub bytes: u16,
 }
 
-/// Stores packets and bytes. `R7` and `R8` hold the packet's beginning and end.
+/// Stores the numbers of packets and bytes. `R7` and `R8` hold the start and end of the packet.
 pub(super) fn measure(code: &mut Code<'_>, overhead: Overhead) {
     if code.place.is_xdp() {
         code.extend([
@@ -71,14 +71,14 @@ fn one(code: &mut Code<'_>, overhead: Overhead) {
     code.push(AnyInsn::store(Size::Double, Reg::R10, BYTES, Reg::R2));
 }
 
-/// Counts as many packets as the kernel reports (or, if it does not know yet, as the payload fills), each with the headers
-/// before the payload.
+/// Counts the segments of a GSO packet: `gso_segs`, or if that is 0, payload / `gso_size` rounded up. Adds the headers
+/// of each segment.
 ///
 /// On egress the kernel has already added the headers, including those of tunnels (`qdisc_pkt_len_init`,
 /// net/core/dev.c).
 fn several(code: &mut Code<'_>, overhead: Overhead) {
     let [unknown, told, segments, parsed] = [(); 4].map(|()| code.label());
-    // Saves the bytes including the tag beside them.
+    // Saves the length, including a VLAN tag in metadata.
     code.push(AnyInsn::store(Size::Double, Reg::R10, BYTES, Reg::R2));
     decode::headers_end(code, unknown);
     code.jump(parsed);
@@ -89,7 +89,7 @@ fn several(code: &mut Code<'_>, overhead: Overhead) {
         AnyInsn::load(Size::Word, Reg::R1, CONTEXT, LEN),
         AnyInsn::load(Size::Word, Reg::R4, CONTEXT, GSO_SIZE),
         AnyInsn::load(Size::Word, Reg::R3, CONTEXT, GSO_SEGS),
-        // The payload, at least 0 bytes, and the payload of each packet but the last.
+        // R5: total payload, at least 0 bytes. R4: payload of each segment but the last.
         AnyInsn::mov(Reg::R5, Reg::R1),
         AnyInsn::alu64(Alu::Sub, Reg::R5, OFFSET),
         AnyInsn::jump_if(Condition::NotEqual, Reg::R3, 0, segments),
@@ -101,7 +101,7 @@ fn several(code: &mut Code<'_>, overhead: Overhead) {
         AnyInsn::store(Size::Double, Reg::R10, PACKETS, Reg::R3),
         AnyInsn::add(Reg::R3, -1),
         AnyInsn::load(Size::Double, Reg::R2, Reg::R10, BYTES),
-        // Each packet has the headers and the tag beside the bytes.
+        // Each segment has the headers, and the VLAN tag in metadata.
         AnyInsn::mov(Reg::R0, Reg::R2),
         AnyInsn::alu64(Alu::Sub, Reg::R0, Reg::R1),
         AnyInsn::alu64(Alu::Mul, Reg::R0, Reg::R3),
@@ -132,11 +132,11 @@ fn several(code: &mut Code<'_>, overhead: Overhead) {
     code.push(AnyInsn::store(Size::Double, Reg::R10, BYTES, Reg::R2));
 }
 
-/// Pads the packets, each with `R3` bytes of headers and `R4` bytes of payload, and the last one. Adds to `R2`.
+/// Adds to `R2` the padding of `R3` full segments with `R4` bytes of payload each, and of the last segment.
 fn pad(code: &mut Code<'_>) {
     let [full, last] = [(); 2].map(|()| code.label());
     code.extend([
-        // The last packet has the rest.
+        // The last segment has the remaining payload.
         AnyInsn::load(Size::Word, Reg::R5, CONTEXT, LEN),
         AnyInsn::mov(Reg::R0, Reg::R4),
         AnyInsn::alu64(Alu::Mul, Reg::R0, Reg::R3),
@@ -155,7 +155,7 @@ fn pad(code: &mut Code<'_>) {
     ]);
 }
 
-/// Adds to `R2` the bytes that a packet of `bytes` bytes lacks of the smallest frame.
+/// Adds to `R2` the padding that a packet of `bytes` bytes needs to reach the minimum frame length.
 fn missing(code: &mut Code<'_>, bytes: Reg, done: Label) {
     code.extend([
         AnyInsn::jump_if(Condition::GreaterOrEqual, bytes, LEAST_BYTES, done),

@@ -7,7 +7,7 @@ use abi::bpf::{BPF_TCX_EGRESS, BPF_TCX_INGRESS};
 /// The hook of a tc program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TcHook {
-    /// Received packets, before the network stack. The kernel has already moved the VLAN tag beside the bytes.
+    /// Received packets, before the network stack. The kernel has already moved the VLAN tag into the metadata.
     Ingress,
     /// Sent packets, before the queueing discipline. Packets may be larger than on the wire (GSO).
     Egress,

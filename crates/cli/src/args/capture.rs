@@ -31,7 +31,7 @@ pub struct CaptureArgs {
     #[command(flatten)]
     pub output: OutputArgs,
 
-    /// Bytes to keep of each packet; 0 is the default. With --delivery adaptive, packets above 1920
+    /// Maximum bytes captured per packet; 0 selects the default. With --delivery adaptive, packets above 1920
     /// bytes raise the latency to 1 ms or more, unless --buffer or --stall are changed
     #[arg(short, long, value_name = "BYTES", default_value_t = DEFAULT_SNAPLEN, help_heading = "Input")]
     pub snaplen: u32,
@@ -44,19 +44,19 @@ pub struct CaptureArgs {
     #[arg(long, value_name = "TIME", value_parser = units::time, help_heading = "Input")]
     pub duration: Option<Duration>,
 
-    /// Capture received packets, sent packets or both; --mode drop takes received packets only
+    /// Capture received packets, sent packets or both; --mode drop captures received packets only
     #[arg(long, value_name = "in|out|both", default_value = "both", value_parser = direction, help_heading = "Input")]
     pub direction: DirectionFilter,
 
     #[command(flatten)]
     pub mode: ModeArgs,
 
-    /// Sample accepted packets in the kernel: every N-th packet of each CPU; each packet with this
-    /// probability; or on each CPU the first packet after this time
+    /// Sample accepted packets in the kernel: 1/N every N-th packet of each CPU; p=P each packet with this
+    /// probability; first/TIME at most one packet of each CPU per TIME
     #[arg(long, value_name = "1/N|p=P|first/TIME", value_parser = sample, help_heading = "Filtering")]
     pub sample: Option<Sampling>,
 
-    /// How packets cross from the kernel: packet-v2, packet-v3, xdp (with --mode drop), xdp-ringbuf (copies
+    /// Ring type: packet-v2, packet-v3, xdp (with --mode drop), xdp-ringbuf (copies
     /// short received packets; needs --direction in and -s) or auto
     #[arg(long, value_name = "RING", default_value = "auto", value_parser = backend, help_heading = "Performance")]
     pub backend: BackendChoice,
@@ -77,7 +77,7 @@ pub struct CaptureArgs {
     #[arg(long, value_name = "kernel|hardware", default_value = "kernel", value_parser = timestamps, help_heading = "Input")]
     pub timestamp: TimestampSource,
 
-    /// Read the filter from a file, or with - from standard input. Lines are joined, # begins a comment
+    /// Read the filter from FILE; - is standard input. Lines are joined; # starts a comment
     #[arg(
         short = 'F',
         long,
@@ -105,7 +105,7 @@ pub struct CaptureArgs {
     #[arg(long, value_name = "[ADDR:]PORT", value_parser = metrics::address, help_heading = "Output")]
     pub metrics: Option<SocketAddr>,
 
-    /// Exit with status 1 if more packets are lost: a number, or a share such as 0.1%
+    /// Exit with status 1 if more packets than this are lost: a number, or a percentage such as 0.1%
     #[arg(long, value_name = "N|P%", help_heading = "Output")]
     pub fail_loss: Option<LossLimit>,
 
@@ -117,7 +117,7 @@ pub struct CaptureArgs {
     #[arg(short, long, help_heading = "Output format")]
     pub quiet: bool,
 
-    /// Print numbers instead of names; always on
+    /// Print numbers, not names; always on, accepted for compatibility with tcpdump
     #[arg(short, help_heading = "Output format")]
     pub numeric: bool,
 
@@ -165,7 +165,7 @@ pub(super) fn timestamps(text: &str) -> Result<TimestampSource, String> {
     }
 }
 
-/// The loss from which on a capture fails.
+/// The loss limit above which a capture fails.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum LossLimit {
     /// This number of packets.

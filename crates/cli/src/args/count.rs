@@ -13,13 +13,13 @@ use crate::{metrics, units};
 /// Count packets and bytes by filter in the kernel, without copying packets
 ///
 /// A class is one argument: a name, = and a filter as in pcap-filter(7), quoted if it has blanks:
-/// 'web=tcp port 80'. A filter without a name is its own name; a name with an empty filter counts all
+/// 'web=tcp port 80'. A filter without a name is named by its text; a name with an empty filter counts all
 /// packets, as does a count without classes. A packet counts in each class that it matches.
 #[derive(Args, Debug)]
 #[command(after_help = super::UNITS)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub struct CountArgs {
-    /// Interface to count on; may be given more than once
+    /// Interface to count on; can be given more than once
     #[arg(
         short,
         long,
@@ -55,8 +55,8 @@ pub struct CountArgs {
     )]
     pub top: usize,
 
-    /// Maximum number of groups of all classes; each takes about 100 bytes of kernel memory, and 16 for
-    /// each CPU
+    /// Maximum number of groups of all classes; each takes about 100 bytes of kernel memory, plus 16 bytes
+    /// per CPU
     #[arg(
         long,
         value_name = "N",
@@ -66,8 +66,8 @@ pub struct CountArgs {
     )]
     pub groups: NonZeroU32,
 
-    /// Which bytes count: of the frame (l2), padded to 64 with the FCS (l2+fcs), or with preamble and
-    /// inter-frame gap, too (l1)
+    /// Bytes to count: the frame (l2); the frame padded to 64 bytes with FCS (l2+fcs); or also preamble and
+    /// inter-frame gap (l1)
     #[arg(long, value_name = "l2|l2+fcs|l1", help_heading = "Output", default_value = "l2", value_parser = layer)]
     pub layer: LayerChoice,
 
@@ -75,7 +75,7 @@ pub struct CountArgs {
     /// available, otherwise tc
     ///
     /// xdp-generic works with any driver, but a super-packet (GRO, GSO) counts as one packet there. The
-    /// other hooks count the packets that it is on the wire.
+    /// other hooks count the packets that it becomes on the wire.
     ///
     /// XDP in the driver of a veth disables GRO between its two ends: TCP between containers of a host
     /// becomes slower. tc does not affect it.
@@ -106,7 +106,7 @@ pub struct CountArgs {
     #[arg(short, long, help_heading = "Output")]
     pub quiet: bool,
 
-    /// Print numbers, not names; tapline always does
+    /// Print numbers, not names; always on
     #[arg(short, help_heading = "Output format")]
     pub numeric: bool,
 

@@ -15,18 +15,18 @@ pub struct DeliveryArgs {
     #[arg(long, value_enum, help_heading = "Performance")]
     pub delivery: Option<Delivery>,
 
-    /// With --delivery adaptive: longest wait of a packet at high rates; at least 1 ms with packet-v3,
+    /// With --delivery adaptive: maximum latency at high packet rates; at least 1 ms with packet-v3,
     /// which is selected for long packets (see --stall) [default: 200us]
     #[arg(long, value_name = "TIME", value_parser = units::nonzero_time, help_heading = "Performance")]
     pub latency_target: Option<Duration>,
 
-    /// With --delivery adaptive or immediate: how long to look for the next packet before sleeping; keeps
+    /// With --delivery adaptive or immediate: how long to busy-wait for the next packet before sleeping; keeps
     /// a CPU busy [default: 0s]
     #[arg(long, value_name = "TIME", value_parser = units::time, help_heading = "Performance")]
     pub spin: Option<Duration>,
 
     /// With --delivery batch: size of a batch, including ring headers; with --mode drop each packet
-    /// counts 2K. packet-v3 notices a full batch late, by up to 1/16 of --timeout and some milliseconds
+    /// counts as 2K. packet-v3 detects a full batch late, by up to 1/16 of --timeout and some milliseconds
     /// [default: 1M]
     #[arg(long, value_name = "SIZE", value_parser = units::size, help_heading = "Performance")]
     pub min_bytes: Option<u64>,
@@ -36,7 +36,7 @@ pub struct DeliveryArgs {
     #[arg(long, value_name = "TIME", value_parser = units::nonzero_time, help_heading = "Performance")]
     pub timeout: Option<Duration>,
 
-    /// How long the reader may be away without loss at 50 000 packets/s. Selects packet-v3 where packet-v2
+    /// How long the reader may be stalled without loss at 50 000 packets/s. Selects packet-v3 where packet-v2
     /// frames of -s bytes do not fit into --buffer, and lets the ring grow beyond --buffer: packet-v2 only
     /// with --backend or with -s of at most 128. Not with --mode drop or xdp-ringbuf [default: 200ms, but not
     /// with --delivery immediate]

@@ -14,7 +14,7 @@ pub struct DoctorArgs {
     #[arg(short, long, value_name = "IF")]
     pub interface: Option<String>,
 
-    /// Make the safe changes: they affect only the interface or its namespace. Prints each change and
+    /// Apply the safe fixes: they affect only the interface or its network namespace. Prints each change and
     /// records it for --undo
     #[arg(long)]
     pub fix: bool,

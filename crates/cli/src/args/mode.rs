@@ -17,8 +17,8 @@ pub struct ModeArgs {
     #[arg(long, value_name = "pass|drop", value_parser = others, help_heading = "Filtering")]
     pub others: Option<UnmatchedAction>,
 
-    /// With --mode drop and --backend xdp-ringbuf: where the XDP program runs: in the driver, in the
-    /// stack (any driver), or in the first of them that works [default: auto]
+    /// Where the XDP program of --mode drop and --backend xdp-ringbuf runs: in the driver (native), in the
+    /// stack (generic, any driver), or native if possible, otherwise generic (auto) [default: auto]
     ///
     /// In the stack a super-packet, joined by the kernel from several packets (GRO) or not yet split (GSO),
     /// arrives and counts as one packet.

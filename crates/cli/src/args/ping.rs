@@ -37,7 +37,7 @@ pub struct PingArgs {
     #[arg(short, long, value_name = "FILE", help_heading = "Targets")]
     pub file: Option<PathBuf>,
 
-    /// Never ping these addresses; may be repeated
+    /// Never ping these addresses; can be given more than once
     #[arg(long, value_name = "CIDR", help_heading = "Targets")]
     pub exclude: Vec<Cidr>,
 
@@ -57,15 +57,15 @@ pub struct PingArgs {
     #[arg(short, long, value_name = "TIME", default_value = "1s", value_parser = units::seconds, help_heading = "Timing")]
     pub interval: Duration,
 
-    /// Time after which an answer is late
+    /// Time to wait for each answer; later answers are counted as late
     #[arg(short = 'W', long, value_name = "TIME", default_value = "1s", value_parser = units::seconds, help_heading = "Timing")]
     pub timeout: Duration,
 
-    /// Stop sending after this time; with -c, an error also stops a run to a single target
+    /// Stop sending after this time; with -c and a single target, an error also stops the run
     #[arg(short = 'w', long, value_name = "TIME", value_parser = units::seconds, help_heading = "Timing")]
     pub duration: Option<Duration>,
 
-    /// Maximum probes per second to all targets (10kpps, or max for no limit); extends the interval
+    /// Maximum probes per second to all targets (10kpps, or max for no limit); the interval grows if necessary
     #[arg(long, value_name = "RATE", default_value = "10kpps", value_parser = rate, hide_short_help = true, help_heading = "Performance")]
     pub rate: Rate,
 
@@ -73,7 +73,7 @@ pub struct PingArgs {
     #[arg(long, value_name = "RATE", value_parser = units::rate_pps, hide_short_help = true, help_heading = "Performance")]
     pub prefix_rate: Option<u32>,
 
-    /// Send probes to different targets together if they are due within TIME, up to 256; saves CPU time. At most a quarter
+    /// Send up to 256 probes to different targets at once if due within TIME; saves CPU time. At most a quarter
     /// of the interval; 0 spreads probes evenly
     #[arg(long, value_name = "TIME", default_value = "250ms", value_parser = units::seconds, hide_short_help = true, help_heading = "Performance")]
     pub gather: Duration,
@@ -130,7 +130,7 @@ pub struct PingArgs {
     #[arg(long, conflicts_with_all = ["json", "csv", "verbose", "quiet", "dry_run"], help_heading = "Output format")]
     pub live: bool,
 
-    /// Print JSON Lines. Has percentiles of each target up to 65536 targets, and for more with --histogram
+    /// Print JSON Lines. Includes percentiles per target for up to 65536 targets; for more, add --histogram
     #[arg(long, conflicts_with = "csv", help_heading = "Output format")]
     pub json: bool,
 
@@ -139,7 +139,7 @@ pub struct PingArgs {
     pub csv: bool,
 
     /// Exit with status 1 if more probes than this are not answered: a number, or a percentage such as 0.1%.
-    /// Replaces the rule that every target has to answer
+    /// Default: exit with status 1 unless every target answers
     #[arg(
         long,
         value_name = "N|P%",
@@ -149,7 +149,7 @@ pub struct PingArgs {
     pub fail_loss: Option<LossLimit>,
 
     /// Serve metrics to Prometheus at http://ADDR:PORT/metrics. ADDR defaults to the loopback; PORT 0 selects a free port.
-    /// Each target has its own metrics up to 1000 targets; more targets are summed
+    /// Metrics are per target for up to 1000 targets; with more targets, only totals are served
     #[arg(long, value_name = "[ADDR:]PORT", value_parser = metrics::address, hide_short_help = true, help_heading = "Monitoring")]
     pub metrics: Option<SocketAddr>,
 }

@@ -88,7 +88,7 @@ fn line(opened: &OpenInterface<'_>, mode: Mode) -> String {
         _ => "incoming packets",
     };
     let places = match opened.backend {
-        Backend::XdpRingbuf => "processor",
+        Backend::XdpRingbuf => "CPU",
         _ => "queue",
     };
     let s = if rings == 1 { "" } else { "s" };

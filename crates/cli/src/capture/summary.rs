@@ -201,7 +201,7 @@ fn reader_line(time: ReaderTime) -> String {
     } else {
         ""
     };
-    format!("the reader ran for {ran} and waited for a processor for {waited}{advice}")
+    format!("the reader ran for {ran} and waited for a CPU for {waited}{advice}")
 }
 
 /// `received = delivered + filtered + lost`, as text.

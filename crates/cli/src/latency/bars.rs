@@ -11,8 +11,8 @@ const BEFORE: usize = 27;
 /// Columns of the longest bar at most.
 const LONGEST: usize = 40;
 
-/// How many packets took how long, a line for each doubling of the time that some took. The bars, not the
-/// figures, are shortened to fit into so many columns.
+/// Text histogram of the delays: one line per power of two that occurred. Only the bars, not the
+/// figures, are shortened to fit into `columns`.
 pub fn bars(delays: &Delays, columns: usize) -> Vec<String> {
     let mut doublings: Vec<(u32, u64)> = Vec::new();
     for (low_ns, _, packets) in delays.histogram.buckets() {

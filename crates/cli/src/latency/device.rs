@@ -1,4 +1,4 @@
-//! The time from the NIC's time stamp to the kernel's.
+//! Delay between the NIC's time stamp and the kernel's time stamp of a packet.
 
 use std::io::{self, Write};
 
@@ -31,9 +31,9 @@ impl Measured {
             Err(error) => Some(error.to_string()),
             Ok(measured) if measured.delays.histogram.count() > 0 => None,
             Ok(measured) if measured.delays.unstamped > 0 => {
-                Some("the device is not set to stamp what it receives".into())
+                Some("hardware time stamping of received packets is off".into())
             }
-            Ok(_) => Some("no packet came in".into()),
+            Ok(_) => Some("no packet was received".into()),
         }
     }
 
@@ -48,7 +48,7 @@ impl Measured {
             ),
             (_, why) => writeln!(
                 out,
-                "NIC to kernel: no hardware stamps: {}",
+                "NIC to kernel: no hardware time stamps: {}",
                 why.unwrap_or_default()
             ),
         }

@@ -4,8 +4,8 @@ use tapline::count::{ClassTotals, CountPoint, CountTotals, GroupBy, PacketDirect
 
 use super::family::{Family, Sample, Samples};
 
-/// Packets and bytes by class, interface and direction; and where classes are split by a key, those of
-/// so many of each class's groups at most, as each is a series of its own.
+/// Packets and bytes by class, interface and direction. If classes are split by a key, also those of the
+/// largest groups of each class. Their number is limited, because each group adds a time series.
 pub fn families(
     points: &[CountPoint],
     totals: &CountTotals,

@@ -75,7 +75,7 @@ fn filter_failure(
         && (error.span.start < guess.word.len() || guess.has_files)
     {
         let word = &guess.word;
-        let line = format!("cannot open {word}: no such file, and it begins no filter: {error}");
+        let line = format!("cannot open {word}: no such file, and not a valid filter: {error}");
         return Failure::new(Exit::Failed, line);
     }
     let interface = match interface {

@@ -22,7 +22,7 @@ pub struct Pull {
     /// One queue of a packet socket or AF_XDP without an exact filter: no packet has to be looked at before it
     /// is lent, and packets are counted when [`ready`](Self::ready) finds none.
     is_direct: bool,
-    /// Direct reading ends when so many packets of the batch are left: those beyond the packet limit.
+    /// Direct reading ends when this many packets of the batch are left: those beyond the packet limit.
     direct_end: usize,
     /// Packets of the batch that were left when they were last counted.
     direct_start: usize,

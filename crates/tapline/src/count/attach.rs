@@ -50,7 +50,7 @@ impl AttachPlan<'_> {
                     return self.at_tc(target, direction, Some(FallbackReason::NotEthernet));
                 }
                 let loaded = match self.prepare(&target, FilterTarget::Xdp) {
-                    // Groups need helpers that tc has had for longer (`bpf_xdp_load_bytes`: Linux
+                    // Groups need helpers that XDP got later than tc (`bpf_xdp_load_bytes`: Linux
                     // 5.18).
                     Err(CountError::Load { error, .. }) => {
                         let reason = FallbackReason::ProgramRefused(Arc::new(error));

@@ -72,7 +72,7 @@ impl LatencyBuilder {
         self
     }
 
-    /// Ends after so many packets, including lost ones if measured by [`Latency::measure`]. Default: no limit.
+    /// Ends after `packets` packets, including lost ones if measured by [`Latency::measure`]. Default: no limit.
     pub fn packets(mut self, packets: u64) -> Self {
         self.limits.packets = Some(packets);
         self
@@ -364,7 +364,7 @@ impl LatencySummary {
         self.sleeps as f64 / self.duration.as_secs_f64().max(1e-9)
     }
 
-    /// Packets measured, or skipped for want of a time stamp.
+    /// Packets measured, or skipped because they had no time stamp.
     pub(super) fn packets(&self) -> u64 {
         self.delays.histogram.count() + self.delays.ahead + self.delays.unstamped
     }

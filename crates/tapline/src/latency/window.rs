@@ -13,7 +13,7 @@ use rustix::io::Errno;
 use crate::capture::Limits;
 use crate::stop::Stop;
 
-/// A reader asks this often whether the end is known, in nanoseconds.
+/// Interval at which a reader checks whether the end of the window is known, nanoseconds.
 const BOUNDS_NS: u64 = 10_000_000;
 
 /// The period in which packets are measured, by their time stamps.
@@ -59,7 +59,7 @@ struct Moment {
 struct Bounds {
     /// The start of the window.
     from_ns: u64,
-    /// Before this time stamp the reader need not ask again.
+    /// From this time stamp on, the reader must check the bounds again.
     until_ns: u64,
     /// `until_ns` is the end of the window.
     is_final: bool,
@@ -103,7 +103,7 @@ impl MeasurementWindow {
         })
     }
 
-    /// One of the readers that [`new`](Self::new) was told of.
+    /// Creates one of the readers announced to [`new`](Self::new).
     pub fn reader(&self) -> WindowReader {
         WindowReader {
             window: self.clone(),

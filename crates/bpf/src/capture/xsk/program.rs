@@ -27,7 +27,7 @@ const UNMATCHED: i16 = 16;
 const UNSTAMPED: i16 = 24;
 const SAMPLED_OUT: i16 = 32;
 
-/// The counters of which exactly one counts a packet, the most frequent first.
+/// Each packet increments exactly one of these counters. The most frequent one is first.
 const PLACES: [i16; 4] = [REDIRECTED, UNMATCHED, SAMPLED_OUT, UNSTEERED];
 
 // Offsets in `struct xdp_md`.
@@ -52,7 +52,7 @@ const STAMPED: Label = Label(u32::MAX - 16);
 /// The first of one label per entry of [`PLACES`], in descending order.
 const NOT_THIS: Label = Label(u32::MAX - 17);
 
-/// Below the map key.
+/// Stack offset of the sampler's memory, below the map key.
 const SAMPLER_STACK: i16 = -24;
 
 // Layout of `FrameMetadata`.
@@ -116,7 +116,7 @@ fn not_taken<'m>(unmatched: UnmatchedAction, rejected: Rejected) -> [Insn<'m>; 4
     ]
 }
 
-/// Writes the time before the frame. The kernel copies these bytes to the socket's memory, too.
+/// Writes the time stamp into the metadata area before the frame. The kernel copies that area to the UMEM, too.
 fn stamp(code: &mut Vec<Insn<'_>>) {
     code.extend([
         Insn::mov(Reg::R1, CONTEXT),

@@ -50,7 +50,7 @@ pub enum ModeError {
         mode: Mode,
     },
     /// XDP sees received packets only.
-    #[error("drop mode takes packets that come in, not those sent")]
+    #[error("drop mode captures received packets only")]
     Outgoing,
     /// The XDP program stamps the time by the kernel's clock.
     #[error("drop mode has no time stamps of the hardware")]
@@ -82,7 +82,7 @@ impl ModeError {
 #[non_exhaustive]
 pub enum MirrorLimit {
     /// XDP sees received packets only.
-    #[error("backend xdp-ringbuf sees packets that come in only")]
+    #[error("backend xdp-ringbuf captures received packets only")]
     Direction,
     /// The XDP program stamps the time by the kernel's clock.
     #[error("backend xdp-ringbuf has no time stamps of the hardware")]

@@ -168,7 +168,7 @@ impl FamilySocket {
         None
     }
 
-    /// Whether the queue of errors tells something that nothing else tells.
+    /// Whether the error queue can hold reports that are delivered nowhere else.
     #[inline]
     pub fn may_have_errors(&self) -> bool {
         self.sender.is_none() || self.tx_stamping != TxStamping::Unavailable

@@ -33,7 +33,7 @@ pub(super) struct Hash {
     /// The numbers, probed upwards from the top `32 - shift` bits of the hash.
     pub slots: Words,
     pub shift: u32,
-    /// RunOne of the numbers marks the free slots and has no slot of its own. A search for another
+    /// One of the numbers marks the free slots and is not stored in a slot. A search for another
     /// number ends at a free slot, and a search for this one finds it there.
     pub empty: u32,
 }

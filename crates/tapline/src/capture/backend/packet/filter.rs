@@ -41,7 +41,7 @@ fn counting(
 ) -> Result<(ring::RingFilter, CountingFilter), CountingFilterError> {
     let direction = match options.direction {
         DirectionFilter::Out => socket_filter::Direction::Outgoing,
-        // Older kernels deliver outgoing packets to a fanout group whatever its members ask for.
+        // Older kernels deliver outgoing packets to a fanout group even if its members ignore them.
         DirectionFilter::In => socket_filter::Direction::Incoming,
         DirectionFilter::Both => socket_filter::Direction::Both,
     };
