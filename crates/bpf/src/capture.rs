@@ -6,18 +6,18 @@
 //!    └──NO_MATCH────┴─▶ count         RingBufferProgram  packet beginnings to BPF ring buffers; passes the packets
 //! ```
 
+mod drop_to_slots;
+mod drop_to_sockets;
 mod per_cpu;
 mod ring_buffer;
 mod select;
-mod slots;
-mod xsk;
 
 use std::io;
 use std::ops::Add;
 
+pub use self::drop_to_slots::{SlotProgram, SlotProgramOptions};
+pub use self::drop_to_sockets::{XskProgram, XskProgramOptions};
 pub use self::ring_buffer::{CpuRingBuffers, RingBufferProgram, RingBufferProgramOptions};
-pub use self::slots::{SlotProgram, SlotProgramOptions};
-pub use self::xsk::{XskProgram, XskProgramOptions};
 use crate::map::MapError;
 use crate::program::LoadError;
 use crate::xdp::XdpAttachError;

@@ -17,6 +17,7 @@ mod clock;
 mod counters;
 mod cursor;
 mod error;
+mod header;
 mod interface;
 mod options;
 mod packet;
@@ -24,6 +25,7 @@ mod prefetch;
 mod pull;
 mod tpacket;
 mod view;
+mod vlan_tag;
 mod xdp;
 
 pub use batch::{Batch, PacketSink, Packets};

@@ -4,20 +4,14 @@ use std::ptr::NonNull;
 
 use abi::packet::{
     PACKET_BROADCAST, PACKET_MULTICAST, PACKET_OTHERHOST, PACKET_OUTGOING, SockaddrLl,
-    TP_STATUS_CSUM_VALID, TP_STATUS_CSUMNOTREADY, TP_STATUS_TS_RAW_HARDWARE,
-    TP_STATUS_VLAN_TPID_VALID, TP_STATUS_VLAN_VALID, TPACKET_ALIGNMENT, Tpacket2Hdr, Tpacket3Hdr,
+    TP_STATUS_CSUM_VALID, TP_STATUS_CSUMNOTREADY, TP_STATUS_TS_RAW_HARDWARE, TP_STATUS_VLAN_VALID,
+    TPACKET_ALIGNMENT,
 };
 use wire::metadata::{Checksum, Direction, Reception};
 
+use crate::header::{Header, VLAN_REINSERTED, VLAN_TAG_BYTES};
 use crate::options::TimestampSource;
-
-const VLAN_TAG_BYTES: usize = 4;
-const MAC_ADDRESSES_BYTES: usize = 12;
-const ETHERTYPE_VLAN: u16 = 0x8100;
-
-/// Status bit that we set when a packet's VLAN tag has been put back. No `TP_STATUS_*` uses this bit, and the kernel
-/// overwrites the whole word with the next packet.
-const VLAN_REINSERTED: u32 = 1 << 24;
+use crate::vlan_tag::reinsert_vlan_tag;
 
 /// Direction and reception by kernel packet type. A type has three bits (`struct sk_buff`). Types without an entry
 /// do not reach packet sockets or mean packets to this host.
@@ -56,58 +50,6 @@ pub struct RingPacket<'a> {
     /// Receive queue. `None` if the interface has only one, or the ring does not report it.
     pub queue: Option<u32>,
 }
-
-/// The ring header before a packet, of either version.
-pub(crate) trait Header: Copy {
-    fn status(&self) -> u32;
-    fn timestamp_ns(&self) -> u64;
-    fn len(&self) -> u32;
-    fn kept(&self) -> usize;
-    fn start(&self) -> usize;
-    fn vlan(&self) -> (u16, u16);
-    /// Records that the VLAN tag was put back and that `kept_more` bytes of it are readable.
-    fn put_back(&mut self, kept_more: usize);
-}
-
-macro_rules! header {
-    ($kind:ty) => {
-        impl Header for $kind {
-            #[inline]
-            fn status(&self) -> u32 {
-                self.status
-            }
-            #[inline]
-            fn timestamp_ns(&self) -> u64 {
-                self.sec as u64 * 1_000_000_000 + self.nsec as u64
-            }
-            #[inline]
-            fn len(&self) -> u32 {
-                self.len
-            }
-            #[inline]
-            fn kept(&self) -> usize {
-                self.snaplen as usize
-            }
-            #[inline]
-            fn start(&self) -> usize {
-                self.mac as usize
-            }
-            #[inline]
-            fn vlan(&self) -> (u16, u16) {
-                (self.vlan_tpid, self.vlan_tci as u16)
-            }
-            #[inline]
-            fn put_back(&mut self, kept_more: usize) {
-                self.status = self.status & !TP_STATUS_VLAN_VALID | VLAN_REINSERTED;
-                self.mac -= kept_more as u16;
-                self.snaplen += kept_more as u32;
-                self.len += VLAN_TAG_BYTES as u32;
-            }
-        }
-    };
-}
-header!(Tpacket2Hdr);
-header!(Tpacket3Hdr);
 
 /// Lends the packet with the header at `at`, up to `snaplen` bytes of it. `None` if the header points outside the
 /// `room` bytes that begin there.
@@ -185,46 +127,4 @@ fn describe<'a, H: Header>(bytes: &'a [u8], header: &H, address: &SockaddrLl) ->
         link: address.ifindex.cast_unsigned(),
         queue: None,
     }
-}
-
-/// Moves the MAC addresses forward and writes the tag after them, as on the wire.
-///
-/// Updates the header, so that a second walk over the batch finds the tag in place. Reads the header again instead of
-/// borrowing the caller's, which can then stay in registers if there is no tag.
-///
-/// # Safety
-/// As for [`lend`], and the header is valid. The [`VLAN_TAG_BYTES`] bytes before the packet belong to it
-/// (`PACKET_RESERVE`), and no slice of the packet exists.
-#[cold]
-#[inline(never)]
-unsafe fn reinsert_vlan_tag<H: Header>(at: NonNull<u8>) -> H {
-    // SAFETY: aligned and handed over (promised by the caller).
-    let mut header = unsafe { at.cast::<H>().read() };
-    let (start, kept) = (header.start(), header.kept());
-    let moved = if kept < MAC_ADDRESSES_BYTES {
-        0
-    } else {
-        VLAN_TAG_BYTES
-    };
-    if moved > 0 {
-        let (tpid, tci) = header.vlan();
-        let tagged = header.status() & TP_STATUS_VLAN_TPID_VALID != 0;
-        let tpid = if tagged { tpid } else { ETHERTYPE_VLAN };
-        // SAFETY: the packet's address (promised by the caller).
-        let packet = unsafe { at.add(start) };
-        // SAFETY: the reserved bytes before it.
-        let front = unsafe { packet.sub(moved) };
-        // SAFETY: both lie within the room; `copy_to` allows the overlap.
-        unsafe { packet.copy_to(front, MAC_ADDRESSES_BYTES) };
-        let tag = ((tpid as u32) << 16 | tci as u32).to_be_bytes();
-        // SAFETY: the address after the moved MAC addresses: old bytes 8 to 12 of the packet.
-        let place = unsafe { front.add(MAC_ADDRESSES_BYTES) }.cast::<[u8; VLAN_TAG_BYTES]>();
-        // SAFETY: within the packet; bytes need no alignment.
-        unsafe { place.write(tag) };
-    }
-    header.put_back(moved);
-    // SAFETY: the header's own address, aligned, owned by the reader until the batch is dropped. In V2 its first word
-    // is the atomic status, which the kernel does not touch while it is "user".
-    unsafe { at.cast::<H>().write(header) };
-    header
 }

@@ -23,9 +23,9 @@ use super::walk::{SlotWalk, Slots};
 use crate::counters::RingCounters;
 use crate::cursor::{Cursor, PacketExtent};
 use crate::error::RingOpenError;
+use crate::header::Header;
 use crate::interface::InterfaceInfo;
 use crate::options::{RingOptions, TpacketVersion};
-use crate::packet::Header;
 
 /// A packet socket's receive ring: memory that the kernel fills with packets and the reader empties.
 ///

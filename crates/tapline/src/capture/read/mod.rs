@@ -1,9 +1,9 @@
 //! From the rings to the consumer: queues, merging, the exact filter, and when the reader sleeps and wakes.
 
+pub mod adaptive;
 pub mod consumer;
 pub mod dispatcher;
 pub mod exact_filter;
-pub mod moderation;
 pub mod poller;
 pub mod precise_wakeup;
 pub mod queue;

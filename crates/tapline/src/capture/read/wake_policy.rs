@@ -7,8 +7,8 @@ use abi::clock::{monotonic_ns, realtime_ns};
 use ring::{DeliveryMode, TimestampSource};
 
 use super::super::plan::options::CaptureOptions;
+use super::adaptive::{Moderation, Wait};
 use super::dispatcher::Round;
-use super::moderation::{Moderation, Wait};
 use super::poller::{GATHER_NS, Poller, Wakeup, gather, nanoseconds, spin};
 use super::precise_wakeup::PreciseWakeup;
 use super::queue::RxQueue;
