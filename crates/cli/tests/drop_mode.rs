@@ -185,16 +185,16 @@ fn the_summary_says_how_packets_were_taken() {
 #[test]
 fn the_text_says_what_is_done_to_the_packets() {
     let scene = Scene::new();
-    let processors = match online_processors(&scene) {
-        1 => "1 processor, 128 MiB ring".to_owned(),
-        count => format!("{count} processors, 128 MiB rings"),
+    let cpus = match online_processors(&scene) {
+        1 => "1 CPU, 128 MiB ring".to_owned(),
+        count => format!("{count} CPUs, 128 MiB rings"),
     };
     for (flags, how) in [
         (
             "",
             "native xdp, copy mode, need-wakeup, 1 queue, 128 MiB ring",
         ),
-        ("-s 96", &format!("native xdp-ringbuf, {processors}")),
+        ("-s 96", &format!("native xdp-ringbuf, {cpus}")),
     ] {
         let ended = scene
             .capture_text(&format!("--mode drop -w file.pcapng {flags}"))

@@ -122,6 +122,11 @@ fn adaptive(target: Duration) -> DeliveryMode {
     DeliveryMode::Adaptive { target }
 }
 
+/// The reader empties its ring when it starts, whatever is in it: batches begin after its first pause.
+fn until_first_pause(pauses: &AtomicU64) {
+    wait::until("the reader pauses", || pauses.load(Ordering::Relaxed) > 0);
+}
+
 /// The next batch, within the deadline.
 #[track_caller]
 fn next(batches: &Receiver<u64>) -> u64 {
@@ -152,6 +157,7 @@ fn a_batch_is_handed_over_when_its_bytes_are_there_and_not_before() {
         let pauses = consumer.pauses.clone();
         let options = options(&right, backend, delivery);
         let (outcome, ()) = run(&right, options, &mut consumer, |stopper| {
+            until_first_pause(&pauses);
             for round in 0..3 {
                 let sent = frames(round * COUNT, COUNT);
                 let (first, last) = sent.split_at(COUNT as usize - 1);
@@ -184,8 +190,10 @@ fn a_batch_counts_the_bytes_of_packets_not_of_the_frames_around_them() {
         timeout: HOUR,
     };
     let (mut consumer, batches) = Batches::new();
+    let pauses = consumer.pauses.clone();
     let options = options(&right, Backend::PacketV2, delivery).snaplen(262_144);
     let (outcome, ()) = run(&right, options, &mut consumer, |stopper| {
+        until_first_pause(&pauses);
         for round in 0..3 {
             send(&left, &frames(round * COUNT, COUNT));
             assert_eq!(next(&batches), u64::from(COUNT));
