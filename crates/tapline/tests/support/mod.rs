@@ -276,14 +276,17 @@ impl Witness {
     /// Returns when `count` packets have come.
     #[track_caller]
     pub fn until(&mut self, count: u64) {
-        wait::until_ok(|| {
-            self.0.refresh().unwrap();
-            match *self.0.counters() {
-                account if account.accepted >= count => Ok(()),
-                account => Err(account),
-            }
+        wait::until_ok(|| match self.count() {
+            come if come >= count => Ok(()),
+            come => Err(come),
         });
         assert_eq!(self.0.counters().accepted, count);
+    }
+
+    /// Packets that have come.
+    pub fn count(&mut self) -> u64 {
+        self.0.refresh().unwrap();
+        self.0.counters().accepted
     }
 }
 
