@@ -30,5 +30,5 @@ pub use program::{
     PROG_TYPE_SOCKET_FILTER, PROG_TYPE_XDP, ProgramSource, TestRun, TestRunResult, load_program,
     program_id, test_run,
 };
-pub use socket::{attach_classic, divide_classic};
+pub use socket::{attach_classic, set_fanout_program};
 pub use walk::Cursor;

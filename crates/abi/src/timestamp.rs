@@ -35,7 +35,7 @@ const HWTSTAMP_FILTER_ALL: i32 = 1;
 /// # Source
 /// Documentation/networking/timestamping.rst, section 3.
 #[doc(alias = "SIOCSHWTSTAMP")]
-pub fn stamp_all_received(socket: BorrowedFd<'_>, name: &str) -> io::Result<()> {
+pub fn enable_hardware_timestamps(socket: BorrowedFd<'_>, name: &str) -> io::Result<()> {
     let mut config = HwtstampConfig {
         flags: 0,
         tx_type: HWTSTAMP_TX_OFF,
@@ -66,7 +66,7 @@ pub fn stamp_all_received(socket: BorrowedFd<'_>, name: &str) -> io::Result<()> 
 /// # Errors
 /// Errors of setsockopt(2).
 #[doc(alias = "SO_TIMESTAMPING")]
-pub fn tell_both_stamps(socket: BorrowedFd<'_>) -> io::Result<()> {
+pub fn enable_rx_timestamps(socket: BorrowedFd<'_>) -> io::Result<()> {
     let flags = libc::SOF_TIMESTAMPING_RX_SOFTWARE
         | libc::SOF_TIMESTAMPING_SOFTWARE
         | libc::SOF_TIMESTAMPING_RX_HARDWARE

@@ -52,7 +52,7 @@ pub use program::{LoadError, Program, ProgramKind, VerifierLog};
 pub type Insn<'map> = filter::ebpf::Insn<std::os::fd::BorrowedFd<'map>>;
 
 pub use sampling::{Probability, Sampler, SamplerLabels, Sampling};
-pub use table::{CounterTable, TableOptions, WhenFull};
+pub use table::{CounterTable, FullTablePolicy, TableOptions};
 pub use tc::{TcAttachError, TcAttachMethod, TcFilter, TcHook, TcLink, tc_filters, tcx_programs};
 pub use xdp::{
     AttachedXdpProgram, OwnerProcess, XdpAttachError, XdpAttachMode, XdpLink, XdpMode, XdpMtuLimit,

@@ -197,12 +197,11 @@ impl VerifierLog {
     }
 
     /// The line that gives the reason: the last one that is not statistics.
-    pub fn telling_line(&self) -> Option<&str> {
-        const BOOKKEEPING: [&str; 3] = ["processed ", "verification time ", "stack depth "];
-        self.0
-            .lines()
-            .map(str::trim)
-            .rfind(|line| !line.is_empty() && !BOOKKEEPING.iter().any(|b| line.starts_with(b)))
+    pub fn reason_line(&self) -> Option<&str> {
+        const STATISTICS_PREFIXES: [&str; 3] = ["processed ", "verification time ", "stack depth "];
+        self.0.lines().map(str::trim).rfind(|line| {
+            !line.is_empty() && !STATISTICS_PREFIXES.iter().any(|b| line.starts_with(b))
+        })
     }
 }
 
@@ -244,7 +243,7 @@ impl LoadError {
 }
 
 fn refusal_reason(log: &VerifierLog, source: &io::Error) -> String {
-    match log.telling_line() {
+    match log.reason_line() {
         Some(line) => format!(": {line}"),
         None if source.kind() == io::ErrorKind::PermissionDenied => {
             " (needs CAP_BPF, for XDP and tc CAP_NET_ADMIN too)".to_owned()

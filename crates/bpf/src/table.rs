@@ -19,12 +19,12 @@ pub struct TableOptions {
     /// Number of keys. The kernel allocates memory for all of them at once, on every CPU.
     pub max_entries: u32,
     /// What happens to new keys when the table is full.
-    pub when_full: WhenFull,
+    pub when_full: FullTablePolicy,
 }
 
 /// What happens to new keys when a table is full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WhenFull {
+pub enum FullTablePolicy {
     /// The kernel refuses them ([`Helper::MapUpdateElem`] returns E2BIG). Existing keys stay.
     ///
     /// [`Helper::MapUpdateElem`]: crate::Helper::MapUpdateElem
@@ -61,8 +61,8 @@ impl<const N: usize> CounterTable<N> {
     pub fn create(name: &str, options: TableOptions) -> Result<Self, MapError> {
         let layout = MapLayout {
             map_type: match options.when_full {
-                WhenFull::Refuse => MapType::PerCpuHash,
-                WhenFull::Evict => MapType::LruPerCpuHash,
+                FullTablePolicy::Refuse => MapType::PerCpuHash,
+                FullTablePolicy::Evict => MapType::LruPerCpuHash,
             },
             key_bytes: options.key_bytes,
             value_bytes: 8 * N as u32,
@@ -237,7 +237,7 @@ mod tests {
         let options = TableOptions {
             key_bytes: 6,
             max_entries: 1000,
-            when_full: WhenFull::Refuse,
+            when_full: FullTablePolicy::Refuse,
         };
         let mut table = CounterTable::<3>::create("tapline_test", options).unwrap();
         let cpus = table.map.area_bytes() / 24;

@@ -9,8 +9,8 @@ use crate::objects::{Objects, links_of};
 use lab::held::{descriptors, resident_pages};
 use lab::{Host, Net, rerun};
 use tapline_bpf::{
-    CounterTable, Counters, Insn, Program, ProgramKind, Reg, TableOptions, TcAttachMethod, TcHook,
-    TcLink, WhenFull, XdpAttachMode, XdpLink,
+    CounterTable, Counters, FullTablePolicy, Insn, Program, ProgramKind, Reg, TableOptions,
+    TcAttachMethod, TcHook, TcLink, XdpAttachMode, XdpLink,
 };
 
 const CYCLES: usize = 20;
@@ -32,7 +32,7 @@ fn cycle(name: &str, index: u32) {
     let options = TableOptions {
         key_bytes: 4,
         max_entries: 16,
-        when_full: WhenFull::Evict,
+        when_full: FullTablePolicy::Evict,
     };
     let table = CounterTable::<2>::create(name, options).unwrap();
     let load = |kind| program(kind, name, [&counters, &table]);

@@ -8,8 +8,8 @@ use std::thread;
 use abi::bpf::TestRun;
 use lab::generator::pin_to_cpu;
 use tapline_bpf::{
-    Condition, CounterTable, Counters, Helper, Insn, Label, Program, ProgramKind, Reg, Size,
-    TableOptions, WhenFull,
+    Condition, CounterTable, Counters, FullTablePolicy, Helper, Insn, Label, Program, ProgramKind,
+    Reg, Size, TableOptions,
 };
 
 const KEY: i16 = -4;
@@ -91,7 +91,7 @@ fn program(table: &CounterTable<2>, other: &Counters<1>) -> Program {
         .unwrap_or_else(|error| panic!("{error}: {error:?}"))
 }
 
-fn table(max_entries: u32, when_full: WhenFull) -> CounterTable<2> {
+fn table(max_entries: u32, when_full: FullTablePolicy) -> CounterTable<2> {
     let options = TableOptions {
         key_bytes: 4,
         max_entries,
@@ -126,7 +126,7 @@ fn rows(table: &mut CounterTable<2>) -> BTreeMap<u32, [u64; 2]> {
 
 #[test]
 fn each_cpu_counts_for_itself_and_the_sums_are_what_was_shown() {
-    for when_full in [WhenFull::Refuse, WhenFull::Evict] {
+    for when_full in [FullTablePolicy::Refuse, FullTablePolicy::Evict] {
         let mut table = table(5000, when_full);
         let other = Counters::create("tapline_test").unwrap();
         let program = program(&table, &other);
@@ -159,7 +159,7 @@ fn each_cpu_counts_for_itself_and_the_sums_are_what_was_shown() {
 
 #[test]
 fn a_full_table_refuses_new_keys_and_keeps_the_old() {
-    let mut table = table(64, WhenFull::Refuse);
+    let mut table = table(64, FullTablePolicy::Refuse);
     let other = Counters::create("tapline_test").unwrap();
     let program = program(&table, &other);
     for key in 0..100 {
@@ -175,7 +175,7 @@ fn a_full_table_refuses_new_keys_and_keeps_the_old() {
 
 #[test]
 fn a_table_that_evicts_takes_every_new_key() {
-    let mut table = table(256, WhenFull::Evict);
+    let mut table = table(256, FullTablePolicy::Evict);
     let other = Counters::create("tapline_test").unwrap();
     let program = program(&table, &other);
     for key in 0..5000 {
@@ -191,7 +191,7 @@ fn a_table_that_evicts_takes_every_new_key() {
 #[test]
 fn room_for_a_key_takes_what_the_kernel_says() {
     for entries in [1 << 14, (1 << 14) + 1, 30_000] {
-        let table = table(entries, WhenFull::Refuse);
+        let table = table(entries, FullTablePolicy::Refuse);
         let path = format!("/proc/self/fdinfo/{}", table.as_fd().as_raw_fd());
         let told = std::fs::read_to_string(path).unwrap();
         let told = told.lines().find_map(|line| line.strip_prefix("memlock:"));
@@ -204,7 +204,7 @@ fn room_for_a_key_takes_what_the_kernel_says() {
 
 #[test]
 fn a_key_that_is_taken_out_is_gone() {
-    let mut table = table(64, WhenFull::Refuse);
+    let mut table = table(64, FullTablePolicy::Refuse);
     let other = Counters::create("tapline_test").unwrap();
     let program = program(&table, &other);
     for key in [1, 2] {

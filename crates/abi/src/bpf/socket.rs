@@ -37,7 +37,7 @@ pub fn attach_classic(socket: BorrowedFd<'_>, filter: &[SockFilter]) -> io::Resu
 /// # Source
 /// `__fanout_set_data_bpf`, net/packet/af_packet.c.
 #[doc(alias = "PACKET_FANOUT_DATA")]
-pub fn divide_classic(socket: BorrowedFd<'_>, program: &[SockFilter]) -> io::Result<()> {
+pub fn set_fanout_program(socket: BorrowedFd<'_>, program: &[SockFilter]) -> io::Result<()> {
     set_program(socket, SOL_PACKET, PACKET_FANOUT_DATA, program)
 }
 

@@ -12,7 +12,7 @@ const GSO_SEGS: i16 = 164;
 const GSO_SIZE: i16 = 176;
 
 /// Minimum length of an Ethernet frame without FCS.
-const LEAST_BYTES: i32 = 60;
+const MIN_FRAME_BYTES: i32 = 60;
 
 /// Bytes of each packet that the kernel does not count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub(super) fn measure(code: &mut Code<'_>, overhead: Overhead) {
             AnyInsn::alu64(Alu::Sub, Reg::R2, Reg::R7),
             AnyInsn::store(Size::Double, Reg::R10, PACKETS, 1),
         ]);
-        one(code, overhead);
+        measure_single(code, overhead);
         return;
     }
     let [gso, done] = [(); 2].map(|()| code.label());
@@ -45,24 +45,24 @@ pub(super) fn measure(code: &mut Code<'_>, overhead: Overhead) {
         AnyInsn::jump_if(Condition::NotEqual, Reg::R4, 0, gso),
         AnyInsn::store(Size::Double, Reg::R10, PACKETS, 1),
     ]);
-    one(code, overhead);
+    measure_single(code, overhead);
     code.jump(done);
     code.place(gso);
-    several(code, overhead);
+    measure_gso(code, overhead);
     code.place(done);
 }
 
 /// Stores the bytes of one packet of `R2` bytes.
-fn one(code: &mut Code<'_>, overhead: Overhead) {
+fn measure_single(code: &mut Code<'_>, overhead: Overhead) {
     if overhead.is_padded {
         let long = code.label();
         code.push(AnyInsn::jump_if(
             Condition::GreaterOrEqual,
             Reg::R2,
-            LEAST_BYTES,
+            MIN_FRAME_BYTES,
             long,
         ));
-        code.push(AnyInsn::mov(Reg::R2, LEAST_BYTES));
+        code.push(AnyInsn::mov(Reg::R2, MIN_FRAME_BYTES));
         code.place(long);
     }
     if overhead.bytes > 0 {
@@ -76,7 +76,7 @@ fn one(code: &mut Code<'_>, overhead: Overhead) {
 ///
 /// On egress the kernel has already added the headers, including those of tunnels (`qdisc_pkt_len_init`,
 /// net/core/dev.c).
-fn several(code: &mut Code<'_>, overhead: Overhead) {
+fn measure_gso(code: &mut Code<'_>, overhead: Overhead) {
     let [unknown, told, segments, parsed] = [(); 4].map(|()| code.label());
     // Saves the length, including a VLAN tag in metadata.
     code.push(AnyInsn::store(Size::Double, Reg::R10, BYTES, Reg::R2));
@@ -142,12 +142,12 @@ fn pad(code: &mut Code<'_>) {
         AnyInsn::alu64(Alu::Mul, Reg::R0, Reg::R3),
         AnyInsn::alu64(Alu::Sub, Reg::R5, Reg::R0),
     ]);
-    missing(code, Reg::R5, last);
+    pad_to_minimum(code, Reg::R5, last);
     code.push(AnyInsn::mov(Reg::R0, OFFSET));
     code.push(AnyInsn::add(Reg::R0, Reg::R4));
     code.extend([
-        AnyInsn::jump_if(Condition::GreaterOrEqual, Reg::R0, LEAST_BYTES, full),
-        AnyInsn::mov(Reg::R1, LEAST_BYTES),
+        AnyInsn::jump_if(Condition::GreaterOrEqual, Reg::R0, MIN_FRAME_BYTES, full),
+        AnyInsn::mov(Reg::R1, MIN_FRAME_BYTES),
         AnyInsn::alu64(Alu::Sub, Reg::R1, Reg::R0),
         AnyInsn::alu64(Alu::Mul, Reg::R1, Reg::R3),
         AnyInsn::add(Reg::R2, Reg::R1),
@@ -156,10 +156,10 @@ fn pad(code: &mut Code<'_>) {
 }
 
 /// Adds to `R2` the padding that a packet of `bytes` bytes needs to reach the minimum frame length.
-fn missing(code: &mut Code<'_>, bytes: Reg, done: Label) {
+fn pad_to_minimum(code: &mut Code<'_>, bytes: Reg, done: Label) {
     code.extend([
-        AnyInsn::jump_if(Condition::GreaterOrEqual, bytes, LEAST_BYTES, done),
-        AnyInsn::add(Reg::R2, LEAST_BYTES),
+        AnyInsn::jump_if(Condition::GreaterOrEqual, bytes, MIN_FRAME_BYTES, done),
+        AnyInsn::add(Reg::R2, MIN_FRAME_BYTES),
         AnyInsn::alu64(Alu::Sub, Reg::R2, bytes),
         AnyInsn::Place(done),
     ]);

@@ -8,23 +8,23 @@ use tapline::latency::{DeviceDelays, DeviceError, DeviceMeasurement, DeviceMeter
 use super::delays::{delays_json, extend, percentiles, time};
 
 /// A running measurement, or why there is none.
-pub struct Device(Result<DeviceMeasurement, DeviceError>);
+pub struct RunningMeasurement(Result<DeviceMeasurement, DeviceError>);
 
 /// The result, or why there is none.
-pub struct Measured(Result<DeviceDelays, DeviceError>);
+pub struct MeasurementResult(Result<DeviceDelays, DeviceError>);
 
-impl Device {
+impl RunningMeasurement {
     /// Starts the thread, after privileges were dropped.
     pub fn start(opened: Result<DeviceMeter, DeviceError>) -> Self {
         Self(opened.and_then(DeviceMeter::begin))
     }
 
-    pub fn finish(self) -> Measured {
-        Measured(self.0.map(DeviceMeasurement::finish))
+    pub fn finish(self) -> MeasurementResult {
+        MeasurementResult(self.0.map(DeviceMeasurement::finish))
     }
 }
 
-impl Measured {
+impl MeasurementResult {
     /// Why nothing was measured.
     fn missing(&self) -> Option<String> {
         match &self.0 {

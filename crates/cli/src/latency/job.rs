@@ -6,7 +6,7 @@ use std::time::Duration;
 use tapline::capture::{CaptureOptions, Expression, Filter, Limits};
 use tapline::latency::{Comparison, DeliverySetting, DeviceMeter};
 
-use super::device::Device;
+use super::device::RunningMeasurement;
 use super::report;
 use super::watch::Watch;
 use crate::args::{BackendChoice, Delivery, LatencyArgs, TARGET};
@@ -48,7 +48,7 @@ fn run_one(args: &LatencyArgs) -> Result<Exit, Failure> {
     let device = DeviceMeter::open(&args.interface, expression.as_ref());
     let has_filter = latency.capture().links().any(|link| link.filter.is_some());
     privilege::drop_unneeded(has_filter)?;
-    let device = Device::start(device);
+    let device = RunningMeasurement::start(device);
     let Some((backend, buffer_bytes)) =
         (latency.capture().links().next()).map(|link| (link.backend, link.buffer_bytes))
     else {

@@ -10,7 +10,7 @@ use tapline::latency::LatencySummary;
 
 use super::bars::bars;
 use super::delays::{delays_json, extend, percentiles, time};
-use super::device::Measured;
+use super::device::MeasurementResult;
 use crate::args::{Delivery, LatencyArgs};
 use crate::capture::lost_json;
 use crate::json;
@@ -82,7 +82,7 @@ pub fn summary(
     as_json: bool,
     setting: &str,
     summary: &LatencySummary,
-    device: &Measured,
+    device: &MeasurementResult,
 ) -> io::Result<()> {
     if as_json {
         let mut event = serde_json::json!({ "event": "summary" });

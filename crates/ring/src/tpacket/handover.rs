@@ -3,7 +3,7 @@
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Arc, Weak};
 
-use abi::bpf::divide_classic;
+use abi::bpf::set_fanout_program;
 use abi::packet::{PACKET_FANOUT, SOL_PACKET};
 use abi::socket;
 
@@ -133,7 +133,7 @@ impl HandoverGroup {
     /// Makes the group's program return this member.
     fn name_member(&self, number: u32) -> Result<(), RingOpenError> {
         let program = filter::answer(number);
-        divide_classic(self.socket.as_fd(), &program)
+        set_fanout_program(self.socket.as_fd(), &program)
             .map_err(|source| at(SetupStep::Fanout, &self.link, source).into())
     }
 }

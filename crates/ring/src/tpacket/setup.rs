@@ -12,7 +12,7 @@ use abi::packet::{
 };
 use abi::region::Region;
 use abi::socket::{self, set_option};
-use abi::timestamp::stamp_all_received;
+use abi::timestamp::enable_hardware_timestamps;
 
 use super::filter::{self, Refused};
 use super::geometry::{Geometry, RESERVE_BYTES};
@@ -73,7 +73,7 @@ pub(crate) fn open(
     select_version(fd, geometry.version).map_err(at(SetupStep::Version))?;
     if options.timestamps == TimestampSource::Hardware {
         if !matches!(role, Role::Successor { .. }) {
-            stamp_all_received(fd, name).map_err(at(SetupStep::Timestamps))?;
+            enable_hardware_timestamps(fd, name).map_err(at(SetupStep::Timestamps))?;
         }
         take_hardware_stamps(fd).map_err(at(SetupStep::Timestamps))?;
     }

@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::fd::{AsFd, BorrowedFd};
 
 use bpf::count::{GROUP_KEY_BYTES, KeyField};
-use bpf::{CounterTable, TableOptions, WhenFull};
+use bpf::{CounterTable, FullTablePolicy, TableOptions};
 use rustix::system::sysinfo;
 
 use super::classes::NAME;
@@ -29,7 +29,7 @@ impl GroupTable {
         let options = TableOptions {
             key_bytes: GROUP_KEY_BYTES,
             max_entries: most,
-            when_full: WhenFull::Refuse,
+            when_full: FullTablePolicy::Refuse,
         };
         let table = CounterTable::create(NAME, options)?;
         Ok(Self { key, table })

@@ -6,7 +6,7 @@ use std::panic::resume_unwind;
 use std::thread::{self, ScopedJoinHandle};
 
 use abi::socket::packet_socket;
-use abi::timestamp::tell_both_stamps;
+use abi::timestamp::enable_rx_timestamps;
 
 use super::job::{LatencySummary, measure_window};
 use super::setting::DeliverySetting;
@@ -43,7 +43,7 @@ impl Comparison {
         let captures: Result<Vec<_>, CaptureError> = settings.into_iter().map(open).collect();
         let captures = captures?;
         let stamps = packet_socket().and_then(|socket| {
-            tell_both_stamps(socket.as_fd())?;
+            enable_rx_timestamps(socket.as_fd())?;
             Ok(socket)
         });
         Ok(Self {

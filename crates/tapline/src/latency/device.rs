@@ -12,7 +12,7 @@ use abi::clock::{DeviceTime, device_time, monotonic_ns};
 use abi::datagram::{Queue, receive};
 use abi::packet::{PACKET_IGNORE_OUTGOING, SOL_PACKET};
 use abi::socket::{bind_link, packet_socket, set_option};
-use abi::timestamp::tell_both_stamps;
+use abi::timestamp::enable_rx_timestamps;
 use netlink::{Ethtool, Netlink, NetlinkError};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
@@ -177,7 +177,7 @@ fn socket(
             attach_classic(socket.as_fd(), &sock_filter(program))?;
         }
         set_option(socket.as_fd(), SOL_PACKET, PACKET_IGNORE_OUTGOING, &1)?;
-        tell_both_stamps(socket.as_fd())?;
+        enable_rx_timestamps(socket.as_fd())?;
         bind_link(socket.as_fd(), index)?;
         Ok(socket)
     };

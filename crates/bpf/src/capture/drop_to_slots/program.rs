@@ -114,7 +114,7 @@ pub(super) fn code<'m>(
         &options.selection,
         sampler,
         SAMPLER_STACK,
-        |code, rejected| not_taken(code, memory, verdict, rejected),
+        |code, rejected| reject(code, memory, verdict, rejected),
     );
     find_page(&mut code, memory, NO_MEMORY);
     find_slot(&mut code, memory);
@@ -143,7 +143,7 @@ pub(super) fn code<'m>(
 }
 
 /// Handles a packet that does not match or is sampled out.
-fn not_taken<'m>(code: &mut Vec<Insn<'m>>, memory: &Memory<'m>, verdict: i32, rejected: Rejected) {
+fn reject<'m>(code: &mut Vec<Insn<'m>>, memory: &Memory<'m>, verdict: i32, rejected: Rejected) {
     let (counter, end) = match rejected {
         Rejected::Unmatched => (UNMATCHED, NOT_CHOSEN),
         Rejected::SampledOut => (SAMPLED_OUT, NOT_SAMPLED),

@@ -22,13 +22,13 @@ pub(super) const COUNTERS: usize = 5;
 
 // Offsets of the counters.
 const REDIRECTED: i16 = 0;
-const UNSTEERED: i16 = 8;
+const NO_SOCKET: i16 = 8;
 const UNMATCHED: i16 = 16;
 const UNSTAMPED: i16 = 24;
 const SAMPLED_OUT: i16 = 32;
 
 /// Each packet increments exactly one of these counters. The most frequent one is first.
-const PLACES: [i16; 4] = [REDIRECTED, UNMATCHED, SAMPLED_OUT, UNSTEERED];
+const EXCLUSIVE_COUNTERS: [i16; 4] = [REDIRECTED, UNMATCHED, SAMPLED_OUT, NO_SOCKET];
 
 // Offsets in `struct xdp_md`.
 const DATA: i16 = 0;
@@ -44,13 +44,13 @@ const COUNTER: Reg = Reg::R8;
 const IS_UNSTAMPED: Reg = Reg::R9;
 
 // Labels that no earlier code uses.
-const STEER: Label = Label(u32::MAX);
-const UNSTAMPED_HERE: Label = Label(u32::MAX - 1);
+const REDIRECT: Label = Label(u32::MAX);
+const STAMP_FAILED: Label = Label(u32::MAX - 1);
 const COUNT: Label = Label(u32::MAX - 2);
 const END: Label = Label(u32::MAX - 3);
 const STAMPED: Label = Label(u32::MAX - 16);
-/// The first of one label per entry of [`PLACES`], in descending order.
-const NOT_THIS: Label = Label(u32::MAX - 17);
+/// The first of one label per entry of [`EXCLUSIVE_COUNTERS`], in descending order.
+const NEXT_COUNTER: Label = Label(u32::MAX - 17);
 
 /// Stack offset of the sampler's memory, below the map key.
 const SAMPLER_STACK: i16 = -24;
@@ -76,14 +76,14 @@ pub(super) fn code<'m>(options: &XskProgramOptions<'m>, maps: Maps<'m>) -> Vec<I
         &options.selection,
         maps.sampler,
         SAMPLER_STACK,
-        |code, rejected| code.extend(not_taken(options.selection.unmatched, rejected)),
+        |code, rejected| code.extend(reject(options.selection.unmatched, rejected)),
     );
     code.push(Insn::mov32(IS_UNSTAMPED, 0));
     if options.stamp {
         stamp(&mut code);
     }
     code.extend([
-        Insn::Place(STEER),
+        Insn::Place(REDIRECT),
         Insn::LoadMap {
             dst: Reg::R1,
             map: maps.sockets,
@@ -94,7 +94,7 @@ pub(super) fn code<'m>(options: &XskProgramOptions<'m>, maps: Maps<'m>) -> Vec<I
         Insn::mov(VERDICT, Reg::R0),
         Insn::mov32(COUNTER, i32::from(REDIRECTED)),
         Insn::jump_if32(Condition::Equal, VERDICT, XDP_REDIRECT, COUNT),
-        Insn::mov32(COUNTER, i32::from(UNSTEERED)),
+        Insn::mov32(COUNTER, i32::from(NO_SOCKET)),
         Insn::mov32(IS_UNSTAMPED, 0),
         Insn::Place(COUNT),
     ]);
@@ -103,7 +103,7 @@ pub(super) fn code<'m>(options: &XskProgramOptions<'m>, maps: Maps<'m>) -> Vec<I
 }
 
 /// Handles a packet that does not match or is sampled out.
-fn not_taken<'m>(unmatched: UnmatchedAction, rejected: Rejected) -> [Insn<'m>; 4] {
+fn reject<'m>(unmatched: UnmatchedAction, rejected: Rejected) -> [Insn<'m>; 4] {
     let counter = match rejected {
         Rejected::Unmatched => UNMATCHED,
         Rejected::SampledOut => SAMPLED_OUT,
@@ -122,18 +122,18 @@ fn stamp(code: &mut Vec<Insn<'_>>) {
         Insn::mov(Reg::R1, CONTEXT),
         Insn::mov(Reg::R2, -METADATA_BYTES),
         Insn::Call(Helper::XdpAdjustMeta),
-        Insn::jump_if32(Condition::NotEqual, Reg::R0, 0, UNSTAMPED_HERE),
+        Insn::jump_if32(Condition::NotEqual, Reg::R0, 0, STAMP_FAILED),
         Insn::Call(Helper::KtimeGetNs),
         Insn::load(Size::Word, Reg::R2, CONTEXT, DATA_META),
         Insn::load(Size::Word, Reg::R3, CONTEXT, DATA),
         Insn::mov(Reg::R4, Reg::R2),
         Insn::add(Reg::R4, METADATA_BYTES),
         // Always false, but the verifier requires the check.
-        Insn::jump_if(Condition::Greater, Reg::R4, Reg::R3, UNSTAMPED_HERE),
+        Insn::jump_if(Condition::Greater, Reg::R4, Reg::R3, STAMP_FAILED),
         Insn::store(Size::Double, Reg::R2, MONOTONIC_AT, Reg::R0),
         Insn::store(Size::Double, Reg::R2, MARK_AT, METADATA_MARK as i32),
-        Insn::Jump { target: STEER },
-        Insn::Place(UNSTAMPED_HERE),
+        Insn::Jump { target: REDIRECT },
+        Insn::Place(STAMP_FAILED),
         Insn::mov32(IS_UNSTAMPED, 1),
     ]);
 }
@@ -158,8 +158,8 @@ fn count<'m>(code: &mut Vec<Insn<'m>>, counters: BorrowedFd<'m>) {
         Insn::Place(STAMPED),
     ]);
     // A constant offset for each counter: adding a register to an address would require CAP_PERFMON.
-    for (number, place) in (0..).zip(PLACES) {
-        let next = Label(NOT_THIS.0 - number);
+    for (number, place) in (0..).zip(EXCLUSIVE_COUNTERS) {
+        let next = Label(NEXT_COUNTER.0 - number);
         code.extend([
             Insn::jump_if32(Condition::NotEqual, COUNTER, i32::from(place), next),
             Insn::load(Size::Double, Reg::R1, Reg::R0, place),
