@@ -28,6 +28,9 @@ fn count(host: &Host, direction: CountDirection, ingress: IngressHook, layer: Co
 fn stream(left: &Host, right: &Host, ip: IpAddr) {
     let to = SocketAddr::new(ip, 7300);
     let listener = right.run(|| TcpListener::bind(to).unwrap());
+    // So little is under way that the queue of the veth, which holds 256 packets, never overflows.
+    let window: i32 = 64 << 10;
+    abi::socket::set_option(listener.as_fd(), libc::SOL_SOCKET, libc::SO_RCVBUF, &window).unwrap();
     let mut sender = left.run(|| TcpStream::connect_timeout(&to, DEADLINE).unwrap());
     let (mut receiver, _) = listener.accept().unwrap();
     receiver.set_read_timeout(Some(DEADLINE)).unwrap();
