@@ -95,7 +95,9 @@ impl Run {
     #[track_caller]
     pub fn assert_calling_test_passed(&self, place: &str) {
         let thread = thread::current();
-        let test = thread.name().expect("a test's thread bears the test's name");
+        let test = thread
+            .name()
+            .expect("a test's thread bears the test's name");
         let said = self.said.split_once(&format!("---- {test} stdout ----"));
         let own = said.map(|(_, said)| said.split("\n---- ").next().unwrap_or(said));
         let has_passed = self.passed.iter().any(|passed| passed == test);

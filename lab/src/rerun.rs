@@ -40,7 +40,9 @@ pub fn program() -> PathBuf {
 pub fn arguments() -> [String; 3] {
     assert!(ancestors() < 2, "a rerun test must not rerun itself");
     let thread = thread::current();
-    let test = thread.name().expect("a test's thread bears the test's name");
+    let test = thread
+        .name()
+        .expect("a test's thread bears the test's name");
     ["--exact", test, "--nocapture"].map(str::to_owned)
 }
 

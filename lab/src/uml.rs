@@ -75,7 +75,8 @@ impl Guest for UserModeLinux {
         let place = folder.path();
         let boot = place.join("boot");
         fs::write(&boot, script(place, tests)).expect("the script");
-        fs::set_permissions(&boot, Permissions::from_mode(0o700)).expect("the script is made executable");
+        fs::set_permissions(&boot, Permissions::from_mode(0o700))
+            .expect("the script is made executable");
         let command = command(&boot);
         // The seccomp filter stays with the thread that installs it.
         let (status, console) = run_to_end(command, without_xstate);

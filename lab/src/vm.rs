@@ -103,7 +103,8 @@ fn fill(place: &Path, kernel: &Path, tests: &[&str]) -> PathBuf {
     copy(&busybox, &root.join("bin/busybox"));
     let init = root.join("init");
     fs::write(&init, INIT.replace("TESTS", &tests.join(" "))).expect("process 1");
-    fs::set_permissions(&init, Permissions::from_mode(0o700)).expect("the script is made executable");
+    fs::set_permissions(&init, Permissions::from_mode(0o700))
+        .expect("the script is made executable");
     let mut command = Command::new("sh");
     command.args([
         "-c",

@@ -1,4 +1,4 @@
-//! Several files as one, compared with mergecap.
+//! Several files merged into one stream, compared with mergecap.
 
 use std::path::PathBuf;
 use std::process::Command;

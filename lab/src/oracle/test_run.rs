@@ -38,7 +38,10 @@ impl KernelTestRun {
             Ok(program) => Some(Self { program, at }),
             Err(LoadError::Refused { log, .. }) => {
                 let text = filter.text();
-                panic!("the verifier rejected the program for {at}: {text}\n{}", log.tail(20))
+                panic!(
+                    "the verifier rejected the program for {at}: {text}\n{}",
+                    log.tail(20)
+                )
             }
             Err(error) => panic!("{error}"),
         }
