@@ -107,7 +107,7 @@ fn a_classic_filter_and_a_direction_hold_together() {
                 DirectionFilter::Both => vec![sent, answered],
             };
             let mut seen = bytes_of(collect(&mut ring, expected.len()));
-            // Two processors may have handed them over.
+            // Two CPUs may have delivered them.
             seen.sort();
             expected.sort();
             assert_eq!(seen, expected, "{version:?} {direction:?}");

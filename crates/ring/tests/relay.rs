@@ -96,7 +96,7 @@ fn each_frame_comes_once_and_in_order_however_often_rings_take_over() {
         let end = SetAtEnd(&is_enough);
         let sender = scope.spawn(|| {
             left.run(|| {
-                // Frames of one processor have an order.
+                // Frames of one CPU arrive in order.
                 pin_to_cpu(0).unwrap();
                 let numbers = (0_u64..).take_while(|_| !is_enough.load(Ordering::Relaxed));
                 let frames = numbers.map(|number| {

@@ -29,7 +29,7 @@ fn refusal(host: &Host, link: &str, options: &XdpRingOptions) -> XdpSetupError {
     }
 }
 
-/// Runs `job` on the host without a capability, on a thread of its own that then exits.
+/// Runs `job` on the host without a capability, on a separate thread.
 fn without<T: Send>(host: &Host, capability: CapabilitySet, job: impl FnOnce() -> T + Send) -> T {
     host.run(|| {
         let mut sets = capabilities(None).unwrap();

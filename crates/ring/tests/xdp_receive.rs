@@ -94,7 +94,7 @@ fn time_stamps_lie_between_sending_and_reading() {
             send(&left, &[frame(BROADCAST, 60), frame(BROADCAST, 61)]);
             let seen = collect(steered.ring(), 2);
             let after_ns = abi::clock::realtime_ns();
-            // Each run of the program has a time of its own; a reader stamps a whole batch.
+            // Each run of the program reads the clock; a reader stamps a whole batch.
             assert!(!stamp || seen[0].timestamp_ns < seen[1].timestamp_ns);
             for packet in seen {
                 assert_eq!(packet.timestamp_source, source);

@@ -40,7 +40,7 @@ fn every_file_reads_as_other_readers_read_it() {
         assert_eq!(ours.error, None, "{path:?}");
         assert_eq!(ours.packets.len(), theirs.len(), "{path:?}");
         for (number, (ours, theirs)) in ours.packets.iter().zip(&mut theirs).enumerate() {
-            // pcap has 32 bits for the seconds; whoever writes it leaves the others out.
+            // pcap has 32 bits for the seconds; writers truncate them.
             let era = ours.time_ns.expect("time") / (1_000_000_000 << 32);
             theirs.time_ns = theirs
                 .time_ns

@@ -21,7 +21,7 @@ fn ways(host: &Host) -> Vec<CaptureOptions> {
         .direction(DirectionFilter::In)
         .snaplen(96);
     let drop = mirror.clone().mode(Mode::Drop).backend(None::<Backend>);
-    // The second needs the order of stores of this processor.
+    // The second requires this CPU's store ordering.
     let count = if cfg!(target_arch = "x86_64") { 2 } else { 1 };
     [mirror, drop].into_iter().take(count).collect()
 }

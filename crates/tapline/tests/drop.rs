@@ -142,7 +142,7 @@ fn at_overload_every_packet_is_delivered_filtered_or_lost() {
             .backend(backend);
         let (mut teller, release, told) = Teller::stalling();
         let outcome = pair.run(wanted, &mut teller, |pair, stopper| {
-            // Each processor has memory of its own, and loss of its own.
+            // Each CPU has its own memory and loses packets separately.
             pin_to_cpu(0).unwrap();
             pair.send(0, 100);
             pair.deliver(SENT);
@@ -299,7 +299,7 @@ fn packets_of_all_queues_come_in_one_order() {
             assert_eq!((rings, opened.buffer_bytes), (QUEUES as usize, 64 << 20));
             assert_eq!(opened.xdp_mode, Some(XdpMode::Native));
         }
-        // All are sent before any is read: what lies ready is put in order. The sender's processor is told.
+        // All packets are sent before any is read, so the reader orders all of them. They carry the sender's CPU.
         for queue in (0..QUEUES).rev() {
             left.run(|| {
                 pin_to_cpu(queue as usize).unwrap();
@@ -316,7 +316,7 @@ fn packets_of_all_queues_come_in_one_order() {
         assert_eq!(outcome.rings(), rings);
         for queue in 0..QUEUES {
             let of_queue = teller.kept.iter().filter(|kept| kept.queue == Some(queue));
-            // The queue is that of the processor, whose number the sender wrote.
+            // The queue is the CPU number that the sender wrote.
             assert!(
                 of_queue
                     .clone()

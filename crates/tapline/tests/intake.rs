@@ -141,7 +141,7 @@ fn at_overload_of_all_processors_the_account_adds_up() {
     let (outcome, follower) = capture(1, XdpAttachMode::Native, 200_000, None);
     let lost = outcome.account.lost.program;
     assert!(lost > 0, "{outcome:?}");
-    // Those lost after a processor's last packet are told by the account alone.
+    // Only the statistics report packets lost after a CPU's last packet.
     assert!(follower.lost_before > 0 && follower.lost_before <= lost);
 }
 

@@ -19,7 +19,7 @@ const PACED_FRAMES: u64 = 1_000_000;
 /// Bisection steps for the loss-free rate.
 const HALVINGS: u32 = 5;
 
-/// Time limit for a reader to drain its ring.
+/// Time for a reader to drain its ring.
 const WORK: Duration = Duration::from_millis(500);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -40,8 +40,8 @@ pub struct Reader {
 enum How {
     /// Calls poll(2) on a TPACKET_V2 ring, reads all packets, and repeats.
     V2Poll,
-    /// The back end, unless automatic, the delivery mode and the snap length. With room for a whole Ethernet packet,
-    /// the frames of a stall do not fit into the ring. A longer one requires TPACKET_V3.
+    /// The back end, unless automatic, the delivery mode and the snap length. If the snap length covers a whole
+    /// Ethernet packet, the frames of a stall do not fit into the ring. A longer one requires TPACKET_V3.
     Tapline(Option<Backend>, DeliveryMode, u32),
     Libpcap {
         immediate: bool,

@@ -44,8 +44,8 @@ enum By {
     /// Returns nanoseconds for each figure.
     Tapline(fn(&mut Netlink, IfIndex) -> Vec<f64>),
     Ip(&'static [&'static str]),
-    /// Runs ip(8) with a file of lines, one file per figure: the fraction of nanoseconds per line, and the number of
-    /// lines.
+    /// Runs ip(8) on a batch file for each figure. Holds a function per file that writes one line, and the divisor of
+    /// the nanoseconds.
     Batch(&'static [fn(u32) -> String], u32),
 }
 

@@ -47,7 +47,7 @@ pub fn iputils(scene: &Scene, line: &str) -> Ended {
 
 /// Makes right a router without a route to 10.9.0.0/24 and `fd09::/64`, and routes these through it at left.
 ///
-/// The kernel reports that five times per host and burst (`ip_error`, net/ipv4/route.c).
+/// The kernel sends at most five such errors per host in a burst (`ip_error`, net/ipv4/route.c).
 pub fn dead_ends(scene: &Scene) {
     for (setting, value) in [
         ("ipv4/ip_forward", "1"),

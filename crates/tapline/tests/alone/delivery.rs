@@ -21,8 +21,8 @@ struct Way {
     backend: Option<Backend>,
     /// Bytes that a frame of [`frames`] occupies in the ring.
     takes: usize,
-    /// A timeout that expires after a full batch arrives, even though the reader learns of the bytes late by a part of
-    /// it.
+    /// A timeout so long that a batch always fills first, although the reader may notice the bytes late, by a fraction
+    /// of the timeout.
     long: Duration,
 }
 

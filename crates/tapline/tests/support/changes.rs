@@ -99,7 +99,7 @@ const MOST_AHEAD: u64 = 16_384;
 const BETWEEN_LOOKS: u32 = 1024;
 
 fn send_until(host: &Host, live: &LiveCounters, is_enough: &AtomicBool) -> u64 {
-    // Frames of one processor have an order.
+    // Frames of one CPU arrive in order.
     pin_to_cpu(0).unwrap();
     let goes_on = || !is_enough.load(Ordering::Relaxed);
     let is_ahead = |sent: u64| sent > live.accounts()[0].account.delivered + MOST_AHEAD;
