@@ -72,7 +72,7 @@ impl Guest for VirtualMachine {
         let (status, console) = run_to_end(command, || {});
         Run::of(
             console.replace('\r', ""),
-            &format!("it ended with {status}"),
+            &format!("the kernel exited with {status}"),
         )
     }
 }

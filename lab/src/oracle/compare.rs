@@ -95,7 +95,7 @@ impl Subject {
         options.snaplen = SNAPLEN;
         // The `pcap` crate passes this netmask to libpcap.
         options.netmask = Some(Ipv4Addr::UNSPECIFIED);
-        // A handle without a capture uses the machine's address families, in little-endian order.
+        // A handle without a capture uses the machine's address families, in native byte order.
         options.families = LoopbackFamilies::One {
             ip4: 2,
             ip6: 10,

@@ -25,7 +25,7 @@ impl Source {
         }
     }
 
-    /// Whether the file is only for tests and benchmarks.
+    /// Whether the file is a test, a benchmark or an example.
     pub fn is_test(&self) -> bool {
         let mut parts = self.path.split('/');
         parts.any(|part| ["tests", "tests.rs", "benches", "examples"].contains(&part))

@@ -154,7 +154,7 @@ impl Running {
         self.event(|event| event["received"].as_u64() == Some(count));
     }
 
-    /// Waits until a child of `--stats-interval` has seen at least `count` packets delivered.
+    /// Waits until an event of a capture with `--stats-interval` reports at least `count` delivered packets.
     pub fn delivered(&mut self, count: u64) {
         self.event(|event| {
             event["delivered"]
